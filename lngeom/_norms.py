@@ -1,0 +1,149 @@
+"""LayerNorm and RMSNorm: the one definition that theorems, users and the measurement of models share."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from ._carrier import Array, check_eps, check_parameter, check_vectors, namespace, narrow, widen
+from ._errors import InputError
+from ._projection import moments
+
+Placement = Literal["inside", "outside"]
+"""Where ε enters the denominator: ``"inside"`` the root, √(σ² + ε), or ``"outside"`` it, σ + ε."""
+
+
+def scale(mean_square: Array, *, eps: Any, placement: Placement = "inside") -> Array:
+    r"""Denominator of a norm layer: √(m + ε) for ``"inside"``, √m + ε for ``"outside"``, m the mean square.
+
+    With m = σ² this is what LayerNorm divides by (TransformerLens: ``hook_scale``), with m = ‖x‖²/d what
+    RMSNorm divides by.
+
+    Raises
+    ------
+    InputError
+        If `eps` is negative or not finite, or `placement` is neither of the two.
+
+    Examples
+    --------
+    >>> import numpy as np, lngeom as lg
+    >>> lg.scale(np.array([4.0]), eps=1.0, placement="outside")
+    array([3.])
+    """
+    check_eps(eps)
+    xp = namespace(mean_square)
+    if placement == "inside":
+        return xp.sqrt(mean_square + eps)
+    if placement == "outside":
+        return xp.sqrt(mean_square) + eps
+    msg = f'placement is {placement!r}: eps stands "inside" the root (PyTorch, Hugging Face) or "outside" it'
+    raise InputError(msg)
+
+
+def _affine(y: Array, gain: Array | None, bias: Array | None) -> Array:
+    if gain is not None:
+        y = y * widen(gain)
+    if bias is not None:
+        y = y + widen(bias)
+    return y
+
+
+def layer_norm(
+    x: Array,
+    gain: Array | None = None,
+    bias: Array | None = None,
+    *,
+    eps: Any,
+    placement: Placement = "inside",
+) -> Array:
+    r"""Layer normalization z = g ∘ (x − μ1)/√(σ² + ε) + b, with μ, σ² the mean and population variance of x.
+
+    Parameters
+    ----------
+    x : array, shape (..., d)
+        Real floating dtype; float16 and bfloat16 are computed in float32 and rounded once.
+    gain, bias : arrays, shape (d,), optional
+        g and b; absent means 1 and 0.
+    eps : float
+        ε ≥ 0. There is no default: libraries differ, and the layer's own value belongs here.
+    placement : {"inside", "outside"}
+        √(σ² + ε) as PyTorch and Hugging Face, or σ + ε.
+
+    Returns
+    -------
+    array, shape (..., d)
+        Same dtype as `x`. With ε = 0 a vector whose components are all equal has σ = 0 and no normalization:
+        its row is NaN. A row with a NaN or an infinity becomes NaN; other rows are untouched.
+
+    Raises
+    ------
+    InputError
+        Wrong shape or dtype, ε negative or not finite, unknown placement.
+
+    References
+    ----------
+    Ba et al., arXiv:1607.06450, eqs. 3 and 4; Gupta et al., arXiv:2409.12951, eqs. 1 to 4. Equivalent to
+    ``torch.nn.functional.layer_norm(x, (d,), gain, bias, eps)``.
+
+    Examples
+    --------
+    >>> import numpy as np, lngeom as lg
+    >>> lg.layer_norm(np.array([1.0, 3.0]), np.array([2.0, 5.0]), eps=0.0)
+    array([-2.,  5.])
+    """
+    check_parameter("gain", gain, x)
+    check_parameter("bias", bias, x)
+    mean, variance = moments(x)
+    y = (widen(x) - mean) / scale(variance, eps=eps, placement=placement)
+    return narrow(_affine(y, gain, bias), x)
+
+
+def standardize(x: Array, *, eps: Any, placement: Placement = "inside") -> Array:
+    r"""Standardized vector y = (x − μ1)/√(σ² + ε), LayerNorm before gain and bias.
+
+    At ε = 0 this is √d Πx/‖Πx‖: project off 1, normalize, scale by √d. Shapes, dtypes and errors are those of
+    :func:`layer_norm`. TransformerLens calls it ``hook_normalized``.
+
+    References
+    ----------
+    Gupta et al., arXiv:2409.12951, eqs. 4 and 9; Riechers, arXiv:2405.04134, eq. 5.
+
+    Examples
+    --------
+    >>> import numpy as np, lngeom as lg
+    >>> y = lg.standardize(np.array([1.0, 2.0, 6.0]), eps=0.0)
+    >>> float(round(np.linalg.norm(y) ** 2, 12))
+    3.0
+    """
+    return layer_norm(x, eps=eps, placement=placement)
+
+
+def rms_norm(
+    x: Array,
+    gain: Array | None = None,
+    bias: Array | None = None,
+    *,
+    eps: Any,
+    placement: Placement = "inside",
+) -> Array:
+    r"""Root-mean-square normalization z = g ∘ x/√(‖x‖²/d + ε) + b: LayerNorm without the mean subtraction.
+
+    Parameters, dtypes and errors are those of :func:`layer_norm`. With ε = 0 the row of the zero vector is NaN.
+
+    References
+    ----------
+    Zhang and Sennrich, arXiv:1910.07467, eq. 4. Equivalent to
+    ``torch.nn.functional.rms_norm(x, (d,), gain, eps)`` and to Hugging Face's ``LlamaRMSNorm``.
+
+    Examples
+    --------
+    >>> import numpy as np, lngeom as lg
+    >>> lg.rms_norm(np.array([7.0, 1.0]), eps=0.0)
+    array([1.4, 0.2])
+    """
+    check_vectors("x", x)
+    check_parameter("gain", gain, x)
+    check_parameter("bias", bias, x)
+    xp, wide = namespace(x), widen(x)
+    mean_square = xp.mean(wide * wide, axis=-1, keepdims=True)
+    y = wide / scale(mean_square, eps=eps, placement=placement)
+    return narrow(_affine(y, gain, bias), x)

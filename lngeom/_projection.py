@@ -1,0 +1,188 @@
+"""The uniform vector 1, the projection Π = I − 11ᵀ/d off it, and the angle of a vector with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from ._carrier import Array, check_vectors, namespace, narrow, widen
+from ._errors import InputError
+
+
+def uniform(d: int, *, xp: Any = numpy, dtype: Any = None) -> Array:
+    r"""Uniform vector 1 = (1, 1, ..., 1) in R^d, of norm √d.
+
+    Parameters
+    ----------
+    d : int
+        Dimension, at least 1.
+    xp : namespace, optional
+        Array namespace to build it in: ``numpy`` (default), ``torch``, ...
+    dtype : dtype of `xp`, optional
+        Default: the default floating dtype of `xp`.
+
+    Returns
+    -------
+    array, shape (d,)
+
+    Raises
+    ------
+    InputError
+        If `d` is not a positive integer.
+
+    References
+    ----------
+    Gupta et al., arXiv:2409.12951, section 2.1.
+
+    Examples
+    --------
+    >>> import lngeom as lg
+    >>> lg.uniform(3)
+    array([1., 1., 1.])
+    """
+    if isinstance(d, bool) or not isinstance(d, int) or d < 1:
+        msg = f"d is {d!r}: the dimension of the space must be an integer >= 1"
+        raise InputError(msg)
+    return xp.ones(d) if dtype is None else xp.ones(d, dtype=dtype)
+
+
+def moments(x: Array) -> tuple[Array, Array]:
+    r"""Mean μ = 1ᵀx/d and population variance σ² = ‖x − μ1‖²/d of the components of each vector.
+
+    The two numbers every formula of LayerNorm is made of. The variance is computed from the centred vector
+    (two passes): the one-pass difference of squares loses all digits when x is nearly parallel to 1.
+
+    Parameters
+    ----------
+    x : array, shape (..., d)
+        Real floating dtype; float16 and bfloat16 are computed in float32.
+
+    Returns
+    -------
+    mean, variance : arrays, shape (..., 1)
+        In float32 for half-precision `x`, else in the dtype of `x`.
+
+    Raises
+    ------
+    InputError
+        If `x` has no vectors (0 dimensions or d = 0) or no real floating dtype.
+
+    References
+    ----------
+    Gupta et al., arXiv:2409.12951, eqs. 1 and 3. The divisor is d, not d − 1.
+
+    Examples
+    --------
+    >>> import numpy as np, lngeom as lg
+    >>> lg.moments(np.array([1.0, 3.0]))
+    (array([2.]), array([1.]))
+    """
+    check_vectors("x", x)
+    xp, x = namespace(x), widen(x)
+    mean = xp.mean(x, axis=-1, keepdims=True)
+    centered = x - mean
+    return mean, xp.mean(centered * centered, axis=-1, keepdims=True)
+
+
+def project(x: Array) -> Array:
+    r"""Centred vector Πx = x − μ1 = (I − 11ᵀ/d) x, the orthogonal projection of x onto the hyperplane 1^⊥.
+
+    Parameters
+    ----------
+    x : array, shape (..., d)
+        Real floating dtype; float16 and bfloat16 are computed in float32 and rounded once.
+
+    Returns
+    -------
+    array, shape (..., d)
+        Same dtype as `x`.
+
+    Raises
+    ------
+    InputError
+        As :func:`moments`.
+
+    References
+    ----------
+    Gupta et al., arXiv:2409.12951, eq. 8; Riechers, arXiv:2405.04134, Π = I − 1̂1̂ᵀ.
+
+    Examples
+    --------
+    >>> import numpy as np, lngeom as lg
+    >>> lg.project(np.array([1.0, 2.0, 6.0]))
+    array([-2., -1.,  3.])
+    """
+    check_vectors("x", x)
+    xp, wide = namespace(x), widen(x)
+    return narrow(wide - xp.mean(wide, axis=-1, keepdims=True), x)
+
+
+def mean_vector(x: Array) -> Array:
+    r"""Mean vector μ1 = (x·1̂)1̂, the part of x along the uniform vector; its norm is |x·1̂| = |μ|√d.
+
+    Parameters
+    ----------
+    x : array, shape (..., d)
+        Real floating dtype; float16 and bfloat16 are computed in float32 and rounded once.
+
+    Returns
+    -------
+    array, shape (..., d)
+        Same dtype as `x`; x = ``mean_vector(x) + project(x)``.
+
+    Raises
+    ------
+    InputError
+        As :func:`moments`.
+
+    References
+    ----------
+    Gupta et al., arXiv:2409.12951, eqs. 2 and 7 (eqs. 5 and 6 drop the absolute value of the norm).
+
+    Examples
+    --------
+    >>> import numpy as np, lngeom as lg
+    >>> lg.mean_vector(np.array([1.0, 2.0, 6.0]))
+    array([3., 3., 3.])
+    """
+    check_vectors("x", x)
+    xp, wide = namespace(x), widen(x)
+    return narrow(xp.mean(wide, axis=-1, keepdims=True) * xp.ones_like(wide), x)
+
+
+def angle_to_uniform(x: Array) -> Array:
+    r"""Angle θ between x and the uniform vector 1, as atan2(σ, μ), in radians from 0 to π.
+
+    Since x·1 = dμ and ‖x‖² = d(μ² + σ²), cos θ = μ/√(μ² + σ²) and sin θ = σ/√(μ² + σ²). The arc tangent keeps
+    its relative accuracy at every angle, where an arc cosine loses it near 0 and π. The zero vector has no angle;
+    atan2(0, 0) = 0 is returned for it.
+
+    Parameters
+    ----------
+    x : array, shape (..., d)
+        Real floating dtype; float16 and bfloat16 are computed in float32.
+
+    Returns
+    -------
+    array, shape (...)
+        Radians; float32 for half-precision `x`, else the dtype of `x`.
+
+    Raises
+    ------
+    InputError
+        As :func:`moments`.
+
+    References
+    ----------
+    Gupta et al., arXiv:2409.12951, section 2.1 (θ_x1) and section 3.
+
+    Examples
+    --------
+    >>> import numpy as np, lngeom as lg
+    >>> float(np.degrees(lg.angle_to_uniform(np.array([1.0, -1.0]))))
+    90.0
+    """
+    mean, variance = moments(x)
+    xp = namespace(mean)
+    return xp.atan2(xp.sqrt(variance), mean)[..., 0]

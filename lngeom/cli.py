@@ -1,0 +1,80 @@
+"""The command line: ``lngeom COMMAND ...``, one shell that looks outward to the packages beside the core.
+
+Each command lives in a module of its own with two functions, ``add_arguments(parser)`` and ``run(arguments)``
+(which returns the exit code). Modules are imported only when their command is asked for, so that ``lngeom --help``
+and the light commands never load PyTorch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ._errors import LngeomError
+
+
+class Command(NamedTuple):
+    """A command: the module that implements it, one line of help, and the extra it needs installed."""
+
+    module: str
+    help: str
+    extra: str
+
+
+COMMANDS: dict[str, Command] = {}
+"""All commands by name, in the order of ``lngeom --help``."""
+
+
+def _outline() -> str:
+    width = max(map(len, COMMANDS), default=0)
+    return "\n".join(f"  {name:<{width}}  {command.help}" for name, command in COMMANDS.items())
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code (0 fine, 1 checks failed, 2 bad input)."""
+    from . import __version__
+
+    parser = argparse.ArgumentParser(
+        prog="lngeom",
+        description="The geometry of LayerNorm and RMSNorm: proved for every dimension, measured on real models.",
+        epilog=f"commands:\n{_outline()}\n\n`lngeom COMMAND --help` shows the options of a command.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"lngeom {__version__}")
+    parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help="what to do, see below")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="its options")
+    chosen = parser.parse_args(argv)
+    command = COMMANDS[chosen.command]
+    try:
+        module = importlib.import_module(command.module)
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] in ("lngeom", "proofs", "empirical"):
+            raise
+        print(
+            f"lngeom {chosen.command}: needs the package {error.name!r}; "
+            f"install it with: pip install 'lngeom[{command.extra}]'",
+            file=sys.stderr,
+        )
+        return 2
+    subparser = argparse.ArgumentParser(
+        prog=f"lngeom {chosen.command}",
+        description=module.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.add_arguments(subparser)
+    arguments = subparser.parse_args(chosen.arguments)
+    try:
+        return module.run(arguments)
+    except LngeomError as error:
+        print(f"lngeom {chosen.command}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"\nlngeom {chosen.command}: interrupted", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

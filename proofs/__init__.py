@@ -1,0 +1,1 @@
+"""Theorems about LayerNorm and RMSNorm, their proofs, and the ledger of claims."""

@@ -1,0 +1,16 @@
+"""Settings of every test run: Hypothesis profiles, and no network."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+# Model hubs are never needed: what is tested runs on local files.
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+settings.register_profile("dev", max_examples=50, deadline=None)
+settings.register_profile(
+    "ci", max_examples=200, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("ci" if os.environ.get("CI") else "dev")
