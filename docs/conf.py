@@ -1,0 +1,58 @@
+"""Sphinx configuration of the site."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+project = "lngeom"
+author = "The lngeom authors"
+project_copyright = "2026, the lngeom authors"
+release = importlib.metadata.version("lngeom")
+version = release
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_proof",
+    "sphinxcontrib.bibtex",
+    "lngeom_evidence",
+]
+
+exclude_patterns = ["_build", "README.md"]
+suppress_warnings = ["config.cache"]  # the evidence is a live object and is gathered anew for each build
+
+html_theme = "furo"
+html_title = "lngeom"
+html_static_path = ["_static"]
+html_css_files = ["lngeom.css"]
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#0b5394", "color-brand-content": "#0b5394"},
+    "dark_css_variables": {"color-brand-primary": "#8ab8e6", "color-brand-content": "#8ab8e6"},
+}
+
+myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath", "fieldlist", "substitution"]
+myst_heading_anchors = 3
+# A machine without internet access can point this at a local copy of MathJax 3.
+mathjax_path = os.environ.get("MATHJAX_PATH", "https://cdn.jsdelivr.net/npm/mathjax@3/es5/tex-mml-chtml.js")
+
+bibtex_bibfiles = ["references.bib"]
+bibtex_default_style = "plain"
+bibtex_reference_style = "author_year"
+
+autodoc_typehints = "signature"
+autodoc_member_order = "bysource"
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+nitpicky = True
+intersphinx_mapping: dict[str, tuple[str, None]] = {}
