@@ -1,0 +1,299 @@
+"""Rational interval arithmetic: numbers known to lie between two fractions, with nothing ever rounded inward.
+
+An :class:`Interval` [l, u] stands for some real number in it. Every operation returns an interval that contains
+all results the operation can have, so a comparison that comes out is a proof. Rational operations are exact;
+only the square root of a number that is no rational square has a width, at most 2⁻¹⁶⁰ relative.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+from ._errors import InputError, LngeomError
+
+SQRT_BITS = 160
+"""Each endpoint of a square root is within a factor 1 ± 2^−SQRT_BITS of the root of the endpoint."""
+
+
+class UndecidedError(LngeomError, ArithmeticError):
+    """The intervals overlap, so that the comparison or the operation has no certain result."""
+
+
+def _fraction(value: Any) -> Fraction:
+    """Exact value of an integer, fraction or finite float."""
+    if isinstance(value, float) and not math.isfinite(value):
+        msg = f"endpoint is {value!r}: an interval has finite endpoints; bound the number first"
+        raise InputError(msg)
+    return value if type(value) is Fraction else Fraction(value)
+
+
+def _dyadic(value: Fraction, bits: int, *, up: bool) -> Fraction:
+    """Nearest fraction k·2^e not below (`up`) or not above `value` whose k has `bits` bits, or `value` if short."""
+    p, q = value.numerator, value.denominator
+    shift = bits + q.bit_length() - abs(p).bit_length()
+    if p == 0 or (shift >= 0 and q & (q - 1) == 0 and abs(p).bit_length() <= bits):
+        return value
+    # Python's // rounds down, so that −(−a // b) rounds up.
+    if shift >= 0:
+        quotient = -((-p << shift) // q) if up else (p << shift) // q
+        return Fraction(quotient, 1 << shift)
+    quotient = -(-p // (q << -shift)) if up else p // (q << -shift)
+    return Fraction(quotient << -shift)
+
+
+def _root(value: Fraction, *, up: bool) -> Fraction:
+    """Bound of √value within a factor 1 ± 2^−SQRT_BITS; exact if value is the square of a fraction."""
+    p, q = value.numerator, value.denominator
+    root_p, root_q = math.isqrt(p), math.isqrt(q)
+    if root_p * root_p == p and root_q * root_q == q:  # lowest terms: a square has a square above and below
+        return Fraction(root_p, root_q)
+    # √(p/q) = √(4^k p/q) / 2^k. With 4^k p/q >= 4^SQRT_BITS the integer root has more than SQRT_BITS bits.
+    k = max(0, SQRT_BITS + (q.bit_length() - p.bit_length() + 2) // 2)
+    root = math.isqrt((p << 2 * k) // q)
+    return Fraction(root + up, 1 << k)
+
+
+class Interval:
+    """Closed interval [lower, upper] of rational endpoints that holds one unknown real number.
+
+    Immutable. Arithmetic with integers, fractions and finite floats (taken at their exact value) is defined;
+    division needs a divisor that cannot be 0, the square root an argument that cannot be negative.
+    Comparisons answer only what is certain for every pair of numbers in the two intervals and raise
+    :class:`UndecidedError` otherwise; the methods ``certainly_...`` return False instead of raising.
+
+    Parameters
+    ----------
+    lower : int, float or Fraction
+    upper : int, float or Fraction, optional
+        Default: `lower`, an exactly known number.
+
+    Raises
+    ------
+    InputError
+        If an endpoint is not finite or lower > upper.
+
+    Examples
+    --------
+    >>> from lngeom._interval import Interval
+    >>> root = Interval(2).sqrt()
+    >>> (root * root).contains(2), root < 1.5, root.width < 2.0**-150
+    (True, True, True)
+    >>> Interval(9, 16).sqrt() / 2
+    Interval(3/2, 2)
+    """
+
+    __slots__ = ("lower", "upper")
+
+    lower: Fraction
+    upper: Fraction
+
+    def __init__(self, lower: Any, upper: Any = None) -> None:
+        low = _fraction(lower)
+        high = low if upper is None else _fraction(upper)
+        if low > high:
+            msg = f"lower end {low} is above upper end {high}: give the smaller endpoint first"
+            raise InputError(msg)
+        object.__setattr__(self, "lower", low)
+        object.__setattr__(self, "upper", high)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        msg = f"Interval is immutable: cannot set {name}; build a new Interval"
+        raise AttributeError(msg)
+
+    def __reduce__(self) -> tuple[type[Interval], tuple[Fraction, Fraction]]:
+        return type(self), (self.lower, self.upper)
+
+    def __repr__(self) -> str:
+        return f"Interval({self.lower})" if self.is_point else f"Interval({self.lower}, {self.upper})"
+
+    def __str__(self) -> str:
+        return (
+            str(self.lower) if self.is_point else f"{float(self.lower):.17g} (± {float(self.width / 2):.1e})"
+        )
+
+    @property
+    def is_point(self) -> bool:
+        """Whether the number is known exactly."""
+        return self.lower == self.upper
+
+    @property
+    def width(self) -> Fraction:
+        """Length upper − lower."""
+        return self.upper - self.lower
+
+    @property
+    def midpoint(self) -> Fraction:
+        """(lower + upper)/2."""
+        return (self.lower + self.upper) / 2
+
+    @property
+    def magnitude(self) -> Fraction:
+        """Largest absolute value of a number in the interval."""
+        return max(abs(self.lower), abs(self.upper))
+
+    def contains(self, value: Any) -> bool:
+        """Whether the number, or the whole interval, `value` lies inside."""
+        other = _interval(value)
+        return self.lower <= other.lower and other.upper <= self.upper
+
+    def rounded(self, bits: int = SQRT_BITS) -> Interval:
+        """Interval around this one whose endpoints are k·2^e with k of at most `bits` + 1 bits.
+
+        Exact arithmetic lets numerators and denominators grow; rounding outward between long calculations
+        keeps them short.
+        """
+        return Interval(_dyadic(self.lower, bits, up=False), _dyadic(self.upper, bits, up=True))
+
+    # ---------------------------------------------------------------------------------------- arithmetic
+
+    def __add__(self, other: Any) -> Interval:
+        if not _is_number(other):
+            return NotImplemented
+        other = _interval(other)
+        return Interval(self.lower + other.lower, self.upper + other.upper)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Interval:
+        return Interval(-self.upper, -self.lower)
+
+    def __pos__(self) -> Interval:
+        return self
+
+    def __sub__(self, other: Any) -> Interval:
+        return self + (-_interval(other)) if _is_number(other) else NotImplemented
+
+    def __rsub__(self, other: Any) -> Interval:
+        return _interval(other) + (-self) if _is_number(other) else NotImplemented
+
+    def __mul__(self, other: Any) -> Interval:
+        if not _is_number(other):
+            return NotImplemented
+        other = _interval(other)
+        if self.is_point and other.is_point:
+            return Interval(self.lower * other.lower)
+        ends = [a * b for a in (self.lower, self.upper) for b in (other.lower, other.upper)]
+        return Interval(min(ends), max(ends))
+
+    __rmul__ = __mul__
+
+    def reciprocal(self) -> Interval:
+        """Interval of 1/t for t inside.
+
+        Raises
+        ------
+        UndecidedError
+            If 0 lies inside.
+        """
+        if self.lower <= 0 <= self.upper:
+            msg = (
+                f"divisor {self} contains 0: the quotient is not bounded; exclude 0 or enclose more narrowly"
+            )
+            raise UndecidedError(msg)
+        return Interval(1 / self.upper, 1 / self.lower)
+
+    def __truediv__(self, other: Any) -> Interval:
+        return self * _interval(other).reciprocal() if _is_number(other) else NotImplemented
+
+    def __rtruediv__(self, other: Any) -> Interval:
+        return _interval(other) * self.reciprocal() if _is_number(other) else NotImplemented
+
+    def __pow__(self, exponent: int) -> Interval:
+        if not isinstance(exponent, int):
+            return NotImplemented
+        if exponent < 0:
+            return (self**-exponent).reciprocal()
+        if exponent % 2 == 1:  # increasing
+            return Interval(self.lower**exponent, self.upper**exponent)
+        size = abs(self)
+        return Interval(size.lower**exponent, size.upper**exponent)
+
+    def __abs__(self) -> Interval:
+        if self.lower >= 0:
+            return self
+        return -self if self.upper <= 0 else Interval(0, self.magnitude)
+
+    def sqrt(self) -> Interval:
+        """Interval of √t for t inside, exact for squares of fractions.
+
+        Raises
+        ------
+        UndecidedError
+            If a negative number lies inside.
+        """
+        if self.lower < 0:
+            msg = f"argument {self} of the square root may be negative: enclose more narrowly or exclude it"
+            raise UndecidedError(msg)
+        return Interval(_root(self.lower, up=False), _root(self.upper, up=True))
+
+    # --------------------------------------------------------------------------------------- comparisons
+
+    def sign(self) -> int | None:
+        """−1, 0 or 1 where the sign is certain, else None."""
+        if self.lower > 0:
+            return 1
+        if self.upper < 0:
+            return -1
+        return 0 if self.lower == self.upper else None
+
+    def certainly_less(self, other: Any) -> bool:
+        """Whether every number inside is below every number in `other`."""
+        return self.upper < _interval(other).lower
+
+    def certainly_at_most(self, other: Any) -> bool:
+        """Whether every number inside is below or equal to every number in `other`."""
+        return self.upper <= _interval(other).lower
+
+    def certainly_equal(self, other: Any) -> bool:
+        """Whether both numbers are known exactly and equal."""
+        other = _interval(other)
+        return self.is_point and other.is_point and self.lower == other.lower
+
+    def certainly_different(self, other: Any) -> bool:
+        """Whether the two intervals are disjoint."""
+        other = _interval(other)
+        return self.upper < other.lower or other.upper < self.lower
+
+    def _decide(self, yes: bool, no: bool, sign: str, other: Any) -> bool:
+        if not (yes or no):
+            msg = f"{self} {sign} {other} is undecided: the intervals overlap; use a certainly_... method"
+            raise UndecidedError(msg)
+        return yes
+
+    def __lt__(self, other: Any) -> bool:
+        if not _is_number(other):
+            return NotImplemented
+        other = _interval(other)
+        return self._decide(self.certainly_less(other), other.certainly_at_most(self), "<", other)
+
+    def __le__(self, other: Any) -> bool:
+        if not _is_number(other):
+            return NotImplemented
+        other = _interval(other)
+        return self._decide(self.certainly_at_most(other), other.certainly_less(self), "<=", other)
+
+    def __gt__(self, other: Any) -> bool:
+        return _interval(other) < self if _is_number(other) else NotImplemented
+
+    def __ge__(self, other: Any) -> bool:
+        return _interval(other) <= self if _is_number(other) else NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        if not _is_number(other):
+            return NotImplemented
+        return self._decide(self.certainly_equal(other), self.certainly_different(other), "==", other)
+
+    __hash__ = None  # type: ignore[assignment]  # equality may be undecided, so intervals cannot be keys
+
+    def __bool__(self) -> bool:
+        return self != 0
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Interval | int | float | Fraction)
+
+
+def _interval(value: Any) -> Interval:
+    return value if isinstance(value, Interval) else Interval(value)
