@@ -8,6 +8,7 @@ only the square root of a number that is no rational square has a width, at most
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -53,6 +54,11 @@ def _root(value: Fraction, *, up: bool) -> Fraction:
     k = max(0, SQRT_BITS + (q.bit_length() - p.bit_length() + 2) // 2)
     root = math.isqrt((p << 2 * k) // q)
     return Fraction(root + up, 1 << k)
+
+
+def _decimal(value: Fraction) -> Decimal:
+    """`value` to 28 digits, for display; a float would not reach its exponents."""
+    return Decimal(value.numerator) / Decimal(value.denominator)
 
 
 class Interval:

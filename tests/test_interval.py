@@ -111,6 +111,13 @@ def test_floats_are_taken_at_their_exact_value() -> None:
     assert float(Interval(2).sqrt().midpoint) == math.sqrt(2)
 
 
+def test_display_reaches_beyond_the_floats() -> None:
+    assert repr(Interval(1, 2)) == "Interval(1, 2)"
+    assert str(Interval(Fraction(1, 3))) == "1/3"
+    assert str(Interval(2).sqrt()).startswith("1.4142135623730951 (± ")
+    assert str(Interval(10**800 + 1).sqrt() * 10**400).startswith("1.0000000000000000e+800 (± ")
+
+
 def test_intervals_are_immutable_unhashable_and_pickle() -> None:
     interval = Interval(1, 2)
     with pytest.raises(AttributeError, match="immutable"):
