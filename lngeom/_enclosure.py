@@ -45,7 +45,7 @@ class Enclosure:
     >>> from lngeom._enclosure import Enclosure
     >>> z = lg.layer_norm(Enclosure([1.0, 2.0, 4.0]), eps=0)
     >>> [str(entry) for entry in z]
-    ['-1.0690449676496976 (± 2.9e-49)', '-0.2672612419124244 (± 7.2e-50)', '1.3363062095621219 (± 3.6e-49)']
+    ['-1.0690449676496975 (± 2.9e-49)', '-0.26726124191242438 (± 7.2e-50)', '1.3363062095621219 (± 3.6e-49)']
     """
 
     __slots__ = ("_lower", "_unit", "_upper")
@@ -83,7 +83,7 @@ class Enclosure:
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, index: Any) -> Interval:
-        i: int = index[1] if isinstance(index, tuple) and index[0] is Ellipsis else index
+        i = int(index[-1] if isinstance(index, tuple) else index)  # x[..., i] is x[i]
         return Interval(self._lower[i] * self._unit, self._upper[i] * self._unit)
 
     def __repr__(self) -> str:

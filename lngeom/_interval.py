@@ -115,9 +115,9 @@ class Interval:
         return f"Interval({self.lower})" if self.is_point else f"Interval({self.lower}, {self.upper})"
 
     def __str__(self) -> str:
-        return (
-            str(self.lower) if self.is_point else f"{float(self.lower):.17g} (± {float(self.width / 2):.1e})"
-        )
+        if self.is_point:
+            return str(self.lower)
+        return f"{_decimal(self.midpoint):.17g} (± {_decimal(self.width / 2):.1e})"
 
     @property
     def is_point(self) -> bool:
