@@ -8,6 +8,12 @@ from __future__ import annotations
 
 import importlib.metadata
 
+from ._axes import (
+    PrincipalAxes as PrincipalAxes,
+    dead_direction as dead_direction,
+    principal_axes as principal_axes,
+)
+from ._certificate import Certificate as Certificate
 from ._epsilon import gauge as gauge
 from ._errors import InputError as InputError, LngeomError as LngeomError
 from ._norms import (
@@ -27,13 +33,17 @@ from ._projection import (
 __version__ = importlib.metadata.version("lngeom")
 
 __all__ = [
+    "Certificate",
     "InputError",
     "LngeomError",
+    "PrincipalAxes",
     "angle_to_uniform",
+    "dead_direction",
     "gauge",
     "layer_norm",
     "mean_vector",
     "moments",
+    "principal_axes",
     "project",
     "rms_norm",
     "scale",

@@ -1,0 +1,373 @@
+"""Principal axes of the output ellipsoid of LayerNorm and RMSNorm, from the gain alone."""
+
+from __future__ import annotations
+
+import functools
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+
+import numpy as np
+
+from ._carrier import Array, check_vectors, namespace, narrow, widen
+from ._certificate import Certificate, enclose
+from ._errors import InputError
+from ._secular import Floats, Integers, blocks, differences, root, solve, unit
+
+_SMALLEST, _LARGEST = 2.0**-511, 2.0**511
+# Bounds the rounding of a semi-axis computed from an exact offset: 6 units for the root (_secular.root), 2 for √d and
+# the product, doubled.
+_LENGTH_ERROR = 2.0**-49
+
+
+def check_gain(gain: Array) -> None:
+    """Raise unless `gain` is one finite vector of shape (d,)."""
+    check_vectors("gain", gain)
+    if len(gain.shape) != 1:
+        msg = f"gain has shape {tuple(gain.shape)}: one layer has one gain vector of shape (d,); pass them one by one"
+        raise InputError(msg)
+    xp = namespace(gain)
+    if not bool(xp.all(xp.isfinite(gain))):
+        msg = "gain holds a NaN or an infinity: its ellipsoid is not defined; check how the checkpoint was loaded"
+        raise InputError(msg)
+
+
+def to_numpy(array: Array) -> Floats:
+    """`array` of any library as a float64 NumPy array on the CPU, detached from automatic differentiation."""
+    if isinstance(array, np.ndarray):
+        return array.astype(np.float64)
+    if hasattr(array, "detach"):  # PyTorch; float64 does not exist on every device, so to the CPU first
+        return array.detach().cpu().double().numpy()
+    xp = namespace(array)
+    return np.asarray(np.from_dlpack(xp.astype(array, xp.float64)), dtype=np.float64)
+
+
+class PrincipalAxes(ABC):
+    """Principal axes of an ellipsoid: lengths at once, directions when asked for.
+
+    Made by :func:`principal_axes`. Nothing of size d × d is stored unless ``directions`` is read. Results are float64
+    arrays of the library and on the device that the gain came from, without a gradient.
+    """
+
+    def __init__(self, gain: Array) -> None:
+        check_gain(gain)
+        self._like = gain
+        self._gain = to_numpy(gain)
+        self._size = np.abs(self._gain)
+        nonzero = self._size[self._size > 0.0]
+        if nonzero.size and not (nonzero.min() >= _SMALLEST and nonzero.max() <= _LARGEST):
+            msg = (
+                f"gain has nonzero magnitudes from {float(nonzero.min())!r} to {float(nonzero.max())!r}: their squares "
+                "must neither overflow nor underflow (2^-511 to 2^511, about 1e-153 to 1e153); rescale the gain, "
+                "the axes scale with it"
+            )
+            raise InputError(msg)
+
+    @property
+    def d(self) -> int:
+        """Dimension of the space."""
+        return self._gain.size
+
+    @abstractmethod
+    def _lengths(self) -> Floats:
+        """Semi-axes, descending."""
+
+    @abstractmethod
+    def _rows(self, positions: Integers) -> Floats:
+        """Unit directions of the axes at `positions`, one per row."""
+
+    @abstractmethod
+    def certificate(self, *, exact: bool = False) -> Certificate:
+        """Prove an interval around every semi-axis, whatever way it was computed.
+
+        Costs about as much as the axes themselves; see :class:`Certificate` for what is enclosed.
+
+        Parameters
+        ----------
+        exact : bool
+            Decide every sign in integer arithmetic: intervals of the offsets shrink from some 100 to some 10 units
+            of 2⁻⁵³, and time grows by a factor of about a hundred.
+        """
+
+    def _here(self, result: Floats) -> Array:
+        """`result` in the library and on the device of the gain."""
+        if isinstance(self._like, np.ndarray):
+            return result
+        return namespace(self._like).asarray(result, device=self._like.device)
+
+    def _blocks(self) -> Iterator[Integers]:
+        return blocks(len(self), self.d)
+
+    def __len__(self) -> int:
+        """Return m, the dimension of the ellipsoid."""
+        return self._lengths().size
+
+    def __repr__(self) -> str:
+        lengths = self._lengths()
+        span = f", semi-axes {lengths[0]:.6g} to {lengths[-1]:.6g}" if lengths.size else ""
+        return f"<{len(self)} principal axes in dimension {self.d}{span}>"
+
+    @property
+    def semi_axes(self) -> Array:
+        """Lengths of the semi-axes, descending, shape (m,)."""
+        return self._here(self._lengths().copy())
+
+    def direction(self, i: int) -> Array:
+        """Unit vector along axis `i`, shape (d,), in O(d) time.
+
+        Raises
+        ------
+        InputError
+            If `i` is not in range(−m, m).
+        """
+        if not -len(self) <= i < len(self):
+            msg = (
+                f"axis {i} does not exist: this ellipsoid has {len(self)} axes, counted from 0 (the longest)"
+            )
+            raise InputError(msg)
+        return self._here(self._rows(np.array([i % len(self)]))[0])
+
+    @functools.cached_property
+    def directions(self) -> Array:
+        """All unit directions as the columns of a (d, m) matrix, in the order of ``semi_axes``.
+
+        8·d·m bytes, computed in O(d²) time on first access and kept. Column signs carry no meaning.
+        """
+        rows = np.empty((len(self), self.d))
+        for positions in self._blocks():
+            rows[positions[0] : positions[-1] + 1] = self._rows(positions)
+        return self._here(rows).T
+
+    def apply(self, coordinates: Array) -> Array:
+        """Product V c of the (d, m) matrix of directions with vectors c, without forming it.
+
+        Parameters
+        ----------
+        coordinates : array, shape (..., m)
+            Coordinates along the axes.
+
+        Returns
+        -------
+        array, shape (..., d)
+            Float64, in O(d²) time and O(d) memory per vector.
+        """
+        flat = self._flat("coordinates", coordinates, len(self))
+        result = np.zeros((flat.shape[0], self.d))
+        for positions in self._blocks():
+            result += flat[:, positions[0] : positions[-1] + 1] @ self._rows(positions)
+        return self._here(result.reshape(*coordinates.shape[:-1], self.d))
+
+    def adjoint(self, vectors: Array) -> Array:
+        """Product Vᵀ z, the coordinates along the axes of the part of z in their span, without forming V.
+
+        Parameters
+        ----------
+        vectors : array, shape (..., d)
+
+        Returns
+        -------
+        array, shape (..., m)
+            Float64, in O(d²) time and O(d) memory per vector.
+        """
+        flat = self._flat("vectors", vectors, self.d)
+        result = np.zeros((flat.shape[0], len(self)))
+        for positions in self._blocks():
+            result[:, positions[0] : positions[-1] + 1] = flat @ self._rows(positions).T
+        return self._here(result.reshape(*vectors.shape[:-1], len(self)))
+
+    def _flat(self, name: str, vectors: Array, size: int) -> Floats:
+        namespace(self._like, vectors)  # raises where two libraries are mixed
+        if len(vectors.shape) == 0 or vectors.shape[-1] != size:
+            msg = f"{name} have shape {tuple(vectors.shape)}: the last axis must have length {size}"
+            raise InputError(msg)
+        return to_numpy(vectors).reshape(math.prod(vectors.shape[:-1]), size)
+
+
+class CenteredAxes(PrincipalAxes):
+    """Axes of the ellipsoid of LayerNorm, {g ∘ y : 1ᵀy = 0, ‖y‖ ≤ √d}."""
+
+    def __init__(self, gain: Array) -> None:
+        super().__init__(gain)
+        # Axes belong to the distinct magnitudes ("poles" aⱼ, ascending). A pole of multiplicity m is itself m − 1
+        # times the length of an axis, unless it is 0; below each pole but the first lies the root of its gap.
+        self._order = np.argsort(self._size, kind="stable")
+        ascending = self._size[self._order]
+        self._first = np.flatnonzero(np.concatenate(([True], ascending[1:] != ascending[:-1])))
+        self._poles = ascending[self._first]
+        self._weights = np.diff(self._first, append=self.d).astype(np.float64)
+        self._origin, self._offset = solve(self._poles, self._weights)
+        # Descending order: pole by pole, first its tied axes (member t = 1, 2, ...), then the root below (member 0).
+        pole = np.arange(self._poles.size)[::-1]
+        ties = np.where(self._poles > 0.0, self._weights - 1.0, 0.0).astype(np.int64)[pole]
+        count = ties + (pole > 0)
+        self._pole = np.repeat(pole, count)
+        member = np.arange(self._pole.size) - np.repeat(np.cumsum(count) - count, count) + 1
+        self._member = np.where(member > np.repeat(ties, count), 0, member)
+
+    def _lengths_from(self, offset: Floats) -> Floats:
+        gap = np.arange(offset.size)
+        below = np.concatenate(([0.0], root(self._poles, gap, self._origin, offset)))
+        return math.sqrt(self.d) * np.where(self._member == 0, below[self._pole], self._poles[self._pole])
+
+    @functools.cached_property
+    def _all_lengths(self) -> Floats:
+        return self._lengths_from(self._offset)
+
+    def _lengths(self) -> Floats:
+        return self._all_lengths
+
+    def _rows(self, positions: Integers) -> Floats:
+        pole, member = self._pole[positions], self._member[positions]
+        result = np.zeros((positions.size, self.d))
+        at_root = np.flatnonzero(member == 0)
+        if at_root.size:
+            gap = pole[at_root] - 1
+            terms = differences(self._size, self._poles, gap, self._origin[gap])
+            terms -= self._offset[gap][:, None]
+            with np.errstate(under="ignore"):
+                vectors = self._gain * unit(self._poles, gap)[:, None]
+                vectors /= terms
+                vectors /= np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
+            if at_root.size == positions.size:
+                return vectors
+            result[at_root] = vectors
+        for row in np.flatnonzero(member):
+            # Helmert contrast of the tied gains: orthogonal to the gain within the group and to the other contrasts.
+            t, start = int(member[row]), self._first[pole[row]]
+            tied = self._order[start : start + t + 1]
+            contrast = np.full(t + 1, 1.0 / math.sqrt(t * (t + 1.0)))
+            contrast[t] = -t * contrast[t]
+            result[row, tied] = np.sign(self._gain[tied]) * contrast
+        return result
+
+    def certificate(self, *, exact: bool = False) -> Certificate:
+        low, high, integers = enclose(self._poles, self._weights, self._origin, self._offset, exact=exact)
+        width = np.concatenate(([0.0], 0.5 * (high - low) / np.abs(self._offset)))
+        return Certificate(
+            lower=self._lengths_from(low) * (1.0 - _LENGTH_ERROR),
+            upper=self._lengths_from(high) * (1.0 + _LENGTH_ERROR),
+            offset_width=np.where(self._member == 0, width[self._pole], 0.0),
+            exact=integers,
+        )
+
+
+class CoordinateAxes(PrincipalAxes):
+    """Axes of the ellipsoid of RMSNorm, {g ∘ y : ‖y‖ ≤ √d}: the coordinate axes of the nonzero gains."""
+
+    def __init__(self, gain: Array) -> None:
+        super().__init__(gain)
+        descending = np.argsort(-self._size, kind="stable")
+        self._coordinate = descending[self._size[descending] > 0.0]
+
+    def _lengths(self) -> Floats:
+        return math.sqrt(self.d) * self._size[self._coordinate]
+
+    def _rows(self, positions: Integers) -> Floats:
+        result = np.zeros((positions.size, self.d))
+        result[np.arange(positions.size), self._coordinate[positions]] = 1.0
+        return result
+
+    def certificate(self, *, exact: bool = False) -> Certificate:
+        lengths = self._lengths()
+        return Certificate(
+            lower=lengths * (1.0 - _LENGTH_ERROR),
+            upper=lengths * (1.0 + _LENGTH_ERROR),
+            offset_width=np.zeros_like(lengths),
+            exact=0,
+        )
+
+
+def principal_axes(gain: Array, *, centered: bool = True) -> PrincipalAxes:
+    r"""Semi-axes and directions of the ellipsoid that LayerNorm with this gain fills: the SVD of √d GΠ in O(d²).
+
+    The squared semi-axes over d are the eigenvalues λ of GΠG = G² − ggᵀ/d, G = diag(g). Those that are not equal to
+    a tied g_i² are the roots of Σ 1/(g_i² − λ) = 0, the critical points of ∏(λ − g_i²): one strictly between any two
+    neighbouring distinct g_i². Directions are v_i ∝ g_i/(g_i² − λ). This holds for every gain. With k zeros the
+    smallest root has the pole 0 of weight k below it, and the axes are those of the inverse of
+    diag(g_S⁻²) + αα^T/k, α = 1/g_S, on the support S of the gain; the published formula for zero gains drops the
+    second term.
+
+    Each length is computed to nearly full relative accuracy, also where lengths differ by hundreds of orders of
+    magnitude or lie close together, which a dense eigensolver cannot do.
+
+    Parameters
+    ----------
+    gain : array, shape (d,)
+        g, of any real floating dtype and any array library; a PyTorch parameter is detached. Computed in float64.
+        Nonzero magnitudes from 2⁻⁵¹¹ to 2⁵¹¹.
+    centered : bool
+        True for LayerNorm; False for RMSNorm, whose axes are the coordinate axes, with semi-axes √d|g_i|.
+
+    Returns
+    -------
+    PrincipalAxes
+        ``.semi_axes`` (m,) descending, m = d − max(1, k) with k zero gains (d − k for RMSNorm); ``.direction(i)``
+        (d,) in O(d); ``.directions`` (d, m); ``.apply`` and ``.adjoint`` multiply by V and Vᵀ without forming it;
+        ``.certificate()`` proves an interval around each length. With d = 1 or an all-zero gain there are no axes.
+
+    Raises
+    ------
+    InputError
+        Not one vector, not floating, not finite, or squares outside the range of float64.
+
+    References
+    ----------
+    Riechers, arXiv:2405.04134 (semi-axes √(N/λ) of Π₂G⁻²Π₂, nonzero gains); Golub, SIAM Review 15 (1973), section 5,
+    for the secular equation; Li, LAPACK Working Note 89, for the iteration.
+
+    Examples
+    --------
+    >>> import numpy as np, lngeom as lg
+    >>> axes = lg.principal_axes(np.array([3.0, -1.0, 2.0]))
+    >>> axes.semi_axes
+    array([4.58257569, 2.64575131])
+    >>> bool(np.allclose(axes.adjoint(axes.direction(0)), [1, 0]))
+    True
+    >>> lg.principal_axes(np.array([1.0, 0.0])).semi_axes
+    array([1.])
+    """
+    return CenteredAxes(gain) if centered else CoordinateAxes(gain)
+
+
+def dead_direction(gain: Array) -> Array:
+    r"""Unit vector n with n·(z − b) = 0 for every output z of a LayerNorm with this gain and bias b.
+
+    n = α/‖α‖ with α_i = 1/g_i where no gain is zero: α·(g ∘ y) = 1·y = 0. The covariance of outputs then has
+    cov(z) n = 0 for every distribution of inputs. With k ≥ 1 zero gains every vector supported on them is dead;
+    n = 1_Z/√k is returned, the limit of the formula as these gains tend to zero together. The whole dead subspace is
+    ``Ellipsoid(gain).normals``.
+
+    Parameters
+    ----------
+    gain : array, shape (d,)
+        Real floating dtype; float16 and bfloat16 are computed in float32 and rounded once.
+
+    Returns
+    -------
+    array, shape (d,)
+        Same library, device and dtype as `gain`.
+
+    Raises
+    ------
+    InputError
+        Not one finite vector of a floating dtype.
+
+    References
+    ----------
+    Riechers, arXiv:2405.04134, Π₂ = I − αα^T/(α^Tα); the zero-gain case follows from z_i = b_i there.
+
+    Examples
+    --------
+    >>> import numpy as np, lngeom as lg
+    >>> n = lg.dead_direction(np.array([3.0, 4.0]))
+    >>> n
+    array([0.8, 0.6])
+    >>> float(abs(n @ lg.layer_norm(np.array([5.0, 1.0]), np.array([3.0, 4.0]), eps=1e-5)) < 1e-15)
+    1.0
+    """
+    check_gain(gain)
+    xp, wide = namespace(gain), widen(gain)
+    zero = wide == 0
+    # Scaled so that the largest component is ±1: the norm neither overflows nor underflows.
+    alpha = xp.astype(zero, wide.dtype) if bool(xp.any(zero)) else xp.min(xp.abs(wide)) / wide
+    return narrow(alpha / xp.sqrt(xp.sum(alpha * alpha)), gain)
