@@ -1,0 +1,25 @@
+"""Corpora: texts and token ids as streams of fixed-length sequences."""
+
+from __future__ import annotations
+
+from ._corpus import Corpus as Corpus, bundled_wikipedia as bundled_wikipedia, open_corpus as open_corpus
+from ._markup import plain_text as plain_text
+from ._mediawiki import articles as articles
+from ._packing import (
+    TokenPolicy as TokenPolicy,
+    encoded as encoded,
+    flat_pieces as flat_pieces,
+    packed as packed,
+)
+
+__all__ = [
+    "Corpus",
+    "TokenPolicy",
+    "articles",
+    "bundled_wikipedia",
+    "encoded",
+    "flat_pieces",
+    "open_corpus",
+    "packed",
+    "plain_text",
+]

@@ -1,0 +1,124 @@
+"""A corpus: a named source of documents or of token ids."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from .._errors import CorpusError
+from ._hub import SCHEME, streamed
+from ._ids import token_ids
+from ._mediawiki import articles
+from ._plain import paragraphs, records
+
+_TEXTS: dict[str, Callable[[Path], Iterator[str]]] = {
+    ".xml": articles,
+    ".xml.bz2": articles,
+    ".xml.gz": articles,
+    ".xml.xz": articles,
+    ".bz2": articles,
+    ".gz": articles,
+    ".txt": paragraphs,
+    ".jsonl": records,
+}
+_IDS = (".npy", ".bin")
+FORMATS = (*_TEXTS, *_IDS)
+
+_HASHED_BYTES = 1 << 30
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A source of documents (strings) or of token ids.
+
+    Attributes
+    ----------
+    spec
+        What the user typed: a path, or ``hf:NAME:CONFIG``.
+    path
+        The local file, or None for a data set of the hub.
+    """
+
+    spec: str
+    path: Path | None
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether the corpus is stored as token ids, so that no tokenizer is needed."""
+        return self.path is not None and self.path.suffix in _IDS
+
+    def documents(self) -> Iterator[str]:
+        """Yield the texts one after another."""
+        if self.path is None:
+            return streamed(self.spec)
+        return _reader(self.path)(self.path)
+
+    def token_ids(self) -> np.ndarray:
+        """All token ids as one flat array, mapped from disk."""
+        if self.path is None or not self.has_ids:
+            msg = f"corpus {self.spec!r}: holds text, not token ids; read it with documents()"
+            raise CorpusError(msg)
+        return token_ids(self.path)
+
+    def sha256(self) -> str | None:
+        """Hash of the file; None for hub data sets and files above 1 GiB, which are identified by their tokens."""
+        if self.path is None or self.path.stat().st_size > _HASHED_BYTES:
+            return None
+        with self.path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _reader(path: Path) -> Callable[[Path], Iterator[str]]:
+    return _TEXTS[path.suffix]
+
+
+def open_corpus(spec: str) -> Corpus:
+    """The corpus behind a path or an ``hf:NAME[:CONFIG[:SPLIT]]``.
+
+    Formats by suffix: MediaWiki dumps ``.xml``, ``.xml.bz2``, ``.xml.gz``, ``.xml.xz``; ``.txt``; ``.jsonl`` with a
+    field ``text``; token ids ``.npy``, ``.bin`` (flat uint16, as nanoGPT writes them).
+
+    Raises
+    ------
+    CorpusError
+        If there is no such file, or none of the formats.
+    """
+    if spec.startswith(SCHEME):
+        return Corpus(spec, None)
+    path = Path(spec).expanduser()
+    if not path.exists():
+        msg = f"corpus {spec!r}: no such file; give a file ({', '.join(FORMATS)}) or hf:NAME:CONFIG"
+        raise CorpusError(msg)
+    if not path.is_file():
+        msg = f"corpus {spec!r}: is a directory; give one file ({', '.join(FORMATS)}) or hf:NAME:CONFIG"
+        raise CorpusError(msg)
+    if path.suffix not in (*_TEXTS, *_IDS):
+        msg = f"corpus {spec!r}: unknown format {path.suffix!r}; known are {', '.join(FORMATS)} and hf:NAME:CONFIG"
+        raise CorpusError(msg)
+    return Corpus(spec, path)
+
+
+def bundled_wikipedia() -> Path:
+    """The Wikipedia dump among gensim's test data: 106 articles of the English Wikipedia of 2016.
+
+    The package is located and not imported.
+
+    Raises
+    ------
+    CorpusError
+        If gensim is not installed.
+    """
+    found = importlib.util.find_spec("gensim")
+    for root in (found.submodule_search_locations or []) if found else []:
+        for path in sorted(Path(root, "test", "test_data").glob("enwiki-*-pages-articles*.bz2")):
+            return path
+    msg = (
+        "no corpus given, and the Wikipedia sample of gensim's test data is not installed; "
+        "give one with --corpus, or install it with: pip install --no-deps --require-hashes -r requirements-data.txt"
+    )
+    raise CorpusError(msg)

@@ -1,0 +1,89 @@
+"""Documents to sequences of one fixed length, so that no padding is ever needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+_DOCUMENTS_AT_ONCE = 8
+
+
+@dataclass(frozen=True)
+class TokenPolicy:
+    """Which special tokens stand between documents and at the start of a sequence.
+
+    Attributes
+    ----------
+    start
+        Id put at position 0 of every sequence, or None: the token that the tokenizer itself puts before a text.
+    separator
+        Id put after every document, or None.
+    """
+
+    start: int | None
+    separator: int | None
+
+    @classmethod
+    def of(cls, tokenizer: Any) -> TokenPolicy:
+        """The tokenizer's own policy: its start token if it adds one to a text, its end token between documents."""
+        added = tokenizer("a", add_special_tokens=True, verbose=False)["input_ids"]
+        start = tokenizer.bos_token_id
+        if start is None or not added or added[0] != start:
+            # Encoders of the BERT kind open a text with their class token.
+            start = tokenizer.cls_token_id if added and added[0] == tokenizer.cls_token_id else None
+        separator = tokenizer.eos_token_id if tokenizer.eos_token_id is not None else tokenizer.sep_token_id
+        return cls(start, separator)
+
+
+def encoded(documents: Iterable[str], tokenizer: Any, policy: TokenPolicy) -> Iterator[np.ndarray]:
+    """Yield the token ids of each document, the separator after each."""
+    ending = [] if policy.separator is None else [policy.separator]
+    remaining = iter(documents)
+    while batch := list(islice(remaining, _DOCUMENTS_AT_ONCE)):
+        for ids in tokenizer(batch, add_special_tokens=False, verbose=False)["input_ids"]:
+            yield np.asarray(ids + ending, dtype=np.int64)
+
+
+def packed(pieces: Iterable[np.ndarray], length: int, start: int | None = None) -> Iterator[np.ndarray]:
+    """Cut a stream of token ids into sequences of exactly ``length``; the unfinished last one is dropped.
+
+    Parameters
+    ----------
+    pieces
+        Arrays of token ids, shape (n,), of any n.
+    length
+        Tokens per sequence.
+    start
+        Id at position 0 of every sequence, or None.
+
+    Examples
+    --------
+    >>> [ids.tolist() for ids in packed([np.arange(3), np.arange(3, 8)], 3)]
+    [[0, 1, 2], [3, 4, 5]]
+    >>> [ids.tolist() for ids in packed([np.arange(5)], 3, start=9)]
+    [[9, 0, 1], [9, 2, 3]]
+    """
+    head = np.array([] if start is None else [start], dtype=np.int64)
+    content = length - len(head)
+    waiting: list[np.ndarray] = []
+    held = 0
+    for piece in pieces:
+        waiting.append(piece)
+        held += len(piece)
+        if held < content:
+            continue
+        joined = np.concatenate(waiting)
+        whole = held - held % content
+        for row in joined[:whole].reshape(-1, content):
+            yield np.concatenate([head, row])
+        waiting, held = [joined[whole:]], held - whole
+
+
+def flat_pieces(ids: np.ndarray, size: int = 1 << 20) -> Iterator[np.ndarray]:
+    """Yield a long array of token ids in pieces, so that a mapped file is read as it is needed."""
+    for begin in range(0, len(ids), size):
+        yield np.asarray(ids[begin : begin + size], dtype=np.int64)
