@@ -2,6 +2,44 @@
 
 from __future__ import annotations
 
+from ._families import (
+    FAMILIES as FAMILIES,
+    Family as Family,
+    Norm as Norm,
+    Topology as Topology,
+    family_of as family_of,
+    norm_sites as norm_sites,
+    topology_of as topology_of,
+)
+from ._load import (
+    DTYPES as DTYPES,
+    LoadedModel as LoadedModel,
+    load_config as load_config,
+    load_model as load_model,
+    load_tokenizer as load_tokenizer,
+    longest_sequence as longest_sequence,
+)
 from ._sites import Kind as Kind, NormSite as NormSite, Role as Role
+from ._source import ModelSource as ModelSource, bundled_model as bundled_model, find_model as find_model
 
-__all__ = ["Kind", "NormSite", "Role"]
+__all__ = [
+    "DTYPES",
+    "FAMILIES",
+    "Family",
+    "Kind",
+    "LoadedModel",
+    "ModelSource",
+    "Norm",
+    "NormSite",
+    "Role",
+    "Topology",
+    "bundled_model",
+    "family_of",
+    "find_model",
+    "load_config",
+    "load_model",
+    "load_tokenizer",
+    "longest_sequence",
+    "norm_sites",
+    "topology_of",
+]

