@@ -14,9 +14,12 @@ from ._axes import (
     principal_axes as principal_axes,
 )
 from ._certificate import Certificate as Certificate
-from ._epsilon import gauge as gauge
+from ._difference import Explanation as Explanation, explain_difference as explain_difference
+from ._ellipsoid import Ellipsoid as Ellipsoid
+from ._epsilon import gauge as gauge, matching_eps as matching_eps
 from ._errors import InputError as InputError, LngeomError as LngeomError
 from ._norms import (
+    batch_norm as batch_norm,
     layer_norm as layer_norm,
     rms_norm as rms_norm,
     scale as scale,
@@ -29,18 +32,26 @@ from ._projection import (
     project as project,
     uniform as uniform,
 )
+from ._rounding import condition_number as condition_number, error_bound as error_bound
 
 __version__ = importlib.metadata.version("lngeom")
 
 __all__ = [
     "Certificate",
+    "Ellipsoid",
+    "Explanation",
     "InputError",
     "LngeomError",
     "PrincipalAxes",
     "angle_to_uniform",
+    "batch_norm",
+    "condition_number",
     "dead_direction",
+    "error_bound",
+    "explain_difference",
     "gauge",
     "layer_norm",
+    "matching_eps",
     "mean_vector",
     "moments",
     "principal_axes",

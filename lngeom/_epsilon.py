@@ -1,10 +1,11 @@
-"""What ε does: the gauge, how far from the surface of the ellipsoid an output lies."""
+"""What ε does: the gauge, how far from the surface an output lies, and the relation of the two places of ε."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ._carrier import Array
+from ._carrier import Array, check_eps
+from ._errors import InputError
 from ._norms import Placement, scale
 from ._projection import moments
 
@@ -46,3 +47,53 @@ def gauge(x: Array, *, eps: Any, placement: Placement = "inside") -> Array:
     _, variance = moments(x)
     standard_deviation = scale(variance, eps=0)
     return (standard_deviation / scale(variance, eps=eps, placement=placement))[..., 0]
+
+
+def matching_eps(x: Array, *, eps: Any, placement: Placement = "inside") -> Array:
+    r"""The ε' in the *other* place that gives the same output for x: ε_inside = 2σε_outside + ε_outside².
+
+    √(σ² + ε_inside) = σ + ε_outside holds for one σ at a time, so that no constant converts a layer from one
+    convention to the other: the relation is per vector. From inside to outside it reads
+    ε_outside = ε_inside/(√(σ² + ε_inside) + σ), which does not cancel.
+
+    Parameters
+    ----------
+    x : array, shape (..., d)
+        Real floating dtype; float16 and bfloat16 are computed in float32.
+    eps : float
+        ε ≥ 0 as the layer has it.
+    placement : {"inside", "outside"}
+        Where the layer has it.
+
+    Returns
+    -------
+    array, shape (...)
+        ε' for the other placement, one per vector; float32 for half-precision `x`.
+
+    Raises
+    ------
+    InputError
+        As :func:`lngeom.layer_norm`.
+
+    References
+    ----------
+    Elementary; both conventions occur side by side in the code of Zhang and Sennrich, arXiv:1910.07467.
+
+    Examples
+    --------
+    >>> import numpy as np, lngeom as lg
+    >>> x = np.array([-3.0, 3.0])
+    >>> float(lg.matching_eps(x, eps=7.0)), float(lg.matching_eps(x, eps=1.0, placement="outside"))
+    (1.0, 7.0)
+    """
+    check_eps(eps)
+    _, variance = moments(x)
+    deviation = scale(variance, eps=0)
+    if placement == "outside":
+        return (2 * deviation * eps + eps * eps)[..., 0]
+    if placement != "inside":
+        msg = f'placement is {placement!r}: eps stands "inside" the root (PyTorch, Hugging Face) or "outside" it'
+        raise InputError(msg)
+    if isinstance(eps, int | float) and eps == 0:
+        return (0 * deviation)[..., 0]  # the quotient would be 0/0 where σ = 0
+    return (eps / (scale(variance, eps=eps) + deviation))[..., 0]

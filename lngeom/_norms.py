@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from ._carrier import Array, check_eps, check_parameter, check_vectors, namespace, narrow, widen
 from ._errors import InputError
-from ._projection import moments
+from ._projection import center
 
 Placement = Literal["inside", "outside"]
 """Where ε enters the denominator: ``"inside"`` the root, √(σ² + ε), or ``"outside"`` it, σ + ε."""
@@ -90,11 +90,11 @@ def layer_norm(
     >>> lg.layer_norm(np.array([1.0, 3.0]), np.array([2.0, 5.0]), eps=0.0)
     array([-2.,  5.])
     """
+    check_vectors("x", x)
     check_parameter("gain", gain, x)
     check_parameter("bias", bias, x)
-    mean, variance = moments(x)
-    y = (widen(x) - mean) / scale(variance, eps=eps, placement=placement)
-    return narrow(_affine(y, gain, bias), x)
+    _, deviation, variance = center(x)
+    return narrow(_affine(deviation / scale(variance, eps=eps, placement=placement), gain, bias), x)
 
 
 def standardize(x: Array, *, eps: Any, placement: Placement = "inside") -> Array:
@@ -147,3 +147,87 @@ def rms_norm(
     mean_square = xp.mean(wide * wide, axis=-1, keepdims=True)
     y = wide / scale(mean_square, eps=eps, placement=placement)
     return narrow(_affine(y, gain, bias), x)
+
+
+def batch_norm(
+    x: Array,
+    gain: Array | None = None,
+    bias: Array | None = None,
+    *,
+    eps: Any,
+    mean: Array | None = None,
+    variance: Array | None = None,
+    placement: Placement = "inside",
+) -> Array:
+    r"""Batch normalization z = g ∘ (x − m)/√(v + ε) + b, with one mean m_i and variance v_i per component.
+
+    Given `mean` and `variance` (running or population statistics, as at inference) this is an affine map of each
+    vector, invertible where no gain is zero. Without them m and v are the statistics of the n vectors in the batch
+    (population variance, divisor n, as in training); the batch is then normalized column by column as LayerNorm
+    normalizes a vector, and shift and scale of each column are lost just the same.
+
+    Parameters
+    ----------
+    x : array, shape (..., d), or (..., n, d) without `mean` and `variance`
+        Real floating dtype; float16 and bfloat16 are computed in float32 and rounded once. A term of the proof
+        kernel stands for one vector when statistics are given, and for one column of the batch when not.
+    gain, bias : arrays, shape (d,), optional
+        g and b; absent means 1 and 0.
+    eps : float
+        ε ≥ 0.
+    mean, variance : arrays, shape (d,), optional
+        m and v ≥ 0; both or neither.
+    placement : {"inside", "outside"}
+        √(v + ε) or √v + ε.
+
+    Returns
+    -------
+    array, shape of `x`
+        Same dtype as `x`; NaN in components with v_i = 0 if ε = 0.
+
+    Raises
+    ------
+    InputError
+        Wrong shape or dtype, one of `mean` and `variance` without the other, no batch axis to take statistics over,
+        ε negative or not finite, unknown placement.
+
+    References
+    ----------
+    Ioffe and Szegedy, arXiv:1502.03167, algorithms 1 and 2; Gupta et al., arXiv:2409.12951, section 2.3. Equivalent
+    to ``torch.nn.functional.batch_norm(x, mean, variance, gain, bias, eps=eps)``.
+
+    Examples
+    --------
+    >>> import numpy as np, lngeom as lg
+    >>> batch = np.array([[1.0, 10.0], [3.0, 30.0]])
+    >>> lg.batch_norm(batch, eps=0.0)
+    array([[-1., -1.],
+           [ 1.,  1.]])
+    >>> lg.batch_norm(batch[0], eps=0.0, mean=np.array([0.0, 4.0]), variance=np.array([1.0, 9.0]))
+    array([1., 2.])
+    """
+    check_vectors("x", x)
+    for name, parameter in (("gain", gain), ("bias", bias), ("mean", mean), ("variance", variance)):
+        check_parameter(name, parameter, x)
+    if (mean is None) != (variance is None):
+        given, missing = ("variance", "mean") if mean is None else ("mean", "variance")
+        msg = f"{given} is given and {missing} is not: pass both fixed statistics, or none to use those of the batch"
+        raise InputError(msg)
+    if mean is None:
+        _, deviation, variance = center(x, axis=_batch_axis(x))
+    else:
+        deviation, variance = widen(x) - widen(mean), widen(variance)
+    return narrow(_affine(deviation / scale(variance, eps=eps, placement=placement), gain, bias), x)
+
+
+def _batch_axis(x: Array) -> int:
+    """Axis of the n vectors of a batch (..., n, d); a carrier without a shape is one column of the batch."""
+    if not hasattr(x, "shape"):
+        return -1
+    if len(x.shape) < 2 or x.shape[-2] == 0:
+        msg = (
+            f"x has shape {tuple(x.shape)}: batch statistics need a batch of n >= 1 vectors, shape (..., n, d); "
+            "or pass mean and variance"
+        )
+        raise InputError(msg)
+    return -2

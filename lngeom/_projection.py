@@ -79,10 +79,16 @@ def moments(x: Array) -> tuple[Array, Array]:
     (array([2.]), array([1.]))
     """
     check_vectors("x", x)
+    mean, _, variance = center(x)
+    return mean, variance
+
+
+def center(x: Array, axis: int = -1) -> tuple[Array, Array, Array]:
+    """Mean, deviation from it and population variance along `axis`, half precision widened; the axis is kept."""
     xp, x = namespace(x), widen(x)
-    mean = xp.mean(x, axis=-1, keepdims=True)
-    centered = x - mean
-    return mean, xp.mean(centered * centered, axis=-1, keepdims=True)
+    mean = xp.mean(x, axis=axis, keepdims=True)
+    deviation = x - mean
+    return mean, deviation, xp.mean(deviation * deviation, axis=axis, keepdims=True)
 
 
 def project(x: Array) -> Array:
