@@ -1,0 +1,333 @@
+"""The ellipsoid that the outputs of LayerNorm or RMSNorm fill."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._axes import PrincipalAxes, check_gain, dead_direction, principal_axes, to_numpy
+from ._carrier import Array, check_parameter, check_vectors, dtype_name, namespace, widen
+from ._errors import InputError
+from ._module import norm_parameters
+from ._nearest import nearest_on_ellipsoid
+from ._projection import project
+
+Floats = NDArray[np.float64]
+
+
+class Ellipsoid:
+    r"""Ellipsoid {b + g ∘ y : 1ᵀy = 0, ‖y‖ ≤ √d} of LayerNorm, or {b + g ∘ y : ‖y‖ ≤ √d} of RMSNorm.
+
+    For ε > 0 outputs fill its interior, at gauge σ/√(σ² + ε). At ε = 0 they fill its surface, unless too many gains
+    are zero (see ``solid``). With k zero gains it has dimension m = d − max(1, k) (RMSNorm: d − k): the output
+    hyperplane has the normal α = 1/g when k = 0, and is spanned by the coordinates of nonzero gain when k ≥ 1.
+
+    Parameters
+    ----------
+    gain : array, shape (d,)
+        g, of any real floating dtype and array library. See :func:`lngeom.principal_axes` for its range.
+    bias : array, shape (d,), optional
+        b; absent means 0.
+    centered : bool
+        True for LayerNorm, False for RMSNorm.
+
+    Attributes
+    ----------
+    gain, center : arrays, shape (d,)
+        g and b.
+    centered : bool
+    d, dimension : int
+        Of the space, and m of the ellipsoid.
+    solid : bool
+        Whether outputs fill it even at ε = 0, because some freedom of y is invisible: k ≥ 2 (RMSNorm: k ≥ 1).
+
+    Raises
+    ------
+    InputError
+        Wrong shape or dtype, or a value that is not finite.
+
+    References
+    ----------
+    Riechers, arXiv:2405.04134, for nonzero gains and ε > 0.
+
+    Examples
+    --------
+    >>> import numpy as np, lngeom as lg
+    >>> gain, bias = np.array([1.0, 2.0, 3.0]), np.array([0.5, 0.0, 0.0])
+    >>> ellipsoid = lg.Ellipsoid(gain, bias)
+    >>> ellipsoid
+    <Ellipsoid of LayerNorm: dimension 2 in 3, semi-axes 4.58258 to 2.64575>
+    >>> z = lg.layer_norm(np.array([4.0, -1.0, 0.0]), gain, bias, eps=0.0)
+    >>> bool(ellipsoid.contains(z)), float(round(ellipsoid.gauge(z), 12))
+    (True, 1.0)
+    """
+
+    def __init__(self, gain: Array, bias: Array | None = None, *, centered: bool = True) -> None:
+        check_gain(gain)
+        check_parameter("bias", bias, gain)
+        if bias is not None:
+            check_vectors("bias", bias)
+        xp = namespace(gain, bias)
+        if bias is not None and not bool(xp.all(xp.isfinite(bias))):
+            msg = "bias holds a NaN or an infinity: the ellipsoid has no center; check how the checkpoint was loaded"
+            raise InputError(msg)
+        self.gain, self.centered = gain, centered
+        self.center = xp.zeros_like(gain) if bias is None else bias
+        self.d = int(gain.shape[0])
+        self._zeros = int(xp.sum(xp.astype(gain == 0, xp.int64)))
+        self.dimension = self.d - (max(1, self._zeros) if centered else self._zeros)
+        self.solid = self._zeros >= (2 if centered else 1)
+
+    @classmethod
+    def from_module(cls, module: Any) -> Ellipsoid:
+        """Ellipsoid of a norm module: ``torch.nn.LayerNorm``, ``torch.nn.RMSNorm``, or one of Hugging Face's.
+
+        Reads ``weight``, ``bias`` and ``eps`` or ``variance_epsilon``, then applies the module to one vector and takes
+        the formula that reproduces its output. So an RMSNorm gives the ellipsoid without the hyperplane whatever its
+        class is called, and a layer that stores gain − 1 gives the right gain. Nothing is imported.
+
+        Raises
+        ------
+        InputError
+            If the module is over several axes, or computes neither formula.
+
+        Examples
+        --------
+        >>> import torch, lngeom as lg
+        >>> lg.Ellipsoid.from_module(torch.nn.RMSNorm(4))
+        <Ellipsoid of RMSNorm: dimension 4 in 4, semi-axes 2 to 2>
+        """
+        parameters = norm_parameters(module)
+        return cls(parameters.gain, parameters.bias, centered=parameters.centered)
+
+    def __repr__(self) -> str:
+        lengths = to_numpy(self.semi_axes)
+        span = f", semi-axes {lengths[0]:.6g} to {lengths[-1]:.6g}" if lengths.size else ""
+        norm = "LayerNorm" if self.centered else "RMSNorm"
+        return f"<Ellipsoid of {norm}: dimension {self.dimension} in {self.d}{span}>"
+
+    @functools.cached_property
+    def axes(self) -> PrincipalAxes:
+        """Principal axes, as :func:`lngeom.principal_axes`; computed on first access."""
+        return principal_axes(self.gain, centered=self.centered)
+
+    @property
+    def semi_axes(self) -> Array:
+        """Semi-axes, descending, shape (m,), float64."""
+        return self.axes.semi_axes
+
+    @property
+    def normals(self) -> Array:
+        """Orthonormal basis of the directions in which the ellipsoid has no extent, shape (d, d − m).
+
+        One column α/‖α‖ for a LayerNorm with no zero gain, else the coordinate vectors of the zero gains.
+        """
+        xp = namespace(self.gain)
+        if self.centered and not self._zeros:
+            return dead_direction(self.gain)[:, None]
+        zeros = xp.nonzero(self.gain == 0)[0]
+        coordinates = xp.arange(self.d, dtype=zeros.dtype, device=self.gain.device)
+        return xp.astype(coordinates[:, None] == zeros[None, :], self.gain.dtype)
+
+    def _preimage(self, z: Array) -> tuple[Array, Array, Array]:
+        """Displacement z − b, its preimage (z − b)/g with 0 where g = 0, and the mask of nonzero gains."""
+        check_vectors("z", z)
+        check_parameter("gain", self.gain, z)
+        xp = namespace(z, self.gain)
+        gain, moved = widen(self.gain), widen(z) - widen(self.center)
+        seen = gain != 0
+        return (
+            moved,
+            xp.where(seen, moved / xp.where(seen, gain, xp.ones_like(gain)), xp.zeros_like(moved)),
+            seen,
+        )
+
+    def gauge(self, z: Array) -> Array:
+        r"""Gauge r of z: 0 at the center, 1 on the surface; z lies in the ellipsoid scaled by r about its center.
+
+        r = ‖y‖/√d with y = (z − b)/g where no gain is zero. With k ≥ 1 zero gains in LayerNorm the unseen
+        components of y make its sum zero at the least norm: r² = (‖y_S‖² + (1ᵀy_S)²/k)/d. For outputs of LayerNorm r
+        equals ``lngeom.gauge(x, eps=eps)`` if k ≤ 1, and is at most that otherwise. A displacement out of the
+        ellipsoid's flat is left out where it has zero gain; ``offset`` measures it.
+
+        Parameters
+        ----------
+        z : array, shape (..., d)
+            Same library as the gain; float16 and bfloat16 are computed in float32.
+
+        Returns
+        -------
+        array, shape (...)
+        """
+        xp = namespace(z, self.gain)
+        _, y, _ = self._preimage(z)
+        square = xp.sum(y * y, axis=-1)
+        if self.centered and self._zeros:
+            square = square + xp.sum(y, axis=-1) ** 2 / self._zeros
+        return xp.sqrt(square / self.d)
+
+    def offset(self, z: Array) -> Array:
+        r"""Euclidean distance of z, shape (..., d), from the flat the ellipsoid lies in, shape (...).
+
+        |α·(z − b)|/‖α‖ for a LayerNorm with no zero gain, else the norm of z − b over the zero gains.
+        """
+        xp = namespace(z, self.gain)
+        moved, _, seen = self._preimage(z)
+        if self.centered and not self._zeros:
+            return xp.abs(xp.sum(moved * widen(dead_direction(self.gain)), axis=-1))
+        hidden = xp.where(seen, xp.zeros_like(moved), moved)
+        return xp.sqrt(xp.sum(hidden * hidden, axis=-1))
+
+    def contains(self, z: Array, *, rtol: float | None = None) -> Array:
+        r"""Whether z lies in the closed ellipsoid, up to rounding.
+
+        z passes if it may be b + g ∘ (y + e) with y in the ball of the ellipsoid and
+        |e_i| ≤ rtol·(|y_i| + |b_i/g_i| + 1): an error in y of `rtol` relative to y_i or to its root mean square 1, or
+        one in z of `rtol` relative to b_i. The gauge may then exceed 1 by ‖e‖/√d (times √(d/k) with k ≥ 1 zero
+        gains), 1ᵀy/√d may be as large as ‖e‖, and where g_i = 0 z_i may differ from b_i by `rtol`·|b_i|.
+
+        Parameters
+        ----------
+        z : array, shape (..., d)
+            Same library as the gain.
+        rtol : float, optional
+            Default (d + 8)·eps of the dtype of z (half precision: its eps plus (d + 8)·eps of float32). That bounds
+            the rounding of any LayerNorm or RMSNorm whose sums of d terms may be taken in any order, for inputs with
+            condition number ‖x‖/‖Πx‖ up to 2; multiply it by the condition number for others.
+
+        Returns
+        -------
+        array of bool, shape (...)
+        """
+        xp = namespace(z, self.gain)
+        moved, y, seen = self._preimage(z)
+        if rtol is None:
+            resolution = float(xp.finfo(z.dtype).eps)
+            half = "float16" in dtype_name(z)
+            rtol = (self.d + 8) * (2.0**-23 if half else resolution) + (resolution if half else 0.0)
+        gain, center = widen(self.gain), xp.abs(widen(self.center))
+        floor = xp.where(
+            seen, center / xp.where(seen, xp.abs(gain), xp.ones_like(gain)) + 1.0, xp.zeros_like(gain)
+        )
+        error = rtol * (xp.abs(y) + floor)
+        slack = xp.sqrt(xp.sum(error * error, axis=-1))
+        stretch = math.sqrt(self.d / self._zeros) if self.centered and self._zeros else 1.0
+        inside = self.gauge(z) <= 1.0 + stretch * slack / math.sqrt(self.d)
+        inside &= xp.all(seen | (xp.abs(moved) <= rtol * center), axis=-1)
+        if self.centered and not self._zeros:
+            inside &= xp.abs(xp.sum(y, axis=-1)) <= math.sqrt(self.d) * slack
+        return inside
+
+    def support(self, u: Array) -> Array:
+        r"""Support function h(u) = max {u·z : z in the ellipsoid} = b·u + √d‖Π(g ∘ u)‖ (RMSNorm: without Π).
+
+        Parameters
+        ----------
+        u : array, shape (..., d)
+            Directions; same library as the gain.
+
+        Returns
+        -------
+        array, shape (...)
+        """
+        check_vectors("u", u)
+        check_parameter("gain", self.gain, u)
+        xp = namespace(u, self.gain)
+        pulled = widen(u) * widen(self.gain)
+        pulled = project(pulled) if self.centered else pulled
+        along = xp.sum(widen(u) * widen(self.center), axis=-1)
+        return along + math.sqrt(self.d) * xp.sqrt(xp.sum(pulled * pulled, axis=-1))
+
+    def nearest(self, z: Array) -> Array:
+        """Point of the surface nearest to z, both of shape (..., d), in float64.
+
+        From the principal axes: O(d²) time and O(d) memory for each z. The center has the ends of the shortest
+        axis as nearest points; one of them is returned. NaN for a z that is not finite.
+        """
+        _, nearest = self._nearest(z)
+        return self._like(to_numpy(self.axes.apply(self._like(nearest))) + to_numpy(self.center))
+
+    def distance(self, z: Array) -> Array:
+        """Euclidean distance of z, shape (..., d), from the surface, shape (...), in float64."""
+        coordinates, nearest = self._nearest(z)
+        offset = to_numpy(self.offset(self._like(to_numpy(z))))
+        return self._like(np.hypot(offset, np.linalg.norm(coordinates - nearest, axis=-1)))
+
+    def _nearest(self, z: Array) -> tuple[Floats, Floats]:
+        """Coordinates along the axes of z and of its nearest surface point."""
+        check_vectors("z", z)
+        check_parameter("gain", self.gain, z)
+        coordinates = to_numpy(self.axes.adjoint(self._like(to_numpy(z) - to_numpy(self.center))))
+        return coordinates, nearest_on_ellipsoid(coordinates, to_numpy(self.semi_axes))
+
+    def _like(self, result: Floats) -> Array:
+        """`result` in the library and on the device of the gain."""
+        if isinstance(self.gain, np.ndarray):
+            return result
+        return namespace(self.gain).asarray(result, device=self.gain.device)
+
+    @property
+    def log_volume(self) -> float:
+        r"""Natural logarithm of the m-dimensional volume, in O(d) without the axes; 0 (one point) where m = 0.
+
+        log of the unit ball's π^{m/2}/Γ(m/2 + 1), plus ½ log of the product of the squared semi-axes, d^m times
+        ∏g_i² · Σg_i⁻²/d (no zero gain), ∏_S g_i² · k/d (k ≥ 1 zeros), or ∏_S g_i² (RMSNorm).
+        """
+        m, size = self.dimension, np.abs(to_numpy(self.gain))
+        if m == 0:
+            return 0.0
+        size = size[size > 0.0]
+        product = 2.0 * float(np.sum(np.log(size)))
+        if self.centered and self._zeros:
+            product += math.log(self._zeros / self.d)
+        elif self.centered:
+            smallest = float(size.min())
+            product += math.log(float(np.sum((smallest / size) ** 2)) / self.d) - 2.0 * math.log(smallest)
+        ball = 0.5 * m * math.log(math.pi) - math.lgamma(0.5 * m + 1.0)
+        return ball + 0.5 * (m * math.log(self.d) + product)
+
+    @property
+    def volume(self) -> float:
+        """The m-dimensional volume; 0 or infinite where it leaves the range of float64 (see ``log_volume``)."""
+        with np.errstate(over="ignore", under="ignore"):
+            return float(np.exp(self.log_volume))
+
+    def sample_inside(self, n: int, rng: np.random.Generator | int) -> Array:
+        """Draw n points uniformly from the solid ellipsoid, shape (n, d), float64; `rng` may be a seed."""
+        rng, m = np.random.default_rng(rng), self.dimension
+        ball = _sphere(n, m, rng)
+        if m:
+            ball *= rng.random((n, 1)) ** (1.0 / m)
+        return self._embed(ball)
+
+    def sample_surface(self, n: int, rng: np.random.Generator | int) -> Array:
+        r"""Draw n points uniformly by area from the surface, shape (n, d), float64; `rng` may be a seed.
+
+        LayerNorm of a random direction is *not* uniform: it crowds where the surface is most curved. The image of
+        a uniform u on the sphere is kept with probability s_min‖u/s‖, s the semi-axes, proportional to how much
+        the map stretches area there; this keeps at least about one in √m.
+        """
+        lengths, rng = to_numpy(self.semi_axes), np.random.default_rng(rng)
+        kept, missing = [np.empty((0, self.dimension))], n
+        while missing:
+            sphere = _sphere(2 * missing, self.dimension, rng)
+            if self.dimension:
+                stretch = np.linalg.norm(sphere * (lengths[-1] / lengths), axis=-1)
+                sphere = sphere[rng.random(2 * missing) < stretch]
+            kept.append(sphere[:missing])
+            missing -= kept[-1].shape[0]
+        return self._embed(np.concatenate(kept))
+
+    def _embed(self, points: Floats) -> Array:
+        """Image of points of the unit ball of R^m."""
+        stretched = self._like(points * to_numpy(self.semi_axes))
+        return self._like(to_numpy(self.axes.apply(stretched)) + to_numpy(self.center))
+
+
+def _sphere(n: int, m: int, rng: np.random.Generator) -> Floats:
+    points = rng.standard_normal((n, m))
+    return points / np.linalg.norm(points, axis=-1, keepdims=True)
