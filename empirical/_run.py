@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -154,6 +155,11 @@ class RunDirectory:
     def tokens(self) -> np.ndarray:
         """The token ids, mapped from disk."""
         return np.load(self.tokens_path, mmap_mode="r", allow_pickle=False)
+
+    def tokens_sha256(self) -> str:
+        """Hash of the stored token ids."""
+        with self.tokens_path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
 
     def finish(self) -> None:
         """Mark the run as done, and remove the shards that are merged."""

@@ -1,0 +1,1 @@
+"""The commands of ``lngeom`` that need models: each a module with ``add_arguments`` and ``run``."""

@@ -1,0 +1,107 @@
+"""Measure every norm layer of a model on a text: the angle of its hidden states to the uniform direction, their norms,
+and what the layer does to both, in one forward pass, nothing stored but the statistics.
+
+Without arguments: SmolLM2-135M on 16,384 tokens of the English Wikipedia, both from installed packages.
+The results go to a directory with a table, figures and a page; the same command again continues a run that was
+stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from dataclasses import fields
+
+from rich.console import Console
+
+from .._errors import RunError
+from ..models import DTYPES
+from ..sweep import DEFAULT_DIRECTIONS, DEFAULT_LENGTH, DEFAULT_TOKENS, Sweep, run_sweep
+
+
+def _count(text: str) -> int:
+    """An integer, also in the form 1e6."""
+    try:
+        value = float(text)
+    except ValueError:
+        msg = f"{text!r} is no number; write 16384 or 1e6"
+        raise argparse.ArgumentTypeError(msg) from None
+    if not value.is_integer():
+        msg = f"{text!r} is no whole number; write 16384 or 1e6"
+        raise argparse.ArgumentTypeError(msg)
+    return int(value)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of the command."""
+    add = parser.add_argument
+    add(
+        "model",
+        nargs="?",
+        metavar="MODEL",
+        help="hub id, local directory or .gguf file (default: bundled SmolLM2-135M)",
+    )
+    add(
+        "--corpus",
+        metavar="TEXT",
+        help="MediaWiki dump, .txt, .jsonl, .npy or .bin token ids, or hf:NAME:CONFIG",
+    )
+    add("--tokens", type=_count, default=DEFAULT_TOKENS, help="tokens to measure (default: %(default)s)")
+    add("--output", metavar="DIR", help="run directory (default: runs/NAME)")
+    add("--revision", help="branch, tag or commit of the model on the hub")
+    add(
+        "--dtype",
+        choices=("auto", *DTYPES),
+        default="auto",
+        help="default: float32 on the CPU, else the checkpoint's",
+    )
+    add("--device", default="auto", help="cpu, cuda, cuda:1, ... (default: a GPU if there is one)")
+    add("--device-map", metavar="MAP", help="'auto' spreads a model over several devices (accelerate)")
+    add("--batch-size", type=_count, metavar="N", help="sequences per forward pass (default: by device)")
+    add(
+        "--sequence-length", type=_count, metavar="N", help=f"tokens per sequence (default: {DEFAULT_LENGTH})"
+    )
+    add(
+        "--shard-tokens", type=_count, metavar="N", help="tokens between two checkpoints (default: by device)"
+    )
+    add(
+        "--directions",
+        type=_count,
+        default=DEFAULT_DIRECTIONS,
+        help="random directions (default: %(default)s)",
+    )
+    add("--seed", type=int, default=0, help="seed of the random directions (default: %(default)s)")
+    add(
+        "--random-weights",
+        action="store_true",
+        help="draw the weights at random from the model's configuration",
+    )
+    add("--allow-pickle", action="store_true", help="load pickled weights, which can run code")
+
+
+def _command(arguments: argparse.Namespace) -> str:
+    """The command that repeats this run."""
+    words = ["lngeom", "sweep"]
+    for field in fields(Sweep):
+        value = getattr(arguments, field.name)
+        if value == field.default:
+            continue
+        option = [] if field.name == "model" else [f"--{field.name.replace('_', '-')}"]
+        words += option if value is True else [*option, str(value)]
+    return shlex.join(words)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; returns the exit code."""
+    sweep = Sweep(**{field.name: getattr(arguments, field.name) for field in fields(Sweep)})
+    console = Console()
+    if not console.is_terminal:
+        console.width = 160
+    try:
+        run_sweep(sweep, console=console, command=_command(arguments))
+    except OSError as error:
+        msg = (
+            f"{error.filename or 'a file'}: {error.strerror or error}; free space or choose another --output"
+        )
+        raise RunError(msg) from None
+    return 0

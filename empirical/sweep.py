@@ -1,0 +1,252 @@
+"""The sweep: one forward pass of a model over a corpus, every norm layer measured, no hidden state stored."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+
+from . import report, statistics
+from ._errors import ModelError, RunError
+from ._files import replacing
+from ._manifest import environment
+from ._measure import measure_shards, merged
+from ._progress import progress
+from ._run import RunDirectory
+from ._tokens import draw_tokens
+from .corpora import Corpus, bundled_wikipedia, open_corpus
+from .models import (
+    LoadedModel,
+    ModelSource,
+    NormSite,
+    bundled_model,
+    find_model,
+    load_config,
+    load_model,
+    load_tokenizer,
+    longest_sequence,
+    resolve_device,
+    resolve_dtype,
+)
+
+DEFAULT_TOKENS = 16_384
+DEFAULT_LENGTH = 512
+DEFAULT_DIRECTIONS = 64
+_BATCH_TOKENS = {"cpu": 4_096, "cuda": 32_768}
+_SHARD_TOKENS = {"cpu": 16_384, "cuda": 262_144}
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What to measure; None stands for a default that depends on the model or the device.
+
+    Attributes
+    ----------
+    model, corpus
+        Hub id, directory or GGUF file; file or ``hf:NAME:CONFIG``. By default the bundled SmolLM2-135M and Wikipedia.
+    revision
+        Branch, tag or commit of the model on the hub.
+    tokens
+        Tokens to measure, rounded up to whole sequences.
+    sequence_length, batch_size, shard_tokens
+        Tokens per sequence, sequences per forward pass, tokens between two checkpoints.
+    dtype, device, device_map
+        As in transformers; ``auto`` is float32 on the CPU, the checkpoint's dtype on a GPU.
+    directions, seed
+        Random unit directions to compare the uniform direction with, and the seed that draws them.
+    allow_pickle
+        Load pickled weights where there are no safetensors.
+    random_weights
+        Draw the weights at random from the model's configuration.
+    output
+        The run directory; by default ``runs/NAME``.
+    """
+
+    model: str | None = None
+    corpus: str | None = None
+    revision: str | None = None
+    tokens: int = DEFAULT_TOKENS
+    sequence_length: int | None = None
+    batch_size: int | None = None
+    shard_tokens: int | None = None
+    dtype: str = "auto"
+    device: str = "auto"
+    device_map: str | None = None
+    directions: int = DEFAULT_DIRECTIONS
+    seed: int = 0
+    allow_pickle: bool = False
+    random_weights: bool = False
+    output: str | None = None
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """A sweep with every default settled."""
+
+    sweep: Sweep
+    source: ModelSource
+    config: Any
+    corpus: Corpus
+    device: torch.device
+    dtype: torch.dtype
+    length: int
+    batch: int
+    shard: int
+
+    @property
+    def sequences(self) -> int:
+        return math.ceil(self.sweep.tokens / self.length)
+
+    def measured(self) -> dict[str, Any]:
+        """What determines the numbers: two runs that agree in it may be continued by one another."""
+        weights = f"random, seed {self.sweep.seed}" if self.sweep.random_weights else "trained"
+        return {
+            "model": self.source.name,
+            "architecture": self.config.model_type,
+            "revision": self.source.resolved_revision(self.config),
+            "weights": weights,
+            "dtype": str(self.dtype).removeprefix("torch."),
+            "device": self.device.type,
+            "corpus": Path(self.corpus.spec).name if self.corpus.path else self.corpus.spec,
+            "corpus_sha256": self.corpus.sha256(),
+            "tokens": self.sequences * self.length,
+            "sequence_length": self.length,
+            "batch_size": self.batch,
+            "shard_sequences": self.shard,
+            "directions": self.sweep.directions,
+            "seed": self.sweep.seed,
+        }
+
+
+def _positive(value: int, option: str) -> int:
+    if value < 1:
+        msg = f"{option} {value}: must be 1 or more"
+        raise RunError(msg)
+    return value
+
+
+def _or(value: int | None, default: int, option: str) -> int:
+    return default if value is None else _positive(value, option)
+
+
+def _settle(sweep: Sweep) -> _Plan:
+    """Find model and corpus, and settle every default; nothing large is read."""
+    corpus = open_corpus(sweep.corpus if sweep.corpus is not None else str(bundled_wikipedia()))
+    source = find_model(sweep.model if sweep.model is not None else str(bundled_model()), sweep.revision)
+    config = load_config(source)
+    device = resolve_device(sweep.device)
+    dtype = resolve_dtype(sweep.dtype, config, device)
+    longest = longest_sequence(config)
+    length = _or(sweep.sequence_length, min(DEFAULT_LENGTH, longest or DEFAULT_LENGTH), "--sequence-length")
+    if longest is not None and length > longest:
+        msg = f"--sequence-length {length}: {source.name} has {longest} positions; use {longest} or less"
+        raise ModelError(msg)
+    if _positive(sweep.tokens, "--tokens") < length:
+        msg = f"--tokens {sweep.tokens}: fewer than one sequence of {length}; raise it, or lower --sequence-length"
+        raise RunError(msg)
+    kind = "cpu" if device.type == "cpu" else "cuda"
+    batch = _or(sweep.batch_size, max(1, _BATCH_TOKENS[kind] // length), "--batch-size")
+    shard = max(1, _or(sweep.shard_tokens, _SHARD_TOKENS[kind], "--shard-tokens") // length)
+    _positive(sweep.directions, "--directions")
+    return _Plan(sweep, source, config, corpus, device, dtype, length, batch, shard)
+
+
+def run_sweep(sweep: Sweep, *, console: Console | None = None, command: str = "") -> RunDirectory:
+    """Measure every norm layer of a model on a corpus, and write the run directory.
+
+    A run that was stopped is continued from its last finished shard; one that is complete is only shown.
+
+    Raises
+    ------
+    lngeom.LngeomError
+        On any bad input, in one line.
+    """
+    console = console or Console()
+    plan = _settle(sweep)
+    name = f"{plan.source.name}-random" if sweep.random_weights else plan.source.name
+    run = RunDirectory(Path(sweep.output) if sweep.output is not None else Path("runs", name))
+    run.prepare()
+    with run.lock():
+        status = run.begin(plan.measured(), {"command": command, "environment": environment(plan.device)})
+        if status == "done":
+            console.print(f"{run.path}: this run is done; its results:", markup=False, soft_wrap=True)
+            _show(run, console)
+            return run
+        _draw(run, plan, console)
+        loaded = load_model(
+            plan.source,
+            dtype=sweep.dtype,
+            device=sweep.device,
+            allow_pickle=sweep.allow_pickle,
+            random_weights=sweep.random_weights,
+            seed=sweep.seed,
+            device_map=sweep.device_map,
+            config=plan.config,
+        )
+        measure_shards(
+            run,
+            loaded,
+            console,
+            batch=plan.batch,
+            shard=plan.shard,
+            directions=sweep.directions,
+            seed=sweep.seed,
+        )
+        _finish(run, loaded, console)
+    return run
+
+
+def _draw(run: RunDirectory, plan: _Plan, console: Console) -> None:
+    if run.tokens_path.exists() and "token_policy" in run.manifest():
+        return
+    tokenizer = None if plan.corpus.has_ids else load_tokenizer(plan.source)
+    total = plan.sequences * plan.length
+    with progress(console, f"reading {Path(plan.corpus.spec).name}", total) as advance:
+        policy = draw_tokens(
+            run.tokens_path,
+            plan.corpus,
+            tokenizer,
+            sequences=plan.sequences,
+            length=plan.length,
+            vocabulary=plan.config.vocab_size,
+            advance=advance,
+        )
+    tokens = run.tokens()
+    if tokens.size < total:
+        line = f"the corpus ends after {tokens.size:,} of {total:,} tokens; measuring those"
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    run.amend(
+        token_policy=policy,
+        tokens_measured=int(tokens.size),
+        tokens_sha256=run.tokens_sha256(),
+    )
+
+
+def _finish(run: RunDirectory, loaded: LoadedModel, console: Console) -> None:
+    """Merge the shards and write the results; ``DONE`` comes last."""
+    states = merged(run)
+    sites = [asdict(site) for site in loaded.sites]
+    manifest = run.amend(sites=sites, topology=loaded.topology)
+    with replacing(run.state_path) as draft:
+        statistics.save(draft, states, {"manifest": json.dumps(manifest["measured"])})
+    rows = statistics.rows(states, loaded.sites)
+    with replacing(run.path / "sites.csv") as draft:
+        statistics.write_csv(draft, rows)
+    report.draw_figures(rows, run.path, manifest)
+    report.write_report(run.path)
+    run.finish()
+    report.print_table(rows)
+    console.print(f"written to {run.path}: report.html, sites.csv", markup=False, soft_wrap=True)
+
+
+def _show(run: RunDirectory, console: Console) -> None:
+    """Print the table of a finished run."""
+    sites = [NormSite(**site) for site in run.manifest()["sites"]]
+    states, _ = statistics.load(run.state_path)
+    report.print_table(statistics.rows(states, sites))
+    console.print(f"see {run.path / 'report.html'}", markup=False, soft_wrap=True)
