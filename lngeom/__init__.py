@@ -18,6 +18,19 @@ from ._difference import Explanation as Explanation, explain_difference as expla
 from ._ellipsoid import Ellipsoid as Ellipsoid
 from ._epsilon import gauge as gauge, matching_eps as matching_eps
 from ._errors import InputError as InputError, LngeomError as LngeomError
+from ._isotropic import (
+    IsotropicAngle as IsotropicAngle,
+    massive_activation_bound as massive_activation_bound,
+)
+from ._jacobian import (
+    jacobian as jacobian,
+    jacobian_operator as jacobian_operator,
+    jacobian_product as jacobian_product,
+    jacobian_singular_values as jacobian_singular_values,
+    jacobian_transpose_product as jacobian_transpose_product,
+    lipschitz_constant as lipschitz_constant,
+    potential as potential,
+)
 from ._norms import (
     batch_norm as batch_norm,
     layer_norm as layer_norm,
@@ -41,6 +54,7 @@ __all__ = [
     "Ellipsoid",
     "Explanation",
     "InputError",
+    "IsotropicAngle",
     "LngeomError",
     "PrincipalAxes",
     "angle_to_uniform",
@@ -50,10 +64,18 @@ __all__ = [
     "error_bound",
     "explain_difference",
     "gauge",
+    "jacobian",
+    "jacobian_operator",
+    "jacobian_product",
+    "jacobian_singular_values",
+    "jacobian_transpose_product",
     "layer_norm",
+    "lipschitz_constant",
+    "massive_activation_bound",
     "matching_eps",
     "mean_vector",
     "moments",
+    "potential",
     "principal_axes",
     "project",
     "rms_norm",

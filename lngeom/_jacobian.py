@@ -1,0 +1,411 @@
+"""First derivatives of LayerNorm and RMSNorm, and the convex function that they are the gradients of."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy
+from array_api_compat import device
+
+from ._axes import check_gain, principal_axes
+from ._carrier import Array, check_parameter, check_vectors, namespace, narrow, widen
+from ._errors import InputError
+from ._norms import Placement, scale
+from ._projection import project
+
+if TYPE_CHECKING:
+    from scipy.sparse.linalg import LinearOperator
+
+
+def _terms(x: Array, *, eps: Any, placement: Placement, centered: bool) -> tuple[Array, Array, Any]:
+    """Return y, D and c of the Jacobian (I − c·yyᵀ/d)/D without gain, on 1^⊥ or on all of R^d."""
+    xp, u = namespace(x), project(widen(x)) if centered else widen(x)
+    mean_square = xp.mean(u * u, axis=-1, keepdims=True)
+    divisor = scale(mean_square, eps=eps, placement=placement)
+    y = u / divisor
+    if placement == "inside":
+        return y, divisor, 1
+    size = scale(mean_square, eps=0)
+    if hasattr(x, "shape"):  # the direction of u = 0 is arbitrary: the radial term vanishes with y
+        size = xp.where(size > 0, size, xp.ones_like(size))
+    return y, divisor, divisor / size
+
+
+def _product(x: Array, vector: Array, *, eps: Any, placement: Placement, centered: bool) -> Array:
+    """Jacobian without gain times `vector`; it is symmetric, so that this serves both sides."""
+    y, divisor, c = _terms(x, eps=eps, placement=placement, centered=centered)
+    wide = project(widen(vector)) if centered else widen(vector)
+    along = namespace(x, vector).mean(y * wide, axis=-1, keepdims=True)
+    return (wide - c * along * y) / divisor
+
+
+def _check(x: Array, gain: Array | None, vector: Array = None, name: str = "vector") -> None:
+    check_vectors("x", x)
+    check_parameter("gain", gain, x)
+    if vector is not None:
+        check_vectors(name, vector)
+        if hasattr(vector, "shape") and hasattr(x, "shape") and vector.shape[-1] != x.shape[-1]:
+            msg = (
+                f"{name} has shape {tuple(vector.shape)}, but x of shape {tuple(x.shape)} has vectors of dimension "
+                f"{x.shape[-1]}: the last axes must be equal"
+            )
+            raise InputError(msg)
+
+
+def jacobian_product(
+    x: Array,
+    tangent: Array,
+    gain: Array | None = None,
+    *,
+    eps: Any,
+    placement: Placement = "inside",
+    centered: bool = True,
+) -> Array:
+    r"""Directional derivative J t of LayerNorm at x along t, in O(d): what ``torch.func.jvp`` returns.
+
+    J t = g ∘ [Πt − c y (y·t)/d]/D with y = Πx/D, and D = √(σ² + ε), c = 1 for ε inside the root, or D = σ + ε,
+    c = D/σ for ε outside. Every direction orthogonal to 1 and x is divided by D; the radial direction y is shrunk
+    further, by ε/D² inside and ε/D outside; shifts along 1 do nothing.
+
+    Parameters
+    ----------
+    x : array, shape (..., d)
+        Where the derivative is taken; float16 and bfloat16 are computed in float32 and rounded once.
+    tangent : array, shape (..., d)
+        t, broadcast against `x`.
+    gain : array, shape (d,), optional
+    eps : float
+        ε ≥ 0.
+    placement : {"inside", "outside"}
+    centered : bool
+        True for LayerNorm; False for RMSNorm, where Π is the identity and σ² is ‖x‖²/d.
+
+    Returns
+    -------
+    array, shape (..., d)
+        NaN where x has σ = 0 and ε = 0. At σ = 0 and ε > 0 the derivative exists: J = GΠ/√ε (GΠ/ε outside).
+        Automatic differentiation of the ``"outside"`` formula gives NaN there, because it takes √ at 0.
+
+    Raises
+    ------
+    InputError
+        Wrong shape or dtype, ε negative or not finite, unknown placement.
+
+    References
+    ----------
+    Xiong et al., arXiv:2002.04745, proof of Lemma 3, at ε = 0; with ε by the quotient rule. Dropping the radial term
+    is a frequent mistake: diag(g/D)Π is not the derivative.
+
+    Examples
+    --------
+    >>> import numpy as np, lngeom as lg
+    >>> x = np.array([1.0, -1.0, 1.0, -1.0])
+    >>> lg.jacobian_product(x, x, eps=0.0)
+    array([0., 0., 0., 0.])
+    >>> lg.jacobian_product(x, np.array([1.0, 1.0, -1.0, -1.0]), eps=3.0)
+    array([ 0.5,  0.5, -0.5, -0.5])
+    """
+    _check(x, gain, tangent, "tangent")
+    product = _product(x, tangent, eps=eps, placement=placement, centered=centered)
+    return narrow(product if gain is None else widen(gain) * product, x)
+
+
+def jacobian_transpose_product(
+    x: Array,
+    cotangent: Array,
+    gain: Array | None = None,
+    *,
+    eps: Any,
+    placement: Placement = "inside",
+    centered: bool = True,
+) -> Array:
+    r"""Gradient Jᵀc of c·LayerNorm(x) with respect to x, in O(d): the backward pass, ``torch.func.vjp``.
+
+    Without the gain J is symmetric, so that Jᵀc = J₀(g ∘ c). The result is orthogonal to 1 for every c: the sum of
+    the outputs of an ungained LayerNorm has gradient 0, which is no bug.
+
+    Parameters
+    ----------
+    x, gain, eps, placement, centered
+        As :func:`jacobian_product`.
+    cotangent : array, shape (..., d)
+        c, the gradient of a loss with respect to the output; broadcast against `x`.
+
+    Returns
+    -------
+    array, shape (..., d)
+
+    Raises
+    ------
+    InputError
+        As :func:`jacobian_product`.
+
+    References
+    ----------
+    Xiong et al., arXiv:2002.04745, proof of Lemma 3.
+
+    Examples
+    --------
+    >>> import numpy as np, lngeom as lg
+    >>> lg.jacobian_transpose_product(np.array([3.0, -3.0, 0.0]), np.array([1.0, 1.0, 1.0]), eps=3.0)
+    array([0., 0., 0.])
+    """
+    _check(x, gain, cotangent, "cotangent")
+    weighted = cotangent if gain is None else widen(cotangent) * widen(gain)
+    return narrow(_product(x, weighted, eps=eps, placement=placement, centered=centered), x)
+
+
+def jacobian(
+    x: Array,
+    gain: Array | None = None,
+    *,
+    eps: Any,
+    placement: Placement = "inside",
+    centered: bool = True,
+) -> Array:
+    r"""Jacobian matrix J[i, j] = ∂zᵢ/∂xⱼ of LayerNorm: J = G [Π − c yyᵀ/d]/D, dense.
+
+    With y, D and c as in :func:`jacobian_product`, which is to be preferred for products. For ε inside the root this
+    is G (v + ε)^(-1/2) [Π − Πx(Πx)ᵀ/(d(v + ε))], v = σ². It is symmetric positive semidefinite without a gain, and
+    J1 = 0 always.
+
+    Parameters
+    ----------
+    x, gain, eps, placement, centered
+        As :func:`jacobian_product`.
+
+    Returns
+    -------
+    array, shape (..., d, d)
+
+    Raises
+    ------
+    InputError
+        As :func:`jacobian_product`.
+
+    References
+    ----------
+    Xiong et al., arXiv:2002.04745, proof of Lemma 3, at ε = 0.
+
+    Examples
+    --------
+    >>> import numpy as np, lngeom as lg
+    >>> lg.jacobian(np.array([1.0, -1.0]), eps=3.0)
+    array([[ 0.1875, -0.1875],
+           [-0.1875,  0.1875]])
+    """
+    _check(x, gain)
+    xp, wide = namespace(x), widen(x)
+    identity = xp.eye(x.shape[-1], dtype=wide.dtype, device=device(wide))
+    # Row j is the derivative along the j-th basis vector, a column of J.
+    product = jacobian_product(
+        wide[..., None, :], identity, gain, eps=eps, placement=placement, centered=centered
+    )
+    return narrow(xp.matrix_transpose(product), x)
+
+
+def jacobian_operator(
+    x: numpy.ndarray,
+    gain: numpy.ndarray | None = None,
+    *,
+    eps: float,
+    placement: Placement = "inside",
+    centered: bool = True,
+) -> LinearOperator:
+    r"""Jacobian of LayerNorm at one NumPy vector as a ``scipy.sparse.linalg.LinearOperator``.
+
+    Products with it and its transpose cost O(d), so that ``svds``, ``lsqr`` and the like never see a d × d matrix.
+
+    Parameters
+    ----------
+    x : numpy.ndarray, shape (d,)
+        Other libraries: use :func:`jacobian_product` and :func:`jacobian_transpose_product`.
+    gain, eps, placement, centered
+        As :func:`jacobian_product`.
+
+    Returns
+    -------
+    scipy.sparse.linalg.LinearOperator, shape (d, d)
+
+    Raises
+    ------
+    InputError
+        As :func:`jacobian_product`, or if `x` is not one NumPy vector.
+
+    References
+    ----------
+    Xiong et al., arXiv:2002.04745, proof of Lemma 3, at ε = 0.
+
+    Examples
+    --------
+    >>> import numpy as np, lngeom as lg
+    >>> operator = lg.jacobian_operator(np.array([1.0, -1.0]), eps=3.0)
+    >>> operator @ np.array([1.0, 0.0])
+    array([ 0.1875, -0.1875])
+    """
+    from scipy.sparse.linalg import LinearOperator
+
+    if not isinstance(x, numpy.ndarray) or x.ndim != 1:
+        seen = f"shape {tuple(x.shape)}" if isinstance(x, numpy.ndarray) else f"type {type(x).__name__}"
+        msg = f"x has {seen}: the operator is that of one numpy vector of shape (d,); see jacobian_product for others"
+        raise InputError(msg)
+    _check(x, gain)
+    how: dict[str, Any] = {"eps": eps, "placement": placement, "centered": centered}
+
+    class Jacobian(LinearOperator):
+        def _matmat(self, X: numpy.ndarray) -> numpy.ndarray:
+            return jacobian_product(x, X.T, gain, **how).T
+
+        def _rmatmat(self, X: numpy.ndarray) -> numpy.ndarray:
+            return jacobian_transpose_product(x, X.T, gain, **how).T
+
+        def _matvec(self, x: numpy.ndarray) -> numpy.ndarray:
+            return self._matmat(x.reshape(-1, 1))
+
+        def _rmatvec(self, x: numpy.ndarray) -> numpy.ndarray:
+            return self._rmatmat(x.reshape(-1, 1))
+
+    return Jacobian(x.dtype, (x.size, x.size))
+
+
+def jacobian_singular_values(
+    x: Array, *, eps: Any, placement: Placement = "inside", centered: bool = True
+) -> Array:
+    r"""Singular values of the Jacobian without gain, descending: 1/D (d − 2 times), 1/D shrunk, 0.
+
+    The shrunk one belongs to the radial direction: ε/D³ for ε inside, ε/D² for ε outside, D = √(σ² + ε) or σ + ε.
+    It is 0 at ε = 0, where LayerNorm has rank d − 2. The largest is √d/(‖x‖ sin θ) at ε = 0, θ the angle between x
+    and 1, and not bounded by any function of ‖x‖. With a gain use ``numpy.linalg.svdvals(jacobian(x, gain, eps=eps))``.
+
+    Parameters
+    ----------
+    x : array, shape (..., d)
+        float16 and bfloat16 are computed in float32 and rounded once.
+    eps, placement
+        As :func:`jacobian_product`.
+    centered : bool
+        False for RMSNorm: 1/D (d − 1 times), 1/D shrunk.
+
+    Returns
+    -------
+    array, shape (..., d)
+        NaN where x has σ = 0 and ε = 0.
+
+    Raises
+    ------
+    InputError
+        As :func:`jacobian_product`.
+
+    References
+    ----------
+    Xiong et al., arXiv:2002.04745, Lemma 3 is the statement ‖J‖₂ = O(√d/‖x‖), which needs sin θ bounded below.
+
+    Examples
+    --------
+    >>> import numpy as np, lngeom as lg
+    >>> lg.jacobian_singular_values(np.array([3.0, -3.0, 0.0]), eps=3.0)
+    array([0.33333333, 0.11111111, 0.        ])
+    """
+    check_vectors("x", x)
+    xp, wide = namespace(x), widen(x)
+    y, divisor, _ = _terms(wide, eps=eps, placement=placement, centered=centered)
+    radial = eps / divisor**3 if placement == "inside" else eps / divisor**2
+    zero = 0 * y[..., :1]  # NaN where the derivative does not exist
+    d, constant = x.shape[-1], int(centered)
+    counts = (
+        (1 / divisor + zero, max(0, d - 1 - constant)),
+        (radial + zero, min(1, d - constant)),
+        (zero, constant),
+    )
+    parts = [xp.broadcast_to(value, (*value.shape[:-1], n)) for value, n in counts]
+    return narrow(xp.concat(parts, axis=-1), x)
+
+
+def lipschitz_constant(
+    gain: Array, *, eps: float, placement: Placement = "inside", centered: bool = True
+) -> float:
+    r"""Smallest L with ‖LN(x) − LN(x')‖ ≤ L‖x − x'‖ for all x and x': ‖GΠ‖₂/√ε, ‖GΠ‖₂/ε for ε outside.
+
+    Attained by the derivative on the line of constant vectors; a bias does not change it. ‖GΠ‖₂ is the longest
+    semi-axis of :func:`lngeom.principal_axes` over √d, between the largest and the second largest |g_i|.
+
+    Parameters
+    ----------
+    gain : array, shape (d,)
+        ``uniform(d)`` for a layer without gain.
+    eps : float
+        ε ≥ 0.
+    placement : {"inside", "outside"}
+    centered : bool
+        False for RMSNorm: max |g_i|/√ε.
+
+    Returns
+    -------
+    float
+        Infinite at ε = 0, where the norm is discontinuous on a line (LayerNorm) or at a point (RMSNorm); 0 if the
+        layer is constant (d = 1, or all gains zero).
+
+    Raises
+    ------
+    InputError
+        Not one finite vector, gains whose squares overflow, ε negative or not finite, unknown placement.
+
+    References
+    ----------
+    Sharp form of the bounds by 1/√ε; the norm of the Jacobian is that of Xiong et al., arXiv:2002.04745, Lemma 3.
+
+    Examples
+    --------
+    >>> import numpy as np, lngeom as lg
+    >>> round(lg.lipschitz_constant(np.array([1.0, 2.0]), eps=1e-4), 9)
+    158.113883008
+    """
+    check_gain(gain)
+    divisor = float(scale(numpy.zeros(1), eps=eps, placement=placement)[0])
+    axes = principal_axes(gain, centered=centered)
+    if len(axes) == 0:
+        return 0.0
+    norm = float(axes.semi_axes[0]) / math.sqrt(axes.d)
+    return norm / divisor if divisor > 0 else math.inf
+
+
+def potential(x: Array, *, eps: Any, centered: bool = True) -> Array:
+    r"""Convex function φ(x) = d√(σ² + ε) whose gradient is the standardized vector: ∇φ = :func:`standardize`.
+
+    LayerNorm before its gain is therefore monotone, its Jacobian is symmetric positive semidefinite, and it is
+    1/√ε-Lipschitz and √ε-cocoercive. For ε inside the root.
+
+    Parameters
+    ----------
+    x : array, shape (..., d)
+        Real floating dtype; float16 and bfloat16 are computed in float32.
+    eps : float
+        ε ≥ 0.
+    centered : bool
+        False for RMSNorm: d√(‖x‖²/d + ε), whose gradient is ``rms_norm(x, eps=eps)``.
+
+    Returns
+    -------
+    array, shape (...)
+        float32 for half-precision `x`. At ε = 0 it is √d ‖Πx‖, which has a kink where Πx = 0.
+
+    Raises
+    ------
+    InputError
+        As :func:`lngeom.layer_norm`.
+
+    References
+    ----------
+    Baillon and Haddad, Israel J. Math. 26 (1977), for cocoercivity of the gradient of a smooth convex function.
+
+    Examples
+    --------
+    >>> import numpy as np, lngeom as lg
+    >>> float(lg.potential(np.array([3.0, -3.0]), eps=7.0))
+    8.0
+    """
+    check_vectors("x", x)
+    xp, u = namespace(x), project(widen(x)) if centered else widen(x)
+    root = scale(xp.mean(u * u, axis=-1, keepdims=True), eps=eps)
+    return xp.sum(root * xp.ones_like(u), axis=-1)
