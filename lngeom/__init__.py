@@ -18,6 +18,12 @@ from ._difference import Explanation as Explanation, explain_difference as expla
 from ._ellipsoid import Ellipsoid as Ellipsoid
 from ._epsilon import gauge as gauge, matching_eps as matching_eps
 from ._errors import InputError as InputError, LngeomError as LngeomError
+from ._fibers import (
+    Fiber as Fiber,
+    fiber as fiber,
+    invert as invert,
+    same_fiber as same_fiber,
+)
 from ._isotropic import (
     IsotropicAngle as IsotropicAngle,
     massive_activation_bound as massive_activation_bound,
@@ -53,6 +59,7 @@ __all__ = [
     "Certificate",
     "Ellipsoid",
     "Explanation",
+    "Fiber",
     "InputError",
     "IsotropicAngle",
     "LngeomError",
@@ -63,7 +70,9 @@ __all__ = [
     "dead_direction",
     "error_bound",
     "explain_difference",
+    "fiber",
     "gauge",
+    "invert",
     "jacobian",
     "jacobian_operator",
     "jacobian_product",
@@ -79,6 +88,7 @@ __all__ = [
     "principal_axes",
     "project",
     "rms_norm",
+    "same_fiber",
     "scale",
     "standardize",
     "uniform",
