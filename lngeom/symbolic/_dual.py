@@ -1,0 +1,97 @@
+"""Derivatives by running a function on dual numbers x + v·τ with τ² = 0, over any carrier.
+
+On terms this is the formal derivative, so a theorem about the Jacobian of LayerNorm is a theorem about what the
+library computes; on arrays and enclosures it is the same derivative as numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+from lngeom._carrier import namespace
+
+
+class Dual:
+    """Value and tangent: what a function and its directional derivative are at one point."""
+
+    __slots__ = ("tangent", "value")
+    __array_ufunc__ = None
+
+    def __init__(self, value: Any, tangent: Any) -> None:
+        self.value = value
+        self.tangent = tangent
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> SimpleNamespace:
+        return NAMESPACE
+
+    def __getitem__(self, index: Any) -> Dual:
+        return Dual(self.value[index], self.tangent[index])
+
+    def __add__(self, other: Any) -> Dual:
+        value, tangent = _parts(other)
+        return Dual(self.value + value, self.tangent + tangent)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Dual:
+        return Dual(-self.value, -self.tangent)
+
+    def __sub__(self, other: Any) -> Dual:
+        value, tangent = _parts(other)
+        return Dual(self.value - value, self.tangent - tangent)
+
+    def __rsub__(self, other: Any) -> Dual:
+        return -self + other
+
+    def __mul__(self, other: Any) -> Dual:
+        value, tangent = _parts(other)
+        return Dual(self.value * value, self.tangent * value + self.value * tangent)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Dual:
+        value, tangent = _parts(other)
+        quotient = self.value / value
+        return Dual(quotient, (self.tangent - quotient * tangent) / value)
+
+    def __rtruediv__(self, other: Any) -> Dual:
+        value, tangent = _parts(other)
+        return Dual(value, tangent) / self
+
+
+def _parts(other: Any) -> tuple[Any, Any]:
+    return (other.value, other.tangent) if isinstance(other, Dual) else (other, 0)
+
+
+def _sqrt(x: Dual) -> Dual:
+    root = namespace(x.value).sqrt(x.value)
+    return Dual(root, x.tangent * Fraction(1, 2) / root)
+
+
+def _linear(name: str) -> Callable[..., Dual]:
+    def apply(x: Dual, **keywords: Any) -> Dual:
+        function = getattr(namespace(x.value), name)
+        return Dual(function(x.value, **keywords), function(x.tangent, **keywords))
+
+    return apply
+
+
+NAMESPACE = SimpleNamespace(
+    __name__="lngeom.dual",
+    mean=_linear("mean"),
+    ones_like=lambda x: Dual(namespace(x.value).ones_like(x.value), 0 * x.tangent),
+    sqrt=_sqrt,
+    sum=_linear("sum"),
+)
+"""The array-API functions with their derivatives."""
+
+
+def derivative(function: Callable[[Any], Any], x: Any, v: Any) -> Any:
+    """Directional derivative of `function` at `x` along `v`, Df(x)·v, for a function of one vector or scalar.
+
+    Valid where the square roots and quotients met on the way have positive arguments and nonzero divisors.
+    """
+    return function(Dual(x, v)).tangent

@@ -1,0 +1,117 @@
+"""What terms mean: their value for given vectors and scalars of rational components, exact or enclosed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from lngeom._interval import Interval, UndecidedError
+
+from ._kernel import Formula, Term
+
+Values = Mapping[str, Any]
+"""A fraction for each scalar and a sequence of d fractions for each vector, by name."""
+
+
+def evaluate(t: Term, values: Values, dimension: int) -> list[Fraction | Interval]:
+    """The d components of a term: fractions, or intervals where an irrational square root is involved.
+
+    Raises
+    ------
+    UndecidedError
+        If an inverse is taken of an interval around 0, whose value at 0 is another than beside it.
+    """
+    return _Meaning(values, dimension).of(t)
+
+
+def holds(statement: Formula, values: Values, dimension: int) -> bool | None:
+    """Whether a formula is true in every component; None where the enclosure does not decide."""
+    decide = {"=": _is_zero, "!=": _is_nonzero, ">": _is_positive, ">=": _is_nonnegative}[statement.relation]
+    try:
+        decisions = [decide(value) for value in evaluate(statement.term, values, dimension)]
+    except UndecidedError:
+        return None
+    if False in decisions:
+        return False
+    return None if None in decisions else True
+
+
+def ends(value: Fraction | Interval) -> tuple[Fraction, Fraction]:
+    """Lower and upper end of a value."""
+    return (value.lower, value.upper) if isinstance(value, Interval) else (value, value)
+
+
+def _is_zero(value: Fraction | Interval) -> bool | None:
+    low, high = ends(value)
+    return True if low == high == 0 else (None if low <= 0 <= high else False)
+
+
+def _is_nonzero(value: Fraction | Interval) -> bool | None:
+    zero = _is_zero(value)
+    return None if zero is None else not zero
+
+
+def _is_positive(value: Fraction | Interval) -> bool | None:
+    low, high = ends(value)
+    return True if low > 0 else (False if high <= 0 else None)
+
+
+def _is_nonnegative(value: Fraction | Interval) -> bool | None:
+    low, high = ends(value)
+    return True if low >= 0 else (False if high < 0 else None)
+
+
+def _inverse(value: Fraction | Interval) -> Fraction | Interval:
+    if _is_zero(value):
+        return Fraction(0)
+    return 1 / value
+
+
+def _root(value: Fraction | Interval) -> Fraction | Interval:
+    low, high = ends(value)
+    result = Interval(max(low, Fraction(0)), max(high, Fraction(0))).sqrt()
+    return result.lower if result.is_point else result
+
+
+class _Meaning:
+    """Evaluation in one model; atoms are evaluated once."""
+
+    def __init__(self, values: Values, dimension: int) -> None:
+        self.values = values
+        self.d = dimension
+        self.seen: dict[tuple, Sequence[Fraction | Interval]] = {}
+
+    def of(self, t: Term) -> list[Fraction | Interval]:
+        result: list[Fraction | Interval] = [Fraction(0)] * self.d
+        for monomial, coefficient in t:
+            product = self.monomial(monomial)
+            result = [a + coefficient * b for a, b in zip(result, product, strict=True)]
+        return result
+
+    def monomial(self, monomial: tuple) -> list[Fraction | Interval]:
+        columns = [(self.atom(atom), exponent) for atom, exponent in monomial]
+        return [
+            math.prod((values[i] ** exponent for values, exponent in columns), start=Fraction(1))
+            for i in range(self.d)
+        ]
+
+    def atom(self, atom: tuple) -> Sequence[Fraction | Interval]:
+        if atom not in self.seen:
+            self.seen[atom] = self.compute(atom)
+        return self.seen[atom]
+
+    def compute(self, atom: tuple) -> Sequence[Fraction | Interval]:
+        match atom[0]:
+            case "d":
+                return [Fraction(self.d)] * self.d
+            case "v":
+                return [Fraction(value) for value in self.values[atom[1]]]
+            case "s":
+                return [Fraction(self.values[atom[1]])] * self.d
+            case "S":
+                return [sum(self.monomial(atom[1]), start=Fraction(0))] * self.d
+            case "inv":
+                return [_inverse(value) for value in self.of(atom[1])]
+        return [_root(value) for value in self.of(atom[1])]

@@ -1,0 +1,99 @@
+"""The words of the theorems, for every carrier: sums, inner products, norms, and statements about them.
+
+Statements are built with these functions and with those of :mod:`lngeom`. On terms they are formulas for the
+kernel, on arrays the same statements can be measured, and on enclosures they can be decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from lngeom._carrier import namespace
+
+from ._kernel import Formula, ProofError, S, Term, term, vector
+from ._text import text
+
+
+def summed(x: Any) -> Any:
+    """Sum of the components, shape (..., 1)."""
+    return namespace(x).sum(x, axis=-1, keepdims=True)
+
+
+def ones(x: Any) -> Any:
+    """Uniform vector 1 of the space of `x`."""
+    return namespace(x).ones_like(x)
+
+
+def dim(x: Any) -> Any:
+    """Dimension d of the space of `x`, as the sum of the components of 1."""
+    return summed(ones(x))
+
+
+def dot(x: Any, y: Any) -> Any:
+    """Inner product x·y, shape (..., 1)."""
+    return summed(x * y)
+
+
+def square_norm(x: Any) -> Any:
+    """‖x‖², shape (..., 1)."""
+    return summed(x * x)
+
+
+def root(t: Any) -> Any:
+    """√t in each component."""
+    return namespace(t).sqrt(t)
+
+
+def norm(x: Any) -> Any:
+    """‖x‖, shape (..., 1)."""
+    return root(square_norm(x))
+
+
+def equal(a: Any, b: Any) -> Formula:
+    """The statement a = b."""
+    return Formula(a - b, "=")
+
+
+def greater(a: Any, b: Any = 0) -> Formula:
+    """The statement a > b, in every component."""
+    return Formula(a - b, ">")
+
+
+def at_least(a: Any, b: Any = 0) -> Formula:
+    """The statement a >= b, in every component."""
+    return Formula(a - b, ">=")
+
+
+def unequal(a: Any, b: Any = 0) -> Formula:
+    """The statement a != b, in every component."""
+    return Formula(a - b, "!=")
+
+
+def trace(operator: Callable[[Any], Any], like: Any) -> Any:
+    """Trace of a linear operator of the space of `like`, given as a function of a vector.
+
+    On terms the operator v ↦ Σ m·v + Σ m·S(n·v) has trace Σ S(m) + Σ S(m·n); elsewhere the diagonal is summed.
+    """
+    if not isinstance(like, Term):
+        xp = namespace(like)
+        basis = [[float(i == k) for i in range(len(like))] for k in range(len(like))]
+        return sum(dot(e, operator(e)) for e in map(xp.asarray, basis))
+    probe = vector("trace probe")
+    ((((atom, _),), _),) = probe
+    result = term(0)
+    for monomial, coefficient in operator(probe):
+        powers = dict(monomial)
+        sums = [a for a in powers if a[0] == "S" and dict(a[1]).get(atom) == 1 and powers[a] == 1]
+        direct = powers.pop(atom, 0)
+        if direct + len(sums) != 1:
+            msg = (
+                f"the operator is not linear: {text(Term({monomial: coefficient}))} in the image of a vector"
+            )
+            raise ProofError(msg)
+        rest = {a: k for a, k in powers.items() if a not in sums}
+        for inner in sums:
+            for a, k in inner[1]:
+                rest[a] = rest.get(a, 0) + k if a != atom else 0
+        result += S(Term({tuple(sorted((a, k) for a, k in rest.items() if k)): coefficient}))
+    return result
