@@ -22,11 +22,11 @@ _LENGTH_ERROR = 2.0**-49
 
 def check_gain(gain: Array) -> None:
     """Raise unless `gain` is one finite vector of shape (d,)."""
+    xp = namespace(gain)
     check_vectors("gain", gain)
     if len(gain.shape) != 1:
         msg = f"gain has shape {tuple(gain.shape)}: one layer has one gain vector of shape (d,); pass them one by one"
         raise InputError(msg)
-    xp = namespace(gain)
     if not bool(xp.all(xp.isfinite(gain))):
         msg = "gain holds a NaN or an infinity: its ellipsoid is not defined; check how the checkpoint was loaded"
         raise InputError(msg)

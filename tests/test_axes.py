@@ -1,0 +1,491 @@
+"""Principal axes against independent oracles: exact polynomials, dense SVD, LAPACK's secular solver, closed forms."""
+
+from __future__ import annotations
+
+import math
+import tracemalloc
+from fractions import Fraction
+
+import array_api_strict
+import numpy as np
+import pytest
+import scipy.linalg
+import torch
+from hypothesis import given, strategies as st
+
+import lngeom as lg
+from lngeom import _secular
+from lngeom._certificate import enclose, sign
+
+U = 2.0**-53
+
+
+def generator() -> np.random.Generator:
+    return np.random.default_rng(20241)
+
+
+def clusters() -> np.ndarray:
+    centers = np.repeat(10.0 ** np.arange(-6, 4), 8)
+    return centers * (1 + 1e-9 * generator().standard_normal(centers.size))
+
+
+GAINS = {
+    "positive": 1 + 0.3 * generator().random(60),
+    "mixed signs": generator().standard_normal(200),
+    "float32": generator().standard_normal(90).astype(np.float32).astype(float),
+    "ties": generator().integers(1, 5, 40).astype(float) * generator().choice([-1.0, 1.0], 40),
+    "all equal": np.full(12, -0.7),
+    "two": np.array([1.0, 2.0]),
+    "one zero": np.append(generator().standard_normal(30), 0.0),
+    "several zeros and ties": generator().integers(-2, 3, 50).astype(float),
+    "one nonzero": np.array([0.0, 0.0, 3.0, 0.0]),
+    "clusters": clusters(),
+    "adjacent floats": 1 + np.arange(50) * 2.0**-52,
+    "huge range": np.logspace(-120, 0, 60),
+    "both ends of the range": np.array([2.0**-511, 1.0, 2.0**511, 2.0**511 * (1 - U), 0.0, -(2.0**-510)]),
+}
+
+
+def solved(gain: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    poles, counts = np.unique(np.abs(gain), return_counts=True)
+    weights = counts.astype(float)
+    return poles, weights, *_secular.solve(poles, weights)
+
+
+def tied(gain: np.ndarray) -> list[float]:
+    """Magnitudes that are squared eigenvalues themselves, with multiplicity."""
+    poles, counts = np.unique(np.abs(gain), return_counts=True)
+    return [
+        float(pole)
+        for pole, count in zip(poles, counts, strict=True)
+        if pole > 0
+        for _ in range(int(count) - 1)
+    ]
+
+
+def derivative(gain: np.ndarray, value: Fraction) -> Fraction:
+    """p'(λ)/∏(λ − a²)^(m − 1) for p(λ) = ∏(λ − g²), exactly: it vanishes at the roots between distinct poles."""
+    squares = [Fraction(float(a)) ** 2 for a in np.unique(np.abs(gain))]
+    counts = [int(np.sum(np.abs(gain) == a)) for a in np.unique(np.abs(gain))]
+    return sum(
+        (
+            count * math.prod((value - other for j, other in enumerate(squares) if j != i), start=Fraction(1))
+            for i, count in enumerate(counts)
+        ),
+        start=Fraction(0),
+    )
+
+
+def assert_encloses_the_polynomial_roots(gain: np.ndarray, *, exact: bool) -> None:
+    axes = lg.principal_axes(gain)
+    certificate = axes.certificate(exact=exact)
+    lower, upper = certificate.lower, certificate.upper
+    assert np.all((lower <= axes.semi_axes) & (axes.semi_axes <= upper))
+    d, ties = gain.size, sorted(tied(gain))
+    for low, high, length in zip(lower, upper, axes.semi_axes, strict=True):
+        low_root, high_root = Fraction(low) ** 2 / d, Fraction(high) ** 2 / d
+        match = [a for a in ties if low_root <= Fraction(a) ** 2 <= high_root]
+        if match:
+            ties.remove(match[0])
+            continue
+        assert derivative(gain, low_root) * derivative(gain, high_root) < 0, (gain, length)
+    assert ties == []
+
+
+# Every float of this range, ties and zeros included; sizes where exact polynomials stay cheap.
+small_gains = st.lists(
+    st.one_of(
+        st.sampled_from([0.0, 1.0, -1.0, 2.0, 1 + 2.0**-52]),
+        st.floats(-1e6, 1e6).filter(lambda v: v == 0 or abs(v) > 1e-6),
+    ),
+    min_size=1,
+    max_size=7,
+).map(np.array)
+
+
+@given(small_gains, st.booleans())
+def test_certificate_encloses_the_critical_points_of_the_product_polynomial(
+    gain: np.ndarray, exact: bool
+) -> None:
+    assert_encloses_the_polynomial_roots(gain, exact=exact)
+
+
+@pytest.mark.parametrize("name", GAINS)
+def test_number_and_order_of_axes(name: str) -> None:
+    gain = GAINS[name]
+    axes = lg.principal_axes(gain)
+    zeros = int(np.sum(gain == 0))
+    assert len(axes) == gain.size - max(1, zeros) == axes.semi_axes.size
+    assert np.all(np.diff(axes.semi_axes) <= 0)
+    # Interlacing in floating point too: between √d times neighbouring sorted magnitudes.
+    bounds = math.sqrt(gain.size) * np.sort(np.abs(gain))[::-1]
+    assert np.all(axes.semi_axes <= bounds[: len(axes)])
+    assert np.all(axes.semi_axes >= bounds[1 : len(axes) + 1])
+    assert np.all(axes.semi_axes > 0)
+
+
+@pytest.mark.parametrize("name", GAINS)
+def test_directions_are_orthonormal_eigenvectors(name: str) -> None:
+    gain = GAINS[name] / np.max(np.abs(GAINS[name]))
+    keep = (gain == 0) | (np.abs(gain) > 2.0**-500)  # the division leaves the range at one end
+    gain = gain[keep]
+    axes, d = lg.principal_axes(gain), gain.size
+    directions, roots = axes.directions, (axes.semi_axes**2) / d
+    assert directions.shape == (d, len(axes))
+    # A component g/(g² − λ) carries the relative error of the offset λ − a² at most twofold (the nearer pole is at
+    # most half a gap away) and a few roundings; ‖GΠG‖ <= 1. Sums of d terms add d·2⁻⁵³.
+    component = 2 * float(np.max(axes.certificate().offset_width, initial=0.0)) + 16 * U
+    product = (gain**2)[:, None] * directions - gain[:, None] * (gain @ directions) / d
+    residual = np.linalg.norm(product - directions * roots, axis=0)
+    assert np.all(residual <= 2 * (component + (d + 4) * U))
+    gram = directions.T @ directions
+    assert np.max(np.abs(gram - np.eye(len(axes)))) <= 2 * (component + (d + 4) * U)
+
+
+@pytest.mark.parametrize("name", GAINS)
+def test_lengths_are_the_singular_values_of_the_dense_matrix(name: str) -> None:
+    gain = GAINS[name]
+    d = gain.size
+    dense = np.linalg.svd(gain[:, None] * (np.eye(d) - 1 / d), compute_uv=False)
+    lengths = lg.principal_axes(gain).semi_axes / math.sqrt(d)
+    # The backward error of LAPACK's SVD is p(d)·2⁻⁵² ‖A‖ with p of low degree; p = d is generous in practice.
+    tolerance = d * 2 * U * dense[0] + 2 * U * dense[0]
+    assert np.max(np.abs(lengths - dense[: lengths.size])) <= tolerance
+    assert np.all(dense[lengths.size :] <= tolerance)
+
+
+@pytest.mark.parametrize("name", [n for n in GAINS if n not in ("all equal", "one nonzero")])
+def test_lengths_agree_with_lapacks_secular_solver_relatively(name: str) -> None:
+    # Multiplying Σ m/(a² − λ) = 0 by a_max² − λ turns it into 1 + (1/d) Σ m(a_max² − a²)/(a² − λ) = 0.
+    gain = GAINS[name]
+    gain = gain / 2.0 ** math.floor(math.log2(np.max(np.abs(gain))))
+    gain = gain[(gain == 0) | (np.abs(gain) > 2.0**-160)]  # dlasd4 does not scale, and returns NaN far below
+    poles, weights, *_ = solved(gain)
+    largest, poles, weights = poles[-1], poles[:-1], weights[:-1]
+    z = np.sqrt(weights * (largest - poles) * (largest + poles))
+    norm = float(np.linalg.norm(z))
+    (dlasd4,) = scipy.linalg.get_lapack_funcs(("lasd4",), (z,))
+    roots = [dlasd4(i, poles, z / norm, rho=norm**2 / gain.size)[1] for i in range(poles.size)]
+    lengths = np.sort(math.sqrt(gain.size) * np.array(roots + tied(gain)))[::-1]
+    # The coefficients carry 8 roundings, each root magnifies them by at most 2√d, and dlasd4 stops within a few
+    # units more of the same magnification.
+    tolerance = 2 * math.sqrt(gain.size) * 16 * U
+    np.testing.assert_allclose(lg.principal_axes(gain).semi_axes, lengths, rtol=tolerance, atol=0)
+
+
+@pytest.mark.parametrize("name", GAINS)
+@pytest.mark.parametrize("exact", [False, True])
+def test_certificates_are_tight_and_agree(name: str, exact: bool) -> None:
+    gain = GAINS[name]
+    axes = lg.principal_axes(gain)
+    certificate, reference = axes.certificate(exact=exact), axes.certificate(exact=True)
+    assert np.all(certificate.lower <= axes.semi_axes)
+    assert np.all(axes.semi_axes <= certificate.upper)
+    assert np.all(
+        np.maximum(certificate.lower, reference.lower) <= np.minimum(certificate.upper, reference.upper)
+    )
+    # The reach is about 3.75 error bounds over the slope. The bound is (9.1 + log₂ p) units of Σ|terms|, and
+    # Σ|terms| over slope times offset is at most 2√d (Cauchy-Schwarz); a residual as large again for the root.
+    assert (
+        np.max(certificate.offset_width, initial=0.0) <= 16 * (10 + math.log2(gain.size)) * gain.size**0.5 * U
+    )
+    if exact:
+        assert certificate.exact == np.unique(np.abs(gain)).size - 1
+
+
+def test_enclosure_holds_the_root_whatever_was_computed() -> None:
+    poles, weights, origin, offset = solved(GAINS["mixed signs"])
+    low, high, _ = enclose(poles, weights, origin, offset, exact=True)
+    wrong = offset * (1 + 1e-6)
+    for exact in (False, True):
+        wide_low, wide_high, _ = enclose(poles, weights, origin, wrong, exact=exact)
+        assert np.all((wide_low <= high) & (low <= wide_high))
+        assert np.all(wide_high - wide_low >= 0.9e-6 * np.abs(offset))
+
+
+def test_enclosure_refuses_a_root_that_is_not_there() -> None:
+    poles, weights, origin, offset = solved(np.array([1.0, 2.0, 4.0]))
+    with pytest.raises(lg.LngeomError, match="not within a quarter"):
+        enclose(poles, weights, origin, -offset)
+    with pytest.raises(lg.LngeomError, match="not within a quarter"):
+        enclose(poles, weights, origin, offset * 0.01)
+
+
+@given(small_gains.filter(lambda g: np.unique(np.abs(g)).size > 1), st.floats(2.0**-10, 1.0), st.data())
+def test_integer_sign_is_the_sign_of_the_exact_sum(
+    gain: np.ndarray, part: float, data: st.DataObject
+) -> None:
+    poles, counts = np.unique(np.abs(gain), return_counts=True)
+    gap = data.draw(st.integers(0, poles.size - 2))
+    origin = data.draw(st.sampled_from([gap, gap + 1]))
+    scale = float(_secular.unit(poles, np.array([gap]))[0])
+    width = (poles[gap + 1] * scale - poles[gap] * scale) * (poles[gap + 1] * scale + poles[gap] * scale)
+    tau = float(width) * part * (0.5 if origin == gap else -0.5)
+    root = Fraction(float(poles[origin])) ** 2 + Fraction(tau) / Fraction(scale) ** 2
+    exact = sum(int(m) / (Fraction(float(a)) ** 2 - root) for a, m in zip(poles, counts, strict=True))
+    assert sign(poles, counts.astype(float), gap, origin, tau) == (exact > 0) - (exact < 0)
+
+
+def test_integer_sign_leaves_a_rational_root_undecided() -> None:
+    # Gains 1 and 2: the root is 5/2, an offset of exactly 3/2 (3/8 in units of the upper pole 2).
+    assert sign(np.array([1.0, 2.0]), np.ones(2), 0, 0, 0.375) == 0
+    assert sign(np.array([1.0, 2.0]), np.ones(2), 0, 0, math.nextafter(0.375, 1)) == 1
+
+
+# Semi-axes squared, by hand: d times the roots of the derivative of ∏(λ − g²).
+BY_HAND = {
+    (1.0, 2.0): (5.0,),
+    (1.0, 2.0, 3.0): (21.0, 7.0),
+    (1.0, 0.0): (1.0,),
+    (1.0, 1.0, 0.0): (3.0, 1.0),
+    (1.0, 2.0, 0.0): (5 + math.sqrt(13), 5 - math.sqrt(13)),
+    (2.0, 2.0, -2.0): (12.0, 12.0),
+    (0.0, 0.0, 3.0): (18.0,),
+    (-4.0,): (),
+    (0.0,): (),
+    (0.0, 0.0): (),
+}
+
+
+@pytest.mark.parametrize("gain", BY_HAND)
+def test_lengths_by_hand(gain: tuple[float, ...]) -> None:
+    # 16 roundings of the root and of this expression at most.
+    np.testing.assert_allclose(
+        lg.principal_axes(np.array(gain)).semi_axes, np.sqrt(BY_HAND[gain]), rtol=16 * U
+    )
+
+
+def positive_eigenvalues(matrix: np.ndarray) -> np.ndarray:
+    eigenvalues = np.linalg.eigvalsh(matrix)[::-1]
+    return eigenvalues[eigenvalues > 1e-9 * eigenvalues[0]]  # the null space stands at about 1e-16
+
+
+@pytest.mark.parametrize("gain", [(1.0, 2.0), (1.0, 2.0, 3.0)])
+def test_inverse_eigenvalue_needs_the_tilted_projector_and_the_whole_root(gain: tuple[float, ...]) -> None:
+    g, d = np.array(gain), len(gain)
+    lengths = lg.principal_axes(g).semi_axes
+    tilted = np.eye(d) - np.outer(1 / g, 1 / g) / np.sum(g**-2)
+    centering = np.eye(d) - 1 / d
+    eigenvalues = positive_eigenvalues(tilted @ np.diag(g**-2) @ tilted)[::-1]
+    # Small dense problems, eigenvalues within a factor of 10: 1e-12 leaves thousands of units of rounding.
+    np.testing.assert_allclose(np.sqrt(d / eigenvalues), lengths, rtol=1e-12)
+    # Π in place of the tilted projector, and (√d)/λ in place of √(d/λ), are both wrong.
+    mistaken = positive_eigenvalues(centering @ np.diag(g**-2) @ centering)[::-1]
+    assert np.min(np.abs(np.sqrt(d / mistaken) / lengths - 1)) > 0.01
+    assert np.min(np.abs(math.sqrt(d) / eigenvalues / lengths - 1)) > 0.01
+
+
+@pytest.mark.parametrize("gain", [(1.0, 0.0), (1.0, 1.0, 0.0), (1.0, 2.0, 0.0), (3.0, 0.0, -1.0, 0.0, 2.0)])
+def test_zero_gains_need_the_rank_one_term(gain: tuple[float, ...]) -> None:
+    g, d = np.array(gain), len(gain)
+    seen = g[g != 0]
+    zeros = d - seen.size
+    lengths = lg.principal_axes(g).semi_axes
+    inverse = np.diag(seen**-2) + np.outer(1 / seen, 1 / seen) / zeros
+    np.testing.assert_allclose(np.sqrt(d / np.linalg.eigvalsh(inverse)), lengths, rtol=1e-12)
+    # Dropping the term gives semi-axes √d|g| along the neural basis: too long, the shortest above all.
+    published = math.sqrt(d) * np.sort(np.abs(seen))[::-1]
+    assert np.all(published >= lengths)
+    assert published[-1] > 1.01 * lengths[-1]
+
+
+@pytest.mark.parametrize("name", ["mixed signs", "ties", "several zeros and ties", "clusters"])
+def test_trace_and_pseudo_determinant(name: str) -> None:
+    gain = GAINS[name]
+    d, seen = gain.size, gain[gain != 0]
+    roots = lg.principal_axes(gain).semi_axes ** 2 / d
+    # Every root within 32 units; a sum of d positive terms within d units, on both sides.
+    tolerance = (40 + 2 * d) * U
+    assert math.isclose(np.sum(roots), (1 - 1 / d) * np.sum(gain**2), rel_tol=tolerance)
+    factor = np.sum(seen**-2.0) / d if seen.size == d else (d - seen.size) / d
+    logs = np.sum(np.log(seen**2)) + math.log(factor)
+    scale = np.sum(np.abs(np.log(seen**2))) + abs(math.log(factor)) + d
+    assert abs(np.sum(np.log(roots)) - logs) <= tolerance * scale
+
+
+@pytest.mark.parametrize("name", GAINS)
+def test_lengths_are_invariant_bit_for_bit(name: str) -> None:
+    gain = GAINS[name]
+    lengths = lg.principal_axes(gain).semi_axes
+    rng = generator()
+    shuffled = rng.permutation(gain) * rng.choice([-1.0, 1.0], gain.size)
+    assert np.array_equal(lg.principal_axes(shuffled).semi_axes, lengths)
+    if name != "both ends of the range":
+        assert np.array_equal(lg.principal_axes(gain * 2.0**-31).semi_axes, lengths * 2.0**-31)
+
+
+@pytest.mark.parametrize("centered", [True, False])
+@pytest.mark.parametrize("name", GAINS)
+def test_products_are_those_of_the_matrix(name: str, centered: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_secular, "BLOCK", 1 << 9)  # several blocks, the last one short
+    axes = lg.principal_axes(GAINS[name], centered=centered)
+    directions, rng = axes.directions, generator()
+    coordinates, vectors = rng.standard_normal((2, 3, len(axes))), rng.standard_normal((4, axes.d))
+    # Both sides are sums of at most d products with factors below 4.
+    tolerance = 8 * axes.d * axes.d * U
+    np.testing.assert_allclose(axes.apply(coordinates), coordinates @ directions.T, rtol=0, atol=tolerance)
+    np.testing.assert_allclose(axes.adjoint(vectors), vectors @ directions, rtol=0, atol=tolerance)
+    assert axes.apply(coordinates).shape == (2, 3, axes.d)
+    for i in (0, len(axes) // 2, len(axes) - 1, -1):
+        assert np.array_equal(axes.direction(i), directions[:, i])
+
+
+def test_blocks_do_not_change_the_roots(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("mixed signs", "several zeros and ties", "clusters"):
+        lengths = lg.principal_axes(GAINS[name]).semi_axes
+        monkeypatch.setattr(_secular, "BLOCK", 1 << 9)
+        certificate = lg.principal_axes(GAINS[name]).certificate()
+        monkeypatch.undo()
+        assert np.all((certificate.lower <= lengths) & (lengths <= certificate.upper))
+
+
+def test_lengths_take_linear_memory() -> None:
+    d = 3000
+    gain = generator().standard_normal(d)
+    tracemalloc.start()
+    axes = lg.principal_axes(gain)
+    axes.certificate()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # A dozen working blocks and some fifty vectors of length d: 14 MB, where one matrix would take 72 MB.
+    assert peak < 12 * 8 * _secular.BLOCK + 50 * 8 * d
+    assert len(axes) == d - 1
+
+
+def test_coordinate_axes_of_rms_norm() -> None:
+    gain = np.array([-2.0, 0.0, 1.0, 3.0])
+    axes = lg.principal_axes(gain, centered=False)
+    assert axes.semi_axes.tolist() == [6.0, 4.0, 2.0]
+    assert axes.directions.T.tolist() == [[0, 0, 0, 1], [1, 0, 0, 0], [0, 0, 1, 0]]
+    certificate = axes.certificate()
+    assert np.all((certificate.lower < axes.semi_axes) & (axes.semi_axes < certificate.upper))
+
+
+def test_no_axes_without_extent() -> None:
+    for gain in ([5.0], [0.0], [0.0, 0.0, 0.0]):
+        axes = lg.principal_axes(np.array(gain))
+        assert len(axes) == 0
+        assert axes.directions.shape == (len(gain), 0)
+        assert axes.apply(np.zeros((2, 0))).tolist() == [[0.0] * len(gain)] * 2
+        assert axes.certificate().lower.size == 0
+        assert repr(axes) == f"<0 principal axes in dimension {len(gain)}>"
+
+
+@pytest.mark.parametrize(
+    ("gain", "message"),
+    [
+        (np.array([1.0, np.nan]), "NaN"),
+        (np.array([1.0, np.inf]), "infinity"),
+        (np.ones((2, 2)), "one layer has one gain vector"),
+        (np.array([1, 2]), "floating"),
+        (np.array([]), "d >= 1"),
+        (np.array([1.0, 1e-200]), "overflow nor underflow"),
+        (np.array([1.0, 1e200]), "overflow nor underflow"),
+        (np.array([5e-324, 0.0]), "overflow nor underflow"),
+        ([1.0, 2.0], "expected arrays"),
+    ],
+)
+def test_bad_gains(gain: object, message: str) -> None:
+    with pytest.raises(lg.InputError, match=message):
+        lg.principal_axes(gain)
+
+
+def test_bad_arguments_of_products() -> None:
+    axes = lg.principal_axes(np.array([1.0, 2.0, 3.0]))
+    with pytest.raises(lg.InputError, match="axis 2 does not exist"):
+        axes.direction(2)
+    with pytest.raises(lg.InputError, match="last axis must have length 2"):
+        axes.apply(np.ones(3))
+    with pytest.raises(lg.InputError, match="last axis must have length 3"):
+        axes.adjoint(np.float64(1.0))
+    with pytest.raises(lg.InputError, match="do not mix"):
+        axes.adjoint(torch.ones(3))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
+def test_torch_gains(dtype: torch.dtype) -> None:
+    gain = torch.nn.Parameter(torch.tensor([3.0, -1.0, 2.0, 2.0, 0.0], dtype=dtype))
+    axes, reference = lg.principal_axes(gain), lg.principal_axes(np.array([3.0, -1.0, 2.0, 2.0, 0.0]))
+    for value, expected in (
+        (axes.semi_axes, reference.semi_axes),
+        (axes.directions, reference.directions),
+        (axes.apply(torch.ones(4)), reference.apply(np.ones(4))),
+        (axes.adjoint(gain), reference.adjoint(np.array([3.0, -1.0, 2.0, 2.0, 0.0]))),
+    ):
+        assert isinstance(value, torch.Tensor)
+        assert value.dtype == torch.float64
+        assert not value.requires_grad
+        assert np.array_equal(value.numpy(), expected)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device, torch finds none")
+def test_torch_gains_on_a_gpu() -> None:
+    gain = torch.tensor([3.0, -1.0, 2.0, 2.0, 0.0], device="cuda", dtype=torch.float32)
+    axes = lg.principal_axes(gain)
+    assert axes.semi_axes.device == gain.device
+    assert axes.adjoint(gain).device == gain.device
+    assert np.array_equal(axes.semi_axes.cpu().numpy(), lg.principal_axes(gain.cpu().numpy()).semi_axes)
+    assert lg.dead_direction(gain).device == gain.device
+
+
+def test_array_api_gains() -> None:
+    gain = array_api_strict.asarray([3.0, -1.0, 2.0], dtype=array_api_strict.float32)
+    axes, reference = lg.principal_axes(gain), lg.principal_axes(np.array([3.0, -1.0, 2.0]))
+    assert type(axes.semi_axes) is type(gain)
+    assert np.array_equal(np.from_dlpack(axes.semi_axes), reference.semi_axes)
+    assert np.array_equal(np.from_dlpack(axes.adjoint(gain)), reference.adjoint(np.array([3.0, -1.0, 2.0])))
+
+
+@pytest.mark.parametrize("name", GAINS)
+@pytest.mark.parametrize("eps", [0.0, 1e-5])
+def test_dead_direction_sees_no_output(name: str, eps: float) -> None:
+    gain = GAINS[name]
+    normal = lg.dead_direction(gain)
+    d = gain.size
+    x = generator().standard_normal((20, d))
+    z = lg.layer_norm(x, gain, eps=eps)
+    # n·(g∘y) = s·1ᵀy with s = 1/‖α‖ (0 with zero gains). y is off by at most κ(d + 8) units of its norm √d, and
+    # the products and the sum by d units more of Σ|n g y| = s Σ|y| <= s d.
+    condition = np.linalg.norm(x, axis=-1) / np.linalg.norm(lg.project(x), axis=-1)
+    scale = np.sum(np.abs(normal * gain)) / d
+    assert np.all(np.abs(z @ normal) <= scale * d * (2 * d + 16) * U * condition)
+    assert math.isclose(np.linalg.norm(normal), 1.0, rel_tol=(d + 4) * U)
+
+
+def test_dead_direction_of_zero_gains_is_the_limit() -> None:
+    limit = lg.dead_direction(np.array([3.0, 0.0, -1.0, 0.0]))
+    np.testing.assert_allclose(limit, [0.0, 0.5**0.5, 0.0, 0.5**0.5], rtol=4 * U)
+    # α/‖α‖ differs from its limit by the ratio of gains, 1e-9, to first order.
+    near = lg.dead_direction(np.array([3.0, 1e-9, -1.0, 1e-9]))
+    assert np.max(np.abs(near - limit)) <= 2e-9
+    assert lg.dead_direction(np.zeros(4)).tolist() == [0.5] * 4
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+def test_dead_direction_keeps_the_dtype(dtype: type) -> None:
+    gain = np.array([3.0, 4.0], dtype=dtype)
+    normal = lg.dead_direction(gain)
+    assert normal.dtype == dtype
+    np.testing.assert_allclose(normal, [0.8, 0.6], rtol=4 * float(np.finfo(dtype).eps))
+
+
+def test_dead_direction_is_the_kernel_of_the_output_covariance_for_any_law() -> None:
+    rng, gain, d = generator(), np.array([0.5, -2.0, 1.0, 3.0, 0.1]), 5
+    x = rng.exponential(size=(1000, d)) ** 3 + rng.random((1000, 1)) * 10  # skewed, far from isotropic
+    z = lg.layer_norm(x, gain, np.arange(5.0), eps=1e-5)
+    covariance = np.cov(z.T)
+    # Outputs lie on the hyperplane up to 1e-16 times a condition number below 1e3 here; the covariance is of order 1.
+    assert np.linalg.norm(covariance @ lg.dead_direction(gain)) <= 1e-12
+    assert np.linalg.norm(covariance @ np.full(d, d**-0.5)) > 0.01
+
+
+def test_dead_direction_is_differentiable() -> None:
+    gain = torch.tensor([0.7, -1.3, 2.0], dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lg.dead_direction, (gain,))
+
+
+def test_dead_direction_survives_extreme_gains() -> None:
+    assert lg.dead_direction(np.array([1e-300, 1e300])).tolist() == [1.0, 0.0]
+    with pytest.raises(lg.InputError, match="NaN"):
+        lg.dead_direction(np.array([np.nan]))
