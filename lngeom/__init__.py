@@ -16,13 +16,24 @@ from ._axes import (
 from ._certificate import Certificate as Certificate
 from ._difference import Explanation as Explanation, explain_difference as explain_difference
 from ._ellipsoid import Ellipsoid as Ellipsoid
-from ._epsilon import gauge as gauge, matching_eps as matching_eps
+from ._epsilon import (
+    gauge as gauge,
+    gauge_from_mean_square as gauge_from_mean_square,
+    matching_eps as matching_eps,
+)
 from ._errors import InputError as InputError, LngeomError as LngeomError
 from ._fibers import (
     Fiber as Fiber,
     fiber as fiber,
     invert as invert,
     same_fiber as same_fiber,
+)
+from ._folding import (
+    FoldCertificate as FoldCertificate,
+    center_writer as center_writer,
+    certify_centering as certify_centering,
+    certify_fold as certify_fold,
+    fold_affine as fold_affine,
 )
 from ._isotropic import (
     IsotropicAngle as IsotropicAngle,
@@ -45,6 +56,7 @@ from ._norms import (
     standardize as standardize,
 )
 from ._projection import (
+    angle_from_moments as angle_from_moments,
     angle_to_uniform as angle_to_uniform,
     mean_vector as mean_vector,
     moments as moments,
@@ -60,18 +72,25 @@ __all__ = [
     "Ellipsoid",
     "Explanation",
     "Fiber",
+    "FoldCertificate",
     "InputError",
     "IsotropicAngle",
     "LngeomError",
     "PrincipalAxes",
+    "angle_from_moments",
     "angle_to_uniform",
     "batch_norm",
+    "center_writer",
+    "certify_centering",
+    "certify_fold",
     "condition_number",
     "dead_direction",
     "error_bound",
     "explain_difference",
     "fiber",
+    "fold_affine",
     "gauge",
+    "gauge_from_mean_square",
     "invert",
     "jacobian",
     "jacobian_operator",

@@ -45,8 +45,42 @@ def gauge(x: Array, *, eps: Any, placement: Placement = "inside") -> Array:
     0.75
     """
     _, variance = moments(x)
-    standard_deviation = scale(variance, eps=0)
-    return (standard_deviation / scale(variance, eps=eps, placement=placement))[..., 0]
+    return gauge_from_mean_square(variance, eps=eps, placement=placement)[..., 0]
+
+
+def gauge_from_mean_square(mean_square: Array, *, eps: Any, placement: Placement = "inside") -> Array:
+    r"""Gauge √(m/(m + ε)) of a norm layer: m = σ² for LayerNorm, m = ‖x‖²/d for RMSNorm.
+
+    Parameters
+    ----------
+    mean_square : array
+        m ≥ 0, real floating dtype.
+    eps : float
+        ε ≥ 0.
+    placement : {"inside", "outside"}
+        √m/√(m + ε) or √m/(√m + ε).
+
+    Returns
+    -------
+    array
+        Between 0 and 1, of the shape of `mean_square`; NaN where m = 0 at ε = 0.
+
+    Raises
+    ------
+    InputError
+        As :func:`lngeom.scale`.
+
+    References
+    ----------
+    Riechers, arXiv:2405.04134, eq. 6.
+
+    Examples
+    --------
+    >>> import numpy as np, lngeom as lg
+    >>> float(lg.gauge_from_mean_square(np.array(9.0), eps=7.0))
+    0.75
+    """
+    return scale(mean_square, eps=0) / scale(mean_square, eps=eps, placement=placement)
 
 
 def matching_eps(x: Array, *, eps: Any, placement: Placement = "inside") -> Array:

@@ -190,5 +190,33 @@ def angle_to_uniform(x: Array) -> Array:
     90.0
     """
     mean, variance = moments(x)
-    xp = namespace(mean)
-    return xp.atan2(xp.sqrt(variance), mean)[..., 0]
+    return angle_from_moments(mean, variance)[..., 0]
+
+
+def angle_from_moments(mean: Array, variance: Array) -> Array:
+    r"""Angle atan2(σ, μ) with the uniform vector 1 of a vector whose components have mean μ and variance σ².
+
+    What :func:`angle_to_uniform` computes after :func:`moments`, for when both moments are wanted as well.
+
+    Parameters
+    ----------
+    mean, variance : arrays
+        μ and σ² ≥ 0, shapes that broadcast; real floating dtype.
+
+    Returns
+    -------
+    array
+        Radians, of the broadcast shape.
+
+    References
+    ----------
+    Gupta et al., arXiv:2409.12951, section 2.1.
+
+    Examples
+    --------
+    >>> import numpy as np, lngeom as lg
+    >>> float(np.degrees(lg.angle_from_moments(np.array(-3.0), np.array(9.0))))
+    135.0
+    """
+    xp = namespace(mean, variance)
+    return xp.atan2(xp.sqrt(variance), mean)
