@@ -94,3 +94,8 @@ def narrow(result: Array, like: Array) -> Array:
     if hasattr(like, "dtype") and dtype_name(like) in _HALF_PRECISION:
         return namespace(result).astype(result, like.dtype)
     return result
+
+
+def detached(x: Array) -> Array:
+    """`x` without its history of automatic differentiation, to read a number off it."""
+    return x.detach() if hasattr(x, "detach") else x

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ._carrier import Array, check_eps, check_vectors, dtype_name, namespace, narrow, widen
+from ._carrier import Array, check_eps, check_vectors, detached, dtype_name, namespace, narrow, widen
 from ._errors import InputError
 from ._norms import Placement, scale
 from ._projection import project
@@ -265,7 +265,7 @@ def invert(y: Array, *, eps: Any, placement: Placement = "inside", centered: boo
 
 
 def _check_ball(y: Array, wide: Array, square: Array, *, centered: bool) -> None:
-    xp = namespace(y)
+    xp, wide, square = namespace(y), detached(wide), detached(square)
     largest = float(xp.max(square))
     if not largest < 1:
         d = y.shape[-1]

@@ -1,0 +1,320 @@
+"""Moving the linear parts of a norm layer into its neighbours: centring writers, folding gain and bias into readers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ._carrier import Array, check_vectors, detached, namespace
+from ._errors import InputError
+
+Layout = Literal["linear", "conv1d"]
+"""Shape of a weight: ``"linear"`` is [out, in] as ``torch.nn.Linear``, ``"conv1d"`` [in, out] as GPT-2's ``Conv1D``."""
+
+_UNIT = 2.0**-53
+
+
+def _wide(weight: Array, layout: Layout) -> Array:
+    """`weight` as [out, in] in float64."""
+    check_vectors("weight", weight)
+    if layout not in ("linear", "conv1d"):
+        msg = f'layout is {layout!r}: a weight is "linear" ([out, in], torch.nn.Linear) or "conv1d" ([in, out], GPT-2)'
+        raise InputError(msg)
+    if len(weight.shape) != 2:
+        msg = f"weight has shape {tuple(weight.shape)}: expected a matrix; fold one linear map at a time"
+        raise InputError(msg)
+    xp = namespace(weight)
+    wide = xp.astype(weight, xp.float64)
+    return wide if layout == "linear" else xp.matrix_transpose(wide)
+
+
+def _wide_vector(name: str, vector: Array | None, size: int, side: str) -> Array | None:
+    if vector is None:
+        return None
+    check_vectors(name, vector)
+    if tuple(vector.shape) != (size,):
+        msg = (
+            f"{name} has shape {tuple(vector.shape)}, but the map has {size} {side}s: {name} must have shape "
+            f"({size},); a weight stored the other way round needs the other layout"
+        )
+        raise InputError(msg)
+    xp = namespace(vector)
+    return xp.astype(vector, xp.float64)
+
+
+def _stored(wide: Array | None, like: Array, layout: Layout = "linear") -> Array | None:
+    """`wide` rounded once to the dtype of `like`, in its layout."""
+    if wide is None:
+        return None
+    xp = namespace(wide)
+    return xp.astype(wide if layout == "linear" else xp.matrix_transpose(wide), like.dtype)
+
+
+def _centered(values: Array) -> tuple[Array, Array]:
+    """`values` minus their mean over the outputs (axis 0), and a bound of the error made in float64."""
+    xp = namespace(values)
+    result = values - xp.mean(values, axis=0, keepdims=True)
+    n = values.shape[0]
+    return result, _UNIT * ((n + 2) * xp.mean(xp.abs(values), axis=0, keepdims=True) + xp.abs(result))
+
+
+def center_writer(
+    weight: Array, bias: Array | None = None, *, layout: Layout = "linear"
+) -> tuple[Array, Array | None]:
+    r"""Map x ↦ Π(Wx + b) as a weight ΠW and a bias Πb: a writer into the residual stream that leaves no mean there.
+
+    If every writer is centred and every reader of the stream is a LayerNorm, no output of the network changes, and
+    each LayerNorm equals the RMSNorm of the same ε, gain and bias. Dropout between writer and stream breaks this in
+    training. An embedding table of shape (vocabulary, d) is a writer in the layout ``"conv1d"``.
+
+    Parameters
+    ----------
+    weight : array, shape (d, in) or, for ``"conv1d"``, (in, d)
+        Real floating dtype; computed in float64 and rounded once.
+    bias : array, shape (d,), optional
+    layout : {"linear", "conv1d"}
+
+    Returns
+    -------
+    weight, bias : arrays
+        Same shapes, dtypes and library; bias None if there was none.
+
+    Raises
+    ------
+    InputError
+        Wrong shape or dtype, unknown layout.
+
+    References
+    ----------
+    Jiang et al., arXiv:2305.14858, section 3.2; ``center_writing_weights`` of TransformerLens.
+
+    Examples
+    --------
+    >>> import numpy as np, lngeom as lg
+    >>> weight, bias = lg.center_writer(np.array([[1.0, 4.0], [3.0, 0.0]]), np.array([1.0, 5.0]))
+    >>> weight, bias
+    (array([[-1.,  2.],
+           [ 1., -2.]]), array([-2.,  2.]))
+    """
+    wide = _wide(weight, layout)
+    offset = _wide_vector("bias", bias, wide.shape[0], "output")
+    centered_bias = None if offset is None else _stored(_centered(offset)[0], bias)
+    return _stored(_centered(wide)[0], weight, layout), centered_bias
+
+
+def fold_affine(
+    weight: Array,
+    bias: Array | None = None,
+    *,
+    gain: Array | None = None,
+    norm_bias: Array | None = None,
+    layout: Layout = "linear",
+) -> tuple[Array, Array | None]:
+    r"""Map y ↦ W(g ∘ y + β) + b as a weight W diag(g) and a bias b + Wβ, so that the norm before it needs neither.
+
+    Parameters
+    ----------
+    weight : array, shape (out, d) or, for ``"conv1d"``, (d, out)
+        Of the linear map that reads the norm; real floating dtype, computed in float64 and rounded once. A weight
+        tied to another layer must be copied first.
+    bias : array, shape (out,), optional
+    gain, norm_bias : arrays, shape (d,), optional
+        g and β of the norm layer.
+    layout : {"linear", "conv1d"}
+
+    Returns
+    -------
+    weight, bias : arrays
+        Same dtype and library; bias None if neither the map nor the norm has one.
+
+    Raises
+    ------
+    InputError
+        Wrong shape or dtype, unknown layout.
+
+    References
+    ----------
+    Ashkboos et al., arXiv:2401.15024, section 3; ``fold_ln`` of TransformerLens.
+
+    Examples
+    --------
+    >>> import numpy as np, lngeom as lg
+    >>> lg.fold_affine(np.array([[1.0, 4.0]]), gain=np.array([2.0, 3.0]), norm_bias=np.array([1.0, 1.0]))
+    (array([[ 2., 12.]]), array([5.]))
+    """
+    target, _, folded_bias, _ = _folded(weight, bias, gain, norm_bias, layout)
+    like = bias if bias is not None else weight
+    return _stored(target, weight, layout), _stored(folded_bias, like)
+
+
+def _folded(
+    weight: Array, bias: Array | None, gain: Array | None, norm_bias: Array | None, layout: Layout
+) -> tuple[Array, Array, Array | None, Array | None]:
+    """Folded weight [out, in] and bias in float64, each followed by a bound of the error made in float64."""
+    wide = _wide(weight, layout)
+    outputs, inputs = wide.shape
+    g = _wide_vector("gain", gain, inputs, "input")
+    beta = _wide_vector("norm_bias", norm_bias, inputs, "input")
+    b = _wide_vector("bias", bias, outputs, "output")
+    xp = namespace(wide)
+    product = wide if g is None else wide * g
+    error = (0.0 if g is None else _UNIT) * xp.abs(product)
+    if beta is None:
+        return product, error, b, None if b is None else xp.zeros_like(b)
+    total, size = wide @ beta, xp.abs(wide) @ xp.abs(beta)
+    if b is not None:
+        total, size = total + b, size + xp.abs(b)
+    return product, error, total, (inputs + 2) * _UNIT * size
+
+
+@dataclass(frozen=True)
+class FoldCertificate:
+    """How far a folded linear map is from the exact fold of the original one.
+
+    Attributes
+    ----------
+    worst : float
+        Largest |entry − exact entry| over the bound of that entry, for weight and bias together. The bound is one
+        rounding to the stored dtype plus twice the error of a float64 computation.
+    weight_error, bias_error : float
+        Frobenius norm of the error of the weight, Euclidean norm of that of the bias, bounds included.
+    """
+
+    worst: float
+    weight_error: float
+    bias_error: float
+
+    @property
+    def exact(self) -> bool:
+        """Whether every entry is that of the exact fold, rounded once."""
+        return self.worst <= 1
+
+    def output_error(self, input_norm: float) -> float:
+        """Bound on the change of the outputs, in exact arithmetic, over all inputs of at most that norm.
+
+        Inputs of a reader that has gain and bias folded in have norm at most √d.
+        """
+        return self.weight_error * input_norm + self.bias_error
+
+
+def _compare(got: Array, exact: Array, error: Array) -> tuple[float, float]:
+    """Largest error of `got`, in units of its bound, and the norm of its errors; NaN counts as infinite."""
+    got, exact, error = detached(got), detached(exact), detached(error)
+    xp = namespace(exact)
+    kind = xp.finfo(got.dtype)
+    difference = xp.abs(xp.astype(got, xp.float64) - exact)
+    # The unit roundoff of the dtype, and its smallest normal number where the exact entry underflows.
+    bound = 0.5 * float(kind.eps) * (xp.abs(exact) + error) + float(kind.smallest_normal) + 2 * error
+    worst = float(xp.max(difference / bound))
+    norm = math.sqrt(float(xp.sum((difference + error) ** 2)))
+    return (worst, norm) if math.isfinite(worst) else (math.inf, math.inf)
+
+
+def _certificate(got: tuple[Any, Any], exact: tuple[Any, ...], layout: Layout) -> FoldCertificate:
+    weight, bias = got
+    matrix, error, vector, vector_error = exact
+    xp = namespace(weight)
+    oriented = weight if layout == "linear" else xp.matrix_transpose(weight)
+    if tuple(oriented.shape) != tuple(matrix.shape) or (bias is None) != (vector is None):
+        has = "no bias" if bias is None else "a bias"
+        needs = "none" if vector is None else "one"
+        msg = (
+            f"the folded map has a weight of shape {tuple(weight.shape)} and {has}; the exact one has shape "
+            f"{tuple(matrix.shape)} as [out, in] and {needs}: compare maps of the same shape and layout"
+        )
+        raise InputError(msg)
+    worst, norm = _compare(oriented, matrix, error)
+    if bias is None:
+        return FoldCertificate(worst, norm, 0.0)
+    worst_bias, bias_norm = _compare(bias, vector, vector_error)
+    return FoldCertificate(max(worst, worst_bias), norm, bias_norm)
+
+
+def certify_centering(
+    weight: Array,
+    bias: Array | None,
+    centered_weight: Array,
+    centered_bias: Array | None,
+    *,
+    layout: Layout = "linear",
+) -> FoldCertificate:
+    r"""Certificate that `centered_weight` and `centered_bias`, made by whatever tool, are ΠW and Πb up to rounding.
+
+    Parameters
+    ----------
+    weight, bias, layout
+        The original map, as in :func:`center_writer`.
+    centered_weight, centered_bias : arrays
+        What to certify, in any floating dtype.
+
+    Returns
+    -------
+    FoldCertificate
+
+    Raises
+    ------
+    InputError
+        As :func:`center_writer`, or if the two maps do not have the same shape.
+
+    References
+    ----------
+    Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 4.2, for the error of the means.
+
+    Examples
+    --------
+    >>> import numpy as np, lngeom as lg
+    >>> weight = np.array([[0.1, 0.2], [0.4, 0.8]], dtype=np.float32)
+    >>> lg.certify_centering(weight, None, *lg.center_writer(weight)).exact
+    True
+    >>> lg.certify_centering(weight, None, weight, None).exact
+    False
+    """
+    wide = _wide(weight, layout)
+    vector = _wide_vector("bias", bias, wide.shape[0], "output")
+    both = (None, None) if vector is None else _centered(vector)
+    return _certificate((centered_weight, centered_bias), (*_centered(wide), *both), layout)
+
+
+def certify_fold(
+    weight: Array,
+    bias: Array | None,
+    folded_weight: Array,
+    folded_bias: Array | None,
+    *,
+    gain: Array | None = None,
+    norm_bias: Array | None = None,
+    layout: Layout = "linear",
+) -> FoldCertificate:
+    r"""Certificate that `folded_weight` and `folded_bias`, made by whatever tool, are W diag(g) and b + Wβ.
+
+    Parameters
+    ----------
+    weight, bias, gain, norm_bias, layout
+        The original map, as in :func:`fold_affine`.
+    folded_weight, folded_bias : arrays
+        What to certify, in any floating dtype.
+
+    Returns
+    -------
+    FoldCertificate
+
+    Raises
+    ------
+    InputError
+        As :func:`fold_affine`, or if the two maps do not have the same shape.
+
+    References
+    ----------
+    Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1, for the error of the products.
+
+    Examples
+    --------
+    >>> import numpy as np, lngeom as lg
+    >>> weight, gain = np.array([[0.1, 0.4]]), np.array([0.3, 0.7])
+    >>> certificate = lg.certify_fold(weight, None, *lg.fold_affine(weight, gain=gain), gain=gain)
+    >>> certificate.exact, certificate.output_error(2**0.5) < 1e-15
+    (True, True)
+    """
+    exact = _folded(weight, bias, gain, norm_bias, layout)
+    return _certificate((folded_weight, folded_bias), exact, layout)
