@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from fractions import Fraction
 from typing import Any
 
 import array_api_strict
@@ -181,6 +182,15 @@ def test_bound_grows_with_the_condition_number_the_format_and_the_additions() ->
     assert by_additions[-1] == lg.error_bound(x, eps=0.0).max()
     batch = np.stack([x, x + 64])
     assert (lg.error_bound(batch, eps=0.0)[1] == lg.error_bound(x + 64, eps=0.0)).all()
+
+
+def test_a_bound_without_the_error_of_the_mean_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = (np.random.default_rng(0).normal(size=64) + 1e4).astype(np.float32)
+    computed = torch.tensor(lg.standardize(x, eps=0.0))
+    difference = exact_distance(computed, x, None, None, 0, lg.layer_norm)
+    assert (difference <= lg.error_bound(x, eps=0.0)).all()
+    monkeypatch.setattr("lngeom._rounding._mean_error", lambda *arguments: Fraction(0))
+    assert (difference > lg.error_bound(x, eps=0.0)).any()
 
 
 # ------------------------------------------------------------------------------------------ mistakes
