@@ -34,8 +34,8 @@ def check_gain(gain: Array) -> None:
 
 def to_numpy(array: Array) -> Floats:
     """`array` of any library as a float64 NumPy array on the CPU, detached from automatic differentiation."""
-    if isinstance(array, np.ndarray):
-        return array.astype(np.float64)
+    if isinstance(array, np.ndarray | np.generic):
+        return np.array(array, dtype=np.float64)
     if hasattr(array, "detach"):  # PyTorch; float64 does not exist on every device, so to the CPU first
         return array.detach().cpu().double().numpy()
     xp = namespace(array)

@@ -259,6 +259,7 @@ class Ellipsoid:
 
     def _nearest(self, z: Array) -> tuple[Floats, Floats]:
         """Coordinates along the axes of z and of its nearest surface point."""
+        namespace(z, self.gain)  # raises where two libraries are mixed
         check_vectors("z", z)
         check_parameter("gain", self.gain, z)
         coordinates = to_numpy(self.axes.adjoint(self._like(to_numpy(z) - to_numpy(self.center))))

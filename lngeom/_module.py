@@ -21,7 +21,7 @@ class NormParameters(NamedTuple):
 
 
 def _probe(module: Any, weight: Array | None) -> Array:
-    """One well-conditioned vector of the module's dimension, in its dtype and on its device."""
+    """One well-conditioned vector, shape (1, d) with the module's d, in its dtype and on its device."""
     shape = getattr(module, "normalized_shape", None) if weight is None else weight.shape
     shape = (shape,) if isinstance(shape, int) else tuple(shape or ())
     if len(shape) != 1:
@@ -33,13 +33,13 @@ def _probe(module: Any, weight: Array | None) -> Array:
     # Golden-ratio multiples modulo 1 fill [0, 4) evenly: mean about 2, standard deviation about 1.2.
     values = [4.0 * ((i + 1) * 0.6180339887498949 % 1.0) for i in range(shape[0])]
     if weight is not None:
-        return weight.new_tensor(values)
+        return weight.new_tensor([values])
     # A module without parameters says nothing of its tensors; its library is loaded, since it made the module.
     library = sys.modules.get("torch")
     if library is None:
         msg = f"{type(module).__name__} has no weight and is no PyTorch module: build Ellipsoid(gain) from arrays"
         raise InputError(msg)
-    return library.tensor(values)
+    return library.tensor([values])
 
 
 def norm_parameters(module: Any) -> NormParameters:
@@ -66,8 +66,12 @@ def norm_parameters(module: Any) -> NormParameters:
     # torch.nn.RMSNorm stores None for the resolution of its dtype.
     eps = float(xp.finfo(x.dtype).eps if eps is None else eps)
 
-    output = module(x).detach()
-    one = xp.ones_like(x)
+    try:
+        output = module(x).detach()
+    except (AttributeError, RuntimeError, TypeError, ValueError) as error:
+        msg = f"{type(module).__name__} does not map one batch of vectors of shape {tuple(x.shape)}: {error}"
+        raise InputError(msg) from error
+    one = xp.ones_like(x)[0, :]
     gains = (one,) if weight is None else (weight, one + weight)
     candidates = [
         (NormParameters(gain, bias, eps, centered), formula(x, gain, bias, eps=eps))

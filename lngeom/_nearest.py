@@ -11,10 +11,14 @@ _EPSILON = 2.0**-52
 # Newton's iteration below is monotone and quadratic at the end; it takes 4 to 12 steps. This only bounds the loop
 # where the last steps are rounding.
 _STEPS = 100
+# Below this part of a squared longest semi-axis a product sc counts as 0: reciprocals of it would overflow.
+_NEGLIGIBLE = 2.0**-1000
 
 
 def nearest_on_ellipsoid(points: Floats, lengths: Floats) -> Floats:
     """Nearest points of the surface Σ (pᵢ/sᵢ)² = 1 to `points` c, shape (..., m); `lengths` s descending.
+
+    Accurate to rounding of the longest semi-axis and of |c|.
 
     p = s²c/(s² + t) for the largest root t of ‖sc/(s² + t)‖ = 1 (a trust-region problem). With t = q − s_min² the
     denominators (s − s_min)(s + s_min) + q have no cancellation. 1/‖sc/(s² + t)‖ is concave and increasing in t, so
@@ -27,6 +31,7 @@ def nearest_on_ellipsoid(points: Floats, lengths: Floats) -> Floats:
     shortest = s[-1]
     poles = (s - shortest) * (s + shortest)
     pull = s * np.abs(c)
+    pull[pull < _NEGLIGIBLE] = 0.0
     # Any single term equals 1 at q = pull - pole, so the sum is at least 1 at the largest of these.
     q = np.maximum(np.max(pull - poles, axis=-1, keepdims=True), 0.0)
     active = np.ones_like(q, dtype=bool)
