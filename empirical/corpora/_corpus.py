@@ -15,19 +15,17 @@ from ._hub import SCHEME, streamed
 from ._ids import token_ids
 from ._mediawiki import articles
 from ._plain import paragraphs, records
+from ._streams import COMPRESSIONS, content_suffix
 
 _TEXTS: dict[str, Callable[[Path], Iterator[str]]] = {
     ".xml": articles,
-    ".xml.bz2": articles,
-    ".xml.gz": articles,
-    ".xml.xz": articles,
-    ".bz2": articles,
-    ".gz": articles,
     ".txt": paragraphs,
     ".jsonl": records,
 }
+"""Readers by suffix."""
+
 _IDS = (".npy", ".bin")
-FORMATS = (*_TEXTS, *_IDS)
+_FORMATS = ".xml, .txt, .jsonl, each also with .bz2, .gz or .xz; .npy, .bin"
 
 _HASHED_BYTES = 1 << 30
 
@@ -74,14 +72,22 @@ class Corpus:
 
 
 def _reader(path: Path) -> Callable[[Path], Iterator[str]]:
-    return _TEXTS[path.suffix]
+    """The reader of a text file; dumps are published in parts whose names end in ``.xml-p1p41242.bz2``."""
+    default = articles if path.suffix in COMPRESSIONS else None
+    reader = _TEXTS.get(content_suffix(path), default)
+    if reader is None:
+        msg = (
+            f"corpus {str(path)!r}: unknown format {path.suffix!r}; known are {_FORMATS}, and hf:NAME:CONFIG"
+        )
+        raise CorpusError(msg)
+    return reader
 
 
 def open_corpus(spec: str) -> Corpus:
     """The corpus behind a path or an ``hf:NAME[:CONFIG[:SPLIT]]``.
 
-    Formats by suffix: MediaWiki dumps ``.xml``, ``.xml.bz2``, ``.xml.gz``, ``.xml.xz``; ``.txt``; ``.jsonl`` with a
-    field ``text``; token ids ``.npy``, ``.bin`` (flat uint16, as nanoGPT writes them).
+    Formats by suffix: MediaWiki dumps ``.xml``; ``.txt``; ``.jsonl`` with a field ``text``; each also compressed as
+    ``.bz2``, ``.gz`` or ``.xz``; token ids ``.npy`` and ``.bin`` (flat uint16, as nanoGPT writes them).
 
     Raises
     ------
@@ -92,14 +98,13 @@ def open_corpus(spec: str) -> Corpus:
         return Corpus(spec, None)
     path = Path(spec).expanduser()
     if not path.exists():
-        msg = f"corpus {spec!r}: no such file; give a file ({', '.join(FORMATS)}) or hf:NAME:CONFIG"
+        msg = f"corpus {spec!r}: no such file; give a file ({_FORMATS}) or hf:NAME:CONFIG"
         raise CorpusError(msg)
     if not path.is_file():
-        msg = f"corpus {spec!r}: is a directory; give one file ({', '.join(FORMATS)}) or hf:NAME:CONFIG"
+        msg = f"corpus {spec!r}: is a directory; give one file ({_FORMATS}) or hf:NAME:CONFIG"
         raise CorpusError(msg)
-    if path.suffix not in (*_TEXTS, *_IDS):
-        msg = f"corpus {spec!r}: unknown format {path.suffix!r}; known are {', '.join(FORMATS)} and hf:NAME:CONFIG"
-        raise CorpusError(msg)
+    if path.suffix not in _IDS:
+        _reader(path)
     return Corpus(spec, path)
 
 

@@ -14,14 +14,12 @@ FLAT_DTYPE = np.dtype("<u2")
 
 def _npy(path: Path) -> np.ndarray:
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        array = np.lib.format.open_memmap(path, mode="r")
     except (ValueError, EOFError, OSError) as error:
-        msg = f"corpus {path}: no NumPy array file ({error}); write it with numpy.save"
+        msg = f"corpus {path}: no array of numbers ({error}); write it with numpy.save"
         raise CorpusError(msg) from None
-    if not isinstance(array, np.ndarray) or array.dtype.kind not in "iu" or array.ndim not in (1, 2):
-        seen = (
-            f"{array.dtype} of shape {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
-        )
+    if array.dtype.kind not in "iu" or array.ndim not in (1, 2):
+        seen = f"{array.dtype} of shape {array.shape}"
         msg = f"corpus {path}: {seen}; token ids are integers, of shape (tokens,) or (sequences, tokens)"
         raise CorpusError(msg)
     return array.reshape(-1)

@@ -6,9 +6,23 @@ import re
 from collections.abc import Collection
 
 import mwparserfromhell
+from mwparserfromhell.nodes import Tag, Wikilink
 
 _QUOTES = re.compile(r"'{2,5}")
 _BLANK_LINES = re.compile(r"[ \t]*\n(?:[ \t]*\n)+")
+_APART = {
+    "ref",
+    "references",
+    "table",
+    "gallery",
+    "timeline",
+    "math",
+    "score",
+    "syntaxhighlight",
+    "source",
+    "imagemap",
+}
+"""Tags whose content is no running text."""
 _SPACES = re.compile(r"[ \t]+")
 
 
@@ -28,10 +42,19 @@ def plain_text(markup: str, media: Collection[str] = ("file", "image", "category
     'Albedo is reflecting power.'
     """
     code = mwparserfromhell.parse(markup, skip_style_tags=True)
-    for link in code.ifilter_wikilinks(recursive=False):
+
+    def is_media(link: Wikilink) -> bool:
         namespace, colon, _ = str(link.title).partition(":")
-        if colon and namespace.strip().lower() in media:
-            code.remove(link)
+        return bool(colon) and namespace.strip().lower() in media
+
+    def is_apart(tag: Tag) -> bool:
+        return str(tag.tag).strip().lower() in _APART
+
+    # Emptied, not removed: removing searches the whole tree for every node.
+    for link in code.filter_wikilinks(recursive=code.RECURSE_OTHERS, matches=is_media):
+        link.title = link.text = ""
+    for tag in code.filter_tags(recursive=code.RECURSE_OTHERS, matches=is_apart):
+        tag.contents = ""
     text = _QUOTES.sub("", str(code.strip_code(normalize=True, collapse=True)))
     text = _SPACES.sub(" ", text)
     return _BLANK_LINES.sub("\n\n", text).strip()

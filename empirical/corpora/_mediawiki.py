@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -16,9 +12,9 @@ from defusedxml.ElementTree import iterparse
 
 from .._errors import CorpusError
 from ._markup import plain_text
+from ._streams import opened
 
 _FILE_NAMESPACE, _CATEGORY_NAMESPACE = "6", "14"
-_OPENERS = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open}
 
 
 def _local(tag: str) -> str:
@@ -61,7 +57,7 @@ def _read(stream: IO[bytes]) -> Iterator[str]:
 
 
 def articles(path: Path) -> Iterator[str]:
-    """Yield the plain text of each article of a dump (``.xml``, ``.xml.bz2``, ``.xml.gz``, ``.xml.xz``).
+    """Yield the plain text of each article of a dump (``.xml``, also compressed).
 
     Pages outside the article namespace and redirects are dropped. The file is decompressed and parsed as a stream;
     one page at a time is in memory. Document type declarations, and with them entity bombs, are refused.
@@ -71,9 +67,8 @@ def articles(path: Path) -> Iterator[str]:
     CorpusError
         If the file is truncated, damaged or no well-formed XML.
     """
-    opener = _OPENERS.get(path.suffix, open)
     try:
-        with opener(path, "rb") as stream:
+        with opened(path) as stream:
             yield from _read(stream)
     except DefusedXmlException as error:
         msg = f"corpus {path}: declares entities ({type(error).__name__}), which no dump does; refused"
@@ -82,9 +77,4 @@ def articles(path: Path) -> Iterator[str]:
         msg = (
             f"corpus {path}: not well-formed XML ({error}); the file is cut off or no dump, download it again"
         )
-        raise CorpusError(msg) from None
-    except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
-        if isinstance(error, FileNotFoundError | PermissionError):
-            raise
-        msg = f"corpus {path}: cannot be decompressed ({error}); the file is cut off or damaged, download it again"
         raise CorpusError(msg) from None

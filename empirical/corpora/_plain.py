@@ -7,24 +7,29 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .._errors import CorpusError
+from ._streams import opened
 
 _PIECE = 1 << 20
 
 
 def paragraphs(path: Path) -> Iterator[str]:
-    """Yield a text file in pieces of whole lines, about one million characters each, so that any length streams."""
-    try:
-        with path.open(encoding="utf-8") as stream:
-            while lines := stream.readlines(_PIECE):
-                yield "".join(lines)
-    except UnicodeDecodeError as error:
-        msg = f"corpus {path}: not UTF-8 ({error.reason} at byte {error.start}); convert it, for example with iconv"
-        raise CorpusError(msg) from None
+    """Yield a text file in pieces of whole lines, about a megabyte each, so that a file of any length streams."""
+    read = 0
+    with opened(path) as stream:
+        while lines := stream.readlines(_PIECE):
+            piece = b"".join(lines)
+            try:
+                yield piece.decode()
+            except UnicodeDecodeError as error:
+                at = read + error.start
+                msg = f"corpus {path}: not UTF-8 ({error.reason} at byte {at}); convert it, for example with iconv"
+                raise CorpusError(msg) from None
+            read += len(piece)
 
 
 def records(path: Path, field: str = "text") -> Iterator[str]:
     """Yield ``record[field]`` of each line of a JSON-lines file; empty lines are passed over."""
-    with path.open("rb") as stream:
+    with opened(path) as stream:
         for number, line in enumerate(stream, start=1):
             if not line.strip():
                 continue

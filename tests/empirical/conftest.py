@@ -1,0 +1,153 @@
+"""Tiny models of every architecture, with random weights, and the files of the two data packages."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import torch
+from transformers import (
+    AutoModel,
+    BertConfig,
+    GemmaConfig,
+    GPT2Config,
+    GPTJConfig,
+    GPTNeoConfig,
+    GPTNeoXConfig,
+    LlamaConfig,
+    MistralConfig,
+    Olmo2Config,
+    OPTConfig,
+    Qwen2Config,
+    Qwen3Config,
+)
+
+from empirical.corpora import bundled_wikipedia
+from empirical.models import bundled_model
+from empirical.models._gpt2_rms import GPT2RMSConfig
+from lngeom import LngeomError
+
+VOCABULARY = 64
+BLOCKS = 2
+WIDTH = 16
+POSITIONS = 64
+
+_SPECIAL: dict[str, Any] = {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
+_SHARED: dict[str, Any] = {"vocab_size": VOCABULARY, "max_position_embeddings": POSITIONS, **_SPECIAL}
+_LLAMA: dict[str, Any] = {
+    "hidden_size": WIDTH,
+    "intermediate_size": 32,
+    "num_hidden_layers": BLOCKS,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 2,
+    **_SHARED,
+}
+_HEADS: dict[str, Any] = {"head_dim": WIDTH // 2}
+
+
+def _configs() -> dict[str, Any]:
+    gpt: dict[str, Any] = {
+        "n_embd": WIDTH,
+        "n_layer": BLOCKS,
+        "n_head": 2,
+        "n_positions": POSITIONS,
+        "vocab_size": VOCABULARY,
+    }
+    wide: dict[str, Any] = {
+        "hidden_size": WIDTH,
+        "num_hidden_layers": BLOCKS,
+        "num_attention_heads": 2,
+        **_SHARED,
+    }
+    return {
+        "gpt2": GPT2Config(**gpt, **_SPECIAL),
+        "gpt2_rms": GPT2RMSConfig(**gpt, **_SPECIAL),
+        "gpt_neo": GPTNeoConfig(
+            hidden_size=WIDTH,
+            num_layers=BLOCKS,
+            num_heads=2,
+            attention_types=[[["global", "local"], 1]],
+            **_SHARED,
+        ),
+        "gpt_neox": GPTNeoXConfig(intermediate_size=32, **wide),
+        "gptj": GPTJConfig(rotary_dim=4, **gpt, **_SPECIAL),
+        "llama": LlamaConfig(rms_norm_eps=1e-5, **_LLAMA, **_HEADS),
+        "mistral": MistralConfig(**_LLAMA, **_HEADS),
+        "qwen2": Qwen2Config(**_LLAMA),
+        "qwen3": Qwen3Config(**_LLAMA, **_HEADS),
+        "gemma": GemmaConfig(**_LLAMA, **_HEADS),
+        "opt": OPTConfig(ffn_dim=32, word_embed_proj_dim=WIDTH, **wide),
+        "olmo2": Olmo2Config(**_LLAMA),
+        "bert": BertConfig(intermediate_size=32, **wide),
+    }
+
+
+ARCHITECTURES = tuple(_configs())
+
+
+def tiny_model(architecture: str, seed: int = 0) -> Any:
+    """A base model of `architecture` with d = 16, two blocks and random weights, its norms' gains and biases too."""
+    torch.manual_seed(seed)
+    model = AutoModel.from_config(_configs()[architecture], dtype=torch.float32)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            # Fresh norms have gain 1 and bias 0, and weights of size 0.02 leave the stream almost unchanged.
+            parameter.add_(
+                torch.randn_like(parameter) * (0.1 if "norm" in name.lower() or "ln_" in name else 0.2)
+            )
+    return model.eval()
+
+
+@pytest.fixture(params=ARCHITECTURES)
+def any_model(request: pytest.FixtureRequest) -> Any:
+    """A tiny model of each architecture in turn."""
+    return tiny_model(request.param)
+
+
+@pytest.fixture
+def llama() -> Any:
+    """A tiny Llama."""
+    return tiny_model("llama")
+
+
+@pytest.fixture(scope="session")
+def model_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny Llama saved as users save theirs, without a tokenizer."""
+    directory = tmp_path_factory.mktemp("models") / "tiny-llama"
+    tiny_model("llama").save_pretrained(directory)
+    return directory
+
+
+@pytest.fixture(scope="session")
+def token_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """4,096 token ids as nanoGPT writes them."""
+    import numpy as np
+
+    path = tmp_path_factory.mktemp("corpora") / "tokens.bin"
+    np.random.default_rng(0).integers(0, VOCABULARY, 4096).astype("<u2").tofile(path)
+    return path
+
+
+def _installed(find: Callable[[], Path]) -> Path:
+    try:
+        return find()
+    except LngeomError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def smollm() -> Path:
+    """The GGUF file of SmolLM2-135M."""
+    return _installed(bundled_model)
+
+
+@pytest.fixture(scope="session")
+def wikipedia() -> Path:
+    """The sample of the English Wikipedia."""
+    return _installed(bundled_wikipedia)
