@@ -82,6 +82,7 @@ def _llama_like(name: str, module: str, *, not_stream: tuple[str, ...] = ()) -> 
 
 FAMILIES: dict[str, Family] = {
     "gpt2": Family("GPT-2", "h", _PRE_LN_GPT2, "ln_f", "layernorm", ("LayerNorm",)),
+    "gpt2_rms": Family("GPT-2 with RMSNorm", "h", _PRE_LN_GPT2, "ln_f", "rmsnorm", ("RMSNorm",)),
     "gpt_neo": Family("GPT-Neo", "h", _PRE_LN_GPT2, "ln_f", "layernorm", ("LayerNorm",)),
     "gpt_neox": Family(
         "GPT-NeoX, Pythia",

@@ -1,0 +1,72 @@
+"""GPT-2 with RMSNorm in the place of every LayerNorm: a model type that ``AutoModel`` loads like any other."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, GPT2Config, GPT2LMHeadModel, GPT2Model
+
+import lngeom
+
+
+class RMSNorm(nn.Module):
+    """The layer z = g ∘ x/√(‖x‖²/d + ε), computed by :func:`lngeom.rms_norm`.
+
+    Parameters
+    ----------
+    width : int
+        d, the length of the gain.
+    eps : float
+        ε, inside the root.
+    """
+
+    def __init__(self, width: int, eps: float) -> None:
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(width))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalize the vectors along the last axis of `x`."""
+        return lngeom.rms_norm(x, self.weight, eps=self.eps)
+
+    def extra_repr(self) -> str:
+        """Width and ε, for ``print(model)``."""
+        return f"{self.weight.shape[0]}, eps={self.eps}"
+
+
+class GPT2RMSConfig(GPT2Config):
+    """Configuration of GPT-2 with RMSNorm; ``layer_norm_epsilon`` is the ε of the RMSNorm layers."""
+
+    model_type = "gpt2_rms"
+
+
+def _replace_norms(model: GPT2Model) -> None:
+    for module in list(model.modules()):
+        for name, child in list(module.named_children()):
+            if isinstance(child, nn.LayerNorm):
+                setattr(module, name, RMSNorm(child.normalized_shape[0], child.eps))
+
+
+class GPT2RMSModel(GPT2Model):
+    """The blocks of GPT-2 with RMSNorm in the place of every LayerNorm."""
+
+    config_class = GPT2RMSConfig
+
+    def __init__(self, config: GPT2RMSConfig) -> None:
+        super().__init__(config)
+        _replace_norms(self)
+
+
+class GPT2RMSLMHeadModel(GPT2LMHeadModel):
+    """GPT-2 with RMSNorm and the head that predicts the next token."""
+
+    config_class = GPT2RMSConfig
+
+    def __init__(self, config: GPT2RMSConfig) -> None:
+        super().__init__(config)
+        _replace_norms(self.transformer)
+
+
+AutoConfig.register(GPT2RMSConfig.model_type, GPT2RMSConfig)
+AutoModel.register(GPT2RMSConfig, GPT2RMSModel)
+AutoModelForCausalLM.register(GPT2RMSConfig, GPT2RMSLMHeadModel)
