@@ -17,19 +17,7 @@ from rich.console import Console
 from .._errors import RunError
 from ..models import DTYPES
 from ..sweep import DEFAULT_DIRECTIONS, DEFAULT_LENGTH, DEFAULT_TOKENS, Sweep, run_sweep
-
-
-def _count(text: str) -> int:
-    """An integer, also in the form 1e6."""
-    try:
-        value = float(text)
-    except ValueError:
-        msg = f"{text!r} is no number; write 16384 or 1e6"
-        raise argparse.ArgumentTypeError(msg) from None
-    if not value.is_integer():
-        msg = f"{text!r} is no whole number; write 16384 or 1e6"
-        raise argparse.ArgumentTypeError(msg)
-    return int(value)
+from ._numbers import count
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TEXT",
         help="MediaWiki dump, .txt, .jsonl, .npy or .bin token ids, or hf:NAME:CONFIG",
     )
-    add("--tokens", type=_count, default=DEFAULT_TOKENS, help="tokens to measure (default: %(default)s)")
+    add("--tokens", type=count, default=DEFAULT_TOKENS, help="tokens to measure (default: %(default)s)")
     add("--output", metavar="DIR", help="run directory (default: runs/NAME)")
     add("--revision", help="branch, tag or commit of the model on the hub")
     add(
@@ -57,16 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--device", default="auto", help="cpu, cuda, cuda:1, ... (default: a GPU if there is one)")
     add("--device-map", metavar="MAP", help="'auto' spreads a model over several devices (accelerate)")
-    add("--batch-size", type=_count, metavar="N", help="sequences per forward pass (default: by device)")
-    add(
-        "--sequence-length", type=_count, metavar="N", help=f"tokens per sequence (default: {DEFAULT_LENGTH})"
-    )
-    add(
-        "--shard-tokens", type=_count, metavar="N", help="tokens between two checkpoints (default: by device)"
-    )
+    add("--batch-size", type=count, metavar="N", help="sequences per forward pass (default: by device)")
+    add("--sequence-length", type=count, metavar="N", help=f"tokens per sequence (default: {DEFAULT_LENGTH})")
+    add("--shard-tokens", type=count, metavar="N", help="tokens between two checkpoints (default: by device)")
     add(
         "--directions",
-        type=_count,
+        type=count,
         default=DEFAULT_DIRECTIONS,
         help="random directions (default: %(default)s)",
     )
