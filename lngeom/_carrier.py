@@ -56,9 +56,10 @@ def check_vectors(name: str, x: Array) -> None:
 
 
 def check_parameter(name: str, parameter: Array, x: Array) -> None:
-    """Raise unless the gain or bias `parameter` is None or of shape (d,), d the dimension of `x`."""
+    """Raise unless the gain or bias `parameter` is None or of shape (d,) and of the library of `x`."""
     if parameter is None or not hasattr(parameter, "shape") or not hasattr(x, "shape"):
         return
+    namespace(x, parameter)
     if tuple(parameter.shape) != (x.shape[-1],):
         msg = (
             f"{name} has shape {tuple(parameter.shape)}, but x of shape {tuple(x.shape)} has vectors of "
