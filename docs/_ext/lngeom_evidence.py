@@ -1,0 +1,135 @@
+"""Sphinx directives that put on the page what the checks found, so that no page can say more than they do.
+
+``evidence`` shows the machine-checked side of one theorem; ``ledger`` the claims of one document. Both read the
+JSON files that ``lngeom prove --json`` and ``lngeom claims --json`` wrote just before the build.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+from sphinx.util.docutils import SphinxDirective
+
+
+def load(app: Sphinx, name: str) -> Any:
+    """Content of a JSON file of the folder of evidence."""
+    path = Path(app.confdir) / app.config.lngeom_evidence / name
+    if not path.exists():
+        msg = f"{path} is missing: build the site with `make docs`, which writes the evidence first"
+        raise ExtensionError(msg)
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def cell(text: str) -> str:
+    """`text` as it must stand in a Markdown table."""
+    return text.replace("|", "\\|").replace("*", "\\*").replace("_", "\\_").replace("\n", " ")
+
+
+class Evidence(SphinxDirective):
+    """``{evidence} chapter.slug``: status, hypotheses, refuted variants and last step of a theorem."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Insert the evidence as a folded block."""
+        by_id = {theorem["id"]: theorem for theorem in load(self.env.app, "theorems.json")["theorems"]}
+        if self.arguments[0] not in by_id:
+            msg = f"{self.arguments[0]!r} is no theorem; known: {', '.join(by_id)}"
+            raise self.error(msg)
+        container = nodes.container(classes=["evidence"])
+        container += self.parse_text_to_nodes(self._text(by_id[self.arguments[0]]))
+        return [container]
+
+    def _text(self, theorem: dict[str, Any]) -> str:
+        head = "Proved for every d" if theorem["status"] == "proved" else "NOT PROVED"
+        refuted = theorem["mutants_refuted"]
+        variants = f" · {refuted} wrong variant{'s' * (refuted != 1)} refuted" if refuted else ""
+        lines = [
+            f"::::{{dropdown}} {head}{variants}",
+            f"**Claim** `{theorem['statement']}`",
+            "",
+            f"**Source** {cell(theorem['source'])}: {cell(theorem['says'])}",
+            "",
+            f"**Proof** {theorem['proof_ms']} ms, {theorem['steps']} steps confirmed by SymPy; true at "
+            f"{theorem['models']} exact models; measured {theorem['measured']} times in floats within the derived "
+            f"bound. The certificate: `lngeom prove {theorem['id']}`.",
+            "",
+        ]
+        if theorem["hypotheses"]:
+            lines += ["| hypothesis, as the kernel uses it | without it |", "|---|---|"]
+            lines += [
+                f"| {cell(said)} | {cell(theorem['necessary'].get(said, ''))} |" for said in theorem["hypotheses"]
+            ]
+        else:
+            lines += ["**Hypotheses** none."]
+        lines += [""]
+        if theorem["mutants"]:
+            lines += ["| wrong variant | smallest counterexample found |", "|---|---|"]
+            lines += [f"| {cell(title)} | {cell(found)} |" for title, found in theorem["mutants"].items()]
+            lines += [""]
+        if theorem["last_step"]:
+            cites = f" Cited: {'; '.join(map(cell, theorem['cites']))}." if theorem["cites"] else ""
+            lines += [f"**Last step, outside the kernel** {cell(theorem['last_step'])}{cites}", ""]
+        return "\n".join([*lines, "::::", ""])
+
+
+class Ledger(SphinxDirective):
+    """``{ledger} document``: the claims of a document with verdict, correction and what settles them."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+
+    def run(self) -> list[nodes.Node]:
+        """Insert one block per claim."""
+        claims = [c for c in load(self.env.app, "claims.json") if c["document"] == self.arguments[0]]
+        if not claims:
+            known = sorted({c["document"] for c in load(self.env.app, "claims.json")})
+            msg = f"no claims of {self.arguments[0]!r}; documents: {', '.join(known)}"
+            raise self.error(msg)
+        return self.parse_text_to_nodes("\n".join(map(self._text, claims)), allow_section_headings=True)
+
+    def _text(self, claim: dict[str, Any]) -> str:
+        verdict = claim["verdict"].replace("_", " ")
+        settled = "; ".join(self._settled(one) for one in claim["settled_by"])
+        correction = f"\n\n**Instead** {cell(claim['correction'])}" if claim["correction"] else ""
+        return (
+            f"(claim-{claim['id']})=\n### {claim['id']} · {verdict}\n\n"
+            f"{cell(claim['claim'])}{correction}\n\n**Settled by** {settled or 'convention'}\n"
+        )
+
+    def _settled(self, one: str) -> str:
+        if one in {theorem["id"] for theorem in load(self.env.app, "theorems.json")["theorems"]}:
+            return f"theorem {{prf:ref}}`{one}`"
+        return cell(one)
+
+
+class LedgerCounts(SphinxDirective):
+    """``{ledger-counts}``: how many claims of each document have which verdict."""
+
+    def run(self) -> list[nodes.Node]:
+        """Insert the table, generated from the records."""
+        claims = load(self.env.app, "claims.json")
+        documents = list(dict.fromkeys(c["document"] for c in claims))
+        verdicts = list(dict.fromkeys(c["verdict"] for c in claims))
+        rows = [f"| document | {' | '.join(v.replace('_', ' ') for v in verdicts)} | all |"]
+        rows += ["|---|" + "---:|" * (len(verdicts) + 1)]
+        for document in [*documents, None]:
+            chosen = [c for c in claims if document in (None, c["document"])]
+            counts = [sum(c["verdict"] == verdict for c in chosen) for verdict in verdicts]
+            cells = " | ".join(map(str, [*counts, len(chosen)]))
+            rows += [f"| {cell(document or 'all')} | {cells} |"]
+        return self.parse_text_to_nodes("\n".join(rows) + "\n")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the directives."""
+    app.add_config_value("lngeom_evidence", "_build/evidence", "env")
+    app.add_directive("evidence", Evidence)
+    app.add_directive("ledger", Ledger)
+    app.add_directive("ledger-counts", LedgerCounts)
+    return {"parallel_read_safe": True}
