@@ -15,8 +15,8 @@ from ._errors import InputError
 from ._secular import Floats, Integers, blocks, differences, root, solve, unit
 
 _SMALLEST, _LARGEST = 2.0**-511, 2.0**511
-# Bounds the rounding of a semi-axis computed from an exact offset: 6 units for the root (_secular.root), 2 for √d and
-# the product, doubled.
+# Bounds the rounding of a semi-axis computed from an exact offset: 3 units of 2^-53 for the root (_secular.root),
+# 2 for √d and the product, 2 for this factor; 16 are allowed.
 _LENGTH_ERROR = 2.0**-49
 
 

@@ -157,11 +157,11 @@ def solve(poles: Floats, weights: Floats) -> tuple[Integers, Floats]:
 
 
 def root(poles: Floats, gap: Integers, origin: Integers, offset: Floats) -> Floats:
-    """Square roots √(a² + τ) of the roots, relative error below 6·2⁻⁵³ of that of the exact `offset` τ.
+    """Square roots √(a² + τ) of the roots, relative error below 3·2⁻⁵³ of that of the exact `offset` τ.
 
-    Written as a + τ/(a + √(a² + τ)), so that it lies between the two poles after rounding too: |τ| is at most half of
-    the gap, hence at most half of a² when τ < 0, and nothing cancels.
+    |τ| is at most half of the gap, hence at most half of a² when τ < 0, and nothing cancels. Since √(a²) rounds to a,
+    the result is on the right side of its pole after rounding too.
     """
     scale = unit(poles, gap)
     center = poles[origin] * scale
-    return (center + offset / (center + np.sqrt(center * center + offset))) / scale
+    return np.sqrt(center * center + offset) / scale

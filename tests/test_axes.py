@@ -15,7 +15,7 @@ from hypothesis import given, strategies as st
 
 import lngeom as lg
 from lngeom import _secular
-from lngeom._certificate import enclose, sign
+from lngeom._certificate import _value, enclose, sign
 
 U = 2.0**-53
 
@@ -201,6 +201,45 @@ def test_enclosure_holds_the_root_whatever_was_computed() -> None:
         wide_low, wide_high, _ = enclose(poles, weights, origin, wrong, exact=exact)
         assert np.all((wide_low <= high) & (low <= wide_high))
         assert np.all(wide_high - wide_low >= 0.9e-6 * np.abs(offset))
+
+
+@pytest.mark.parametrize("factor", [0.5, 0.7, 0.8, 0.9, 1.1, 1.3])
+def test_enclosure_of_a_poor_approximation_holds_the_root_or_is_refused(factor: float) -> None:
+    poles, weights, origin, offset = solved(GAINS["positive"])
+    certain = enclose(poles, weights, origin, offset, exact=True)
+    refused = 0
+    for gap in range(offset.size):
+        poor = offset.copy()
+        poor[gap] *= factor
+        try:
+            low, high, _ = enclose(poles, weights, origin, poor)
+        except lg.LngeomError:
+            refused += 1
+            continue
+        assert low[gap] <= certain[1][gap]
+        assert certain[0][gap] <= high[gap]
+    # From half the offset, a Newton step of the enclosure falls short of the root.
+    assert (refused > 0) == (factor < 0.8)
+
+
+@pytest.mark.parametrize("name", GAINS)
+def test_error_bound_of_the_secular_function_holds(name: str) -> None:
+    poles, weights, origin, offset = solved(GAINS[name])
+    gap = np.arange(offset.size)
+    difference = _secular.differences(poles, poles, gap, origin)
+    rows = np.arange(gap.size)
+    width = difference[rows, gap + 1] - difference[rows, gap] if gap.size else offset
+    value, bound, _ = _value(difference, offset, width, weights)
+    errors = []
+    for j in range(0, gap.size, 7):
+        scale = Fraction(float(_secular.unit(poles, gap[[j]])[0]))
+        squares = [(Fraction(float(a)) * scale) ** 2 for a in poles]
+        root = squares[origin[j]] + Fraction(float(offset[j]))
+        exact = sum(int(w) / (square - root) for w, square in zip(weights, squares, strict=True))
+        errors.append(float(abs(Fraction(float(value[j])) - exact)) / float(bound[j]))
+    assert max(errors, default=0.0) <= 1.0
+    if len(errors) > 5:
+        assert max(errors) > 1e-3  # a bound much larger than the error would prove nothing worth having
 
 
 def test_enclosure_refuses_a_root_that_is_not_there() -> None:
