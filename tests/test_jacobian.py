@@ -1,0 +1,416 @@
+"""The closed-form Jacobian against automatic differentiation, finite differences, dense algebra, and wrong variants."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, strategies as st
+
+import lngeom as lg
+
+U = 2.0**-53
+PLACEMENTS: Any = ("inside", "outside")
+CASES = [(placement, centered) for placement in PLACEMENTS for centered in (True, False)]
+DIMENSIONS = [1, 2, 3, 8, 33]
+
+
+def tolerance(x: Any, *, centered: bool, scale: float = 1.0) -> float:
+    """Bound of the error of one entry of a Jacobian of norm `scale`, or of one unit product with it.
+
+    Any way of computing it (ours, or PyTorch's backward pass through the formula) is a chain of at most six sums over
+    d components and 40 other operations, so that relative to the norm of J no entry is off by more than
+    (6d + 40)·2⁻⁵³·κ, κ = ‖x‖/‖Πx‖ the amplification by the one subtraction that cancels; doubled for two ways.
+    """
+    rows = np.asarray(x).reshape(-1, np.shape(x)[-1])
+    condition = float(np.max(lg.condition_number(rows))) if centered else 1.0
+    return 2 * (6 * rows.shape[-1] + 40) * U * condition * scale
+
+
+def norm(x: Any, gain: Any, bias: Any, *, centered: bool, **how: Any) -> Any:
+    return (lg.layer_norm if centered else lg.rms_norm)(x, gain, bias, **how)
+
+
+def sample(d: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    rng = np.random.default_rng(d)
+    x, gain, bias = rng.normal(0.7, 1.5, d), rng.normal(1.0, 0.7, d), rng.normal(size=d)
+    return torch.tensor(x), torch.tensor(gain), torch.tensor(bias)
+
+
+def norm_of(x: torch.Tensor, gain: torch.Tensor, *, eps: float, placement: Any, centered: bool) -> float:
+    """Upper bound of ‖J‖₂."""
+    centre = lg.project(x) if centered else x
+    return float(torch.abs(gain).max() / lg.scale(torch.mean(centre**2), eps=eps, placement=placement))
+
+
+# ------------------------------------------------------------------------ against automatic differentiation
+
+
+@pytest.mark.parametrize(("placement", "centered"), CASES)
+@pytest.mark.parametrize("eps", [1e-5, 0.3])
+@pytest.mark.parametrize("d", [2, 3, 8, 33])
+def test_dense_jacobian_is_that_of_automatic_differentiation(
+    d: int, eps: float, placement: Any, centered: bool
+) -> None:
+    x, gain, bias = sample(d)
+    how: dict[str, Any] = {"eps": eps, "placement": placement, "centered": centered}
+    traced = torch.func.jacrev(lambda v: norm(v, gain, bias, **how))(x)
+    slack = tolerance(x, centered=centered, scale=norm_of(x, gain, **how))
+    assert torch.all(torch.abs(lg.jacobian(x, gain, **how) - traced) <= slack)
+
+
+# PyTorch's forward mode compiles its decompositions with an API that it has deprecated itself.
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
+@pytest.mark.parametrize(("placement", "centered"), CASES)
+@pytest.mark.parametrize("d", [2, 8, 33])
+def test_products_are_those_of_automatic_differentiation(d: int, placement: Any, centered: bool) -> None:
+    x, gain, bias = sample(d)
+    rng = np.random.default_rng(100 + d)
+    t = torch.tensor(rng.normal(size=d))
+    how: dict[str, Any] = {"eps": 1e-3, "placement": placement, "centered": centered}
+    forward = torch.func.jvp(lambda v: norm(v, gain, bias, **how), (x,), (t,))[1]
+    pullback: Any = torch.func.vjp(lambda v: norm(v, gain, bias, **how), x)[1]
+    slack = tolerance(x, centered=centered, scale=norm_of(x, gain, **how)) * float(torch.linalg.norm(t))
+    assert torch.all(torch.abs(lg.jacobian_product(x, t, gain, **how) - forward) <= slack)
+    assert torch.all(torch.abs(lg.jacobian_transpose_product(x, t, gain, **how) - pullback(t)[0]) <= slack)
+
+
+@pytest.mark.parametrize("centered", [True, False])
+def test_standardize_is_the_gradient_of_the_potential(centered: bool) -> None:
+    x = sample(20)[0]
+    gradient = torch.func.grad(lambda v: lg.potential(v, eps=1e-2, centered=centered))(x)
+    exact = lg.standardize(x, eps=1e-2) if centered else lg.rms_norm(x, eps=1e-2)
+    assert torch.all(
+        torch.abs(gradient - exact)
+        <= tolerance(x, centered=centered, scale=float(torch.max(torch.abs(exact))))
+    )
+
+
+PARAMETER = torch.tensor([0.5, -1.0, 2.0, 1.0, 0.3], dtype=torch.float64)
+DIFFERENTIABLE: dict[str, Callable[[torch.Tensor], Any]] = {
+    "project": lg.project,
+    "mean_vector": lg.mean_vector,
+    "moments": lg.moments,
+    "angle_to_uniform": lg.angle_to_uniform,
+    "standardize": lambda x: lg.standardize(x, eps=1e-2, placement="outside"),
+    "layer_norm": lambda x: lg.layer_norm(x, PARAMETER, PARAMETER, eps=0.0),
+    "rms_norm": lambda x: lg.rms_norm(x, eps=0.0),
+    "batch_norm": lambda x: lg.batch_norm(x, eps=1e-2),
+    "batch_norm_fixed": lambda x: lg.batch_norm(x, eps=1e-2, mean=PARAMETER, variance=PARAMETER**2),
+    "gauge": lambda x: lg.gauge(x, eps=1e-2),
+    "matching_eps": lambda x: lg.matching_eps(x, eps=1e-2),
+    "condition_number": lg.condition_number,
+    "potential": lambda x: lg.potential(x, eps=1e-2),
+    "invert": lambda x: lg.invert(lg.standardize(x, eps=1.0), eps=1.0),
+    "jacobian": lambda x: lg.jacobian(x, eps=1e-2),
+    "jacobian_singular_values": lambda x: lg.jacobian_singular_values(x, eps=1e-2),
+}
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_gradients_are_those_of_finite_differences(name: str) -> None:
+    # gradcheck compares with central differences of step h = 1e-6: their error is h²·|f'''|/6 plus 2⁻⁵²|f|/h.
+    # With x of order one and σ above 0.5 both are below 1e-8 times a constant of the functions here below 100.
+    x = torch.tensor(np.random.default_rng(6).normal(0.5, 1.0, (2, 5)), requires_grad=True)
+    assert torch.autograd.gradcheck(DIFFERENTIABLE[name], (x,), eps=1e-6, atol=1e-6, rtol=1e-6)
+
+
+def test_gradients_with_respect_to_gain_and_bias() -> None:
+    x, gain, bias = sample(9)
+    by_gain = torch.func.jacrev(lambda g: lg.layer_norm(x, g, bias, eps=1e-3))(gain)
+    by_bias = torch.func.jacrev(lambda b: lg.layer_norm(x, gain, b, eps=1e-3))(bias)
+    assert torch.equal(by_gain, torch.diag(lg.standardize(x, eps=1e-3)))
+    assert torch.equal(by_bias, torch.eye(9, dtype=torch.float64))
+
+
+def test_sum_of_the_outputs_has_no_gradient() -> None:
+    x = sample(12)[0]
+    gradient = lg.jacobian_transpose_product(x, torch.ones_like(x), eps=1e-5)
+    assert torch.all(gradient == 0), "1ᵀJ = 0: a loss that sums a LayerNorm without gain cannot be trained"
+
+
+# --------------------------------------------------------------------------------------- the edge σ = 0
+
+
+@pytest.mark.parametrize(("placement", "centered"), CASES)
+def test_jacobian_at_a_constant_vector(placement: Any, centered: bool) -> None:
+    x = np.full(4, 2.0 if centered else 0.0)
+    gain = np.array([1.0, -2.0, 0.5, 4.0])
+    eps = 2.0**-10
+    divisor = 2.0**-5 if placement == "inside" else eps
+    expected = np.diag(gain) @ (np.eye(4) - (0.25 if centered else 0.0)) / divisor
+    np.testing.assert_array_equal(
+        lg.jacobian(x, gain, eps=eps, placement=placement, centered=centered), expected
+    )
+
+
+def test_automatic_differentiation_has_no_derivative_there_for_eps_outside() -> None:
+    x = torch.full((4,), 2.0, dtype=torch.float64)
+    traced = torch.func.jacrev(lambda v: lg.layer_norm(v, eps=1e-3, placement="outside"))(x)
+    assert torch.isnan(traced).any()
+    assert torch.isfinite(lg.jacobian(x, eps=1e-3, placement="outside")).all()
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_no_derivative_where_there_is_no_value(placement: Any) -> None:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        for result in (
+            lg.jacobian(np.full(3, 2.0), eps=0.0, placement=placement),
+            lg.jacobian_product(np.full(3, 2.0), np.array([1.0, 2.0, 4.0]), eps=0.0, placement=placement),
+            lg.jacobian_singular_values(np.full(3, 2.0), eps=0.0, placement=placement),
+        ):
+            assert np.isnan(result).all()
+
+
+# -------------------------------------------------------------------------------------- singular values
+
+
+@pytest.mark.parametrize(("placement", "centered"), CASES)
+@pytest.mark.parametrize("eps", [0.0, 1e-3, 2.0])
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_singular_values_are_those_of_the_dense_matrix(
+    d: int, eps: float, placement: Any, centered: bool
+) -> None:
+    if d == 1 and centered and eps == 0:
+        return  # no value and no derivative, as tested above
+    x = sample(d)[0].numpy()
+    how: dict[str, Any] = {"eps": eps, "placement": placement, "centered": centered}
+    values = lg.jacobian_singular_values(x, **how)
+    assert values.shape == (d,)
+    assert np.all(np.diff(values) <= 0)
+    dense = np.linalg.svdvals(lg.jacobian(x, **how))
+    # Singular values move by at most the norm of the error of the matrix (Weyl), itself at most d times an entry's;
+    # the decomposition adds a few d units.
+    norm = norm_of(torch.tensor(x), torch.ones(1), **how)
+    slack = (d + 1) * tolerance(x, centered=centered and d > 1, scale=norm)
+    assert np.all(np.abs(values - dense) <= slack)
+
+
+@pytest.mark.parametrize("eps", [0.0, 2.0**-4])
+def test_jacobian_is_symmetric_semidefinite_and_kills_the_uniform_vector(eps: float) -> None:
+    x = sample(16)[0].numpy()
+    j = lg.jacobian(x, eps=eps)
+    slack = tolerance(x, centered=True, scale=float(lg.jacobian_singular_values(x, eps=eps)[0]))
+    assert np.all(np.abs(j - j.T) <= slack)
+    assert np.linalg.eigvalsh(j)[0] >= -16 * slack
+    assert np.all(np.abs(j @ np.ones(16)) <= 16 * slack)
+    radial = eps * (float(lg.moments(x)[1][0]) + eps) ** -1.5 * lg.project(x)
+    assert np.all(np.abs(j @ x - radial) <= np.linalg.norm(x) * slack)
+
+
+# -------------------------------------------------------------------------------- bounds on the norm of J
+
+
+def test_no_function_of_the_length_of_x_bounds_the_jacobian() -> None:
+    # Published as O(d/‖x‖) and as O(√d/‖x‖): near the line of constant vectors it is neither.
+    x = np.array([1000.0, 1000.0, 1001.0])
+    largest = float(lg.jacobian_singular_values(x, eps=0.0)[0])
+    assert largest == pytest.approx(math.sqrt(3) / math.sqrt(2 / 3), rel=20 * U * 1200)
+    assert largest > 700 * math.sqrt(3) / np.linalg.norm(x)
+    assert largest > 400 * 3 / np.linalg.norm(x)
+
+
+@given(st.integers(3, 40), st.floats(0.0, 30.0))
+def test_norm_of_the_jacobian_is_exactly_root_d_over_length_and_sine(d: int, offset: float) -> None:
+    x = np.random.default_rng(d).normal(offset, 1.0, d)
+    sine = math.sin(float(lg.angle_to_uniform(x)))
+    expected = math.sqrt(d) / (np.linalg.norm(x) * sine)
+    largest = float(lg.jacobian_singular_values(x, eps=0.0)[0])
+    assert abs(largest / expected - 1) <= tolerance(x, centered=True)
+
+
+def test_in_two_dimensions_layer_norm_is_a_sign_and_its_jacobian_zero() -> None:
+    x = np.array([3.0, 1.0])
+    np.testing.assert_array_equal(lg.layer_norm(x, eps=0.0), [1.0, -1.0])
+    np.testing.assert_array_equal(lg.jacobian(x, eps=0.0), np.zeros((2, 2)))
+
+
+# ------------------------------------------------------------------------------------ Lipschitz constant
+
+
+@pytest.mark.parametrize(("placement", "centered"), CASES)
+@pytest.mark.parametrize("gain", [[1.0, 2.0], [3.0, -1.0, 0.5], [0.0, 0.0, 2.0, 1.0], [5.0], [0.0, 0.0]])
+def test_lipschitz_constant_is_the_norm_at_a_constant_vector(
+    gain: list[float], placement: Any, centered: bool
+) -> None:
+    g = np.array(gain)
+    got = lg.lipschitz_constant(g, eps=1e-4, placement=placement, centered=centered)
+    how: dict[str, Any] = {"eps": 1e-4, "placement": placement, "centered": centered}
+    attained = np.linalg.norm(lg.jacobian(np.zeros(g.size), g, **how), 2)
+    assert got == pytest.approx(attained, rel=8 * g.size * 2 * U, abs=0)
+    assert isinstance(got, float)
+
+
+@given(st.integers(2, 12), st.sampled_from([1e-5, 1e-2, 1.0]), st.integers(0, 10**6))
+def test_no_pair_of_vectors_moves_apart_faster(d: int, eps: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    gain, x = rng.normal(size=d), rng.normal(1.0, 10.0 ** rng.uniform(-4, 1), d)
+    other = x + rng.normal(size=d) * 10.0 ** rng.uniform(-4, 1)
+    moved = np.linalg.norm(lg.layer_norm(x, gain, eps=eps) - lg.layer_norm(other, gain, eps=eps))
+    bound = lg.lipschitz_constant(gain, eps=eps) * np.linalg.norm(x - other)
+    rounding = sum(np.linalg.norm(lg.error_bound(v, gain, eps=eps)) for v in (x, other))
+    assert moved <= bound * (1 + 40 * d * U) + rounding
+
+
+@given(st.integers(2, 12), st.sampled_from([1e-3, 1.0]), st.integers(0, 10**6))
+def test_standardize_is_monotone_and_cocoercive(d: int, eps: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x, other = rng.normal(size=d), rng.normal(size=d)
+    moved = lg.standardize(x, eps=eps) - lg.standardize(other, eps=eps)
+    inner = float(moved @ (x - other))
+    rounding = sum(np.linalg.norm(lg.error_bound(v, eps=eps)) for v in (x, other))
+    # Rounding of `moved` enters both sides linearly; the products add d + 4 roundings of at most ‖·‖‖·‖ each.
+    sizes = (np.linalg.norm(x - other) + 2 * math.sqrt(eps) * np.linalg.norm(moved)) * rounding
+    sizes += (d + 4) * U * np.linalg.norm(moved) * (np.linalg.norm(x - other) + np.linalg.norm(moved))
+    assert inner >= math.sqrt(eps) * float(moved @ moved) - sizes
+
+
+def test_eps_zero_and_layers_that_are_constant() -> None:
+    assert lg.lipschitz_constant(np.ones(3), eps=0.0) == math.inf
+    assert lg.lipschitz_constant(np.zeros(3), eps=0.0) == 0.0
+    assert lg.lipschitz_constant(np.ones(1), eps=1e-5) == 0.0
+    assert lg.lipschitz_constant(torch.ones(3, requires_grad=True), eps=1e-5) == pytest.approx(
+        1e5**0.5, rel=16 * U
+    )
+
+
+# ---------------------------------------------------------------------------------------- wrong variants
+
+
+def without_radial_term(x: torch.Tensor, gain: torch.Tensor, eps: float) -> torch.Tensor:
+    return (
+        torch.diag(gain / torch.sqrt(x.var(correction=0) + eps))
+        @ (torch.eye(x.numel()) - 1 / x.numel()).double()
+    )
+
+
+def without_centring(x: torch.Tensor, gain: torch.Tensor, eps: float) -> torch.Tensor:
+    u, variance = x - x.mean(), x.var(correction=0) + eps
+    return (
+        torch.diag(gain)
+        @ (torch.eye(x.numel()).double() - torch.outer(u, u) / (x.numel() * variance))
+        / variance**0.5
+    )
+
+
+def with_sample_variance(x: torch.Tensor, gain: torch.Tensor, eps: float) -> torch.Tensor:
+    d, u, variance = x.numel(), x - x.mean(), x.var(correction=1) + eps
+    return (
+        torch.diag(gain)
+        @ ((torch.eye(d) - 1 / d).double() - torch.outer(u, u) / ((d - 1) * variance))
+        / variance**0.5
+    )
+
+
+def with_the_length_of_x(x: torch.Tensor, gain: torch.Tensor, eps: float) -> torch.Tensor:
+    exact = lg.jacobian(x, gain, eps=eps)
+    return exact * torch.linalg.norm(lg.project(x)) / torch.linalg.norm(x)
+
+
+@pytest.mark.parametrize(
+    "wrong", [without_radial_term, without_centring, with_sample_variance, with_the_length_of_x]
+)
+def test_wrong_jacobians_in_circulation_are_told_apart(wrong: Callable[..., torch.Tensor]) -> None:
+    x, gain, bias = sample(8)
+    traced = torch.func.jacrev(lambda v: lg.layer_norm(v, gain, bias, eps=1e-3))(x)
+    slack = tolerance(x, centered=True, scale=norm_of(x, gain, eps=1e-3, placement="inside", centered=True))
+    assert torch.all(torch.abs(lg.jacobian(x, gain, eps=1e-3) - traced) <= slack)
+    assert torch.any(torch.abs(wrong(x, gain, 1e-3) - traced) > 1e6 * slack)
+
+
+# -------------------------------------------------------------------------------------- operator, shapes
+
+
+@pytest.mark.parametrize(("placement", "centered"), CASES)
+def test_linear_operator_multiplies_as_the_dense_matrix(placement: Any, centered: bool) -> None:
+    x, gain, _ = (a.numpy() for a in sample(8))
+    how: dict[str, Any] = {"eps": 1e-3, "placement": placement, "centered": centered}
+    operator, dense = lg.jacobian_operator(x, gain, **how), lg.jacobian(x, gain, **how)
+    columns = np.random.default_rng(7).normal(size=(8, 3))
+    slack = (
+        8
+        * tolerance(x, centered=centered, scale=float(np.linalg.norm(dense, 2)))
+        * float(np.abs(columns).max())
+    )
+    assert operator.shape == (8, 8)
+    for product, expected in (
+        (operator @ columns[:, 0], dense @ columns[:, 0]),
+        (operator @ columns, dense @ columns),
+        (operator.T @ columns[:, 0], dense.T @ columns[:, 0]),
+        (operator.H @ columns, dense.T @ columns),
+        (operator @ columns[:, :1], dense @ columns[:, :1]),
+    ):
+        assert product.shape == expected.shape
+        assert np.all(np.abs(product - expected) <= slack)
+
+
+def test_operator_serves_iterative_solvers() -> None:
+    from scipy.sparse.linalg import svds
+
+    gain = np.random.default_rng(8).normal(size=1000)
+    gain[17] = 10.0  # a gap below the largest singular value, so that the Lanczos iteration converges at once
+    operator = lg.jacobian_operator(np.zeros(1000), gain, eps=1e-2)
+    largest = svds(operator, k=1, return_singular_vectors=False)[0]
+    # Each product has at most 2d + 20 roundings; Lanczos stops at the roundoff of the norm.
+    assert largest == pytest.approx(lg.lipschitz_constant(gain, eps=1e-2), rel=2 * 2020 * U)
+
+
+def test_batches_broadcast() -> None:
+    x = np.random.default_rng(9).normal(size=(3, 2, 5))
+    t = np.random.default_rng(10).normal(size=5)
+    gain = np.arange(1.0, 6.0)
+    assert lg.jacobian(x, gain, eps=0.1).shape == (3, 2, 5, 5)
+    for index in np.ndindex(3, 2):
+        np.testing.assert_array_equal(
+            lg.jacobian(x, gain, eps=0.1)[index], lg.jacobian(x[index], gain, eps=0.1)
+        )
+        np.testing.assert_array_equal(
+            lg.jacobian_product(x, t, gain, eps=0.1)[index], lg.jacobian_product(x[index], t, gain, eps=0.1)
+        )
+
+
+def test_half_precision_is_rounded_once() -> None:
+    x = np.random.default_rng(11).normal(size=8).astype(np.float16)
+    j = lg.jacobian(x, x, eps=1e-3)
+    assert j.dtype == np.float16
+    single = lg.jacobian(x.astype(np.float32), x.astype(np.float32), eps=1e-3)
+    np.testing.assert_array_equal(j, single.astype(np.float16))
+
+
+X = np.ones((2, 3))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: lg.jacobian_product(X, np.ones(4), eps=0.1),
+            r"tangent has shape \(4,\), but x .* must be equal",
+        ),
+        (lambda: lg.jacobian_transpose_product(X, np.ones(4), eps=0.1), r"cotangent has shape \(4,\)"),
+        (lambda: lg.jacobian_product(X, np.ones(3, dtype=int), eps=0.1), "tangent has dtype int64"),
+        (lambda: lg.jacobian(X, np.ones(2), eps=0.1), r"gain has shape \(2,\)"),
+        (lambda: lg.jacobian(X, eps=-1.0), "eps is -1.0"),
+        (lambda: lg.jacobian(X, eps=0.1, placement=WITHIN), "placement is 'within'"),
+        (
+            lambda: lg.jacobian_operator(X, eps=0.1),
+            r"x has shape \(2, 3\): the operator is that of one numpy vector",
+        ),
+        (lambda: lg.jacobian_operator(TENSOR, eps=0.1), "x has type Tensor: "),
+        (lambda: lg.lipschitz_constant(X, eps=0.1), r"gain has shape \(2, 3\)"),
+        (lambda: lg.lipschitz_constant(np.array([1.0, math.nan]), eps=0.1), "gain holds a NaN"),
+        (lambda: lg.lipschitz_constant(np.ones(2), eps=math.nan), "eps is nan"),
+        (lambda: lg.potential(np.ones((3, 0)), eps=0.1), r"x has shape \(3, 0\)"),
+    ],
+)
+def test_bad_input(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(lg.InputError, match=message):
+        call()
+
+
+WITHIN: Any = "within"
+TENSOR: Any = torch.ones(3)
