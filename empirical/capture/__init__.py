@@ -1,0 +1,8 @@
+"""Capture: statistics of hidden states, taken by hooks during the forward pass."""
+
+from __future__ import annotations
+
+from ._directions import random_directions as random_directions
+from ._observer import Observer as Observer
+
+__all__ = ["Observer", "random_directions"]

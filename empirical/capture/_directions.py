@@ -1,0 +1,49 @@
+"""Random directions, the null that the uniform direction is compared with."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lngeom import InputError
+
+
+def random_directions(d: int, count: int, seed: int) -> np.ndarray:
+    r"""Isotropic random unit vectors of R^d: normalized Gaussian ones, the same on every machine.
+
+    Parameters
+    ----------
+    d : int
+        Dimension.
+    count : int
+        Number of directions, at least 2: the first two are the arbitrary vectors ã and b̃ that Gupta et al. compare
+        with the uniform one.
+    seed : int
+        Seed; for one d, fewer directions are the first of more.
+
+    Returns
+    -------
+    float64 array, shape (count, d)
+
+    Raises
+    ------
+    InputError
+        If `count` is below 2 or `seed` negative.
+
+    References
+    ----------
+    Gupta et al., arXiv:2409.12951, section 3.3.
+
+    Examples
+    --------
+    >>> directions = random_directions(3, 2, seed=0)
+    >>> bool(np.allclose((directions**2).sum(1), 1))
+    True
+    """
+    if count < 2:
+        msg = f"{count} random directions: at least 2 are needed to compare the uniform direction with"
+        raise InputError(msg)
+    if seed < 0:
+        msg = f"seed {seed}: must be 0 or more"
+        raise InputError(msg)
+    gaussian = np.random.Generator(np.random.PCG64([seed, d])).standard_normal((count, d))
+    return gaussian / np.linalg.norm(gaussian, axis=1, keepdims=True)

@@ -1,0 +1,152 @@
+"""The state of one side of one norm layer: what remains of all its hidden states, and how two such states merge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+import array_api_compat
+import numpy as np
+import torch
+
+from lngeom import InputError
+
+Side = Literal["input", "output"]
+SIDES: tuple[Side, ...] = ("input", "output")
+
+BUCKETS = ("first", "rest")
+"""Where a token stands: at the first position of its sequence, or after it."""
+
+BINS_PER_DEGREE = 100
+ANGLE_BINS = 180 * BINS_PER_DEGREE
+"""Bins of the histogram of angles, 0.01° each, from 0° to 180°."""
+
+BINS_PER_OCTAVE = 16
+NORM_OCTAVES = 32
+NORM_BINS = 2 * NORM_OCTAVES * BINS_PER_OCTAVE
+"""Bins of the histogram of norms, 1/16 octave each, from 2⁻³² to 2³²; what lies beyond is in the outermost bins."""
+
+FEATURES: dict[Side, tuple[str, ...]] = {
+    "input": ("angle", "angle_a", "angle_b", "norm", "tilt", "gauge"),
+    "output": ("angle", "angle_a", "angle_b", "norm", "rotation", "affine_rotation"),
+}
+"""Numbers per token whose mean, spread and maximum are kept; angles in degrees.
+
+``angle`` to the uniform vector 1; ``angle_a`` and ``angle_b`` to the first two random directions; ``norm`` ‖x‖;
+``tilt`` |90° − angle|, which is the angle between the LayerNorm and the RMSNorm of x; ``gauge`` r of the layer;
+``rotation`` from input to output; ``affine_rotation`` from the normalized vector, before gain and bias, to the output.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class SiteState:
+    r"""Statistics of one side of one norm layer, as arrays of one library (PyTorch while measuring, then NumPy).
+
+    B = 2 buckets of position (:data:`BUCKETS`), S = 3 of them with all tokens together as the last, F features
+    (:data:`FEATURES`), K random directions. For sequence j let n_j be its tokens and s_j the sum of cos²θ over them.
+
+    Attributes
+    ----------
+    tokens : int64, (B,)
+        Tokens in the statistics.
+    nonfinite : int64, (B,)
+        Tokens left out: a component is NaN or infinite, or so large that the squares overflow.
+    zero : int64, (B,)
+        Tokens left out: the zero vector has no angle.
+    mean, m2, maximum : float64, (F, B)
+        Mean, sum of squared deviations from it, and maximum of each feature.
+    angles : int64, (B, ANGLE_BINS)
+        Histogram of the angle to 1.
+    norms : int64, (B, NORM_BINS)
+        Histogram of log₂‖x‖.
+    sequences : int64, (S,)
+        Sequences with at least one token.
+    tokens_squared : int64, (S,)
+        Σ_j n_j².
+    cos2, cos2_squared, cos2_tokens : float64, (S, 1 + K)
+        Σ_j s_j, Σ_j s_j² and Σ_j s_j n_j, for the uniform direction (first) and the K random ones.
+    """
+
+    tokens: Any
+    nonfinite: Any
+    zero: Any
+    mean: Any
+    m2: Any
+    maximum: Any
+    angles: Any
+    norms: Any
+    sequences: Any
+    tokens_squared: Any
+    cos2: Any
+    cos2_squared: Any
+    cos2_tokens: Any
+
+    @property
+    def directions(self) -> int:
+        """Number K of random directions."""
+        return self.cos2.shape[-1] - 1
+
+    def numpy(self) -> SiteState:
+        """The same state as NumPy arrays on the host."""
+        return SiteState(*(_host(getattr(self, field.name)) for field in fields(self)))
+
+
+States = dict[tuple[str, Side], SiteState]
+"""States by site path and side."""
+
+
+def _host(array: Any) -> np.ndarray:
+    return array.cpu().numpy() if isinstance(array, torch.Tensor) else np.asarray(array)
+
+
+def merge_sites(a: SiteState, b: SiteState) -> SiteState:
+    """The state of the tokens of `a` and `b` together: counts exactly, means and deviations by Chan's formula.
+
+    References
+    ----------
+    T. F. Chan, G. H. Golub and R. J. LeVeque, The American Statistician 37 (1983), 242-247.
+    """
+    xp = array_api_compat.array_namespace(a.mean, b.mean)
+    tokens = a.tokens + b.tokens
+    left, right = (xp.astype(count, xp.float64) for count in (a.tokens, b.tokens))
+    both = xp.astype(xp.where(tokens > 0, tokens, xp.ones_like(tokens)), xp.float64)
+    distance = b.mean - a.mean
+    return SiteState(
+        tokens=tokens,
+        nonfinite=a.nonfinite + b.nonfinite,
+        zero=a.zero + b.zero,
+        mean=a.mean + distance * (right / both),
+        m2=a.m2 + b.m2 + distance * distance * (left * right / both),
+        maximum=xp.maximum(a.maximum, b.maximum),
+        angles=a.angles + b.angles,
+        norms=a.norms + b.norms,
+        sequences=a.sequences + b.sequences,
+        tokens_squared=a.tokens_squared + b.tokens_squared,
+        cos2=a.cos2 + b.cos2,
+        cos2_squared=a.cos2_squared + b.cos2_squared,
+        cos2_tokens=a.cos2_tokens + b.cos2_tokens,
+    )
+
+
+def merge(a: States, b: States) -> States:
+    """Merge the states of two runs site by site.
+
+    Merging is associative: exactly for counts, histograms and maxima, up to rounding for sums and means.
+
+    Raises
+    ------
+    InputError
+        If the two were not measured at the same sites with as many random directions.
+    """
+    if a.keys() != b.keys():
+        path, side = min(a.keys() ^ b.keys())
+        msg = f"the {side} of {path} is in one state and not in the other: merge runs of one model"
+        raise InputError(msg)
+    for key in a:
+        if a[key].directions != b[key].directions:
+            msg = (
+                f"{key[0]} has {a[key].directions} random directions in one state and {b[key].directions} in the "
+                "other: merge runs with the same directions and seed"
+            )
+            raise InputError(msg)
+    return {key: merge_sites(a[key], b[key]) for key in a}

@@ -1,0 +1,80 @@
+"""States on disk: one safetensors file, histograms stored by their non-empty bins."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors
+import safetensors.numpy
+
+from .._errors import RunError
+from ._state import ANGLE_BINS, BUCKETS, NORM_BINS, SIDES, SiteState, States
+
+_FORMAT = "lngeom-state-1"
+_HISTOGRAMS = {"angles": ANGLE_BINS, "norms": NORM_BINS}
+
+
+def save(path: Path, states: States, metadata: dict[str, str]) -> None:
+    """Write states to a file; equal states are equal files.
+
+    Parameters
+    ----------
+    path
+        The file.
+    states
+        By site path and side, NumPy arrays.
+    metadata
+        Any strings to keep with them.
+    """
+    tensors: dict[str, np.ndarray] = {}
+    for (site, side), state in states.items():
+        for field in fields(state):
+            value = np.ascontiguousarray(getattr(state, field.name))
+            name = f"{site}/{side}/{field.name}"
+            if field.name in _HISTOGRAMS:
+                places = np.flatnonzero(value)
+                tensors[f"{name}.bins"] = places.astype(np.int32)
+                tensors[f"{name}.counts"] = value.reshape(-1)[places]
+            else:
+                tensors[name] = value
+    safetensors.numpy.save_file(tensors, path, {**metadata, "format": _FORMAT})
+
+
+def load(path: Path) -> tuple[States, dict[str, str]]:
+    """Read states and metadata from a file written by :func:`save`.
+
+    Raises
+    ------
+    RunError
+        If it is no such file, or damaged.
+    """
+    try:
+        with safetensors.safe_open(path, framework="numpy") as stream:
+            metadata = dict(stream.metadata() or {})
+            tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118 - no mapping
+    except (OSError, safetensors.SafetensorError) as error:
+        msg = f"{path}: cannot be read as a state ({error}); remove it and run again"
+        raise RunError(msg) from None
+    if metadata.pop("format", None) != _FORMAT:
+        msg = f"{path}: holds no state of this version ({_FORMAT}); remove it and run again"
+        raise RunError(msg)
+    keys = {name.rsplit("/", 2)[0] for name in tensors}
+    return {
+        (site, side): _state(tensors, f"{site}/{side}") for site in sorted(keys) for side in SIDES
+    }, metadata
+
+
+def _state(tensors: dict[str, np.ndarray], prefix: str) -> SiteState:
+    values: dict[str, Any] = {}
+    for field in fields(SiteState):
+        name = f"{prefix}/{field.name}"
+        if field.name in _HISTOGRAMS:
+            dense = np.zeros((len(BUCKETS), _HISTOGRAMS[field.name]), np.int64)
+            dense.reshape(-1)[tensors[f"{name}.bins"]] = tensors[f"{name}.counts"]
+            values[field.name] = dense
+        else:
+            values[field.name] = tensors[name]
+    return SiteState(**values)
