@@ -103,9 +103,8 @@ class Ledger(SphinxDirective):
         )
 
     def _settled(self, one: str) -> str:
-        if one in {theorem["id"] for theorem in load(self.env.app, "theorems.json")["theorems"]}:
-            return f"theorem {{prf:ref}}`{one}`"
-        return cell(one)
+        kind, _, name = one.partition(" ")
+        return f"theorem {{prf:ref}}`{name}`" if kind == "theorem" else cell(one)
 
 
 class LedgerCounts(SphinxDirective):
