@@ -141,6 +141,11 @@ class Enclosure:
     def __rtruediv__(self, other: Any) -> Enclosure:
         return self._binary(other, lambda a, b: _product(b, _reciprocal(a)))
 
+    def __pow__(self, exponent: int) -> Enclosure:
+        if exponent < 0:
+            return _reciprocal(self**-exponent)
+        return math.prod([self] * exponent, start=_ones_like(self))
+
     def __abs__(self) -> Enclosure:
         ends = list(zip(self._lower, self._upper, strict=True))
         lower = [max(low, -high, 0) for low, high in ends]
