@@ -20,8 +20,8 @@ from ..statistics import (
     merge_sites,
     output_features,
     reduce,
+    sketch as sketched,
 )
-from ..statistics import sketch as sketched
 from ._directions import random_directions
 
 
@@ -121,7 +121,7 @@ class Observer:
         """Bucket of each position: bool, (2, sequences, positions)."""
         if self._buckets is None or self._buckets.device != device:
             if self._batch is None or len(self._batch) != 2:
-                msg = "the model was called without a batch of sequences: pass input_ids of shape (sequences, positions)"
+                msg = "the model was called without a batch: pass input_ids of shape (sequences, positions)"
                 raise InputError(msg)
             text = self._mask
             if text is None:

@@ -32,7 +32,7 @@ def ratio_interval(
     Returns
     -------
     mean, low, high : arrays
-        NaN where there are no tokens; infinite intervals (low 0) for a single sequence, which says nothing about others.
+        NaN where there are no tokens; the interval of a single sequence is [0, inf].
 
     References
     ----------

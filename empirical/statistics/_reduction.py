@@ -92,7 +92,7 @@ def sketch(x: Tensor, directions: Tensor) -> Sketch:
 def inner_products(x: Tensor, z: Tensor, dtype: torch.dtype) -> Tensor:
     """x·z for each row, float64, shape (N,)."""
     products = torch.empty(len(x), dtype=torch.float64, device=x.device)
-    for part in _chunks(*x.shape, x.device):
+    for part in _chunks(len(x), x.shape[1], x.device):
         products[part] = (x[part].to(dtype) * z[part].to(dtype)).sum(-1)
     return products
 

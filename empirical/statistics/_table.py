@@ -209,7 +209,7 @@ def _row(
 def write_csv(path: Path, table: Sequence[dict[str, Any]]) -> None:
     """Write the table as CSV; numbers in full, so that equal results are equal files; empty where nothing applies."""
     with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
+        writer = csv.DictWriter(stream, list[str](COLUMNS), lineterminator="\n")
         writer.writeheader()
         writer.writerows(table)
 

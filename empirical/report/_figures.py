@@ -1,0 +1,235 @@
+"""Figures: the angle of hidden states to the uniform direction, and their energy along it, layer by layer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from .._files import replacing
+from ._style import NEUTRAL, RANDOM_A, RANDOM_B, STYLE, UNIFORM
+
+Row = dict[str, Any]
+
+ROLES = {
+    "pre_attn": "norm before the attention",
+    "pre_mlp": "norm before the MLP",
+    "pre_both": "norm before attention and MLP",
+    "post_attn": "norm after the attention",
+    "post_mlp": "norm after the MLP",
+    "embedding": "norm after the embeddings",
+    "final": "final norm",
+}
+"""What a norm layer stands for, in words."""
+
+
+class _Line(NamedTuple):
+    name: str
+    mean: str
+    spread: str
+    color: str
+    marker: str
+
+
+_LINES = (
+    _Line("random direction ã", "random_a_angle_mean_deg", "random_a_angle_std_deg", RANDOM_A, "s"),
+    _Line("random direction b̃", "random_b_angle_mean_deg", "random_b_angle_std_deg", RANDOM_B, "^"),
+    _Line("uniform direction 1", "angle_mean_deg", "angle_std_deg", UNIFORM, "o"),
+)
+
+
+def _panels(rows: Sequence[Row], side: str) -> list[tuple[str, list[Row], list[Row]]]:
+    """For each role in the blocks: its title, its rows by layer, and the rows outside the blocks shown with it."""
+    shown = [row for row in rows if row["side"] == side and row["bucket"] == "all" and row["tokens"] > 0]
+    roles = dict.fromkeys(row["role"] for row in shown if row["layer"] is not None)
+    single = [row for row in shown if row["layer"] is None]
+    if not roles:
+        return [("norm layers outside the blocks", [], single)]
+    panels = []
+    for index, role in enumerate(roles):
+        of_role = [row for row in shown if row["role"] == role and row["layer"] is not None]
+        panels.append((ROLES[role], of_role, [] if index else single))
+    return panels
+
+
+def _place(row: Row, blocks: int) -> int:
+    """Where a norm stands on the axis of layers: the final one after the last block, others before the first."""
+    if row["layer"] is not None:
+        return row["layer"]
+    return blocks if row["role"] == "final" else -1
+
+
+def _layer_axis(axes: Axes, rows: Sequence[Row], single: Sequence[Row]) -> int:
+    blocks = 1 + max((row["layer"] for row in rows), default=-1)
+    names = {_place(row, blocks): row["role"] for row in single}
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: names.get(x, f"{x:g}")))
+    axes.set_xlim(min([*names, 0]) - 0.6, max([*names, blocks - 1]) + 0.6)
+    axes.set_xlabel("layer" + (" (rightmost: final norm)" if blocks in names else ""))
+    return blocks
+
+
+def _canvas(count: int) -> tuple[Figure, list[Axes]]:
+    figure = Figure(figsize=(max(5.4, 4.9 * count), 4.1), layout="constrained")
+    axes = figure.subplots(1, count, sharey=True, squeeze=False)[0]
+    return figure, list(axes)
+
+
+def _legend(figure: Figure, axes: Axes) -> None:
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+
+
+def angle_figure(rows: Sequence[Row], side: str, title: str) -> Figure:
+    """Mean and spread of the angle by layer, to 1 and to two random directions, before or after the norm.
+
+    Like figures 3, 4 and 6 of Gupta et al., arXiv:2409.12951, with what isotropic vectors would give: 90° with a
+    standard deviation of 57.3°/√d.
+    """
+    panels = _panels(rows, side)
+    with matplotlib.rc_context(STYLE):
+        figure, all_axes = _canvas(len(panels))
+        for axes, (name, in_blocks, single) in zip(all_axes, panels, strict=True):
+            everything = [*in_blocks, *single]
+            spread = math.degrees(1 / math.sqrt(everything[0]["d"]))
+            blocks = _layer_axis(axes, in_blocks, single)
+            axes.axhspan(
+                90 - spread,
+                90 + spread,
+                color=NEUTRAL,
+                alpha=0.16,
+                linewidth=0,
+                label=f"isotropic: 90° ± {spread:.2f}°",
+            )
+            axes.axhline(90, color=NEUTRAL, linewidth=0.8, linestyle=(0, (4, 3)))
+            for line in _LINES:
+                _band(axes, line, in_blocks, blocks)
+                _single(axes, line, single, blocks, labelled=not in_blocks)
+            axes.set_title(name)
+        all_axes[0].set_ylabel("angle (degrees): mean ± standard deviation")
+        figure.suptitle(title, fontsize=12)
+        _legend(figure, all_axes[0])
+    return figure
+
+
+def _band(axes: Axes, line: _Line, rows: Sequence[Row], blocks: int) -> None:
+    if not rows:
+        return
+    places = [_place(row, blocks) for row in rows]
+    low = [row[line.mean] - row[line.spread] for row in rows]
+    high = [row[line.mean] + row[line.spread] for row in rows]
+    axes.fill_between(places, low, high, color=line.color, alpha=0.18, linewidth=0)
+    axes.plot(places, [row[line.mean] for row in rows], color=line.color, marker=line.marker, label=line.name)
+
+
+def _single(axes: Axes, line: _Line, rows: Sequence[Row], blocks: int, *, labelled: bool) -> None:
+    for row in rows:
+        axes.errorbar(
+            _place(row, blocks),
+            row[line.mean],
+            row[line.spread],
+            color=line.color,
+            marker=line.marker,
+            markerfacecolor="white",
+            markersize=6,
+            capsize=3,
+            linewidth=1.2,
+            label=line.name if labelled else None,
+        )
+        labelled = False
+
+
+def energy_figure(rows: Sequence[Row], title: str) -> Figure:
+    """d·E[cos²θ] by layer, log scale: the uniform direction among the random ones, before and after the norm."""
+    panels = [
+        (f"{name}: {side}", in_blocks, single)
+        for side in ("input", "output")
+        for name, in_blocks, single in _panels(rows, side)
+    ]
+    half = len(panels) // 2
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(max(5.4, 4.9 * half), 6.8), layout="constrained")
+        grid = figure.subplots(2, half, sharey=True, squeeze=False)
+        for axes, (name, in_blocks, single) in zip(grid.flat, panels, strict=True):
+            blocks = _layer_axis(axes, in_blocks, single)
+            _energy(axes, in_blocks, single, blocks)
+            axes.set_title(name)
+        for row in grid:
+            row[0].set_ylabel("d·E[cos²θ]")
+        figure.suptitle(title, fontsize=12)
+        _legend(figure, grid.flat[0])
+    return figure
+
+
+def _energy(axes: Axes, rows: Sequence[Row], single: Sequence[Row], blocks: int) -> None:
+    axes.set_yscale("log")
+    axes.axhline(1, color=NEUTRAL, linewidth=0.8, linestyle=(0, (4, 3)), label="isotropic: 1")
+    everything = sorted([*rows, *single], key=lambda row: _place(row, blocks))
+    places = [_place(row, blocks) for row in everything]
+    axes.fill_between(
+        places,
+        [row["random_d_cos2_low"] for row in everything],
+        [row["random_d_cos2_high"] for row in everything],
+        color=RANDOM_A,
+        alpha=0.22,
+        linewidth=0,
+        label="random directions: 5 % to 95 %",
+    )
+    medians = [row["random_d_cos2_median"] for row in everything]
+    axes.plot(places, medians, color=RANDOM_A, linestyle=(0, (5, 2)), label="random directions: median")
+    values = [row["d_cos2"] for row in everything]
+    axes.errorbar(
+        places,
+        values,
+        _reach(everything),
+        color=UNIFORM,
+        marker="o",
+        capsize=2,
+        elinewidth=1,
+        label="uniform direction 1, 95 % interval",
+    )
+
+
+def _reach(rows: Sequence[Row]) -> list[list[float]]:
+    """Lengths of the error bars; none where a single sequence gives no interval, and none down to 0 on a log axis."""
+    below = [row["d_cos2"] - max(row["d_cos2_low"], row["d_cos2"] / 100) for row in rows]
+    above = [row["d_cos2_high"] - row["d_cos2"] for row in rows]
+    finite = [math.isfinite(reach) for reach in above]
+    return [
+        [reach if ok else 0.0 for reach, ok in zip(reaches, finite, strict=True)]
+        for reaches in (below, above)
+    ]
+
+
+def figures(rows: Sequence[Row], subject: str) -> dict[str, Figure]:
+    """All figures of a run by name."""
+    return {
+        "angle_before": angle_figure(rows, "input", f"Angle of hidden states before the norm: {subject}"),
+        "angle_after": angle_figure(rows, "output", f"Angle of hidden states after the norm: {subject}"),
+        "energy": energy_figure(rows, f"Energy along the uniform direction: {subject}"),
+    }
+
+
+def draw_figures(rows: Sequence[Row], directory: Path, manifest: dict[str, Any]) -> list[Path]:
+    """Draw the figures of a run as SVG files into its directory; returns their paths."""
+    paths = []
+    for name, figure in figures(rows, subject_of(manifest)).items():
+        path = directory / f"{name}.svg"
+        with matplotlib.rc_context(STYLE), replacing(path) as draft:
+            figure.savefig(draft, format="svg", metadata={"Date": None})
+        paths.append(path)
+    return paths
+
+
+def subject_of(manifest: dict[str, Any]) -> str:
+    """What a run measured, in a few words."""
+    measured = manifest["measured"]
+    weights = ", random weights" if str(measured["weights"]).startswith("random") else ""
+    tokens = manifest.get("tokens_measured", measured["tokens"])
+    return f"{measured['model']}{weights}, {tokens:,} tokens"
