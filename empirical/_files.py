@@ -10,6 +10,12 @@ from pathlib import Path
 from typing import Any
 
 
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Yield the path of a draft beside ``path``; on leaving it is on the disk and takes the place of ``path`` at once.
@@ -21,6 +27,8 @@ def replacing(path: Path) -> Iterator[Path]:
         yield draft
         with draft.open("rb") as stream:
             os.fsync(stream.fileno())
+        # Some libraries write for the owner alone.
+        draft.chmod(0o666 & ~_umask())
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)

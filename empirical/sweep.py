@@ -38,7 +38,7 @@ DEFAULT_TOKENS = 16_384
 DEFAULT_LENGTH = 512
 DEFAULT_DIRECTIONS = 64
 _BATCH_TOKENS = {"cpu": 4_096, "cuda": 32_768}
-_SHARD_TOKENS = {"cpu": 16_384, "cuda": 262_144}
+_SHARD_TOKENS = {"cpu": 4_096, "cuda": 262_144}
 
 
 @dataclass(frozen=True)
@@ -233,7 +233,7 @@ def _finish(run: RunDirectory, loaded: LoadedModel, console: Console) -> None:
     sites = [asdict(site) for site in loaded.sites]
     manifest = run.amend(sites=sites, topology=loaded.topology)
     with replacing(run.state_path) as draft:
-        statistics.save(draft, states, {"manifest": json.dumps(manifest["measured"])})
+        statistics.save(draft, states, {"measured": json.dumps(manifest["measured"])})
     rows = statistics.rows(states, loaded.sites)
     with replacing(run.path / "sites.csv") as draft:
         statistics.write_csv(draft, rows)

@@ -24,7 +24,9 @@ class Command(NamedTuple):
     extra: str
 
 
-COMMANDS: dict[str, Command] = {}
+COMMANDS: dict[str, Command] = {
+    "sweep": Command("empirical.commands.sweep", "measure every norm layer of a model on a text", "empirical"),
+}
 """All commands by name, in the order of ``lngeom --help``."""
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,7 +81,9 @@ def _quiet() -> Iterator[None]:
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
     try:
-        yield
+        # The bar of the GGUF reader knows no switch.
+        with redirect_stderr(io.StringIO()):
+            yield
     finally:
         transformers_logging.set_verbosity(verbosity)
         if bars:

@@ -1,0 +1,138 @@
+"""The run directory: atomic files, one owner, one run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from empirical._errors import RunError
+from empirical._files import replacing, write_json
+from empirical._manifest import first_difference
+from empirical._run import RunDirectory
+
+MEASURED = {"model": "m", "dtype": "float32", "nested": {"seed": 0}}
+
+
+def message(action: Callable[[], object]) -> str:
+    with pytest.raises(RunError) as caught:
+        action()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    write_json(path, {"old": 1})
+
+    def fail() -> None:
+        with replacing(path) as draft:
+            draft.write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert json.loads(path.read_text()) == {"old": 1}
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_written_files_have_the_usual_permissions(tmp_path: Path) -> None:
+    (tmp_path / "usual").touch()
+    with replacing(tmp_path / "written") as draft:
+        draft.touch(mode=0o600)
+    assert (tmp_path / "written").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+def test_status_follows_what_is_there(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path / "run")
+    run.prepare()
+    assert run.begin(MEASURED, {"command": "lngeom sweep"}) == "new"
+    assert run.begin(MEASURED, {}) == "started"
+    run.shard_path(3).touch()
+    run.shard_path(0).touch()
+    (run.path / "shards" / ".000001.safetensors.draft").touch()
+    assert run.finished_shards() == [0, 3]
+    run.finish()
+    assert run.begin(MEASURED, {}) == "done"
+    assert run.finished_shards() == []
+    assert run.manifest()["command"] == "lngeom sweep"
+
+
+def test_another_run_is_refused(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path)
+    run.begin(MEASURED, {})
+    other = {**MEASURED, "nested": {"seed": 1}}
+    assert message(lambda: run.begin(other, {})) == (
+        f"{tmp_path}: holds another run (nested.seed is 0 there, 1 here); choose another --output"
+    )
+    assert first_difference(MEASURED, {**MEASURED, "more": 1}) == ("more", None, 1)
+    assert first_difference(MEASURED, dict(MEASURED)) is None
+
+
+def test_strange_directories_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").touch()
+    assert message(RunDirectory(tmp_path).prepare) == (
+        f"{tmp_path}: is not empty and holds no run (seen: thesis.tex); choose another --output"
+    )
+    assert message(RunDirectory(tmp_path).manifest) == (
+        f"{tmp_path}: holds no manifest.json, so it is no run; give the output directory of a sweep"
+    )
+
+
+def test_damaged_manifests_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text("{")
+    assert message(RunDirectory(tmp_path).manifest) == (
+        f"{tmp_path / 'manifest.json'}: cannot be read (Expecting property name enclosed in double quotes: "
+        "line 1 column 2 (char 1)); remove the directory and run again"
+    )
+
+
+def test_outputs_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert message(RunDirectory(tmp_path / "file").prepare) == (
+        f"{tmp_path / 'file'}: cannot be written (File exists); choose another --output"
+    )
+    assert message(RunDirectory(tmp_path / "file" / "run").prepare) == (
+        f"{tmp_path / 'file' / 'run'}: cannot be written (Not a directory); choose another --output"
+    )
+    if os.geteuid() != 0:  # root writes everywhere
+        (tmp_path / "closed").mkdir(mode=0o500)
+        assert message(RunDirectory(tmp_path / "closed").prepare) == (
+            f"{tmp_path / 'closed'}: cannot be written (Permission denied); choose another --output"
+        )
+
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from empirical._run import RunDirectory
+lock = RunDirectory(Path(sys.argv[1])).lock()
+print("held", flush=True)
+time.sleep(60)
+"""
+
+
+def test_two_processes_cannot_write_one_run(tmp_path: Path) -> None:
+    holder = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert holder.stdout is not None
+    with holder:
+        assert holder.stdout.readline() == "held\n"
+        assert message(RunDirectory(tmp_path).lock) == (
+            f"{tmp_path}: another process is writing this run; wait for it, or choose another --output"
+        )
+        holder.kill()
+    RunDirectory(tmp_path).lock().release()  # a killed process holds nothing
+
+
+def test_tokens_come_back(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path)
+    ids = np.arange(12, dtype=np.uint16).reshape(3, 4)
+    run.write_tokens(ids)
+    assert np.array_equal(run.tokens(), ids)
+    assert len(run.tokens_sha256()) == 64

