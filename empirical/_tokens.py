@@ -83,8 +83,9 @@ def draw_tokens(
         if count == 0:
             raise CorpusError(_too_short(corpus, length))
         if count < sequences:
+            whole = np.array(array[:count])  # out of the mapping, before the file under it is written anew
             with draft.open("wb") as stream:
-                np.save(stream, np.array(array[:count]), allow_pickle=False)
+                np.save(stream, whole, allow_pickle=False)
     return policy
 
 
