@@ -25,7 +25,15 @@ class Command(NamedTuple):
 
 
 COMMANDS: dict[str, Command] = {
-    "sweep": Command("empirical.commands.sweep", "measure every norm layer of a model on a text", "empirical"),
+    "sweep": Command(
+        "empirical.commands.sweep", "measure every norm layer of a model on a text", "empirical"
+    ),
+    "train": Command(
+        "empirical.commands.train", "train GPT-2 with LayerNorm or RMSNorm, measured on the way", "empirical"
+    ),
+    "study": Command(
+        "empirical.commands.study", "the controlled study: many small networks, one table", "empirical"
+    ),
 }
 """All commands by name, in the order of ``lngeom --help``."""
 

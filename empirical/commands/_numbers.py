@@ -1,0 +1,24 @@
+"""Numbers as they are typed on a command line."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def count(text: str) -> int:
+    """An integer of at least 1, also in the form 1e6.
+
+    Examples
+    --------
+    >>> count("1e6"), count("16_384")
+    (1000000, 16384)
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        msg = f"{text!r} is no number; write 16384 or 1e6"
+        raise argparse.ArgumentTypeError(msg) from None
+    if not value.is_integer() or value < 1:
+        msg = f"{text!r} is no whole number of at least 1; write 16384 or 1e6"
+        raise argparse.ArgumentTypeError(msg)
+    return int(value)

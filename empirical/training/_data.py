@@ -1,0 +1,202 @@
+"""A corpus as token ids on disk: a training part and a held-out part."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .._errors import CorpusError, RunError
+from .._files import write_json
+from ..corpora import Corpus, flat_pieces
+from ._tokenizer import Tokenizer, load_tokenizer, train_tokenizer
+
+HELD_OUT_EVERY = 10
+"""One document in so many (of token ids: the last part in so many) is kept out of all training."""
+
+_DTYPE = np.dtype("<u4")
+
+
+@dataclass(frozen=True)
+class TokenData:
+    """Token ids of a corpus, split into a training and a held-out part.
+
+    Attributes
+    ----------
+    train, held_out
+        Token ids, shape (tokens,): documents one after another, each closed by the end-of-text token.
+    vocabulary
+        Number of tokens of the tokenizer.
+    end_of_text
+        The token that closes a document.
+    source
+        Where the text came from and how it was tokenized, for the manifest.
+    tokenizer
+        Directory of the tokenizer, copied beside every checkpoint; None for a corpus of token ids.
+    """
+
+    train: np.ndarray
+    held_out: np.ndarray
+    vocabulary: int
+    end_of_text: int
+    source: dict[str, str | int | None]
+    tokenizer: Path | None
+
+    def digest(self) -> str:
+        """SHA-256 over all token ids: two runs with one digest saw the same text."""
+        digest = hashlib.sha256()
+        for part in (self.train, self.held_out):
+            for piece in flat_pieces(part):
+                digest.update(piece.astype(_DTYPE).tobytes())
+        return digest.hexdigest()
+
+    def unigram_entropy(self) -> float:
+        """Entropy in nats of the token frequencies of the held-out text: no unigram model has a lower loss on it."""
+        counts = np.bincount(self.held_out, minlength=1).astype(float)
+        shares = counts[counts > 0] / counts.sum()
+        return float(-(shares * np.log(shares)).sum())
+
+    def held_out_sequences(self, length: int, tokens: int) -> Tensor:
+        """Sequences of `length` tokens of the held-out text, spread evenly over it, at least `tokens` tokens in all.
+
+        Returns
+        -------
+        Tensor, shape (sequences, length + 1), int64
+            One token more than is read, because the last token read predicts it.
+
+        Raises
+        ------
+        CorpusError
+            If the held-out text is shorter.
+        """
+        wanted, whole = -(-tokens // length), (len(self.held_out) - 1) // length
+        if wanted > whole:
+            msg = (
+                f"the held-out text has {len(self.held_out):,} tokens, {whole} sequences of {length}, fewer than the "
+                f"{wanted} to be measured: lower --held-out-tokens or use a longer corpus"
+            )
+            raise CorpusError(msg)
+        starts = np.arange(wanted) * whole // wanted * length
+        return torch.from_numpy(
+            np.stack([np.asarray(self.held_out[s : s + length + 1], dtype=np.int64) for s in starts])
+        )
+
+
+def _is_held_out(index: int) -> bool:
+    return index % HELD_OUT_EVERY == HELD_OUT_EVERY - 1
+
+
+def _documents(corpus: Corpus, tokenizer: Tokenizer) -> Iterator[tuple[bool, np.ndarray]]:
+    for index, ids in enumerate(tokenizer.encode(corpus.documents())):
+        yield _is_held_out(index), ids
+
+
+def _flat_ids(corpus: Corpus) -> Iterator[tuple[bool, np.ndarray]]:
+    ids = corpus.token_ids()
+    border = len(ids) - len(ids) // HELD_OUT_EVERY
+    yield from ((False, piece) for piece in flat_pieces(ids[:border]))
+    yield from ((True, piece) for piece in flat_pieces(ids[border:]))
+
+
+def _tokenizer(corpus: Corpus, name: str | None, vocabulary: int) -> Tokenizer:
+    if name is not None:
+        return load_tokenizer(name)
+    training = (text for index, text in enumerate(corpus.documents()) if not _is_held_out(index))
+    return train_tokenizer(training, vocabulary)
+
+
+def _write(
+    pieces: Iterable[tuple[bool, np.ndarray]], folder: Path, limit: int | None
+) -> tuple[int, int, int]:
+    """Write both parts, at most `limit` tokens in all; returns their lengths and the largest id."""
+    lengths, largest = [0, 0], 0
+    with (folder / "train.bin").open("wb") as train, (folder / "held_out.bin").open("wb") as held_out:
+        for kept, ids in pieces:
+            (held_out if kept else train).write(ids.astype(_DTYPE).tobytes())
+            lengths[kept] += len(ids)
+            largest = max(largest, int(ids.max(initial=0)))
+            if limit is not None and sum(lengths) >= limit:
+                break
+    return lengths[0], lengths[1], largest
+
+
+def prepare(
+    corpus: Corpus,
+    folder: Path,
+    *,
+    tokenizer: str | None = None,
+    vocabulary: int = 2_048,
+    limit: int | None = None,
+) -> TokenData:
+    """Tokenize a corpus into `folder`, unless that was done before, and open the result.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        Documents, of which every tenth is held out; or token ids, of which the last tenth is.
+    folder : Path
+        Receives the token ids, ``tokenizer/`` and, last, ``data.json``.
+    tokenizer : str, optional
+        Directory or hub id of a tokenizer; by default one is trained on the training documents.
+    vocabulary : int
+        Tokens of the tokenizer that is trained.
+    limit : int, optional
+        Stop after so many tokens: for corpora larger than the run.
+
+    Raises
+    ------
+    CorpusError
+        If there is too little text to hold some out.
+    RunError
+        If the folder holds the tokens of something else.
+    """
+    source: dict[str, str | int | None] = {"corpus": corpus.spec, "sha256": corpus.sha256(), "limit": limit}
+    if not corpus.has_ids:
+        source |= {"tokenizer": tokenizer or f"byte-level BPE, {vocabulary} tokens"}
+    manifest = folder / "data.json"
+    if not manifest.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        if corpus.has_ids:
+            made, pieces = None, _flat_ids(corpus)
+        else:
+            made = _tokenizer(corpus, tokenizer, vocabulary)
+            made.save(folder / "tokenizer")
+            pieces = _documents(corpus, made)
+        train, held_out, largest = _write(pieces, folder, limit)
+        if not train or not held_out:
+            msg = (
+                f"corpus {corpus.spec!r}: {train + held_out:,} tokens, too few to train on nine tenths and measure "
+                f"on one; give at least {HELD_OUT_EVERY} documents"
+            )
+            raise CorpusError(msg)
+        size, end = (made.size, made.end_of_text) if made else (max(vocabulary, largest + 1), 0)
+        write_json(manifest, {"source": source, "vocabulary": size, "end_of_text": end})
+    return open_data(folder, source)
+
+
+def open_data(folder: Path, source: dict[str, str | int | None] | None = None) -> TokenData:
+    """Open what :func:`prepare` wrote; with `source`, refuse a folder that was made from another one."""
+    try:
+        stored = json.loads((folder / "data.json").read_text(encoding="utf-8"))
+        parts = [np.memmap(folder / f"{part}.bin", _DTYPE, mode="r") for part in ("train", "held_out")]
+    except (OSError, ValueError) as error:
+        msg = f"{folder} holds no tokenized corpus ({error}): remove it to have it made again"
+        raise RunError(msg) from error
+    if source is not None and stored["source"] != source:
+        msg = f"{folder} holds the tokens of {stored['source']}, not of {source}: choose another folder"
+        raise RunError(msg)
+    tokenizer = folder / "tokenizer"
+    return TokenData(
+        parts[0],
+        parts[1],
+        stored["vocabulary"],
+        stored["end_of_text"],
+        stored["source"],
+        tokenizer if tokenizer.is_dir() else None,
+    )

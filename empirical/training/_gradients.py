@@ -1,0 +1,171 @@
+"""Check on a running network that the gradient of every writer is orthogonal to the uniform vector."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers import GPT2LMHeadModel
+
+import lngeom
+from lngeom import InputError
+
+from ._model import RMSNorm
+from ._writers import uniform_share, writers
+
+
+@dataclass(frozen=True)
+class WriterGradient:
+    """What the gradient of one writer has along 1.
+
+    Attributes
+    ----------
+    name
+        Parameter name.
+    share
+        Energy of the gradient's rows along 1, relative to an average direction (:func:`uniform_share`).
+    excess
+        Largest |1ᵀG_k| over the rows G_k of the gradient, as a multiple of its rounding bound.
+    """
+
+    name: str
+    share: float
+    excess: float
+
+    @property
+    def orthogonal(self) -> bool:
+        """Whether no row has more along 1 than rounding explains."""
+        return self.excess <= 1
+
+
+@dataclass
+class _Pass:
+    """One norm layer in one forward and backward pass: its input, and the gradients of its output and input."""
+
+    x: Tensor
+    output_gradient: Tensor
+    input_gradient: Tensor
+
+
+def _row_magnitude(module: nn.LayerNorm | RMSNorm, seen: _Pass) -> Tensor:
+    """M_t: sum over components of the absolute values of the terms whose total is 1ᵀr_t in exact arithmetic 0."""
+    mean, variance = lngeom.moments(seen.x)
+    inverse = 1 / lngeom.scale(variance, eps=module.eps)
+    a = (module.weight * seen.output_gradient).abs()
+    total = a.sum(-1, keepdim=True)
+    d = seen.x.shape[-1]
+    slope = inverse**3 / d * (mean.abs() * total + (a * seen.x.abs()).sum(-1, keepdim=True))
+    magnitude = 2 * inverse * total + slope * (seen.x.abs().sum(-1, keepdim=True) + d * mean.abs())
+    return magnitude[..., 0]
+
+
+def _compare(
+    model: GPT2LMHeadModel,
+    tokens: Tensor,
+    norms: dict[str, nn.LayerNorm | RMSNorm],
+    inputs: dict[str, Tensor],
+    gradients: dict[str, tuple[Tensor, Tensor]],
+) -> list[WriterGradient]:
+    """Each writer's gradient against its rounding bound, from what the hooks of one pass have seen."""
+    dtype, width, count = model.lm_head.weight.dtype, model.config.hidden_size, tokens[:, 1:].numel()
+    unit = torch.finfo(dtype).eps / 2
+    stream = torch.zeros(tokens[:, 1:].shape, dtype=dtype)  # Σ_l‖r_lt‖₁
+    error = torch.zeros_like(stream)  # bound of |1ᵀδ_t|
+    for name, module in norms.items():
+        seen = _Pass(inputs[name], *gradients[name])
+        size = seen.input_gradient.abs().sum(-1)
+        stream += size
+        error += (width + 10) * unit * _row_magnitude(module, seen) + len(norms) * unit * size
+    per_token = error + (count + 1) * unit * stream
+
+    found = []
+    for name, parameter in writers(model):
+        gradient = parameter.grad
+        if gradient is None:
+            msg = f"{name} has no gradient: unfreeze it (requires_grad) to check it"
+            raise InputError(msg)
+        owner, _, kind = name.rpartition(".")
+        if owner.endswith("wte"):
+            rows = torch.zeros(len(gradient), dtype=stream.dtype)
+            rows.index_add_(0, tokens[:, :-1].flatten(), per_token.flatten())
+        elif owner.endswith("wpe"):
+            rows = functional.pad(per_token.sum(0), (0, len(gradient) - per_token.shape[1]))
+        elif kind == "bias":
+            gradient, rows = gradient[None], per_token.sum()[None]
+        else:
+            rows = inputs[owner].abs().flatten(0, 1).T @ per_token.flatten()
+        bound = rows + width * unit * gradient.abs().sum(-1)
+        along = gradient.sum(-1).abs()
+        ratio = torch.where(along == 0, torch.zeros_like(along), along / bound)
+        found.append(WriterGradient(name, uniform_share(gradient), float(ratio.max())))
+    return found
+
+
+def writer_gradients(model: GPT2LMHeadModel, tokens: Tensor) -> list[WriterGradient]:
+    r"""Gradients of the next-token loss on `tokens` with respect to every writer, against the theorem 1ᵀG = 0.
+
+    The theorem holds for a LayerNorm network: the gradient r of a norm's input is J ᵀa with J1 = 0. In floating
+    point a row G_k = Σ_t h_tk δ_t, with δ_t = Σ_l r_lt over the norms l that read the stream behind the writer and
+    h_tk its coefficient for token t, deviates for four reasons, to first order in the unit roundoff u:
+
+    - the backward pass of a norm computes r = ρ(a − Σa/d) + β(x − μ), with a the output's gradient times the gain,
+      ρ = 1/√(σ² + ε) and β = ρ³(μΣa − Σax)/d; its terms cancel in the sum over components up to
+      (d + 10)u·M, with M = 2ρ‖a‖₁ + |β|(‖x‖₁ + d|μ|) and |β| ≤ ρ³(|μ|‖a‖₁ + Σ|ax|)/d. What a itself is, and so
+      every error made further back, plays no part;
+    - the at most 2L + 1 additions along the stream: (2L + 1)u Σ_l‖r_lt‖₁;
+    - the sum over the N tokens: (N + 1)u Σ_t |h_tk| Σ_l‖r_lt‖₁;
+    - the sum 1ᵀG_k itself: du‖G_k‖₁.
+
+    Parameters
+    ----------
+    model : GPT2LMHeadModel
+        A network of :func:`build_model`, float32 or float64; its gradients are cleared.
+    tokens : Tensor, shape (sequences, length + 1), int64
+        Text; each token but the first of each sequence is predicted.
+
+    Returns
+    -------
+    list of WriterGradient
+        In the order of :func:`writers`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from empirical.training import Shape, build_model, writer_gradients
+    >>> shape = Shape(1, 8, 2, 1e-3, 1, 11, 4, 1, 0.01)
+    >>> tokens = torch.arange(10).reshape(2, 5)
+    >>> [all(w.orthogonal for w in writer_gradients(build_model(shape, norm, seed=0).double(), tokens))
+    ...  for norm in ("layer", "rms")]
+    [True, False]
+    """
+    norms = {
+        name: module for name, module in model.named_modules() if isinstance(module, nn.LayerNorm | RMSNorm)
+    }
+    projections = {name: module for name, module in model.named_modules() if name.endswith("c_proj")}
+    inputs: dict[str, Tensor] = {}
+    gradients: dict[str, tuple[Tensor, Tensor]] = {}
+    with ExitStack() as hooks:
+        for name, module in {**norms, **projections}.items():
+
+            def before(_: nn.Module, args: tuple[Tensor, ...], name: str = name) -> None:
+                inputs[name] = args[0].detach()
+
+            hooks.callback(module.register_forward_pre_hook(before).remove)
+        for name, module in norms.items():
+
+            def behind(_: nn.Module, inward: Any, outward: Any, name: str = name) -> None:
+                gradients[name] = (outward[0], inward[0])
+
+            hooks.callback(module.register_full_backward_hook(behind).remove)
+        model.zero_grad(set_to_none=True)
+        logits = model(input_ids=tokens[:, :-1]).logits
+        functional.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten()).backward()
+
+    with torch.no_grad():
+        found = _compare(model, tokens, norms, inputs, gradients)
+    model.zero_grad(set_to_none=True)
+    return found

@@ -1,0 +1,89 @@
+"""GPT-2 with LayerNorm or with RMSNorm, all else equal: same sizes, same initial values, same code."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from transformers import GPT2Config, GPT2LMHeadModel
+
+from lngeom import InputError
+
+from ..models._gpt2_rms import GPT2RMSConfig, GPT2RMSLMHeadModel, RMSNorm as RMSNorm
+from ._shape import Shape
+
+Norm = Literal["layer", "rms"]
+"""Which normalization the network uses."""
+
+
+def build_model(
+    shape: Shape, norm: Norm, *, seed: int, eps: float = 1e-5, end_of_text: int = 0
+) -> GPT2LMHeadModel:
+    """GPT-2 network in float32 with untied embeddings and no dropout, initialized from `seed`.
+
+    The initial values are drawn in the same order for both norms, and neither norm draws any: networks of one
+    seed start from equal weights and differ in the norm alone. Dropout is off because a mask after a writer would
+    undo the orthogonality that the study is about, and because the studied text does not mention it.
+
+    Parameters
+    ----------
+    shape : Shape
+        Sizes of the network.
+    norm : {"layer", "rms"}
+        LayerNorm (gain and bias) or RMSNorm (gain).
+    seed : int
+        Seed of the initial values; the global generator of PyTorch is left as it was.
+    eps : float
+        ε of every norm layer.
+    end_of_text : int
+        Token id that separates documents, recorded in the configuration.
+
+    Returns
+    -------
+    GPT2LMHeadModel
+        In training mode; on the meta device if called under ``torch.device("meta")``.
+
+    Raises
+    ------
+    InputError
+        If `norm` is neither of the two.
+
+    References
+    ----------
+    Gupta et al., arXiv:2409.12951, section 3.3 and Table 2. Its parameter counts are those of untied embeddings:
+    70.9, 162.9, 406.0 and 1013.3 million with GPT-2's 50,257 tokens and 1,024 positions.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from empirical.training import SHAPES, build_model
+    >>> with torch.device("meta"):
+    ...     model = build_model(SHAPES["70m"], "layer", seed=0)
+    >>> f"{model.num_parameters():,}"
+    '70,902,784'
+    """
+    classes = {"layer": (GPT2Config, GPT2LMHeadModel), "rms": (GPT2RMSConfig, GPT2RMSLMHeadModel)}
+    if norm not in classes:
+        msg = f"norm is {norm!r}: it must be 'layer' (LayerNorm) or 'rms' (RMSNorm)"
+        raise InputError(msg)
+    config_class, model_class = classes[norm]
+    config = config_class(
+        vocab_size=shape.vocabulary,
+        n_positions=shape.positions,
+        n_embd=shape.width,
+        n_layer=shape.layers,
+        n_head=shape.heads,
+        layer_norm_epsilon=eps,
+        # GPT-2's own activation; this name selects the fused implementation of the same formula.
+        activation_function="gelu_pytorch_tanh",
+        resid_pdrop=0.0,
+        embd_pdrop=0.0,
+        attn_pdrop=0.0,
+        tie_word_embeddings=False,
+        use_cache=False,
+        bos_token_id=end_of_text,
+        eos_token_id=end_of_text,
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return model_class(config).train()

@@ -1,0 +1,103 @@
+"""The runs of the study: which networks are trained, in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from ._model import Norm
+from ._recipe import Optimizer, Recipe
+from ._shape import SHAPES
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One cell of the study: everything about a run but its seed.
+
+    Attributes
+    ----------
+    norm, optimizer
+        As in :class:`Recipe`.
+    weight_decay
+        0, or the customary value of the optimizer.
+    layers, width
+        Depth and d; the heads keep 32 dimensions each.
+    """
+
+    norm: Norm
+    optimizer: Optimizer
+    weight_decay: float
+    layers: int
+    width: int
+
+    @property
+    def name(self) -> str:
+        """A name for directories and tables."""
+        return f"{self.norm}-{self.optimizer}-wd{self.weight_decay:g}-L{self.layers}-d{self.width}"
+
+    def recipe(self, seed: int, *, steps: int, sequences: int, sequence_length: int) -> Recipe:
+        """How one seed of this cell is trained."""
+        shape = replace(
+            SHAPES["tiny"],
+            layers=self.layers,
+            width=self.width,
+            heads=self.width // HEAD_WIDTH,
+            first_checkpoint=FIRST_CHECKPOINT,
+        )
+        return Recipe(
+            shape=shape,
+            norm=self.norm,
+            optimizer=self.optimizer,
+            learning_rate=LEARNING_RATES[self.optimizer],
+            steps=steps,
+            sequences=sequences,
+            sequence_length=sequence_length,
+            weight_decay=self.weight_decay,
+            seed=seed,
+        )
+
+
+HEAD_WIDTH = 32
+FIRST_CHECKPOINT = 0.03
+"""Measured at 3 %, 6 %, ..., 30 %, 60 %, 90 % and 100 % of each run, and before it."""
+
+LEARNING_RATES: dict[Optimizer, float] = {"adamw": 2e-3, "sgd": 0.3}
+"""Peak learning rates: that of ``tiny``, and for SGD the one of 0.3, 1 and 3 with the lowest held-out loss."""
+
+DECAYS: dict[Optimizer, tuple[float, float]] = {"adamw": (0.0, 0.1), "sgd": (0.0, 5e-4)}
+"""Without and with weight decay. SGD's decay acts through the momentum: 5e-4 at 0.3 shrinks a weight by
+0.3 · 5e-4/(1 − 0.9) = 1.5e-3 a step, AdamW's 0.1 at 2e-3 by 2e-4."""
+
+TINY = (SHAPES["tiny"].layers, SHAPES["tiny"].width)
+OTHER_SIZES = ((2, 128), (8, 128), (4, 64), (4, 256))
+"""(layers, width) around ``tiny``: half and twice the depth, half and twice the width."""
+
+NORMS: tuple[Norm, Norm] = ("layer", "rms")
+
+
+def conditions() -> list[Condition]:
+    """All cells: at ``tiny`` both norms, optimizers and decays; at other sizes both norms with AdamW and decay."""
+    at_tiny = [
+        Condition(norm, optimizer, decay, *TINY)
+        for optimizer in LEARNING_RATES
+        for decay in DECAYS[optimizer]
+        for norm in NORMS
+    ]
+    elsewhere = [
+        Condition(norm, "adamw", DECAYS["adamw"][1], layers, width)
+        for layers, width in OTHER_SIZES
+        for norm in NORMS
+    ]
+    return at_tiny + elsewhere
+
+
+def plan(seeds: int) -> Iterator[tuple[Condition, int]]:
+    """All runs in their order: first those at ``tiny``, then the other sizes, each seed by seed.
+
+    A study that is stopped has compared the same cells in every round of seeds that it finished.
+    """
+    for at_tiny in (True, False):
+        for seed in range(seeds):
+            for condition in conditions():
+                if ((condition.layers, condition.width) == TINY) == at_tiny:
+                    yield condition, seed

@@ -1,0 +1,121 @@
+"""The directory of a training run: what it records, and when it may be continued."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+
+import lngeom
+from lngeom import InputError
+
+from .._errors import RunError
+from .._files import write_json
+from ._data import TokenData
+from ._files import read_json
+from ._ranks import Ranks
+from ._recipe import Recipe
+
+
+@dataclass(frozen=True)
+class Execution:
+    """How a recipe is run; none of it changes what is computed, apart from rounding.
+
+    Parameters
+    ----------
+    dtype : {"float32", "bfloat16"}
+        bfloat16 runs matrix products in bfloat16 (autocast); the parameters stay in float32.
+    micro_sequences : int
+        Most sequences in one forward pass; a step accumulates the gradients of several.
+    compile : bool
+        Whether training passes go through ``torch.compile``. Measurement never does.
+    save_every : int
+        Steps between two states from which a killed run can go on; checkpoints are states too.
+    keep_networks : bool
+        Whether each checkpoint also keeps its network, in Hugging Face's form.
+    held_out_tokens, directions : int
+        Size of the measurement: tokens of held-out text and random directions.
+    check_gradients : bool
+        Whether the first and the last measurement also check the gradients of the writers, in float64.
+    minutes : float
+        Stop after so much time, at the next step, in a state that the same command continues; 0 for no limit.
+
+    Raises
+    ------
+    InputError
+        If a number is outside its range.
+    """
+
+    dtype: str = "float32"
+    micro_sequences: int = 16
+    compile: bool = False
+    save_every: int = 500
+    keep_networks: bool = True
+    held_out_tokens: int = 8_192
+    directions: int = 256
+    check_gradients: bool = False
+    minutes: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.dtype not in ("float32", "bfloat16"):
+            msg = f"dtype is {self.dtype!r}: a network is trained in float32 or in bfloat16"
+            raise InputError(msg)
+        for name in ("micro_sequences", "save_every", "held_out_tokens", "directions"):
+            if getattr(self, name) < 1:
+                msg = f"{name} is {getattr(self, name)}: it must be at least 1"
+                raise InputError(msg)
+
+
+def manifest(recipe: Recipe, data: TokenData, execution: Execution, processes: Ranks) -> dict[str, Any]:
+    """What a run records before the first step: all that the numbers depend on, to the last bit."""
+    return {
+        "recipe": recipe.as_dict(),
+        "data": {**data.source, "vocabulary": data.vocabulary, "tokens_sha256": data.digest()},
+        "dtype": execution.dtype,
+        "compile": execution.compile,
+        "micro_sequences": execution.micro_sequences,
+        "measurement": {"held_out_tokens": execution.held_out_tokens, "directions": execution.directions},
+        "processes": processes.count,
+        "device": processes.device.type,
+        "threads": torch.get_num_threads(),
+        "versions": {
+            "lngeom": lngeom.__version__,
+            "torch": torch.__version__,
+            "transformers": transformers.__version__,
+            "python": platform.python_version(),
+        },
+    }
+
+
+def open_run(out: Path, record: dict[str, Any]) -> None:
+    """Start a run in `out`, or make sure that the run there is the same one.
+
+    Raises
+    ------
+    RunError
+        If the directory holds another run or something else, or cannot be written.
+    """
+    path = out / "run.json"
+    if path.exists():
+        stored = read_json(path)
+        for key, value in record.items():
+            if stored.get(key) != value:
+                msg = (
+                    f"{out} holds a run with another {key}: {stored.get(key)}, not {value}; continue it with the same "
+                    "options and software, or choose another directory"
+                )
+                raise RunError(msg)
+        return
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        msg = f"{out} exists and holds no training run: choose another directory"
+        raise RunError(msg)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        write_json(path, record)
+    except OSError as error:
+        msg = f"{out} cannot be written ({error.strerror}): choose another directory"
+        raise RunError(msg) from error

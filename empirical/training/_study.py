@@ -1,0 +1,83 @@
+"""The study: many small runs by one plan, gathered in one table."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from ._data import TokenData
+from ._plan import plan
+from ._ranks import Ranks
+from ._run import Execution
+from ._tables import read_table, write_table
+from ._trainer import Report, train
+
+CELL_COLUMNS = ("norm", "optimizer", "weight_decay", "layers", "width", "seed")
+"""Columns that name a run, before the columns of each table."""
+
+
+def run_study(
+    data: TokenData,
+    out: Path,
+    *,
+    seeds: int,
+    steps: int,
+    sequences: int,
+    sequence_length: int,
+    execution: Execution,
+    processes: Ranks,
+    report: Report,
+) -> None:
+    """Train every network of the plan that is not finished, and gather their tables in `out`.
+
+    A finished run leaves its tables and its manifest; its state is removed. A run that was interrupted goes on.
+
+    Parameters
+    ----------
+    data : TokenData
+        Text, shared by all runs.
+    out : Path
+        Receives ``runs/NAME-seedN/`` and the gathered tables.
+    seeds : int
+        Runs per cell.
+    steps, sequences, sequence_length : int
+        Length of each run, and the size of its steps.
+    execution : Execution
+        Size of the measurement; networks should not be kept.
+    processes : Ranks
+        From :func:`ranks`.
+    report : callable
+        Progress in tokens, over all runs.
+    """
+    for condition, seed in plan(seeds):
+        folder = out / "runs" / f"{condition.name}-seed{seed}"
+        recipe = condition.recipe(seed, steps=steps, sequences=sequences, sequence_length=sequence_length)
+        if (folder / "summary.json").exists():
+            report(recipe.steps * recipe.tokens_per_step)
+            continue
+        train(recipe, data, folder, processes=processes, execution=execution, report=report)
+        shutil.rmtree(folder / "state", ignore_errors=True)
+    gather(out, seeds)
+
+
+def gather(out: Path, seeds: int) -> None:
+    """Write ``study.csv`` (every site at every checkpoint), ``writers.csv`` (after training) and ``gradients.csv``."""
+    runs = [
+        ({name: getattr(condition, name) for name in CELL_COLUMNS[:-1]} | {"seed": seed}, folder)
+        for condition, seed in plan(seeds)
+        if (folder := out / "runs" / f"{condition.name}-seed{seed}").joinpath("summary.json").exists()
+    ]
+    rows: dict[str, list[dict[str, Any]]] = {"study": [], "writers": [], "gradients": []}
+    for cell, folder in runs:
+        losses = {row["step"]: row["loss"] for row in read_table(folder / "held_out.csv")}
+        last = max(losses)
+        rows["study"] += [
+            {**cell, **row, "held_out_loss": losses[row["step"]]} for row in read_table(folder / "sites.csv")
+        ]
+        rows["writers"] += [
+            {**cell, **row} for row in read_table(folder / "writers.csv") if row["step"] == last
+        ]
+        rows["gradients"] += [{**cell, **row} for row in read_table(folder / "gradients.csv")]
+    for name, table in rows.items():
+        write_table(out / f"{name}.csv", table)

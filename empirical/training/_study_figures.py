@@ -1,0 +1,139 @@
+"""Figures of the study: the share of energy along 1 over steps, over depth, and over sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from matplotlib.axes import Axes
+
+from ._figures import BLACK, BLUE, GREY, NORM_NAMES, ORANGE, new_figure, save, shades, site_label
+from ._interval import Interval
+from ._plan import LEARNING_RATES, TINY
+from ._summary import CellSummary, Rows, along_depth, over_steps
+
+_COLOURS = {"layer": BLUE, "rms": ORANGE}
+OPTIMIZER_NAMES = {"adamw": "AdamW", "sgd": "SGD with momentum"}
+
+
+def cell_label(cell: tuple[Any, ...]) -> str:
+    """Norm, optimizer and weight decay of a cell in words."""
+    norm, optimizer, decay, *_ = cell
+    return f"{NORM_NAMES[norm]}, {OPTIMIZER_NAMES[optimizer]}, weight decay {decay:g}"
+
+
+def _tiny_cells(summaries: Sequence[CellSummary]) -> list[tuple[Any, ...]]:
+    return [summary.cell for summary in summaries if summary.cell[3:] == TINY]
+
+
+def _with_interval(panel: Axes, places: Sequence[float], values: Sequence[Interval], **style: Any) -> None:
+    panel.errorbar(
+        places,
+        [value.mean for value in values],
+        yerr=[[v.mean - v.low for v in values], [v.high - v.mean for v in values]],
+        capsize=2.5,
+        elinewidth=0.9,
+        **style,
+    )
+
+
+def draw_steps(study: Rows, summaries: Sequence[CellSummary], path: Path) -> None:
+    """d·E[cos²θ] of 1 over steps, a line per site, a panel per cell at ``tiny``; bands are intervals over seeds."""
+    cells = _tiny_cells(summaries)
+    steps = sorted({row["step"] for row in study})
+    figure, panels = new_figure(-(-len(cells) // 2), 2, (5.4, 3.1), sharex=True, sharey=True)
+    labels = {row["site"]: site_label(row) for row in study}
+    for cell, panel in zip(cells, panels.flat, strict=False):
+        sites = over_steps(study, cell)
+        for (site, curve), colour in zip(sites.items(), shades(len(sites)), strict=True):
+            values = [value for _, value in curve]
+            panel.plot(
+                steps, [value.mean for value in values], color=colour, linewidth=1.3, label=labels[site]
+            )
+            panel.fill_between(
+                steps,
+                [v.low for v in values],
+                [v.high for v in values],
+                color=colour,
+                alpha=0.15,
+                linewidth=0,
+            )
+        panel.axhline(1, color=BLACK, linestyle="--", linewidth=0.8)
+        panel.set(title=cell_label(cell), yscale="log")
+        panel.title.set_fontsize(9)
+        panel.set_xscale("symlog", linthresh=steps[1])
+    for panel in panels[-1]:
+        panel.set_xlabel("step")
+    for panel in panels[:, 0]:
+        panel.set_ylabel("d·E[cos²θ] of 1")
+    panels[0, -1].legend(frameon=False, fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    save(figure, path)
+
+
+def draw_depth(study: Rows, summaries: Sequence[CellSummary], path: Path) -> None:
+    """d·E[cos²θ] of 1 at each site before training, early and after it, LayerNorm beside RMSNorm."""
+    cells = [cell for cell in _tiny_cells(summaries) if cell[2] == 0]
+    columns = len(LEARNING_RATES)
+    steps = sorted({row["step"] for row in study if row["layer"] is None})
+    shown = (0, steps[1], steps[len(steps) // 2], steps[-1])
+    figure, panels = new_figure(1, columns, (5.6, 3.8), sharey=True)
+    for cell in cells:
+        panel = panels[0, list(LEARNING_RATES).index(cell[1])]
+        sites = [site_label(row) for row, _ in along_depth(study, cell, 0)]
+        for index, step in enumerate(shown):
+            values = along_depth(study, cell, step)
+            _with_interval(
+                panel,
+                [place + 0.06 * (index - 1.5) for place in range(len(values))],
+                [value for _, value in values],
+                color=_COLOURS[cell[0]],
+                alpha=0.35 + 0.65 * index / (len(shown) - 1),
+                marker="o^sD"[index],
+                markersize=3.5,
+                linewidth=1,
+                label=f"{NORM_NAMES[cell[0]]}, step {step}",
+            )
+        panel.axhline(1, color=BLACK, linestyle="--", linewidth=0.8)
+        panel.set_xticks(range(len(sites)), sites, rotation=40, ha="right", fontsize=7)
+        panel.set(title=f"{OPTIMIZER_NAMES[cell[1]]}, no weight decay", yscale="log")
+    panels[0, 0].set_ylabel("d·E[cos²θ] of 1")
+    panels[0, -1].legend(frameon=False, fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    save(figure, path)
+
+
+def draw_sizes(summaries: Sequence[CellSummary], path: Path) -> None:
+    """d·E[cos²θ] of 1 behind block 0 after training, for each size, beside the median random direction."""
+    chosen = [s for s in summaries if s.cell[1] == "adamw" and s.cell[2] > 0]
+    sizes = sorted({s.cell[3:] for s in chosen})
+    figure, panels = new_figure(1, 1, (6.4, 3.6))
+    panel = panels[0, 0]
+    for shift, norm in ((-0.12, "layer"), (0.12, "rms")):
+        of_norm = {s.cell[3:]: s for s in chosen if s.cell[0] == norm}
+        places = [place + shift for place, size in enumerate(sizes) if size in of_norm]
+        ordered = [of_norm[size] for size in sizes if size in of_norm]
+        _with_interval(
+            panel,
+            places,
+            [s.share for s in ordered],
+            color=_COLOURS[norm],
+            marker="o",
+            linestyle="none",
+            label=f"1, {NORM_NAMES[norm]}",
+        )
+        _with_interval(
+            panel,
+            [place + 0.06 for place in places],
+            [s.random for s in ordered],
+            color=GREY,
+            marker="_",
+            linestyle="none",
+            label="median random direction" if norm == "rms" else None,
+        )
+    panel.axhline(1, color=BLACK, linestyle="--", linewidth=0.8)
+    panel.set_xticks(range(len(sizes)), [f"{layers} blocks\nd = {width}" for layers, width in sizes])
+    panel.set(
+        ylabel="d·E[cos²θ] behind block 0", yscale="log", title="AdamW with weight decay, after training"
+    )
+    panel.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    save(figure, path)

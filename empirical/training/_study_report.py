@@ -1,0 +1,243 @@
+"""The page of the study: every sentence that depends on the numbers is made from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from .._errors import RunError
+from .._files import write_text
+from ._figures import NORM_NAMES, site_label
+from ._interval import Interval
+from ._plan import TINY
+from ._study_figures import OPTIMIZER_NAMES, cell_label, draw_depth, draw_sizes, draw_steps
+from ._summary import (
+    CellSummary,
+    Rows,
+    along_depth,
+    cell_of,
+    first_step_below_all,
+    loss_differences,
+    summarize,
+    summarize_writers,
+)
+from ._tables import read_table
+
+
+def _number(value: float) -> str:
+    return f"{value:.3g}" if value >= 1e-3 or value == 0 else f"{value:.1e}"
+
+
+def _interval(value: Interval | None, digits: str = "") -> str:
+    if value is None:
+        return "–"
+    parts = [f"{part:{digits}}" if digits else _number(part) for part in (value.mean, value.low, value.high)]
+    return f"{parts[0]} [{parts[1]}, {parts[2]}]"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
+    """A Markdown table, one line each."""
+    lines = [head, ["---"] * len(head), *rows]
+    return ["| " + " | ".join(str(cell) for cell in line) + " |" for line in lines]
+
+
+def _size(cell: tuple[Any, ...]) -> str:
+    return f"{cell[3]} blocks, d = {cell[4]}"
+
+
+def verdict(layer: CellSummary, rms: CellSummary) -> str:
+    """Whether the collapse under LayerNorm and its absence under RMSNorm hold in one pair of cells.
+
+    ``holds``: the interval of d·E[cos²θ] lies below that of the median random direction with LayerNorm, and the
+    interval with LayerNorm lies below the one with RMSNorm. ``broken``: either pair is reversed. Else ``undecided``.
+    """
+    pairs = ((layer.share, layer.random), (layer.share, rms.share))
+    if all(below.high < above.low for below, above in pairs):
+        return "holds"
+    return "broken" if any(below.low > above.high for below, above in pairs) else "undecided"
+
+
+def _pairs(summaries: Sequence[CellSummary]) -> list[tuple[CellSummary, CellSummary]]:
+    rms = {summary.cell[1:]: summary for summary in summaries if summary.cell[0] == "rms"}
+    return [(s, rms[s.cell[1:]]) for s in summaries if s.cell[0] == "layer" and s.cell[1:] in rms]
+
+
+def _main_table(study: Rows, summaries: Sequence[CellSummary]) -> list[str]:
+    verdicts = {layer.cell: verdict(layer, rms) for layer, rms in _pairs(summaries)}
+    rows = []
+    for summary in summaries:
+        step = first_step_below_all(study, summary.cell)
+        rows.append(
+            [
+                NORM_NAMES[summary.cell[0]],
+                f"{OPTIMIZER_NAMES[summary.cell[1]]}, {summary.cell[2]:g}",
+                _size(summary.cell),
+                summary.share.count,
+                _interval(summary.start),
+                _interval(summary.share),
+                _interval(summary.random),
+                _interval(summary.rank, ".2f"),
+                f"{summary.lowest[0]} of {summary.lowest[1]}",
+                "–" if step is None else step,
+                verdicts.get(summary.cell, ""),
+            ]
+        )
+    head = (
+        "norm",
+        "optimizer, weight decay",
+        "size",
+        "seeds",
+        "before training",
+        "after training",
+        "median random direction",
+        "rank",
+        "below all",
+        "from step",
+        "prediction",
+    )
+    return table(head, rows)
+
+
+def _depth_table(study: Rows, summaries: Sequence[CellSummary]) -> list[str]:
+    cells = [summary.cell for summary in summaries if summary.cell[3:] == TINY and summary.cell[2] == 0]
+    last = max(row["step"] for row in study if cell_of(row) == cells[0])
+    columns = [along_depth(study, cell, last) for cell in cells]
+    rows = [
+        [site_label(row), *(_interval(column[index][1]) for column in columns)]
+        for index, (row, _) in enumerate(columns[0])
+    ]
+    return table(
+        ["norm layer", *(f"{NORM_NAMES[cell[0]]}, {OPTIMIZER_NAMES[cell[1]]}" for cell in cells)], rows
+    )
+
+
+def _writers_table(writers: Rows) -> list[str]:
+    rows = [
+        [
+            cell_label(summary.cell),
+            summary.kind,
+            _interval(summary.growth),
+            _interval(summary.uniform_growth),
+            _interval(summary.change_share),
+        ]
+        for summary in summarize_writers(writers)
+        if summary.cell[3:] == TINY
+    ]
+    return table(
+        ("cell", "writers", "growth of the norm", "growth along 1", "share of the change along 1"), rows
+    )
+
+
+def _gradient_sentences(gradients: Rows) -> list[str]:
+    lines = []
+    for norm, name in NORM_NAMES.items():
+        rows = [row for row in gradients if row["norm"] == norm]
+        if not rows:
+            continue
+        worst, least = max(row["excess"] for row in rows), min(row["excess"] for row in rows)
+        runs = len({(*cell_of(row), row["seed"]) for row in rows})
+        within = sum(row["excess"] <= 1 for row in rows)
+        lines.append(
+            f"- {name}: {within} of {len(rows)} gradients ({runs} networks, before and after training) have no more "
+            f"along 1 than rounding explains; |1ᵀG| over its bound is between {_number(least)} and {_number(worst)}."
+        )
+    return lines
+
+
+def study_report(study: Rows, writers: Rows, gradients: Rows) -> str:
+    """The page in Markdown, from the three tables of the study."""
+    summaries = summarize(study)
+    verdicts = [verdict(layer, rms) for layer, rms in _pairs(summaries)]
+    seeds = len({row["seed"] for row in study})
+    runs = len({(*cell_of(row), row["seed"]) for row in study})
+    directions = study[0]["directions"]
+    steps = max(row["step"] for row in study)
+    counts = ", ".join(f"{verdicts.count(kind)} {kind}" for kind in ("holds", "undecided", "broken"))
+    losses = [
+        [
+            f"{OPTIMIZER_NAMES[cell[0]]}, weight decay {cell[1]:g}",
+            f"{cell[2]} blocks, d = {cell[3]}",
+            _interval(difference, "+.4f"),
+            "undecided" if difference.low <= 0 <= difference.high else "a difference",
+        ]
+        for cell, difference in loss_differences(study)
+    ]
+    parts = [
+        "# LayerNorm against RMSNorm through training",
+        "",
+        f"{runs} networks of GPT-2's architecture, up to {seeds} seeds of each kind, {steps} steps; every norm layer "
+        f"measured on held-out text at {len({row['step'] for row in study})} checkpoints, against {directions} random "
+        "directions. Brackets are 95 % intervals over the seeds: of the geometric mean for d·E[cos²θ] and for ratios, "
+        "of the mean for ranks and losses.",
+        "",
+        "## Does training without a gradient along 1 empty that direction?",
+        "",
+        "d·E[cos²θ] of 1 behind block 0 (geometric mean over the norms of the later blocks and the final one). The "
+        "rank is the share of random directions with less energy than 1, averaged over these norms; *below all* counts "
+        "the norms, over all seeds, where no random direction has less; *from step* is the first checkpoint from which "
+        "on that is so everywhere in every seed.",
+        "",
+        f"Pairs of LayerNorm and RMSNorm in which the prediction holds: {counts}. It holds where the interval with "
+        "LayerNorm lies below that of the median random direction and below that with RMSNorm.",
+        "",
+        *_main_table(study, summaries),
+        "",
+        "![d·E[cos²θ] of the uniform vector over steps](steps.svg)",
+        "",
+        "## Where in the network it starts",
+        "",
+        "After training, without weight decay, in the order of the forward pass; the first norm reads the embeddings.",
+        "",
+        *_depth_table(study, summaries),
+        "",
+        "![d·E[cos²θ] of the uniform vector over depth](depth.svg)",
+        "",
+        "## Widths and depths",
+        "",
+        "![d·E[cos²θ] of the uniform vector for each size](sizes.svg)",
+        "",
+        "## The theorem: gradients of the writers are orthogonal to 1",
+        "",
+        *_gradient_sentences(gradients),
+        "",
+        "## What training writes along 1",
+        "",
+        "Norm of the writers after training over that before, the same of their part along 1, and the energy along 1 "
+        "of what training added, relative to an average direction (0: none, 1: as much as in any). SGD adds up "
+        "gradients; AdamW divides each coordinate by a size of its own, which does not keep a vector orthogonal to 1.",
+        "",
+        *_writers_table(writers),
+        "",
+        "## The loss",
+        "",
+        "Held-out loss with LayerNorm minus that with RMSNorm, nats per token, paired by seed.",
+        "",
+        *table(("optimizer", "size", "difference", "the interval says"), losses),
+        "",
+    ]
+    return "\n".join(parts)
+
+
+def write_study_report(out: Path) -> None:
+    """Draw the study in `out` and write ``report.md``.
+
+    Raises
+    ------
+    RunError
+        If no pair of LayerNorm and RMSNorm is finished.
+    """
+    try:
+        study, writers, gradients = (
+            read_table(out / f"{name}.csv") for name in ("study", "writers", "gradients")
+        )
+    except FileNotFoundError as error:
+        msg = (
+            f"{out} holds no gathered study ({Path(error.filename).name} is missing): run lngeom study first"
+        )
+        raise RunError(msg) from error
+    summaries = summarize(study)
+    draw_steps(study, summaries, out / "steps.svg")
+    draw_depth(study, summaries, out / "depth.svg")
+    draw_sizes(summaries, out / "sizes.svg")
+    write_text(out / "report.md", study_report(study, writers, gradients))

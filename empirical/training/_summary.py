@@ -1,0 +1,213 @@
+"""What the study says: cells with intervals over seeds, ranks, the gradients, and the price in loss."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ._interval import Interval, geometric_mean, student_mean
+
+Rows = Sequence[dict[str, Any]]
+
+CELL = ("norm", "optimizer", "weight_decay", "layers", "width")
+
+
+def cell_of(row: dict[str, Any]) -> tuple[Any, ...]:
+    """The cell a row of the study belongs to: all that names its run but the seed."""
+    return tuple(row[name] for name in CELL)
+
+
+def beyond_block_0(row: dict[str, Any]) -> bool:
+    """Whether a site reads the stream behind block 0: the norms of later blocks and the final one."""
+    return row["layer"] is None or row["layer"] >= 1
+
+
+@dataclass(frozen=True)
+class CellSummary:
+    """One cell of the study after training, at the sites behind block 0.
+
+    Attributes
+    ----------
+    cell
+        norm, optimizer, weight decay, layers, width.
+    start, share
+        Geometric mean over sites of d·E[cos²θ] of 1 before and after training, over seeds.
+    random
+        The same after training of the median random direction.
+    rank
+        Mean over sites of the share of the random directions that have less energy than 1, over seeds.
+    lowest
+        Sites at which 1 has less energy than every random direction, and sites in all, over all seeds.
+    loss
+        Held-out loss in nats, over seeds.
+    """
+
+    cell: tuple[Any, ...]
+    start: Interval
+    share: Interval
+    random: Interval
+    rank: Interval
+    lowest: tuple[int, int]
+    loss: Interval
+
+
+def _by(rows: Iterable[dict[str, Any]], *names: str) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
+    grouped: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        grouped[tuple(row[name] for name in names)].append(row)
+    return grouped
+
+
+def _log_mean(values: Sequence[float]) -> float:
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def _per_seed(rows: Rows, column: str, mean: Any) -> list[float]:
+    return [mean([row[column] for row in of_seed]) for of_seed in _by(rows, "seed").values()]
+
+
+def _plain_mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def summarize(study: Rows) -> list[CellSummary]:
+    """Every cell of the study, in the order of the table."""
+    summaries = []
+    for cell, rows in _by(study, *CELL).items():
+        last = max(row["step"] for row in rows)
+        deep = [row for row in rows if beyond_block_0(row)]
+        after = [row for row in deep if row["step"] == last]
+        before = [row for row in deep if row["step"] == 0]
+        summaries.append(
+            CellSummary(
+                cell,
+                geometric_mean(_per_seed(before, "d_cos2", _log_mean)),
+                geometric_mean(_per_seed(after, "d_cos2", _log_mean)),
+                geometric_mean(_per_seed(after, "random_d_cos2_median", _log_mean)),
+                student_mean(
+                    [
+                        rank / after[0]["directions"]
+                        for rank in _per_seed(after, "rank_among_random", _plain_mean)
+                    ]
+                ),
+                (sum(row["rank_among_random"] == 0 for row in after), len(after)),
+                student_mean(_per_seed(after, "held_out_loss", _plain_mean)),
+            )
+        )
+    return summaries
+
+
+def loss_differences(study: Rows) -> list[tuple[tuple[Any, ...], Interval]]:
+    """Held-out loss of LayerNorm minus that of RMSNorm, paired by seed, for each cell but its norm."""
+    last = max(row["step"] for row in study)
+    found = []
+    for cell, rows in _by((row for row in study if row["step"] == last), *CELL[1:]).items():
+        of_seed = {(row["norm"], row["seed"]): row["held_out_loss"] for row in rows}
+        seeds = sorted(
+            {seed for norm, seed in of_seed if ("layer", seed) in of_seed and ("rms", seed) in of_seed}
+        )
+        found.append((cell, student_mean([of_seed["layer", seed] - of_seed["rms", seed] for seed in seeds])))
+    return found
+
+
+def first_step_below_all(study: Rows, cell: tuple[Any, ...]) -> int | None:
+    """First checkpoint from which on 1 is below all random directions at every site behind block 0 in every seed."""
+    rows = [row for row in study if cell_of(row) == cell and beyond_block_0(row)]
+    below = {
+        step: all(row["rank_among_random"] == 0 for row in of_step)
+        for (step,), of_step in _by(rows, "step").items()
+    }
+    found = None
+    for step in sorted(below, reverse=True):
+        if not below[step]:
+            break
+        found = step
+    return found
+
+
+def along_depth(study: Rows, cell: tuple[Any, ...], step: int) -> list[tuple[dict[str, Any], Interval]]:
+    """d·E[cos²θ] of 1 at every site of a cell after `step` steps, over seeds, in the order of the forward pass."""
+    rows = [row for row in study if cell_of(row) == cell and row["step"] == step]
+    return [
+        (of_site[0], geometric_mean([row["d_cos2"] for row in of_site]))
+        for of_site in _by(rows, "site").values()
+    ]
+
+
+def over_steps(study: Rows, cell: tuple[Any, ...]) -> dict[str, list[tuple[int, Interval]]]:
+    """d·E[cos²θ] of 1 by site and step of a cell, over seeds."""
+    rows = [row for row in study if cell_of(row) == cell]
+    return {
+        site: [
+            (step, geometric_mean([row["d_cos2"] for row in of_step]))
+            for (step,), of_step in sorted(_by(of_site, "step").items())
+        ]
+        for (site,), of_site in _by(rows, "site").items()
+    }
+
+
+@dataclass(frozen=True)
+class WriterSummary:
+    """The writers of one kind in one cell, after training, over seeds.
+
+    Attributes
+    ----------
+    cell, kind
+        The cell; embeddings, output projections or their biases.
+    growth, uniform_growth
+        Norm after training over that before, of all of them and of their part along 1; None for biases, which start
+        at zero.
+    change_share
+        Energy along 1 of what training added, relative to an average direction.
+    """
+
+    cell: tuple[Any, ...]
+    kind: str
+    growth: Interval | None
+    uniform_growth: Interval | None
+    change_share: Interval
+
+
+def writer_kind(name: str) -> str:
+    """Kind of a writer, by its parameter name."""
+    if name.endswith("bias"):
+        return "biases"
+    return "projections" if "c_proj" in name else "embeddings"
+
+
+def summarize_writers(writers: Rows) -> list[WriterSummary]:
+    """Every kind of writer of every cell: norms are pooled over the writers of a kind by their squares."""
+    found = []
+    kinds = [{**row, "kind": writer_kind(row["writer"])} for row in writers]
+    for (*cell, kind), rows in _by(kinds, *CELL, "kind").items():
+        seeds = list(_by(rows, "seed").values())
+
+        # Weighted by the energy of each change, as if all changed rows stood in one matrix.
+        shares = [
+            sum(row["change_share"] * row["change_norm"] ** 2 for row in of_seed)
+            / _energy(of_seed, "change_norm")
+            for of_seed in seeds
+        ]
+        found.append(
+            WriterSummary(
+                tuple(cell),
+                kind,
+                _growth(seeds, "norm") if kind != "biases" else None,
+                _growth(seeds, "uniform_norm") if kind != "biases" else None,
+                geometric_mean(shares),
+            )
+        )
+    return found
+
+
+def _energy(rows: Rows, column: str) -> float:
+    return sum(row[column] ** 2 for row in rows)
+
+
+def _growth(seeds: Sequence[Rows], column: str) -> Interval:
+    return geometric_mean(
+        [math.sqrt(_energy(rows, column) / _energy(rows, f"start_{column}")) for rows in seeds]
+    )
