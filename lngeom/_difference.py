@@ -30,7 +30,7 @@ _METHOD_NOTE: dict[Method, str] = {
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """What a computed output differs by, and what can and cannot have caused it.
+    """What a computed output differs by, and what can and cannot have caused it; made by :func:`explain_difference`.
 
     Attributes
     ----------
@@ -129,6 +129,10 @@ def explain_difference(
     InputError
         As :func:`error_bound`; `got` of another shape than `x`; a constant vector (for ``"rms"``: the zero
         vector) at ε = 0, which has no exact output.
+
+    References
+    ----------
+    N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 3.1 and 4.2.
 
     Examples
     --------

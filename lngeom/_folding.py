@@ -170,7 +170,7 @@ def _folded(
 
 @dataclass(frozen=True)
 class FoldCertificate:
-    """How far a folded linear map is from the exact fold of the original one.
+    """How far a folded map is from the exact fold; made by :func:`certify_fold` and :func:`certify_centering`.
 
     Attributes
     ----------

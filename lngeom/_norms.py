@@ -18,10 +18,29 @@ def scale(mean_square: Array, *, eps: Any, placement: Placement = "inside") -> A
     With m = σ² this is what LayerNorm divides by (TransformerLens: ``hook_scale``), with m = ‖x‖²/d what
     RMSNorm divides by.
 
+    Parameters
+    ----------
+    mean_square : array
+        m ≥ 0, real floating dtype.
+    eps : float
+        ε ≥ 0.
+    placement : {"inside", "outside"}
+        √(m + ε) or √m + ε.
+
+    Returns
+    -------
+    array
+        Shape and dtype of `mean_square`.
+
     Raises
     ------
     InputError
         If `eps` is negative or not finite, or `placement` is neither of the two.
+
+    References
+    ----------
+    Inside the root: Ioffe and Szegedy, arXiv:1502.03167, algorithm 1. Both: code of Zhang and Sennrich,
+    arXiv:1910.07467.
 
     Examples
     --------
@@ -100,8 +119,27 @@ def layer_norm(
 def standardize(x: Array, *, eps: Any, placement: Placement = "inside") -> Array:
     r"""Standardized vector y = (x − μ1)/√(σ² + ε), LayerNorm before gain and bias.
 
-    At ε = 0 this is √d Πx/‖Πx‖: project off 1, normalize, scale by √d. Shapes, dtypes and errors are those of
-    :func:`layer_norm`. TransformerLens calls it ``hook_normalized``.
+    At ε = 0 this is √d Πx/‖Πx‖: project off 1, normalize, scale by √d. TransformerLens calls it
+    ``hook_normalized``. For every ε > 0 it maps onto the open ball of radius √d in 1^⊥.
+
+    Parameters
+    ----------
+    x : array, shape (..., d)
+        Real floating dtype; float16 and bfloat16 are computed in float32 and rounded once.
+    eps : float
+        ε ≥ 0.
+    placement : {"inside", "outside"}
+        √(σ² + ε) or σ + ε.
+
+    Returns
+    -------
+    array, shape (..., d)
+        Same dtype as `x`; NaN where σ = 0 and ε = 0.
+
+    Raises
+    ------
+    InputError
+        As :func:`layer_norm`.
 
     References
     ----------
@@ -127,7 +165,26 @@ def rms_norm(
 ) -> Array:
     r"""Root-mean-square normalization z = g ∘ x/√(‖x‖²/d + ε) + b: LayerNorm without the mean subtraction.
 
-    Parameters, dtypes and errors are those of :func:`layer_norm`. With ε = 0 the row of the zero vector is NaN.
+    Parameters
+    ----------
+    x : array, shape (..., d)
+        Real floating dtype; float16 and bfloat16 are computed in float32 and rounded once.
+    gain, bias : arrays, shape (d,), optional
+        g and b; absent means 1 and 0. Common layers have no bias.
+    eps : float
+        ε ≥ 0.
+    placement : {"inside", "outside"}
+        √(‖x‖²/d + ε), or ‖x‖/√d + ε as in the PyTorch code of the reference.
+
+    Returns
+    -------
+    array, shape (..., d)
+        Same dtype as `x`. With ε = 0 the row of the zero vector is NaN.
+
+    Raises
+    ------
+    InputError
+        As :func:`layer_norm`.
 
     References
     ----------

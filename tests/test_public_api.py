@@ -1,0 +1,166 @@
+"""The public surface: what is exported, what its docstrings promise, and what an import costs."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import pkgutil
+import re
+import subprocess
+import sys
+import typing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lngeom as lg
+
+FUNCTIONS = sorted(name for name in lg.__all__ if inspect.isfunction(getattr(lg, name)))
+CLASSES = sorted(name for name in lg.__all__ if inspect.isclass(getattr(lg, name)))
+# Results: made by a function, whose docstring has the example.
+RESULTS = {
+    "Certificate": "PrincipalAxes.certificate",
+    "Explanation": "explain_difference",
+    "Fiber": "fiber",
+    "FoldCertificate": "certify_fold",
+    "PrincipalAxes": "principal_axes",
+}
+ERRORS = {name for name in CLASSES if issubclass(getattr(lg, name), Exception)}
+
+
+def section(name: str) -> re.Pattern[str]:
+    return re.compile(rf"^{name}\n-+$", re.MULTILINE)
+
+
+def test_all_is_sorted_and_complete() -> None:
+    assert lg.__all__ == sorted(lg.__all__)
+    assert len(set(lg.__all__)) == len(lg.__all__)
+    public = {
+        name
+        for name, value in vars(lg).items()
+        if not name.startswith("_") and not inspect.ismodule(value) and name != "annotations"
+    }
+    assert public == set(lg.__all__)
+
+
+def test_every_public_name_is_a_function_or_a_class_of_this_library() -> None:
+    assert sorted([*FUNCTIONS, *CLASSES]) == lg.__all__
+    for name in lg.__all__:
+        assert getattr(lg, name).__module__.startswith("lngeom._"), (
+            "rooms are private, the front door is lngeom"
+        )
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_docstring_of_a_function_is_complete(name: str) -> None:
+    function = getattr(lg, name)
+    text = inspect.getdoc(function) or ""
+    for needed in ("Parameters", "Returns", "References", "Examples"):
+        assert section(needed).search(text), f"{name} has no section {needed}"
+    assert ">>> " in text
+    assert text.splitlines()[0].endswith(".")
+    parameters = [p for p in inspect.signature(function).parameters if p != "self"]
+    unmentioned = [
+        p for p in parameters if not re.search(rf"(?<![A-Za-z]){p}(?![A-Za-z])", text.split("Examples\n")[0])
+    ]
+    assert unmentioned == [], f"{name} does not explain {unmentioned}"
+
+
+@pytest.mark.parametrize("name", sorted(set(CLASSES) - ERRORS))
+def test_docstring_of_a_class_is_complete(name: str) -> None:
+    text = inspect.getdoc(getattr(lg, name)) or ""
+    if name in RESULTS:
+        assert RESULTS[name] in text, f"{name} does not say that {RESULTS[name]} makes it"
+    else:
+        assert section("Examples").search(text)
+    for member, value in vars(getattr(lg, name)).items():
+        if not member.startswith("_") and (callable(value) or isinstance(value, property)):
+            assert inspect.getdoc(value), f"{name}.{member} has no docstring"
+
+
+@pytest.mark.parametrize("name", lg.__all__)
+def test_annotations_are_complete(name: str) -> None:
+    value = getattr(lg, name)
+    if inspect.isclass(value):
+        return
+    signature = inspect.signature(value)
+    assert signature.return_annotation is not inspect.Signature.empty
+    assert all(p.annotation is not inspect.Parameter.empty for p in signature.parameters.values())
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_eps_has_no_default_anywhere(name: str) -> None:
+    parameters = inspect.signature(getattr(lg, name)).parameters
+    if "eps" in parameters:
+        eps = parameters["eps"]
+        assert eps.default is inspect.Parameter.empty, "libraries differ: the value belongs to the caller"
+        assert eps.kind is inspect.Parameter.KEYWORD_ONLY
+
+
+def test_every_error_descends_from_one_root() -> None:
+    assert sorted(ERRORS) == ["InputError", "LngeomError"]
+    for module in modules():
+        for value in vars(importlib.import_module(module)).values():
+            if (
+                inspect.isclass(value)
+                and issubclass(value, Exception)
+                and value.__module__.startswith("lngeom")
+            ):
+                assert issubclass(value, lg.LngeomError)
+
+
+def modules() -> list[str]:
+    found = pkgutil.walk_packages(lg.__path__, "lngeom.")
+    return ["lngeom", *sorted(info.name for info in found)]
+
+
+@pytest.mark.parametrize("name", modules())
+def test_every_module_says_what_it_is_about(name: str) -> None:
+    if name.endswith("__main__"):
+        return
+    assert inspect.getdoc(importlib.import_module(name))
+
+
+def test_typed_for_type_checkers() -> None:
+    assert (Path(typing.cast(str, lg.__file__)).parent / "py.typed").is_file()
+
+
+# ----------------------------------------------------------------------------------------------- import
+
+
+def loaded_by(statement: str) -> set[str]:
+    code = f"import json, sys; import numpy; before = set(sys.modules); {statement}; " + (
+        "print(json.dumps(sorted(set(sys.modules) - before)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    found: list[str] = json.loads(done.stdout)
+    return set(found)
+
+
+def test_import_loads_nothing_heavy() -> None:
+    loaded = loaded_by("import lngeom")
+    packages = {name.partition(".")[0] for name in loaded}
+    assert {"lngeom", "array_api_compat"} <= packages
+    heavy: Any = {
+        "scipy",
+        "torch",
+        "transformers",
+        "sympy",
+        "matplotlib",
+        "pandas",
+        "hypothesis",
+        "proofs",
+        "empirical",
+    }
+    assert packages & heavy == set()
+    assert loaded_by("import scipy.special") & {"scipy.special"}, (
+        "the probe sees a heavy module when there is one"
+    )
+
+
+def test_functions_that_need_scipy_load_only_what_they_need() -> None:
+    loaded = loaded_by("import lngeom; lngeom.IsotropicAngle(5).cdf(1.0)")
+    assert "scipy.special" in loaded
+    assert "scipy.stats" not in loaded
