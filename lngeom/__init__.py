@@ -6,7 +6,7 @@ Vectors lie along the last axis: x has shape (..., d). Gain and bias have shape 
 
 from __future__ import annotations
 
-import importlib.metadata
+from typing import TYPE_CHECKING
 
 from ._axes import (
     PrincipalAxes as PrincipalAxes,
@@ -65,7 +65,19 @@ from ._projection import (
 )
 from ._rounding import condition_number as condition_number, error_bound as error_bound
 
-__version__ = importlib.metadata.version("lngeom")
+__version__: str
+
+if not TYPE_CHECKING:  # hidden, so that a misspelt name stays an error for type checkers
+
+    def __getattr__(name: str) -> str:
+        """Version of the installed distribution, read when asked for: it takes a third of the import."""
+        if name == "__version__":
+            import importlib.metadata
+
+            return importlib.metadata.version("lngeom")
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+
 
 __all__ = [
     "Certificate",

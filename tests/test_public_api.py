@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import inspect
 import json
 import pkgutil
@@ -40,7 +41,9 @@ def test_all_is_sorted_and_complete() -> None:
     public = {
         name
         for name, value in vars(lg).items()
-        if not name.startswith("_") and not inspect.ismodule(value) and name != "annotations"
+        if not name.startswith("_")
+        and not inspect.ismodule(value)
+        and name not in {"annotations", "TYPE_CHECKING"}
     }
     assert public == set(lg.__all__)
 
@@ -121,6 +124,12 @@ def test_every_module_says_what_it_is_about(name: str) -> None:
     if name.endswith("__main__"):
         return
     assert inspect.getdoc(importlib.import_module(name))
+
+
+def test_version_is_that_of_the_distribution() -> None:
+    assert lg.__version__ == importlib.metadata.version("lngeom")
+    with pytest.raises(AttributeError, match="module 'lngeom' has no attribute 'layernorm'"):
+        getattr(lg, "layernorm")  # noqa: B009 - a misspelt name, unknown to type checkers
 
 
 def test_typed_for_type_checkers() -> None:
