@@ -12,7 +12,7 @@ import numpy as np
 from ._carrier import Array, check_vectors, namespace, narrow, widen
 from ._certificate import Certificate, enclose
 from ._errors import InputError
-from ._secular import Floats, Integers, blocks, differences, root, solve, unit
+from ._secular import Floats, Integers, blocks, differences, root, solve, unit, workspace
 
 _SMALLEST, _LARGEST = 2.0**-511, 2.0**511
 # Bounds the rounding of a semi-axis computed from an exact offset: 3 units of 2^-53 for the root (_secular.root),
@@ -73,8 +73,8 @@ class PrincipalAxes(ABC):
         """Semi-axes, descending."""
 
     @abstractmethod
-    def _rows(self, positions: Integers) -> Floats:
-        """Unit directions of the axes at `positions`, one per row."""
+    def _rows(self, positions: Integers, work: Floats) -> Floats:
+        """Unit directions of the axes at `positions`, one per row; may lie in `work` and last until the next call."""
 
     @abstractmethod
     def certificate(self, *, exact: bool = False) -> Certificate:
@@ -95,8 +95,11 @@ class PrincipalAxes(ABC):
             return result
         return namespace(self._like).asarray(result, device=self._like.device)
 
-    def _blocks(self) -> Iterator[Integers]:
-        return blocks(len(self), self.d)
+    def _blocks(self) -> Iterator[tuple[slice, Floats]]:
+        """Unit directions of all axes in blocks of rows, each with its positions."""
+        work = workspace(len(self), self.d)
+        for positions in blocks(len(self), self.d):
+            yield slice(positions[0], positions[-1] + 1), self._rows(positions, work)
 
     def __len__(self) -> int:
         """Return m, the dimension of the ellipsoid."""
@@ -125,7 +128,7 @@ class PrincipalAxes(ABC):
                 f"axis {i} does not exist: this ellipsoid has {len(self)} axes, counted from 0 (the longest)"
             )
             raise InputError(msg)
-        return self._here(self._rows(np.array([i % len(self)]))[0])
+        return self._here(self._rows(np.array([i % len(self)]), workspace(1, self.d))[0])
 
     @functools.cached_property
     def directions(self) -> Array:
@@ -134,8 +137,8 @@ class PrincipalAxes(ABC):
         8·d·m bytes, computed in O(d²) time on first access and kept. Column signs carry no meaning.
         """
         rows = np.empty((len(self), self.d))
-        for positions in self._blocks():
-            rows[positions[0] : positions[-1] + 1] = self._rows(positions)
+        for positions, block in self._blocks():
+            rows[positions] = block
         return self._here(rows).T
 
     def apply(self, coordinates: Array) -> Array:
@@ -153,8 +156,8 @@ class PrincipalAxes(ABC):
         """
         flat = self._flat("coordinates", coordinates, len(self))
         result = np.zeros((flat.shape[0], self.d))
-        for positions in self._blocks():
-            result += flat[:, positions[0] : positions[-1] + 1] @ self._rows(positions)
+        for positions, block in self._blocks():
+            result += flat[:, positions] @ block
         return self._here(result.reshape(*coordinates.shape[:-1], self.d))
 
     def adjoint(self, vectors: Array) -> Array:
@@ -171,8 +174,8 @@ class PrincipalAxes(ABC):
         """
         flat = self._flat("vectors", vectors, self.d)
         result = np.zeros((flat.shape[0], len(self)))
-        for positions in self._blocks():
-            result[:, positions[0] : positions[-1] + 1] = flat @ self._rows(positions).T
+        for positions, block in self._blocks():
+            result[:, positions] = flat @ block.T
         return self._here(result.reshape(*vectors.shape[:-1], len(self)))
 
     def _flat(self, name: str, vectors: Array, size: int) -> Floats:
@@ -216,21 +219,20 @@ class CenteredAxes(PrincipalAxes):
     def _lengths(self) -> Floats:
         return self._all_lengths
 
-    def _rows(self, positions: Integers) -> Floats:
+    def _rows(self, positions: Integers, work: Floats) -> Floats:
         pole, member = self._pole[positions], self._member[positions]
-        result = np.zeros((positions.size, self.d))
         at_root = np.flatnonzero(member == 0)
-        if at_root.size:
-            gap = pole[at_root] - 1
-            terms = differences(self._size, self._poles, gap, self._origin[gap])
-            terms -= self._offset[gap][:, None]
-            with np.errstate(under="ignore"):
-                vectors = self._gain * unit(self._poles, gap)[:, None]
-                vectors /= terms
-                vectors /= np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
-            if at_root.size == positions.size:
-                return vectors
-            result[at_root] = vectors
+        gap, vectors = pole[at_root] - 1, work[1, : at_root.size]
+        terms = differences(self._size, self._poles, gap, self._origin[gap], work)
+        terms -= self._offset[gap][:, None]
+        with np.errstate(under="ignore"):
+            np.multiply(self._gain, unit(self._poles, gap)[:, None], out=vectors)
+            vectors /= terms
+            vectors /= np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
+        if at_root.size == positions.size:
+            return vectors
+        result = np.zeros((positions.size, self.d))
+        result[at_root] = vectors
         for row in np.flatnonzero(member):
             # Helmert contrast of the tied gains: orthogonal to the gain within the group and to the other contrasts.
             t, start = int(member[row]), self._first[pole[row]]
@@ -262,7 +264,7 @@ class CoordinateAxes(PrincipalAxes):
     def _lengths(self) -> Floats:
         return math.sqrt(self.d) * self._size[self._coordinate]
 
-    def _rows(self, positions: Integers) -> Floats:
+    def _rows(self, positions: Integers, work: Floats) -> Floats:
         result = np.zeros((positions.size, self.d))
         result[np.arange(positions.size), self._coordinate[positions]] = 1.0
         return result

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ._errors import LngeomError
-from ._secular import Floats, Integers, blocks, differences, unit
+from ._secular import Floats, Integers, blocks, differences, unit, workspace
 
 _U = 2.0**-53
 # A first enclosure tried in integers, in units of 2^-53 of the offset.
@@ -23,7 +23,7 @@ _REACH = 0.75
 
 @dataclass(frozen=True)
 class Certificate:
-    """Proved enclosures of the semi-axes of one ellipsoid, in the order of ``semi_axes``.
+    """Proved enclosures of the semi-axes of one ellipsoid, in their order; made by :meth:`PrincipalAxes.certificate`.
 
     Attributes
     ----------
@@ -54,17 +54,22 @@ def _folded(terms: Floats) -> Floats:
     return terms[:, 0]
 
 
-def _value(difference: Floats, tau: Floats, width: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
+def _value(
+    difference: Floats, tau: Floats, width: Floats, weights: Floats, work: Floats
+) -> tuple[Floats, Floats, Floats]:
     """f(τ) in floating point, a bound of its rounding error, and the slope (approximate).
+
+    Overwrites the second and third block of `work`.
 
     A term is off by at most (3.01ρ + 3.01)·u relatively: 3.01u from the difference aᵢ² − a², amplified by
     ρ = max |aᵢ² − a²|/|aᵢ² − a² − τ| ≤ width/(width − |τ|), and one rounding each for subtraction, reciprocal and
     weight. The halving sum adds ⌈log₂ p⌉ u. Terms lost to underflow are below 2⁻¹⁰²⁰ of the largest one. Rounding of
     the bound itself and products of errors are within the spare 1 % for any p below 2⁴⁰.
     """
-    terms = difference - tau[:, None]
+    terms, size = work[1, : tau.size], work[2, : tau.size]
+    np.subtract(difference, tau[:, None], out=terms)
     np.reciprocal(terms, out=terms)
-    size = np.abs(terms)
+    np.abs(terms, out=size)
     total = size @ weights
     with np.errstate(under="ignore"):
         np.multiply(terms, terms, out=size)
@@ -73,7 +78,7 @@ def _value(difference: Floats, tau: Floats, width: Floats, weights: Floats) -> t
     amplification = width / (width - np.abs(tau))
     depth = int(weights.size - 1).bit_length()
     bound = 1.01 * _U * (3.01 * amplification + 3.01 + depth) * total
-    return _folded(terms), bound, slope
+    return _folded(terms).copy(), bound, slope
 
 
 def sign(poles: Floats, weights: Floats, gap: int, origin: int, tau: float) -> int:
@@ -123,11 +128,12 @@ def enclose(
     low, high = offset.copy(), offset.copy()
     undecided = np.ones(offset.size, dtype=bool)
     if not exact:
+        work = workspace(offset.size, poles.size, 3)
         for gap in blocks(offset.size, poles.size):
             rows, center = np.arange(gap.size), offset[gap]
-            difference = differences(poles, poles, gap, origin[gap])
+            difference = differences(poles, poles, gap, origin[gap], work)
             width = difference[rows, gap + 1] - difference[rows, gap]
-            value, bound, slope = _value(difference, center, width, weights)
+            value, bound, slope = _value(difference, center, width, weights, work)
             # Far enough for the value to overcome twice its error bound (there it is a little larger), by slope.
             reach = (1.25 * np.abs(value) + 2.5 * bound) / slope + 2 * _U * np.abs(center)
             below, above = center - reach, center + reach
@@ -138,7 +144,7 @@ def enclose(
             proved = np.minimum(side * below, side * above) > 0.0
             proved &= np.maximum(side * below, side * above) < _REACH * width
             for end, direction in ((below, -1.0), (above, 1.0)):
-                value, bound, _ = _value(difference, end, width, weights)
+                value, bound, _ = _value(difference, end, width, weights, work)
                 proved &= direction * value > bound
             undecided[gap] = ~proved
     for gap in np.flatnonzero(undecided):

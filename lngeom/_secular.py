@@ -43,16 +43,24 @@ def unit(poles: Floats, gap: Integers) -> Floats:
     return np.ldexp(1.0, 1 - exponent)
 
 
-def differences(points: Floats, poles: Floats, gap: Integers, origin: Integers) -> Floats:
+def workspace(rows: int, columns: int, count: int = 2) -> Floats:
+    """`count` blocks to compute in: fresh memory for every temporary would cost as much as the arithmetic."""
+    return np.empty((count, min(rows, max(1, BLOCK // max(1, columns))), columns))
+
+
+def differences(points: Floats, poles: Floats, gap: Integers, origin: Integers, work: Floats) -> Floats:
     """Rows (p² − a²) for all `points` p, a the `origin` pole of each row, in squared units of its gap.
+
+    The result is in the first block of `work` (:func:`workspace`); the second is overwritten.
 
     Relative error of each entry below 3.01·2⁻⁵³, from one subtraction, one addition and one product. An entry
     beyond 2¹⁰²⁴ becomes infinite: it is that of a pole whose term in the secular equation is below 2⁻¹⁰²³.
     """
     scale = unit(poles, gap)[:, None]
     center = poles[origin][:, None] * scale
-    total = points * scale
-    result = total - center
+    result, total = work[0, : gap.size], work[1, : gap.size]
+    np.multiply(points, scale, out=total)
+    np.subtract(total, center, out=result)
     total += center
     with np.errstate(over="ignore", under="ignore"):
         result *= total
@@ -79,13 +87,16 @@ class _Sums:
         return below, above
 
 
-def _step(difference: Floats, tau: Floats, sums: _Sums, ends: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+def _step(
+    difference: Floats, tau: Floats, sums: _Sums, ends: tuple[Floats, Floats], terms: Floats
+) -> tuple[Floats, Floats]:
     """Value of the secular function at `tau`, and the step to the root of its rational model.
 
     The model has a pole at each end of the gap and agrees with the sums below and above in value and slope
     (the "middle way" of Li, LAPACK Working Note 89). Signs are such that it has one root inside the gap.
+    Overwrites `terms`.
     """
-    terms = difference - tau[:, None]
+    np.subtract(difference, tau[:, None], out=terms)
     np.reciprocal(terms, out=terms)
     below, above = sums(terms)
     with np.errstate(under="ignore"):
@@ -103,18 +114,17 @@ def _step(difference: Floats, tau: Floats, sums: _Sums, ends: tuple[Floats, Floa
     return value, step
 
 
-def _solve_block(poles: Floats, weights: Floats, gap: Integers) -> tuple[Integers, Floats]:
-    rows = np.arange(gap.size)
-    difference = differences(poles, poles, gap, gap)
+def _solve_block(poles: Floats, weights: Floats, gap: Integers, work: Floats) -> tuple[Integers, Floats]:
+    rows, terms = np.arange(gap.size), work[1, : gap.size]
+    difference = differences(poles, poles, gap, gap, work)
     width = difference[rows, gap + 1]
     half = 0.5 * width
-    value, step = _step(difference, half, _Sums(weights, gap), (np.zeros_like(width), width))
+    value, step = _step(difference, half, _Sums(weights, gap), (np.zeros_like(width), width), terms)
 
     # The sign at the middle tells which pole is nearer; the root is then sought from there.
     upper = value < 0.0
     origin = np.where(upper, gap + 1, gap)
-    if upper.any():
-        difference[upper] = differences(poles, poles, gap[upper], origin[upper])
+    difference = differences(poles, poles, gap, origin, work)
     low, high = np.where(upper, -half, 0.0), np.where(upper, 0.0, half)
     tau = np.where(upper, step - half, half + step)
     tau = np.where((tau > low) & (tau < high), tau, 0.5 * (low + high))
@@ -123,7 +133,7 @@ def _solve_block(poles: Floats, weights: Floats, gap: Integers) -> tuple[Integer
     sweep, active, sums = 0, rows, _Sums(weights, gap)
     while active.size:
         ends = difference[np.arange(active.size), gap], difference[np.arange(active.size), gap + 1]
-        value, step = _step(difference, tau, sums, ends)
+        value, step = _step(difference, tau, sums, ends, terms)
         low, high = np.where(value < 0.0, tau, low), np.where(value < 0.0, high, tau)
         moved = tau + step
         inside = (moved >= low) & (moved <= high) & (sweep < _PATIENCE)
@@ -137,7 +147,9 @@ def _solve_block(poles: Floats, weights: Floats, gap: Integers) -> tuple[Integer
             keep = ~settled
             active, gap, tau, low, high = active[keep], gap[keep], moved[keep], low[keep], high[keep]
             if active.size:
-                difference, sums = difference[keep], _Sums(weights, gap)
+                sums, remaining = _Sums(weights, gap), terms[: active.size]
+                np.compress(keep, difference, axis=0, out=remaining)
+                difference, terms = remaining, difference[: active.size]
         else:
             tau = moved
     return origin, result
@@ -151,8 +163,9 @@ def solve(poles: Floats, weights: Floats) -> tuple[Integers, Floats]:
     """
     gaps = poles.size - 1
     origin, offset = np.empty(max(gaps, 0), dtype=np.int64), np.empty(max(gaps, 0))
+    work = workspace(max(gaps, 0), poles.size)
     for gap in blocks(gaps, poles.size):
-        origin[gap], offset[gap] = _solve_block(poles, weights, gap)
+        origin[gap], offset[gap] = _solve_block(poles, weights, gap, work)
     return origin, offset
 
 

@@ -226,10 +226,11 @@ def test_enclosure_of_a_poor_approximation_holds_the_root_or_is_refused(factor: 
 def test_error_bound_of_the_secular_function_holds(name: str) -> None:
     poles, weights, origin, offset = solved(GAINS[name])
     gap = np.arange(offset.size)
-    difference = _secular.differences(poles, poles, gap, origin)
+    work = _secular.workspace(gap.size, poles.size, 3)
+    difference = _secular.differences(poles, poles, gap, origin, work)
     rows = np.arange(gap.size)
     width = difference[rows, gap + 1] - difference[rows, gap] if gap.size else offset
-    value, bound, _ = _value(difference, offset, width, weights)
+    value, bound, _ = _value(difference, offset, width, weights, work)
     errors = []
     for j in range(0, gap.size, 7):
         scale = Fraction(float(_secular.unit(poles, gap[[j]])[0]))
@@ -386,8 +387,8 @@ def test_lengths_take_linear_memory() -> None:
     axes.certificate()
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    # A dozen working blocks and some fifty vectors of length d: 14 MB, where one matrix would take 72 MB.
-    assert peak < 12 * 8 * _secular.BLOCK + 50 * 8 * d
+    # Six working blocks and some fifty vectors of length d: 7.5 MB, where one matrix would take 72 MB.
+    assert peak < 6 * 8 * _secular.BLOCK + 50 * 8 * d
     assert len(axes) == d - 1
 
 
