@@ -417,23 +417,17 @@ def strengthen(nonnegative: Theorem, nonzero: Theorem) -> Theorem:
     return _prove(t, ">", first | second, "strengthen", (), nonnegative, nonzero)
 
 
-def antisymmetry(above: Theorem, below: Theorem) -> Theorem:
-    """From t >= 0 and −t >= 0: t = 0."""
-    (t, _, first), (u, _, second) = _read(above, ">="), _read(below, ">=")
-    _require(t == -u, "the second premise is not the first with the opposite sign")
-    return _prove(t, "=", first | second, "antisymmetry", (), above, below)
-
-
 def total(theorem: Theorem) -> Theorem:
     """From t >= 0: S(t) >= 0, and t > 0 gives S(t) > 0 because d >= 1."""
     t, relation, hypotheses = _read(theorem, ">", ">=")
     return _prove(S(t), relation, hypotheses, "total", (), theorem)
 
 
-def component(nonnegative: Theorem) -> Theorem:
-    """From t >= 0: S(t) − t >= 0: no component exceeds the sum of all."""
-    t, _, hypotheses = _read(nonnegative, ">", ">=")
-    return _prove(S(t) - t, ">=", hypotheses, "component", (), nonnegative)
+def definite(t: Any, sum_of_squares: Theorem) -> Theorem:
+    """From S(t·t) = 0: t = 0."""
+    t, (e, _, hypotheses) = _proper(t), _read(sum_of_squares, "=")
+    _require(e == S(t * t), "the equation is not S(t·t) = 0")
+    return _prove(t, "=", hypotheses, "definite", (t,), sum_of_squares)
 
 
 def transport(goal: Any, equal: Theorem, theorem: Theorem) -> Theorem:

@@ -16,11 +16,13 @@ from . import _kernel as kernel
 from ._kernel import ONE, Formula, ProofError, S, Term, Theorem, d, term
 from ._text import formula, text
 
-Rule = tuple[Theorem, Term, Fraction, tuple]
-"""An equation e = 0, e, and the coefficient and monomial it is solved for."""
+Rule = tuple[Theorem, Term, Fraction, tuple, Callable[[int], bool]]
+"""An equation e = 0, e, the coefficient and monomial it is solved for, and the powers of d it may be multiplied by."""
 
-MAX_STEPS = 4000
+MAX_STEPS = 2000
+MAX_LENGTH = 400
 MAX_DEPTH = 6
+MAX_ROUNDS = 4
 
 
 def prove(goal: Formula, *facts: Theorem | tuple[Theorem, Any], remainder: Any = None) -> Theorem:
@@ -277,7 +279,7 @@ def _degree(monomial: tuple) -> int:
 
 
 def _weight(monomial: tuple) -> tuple:
-    """Order of monomials: by degree, then lexicographically; powers of d last."""
+    """Order of monomials: by degree, then lexicographically, powers of d last."""
     return _degree(monomial), tuple(p for p in reversed(monomial) if p[0] != ("d",)), monomial
 
 
@@ -367,18 +369,42 @@ def _proportional_roots(terms: Iterable[Term], signs: list[Theorem]) -> Iterator
             r = _root_of_quotient(u, w) if u not in done and len(w) > 1 else None
             if r is None:
                 continue
-            try:
-                product = prove(Formula(r * kernel.sqrt(w), ">="), *signs)
-                squared = prove(Formula((r * kernel.sqrt(w)) ** 2 - u, "="), *signs)
-            except ProofError:
-                continue
-            same = kernel.root_of_square(u, product, squared)
-            done.add(u)
-            yield same, kernel.sqrt(u)
-            yield (
-                kernel.congruence("inv", kernel.sqrt(u), r * kernel.sqrt(w), same),
-                kernel.inv(kernel.sqrt(u)),
-            )
+            same = _same_root(u, r * kernel.sqrt(w), signs)
+            if same:
+                done.add(u)
+                yield from same
+
+
+def _monomial_roots(terms: Iterable[Term], signs: list[Theorem]) -> Iterator[tuple[Theorem, Term]]:
+    """√(uw) = r√w for the nonnegative factors u = r² of a monomial, and the same for inverses."""
+    find = _Signs(signs).find
+    for atom in sorted(_atoms(terms)):
+        if atom[0] != "sqrt" or len(atom[1]) != 1:
+            continue
+        r, w = ONE, ONE
+        for inner, k in next(iter(atom[1]))[0]:
+            base = Term({((inner, 1),): Fraction(1)})
+            even, odd = divmod(k, 2)
+            if inner == ("d",) or find(base, ">="):
+                root = kernel.inv(kernel.sqrt(inner[1])) if inner[0] == "inv" else kernel.sqrt(base)
+                r *= Term({((inner, even),): Fraction(1)} if even else {(): Fraction(1)}) * root**odd
+            else:
+                w *= base**k
+        c = next(iter(atom[1]))[1]
+        root = r * kernel.sqrt(c * w)
+        if root != Term({((atom, 1),): Fraction(1)}):
+            yield from _same_root(atom[1], root, signs)
+
+
+def _same_root(u: Term, root: Term, signs: list[Theorem]) -> list[tuple[Theorem, Term]]:
+    """√u = root and its inverse, each solved for the left side; empty where it is not proved."""
+    try:
+        positive = prove(Formula(root, ">="), *signs)
+        same = kernel.root_of_square(u, positive, _rewrite(root * root - u, [], signs, related=False))
+    except ProofError:
+        return []
+    left = kernel.sqrt(u)
+    return [(same, left), (kernel.congruence("inv", left, root, same), kernel.inv(left))]
 
 
 def _root_of_quotient(u: Term, w: Term) -> Term | None:
@@ -392,55 +418,113 @@ def _root_of_quotient(u: Term, w: Term) -> Term | None:
     return None
 
 
-def _closure(terms: list[Term], signs: list[Theorem]) -> list[tuple[Theorem, Any]]:
-    """Laws of all roots and inverses in terms, and of those that the laws bring in."""
-    find, atoms = _Signs(signs).find, _atoms(terms)
-    while True:
-        related = list(_proportional_roots(terms, signs))
-        laws = [*related, *((law, None) for law in _laws(terms, find))]
-        terms = [*terms, *(law.conclusion.term for law, _ in laws)]
-        more = _atoms(terms)
-        if more == atoms:
-            return laws
-        atoms = more
+def _closure(
+    goal: Term, equations: list[tuple[Theorem, Any]], signs: list[Theorem], related: bool
+) -> list[Rule]:
+    """The equations with the laws of all roots and inverses met, until no new ones come in.
 
-
-def _rewrite(goal: Term, equations: list[tuple[Theorem, Any]], signs: list[Theorem]) -> Theorem:
-    known = [theorem.conclusion.term for theorem, _ in equations]
-    laws = _closure([goal, *known], signs)
+    With `related` also the relations between different roots; their own proofs do without.
+    """
+    find = _Signs(signs).find
+    terms = [goal, *(theorem.conclusion.term for theorem, _ in equations)]
     rules: list[Rule] = []
-    for theorem, solved in equations + laws:
-        e = theorem.conclusion.term
-        if not e:
-            continue
-        lead = max((m for m, _ in e), key=_weight) if solved is None else next(iter(term(solved)))[0]
-        rules.append((theorem, e, dict(e)[lead], lead))
-    parts: dict[tuple[int, tuple | None], Term] = {}
-    left = goal
+    for _ in range(MAX_ROUNDS):
+        atoms = _atoms(terms)
+        roots = []
+        if related:
+            roots = [*_proportional_roots(terms, signs), *_monomial_roots(terms, signs)]
+        laws = [*roots, *((law, None) for law in _laws(terms, find))]
+        rules = [rule for theorem, solved in equations + laws for rule in _solved(theorem, solved)]
+        inner = list(_inner(atoms, rules)) if related else []
+        rules = [rule for theorem, solved in inner for rule in _solved(theorem, solved)] + rules
+        more = [theorem.conclusion.term for theorem, _ in laws + inner]
+        if _atoms([*terms, *more]) == atoms:
+            break
+        terms = [*terms, *more]
+    return rules
+
+
+def _inner(atoms: Iterable[tuple], rules: list[Rule]) -> Iterator[tuple[Theorem, Term]]:
+    """f(u) = f(v) for functions of terms u that the rules rewrite into v."""
+    for atom in sorted(atoms):
+        if atom[0] in ("inv", "sqrt"):
+            v, parts = _reduce(atom[1], rules)
+            if v != atom[1] and len(v) <= len(atom[1]):
+                same = _combined(atom[1] - v, parts, rules)
+                yield kernel.congruence(atom[0], atom[1], v, same), Term({((atom, 1),): Fraction(1)})
+
+
+Parts = dict[tuple[int, tuple | None], Term]
+
+
+def _reduce(left: Term, rules: list[Rule]) -> tuple[Term, Parts]:
+    """What the rules leave of a term, and the multiples of them that were subtracted."""
+    parts: Parts = {}
     for _ in range(MAX_STEPS):
-        step = _step(left, rules)
+        step = _step(left, rules) if len(left) <= MAX_LENGTH else None
         if step is None:
             break
         k, a, b = step
-        theorem, e, _, _ = rules[k]
-        factor = Term({b: Fraction(1)}) if b is not None else None
-        left -= a * (e if factor is None else S(factor * e))
+        e = rules[k][1]
+        left -= a * (e if b is None else S(Term({b: Fraction(1)}) * e))
         parts[k, b] = parts.get((k, b), term(0)) + a
+    return left, parts
+
+
+def _combined(goal: Term, parts: Parts, rules: list[Rule]) -> Theorem:
+    chosen = [
+        (a, None if b is None else Term({b: Fraction(1)}), rules[k][0]) for (k, b), a in parts.items() if a
+    ]
+    return kernel.combine(goal, chosen)
+
+
+def _rewrite(
+    goal: Term, equations: list[tuple[Theorem, Any]], signs: list[Theorem], *, related: bool = True
+) -> Theorem:
+    rules = _closure(goal, equations, signs, related)
+    left, parts = _reduce(goal, rules)
     if left:
         msg = f"no proof found: {text(left)} = 0 is left"
         raise ProofError(msg)
-    return kernel.combine(
-        goal,
-        [
-            (a, None if b is None else (Term({b: Fraction(1)}) if b else ONE), rules[k][0])
-            for (k, b), a in parts.items()
-        ],
-    )
+    return _combined(goal, parts, rules)
+
+
+def _solved(theorem: Theorem, solved: Any) -> Iterator[Rule]:
+    """An equation solved for its heaviest monomial, in all powers of d.
+
+    If it has several heaviest monomials that differ in the power of d, those powers are reduced from above and from
+    below to the same few: each is a rule of its own.
+    """
+    e = theorem.conclusion.term
+    if not e:
+        return
+    coefficients = dict(e)
+    if solved is not None:
+        wanted = _divide(next(iter(term(solved)))[0], ((("d",), _power_of_d(next(iter(term(solved)))[0])),))
+        same = [m for m in coefficients if _divide(m, ((("d",), _power_of_d(m)),)) == wanted]
+        if len(same) != 1:
+            msg = f"{formula(theorem.conclusion)} cannot be solved for {text(term(solved))}"
+            raise ProofError(msg)
+        yield theorem, e, coefficients[same[0]], same[0], lambda k: True
+        return
+    heaviest = max(_weight(monomial)[:2] for monomial in coefficients)
+    leads = sorted((m for m in coefficients if _weight(m)[:2] == heaviest), key=_power_of_d)
+    if len(leads) == 1:
+        yield theorem, e, coefficients[leads[0]], leads[0], lambda k: True
+        return
+    low = _power_of_d(leads[0])
+    yield theorem, e, coefficients[leads[-1]], leads[-1], lambda k: k >= -low
+    yield theorem, e, coefficients[leads[0]], leads[0], lambda k: k < -low
+
+
+def _power_of_d(monomial: tuple) -> int:
+    return dict(monomial).get(("d",), 0)
 
 
 def _step(left: Term, rules: list[Rule]) -> tuple[int, Term, tuple | None] | None:
     for monomial, coefficient in sorted(left, key=lambda pair: _weight(pair[0]), reverse=True):
-        for k, (_, _, leading, lead) in enumerate(rules):
+        for k, (_, _, leading, lead, allowed) in enumerate(rules):
             for a, b in _match(monomial, lead):
-                return k, Term({a: coefficient / leading}), b
+                if allowed(_power_of_d(a)):
+                    return k, Term({a: coefficient / leading}), b
     return None

@@ -1,0 +1,281 @@
+"""The checks of a theorem: each returns what it found, and raises where it finds a fault."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+from lngeom import symbolic
+from lngeom._enclosure import Enclosure
+from lngeom._interval import Interval, UndecidedError
+from lngeom.symbolic import Formula, ProofError, evaluate, formula
+
+from ._floats import measure
+from ._models import Values, draw, draw_scalar, draw_vector, refuted, satisfied, search
+from ._recheck import recheck
+from ._theorem import CheckError, Model, Mutant, Theorem, call
+
+MODELS = 12
+"""Exact models at which a claim is evaluated."""
+
+TRIES = 6000
+"""Samples drawn at most in search of a model or a counterexample."""
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """Dimension, vectors and scalars at which a statement is certainly false."""
+
+    dimension: int
+    values: Values
+
+    def __str__(self) -> str:
+        return f"d = {self.dimension}: " + ", ".join(
+            f"{name} = {_shown(v)}" for name, v in self.values.items()
+        )
+
+
+def _shown(value: Any) -> str:
+    return str(value) if isinstance(value, int | Fraction) else f"({', '.join(map(str, value))})"
+
+
+def check_proof(theorem: Theorem) -> symbolic.Theorem:
+    """The proof exists, proves the claim, and uses exactly the declared hypotheses."""
+    try:
+        proved = theorem.prove()
+    except ProofError as error:
+        msg = f"{theorem.id} is not proved: {error}"
+        raise CheckError(msg) from error
+    if proved.conclusion != theorem.goal():
+        msg = f"{theorem.id} proves another statement: {formula(proved.conclusion)}"
+        raise CheckError(msg)
+    declared = frozenset(theorem.assumed().values())
+    for extra, kind in (
+        (proved.hypotheses - declared, "undeclared"),
+        (declared - proved.hypotheses, "unused"),
+    ):
+        if extra:
+            shown = "; ".join(map(formula, extra))
+            msg = f"{theorem.id} has {kind} hypotheses: {shown}"
+            raise CheckError(msg)
+    return proved
+
+
+def check_recheck(theorem: Theorem) -> int:
+    """SymPy confirms every step of the proof; returns their number."""
+    return recheck(theorem.prove())
+
+
+def models(theorem: Theorem, mutant: Mutant | None = None) -> Iterator[tuple[int, Values]]:
+    """Exact models of the hypotheses, small dimensions first."""
+    assumed = list(theorem.assumed(mutant).values())
+    return search(
+        _sampler(theorem, mutant.model if mutant else None),
+        lambda values, d: satisfied(assumed, values, d),
+        seed=theorem.id,
+        tries=TRIES,
+    )
+
+
+def check_models(theorem: Theorem) -> int:
+    """The hypotheses have models, so that the theorem says something; returns in how many dimensions."""
+    found = {d for (d, _), _ in zip(models(theorem), range(2 * MODELS), strict=False)}
+    if not found:
+        msg = f"{theorem.id}: no model of the hypotheses in {TRIES} samples; give `model`"
+        raise CheckError(msg)
+    return len(found)
+
+
+def check_truth(theorem: Theorem) -> int:
+    """The claim is true at exact models, as a term and as the library computes it on enclosures."""
+    goal, count = theorem.goal(), 0
+    for (d, values), _ in zip(models(theorem), range(MODELS), strict=False):
+        if refuted(goal, values, d):
+            msg = f"{theorem.id} is false at {Counterexample(d, values)}"
+            raise CheckError(msg)
+        if theorem.measured is None:
+            _check_carriers(theorem, goal, values, d)
+        count += 1
+    if not count:
+        msg = f"{theorem.id}: no model of the hypotheses in {TRIES} samples; give `model`"
+        raise CheckError(msg)
+    return count
+
+
+def _check_carriers(theorem: Theorem, goal: Formula, values: Values, d: int) -> None:
+    """What the library computes on enclosures meets what the term says."""
+    carriers = {
+        name: Enclosure([Fraction(v) for v in (value if isinstance(value, tuple | list) else [value])])
+        for name, value in values.items()
+    }
+    try:
+        direct = call(theorem.claim, carriers).term
+        meant = evaluate(goal.term, values, d)
+    except UndecidedError:
+        return  # an inverse of 0: total in the kernel, no number for the library
+    computed = list(direct) if isinstance(direct, Enclosure) else [direct]
+    for k, value in enumerate(meant):
+        gap = _interval(computed[k % len(computed)]) - _interval(value)
+        if not gap.contains(0):
+            msg = f"{theorem.id}: term and library differ in component {k} at {Counterexample(d, values)}"
+            raise CheckError(msg)
+
+
+def _interval(value: Any) -> Interval:
+    return value if isinstance(value, Interval) else Interval(value)
+
+
+def check_property(theorem: Theorem) -> int:
+    """The claim holds in floats within the derived error bound; returns how often it was measured."""
+    return measure(theorem)
+
+
+def check_mutant(theorem: Theorem, mutant: Mutant) -> Counterexample:
+    """The proof of a wrong variant fails, and an exact counterexample exists."""
+    try:
+        theorem.prove(mutant)
+    except ProofError:
+        pass
+    else:
+        msg = f"{theorem.id}: the mutant {mutant.title!r} has a proof"
+        raise CheckError(msg)
+    goal = theorem.goal(mutant)
+    assumed = list(theorem.assumed(mutant).values())
+    found = _counterexample(theorem, assumed, goal, mutant.model, f"{theorem.id}/{mutant.title}")
+    if found is None:
+        msg = f"{theorem.id}: no counterexample to the mutant {mutant.title!r} in {TRIES} samples"
+        raise CheckError(msg)
+    return found
+
+
+def check_hypothesis(theorem: Theorem, said: str) -> Counterexample | str:
+    """A hypothesis is necessary, by a counterexample without it, or redundant, by the reason given."""
+    reason = theorem.without.get(said)
+    if isinstance(reason, str):
+        return reason
+    assumed = theorem.assumed()
+    dropped = assumed.pop(said)
+    found = _counterexample(
+        theorem, list(assumed.values()), theorem.goal(), reason, f"{theorem.id}/{said}", also=dropped
+    )
+    if found is None:
+        msg = f"{theorem.id}: no counterexample without {said!r}; give a sampler or a reason in `without`"
+        raise CheckError(msg)
+    return found
+
+
+def _counterexample(
+    theorem: Theorem,
+    assumed: list[Formula],
+    goal: Formula,
+    model: Model | None,
+    seed: str,
+    also: Formula | None = None,
+) -> Counterexample | None:
+    false = [goal] if also is None else [also, goal]
+    found = search(
+        _sampler(theorem, model),
+        lambda values, d: satisfied(assumed, values, d) and all(refuted(f, values, d) for f in false),
+        seed=seed,
+        tries=TRIES,
+    )
+    return next((Counterexample(d, values) for d, values in found), None)
+
+
+def _sampler(theorem: Theorem, special: Model | None) -> Callable[[Random, int], Values]:
+    """Draws from the given samplers, from them with one value redrawn, and freely."""
+    vectors, scalars = theorem.vectors.split(), theorem.scalars.split()
+    given = [model for model in (special, theorem.model) if model is not None]
+
+    def sample(random: Random, d: int) -> Values:
+        if not given or random.random() < 0.3:
+            return draw(vectors, scalars, random, d)
+        values = dict(random.choice(given)(random, d))
+        if random.random() < 0.4:
+            name = random.choice([*vectors, *scalars])
+            values[name] = draw_vector(random, d) if name in vectors else draw_scalar(random)
+        return values
+
+    return sample
+
+
+# ------------------------------------------------------------------------------------------------------ evidence
+
+
+@dataclass
+class Evidence:
+    """What all checks of one theorem found."""
+
+    theorem: Theorem
+    proof_ms: float = 0.0
+    certificate: list[str] = field(default_factory=list)
+    steps: int = 0
+    dimensions: int = 0
+    models: int = 0
+    measured: int = 0
+    mutants: dict[str, Counterexample] = field(default_factory=dict)
+    hypotheses: dict[str, Counterexample | str] = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
+
+    @property
+    def status(self) -> str:
+        """``"proved"`` if every check holds, else ``"failed"``."""
+        return "failed" if self.faults else "proved"
+
+    def as_json(self) -> dict[str, Any]:
+        """The evidence as plain data."""
+        theorem = self.theorem
+        return {
+            "id": theorem.id,
+            "title": theorem.title,
+            "statement": theorem.statement,
+            "source": str(theorem.source),
+            "says": theorem.source.says,
+            "hypotheses": list(theorem.hypotheses),
+            "status": self.status,
+            "proof_ms": round(self.proof_ms, 1),
+            "steps": self.steps,
+            "models": self.models,
+            "measured": self.measured,
+            "mutants_refuted": len(self.mutants),
+            "mutants": {title: str(found) for title, found in self.mutants.items()},
+            "necessary": {said: str(found) for said, found in self.hypotheses.items()},
+            "last_step": theorem.last_step,
+            "cites": list(theorem.cites),
+            "faults": self.faults,
+        }
+
+
+def gather(theorem: Theorem) -> Evidence:
+    """Run all checks of one theorem."""
+    evidence = Evidence(theorem)
+
+    def attempt(check: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return check(theorem, *arguments)
+        except (CheckError, ProofError) as error:
+            evidence.faults.append(str(error))
+            return None
+
+    start = time.perf_counter()
+    proved = attempt(check_proof)
+    evidence.proof_ms = 1000 * (time.perf_counter() - start)
+    if proved is not None:
+        evidence.certificate = symbolic.certificate(proved)
+        evidence.steps = attempt(check_recheck) or 0
+    evidence.dimensions = attempt(check_models) or 0
+    evidence.models = attempt(check_truth) or 0
+    evidence.measured = attempt(check_property) or 0
+    for mutant in theorem.mutants:
+        found = attempt(check_mutant, mutant)
+        if found is not None:
+            evidence.mutants[mutant.title] = found
+    for said in theorem.hypotheses:
+        found = attempt(check_hypothesis, said)
+        if found is not None:
+            evidence.hypotheses[said] = found
+    return evidence

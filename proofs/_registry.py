@@ -1,0 +1,50 @@
+"""All theorems, in the order of the derivations."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+
+from lngeom._errors import InputError
+
+from . import chapters
+from ._theorem import Theorem
+
+CHAPTERS = (
+    "projection",
+    "standardization",
+    "irreversibility",
+    "epsilon",
+    "ellipsoid",
+    "jacobian",
+    "rmsnorm",
+    "angles",
+    "residual",
+)
+
+
+@functools.cache
+def theorems() -> tuple[Theorem, ...]:
+    """Every theorem, chapter by chapter."""
+    present = {module.name for module in pkgutil.iter_modules(chapters.__path__)}
+    modules = [importlib.import_module(f"{chapters.__name__}.{name}") for name in CHAPTERS if name in present]
+    return tuple(theorem for module in modules for theorem in module.THEOREMS)
+
+
+def find(id: str) -> Theorem:
+    """The theorem called `id`.
+
+    Raises
+    ------
+    InputError
+        If there is none; the message lists those of the same chapter.
+    """
+    for theorem in theorems():
+        if theorem.id == id:
+            return theorem
+    chapter = id.partition(".")[0]
+    near = [theorem.id for theorem in theorems() if theorem.chapter == chapter]
+    known = ", ".join(near) if near else "chapters are " + ", ".join(CHAPTERS)
+    msg = f"{id!r} is no theorem: {known}; `lngeom prove` lists all"
+    raise InputError(msg)

@@ -1,0 +1,153 @@
+"""What a theorem of this project is: a statement about the library's own functions, its proof, and its rivals."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from lngeom import symbolic
+from lngeom._errors import LngeomError
+from lngeom.symbolic import Formula
+
+Build = Callable[..., Any]
+"""A function of some of the theorem's vectors and scalars, chosen by the names of its parameters."""
+
+Model = Callable[[Random, int], dict[str, Any]]
+"""Values of all vectors (sequences of d fractions) and scalars (fractions) for which the hypotheses hold."""
+
+
+class CheckError(LngeomError):
+    """A theorem failed one of its checks."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a statement comes from, and what that place says, in our words."""
+
+    work: str
+    place: str
+    says: str
+
+    def __str__(self) -> str:
+        return f"{self.work}, {self.place}"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A wrong variant of a theorem: its proof must fail and an exact counterexample must exist.
+
+    Attributes
+    ----------
+    title : str
+        What is wrong.
+    claim : function, optional
+        The wrong statement; by default the theorem's own (then `hypotheses` are the wrong ones).
+    hypotheses : mapping, optional
+        By default the theorem's own.
+    model : function, optional
+        Sampler of vectors and scalars where a counterexample is to be looked for.
+    """
+
+    title: str
+    claim: Build | None = None
+    hypotheses: Mapping[str, Build] | None = None
+    model: Model | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Theorem:
+    """A theorem with everything that is needed to check it.
+
+    Functions take the theorem's vectors and scalars by name and are carrier-generic: on terms they state the
+    theorem for every dimension, on arrays and enclosures they state it for one vector.
+
+    Attributes
+    ----------
+    id : str
+        ``chapter.slug``.
+    title : str
+        A sentence without formulas.
+    statement : str
+        The formula, for readers.
+    source : Source
+    claim : function
+        Returns the Formula; built with the functions of lngeom.
+    vectors, scalars : str
+        Names, separated by blanks.
+    hypotheses : mapping of str to function
+        Readable form and Formula of each. The proof must use exactly these.
+    lemmas : function, optional
+        Theorems that the proof may use beside the hypotheses.
+    remainder : function, optional
+        For an inequality: an equal term of evident sign.
+    proof : function, optional
+        Takes ``goal`` (Formula) and ``given`` (the assumed hypotheses in order) beside vectors and scalars and
+        returns a kernel theorem. By default :func:`lngeom.symbolic.prove` with hypotheses, lemmas, remainder.
+    last_step : str, optional
+        What follows outside the kernel, where the kernel cannot say it.
+    cites : tuple of str
+        The classical facts that the last step uses.
+    model : function, optional
+        Sampler of values that satisfy the hypotheses, where chance alone finds too few.
+    without : mapping of str to str or function
+        For a hypothesis: the reason why it is redundant, or a sampler that satisfies all others but not it.
+    measured : function, optional
+        The statement to be measured in floats, if it differs from `claim`.
+    mutants : tuple of Mutant
+    """
+
+    id: str
+    title: str
+    statement: str
+    source: Source
+    claim: Build
+    vectors: str = "x"
+    scalars: str = ""
+    hypotheses: Mapping[str, Build] = field(default_factory=dict)
+    lemmas: Build | None = None
+    remainder: Build | None = None
+    proof: Build | None = None
+    last_step: str | None = None
+    cites: tuple[str, ...] = ()
+    model: Model | None = None
+    without: Mapping[str, str | Model] = field(default_factory=dict)
+    measured: Build | None = None
+    mutants: tuple[Mutant, ...] = ()
+
+    @property
+    def chapter(self) -> str:
+        """First part of the id."""
+        return self.id.partition(".")[0]
+
+    def atoms(self) -> dict[str, Any]:
+        """The vectors and scalars as terms of the kernel."""
+        named = {name: symbolic.vector(name) for name in self.vectors.split()}
+        return named | {name: symbolic.scalar(name) for name in self.scalars.split()}
+
+    def assumed(self, mutant: Mutant | None = None) -> dict[str, Formula]:
+        """The hypotheses as formulas of the kernel."""
+        chosen = self.hypotheses if mutant is None or mutant.hypotheses is None else mutant.hypotheses
+        return {said: call(build, self.atoms()) for said, build in chosen.items()}
+
+    def goal(self, mutant: Mutant | None = None) -> Formula:
+        """The claim as a formula of the kernel."""
+        chosen = self.claim if mutant is None or mutant.claim is None else mutant.claim
+        return call(chosen, self.atoms())
+
+    def prove(self, mutant: Mutant | None = None) -> symbolic.Theorem:
+        """Run the proof, or the same proof on a wrong statement."""
+        goal, atoms = self.goal(mutant), self.atoms()
+        given = [symbolic.assume(formula) for formula in self.assumed(mutant).values()]
+        if self.proof is not None:
+            return call(self.proof, atoms | {"goal": goal, "given": given})
+        lemmas = call(self.lemmas, atoms | {"given": given}) if self.lemmas else ()
+        remainder = call(self.remainder, atoms) if self.remainder else None
+        return symbolic.prove(goal, *given, *lemmas, remainder=remainder)
+
+
+def call(build: Build, values: Mapping[str, Any]) -> Any:
+    """`build` with those of the values that its parameters name."""
+    return build(**{name: values[name] for name in inspect.signature(build).parameters})

@@ -1,0 +1,1 @@
+"""The theorems, a chapter a file."""
