@@ -18,6 +18,8 @@ from ._load import (
     load_model as load_model,
     load_tokenizer as load_tokenizer,
     longest_sequence as longest_sequence,
+    resolve_device as resolve_device,
+    resolve_dtype as resolve_dtype,
 )
 from ._sites import Kind as Kind, NormSite as NormSite, Role as Role
 from ._source import ModelSource as ModelSource, bundled_model as bundled_model, find_model as find_model
@@ -41,5 +43,7 @@ __all__ = [
     "load_tokenizer",
     "longest_sequence",
     "norm_sites",
+    "resolve_device",
+    "resolve_dtype",
     "topology_of",
 ]
