@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from .._errors import RunError
 from ._state import ANGLE_BINS, BUCKETS, NORM_BINS, SIDES, SiteState, States
 
 _FORMAT = "lngeom-state-1"
+_ENTRY = "lngeom"
 _HISTOGRAMS = {"angles": ANGLE_BINS, "norms": NORM_BINS}
 
 
@@ -40,7 +42,9 @@ def save(path: Path, states: States, metadata: dict[str, str]) -> None:
                 tensors[f"{name}.counts"] = value.reshape(-1)[places]
             else:
                 tensors[name] = value
-    safetensors.numpy.save_file(tensors, path, {**metadata, "format": _FORMAT})
+    # One entry: the order of several differs from write to write.
+    about = json.dumps({**metadata, "format": _FORMAT}, sort_keys=True)
+    safetensors.numpy.save_file(tensors, path, {_ENTRY: about})
 
 
 def load(path: Path) -> tuple[States, dict[str, str]]:
@@ -53,7 +57,7 @@ def load(path: Path) -> tuple[States, dict[str, str]]:
     """
     try:
         with safetensors.safe_open(path, framework="numpy") as stream:
-            metadata = dict(stream.metadata() or {})
+            metadata = json.loads((stream.metadata() or {}).get(_ENTRY, "{}"))
             tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118 - no mapping
     except (OSError, safetensors.SafetensorError) as error:
         msg = f"{path}: cannot be read as a state ({error}); remove it and run again"
