@@ -62,9 +62,9 @@ def _value(
     Overwrites the second and third block of `work`.
 
     A term is off by at most (3.01ρ + 3.01)·u relatively: 3.01u from the difference aᵢ² − a², amplified by
-    ρ = max |aᵢ² − a²|/|aᵢ² − a² − τ| ≤ width/(width − |τ|), and one rounding each for subtraction, reciprocal and
-    weight. The halving sum adds ⌈log₂ p⌉ u. Terms lost to underflow are below 2⁻¹⁰²⁰ of the largest one. Rounding of
-    the bound itself and products of errors are within the spare 1 % for any p below 2⁴⁰.
+    ρ = max |aᵢ² − a²|/|aᵢ² − a² − τ| ≤ width/(width − |τ|) for |τ| up to _REACH·width, and one rounding each for
+    subtraction, reciprocal and weight. The halving sum adds ⌈log₂ p⌉ u. Terms lost to underflow are below 2⁻¹⁰²⁰ of
+    the largest one. Rounding of the bound itself and products of errors are within the spare 1 % for p below 2⁴⁰.
     """
     terms, size = work[1, : tau.size], work[2, : tau.size]
     np.subtract(difference, tau[:, None], out=terms)
@@ -75,7 +75,7 @@ def _value(
         np.multiply(terms, terms, out=size)
     slope = size @ weights
     terms *= weights
-    amplification = width / (width - np.abs(tau))
+    amplification = width / np.maximum(width - np.abs(tau), (1.0 - _REACH) * width)
     depth = int(weights.size - 1).bit_length()
     bound = 1.01 * _U * (3.01 * amplification + 3.01 + depth) * total
     return _folded(terms).copy(), bound, slope
@@ -105,15 +105,17 @@ def _enclose_exactly(
     poles: Floats, weights: Floats, gap: int, origin: int, tau: float
 ) -> tuple[float, float]:
     """Two floats near `tau` at which the secular function is not positive and not negative."""
-    units = _FIRST_UNITS
-    while units * _U <= _REACH - 0.5:
+    a, b = poles[gap : gap + 2] * unit(poles, np.array([gap]))
+    side, units = 1.0 if origin == gap else -1.0, _FIRST_UNITS
+    in_gap = 0.0 < side * tau < _REACH / 1.25 * (b - a) * (b + a)  # then so is all that is tried below
+    while in_gap and units * _U <= 0.25:
         low, high = sorted((tau * (1 - units * _U), tau * (1 + units * _U)))
         if sign(poles, weights, gap, origin, low) < 0 < sign(poles, weights, gap, origin, high):
             return low, high
         units *= 2
     msg = (
-        f"the root between the gains {poles[gap]!r} and {poles[gap + 1]!r} is not within a quarter of the computed "
-        f"offset {tau!r} from gain {poles[origin]!r}: the computed axes are wrong; please report these gains"
+        f"the root between the gains {float(poles[gap])!r} and {float(poles[gap + 1])!r} is not within a quarter of "
+        f"the computed offset {tau!r} from gain number {origin}: the computed axes are wrong; please report these gains"
     )
     raise LngeomError(msg)
 
@@ -123,7 +125,7 @@ def enclose(
 ) -> tuple[Floats, Floats, int]:
     """Lower and upper bounds of every offset (:func:`lngeom._secular.solve`) and how many took integers.
 
-    With `exact` every sign is decided in integers: tighter, and about a thousand times slower.
+    With `exact` every sign is decided in integers: tighter, and about a hundred times slower.
     """
     low, high = offset.copy(), offset.copy()
     undecided = np.ones(offset.size, dtype=bool)
@@ -144,7 +146,8 @@ def enclose(
             proved = np.minimum(side * below, side * above) > 0.0
             proved &= np.maximum(side * below, side * above) < _REACH * width
             for end, direction in ((below, -1.0), (above, 1.0)):
-                value, bound, _ = _value(difference, end, width, weights, work)
+                point = np.where(proved, end, center)
+                value, bound, _ = _value(difference, point, width, weights, work)
                 proved &= direction * value > bound
             undecided[gap] = ~proved
     for gap in np.flatnonzero(undecided):

@@ -51,10 +51,9 @@ def workspace(rows: int, columns: int, count: int = 2) -> Floats:
 def differences(points: Floats, poles: Floats, gap: Integers, origin: Integers, work: Floats) -> Floats:
     """Rows (p² − a²) for all `points` p, a the `origin` pole of each row, in squared units of its gap.
 
-    The result is in the first block of `work` (:func:`workspace`); the second is overwritten.
-
     Relative error of each entry below 3.01·2⁻⁵³, from one subtraction, one addition and one product. An entry
-    beyond 2¹⁰²⁴ becomes infinite: it is that of a pole whose term in the secular equation is below 2⁻¹⁰²³.
+    beyond 2¹⁰²⁴ becomes infinite: it is that of a pole whose term in the secular equation is below 2⁻¹⁰²³. The
+    result is in the first block of `work` (:func:`workspace`); the second is overwritten.
     """
     scale = unit(poles, gap)[:, None]
     center = poles[origin][:, None] * scale
@@ -136,12 +135,11 @@ def _solve_block(poles: Floats, weights: Floats, gap: Integers, work: Floats) ->
         value, step = _step(difference, tau, sums, ends, terms)
         low, high = np.where(value < 0.0, tau, low), np.where(value < 0.0, high, tau)
         moved = tau + step
-        inside = (moved >= low) & (moved <= high) & (sweep < _PATIENCE)
-        moved = np.where(inside, moved, 0.5 * (low + high))
-        settled = (np.abs(moved - tau) <= _SETTLED * np.abs(moved)) & inside
-        settled |= high - low <= _EPSILON * np.minimum(np.abs(low), np.abs(high))
-        settled |= value == 0.0
-        result[active] = np.where(value == 0.0, tau, moved)
+        near = np.abs(step) <= _SETTLED * np.abs(tau)
+        inside = (moved > low) & (moved < high) & (sweep < _PATIENCE)
+        moved = np.where(near | inside, moved, 0.5 * (low + high))
+        settled = near | (high - low <= _EPSILON * np.minimum(np.abs(low), np.abs(high)))
+        result[active] = moved
         sweep += 1
         if settled.any():
             keep = ~settled
@@ -162,8 +160,8 @@ def solve(poles: Floats, weights: Floats) -> tuple[Integers, Floats]:
     length p − 1. Time O(p²), memory O(p).
     """
     gaps = poles.size - 1
-    origin, offset = np.empty(max(gaps, 0), dtype=np.int64), np.empty(max(gaps, 0))
-    work = workspace(max(gaps, 0), poles.size)
+    origin, offset = np.empty(gaps, dtype=np.int64), np.empty(gaps)
+    work = workspace(gaps, poles.size)
     for gap in blocks(gaps, poles.size):
         origin[gap], offset[gap] = _solve_block(poles, weights, gap, work)
     return origin, offset

@@ -203,7 +203,7 @@ def test_enclosure_holds_the_root_whatever_was_computed() -> None:
         assert np.all(wide_high - wide_low >= 0.9e-6 * np.abs(offset))
 
 
-@pytest.mark.parametrize("factor", [0.5, 0.7, 0.8, 0.9, 1.1, 1.3])
+@pytest.mark.parametrize("factor", [0.5, 0.7, 0.8, 0.9, 1.1])
 def test_enclosure_of_a_poor_approximation_holds_the_root_or_is_refused(factor: float) -> None:
     poles, weights, origin, offset = solved(GAINS["positive"])
     certain = enclose(poles, weights, origin, offset, exact=True)
@@ -249,6 +249,8 @@ def test_enclosure_refuses_a_root_that_is_not_there() -> None:
         enclose(poles, weights, origin, -offset)
     with pytest.raises(lg.LngeomError, match="not within a quarter"):
         enclose(poles, weights, origin, offset * 0.01)
+    with pytest.raises(lg.LngeomError, match="not within a quarter"):
+        enclose(poles, weights, origin, offset * 4, exact=True)  # out of the gap
 
 
 @given(small_gains.filter(lambda g: np.unique(np.abs(g)).size > 1), st.floats(2.0**-10, 1.0), st.data())
