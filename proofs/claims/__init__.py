@@ -1,0 +1,40 @@
+"""The ledger: every checkable claim of the documents that this project settles, its verdict, and what settles it.
+
+A record names the theorem, the exact counterexample or the measurement; pytest checks that it is there and says so.
+"""
+
+from __future__ import annotations
+
+from ._claim import (
+    MEANINGS as MEANINGS,
+    VERDICTS as VERDICTS,
+    Citation as Citation,
+    Claim as Claim,
+    Column as Column,
+    Document as Document,
+    Verdict as Verdict,
+)
+from ._registry import (
+    DOCUMENTS as DOCUMENTS,
+    claims as claims,
+    counts as counts,
+    document_of as document_of,
+    find as find,
+    select as select,
+)
+
+__all__ = [
+    "DOCUMENTS",
+    "MEANINGS",
+    "VERDICTS",
+    "Citation",
+    "Claim",
+    "Column",
+    "Document",
+    "Verdict",
+    "claims",
+    "counts",
+    "document_of",
+    "find",
+    "select",
+]

@@ -1,0 +1,145 @@
+"""What a claim of a document is, the verdicts there are, and what each verdict needs to be settled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, get_args
+
+from ._case import Counterexample
+
+Verdict = Literal["true", "true_under", "false", "non_sequitur", "empirical", "convention"]
+
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+
+MEANINGS: dict[Verdict, str] = {
+    "true": "proved as stated",
+    "true_under": "proved under hypotheses that the document leaves out",
+    "false": "refuted by an exact counterexample; the corrected statement is proved",
+    "non_sequitur": "the premise can hold where the conclusion fails",
+    "empirical": "a statement about trained networks, which a measurement answers",
+    "convention": "a definition, or a statement about history and practice, with a dated source",
+}
+
+
+class Document(NamedTuple):
+    """A document whose claims are settled here.
+
+    Attributes
+    ----------
+    key : str
+        What to type to select it.
+    title : str
+        What it is.
+    reference : str
+        Where it is found.
+    """
+
+    key: str
+    title: str
+    reference: str
+
+
+class Column(NamedTuple):
+    """A column of a result file: the measurement that answers a claim."""
+
+    file: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.name}"
+
+
+class Citation(NamedTuple):
+    """A dated source, and what it says in our words."""
+
+    work: str
+    year: int
+    says: str
+
+    def __str__(self) -> str:
+        return f"{self.work} ({self.year}): {self.says}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """A checkable claim of a document, its verdict, and what settles it.
+
+    Attributes
+    ----------
+    id : str
+        Number of the document, hyphen, number of the claim.
+    place : str
+        Section, equation or table of the document.
+    says : str
+        The claim in our notation and words.
+    verdict : Verdict
+    correction : str
+        What is true: the corrected statement, or the claim with its hypotheses, or what to measure.
+    why : str
+        Why the claim is not true as it stands, or what the verdict rests on.
+    hypotheses : tuple of str
+        What is assumed, in the words of the theorems: stated by the document if the verdict is ``true``, left out by
+        it if the verdict is ``true_under``. Together they contain all hypotheses of the theorems named.
+    theorems : tuple of str
+        Ids of the theorems that prove the claim or its correction.
+    counterexample : Counterexample, optional
+    columns : tuple of Column
+        The measurement.
+    prediction : str, optional
+        Name of the check of the sweep that gives a verdict on it.
+    citations : tuple of Citation
+    """
+
+    id: str
+    place: str
+    says: str
+    verdict: Verdict
+    correction: str
+    why: str = ""
+    hypotheses: tuple[str, ...] = ()
+    theorems: tuple[str, ...] = ()
+    counterexample: Counterexample | None = None
+    columns: tuple[Column, ...] = ()
+    prediction: str | None = None
+    citations: tuple[Citation, ...] = ()
+
+    @property
+    def settled_by(self) -> list[str]:
+        """Everything that settles the claim, one line each."""
+        lines = [f"theorem {id}" for id in self.theorems]
+        if self.counterexample is not None:
+            lines.append(f"counterexample {self.counterexample.name}")
+        lines += [f"column {column}" for column in self.columns]
+        if self.prediction is not None:
+            lines.append(f"prediction {self.prediction}")
+        return lines + [f"source {citation.work} ({citation.year})" for citation in self.citations]
+
+    def unsettled(self) -> list[str]:
+        """What the verdict needs and the record does not have; empty if the claim is settled."""
+        needs = {
+            "a statement, a place and a correction": bool(self.says and self.place and self.correction),
+            f"a verdict among {', '.join(VERDICTS)}": self.verdict in VERDICTS,
+        }
+        match self.verdict:
+            case "true":
+                needs["a theorem"] = bool(self.theorems)
+                needs["no counterexample"] = self.counterexample is None
+            case "true_under":
+                needs["a theorem"] = bool(self.theorems)
+                needs["the hypotheses left out"] = bool(self.hypotheses)
+                needs["a counterexample without them"] = self.counterexample is not None
+            case "false":
+                needs["a counterexample"] = self.counterexample is not None
+                needs["a theorem for the correction"] = bool(self.theorems)
+                needs["a reason"] = bool(self.why)
+            case "non_sequitur":
+                needs["a model"] = self.counterexample is not None
+                needs["a premise that holds in it"] = self.counterexample is not None and bool(
+                    self.counterexample.work().premises
+                )
+                needs["a reason"] = bool(self.why)
+            case "empirical":
+                needs["a column of a result file"] = bool(self.columns)
+            case "convention":
+                needs["a dated source"] = bool(self.citations)
+        return [need for need, met in needs.items() if not met]

@@ -1,0 +1,63 @@
+"""All claims, document by document."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+from lngeom._errors import InputError
+
+from . import blog, digest, gupta, riechers, summary
+from ._claim import VERDICTS, Claim, Document, Verdict
+
+_MODULES = (summary, gupta, blog, riechers, digest)
+
+DOCUMENTS: tuple[Document, ...] = tuple(module.DOCUMENT for module in _MODULES)
+"""The documents, in the order of the first number of the ids."""
+
+
+@functools.cache
+def claims() -> tuple[Claim, ...]:
+    """Every claim of every document."""
+    return tuple(claim for module in _MODULES for claim in module.CLAIMS)
+
+
+def document_of(claim: Claim) -> Document:
+    """The document that a claim is from, by the first number of its id."""
+    return DOCUMENTS[int(claim.id.partition("-")[0])]
+
+
+def find(id: str) -> Claim:
+    """The claim called `id`.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    for claim in claims():
+        if claim.id == id:
+            return claim
+    known = ", ".join(f"{of[0].id} to {of[-1].id}" for of in (select(document=d.key) for d in DOCUMENTS))
+    msg = f"{id!r} is no claim: ids are {known}; `lngeom claims` lists them all"
+    raise InputError(msg)
+
+
+def select(*, document: str | None = None, verdict: Verdict | None = None) -> list[Claim]:
+    """The claims of a document, with a verdict, or both."""
+    return [
+        claim
+        for claim in claims()
+        if document in (None, document_of(claim).key) and verdict in (None, claim.verdict)
+    ]
+
+
+def counts(chosen: Sequence[Claim]) -> list[tuple[Document, dict[Verdict, int]]]:
+    """How many of the claims have which verdict, for each document that has any."""
+    table = []
+    for document in DOCUMENTS:
+        of = [claim.verdict for claim in chosen if document_of(claim) is document]
+        if of:
+            found: dict[Verdict, int] = {verdict: of.count(verdict) for verdict in VERDICTS}
+            table.append((document, found))
+    return table

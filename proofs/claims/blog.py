@@ -1,0 +1,203 @@
+"""The blog post on the geometric intuition of layer normalization."""
+
+from __future__ import annotations
+
+from . import _citations as cited
+from ._claim import Claim, Document
+from .counterexamples import ellipsoid, epsilon, standardization
+
+DOCUMENT = Document(
+    "blog",
+    "blog post on the geometric intuition of layer normalization",
+    "LayerNorm as three functions f, g, h on ℝⁿ",
+)
+
+CLAIMS = (
+    Claim(
+        id="2-1",
+        place="definition",
+        says="lnorm(x) = a ∘ (x − μ1)/(σ + ε) + b.",
+        verdict="convention",
+        why="PyTorch and TensorFlow divide by √(σ² + ε). No constant converts one into the other.",
+        correction="The two agree for one x if ε_inside = 2σ ε_outside + ε_outside².",
+        theorems=("epsilon.placements",),
+        counterexample=epsilon.two_placements,
+        citations=(cited.PYTORCH, cited.ZHANG),
+    ),
+    Claim(
+        id="2-2",
+        place="definition",
+        says="lnorm = h ∘ g ∘ f with f = Π, g(x) = √n x/(‖x‖ + ε√n), h(x) = ax + b.",
+        verdict="true",
+        correction="As stated, for ε > 0; where ε stands inside the root, g(x) = √n x/√(‖x‖² + nε).",
+        hypotheses=("ε > 0",),
+        theorems=("blog.composition",),
+    ),
+    Claim(
+        id="2-3",
+        place="on f",
+        says="P = 11ᵀ/n has P1 = 1, and is the orthogonal projector onto the multiples of 1.",
+        verdict="true",
+        correction="As stated.",
+        theorems=("projection.mean_vector", "projection.orthogonal_parts"),
+    ),
+    Claim(
+        id="2-4",
+        place="on f",
+        says="f = I − P is the orthogonal projection onto U = 1^⊥, of dimension n − 1.",
+        verdict="true",
+        correction="As stated.",
+        hypotheses=("x is orthogonal to 1",),
+        theorems=(
+            "projection.idempotent",
+            "projection.symmetric",
+            "projection.mean_zero",
+            "projection.fixes_hyperplane",
+            "projection.trace",
+        ),
+    ),
+    Claim(
+        id="2-5",
+        place="on g",
+        says="If ‖x‖ ≫ ε then g(x) is √n x/‖x‖ up to little.",
+        verdict="false",
+        why="A factor √n is missing: the denominator is ‖x‖ + ε√n.",
+        correction="‖g(x)‖ = √n ‖x‖/(‖x‖ + ε√n): it needs ‖x‖ ≫ ε√n, that is σ ≫ ε.",
+        hypotheses=("ε > 0",),
+        theorems=("blog.norm",),
+        counterexample=epsilon.long_vectors,
+    ),
+    Claim(
+        id="2-6",
+        place="on g",
+        says="It fails only for vectors very close to the origin.",
+        verdict="false",
+        why="Of g alone; but g is applied to Πx, and that is small near the whole line of multiples of 1.",
+        correction="‖g(Πx)‖ = √n σ/(σ + ε), whatever ‖x‖ is.",
+        hypotheses=("ε > 0",),
+        theorems=("blog.layer_norm_length",),
+        counterexample=epsilon.near_the_line,
+    ),
+    Claim(
+        id="2-7",
+        place="on g",
+        says="g maps to the sphere of radius √n and dimension n − 1 in ℝⁿ.",
+        verdict="true_under",
+        correction="For ε = 0 and x ≠ 0; for ε > 0 into the open ball. (The sphere is a subset of ℝⁿ, "
+        "not an element.)",
+        hypotheses=("x is not 0", "ε = 0"),
+        theorems=("rmsnorm.norm",),
+        counterexample=epsilon.sphere_or_ball,
+    ),
+    Claim(
+        id="2-8",
+        place="on g",
+        says="g(f(x)) lies on a sphere of dimension n − 2 in U.",
+        verdict="true_under",
+        correction="For ε = 0 and x not a multiple of 1, n ≥ 2; for ε > 0 in the open ball of U of "
+        "radius √n.",
+        hypotheses=("x is not constant", "ε = 0"),
+        theorems=("standardization.norm", "standardization.mean_zero"),
+        counterexample=epsilon.sphere_or_ball,
+    ),
+    Claim(
+        id="2-9",
+        place="on g",
+        says="That sphere is S_{n−1} ∩ U.",
+        verdict="false",
+        why="Its radius is √n.",
+        correction="It is √n S_{n−1} ∩ U: ‖y‖² = n.",
+        hypotheses=("x is not constant",),
+        theorems=("standardization.norm",),
+        counterexample=epsilon.radius_forgotten,
+    ),
+    Claim(
+        id="2-10",
+        place="on h",
+        says="A = diag(a) takes U to another subspace.",
+        verdict="true_under",
+        correction="AU = α^⊥ with α = 1/a if no a_i is zero, another subspace unless a is constant.",
+        hypotheses=("g_i ≠ 0", "a is not constant"),
+        theorems=("ellipsoid.hyperplane",),
+        counterexample=ellipsoid.constant_gain,
+    ),
+    Claim(
+        id="2-11",
+        place="on h",
+        says="A turns the sphere into an ellipsoid.",
+        verdict="true_under",
+        correction="If at most one a_i is zero; with more the image is a solid ellipsoid even at ε = 0.",
+        hypotheses=("g_i ≠ 0", "x is not constant", "ε = 0"),
+        theorems=("ellipsoid.surface",),
+        counterexample=ellipsoid.solid_image,
+    ),
+    Claim(
+        id="2-12",
+        place="on h",
+        says="b moves it to an affine space and makes b its center.",
+        verdict="true",
+        correction="As stated: LN(−x) − b = −(LN(x) − b).",
+        theorems=("ellipsoid.center",),
+    ),
+    Claim(
+        id="2-13",
+        place="summary",
+        says="LayerNorm maps ℝⁿ to an ellipsoid of dimension n − 2 determined by a and b.",
+        verdict="true_under",
+        correction="For ε = 0, at most one zero among the a_i, and x not a multiple of 1; its semi-axes "
+        "are √n times the singular "
+        "values of AΠ.",
+        hypotheses=("g_i ≠ 0", "x is not constant", "ε = 0"),
+        theorems=("ellipsoid.surface", "ellipsoid.hyperplane"),
+        counterexample=ellipsoid.solid_image,
+    ),
+    Claim(
+        id="2-14",
+        place="on RMSNorm",
+        says="RMSNorm omits f and has b = 0.",
+        verdict="convention",
+        correction="By definition; its first code has an optional bias.",
+        citations=(cited.ZHANG,),
+    ),
+    Claim(
+        id="2-15",
+        place="on RMSNorm",
+        says="RMSNorm maps to the sphere of radius √n, and a gives it semi-axes √n a_i along the "
+        "coordinates.",
+        verdict="true_under",
+        correction="Semi-axes √n |a_i|, for ε = 0 and x ≠ 0.",
+        hypotheses=("x is not 0", "ε = 0", "a_i > 0", "g_i ≠ 0"),
+        theorems=("rmsnorm.norm",),
+        counterexample=standardization.negative_gain,
+    ),
+    Claim(
+        id="2-16",
+        place="on RMSNorm",
+        says="Most networks in use have LayerNorm.",
+        verdict="convention",
+        correction="Of its day; Llama, Mistral, Qwen and Gemma have RMSNorm.",
+        citations=(cited.LLAMA, cited.GEMMA),
+    ),
+    Claim(
+        id="2-17",
+        place="on RMSNorm",
+        says="Mapping to an ellipsoid is needlessly complicated compared with RMSNorm.",
+        verdict="convention",
+        why="An opinion. The difference is one projection: LN(x) = RMS(Πx), with the same ε.",
+        correction="LN = RMS ∘ Π.",
+        theorems=("rmsnorm.layer_norm",),
+        citations=(cited.JIANG,),
+    ),
+    Claim(
+        id="2-18",
+        place="definition",
+        says="ε = 10⁻¹² is a valid choice.",
+        verdict="convention",
+        why="In exact arithmetic any ε > 0 is. In floats the slope 1/√ε = 10⁶ turns rounding errors of "
+        "nearly constant vectors "
+        "into outputs of norm near 1.",
+        correction="In use; the Lipschitz constant 1/√ε is its price.",
+        counterexample=epsilon.steep_line,
+        citations=(cited.BERT,),
+    ),
+)

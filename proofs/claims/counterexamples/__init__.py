@@ -1,0 +1,1 @@
+"""The counterexamples of the ledger, by subject; the smallest we know, worked in exact arithmetic."""

@@ -1,0 +1,144 @@
+"""Where recipes for the ellipsoid of outputs fail: wrong projector, wrong root, vanishing gains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import lngeom as lg
+from lngeom._enclosure import Enclosure
+from lngeom._interval import Interval
+from lngeom.symbolic import dot, norm, ones, square_norm
+
+from .._case import Case, counterexample, show
+from ._exact import off, rank
+
+
+def _form(g: Enclosure, projection: Callable[[Enclosure], Enclosure]) -> Callable[[Enclosure], Enclosure]:
+    """V ↦ P G⁻² P v for a projection P."""
+    return lambda v: projection(projection(v) / (g * g))
+
+
+def _eigenvalue(case: Case, name: str, operator: Callable[[Enclosure], Enclosure], v: Enclosure) -> Interval:
+    """The eigenvalue of v, after checking that v is an eigenvector."""
+    value = (dot(operator(v), v) / dot(v, v))[0]
+    case.true(f"v = {show(v)} is an eigenvector of {name}", operator(v), "=", value * v)
+    return value
+
+
+@counterexample
+def same_projector_twice(case: Case) -> None:
+    """Read as Π·Π the matrix has the wrong axes: its projector must be off α, the normal after the gain."""
+    g = case.vector("g", 1, 2)
+    z = case.find("z = LN(1, −1), the end of the only axis", lg.layer_norm(case.vector("x", 1, -1), g, eps=0))
+    wrong = _eigenvalue(case, "ΠG⁻²Π", _form(g, lg.project), case.vector("v", 1, -1))
+    case.claimed("semi-axis² = d/λ with λ of ΠG⁻²Π", square_norm(z), "=", case.find("d/λ", 2 / wrong))
+    right = _eigenvalue(case, "Π₂G⁻²Π₂", _form(g, off(ones(g) / g)), case.vector("w", 1, -2))
+    case.true("semi-axis² = d/λ with λ of Π₂G⁻²Π₂", square_norm(z), "=", case.find("d/λ", 2 / right))
+
+
+@counterexample
+def root_of_the_wrong_part(case: Case) -> None:
+    """The root goes over the quotient: √(N/λ), not √N/λ."""
+    g = case.vector("g", 1, 2)
+    z = case.find("z = LN(1, −1), the end of the only axis", lg.layer_norm(case.vector("x", 1, -1), g, eps=0))
+    value = _eigenvalue(case, "Π₂G⁻²Π₂", _form(g, off(ones(g) / g)), case.vector("v", 1, -2))
+    case.find("λ", value)
+    case.claimed("semi-axis = √N/λ", norm(z), "=", Interval(2).sqrt() / value)
+    case.true("semi-axis = √(N/λ)", norm(z), "=", (2 / value).sqrt())
+
+
+@counterexample
+def inverse_of_a_zero_gain(case: Case) -> None:
+    """A diagonal matrix with a zero has a Drazin inverse all the same; what fails is the formula for the
+    axes.
+    """
+    g = case.vector("g", 1, 0)
+    drazin = case.vector("gᴰ, the Drazin inverse of diag(1, 0)", 1, 0)
+    case.true("it meets the defining equations: g gᴰ g = g", g * drazin * g, "=", g)
+    case.true("gᴰ g gᴰ = gᴰ, and diagonal matrices commute", drazin * g * drazin, "=", drazin)
+    case.claimed("it exists only for gains that are not zero", dot(drazin, drazin), "=", 0)
+
+
+@counterexample
+def zero_gains(case: Case) -> None:
+    """With zero gains the squared Drazin inverse gives semi-axes √N|g_n|, which are too long."""
+    g = case.vector("g", 1, 0)
+    z = case.find("z = LN(1, −1), the end of the only axis", lg.layer_norm(case.vector("x", 1, -1), g, eps=0))
+    case.claimed("semi-axis = √N |g₁|", norm(z), "=", Interval(2).sqrt())
+    form = case.find("g₁⁻² + α₁²/k with k = 1 zero gain", Fraction(1) + Fraction(1, 1))
+    case.true("semi-axis² = N/(g₁⁻² + α₁²/k)", square_norm(z), "=", Fraction(2) / form)
+    g3 = case.vector("g in R³", 1, 1, 0)
+    x = case.vector("x", 1, 1, -2)
+    z3 = case.find("LN(x)", lg.layer_norm(x, g3, eps=0))
+    case.true("along (1, 1) the semi-axis is 1: ‖z‖² = 1", square_norm(z3), "=", 1)
+    case.claimed("along (1, 1) it is √3: ‖z‖² = 3", square_norm(z3), "=", 3)
+
+
+@counterexample
+def constant_gain(case: Case) -> None:
+    """A constant gain does not tilt the hyperplane: AU = U."""
+    a = case.vector("a", 3, 3)
+    z = case.find("z = LN(1, −1)", lg.layer_norm(case.vector("x", 1, -1), a, eps=0))
+    case.claimed("A takes U to another subspace: 1·z ≠ 0", dot(ones(z), z), "≠", 0)
+    zero = case.vector("a with a zero", 1, 0, 0)
+    case.find("dimension of AU", rank(lambda v: zero * lg.project(v), 3))
+    case.claimed("AU has dimension n − 1 = 2", rank(lambda v: zero * lg.project(v), 3), "=", 2)
+
+
+@counterexample
+def solid_image(case: Case) -> None:
+    """With two zero gains the image is solid even at ε = 0: the hidden coordinates take up the norm."""
+    g = case.vector("g", 1, 0, 0)
+    inner = case.vector("x", 0, 1, -1)
+    z = case.find("LN(x) at ε = 0, the center", lg.layer_norm(inner, g, eps=0))
+    outer = case.vector("x′", 2, -1, -1)
+    far = case.find("LN(x′) at ε = 0", lg.layer_norm(outer, g, eps=0))
+    case.true("semi-axis² = d/(g₁⁻² + α₁²/k) = 3/(1 + ½) = 2", square_norm(far), "=", 2)
+    case.claimed("at ε = 0 all outputs lie on the surface: ‖z‖² = 2", square_norm(z), "=", 2)
+
+
+@counterexample
+def one_zero_gain(case: Case) -> None:
+    """One zero gain costs no dimension: rank GΠ = d − max(1, k) is d − 1 for k = 0 and for k = 1."""
+    g, h = case.vector("g without zeros", 1, 2, 3), case.vector("g with one zero", 1, 2, 0)
+    full = case.find("rank GΠ without zeros", rank(lambda v: g * lg.project(v), 3))
+    one = case.find("rank GΠ with one zero", rank(lambda v: h * lg.project(v), 3))
+    case.claimed("a zero gain makes the image degenerate: its dimension is lower", one, "<", full)
+    two = case.vector("g with two zeros", 1, 0, 0)
+    case.true("two zeros do", rank(lambda v: two * lg.project(v), 3), "<", full)
+
+
+@counterexample
+def boundary_and_center(case: Case) -> None:
+    """At ε = 0 only the boundary is reached; with two zero gains less than a hyperplane is."""
+    x = case.vector("x", 1, -1)
+    g = case.vector("g", 1, 2)
+    z = case.find("LN(x) at ε = 0", lg.layer_norm(x, g, eps=0))
+    case.claimed("it lies in the interior: Σ z_i²/g_i² < N", square_norm(z / g), "<", 2)
+    h = case.vector("g with a zero", 1, 0)
+    w = case.find("LN(x) with it, ε = 1", lg.layer_norm(x, h, eps=1))
+    case.claimed("α·(z − b) = 0 with some normal α that has no zero: (1, 1)·z = 0", dot(ones(w), w), "=", 0)
+
+
+@counterexample
+def tilted_hyperplane(case: Case) -> None:
+    """A constant gain leaves the hyperplane where it is, a zero gain leaves no normal 1/g."""
+    x = case.vector("x", 1, -1)
+    g = case.vector("g", 2, 2)
+    z = case.find("LN(x)", lg.layer_norm(x, g, eps=0))
+    case.claimed("the gain tilts the hyperplane: 1·z ≠ 0", dot(ones(z), z), "≠", 0)
+    zero = case.vector("g with a zero", 1, 0)
+    case.undefined("the normal α = 1/g", lambda: ones(zero) / zero)
+
+
+@counterexample
+def direction_from_preimage(case: Case) -> None:
+    """The matrix ΠG²Π does deliver directions: from its eigenvector u the axis is Gu, also with a zero gain."""
+    g = case.vector("g", 1, 1, 0)
+    u = case.vector("u", 1, 1, -2)
+    value = _eigenvalue(case, "ΠG²Π", lambda v: lg.project(g * g * lg.project(v)), u)
+    axis = case.find("Gu", g * u)
+    image = case.find("GΠG(Gu)", g * lg.project(g * axis))
+    case.true("Gu is an axis: GΠG(Gu) = ζGu", image, "=", value * axis)
+    case.claimed("the direction is not delivered: GΠG(Gu) is no multiple of Gu", image, "≠", value * axis)

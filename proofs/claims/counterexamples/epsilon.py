@@ -1,0 +1,120 @@
+"""Where ε is too small to matter, or where it is said to be and is not."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import lngeom as lg
+from lngeom.symbolic import norm, ones, square_norm
+
+from .._case import Case, counterexample
+
+
+@counterexample
+def long_vectors(case: Case) -> None:
+    """What must be large against ε is the standard deviation, ‖Πx‖/√n: in high dimension ‖Πx‖ ≫ ε is not
+    enough.
+    """
+    eps = case.scalar("ε", Fraction(1, 10))
+    n = 400
+    x = [Fraction((-1) ** i, 10) for i in range(n)]
+    v = case.vector("(the first two of 400 alternating components of x)", *x[:2])
+    full = type(v)(x)
+    size = case.find("‖x‖", norm(full))
+    case.given("‖x‖ = 20 ε", size, "=", 20 * eps)
+    g = lg.standardize(full, eps=eps, placement="outside")
+    ratio = case.find("‖g(x)‖/√n, where 1 is claimed", norm(g) / 20)
+    case.claimed("g(x) is within 10 % of the sphere", ratio, "≥", Fraction(9, 10))
+    case.true("‖g(x)‖/√n = ‖x‖/(‖x‖ + ε√n)", ratio, "=", size / (size + eps * 20))
+
+
+@counterexample
+def near_the_line(case: Case) -> None:
+    """Far from the origin but near the line of 1, ε weighs as much as near the origin."""
+    x = case.vector("x", 999999, 1000001)
+    eps = case.scalar("ε", 1)
+    case.given("x is far from the origin: ‖x‖ > 10⁶ ε", norm(x), ">", 10**6 * eps)
+    y = case.find("g(f(x))", lg.standardize(x, eps=eps, placement="outside"))
+    case.claimed("it is within 10 % of the sphere: ‖y‖² ≥ 0.81 n", square_norm(y), "≥", Fraction(81, 100) * 2)
+    sigma = case.find("σ", norm(lg.project(x)) / norm(ones(x)))
+    case.true("‖y‖/√n = σ/(σ + ε)", norm(y) / norm(ones(x)), "=", sigma / (sigma + eps))
+
+
+@counterexample
+def sphere_or_ball(case: Case) -> None:
+    """With ε > 0 the image is the open ball inside the sphere; a multiple of 1 has no image at ε = 0."""
+    x = case.vector("x", 1, -1)
+    eps = case.scalar("ε", 1)
+    y = case.find("y", lg.standardize(x, eps=eps, placement="outside"))
+    case.claimed("y lies on the sphere: ‖y‖² = n", square_norm(y), "=", 2)
+    case.true("it lies inside", square_norm(y), "<", 2)
+    c = case.vector("c", 3, 3)
+    case.undefined("y(c) at ε = 0", lambda: lg.standardize(c, eps=0))
+
+
+@counterexample
+def radius_forgotten(case: Case) -> None:
+    """The sphere that LayerNorm maps to has radius √n, not 1."""
+    x = case.vector("x", 3, 1)
+    y = case.find("g(f(x))", lg.standardize(x, eps=0))
+    case.claimed("it lies in S_{n−1} ∩ U, the unit sphere of U: ‖y‖ = 1", square_norm(y), "=", 1)
+    case.true("it lies in √n S_{n−1} ∩ U: ‖y‖² = n", square_norm(y), "=", 2)
+
+
+@counterexample
+def gentle_input(case: Case) -> None:
+    """An input whose deviation is small against √ε ends far from the surface, with the default ε = 10⁻⁵."""
+    eps = case.scalar("ε", Fraction(1, 100000))
+    t = Fraction(1, 1000)
+    x = case.vector("x", t, -t)
+    r = case.find("gauge r, 1 on the surface", lg.gauge(x, eps=eps))
+    case.claimed("near the surface: r ≥ 0.9", r, "≥", Fraction(9, 10))
+    case.true("r² = σ²/(σ² + ε)", r * r, "=", t**2 / (t**2 + eps))
+    big = case.vector("100 x", 100 * t, -100 * t)
+    case.true("100 x is near it: r ≥ 0.999", lg.gauge(big, eps=eps), "≥", Fraction(999, 1000))
+
+
+@counterexample
+def affine_moves_nothing_outward(case: Case) -> None:
+    """Gain and bias leave every point where it is between center and surface."""
+    x = case.vector("x", 1, -1)
+    eps = case.scalar("ε", 3)
+    g, b = case.vector("g", 1, 64), case.vector("b", 7, 0)
+    y = lg.standardize(x, eps=eps)
+    z = case.find("z", lg.layer_norm(x, g, b, eps=eps))
+    before = case.find("‖y‖²/d, before gain and bias", square_norm(y) / 2)
+    after = case.find("Σ(z_i − b_i)²/g_i² / d, after", square_norm((z - b) / g) / 2)
+    case.claimed("the affine map concentrates: after > before", after, ">", before)
+    case.true("after = before = σ²/(σ² + ε)", after, "=", before)
+
+
+@counterexample
+def two_placements(case: Case) -> None:
+    """No constant turns one placement of ε into the other: what fits one vector fails for the next."""
+    inside, outside = case.scalar("ε inside", 3), case.scalar("ε outside", 1)
+    x, y = case.vector("x", 1, -1), case.vector("x′", 2, -2)
+    a, b = lg.standardize(x, eps=inside), lg.standardize(x, eps=outside, placement="outside")
+    case.true("for x they agree", a, "=", b)
+    a, b = lg.standardize(y, eps=inside), lg.standardize(y, eps=outside, placement="outside")
+    case.claimed("for x′ as well", case.find("inside", a), "=", case.find("outside", b))
+
+
+@counterexample
+def steep_line(case: Case) -> None:
+    """Large ε is no protection by itself: what counts is σ² against ε. The slope at equal components is
+    1/√ε.
+    """
+    eps = case.scalar("ε", Fraction(1, 10**12))
+    t = Fraction(1, 10**9)
+    x, y = case.vector("x", 1, 1), case.vector("x′", 1 + t, 1 - t)
+    moved = norm(lg.standardize(y, eps=eps) - lg.standardize(x, eps=eps)) / norm(y - x)
+    case.find("‖LN(x′) − LN(x)‖/‖x′ − x‖", moved)
+    case.claimed("a small ε is harmless: the slope stays below 1000", moved, "≤", 1000)
+    case.true("it stays below 1/√ε = 10⁶", moved, "≤", 10**6)
+    far = case.vector("an input of large deviation", 1000, -1000)
+    case.claimed(
+        "large ε = 10⁻¹ pushes every point inside: r < 0.99",
+        lg.gauge(far, eps=Fraction(1, 10)),
+        "<",
+        Fraction(99, 100),
+    )
