@@ -364,8 +364,8 @@ def dead_direction(gain: Array) -> Array:
     >>> n = lg.dead_direction(np.array([3.0, 4.0]))
     >>> n
     array([0.8, 0.6])
-    >>> float(abs(n @ lg.layer_norm(np.array([5.0, 1.0]), np.array([3.0, 4.0]), eps=1e-5)) < 1e-15)
-    1.0
+    >>> bool(abs(n @ lg.layer_norm(np.array([5.0, 1.0]), np.array([3.0, 4.0]), eps=1e-5)) < 1e-15)
+    True
     """
     check_gain(gain)
     xp, wide = namespace(gain), widen(gain)

@@ -1,4 +1,4 @@
-"""Nearest point of an axis-parallel ellipsoid, by a safeguard-free Newton iteration."""
+"""Nearest point of an axis-parallel ellipsoid, by a Newton iteration that needs no safeguard."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 _EPSILON = 2.0**-52
-# Newton's iteration below is monotone and quadratic at the end; it takes 4 to 12 steps. This only bounds the loop
-# where the last steps are rounding.
+# Newton's iteration below is monotone and quadratic at the end; it takes up to about 10 steps. This only bounds
+# the loop where the last steps are rounding.
 _STEPS = 100
 # Below this part of a squared longest semi-axis a product sc counts as 0: reciprocals of it would overflow.
 _NEGLIGIBLE = 2.0**-1000
