@@ -142,10 +142,15 @@ class Theorem:
         goal, atoms = self.goal(mutant), self.atoms()
         given = [symbolic.assume(formula) for formula in self.assumed(mutant).values()]
         if self.proof is not None:
-            return call(self.proof, atoms | {"goal": goal, "given": given})
-        lemmas = call(self.lemmas, atoms | {"given": given}) if self.lemmas else ()
-        remainder = call(self.remainder, atoms) if self.remainder else None
-        return symbolic.prove(goal, *given, *lemmas, remainder=remainder)
+            proved = call(self.proof, atoms | {"goal": goal, "given": given})
+        else:
+            lemmas = call(self.lemmas, atoms | {"given": given}) if self.lemmas else ()
+            remainder = call(self.remainder, atoms) if self.remainder else None
+            proved = symbolic.prove(goal, *given, *lemmas, remainder=remainder)
+        if proved.conclusion != goal:
+            msg = f"proved is {symbolic.formula(proved.conclusion)}, which is not the goal"
+            raise symbolic.ProofError(msg)
+        return proved
 
 
 def call(build: Build, values: Mapping[str, Any]) -> Any:

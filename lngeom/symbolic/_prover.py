@@ -427,24 +427,25 @@ def _closure(
     """
     find = _Signs(signs).find
     terms = [goal, *(theorem.conclusion.term for theorem, _ in equations)]
-    rules: list[Rule] = []
+    inner: list[tuple[Theorem, Any]] = []
+    laws: list[tuple[Theorem, Any]] = []
     for _ in range(MAX_ROUNDS):
         atoms = _atoms(terms)
         roots = []
         if related:
             roots = [*_proportional_roots(terms, signs), *_monomial_roots(terms, signs)]
         laws = [*roots, *((law, None) for law in _laws(terms, find))]
-        rules = [rule for theorem, solved in equations + laws for rule in _solved(theorem, solved)]
+        rules = [rule for theorem, solved in inner + equations + laws for rule in _solved(theorem, solved)]
+        before = len(inner)
         inner = list(_inner(atoms, rules)) if related else []
-        rules = [rule for theorem, solved in inner for rule in _solved(theorem, solved)] + rules
         more = [theorem.conclusion.term for theorem, _ in laws + inner]
-        if _atoms([*terms, *more]) == atoms:
+        if _atoms([*terms, *more]) == atoms and len(inner) == before:
             break
         terms = [*terms, *more]
-    return rules
+    return [rule for theorem, solved in inner + equations + laws for rule in _solved(theorem, solved)]
 
 
-def _inner(atoms: Iterable[tuple], rules: list[Rule]) -> Iterator[tuple[Theorem, Term]]:
+def _inner(atoms: Iterable[tuple], rules: list[Rule]) -> Iterator[tuple[Theorem, Any]]:
     """f(u) = f(v) for functions of terms u that the rules rewrite into v."""
     for atom in sorted(atoms):
         if atom[0] in ("inv", "sqrt"):

@@ -105,6 +105,14 @@ def _only_projector(goal: Formula, given: list[Proved], x: Any, w: Any, a: Any, 
 
 THEOREMS = (
     Theorem(
+        id="projection.uniform_norm",
+        title="The uniform vector has norm √d",
+        statement="‖1‖ = √d",
+        source=Source(GUPTA, "section 2.1", "the uniform vector has norm √d"),
+        claim=lambda x: equal(norm(ones(x)), root(dim(x))),
+        mutants=(Mutant("norm 1", lambda x: equal(norm(ones(x)), 1)),),
+    ),
+    Theorem(
         id="projection.mean_subtraction",
         title="Mean subtraction is the projector off the uniform vector",
         statement="x − μ1 = (I − 11ᵀ/d)x",
