@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ._axes import (
-    PrincipalAxes as PrincipalAxes,
-    dead_direction as dead_direction,
-    principal_axes as principal_axes,
-)
+from ._axes import PrincipalAxes as PrincipalAxes, principal_axes as principal_axes
 from ._certificate import Certificate as Certificate
+from ._dead_direction import dead_direction as dead_direction
 from ._difference import Explanation as Explanation, explain_difference as explain_difference
 from ._ellipsoid import Ellipsoid as Ellipsoid
 from ._epsilon import (

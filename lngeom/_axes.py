@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ._carrier import Array, check_vectors, namespace, narrow, widen
+from ._carrier import Array, check_vectors, namespace
 from ._certificate import Certificate, enclose
 from ._errors import InputError
 from ._secular import Floats, Integers, blocks, differences, root, solve, unit, workspace
@@ -329,47 +329,3 @@ def principal_axes(gain: Array, *, centered: bool = True) -> PrincipalAxes:
     array([1.])
     """
     return CenteredAxes(gain) if centered else CoordinateAxes(gain)
-
-
-def dead_direction(gain: Array) -> Array:
-    r"""Unit vector n with n·(z − b) = 0 for every output z of a LayerNorm with this gain and bias b.
-
-    n = α/‖α‖ with α_i = 1/g_i where no gain is zero: α·(g ∘ y) = 1·y = 0. The covariance of outputs then has
-    cov(z) n = 0 for every distribution of inputs. With k ≥ 1 zero gains every vector supported on them is dead;
-    n = 1_Z/√k is returned, the limit of the formula as these gains tend to zero together. The whole dead subspace is
-    ``Ellipsoid(gain).normals``.
-
-    Parameters
-    ----------
-    gain : array, shape (d,)
-        Real floating dtype; float16 and bfloat16 are computed in float32 and rounded once.
-
-    Returns
-    -------
-    array, shape (d,)
-        Same library, device and dtype as `gain`.
-
-    Raises
-    ------
-    InputError
-        Not one finite vector of a floating dtype.
-
-    References
-    ----------
-    Riechers, arXiv:2405.04134, Π₂ = I − αα^T/(α^Tα); the zero-gain case follows from z_i = b_i there.
-
-    Examples
-    --------
-    >>> import numpy as np, lngeom as lg
-    >>> n = lg.dead_direction(np.array([3.0, 4.0]))
-    >>> n
-    array([0.8, 0.6])
-    >>> bool(abs(n @ lg.layer_norm(np.array([5.0, 1.0]), np.array([3.0, 4.0]), eps=1e-5)) < 1e-15)
-    True
-    """
-    check_gain(gain)
-    xp, wide = namespace(gain), widen(gain)
-    zero = wide == 0
-    # Scaled so that the largest component is ±1: the norm neither overflows nor underflows.
-    alpha = xp.astype(zero, wide.dtype) if bool(xp.any(zero)) else xp.min(xp.abs(wide)) / wide
-    return narrow(alpha / xp.sqrt(xp.sum(alpha * alpha)), gain)

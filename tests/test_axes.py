@@ -468,7 +468,6 @@ def test_torch_gains_on_a_gpu() -> None:
     assert axes.semi_axes.device == gain.device
     assert axes.adjoint(gain).device == gain.device
     assert np.array_equal(axes.semi_axes.cpu().numpy(), lg.principal_axes(gain.cpu().numpy()).semi_axes)
-    assert lg.dead_direction(gain).device == gain.device
 
 
 def test_array_api_gains() -> None:
@@ -477,57 +476,3 @@ def test_array_api_gains() -> None:
     assert type(axes.semi_axes) is type(gain)
     assert np.array_equal(np.from_dlpack(axes.semi_axes), reference.semi_axes)
     assert np.array_equal(np.from_dlpack(axes.adjoint(gain)), reference.adjoint(np.array([3.0, -1.0, 2.0])))
-
-
-@pytest.mark.parametrize("name", GAINS)
-@pytest.mark.parametrize("eps", [0.0, 1e-5])
-def test_dead_direction_sees_no_output(name: str, eps: float) -> None:
-    gain = GAINS[name]
-    normal = lg.dead_direction(gain)
-    d = gain.size
-    x = generator().standard_normal((20, d))
-    z = lg.layer_norm(x, gain, eps=eps)
-    # n·(g∘y) = s·1ᵀy with s = 1/‖α‖ (0 with zero gains). y is off by at most κ(d + 8) units of its norm √d, and
-    # the products and the sum by d units more of Σ|n g y| = s Σ|y| <= s d.
-    condition = np.linalg.norm(x, axis=-1) / np.linalg.norm(lg.project(x), axis=-1)
-    scale = np.sum(np.abs(normal * gain)) / d
-    assert np.all(np.abs(z @ normal) <= scale * d * (2 * d + 16) * U * condition)
-    assert math.isclose(np.linalg.norm(normal), 1.0, rel_tol=(d + 4) * U)
-
-
-def test_dead_direction_of_zero_gains_is_the_limit() -> None:
-    limit = lg.dead_direction(np.array([3.0, 0.0, -1.0, 0.0]))
-    np.testing.assert_allclose(limit, [0.0, 0.5**0.5, 0.0, 0.5**0.5], rtol=4 * U)
-    # α/‖α‖ differs from its limit by the ratio of gains, 1e-9, to first order.
-    near = lg.dead_direction(np.array([3.0, 1e-9, -1.0, 1e-9]))
-    assert np.max(np.abs(near - limit)) <= 2e-9
-    assert lg.dead_direction(np.zeros(4)).tolist() == [0.5] * 4
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
-def test_dead_direction_keeps_the_dtype(dtype: type) -> None:
-    gain = np.array([3.0, 4.0], dtype=dtype)
-    normal = lg.dead_direction(gain)
-    assert normal.dtype == dtype
-    np.testing.assert_allclose(normal, [0.8, 0.6], rtol=4 * float(np.finfo(dtype).eps))
-
-
-def test_dead_direction_is_the_kernel_of_the_output_covariance_for_any_law() -> None:
-    rng, gain, d = generator(), np.array([0.5, -2.0, 1.0, 3.0, 0.1]), 5
-    x = rng.exponential(size=(1000, d)) ** 3 + rng.random((1000, 1)) * 10  # skewed, far from isotropic
-    z = lg.layer_norm(x, gain, np.arange(5.0), eps=1e-5)
-    covariance = np.cov(z.T)
-    # Outputs lie on the hyperplane up to 1e-16 times a condition number below 1e3 here; the covariance is of order 1.
-    assert np.linalg.norm(covariance @ lg.dead_direction(gain)) <= 1e-12
-    assert np.linalg.norm(covariance @ np.full(d, d**-0.5)) > 0.01
-
-
-def test_dead_direction_is_differentiable() -> None:
-    gain = torch.tensor([0.7, -1.3, 2.0], dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(lg.dead_direction, (gain,))
-
-
-def test_dead_direction_survives_extreme_gains() -> None:
-    assert lg.dead_direction(np.array([1e-300, 1e300])).tolist() == [1.0, 0.0]
-    with pytest.raises(lg.InputError, match="NaN"):
-        lg.dead_direction(np.array([np.nan]))
