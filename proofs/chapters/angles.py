@@ -1,0 +1,328 @@
+"""Angles: of vectors with the uniform direction, and what such angles can and cannot show."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+import lngeom as lg
+from lngeom.symbolic import (
+    Formula,
+    Theorem as Proved,
+    at_least,
+    combine,
+    constant,
+    dim,
+    dot,
+    equal,
+    greater,
+    norm,
+    ones,
+    prove,
+    root,
+    square_norm,
+    trace,
+    unequal,
+)
+
+from .._models import draw_vector
+from .._sources import GUPTA, OWN, SUMMARY
+from .._steps import as_sum, product, sum_of_squares
+from .._theorem import Mutant, Source, Theorem
+
+
+def _mean(x: Any) -> Any:
+    return lg.moments(x)[0]
+
+
+def _variance(x: Any) -> Any:
+    return lg.moments(x)[1]
+
+
+def _cosine(x: Any, b: Any) -> Any:
+    return dot(x, b) / (norm(x) * norm(b))
+
+
+def _length(m: Any, x: Any) -> Any:
+    """‖mx‖ for a mask m, for which m² = m."""
+    return root(dot(m, x * x))
+
+
+def mask_model(random: Random, d: int) -> dict[str, Any]:
+    """A 0-1 mask of some coordinates, and a vector."""
+    mask = [Fraction(random.randint(0, 1)) for _ in range(d)]
+    return {"x": draw_vector(random, d), "m": tuple(mask)}
+
+
+def constant_model(random: Random, d: int) -> dict[str, Any]:
+    """A constant vector."""
+    return {"x": draw_vector(random, d)[:1] * d}
+
+
+def opposite_constant_model(random: Random, d: int) -> dict[str, Any]:
+    """Two opposite constant vectors."""
+    x = constant_model(random, d)["x"]
+    return {"x": x, "x_": tuple(-value for value in x)}
+
+
+def opposite_model(random: Random, d: int) -> dict[str, Any]:
+    """Two opposite vectors."""
+    x = draw_vector(random, d)
+    return {"x": x, "x_": tuple(-value for value in x)}
+
+
+def _all_energy(goal: Formula, given: list[Proved], x: Any, x_: Any) -> Proved:
+    """‖x‖² − (1·x)²/d = ‖Πx‖² = 0, and the other vector is −x."""
+    constant, opposite = given
+    energy = combine(square_norm(x) - dot(ones(x), x) ** 2 / dim(x), [(1, x, constant)])
+    return prove(goal, (opposite, x_), (energy, square_norm(x)))
+
+
+def _group(m: Any, x: Any, facts: list[Any], count: Proved, length: Proved) -> Proved:
+    """√k‖mx‖ − m·x ≥ 0 over the k coordinates of a mask m: Σ m(√k x − ‖mx‖)² is twice its product with √k‖mx‖."""
+    k, size = dot(m, ones(x)), _length(m, x)
+    squares = sum_of_squares(m * (root(k) * x - size))
+    inverse = product(prove(greater(1 / root(k) / size), count, length), constant(Fraction(1, 2), ">"))
+    return as_sum(at_least(root(k) * size, dot(m, x)), [product(squares, inverse)], count, length, *facts)
+
+
+def _massive(goal: Formula, given: list[Proved], x: Any, m: Any) -> Proved:
+    mask, some, large, more, small = given
+    facts = [(mask, m * m)]
+    return as_sum(goal, [_group(m, x, facts, some, large), _group(1 - m, x, facts, more, small)])
+
+
+def _supported(goal: Formula, given: list[Proved], x: Any, m: Any) -> Proved:
+    """k(k‖x‖² − (1·x)²) = ‖kx − (1·x)m‖²."""
+    mask, support, count = given
+    k = dot(m, ones(x))
+    squares = sum_of_squares(k * x - dot(ones(x), x) * m)
+    parts = [product(squares, prove(greater(1 / k), count))]
+    return as_sum(goal, parts, count, (mask, m * m), (support, m * x))
+
+
+MASK = {"m∘m = m": lambda m: equal(m * m, m)}
+NONZERO = {"x ≠ 0": lambda x: greater(square_norm(x))}
+
+THEOREMS = (
+    Theorem(
+        id="angles.cosine",
+        title="The angle to 1 has cosine μ/√(μ² + σ²)",
+        statement="x·1/(‖x‖√d) = μ/√(μ² + σ²)",
+        source=Source(
+            GUPTA, "section 2.1", "defines θ by the norm of the mean vector, ‖x‖ cos θ, without its sign"
+        ),
+        hypotheses=NONZERO,
+        claim=lambda x: equal(_cosine(x, ones(x)), _mean(x) / root(_mean(x) ** 2 + _variance(x))),
+        without={"x ≠ 0": "for the zero vector both sides are 0 by the total inverse"},
+        mutants=(
+            Mutant("μ/σ", lambda x: equal(_cosine(x, ones(x)), _mean(x) / root(_variance(x)))),
+            Mutant(
+                "|μ|/√(μ² + σ²), as from the norm of the mean vector",
+                lambda x: equal(
+                    _cosine(x, ones(x)),
+                    norm(lg.mean_vector(x)) / root(dim(x)) / root(_mean(x) ** 2 + _variance(x)),
+                ),
+            ),
+        ),
+    ),
+    Theorem(
+        id="angles.sine",
+        title="The angle to 1 has sine σ/√(μ² + σ²), so that it is atan2(σ, μ)",
+        statement="‖Πx‖/‖x‖ = σ/√(μ² + σ²)",
+        source=Source(OWN, "angles", "the arc tangent keeps its accuracy at every angle"),
+        hypotheses=NONZERO,
+        claim=lambda x: equal(
+            norm(lg.project(x)) / norm(x), root(_variance(x)) / root(_mean(x) ** 2 + _variance(x))
+        ),
+        without={"x ≠ 0": "for the zero vector both sides are 0 by the total inverse"},
+        last_step="sin θ = ‖Πx‖/‖x‖ ≥ 0 and cos θ have the quotient σ : μ, hence θ = atan2(σ, μ) in [0, π].",
+        cites=("definition of the two-argument arc tangent",),
+        mutants=(
+            Mutant(
+                "σ/√(μ² + σ²) with the sample variance's norm",
+                lambda x: equal(
+                    norm(lg.project(x)) / norm(x),
+                    root(_variance(x) + 1) / root(_mean(x) ** 2 + _variance(x) + 1),
+                ),
+            ),
+        ),
+    ),
+    Theorem(
+        id="angles.scale_free",
+        title="The norm of a control vector does not matter: a second one of another norm is the same control",
+        statement="cos∠(x, cb) = cos∠(x, b) for c > 0",
+        source=Source(GUPTA, "section 3.3", "uses a second random vector with a different norm as control"),
+        vectors="x b",
+        scalars="c",
+        hypotheses={"c > 0": lambda c: greater(c)},
+        claim=lambda x, b, c: equal(_cosine(x, c * b), _cosine(x, b)),
+        mutants=(
+            Mutant(
+                "for c ≠ 0",
+                hypotheses={"c ≠ 0": lambda c: unequal(c)},
+            ),
+            Mutant("the inner product itself", lambda x, b, c: equal(dot(x, c * b), dot(x, b))),
+        ),
+    ),
+    Theorem(
+        id="angles.null_mean_square",
+        title="A random isotropic direction has mean squared cosine 1/d with every vector",
+        statement="tr(xxᵀ)/d = ‖x‖²/d",
+        source=Source(
+            GUPTA, "section 3", "says that random vectors are orthogonal on average, with small spread"
+        ),
+        claim=lambda x: equal(trace(lambda v: x * dot(x, v), x) / dim(x), square_norm(x) / dim(x)),
+        last_step="For a unit vector b of isotropic law E[bbᵀ] = I/d, so E(x·b)² = xᵀx/d; cos² has law "
+        "Beta(1/2, (d − 1)/2).",
+        cites=("invariance of the isotropic law under rotations", "law of one coordinate on the sphere"),
+        mutants=(
+            Mutant(
+                "‖x‖²/d²",
+                lambda x: equal(trace(lambda v: x * dot(x, v), x) / dim(x), square_norm(x) / dim(x) ** 2),
+            ),
+            Mutant(
+                "the squared component along 1, one direction for all",
+                lambda x: equal(trace(lambda v: x * dot(x, v), x) / dim(x), _mean(x) ** 2),
+            ),
+        ),
+    ),
+    Theorem(
+        id="angles.mean_angle",
+        title="A mean angle of 90° is compatible with all energy along 1",
+        statement="Πx = 0 and x′ = −x imply (x·1̂)² + (x′·1̂)² = ‖x‖² + ‖x′‖²",
+        source=Source(
+            SUMMARY, "abstract", "concludes from a mean angle of 90° that there is no component along 1"
+        ),
+        vectors="x x_",
+        hypotheses={
+            "Πx = 0": lambda x: equal(lg.project(x), 0),
+            "x′ = −x": lambda x, x_: equal(x_, -x),
+        },
+        claim=lambda x, x_: equal(
+            (dot(ones(x), x) ** 2 + dot(ones(x), x_) ** 2) / dim(x), square_norm(x) + square_norm(x_)
+        ),
+        proof=lambda goal, given, x, x_: _all_energy(goal, given, x, x_),
+        model=opposite_constant_model,
+        without={
+            "Πx = 0": opposite_model,
+            "x′ = −x": lambda random, d: constant_model(random, d) | {"x_": draw_vector(random, d)},
+        },
+        last_step="The angles of x and −x with 1 have mean 90° while the energy share along 1 is 1.",
+        cites=("∠(−x, 1) = 180° − ∠(x, 1)",),
+        mutants=(
+            Mutant(
+                "a mean angle of 90° means no component along 1",
+                lambda x, x_: equal(dot(ones(x), x) ** 2 + dot(ones(x), x_) ** 2, 0),
+            ),
+        ),
+    ),
+    Theorem(
+        id="angles.rotation_by_layer_norm",
+        title="Before the affine step LayerNorm rotates x by |90° − θ|",
+        statement="x·LN(x) = √d ‖Πx‖ at ε = 0",
+        source=Source(GUPTA, "section 3", "measures rotations by the whole layer, gain and bias included"),
+        hypotheses={"x is not constant": lambda x: greater(_variance(x))},
+        without={"x is not constant": "at σ = 0 both sides are 0 by the total inverse"},
+        claim=lambda x: equal(dot(x, lg.standardize(x, eps=0)), root(dim(x)) * norm(lg.project(x))),
+        last_step="With ‖LN(x)‖ = √d the cosine of the rotation is ‖Πx‖/‖x‖ = sin θ.",
+        cites=("cos(90° − θ) = sin θ",),
+        mutants=(
+            Mutant(
+                "no rotation",
+                lambda x: equal(dot(x, lg.standardize(x, eps=0)), root(dim(x)) * norm(x)),
+            ),
+        ),
+    ),
+    Theorem(
+        id="angles.rotation_by_rms_norm",
+        title="Before the affine step RMSNorm does not rotate",
+        statement="x·RMS(x) = √d ‖x‖ at ε = 0",
+        source=Source(GUPTA, "section 3", "measures rotations by the whole layer, gain and bias included"),
+        hypotheses=NONZERO,
+        without={"x ≠ 0": "for the zero vector both sides are 0 by the total inverse"},
+        claim=lambda x: equal(dot(x, lg.rms_norm(x, eps=0)), root(dim(x)) * norm(x)),
+        last_step="With ‖RMS(x)‖ = √d the cosine of the rotation is 1.",
+        cites=("equality in Cauchy-Schwarz",),
+        mutants=(
+            Mutant(
+                "with a gain, here x itself, either",
+                lambda x: equal(dot(x, lg.rms_norm(x, x, eps=0)), root(dim(x)) * norm(x)),
+            ),
+        ),
+    ),
+    Theorem(
+        id="angles.massive_activations",
+        title="Vectors carried by k of the d coordinates are nearly orthogonal to 1",
+        statement="(1·x)² ≤ k‖x‖² for x supported on k coordinates, so that |cos θ| ≤ √(k/d)",
+        source=Source(GUPTA, "section 3.2", "finds hidden states of Llama models orthogonal to 1"),
+        vectors="x m",
+        hypotheses=MASK
+        | {
+            "m∘x = x": lambda x, m: equal(m * x, x),
+            "k > 0": lambda x, m: greater(dot(m, ones(x))),
+        },
+        claim=lambda x, m: at_least(dot(m, ones(x)) * square_norm(x), dot(ones(x), x) ** 2),
+        proof=_supported,
+        model=lambda random, d: (
+            (values := mask_model(random, d))
+            | {"x": tuple(a * b for a, b in zip(values["x"], values["m"], strict=True))}
+        ),
+        without={
+            "m∘m = m": lambda random, d: {"x": (Fraction(1),) * d, "m": (Fraction(1, 2),) * d},
+            "k > 0": "for the empty mask x = 0 and both sides are 0",
+        },
+        mutants=(
+            Mutant(
+                "k − 1 in place of k",
+                lambda x, m: at_least((dot(m, ones(x)) - 1) * square_norm(x), dot(ones(x), x) ** 2),
+            ),
+        ),
+    ),
+    Theorem(
+        id="angles.massive_activation_bound",
+        title="The same with a rest outside the k coordinates",
+        statement="1·x ≤ √k‖mx‖ + √(d − k)‖(1 − m)x‖",
+        source=Source(OWN, "angles", "|cos θ| ≤ √(k/d)√(1 − δ) + √(1 − k/d)√δ, δ = ‖(1 − m)x‖²/‖x‖²"),
+        vectors="x m",
+        hypotheses=MASK
+        | {
+            "k > 0": lambda x, m: greater(dot(m, ones(x))),
+            "mx ≠ 0": lambda x, m: greater(dot(m, x * x)),
+            "k < d": lambda x, m: greater(dot(1 - m, ones(x))),
+            "(1 − m)x ≠ 0": lambda x, m: greater(dot(1 - m, x * x)),
+        },
+        claim=lambda x, m: at_least(
+            root(dot(m, ones(x))) * _length(m, x) + root(dot(1 - m, ones(x))) * _length(1 - m, x),
+            dot(ones(x), x),
+        ),
+        proof=_massive,
+        model=mask_model,
+        without={
+            "m∘m = m": lambda random, d: {
+                "x": (*(Fraction(9),) * (d - 1), Fraction(1)),
+                "m": (*(Fraction(0),) * (d - 1), Fraction(4, 3)),
+            },
+            "k > 0": "mx ≠ 0 implies it",
+            "mx ≠ 0": "for mx = 0 the bound is Cauchy-Schwarz on the rest",
+            "k < d": "(1 − m)x ≠ 0 implies it",
+            "(1 − m)x ≠ 0": "for (1 − m)x = 0 it is angles.massive_activations",
+        },
+        last_step="Divide by √d‖x‖, and take −x for the other sign.",
+        cites=("‖x‖² = ‖mx‖² + ‖(1 − m)x‖²",),
+        mutants=(
+            Mutant(
+                "without the rest",
+                lambda x, m: at_least(root(dot(m, ones(x))) * _length(m, x), dot(ones(x), x)),
+            ),
+            Mutant(
+                "shares exchanged",
+                lambda x, m: at_least(
+                    root(dot(1 - m, ones(x))) * _length(m, x) + root(dot(m, ones(x))) * _length(1 - m, x),
+                    dot(ones(x), x),
+                ),
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,387 @@
+"""RMSNorm: how it differs from LayerNorm, and when it may take its place exactly."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import lngeom as lg
+from lngeom.symbolic import (
+    Formula,
+    Theorem as Proved,
+    cancel,
+    combine,
+    congruence,
+    dim,
+    dot,
+    equal,
+    greater,
+    ones,
+    prove,
+    root,
+    square,
+    square_norm,
+    summed,
+    unequal,
+    weaken,
+)
+
+from .._models import draw_scalar, draw_vector
+from .._sources import BLOG, DIGEST, GUPTA, JIANG, OWN
+from .._steps import as_sum, product
+from .._theorem import Mutant, Source, Theorem
+
+
+def _mean_square(x: Any) -> Any:
+    return square_norm(x) / dim(x)
+
+
+def _variance(x: Any) -> Any:
+    return lg.moments(x)[1]
+
+
+def balanced_model(random: Random, d: int) -> dict[str, Any]:
+    """Vectors of sum 0, and arbitrary parameters."""
+    u, p = draw_vector(random, d), draw_vector(random, d)
+    return {
+        "x": tuple(a - b for a, b in zip(u, u[1:] + u[:1], strict=True)),
+        "h": draw_vector(random, d),
+        "a": draw_vector(random, d),
+        "g": draw_vector(random, d),
+        "b": tuple(a - b for a, b in zip(p, p[1:] + p[:1], strict=True)),
+        "c": draw_scalar(random),
+        "eps": abs(draw_scalar(random)),
+    }
+
+
+def _balanced(goal: Formula, given: list[Proved], x: Any, g: Any, eps: Any) -> Proved:
+    """Without a mean the two denominators are roots of the same number, and x = Πx."""
+    variance, square = _variance(x) + eps, _mean_square(x) + eps
+    roots = congruence("sqrt", variance, square, prove(equal(variance, square), *given))
+    inverses = congruence("inv", root(variance), root(square), roots)
+    centered = prove(equal(lg.project(x), x), *given)
+    return combine(goal.term, [(-g * lg.project(x), None, inverses), (-g / root(square), None, centered)])
+
+
+def _length(x: Any, given: list[Proved]) -> tuple[Proved, ...]:
+    """‖x‖² = dσ² + (1·x)²/d > 0."""
+    share = prove(greater(1 / dim(x)))
+    parts = [product(given[0], prove(greater(dim(x)))), product(square(dot(ones(x), x)), share)]
+    return (as_sum(greater(square_norm(x)), parts),)
+
+
+def _mean_vanishes(goal: Formula, given: list[Proved], x: Any, eps: Any) -> Proved:
+    """Sum both sides: 0 = S(x)/√(‖x‖²/d + ε), and the root is not 0."""
+    same, defined = given
+    inverse = weaken(prove(greater(1 / lg.scale(_mean_square(x), eps=eps)), defined), "!=")
+    summed_up = combine(summed(x) * inverse.conclusion.term, [(1, ones(x), same)])
+    return prove(goal, cancel(summed(x), summed_up, inverse))
+
+
+NOT_CONSTANT = {"x is not constant": lambda x: greater(_variance(x))}
+BALANCED = {"1·x = 0": lambda x: equal(dot(ones(x), x), 0)}
+FOLD = Source(JIANG, "section 3", "Pre-LN networks with centred writers compute the same with RMSNorm")
+
+THEOREMS = (
+    Theorem(
+        id="rmsnorm.decomposition",
+        title="LayerNorm is RMSNorm of the centred vector, with the same ε",
+        statement="LN_ε(x) = RMS_ε(Πx), gain and bias included",
+        source=Source(BLOG, "RMSNorm", "finds the transformation of LN needlessly complicated"),
+        vectors="x g b",
+        scalars="eps",
+        claim=lambda x, g, b, eps: equal(
+            lg.layer_norm(x, g, b, eps=eps), lg.rms_norm(lg.project(x), g, b, eps=eps)
+        ),
+        mutants=(
+            Mutant(
+                "centring after the normalization",
+                lambda x, g, b, eps: equal(
+                    lg.layer_norm(x, g, b, eps=eps), g * lg.project(lg.rms_norm(x, eps=eps)) + b
+                ),
+            ),
+            Mutant(
+                "RMSNorm after LayerNorm changes nothing",
+                lambda x, g, b, eps: equal(
+                    lg.layer_norm(x, g, b, eps=eps), lg.rms_norm(lg.standardize(x, eps=eps), g, b, eps=eps)
+                ),
+            ),
+            Mutant(
+                "drop-in replacement without centring",
+                lambda x, g, b, eps: equal(lg.layer_norm(x, g, b, eps=eps), lg.rms_norm(x, g, b, eps=eps)),
+            ),
+        ),
+    ),
+    Theorem(
+        id="rmsnorm.balanced_input",
+        title="On vectors orthogonal to 1 RMSNorm and LayerNorm agree",
+        statement="1·x = 0 implies RMS_ε(x) = LN_ε(x)",
+        source=Source(
+            GUPTA, "section 3", "hidden states nearly orthogonal to 1 make the projection redundant"
+        ),
+        vectors="x g b",
+        scalars="eps",
+        hypotheses=BALANCED,
+        claim=lambda x, g, b, eps: equal(lg.rms_norm(x, g, b, eps=eps), lg.layer_norm(x, g, b, eps=eps)),
+        proof=_balanced,
+        model=balanced_model,
+        mutants=(
+            Mutant(
+                "with different ε in the two",
+                lambda x, g, b, eps: equal(
+                    lg.rms_norm(x, g, b, eps=1 + eps), lg.layer_norm(x, g, b, eps=eps)
+                ),
+            ),
+            Mutant(
+                "orthogonal to the gain in place of 1",
+                lambda x, g, b, eps: equal(lg.rms_norm(x, g, b, eps=eps), lg.layer_norm(x, g, b, eps=eps)),
+                hypotheses={"g·x = 0": lambda x, g: equal(dot(g, x), 0)},
+                model=lambda random, d: (
+                    {
+                        "x": draw_vector(random, d),
+                        "g": (0,) * d,
+                        "b": (0,) * d,
+                        "eps": 1,
+                    }
+                    | ({"x": (3, 1), "g": (1, -3)} if d == 2 else {})
+                ),
+            ),
+        ),
+    ),
+    Theorem(
+        id="rmsnorm.only_balanced_input",
+        title="They agree on no other vectors",
+        statement="RMS_ε(x) = LN_ε(x) without gain implies 1·x = 0",
+        source=Source(DIGEST, "adoption", "calls RMSNorm a drop-in replacement"),
+        vectors="x",
+        scalars="eps",
+        hypotheses={
+            "RMS_ε(x) = LN_ε(x)": lambda x, eps: equal(lg.rms_norm(x, eps=eps), lg.standardize(x, eps=eps)),
+            "‖x‖²/d + ε > 0": lambda x, eps: greater(_mean_square(x) + eps),
+        },
+        claim=lambda x: equal(dot(ones(x), x), 0),
+        proof=_mean_vanishes,
+        model=balanced_model,
+        without={
+            "‖x‖²/d + ε > 0": lambda random, d: {"x": draw_vector(random, d), "eps": -1000000},
+        },
+        mutants=(Mutant("they agree for constant vectors only", lambda x: equal(lg.project(x), 0)),),
+    ),
+    Theorem(
+        id="rmsnorm.angle",
+        title="At ε = 0 the angle between the two outputs is |90° − θ|, θ the angle of x to 1",
+        statement="LN(x)·RMS(x) = d sin θ, sin θ = σ/√(‖x‖²/d)",
+        source=Source(GUPTA, "section 3.2", "infers from θ ≈ 90° that there is nothing to remove"),
+        hypotheses=NOT_CONSTANT,
+        claim=lambda x: equal(
+            dot(lg.standardize(x, eps=0), lg.rms_norm(x, eps=0)),
+            dim(x) * root(_variance(x)) / root(_mean_square(x)),
+        ),
+        without={"x is not constant": "at σ = 0 both sides are 0 by the total inverse"},
+        last_step="Both outputs have norm √d, so their angle has cosine sin θ.",
+        cites=("cos(90° − θ) = sin θ",),
+        mutants=(
+            Mutant(
+                "d cos θ",
+                lambda x: equal(
+                    dot(lg.standardize(x, eps=0), lg.rms_norm(x, eps=0)),
+                    dim(x) * lg.moments(x)[0] / root(_mean_square(x)),
+                ),
+            ),
+            Mutant(
+                "parallel outputs",
+                lambda x: equal(dot(lg.standardize(x, eps=0), lg.rms_norm(x, eps=0)), dim(x)),
+            ),
+        ),
+    ),
+    Theorem(
+        id="rmsnorm.distance",
+        title="The distance of the two outputs at ε = 0 is 2√d sin(|90° − θ|/2)",
+        statement="‖LN(x) − RMS(x)‖² = 2d(1 − sin θ)",
+        source=Source(OWN, "RMSNorm", "the effect of dropping the projection from a single layer"),
+        hypotheses=NOT_CONSTANT,
+        claim=lambda x: equal(
+            square_norm(lg.standardize(x, eps=0) - lg.rms_norm(x, eps=0)),
+            2 * dim(x) * (1 - root(_variance(x)) / root(_mean_square(x))),
+        ),
+        lemmas=_length,
+        last_step="1 − sin θ = 1 − cos(90° − θ) = 2 sin²(|90° − θ|/2).",
+        cites=("half-angle formula",),
+        mutants=(
+            Mutant(
+                "d(1 − sin θ)",
+                lambda x: equal(
+                    square_norm(lg.standardize(x, eps=0) - lg.rms_norm(x, eps=0)),
+                    dim(x) * (1 - root(_variance(x)) / root(_mean_square(x))),
+                ),
+            ),
+        ),
+    ),
+    Theorem(
+        id="rmsnorm.surface",
+        title="RMSNorm's outputs at ε = 0 lie on the ellipsoid with semi-axes √d|g_i| along the coordinates",
+        statement="Σ (z_i − b_i)²/g_i² = d",
+        source=Source(BLOG, "RMSNorm", "gives the semi-axes as √n a_i, which is negative for negative gains"),
+        vectors="x g b",
+        hypotheses={"g_i ≠ 0": lambda g: unequal(g), "x ≠ 0": lambda x: greater(square_norm(x))},
+        claim=lambda x, g, b: equal(square_norm((lg.rms_norm(x, g, b, eps=0) - b) / g), dim(x)),
+        mutants=(
+            Mutant(
+                "they lie in the hyperplane of LayerNorm too",
+                lambda x, g, b: equal(dot(1 / g, lg.rms_norm(x, g, b, eps=0) - b), 0),
+            ),
+            Mutant(
+                "the centre of the ellipsoid is 0",
+                lambda x, g, b: equal(square_norm(lg.rms_norm(x, g, b, eps=0) / g), dim(x)),
+            ),
+        ),
+    ),
+    Theorem(
+        id="rmsnorm.fold_read",
+        title="A LayerNorm reads from the centred stream what it reads from the stream, and so does RMSNorm",
+        statement="RMS_ε(Πh + Πa) = LN_ε(h + a)",
+        source=FOLD,
+        vectors="h a g b",
+        scalars="eps",
+        claim=lambda h, a, g, b, eps: equal(
+            lg.rms_norm(lg.project(h) + lg.project(a), g, b, eps=eps), lg.layer_norm(h + a, g, b, eps=eps)
+        ),
+        last_step="By induction over the writers every RMSNorm of the folded network gets the centred stream and "
+        "returns what LayerNorm returned, so that every later writer gets the same input.",
+        cites=("induction over the layers",),
+        mutants=(
+            Mutant(
+                "condition dropped: one writer is not centred",
+                lambda h, a, g, b, eps: equal(
+                    lg.rms_norm(lg.project(h) + a, g, b, eps=eps), lg.layer_norm(h + a, g, b, eps=eps)
+                ),
+            ),
+            Mutant(
+                "condition dropped: the embedding is not centred",
+                lambda h, a, g, b, eps: equal(
+                    lg.rms_norm(h + lg.project(a), g, b, eps=eps), lg.layer_norm(h + a, g, b, eps=eps)
+                ),
+            ),
+            Mutant(
+                "condition dropped: a reader takes the stream without a norm",
+                lambda h, a: equal(lg.project(h) + lg.project(a), h + a),
+            ),
+            Mutant(
+                "condition dropped: RMSNorm with the ε that doubles the old one",
+                lambda h, a, g, b, eps: equal(
+                    lg.rms_norm(lg.project(h) + lg.project(a), g, b, eps=2 * eps),
+                    lg.layer_norm(h + a, g, b, eps=eps),
+                ),
+            ),
+            Mutant(
+                "condition dropped: dropout, here a mask g, between the writer and the stream",
+                lambda h, a, g, eps: equal(
+                    lg.rms_norm(lg.project(h) + g * lg.project(a), eps=eps), lg.layer_norm(h + g * a, eps=eps)
+                ),
+            ),
+        ),
+    ),
+    Theorem(
+        id="rmsnorm.fold_write",
+        title="Centring every writer centres the stream",
+        statement="Π(h + W u + c) = Πh + (ΠW)u + Πc, shown for a writer of two columns w, v",
+        source=FOLD,
+        vectors="h w v b",
+        scalars="s t",
+        claim=lambda h, w, v, b, s, t: equal(
+            lg.project(h + s * w + t * v + b),
+            lg.project(h) + s * lg.project(w) + t * lg.project(v) + lg.project(b),
+        ),
+        last_step="The columns of W enter one by one.",
+        cites=("induction over the columns",),
+        mutants=(
+            Mutant(
+                "the weight centred but not the bias",
+                lambda h, w, v, b, s, t: equal(
+                    lg.project(h + s * w + t * v + b),
+                    lg.project(h) + s * lg.project(w) + t * lg.project(v) + b,
+                ),
+            ),
+            Mutant(
+                "centring along the inputs, here of the coefficients s and t",
+                lambda h, w, v, b, s, t: equal(
+                    lg.project(h + s * w + t * v + b),
+                    lg.project(h) + (s - t) * w + (t - s) * v + lg.project(b),
+                ),
+            ),
+        ),
+    ),
+    Theorem(
+        id="rmsnorm.gauge",
+        title="What is written along 1 is never read: angles to 1 in a LayerNorm model are a convention",
+        statement="LN_ε(h + a + c1) = LN_ε(h + a)",
+        source=Source(GUPTA, "section 3.2", "reads the angle to 1 in LayerNorm models as evidence"),
+        vectors="h a g b",
+        scalars="c eps",
+        claim=lambda h, a, g, b, c, eps: equal(
+            lg.layer_norm(h + a + c * ones(h), g, b, eps=eps), lg.layer_norm(h + a, g, b, eps=eps)
+        ),
+        mutants=(
+            Mutant(
+                "the same for RMSNorm models",
+                lambda h, a, g, b, c, eps: equal(
+                    lg.rms_norm(h + a + c * ones(h), g, b, eps=eps), lg.rms_norm(h + a, g, b, eps=eps)
+                ),
+            ),
+            Mutant(
+                "the same for a shift along the gain",
+                lambda h, a, g, b, c, eps: equal(
+                    lg.layer_norm(h + a + c * g, g, b, eps=eps), lg.layer_norm(h + a, g, b, eps=eps)
+                ),
+            ),
+        ),
+    ),
+    Theorem(
+        id="rmsnorm.fold_gain",
+        title="Gain and bias of a norm move into the linear map that reads it",
+        statement="w·(g∘y + b) + c = (w∘g)·y + (w·b + c), row by row",
+        source=Source(OWN, "folding", "a reader with weights w and offset c"),
+        vectors="x w g b",
+        scalars="c eps",
+        claim=lambda x, w, g, b, c, eps: equal(
+            dot(w, lg.layer_norm(x, g, b, eps=eps)) + c,
+            dot(w * g, lg.standardize(x, eps=eps)) + (dot(w, b) + c),
+        ),
+        mutants=(
+            Mutant(
+                "the bias of the norm dropped",
+                lambda x, w, g, b, c, eps: equal(
+                    dot(w, lg.layer_norm(x, g, b, eps=eps)) + c, dot(w * g, lg.standardize(x, eps=eps)) + c
+                ),
+            ),
+            Mutant(
+                "tied weights: the map is shared and keeps its old values",
+                lambda x, w, g, b, c, eps: equal(
+                    dot(w, lg.layer_norm(x, g, b, eps=eps)) + c,
+                    dot(w, lg.standardize(x, eps=eps)) + (dot(w, b) + c),
+                ),
+            ),
+        ),
+    ),
+    Theorem(
+        id="rmsnorm.post_norm",
+        title="In a Post-LN network the fold needs constant gains and a bias of mean zero",
+        statement="ΠLN_ε(x) = LN_ε(x) for g = c1 and 1·b = 0",
+        source=Source(OWN, "folding", "the stream after a Post-LN layer is its output"),
+        vectors="x b",
+        scalars="c eps",
+        hypotheses={"1·b = 0": lambda b: equal(dot(ones(b), b), 0)},
+        claim=lambda x, b, c, eps: equal(
+            lg.project(lg.layer_norm(x, c * ones(x), b, eps=eps)), lg.layer_norm(x, c * ones(x), b, eps=eps)
+        ),
+        model=balanced_model,
+        mutants=(
+            Mutant(
+                "the same for every gain, here b itself",
+                lambda x, b, eps: equal(
+                    lg.project(lg.layer_norm(x, b, b, eps=eps)), lg.layer_norm(x, b, b, eps=eps)
+                ),
+            ),
+        ),
+    ),
+)
