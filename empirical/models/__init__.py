@@ -11,6 +11,7 @@ from ._families import (
     norm_sites as norm_sites,
     topology_of as topology_of,
 )
+from ._known import KNOWN_MODELS as KNOWN_MODELS, KnownModel as KnownModel
 from ._load import (
     DTYPES as DTYPES,
     LoadedModel as LoadedModel,
@@ -21,19 +22,31 @@ from ._load import (
     resolve_device as resolve_device,
     resolve_dtype as resolve_dtype,
 )
+from ._published import (
+    PUBLISHED as PUBLISHED,
+    SOURCE as PUBLISHED_SOURCE,
+    Published as Published,
+    Spread as Spread,
+)
 from ._sites import Kind as Kind, NormSite as NormSite, Role as Role
 from ._source import ModelSource as ModelSource, bundled_model as bundled_model, find_model as find_model
 
 __all__ = [
     "DTYPES",
     "FAMILIES",
+    "KNOWN_MODELS",
+    "PUBLISHED",
+    "PUBLISHED_SOURCE",
     "Family",
     "Kind",
+    "KnownModel",
     "LoadedModel",
     "ModelSource",
     "Norm",
     "NormSite",
+    "Published",
     "Role",
+    "Spread",
     "Topology",
     "bundled_model",
     "family_of",
