@@ -57,9 +57,14 @@ class Batches:
         return self._current[1:]
 
     def step(self, step: int, *, rank: int = 0, ranks: int = 1) -> Tensor:
-        """Sequences of a step for one of `ranks` processes, shape (sequences/ranks, length + 1), int64."""
+        """Sequences of a step for one of `ranks` processes, shape (sequences/ranks, length + 1), int64.
+
+        The processes take consecutive parts, as consecutive micro-batches of one process would be.
+        """
         rows = []
-        for n in range(step * self._sequences + rank, (step + 1) * self._sequences, ranks):
+        share = self._sequences // ranks
+        first = step * self._sequences + rank * share
+        for n in range(first, first + share):
             offset, order = self._pass(n // self.per_pass)
             start = offset + int(order[n % self.per_pass]) * self._length
             rows.append(np.asarray(self._tokens[start : start + self._length + 1], dtype=np.int64))

@@ -175,7 +175,7 @@ def prepare(
                 f"on one; give at least {HELD_OUT_EVERY} documents"
             )
             raise CorpusError(msg)
-        size, end = (made.size, made.end_of_text) if made else (max(vocabulary, largest + 1), 0)
+        size, end = (made.size, made.end_of_text) if made else (largest + 1, 0)
         write_json(manifest, {"source": source, "vocabulary": size, "end_of_text": end})
     return open_data(folder, source)
 

@@ -50,8 +50,9 @@ def build_model(
 
     References
     ----------
-    Gupta et al., arXiv:2409.12951, section 3.3 and Table 2. Its parameter counts are those of untied embeddings:
-    70.9, 162.9, 406.0 and 1013.3 million with GPT-2's 50,257 tokens and 1,024 positions.
+    Gupta et al., arXiv:2409.12951, section 3.3 and Table 2. The sizes in its names are those of untied embeddings:
+    70.9, 163.0, 406.3 and 1013.7 million parameters with GPT-2's 50,257 tokens and 1,024 positions (matrices and
+    embeddings alone 70.9, 162.9, 406.0 and 1013.3); tied ones would make 45.2, 124.4, 354.8 and 910.8 million.
 
     Examples
     --------
