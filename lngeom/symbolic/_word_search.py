@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from fractions import Fraction
 
@@ -96,16 +97,22 @@ def prove_zero(
     rules: list[_Rule] = []
 
     def learn(candidates: Iterable[Identity]) -> bool:
-        new = False
-        for candidate in candidates:
+        new, waiting = False, deque(candidates)
+        while waiting:
+            candidate = waiting.popleft()
             rest, parts = _reduce(candidate.conclusion, rules, steps)
-            if rest:
-                rows, columns = candidate.conclusion.shape
-                negative = [(-a, e, b) for a, e, b in parts]
-                step = combine_words(rest, [(identity(rows), candidate, identity(columns)), *negative])
-                rules.append(_Rule(step))
-                rules.sort(key=lambda rule: _weight(rule.word))
-                new = True
+            if not rest:
+                continue
+            rows, columns = candidate.conclusion.shape
+            negative = [(-a, e, b) for a, e, b in parts]
+            rule = _Rule(combine_words(rest, [(identity(rows), candidate, identity(columns)), *negative]))
+            # A rule whose word the new one rewrites would never apply again: it is learnt anew.
+            stale = [old for old in rules if _find(old.word, rule.word) >= 0]
+            waiting.extend(old.known for old in stale)
+            rules[:] = sorted(
+                [rule, *(old for old in rules if old not in stale)], key=lambda r: _weight(r.word)
+            )
+            new = True
         return new
 
     learn(e for one in known for e in (one, transpose(one)))
