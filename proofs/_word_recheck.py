@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sympy
 
-from lngeom.symbolic._words import Identity, Matrix
+from lngeom.symbolic import Identity, Matrix
 
 
 def _symbol(letter: tuple) -> sympy.Symbol:

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from lngeom.symbolic._word_search import prove_zero
-from lngeom.symbolic._words import Identity, Matrix, cut_words, identity, letter, replace_letters
+from lngeom.symbolic import Identity, Matrix, cut_words, identity, letter, prove_zero, replace_letters
 
 EYE, ONE = identity(), identity("1")
 G, GI = letter("G"), letter("Gi")

@@ -7,8 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from lngeom.symbolic import ProofError
-from lngeom.symbolic._words import Matrix, letter
+from lngeom.symbolic import Matrix, ProofError, letter
 
 from . import pseudo_inverse as mp
 from ._word_recheck import recheck_words

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from lngeom.symbolic._word_search import prove_zero
-from lngeom.symbolic._words import assume_zero, cut_words, identity, letter, replace_letters, transpose
+from lngeom.symbolic import assume_zero, cut_words, identity, letter, prove_zero, replace_letters, transpose
 
 from ._word_recheck import recheck_words
 

@@ -64,3 +64,15 @@ from ._vocabulary import (
     trace as trace,
     unequal as unequal,
 )
+from ._word_search import prove_zero as prove_zero
+from ._words import (
+    Identity as Identity,
+    Matrix as Matrix,
+    assume_zero as assume_zero,
+    combine_words as combine_words,
+    cut_words as cut_words,
+    identity as identity,
+    letter as letter,
+    replace_letters as replace_letters,
+    transpose as transpose,
+)
