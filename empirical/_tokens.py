@@ -11,7 +11,7 @@ import numpy as np
 from ._errors import CorpusError
 from ._files import replacing
 from ._progress import Advance
-from .corpora import Corpus, TokenPolicy, encoded, flat_pieces, packed
+from .corpora import Corpus, TokenPolicy, encoded, flat_pieces, packed, random_pieces
 
 
 def _checked(rows: Iterator[np.ndarray], corpus: Corpus, vocabulary: int) -> Iterator[np.ndarray]:
@@ -27,14 +27,13 @@ def _checked(rows: Iterator[np.ndarray], corpus: Corpus, vocabulary: int) -> Ite
         yield row
 
 
-def _sequences(corpus: Corpus, tokenizer: Any, length: int) -> tuple[Iterator[np.ndarray], dict[str, Any]]:
+def _sequences(
+    corpus: Corpus, tokenizer: Any, length: int, vocabulary: int, seed: int
+) -> tuple[Iterator[np.ndarray], dict[str, Any]]:
     """The packed sequences of a corpus, and how they were made."""
-    if corpus.has_ids:
-        return packed(flat_pieces(corpus.token_ids()), length), {
-            "start": None,
-            "separator": None,
-            "tokenizer": None,
-        }
+    if corpus.is_random or corpus.has_ids:
+        pieces = random_pieces(vocabulary, seed) if corpus.is_random else flat_pieces(corpus.token_ids())
+        return packed(pieces, length), {"start": None, "separator": None, "tokenizer": None}
     policy = TokenPolicy.of(tokenizer)
     if policy.start is not None and length < 2:
         msg = "--sequence-length 1: every sequence would be the start token alone; use 2 or more"
@@ -54,6 +53,7 @@ def draw_tokens(
     sequences: int,
     length: int,
     vocabulary: int,
+    seed: int,
     advance: Advance,
 ) -> dict[str, Any]:
     """Write the first ``sequences`` packed sequences of a corpus to ``path`` (``.npy``), and no more are read.
@@ -68,7 +68,7 @@ def draw_tokens(
     CorpusError
         If the corpus is empty, shorter than one sequence, or has ids outside the vocabulary.
     """
-    rows, policy = _sequences(corpus, tokenizer, length)
+    rows, policy = _sequences(corpus, tokenizer, length, vocabulary, seed)
     dtype = np.uint16 if vocabulary <= 1 << 16 else np.uint32
     with replacing(path) as draft:
         array = np.lib.format.open_memmap(draft, mode="w+", dtype=dtype, shape=(sequences, length))

@@ -48,7 +48,8 @@ class Sweep:
     Attributes
     ----------
     model, corpus
-        Hub id, directory or GGUF file; file or ``hf:NAME:CONFIG``. By default the bundled SmolLM2-135M and Wikipedia.
+        Name, hub id, directory or GGUF file; file, ``hf:NAME:CONFIG`` or ``random``. By default the bundled
+        SmolLM2-135M and Wikipedia; for random weights, random token ids.
     revision
         Branch, tag or commit of the model on the hub.
     tokens
@@ -108,7 +109,7 @@ class _Plan:
         return {
             "model": self.source.name,
             "architecture": self.config.model_type,
-            "revision": self.source.resolved_revision(self.config),
+            "revision": self.source.resolved_revision(self.config, random_weights=self.sweep.random_weights),
             "weights": weights,
             "dtype": str(self.dtype).removeprefix("torch."),
             "device": self.device.type,
@@ -134,11 +135,16 @@ def _or(value: int | None, default: int, option: str) -> int:
     return default if value is None else _positive(value, option)
 
 
+def _default_corpus(sweep: Sweep) -> str:
+    """Random weights know no language: random token ids serve them as well, and need no tokenizer."""
+    return "random" if sweep.random_weights else str(bundled_wikipedia())
+
+
 def _settle(sweep: Sweep) -> _Plan:
     """Find model and corpus, and settle every default; nothing large is read."""
-    corpus = open_corpus(sweep.corpus if sweep.corpus is not None else str(bundled_wikipedia()))
+    corpus = open_corpus(_default_corpus(sweep) if sweep.corpus is None else sweep.corpus)
     source = find_model(sweep.model if sweep.model is not None else str(bundled_model()), sweep.revision)
-    config = load_config(source)
+    config = load_config(source, random_weights=sweep.random_weights)
     device = resolve_device(sweep.device)
     dtype = resolve_dtype(sweep.dtype, config, device)
     longest = longest_sequence(config)
@@ -204,7 +210,7 @@ def run_sweep(sweep: Sweep, *, console: Console | None = None, command: str = ""
 def _draw(run: RunDirectory, plan: _Plan, console: Console) -> None:
     if run.tokens_path.exists() and "token_policy" in run.manifest():
         return
-    tokenizer = None if plan.corpus.has_ids else load_tokenizer(plan.source)
+    tokenizer = None if plan.corpus.has_ids or plan.corpus.is_random else load_tokenizer(plan.source)
     total = plan.sequences * plan.length
     with progress(console, f"reading {Path(plan.corpus.spec).name}", total) as advance:
         policy = draw_tokens(
@@ -214,6 +220,7 @@ def _draw(run: RunDirectory, plan: _Plan, console: Console) -> None:
             sequences=plan.sequences,
             length=plan.length,
             vocabulary=plan.config.vocab_size,
+            seed=plan.sweep.seed,
             advance=advance,
         )
     tokens = run.tokens()

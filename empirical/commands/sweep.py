@@ -27,12 +27,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "model",
         nargs="?",
         metavar="MODEL",
-        help="hub id, local directory or .gguf file (default: bundled SmolLM2-135M)",
+        help="hub id, local directory, .gguf file, name of a known model, or all (default: bundled SmolLM2-135M)",
     )
     add(
         "--corpus",
         metavar="TEXT",
-        help="MediaWiki dump, .txt, .jsonl, .npy or .bin token ids, or hf:NAME:CONFIG",
+        help="MediaWiki dump, .txt, .jsonl, .npy or .bin token ids, hf:NAME:CONFIG, random",
     )
     add("--tokens", type=count, default=DEFAULT_TOKENS, help="tokens to measure (default: %(default)s)")
     add("--output", metavar="DIR", help="run directory (default: runs/NAME)")

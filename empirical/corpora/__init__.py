@@ -11,6 +11,7 @@ from ._packing import (
     flat_pieces as flat_pieces,
     packed as packed,
 )
+from ._random import random_pieces as random_pieces
 
 __all__ = [
     "Corpus",
@@ -22,4 +23,5 @@ __all__ = [
     "open_corpus",
     "packed",
     "plain_text",
+    "random_pieces",
 ]

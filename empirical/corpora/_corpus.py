@@ -15,6 +15,7 @@ from ._hub import SCHEME, streamed
 from ._ids import token_ids
 from ._mediawiki import articles
 from ._plain import paragraphs, records
+from ._random import SPEC as RANDOM
 from ._streams import COMPRESSIONS, content_suffix
 
 _TEXTS: dict[str, Callable[[Path], Iterator[str]]] = {
@@ -37,9 +38,9 @@ class Corpus:
     Attributes
     ----------
     spec
-        What the user typed: a path, or ``hf:NAME:CONFIG``.
+        What the user typed: a path, ``hf:NAME:CONFIG``, or ``random``.
     path
-        The local file, or None for a data set of the hub.
+        The local file, or None.
     """
 
     spec: str
@@ -49,6 +50,11 @@ class Corpus:
     def has_ids(self) -> bool:
         """Whether the corpus is stored as token ids, so that no tokenizer is needed."""
         return self.path is not None and self.path.suffix in _IDS
+
+    @property
+    def is_random(self) -> bool:
+        """Whether token ids are to be drawn at random."""
+        return self.spec == RANDOM
 
     def documents(self) -> Iterator[str]:
         """Yield the texts one after another."""
@@ -84,7 +90,7 @@ def _reader(path: Path) -> Callable[[Path], Iterator[str]]:
 
 
 def open_corpus(spec: str) -> Corpus:
-    """The corpus behind a path or an ``hf:NAME[:CONFIG[:SPLIT]]``.
+    """The corpus behind a path, an ``hf:NAME[:CONFIG[:SPLIT]]``, or ``random`` (token ids drawn uniformly).
 
     Formats by suffix: MediaWiki dumps ``.xml``; ``.txt``; ``.jsonl`` with a field ``text``; each also compressed as
     ``.bz2``, ``.gz`` or ``.xz``; token ids ``.npy`` and ``.bin`` (flat uint16, as nanoGPT writes them).
@@ -94,7 +100,7 @@ def open_corpus(spec: str) -> Corpus:
     CorpusError
         If there is no such file, or none of the formats.
     """
-    if spec.startswith(SCHEME):
+    if spec.startswith(SCHEME) or spec == RANDOM:
         return Corpus(spec, None)
     path = Path(spec).expanduser()
     if not path.exists():

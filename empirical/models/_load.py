@@ -117,8 +117,13 @@ def _explained(source: ModelSource, error: Exception) -> ModelError:
     return ModelError(f"model {source.spec!r} cannot be loaded: {reason}; {advice}")
 
 
-def load_config(source: ModelSource) -> Any:
-    """The configuration of a model, its architecture checked before any weight is read."""
+def load_config(source: ModelSource, *, random_weights: bool = False) -> Any:
+    """The configuration of a model, its architecture checked before any weight is read.
+
+    For random weights a model known by name needs no hub: its shape is known, too.
+    """
+    if random_weights and source.known is not None:
+        return source.known.config()
     try:
         with _quiet():
             config = AutoConfig.from_pretrained(source.location, **source.arguments())
@@ -175,7 +180,7 @@ def load_model(
     ModelError
         If the model cannot be found, loaded or measured.
     """
-    config = load_config(source) if config is None else config
+    config = load_config(source, random_weights=random_weights) if config is None else config
     place = resolve_device(device)
     number = resolve_dtype(dtype, config, place)
     try:
@@ -200,7 +205,7 @@ def load_model(
         # As above: what transformers raises depends on which file is at fault.
         raise _explained(source, error) from None
     model.eval()
-    revision = f"random weights, seed {seed}" if random_weights else source.resolved_revision(model.config)
+    revision = source.resolved_revision(model.config, random_weights=random_weights)
     return LoadedModel(source, model, norm_sites(model), topology_of(model.config), revision, random_weights)
 
 

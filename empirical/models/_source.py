@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import json
 import os
 import re
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .._errors import ModelError
+from ._known import KNOWN_MODELS, KnownModel
 
 _GGUF_MAGIC = b"GGUF"
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
@@ -31,12 +33,15 @@ class ModelSource:
         Name of the GGUF file in that directory, or None.
     revision
         Branch, tag or commit on the hub, or None.
+    known
+        The model of that name, if it is one of :data:`KNOWN_MODELS`.
     """
 
     spec: str
     location: str
     gguf_file: str | None = None
     revision: str | None = None
+    known: KnownModel | None = None
 
     @property
     def is_local(self) -> bool:
@@ -46,6 +51,8 @@ class ModelSource:
     @property
     def name(self) -> str:
         """A name for directories and titles."""
+        if self.known is not None:
+            return self.spec
         stem = Path(self.gguf_file).stem if self.gguf_file else Path(self.location).name
         return re.sub(r"[^\w.-]+", "-", stem)
 
@@ -60,8 +67,15 @@ class ModelSource:
             given["local_files_only"] = True
         return given
 
-    def resolved_revision(self, config: Any) -> str:
-        """What identifies the weights: the commit on the hub, or ``sha256:...`` of the local files."""
+    def resolved_revision(self, config: Any, *, random_weights: bool = False) -> str:
+        """What identifies the weights: the commit on the hub, or ``sha256:...`` of the local files.
+
+        Random weights are identified by the configuration and the seed.
+        """
+        if random_weights:
+            entries = {key: value for key, value in config.to_dict().items() if key != "transformers_version"}
+            text = json.dumps(entries, sort_keys=True, default=str)
+            return f"config sha256:{hashlib.sha256(text.encode()).hexdigest()}"
         if not self.is_local:
             return str(getattr(config, "_commit_hash", None) or self.revision or "main")
         directory = Path(self.location)
@@ -96,7 +110,7 @@ def _gguf(spec: str, path: Path) -> ModelSource:
 
 
 def find_model(spec: str, revision: str | None = None) -> ModelSource:
-    """The model behind a hub id, a directory or a ``.gguf`` file.
+    """The model behind a name of :data:`KNOWN_MODELS`, a hub id, a directory or a ``.gguf`` file.
 
     Raises
     ------
@@ -111,6 +125,9 @@ def find_model(spec: str, revision: str | None = None) -> ModelSource:
             msg = f"model {spec!r}: the directory has no config.json; save it with model.save_pretrained"
             raise ModelError(msg)
         source = ModelSource(spec, str(path))
+    elif spec.lower() in KNOWN_MODELS:
+        known = KNOWN_MODELS[spec.lower()]
+        return ModelSource(spec.lower(), known.hub_id, revision=revision, known=known)
     elif spec.startswith((".", "~", os.sep)) or not _HUB_ID.fullmatch(spec):
         msg = f"model {spec!r}: no such file or directory, and no hub id (owner/name); check the path"
         raise ModelError(msg)
