@@ -35,6 +35,8 @@ COMMANDS: dict[str, Command] = {
     "study": Command(
         "empirical.commands.study", "the controlled study: many small networks, one table", "empirical"
     ),
+    "claims": Command("proofs.commands.claims", "what the papers say, and what is true", "proofs"),
+    "figure": Command("empirical.commands.figure", "draw pictures of the geometry", "empirical"),
 }
 """All commands by name, in the order of ``lngeom --help``."""
 
