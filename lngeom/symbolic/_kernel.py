@@ -181,9 +181,10 @@ def inv(value: Any) -> Term:
     t = _proper(value)
     if not t:
         return ZERO
-    k = min(dict(monomial).get(_D, 0) for monomial, _ in t)  # t = last coefficient · d^k · u
-    factor = Term({((_D, -k),) if k else (): 1 / tuple.__getitem__(t, -1)[1]})
-    u = t * factor
+    k = min(dict(monomial).get(_D, 0) for monomial, _ in t)
+    u = t * Term({((_D, -k),) if k else (): Fraction(1)})
+    factor = Term({((_D, -k),) if k else (): 1 / tuple.__getitem__(u, -1)[1]})
+    u = u * (1 / tuple.__getitem__(u, -1)[1])  # t = c·d^k·u with last coefficient 1 and lowest power of d 0
     if len(u) > 1:
         return factor * _atom(("inv", u, not u.is_scalar))
     for atom, exponent in tuple.__getitem__(u, 0)[0]:

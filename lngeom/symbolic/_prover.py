@@ -22,7 +22,7 @@ Rule = tuple[Theorem, Term, Fraction, tuple, Callable[[int], bool]]
 MAX_STEPS = 2000
 MAX_LENGTH = 400
 MAX_DEPTH = 6
-MAX_ROUNDS = 4
+MAX_ROUNDS = 8
 
 
 def prove(goal: Formula, *facts: Theorem | tuple[Theorem, Any], remainder: Any = None) -> Theorem:
@@ -123,7 +123,7 @@ class _Signs:
         for atom, exponent in monomial:
             factor = self._power(atom, exponent, relation)
             if factor is None and relation != "!=":
-                factor, coefficient = self._negative(atom, exponent, relation), -coefficient
+                factor, coefficient = self._negative(atom, exponent, relation), coefficient * (-1) ** exponent
             if factor is None:
                 return None
             factors.append(factor)
@@ -136,7 +136,7 @@ class _Signs:
         return found
 
     def _negative(self, atom: tuple, exponent: int, relation: str) -> Theorem | None:
-        """Sign of −atom^exponent for an odd exponent."""
+        """Sign of (−atom)^exponent."""
         if atom[0] in ("d", "sqrt"):
             return None
         if atom[0] == "inv":
@@ -179,7 +179,9 @@ class _Signs:
             if inside:
                 return kernel.total(inside)
         if relation == "!=":
-            positive = self._known(base, ">")
+            positive, negative = self._known(base, ">"), self._known(-base, ">")
+            if negative and not positive:
+                return kernel.multiply(kernel.weaken(negative, "!="), kernel.constant(-1, "!="))
             return kernel.weaken(positive, "!=") if positive else None
         return None
 
@@ -369,7 +371,7 @@ def _proportional_roots(terms: Iterable[Term], signs: list[Theorem]) -> Iterator
             r = _root_of_quotient(u, w) if u not in done and len(w) > 1 else None
             if r is None:
                 continue
-            same = _same_root(u, r * kernel.sqrt(w), signs)
+            same = _same_root(u, r * kernel.sqrt(w), signs) or _same_root(u, -r * kernel.sqrt(w), signs)
             if same:
                 done.add(u)
                 yield from same

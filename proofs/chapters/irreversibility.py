@@ -1,0 +1,495 @@
+"""Irreversibility: which inputs a norm layer cannot tell apart, and what can be recovered from its output."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+import lngeom as lg
+from lngeom.symbolic import (
+    Formula,
+    Theorem as Proved,
+    at_least,
+    cancel,
+    combine,
+    congruence,
+    dim,
+    dot,
+    equal,
+    greater,
+    inv,
+    inverse,
+    ones,
+    prove,
+    root,
+    square,
+    square_norm,
+    total,
+)
+
+from .._models import Values, draw_scalar, draw_vector
+from .._sources import GUPTA, OWN, SUMMARY
+from .._theorem import Mutant, Source, Theorem
+from .._words import NOT_CONSTANT, POSITIVE_EPS, centered, deviation, mean, standard, variance
+
+BN = "Ioffe and Szegedy, arXiv:1502.03167"
+
+POSITIVE_FACTOR = {"a > 0": lambda a: greater(a)}
+
+
+def _equal_scales(outputs: Proved, pair: tuple[Any, Any], levels: tuple[Any, Any], eps: Proved) -> Proved:
+    """√(m′ + ε) = √(m + ε) from equal outputs y′ = y: their lengths ‖y‖²/d = m/(m + ε) determine m where ε > 0."""
+    y, y2 = pair
+    m, m2 = levels
+    e, d = eps.conclusion.term, dim(y)
+    i, i2 = inv(m + e), inv(m2 + e)
+    lengths = combine(dot(y2 - y, y2 + y), [(1, y2 + y, outputs)])
+    # ‖y′‖² − ‖y‖² = d(m′i′ − mi) = −dε(i′ − i), since (m + ε)i = 1.
+    spelled = prove(equal((i2 - i) * (d * e) + lengths.conclusion.term, 0), eps)
+    product = combine((i2 - i) * (d * e), [(1, None, spelled), (-1, None, lengths)])
+    same = cancel(i2 - i, product, prove(greater(d * e), eps))
+    above, above2 = prove(greater(m + e), eps), prove(greater(m2 + e), eps)
+    one, one2 = inverse(above), inverse(above2)
+    # t′ − t = t′t(i − i′) for t = m + ε, t′ = m′ + ε.
+    t, t2 = m + e, m2 + e
+    level = combine(t2 - t, [(-t2 * t, None, same), (-t2, None, one), (t, None, one2)])
+    return congruence("sqrt", t2, t, level)
+
+
+def _line(goal: Formula, given: list[Proved], x: Any, x2: Any, eps: Any) -> Proved:
+    positive, outputs = given
+    y, y2 = lg.standardize(x, eps=eps), lg.standardize(x2, eps=eps)
+    scales = _equal_scales(outputs, (y, y2), (variance(x), variance(x2)), positive)
+    s, s2 = root(variance(x) + eps), root(variance(x2) + eps)
+    own = prove(equal(s * y, lg.project(x)), positive)
+    own2 = prove(equal(s2 * y2, lg.project(x2)), positive)
+    # Πx′ = s′y′ = s′y = sy = Πx.
+    difference = lg.project(x2) - lg.project(x)
+    parts = [(s2, None, outputs), (y, None, scales), (-1, None, own2), (1, None, own)]
+    return prove(goal, combine(difference, parts))
+
+
+def _point(goal: Formula, given: list[Proved], x: Any, x2: Any, eps: Any) -> Proved:
+    positive, outputs = given
+    y, y2 = lg.rms_norm(x, eps=eps), lg.rms_norm(x2, eps=eps)
+    m, m2 = square_norm(x) / dim(x), square_norm(x2) / dim(x)
+    scales = _equal_scales(outputs, (y, y2), (m, m2), positive)
+    s, s2 = root(m + eps), root(m2 + eps)
+    own = prove(equal(s * y, x), positive)
+    own2 = prove(equal(s2 * y2, x2), positive)
+    parts = [(s2, None, outputs), (y, None, scales), (-1, None, own2), (1, None, own)]
+    return prove(goal, combine(x2 - x, parts))
+
+
+def _half_plane(goal: Formula, given: list[Proved], x: Any, x2: Any) -> Proved:
+    not_constant, outputs = given
+    s2 = deviation(x2)
+    own = prove(equal(s2 * lg.standardize(x2, eps=0), lg.project(x2)), not_constant)
+    # Πx′ = σ′ LN(x′) = σ′ LN(x) = (σ′/σ)Πx.
+    ratio = deviation(x2) / deviation(x)
+    same = combine(lg.project(x2) - ratio * lg.project(x), [(s2, None, outputs), (-1, None, own)])
+    return prove(goal, same)
+
+
+def _ray(goal: Formula, given: list[Proved], x: Any, x2: Any) -> Proved:
+    not_zero, outputs = given
+    s2 = root(square_norm(x2) / dim(x))
+    own = prove(equal(s2 * lg.rms_norm(x2, eps=0), x2), not_zero)
+    # x′ = s′ RMS(x′) = s′ RMS(x) = (s′/s)x, with s′ and s the root mean squares.
+    return combine(goal.term, [(s2, None, outputs), (-1, None, own)])
+
+
+def same_output(x: Any, x2: Any, eps: Any) -> Formula:
+    """LN_ε(x′) = LN_ε(x)."""
+    return equal(lg.standardize(x2, eps=eps), lg.standardize(x, eps=eps))
+
+
+def half_plane(random: Random, d: int) -> Values:
+    """Two vectors of one half-plane: x′ = ax + c1 with a > 0."""
+    x, a, c = draw_vector(random, d), abs(draw_scalar(random)), draw_scalar(random)
+    return {"x": x, "x2": tuple(a * value + c for value in x)}
+
+
+def line(random: Random, d: int) -> Values:
+    """Two vectors of one line: x′ = x + c1."""
+    x, c = draw_vector(random, d), draw_scalar(random)
+    return {"x": x, "x2": tuple(value + c for value in x), "eps": draw_scalar(random)}
+
+
+def ray(random: Random, d: int) -> Values:
+    """Two vectors of one ray: x′ = ax with a > 0."""
+    x, a = draw_vector(random, d), abs(draw_scalar(random))
+    return {"x": x, "x2": tuple(a * value for value in x)}
+
+
+def twice(random: Random, d: int) -> Values:
+    """One vector twice."""
+    x = draw_vector(random, d)
+    return {"x": x, "x2": x, "eps": draw_scalar(random)}
+
+
+def in_hyperplane(random: Random, d: int) -> Values:
+    """A vector orthogonal to 1."""
+    return {"x": centered(random, d), "eps": draw_scalar(random)}
+
+
+def in_ball(random: Random, d: int) -> Values:
+    """A vector orthogonal to 1 of norm below √d."""
+    y = tuple(value * Fraction(random.randint(0, 4), 5) for value in standard(random, d))
+    return {"y": y, "eps": draw_scalar(random)}
+
+
+def statistics(random: Random, d: int) -> Values:
+    """A vector with fixed statistics of a batch, all variances positive."""
+    v = tuple(Fraction(random.choice((1, 2, 4, 9)), random.choice((1, 4))) for _ in range(d))
+    return {"x": draw_vector(random, d), "m": draw_vector(random, d), "v": v, "eps": abs(draw_scalar(random))}
+
+
+THEOREMS = (
+    Theorem(
+        id="irreversibility.invariance",
+        title="LayerNorm forgets the mean and the scale",
+        statement="LN(ax + c1) = LN(x) for a > 0 at ε = 0",
+        source=Source(GUPTA, "section 2.3", "LayerNorm is irreversible"),
+        scalars="a c eps",
+        hypotheses=POSITIVE_FACTOR,
+        claim=lambda x, a, c: equal(lg.standardize(a * x + c * ones(x), eps=0), lg.standardize(x, eps=0)),
+        mutants=(
+            Mutant(
+                "a < 0",
+                hypotheses={"a < 0": lambda a: greater(-a)},
+            ),
+            Mutant(
+                "at ε > 0",
+                lambda x, a, c, eps: equal(
+                    lg.standardize(a * x + c * ones(x), eps=eps), lg.standardize(x, eps=eps)
+                ),
+                {**POSITIVE_FACTOR, **POSITIVE_EPS},
+            ),
+        ),
+    ),
+    Theorem(
+        id="irreversibility.reflection",
+        title="A negative factor turns the output round",
+        statement="LN(ax + c1) = −LN(x) for a < 0 at ε = 0",
+        source=Source(OWN, "irreversibility", "the sign of the factor survives"),
+        scalars="a c",
+        hypotheses={"a < 0": lambda a: greater(-a)},
+        claim=lambda x, a, c: equal(lg.standardize(a * x + c * ones(x), eps=0), -lg.standardize(x, eps=0)),
+        mutants=(Mutant("also for a > 0", hypotheses=POSITIVE_FACTOR),),
+    ),
+    Theorem(
+        id="irreversibility.shift",
+        title="LayerNorm forgets the mean for every ε",
+        statement="LN_ε(x + c1) = LN_ε(x)",
+        source=Source(GUPTA, "section 2.3", "information along the uniform vector is lost"),
+        scalars="c eps",
+        claim=lambda x, c, eps: equal(lg.standardize(x + c * ones(x), eps=eps), lg.standardize(x, eps=eps)),
+        mutants=(
+            Mutant(
+                "RMSNorm forgets the mean",
+                lambda x, c, eps: equal(lg.rms_norm(x + c * ones(x), eps=eps), lg.rms_norm(x, eps=eps)),
+                POSITIVE_EPS,
+            ),
+        ),
+    ),
+    Theorem(
+        id="irreversibility.half_planes",
+        title="At ε = 0 vectors of one output lie in one half-plane",
+        statement="LN(x′) = LN(x) implies x′ = ax + c1 with a = σ′/σ",
+        source=Source(OWN, "irreversibility", "the converse of the invariance"),
+        vectors="x x2",
+        hypotheses={
+            "x′ is not constant": lambda x2: greater(variance(x2)),
+            "LN(x′) = LN(x)": lambda x, x2: same_output(x, x2, 0),
+        },
+        claim=lambda x, x2: equal(
+            x2,
+            deviation(x2) / deviation(x) * x + (mean(x2) - deviation(x2) / deviation(x) * mean(x)) * ones(x),
+        ),
+        proof=_half_plane,
+        model=half_plane,
+        last_step=(
+            "x is not constant either, as its output is that of x′, so a = σ′/σ > 0. With "
+            "irreversibility.invariance: the fiber of x is exactly the open half-plane {sΠx + t1 : s > 0}."
+        ),
+        without={
+            "x′ is not constant": "a constant x′ has output 0 in the kernel, so that x is constant too, and a = 0",
+        },
+        mutants=(
+            Mutant("x′ = x + c1", lambda x, x2: equal(x2, x + (mean(x2) - mean(x)) * ones(x))),
+            Mutant("x′ = ax", lambda x, x2: equal(x2, deviation(x2) / deviation(x) * x)),
+        ),
+    ),
+    Theorem(
+        id="irreversibility.lines",
+        title="At ε > 0 vectors of one output differ by a multiple of the uniform vector",
+        statement="LN_ε(x′) = LN_ε(x) implies x′ = x + (μ′ − μ)1",
+        source=Source(OWN, "irreversibility", "with ε only the mean is lost"),
+        vectors="x x2",
+        scalars="eps",
+        hypotheses={
+            **POSITIVE_EPS,
+            "LN_ε(x′) = LN_ε(x)": lambda x, x2, eps: same_output(x, x2, eps),
+        },
+        claim=lambda x, x2: equal(x2, x + (mean(x2) - mean(x)) * ones(x)),
+        proof=_line,
+        model=line,
+        last_step="With irreversibility.shift: the fiber of x is exactly the line x + R1.",
+        without={"ε > 0": lambda random, d: half_plane(random, d) | {"eps": Fraction(0)}},
+        mutants=(
+            Mutant("x′ = x", lambda x, x2: equal(x2, x)),
+            Mutant(
+                "at ε = 0",
+                hypotheses={
+                    "ε = 0": lambda eps: equal(eps, 0),
+                    "LN_ε(x′) = LN_ε(x)": lambda x, x2, eps: same_output(x, x2, eps),
+                },
+                model=lambda random, d: half_plane(random, d) | {"eps": Fraction(0)},
+            ),
+        ),
+    ),
+    Theorem(
+        id="irreversibility.no_left_inverse",
+        title="No function of the output recovers the input",
+        statement="‖r − x‖² + ‖r − x′‖² >= dc²/2 for x′ = x + c1, whatever r the common output is sent to",
+        source=Source(
+            GUPTA, "section 2.3", "the original vector cannot be recovered from its normalized form"
+        ),
+        vectors="x r",
+        scalars="c",
+        claim=lambda x, r, c: at_least(
+            square_norm(r - x) + square_norm(r - (x + c * ones(x))), dim(x) * c * c / 2
+        ),
+        lemmas=lambda x, r, c: [total(square(r - x - c / 2))],
+        last_step=(
+            "By irreversibility.shift the outputs of x and x + c1 are equal, so a function f of the output has one "
+            "value r at both; for c other than 0 it is wrong by √d|c|/2 at one of them at least."
+        ),
+        mutants=(
+            Mutant(
+                "the errors add up to dc²",
+                lambda x, r, c: at_least(
+                    square_norm(r - x) + square_norm(r - (x + c * ones(x))), dim(x) * c * c
+                ),
+            ),
+        ),
+    ),
+    Theorem(
+        id="irreversibility.no_affine_recovery",
+        title="No gain and bias recover the input",
+        statement="LN_ε(x + c1; g, b) − (x + c1) = (LN_ε(x; g, b) − x) − c1",
+        source=Source(GUPTA, "section 2.3", "more than 2d statistics cannot be recovered by 2d parameters"),
+        vectors="x g b",
+        scalars="c eps",
+        claim=lambda x, g, b, c, eps: equal(
+            lg.layer_norm(x + c * ones(x), g, b, eps=eps) - (x + c * ones(x)),
+            lg.layer_norm(x, g, b, eps=eps) - x - c * ones(x),
+        ),
+        last_step="The two errors of recovery differ by c1, so that for c = 1 they cannot both be zero.",
+        mutants=(
+            Mutant(
+                "the same for RMSNorm",
+                lambda x, g, b, c, eps: equal(
+                    lg.rms_norm(x + c * ones(x), g, b, eps=eps) - (x + c * ones(x)),
+                    lg.rms_norm(x, g, b, eps=eps) - x - c * ones(x),
+                ),
+                POSITIVE_EPS,
+            ),
+        ),
+    ),
+    Theorem(
+        id="irreversibility.shared_statistics",
+        title="Any number of vectors of one mean and deviation is recovered by one gain and bias",
+        statement="σ LN(x) + μ = x at ε = 0",
+        source=Source(GUPTA, "section 2.3", "counting statistics and parameters shows irreversibility"),
+        hypotheses=NOT_CONSTANT,
+        claim=lambda x: equal(lg.layer_norm(x, deviation(x) * ones(x), mean(x) * ones(x), eps=0), x),
+        last_step=(
+            "A set of vectors that share μ and σ, however large, is recovered by gain σ1 and bias μ1: their number "
+            "decides nothing."
+        ),
+        without={
+            "x is not constant": "the bias alone recovers a constant vector, where the kernel reads 0/0 as 0"
+        },
+        mutants=(
+            Mutant(
+                "with the variance as gain",
+                lambda x: equal(lg.layer_norm(x, variance(x) * ones(x), mean(x) * ones(x), eps=0), x),
+            ),
+        ),
+    ),
+    Theorem(
+        id="irreversibility.inverse",
+        title="On the hyperplane LayerNorm with ε > 0 is undone by an explicit map",
+        statement="x = √ε y/√(1 − ‖y‖²/d) for x ⟂ 1, y = LN_ε(x)",
+        source=Source(OWN, "irreversibility", "with ε the length of the output keeps the deviation"),
+        scalars="eps",
+        hypotheses={**POSITIVE_EPS, "x is orthogonal to 1": lambda x: equal(dot(ones(x), x), 0)},
+        claim=lambda x, eps: equal(lg.invert(lg.standardize(x, eps=eps), eps=eps), x),
+        model=in_hyperplane,
+        mutants=(
+            Mutant(
+                "without the square root of ε",
+                lambda x, eps: equal(
+                    eps
+                    * lg.standardize(x, eps=eps)
+                    / root(1 - square_norm(lg.standardize(x, eps=eps)) / dim(x)),
+                    x,
+                ),
+            ),
+        ),
+    ),
+    Theorem(
+        id="irreversibility.onto_ball",
+        title="With ε > 0 LayerNorm maps the hyperplane onto the open ball of radius √d",
+        statement="LN_ε(√ε y/√(1 − ‖y‖²/d)) = y for every y ⟂ 1 with ‖y‖² < d",
+        source=Source(OWN, "irreversibility", "the image at ε > 0 is the whole open ball"),
+        vectors="y",
+        scalars="eps",
+        hypotheses={
+            **POSITIVE_EPS,
+            "y is orthogonal to 1": lambda y: equal(dot(ones(y), y), 0),
+            "‖y‖² < d": lambda y: greater(dim(y), square_norm(y)),
+        },
+        claim=lambda y, eps: equal(lg.standardize(lg.invert(y, eps=eps), eps=eps), y),
+        model=in_ball,
+        last_step="With irreversibility.inverse: LN_ε is a bijection of the hyperplane 1^⊥ and the open ball in it.",
+        mutants=(
+            Mutant(
+                "at the surface of the ball",
+                hypotheses={
+                    **POSITIVE_EPS,
+                    "y is orthogonal to 1": lambda y: equal(dot(ones(y), y), 0),
+                    "‖y‖² = d": lambda y: equal(dim(y), square_norm(y)),
+                },
+                model=lambda random, d: {"y": standard(random, d), "eps": Fraction(1)},
+            ),
+        ),
+    ),
+    Theorem(
+        id="irreversibility.batch_norm_recovery",
+        title="Batch normalization with fixed statistics is undone by its own parameters",
+        statement="BN(x) with gain √(v + ε) and bias m is x",
+        source=Source(
+            GUPTA, "section 2.3", "α_i = √Var and β_i = E recover the input, which makes it reversible"
+        ),
+        vectors="x m v",
+        scalars="eps",
+        hypotheses={"v + ε > 0": lambda v, eps: greater(v + eps)},
+        claim=lambda x, m, v, eps: equal(lg.batch_norm(x, root(v + eps), m, eps=eps, mean=m, variance=v), x),
+        model=statistics,
+        mutants=(
+            Mutant(
+                "gain √v, which forgets ε",
+                lambda x, m, v, eps: equal(lg.batch_norm(x, root(v), m, eps=eps, mean=m, variance=v), x),
+            ),
+            Mutant(
+                "no bias",
+                lambda x, m, v, eps: equal(
+                    lg.batch_norm(x, root(v + eps), None, eps=eps, mean=m, variance=v), x
+                ),
+            ),
+        ),
+    ),
+    Theorem(
+        id="irreversibility.batch_norm_column",
+        title="Batch normalization with batch statistics standardizes each column of the batch",
+        statement="BN_ε(column) = LN_ε(column), without gain and bias",
+        source=Source(BN, "algorithm 1", "mean and variance are taken over the batch"),
+        scalars="eps",
+        claim=lambda x, eps: equal(lg.batch_norm(x, eps=eps), lg.standardize(x, eps=eps)),
+        last_step="x holds one component of all vectors of the batch; everything said of LayerNorm holds of it.",
+        mutants=(
+            Mutant(
+                "fixed statistics do the same",
+                lambda x, eps: equal(
+                    lg.batch_norm(x, eps=eps, mean=0 * ones(x), variance=ones(x)), lg.standardize(x, eps=eps)
+                ),
+                POSITIVE_EPS,
+            ),
+        ),
+    ),
+    Theorem(
+        id="irreversibility.batch_norm_invariance",
+        title="Batch normalization with batch statistics forgets shift and scale of each column",
+        statement="BN(a·column + c) = BN(column) for a > 0 at ε = 0",
+        source=Source(GUPTA, "section 2.3", "batch normalization is reversible"),
+        scalars="a c",
+        hypotheses=POSITIVE_FACTOR,
+        claim=lambda x, a, c: equal(lg.batch_norm(a * x + c * ones(x), eps=0), lg.batch_norm(x, eps=0)),
+        mutants=(
+            Mutant(
+                "a < 0",
+                hypotheses={"a < 0": lambda a: greater(-a)},
+            ),
+            Mutant(
+                "also with fixed statistics",
+                lambda x, a, c: equal(
+                    lg.batch_norm(a * x + c * ones(x), eps=0, mean=0 * ones(x), variance=ones(x)),
+                    lg.batch_norm(x, eps=0, mean=0 * ones(x), variance=ones(x)),
+                ),
+            ),
+        ),
+    ),
+    Theorem(
+        id="irreversibility.rms_norm",
+        title="RMSNorm forgets the length at ε = 0",
+        statement="RMS(ax) = RMS(x) for a > 0 at ε = 0",
+        source=Source(SUMMARY, "contrast", "RMSNorm is reversible"),
+        scalars="a eps",
+        hypotheses=POSITIVE_FACTOR,
+        claim=lambda x, a: equal(lg.rms_norm(a * x, eps=0), lg.rms_norm(x, eps=0)),
+        mutants=(
+            Mutant("a < 0", hypotheses={"a < 0": lambda a: greater(-a)}),
+            Mutant(
+                "at ε > 0",
+                lambda x, a, eps: equal(lg.rms_norm(a * x, eps=eps), lg.rms_norm(x, eps=eps)),
+                {**POSITIVE_FACTOR, **POSITIVE_EPS},
+            ),
+        ),
+    ),
+    Theorem(
+        id="irreversibility.rms_norm_rays",
+        title="At ε = 0 vectors of one RMSNorm output lie on one ray",
+        statement="RMS(x′) = RMS(x) implies x′ = (‖x′‖/‖x‖)x",
+        source=Source(OWN, "irreversibility", "RMSNorm keeps the direction"),
+        vectors="x x2",
+        hypotheses={
+            "x′ is not 0": lambda x2: greater(square_norm(x2)),
+            "RMS(x′) = RMS(x)": lambda x, x2: equal(lg.rms_norm(x2, eps=0), lg.rms_norm(x, eps=0)),
+        },
+        claim=lambda x, x2: equal(x2, root(square_norm(x2) / dim(x)) / root(square_norm(x) / dim(x)) * x),
+        proof=_ray,
+        model=ray,
+        last_step="With irreversibility.rms_norm: the fiber of x is exactly the open ray of its positive multiples.",
+        without={"x′ is not 0": "for x′ = 0 the claim reads 0 = 0, as the kernel reads RMS(0) as 0"},
+        mutants=(Mutant("x′ = x", lambda x, x2: equal(x2, x)),),
+    ),
+    Theorem(
+        id="irreversibility.rms_norm_injective",
+        title="With ε > 0 RMSNorm forgets nothing",
+        statement="RMS_ε(x′) = RMS_ε(x) implies x′ = x",
+        source=Source(SUMMARY, "contrast", "RMSNorm is reversible"),
+        vectors="x x2",
+        scalars="eps",
+        hypotheses={
+            **POSITIVE_EPS,
+            "RMS_ε(x′) = RMS_ε(x)": lambda x, x2, eps: equal(
+                lg.rms_norm(x2, eps=eps), lg.rms_norm(x, eps=eps)
+            ),
+        },
+        claim=lambda x, x2: equal(x2, x),
+        proof=_point,
+        model=twice,
+        without={"ε > 0": lambda random, d: ray(random, d) | {"eps": Fraction(0)}},
+        mutants=(
+            Mutant(
+                "the same for LayerNorm",
+                hypotheses={**POSITIVE_EPS, "LN_ε(x′) = LN_ε(x)": lambda x, x2, eps: same_output(x, x2, eps)},
+                model=line,
+            ),
+        ),
+    ),
+)
