@@ -30,14 +30,7 @@ from .._models import draw_vector
 from .._sources import GUPTA, OWN, SUMMARY
 from .._steps import as_sum, product, sum_of_squares
 from .._theorem import Mutant, Source, Theorem
-
-
-def _mean(x: Any) -> Any:
-    return lg.moments(x)[0]
-
-
-def _variance(x: Any) -> Any:
-    return lg.moments(x)[1]
+from .._words import NOT_CONSTANT, mean, variance
 
 
 def _cosine(x: Any, b: Any) -> Any:
@@ -114,15 +107,15 @@ THEOREMS = (
             GUPTA, "section 2.1", "defines θ by the norm of the mean vector, ‖x‖ cos θ, without its sign"
         ),
         hypotheses=NONZERO,
-        claim=lambda x: equal(_cosine(x, ones(x)), _mean(x) / root(_mean(x) ** 2 + _variance(x))),
+        claim=lambda x: equal(_cosine(x, ones(x)), mean(x) / root(mean(x) ** 2 + variance(x))),
         without={"x ≠ 0": "for the zero vector both sides are 0 by the total inverse"},
         mutants=(
-            Mutant("μ/σ", lambda x: equal(_cosine(x, ones(x)), _mean(x) / root(_variance(x)))),
+            Mutant("μ/σ", lambda x: equal(_cosine(x, ones(x)), mean(x) / root(variance(x)))),
             Mutant(
                 "|μ|/√(μ² + σ²), as from the norm of the mean vector",
                 lambda x: equal(
                     _cosine(x, ones(x)),
-                    norm(lg.mean_vector(x)) / root(dim(x)) / root(_mean(x) ** 2 + _variance(x)),
+                    norm(lg.mean_vector(x)) / root(dim(x)) / root(mean(x) ** 2 + variance(x)),
                 ),
             ),
         ),
@@ -134,7 +127,7 @@ THEOREMS = (
         source=Source(OWN, "angles", "the arc tangent keeps its accuracy at every angle"),
         hypotheses=NONZERO,
         claim=lambda x: equal(
-            norm(lg.project(x)) / norm(x), root(_variance(x)) / root(_mean(x) ** 2 + _variance(x))
+            norm(lg.project(x)) / norm(x), root(variance(x)) / root(mean(x) ** 2 + variance(x))
         ),
         without={"x ≠ 0": "for the zero vector both sides are 0 by the total inverse"},
         last_step="sin θ = ‖Πx‖/‖x‖ ≥ 0 and cos θ have the quotient σ : μ, hence θ = atan2(σ, μ) in [0, π].",
@@ -144,7 +137,7 @@ THEOREMS = (
                 "σ/√(μ² + σ²) with the sample variance's norm",
                 lambda x: equal(
                     norm(lg.project(x)) / norm(x),
-                    root(_variance(x) + 1) / root(_mean(x) ** 2 + _variance(x) + 1),
+                    root(variance(x) + 1) / root(mean(x) ** 2 + variance(x) + 1),
                 ),
             ),
         ),
@@ -184,7 +177,7 @@ THEOREMS = (
             ),
             Mutant(
                 "the squared component along 1, one direction for all",
-                lambda x: equal(trace(lambda v: x * dot(x, v), x) / dim(x), _mean(x) ** 2),
+                lambda x: equal(trace(lambda v: x * dot(x, v), x) / dim(x), mean(x) ** 2),
             ),
         ),
     ),
@@ -223,7 +216,7 @@ THEOREMS = (
         title="Before the affine step LayerNorm rotates x by |90° − θ|",
         statement="x·LN(x) = √d ‖Πx‖ at ε = 0",
         source=Source(GUPTA, "section 3", "measures rotations by the whole layer, gain and bias included"),
-        hypotheses={"x is not constant": lambda x: greater(_variance(x))},
+        hypotheses=NOT_CONSTANT,
         without={"x is not constant": "at σ = 0 both sides are 0 by the total inverse"},
         claim=lambda x: equal(dot(x, lg.standardize(x, eps=0)), root(dim(x)) * norm(lg.project(x))),
         last_step="With ‖LN(x)‖ = √d the cosine of the rotation is ‖Πx‖/‖x‖ = sin θ.",

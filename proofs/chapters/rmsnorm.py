@@ -30,14 +30,11 @@ from .._models import draw_scalar, draw_vector
 from .._sources import BLOG, DIGEST, GUPTA, JIANG, OWN
 from .._steps import as_sum, product
 from .._theorem import Mutant, Source, Theorem
+from .._words import NOT_CONSTANT, variance
 
 
 def _mean_square(x: Any) -> Any:
     return square_norm(x) / dim(x)
-
-
-def _variance(x: Any) -> Any:
-    return lg.moments(x)[1]
 
 
 def balanced_model(random: Random, d: int) -> dict[str, Any]:
@@ -56,11 +53,14 @@ def balanced_model(random: Random, d: int) -> dict[str, Any]:
 
 def _balanced(goal: Formula, given: list[Proved], x: Any, g: Any, eps: Any) -> Proved:
     """Without a mean the two denominators are roots of the same number, and x = Πx."""
-    variance, square = _variance(x) + eps, _mean_square(x) + eps
-    roots = congruence("sqrt", variance, square, prove(equal(variance, square), *given))
-    inverses = congruence("inv", root(variance), root(square), roots)
+    centered_square, plain_square = variance(x) + eps, _mean_square(x) + eps
+    same = prove(equal(centered_square, plain_square), *given)
+    roots = congruence("sqrt", centered_square, plain_square, same)
+    inverses = congruence("inv", root(centered_square), root(plain_square), roots)
     centered = prove(equal(lg.project(x), x), *given)
-    return combine(goal.term, [(-g * lg.project(x), None, inverses), (-g / root(square), None, centered)])
+    return combine(
+        goal.term, [(-g * lg.project(x), None, inverses), (-g / root(plain_square), None, centered)]
+    )
 
 
 def _length(x: Any, given: list[Proved]) -> tuple[Proved, ...]:
@@ -78,7 +78,6 @@ def _mean_vanishes(goal: Formula, given: list[Proved], x: Any, eps: Any) -> Prov
     return prove(goal, cancel(summed(x), summed_up, inverse))
 
 
-NOT_CONSTANT = {"x is not constant": lambda x: greater(_variance(x))}
 BALANCED = {"1·x = 0": lambda x: equal(dot(ones(x), x), 0)}
 FOLD = Source(JIANG, "section 3", "Pre-LN networks with centred writers compute the same with RMSNorm")
 
@@ -175,7 +174,7 @@ THEOREMS = (
         hypotheses=NOT_CONSTANT,
         claim=lambda x: equal(
             dot(lg.standardize(x, eps=0), lg.rms_norm(x, eps=0)),
-            dim(x) * root(_variance(x)) / root(_mean_square(x)),
+            dim(x) * root(variance(x)) / root(_mean_square(x)),
         ),
         without={"x is not constant": "at σ = 0 both sides are 0 by the total inverse"},
         last_step="Both outputs have norm √d, so their angle has cosine sin θ.",
@@ -202,7 +201,7 @@ THEOREMS = (
         hypotheses=NOT_CONSTANT,
         claim=lambda x: equal(
             square_norm(lg.standardize(x, eps=0) - lg.rms_norm(x, eps=0)),
-            2 * dim(x) * (1 - root(_variance(x)) / root(_mean_square(x))),
+            2 * dim(x) * (1 - root(variance(x)) / root(_mean_square(x))),
         ),
         lemmas=_length,
         last_step="1 − sin θ = 1 − cos(90° − θ) = 2 sin²(|90° − θ|/2).",
@@ -212,7 +211,7 @@ THEOREMS = (
                 "d(1 − sin θ)",
                 lambda x: equal(
                     square_norm(lg.standardize(x, eps=0) - lg.rms_norm(x, eps=0)),
-                    dim(x) * (1 - root(_variance(x)) / root(_mean_square(x))),
+                    dim(x) * (1 - root(variance(x)) / root(_mean_square(x))),
                 ),
             ),
         ),

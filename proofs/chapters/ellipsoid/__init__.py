@@ -1,0 +1,7 @@
+"""Ellipsoid: where the outputs of LayerNorm lie, and its principal axes."""
+
+from __future__ import annotations
+
+from . import _image, _inverse, _secular, _zero_gains
+
+THEOREMS = (*_image.THEOREMS, *_inverse.THEOREMS, *_secular.THEOREMS, *_zero_gains.THEOREMS)

@@ -1,0 +1,7 @@
+"""Jacobian: the derivative of LayerNorm, its spectrum, its norm, and the bounds that do not hold."""
+
+from __future__ import annotations
+
+from . import _form, _spectrum
+
+THEOREMS = (*_form.THEOREMS, *_spectrum.THEOREMS)
