@@ -13,7 +13,7 @@ from typing import Any
 
 import sympy
 
-from lngeom.symbolic import Formula, Term, Theorem, evaluate, formula
+from lngeom.symbolic import Term, Theorem, evaluate, formula
 
 from ._models import draw
 from ._theorem import CheckError
@@ -199,28 +199,10 @@ def _transport(step: Theorem, terms: tuple, used: tuple[Theorem, ...]) -> bool:
     return chain and _zero(_t(equation) - _t(step) + _t(premise)) and _assumptions(step, used)
 
 
-def _absurd(step: Theorem, terms: tuple, used: tuple[Theorem, ...]) -> bool:
-    c, relation = _t(used[0]), used[0].conclusion.relation
-    truth = {"=": c == 0, "!=": c != 0, ">": c > 0, ">=": c >= 0}[relation]
-    return c.is_Rational and not truth and _assumptions(step, used)
-
-
 def _cut(step: Theorem, terms: tuple, used: tuple[Theorem, ...]) -> bool:
     lemma, theorem = used
     remaining = lemma.hypotheses | (theorem.hypotheses - {lemma.conclusion})
     return step.conclusion == theorem.conclusion and step.hypotheses == remaining
-
-
-def _cases(step: Theorem, terms: tuple, used: tuple[Theorem, ...]) -> bool:
-    first, second = used
-    t = terms[0]
-    vectors = {str(symbol) for symbol in _expression(t).free_symbols if str(symbol).startswith("v:")}
-    dropped = first.hypotheses - step.hypotheses, second.hypotheses - step.hypotheses
-    sign = {Formula(t, ">=")}, {Formula(-t, ">=")}
-    zero = {Formula(t, "=")}, {Formula(t, "!=")}
-    covered = any(dropped[0] <= p and dropped[1] <= q for p, q in (sign, zero))
-    same = first.conclusion == second.conclusion == step.conclusion
-    return not vectors and covered and same and step.hypotheses <= first.hypotheses | second.hypotheses
 
 
 def _instantiate(step: Theorem, terms: tuple, used: tuple[Theorem, ...]) -> bool:
@@ -281,11 +263,9 @@ _PRODUCT = (
 )
 
 _STEPS: dict[str, Step] = {
-    "absurd": _absurd,
     "add": _same(lambda p, q: p + q, *_STRICT),
     "assume": _assume,
     "cancel": _cancel,
-    "cases": _cases,
     "combine": _combine,
     "congruence": _congruence,
     "constant": _constant,

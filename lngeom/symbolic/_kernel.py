@@ -438,32 +438,11 @@ def transport(goal: Any, equal: Theorem, theorem: Theorem) -> Theorem:
     return _prove(_proper(goal), relation, first | second, "transport", (_proper(goal),), equal, theorem)
 
 
-def absurd(goal: Formula, false: Theorem) -> Theorem:
-    """From c REL 0, false for the constant c,: everything."""
-    t, relation, hypotheses = _read(false)
-    _require(
-        t == ZERO or (len(t) == 1 and not tuple.__getitem__(t, 0)[0]), "the premise is about no constant"
-    )
-    _require(not _HOLDS[relation](sum((c for _, c in t), Fraction(0))), "the premise is not false")
-    return _prove(*_formula(goal), hypotheses, "absurd", (), false)
-
-
 def cut(lemma: Theorem, theorem: Theorem) -> Theorem:
     """G |- A and H, A |- B give G, H |- B."""
     (a, relation, first), (t, conclusion, second) = _read(lemma), _read(theorem)
     remaining = first | (second - {Formula(a, relation)})
     return _prove(t, conclusion, remaining, "cut", (), lemma, theorem)
-
-
-def cases(t: Any, first: Theorem, second: Theorem) -> Theorem:
-    """G, t >= 0 |- B and H, −t >= 0 |- B give G, H |- B; likewise with t = 0 and t != 0. Here t is a scalar."""
-    t, (goal, relation, left), (same, other, right) = _proper(t), _read(first), _read(second)
-    _require(t.is_scalar, "a vector need not be on one side in all components")
-    _require((goal, relation) == (same, other), "the two cases have different conclusions")
-    sign = Formula(t, ">="), Formula(-t, ">=")
-    zero = Formula(t, "="), Formula(t, "!=")
-    p, q = zero if zero[0] in left or zero[1] in right else sign
-    return _prove(goal, relation, (left - {p}) | (right - {q}), "cases", (t,), first, second)
 
 
 def substitute(value: Any, values: Mapping[Term, Any]) -> Term:
