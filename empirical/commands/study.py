@@ -31,7 +31,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="tokens of the tokenizer (default: %(default)s)",
     )
-    add("--seeds", type=count, default=5, metavar="N", help="runs of each kind (default: %(default)s)")
+    add(
+        "--seeds", type=count, default=5, metavar="N", help="runs of each cell at tiny (default: %(default)s)"
+    )
+    add(
+        "--seeds-elsewhere",
+        type=count,
+        default=3,
+        metavar="N",
+        help="and at other sizes (default: %(default)s)",
+    )
     add("--steps", type=count, default=300, metavar="N", help="of each run (default: %(default)s)")
     add("--batch-size", type=count, default=4, metavar="N", help="sequences per step (default: %(default)s)")
     add("--sequence-length", type=count, default=128, metavar="N", help="tokens each (default: %(default)s)")
@@ -54,13 +63,13 @@ def run(arguments: argparse.Namespace) -> int:
         directions=arguments.directions,
         check_gradients=True,
     )
-    runs = sum(1 for _ in plan(arguments.seeds))
-    total = runs * arguments.steps * arguments.batch_size * arguments.sequence_length
-    with ranks(arguments.device) as processes, progress(console, f"{runs} runs", total) as advance:
+    runs = list(plan(arguments.seeds, arguments.seeds_elsewhere))
+    total = len(runs) * arguments.steps * arguments.batch_size * arguments.sequence_length
+    with ranks(arguments.device) as processes, progress(console, f"{len(runs)} runs", total) as advance:
         run_study(
             data,
             out,
-            seeds=arguments.seeds,
+            runs=runs,
             steps=arguments.steps,
             sequences=arguments.batch_size,
             sequence_length=arguments.sequence_length,

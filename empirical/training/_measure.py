@@ -46,17 +46,21 @@ TABLES: dict[str, tuple[str, ...]] = {
     "writers": (
         "step",
         "writer",
-        "start_norm",
-        "start_uniform_norm",
-        "norm",
-        "uniform_norm",
+        "start_size",
+        "start_uniform_size",
+        "size",
+        "uniform_size",
         "share",
-        "change_norm",
+        "change_size",
         "change_share",
     ),
     "gradients": ("step", "writer", "share", "excess"),
 }
-"""The tables of a measurement, by name, with their columns."""
+"""The tables of a measurement, by name, with their columns.
+
+Of each writer: ``size`` is the Frobenius norm, ``uniform_size`` that of its part along 1, ``share`` the energy along 1
+relative to an average direction; before training (``start_``), now, and of the ``change`` between the two.
+"""
 
 _GRADIENT_SEQUENCES = 2
 
@@ -135,12 +139,12 @@ class Measurement:
         change = now - start
         return {
             "writer": name,
-            "start_norm": float(start.norm()),
-            "start_uniform_norm": float(lngeom.mean_vector(start).norm()),
-            "norm": float(now.norm()),
-            "uniform_norm": float(lngeom.mean_vector(now).norm()),
+            "start_size": float(start.norm()),
+            "start_uniform_size": float(lngeom.mean_vector(start).norm()),
+            "size": float(now.norm()),
+            "uniform_size": float(lngeom.mean_vector(now).norm()),
             "share": uniform_share(now),
-            "change_norm": float(change.norm()),
+            "change_size": float(change.norm()),
             "change_share": uniform_share(change),
         }
 

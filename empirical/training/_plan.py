@@ -91,13 +91,13 @@ def conditions() -> list[Condition]:
     return at_tiny + elsewhere
 
 
-def plan(seeds: int) -> Iterator[tuple[Condition, int]]:
-    """All runs in their order: first those at ``tiny``, then the other sizes, each seed by seed.
+def plan(seeds: int, elsewhere: int) -> Iterator[tuple[Condition, int]]:
+    """All runs in their order: `seeds` of each cell at ``tiny``, then `elsewhere` of each other, seed by seed.
 
     A study that is stopped has compared the same cells in every round of seeds that it finished.
     """
-    for at_tiny in (True, False):
-        for seed in range(seeds):
+    for at_tiny, rounds in ((True, seeds), (False, elsewhere)):
+        for seed in range(rounds):
             for condition in conditions():
                 if ((condition.layers, condition.width) == TINY) == at_tiny:
                     yield condition, seed

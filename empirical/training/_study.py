@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from ._data import TokenData
-from ._plan import plan
+from ._plan import Condition
 from ._ranks import Ranks
 from ._run import Execution
 from ._tables import read_table, write_table
@@ -21,7 +22,7 @@ def run_study(
     data: TokenData,
     out: Path,
     *,
-    seeds: int,
+    runs: Sequence[tuple[Condition, int]],
     steps: int,
     sequences: int,
     sequence_length: int,
@@ -39,8 +40,8 @@ def run_study(
         Text, shared by all runs.
     out : Path
         Receives ``runs/NAME-seedN/`` and the gathered tables.
-    seeds : int
-        Runs per cell.
+    runs : sequence of (Condition, int)
+        Cells and seeds, from :func:`plan`.
     steps, sequences, sequence_length : int
         Length of each run, and the size of its steps.
     execution : Execution
@@ -50,7 +51,7 @@ def run_study(
     report : callable
         Progress in tokens, over all runs.
     """
-    for condition, seed in plan(seeds):
+    for condition, seed in runs:
         folder = out / "runs" / f"{condition.name}-seed{seed}"
         recipe = condition.recipe(seed, steps=steps, sequences=sequences, sequence_length=sequence_length)
         if (folder / "summary.json").exists():
@@ -58,18 +59,18 @@ def run_study(
             continue
         train(recipe, data, folder, processes=processes, execution=execution, report=report)
         shutil.rmtree(folder / "state", ignore_errors=True)
-    gather(out, seeds)
+    gather(out, runs)
 
 
-def gather(out: Path, seeds: int) -> None:
+def gather(out: Path, runs: Sequence[tuple[Condition, int]]) -> None:
     """Write ``study.csv`` (every site at every checkpoint), ``writers.csv`` (after training) and ``gradients.csv``."""
-    runs = [
+    finished = [
         ({name: getattr(condition, name) for name in CELL_COLUMNS[:-1]} | {"seed": seed}, folder)
-        for condition, seed in plan(seeds)
+        for condition, seed in runs
         if (folder := out / "runs" / f"{condition.name}-seed{seed}").joinpath("summary.json").exists()
     ]
     rows: dict[str, list[dict[str, Any]]] = {"study": [], "writers": [], "gradients": []}
-    for cell, folder in runs:
+    for cell, folder in finished:
         losses = {row["step"]: row["loss"] for row in read_table(folder / "held_out.csv")}
         last = max(losses)
         rows["study"] += [

@@ -187,16 +187,16 @@ def summarize_writers(writers: Rows) -> list[WriterSummary]:
 
         # Weighted by the energy of each change, as if all changed rows stood in one matrix.
         shares = [
-            sum(row["change_share"] * row["change_norm"] ** 2 for row in of_seed)
-            / _energy(of_seed, "change_norm")
+            sum(row["change_share"] * row["change_size"] ** 2 for row in of_seed)
+            / _energy(of_seed, "change_size")
             for of_seed in seeds
         ]
         found.append(
             WriterSummary(
                 tuple(cell),
                 kind,
-                _growth(seeds, "norm") if kind != "biases" else None,
-                _growth(seeds, "uniform_norm") if kind != "biases" else None,
+                _growth(seeds, "size") if kind != "biases" else None,
+                _growth(seeds, "uniform_size") if kind != "biases" else None,
                 geometric_mean(shares),
             )
         )
