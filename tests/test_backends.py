@@ -13,6 +13,8 @@ import torch
 from array_api_compat import device, is_torch_array
 
 import lngeom as lg
+from lngeom._enclosure import Enclosure
+from lngeom.symbolic import ONE, scalar, vector
 
 D, N, EPS = 24, 6, 2.0**-10
 
@@ -172,6 +174,59 @@ def test_uniform_and_questions_of_yes_and_no(carrier: Carrier) -> None:
     assert lg.certify_fold(weight, None, *lg.fold_affine(weight, gain=gain), gain=gain).exact
     # Computed in float64 from the same numbers, whatever stores them.
     assert lg.lipschitz_constant(gain, eps=EPS) == lg.lipschitz_constant(data()["gain"], eps=EPS)
+
+
+EXACT = [
+    "project",
+    "mean_vector",
+    "mean",
+    "variance",
+    "standardize",
+    "standardize_outside",
+    "layer_norm",
+    "rms_norm",
+    "jacobian_product",
+    "jacobian_transpose_product",
+    "jacobian_product_outside",
+    "potential",
+    "matching_eps",
+    "invert",
+]
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_floats_lie_within_the_tolerance_of_the_exact_value(name: str) -> None:
+    call, _ = TABLE[name]
+    inputs = data()
+    rows = {key: value[0] if value.ndim == 2 else value for key, value in inputs.items()}
+    got = np.atleast_1d(call(rows))
+    exact = call({key: Enclosure(value) for key, value in rows.items()})
+    # Numbers come back as one interval, vectors as one for each component.
+    ends = exact.float_bounds() if isinstance(exact, Enclosure) else (float(exact.lower), float(exact.upper))
+    low, high = (np.atleast_1d(end) for end in ends)
+    assert np.all(high - low <= 4 * DOUBLE * np.maximum(np.abs(low), np.abs(high)))
+    slack = tolerance(got, inputs, Carrier(np, np.float64, DOUBLE))
+    assert np.all((low - slack <= got) & (got <= high + slack))
+
+
+def test_the_formulas_are_terms_of_the_proof_kernel() -> None:
+    x, t, gain, bias, mean, variance = (vector(name) for name in ("x", "t", "g", "b", "m", "v"))
+    eps = scalar("e")
+    # Equal terms are equal in every dimension.
+    assert lg.batch_norm(x, gain, bias, eps=eps) == lg.layer_norm(x, gain, bias, eps=eps), (
+        "a column of a batch"
+    )
+    fixed = lg.batch_norm(x, gain, bias, eps=eps, mean=mean, variance=variance)
+    assert fixed == gain * (x - mean) / lg.scale(variance, eps=eps) + bias
+    for placement in PLACEMENTS:
+        how: Any = {"eps": eps, "placement": placement}
+        assert lg.jacobian_product(x, ONE, gain, **how) == 0 * ONE
+        assert lg.jacobian_transpose_product(x, t, gain, **how) == lg.jacobian_product(x, gain * t, **how)
+        assert lg.jacobian_product(lg.project(x), lg.project(t), **how) == lg.jacobian_product(x, t, **how)
+    assert lg.jacobian_product(x, t, eps=eps) != lg.jacobian_product(x, t, eps=eps, placement="outside")
+
+
+PLACEMENTS: Any = ("inside", "outside")
 
 
 def test_a_function_of_the_table_that_is_off_by_a_little_is_noticed() -> None:

@@ -202,6 +202,16 @@ def test_jacobian_is_symmetric_semidefinite_and_kills_the_uniform_vector(eps: fl
     assert np.all(np.abs(j @ x - radial) <= np.linalg.norm(x) * slack)
 
 
+@pytest.mark.parametrize("gain", [[3.0, -1.0, 0.5, 2.0], [0.0, 1.0, 2.0, 0.0]])
+def test_outputs_never_move_along_the_dead_direction(gain: list[float]) -> None:
+    g, x = np.array(gain), sample(4)[0].numpy()
+    j = lg.jacobian(x, g, eps=1e-3)
+    # ‖n‖₁ ≤ 2 for a unit vector of R⁴; its own rounding is inside the count of the tolerance.
+    size = norm_of(torch.tensor(x), torch.tensor(g), eps=1e-3, placement="inside", centered=True)
+    slack = 2 * tolerance(x, centered=True, scale=size)
+    assert np.all(np.abs(lg.dead_direction(g) @ j) <= slack)
+
+
 # -------------------------------------------------------------------------------- bounds on the norm of J
 
 
