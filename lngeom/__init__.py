@@ -42,8 +42,6 @@ from ._jacobian import (
     jacobian_product as jacobian_product,
     jacobian_singular_values as jacobian_singular_values,
     jacobian_transpose_product as jacobian_transpose_product,
-    lipschitz_constant as lipschitz_constant,
-    potential as potential,
 )
 from ._norms import (
     batch_norm as batch_norm,
@@ -52,6 +50,7 @@ from ._norms import (
     scale as scale,
     standardize as standardize,
 )
+from ._potential import lipschitz_constant as lipschitz_constant, potential as potential
 from ._projection import (
     angle_from_moments as angle_from_moments,
     angle_to_uniform as angle_to_uniform,
