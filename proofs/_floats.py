@@ -6,7 +6,7 @@ from fractions import Fraction
 from random import Random
 
 import numpy
-from hypothesis import example, given, strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from ._models import DIMENSIONS, Values, satisfied
 from ._rounded import Rounded
@@ -26,7 +26,10 @@ ROWS: dict[str, list[float]] = {
 """Vectors that break careless formulas."""
 
 MEASURES = 50
-"""Samples of an exact sampler that are measured."""
+"""Inputs that are measured, beside the special rows."""
+
+# The clock has no say in a measurement: a slow machine must not fail it.
+_LIMITS = settings(max_examples=MEASURES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 _numbers = st.one_of(
     st.floats(-8, 8), st.sampled_from([0.0, 1.0, -1.0, 1e-3, 1e4]), st.floats(-1e8, 1e8, allow_subnormal=True)
@@ -73,6 +76,7 @@ def measure(theorem: Theorem) -> int:
 
     if theorem.model is None:
 
+        @_LIMITS
         @given(_inputs(len(vectors), len(scalars)))
         def run(inputs: tuple[list[list[float]], list[float]]) -> None:
             rows, numbers = inputs
@@ -84,6 +88,7 @@ def measure(theorem: Theorem) -> int:
     else:
         sample = theorem.model
 
+        @_LIMITS
         @given(st.integers(0, 2**32), st.sampled_from(DIMENSIONS))
         def run(seed: int, d: int) -> None:
             one(sample(Random(seed), d), d)
