@@ -27,7 +27,7 @@ from lngeom.symbolic import (
 )
 
 from .._models import draw_scalar, draw_vector
-from .._sources import BLOG, DIGEST, GUPTA, JIANG, OWN
+from .._sources import BLOG, DIGEST, GUPTA, JIANG, OWN, ZHANG
 from .._steps import as_sum, product
 from .._theorem import Mutant, Source, Theorem
 from .._words import NOT_CONSTANT, variance
@@ -82,6 +82,31 @@ BALANCED = {"1·x = 0": lambda x: equal(dot(ones(x), x), 0)}
 FOLD = Source(JIANG, "section 3", "Pre-LN networks with centred writers compute the same with RMSNorm")
 
 THEOREMS = (
+    Theorem(
+        id="rmsnorm.definition",
+        title="RMSNorm divides by the root of the mean square and needs nothing else of the vector",
+        statement="RMS_ε(x) = g∘x/√(‖x‖²/d + ε) + b",
+        source=Source(ZHANG, "eq. 4", "defines RMSNorm, without ε"),
+        vectors="x g b",
+        scalars="eps",
+        claim=lambda x, g, b, eps: equal(
+            lg.rms_norm(x, g, b, eps=eps), g * x / root(square_norm(x) / dim(x) + eps) + b
+        ),
+        mutants=(
+            Mutant(
+                "the norm in place of the root mean square",
+                lambda x, g, b, eps: equal(
+                    lg.rms_norm(x, g, b, eps=eps), g * x / root(square_norm(x) + eps) + b
+                ),
+            ),
+            Mutant(
+                "ε outside the root",
+                lambda x, g, b, eps: equal(
+                    lg.rms_norm(x, g, b, eps=eps), g * x / (root(square_norm(x) / dim(x)) + eps) + b
+                ),
+            ),
+        ),
+    ),
     Theorem(
         id="rmsnorm.decomposition",
         title="LayerNorm is RMSNorm of the centred vector, with the same ε",
