@@ -117,6 +117,12 @@ class Theorem:
     measured: Build | None = None
     mutants: tuple[Mutant, ...] = ()
 
+    def __reduce__(self) -> tuple[Callable[[str], Theorem], tuple[str]]:
+        # The statements are functions, which do not travel between processes; the id does.
+        from ._registry import find
+
+        return find, (self.id,)
+
     @property
     def chapter(self) -> str:
         """First part of the id."""
