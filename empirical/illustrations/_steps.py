@@ -12,7 +12,7 @@ from ._style import BLUE, GREEN, ORANGE, PURPLE, QUIET, VERMILION
 
 X = np.array([-0.3, 0.6, 1.8])
 GAIN = np.array([1.0, 0.55, 0.85])
-BIAS = np.array([0.3, 0.2, 0.4])
+BIAS = np.array([0.5, 0.0, 0.15])
 
 
 def six_steps() -> Figure:
@@ -63,7 +63,7 @@ def six_steps() -> Figure:
     f.curve(ellipse, BLUE, linewidth=1.6)
     f.sheet(ellipse, BLUE)
     f.arrow(np.zeros(3), BIAS, QUIET, linewidth=1.4)
-    f.text(BIAS, "$b$", QUIET, shift=(0.0, -0.14, 0.1))
+    f.text(BIAS, "$b$", QUIET, shift=(0.08, -0.16, -0.1))
     f.arrow(BIAS, z, BLUE)
     f.text(z + 0.18 * (z - BIAS), "$z$", BLUE, size=13)
     figure.suptitle(

@@ -160,6 +160,15 @@ THEOREMS = (
         ),
     ),
     Theorem(
+        id="angles.opposite",
+        title="A vector and its opposite enclose supplementary angles with every direction",
+        statement="cos∠(−x, b) = −cos∠(x, b), so that the mean angle of x and −x is 90°",
+        source=Source(GUPTA, "section 3", "two random vectors are orthogonal on average"),
+        vectors="x b",
+        claim=lambda x, b: equal(_cosine(-x, b), -_cosine(x, b)),
+        mutants=(Mutant("the same angle", lambda x, b: equal(_cosine(-x, b), _cosine(x, b))),),
+    ),
+    Theorem(
         id="angles.null_mean_square",
         title="A random isotropic direction has mean squared cosine 1/d with every vector",
         statement="tr(xxᵀ)/d = ‖x‖²/d",

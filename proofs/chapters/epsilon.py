@@ -36,6 +36,7 @@ from .._models import Values, draw_scalar
 from .._sources import BLOG, GUPTA, OWN, RIECHERS
 from .._theorem import Mutant, Source, Theorem
 from .._words import NOT_CONSTANT, POSITIVE_EPS, assuming, deviation, variance
+from . import _outside
 
 
 def length(x: Any, eps: Any) -> Any:
@@ -461,4 +462,5 @@ THEOREMS = (
             ),
         ),
     ),
+    *_outside.THEOREMS,
 )

@@ -1,4 +1,4 @@
-"""Dated sources for statements about history, definitions and practice, each with what it says in our words."""
+"""Dated sources for statements about history, definitions and practice, each with what it says."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ class Page:
     def explanation(self, claim: Claim) -> list[str]:
         """What is said, why it fails, the counterexample worked through, and what is true instead."""
         head = f"{self.paint(claim.id, 'title')}  {self.paint(named(claim.verdict), claim.verdict)}"
-        lines = [f"{head}  {self.paint(f'{document_of(claim).title}, {claim.place}', 'quiet')}", ""]
+        lines = [head, *self._quiet(f"{document_of(claim).title}, {claim.place}", ""), ""]
         lines += self._item("The claim", claim.says)
         if claim.why:
             lines += [
@@ -171,7 +171,10 @@ class Page:
         for line in case.lines:
             if line.kind in ("let", "find"):
                 first = f"{indent}  {padded(line.said, column)} = "
-                yield from self.wrap(line.numbers, indent + "    ", first)
+                if span(first) + span(line.numbers) <= self.width:
+                    yield first + line.numbers
+                else:
+                    yield from self.wrap(f"{line.said} = {line.numbers}", indent + "    ", indent + "  ")
                 continue
             style, mark = _MARKS[line.kind]
             for k, part in enumerate(self._statement(line, f"{indent}{mark} ", wide)):

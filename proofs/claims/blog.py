@@ -20,7 +20,8 @@ CLAIMS = (
         verdict="convention",
         why="PyTorch and TensorFlow divide by √(σ² + ε). No constant converts one into the other.",
         correction="The two agree for one x if ε_inside = 2σ ε_outside + ε_outside².",
-        theorems=("epsilon.placements",),
+        hypotheses=("ε >= 0", "ε ≠ 0", "ε′ >= 0", "σ(x) ≠ σ(x′)"),
+        theorems=("epsilon.placements", "epsilon.no_conversion"),
         counterexample=epsilon.two_placements,
         citations=(cited.PYTORCH, cited.ZHANG),
     ),
@@ -31,7 +32,7 @@ CLAIMS = (
         verdict="true",
         correction="As stated, for ε > 0; where ε stands inside the root, g(x) = √n x/√(‖x‖² + nε).",
         hypotheses=("ε > 0",),
-        theorems=("blog.composition",),
+        theorems=("epsilon.outside_steps",),
     ),
     Claim(
         id="2-3",
@@ -64,7 +65,7 @@ CLAIMS = (
         why="A factor √n is missing: the denominator is ‖x‖ + ε√n.",
         correction="‖g(x)‖ = √n ‖x‖/(‖x‖ + ε√n): it needs ‖x‖ ≫ ε√n, that is σ ≫ ε.",
         hypotheses=("ε > 0",),
-        theorems=("blog.norm",),
+        theorems=("epsilon.outside_rms_length",),
         counterexample=epsilon.long_vectors,
     ),
     Claim(
@@ -75,7 +76,7 @@ CLAIMS = (
         why="Of g alone; but g is applied to Πx, and that is small near the whole line of multiples of 1.",
         correction="‖g(Πx)‖ = √n σ/(σ + ε), whatever ‖x‖ is.",
         hypotheses=("ε > 0",),
-        theorems=("blog.layer_norm_length",),
+        theorems=("epsilon.outside_length",),
         counterexample=epsilon.near_the_line,
     ),
     Claim(
@@ -85,8 +86,8 @@ CLAIMS = (
         verdict="true_under",
         correction="For ε = 0 and x ≠ 0; for ε > 0 into the open ball. (The sphere is a subset of ℝⁿ, "
         "not an element.)",
-        hypotheses=("x is not 0", "ε = 0"),
-        theorems=("rmsnorm.norm",),
+        hypotheses=("x ≠ 0", "ε = 0", "g_i ≠ 0"),
+        theorems=("rmsnorm.surface",),
         counterexample=epsilon.sphere_or_ball,
     ),
     Claim(
@@ -166,8 +167,8 @@ CLAIMS = (
         "coordinates.",
         verdict="true_under",
         correction="Semi-axes √n |a_i|, for ε = 0 and x ≠ 0.",
-        hypotheses=("x is not 0", "ε = 0", "a_i > 0", "g_i ≠ 0"),
-        theorems=("rmsnorm.norm",),
+        hypotheses=("x ≠ 0", "ε = 0", "a_i > 0", "g_i ≠ 0"),
+        theorems=("rmsnorm.surface",),
         counterexample=standardization.negative_gain,
     ),
     Claim(
@@ -185,7 +186,7 @@ CLAIMS = (
         verdict="convention",
         why="An opinion. The difference is one projection: LN(x) = RMS(Πx), with the same ε.",
         correction="LN = RMS ∘ Π.",
-        theorems=("rmsnorm.layer_norm",),
+        theorems=("rmsnorm.decomposition",),
         citations=(cited.JIANG,),
     ),
     Claim(

@@ -114,7 +114,7 @@ CLAIMS = (
         correction="If updates are uncorrelated with the stream, as at initialization: then squared "
         "norms add up.",
         hypotheses=("h·a = 0",),
-        theorems=("residual.growth",),
+        theorems=("residual.orthogonal_growth",),
         counterexample=networks.aligned_updates,
         citations=(cited.XIONG,),
     ),
@@ -147,9 +147,9 @@ CLAIMS = (
         id="4-13",
         place="table",
         says="RMSNorm requires only the sum of squares.",
-        verdict="true",
-        correction="As stated: RMS(x) = x/√(‖x‖²/d + ε).",
-        theorems=("rmsnorm.definition",),
+        verdict="convention",
+        correction="By definition: RMS(x) = x/√(‖x‖²/d + ε).",
+        citations=(cited.ZHANG,),
     ),
     Claim(
         id="4-14",
@@ -169,8 +169,8 @@ CLAIMS = (
         verdict="false",
         why="Of a design, yes; in a trained network it computes something else.",
         correction="RMS(x) = LN(x) if x ⟂ 1; exact replacement needs centred writers.",
-        hypotheses=("x ⟂ 1",),
-        theorems=("rmsnorm.orthogonal_input", "rmsnorm.layer_norm"),
+        hypotheses=("1·x = 0",),
+        theorems=("rmsnorm.balanced_input", "rmsnorm.decomposition"),
         counterexample=networks.swap_without_folding,
     ),
     Claim(
@@ -200,8 +200,10 @@ CLAIMS = (
         verdict="false",
         why="Updates that agree add up linearly; trained networks have been measured to grow "
         "exponentially with depth.",
-        correction="‖h + a‖² = ‖h‖² + ‖a‖² + 2h·a; √L needs updates uncorrelated with the stream.",
-        theorems=("residual.growth",),
+        correction="Squared norms add up only if h·a = 0; in general ‖h + a‖ ≤ ‖h‖ + ‖a‖, which is "
+        "growth like L√d.",
+        hypotheses=("‖h + a‖² = ‖h‖² + ‖a‖²", "h ≠ 0", "a ≠ 0"),
+        theorems=("residual.growth_only_if", "residual.worst_growth"),
         counterexample=networks.aligned_updates,
         columns=sites("layer", "norm_mean"),
         citations=(cited.XIONG,),

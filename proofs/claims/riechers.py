@@ -1,4 +1,4 @@
-"""The third-party summary of Riechers, with statements of the paper itself where the summary relies on them."""
+"""The third-party summary of Riechers, with statements of the paper itself where the summary uses them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ CLAIMS = (
         correction="For ε > 0 and gains without zeros it maps onto {z : α·(z − b) = 0, Σ(z_i − "
         "b_i)²/g_i² < N}; for ε = 0 onto "
         "its boundary.",
-        hypotheses=("ε > 0", "g_i ≠ 0"),
-        theorems=("ellipsoid.hyperplane", "ellipsoid.interior", "ellipsoid.onto"),
+        hypotheses=("ε > 0", "g_i ≠ 0", "α·(z − b) = 0", "‖y‖² < d"),
+        theorems=("ellipsoid.hyperplane", "ellipsoid.interior", "ellipsoid.image"),
         counterexample=ellipsoid.boundary_and_center,
     ),
     Claim(
@@ -47,8 +47,8 @@ CLAIMS = (
         why="A transcription: in the paper the root covers the quotient.",
         correction="√(N/λ), λ ≠ 0 an eigenvalue of Π₂G⁻²Π₂: an output along an eigenvector has ‖z − b‖² "
         "λ = N at ε = 0.",
-        hypotheses=("g_i ≠ 0", "x is not constant"),
-        theorems=("ellipsoid.quadratic_form",),
+        hypotheses=("g_i ≠ 0", "GΠGv = λv", "λ ≠ 0", "λ > 0", "v ≠ 0"),
+        theorems=("ellipsoid.semi_axes", "ellipsoid.end_point"),
         counterexample=ellipsoid.root_of_the_wrong_part,
         citations=(cited.RIECHERS,),
     ),
@@ -118,7 +118,7 @@ CLAIMS = (
         why="It drops a term, gives axes that are too long, and is not continuous in g.",
         correction="On the coordinates with g_i ≠ 0 the form is diag(g⁻²) + ααᵀ/k, k the number of zero "
         "gains.",
-        hypotheses=("zero gains",),
+        hypotheses=("g²h = g", "gh² = h", "some gain is 0"),
         theorems=("ellipsoid.zero_gains",),
         counterexample=ellipsoid.zero_gains,
         citations=(cited.RIECHERS,),
@@ -141,8 +141,8 @@ CLAIMS = (
         why="It gives both: from an eigenvector u the direction is Gu. And it works for every gain, "
         "zeros included.",
         correction="If ΠG²Πu = ζu then GΠG(Gu) = ζGu.",
-        hypotheses=("ΠG²Πu = ζu",),
-        theorems=("ellipsoid.axis_from_preimage",),
+        hypotheses=("ΠG²Πu = λu",),
+        theorems=("ellipsoid.directions",),
         counterexample=ellipsoid.direction_from_preimage,
         citations=(cited.RIECHERS,),
     ),
@@ -165,7 +165,7 @@ CLAIMS = (
         why="The affine map takes center to center and surface to surface.",
         correction="Σ(z_i − b_i)²/g_i² = ‖y‖²: only the normalization concentrates.",
         hypotheses=("g_i ≠ 0",),
-        theorems=("ellipsoid.gauge",),
+        theorems=("ellipsoid.same_gauge",),
         counterexample=epsilon.affine_moves_nothing_outward,
     ),
     Claim(
@@ -194,9 +194,9 @@ CLAIMS = (
         says="The projection must come first, or outputs do not lie in N − 1 dimensions.",
         verdict="false",
         why="The hyperplane is reached in either order; the sphere is not.",
-        correction="1·ΠRMS(x) = 0 as well, but ‖ΠRMS(x)‖ = √N sin θ.",
-        hypotheses=("x is not 0",),
-        theorems=("projection.mean_zero", "summary.late_projection"),
+        correction="1·Πv = 0 for every v, so for v = RMS(x) too; but ‖ΠRMS(x)‖ = √N sin θ, not √N.",
+        hypotheses=("x ≠ 0",),
+        theorems=("projection.mean_zero", "angles.sine"),
         counterexample=standardization.normalizing_first,
     ),
     Claim(
@@ -205,7 +205,7 @@ CLAIMS = (
         says="Negative or complex eigenvalues of Π₂G⁻²Π₂ mean an error in the implementation.",
         verdict="true",
         correction="As stated: it is symmetric and positive semidefinite.",
-        theorems=("summary.form_symmetric", "summary.form_positive"),
+        theorems=("ellipsoid.form_symmetric", "ellipsoid.form_positive"),
     ),
     Claim(
         id="3-18",
@@ -254,6 +254,7 @@ CLAIMS = (
         why="The summary itself says that dynamics is left out. What can be said: iterating, the "
         "variance goes to 1 − ε.",
         correction="The variance of LN(x) is v/(v + ε), with the fixed point 1 − ε.",
+        hypotheses=("ε > 0",),
         theorems=("epsilon.fixed_point",),
         citations=(cited.RIECHERS,),
     ),
@@ -285,10 +286,10 @@ CLAIMS = (
         verdict="false",
         why="One zero gain takes a direction that the projection had taken already: nothing is lost in "
         "dimension.",
-        correction="The image has dimension N − max(1, k), k the number of zero gains: the kernel of GΠ "
-        "is that of Π if k ≤ 1.",
-        hypotheses=("one zero gain",),
-        theorems=("summary.one_zero_gain",),
+        correction="The image has dimension N − max(1, k), k the number of zero gains: GΠG is invertible on α^⊥ if "
+        "k = 0, and on the coordinates with g_i ≠ 0 if k ≥ 1.",
+        hypotheses=("g_i ≠ 0", "g²h = g", "gh² = h", "some gain is 0"),
+        theorems=("ellipsoid.inverse_product", "ellipsoid.zero_gains"),
         counterexample=ellipsoid.one_zero_gain,
     ),
     Claim(

@@ -57,6 +57,7 @@ CLAIMS = (
         why="Angles above and below 90° average out; energies do not.",
         correction="No component along 1 means E[cos²θ] = 0, and ‖μ1‖² = ‖x‖² cos²θ is what the "
         "projection removes.",
+        hypotheses=("x is not 0",),
         theorems=("projection.mean_vector_cosine",),
         counterexample=projection.opposite_pair,
     ),
@@ -71,7 +72,7 @@ CLAIMS = (
         "away exactly whatever the angles are, so that the angles explain nothing.",
         correction="LN(x) = RMS(Πx) always: with centred writers every LayerNorm of a Pre-LN network is "
         "an RMSNorm.",
-        theorems=("rmsnorm.layer_norm",),
+        theorems=("rmsnorm.decomposition",),
         counterexample=jacobian.same_output_other_gradient,
     ),
     Claim(

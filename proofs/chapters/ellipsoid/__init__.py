@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
-from . import _image, _inverse, _secular, _zero_gains
+from . import _image, _inverse, _quadric, _secular, _zero_gains
 
-THEOREMS = (*_image.THEOREMS, *_inverse.THEOREMS, *_secular.THEOREMS, *_zero_gains.THEOREMS)
+THEOREMS = (
+    *_image.THEOREMS,
+    *_quadric.THEOREMS,
+    *_inverse.THEOREMS,
+    *_secular.THEOREMS,
+    *_zero_gains.THEOREMS,
+)

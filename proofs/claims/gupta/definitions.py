@@ -48,7 +48,7 @@ CLAIMS = (
         verdict="non_sequitur",
         why="What a layer cannot see is lost by construction, important or not.",
         correction="LN(x + c1) = LN(x): no reader behind a LayerNorm can use the component along 1.",
-        theorems=("irreversibility.invariance",),
+        theorems=("irreversibility.shift",),
         counterexample=projection.what_only_the_mean_tells,
     ),
     Claim(
@@ -60,7 +60,7 @@ CLAIMS = (
         "isotropic vectors "
         "cos²θ has mean 1/d and the law Beta(1/2, (d − 1)/2).",
         hypotheses=("x and −x are equally likely", "v is not 0", "x is not 0"),
-        theorems=("angles.antisymmetric",),
+        theorems=("angles.opposite",),
         counterexample=projection.positive_vectors,
     ),
     Claim(
@@ -71,7 +71,7 @@ CLAIMS = (
         correction="For isotropic vectors E[cos²θ] = 1/d: about 57.3°/√d, which is 1.4° for d = 1600 "
         "and 0.9° for d = 4096.",
         hypotheses=("one of the vectors is isotropic", "‖u‖ = 1"),
-        theorems=("angles.isotropic_mean",),
+        theorems=("angles.null_mean_square",),
         counterexample=projection.one_direction,
     ),
     Claim(
@@ -101,6 +101,7 @@ CLAIMS = (
         verdict="false",
         why="A minus sign is missing, in print or in the copy we read.",
         correction="y_i = (x_i − μ)/σ.",
+        hypotheses=("x is not constant",),
         theorems=("standardization.definition",),
         counterexample=standardization.product_for_difference,
     ),
@@ -143,6 +144,7 @@ CLAIMS = (
         "sphere. Near it, bounds on the Jacobian fail as well (4-6).",
         correction="LN(1 + tu) = LN(u) for every t > 0, so no value on the line makes LN continuous; ε "
         "> 0 does.",
+        hypotheses=("a > 0", "ε > 0"),
         theorems=("irreversibility.invariance", "epsilon.constant"),
         counterexample=standardization.approaching_the_line,
     ),
@@ -155,6 +157,7 @@ CLAIMS = (
         "are divided by √ε: "
         "a constant vector can come out of norm 1.",
         correction="For ε > 0 LN(c1) = b.",
+        hypotheses=("ε > 0",),
         theorems=("epsilon.constant",),
         counterexample=standardization.equal_components,
     ),

@@ -81,7 +81,7 @@ CLAIMS = (
         why="It means that angles above and below balance: x and −x do, with all their energy along 1.",
         correction="‖μ1‖ = ‖x‖ |cos θ|: what lies along 1 is measured by E[cos²θ], 1/d for a random "
         "direction.",
-        hypotheses=("x is not 0",),
+        hypotheses=("x is not 0", "Πx = 0", "x′ = −x"),
         theorems=("projection.mean_vector_cosine", "angles.mean_angle"),
         counterexample=projection.opposite_pair,
     ),
@@ -106,7 +106,7 @@ CLAIMS = (
         why="They are not determined by what the model computes: any vector can be shifted along 1 by "
         "its writers.",
         correction="LN(x + c1) = LN(x): adding c1 to the stream changes every angle and no output.",
-        theorems=("irreversibility.invariance",),
+        theorems=("irreversibility.shift",),
         counterexample=networks.moved_along_uniform,
     ),
     Claim(
@@ -177,7 +177,7 @@ CLAIMS = (
         why="A work that the paper cites proves it exactly for Pre-LN networks, and model compression "
         "has used it since.",
         correction="LN(x) = RMS(Πx), and centred writers make Πx = x.",
-        theorems=("rmsnorm.layer_norm",),
+        theorems=("rmsnorm.decomposition",),
         citations=(cited.JIANG, cited.ASHKBOOS),
     ),
     Claim(
@@ -204,8 +204,8 @@ CLAIMS = (
         says="RMSNorm leaves the component along 1 and only normalizes.",
         verdict="true_under",
         correction="RMS(x) = √d x/‖x‖ keeps the direction of x, for x ≠ 0; norm √d for ε = 0.",
-        hypotheses=("x is not 0", "ε = 0", "no gain and no bias"),
-        theorems=("rmsnorm.norm",),
+        hypotheses=("x ≠ 0", "ε = 0", "no gain and no bias"),
+        theorems=("angles.rotation_by_rms_norm",),
         counterexample=standardization.rms_keeps_the_direction,
     ),
     Claim(
