@@ -15,3 +15,10 @@ class ModelError(LngeomError, ValueError):
 
 class RunError(LngeomError, ValueError):
     """A run directory cannot be written, resumed or merged."""
+
+
+def one_line(error: LngeomError | OSError) -> str:
+    """What a user is told: errors of this project as they are, those of the file system with the file and a way out."""
+    if isinstance(error, LngeomError):
+        return str(error)
+    return f"{error.filename or 'a file'}: {error.strerror or error}; free space or choose another --output"

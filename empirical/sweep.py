@@ -162,7 +162,9 @@ def _settle(sweep: Sweep) -> _Plan:
     return _Plan(sweep, source, config, corpus, device, dtype, length, batch, shard)
 
 
-def run_sweep(sweep: Sweep, *, console: Console | None = None, command: str = "") -> RunDirectory:
+def run_sweep(
+    sweep: Sweep, *, console: Console | None = None, command: str = "", show: bool = True
+) -> RunDirectory:
     """Measure every norm layer of a model on a corpus, and write the run directory.
 
     A run that was stopped is continued from its last finished shard; one that is complete is only shown.
@@ -180,8 +182,9 @@ def run_sweep(sweep: Sweep, *, console: Console | None = None, command: str = ""
     with run.lock():
         status = run.begin(plan.measured(), {"command": command, "environment": environment(plan.device)})
         if status == "done":
-            console.print(f"{run.path}: this run is done; its results:", markup=False, soft_wrap=True)
-            _show(run, console)
+            console.print(f"{run.path}: this run is done", markup=False, highlight=False, soft_wrap=True)
+            if show:
+                _show(run, console)
             return run
         _draw(run, plan, console)
         loaded = load_model(
@@ -203,7 +206,7 @@ def run_sweep(sweep: Sweep, *, console: Console | None = None, command: str = ""
             directions=sweep.directions,
             seed=sweep.seed,
         )
-        _finish(run, loaded, console)
+        _finish(run, loaded, console, show=show)
     return run
 
 
@@ -234,7 +237,7 @@ def _draw(run: RunDirectory, plan: _Plan, console: Console) -> None:
     )
 
 
-def _finish(run: RunDirectory, loaded: LoadedModel, console: Console) -> None:
+def _finish(run: RunDirectory, loaded: LoadedModel, console: Console, *, show: bool) -> None:
     """Merge the shards and write the results; ``DONE`` comes last."""
     states = merged(run)
     sites = [asdict(site) for site in loaded.sites]
@@ -247,7 +250,8 @@ def _finish(run: RunDirectory, loaded: LoadedModel, console: Console) -> None:
     report.draw_figures(rows, run.path, manifest)
     report.write_report(run.path)
     run.finish()
-    report.print_table(rows)
+    if show:
+        report.print_table(rows)
     console.print(f"written to {run.path}: report.html, sites.csv", markup=False, soft_wrap=True)
 
 

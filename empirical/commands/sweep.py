@@ -3,7 +3,8 @@ and what the layer does to both, in one forward pass, nothing stored but the sta
 
 Without arguments: SmolLM2-135M on 16,384 tokens of the English Wikipedia, both from installed packages.
 The results go to a directory with a table, figures and a page; the same command again continues a run that was
-stopped.
+stopped. MODEL may be one of seven known models (gpt2-xl, gpt-neo-1.3b, pythia-1.4b, gpt-j-6b, pythia-6.9b,
+llama-2-7b, llama-3-8b), or all: these one after another, with a page that sets measured beside published.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from dataclasses import fields
 
 from rich.console import Console
 
-from .._errors import RunError
+from .._errors import RunError, one_line
 from ..models import DTYPES
 from ..sweep import DEFAULT_DIRECTIONS, DEFAULT_LENGTH, DEFAULT_TOKENS, Sweep, run_sweep
+from ..sweep_all import ALL, sweep_all
 from ._numbers import count
 
 
@@ -82,10 +84,9 @@ def run(arguments: argparse.Namespace) -> int:
     if not console.is_terminal:
         console.width = 160
     try:
+        if sweep.model == ALL:
+            return 1 if sweep_all(sweep, console=console, command=_command(arguments)) else 0
         run_sweep(sweep, console=console, command=_command(arguments))
     except OSError as error:
-        msg = (
-            f"{error.filename or 'a file'}: {error.strerror or error}; free space or choose another --output"
-        )
-        raise RunError(msg) from None
+        raise RunError(one_line(error)) from None
     return 0

@@ -33,6 +33,9 @@ from empirical.models import bundled_model
 from empirical.models._gpt2_rms import GPT2RMSConfig
 from lngeom import LngeomError
 
+# Tiny models gain nothing from threads, and test processes run side by side.
+torch.set_num_threads(1)
+
 VOCABULARY = 64
 BLOCKS = 2
 WIDTH = 16
@@ -91,10 +94,15 @@ def _configs() -> dict[str, Any]:
 ARCHITECTURES = tuple(_configs())
 
 
+def tiny_config(architecture: str) -> Any:
+    """The configuration of :func:`tiny_model`."""
+    return _configs()[architecture]
+
+
 def tiny_model(architecture: str, seed: int = 0) -> Any:
     """A base model of `architecture` with d = 16, two blocks and random weights, its norms' gains and biases too."""
     torch.manual_seed(seed)
-    model = AutoModel.from_config(_configs()[architecture], dtype=torch.float32)
+    model = AutoModel.from_config(tiny_config(architecture), dtype=torch.float32)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             # Fresh norms have gain 1 and bias 0, and weights of size 0.02 leave the stream almost unchanged.
@@ -132,6 +140,13 @@ def token_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("corpora") / "tokens.bin"
     np.random.default_rng(0).integers(0, VOCABULARY, 4096).astype("<u2").tofile(path)
     return path
+
+
+@pytest.fixture
+def without_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs without figures and report, which take most of the time of a tiny run."""
+    monkeypatch.setattr("empirical.report.draw_figures", lambda *_: None)
+    monkeypatch.setattr("empirical.report.write_report", lambda *_: None)
 
 
 def _installed(find: Callable[[], Path]) -> Path:

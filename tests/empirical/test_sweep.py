@@ -1,4 +1,4 @@
-"""The sweep from end to end on tiny models."""
+"""The sweep on tiny models: what it measures, continues, and refuses."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import csv
 import json
 import math
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +22,9 @@ from lngeom.cli import main
 
 from .conftest import POSITIONS, VOCABULARY
 
+pytestmark = pytest.mark.usefixtures("without_pages")
+
 LENGTH = 32
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def sweep(*words: object) -> int:
@@ -71,28 +64,6 @@ def tokenizer(start: bool) -> PreTrainedTokenizerFast:
     )
 
 
-def test_a_run_from_end_to_end(
-    model_directory: Path, token_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    output = tmp_path / "run"
-    assert sweep(*arguments(model_directory, token_file, output)) == 0
-    assert "measuring tiny-llama: 512/512 tokens" in capsys.readouterr().out
-    assert {path.name for path in output.iterdir()} >= {
-        "DONE", "manifest.json", "report.html", "sites.csv", "state.safetensors", "tokens.npy",
-    }  # fmt: skip
-    assert not (output / "shards").exists()
-    rows = table(output)
-    assert len(rows) == 5 * 2 * 3
-    assert {row["tokens"] for row in rows if row["bucket"] == "all"} == {"512"}
-    assert {row["tokens"] for row in rows if row["bucket"] == "first"} == {str(512 // LENGTH)}
-    manifest = json.loads((output / "manifest.json").read_text())
-    assert manifest["measured"]["model"] == "tiny-llama"
-    assert manifest["command"].startswith("lngeom sweep ")
-    assert manifest["tokens_measured"] == 512
-    ids = np.fromfile(token_file, "<u2")
-    assert np.array_equal(np.load(output / "tokens.npy"), ids[:512].reshape(-1, LENGTH))
-
-
 def test_a_finished_run_is_shown_and_not_repeated(
     model_directory: Path, token_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -103,7 +74,7 @@ def test_a_finished_run_is_shown_and_not_repeated(
     capsys.readouterr()
     monkeypatch.setattr("empirical.sweep.load_model", None)
     assert sweep(*words) == 0
-    assert f"{tmp_path / 'run'}: this run is done; its results:" in capsys.readouterr().out
+    assert f"{tmp_path / 'run'}: this run is done" in capsys.readouterr().out
     assert (tmp_path / "run" / "sites.csv").read_bytes() == before
 
 

@@ -1,0 +1,68 @@
+"""The sweep from end to end, with every file it leaves."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lngeom.cli import main
+
+LENGTH = 32
+
+
+def table(output: Path) -> list[dict[str, str]]:
+    with (output / "sites.csv").open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_a_run_from_end_to_end(
+    model_directory: Path, token_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "run"
+    options = ["--tokens", "512", "--sequence-length", str(LENGTH), "--directions", "4", "--device", "cpu"]
+    assert (
+        main(["sweep", str(model_directory), "--corpus", str(token_file), "--output", str(output), *options])
+        == 0
+    )
+    assert "measuring tiny-llama: 512/512 tokens" in capsys.readouterr().out
+    assert {path.name for path in output.iterdir()} >= {
+        "DONE", "manifest.json", "report.html", "sites.csv", "state.safetensors", "tokens.npy",
+    }  # fmt: skip
+    assert not (output / "shards").exists()
+    rows = table(output)
+    assert len(rows) == 5 * 2 * 3
+    assert {row["tokens"] for row in rows if row["bucket"] == "all"} == {"512"}
+    assert {row["tokens"] for row in rows if row["bucket"] == "first"} == {str(512 // LENGTH)}
+    manifest = json.loads((output / "manifest.json").read_text())
+    assert manifest["measured"]["model"] == "tiny-llama"
+    assert manifest["command"].startswith("lngeom sweep ")
+    assert manifest["tokens_measured"] == 512
+    ids = np.fromfile(token_file, "<u2")
+    assert np.array_equal(np.load(output / "tokens.npy"), ids[:512].reshape(-1, LENGTH))
+
+
+@pytest.mark.real_data
+@pytest.mark.usefixtures("smollm", "wikipedia")
+def test_the_default_model_on_the_default_corpus(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["sweep", "--tokens", "256", "--sequence-length", "128"]) == 0
+    output = tmp_path / "runs" / "SmolLM2-135M-Instruct.Q4_1"
+    manifest = json.loads((output / "manifest.json").read_text())
+    assert manifest["token_policy"]["separator"] == "<|im_end|>"
+    rows = [row for row in table(output) if row["bucket"] == "all" and row["side"] == "input"]
+    assert len(rows) == 61
+    assert {(row["d"], row["norm"], row["tokens"]) for row in rows} == {("576", "rmsnorm", "256")}
+    # That the tokens are those of English text: the first article, word for word.
+    from empirical.models import bundled_model, find_model, load_tokenizer
+
+    text = load_tokenizer(find_model(str(bundled_model()))).decode(np.load(output / "tokens.npy")[0])
+    assert text.startswith("Anarchism is a political philosophy that advocates")
+    printed = capsys.readouterr().out
+    assert "measuring SmolLM2-135M-Instruct.Q4_1: 256/256 tokens" in printed
+    assert "layers.29.post_attention_layernorm" in printed
