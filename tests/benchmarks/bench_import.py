@@ -51,7 +51,8 @@ def main() -> None:
     print(f"{'import':24}{'wall ms':>10}{'CPU ms':>10}{'wall / numpy':>14}")
     for name, (wall, used) in best.items():
         print(f"{name:24}{1e3 * wall:10.1f}{1e3 * used:10.1f}{wall / best['numpy'][0]:14.2f}")
-    more = best["lngeom"][0] - best["numpy"][0]
+    # An import runs on one thread: CPU seconds are a lower bound of the wall time, whatever else the machine does.
+    more = max(best["lngeom"][i] - best["numpy"][i] for i in (0, 1))
     verdict = "met" if more < 0.2 else "MISSED"
     print(f"lngeom costs {1e3 * more:.1f} ms more than numpy alone; the aim, less than 200 ms, is {verdict}")
 
