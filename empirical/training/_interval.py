@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import stats
@@ -18,6 +18,10 @@ class Interval:
     low: float
     high: float
     count: int
+
+    def within(self, low: float, high: float) -> Interval:
+        """The same interval, cut off at values that cannot be exceeded."""
+        return replace(self, low=max(self.low, low), high=min(self.high, high))
 
 
 def geometric_mean(values: Sequence[float]) -> Interval:

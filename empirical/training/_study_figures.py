@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from ._figures import BLACK, BLUE, GREY, NORM_NAMES, ORANGE, new_figure, save, shades, site_label
 from ._interval import Interval
-from ._plan import LEARNING_RATES, TINY
+from ._plan import TINY
 from ._summary import CellSummary, Rows, along_depth, over_steps
 
 _COLOURS = {"layer": BLUE, "rms": ORANGE}
@@ -74,12 +74,12 @@ def draw_steps(study: Rows, summaries: Sequence[CellSummary], path: Path) -> Non
 def draw_depth(study: Rows, summaries: Sequence[CellSummary], path: Path) -> None:
     """d·E[cos²θ] of 1 at each site before training, early and after it, LayerNorm beside RMSNorm."""
     cells = [cell for cell in _tiny_cells(summaries) if cell[2] == 0]
-    columns = len(LEARNING_RATES)
+    optimizers = list(dict.fromkeys(cell[1] for cell in cells))
     steps = sorted({row["step"] for row in study if row["layer"] is None})
     shown = (0, steps[1], steps[len(steps) // 2], steps[-1])
-    figure, panels = new_figure(1, columns, (5.6, 3.8), sharey=True)
+    figure, panels = new_figure(1, len(optimizers), (5.6, 3.8), sharey=True)
     for cell in cells:
-        panel = panels[0, list(LEARNING_RATES).index(cell[1])]
+        panel = panels[0, optimizers.index(cell[1])]
         sites = [site_label(row) for row, _ in along_depth(study, cell, 0)]
         for index, step in enumerate(shown):
             values = along_depth(study, cell, step)

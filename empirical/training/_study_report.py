@@ -17,7 +17,7 @@ from ._summary import (
     Rows,
     along_depth,
     cell_of,
-    first_step_below_all,
+    first_step_below,
     loss_differences,
     summarize,
     summarize_writers,
@@ -67,7 +67,7 @@ def _main_table(study: Rows, summaries: Sequence[CellSummary]) -> list[str]:
     verdicts = {layer.cell: verdict(layer, rms) for layer, rms in _pairs(summaries)}
     rows = []
     for summary in summaries:
-        step = first_step_below_all(study, summary.cell)
+        step = first_step_below(study, summary.cell)
         rows.append(
             [
                 NORM_NAMES[summary.cell[0]],
@@ -77,8 +77,9 @@ def _main_table(study: Rows, summaries: Sequence[CellSummary]) -> list[str]:
                 _interval(summary.start),
                 _interval(summary.share),
                 _interval(summary.random),
-                _interval(summary.rank, ".2f"),
+                _interval(summary.rank.within(0, 1), ".2f"),
                 f"{summary.lowest[0]} of {summary.lowest[1]}",
+                _number(summary.chance),
                 "–" if step is None else step,
                 verdicts.get(summary.cell, ""),
             ]
@@ -93,6 +94,7 @@ def _main_table(study: Rows, summaries: Sequence[CellSummary]) -> list[str]:
         "median random direction",
         "rank",
         "below all",
+        "by chance",
         "from step",
         "prediction",
     )
@@ -175,8 +177,9 @@ def study_report(study: Rows, writers: Rows, gradients: Rows) -> str:
         "",
         "d·E[cos²θ] of 1 behind block 0 (geometric mean over the norms of the later blocks and the final one). The "
         "rank is the share of random directions with less energy than 1, averaged over these norms; *below all* counts "
-        "the norms, over all seeds, where no random direction has less; *from step* is the first checkpoint from which "
-        "on that is so everywhere in every seed.",
+        "the norms, over all seeds, where no random direction has less; *by chance* bounds the probability of such low "
+        "ranks before the final norm if 1 were a direction like the random ones, the seeds taken as independent; *from "
+        "step* is the first checkpoint from which on the interval of 1 lies below that of the median random direction.",
         "",
         f"Pairs of LayerNorm and RMSNorm in which the prediction holds: {counts}. It holds where the interval with "
         "LayerNorm lies below that of the median random direction and below that with RMSNorm.",

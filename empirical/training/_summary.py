@@ -41,6 +41,8 @@ class CellSummary:
         Mean over sites of the share of the random directions that have less energy than 1, over seeds.
     lowest
         Sites at which 1 has less energy than every random direction, and sites in all, over all seeds.
+    chance
+        Probability that 1 ranks so low before the final norm by chance, see :func:`chance_of_ranks`.
     loss
         Held-out loss in nats, over seeds.
     """
@@ -51,6 +53,7 @@ class CellSummary:
     random: Interval
     rank: Interval
     lowest: tuple[int, int]
+    chance: float
     loss: Interval
 
 
@@ -71,6 +74,25 @@ def _per_seed(rows: Rows, column: str, mean: Any) -> list[float]:
 
 def _plain_mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
+
+
+def chance_of_ranks(ranks: Sequence[int], directions: int) -> float:
+    r"""Probability that ranks at most as high in sum arise where 1 is a direction like the random ones.
+
+    Then each rank r among K directions is uniform on 0, ..., K, and (r + 1)/(K + 1) is no smaller than a uniform
+    number in the sense of their distributions. The sum s of n independent ones has the distribution function of
+    Irwin and Hall, Σ_k (−1)^k C(n, k)(s − k)₊^n / n!, which therefore bounds the probability from above.
+
+    Examples
+    --------
+    >>> chance_of_ranks([0], 99), chance_of_ranks([49], 99)
+    (0.01, 0.5)
+    """
+    count, total = len(ranks), sum(rank + 1 for rank in ranks)
+    whole = directions + 1
+    # Integers throughout: the alternating sum cancels.
+    terms = ((-1) ** k * math.comb(count, k) * max(0, total - k * whole) ** count for k in range(count + 1))
+    return sum(terms) / (whole**count * math.factorial(count))
 
 
 def summarize(study: Rows) -> list[CellSummary]:
@@ -94,6 +116,10 @@ def summarize(study: Rows) -> list[CellSummary]:
                     ]
                 ),
                 (sum(row["rank_among_random"] == 0 for row in after), len(after)),
+                chance_of_ranks(
+                    [row["rank_among_random"] for row in after if row["layer"] is None],
+                    after[0]["directions"],
+                ),
                 student_mean(_per_seed(after, "held_out_loss", _plain_mean)),
             )
         )
@@ -109,20 +135,23 @@ def loss_differences(study: Rows) -> list[tuple[tuple[Any, ...], Interval]]:
         seeds = sorted(
             {seed for norm, seed in of_seed if ("layer", seed) in of_seed and ("rms", seed) in of_seed}
         )
-        found.append((cell, student_mean([of_seed["layer", seed] - of_seed["rms", seed] for seed in seeds])))
+        if seeds:
+            found.append(
+                (cell, student_mean([of_seed["layer", seed] - of_seed["rms", seed] for seed in seeds]))
+            )
     return found
 
 
-def first_step_below_all(study: Rows, cell: tuple[Any, ...]) -> int | None:
-    """First checkpoint from which on 1 is below all random directions at every site behind block 0 in every seed."""
+def first_step_below(study: Rows, cell: tuple[Any, ...]) -> int | None:
+    """First checkpoint from which on the interval of 1 lies below that of the median random direction, if any."""
     rows = [row for row in study if cell_of(row) == cell and beyond_block_0(row)]
-    below = {
-        step: all(row["rank_among_random"] == 0 for row in of_step)
-        for (step,), of_step in _by(rows, "step").items()
-    }
     found = None
-    for step in sorted(below, reverse=True):
-        if not below[step]:
+    for (step,), of_step in sorted(_by(rows, "step").items(), reverse=True):
+        share, random = (
+            geometric_mean(_per_seed(of_step, column, _log_mean))
+            for column in ("d_cos2", "random_d_cos2_median")
+        )
+        if share.high >= random.low:
             break
         found = step
     return found

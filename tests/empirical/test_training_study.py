@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ from empirical.training._figures import Drawn, draw_angles, draw_losses, draw_sh
 from empirical.training._interval import geometric_mean, student_mean
 from empirical.training._study_report import study_report, verdict
 from empirical.training._summary import (
-    first_step_below_all,
+    chance_of_ranks,
+    first_step_below,
     loss_differences,
     summarize,
     summarize_writers,
@@ -157,15 +159,27 @@ def test_summaries_leave_out_what_block_0_reads() -> None:
     assert layer.share.count == 5
 
 
-def test_first_step_below_all_needs_every_seed_from_then_on() -> None:
+def test_first_step_below_is_the_start_of_what_lasts() -> None:
     rows = study(collapsing)
     cell = ("layer", "adamw", 0.0, 4, 128)
-    assert first_step_below_all(rows, cell) == 10
-    assert first_step_below_all(rows, ("rms", *cell[1:])) is None
-    relapsed = [
-        {**row, "rank_among_random": 3} if (row["step"], row["seed"]) == (10, 4) else row for row in rows
-    ]
-    assert first_step_below_all(relapsed, cell) == 20
+    assert first_step_below(rows, cell) == 10
+    assert first_step_below(rows, ("rms", *cell[1:])) is None
+    for bad, expected in ((10, 20), (20, None)):
+        relapsed = study(lambda norm, step, seed, bad=bad: collapsing(norm, 0 if step == bad else step, seed))
+        assert first_step_below(relapsed, cell) == expected
+
+
+@pytest.mark.parametrize(("seeds", "directions"), [(1, 9), (2, 9), (3, 6)])
+def test_chance_of_ranks_bounds_the_exact_probability(seeds: int, directions: int) -> None:
+    """Against all (K + 1)^n equally likely outcomes, for sums of ranks up to half of the largest."""
+    outcomes = [sum(ranks) for ranks in product(range(directions + 1), repeat=seeds)]
+    for total in range(seeds * directions // 2 + 1):
+        exact = sum(outcome <= total for outcome in outcomes) / len(outcomes)
+        ranks = [total // seeds + (seed < total % seeds) for seed in range(seeds)]
+        # The quotient of integers is rounded once.
+        assert chance_of_ranks(ranks, directions) >= exact * (1 - 2.0**-52)
+    assert chance_of_ranks([directions] * seeds, directions) == 1
+    assert chance_of_ranks([0] * seeds, directions) < 2 * seeds**seeds / (directions + 1) ** seeds
 
 
 def test_losses_are_compared_seed_by_seed() -> None:
