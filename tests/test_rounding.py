@@ -144,6 +144,24 @@ def test_flushing_subnormal_numbers_to_zero_stays_in_the_bound(x) -> None:
     assert (difference <= lg.error_bound(x, eps=1e-30)).all()
 
 
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize("dtype", FORMATS)
+@pytest.mark.parametrize("d", [2, 64, 768, 4096])
+@pytest.mark.parametrize("shift", [0.0, 4.0, 1000.0])
+def test_kernels_on_a_gpu_stay_in_the_bound(dtype, d, shift) -> None:
+    generator = torch.Generator().manual_seed(d)
+    x, gain, bias = (torch.randn(d, generator=generator, dtype=torch.float64) for _ in range(3))
+    x, gain, bias = (x + shift).to(TORCH[dtype]), gain.to(TORCH[dtype]), bias.to(TORCH[dtype])
+    for norm, got in (
+        ("layer", torch.nn.functional.layer_norm(x.cuda(), (d,), gain.cuda(), bias.cuda(), 1e-5)),
+        ("rms", torch.nn.functional.rms_norm(x.cuda(), (d,), gain.cuda(), 1e-5)),
+    ):
+        offset = bias if norm == "layer" else None
+        told = lg.explain_difference(x, got.cpu(), gain=gain, bias=offset, eps=1e-5, norm=norm)
+        assert told.verdict == "rounding", told.message
+
+
 def test_bound_is_infinite_exactly_where_squares_over_or_underflow() -> None:
     def bounds(values, **options):
         return lg.error_bound(np.array(values), dtype="float32", **options)
