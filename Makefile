@@ -27,5 +27,16 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 
+docs: $(STAMP)
+	mkdir -p docs/_build/evidence
+	$(BIN)/lngeom prove --json docs/_build/evidence/theorems.json > docs/_build/evidence/theorems.txt
+	$(BIN)/lngeom claims --json > docs/_build/evidence/claims.json
+	$(BIN)/lngeom figure all --out docs/_build/figures
+	$(BIN)/sphinx-build -n -W --keep-going -q -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
+bench: $(STAMP)
+	@for script in tests/benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script --quick || exit 1; done
+
 clean:
 	rm -rf .venv build dist docs/_build

@@ -53,6 +53,25 @@ bibtex_reference_style = "author_year"
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
+napoleon_use_param = False  # "array, shape (..., d)" is a description, not a name to link to
 napoleon_use_rtype = False
+napoleon_custom_sections = [("Attributes", "params_style")]
 nitpicky = True
+nitpick_ignore_regex = [
+    (r"py:.*", r"(numpy|scipy|np|torch)\..*"),  # described by their own manuals
+    (
+        r"py:class",
+        r"(Array|Placement|Layout|Method|Norm|Verdict|LinearOperator|rv_frozen|Generator|optional)",
+    ),
+]
 intersphinx_mapping: dict[str, tuple[str, None]] = {}
+
+
+def _escape_bars(_app, _what, _name, _object, _options, lines: list[str]) -> None:
+    """Let |x| mean the absolute value in docstrings, where reStructuredText would look for a substitution."""
+    lines[:] = [line.replace("|", "\\|") if "``" not in line else line for line in lines]
+
+
+def setup(app) -> None:
+    """Connect what is special to this site."""
+    app.connect("autodoc-process-docstring", _escape_bars, priority=100)

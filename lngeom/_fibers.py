@@ -126,12 +126,12 @@ class Fiber:
 
     @property
     def base(self) -> Array:
-        """Its point in the range of the norm: Πx for LayerNorm, x itself for RMSNorm; shape (d,)."""
+        """Its point in the range of the norm, shape (d,), which is Πx for LayerNorm and x itself for RMSNorm."""
         return project(self.x) if self.centered else self.x
 
     @property
     def dimension(self) -> int:
-        """Dimension of the fiber: what the norm forgets. LayerNorm 1, and 2 at ε = 0; RMSNorm 0, and 1 at ε = 0."""
+        """How many numbers the norm forgets, the dimension of the fiber. LayerNorm 1, and 2 at ε = 0; RMSNorm 0, and 1 at ε = 0."""
         return int(self.centered) + int(self.eps == 0)
 
     def point(self, *, shift: float = 0.0, factor: float = 1.0) -> Array:

@@ -121,7 +121,7 @@ def error_bound(
     method: Method = "two-pass",
     additions: int | None = None,
 ) -> numpy.ndarray:
-    r"""Bound of |computed − exact| for each component of ``layer_norm(x, gain, bias, eps=eps)`` or ``rms_norm``.
+    r"""Bound of the error of each component of ``layer_norm(x, gain, bias, eps=eps)`` or of ``rms_norm``.
 
     Valid for every order of summation and for subnormal numbers kept or flushed; see the derivation at the top
     of the module. The leading term is (h + 2)uκ, u the unit roundoff and κ the :func:`condition_number`.

@@ -63,7 +63,8 @@ class Evidence(SphinxDirective):
         if theorem["hypotheses"]:
             lines += ["| hypothesis, as the kernel uses it | without it |", "|---|---|"]
             lines += [
-                f"| {cell(said)} | {cell(theorem['necessary'].get(said, ''))} |" for said in theorem["hypotheses"]
+                f"| {cell(said)} | {cell(theorem['necessary'].get(said, ''))} |"
+                for said in theorem["hypotheses"]
             ]
         else:
             lines += ["**Hypotheses** none."]
@@ -98,7 +99,7 @@ class Ledger(SphinxDirective):
         settled = "; ".join(self._settled(one) for one in claim["settled_by"])
         correction = f"\n\n**Instead** {cell(claim['correction'])}" if claim["correction"] else ""
         return (
-            f"(claim-{claim['id']})=\n### {claim['id']} · {verdict}\n\n"
+            f"(claim-{claim['id']})=\n## {claim['id']} · {verdict}\n\n"
             f"{cell(claim['claim'])}{correction}\n\n**Settled by** {settled or 'convention'}\n"
         )
 
