@@ -131,7 +131,7 @@ class Fiber:
 
     @property
     def dimension(self) -> int:
-        """How many numbers the norm forgets, the dimension of the fiber. LayerNorm 1, and 2 at ε = 0; RMSNorm 0, and 1 at ε = 0."""
+        """How many numbers the norm forgets. LayerNorm 1, and 2 at ε = 0; RMSNorm 0, and 1 at ε = 0."""
         return int(self.centered) + int(self.eps == 0)
 
     def point(self, *, shift: float = 0.0, factor: float = 1.0) -> Array:
