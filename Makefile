@@ -36,7 +36,10 @@ docs: $(STAMP)
 	@echo "open docs/_build/html/index.html"
 
 bench: $(STAMP)
-	@for script in tests/benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script --quick || exit 1; done
+	$(BIN)/python tests/benchmarks/bench_import.py
+	$(BIN)/python tests/benchmarks/bench_norms.py
+	$(BIN)/python tests/benchmarks/bench_axes.py --quick
+	$(BIN)/python tests/benchmarks/bench_hooks.py
 
 clean:
 	rm -rf .venv build dist docs/_build
