@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -84,6 +85,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except LngeomError as error:
         print(f"lngeom {chosen.command}: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:
+        # The reader, head for instance, has seen enough. What is left in the buffer must go somewhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except KeyboardInterrupt:
         print(f"\nlngeom {chosen.command}: interrupted", file=sys.stderr)
         return 130

@@ -87,6 +87,8 @@ class Claim:
         The measurement.
     prediction : str, optional
         Name of the check of the sweep that gives a verdict on it.
+    figure : str, optional
+        Name of the picture that shows it.
     citations : tuple of Citation
     """
 
@@ -101,6 +103,7 @@ class Claim:
     counterexample: Counterexample | None = None
     columns: tuple[Column, ...] = ()
     prediction: str | None = None
+    figure: str | None = None
     citations: tuple[Citation, ...] = ()
 
     @property

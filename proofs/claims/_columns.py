@@ -15,6 +15,11 @@ def study(*names: str) -> tuple[Column, ...]:
     return tuple(Column("study.csv", name) for name in names)
 
 
+def summary(*names: str) -> tuple[Column, ...]:
+    """Entries of the summary of a training run."""
+    return tuple(Column("summary.json", name) for name in names)
+
+
 def losses(*names: str) -> tuple[Column, ...]:
     """Columns of a training run: one row per step."""
     return tuple(Column("losses.csv", name) for name in names)

@@ -150,6 +150,8 @@ class Page:
             lines += ["", *self._item("Measured by", ", ".join(map(str, claim.columns)))]
         if claim.prediction is not None:
             lines += self._item("Checked by", claim.prediction)
+        if claim.figure is not None:
+            lines += ["", *self._item("Picture", f"`lngeom figure {claim.figure}`")]
         for k, citation in enumerate(claim.citations):
             lines += ["", *self._item("Sources", str(citation))] if not k else self._item("", str(citation))
         return lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import _citations as cited
 from ._claim import Claim, Document
-from ._columns import losses, sites, study
+from ._columns import losses, sites, study, summary
 from .counterexamples import fibers, jacobian, networks, standardization
 
 DOCUMENT = Document(
@@ -147,9 +147,9 @@ CLAIMS = (
         id="4-13",
         place="table",
         says="RMSNorm requires only the sum of squares.",
-        verdict="convention",
-        correction="By definition: RMS(x) = x/√(‖x‖²/d + ε).",
-        citations=(cited.ZHANG,),
+        verdict="true",
+        correction="As stated: RMS(x) = g ∘ x/√(‖x‖²/d + ε) + b.",
+        theorems=("rmsnorm.definition",),
     ),
     Claim(
         id="4-14",
@@ -180,7 +180,7 @@ CLAIMS = (
         verdict="empirical",
         why="See 0-6.",
         correction="To be timed for the kernels in use.",
-        columns=sites("norm", "tokens"),
+        columns=summary("tokens_per_second"),
         citations=(cited.JIANG, cited.SPEED),
     ),
     Claim(

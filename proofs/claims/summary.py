@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import _citations as cited
 from ._claim import Claim, Document
-from ._columns import sites
+from ._columns import sites, summary
 from .counterexamples import jacobian, projection, standardization
 
 DOCUMENT = Document(
@@ -35,6 +35,7 @@ CLAIMS = (
         hypotheses=("x is not constant", "ε = 0", "no gain and no bias", "the steps in this order"),
         theorems=("standardization.geometric",),
         counterexample=standardization.steps_exchanged,
+        figure="three-steps",
     ),
     Claim(
         id="0-3",
@@ -85,7 +86,7 @@ CLAIMS = (
         "measured faster than plain RMSNorm ones.",
         correction="One reduction over the components instead of two; the time is to be measured for "
         "the kernels in use.",
-        columns=sites("norm", "tokens"),
+        columns=summary("tokens_per_second"),
         citations=(cited.ZHANG, cited.JIANG, cited.SPEED),
     ),
     Claim(

@@ -101,20 +101,23 @@ def two_placements(case: Case) -> None:
 
 @counterexample
 def steep_line(case: Case) -> None:
-    """Large ε is no protection by itself: what counts is σ² against ε. The slope at equal components is
-    1/√ε.
-    """
+    """The slope at equal components is 1/√ε: a tiny ε turns tiny differences into large ones."""
     eps = case.scalar("ε", Fraction(1, 10**12))
     t = Fraction(1, 10**9)
-    x, y = case.vector("x", 1, 1), case.vector("x′", 1 + t, 1 - t)
-    moved = norm(lg.standardize(y, eps=eps) - lg.standardize(x, eps=eps)) / norm(y - x)
-    case.find("‖LN(x′) − LN(x)‖/‖x′ − x‖", moved)
-    case.claimed("a small ε is harmless: the slope stays below 1000", moved, "≤", 1000)
-    case.true("it stays below 1/√ε = 10⁶", moved, "≤", 10**6)
-    far = case.vector("an input of large deviation", 1000, -1000)
-    case.claimed(
-        "large ε = 10⁻¹ pushes every point inside: r < 0.99",
-        lg.gauge(far, eps=Fraction(1, 10)),
-        "<",
-        Fraction(99, 100),
-    )
+    x, step = case.vector("x", 1, 1), case.vector("x′ − x", t, -t)
+    change = lg.standardize(x + step, eps=eps) - lg.standardize(x, eps=eps)
+    slope = case.find("‖LN(x′) − LN(x)‖/‖x′ − x‖", norm(change) / norm(step))
+    case.claimed("such an ε is harmless: the slope stays below 1000", slope, "≤", 1000)
+    case.true("it stays below 1/√ε = 10⁶", slope, "≤", 10**6)
+
+
+@counterexample
+def deviation_far_from_eps(case: Case) -> None:
+    """For inputs of large deviation neither a small ε is a risk nor a large one a loss."""
+    x = case.vector("x", 1000, -1000)
+    small, large = case.scalar("small ε", Fraction(1, 10**12)), case.scalar("large ε", Fraction(1, 10))
+    step = case.vector("x′ − x", 1, 0)
+    change = lg.standardize(x + step, eps=small) - lg.standardize(x, eps=small)
+    slope = case.find("‖LN(x′) − LN(x)‖²/‖x′ − x‖²", square_norm(change) / square_norm(step))
+    case.claimed("a small ε is unstable here: the slope exceeds 1", slope, ">", 1)
+    case.claimed("a large ε pushes x inside: r < 0.99", lg.gauge(x, eps=large), "<", Fraction(99, 100))

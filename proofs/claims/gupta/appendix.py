@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import _citations as cited
 from .._claim import Claim
-from .._columns import sites
+from .._columns import sites, summary
 from ..counterexamples import networks
 
 CLAIMS = (
@@ -69,10 +69,11 @@ CLAIMS = (
         id="1-58",
         place="appendix A.2, table 2",
         says="A GPT-2 architecture of these shapes has 70M, 160M, 410M and 1B parameters.",
-        verdict="convention",
+        verdict="empirical",
         why="With the tied embeddings of GPT-2 they are 45, 124, 355 and 910 million. Tying matters for "
         "folding as well.",
         correction="With an unembedding of its own: 70.9, 162.9, 406.0 and 1013.3 million.",
+        columns=summary("parameters"),
         counterexample=networks.tied_embeddings,
         citations=(cited.GUPTA_3, cited.GPT_2),
     ),

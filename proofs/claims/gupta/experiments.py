@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import _citations as cited
 from .._claim import Claim
-from .._columns import sites, study
+from .._columns import sites, study, summary
 from ..counterexamples import jacobian, networks, projection, standardization
 
 CLAIMS = (
@@ -186,7 +186,7 @@ CLAIMS = (
         says="RMSNorm gives comparable performance, more efficiently.",
         verdict="empirical",
         correction="Held-out loss at equal steps; time per kernel (0-6).",
-        columns=study("norm", "held_out_loss"),
+        columns=(*study("norm", "held_out_loss"), *summary("tokens_per_second")),
         citations=(cited.ZHANG, cited.JIANG),
     ),
     Claim(

@@ -81,6 +81,7 @@ CLAIMS = (
         verdict="true",
         correction="As stated: x − μ1 = Πx.",
         theorems=("projection.mean_subtraction", "projection.mean_vector"),
+        figure="three-steps",
     ),
     Claim(
         id="1-23",
@@ -102,6 +103,7 @@ CLAIMS = (
         hypotheses=("x is not constant", "ε = 0", "the steps in this order"),
         theorems=("standardization.geometric",),
         counterexample=standardization.steps_exchanged,
+        figure="steps",
     ),
     Claim(
         id="1-25",

@@ -1,0 +1,70 @@
+"""What the claims ledger refers to outside the proofs exists: columns of result files, and pictures."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+import torch
+
+from empirical.illustrations import FIGURES
+from empirical.statistics import COLUMNS
+from empirical.training import _study, _trainer
+from empirical.training._measure import TABLES
+from empirical.training._plan import plan
+from empirical.training._tables import write_table
+from proofs.claims import Claim, Column, claims
+
+REFERENCES = sorted({column for claim in claims() for column in claim.columns})
+
+
+@pytest.fixture(scope="module")
+def study_columns(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """Columns of a study gathered from one finished run whose tables hold a row each."""
+    out = tmp_path_factory.mktemp("study")
+    condition, seed = run = next(iter(plan(1, 0)))
+    folder = out / "runs" / f"{condition.name}-seed{seed}"
+    folder.mkdir(parents=True)
+    for name, columns in TABLES.items():
+        write_table(folder / f"{name}.csv", [dict.fromkeys(columns, 0)])
+    (folder / "summary.json").write_text("{}", encoding="utf-8")
+    _study.gather(out, [run])
+    return set((out / "study.csv").read_text(encoding="utf-8").splitlines()[0].split(","))
+
+
+@pytest.fixture(scope="module")
+def summary_entries() -> set[str]:
+    """Entries of the summary of a run, made for a network of one parameter."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_trainer, "flops_per_token", lambda model, length: 1.0)
+        stand_in = SimpleNamespace(
+            parameters=lambda: [torch.zeros(1)],
+            steps=1,
+            tokens_per_step=1,
+            sequence_length=1,
+            unigram_entropy=lambda: 0.0,
+            device=torch.device("cpu"),
+            count=1,
+        )
+        value = cast(Any, stand_in)
+        return set(json.loads(json.dumps(_trainer.summary(value, value, value, value, 1.0))))
+
+
+@pytest.mark.parametrize("column", REFERENCES, ids=str)
+def test_columns_that_claims_name_exist(
+    column: Column, study_columns: set[str], summary_entries: set[str]
+) -> None:
+    files = {
+        "sites.csv": set(COLUMNS),
+        "study.csv": study_columns,
+        "summary.json": summary_entries,
+        "losses.csv": set(_trainer.LOSS_COLUMNS),
+    }
+    assert column.name in files[column.file]
+
+
+@pytest.mark.parametrize("claim", [claim for claim in claims() if claim.figure], ids=lambda claim: claim.id)
+def test_pictures_that_claims_name_exist(claim: Claim) -> None:
+    assert claim.figure in FIGURES
