@@ -15,6 +15,7 @@ from . import statistics
 from ._errors import ModelError, RunError
 from ._files import replacing
 from ._progress import progress
+from ._ranks import Ranks
 from ._run import RunDirectory
 from .capture import Observer
 from .models import LoadedModel
@@ -24,13 +25,14 @@ def measure_shards(
     run: RunDirectory,
     loaded: LoadedModel,
     console: Console,
+    group: Ranks,
     *,
     batch: int,
     shard: int,
     directions: int,
     seed: int,
 ) -> None:
-    """Measure the shards that are not there yet.
+    """Measure the shards that are not there yet: of several processes, each takes every so-manieth.
 
     A shard is ``shard`` sequences, cut into batches from its first on, so that its numbers do not depend on which
     shards ran before it in this process. Where a GPU runs out of memory, the shard is begun again with half the batch.
@@ -43,13 +45,15 @@ def measure_shards(
     tokens = run.tokens()
     shards = math.ceil(len(tokens) / shard)
     finished = set(run.finished_shards())
-    left = [index for index in range(shards) if index not in finished]
+    mine = range(group.rank, shards, group.count)
+    left = [index for index in mine if index not in finished]
     length = tokens.shape[1]
-    done = sum(len(tokens[index * shard : (index + 1) * shard]) for index in finished) * length
+    sizes = {index: len(tokens[index * shard : (index + 1) * shard]) * length for index in mine}
+    done = sum(size for index, size in sizes.items() if index in finished)
     if finished:
         line = f"continuing after {len(finished)} of {shards} shards"
         console.print(line, markup=False, highlight=False, soft_wrap=True)
-    with progress(console, f"measuring {loaded.source.name}", tokens.size, done) as advance:
+    with progress(console, f"measuring {loaded.source.name}", sum(sizes.values()), done) as advance:
         for index in left:
             rows = tokens[index * shard : (index + 1) * shard]
             while True:

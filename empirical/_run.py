@@ -132,6 +132,10 @@ class RunDirectory:
             return "new"
         there = self.manifest().get("measured")
         difference = first_difference(json.loads(json.dumps(measured)), there)
+        if difference is not None and not self.tokens_path.exists():
+            # The other run met an error before it had read its text: nothing would be lost.
+            self.manifest_path.unlink()
+            return self.begin(measured, about)
         if difference is not None:
             name, mine, theirs = difference
             msg = f"{self.path}: holds another run ({name} is {theirs!r} there, {mine!r} here); choose another --output"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,8 @@ from ._files import replacing
 from ._manifest import environment
 from ._measure import measure_shards, merged
 from ._progress import progress
-from ._run import RunDirectory
+from ._ranks import ranks
+from ._run import RunDirectory, Status
 from ._tokens import draw_tokens
 from .corpora import Corpus, bundled_wikipedia, open_corpus
 from .models import (
@@ -178,19 +180,27 @@ def run_sweep(
     plan = _settle(sweep)
     name = f"{plan.source.name}-random" if sweep.random_weights else plan.source.name
     run = RunDirectory(Path(sweep.output) if sweep.output is not None else Path("runs", name))
-    run.prepare()
-    with run.lock():
-        status = run.begin(plan.measured(), {"command": command, "environment": environment(plan.device)})
-        if status == "done":
+    with ExitStack() as held, ranks(plan.device) as group:
+        if not group.leads:
+            console = Console(quiet=True)
+
+        def opened() -> Status:
+            run.prepare()
+            held.enter_context(run.lock())
+            status = run.begin(plan.measured(), {"command": command, "environment": environment(plan.device)})
+            if status != "done":
+                _draw(run, plan, console)
+            return status
+
+        if group.by_leader(opened) == "done":
             console.print(f"{run.path}: this run is done", markup=False, highlight=False, soft_wrap=True)
-            if show:
+            if show and group.leads:
                 _show(run, console)
             return run
-        _draw(run, plan, console)
         loaded = load_model(
             plan.source,
             dtype=sweep.dtype,
-            device=sweep.device,
+            device=str(group.device),
             allow_pickle=sweep.allow_pickle,
             random_weights=sweep.random_weights,
             seed=sweep.seed,
@@ -198,15 +208,13 @@ def run_sweep(
             config=plan.config,
         )
         measure_shards(
-            run,
-            loaded,
-            console,
-            batch=plan.batch,
-            shard=plan.shard,
-            directions=sweep.directions,
-            seed=sweep.seed,
-        )
-        _finish(run, loaded, console, show=show)
+            run, loaded, console, group,
+            batch=plan.batch, shard=plan.shard, directions=sweep.directions, seed=sweep.seed,
+        )  # fmt: skip
+        group.wait()
+        if group.leads:
+            _finish(run, loaded, console, show=show)
+        group.wait()
     return run
 
 

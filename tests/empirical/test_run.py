@@ -66,7 +66,9 @@ def test_status_follows_what_is_there(tmp_path: Path) -> None:
 
 def test_another_run_is_refused(tmp_path: Path) -> None:
     run = RunDirectory(tmp_path)
-    run.begin(MEASURED, {})
+    run.begin({**MEASURED, "dtype": "float16"}, {})
+    assert run.begin(MEASURED, {}) == "new"  # the first came to nothing
+    run.write_tokens(np.zeros((1, 1), np.uint16))
     other = {**MEASURED, "nested": {"seed": 1}}
     assert message(lambda: run.begin(other, {})) == (
         f"{tmp_path}: holds another run (nested.seed is 0 there, 1 here); choose another --output"

@@ -1,0 +1,93 @@
+"""The processes that measure together: one by default, as many as ``torchrun`` starts otherwise."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TypeVar
+
+import torch
+from torch import distributed
+
+from lngeom import LngeomError
+
+from ._errors import RunError, one_line
+
+T = TypeVar("T")
+
+_PATIENCE = timedelta(days=7)
+"""A process may have to wait for as long as another measures."""
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """One process among those that measure together.
+
+    Attributes
+    ----------
+    rank, count
+        Number of this process, from 0, and how many there are.
+    device
+        Where this process computes.
+    """
+
+    rank: int
+    count: int
+    device: torch.device
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process prepares the run and finishes it."""
+        return self.rank == 0
+
+    def by_leader(self, action: Callable[[], T]) -> T:
+        """Have the leading process do something, and all know the outcome.
+
+        Raises
+        ------
+        LngeomError
+            In every process, if the leading one met an error.
+        """
+        if self.count == 1:
+            return action()
+        outcome: list[T | LngeomError | None] = [None]
+        if self.leads:
+            try:
+                outcome[0] = action()
+            except LngeomError as error:
+                outcome[0] = error
+            except OSError as error:
+                outcome[0] = RunError(one_line(error))
+        distributed.broadcast_object_list(outcome, src=0, device=torch.device("cpu"))
+        if isinstance(outcome[0], LngeomError):
+            raise outcome[0]
+        return outcome[0]  # pyright: ignore[reportReturnType] - the leader has put its result there
+
+    def wait(self) -> None:
+        """Go on when all processes have come here."""
+        if self.count > 1:
+            distributed.barrier()
+
+
+@contextmanager
+def ranks(device: torch.device) -> Iterator[Ranks]:
+    """Join the processes of ``torchrun`` (gloo on CPUs, nccl on GPUs), or be the only one.
+
+    Under ``torchrun`` each process takes the GPU of its local rank.
+    """
+    count = int(os.environ.get("WORLD_SIZE", "1"))
+    if count == 1:
+        yield Ranks(0, 1, device)
+        return
+    gpus = device.type == "cuda"
+    if gpus:
+        device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+        torch.cuda.set_device(device)
+    distributed.init_process_group("cpu:gloo,cuda:nccl" if gpus else "gloo", timeout=_PATIENCE)
+    try:
+        yield Ranks(distributed.get_rank(), count, device)
+    finally:
+        distributed.destroy_process_group()
