@@ -100,7 +100,7 @@ def hypotheses_used(id: str) -> frozenset[str]:
 
 @pytest.mark.parametrize(("claim", "id"), PROVED, ids=name)
 def test_theorems_exist_and_assume_no_more_than_the_claim_says(claim: Claim, id: str) -> None:
-    assert hypotheses_used(id) <= set(claim.hypotheses)
+    assert hypotheses_used(id) <= {*claim.hypotheses, *claim.where}
 
 
 @pytest.mark.parametrize("id", sorted({id for _, id in PROVED}))

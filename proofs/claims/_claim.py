@@ -79,7 +79,10 @@ class Claim:
         Why the claim is not true as it stands, or what the verdict rests on.
     hypotheses : tuple of str
         What is assumed, in the words of the theorems: stated by the document if the verdict is ``true``, left out by
-        it if the verdict is ``true_under``. Together they contain all hypotheses of the theorems named.
+        it if the verdict is ``true_under``.
+    where : tuple of str
+        What the theorems say of the objects that the claim speaks of, in their words. Together with the hypotheses
+        it contains all hypotheses of the theorems named.
     theorems : tuple of str
         Ids of the theorems that prove the claim or its correction.
     counterexample : Counterexample, optional
@@ -99,6 +102,7 @@ class Claim:
     correction: str
     why: str = ""
     hypotheses: tuple[str, ...] = ()
+    where: tuple[str, ...] = ()
     theorems: tuple[str, ...] = ()
     counterexample: Counterexample | None = None
     columns: tuple[Column, ...] = ()

@@ -140,6 +140,8 @@ class Page:
         if claim.hypotheses:
             said = {"true": "Stated there", "true_under": "Needed"}.get(claim.verdict, "Given")
             lines += ["", *self._item(said, "; ".join(claim.hypotheses))]
+        if claim.where:
+            lines += ["", *self._item("Where", "; ".join(claim.where))]
         if claim.counterexample is not None:
             example = claim.counterexample
             lines += ["", *self._item(_EXAMPLES.get(claim.verdict, "An example"), example.says), ""]

@@ -86,9 +86,10 @@ CLAIMS = (
         verdict="true_under",
         correction="For ε = 0 and x ≠ 0; for ε > 0 into the open ball. (The sphere is a subset of ℝⁿ, "
         "not an element.)",
-        hypotheses=("x ≠ 0", "ε = 0", "g_i ≠ 0"),
+        hypotheses=("x ≠ 0", "ε = 0"),
+        where=("g_i ≠ 0",),
         theorems=("rmsnorm.surface",),
-        counterexample=epsilon.sphere_or_ball,
+        counterexample=standardization.rms_keeps_the_direction,
     ),
     Claim(
         id="2-8",
@@ -167,7 +168,8 @@ CLAIMS = (
         "coordinates.",
         verdict="true_under",
         correction="Semi-axes √n |a_i|, for ε = 0 and x ≠ 0.",
-        hypotheses=("x ≠ 0", "ε = 0", "a_i > 0", "g_i ≠ 0"),
+        hypotheses=("x ≠ 0", "ε = 0", "a_i > 0"),
+        where=("g_i ≠ 0",),
         theorems=("rmsnorm.surface",),
         counterexample=standardization.negative_gain,
     ),

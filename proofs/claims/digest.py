@@ -32,7 +32,7 @@ CLAIMS = (
         correction="Mean 0 and variance 1 hold before the affine map, at ε = 0, for unequal components.",
         hypotheses=("x is not constant", "ε = 0", "no gain and no bias"),
         theorems=("standardization.mean_zero", "standardization.norm"),
-        counterexample=standardization.gain_moves_the_mean,
+        counterexample=standardization.moments_moved,
     ),
     Claim(
         id="4-3",
@@ -89,7 +89,8 @@ CLAIMS = (
         says="It amplifies gradients for small inputs and attenuates them for large ones.",
         verdict="true_under",
         correction="If small and large are said of σ, not of ‖x‖: the factor is 1/√(σ² + ε).",
-        hypotheses=("size is σ", "x is not constant", "a > 0"),
+        hypotheses=("size is σ", "x is not constant"),
+        where=("a > 0",),
         theorems=("jacobian.small_inputs",),
         counterexample=jacobian.amplified_though_long,
     ),
@@ -113,8 +114,8 @@ CLAIMS = (
         verdict="true_under",
         correction="If updates are uncorrelated with the stream, as at initialization: then squared "
         "norms add up.",
-        hypotheses=("h·a = 0",),
-        theorems=("residual.orthogonal_growth",),
+        hypotheses=("h·a = 0", "x is not constant"),
+        theorems=("residual.orthogonal_growth", "jacobian.norm"),
         counterexample=networks.aligned_updates,
         citations=(cited.XIONG,),
     ),
@@ -202,7 +203,7 @@ CLAIMS = (
         "exponentially with depth.",
         correction="Squared norms add up only if h·a = 0; in general ‖h + a‖ ≤ ‖h‖ + ‖a‖, which is "
         "growth like L√d.",
-        hypotheses=("‖h + a‖² = ‖h‖² + ‖a‖²", "h ≠ 0", "a ≠ 0"),
+        where=("‖h + a‖² = ‖h‖² + ‖a‖²", "h ≠ 0", "a ≠ 0"),
         theorems=("residual.growth_only_if", "residual.worst_growth"),
         counterexample=networks.aligned_updates,
         columns=sites("layer", "norm_mean"),

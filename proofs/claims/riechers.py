@@ -23,7 +23,8 @@ CLAIMS = (
         correction="For ε > 0 and gains without zeros it maps onto {z : α·(z − b) = 0, Σ(z_i − "
         "b_i)²/g_i² < N}; for ε = 0 onto "
         "its boundary.",
-        hypotheses=("ε > 0", "g_i ≠ 0", "α·(z − b) = 0", "‖y‖² < d"),
+        hypotheses=("ε > 0", "g_i ≠ 0"),
+        where=("α·(z − b) = 0", "‖y‖² < d"),
         theorems=("ellipsoid.hyperplane", "ellipsoid.interior", "ellipsoid.image"),
         counterexample=ellipsoid.boundary_and_center,
     ),
@@ -48,7 +49,8 @@ CLAIMS = (
         why="A transcription: in the paper the root covers the quotient.",
         correction="√(N/λ), λ ≠ 0 an eigenvalue of Π₂G⁻²Π₂: an output along an eigenvector has ‖z − b‖² "
         "λ = N at ε = 0.",
-        hypotheses=("g_i ≠ 0", "GΠGv = λv", "λ ≠ 0", "λ > 0", "v ≠ 0"),
+        hypotheses=("g_i ≠ 0",),
+        where=("GΠGv = λv", "λ ≠ 0", "λ > 0", "v ≠ 0"),
         theorems=("ellipsoid.semi_axes", "ellipsoid.end_point"),
         counterexample=ellipsoid.root_of_the_wrong_part,
         citations=(cited.RIECHERS,),
@@ -121,7 +123,8 @@ CLAIMS = (
         why="It drops a term, gives axes that are too long, and is not continuous in g.",
         correction="On the coordinates with g_i ≠ 0 the form is diag(g⁻²) + ααᵀ/k, k the number of zero "
         "gains.",
-        hypotheses=("g²h = g", "gh² = h", "some gain is 0"),
+        hypotheses=("some gain is 0",),
+        where=("g²h = g", "gh² = h"),
         theorems=("ellipsoid.zero_gains",),
         counterexample=ellipsoid.zero_gains,
         citations=(cited.RIECHERS,),
@@ -135,7 +138,8 @@ CLAIMS = (
         verdict="true",
         correction="As stated.",
         hypotheses=("g_i ≠ 0",),
-        theorems=("ellipsoid.hyperplane",),
+        where=("g²h = g",),
+        theorems=("ellipsoid.hyperplane", "ellipsoid.zero_gain_outputs"),
     ),
     Claim(
         id="3-11",
@@ -145,7 +149,7 @@ CLAIMS = (
         why="It gives both: from an eigenvector u the direction is Gu. And it works for every gain, "
         "zeros included.",
         correction="If ΠG²Πu = ζu then GΠG(Gu) = ζGu.",
-        hypotheses=("ΠG²Πu = λu",),
+        where=("ΠG²Πu = λu",),
         theorems=("ellipsoid.directions",),
         counterexample=ellipsoid.direction_from_preimage,
         citations=(cited.RIECHERS,),
@@ -189,7 +193,8 @@ CLAIMS = (
         verdict="true_under",
         correction="The Lipschitz constant is ‖GΠ‖/√ε; the gauge is √(σ²/(σ² + ε)): both against the σ "
         "of the inputs.",
-        hypotheses=("ε > 0", "σ² comparable with ε", "Πx = 0"),
+        hypotheses=("ε > 0", "σ² comparable with ε"),
+        where=("Πx = 0",),
         theorems=("jacobian.contraction", "jacobian.lipschitz_attained"),
         counterexample=epsilon.deviation_far_from_eps,
     ),
@@ -295,7 +300,7 @@ CLAIMS = (
         correction="The image has dimension N − max(1, k), k the number of zero gains: GΠG is "
         "invertible on α^⊥ if "
         "k = 0, and on the coordinates with g_i ≠ 0 if k ≥ 1.",
-        hypotheses=("g_i ≠ 0", "g²h = g", "gh² = h", "some gain is 0"),
+        where=("g_i ≠ 0", "g²h = g", "gh² = h", "some gain is 0"),
         theorems=("ellipsoid.inverse_product", "ellipsoid.zero_gains"),
         counterexample=ellipsoid.one_zero_gain,
     ),
@@ -338,7 +343,8 @@ CLAIMS = (
         verdict="true_under",
         correction="For gains without zeros, with λ ≠ 0 and lengths √(N/λ); for all gains GΠG serves, "
         "with lengths √(Nζ).",
-        hypotheses=("g_i ≠ 0", "GΠGv = λv", "λ ≠ 0", "λ > 0", "v ≠ 0"),
+        hypotheses=("g_i ≠ 0",),
+        where=("GΠGv = λv", "λ ≠ 0", "λ > 0", "v ≠ 0"),
         theorems=("ellipsoid.semi_axes", "ellipsoid.end_point"),
         counterexample=ellipsoid.zero_gains,
         figure="axes",

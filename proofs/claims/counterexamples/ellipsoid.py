@@ -116,9 +116,9 @@ def boundary_and_center(case: Case) -> None:
     g = case.vector("g", 1, 2)
     z = case.find("LN(x) at ε = 0", lg.layer_norm(x, g, eps=0))
     case.claimed("it lies in the interior: Σ z_i²/g_i² < N", square_norm(z / g), "<", 2)
-    h = case.vector("g with a zero", 1, 0)
-    w = case.find("LN(x) with it, ε = 1", lg.layer_norm(x, h, eps=1))
-    case.claimed("α·(z − b) = 0 with some normal α that has no zero: (1, 1)·z = 0", dot(ones(w), w), "=", 0)
+    h = case.vector("g with two zeros, in R³", 1, 0, 0)
+    found = case.find("dimension of the image, the rank of GΠ", rank(lambda v: h * lg.project(v), 3))
+    case.claimed("the image has dimension N − 1 = 2", found, "=", 2)
 
 
 @counterexample

@@ -43,6 +43,22 @@ def gain_moves_the_mean(case: Case) -> None:
 
 
 @counterexample
+def moments_moved(case: Case) -> None:
+    """A gain moves the mean, ε > 0 shrinks the variance, and equal components have neither at ε = 0."""
+    x = case.vector("x", 1, -1)
+    g = case.vector("g", 1, 2)
+    mean, variance = lg.moments(lg.layer_norm(x, g, eps=0))
+    case.claimed("behind the gain the mean is 0", mean, "=", 0)
+    case.claimed("behind the gain the variance is 1", variance, "=", 1)
+    eps = case.scalar("ε", 3)
+    y = case.find("y with unit gain", lg.standardize(x, eps=eps))
+    case.claimed("its variance is 1", lg.moments(y)[1], "=", 1)
+    case.true("its variance is σ²/(σ² + ε)", lg.moments(y)[1], "=", 1 / (1 + eps))
+    c = case.vector("c", 2, 2)
+    case.undefined("y(c) at ε = 0", lambda: lg.standardize(c, eps=0))
+
+
+@counterexample
 def bias_moves_the_mean(case: Case) -> None:
     """With gain 1 a bias alone moves the mean; the test is α·(z − b) = 0, whatever gain and bias."""
     x = case.vector("x", 1, -1)

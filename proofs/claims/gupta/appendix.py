@@ -35,7 +35,7 @@ CLAIMS = (
         verdict="false",
         why="The recursion of equation 16 starts with i = 1; a⁰ and m⁰ are defined by no equation.",
         correction="h^l = h⁰ + Σ_{i=1}^l (a^i + m^i).",
-        hypotheses=("h¹ = h⁰ + a¹ + m¹", "h² = h¹ + a² + m²"),
+        where=("h¹ = h⁰ + a¹ + m¹", "h² = h¹ + a² + m²"),
         theorems=("residual.sum",),
         counterexample=networks.index_zero,
     ),
@@ -48,7 +48,8 @@ CLAIMS = (
         correction="‖h + a‖² = ‖h‖² + ‖a‖² + 2h·a: growth is certain where updates are orthogonal to "
         "the stream, or on average "
         "uncorrelated with it.",
-        hypotheses=("h·a = 0", "c > 0", "c < 2", "h ≠ 0"),
+        hypotheses=("h·a = 0",),
+        where=("c > 0", "c < 2", "h ≠ 0"),
         theorems=("residual.orthogonal_growth", "residual.shrinking"),
         counterexample=networks.cancelling_update,
         citations=(cited.LAYER_REMOVAL,),
@@ -102,7 +103,7 @@ CLAIMS = (
         says="The stream is the sum of all that was written to it.",
         verdict="true",
         correction="h^l = h⁰ + Σ_{i=1}^l (a^i + m^i), for Pre-LN blocks, sequential or parallel.",
-        hypotheses=("h¹ = h⁰ + a¹ + m¹", "h² = h¹ + a² + m²"),
+        where=("h¹ = h⁰ + a¹ + m¹", "h² = h¹ + a² + m²"),
         theorems=("residual.sum",),
     ),
 )

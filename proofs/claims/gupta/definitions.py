@@ -17,7 +17,7 @@ CLAIMS = (
         "after gain and bias.",
         hypotheses=("x is not constant", "ε = 0", "no gain and no bias"),
         theorems=("standardization.mean_zero", "standardization.norm"),
-        counterexample=standardization.gain_moves_the_mean,
+        counterexample=standardization.moments_moved,
     ),
     Claim(
         id="1-2",
@@ -59,7 +59,7 @@ CLAIMS = (
         correction="The mean angle is 90° in every dimension if x and −x are equally likely; for "
         "isotropic vectors "
         "cos²θ has mean 1/d and the law Beta(1/2, (d − 1)/2).",
-        hypotheses=("x and −x are equally likely", "v is not 0", "x is not 0"),
+        hypotheses=("x and −x are equally likely",),
         theorems=("angles.opposite",),
         counterexample=projection.positive_vectors,
     ),
@@ -70,7 +70,7 @@ CLAIMS = (
         verdict="true_under",
         correction="For isotropic vectors E[cos²θ] = 1/d: about 57.3°/√d, which is 1.4° for d = 1600 "
         "and 0.9° for d = 4096.",
-        hypotheses=("one of the vectors is isotropic", "‖u‖ = 1"),
+        hypotheses=("one of the vectors is isotropic",),
         theorems=("angles.null_mean_square",),
         counterexample=projection.one_direction,
     ),
@@ -144,7 +144,8 @@ CLAIMS = (
         "sphere. Near it, bounds on the Jacobian fail as well (4-6).",
         correction="LN(1 + tu) = LN(u) for every t > 0, so no value on the line makes LN continuous; ε "
         "> 0 does.",
-        hypotheses=("a > 0", "ε > 0"),
+        hypotheses=("ε > 0",),
+        where=("a > 0",),
         theorems=("irreversibility.invariance", "epsilon.constant"),
         counterexample=standardization.approaching_the_line,
     ),
@@ -179,7 +180,7 @@ CLAIMS = (
         correction="For ε = 0 and unequal components, before gain and bias (1-25); the attribution is right.",
         hypotheses=("x is not constant", "ε = 0", "no gain and no bias"),
         theorems=("standardization.norm", "standardization.mean_zero"),
-        counterexample=standardization.gain_moves_the_mean,
+        counterexample=standardization.moments_moved,
         citations=(cited.BRODY,),
     ),
     Claim(

@@ -45,7 +45,7 @@ CLAIMS = (
         verdict="empirical",
         why="“Small” has a scale: an isotropic vector has a spread of 57.3°/√d. By the tables of an "
         "earlier version LayerNorm "
-        "models have 1.5 to 1.9 times that, the Llamas 0.17 times.",
+        "models have 1.5 to 2.2 times that, the Llamas 0.17 times.",
         correction="Compare mean and spread of the angle with 90° and 57.3°/√d.",
         columns=sites("angle_mean_deg", "angle_std_deg", "d"),
         citations=(cited.GUPTA_2,),
@@ -81,7 +81,8 @@ CLAIMS = (
         why="It means that angles above and below balance: x and −x do, with all their energy along 1.",
         correction="‖μ1‖ = ‖x‖ |cos θ|: what lies along 1 is measured by E[cos²θ], 1/d for a random "
         "direction.",
-        hypotheses=("x is not 0", "Πx = 0", "x′ = −x"),
+        hypotheses=("x is not 0",),
+        where=("Πx = 0", "x′ = −x"),
         theorems=("projection.mean_vector_cosine", "angles.mean_angle"),
         counterexample=projection.opposite_pair,
     ),

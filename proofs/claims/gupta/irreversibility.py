@@ -48,7 +48,8 @@ CLAIMS = (
         correction="With fixed statistics, Var > 0 and ε = 0, else α_i = √(Var x_i + ε); then nothing "
         "was lost at all. "
         "With the statistics of the batch, shift and scale of each column are lost as in LayerNorm.",
-        hypotheses=("fixed statistics", "ε = 0", "v + ε > 0", "a > 0"),
+        hypotheses=("fixed statistics", "ε = 0", "v + ε > 0"),
+        where=("a > 0",),
         theorems=("irreversibility.batch_norm_recovery", "irreversibility.batch_norm_invariance"),
         counterexample=fibers.batch_statistics_with_eps,
     ),
@@ -73,7 +74,7 @@ CLAIMS = (
         correction="LayerNorm is irreversible because LN(ax + c1) = LN(x) for a > 0: at ε = 0 its "
         "fibers are half planes, "
         "at ε > 0 the lines x + ℝ1.",
-        hypotheses=("a > 0",),
+        where=("a > 0",),
         theorems=(
             "irreversibility.invariance",
             "irreversibility.no_left_inverse",
@@ -89,7 +90,7 @@ CLAIMS = (
         why="RMSNorm at ε = 0 is irreversible too: it forgets the norm.",
         correction="RMS(ax) = RMS(x) for a > 0. Dimensions lost: LayerNorm 2, RMSNorm 1 at ε = 0; 1 and "
         "0 at ε > 0.",
-        hypotheses=("a > 0",),
+        where=("a > 0",),
         theorems=("irreversibility.rms_norm",),
         counterexample=fibers.rms_forgets_too,
     ),
@@ -111,14 +112,7 @@ CLAIMS = (
         why="Arbitrary among all directions, but the gain too acts in the basis of the coordinates, and "
         "there 1 is singled out.",
         correction="For d ≥ 3 Π is the only projector of rank d − 1 that treats all coordinates alike.",
-        hypotheses=(
-            "P² = P on w",
-            "P² = P on 1",
-            "tr P = d − 1",
-            "w is orthogonal to 1",
-            "w is not 0",
-            "d >= 3",
-        ),
+        where=("P² = P on w", "P² = P on 1", "tr P = d − 1", "w is orthogonal to 1", "w is not 0", "d >= 3"),
         theorems=("projection.only_invariant_projector",),
         counterexample=projection.another_direction,
     ),
