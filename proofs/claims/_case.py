@@ -86,7 +86,8 @@ class Case:
         found = decide(a, relation, b)
         if found is None and kind == "true" and relation == "=":
             found = True if agree(a, b) else None
-        numbers = f"{show(a)} {relation if found else negated(relation)} {show(b)}"
+        sign = relation if found else _crossed(relation, a, b)
+        numbers = f"{show(a)} {sign} {show(b)}"
         if found is not wanted:
             verdict = "undecided" if found is None else str(found).lower()
             msg = f"{said!r} is {verdict} at {show(a)} {relation} {show(b)}, and not {str(wanted).lower()}"
@@ -159,12 +160,19 @@ _CERTAIN: dict[Relation, Callable[[Interval, Interval], bool]] = {
     ">": lambda a, b: b.certainly_less(a),
     "≥": lambda a, b: b.certainly_at_most(a),
 }
+_CROSSED = {"<": "≮", "≤": "≰", ">": "≯", "≥": "≱"}
 _NEGATED = {"=": "≠", "≠": "=", "<": "≥", "≤": ">", ">": "≤", "≥": "<"}
 
 
 def negated(relation: Relation) -> Relation:
     """The opposite relation of two numbers."""
     return _NEGATED[relation]
+
+
+def _crossed(relation: Relation, a: Any, b: Any) -> str:
+    """The sign of a relation that fails: the opposite one, or crossed out where only some components fail."""
+    order_of_vectors = relation in _CROSSED and max(len(numbers(a)), len(numbers(b))) > 1
+    return _CROSSED[relation] if order_of_vectors else negated(relation)
 
 
 def decide(a: Any, relation: Relation, b: Any) -> bool | None:

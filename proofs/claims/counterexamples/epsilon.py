@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import lngeom as lg
+from lngeom._enclosure import Enclosure
 from lngeom.symbolic import norm, ones, square_norm
 
 from .._case import Case, counterexample
@@ -15,17 +16,15 @@ def long_vectors(case: Case) -> None:
     """What must be large against ε is the standard deviation, ‖Πx‖/√n: in high dimension ‖Πx‖ ≫ ε is not
     enough.
     """
-    eps = case.scalar("ε", Fraction(1, 10))
-    n = 400
-    x = [Fraction((-1) ** i, 10) for i in range(n)]
-    v = case.vector("(the first two of 400 alternating components of x)", *x[:2])
-    full = type(v)(x)
-    size = case.find("‖x‖", norm(full))
-    case.given("‖x‖ = 20 ε", size, "=", 20 * eps)
-    g = lg.standardize(full, eps=eps, placement="outside")
-    ratio = case.find("‖g(x)‖/√n, where 1 is claimed", norm(g) / 20)
+    eps, n = case.scalar("ε", Fraction(1, 10)), 10**4
+    x = Enclosure([(-1) ** i * eps for i in range(n)])
+    size = case.find("‖x‖ of x = (ε, −ε, ε, −ε, ...) in dimension 10⁴", norm(x))
+    case.given("‖x‖ = 100 ε", size, "=", 100 * eps)
+    ratio = case.find(
+        "‖g(x)‖/√n, where 1 is claimed", norm(lg.standardize(x, eps=eps, placement="outside")) / 100
+    )
     case.claimed("g(x) is within 10 % of the sphere", ratio, "≥", Fraction(9, 10))
-    case.true("‖g(x)‖/√n = ‖x‖/(‖x‖ + ε√n)", ratio, "=", size / (size + eps * 20))
+    case.true("‖g(x)‖/√n = ‖x‖/(‖x‖ + ε√n)", ratio, "=", size / (size + eps * 100))
 
 
 @counterexample
