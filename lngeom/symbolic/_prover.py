@@ -7,6 +7,7 @@ checks that the goal is their combination. Signs are proved along the structure 
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
@@ -127,13 +128,12 @@ class _Signs:
             if factor is None:
                 return None
             factors.append(factor)
-        try:
-            found = kernel.constant(coefficient, relation)
-        except ProofError:
-            return None
-        for factor in factors:
-            found = kernel.multiply(found, factor)
-        return found
+        if coefficient != 1 or not factors:
+            try:
+                factors.insert(0, kernel.constant(coefficient, relation))
+            except ProofError:
+                return None
+        return functools.reduce(kernel.multiply, factors)
 
     def _negative(self, atom: tuple, exponent: int, relation: str) -> Theorem | None:
         """Sign of (−atom)^exponent."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -10,6 +10,8 @@ from ._kernel import Formula, Term, Theorem
 
 _SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _GREEK = {"alpha": "α", "beta": "β", "eps": "ε", "kappa": "κ", "lam": "λ", "mu": "μ"}
+_FUNCTIONS = {"inv": "inv", "sqrt": "√"}
+NO_NAMES: Mapping[tuple, str] = {}
 _SIGN = {"=": "=", "!=": "≠", ">": ">", ">=": "≥"}
 
 
@@ -24,42 +26,47 @@ def _power(base: str, exponent: int) -> str:
     return base if exponent == 1 else base + str(exponent).translate(_SUPERSCRIPT)
 
 
-def _atom(atom: tuple) -> str:
+Names = Mapping[tuple, str]
+"""Abbreviations of roots and inverses."""
+
+
+def _atom(atom: tuple, names: Names) -> str:
     kind = atom[0]
     if kind == "d":
         return "d"
+    if atom in names:
+        return names[atom]
     if kind == "S":
-        return f"S({_monomial(atom[1])})"
+        return f"S({_monomial(atom[1], names)})"
     if kind in ("inv", "sqrt"):
-        inside = text(atom[1])
-        return f"√({inside})" if kind == "sqrt" else f"inv({inside})"
+        return f"{_FUNCTIONS[kind]}({text(atom[1], names)})"
     return _name(atom[1])
 
 
-def _monomial(monomial: tuple) -> str:
-    return "·".join(_power(_atom(atom), exponent) for atom, exponent in monomial)
+def _monomial(monomial: tuple, names: Names) -> str:
+    return "·".join(_power(_atom(atom, names), exponent) for atom, exponent in monomial)
 
 
-def _parts(term: Term) -> Iterator[tuple[Fraction, str]]:
+def _parts(term: Term, names: Names) -> Iterator[tuple[Fraction, str]]:
     for monomial, coefficient in term:
-        above = _monomial(tuple((atom, k) for atom, k in monomial if k > 0))
-        below = _monomial(tuple((atom, -k) for atom, k in monomial if k < 0))
+        above = _monomial(tuple((atom, k) for atom, k in monomial if k > 0), names)
+        below = _monomial(tuple((atom, -k) for atom, k in monomial if k < 0), names)
         yield coefficient, (above or ("1" if below else "")) + (f"/{below}" if below else "")
 
 
-def text(term: Term) -> str:
+def text(term: Term, names: Names = NO_NAMES) -> str:
     """A term as text: ``S(x²)/d − S(x)²/d²``."""
     pieces = []
-    for coefficient, monomial in _parts(term):
+    for coefficient, monomial in _parts(term, names):
         size = "" if abs(coefficient) == 1 and monomial else str(abs(coefficient))
         sign = ("−" if coefficient < 0 else "") if not pieces else (" − " if coefficient < 0 else " + ")
         pieces.append(sign + size + ("·" if size and monomial else "") + monomial)
     return "".join(pieces) or "0"
 
 
-def formula(statement: Formula) -> str:
+def formula(statement: Formula, names: Names = NO_NAMES) -> str:
     """A formula as text: ``S(x²)/d − S(x)²/d² > 0``."""
-    return f"{text(statement.term)} {_SIGN[statement.relation]} 0"
+    return f"{text(statement.term, names)} {_SIGN[statement.relation]} 0"
 
 
 def sequent(theorem: Theorem) -> str:
@@ -69,34 +76,66 @@ def sequent(theorem: Theorem) -> str:
 
 
 def certificate(theorem: Theorem) -> list[str]:
-    """The proof of a theorem, a numbered line for each step, every premise before its use."""
-    lines: list[str] = []
-    numbers: dict[int, int] = {}
+    """The proof of a theorem: abbreviations of roots and inverses, then a numbered line for each step.
+
+    Every premise stands before its use, and what is proved twice stands once.
+    """
+    steps: list[Theorem] = []
+    numbers: dict[tuple, int] = {}
+    visited: dict[int, int] = {}
 
     def visit(step: Theorem) -> int:
-        if id(step) not in numbers:
-            rule, terms, used = step.certificate
-            premises = [visit(premise) for premise in used]
-            numbers[id(step)] = len(numbers) + 1
-            lines.append(
-                f"{numbers[id(step)]:>3}. {formula(step.conclusion)}    [{_reason(rule, terms, premises)}]"
-            )
-        return numbers[id(step)]
+        if id(step) not in visited:
+            said = (step.conclusion, step.hypotheses)
+            if said not in numbers:
+                for premise in step.certificate[2]:
+                    visit(premise)
+                steps.append(step)
+                numbers[said] = len(steps)
+            visited[id(step)] = numbers[said]
+        return visited[id(step)]
 
     visit(theorem)
+    names: dict[tuple, str] = {}
+    lines: list[str] = []
+    for step in steps:
+        for term in (step.conclusion.term, *step.certificate[1]):
+            lines += _abbreviate(term, names) if isinstance(term, Term) else []
+    for number, step in enumerate(steps, start=1):
+        rule, terms, used = step.certificate
+        reason = _reason(rule, terms, [visit(premise) for premise in used], names)
+        lines.append(f"{number:>3}. {formula(step.conclusion, names)}    [{reason}]")
     return lines
 
 
-def _reason(rule: str, terms: tuple, premises: list[int]) -> str:
+def _abbreviate(term: Term, names: dict[tuple, str]) -> Iterator[str]:
+    """A name for each root and inverse of a sum in a term, inner ones first."""
+    for monomial, _ in term:
+        for atom, _ in monomial:
+            if atom[0] == "S":
+                yield from _abbreviate(Term({atom[1]: Fraction(1)}), names)
+            elif atom[0] in _FUNCTIONS and atom not in names:
+                yield from _abbreviate(atom[1], names)
+                if len(atom[1]) > 1 or any(inner in names for m, _ in atom[1] for inner, _ in m):
+                    function, number = _FUNCTIONS[atom[0]], len(names) + 1
+                    names[atom] = function + "".join(chr(ord("₀") + int(digit)) for digit in str(number))
+                    inside = text(atom[1], {key: name for key, name in names.items() if key != atom})
+                    yield f"     {names[atom]} = {function}({inside})"
+
+
+def _reason(rule: str, terms: tuple, premises: list[int], names: Names) -> str:
     if rule != "combine":
         cited = ", ".join(f"({number})" for number in premises)
         return f"{rule.replace('_', ' ')}{' of ' if cited else ''}{cited}"
     pieces = []
     for number, a, b in zip(premises, terms[1::2], terms[2::2], strict=True):
-        pieces.append(_factor(a) + (f"({number})" if b is None else f"S({_factor(b)}({number}))"))
-    return " + ".join(pieces) or "normal form"
+        inside = f"({number})" if b is None else f"S({_factor(b, names)}({number}))"
+        pieces.append(_factor(a, names) + inside)
+    return " + ".join(pieces) or "equal normal forms"
 
 
-def _factor(term: Any) -> str:
-    shown = text(term)
-    return "" if shown == "1" else (f"({shown})·" if len(term) > 1 else f"{shown}·")
+def _factor(term: Any, names: Names) -> str:
+    shown = text(term, names)
+    if shown in ("1", "−1"):
+        return shown[:-1]
+    return f"({shown})·" if len(term) > 1 else f"{shown}·"

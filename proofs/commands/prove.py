@@ -1,14 +1,15 @@
 """Prove the theorems, and check everything about them.
 
-Without an id, all theorems: a table of id, status, time of the proof and refuted variants. With the id of a theorem, or
-of a chapter: statement, certificate and counterexamples. The exit code is 0 only if every check of every chosen
-theorem holds.
+Without an id, all theorems: a table of id, statement, source, status, milliseconds of the proof and refuted wrong
+variants. With the id of a theorem: statement, certificate and counterexamples. The name of a chapter stands for
+its theorems. The exit code is 0 only if every check of every chosen theorem holds.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -86,7 +87,7 @@ def _table(found: list[Evidence]) -> str:
         rows.append(
             (theorem.id, theorem.statement, str(theorem.source), one.status, f"{one.proof_ms:.1f}", refuted)
         )
-    widths = [max(len(row[k]) for row in rows) for k in range(6)]
+    widths = _fit([max(len(row[k]) for row in rows) for k in range(6)])
     lines = [_row(row, widths) for row in rows]
     lines.insert(1, "  ".join("─" * width for width in widths))
     lines += [f"{one.theorem.id}: {fault}" for one in found for fault in one.faults]
@@ -100,11 +101,20 @@ def _table(found: list[Evidence]) -> str:
     return "\n".join(lines)
 
 
+def _fit(widths: list[int]) -> list[int]:
+    """Widths of the columns, with statement and source cut to what a terminal has left for them."""
+    if not sys.stdout.isatty():
+        return widths
+    room = shutil.get_terminal_size().columns - sum(widths) + widths[1] + widths[2] - 2 * (len(widths) - 1)
+    statement = min(widths[1], max(20, room * 3 // 5))
+    return [widths[0], statement, min(widths[2], max(12, room - statement)), *widths[3:]]
+
+
 def _row(row: tuple[str, ...], widths: list[int]) -> str:
-    cells = [
-        cell.rjust(width) if k >= 4 else cell.ljust(width)
-        for k, (cell, width) in enumerate(zip(row, widths, strict=True))
-    ]
+    cells = []
+    for k, (cell, width) in enumerate(zip(row, widths, strict=True)):
+        shown = cell if len(cell) <= width else cell[: width - 1] + "…"
+        cells.append(shown.rjust(width) if k >= 4 else shown.ljust(width))
     return "  ".join(cells).rstrip()
 
 
