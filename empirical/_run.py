@@ -132,7 +132,7 @@ class RunDirectory:
             return "new"
         there = self.manifest().get("measured")
         difference = first_difference(json.loads(json.dumps(measured)), there)
-        if difference is not None and not self.tokens_path.exists():
+        if difference is not None and not self.tokens_path.exists() and not self.is_done:
             # The other run met an error before it had read its text: nothing would be lost.
             self.manifest_path.unlink()
             return self.begin(measured, about)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -14,11 +13,11 @@ from rich.console import Console
 
 from . import report, statistics
 from ._errors import ModelError, RunError
-from ._files import replacing
 from ._manifest import environment
 from ._measure import measure_shards, merged
 from ._progress import progress
 from ._ranks import ranks
+from ._results import write_results
 from ._run import RunDirectory, Status
 from ._tokens import draw_tokens
 from .corpora import Corpus, bundled_wikipedia, open_corpus
@@ -246,18 +245,9 @@ def _draw(run: RunDirectory, plan: _Plan, console: Console) -> None:
 
 
 def _finish(run: RunDirectory, loaded: LoadedModel, console: Console, *, show: bool) -> None:
-    """Merge the shards and write the results; ``DONE`` comes last."""
-    states = merged(run)
-    sites = [asdict(site) for site in loaded.sites]
-    manifest = run.amend(sites=sites, topology=loaded.topology)
-    with replacing(run.state_path) as draft:
-        statistics.save(draft, states, {"measured": json.dumps(manifest["measured"])})
-    rows = statistics.rows(states, loaded.sites)
-    with replacing(run.path / "sites.csv") as draft:
-        statistics.write_csv(draft, rows)
-    report.draw_figures(rows, run.path, manifest)
-    report.write_report(run.path)
-    run.finish()
+    """Merge the shards and write the results."""
+    run.amend(sites=[asdict(site) for site in loaded.sites], topology=loaded.topology)
+    rows = write_results(run, merged(run), loaded.sites)
     if show:
         report.print_table(rows)
     console.print(f"written to {run.path}: report.html, sites.csv", markup=False, soft_wrap=True)

@@ -1,0 +1,36 @@
+"""Merge finished runs of one model on several parts of a text into one run, as if it had read them all.
+
+The runs must agree in model, weights, dtype, sequence length, random directions and seed; their texts, devices and
+batches may differ. Runs over the same tokens are refused.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from pathlib import Path
+
+from rich.console import Console
+
+from .. import report
+from .._errors import RunError, one_line
+from ..merging import merge_runs
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of the command."""
+    parser.add_argument("runs", nargs="+", metavar="DIR", help="output directories of lngeom sweep")
+    parser.add_argument("--output", required=True, metavar="DIR", help="directory of the merged run")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; returns the exit code."""
+    command = shlex.join(["lngeom", "merge", *arguments.runs, "--output", arguments.output])
+    try:
+        rows = merge_runs([Path(path) for path in arguments.runs], Path(arguments.output), command=command)
+    except OSError as error:
+        raise RunError(one_line(error)) from None
+    report.print_table(rows)
+    line = f"written to {arguments.output}: report.html, sites.csv"
+    Console().print(line, markup=False, highlight=False, soft_wrap=True)
+    return 0
