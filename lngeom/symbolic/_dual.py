@@ -7,7 +7,6 @@ library computes; on arrays and enclosures it is the same derivative as numbers.
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
@@ -68,7 +67,7 @@ def _parts(other: Any) -> tuple[Any, Any]:
 
 def _sqrt(x: Dual) -> Dual:
     root = namespace(x.value).sqrt(x.value)
-    return Dual(root, x.tangent * Fraction(1, 2) / root)
+    return Dual(root, x.tangent / (2 * root))
 
 
 def _linear(name: str) -> Callable[..., Dual]:
