@@ -103,6 +103,12 @@ def test_theorems_exist_and_assume_no_more_than_the_claim_says(claim: Claim, id:
     assert hypotheses_used(id) <= {*claim.hypotheses, *claim.where}
 
 
+@pytest.mark.parametrize("claim", [claim for claim in CLAIMS if claim.prediction], ids=name)
+def test_predictions_are_theorems_about_what_is_measured(claim: Claim) -> None:
+    assert claim.columns
+    assert _registry.find(str(claim.prediction)).statement
+
+
 @pytest.mark.parametrize("id", sorted({id for _, id in PROVED}))
 def test_removing_a_theorem_unsettles_the_claims_that_rely_on_it(
     id: str, monkeypatch: pytest.MonkeyPatch

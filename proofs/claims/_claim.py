@@ -89,7 +89,7 @@ class Claim:
     columns : tuple of Column
         The measurement.
     prediction : str, optional
-        Name of the check of the sweep that gives a verdict on it.
+        Id of the theorem that predicts what the columns hold.
     figure : str, optional
         Name of the picture that shows it.
     citations : tuple of Citation

@@ -151,7 +151,8 @@ class Page:
         if claim.columns:
             lines += ["", *self._item("Measured by", ", ".join(map(str, claim.columns)))]
         if claim.prediction is not None:
-            lines += self._item("Checked by", claim.prediction)
+            predicted = find_theorem(claim.prediction)
+            lines += self._item("Predicted by", f"{predicted.id}, {predicted.statement}")
         if claim.figure is not None:
             lines += ["", *self._item("Picture", f"`lngeom figure {claim.figure}`")]
         for k, citation in enumerate(claim.citations):

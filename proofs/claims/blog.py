@@ -40,7 +40,7 @@ CLAIMS = (
         says="P = 11ᵀ/n has P1 = 1, and is the orthogonal projector onto the multiples of 1.",
         verdict="true",
         correction="As stated.",
-        theorems=("projection.mean_vector", "projection.orthogonal_parts"),
+        theorems=("projection.mean_vector", "projection.orthogonal_parts", "projection.trace"),
     ),
     Claim(
         id="2-4",

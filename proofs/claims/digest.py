@@ -68,6 +68,7 @@ CLAIMS = (
         theorems=("standardization.norm",),
         counterexample=networks.reset_scale,
         columns=sites("norm_mean", "norm_std", "side"),
+        prediction="epsilon.norm",
     ),
     Claim(
         id="4-6",
@@ -208,6 +209,7 @@ CLAIMS = (
         counterexample=networks.aligned_updates,
         columns=sites("layer", "norm_mean"),
         citations=(cited.XIONG,),
+        prediction="residual.orthogonal_growth",
     ),
     Claim(
         id="4-19",
@@ -261,5 +263,15 @@ CLAIMS = (
         verdict="convention",
         correction="As stated.",
         citations=(cited.LLAMA, cited.GEMMA),
+    ),
+    Claim(
+        id="4-25",
+        place="introduction",
+        says="LayerNorm stabilizes and accelerates training.",
+        verdict="empirical",
+        why="Against training without normalization, which is not measured here (1-59).",
+        correction="Losses and norms of gradients at each step.",
+        columns=losses("step", "loss", "gradient_norm"),
+        citations=(cited.BA,),
     ),
 )

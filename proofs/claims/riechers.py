@@ -165,6 +165,7 @@ CLAIMS = (
         counterexample=epsilon.gentle_input,
         columns=sites("gauge_mean"),
         figure="eps",
+        prediction="epsilon.gauge",
     ),
     Claim(
         id="3-13",
@@ -289,6 +290,7 @@ CLAIMS = (
         theorems=("epsilon.norm",),
         counterexample=epsilon.gentle_input,
         columns=sites("gauge_mean"),
+        prediction="epsilon.gauge",
     ),
     Claim(
         id="3-25",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import _citations as cited
 from ._claim import Claim, Document
-from ._columns import sites, summary
+from ._columns import sites, study, summary
 from .counterexamples import jacobian, projection, standardization
 
 DOCUMENT = Document(
@@ -49,6 +49,7 @@ CLAIMS = (
         "among random directions.",
         columns=sites("d_cos2", "d_cos2_low", "d_cos2_high", "rank_among_random", "angle_mean_deg"),
         citations=(cited.GUPTA_2,),
+        prediction="angles.null_mean_square",
     ),
     Claim(
         id="0-4",
@@ -100,5 +101,24 @@ CLAIMS = (
         hypotheses=("x is not constant", "normalizing is dividing by σ", "ε = 0"),
         theorems=("standardization.geometric",),
         counterexample=projection.unit_instead_of_deviation,
+    ),
+    Claim(
+        id="0-8",
+        place="summary, results",
+        says="RMSNorm performs as well as LayerNorm.",
+        verdict="empirical",
+        correction="Train both with all else equal, several seeds, and compare held-out losses with "
+        "intervals.",
+        columns=study("norm", "held_out_loss", "seed"),
+        citations=(cited.ZHANG,),
+    ),
+    Claim(
+        id="0-9",
+        place="abstract",
+        says="The definition of LayerNorm is linked to the uniform vector.",
+        verdict="true",
+        correction="As stated: subtracting the mean is the projection off 1, and the result is "
+        "orthogonal to it.",
+        theorems=("projection.mean_subtraction", "projection.mean_zero"),
     ),
 )

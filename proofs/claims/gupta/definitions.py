@@ -191,6 +191,7 @@ CLAIMS = (
         why="Similar by mean angle; d·E[cos²θ] can tell them apart.",
         correction="Compare d·E[cos²θ] of LayerNorm and RMSNorm networks against random directions.",
         columns=sites("norm", "d_cos2", "random_d_cos2_median", "rank_among_random"),
+        prediction="angles.null_mean_square",
     ),
     Claim(
         id="1-62",
@@ -202,5 +203,13 @@ CLAIMS = (
         "components times 1.",
         counterexample=projection.mean_of_two_vectors,
         citations=(cited.GUPTA_3,),
+    ),
+    Claim(
+        id="1-70",
+        place="section 2",
+        says="The paper that introduced layer normalization does not explain it as a projection.",
+        verdict="convention",
+        correction="As stated; it explains it by invariance under re-centring and re-scaling.",
+        citations=(cited.BA,),
     ),
 )

@@ -49,6 +49,7 @@ CLAIMS = (
         correction="Compare mean and spread of the angle with 90° and 57.3°/√d.",
         columns=sites("angle_mean_deg", "angle_std_deg", "d"),
         citations=(cited.GUPTA_2,),
+        prediction="angles.null_mean_square",
     ),
     Claim(
         id="1-39",
@@ -61,6 +62,7 @@ CLAIMS = (
         theorems=("standardization.mean_zero",),
         counterexample=standardization.gain_moves_the_mean,
         columns=sites("angle_mean_deg", "side"),
+        prediction="standardization.mean_zero",
     ),
     Claim(
         id="1-40",
@@ -72,6 +74,7 @@ CLAIMS = (
         correction="Report every model, with d·E[cos²θ].",
         columns=sites("angle_mean_deg", "d_cos2"),
         citations=(cited.GUPTA_2,),
+        prediction="angles.null_mean_square",
     ),
     Claim(
         id="1-41",
@@ -98,6 +101,7 @@ CLAIMS = (
         theorems=("rmsnorm.angle",),
         counterexample=projection.nothing_to_remove,
         columns=sites("tilt_mean_deg"),
+        prediction="rmsnorm.angle",
     ),
     Claim(
         id="1-43",
@@ -121,6 +125,7 @@ CLAIMS = (
         correction="Report d·E[cos²θ] with position 0 apart.",
         columns=sites("norm", "d_cos2", "rank_among_random", "bucket"),
         citations=(cited.GUPTA_2, cited.SUN),
+        prediction="angles.null_mean_square",
     ),
     Claim(
         id="1-45",
@@ -149,6 +154,7 @@ CLAIMS = (
             *study("d_cos2", "rank_among_random"),
         ),
         citations=(cited.GUPTA_2,),
+        prediction="angles.null_mean_square",
     ),
     Claim(
         id="1-47",
@@ -169,6 +175,7 @@ CLAIMS = (
         verdict="empirical",
         correction="One row per layer.",
         columns=(*sites("layer", "d_cos2"), *study("layer", "d_cos2")),
+        prediction="angles.null_mean_square",
     ),
     Claim(
         id="1-49",
@@ -198,6 +205,7 @@ CLAIMS = (
         why="A mean angle; the energy along 1 can fall by orders of magnitude while it stays at 90°.",
         correction="Follow d·E[cos²θ] and the rank of 1 over the checkpoints.",
         columns=study("step", "angle_mean_deg", "d_cos2", "rank_among_random"),
+        prediction="angles.null_mean_square",
     ),
     Claim(
         id="1-64",
@@ -218,5 +226,22 @@ CLAIMS = (
         hypotheses=("no gain and no bias",),
         theorems=("standardization.mean_zero",),
         counterexample=standardization.gain_moves_the_mean,
+    ),
+    Claim(
+        id="1-69",
+        place="section 3.3",
+        says="Angles with two random vectors average 90° too, without significant difference to those "
+        "with 1.",
+        verdict="empirical",
+        why="The mean angle does not separate directions; the energy along them does.",
+        correction="Compare d·E[cos²θ] of 1 with its distribution over many random directions.",
+        columns=sites(
+            "random_a_angle_mean_deg",
+            "random_b_angle_mean_deg",
+            "random_d_cos2_low",
+            "random_d_cos2_high",
+            "d_cos2",
+        ),
+        prediction="angles.null_mean_square",
     ),
 )

@@ -136,4 +136,12 @@ CLAIMS = (
         correction="Compare tokens with d.",
         columns=sites("tokens", "d"),
     ),
+    Claim(
+        id="1-71",
+        place="section 2.3",
+        says="Scale and shift were put into batch normalization so that it can represent the identity.",
+        verdict="convention",
+        correction="As stated.",
+        citations=(cited.BATCH,),
+    ),
 )
