@@ -31,6 +31,7 @@ COMMANDS: dict[str, Command] = {
         "empirical.commands.sweep", "measure every norm layer of a model on a text", "empirical"
     ),
     "merge": Command("empirical.commands.merge", "merge runs of one model on parts of a text", "empirical"),
+    "report": Command("empirical.commands.report", "make figures and page of a run again", "empirical"),
     "train": Command(
         "empirical.commands.train", "train GPT-2 with LayerNorm or RMSNorm, measured on the way", "empirical"
     ),

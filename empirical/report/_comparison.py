@@ -11,6 +11,7 @@ import jinja2
 import matplotlib
 from markupsafe import Markup
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from .._comparison import QUANTITIES
 from .._files import write_text
@@ -49,6 +50,7 @@ def comparison_figure(tables: Mapping[str, Sequence[Row]]) -> Figure:
             panel.plot(steps, means, color=UNIFORM, label="measured")
             panel.set_title(name)
             panel.set_xlabel("layer")
+            panel.xaxis.set_major_locator(MaxNLocator(integer=True))
         panels[0].set_ylabel("angle to 1 in degrees")
         panels[0].legend(loc="best")
     return figure
