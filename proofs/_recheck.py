@@ -212,7 +212,7 @@ def _instantiate(step: Theorem, terms: tuple, used: tuple[Theorem, ...]) -> bool
     before = [used[0].conclusion, *used[0].hypotheses]
     after = [step.conclusion, *step.hypotheses]
     atoms = _free_atoms([f.term for f in (*before, *after)] + list(replaced.values()))
-    for d in (1, 2, 3, 5):
+    for d in (1, 2, 3, 5) * 4:
         values = draw(
             [name for kind, name in atoms if kind == "v"],
             [name for kind, name in atoms if kind == "s"],
