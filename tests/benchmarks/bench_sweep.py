@@ -1,0 +1,214 @@
+"""What measuring costs: time and memory of a forward pass with the observer over the bare one, in one run.
+
+    python tests/benchmarks/bench_sweep.py                       # SmolLM2-135M on this machine's CPU
+    python tests/benchmarks/bench_sweep.py --cpu-time            # the same in CPU seconds, for a busy machine
+    python tests/benchmarks/bench_sweep.py --memory 10000 100000 # peak memory above the bare pass, two lengths
+    python tests/benchmarks/bench_sweep.py --all --device cuda --dtype bfloat16 --seconds 60 --json results.json
+
+The last line takes the seven known models at their true shape with random weights, as many tokens as fit in the
+given seconds each. Bare and observed batches alternate, so that both see the machine in the same state; the ratio is
+the median over pairs. Memory on the CPU is the peak of a process of its own, on a GPU that of the allocator.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import platform
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from empirical.capture import Observer
+from empirical.models import KNOWN_MODELS, LoadedModel, bundled_model, find_model, load_config, load_model
+
+Record = dict[str, Any]
+
+
+def batches(loaded: LoadedModel, batch: int, length: int) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(0)
+    ids = torch.randint(0, loaded.config.vocab_size, (batch, length), generator=generator)
+    return ids.to(loaded.device)
+
+
+def forward(loaded: LoadedModel, ids: torch.Tensor) -> None:
+    keep = {} if loaded.topology == "post" else {"use_cache": False}
+    loaded.model(input_ids=ids, **keep)
+
+
+def synchronize(loaded: LoadedModel) -> None:
+    if loaded.device.type == "cuda":
+        torch.cuda.synchronize(loaded.device)
+
+
+def seconds(loaded: LoadedModel, ids: torch.Tensor, clock: Callable[[], float]) -> float:
+    synchronize(loaded)
+    start = clock()
+    forward(loaded, ids)
+    synchronize(loaded)
+    return clock() - start
+
+
+def observer(loaded: LoadedModel, directions: int) -> Observer:
+    return Observer(loaded.model, loaded.sites, directions=directions)
+
+
+def gpu_peak(loaded: LoadedModel, ids: torch.Tensor, directions: int | None) -> int:
+    """Peak bytes of the allocator above what is there before the pass."""
+    gc.collect()
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    with observer(loaded, directions) if directions else nullcontext():
+        for _ in range(3):
+            forward(loaded, ids)
+    return torch.cuda.max_memory_allocated() - before
+
+
+def overhead(loaded: LoadedModel, options: argparse.Namespace) -> Record:
+    """Ratio of observed to bare time, speed, and on a GPU the memory."""
+    clock = time.process_time if options.cpu_time else time.perf_counter
+    ids = batches(loaded, options.batch_size, options.sequence_length)
+    bare, observed = [], []
+    with torch.inference_mode():
+        forward(loaded, ids)
+        watching = observer(loaded, options.directions)
+        with watching:
+            forward(loaded, ids)
+        begun = time.perf_counter()
+        while len(bare) < 3 or time.perf_counter() - begun < options.seconds:
+            bare.append(seconds(loaded, ids, clock))
+            with watching:
+                observed.append(seconds(loaded, ids, clock))
+        record: Record = {
+            "model": loaded.source.name,
+            "weights": "random" if loaded.random_weights else "trained",
+            "dtype": loaded.dtype,
+            "sites": len(loaded.sites),
+            "d": loaded.config.hidden_size,
+            "tokens": ids.numel() * len(observed),
+            "pairs": len(bare),
+            "ratio": statistics.median(b / a for a, b in zip(bare, observed, strict=True)),
+            "ratio_low": min(b / a for a, b in zip(bare, observed, strict=True)),
+            "ratio_high": max(b / a for a, b in zip(bare, observed, strict=True)),
+            "tokens_per_second": ids.numel() / statistics.median(observed),
+        }
+        if loaded.device.type == "cuda":
+            peaks = [gpu_peak(loaded, ids, directions) for directions in (None, options.directions)]
+            record["extra_megabytes"] = (peaks[1] - peaks[0]) / 1e6
+            record["peak_gigabytes"] = torch.cuda.max_memory_allocated() / 1e9
+    return record
+
+
+def peak_of_process(options: argparse.Namespace, tokens: int, watched: bool) -> float:
+    """Peak resident megabytes of a process that only does this."""
+    words = [
+        sys.executable,
+        __file__,
+        "--child",
+        str(tokens),
+        "observed" if watched else "bare",
+        "--model",
+        options.model,
+    ]
+    words += ["--batch-size", str(options.batch_size), "--sequence-length", str(options.sequence_length)]
+    words += ["--directions", str(options.directions), "--blocks", str(options.blocks)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    return float(done.stdout.split()[-1])
+
+
+def child(options: argparse.Namespace) -> None:
+    tokens, kind = int(options.child[0]), options.child[1]
+    loaded = load(options.model, options)
+    ids = batches(loaded, options.batch_size, options.sequence_length)
+    with (
+        torch.inference_mode(),
+        observer(loaded, options.directions) if kind == "observed" else nullcontext() as seen,
+    ):
+        for _ in range(0, tokens, ids.numel()):
+            forward(loaded, ids)
+        if seen is not None:
+            assert seen.states
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
+def load(model: str, options: argparse.Namespace) -> LoadedModel:
+    source = find_model(model)
+    random = source.known is not None or options.blocks > 0
+    config = load_config(source, random_weights=random)
+    if options.blocks > 0:
+        config.num_hidden_layers = options.blocks
+    if random:
+        config.quantization_config = None
+        del config.quantization_config
+    return load_model(
+        source, dtype=options.dtype, device=options.device, random_weights=random, config=config
+    )
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("--model", default=str(bundled_model()))
+    add("--all", action="store_true", help="the seven known models with random weights")
+    add(
+        "--blocks",
+        type=int,
+        default=0,
+        help="keep the shape but for the number of blocks, with random weights",
+    )
+    add("--device", default="cpu")
+    add("--dtype", default="auto")
+    add("--batch-size", type=int, default=8)
+    add("--sequence-length", type=int, default=512)
+    add("--directions", type=int, default=64)
+    add("--seconds", type=float, default=30)
+    add("--cpu-time", action="store_true")
+    add("--memory", type=int, nargs="+", metavar="TOKENS")
+    add("--json", type=Path)
+    add("--child", nargs=2, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def main() -> None:
+    options = parse()
+    if options.child:
+        child(options)
+        return
+    records: list[Record] = []
+    if options.memory:
+        for tokens in options.memory:
+            bare, observed = (peak_of_process(options, tokens, watched) for watched in (False, True))
+            records.append(
+                {"tokens": tokens, "bare_mb": bare, "observed_mb": observed, "extra_mb": observed - bare}
+            )
+            print(json.dumps(records[-1]), flush=True)
+    for name in () if options.memory else KNOWN_MODELS if options.all else (options.model,):
+        records.append(overhead(load(name, options), options))
+        print(json.dumps(records[-1]), flush=True)
+        gc.collect()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+    if options.json:
+        device = (
+            torch.cuda.get_device_name()
+            if options.device != "cpu"
+            else platform.processor() or platform.machine()
+        )
+        about = {"command": " ".join(["python", *sys.argv]), "device": device, "torch": torch.__version__}
+        options.json.write_text(json.dumps({**about, "results": records}, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
