@@ -33,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--config", choices=SHAPES, default="tiny", help="size of the network (default: %(default)s)")
     add("--norm", choices=("layer", "rms"), required=True, help="LayerNorm or RMSNorm")
     add("--output", metavar="DIR", help="run directory (default: runs/train-CONFIG-NORM-OPTIMIZER-seedN)")
+    add("--beside", metavar="DIR", help="a finished run to draw in the same figures")
     add("--corpus", metavar="TEXT", help="as for lngeom sweep (default: the bundled sample of Wikipedia)")
     add(
         "--data", metavar="DIR", help="where the tokenized corpus is kept (default: beside the run directory)"
@@ -168,7 +169,7 @@ def run(arguments: argparse.Namespace) -> int:
         ):
             finished = train(recipe, data, out, processes=processes, execution=execution, report=bar)
         if processes.leads and finished:
-            write_run_report(out)
+            write_run_report(out, Path(arguments.beside) if arguments.beside else None)
             line = f"written to {out}: report.html, losses.csv, sites.csv, writers.csv, networks/"
             console.print(line, markup=False, soft_wrap=True)
         elif processes.leads:

@@ -158,6 +158,7 @@ def draw_shares(runs: Sequence[Drawn], path: Path) -> None:
         panel.axhline(1, color=BLACK, linestyle="--", linewidth=0.8)
         panel.set(title=f"{run.title} (dotted: median random direction)", xlabel="step", yscale="log")
         panel.set_xscale("symlog", linthresh=max(1, steps[1]))
+        panel.set_xlim(left=0)
     panels[0, 0].set_ylabel("d·E[cos²θ] of 1")
     panels[0, -1].legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
     save(figure, path)

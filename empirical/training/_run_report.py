@@ -6,6 +6,7 @@ import html
 from pathlib import Path
 from typing import Any
 
+from .._errors import RunError
 from .._files import write_text
 from ._figures import NORM_NAMES, Drawn, draw_angles, draw_losses, draw_shares, site_label
 from ._files import read_json
@@ -19,7 +20,16 @@ _STYLE = (
 
 
 def load_drawn(out: Path, title: str | None = None) -> Drawn:
-    """Tables of a finished run, ready to be drawn."""
+    """Tables of a finished run, ready to be drawn.
+
+    Raises
+    ------
+    RunError
+        If `out` holds no finished run.
+    """
+    if not (out / "summary.json").exists():
+        msg = f"{out} holds no finished run (summary.json is missing): finish it with lngeom train"
+        raise RunError(msg)
     recipe, summary = read_json(out / "run.json")["recipe"], read_json(out / "summary.json")
     return Drawn(
         title or NORM_NAMES[recipe["norm"]],
@@ -68,12 +78,25 @@ def _sites_table(rows: list[dict[str, Any]]) -> str:
     return f"<table>{''.join(lines)}</table>"
 
 
-def write_run_report(out: Path) -> None:
-    """Draw a finished run and write ``report.html``, one file that opens offline."""
+def write_run_report(out: Path, beside: Path | None = None) -> None:
+    """Draw a finished run and write ``report.html``, one file that opens offline.
+
+    Parameters
+    ----------
+    out : Path
+        Directory of the run.
+    beside : Path, optional
+        Directory of another finished run, drawn first in the same figures.
+
+    Raises
+    ------
+    RunError
+        If one of the two is no finished run.
+    """
     run, summary = read_json(out / "run.json"), read_json(out / "summary.json")
     recipe, drawn = run["recipe"], load_drawn(out)
     shape = recipe["shape"]
-    names = draw_runs([drawn], out)
+    names = draw_runs([drawn] if beside is None else [load_drawn(beside), drawn], out)
     # What stands before <svg in a file of matplotlib is an XML declaration, which HTML does not allow.
     svgs = ("<svg" + (out / name).read_text(encoding="utf-8").partition("<svg")[2] for name in names)
     figures = "".join(f"<figure>{svg}</figure>" for svg in svgs)

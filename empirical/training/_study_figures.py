@@ -63,6 +63,7 @@ def draw_steps(study: Rows, summaries: Sequence[CellSummary], path: Path) -> Non
         panel.set(title=cell_label(cell), yscale="log")
         panel.title.set_fontsize(9)
         panel.set_xscale("symlog", linthresh=steps[1])
+        panel.set_xlim(left=0)
     for panel in panels[-1]:
         panel.set_xlabel("step")
     for panel in panels[:, 0]:

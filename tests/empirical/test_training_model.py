@@ -110,7 +110,7 @@ def test_every_norm_is_replaced_and_keeps_its_eps() -> None:
     assert not any(isinstance(module, nn.LayerNorm) for module in model.modules())
 
 
-def test_rms_layer_agrees_with_pytorch_within_the_bound() -> None:
+def test_rms_layer_agrees_with_pytorch_within_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     generator = torch.Generator().manual_seed(0)
     module = RMSNorm(24, eps=1e-5)
     with torch.no_grad():
@@ -121,6 +121,8 @@ def test_rms_layer_agrees_with_pytorch_within_the_bound() -> None:
     bound = lngeom.error_bound(x.numpy(), gain, eps=module.eps, norm="rms")
     # Each of the two is within the bound of the exact value.
     assert np.all(np.abs((module(x) - theirs).detach().numpy()) <= 2 * bound)
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
+    assert torch.equal(module(x), theirs), "what is compiled is PyTorch's own"
 
 
 @pytest.mark.parametrize("norm", ["layer", "rms"])

@@ -15,11 +15,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from empirical._errors import CorpusError, RunError
 from empirical.corpora import open_corpus
 from empirical.models import find_model, load_model
-from empirical.training import Execution, Ranks, Recipe, Shape, TokenData, prepare, ranks, train
+from empirical.training import Execution, Ranks, Recipe, Shape, TokenData, load_drawn, prepare, ranks, train
 from empirical.training._files import StepTable, read_json, write_folder
 from lngeom import InputError
 from lngeom.cli import main
@@ -162,7 +163,8 @@ def test_kill_9_and_the_same_command_gives_the_same_losses(ids: Path, tmp_path: 
     assert 42 <= len(losses(tmp_path / "killed")) < steps
     assert not (tmp_path / "killed" / "summary.json").exists()
     assert main(["train", *options, "--output", str(tmp_path / "killed")]) == 0
-    assert main(["train", *options, "--output", str(tmp_path / "whole")]) == 0
+    beside = ["--beside", str(tmp_path / "killed")]
+    assert main(["train", *options, "--output", str(tmp_path / "whole"), *beside]) == 0
     assert len(losses(tmp_path / "whole")) == steps
     assert tables(tmp_path / "killed") == tables(tmp_path / "whole")
     assert "<svg" in (tmp_path / "killed" / "report.html").read_text(encoding="utf-8")
@@ -203,6 +205,22 @@ def test_two_processes_compute_what_two_micro_batches_do(ids: Path, tmp_path: Pa
     )
     run(RECIPE, data, tmp_path / "one", replace(EXECUTION, micro_sequences=RECIPE.sequences // 2))
     assert tables(tmp_path / "two") == tables(tmp_path / "one")
+
+
+def test_bfloat16_trains_in_float32_parameters_and_measures_in_float32(
+    data: TokenData, whole: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "narrow"
+    assert run(RECIPE, data, out, replace(EXECUTION, dtype="bfloat16"))
+    assert losses(out)[0] != losses(whole)[0]
+    for name in ("sites", "held_out", "gradients"):
+        start = [
+            [line for line in (folder / f"{name}.csv").read_text().splitlines() if line.startswith("0,")]
+            for folder in (out, whole)
+        ]
+        assert start[0] == start[1] != []
+    state = load_file(next((out / "state").iterdir()) / "model.safetensors")
+    assert {parameter.dtype for parameter in state.values()} == {torch.float32}
 
 
 def test_accumulation_changes_rounding_only(data: TokenData, whole: Path, tmp_path: Path) -> None:
@@ -286,6 +304,11 @@ def test_more_tokens_than_the_network_knows(data: TokenData, tmp_path: Path) -> 
 def test_sequences_divide_among_processes(data: TokenData, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="4 sequences per step do not divide among 3 processes"):
         train(RECIPE, data, tmp_path / "run", processes=Ranks(0, 3, torch.device("cpu")))
+
+
+def test_only_finished_runs_are_drawn(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match=r"holds no finished run \(summary\.json is missing\)"):
+        load_drawn(tmp_path)
 
 
 def test_too_little_held_out_text(data: TokenData, tmp_path: Path) -> None:
