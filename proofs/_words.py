@@ -15,6 +15,7 @@ from ._theorem import Build
 
 NOT_CONSTANT: Mapping[str, Build] = {"x is not constant": lambda x: greater(lg.moments(x)[1])}
 POSITIVE_EPS: Mapping[str, Build] = {"ε > 0": lambda eps: greater(eps)}
+POSITIVE_FACTOR: Mapping[str, Build] = {"a > 0": lambda a: greater(a)}
 
 TOTAL = "for a constant vector both sides are 0 in the kernel, which reads 1/0 as 0; the library returns NaN"
 

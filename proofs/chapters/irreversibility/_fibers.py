@@ -1,4 +1,4 @@
-"""Irreversibility: which inputs a norm layer cannot tell apart, and what can be recovered from its output."""
+"""Fibers: which vectors have one output, and the inverse where there is one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import lngeom as lg
 from lngeom.symbolic import (
     Formula,
     Theorem as Proved,
-    at_least,
     cancel,
     combine,
     congruence,
@@ -23,19 +22,13 @@ from lngeom.symbolic import (
     ones,
     prove,
     root,
-    square,
     square_norm,
-    total,
 )
 
-from .._models import Values, draw_scalar, draw_vector
-from .._sources import GUPTA, OWN, SUMMARY
-from .._theorem import Mutant, Source, Theorem
-from .._words import NOT_CONSTANT, POSITIVE_EPS, centered, deviation, mean, standard, variance
-
-BN = "Ioffe and Szegedy, arXiv:1502.03167"
-
-POSITIVE_FACTOR = {"a > 0": lambda a: greater(a)}
+from ..._models import Values, draw_scalar, draw_vector
+from ..._sources import OWN, SUMMARY
+from ..._theorem import Mutant, Source, Theorem
+from ..._words import POSITIVE_EPS, centered, deviation, mean, standard, variance
 
 
 def _equal_scales(outputs: Proved, pair: tuple[Any, Any], levels: tuple[Any, Any], eps: Proved) -> Proved:
@@ -140,60 +133,7 @@ def in_ball(random: Random, d: int) -> Values:
     return {"y": y, "eps": draw_scalar(random)}
 
 
-def statistics(random: Random, d: int) -> Values:
-    """A vector with fixed statistics of a batch, all variances positive."""
-    v = tuple(Fraction(random.choice((1, 2, 4, 9)), random.choice((1, 4))) for _ in range(d))
-    return {"x": draw_vector(random, d), "m": draw_vector(random, d), "v": v, "eps": abs(draw_scalar(random))}
-
-
 THEOREMS = (
-    Theorem(
-        id="irreversibility.invariance",
-        title="LayerNorm forgets the mean and the scale",
-        statement="LN(ax + c1) = LN(x) for a > 0 at ε = 0",
-        source=Source(GUPTA, "section 2.3", "LayerNorm is irreversible"),
-        scalars="a c eps",
-        hypotheses=POSITIVE_FACTOR,
-        claim=lambda x, a, c: equal(lg.standardize(a * x + c * ones(x), eps=0), lg.standardize(x, eps=0)),
-        mutants=(
-            Mutant(
-                "a < 0",
-                hypotheses={"a < 0": lambda a: greater(-a)},
-            ),
-            Mutant(
-                "at ε > 0",
-                lambda x, a, c, eps: equal(
-                    lg.standardize(a * x + c * ones(x), eps=eps), lg.standardize(x, eps=eps)
-                ),
-                {**POSITIVE_FACTOR, **POSITIVE_EPS},
-            ),
-        ),
-    ),
-    Theorem(
-        id="irreversibility.reflection",
-        title="A negative factor turns the output round",
-        statement="LN(ax + c1) = −LN(x) for a < 0 at ε = 0",
-        source=Source(OWN, "irreversibility", "the sign of the factor survives"),
-        scalars="a c",
-        hypotheses={"a < 0": lambda a: greater(-a)},
-        claim=lambda x, a, c: equal(lg.standardize(a * x + c * ones(x), eps=0), -lg.standardize(x, eps=0)),
-        mutants=(Mutant("also for a > 0", hypotheses=POSITIVE_FACTOR),),
-    ),
-    Theorem(
-        id="irreversibility.shift",
-        title="LayerNorm forgets the mean for every ε",
-        statement="LN_ε(x + c1) = LN_ε(x)",
-        source=Source(GUPTA, "section 2.3", "information along the uniform vector is lost"),
-        scalars="c eps",
-        claim=lambda x, c, eps: equal(lg.standardize(x + c * ones(x), eps=eps), lg.standardize(x, eps=eps)),
-        mutants=(
-            Mutant(
-                "RMSNorm forgets the mean",
-                lambda x, c, eps: equal(lg.rms_norm(x + c * ones(x), eps=eps), lg.rms_norm(x, eps=eps)),
-                POSITIVE_EPS,
-            ),
-        ),
-    ),
     Theorem(
         id="irreversibility.half_planes",
         title="At ε = 0 vectors of one output lie in one half-plane",
@@ -251,76 +191,6 @@ THEOREMS = (
         ),
     ),
     Theorem(
-        id="irreversibility.no_left_inverse",
-        title="No function of the output recovers the input",
-        statement="‖r − x‖² + ‖r − x′‖² >= dc²/2 for x′ = x + c1, whatever r the common output is sent to",
-        source=Source(
-            GUPTA, "section 2.3", "the original vector cannot be recovered from its normalized form"
-        ),
-        vectors="x r",
-        scalars="c",
-        claim=lambda x, r, c: at_least(
-            square_norm(r - x) + square_norm(r - (x + c * ones(x))), dim(x) * c * c / 2
-        ),
-        lemmas=lambda x, r, c: [total(square(r - x - c / 2))],
-        last_step=(
-            "By irreversibility.shift the outputs of x and x + c1 are equal, so a function f of the output has one "
-            "value r at both; for c other than 0 it is wrong by √d|c|/2 at one of them at least."
-        ),
-        mutants=(
-            Mutant(
-                "the errors add up to dc²",
-                lambda x, r, c: at_least(
-                    square_norm(r - x) + square_norm(r - (x + c * ones(x))), dim(x) * c * c
-                ),
-            ),
-        ),
-    ),
-    Theorem(
-        id="irreversibility.no_affine_recovery",
-        title="No gain and bias recover the input",
-        statement="LN_ε(x + c1; g, b) − (x + c1) = (LN_ε(x; g, b) − x) − c1",
-        source=Source(GUPTA, "section 2.3", "more than 2d statistics cannot be recovered by 2d parameters"),
-        vectors="x g b",
-        scalars="c eps",
-        claim=lambda x, g, b, c, eps: equal(
-            lg.layer_norm(x + c * ones(x), g, b, eps=eps) - (x + c * ones(x)),
-            lg.layer_norm(x, g, b, eps=eps) - x - c * ones(x),
-        ),
-        last_step="The two errors of recovery differ by c1, so that for c = 1 they cannot both be zero.",
-        mutants=(
-            Mutant(
-                "the same for RMSNorm",
-                lambda x, g, b, c, eps: equal(
-                    lg.rms_norm(x + c * ones(x), g, b, eps=eps) - (x + c * ones(x)),
-                    lg.rms_norm(x, g, b, eps=eps) - x - c * ones(x),
-                ),
-                POSITIVE_EPS,
-            ),
-        ),
-    ),
-    Theorem(
-        id="irreversibility.shared_statistics",
-        title="Any number of vectors of one mean and deviation is recovered by one gain and bias",
-        statement="σ LN(x) + μ = x at ε = 0",
-        source=Source(GUPTA, "section 2.3", "counting statistics and parameters shows irreversibility"),
-        hypotheses=NOT_CONSTANT,
-        claim=lambda x: equal(lg.layer_norm(x, deviation(x) * ones(x), mean(x) * ones(x), eps=0), x),
-        last_step=(
-            "A set of vectors that share μ and σ, however large, is recovered by gain σ1 and bias μ1: their number "
-            "decides nothing."
-        ),
-        without={
-            "x is not constant": "the bias alone recovers a constant vector, where the kernel reads 0/0 as 0"
-        },
-        mutants=(
-            Mutant(
-                "with the variance as gain",
-                lambda x: equal(lg.layer_norm(x, variance(x) * ones(x), mean(x) * ones(x), eps=0), x),
-            ),
-        ),
-    ),
-    Theorem(
         id="irreversibility.inverse",
         title="On the hyperplane LayerNorm with ε > 0 is undone by an explicit map",
         statement="x = √ε y/√(1 − ‖y‖²/d) for x ⟂ 1, y = LN_ε(x)",
@@ -365,88 +235,6 @@ THEOREMS = (
                     "‖y‖² = d": lambda y: equal(dim(y), square_norm(y)),
                 },
                 model=lambda random, d: {"y": standard(random, d), "eps": Fraction(1)},
-            ),
-        ),
-    ),
-    Theorem(
-        id="irreversibility.batch_norm_recovery",
-        title="Batch normalization with fixed statistics is undone by its own parameters",
-        statement="BN(x) with gain √(v + ε) and bias m is x",
-        source=Source(
-            GUPTA, "section 2.3", "α_i = √Var and β_i = E recover the input, which makes it reversible"
-        ),
-        vectors="x m v",
-        scalars="eps",
-        hypotheses={"v + ε > 0": lambda v, eps: greater(v + eps)},
-        claim=lambda x, m, v, eps: equal(lg.batch_norm(x, root(v + eps), m, eps=eps, mean=m, variance=v), x),
-        model=statistics,
-        mutants=(
-            Mutant(
-                "gain √v, which forgets ε",
-                lambda x, m, v, eps: equal(lg.batch_norm(x, root(v), m, eps=eps, mean=m, variance=v), x),
-            ),
-            Mutant(
-                "no bias",
-                lambda x, m, v, eps: equal(
-                    lg.batch_norm(x, root(v + eps), None, eps=eps, mean=m, variance=v), x
-                ),
-            ),
-        ),
-    ),
-    Theorem(
-        id="irreversibility.batch_norm_column",
-        title="Batch normalization with batch statistics standardizes each column of the batch",
-        statement="BN_ε(column) = LN_ε(column), without gain and bias",
-        source=Source(BN, "algorithm 1", "mean and variance are taken over the batch"),
-        scalars="eps",
-        claim=lambda x, eps: equal(lg.batch_norm(x, eps=eps), lg.standardize(x, eps=eps)),
-        last_step="x holds one component of all vectors of the batch; everything said of LayerNorm holds of it.",
-        mutants=(
-            Mutant(
-                "fixed statistics do the same",
-                lambda x, eps: equal(
-                    lg.batch_norm(x, eps=eps, mean=0 * ones(x), variance=ones(x)), lg.standardize(x, eps=eps)
-                ),
-                POSITIVE_EPS,
-            ),
-        ),
-    ),
-    Theorem(
-        id="irreversibility.batch_norm_invariance",
-        title="Batch normalization with batch statistics forgets shift and scale of each column",
-        statement="BN(a·column + c) = BN(column) for a > 0 at ε = 0",
-        source=Source(GUPTA, "section 2.3", "batch normalization is reversible"),
-        scalars="a c",
-        hypotheses=POSITIVE_FACTOR,
-        claim=lambda x, a, c: equal(lg.batch_norm(a * x + c * ones(x), eps=0), lg.batch_norm(x, eps=0)),
-        mutants=(
-            Mutant(
-                "a < 0",
-                hypotheses={"a < 0": lambda a: greater(-a)},
-            ),
-            Mutant(
-                "also with fixed statistics",
-                lambda x, a, c: equal(
-                    lg.batch_norm(a * x + c * ones(x), eps=0, mean=0 * ones(x), variance=ones(x)),
-                    lg.batch_norm(x, eps=0, mean=0 * ones(x), variance=ones(x)),
-                ),
-            ),
-        ),
-    ),
-    Theorem(
-        id="irreversibility.rms_norm",
-        title="RMSNorm forgets the length at ε = 0",
-        statement="RMS(ax) = RMS(x) for a > 0 at ε = 0",
-        source=Source(SUMMARY, "contrast", "RMSNorm is reversible"),
-        scalars="a eps",
-        hypotheses=POSITIVE_FACTOR,
-        claim=lambda x, a: equal(lg.rms_norm(a * x, eps=0), lg.rms_norm(x, eps=0)),
-        mutants=(
-            Mutant("a < 0", hypotheses={"a < 0": lambda a: greater(-a)}),
-            Mutant(
-                "at ε > 0",
-                lambda x, a, eps: equal(lg.rms_norm(a * x, eps=eps), lg.rms_norm(x, eps=eps)),
-                {**POSITIVE_FACTOR, **POSITIVE_EPS},
             ),
         ),
     ),
