@@ -31,7 +31,8 @@ with the bias folded in: e_i = α(1 + 4u) + 3u|μ| + ω + u|c_i| + 2u|x_i|. RMSN
 |ẑ_i − z_i| ≤ (|g_i|((e_i ρ₊(1 + u)^k + |c_i|τ)/s + 3ω) + ω(1 + |c_i| + e_i))(1 + u) + u(|z_i| + 2|b_i|) + ω.
 Half precision is computed in float32 and rounded once, which adds the half ulp of the narrow format.
 
-The bound is inf where a sum of squares may overflow, or where v̂ + ε̂ may vanish: there no bound exists.
+The bound is inf where a sum of squares may overflow (merging with an empty part squares a mean, so that max x² may
+overflow too), or where v̂ + ε̂ may vanish: there no bound exists.
 With α ≈ γ_h mean|x| and mean|x| ≤ κσ the leading term is γ_h κ, κ = ‖x‖/‖Πx‖ the condition number.
 The bound itself is evaluated from the exact c, v and z of an :class:`Enclosure`, rounded upward.
 """
@@ -266,10 +267,12 @@ def bound_of(row: Row, dtype: str, method: Method, h: int) -> numpy.ndarray:
     alpha = _mean_error(method if layer.norm == "layer" else "two-pass", mean_size.upper, largest, h, u, w)
     v = row.variance.rounded()
     low, high = _variance_range(row, method, alpha, h, u, w)
-    if (
-        4 * d * max(high, row.square.upper if layer.norm == "rms" or method == "one-pass" else 0)
-        > work.largest
-    ):
+    squares = [d * high]
+    if layer.norm == "rms" or method == "one-pass":
+        squares.append(d * row.square.upper)
+    elif method == "merged":
+        squares.append(largest**2)
+    if 4 * max(squares) > work.largest:
         return nowhere
     if d * mean_size.upper * (1 + _gamma(h, u)) > work.largest:
         return nowhere
