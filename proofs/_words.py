@@ -10,7 +10,7 @@ from typing import Any
 import lngeom as lg
 from lngeom.symbolic import Theorem as Proved, cut, greater, root
 
-from ._models import draw_vector
+from ._models import Values, draw_scalar, draw_vector
 from ._theorem import Build
 
 NOT_CONSTANT: Mapping[str, Build] = {"x is not constant": lambda x: greater(lg.moments(x)[1])}
@@ -67,3 +67,15 @@ def coordinate(random: Random, d: int) -> tuple[Fraction, ...]:
     """A coordinate vector."""
     k = random.randrange(d)
     return tuple(Fraction(int(i == k)) for i in range(d))
+
+
+def two_levels(random: Random, d: int) -> Values:
+    """Two vectors and two values of ε, all positive, with rational deviations in even dimensions."""
+    signs = [(-1) ** i * (i < d - d % 2) for i in range(d)]
+    first, second = (Fraction(random.choice((1, 2, 3)), random.choice((1, 2))) for _ in range(2))
+    return {
+        "x": tuple(first * sign for sign in signs),
+        "x2": tuple(second * sign for sign in signs),
+        "eps": abs(draw_scalar(random)) or Fraction(1, 2),
+        "c": abs(draw_scalar(random)) or Fraction(1, 3),
+    }
