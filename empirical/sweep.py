@@ -146,6 +146,9 @@ def _settle(sweep: Sweep) -> _Plan:
     corpus = open_corpus(_default_corpus(sweep) if sweep.corpus is None else sweep.corpus)
     source = find_model(sweep.model if sweep.model is not None else str(bundled_model()), sweep.revision)
     config = load_config(source, random_weights=sweep.random_weights)
+    if sweep.random_weights and sweep.device_map is not None:
+        msg = f"--device-map {sweep.device_map}: random weights are drawn on one device; leave one of the two out"
+        raise RunError(msg)
     device = resolve_device(sweep.device)
     dtype = resolve_dtype(sweep.dtype, config, device)
     longest = longest_sequence(config)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -227,3 +228,25 @@ def test_bundled_model(smollm: Path) -> None:
     text = "The norm of 1,234 vectors is café."
     tokenizer = load_tokenizer(source)
     assert tokenizer.decode(tokenizer(text)["input_ids"]) == text
+
+
+@pytest.mark.real_data
+def test_bundled_model_reads_english(smollm: Path) -> None:
+    """The mean loss of the next token on plain English, by the tied embeddings, is far below that of a guess.
+
+    A guess costs ln V nats; with a wrong tokenizer, wrongly permuted heads or a wrong ε the loss stays near that. A
+    language model of this size is near 3 nats: half of ln V = 10.8 lies between the two.
+    """
+    source = find_model(str(smollm))
+    loaded = load_model(source, device="cpu")
+    text = (
+        "Anarchism is a political philosophy that advocates self-governed societies based on voluntary institutions. "
+        "These are often described as stateless societies, although several authors have defined them more "
+        "specifically as institutions based on non-hierarchical free associations."
+    )
+    ids = torch.tensor([load_tokenizer(source)(text)["input_ids"]])
+    with torch.inference_mode():
+        hidden = loaded.model(input_ids=ids, use_cache=False).last_hidden_state[0]
+        logits = hidden @ loaded.model.get_parameter("embed_tokens.weight").T
+        loss = torch.nn.functional.cross_entropy(logits[:-1], ids[0, 1:])
+    assert float(loss) < math.log(loaded.config.vocab_size) / 2

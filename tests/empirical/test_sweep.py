@@ -219,6 +219,29 @@ def test_counts_are_counts(option: str, value: str, capsys: pytest.CaptureFixtur
     assert f"argument {option}: {value!r} is no {kind}; write 16384 or 1e6" in capsys.readouterr().err
 
 
+def test_a_device_map_changes_no_number(model_directory: Path, token_file: Path, tmp_path: Path) -> None:
+    assert sweep(*arguments(model_directory, token_file, tmp_path / "plain")) == 0
+    assert sweep(*arguments(model_directory, token_file, tmp_path / "mapped"), "--device-map", "auto") == 0
+    if not torch.cuda.is_available():  # the map then spreads the model over other devices than --device cpu
+        assert (tmp_path / "mapped" / "sites.csv").read_bytes() == (
+            tmp_path / "plain" / "sites.csv"
+        ).read_bytes()
+
+
+def test_bad_device_maps_are_refused(
+    model_directory: Path, token_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*arguments(model_directory, token_file, tmp_path / "run"), "--device-map"]
+    assert sweep(*words, "sideways") == 2
+    line = capsys.readouterr().err
+    assert line.startswith(f"lngeom sweep: model {str(model_directory)!r} cannot be loaded: ")
+    assert line.count("\n") == 1
+    assert sweep(*words, "auto", "--random-weights") == 2
+    assert capsys.readouterr().err == (
+        "lngeom sweep: --device-map auto: random weights are drawn on one device; leave one of the two out\n"
+    )
+
+
 def test_bad_corpora_are_refused(
     model_directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
