@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -58,10 +59,12 @@ napoleon_use_rtype = False
 napoleon_custom_sections = [("Attributes", "params_style")]
 nitpicky = True
 nitpick_ignore_regex = [
-    (r"py:.*", r"(numpy|scipy|np|torch)\..*"),  # described by their own manuals
+    # described by their own manuals
+    (r"py:.*", r"(numpy|scipy|np|torch|transformers|rich|collections|fractions|pathlib|random)\..*"),
+    (r"py:.*", r"(lngeom|empirical|proofs)\..*_\w+\.\w+"),  # types that nobody has to name
     (
         r"py:class",
-        r"(Array|Placement|Layout|Method|Norm|Verdict|LinearOperator|rv_frozen|Generator|optional)",
+        r"(dict\[str|Array|Placement|Layout|Method|Norm|Verdict|LinearOperator|rv_frozen|Generator|optional)",
     ),
 ]
 intersphinx_mapping: dict[str, tuple[str, None]] = {}
@@ -72,6 +75,19 @@ def _escape_bars(_app, _what, _name, _object, _options, lines: list[str]) -> Non
     lines[:] = [line.replace("|", "\\|") if "``" not in line else line for line in lines]
 
 
+def _public_name(app, env, node, content):
+    """Resolve a name that a docstring shortens, or that a signature takes from the private module it stands in."""
+    if node.get("refdomain") != "py":
+        return None
+    domain = env.get_domain("py")
+    public = re.sub(r"\._\w+", "", node["reftarget"])
+    if "." not in public:
+        named = [name for name in domain.objects if name.rpartition(".")[2] == public]
+        public = named[0] if len(named) == 1 else public
+    return domain.resolve_xref(env, node["refdoc"], app.builder, node["reftype"], public, node, content)
+
+
 def setup(app) -> None:
     """Connect what is special to this site."""
+    app.connect("missing-reference", _public_name)
     app.connect("autodoc-process-docstring", _escape_bars, priority=100)

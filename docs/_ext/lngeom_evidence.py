@@ -1,11 +1,14 @@
 """Sphinx directives that put on the page what the checks found, so that no page can say more than they do.
 
 ``evidence`` shows the machine-checked side of one theorem; ``ledger`` the claims of one document. Both read the
-JSON files that ``lngeom prove --json`` and ``lngeom claims --json`` wrote just before the build.
+JSON files that ``lngeom prove --json`` and ``lngeom claims --json`` wrote just before the build. ``command`` shows the
+help of a command.
 """
 
 from __future__ import annotations
 
+import argparse
+import importlib
 import json
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
+
+from lngeom.cli import COMMANDS
 
 
 def load(app: Sphinx, name: str) -> Any:
@@ -126,9 +131,33 @@ class LedgerCounts(SphinxDirective):
         return self.parse_text_to_nodes("\n".join(rows) + "\n")
 
 
+class CommandHelp(SphinxDirective):
+    """``{command} sweep``: what ``lngeom sweep --help`` prints."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Insert the text that argparse makes of the command's own declarations."""
+        name = self.arguments[0]
+        if name not in COMMANDS:
+            msg = f"{name!r} is no command; known: {', '.join(COMMANDS)}"
+            raise self.error(msg)
+        module = importlib.import_module(COMMANDS[name].module)
+        parser = argparse.ArgumentParser(
+            prog=f"lngeom {name}",
+            description=module.__doc__,
+            formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=96),
+        )
+        module.add_arguments(parser)
+        block = nodes.literal_block(text=parser.format_help())
+        block["language"] = "text"
+        return [block]
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives."""
     app.add_config_value("lngeom_evidence", "_build/evidence", "env")
+    app.add_directive("command", CommandHelp)
     app.add_directive("evidence", Evidence)
     app.add_directive("ledger", Ledger)
     app.add_directive("ledger-counts", LedgerCounts)

@@ -47,7 +47,7 @@ class Shape:
 
     @property
     def parameters(self) -> int:
-        """Parameters of the LayerNorm network with untied embeddings: 2Vd + Pd + L(12d² + 13d) + 2d."""
+        """Number of parameters of the LayerNorm network, embeddings not tied; it is 2Vd + Pd + L(12d² + 13d) + 2d."""
         d = self.width
         block = 12 * d * d + 13 * d
         return (2 * self.vocabulary + self.positions) * d + self.layers * block + 2 * d

@@ -42,7 +42,8 @@ def test_measuring_guide_prints_what_it_says(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     try:
-        bundled_model(), bundled_wikipedia()
+        bundled_model()
+        bundled_wikipedia()
     except LngeomError as error:
         pytest.skip(str(error))
     monkeypatch.chdir(tmp_path)
