@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.parallel import DistributedDataParallel
+from transformers import GPT2LMHeadModel
 
 from lngeom import InputError
 
@@ -27,7 +28,7 @@ from ._model import build_model
 from ._optimizer import build_optimizer
 from ._ranks import Ranks
 from ._recipe import Recipe, learning_rate
-from ._run import Execution, manifest, open_run
+from ._run import Execution, held, manifest, open_run
 from ._shape import checkpoint_steps
 from ._throughput import flops_per_token, peak_flops
 
@@ -113,7 +114,7 @@ def train(
     Raises
     ------
     RunError
-        If the directory holds something else, or the loss is no longer finite.
+        If the directory holds something else or another process trains in it, or the loss is no longer finite.
     InputError, CorpusError
         If text and recipe do not fit together.
     """
@@ -139,11 +140,28 @@ def train(
         directions=execution.directions,
         check_gradients=(0, recipe.steps) if execution.check_gradients else (),
     )
+    with contextlib.ExitStack() as stack:
+        if processes.leads:
+            open_run(out, manifest(recipe, data, execution, processes))
+            stack.enter_context(held(out))
+        processes.wait()
+        return _train(recipe, data, out, processes, execution, report, batches, model, measure)
+
+
+def _train(
+    recipe: Recipe,
+    data: TokenData,
+    out: Path,
+    processes: Ranks,
+    execution: Execution,
+    report: Report | None,
+    batches: Batches,
+    model: GPT2LMHeadModel,
+    measure: Measurement,
+) -> bool:
+    """Train in a directory that is held; see :func:`train`."""
     nn.Module.to(model, processes.device)
     optimizer = build_optimizer(recipe, model)
-    if processes.leads:
-        open_run(out, manifest(recipe, data, execution, processes))
-    processes.wait()
     done = load_state(out / "state", model, optimizer)
 
     checkpoints = checkpoint_steps(recipe.steps, recipe.shape.first_checkpoint)

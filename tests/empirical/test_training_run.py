@@ -273,6 +273,20 @@ def test_other_text_is_another_run(whole: Path, tmp_path: Path) -> None:
         run(RECIPE, prepare(open_corpus(str(path)), tmp_path / "data"), whole)
 
 
+def test_two_processes_do_not_train_in_one_directory(data: TokenData, tmp_path: Path) -> None:
+    """A second run, started from within the first one, is refused and disturbs nothing."""
+    out, refused = tmp_path / "run", []
+
+    def report(_: int) -> None:
+        with pytest.raises(RunError, match="another process is training in"):
+            run(RECIPE, data, out)
+        refused.append(True)
+
+    assert run(RECIPE, data, out, report=report)
+    assert len(refused) == RECIPE.steps
+    assert len(losses(out)) == RECIPE.steps
+
+
 def test_a_directory_of_something_else_is_refused(data: TokenData, tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("all of it")
     with pytest.raises(RunError, match="exists and holds no training run"):
