@@ -16,7 +16,7 @@ from ._errors import InputError
 from ._formats import FORMATS
 from ._interval import Interval
 from ._norms import Placement, scale
-from ._rounding import METHODS, Layer, Method, Norm, Row, bound_of, check_additions, checked_layer
+from ._rounding import METHODS, Layer, Method, Row, bound_of, check_additions, checked_layer
 
 _USUAL_EPS = (0.0, 1e-12, 1e-8, 1e-6, 1e-5, 1e-3)
 _EXAMINED = 4  # rows on which the usual mistakes are tried: the ones with the largest ratios
@@ -91,7 +91,7 @@ def explain_difference(
     bias: Array | None = None,
     eps: float,
     dtype: str | None = None,
-    norm: Norm = "layer",
+    centered: bool = True,
     placement: Placement = "inside",
     additions: int | None = None,
 ) -> Explanation:
@@ -113,7 +113,8 @@ def explain_difference(
         ε ≥ 0.
     dtype : {"float64", "float32", "bfloat16", "float16"}, optional
         Format of `x` and `got`; default: the dtype of `got`.
-    norm : {"layer", "rms"}
+    centered : bool
+        True for LayerNorm, False for RMSNorm.
     placement : {"inside", "outside"}
     additions : int, optional
         As for :func:`error_bound`. The default, any order of summation, accuses nobody wrongly; the number of
@@ -144,7 +145,7 @@ def explain_difference(
     variance divided by d - 1 (ddof=1)
     """
     name = dtype_name(got) if dtype is None and hasattr(got, "dtype") else dtype
-    rows, layer, name = checked_layer(x, gain, bias, eps, name, norm, placement)
+    rows, layer, name = checked_layer(x, gain, bias, eps, name, centered, placement)
     h = check_additions(additions, rows.shape[-1])
     computed = numpy.array(got.tolist() if hasattr(got, "tolist") else got, dtype=numpy.float64)
     if computed.shape != rows.shape:
@@ -155,7 +156,7 @@ def explain_difference(
     exact = [Row(Enclosure(row), layer) for row in flat]
     for i, row in enumerate(exact):
         if not row.defined:
-            what = "constant" if norm == "layer" else "zero"
+            what = "constant" if centered else "zero"
             msg = f"row {i} of x is {what} and eps = 0: the layer divides 0 by 0 there; leave the row out"
             raise InputError(msg)
     ends = [_output(row).float_bounds() for row in exact]
@@ -222,19 +223,19 @@ def _mistakes(row: Row, dtype: str) -> Iterator[tuple[str, Layer, Fraction]]:
     few = 4 * FORMATS["float64" if dtype == "float64" else "float32"].roundoff
     with_eps = scale(Enclosure([row.variance]), eps=layer.eps, placement=layer.placement)
 
-    if layer.norm == "layer":
+    if layer.centered:
         if d > 1 and layer.placement == "inside":
             shrink = Interval(Fraction(d - 1, d)).sqrt()
             eps = layer.eps * Fraction(d - 1, d)
             yield "variance divided by d - 1 (ddof=1)", replace(layer, gain=gain * shrink, eps=eps), few
-        yield "mean not subtracted (RMSNorm)", replace(layer, norm="rms"), few
+        yield "mean not subtracted (RMSNorm)", replace(layer, centered=False), few
         yield (
             "mean subtracted in the variance only",
             replace(layer, bias=bias + gain * row.mean / with_eps),
             few,
         )
     else:
-        yield "mean subtracted (LayerNorm)", replace(layer, norm="layer"), few
+        yield "mean subtracted (LayerNorm)", replace(layer, centered=True), few
     other: Placement = "outside" if layer.placement == "inside" else "inside"
     if layer.eps:
         yield f"eps {other} the root", replace(layer, placement=other), few

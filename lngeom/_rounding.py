@@ -54,7 +54,6 @@ from ._interval import Interval
 from ._norms import Placement, layer_norm, rms_norm, scale
 from ._projection import moments, project
 
-Norm = Literal["layer", "rms"]
 Method = Literal["two-pass", "merged", "one-pass"]
 METHODS: tuple[Method, ...] = ("two-pass", "merged", "one-pass")
 
@@ -98,7 +97,7 @@ def condition_number(x: Array) -> Array:
 class Layer:
     """The parameters of one norm layer, exactly known or enclosed."""
 
-    norm: Norm
+    centered: bool
     gain: Enclosure | None
     bias: Enclosure | None
     eps: Fraction
@@ -106,7 +105,7 @@ class Layer:
 
     def __call__(self, x: Enclosure) -> Enclosure:
         """Enclosure of the exact output at `x`."""
-        function = layer_norm if self.norm == "layer" else rms_norm
+        function = layer_norm if self.centered else rms_norm
         return function(x, self.gain, self.bias, eps=self.eps, placement=self.placement)
 
 
@@ -117,7 +116,7 @@ def error_bound(
     *,
     eps: float,
     dtype: str | None = None,
-    norm: Norm = "layer",
+    centered: bool = True,
     placement: Placement = "inside",
     method: Method = "two-pass",
     additions: int | None = None,
@@ -136,7 +135,8 @@ def error_bound(
         ε ≥ 0.
     dtype : {"float64", "float32", "bfloat16", "float16"}, optional
         What `x` is stored in; default: the dtype of `x`. Half precision is computed in float32 and rounded once.
-    norm : {"layer", "rms"}
+    centered : bool
+        True for LayerNorm, False for RMSNorm.
     placement : {"inside", "outside"}
     method : {"two-pass", "merged", "one-pass"}
         How the variance is computed: from the centred vector (this library); by merging partial means and sums of
@@ -153,7 +153,7 @@ def error_bound(
     Raises
     ------
     InputError
-        Wrong shape or dtype, values that are not finite or not numbers of `dtype`, unknown `norm` or `method`.
+        Wrong shape or dtype, values that are not finite or not numbers of `dtype`, unknown `method`.
 
     Notes
     -----
@@ -173,7 +173,7 @@ def error_bound(
     >>> float(lg.error_bound(np.array([1.0, 2.0]), eps=0.0, dtype="bfloat16").max()) < 1.001 * 2.0**-8
     True
     """
-    rows, layer, name = checked_layer(x, gain, bias, eps, dtype, norm, placement)
+    rows, layer, name = checked_layer(x, gain, bias, eps, dtype, centered, placement)
     if method not in METHODS:
         msg = f"method is {method!r}: the variance is computed by one of {', '.join(METHODS)}"
         raise InputError(msg)
@@ -201,7 +201,7 @@ def checked_layer(
     bias: Array | None,
     eps: Any,
     dtype: str | None,
-    norm: Norm,
+    centered: bool,
     placement: Placement,
 ) -> tuple[numpy.ndarray, Layer, str]:
     """Rows of `x` as float64, the layer with exact parameters, and the name of the storage format."""
@@ -209,9 +209,6 @@ def checked_layer(
     check_parameter("gain", gain, x)
     check_parameter("bias", bias, x)
     check_eps(eps)
-    if norm not in ("layer", "rms"):
-        msg = f'norm is {norm!r}: it is "layer" or "rms"'
-        raise InputError(msg)
     name = dtype_name(x) if dtype is None else dtype
     if name not in FORMATS:
         msg = f"dtype is {name!r}: error bounds are known for {', '.join(FORMATS)}"
@@ -221,7 +218,7 @@ def checked_layer(
     enclosed = [
         None if p is None else Enclosure(_numbers(n, p, wide)) for n, p in (("gain", gain), ("bias", bias))
     ]
-    return rows, Layer(norm, enclosed[0], enclosed[1], Fraction(eps), placement), name
+    return rows, Layer(centered, enclosed[0], enclosed[1], Fraction(eps), placement), name
 
 
 def _numbers(name: str, values: Array, format_name: str) -> numpy.ndarray:
@@ -246,8 +243,8 @@ class Row:
         mean, variance = moments(x)
         self.square = (x * x).__array_namespace__().mean(x * x)
         self.mean = mean[0]
-        self.variance = variance[0] if layer.norm == "layer" else self.square
-        self.numerator = project(x) if layer.norm == "layer" else x
+        self.variance = variance[0] if layer.centered else self.square
+        self.numerator = project(x) if layer.centered else x
         self.defined = bool(self.variance.magnitude or layer.eps)
         self.output = layer(x) if self.defined else None
 
@@ -264,11 +261,11 @@ def bound_of(row: Row, dtype: str, method: Method, h: int) -> numpy.ndarray:
     size = abs(row.x)
     mean_size = size.__array_namespace__().mean(size)
     largest = max(entry.upper for entry in size)
-    alpha = _mean_error(method if layer.norm == "layer" else "two-pass", mean_size.upper, largest, h, u, w)
+    alpha = _mean_error(method if layer.centered else "two-pass", mean_size.upper, largest, h, u, w)
     v = row.variance.rounded()
     low, high = _variance_range(row, method, alpha, h, u, w)
     squares = [d * high]
-    if layer.norm == "rms" or method == "one-pass":
+    if not layer.centered or method == "one-pass":
         squares.append(d * row.square.upper)
     elif method == "merged":
         squares.append(largest**2)
@@ -299,7 +296,7 @@ def bound_of(row: Row, dtype: str, method: Method, h: int) -> numpy.ndarray:
     spread, slack = _up(rho_high * (1 + u) ** k / s.lower), _up(tau / s.lower)
     centered, output = _size(row.numerator), _size(row.output)
     error = numpy.zeros(d)
-    if layer.norm == "layer":
+    if layer.centered:
         extra = 0 if method == "two-pass" else 3
         constant = alpha * (1 + (1 + extra) * u) + extra * u * row.mean.magnitude + w
         error = _up(constant) + float(u) * centered
@@ -338,7 +335,7 @@ def _variance_range(
     """[V₋, V₊] of the derivation."""
     d, v = len(row.x), row.variance.rounded()
     gamma = _gamma(h + 3, u)
-    if row.layer.norm == "rms":
+    if not row.layer.centered:
         distance = gamma * v.upper + 3 * w
     elif method == "two-pass":
         top = Interval(v.upper + alpha * alpha).sqrt().upper * (1 + u) + w

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 from ._registry import theorems
-
-# The profiles of tests/conftest.py, for runs of this folder alone.
-settings.register_profile("dev", max_examples=50, deadline=None)
-settings.register_profile(
-    "ci", max_examples=200, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -122,8 +122,7 @@ def check_bound(name: str, dtype: str, x: torch.Tensor, gain, bias, eps: float) 
     if not torch.isfinite(x).all():  # beyond the range of the format
         return
     function, compute, method = IMPLEMENTATIONS[name]
-    norm = "rms" if function is lg.rms_norm else "layer"
-    bound = lg.error_bound(x, gain, bias, eps=eps, norm=norm, method=method)
+    bound = lg.error_bound(x, gain, bias, eps=eps, centered=function is not lg.rms_norm, method=method)
     if np.isinf(bound).all():
         return
     finite = np.isfinite(bound)
@@ -160,7 +159,7 @@ def test_kernels_on_a_gpu_stay_in_the_bound() -> None:
         told = lg.explain_difference(x, layer, gain=gain, bias=bias, eps=1e-5)
         assert told.verdict == "rounding", told.message
         rms = functional.rms_norm(x.cuda(), (d,), gain.cuda(), 1e-5).cpu()
-        told = lg.explain_difference(x, rms, gain=gain, eps=1e-5, norm="rms")
+        told = lg.explain_difference(x, rms, gain=gain, eps=1e-5, centered=False)
         assert told.verdict == "rounding", told.message
 
 
@@ -174,7 +173,7 @@ def test_bound_is_infinite_exactly_where_squares_over_or_underflow() -> None:
     assert (bounds(small, eps=2.0**-17) < 1e-18).all()  # next to eps they do not matter
     assert np.isfinite(bounds([2.0**60, -(2.0**60), 0.0], eps=0.0)).all()
     assert np.isinf(bounds([1.0, 1.0], eps=0.0)).all()
-    assert np.isinf(bounds([0.0, 0.0], eps=0.0, norm="rms")).all()
+    assert np.isinf(bounds([0.0, 0.0], eps=0.0, centered=False)).all()
     # and the float32 results there are indeed wrong
     with np.errstate(all="ignore"):
         assert not np.isfinite(lg.layer_norm(np.array(small, dtype=np.float32), eps=0.0)).all()
@@ -272,7 +271,7 @@ def test_torch_is_rounding_and_rounding_before_the_gain_is_told(dtype) -> None:
     if dtype == "float32":
         return
     twice = lg.rms_norm(x, eps=1e-5) * gain
-    told = lg.explain_difference(x, twice, gain=gain, eps=1e-5, norm="rms", additions=64)
+    told = lg.explain_difference(x, twice, gain=gain, eps=1e-5, centered=False, additions=64)
     assert (told.verdict, told.cause) == ("bug", f"rounded to {dtype} before the gain")
 
 
@@ -296,7 +295,7 @@ def test_what_the_precision_cannot_decide_is_listed() -> None:
 
 def test_rms_norm_with_mean_subtraction_is_named() -> None:
     x = np.array([[1.0, 2.0, 6.0]])
-    told = lg.explain_difference(x, lg.layer_norm(x, eps=0.1), eps=0.1, norm="rms")
+    told = lg.explain_difference(x, lg.layer_norm(x, eps=0.1), eps=0.1, centered=False)
     assert told.cause == "mean subtracted (LayerNorm)"
     outside = lg.layer_norm(x, eps=0.1, placement="outside")
     assert lg.explain_difference(x, outside, eps=0.1, placement="outside").verdict == "rounding"
@@ -385,13 +384,12 @@ error_bound: Any = lg.error_bound  # called below with words that its type exclu
         ),
         (lambda: lg.error_bound(np.array([1.0, np.inf]), eps=0.0), "finite float64"),
         (lambda: lg.error_bound(np.array([1.0, 2.0]), eps=0.0, dtype="int8"), "error bounds are known for"),
-        (lambda: error_bound(np.array([1.0, 2.0]), eps=0.0, norm="batch"), '"layer" or "rms"'),
         (lambda: error_bound(np.array([1.0, 2.0]), eps=0.0, method="fast"), "two-pass, merged, one-pass"),
         (lambda: lg.error_bound(np.array([1.0, 2.0]), eps=0.0, additions=0), "integer length >= 1"),
         (lambda: lg.error_bound(np.array([1.0, 2.0]), eps=-1.0), "eps is -1.0"),
         (lambda: lg.error_bound(np.array([1.0, 2.0]), np.ones(3), eps=0.0), "gain has shape"),
         (lambda: lg.explain_difference(np.ones(2), np.ones(2), eps=0.0), "constant and eps = 0"),
-        (lambda: lg.explain_difference(np.zeros(2), np.ones(2), eps=0.0, norm="rms"), "zero and eps = 0"),
+        (lambda: lg.explain_difference(np.zeros(2), np.ones(2), eps=0.0, centered=False), "zero and eps = 0"),
         (lambda: lg.explain_difference(np.ones(2), np.ones(3), eps=1.0), "got has shape"),
     ],
 )
