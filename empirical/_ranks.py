@@ -11,6 +11,8 @@ from typing import TypeVar
 
 import torch
 from torch import distributed
+from torch._C._distributed_c10d import PrefixStore
+from torch.distributed.rendezvous import rendezvous
 
 from lngeom import LngeomError
 
@@ -86,7 +88,12 @@ def ranks(device: torch.device) -> Iterator[Ranks]:
     if gpus:
         device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
         torch.cuda.set_device(device)
-    distributed.init_process_group("cpu:gloo,cuda:nccl" if gpus else "gloo", timeout=_PATIENCE)
+    store, rank, count = next(rendezvous("env://", timeout=_PATIENCE))
+    # The launcher keeps one store through its restarts: without a name of its own, a restarted process would find
+    # the addresses of those that died.
+    life = PrefixStore(f"life-{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", store)
+    backend = "cpu:gloo,cuda:nccl" if gpus else "gloo"
+    distributed.init_process_group(backend, store=life, rank=rank, world_size=count, timeout=_PATIENCE)
     try:
         yield Ranks(distributed.get_rank(), count, device)
     finally:
