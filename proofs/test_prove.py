@@ -10,6 +10,10 @@ import pytest
 import lngeom as lg
 from lngeom.cli import main
 
+from ._coq import Opinion
+from ._registry import find
+from .commands import prove
+
 KEYS = {"id", "title", "source", "hypotheses", "status", "proof_ms", "mutants_refuted", "last_step", "cites"}
 
 
@@ -21,12 +25,48 @@ def test_table_and_evidence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert "2 of 2 theorems hold for every d, 4 wrong variants refuted" in printed
     header = printed.splitlines()[0].split()
     assert header == ["theorem", "statement", "source", "status", "ms", "refuted"]
-    evidence = json.loads(file.read_text(encoding="utf-8"))["theorems"]
+    written = json.loads(file.read_text(encoding="utf-8"))
+    assert (written["coq"]["status"], written["coq"]["theorems"]) == ("not run", [])
+    assert "Coq" not in printed
+    evidence = written["theorems"]
     assert [one["id"] for one in evidence] == ids
     assert all(set(one) >= KEYS for one in evidence)
     assert {one["status"] for one in evidence} == {"proved"}
     assert evidence[1]["mutants_refuted"] == 2
     assert evidence[1]["cites"] == ["trace of an idempotent matrix is its rank"]
+
+
+@pytest.mark.parametrize(
+    ("coq", "line", "code"),
+    [
+        (Opinion("verified", "", 2.06, ("t",)), "verified in 2.1 s", 0),
+        (Opinion("not run", "coqc is not installed", 0, ("t",)), "not run, coqc is not installed", 0),
+        (Opinion("failed", "Error: no.", 1.0, ("t",)), "failed, Error: no.", 1),
+    ],
+    ids=lambda value: value.status if isinstance(value, Opinion) else None,
+)
+def test_all_theorems_come_with_a_second_opinion(
+    coq: Opinion,
+    line: str,
+    code: int,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    chosen = (find("projection.idempotent"), find("projection.symmetric"))
+    monkeypatch.setattr(prove, "theorems", lambda: chosen)
+    monkeypatch.setattr(prove, "second_opinion", lambda: coq)
+    file = tmp_path / "theorems.json"
+    assert main(["prove", "--jobs", "1", "--json", str(file)]) == code
+    assert capsys.readouterr().out.splitlines()[-1] == f"second opinion in Coq: {line}"
+    written = json.loads(file.read_text(encoding="utf-8"))
+    assert len(written["theorems"]) == 2
+    assert written["coq"] == {
+        "status": coq.status,
+        "detail": coq.detail,
+        "seconds": coq.seconds,
+        "theorems": ["t"],
+    }
 
 
 def test_checking_in_several_processes_finds_the_same(tmp_path: Path) -> None:
