@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import math
+import pkgutil
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -12,6 +15,7 @@ import pytest
 import torch
 from hypothesis import given, strategies as st
 
+from empirical import training
 from empirical._errors import CorpusError, ModelError, RunError
 from empirical.corpora import open_corpus
 from empirical.training import (
@@ -227,3 +231,8 @@ def test_counts_are_whole_and_positive(number: str, capsys: pytest.CaptureFixtur
     with pytest.raises(SystemExit):
         main(["train", "--norm", "layer", "--steps", number])
     assert number in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", sorted(info.name for info in pkgutil.iter_modules(training.__path__)))
+def test_examples_print_what_they_say(name: str) -> None:
+    assert doctest.testmod(importlib.import_module(f"{training.__name__}.{name}")).failed == 0
