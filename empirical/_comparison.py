@@ -72,7 +72,7 @@ def compare(name: str, manifest: Mapping[str, Any], rows: Sequence[Row]) -> list
         Its table, as :func:`empirical.statistics.rows` makes it.
     """
     published = PUBLISHED[name]
-    random = manifest["measured"]["weights"] != "trained"
+    random = manifest["weights"] != "trained"
     table = []
     for quantity, (side, roles, mean, std, largest) in _QUANTITIES.items():
         chosen = [
@@ -88,7 +88,7 @@ def compare(name: str, manifest: Mapping[str, Any], rows: Sequence[Row]) -> list
         table.append(
             {
                 "model": name,
-                "weights": manifest["measured"]["weights"],
+                "weights": manifest["weights"],
                 "tokens": manifest["tokens_measured"],
                 "quantity": quantity,
                 "layers": len(chosen),

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
+from collections.abc import Mapping
 from typing import Any
 
 import torch
+
+ENVIRONMENT = ("python", "versions", "platform", "device_name", "threads")
+"""Entries that say on what was measured."""
 
 _PACKAGES = ("lngeom", "torch", "transformers", "numpy", "tokenizers", "safetensors")
 
@@ -26,6 +30,11 @@ def environment(device: torch.device) -> dict[str, Any]:
         "device_name": name,
         "threads": torch.get_num_threads(),
     }
+
+
+def measured_by(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The entries that say what was measured: two runs in which these are equal have equal results."""
+    return {key: manifest[key] for key in manifest.get("identity", ())}
 
 
 def first_difference(here: Any, there: Any, path: str = "") -> tuple[str, Any, Any] | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from . import report, statistics
 from ._files import replacing
+from ._manifest import measured_by
 from ._run import RunDirectory
 from .models import NormSite
 
@@ -18,7 +19,7 @@ def write_results(
     """Write everything a finished run holds, ``DONE`` last; returns the table."""
     manifest = run.manifest()
     with replacing(run.state_path) as draft:
-        statistics.save(draft, states, {"measured": json.dumps(manifest["measured"])})
+        statistics.save(draft, states, {"measured": json.dumps(measured_by(manifest))})
     rows = statistics.rows(states, sites)
     with replacing(run.path / "sites.csv") as draft:
         statistics.write_csv(draft, rows)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ._errors import RunError
 from ._files import replacing, write_json, write_text
-from ._manifest import first_difference
+from ._manifest import first_difference, measured_by
 
 Status = Literal["new", "started", "done"]
 
@@ -127,10 +127,10 @@ class RunDirectory:
             If the directory holds another run.
         """
         if not self.manifest_path.exists():
-            write_json(self.manifest_path, {"measured": measured, **about})
+            write_json(self.manifest_path, {**measured, **about, "identity": list(measured)})
             (self.path / "shards").mkdir(exist_ok=True)
             return "new"
-        there = self.manifest().get("measured")
+        there = measured_by(self.manifest())
         difference = first_difference(json.loads(json.dumps(measured)), there)
         if difference is not None and not self.tokens_path.exists() and not self.is_done:
             # The other run met an error before it had read its text: nothing would be lost.

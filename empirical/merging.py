@@ -8,7 +8,7 @@ from typing import Any
 
 from . import statistics
 from ._errors import RunError
-from ._manifest import first_difference
+from ._manifest import ENVIRONMENT, first_difference, measured_by
 from ._results import write_results
 from ._run import RunDirectory
 from .models import NormSite
@@ -35,10 +35,10 @@ def _measured(run: RunDirectory) -> dict[str, Any]:
 
 
 def _check(runs: Sequence[RunDirectory], manifests: Sequence[dict[str, Any]]) -> None:
-    first = {key: manifests[0]["measured"].get(key) for key in _SHARED}
+    first = {key: manifests[0].get(key) for key in _SHARED}
     texts: dict[str, RunDirectory] = {}
     for run, manifest in zip(runs, manifests, strict=True):
-        difference = first_difference(first, {key: manifest["measured"].get(key) for key in _SHARED})
+        difference = first_difference(first, {key: manifest.get(key) for key in _SHARED})
         if difference is not None:
             name, expected, seen = difference
             msg = f"{run.path}: {name} is {seen!r}, in {runs[0].path} it is {expected!r}; merge runs of one measurement"
@@ -69,9 +69,9 @@ def merge_runs(directories: Sequence[Path], output: Path, *, command: str = "") 
     _check(runs, manifests)
     target = RunDirectory(output)
     target.prepare()
-    measured = dict(manifests[0]["measured"])
-    measured["corpus"] = " + ".join(dict.fromkeys(manifest["measured"]["corpus"] for manifest in manifests))
-    measured["corpus_sha256"] = [manifest["measured"]["corpus_sha256"] for manifest in manifests]
+    measured = measured_by(manifests[0])
+    measured["corpus"] = " + ".join(dict.fromkeys(manifest["corpus"] for manifest in manifests))
+    measured["corpus_sha256"] = [manifest["corpus_sha256"] for manifest in manifests]
     measured["tokens"] = sum(manifest["tokens_measured"] for manifest in manifests)
     texts = [
         text
@@ -80,7 +80,7 @@ def merge_runs(directories: Sequence[Path], output: Path, *, command: str = "") 
     ]
     about = {
         "command": command,
-        "environment": manifests[0]["environment"],
+        **{key: manifests[0][key] for key in ENVIRONMENT},
         "merged_from": [str(path) for path in directories],
         "merged_tokens_sha256": texts,
         "tokens_measured": measured["tokens"],

@@ -189,7 +189,7 @@ def run_sweep(
         def opened() -> Status:
             run.prepare()
             held.enter_context(run.lock())
-            status = run.begin(plan.measured(), {"command": command, "environment": environment(plan.device)})
+            status = run.begin(plan.measured(), {"command": command, **environment(plan.device)})
             if status != "done":
                 _draw(run, plan, console)
             return status

@@ -229,7 +229,6 @@ def draw_figures(rows: Sequence[Row], directory: Path, manifest: dict[str, Any])
 
 def subject_of(manifest: dict[str, Any]) -> str:
     """What a run measured, in a few words."""
-    measured = manifest["measured"]
-    weights = ", random weights" if str(measured["weights"]).startswith("random") else ""
-    tokens = manifest.get("tokens_measured", measured["tokens"])
-    return f"{measured['model']}{weights}, {tokens:,} tokens"
+    weights = ", random weights" if str(manifest["weights"]).startswith("random") else ""
+    tokens = manifest.get("tokens_measured", manifest["tokens"])
+    return f"{manifest['model']}{weights}, {tokens:,} tokens"

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from .. import statistics
 from .._errors import RunError
 from .._files import write_text
+from .._manifest import ENVIRONMENT
 from ._console import summary
 from ._figures import ROLES, subject_of
 
@@ -69,6 +70,7 @@ def write_report(directory: Path) -> Path:
     text = environment.get_template("run.html").render(
         subject=subject_of(manifest),
         manifest=manifest,
+        environment=[name for name in ENVIRONMENT if name in manifest],
         summary=summary(rows),
         figures=[(name, _svg(directory / f"{name}.svg", name), words) for name, words in _FIGURES.items()],
         rows=rows,

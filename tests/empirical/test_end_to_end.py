@@ -38,7 +38,7 @@ def test_a_run_from_end_to_end(
     assert {row["tokens"] for row in rows if row["bucket"] == "all"} == {"512"}
     assert {row["tokens"] for row in rows if row["bucket"] == "first"} == {str(512 // LENGTH)}
     manifest = json.loads((output / "manifest.json").read_text())
-    assert manifest["measured"]["model"] == "tiny-llama"
+    assert manifest["model"] == "tiny-llama"
     assert manifest["command"].startswith("lngeom sweep ")
     assert manifest["tokens_measured"] == 512
     ids = np.fromfile(token_file, "<u2")

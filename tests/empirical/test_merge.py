@@ -75,7 +75,7 @@ def test_merged_runs_equal_one_run(
                     mine, theirs, rtol=1e-4, atol=1e-9 * max(1.0, float(np.abs(theirs).max()))
                 ), key
     manifest = RunDirectory(tmp_path / "merged").manifest()
-    assert manifest["measured"]["tokens"] == PARTS * EACH
+    assert manifest["tokens"] == PARTS * EACH
     assert manifest["merged_from"] == [str(path) for path in parts]
     assert (tmp_path / "merged" / "DONE").exists()
 
