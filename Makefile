@@ -39,7 +39,7 @@ bench: $(STAMP)
 	$(BIN)/python tests/benchmarks/bench_import.py
 	$(BIN)/python tests/benchmarks/bench_norms.py
 	$(BIN)/python tests/benchmarks/bench_axes.py --quick
-	$(BIN)/python tests/benchmarks/bench_hooks.py
+	$(BIN)/python tests/benchmarks/bench_sweep.py
 
 clean:
 	rm -rf .venv build dist docs/_build
