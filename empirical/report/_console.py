@@ -2,60 +2,62 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
 
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
-_WIDTH = 140
+from ..statistics import SIDES
+
+_WIDE, _MEDIUM = 140, 124
+"""Widths of the table with intervals and without them; a narrower one also leaves out norms. All are in sites.csv."""
 
 
 def _spread(row: dict[str, Any]) -> str:
     return f"{row['angle_mean_deg']:.2f} ± {row['angle_std_deg']:.2f}"
 
 
-def _interval(row: dict[str, Any]) -> str:
-    return f"{row['d_cos2']:.3g} [{row['d_cos2_low']:.3g}, {row['d_cos2_high']:.3g}]"
+def _energy(row: dict[str, Any], *, interval: bool) -> str:
+    value = f"{row['d_cos2']:.3g}"
+    return f"{value} [{row['d_cos2_low']:.2g}, {row['d_cos2_high']:.2g}]" if interval else value
+
+
+def _cells(row: dict[str, Any] | None, side: str, *, wide: bool, medium: bool) -> dict[str, str]:
+    """Headings and cells of one side of a norm layer; without a row, the headings alone."""
+    place = "in" if side == "input" else "out"
+    shown = {
+        f"angle {place} (°)": _spread if medium or side == "input" else None,
+        f"d·E[cos²θ] {place}" if medium else f"d·E {place}": lambda row: _energy(row, interval=wide),
+        "rank": lambda row: str(row["rank_among_random"]),
+        f"norm {place}": (lambda row: f"{row['norm_mean']:.3g}") if medium else None,
+    }
+    return {name: "" if row is None else cell(row) for name, cell in shown.items() if cell is not None}
 
 
 def print_table(rows: Sequence[dict[str, Any]], console: Console | None = None) -> None:
     """Print one line per norm layer (all tokens), and what the whole run says in three."""
     if console is None:
         console = Console()
-        if not console.is_terminal:
-            console.width = _WIDTH
+    if not console.is_terminal:
+        console.width = max(console.width, _WIDE)
+    wide, medium = console.width >= _WIDE, console.width >= _MEDIUM
     chosen = [row for row in rows if row["bucket"] == "all"]
     sites = {row["site"]: {} for row in chosen}
     for row in chosen:
         sites[row["site"]][row["side"]] = row
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("norm layer", no_wrap=True)
-    headings = (
-        "angle in °",
-        "angle out °",
-        "d·E[cos²θ] in",
-        "rank",
-        "d·E[cos²θ] out",
-        "rank",
-        "norm in → out",
-    )
-    for heading in headings:
-        table.add_column(heading, justify="right", no_wrap=True)
-    for site, sides in sites.items():
-        before, after = sides["input"], sides["output"]
-        table.add_row(
-            site,
-            _spread(before),
-            _spread(after),
-            _interval(before),
-            str(before["rank_among_random"]),
-            _interval(after),
-            str(after["rank_among_random"]),
-            f"{before['norm_mean']:.4g} → {after['norm_mean']:.4g}",
-        )
+    for side in SIDES:
+        for heading in _cells(None, side, wide=wide, medium=medium):
+            table.add_column(escape(heading), justify="right", no_wrap=True)
+    for site, row in sites.items():
+        cells = (_cells(row[side], side, wide=wide, medium=medium).values() for side in SIDES)
+        table.add_row(site, *itertools.chain.from_iterable(cells))
     console.print(table)
     for line in summary(rows):
         console.print(line, markup=False, highlight=False)
