@@ -45,6 +45,7 @@ def measure_shards(
     tokens = run.tokens()
     shards = math.ceil(len(tokens) / shard)
     finished = set(run.finished_shards())
+    group.wait()  # nobody measures before all have counted: what is finished now was finished by an earlier start
     mine = range(group.rank, shards, group.count)
     left = [index for index in mine if index not in finished]
     length = tokens.shape[1]
