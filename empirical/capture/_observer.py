@@ -163,7 +163,7 @@ class Observer:
         entered = input_features(before, kind=site.kind, eps=site.eps)
         left = output_features(after, before, inner, kind=site.kind)
         self._add((site.path, "input"), reduce("input", before, entered, buckets))
-        self._add((site.path, "output"), reduce("output", after, left, buckets))
+        self._add((site.path, "output"), reduce("output", after, left, buckets, before))
 
     def _add(self, key: Any, batch: SiteState) -> None:
         self._states[key] = merge_sites(self._states[key], batch) if key in self._states else batch

@@ -134,8 +134,14 @@ def output_features(z: Sketch, x: Sketch, inner: Tensor, *, kind: str) -> dict[s
     }
 
 
-def reduce(side: Side, vectors: Sketch, features: dict[str, Tensor], buckets: Tensor) -> SiteState:
+def reduce(
+    side: Side, vectors: Sketch, features: dict[str, Tensor], buckets: Tensor, entering: Sketch | None = None
+) -> SiteState:
     """State of the hidden states of some sequences.
+
+    A vector counts if its norm is finite and each of its features is defined. What leaves a norm layer has no angle of
+    rotation where zero entered, or a constant entered LayerNorm: such vectors are left out as zero, and as non-finite
+    where the squares of what entered overflowed.
 
     Parameters
     ----------
@@ -147,14 +153,17 @@ def reduce(side: Side, vectors: Sketch, features: dict[str, Tensor], buckets: Te
         Their features.
     buckets : bool, (B, sequences, positions)
         Membership in the buckets; padding is in none.
+    entering
+        Sketch of what entered the layer, for what leaves it.
     """
     member = buckets.reshape(len(BUCKETS), -1)
     norm = vectors.norm
-    finite, zero = torch.isfinite(norm), norm == 0
+    values = torch.stack([features[name] for name in FEATURES[side]])
+    finite = torch.isfinite(norm if entering is None else norm + entering.norm)
+    zero = finite & ((norm == 0) | ~torch.isfinite(values).all(0))
     valid = finite & ~zero
     counted = member & valid
     tokens = counted.sum(1)
-    values = torch.stack([features[name] for name in FEATURES[side]])
     values = torch.where(valid, values, torch.zeros((), dtype=values.dtype, device=values.device))
     weights = counted.to(torch.float64)
     mean = values @ weights.T / tokens.clamp(min=1)

@@ -52,7 +52,7 @@ class SiteState:
     nonfinite : int64, (B,)
         Tokens left out: a component is NaN or infinite, or so large that the squares overflow.
     zero : int64, (B,)
-        Tokens left out: the zero vector has no angle.
+        Tokens left out: the zero vector has no angle, and what left a layer no rotation if zero was normalized.
     mean, m2, maximum : float64, (F, B)
         Mean, sum of squared deviations from it, and maximum of each feature.
     angles : int64, (B, ANGLE_BINS)
