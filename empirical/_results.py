@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from . import report, statistics
+from . import predictions, report, statistics
 from ._files import replacing
 from ._manifest import measured_by
 from ._run import RunDirectory
@@ -14,15 +14,23 @@ from .models import NormSite
 
 
 def write_results(
-    run: RunDirectory, states: statistics.States, sites: Sequence[NormSite]
+    run: RunDirectory,
+    states: statistics.States,
+    sites: Sequence[NormSite],
+    judged: Sequence[predictions.Prediction] = (),
 ) -> list[dict[str, Any]]:
-    """Write everything a finished run holds, ``DONE`` last; returns the table."""
+    """Write everything a finished run holds, ``DONE`` last; returns the table.
+
+    ``judged`` are the predictions that take the model; those that the table alone decides are added to them.
+    """
     manifest = run.manifest()
     with replacing(run.state_path) as draft:
         statistics.save(draft, states, {"measured": json.dumps(measured_by(manifest))})
     rows = statistics.rows(states, sites)
     with replacing(run.path / "sites.csv") as draft:
         statistics.write_csv(draft, rows)
+    with replacing(run.predictions_path) as draft:
+        predictions.write_csv(draft, [*judged, *predictions.isotropy(rows)])
     report.draw_figures(rows, run.path, manifest)
     report.write_report(run.path)
     run.finish()

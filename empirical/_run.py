@@ -28,7 +28,7 @@ class RunDirectory:
 
     ``manifest.json`` says what is measured (``measured``) and with what; ``tokens.npy`` the token ids, one sequence a
     row; ``shards/`` the states of finished shards until all are there; then ``state.safetensors``, ``sites.csv``,
-    figures and the report, and last of all ``DONE``.
+    ``predictions.csv``, figures and the report, and last of all ``DONE``.
     """
 
     path: Path
@@ -47,6 +47,11 @@ class RunDirectory:
     def state_path(self) -> Path:
         """The merged state of all shards."""
         return self.path / "state.safetensors"
+
+    @property
+    def predictions_path(self) -> Path:
+        """The verdicts on what the theorems predict."""
+        return self.path / "predictions.csv"
 
     @property
     def is_done(self) -> bool:
@@ -95,9 +100,10 @@ class RunDirectory:
             if strangers and not self.manifest_path.exists():
                 msg = f"{self.path}: is not empty and holds no run (seen: {min(strangers)}); choose another --output"
                 raise RunError(msg)
-            with replacing(self.path / "writable") as draft:
+            # hidden, so that one left behind by a process that died here is no stranger to the next
+            with replacing(self.path / ".writable") as draft:
                 draft.touch()
-            (self.path / "writable").unlink()
+            (self.path / ".writable").unlink()
         except OSError as error:
             msg = f"{self.path}: cannot be written ({error.strerror or error}); choose another --output"
             raise RunError(msg) from None

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from rich.console import Console
 
-from . import report, statistics
+from . import predictions, report, statistics
 from ._errors import ModelError, RunError
 from ._manifest import environment
 from ._measure import measure_shards, merged
@@ -250,10 +250,13 @@ def _draw(run: RunDirectory, plan: _Plan, console: Console) -> None:
 def _finish(run: RunDirectory, loaded: LoadedModel, console: Console, *, show: bool) -> None:
     """Merge the shards and write the results."""
     run.amend(sites=[asdict(site) for site in loaded.sites], topology=loaded.topology)
-    rows = write_results(run, merged(run), loaded.sites)
+    rows = write_results(run, merged(run), loaded.sites, predictions.predict(loaded, run.tokens()))
     if show:
         report.print_table(rows)
-    console.print(f"written to {run.path}: report.html, sites.csv", markup=False, soft_wrap=True)
+        _print_verdicts(run, console)
+    console.print(
+        f"written to {run.path}: report.html, sites.csv, predictions.csv", markup=False, soft_wrap=True
+    )
 
 
 def _show(run: RunDirectory, console: Console) -> None:
@@ -261,4 +264,12 @@ def _show(run: RunDirectory, console: Console) -> None:
     sites = [NormSite(**site) for site in run.manifest()["sites"]]
     states, _ = statistics.load(run.state_path)
     report.print_table(statistics.rows(states, sites))
+    _print_verdicts(run, console)
     console.print(f"see {run.path / 'report.html'}", markup=False, soft_wrap=True)
+
+
+def _print_verdicts(run: RunDirectory, console: Console) -> None:
+    """Print one line on the predictions, if the run has any."""
+    if run.predictions_path.exists():
+        line = predictions.summary(predictions.read_csv(run.predictions_path))
+        console.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -10,12 +10,13 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from .. import statistics
+from .. import predictions, statistics
 from .._errors import RunError
 from .._files import write_text
 from .._manifest import ENVIRONMENT
 from ._console import summary
 from ._figures import ROLES, subject_of
+from ._verdicts import verdict_lines, worst_first
 
 _FIGURES = {
     "angle_before": "Angle between the hidden states that enter each norm and the uniform vector 1, and two random "
@@ -46,7 +47,7 @@ def _number(value: Any) -> str:
 
 
 def write_report(directory: Path) -> Path:
-    """Write ``report.html`` of a run from its manifest, table and figures; returns its path.
+    """Write ``report.html`` of a run from its manifest, tables and figures; returns its path.
 
     Raises
     ------
@@ -56,6 +57,8 @@ def write_report(directory: Path) -> Path:
     try:
         manifest = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
         rows = statistics.read_csv(directory / "sites.csv")
+        verdicts = directory / "predictions.csv"
+        judged = predictions.read_csv(verdicts) if verdicts.exists() else []
     except (OSError, ValueError) as error:
         msg = f"{directory}: holds no finished run ({error}); give the output directory of a sweep"
         raise RunError(msg) from None
@@ -72,6 +75,8 @@ def write_report(directory: Path) -> Path:
         manifest=manifest,
         environment=[name for name in ENVIRONMENT if name in manifest],
         summary=summary(rows),
+        verdict_lines=verdict_lines(judged),
+        judged=worst_first(judged),
         figures=[(name, _svg(directory / f"{name}.svg", name), words) for name, words in _FIGURES.items()],
         rows=rows,
         roles=ROLES,

@@ -79,7 +79,7 @@ def run(model: str, corpus: str, base: Path, kills: int) -> dict[str, Any]:
     peace, war = base / "peace", base / "war"
     code = in_child(lambda: sweep([*words, str(peace)], peace, 0, base / "changes"))
     moments = int((base / "changes").read_text())
-    results = ("sites.csv", "state.safetensors", "tokens.npy", "DONE")
+    results = ("sites.csv", "predictions.csv", "state.safetensors", "tokens.npy", "DONE")
     expected = {name: (peace / name).read_bytes() for name in results}
     draw = random.Random(0)
     report: dict[str, Any] = {

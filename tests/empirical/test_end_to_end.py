@@ -30,7 +30,7 @@ def test_a_run_from_end_to_end(
     )
     assert "measuring tiny-llama: 512/512 tokens" in capsys.readouterr().out
     assert {path.name for path in output.iterdir()} >= {
-        "DONE", "manifest.json", "report.html", "sites.csv", "state.safetensors", "tokens.npy",
+        "DONE", "manifest.json", "predictions.csv", "report.html", "sites.csv", "state.safetensors", "tokens.npy",
     }  # fmt: skip
     assert not (output / "shards").exists()
     rows = table(output)

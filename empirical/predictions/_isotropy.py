@@ -1,0 +1,39 @@
+"""The prediction about means: isotropic vectors have d·E[cos²θ] = 1 along every direction, the uniform one included."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ._prediction import ISOTROPY, Prediction, undecided
+
+_SIDES = {"input": "d·E[cos²θ] = 1 of the input", "output": "d·E[cos²θ] = 1 of the output"}
+
+
+def isotropy(rows: Sequence[Mapping[str, Any]]) -> Iterator[Prediction]:
+    """The verdicts on each layer of the table of a run, over all tokens.
+
+    It holds where the 95 % interval contains 1 and is violated where the interval excludes it; with one sequence there
+    is no interval. A vector that enters two layers is judged at the first.
+    """
+    for row in rows:
+        if row["bucket"] != "all" or (row["side"] == "input" and row["same_input_as"]):
+            continue
+        name, mean, low, high = _SIDES[row["side"]], row["d_cos2"], row["d_cos2_low"], row["d_cos2_high"]
+        if row["sequences"] < 2 or not all(map(math.isfinite, (mean, low, high))):
+            yield undecided(row["site"], name, ISOTROPY, "an interval takes two sequences of finite vectors")
+            continue
+        verdict = "holds" if low <= 1 <= high else "violated"
+        yield Prediction(
+            row["site"],
+            name,
+            ISOTROPY,
+            mean,
+            1.0,
+            row["tokens"],
+            verdict,
+            low,
+            high,
+            row["rank_among_random"],
+        )

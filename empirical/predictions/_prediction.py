@@ -1,0 +1,133 @@
+"""A prediction: what a theorem says of a running model, what was measured, and whether the two agree."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+Verdict = Literal["holds", "violated", "undecided"]
+VERDICTS: tuple[Verdict, ...] = ("holds", "undecided", "violated")
+
+MODEL = "model"
+"""What stands for a site where the whole model is meant."""
+
+ISOTROPY = "angles.null_mean_square"
+"""The theorem about means; all others are about single vectors or about the model."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """One theorem at one place of a model.
+
+    Attributes
+    ----------
+    site
+        Path of the norm layer; ``model`` for a prediction about the whole model.
+    prediction
+        What is predicted, in a few words.
+    theorem
+        Id of the theorem, as ``lngeom prove`` lists it.
+    measured
+        The number measured: of the vector that comes nearest to its bound (or exceeds it most), or a mean over the run.
+    bound
+        What it may be at most; for a mean, what it should be. None where no bound is known.
+    vectors
+        Vectors that were judged.
+    verdict
+        ``holds``, ``violated`` or ``undecided``; never ``violated`` where no bound is known.
+    low, high
+        95 % interval of a mean.
+    rank
+        Number of random directions with a smaller mean than the uniform direction.
+    reason
+        Why nothing is decided.
+    """
+
+    site: str
+    prediction: str
+    theorem: str
+    measured: float | None
+    bound: float | None
+    vectors: int
+    verdict: Verdict
+    low: float | None = None
+    high: float | None = None
+    rank: int | None = None
+    reason: str = ""
+
+
+COLUMNS = tuple(field.name for field in fields(Prediction))
+
+
+def judged(
+    site: str, prediction: str, theorem: str, measured: np.ndarray, bound: np.ndarray, decidable: np.ndarray
+) -> Prediction:
+    """The verdict over vectors: each must not exceed its own bound, and those without a bound decide nothing."""
+    usable = decidable & np.isfinite(bound)
+    if not usable.any():
+        return undecided(site, prediction, theorem, "no vector has an error bound below its own length")
+    values, limits = measured[usable], bound[usable]
+    worst = int(np.argmax(values / limits))  # a NaN counts as the largest, and exceeds its bound
+    verdict: Verdict = "holds" if bool(np.all(values <= limits)) else "violated"
+    return Prediction(
+        site, prediction, theorem, float(values[worst]), float(limits[worst]), len(values), verdict
+    )
+
+
+def undecided(site: str, prediction: str, theorem: str, reason: str) -> Prediction:
+    """A prediction about which nothing can be said, and why."""
+    return Prediction(site, prediction, theorem, None, None, 0, "undecided", reason=reason)
+
+
+def count(predictions: Iterable[Prediction]) -> dict[Verdict, int]:
+    """How many there are of each verdict."""
+    found = Counter(each.verdict for each in predictions)
+    return {verdict: found[verdict] for verdict in VERDICTS}
+
+
+def summary(predictions: Sequence[Prediction]) -> str:
+    """The verdicts in one line: those about single vectors, those about means, and the one about the whole model."""
+    parts: dict[str, list[Prediction]] = {"exact": [], "isotropy": [], "shift": []}
+    for each in predictions:
+        kind = "shift" if each.site == MODEL else "isotropy" if each.theorem == ISOTROPY else "exact"
+        parts[kind].append(each)
+    words = [
+        f"{kind} " + ", ".join(f"{number} {verdict}" for verdict, number in count(found).items() if number)
+        for kind, found in parts.items()
+        if found
+    ]
+    return "predictions: " + "; ".join(words)
+
+
+def write_csv(path: Path, predictions: Iterable[Prediction]) -> None:
+    """Write predictions as CSV, numbers in full; empty where nothing applies."""
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, list(COLUMNS), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(asdict(each) for each in predictions)
+
+
+def read_csv(path: Path) -> list[Prediction]:
+    """Read what :func:`write_csv` wrote."""
+    with path.open(encoding="utf-8", newline="") as stream:
+        return [_read(row) for row in csv.DictReader(stream)]
+
+
+def _read(row: dict[str, str]) -> Prediction:
+    numbers = {name: float(row[name]) if row[name] else None for name in ("measured", "bound", "low", "high")}
+    return Prediction(
+        site=row["site"],
+        prediction=row["prediction"],
+        theorem=row["theorem"],
+        vectors=int(row["vectors"]),
+        verdict=VERDICTS[VERDICTS.index(row["verdict"])],
+        rank=int(row["rank"]) if row["rank"] else None,
+        reason=row["reason"],
+        **numbers,
+    )

@@ -1,0 +1,226 @@
+"""Predictions: they hold for every architecture and dtype, and a broken layer violates them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from empirical import predictions, statistics
+from empirical._run import RunDirectory
+from empirical.models import NormSite, norm_sites, topology_of
+from empirical.predictions import Prediction, predict
+from lngeom.cli import main
+from proofs._registry import find
+
+from .conftest import ARCHITECTURES, VOCABULARY, tiny_model
+
+DTYPES = [torch.float32, torch.bfloat16, torch.float16]
+TOKENS = np.random.default_rng(0).integers(3, VOCABULARY, (3, 32))
+
+
+def loaded(model: Any) -> Any:
+    """What the checks need of a model that was built here."""
+    return SimpleNamespace(
+        model=model,
+        sites=norm_sites(model),
+        topology=topology_of(model.config),
+        device=torch.device("cpu"),
+    )
+
+
+def test_every_theorem_exists() -> None:
+    assert [find(id).id for id in predictions.THEOREM_IDS] == list(predictions.THEOREM_IDS)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_all_hold_for_every_architecture(architecture: str, dtype: torch.dtype) -> None:
+    model = loaded(tiny_model(architecture).to(dtype))
+    found = predict(model, TOKENS)
+    assert [each for each in found if each.verdict != "holds"] == []
+    each_layer = 7 if model.sites[0].kind == "layernorm" else 5
+    whole = [each for each in found if each.site == "model"]
+    assert len(found) == each_layer * len(model.sites) + len(whole)
+    assert len(whole) == (model.topology not in ("post", "branch"))
+    assert found == predict(model, TOKENS)
+
+
+def violated(model: Any, wrong: Callable[[Any], None]) -> dict[str, set[str]]:
+    """Theorems that are violated, by site, after a change to the norm layer of the first block."""
+    described = loaded(model)
+    path = described.sites[0].path
+    wrong(dict(model.named_modules())[path])
+    bad: dict[str, set[str]] = {}
+    for each in predict(described, TOKENS):
+        if each.verdict == "violated":
+            bad.setdefault(each.site, set()).add(each.theorem)
+    assert set(bad) <= {path}
+    return bad
+
+
+def test_a_changed_eps_is_reported() -> None:
+    def wrong(module: Any) -> None:
+        module.eps = 1e-3
+
+    [found] = violated(tiny_model("gpt2"), wrong).values()
+    # direction and hyperplane do not depend on ε
+    assert found == {"standardization.affine", "epsilon.gauge", "epsilon.scaling"}
+
+
+def test_the_sample_variance_is_reported() -> None:
+    def kernel(module: Any) -> None:
+        def forward(x: Tensor) -> Tensor:
+            variance, mean = torch.var_mean(x, -1, keepdim=True, correction=1)
+            return (x - mean) * torch.rsqrt(variance + module.eps) * module.weight + module.bias
+
+        module.forward = forward
+
+    [found] = violated(tiny_model("gpt2"), kernel).values()
+    assert found == {"standardization.affine", "epsilon.gauge", "epsilon.scaling"}
+
+
+def test_a_missing_mean_subtraction_is_reported() -> None:
+    def kernel(module: Any) -> None:
+        def forward(x: Tensor) -> Tensor:
+            return nn.functional.rms_norm(x, x.shape[-1:], module.weight, module.eps) + module.bias
+
+        module.forward = forward
+
+    [found] = violated(tiny_model("gpt2"), kernel).values()
+    assert found >= {
+        "standardization.mean_zero",
+        "ellipsoid.hyperplane",
+        "angles.rotation_by_layer_norm",
+    }
+
+
+def test_a_subtracted_mean_in_an_rms_norm_is_reported() -> None:
+    def kernel(module: Any) -> None:
+        def forward(x: Tensor) -> Tensor:
+            return nn.functional.layer_norm(x, x.shape[-1:], module.weight, None, module.variance_epsilon)
+
+        module.forward = forward
+
+    [found] = violated(tiny_model("llama"), kernel).values()
+    assert found >= {"rmsnorm.definition", "angles.rotation_by_rms_norm"}
+
+
+def test_an_output_outside_the_ellipsoid_is_reported() -> None:
+    def kernel(module: Any) -> None:
+        real = module.forward
+        module.forward = lambda x: 1.001 * real(x)
+
+    [found] = violated(tiny_model("llama"), kernel).values()
+    assert found == {"rmsnorm.definition", "rmsnorm.surface"}
+
+
+def test_nothing_is_decided_without_a_bound() -> None:
+    wide = predict(loaded(tiny_model("llama").to(torch.float64)), TOKENS)
+    assert {each.reason for each in wide if each.site != "model"} == {"no wider format to check float64 in"}
+    assert {each.verdict for each in wide if each.site != "model"} == {"undecided"}
+
+    zero = tiny_model("gpt2")
+    with torch.no_grad():
+        zero.h[0].ln_1.weight[3] = 0.0
+    found = {each.theorem: each.verdict for each in predict(loaded(zero), TOKENS) if each.site == "h.0.ln_1"}
+    assert {theorem for theorem, verdict in found.items() if verdict == "holds"} == {
+        "standardization.affine",
+        "ellipsoid.interior",
+        "epsilon.scaling",
+    }
+    assert "violated" not in found.values()
+
+    for architecture, of_all in (("llama", 5), ("gpt2", 7)):
+        still = tiny_model(architecture)
+        still.get_input_embeddings().weight.data.zero_()
+        if architecture == "gpt2":
+            still.wpe.weight.data.fill_(1.0)
+        first = [each for each in predict(loaded(still), TOKENS) if each.site == norm_sites(still)[0].path]
+        assert [each.verdict for each in first] == ["undecided"] * of_all
+
+    lost = tiny_model("gpt2")
+    with torch.no_grad():
+        lost.wte.weight.fill_(math.nan)
+    assert {each.verdict for each in predict(loaded(lost), TOKENS)} == {"undecided"}
+
+
+def test_half_of_the_layer_in_another_dtype_is_not_judged() -> None:
+    model = tiny_model("llama").to(torch.bfloat16)
+    model.norm.weight.data = model.norm.weight.data.float()
+    sample = predictions.samples(loaded(model), TOKENS)[-1]
+    reasons = {each.reason for each in predictions.check(sample)}
+    assert reasons == {"input, output and parameters differ in dtype"}
+
+
+def row(**entries: Any) -> dict[str, Any]:
+    defaults = {
+        "site": "norm", "bucket": "all", "side": "input", "same_input_as": None, "tokens": 10, "sequences": 5,
+        "d_cos2": 1.2, "d_cos2_low": 0.9, "d_cos2_high": 1.5, "rank_among_random": 3,
+    }  # fmt: skip
+    return {**defaults, **entries}
+
+
+def test_isotropy_is_judged_by_its_interval() -> None:
+    [held] = predictions.isotropy([row()])
+    expected = Prediction("norm", held.prediction, predictions.ISOTROPY, 1.2, 1.0, 10, "holds", 0.9, 1.5, 3)
+    assert held == expected
+    [low] = predictions.isotropy([row(d_cos2=0.5, d_cos2_low=0.4, d_cos2_high=0.6)])
+    [high] = predictions.isotropy([row(d_cos2=9.0, d_cos2_low=8.0, d_cos2_high=10.0)])
+    assert low.verdict == high.verdict == "violated"
+    [single] = predictions.isotropy([row(sequences=1, d_cos2_low=0.0, d_cos2_high=math.inf)])
+    assert single.verdict == "undecided"
+    assert list(predictions.isotropy([row(same_input_as="other"), row(bucket="first")])) == []
+
+
+def test_predictions_survive_their_file(tmp_path: Path) -> None:
+    written = [
+        Prediction("model", "a, b", "rmsnorm.gauge", 1e-7, 0.1, 64, "holds"),
+        Prediction("norm", "c", "angles.null_mean_square", 1.2, 1.0, 10, "violated", 1.1, 1.5, 0),
+        Prediction("norm", "d", "ellipsoid.hyperplane", None, None, 0, "undecided", reason="none"),
+    ]
+    predictions.write_csv(tmp_path / "predictions.csv", written)
+    assert predictions.read_csv(tmp_path / "predictions.csv") == written
+    assert predictions.summary(written) == (
+        "predictions: exact 1 undecided; isotropy 1 violated; shift 1 holds"
+    )
+    assert asdict(replace(written[0])).keys() == set(predictions.COLUMNS)
+
+
+def test_a_run_and_a_merged_run_show_their_verdicts(
+    model_directory: Path, token_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    numbers = np.fromfile(token_file, "<u2")
+    runs = []
+    for part in range(2):
+        numbers[part * 64 : part * 64 + 64].tofile(tmp_path / f"{part}.bin")
+        runs.append(str(tmp_path / f"run-{part}"))
+        words = ["--corpus", str(tmp_path / f"{part}.bin"), "--output", runs[-1], "--device", "cpu"]
+        options = ["--tokens", "64", "--sequence-length", "32", "--directions", "4"]
+        assert main(["sweep", str(model_directory), *words, *options]) == 0
+    run = RunDirectory(Path(runs[0]))
+    found = predictions.read_csv(run.predictions_path)
+    sites = [NormSite(**site) for site in run.manifest()["sites"]]
+    assert len(found) == 1 + 5 * len(sites) + 2 * len(sites)
+    line = predictions.summary(found)
+    assert f"predictions: exact {5 * len(sites)} holds; isotropy " in line
+    assert capsys.readouterr().out.count(line) >= 1
+    page = (run.path / "report.html").read_text(encoding="utf-8")
+    assert (
+        page.index("<h2>Predictions</h2>") < page.index("<h2>Figures</h2>") < page.index("Every prediction")
+    )
+    assert page.count("rmsnorm.surface") == 1 + len(sites)
+
+    assert main(["merge", *runs, "--output", str(tmp_path / "merged")]) == 0
+    merged = predictions.read_csv(tmp_path / "merged" / "predictions.csv")
+    assert {each.theorem for each in merged} == {predictions.ISOTROPY}
+    rows = statistics.read_csv(tmp_path / "merged" / "sites.csv")
+    assert merged == list(predictions.isotropy(rows))
