@@ -250,6 +250,7 @@ def _draw(run: RunDirectory, plan: _Plan, console: Console) -> None:
 def _finish(run: RunDirectory, loaded: LoadedModel, console: Console, *, show: bool) -> None:
     """Merge the shards and write the results."""
     run.amend(sites=[asdict(site) for site in loaded.sites], topology=loaded.topology)
+    console.print(f"checking predictions at {len(loaded.sites)} norm layers", highlight=False)
     rows = write_results(run, merged(run), loaded.sites, predictions.predict(loaded, run.tokens()))
     if show:
         report.print_table(rows)

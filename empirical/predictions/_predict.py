@@ -19,7 +19,8 @@ def predict(loaded: LoadedModel, tokens: np.ndarray) -> list[Prediction]:
     loaded
         The model and its norm layers.
     tokens : (sequences, positions)
-        Token ids; the first 64 positions of the first two sequences are used, and up to 16 vectors of each layer.
+        Token ids; the first 64 positions of the first two sequences are used (for the shift, 32 of the first), and up
+        to 16 vectors of each layer.
     """
     return [
         *shift(loaded, tokens),
