@@ -52,6 +52,7 @@ bibtex_default_style = "plain"
 bibtex_reference_style = "author_year"
 
 autodoc_typehints = "signature"
+autodoc_preserve_defaults = True
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
 napoleon_use_param = False  # "array, shape (..., d)" is a description, not a name to link to
@@ -87,7 +88,13 @@ def _public_name(app, env, node, content):
     return domain.resolve_xref(env, node["refdoc"], app.builder, node["reftype"], public, node, content)
 
 
+def _end_of_code(_app, _docname, source: list[str]) -> None:
+    """Drop the blank line that ends a doctest: Python needs it to find the end of the output, readers do not."""
+    source[0] = re.sub(r"(?ms)^(```python\n.*?)\n+```$", r"\1\n```", source[0])
+
+
 def setup(app) -> None:
     """Connect what is special to this site."""
     app.connect("missing-reference", _public_name)
+    app.connect("source-read", _end_of_code)
     app.connect("autodoc-process-docstring", _escape_bars, priority=100)

@@ -19,6 +19,18 @@ from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 from lngeom.cli import COMMANDS
+from proofs.claims import find as find_claim
+from proofs.claims._text import PLAIN, Page
+
+BADGES = {
+    "true": "success",
+    "true_under": "info",
+    "false": "danger",
+    "non_sequitur": "warning",
+    "empirical": "primary",
+    "convention": "secondary",
+}
+"""Color of each verdict."""
 
 
 def load(app: Sphinx, name: str) -> Any:
@@ -75,7 +87,7 @@ class Evidence(SphinxDirective):
             lines += ["**Hypotheses** none."]
         lines += [""]
         if theorem["mutants"]:
-            lines += ["| wrong variant | smallest counterexample found |", "|---|---|"]
+            lines += ["| wrong variant | counterexample |", "|---|---|"]
             lines += [f"| {cell(title)} | {cell(found)} |" for title, found in theorem["mutants"].items()]
             lines += [""]
         if theorem["last_step"]:
@@ -103,14 +115,20 @@ class Ledger(SphinxDirective):
         verdict = claim["verdict"].replace("_", " ")
         settled = "; ".join(self._settled(one) for one in claim["settled_by"])
         correction = f"\n\n**Instead** {cell(claim['correction'])}" if claim["correction"] else ""
+        badge = f"{{bdg-{BADGES[claim['verdict']]}}}`{verdict}`"
+        explained = "\n".join(Page(84, PLAIN).explanation(find_claim(claim["id"])))
         return (
-            f"(claim-{claim['id']})=\n## {claim['id']} · {verdict}\n\n"
-            f"{cell(claim['claim'])}{correction}\n\n**Settled by** {settled or 'convention'}\n"
+            f"(claim-{claim['id']})=\n## {claim['id']} {badge}\n\n"
+            f"{cell(claim['claim'])}{correction}\n\n**Settled by** {settled or 'convention'}\n\n"
+            f"::::{{dropdown}} Worked through, as `lngeom claims {claim['id']}` prints it\n"
+            f"```text\n{explained}\n```\n::::\n"
         )
 
     def _settled(self, one: str) -> str:
         kind, _, name = one.partition(" ")
-        return f"theorem {{prf:ref}}`{name}`" if kind == "theorem" else cell(one)
+        if kind == "theorem":
+            return f"{{prf:ref}}`{name}` (`{name}`)"
+        return cell(one) if kind == "source" else f"{kind} `{name}`"
 
 
 class LedgerCounts(SphinxDirective):
