@@ -155,7 +155,7 @@ class CommandHelp(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Insert the text that argparse makes of the command's own declarations."""
+        """Insert what the command says of itself, and what argparse makes of its options."""
         name = self.arguments[0]
         if name not in COMMANDS:
             msg = f"{name!r} is no command; known: {', '.join(COMMANDS)}"
@@ -163,13 +163,12 @@ class CommandHelp(SphinxDirective):
         module = importlib.import_module(COMMANDS[name].module)
         parser = argparse.ArgumentParser(
             prog=f"lngeom {name}",
-            description=module.__doc__,
-            formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=96),
+            formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=84),
         )
         module.add_arguments(parser)
         block = nodes.literal_block(text=parser.format_help())
         block["language"] = "text"
-        return [block]
+        return [*self.parse_text_to_nodes(module.__doc__ or ""), block]
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
