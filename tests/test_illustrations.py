@@ -9,16 +9,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Annotation
 from mpl_toolkits.mplot3d.art3d import Line3D
 
 import lngeom as lg
-from empirical.illustrations import FIGURES, _axes, _outputs, _steps, draw, save
+from empirical.illustrations import FIGURES, _axes, _outputs, _rms, _runs, _steps, draw, save
 from empirical.illustrations._space import ONE, around, turned
 from lngeom.cli import main
 from lngeom.symbolic import dot
 
 # Half a dozen operations on numbers below 4 stand between two ways to the same point of a picture.
 ROUNDING = 64 * np.finfo(float).eps
+RUN = Path(__file__).parents[1] / "docs" / "results" / "smollm2"
+"""A measured model."""
 
 
 def lines(figure: Figure) -> list[np.ndarray]:
@@ -41,7 +44,8 @@ def shows(figure: Figure, points: np.ndarray) -> bool:
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_every_picture_can_be_saved(name: str, tmp_path: Path) -> None:
-    picture = save(name, tmp_path).read_text(encoding="utf-8")
+    run = None if FIGURES[name].run == "unused" else RUN
+    picture = save(name, tmp_path, run=run).read_text(encoding="utf-8")
     assert picture.startswith("<?xml")
     assert picture.count("<path") > 20
 
@@ -107,6 +111,100 @@ def test_critical_points_are_where_the_derivative_vanishes() -> None:
     assert np.abs(np.sort(roots) - expected).max() <= 60 * ROUNDING
 
 
+def test_distance_of_the_two_norms_is_the_chord_of_the_theorem() -> None:
+    theta = np.radians([1.0, 30.0, 52.0, 90.0, 135.0, 179.0])
+    expected = 2.0 * np.sin(np.abs(np.pi / 2 - theta) / 2)
+    # What LayerNorm subtracts leaves sin θ of the vector, so that rounding grows by 1/sin θ.
+    assert np.all(np.abs(_rms.distance(theta) - expected) <= ROUNDING / np.sin(theta))
+    axes = draw("layer-norm-rms-norm").axes[1]
+    curve, mark = axes.get_lines()[:2]
+    shown, height = np.radians(np.asarray(curve.get_xdata(), float)), np.asarray(curve.get_ydata(), float)
+    sine = 2.0 * np.sin(np.abs(np.pi / 2 - shown) / 2)
+    assert np.all(np.abs(height - sine) <= ROUNDING / np.sin(shown))
+    assert np.ravel(np.asarray(mark.get_ydata(), float))[0] == _rms.distance(_rms.THETA)
+
+
+def test_plane_of_the_two_norms_shows_what_the_library_computes() -> None:
+    axes = draw("layer-norm-rms-norm").axes[0]
+    x = _rms.inputs(_rms.THETA, _rms.LENGTH)
+    assert abs(float(lg.angle_to_uniform(x)) - _rms.THETA) <= ROUNDING
+    chord = [_rms._plane(norm(x, eps=0.0)) for norm in (lg.rms_norm, lg.layer_norm)]
+    drawn = [np.asarray(line.get_xydata(), float) for line in axes.get_lines()]
+    assert any(line.shape == (2, 2) and np.array_equal(line, chord) for line in drawn)
+    assert {tuple(text.xy) for text in axes.texts if isinstance(text, Annotation)} >= {
+        tuple(point) for point in chord
+    }
+
+
+def test_range_of_a_run_is_marked_only_where_a_run_is_given() -> None:
+    table = _runs.read_run(RUN)
+    low, high = _rms.angle_range(table)
+    inputs = [row for row in table.rows if row["side"] == "input" and row["bucket"] == "all"]
+    assert all(low <= row["angle_p01_deg"] <= row["angle_p99_deg"] <= high for row in inputs)
+    assert low in {row["angle_p01_deg"] for row in inputs}
+    without, with_run = draw("layer-norm-rms-norm").axes[1], draw("layer-norm-rms-norm", RUN).axes[1]
+    assert len(without.patches) == 0
+    (band,) = with_run.patches
+    extent = band.get_extents().transformed(with_run.transData.inverted())
+    # Between degrees and pixels of the screen and back stand a few operations on numbers below 2,000.
+    assert np.abs(np.array([extent.x0, extent.x1]) - [low, high]).max() <= 2_000 * ROUNDING
+
+
+def test_angles_by_layer_shows_every_norm_of_the_run() -> None:
+    rows = [row for row in _runs.entering(_runs.read_run(RUN)) if row["layer"] is not None]
+    axes = draw("angles-by-layer", RUN).axes
+    roles = list(dict.fromkeys(row["role"] for row in rows))
+    assert len(axes) == 2 * len(roles)
+    for panel, role in zip(axes, roles, strict=False):
+        means = [row["angle_mean_deg"] for row in rows if row["role"] == role]
+        spread = np.degrees(1 / np.sqrt(rows[0]["d"]))
+        lines = {str(line.get_label()): np.asarray(line.get_ydata(), float) for line in panel.get_lines()}
+        assert lines["uniform direction 1"].tolist() == means
+        assert f"90° ± {spread:.2f}°" in str(panel.patches[0].get_label())
+    for panel, role in zip(axes[len(roles) :], roles, strict=True):
+        energies = [row["d_cos2"] for row in rows if row["role"] == role]
+        drawn = [np.asarray(line.get_ydata(), float).tolist() for line in panel.get_lines()]
+        assert any(line[: len(energies)] == energies for line in drawn)
+
+
+def test_all_says_which_figures_need_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named: list[tuple[str, Path | None]] = []
+
+    def drawn(name: str, directory: Path, *, format: str, run: Path | None) -> Path:
+        named.append((name, run))
+        return directory / f"{name}.{format}"
+
+    monkeypatch.setattr("empirical.commands.figure.save", drawn)
+    assert main(["figure", "all", "--out", str(tmp_path)]) == 0
+    assert "left out, because --run is not given: angles-by-layer" in capsys.readouterr().err
+    assert [name for name, _ in named] == [name for name in FIGURES if name != "angles-by-layer"]
+    named.clear()
+    assert main(["figure", "all", "--out", str(tmp_path), "--run", str(RUN)]) == 0
+    assert named == [(name, RUN) for name in FIGURES]
+
+
+@pytest.mark.parametrize(
+    ("table", "error"),
+    [
+        (None, "No such file or directory; give a directory that `lngeom sweep` wrote"),
+        ("side,bucket\n", "holds no norm layer"),
+        ("step,site,tokens\n0,h.0.ln_1,8\n", "has no column 'side'"),
+        ("model,side\ngpt2,input\n", "is no table of one run"),
+    ],
+)
+def test_what_is_no_run_is_refused(
+    table: str | None, error: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if table is not None:
+        (tmp_path / "sites.csv").write_text(table, encoding="utf-8")
+    assert main(["figure", "angles-by-layer", "--run", str(tmp_path), "--out", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert error in said
+    assert said.count("\n") == 1
+
+
 def test_command_lists_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["figure", "--list"]) == 0
     listed = capsys.readouterr().out
@@ -121,6 +219,8 @@ def test_command_lists_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[s
     [
         (["figure"], "no figure is named"),
         (["figure", "nothing"], "'nothing' is no figure: choose one of steps"),
+        (["figure", "angles-by-layer"], "angles-by-layer is drawn from a run: give the directory"),
+        (["figure", "steps", "--run", str(RUN)], "--run is given, but steps shows no run"),
         (["figure", "critical-points", "--out", "/dev/null/x"], "choose another directory with --out"),
     ],
 )

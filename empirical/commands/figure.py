@@ -1,11 +1,14 @@
 """Draw pictures of the geometry: what LayerNorm does to vectors of three components, computed by the library itself.
 
-``lngeom figure --list`` shows their names; ``lngeom figure all`` draws every one.
+``lngeom figure --list`` shows their names; ``lngeom figure all`` draws every one. Some show a measured model too: they
+take ``--run`` and the output directory of ``lngeom sweep``.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from lngeom._errors import InputError
@@ -23,6 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", metavar="DIR", type=Path, default=Path("figures"), help="directory (default: %(default)s)"
     )
+    parser.add_argument(
+        "--run", metavar="RUN", type=Path, help="output directory of a sweep, for figures of a model"
+    )
     parser.add_argument("--format", choices=FORMATS, default="svg", help="file format (default: %(default)s)")
 
 
@@ -31,11 +37,29 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.list:
         width = max(map(len, FIGURES))
         for name, illustration in FIGURES.items():
-            print(f"  {name:<{width}}  {illustration.shows}")
+            print(f"  {name:<{width}}  {illustration.shows}{_USE[illustration.run]}")
         return 0
     if not arguments.names:
         msg = f"no figure is named: give one of {', '.join(FIGURES)}, or {ALL}"
         raise InputError(msg)
-    for name in FIGURES if ALL in arguments.names else arguments.names:
-        print(save(name, arguments.out, format=arguments.format))
+    names = _chosen(arguments.names, drawn_from_run=arguments.run is not None)
+    for name in names:
+        print(save(name, arguments.out, format=arguments.format, run=arguments.run))
     return 0
+
+
+_USE = {"unused": "", "optional": " (may take --run)", "required": " (needs --run)"}
+
+
+def _chosen(named: Sequence[str], *, drawn_from_run: bool) -> Sequence[str]:
+    """The figures to draw; a figure that cannot be drawn is an error if it was named, and said if it was not."""
+    if ALL not in named:
+        if drawn_from_run and all(name in FIGURES and FIGURES[name].run == "unused" for name in named):
+            msg = f"--run is given, but {', '.join(named)} shows no run; leave it out"
+            raise InputError(msg)
+        return named
+    if drawn_from_run:
+        return list(FIGURES)
+    left_out = [name for name, illustration in FIGURES.items() if illustration.run == "required"]
+    print(f"left out, because --run is not given: {', '.join(left_out)}", file=sys.stderr)
+    return [name for name in FIGURES if name not in left_out]

@@ -1,6 +1,6 @@
-"""Pictures of the geometry in three dimensions, every point of them computed by :mod:`lngeom`.
+"""Pictures of the geometry, every point of them computed by :mod:`lngeom`, and of where measured models lie in it.
 
-Each is drawn by ``lngeom figure NAME``; nothing here needs a model.
+Each is drawn by ``lngeom figure NAME``. Nothing here runs a model: what models did is read from the table of a run.
 """
 
 from __future__ import annotations

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import matplotlib
 from matplotlib.figure import Figure
 
 from lngeom._errors import InputError
 
-from . import _axes, _outputs, _steps
+from . import _axes, _outputs, _rms, _runs, _steps
 from ._style import SETTINGS
 
 
 class Illustration(NamedTuple):
-    """A picture: the function that draws it, and what it shows."""
+    """A picture: the function that draws it, what it shows, and whether it is drawn from a run of a model."""
 
-    build: Callable[[], Figure]
+    build: Callable[..., Figure]
     shows: str
+    run: Literal["unused", "optional", "required"] = "unused"
 
 
 FIGURES: dict[str, Illustration] = {
@@ -31,39 +32,58 @@ FIGURES: dict[str, Illustration] = {
     "critical-points": Illustration(
         _axes.critical_points, "semi-axes as critical points between the squared gains"
     ),
+    "layer-norm-rms-norm": Illustration(
+        _rms.layer_norm_and_rms_norm,
+        "how far LayerNorm and RMSNorm are apart, and where a run lies",
+        "optional",
+    ),
+    "angles-by-layer": Illustration(
+        _runs.angles_by_layer, "angles to 1 layer by layer, and the energy that they hide", "required"
+    ),
 }
 """All pictures by name."""
 
 FORMATS = ("svg", "png")
 
 
-def draw(name: str) -> Figure:
-    """The picture called `name`.
+def draw(name: str, run: Path | None = None) -> Figure:
+    """The picture called `name`, drawn from the run in a directory if it shows one.
 
     Raises
     ------
     InputError
-        If there is none.
+        If there is no such picture, it needs a run and none is given, or the directory holds none.
     """
     if name not in FIGURES:
         msg = f"{name!r} is no figure: choose one of {', '.join(FIGURES)}"
         raise InputError(msg)
+    build, _, use = FIGURES[name]
+    if use == "required" and run is None:
+        msg = f"{name} is drawn from a run: give the directory that `lngeom sweep` wrote, with --run"
+        raise InputError(msg)
     with matplotlib.rc_context(SETTINGS):
-        return FIGURES[name].build()
+        if run is None or use == "unused":
+            return build()
+        table = _runs.read_run(run)
+        try:
+            return build(table)
+        except KeyError as error:
+            msg = f"{run / 'sites.csv'}: has no column {error}; give a directory that `lngeom sweep` wrote"
+            raise InputError(msg) from None
 
 
-def save(name: str, directory: Path, *, format: str = "svg") -> Path:
+def save(name: str, directory: Path, *, format: str = "svg", run: Path | None = None) -> Path:
     """Draw a picture into a directory, which is made if it is missing; returns the file.
 
     Raises
     ------
     InputError
-        If there is no such figure or format, or the directory cannot be written.
+        If there is no such figure, format or run, or the directory cannot be written.
     """
     if format not in FORMATS:
         msg = f"{format!r} is no format: choose one of {', '.join(FORMATS)}"
         raise InputError(msg)
-    figure = draw(name)
+    figure = draw(name, run)
     path = directory / f"{name}.{format}"
     try:
         directory.mkdir(parents=True, exist_ok=True)

@@ -9,6 +9,7 @@ from ._figures import (
     draw_figures as draw_figures,
     energy_figure as energy_figure,
     figures as figures,
+    layer_figure as layer_figure,
 )
 from ._page import write_report as write_report
 
@@ -18,6 +19,7 @@ __all__ = [
     "draw_figures",
     "energy_figure",
     "figures",
+    "layer_figure",
     "print_table",
     "summary",
     "write_comparison",

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import matplotlib
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.figure import Figure, FigureBase
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
 from .._files import replacing
 from ._style import NEUTRAL, RANDOM_A, RANDOM_B, STYLE, UNIFORM
@@ -81,7 +81,7 @@ def _canvas(count: int) -> tuple[Figure, list[Axes]]:
     return figure, list(axes)
 
 
-def _legend(figure: Figure, axes: Axes) -> None:
+def _legend(figure: FigureBase, axes: Axes) -> None:
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
 
@@ -96,26 +96,28 @@ def angle_figure(rows: Sequence[Row], side: str, title: str) -> Figure:
     with matplotlib.rc_context(STYLE):
         figure, all_axes = _canvas(len(panels))
         for axes, (name, in_blocks, single) in zip(all_axes, panels, strict=True):
-            everything = [*in_blocks, *single]
-            spread = math.degrees(1 / math.sqrt(everything[0]["d"]))
-            blocks = _layer_axis(axes, in_blocks, single)
-            axes.axhspan(
-                90 - spread,
-                90 + spread,
-                color=NEUTRAL,
-                alpha=0.16,
-                linewidth=0,
-                label=f"isotropic: 90° ± {spread:.2f}°",
-            )
-            axes.axhline(90, color=NEUTRAL, linewidth=0.8, linestyle=(0, (4, 3)))
-            for line in _LINES:
-                _band(axes, line, in_blocks, blocks)
-                _single(axes, line, single, blocks, labelled=not in_blocks)
+            _angles(axes, in_blocks, single, _layer_axis(axes, in_blocks, single))
             axes.set_title(name)
         all_axes[0].set_ylabel("angle (degrees): mean ± standard deviation")
         figure.suptitle(title, fontsize=12)
         _legend(figure, all_axes[0])
     return figure
+
+
+def _angles(axes: Axes, rows: Sequence[Row], single: Sequence[Row], blocks: int) -> None:
+    spread = math.degrees(1 / math.sqrt([*rows, *single][0]["d"]))
+    axes.axhspan(
+        90 - spread,
+        90 + spread,
+        color=NEUTRAL,
+        alpha=0.16,
+        linewidth=0,
+        label=f"isotropic: 90° ± {spread:.2f}°",
+    )
+    axes.axhline(90, color=NEUTRAL, linewidth=0.8, linestyle=(0, (4, 3)))
+    for line in _LINES:
+        _band(axes, line, rows, blocks)
+        _single(axes, line, single, blocks, labelled=not rows)
 
 
 def _band(axes: Axes, line: _Line, rows: Sequence[Row], blocks: int) -> None:
@@ -169,6 +171,9 @@ def energy_figure(rows: Sequence[Row], title: str) -> Figure:
 
 def _energy(axes: Axes, rows: Sequence[Row], single: Sequence[Row], blocks: int) -> None:
     axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
     axes.axhline(1, color=NEUTRAL, linewidth=0.8, linestyle=(0, (4, 3)), label="isotropic: 1")
     everything = sorted([*rows, *single], key=lambda row: _place(row, blocks))
     places = [_place(row, blocks) for row in everything]
@@ -205,6 +210,29 @@ def _reach(rows: Sequence[Row]) -> list[list[float]]:
         [reach if ok else 0.0 for reach, ok in zip(reaches, finite, strict=True)]
         for reaches in (below, above)
     ]
+
+
+def layer_figure(rows: Sequence[Row], title: str) -> Figure:
+    """What enters the norms, layer by layer: the angle above, and below it the energy along the same directions.
+
+    One above the other they show what a mean angle cannot: it can be 90° where the energy is far from 1.
+    """
+    panels = _panels(rows, "input")
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(max(5.4, 4.9 * len(panels)), 7.6), layout="constrained")
+        halves: Any = figure.subfigures(2, 1)
+        for half, draw, label in (
+            (halves[0], _angles, "angle (degrees): mean ± spread"),
+            (halves[1], _energy, "d·E[cos²θ]"),
+        ):
+            all_axes = half.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+            for axes, (name, in_blocks, single) in zip(all_axes, panels, strict=True):
+                draw(axes, in_blocks, single, _layer_axis(axes, in_blocks, single))
+                axes.set_title(name)
+            all_axes[0].set_ylabel(label)
+            _legend(half, all_axes[0])
+        figure.suptitle(title, fontsize=12)
+    return figure
 
 
 def figures(rows: Sequence[Row], subject: str) -> dict[str, Figure]:

@@ -1,0 +1,57 @@
+"""Pictures drawn from the table that a run of ``lngeom sweep`` left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from matplotlib.figure import Figure
+
+from lngeom._errors import InputError
+
+# The packages that know the table load PyTorch: they are imported here only where a run is drawn.
+
+
+class Run(NamedTuple):
+    """What pictures need of a run: the name of its directory, and the rows of its table."""
+
+    name: str
+    rows: list[dict[str, Any]]
+
+
+def read_run(directory: Path) -> Run:
+    """The run in a directory.
+
+    Raises
+    ------
+    InputError
+        If the directory holds no table of a run.
+    """
+    from ..statistics import read_csv
+
+    path = directory / "sites.csv"
+    advice = "give a directory that `lngeom sweep` wrote"
+    try:
+        rows = read_csv(path)
+    except OSError as error:
+        msg = f"{path}: {error.strerror or error}; {advice}"
+        raise InputError(msg) from None
+    except ValueError as error:
+        msg = f"{path}: is no table of one run ({error}); {advice}"
+        raise InputError(msg) from None
+    if not rows:
+        msg = f"{path}: holds no norm layer; {advice}"
+        raise InputError(msg)
+    return Run(directory.resolve().name, rows)
+
+
+def entering(run: Run) -> list[dict[str, Any]]:
+    """The rows of all vectors that enter each norm."""
+    return [row for row in run.rows if (row["side"], row["bucket"]) == ("input", "all")]
+
+
+def angles_by_layer(run: Run) -> Figure:
+    """Angles before the norms by layer, and below them the energy along the same directions."""
+    from ..report import layer_figure
+
+    return layer_figure(run.rows, f"Hidden states that enter the norms: {run.name}")
