@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ._growth import Growth as Growth, growth as growth, stream as stream, write_csv as write_growth
 from ._inference import CONFIDENCE as CONFIDENCE, ratio_interval as ratio_interval
 from ._reduction import (
     Sketch as Sketch,
@@ -36,11 +37,13 @@ __all__ = [
     "CONFIDENCE",
     "FEATURES",
     "SIDES",
+    "Growth",
     "Side",
     "SiteState",
     "Sketch",
     "States",
     "compute",
+    "growth",
     "inner_products",
     "input_features",
     "load",
@@ -53,5 +56,7 @@ __all__ = [
     "rows",
     "save",
     "sketch",
+    "stream",
     "write_csv",
+    "write_growth",
 ]
