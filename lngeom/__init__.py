@@ -43,6 +43,10 @@ from ._jacobian import (
     jacobian_singular_values as jacobian_singular_values,
     jacobian_transpose_product as jacobian_transpose_product,
 )
+from ._layer_rms import (
+    layer_rms_distance as layer_rms_distance,
+    layer_rms_distance_from_moments as layer_rms_distance_from_moments,
+)
 from ._norms import (
     batch_norm as batch_norm,
     layer_norm as layer_norm,
@@ -106,6 +110,8 @@ __all__ = [
     "jacobian_singular_values",
     "jacobian_transpose_product",
     "layer_norm",
+    "layer_rms_distance",
+    "layer_rms_distance_from_moments",
     "lipschitz_constant",
     "massive_activation_bound",
     "matching_eps",

@@ -22,8 +22,10 @@ _HALF_PRECISION = ("float16", "bfloat16")
 
 
 def namespace(*values: Any) -> ModuleType | Any:
-    """Array namespace shared by all carriers among `values`; ``None`` and Python scalars have no say."""
+    """Array namespace shared by all carriers among `values`; ``None`` and scalars beside an array have no say."""
     carriers = [value for value in values if not isinstance(value, int | float | complex | type(None))]
+    # Arithmetic turns NumPy arrays without axes into scalars, which are Python floats by type.
+    carriers = carriers or [value for value in values if value is not None]
     try:
         return array_api_compat.array_namespace(*carriers)
     except TypeError as error:

@@ -94,6 +94,11 @@ TABLE: dict[str, tuple[Call, str]] = {
         SAME,
     ),
     "gauge": (lambda a: lg.gauge(a["x"], eps=EPS), WIDE),
+    "layer_rms_distance": (lambda a: lg.layer_rms_distance(a["x"], eps=EPS), WIDE),
+    "layer_rms_distance_from_moments": (
+        lambda a: lg.layer_rms_distance_from_moments(*lg.moments(a["x"]), eps=EPS),
+        WIDE,
+    ),
     "matching_eps": (lambda a: lg.matching_eps(a["x"], eps=EPS), WIDE),
     "matching_eps_outside": (lambda a: lg.matching_eps(a["x"], eps=EPS, placement="outside"), WIDE),
     "condition_number": (lambda a: lg.condition_number(a["x"]), WIDE),
@@ -189,6 +194,7 @@ EXACT = [
     "jacobian_transpose_product",
     "jacobian_product_outside",
     "potential",
+    "layer_rms_distance",
     "matching_eps",
     "invert",
 ]

@@ -174,6 +174,34 @@ def test_matching_eps_is_per_vector_and_exact_at_the_edges() -> None:
     assert large > 90 * small
 
 
+@given(VECTORS, EPS)
+def test_distance_of_the_two_norms_is_that_of_their_outputs(x: np.ndarray, eps: float) -> None:
+    d = x.shape[-1]
+    outputs = lg.standardize(x, eps=eps), lg.rms_norm(x, eps=eps)
+    apart = np.linalg.norm(outputs[0].astype(float) - outputs[1], axis=-1) / np.sqrt(d)
+    bounds = lg.error_bound(x, eps=eps, method="two-pass"), lg.error_bound(x, eps=eps, centered=False)
+    # The vectors are float32 and so are taken exactly by float64, whose moments and 30 operations err by less than
+    # 2(d + 30) roundings, κ times as much where the mean cancels; the float32 outputs by their bounds.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        condition = np.fmin(lg.condition_number(x.astype(float)), 2.0**53)
+    slack = 2 * (d + 30) * 2.0**-53 * condition
+    distance = lg.layer_rms_distance(x.astype(float), eps=eps)
+    assert np.all(np.abs(distance - apart) <= np.linalg.norm(sum(bounds), axis=-1) / np.sqrt(d) + slack)
+    assert np.all((distance >= 0) & (distance <= np.sqrt(2) + slack))
+
+
+@given(st.integers(2, 40))
+def test_distance_of_the_two_norms_without_eps_is_a_chord(d: int) -> None:
+    x = np.random.default_rng(d).normal(0.3, 1.0, d)
+    turn = abs(np.pi / 2 - lg.angle_to_uniform(x))
+    # Both sides are moments and 10 operations; the turn loses 2^-53 absolutely.
+    slack = 4 * (d + 20) * 2.0**-53 * float(lg.condition_number(x))
+    assert abs(float(lg.layer_rms_distance(x, eps=0.0)) - 2 * np.sin(turn / 2)) <= slack
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(lg.layer_rms_distance(np.full(d, 2.0), eps=0.0))
+    assert float(lg.layer_rms_distance(np.full(d, 2.0), eps=1e-300)) == 1.0  # RMS(x) = 1, LN(x) = 0
+
+
 def test_angle_keeps_its_digits_where_an_arc_cosine_has_none() -> None:
     # x = 1 + tu with Πx = tu, and σ = t exactly: the angle is atan(t).
     t = 2.0**-40
