@@ -235,9 +235,10 @@ def _free_atoms(terms: list[Any]) -> set[tuple]:
 
     def visit(value: Any) -> None:
         if isinstance(value, tuple):
-            if len(value) == 2 and value[0] in ("v", "s") and isinstance(value[1], str):
-                found.add(tuple(value))
-            for part in value:
+            parts = tuple(iter(value))  # a term is a tuple without integer indices
+            if len(parts) == 2 and parts[0] in ("v", "s") and isinstance(parts[1], str):
+                found.add(parts)
+            for part in parts:
                 visit(part)
 
     for t in terms:

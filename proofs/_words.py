@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
 from random import Random
 from typing import Any
 
 import lngeom as lg
-from lngeom.symbolic import Theorem as Proved, cut, greater, root
+from lngeom.symbolic import Theorem as Proved, cut, dim, greater, root, square_norm, unequal
 
 from ._models import Values, draw_scalar, draw_vector
 from ._theorem import Build
 
-NOT_CONSTANT: Mapping[str, Build] = {"x is not constant": lambda x: greater(lg.moments(x)[1])}
-POSITIVE_EPS: Mapping[str, Build] = {"ε > 0": lambda eps: greater(eps)}
-POSITIVE_FACTOR: Mapping[str, Build] = {"a > 0": lambda a: greater(a)}
+NOT_CONSTANT: dict[str, Build] = {"x is not constant": lambda x: greater(lg.moments(x)[1])}
+POSITIVE_EPS: dict[str, Build] = {"ε > 0": lambda eps: greater(eps)}
+POSITIVE_FACTOR: dict[str, Build] = {"a > 0": lambda a: greater(a)}
+NONZERO_GAIN: dict[str, Build] = {"g_i ≠ 0": lambda g: unequal(g)}
 
 TOTAL = "for a constant vector both sides are 0 in the kernel, which reads 1/0 as 0; the library returns NaN"
 
@@ -33,6 +33,11 @@ def variance(x: Any) -> Any:
 def deviation(x: Any) -> Any:
     """σ, the root of the variance."""
     return root(variance(x))
+
+
+def mean_square(x: Any) -> Any:
+    """‖x‖²/d."""
+    return square_norm(x) / dim(x)
 
 
 def assuming(theorem: Proved, given: list[Proved]) -> Proved:

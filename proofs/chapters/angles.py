@@ -21,6 +21,7 @@ from lngeom.symbolic import (
     ones,
     prove,
     root,
+    root_of_square,
     square_norm,
     trace,
     unequal,
@@ -30,7 +31,7 @@ from .._models import draw_vector
 from .._sources import GUPTA, OWN, SUMMARY
 from .._steps import as_sum, product, sum_of_squares
 from .._theorem import Mutant, Source, Theorem
-from .._words import NOT_CONSTANT, mean, variance
+from .._words import mean, mean_square, variance
 
 
 def _cosine(x: Any, b: Any) -> Any:
@@ -84,6 +85,13 @@ def _massive(goal: Formula, given: list[Proved], x: Any, m: Any) -> Proved:
     mask, some, large, more, small = given
     facts = [(mask, m * m)]
     return as_sum(goal, [_group(m, x, facts, some, large), _group(1 - m, x, facts, more, small)])
+
+
+def _kept_direction(goal: Formula, v: Any, y: Any, m: Any, eps: Any) -> Proved:
+    """‖y‖ = ‖v‖/√(m + ε) for y = v/√(m + ε)."""
+    u = norm(v) / root(m + eps)
+    squared = prove(equal(u * u, square_norm(y)))
+    return prove(goal, (root_of_square(square_norm(y), prove(at_least(u)), squared), norm(y)))
 
 
 def _supported(goal: Formula, given: list[Proved], x: Any, m: Any) -> Proved:
@@ -223,34 +231,49 @@ THEOREMS = (
     Theorem(
         id="angles.rotation_by_layer_norm",
         title="Before the affine step LayerNorm rotates x by |90° − θ|",
-        statement="x·LN(x) = √d ‖Πx‖ at ε = 0",
+        statement="x·LN_ε(x) = ‖Πx‖‖LN_ε(x)‖",
         source=Source(GUPTA, "section 3", "measures rotations by the whole layer, gain and bias included"),
-        hypotheses=NOT_CONSTANT,
-        without={"x is not constant": "at σ = 0 both sides are 0 by the total inverse"},
-        claim=lambda x: equal(dot(x, lg.standardize(x, eps=0)), root(dim(x)) * norm(lg.project(x))),
-        last_step="With ‖LN(x)‖ = √d the cosine of the rotation is ‖Πx‖/‖x‖ = sin θ.",
+        scalars="eps",
+        claim=lambda x, eps: equal(
+            dot(x, lg.standardize(x, eps=eps)), norm(lg.project(x)) * norm(lg.standardize(x, eps=eps))
+        ),
+        proof=lambda goal, x, eps: _kept_direction(
+            goal, lg.project(x), lg.standardize(x, eps=eps), variance(x), eps
+        ),
+        last_step="Unless x is constant, the cosine of the rotation is therefore ‖Πx‖/‖x‖ = sin θ, whatever ε is.",
         cites=("cos(90° − θ) = sin θ",),
         mutants=(
             Mutant(
                 "no rotation",
-                lambda x: equal(dot(x, lg.standardize(x, eps=0)), root(dim(x)) * norm(x)),
+                lambda x, eps: equal(
+                    dot(x, lg.standardize(x, eps=eps)), norm(x) * norm(lg.standardize(x, eps=eps))
+                ),
+            ),
+            Mutant(
+                "with a gain, here x itself, the same",
+                lambda x, eps: equal(
+                    dot(x, lg.layer_norm(x, x, eps=eps)),
+                    norm(lg.project(x)) * norm(lg.layer_norm(x, x, eps=eps)),
+                ),
             ),
         ),
     ),
     Theorem(
         id="angles.rotation_by_rms_norm",
         title="Before the affine step RMSNorm does not rotate",
-        statement="x·RMS(x) = √d ‖x‖ at ε = 0",
+        statement="x·RMS_ε(x) = ‖x‖‖RMS_ε(x)‖",
         source=Source(GUPTA, "section 3", "measures rotations by the whole layer, gain and bias included"),
-        hypotheses=NONZERO,
-        without={"x ≠ 0": "for the zero vector both sides are 0 by the total inverse"},
-        claim=lambda x: equal(dot(x, lg.rms_norm(x, eps=0)), root(dim(x)) * norm(x)),
-        last_step="With ‖RMS(x)‖ = √d the cosine of the rotation is 1.",
+        scalars="eps",
+        claim=lambda x, eps: equal(dot(x, lg.rms_norm(x, eps=eps)), norm(x) * norm(lg.rms_norm(x, eps=eps))),
+        proof=lambda goal, x, eps: _kept_direction(goal, x, lg.rms_norm(x, eps=eps), mean_square(x), eps),
+        last_step="Unless x is 0, the cosine of the rotation is therefore 1, whatever ε is.",
         cites=("equality in Cauchy-Schwarz",),
         mutants=(
             Mutant(
                 "with a gain, here x itself, either",
-                lambda x: equal(dot(x, lg.rms_norm(x, x, eps=0)), root(dim(x)) * norm(x)),
+                lambda x, eps: equal(
+                    dot(x, lg.rms_norm(x, x, eps=eps)), norm(x) * norm(lg.rms_norm(x, x, eps=eps))
+                ),
             ),
         ),
     ),

@@ -36,7 +36,8 @@ from lngeom.symbolic import (
 from ..._models import draw_vector
 from ..._sources import ABSTRACT, OWN, RIECHERS
 from ..._theorem import Mutant, Source, Theorem
-from ._spread import NONZERO_GAIN, POSITIVE, gain_model, sphere
+from ..._words import NONZERO_GAIN, POSITIVE_EPS
+from ._spread import gain_model, sphere
 
 NOT_CONSTANT = {"x is not constant": lambda x: greater(lg.moments(x)[1])}
 
@@ -135,7 +136,7 @@ THEOREMS = (
         source=Source(RIECHERS, "eq. 6", "outputs lie within a hyperellipsoid"),
         vectors="x g b",
         scalars="eps",
-        hypotheses=NONZERO_GAIN | POSITIVE,
+        hypotheses=NONZERO_GAIN | POSITIVE_EPS,
         claim=lambda x, g, b, eps: greater(dim(x), sphere(g, lg.layer_norm(x, g, b, eps=eps) - b)),
         proof=lambda goal, given, x, eps: prove(
             goal,
@@ -186,7 +187,7 @@ THEOREMS = (
         vectors="g b z",
         scalars="eps",
         hypotheses=NONZERO_GAIN
-        | POSITIVE
+        | POSITIVE_EPS
         | {
             "α·(z − b) = 0": lambda g, b, z: equal(summed((z - b) / g), 0),
             "‖y‖² < d": lambda g, b, z: greater(dim(z), sphere(g, z - b)),

@@ -28,7 +28,8 @@ from lngeom.symbolic import (
 
 from ..._sources import ABSTRACT, OWN, RIECHERS
 from ..._theorem import Mutant, Source, Theorem
-from ._spread import EIGEN, NONZERO_GAIN, axis_model, gain_model, sphere, spread
+from ..._words import NONZERO_GAIN
+from ._spread import EIGEN, axis_model, gain_model, sphere, spread
 
 
 def inverse_spread(g: Any, v: Any) -> Any:

@@ -10,8 +10,8 @@ from lngeom.symbolic import at_least, dot, equal, greater, square_norm
 from ..._sources import ABSTRACT, BLOG
 from ..._steps import as_sum, sum_of_squares
 from ..._theorem import Mutant, Source, Theorem
+from ..._words import NONZERO_GAIN
 from ._inverse import inverse_spread, off_alpha, untilted
-from ._spread import NONZERO_GAIN
 
 
 def _moved(x: Any, g: Any, b: Any, eps: Any) -> Any:

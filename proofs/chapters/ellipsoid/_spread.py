@@ -7,14 +7,9 @@ from random import Random
 from typing import Any
 
 import lngeom as lg
-from lngeom.symbolic import equal, greater, square_norm, unequal
+from lngeom.symbolic import equal, square_norm
 
 from ..._models import draw_vector
-
-NONZERO_GAIN = {"g_i ≠ 0": lambda g: unequal(g)}
-
-
-POSITIVE = {"ε > 0": lambda eps: greater(eps)}
 
 
 def spread(g: Any, v: Any) -> Any:

@@ -13,7 +13,8 @@ from ..._models import draw_scalar, draw_vector
 from ..._sources import ABSTRACT, RIECHERS
 from ..._steps import as_sum, sum_of_squares
 from ..._theorem import Mutant, Source, Theorem
-from ._spread import POSITIVE, gain_model, spread
+from ..._words import POSITIVE_EPS
+from ._spread import gain_model, spread
 
 
 def support_spread(h: Any, k: Any, v: Any) -> Any:
@@ -110,17 +111,17 @@ THEOREMS = (
     Theorem(
         id="ellipsoid.zero_gain_interior",
         title="With k zero gains the seen components fill a solid ellipsoid at most",
-        statement="‖y_S‖² + (1·y_S)²/k < d for ε > 0, S the support of the gain",
+        statement="‖y‖² + (1·y)²/k < d for ε > 0, y = h∘(z − b), h = 1/g on the support and 0 elsewhere",
         source=Source(
             ABSTRACT, "experiments", "expects a surface; with k ≥ 2 zero gains it is solid even at ε = 0"
         ),
-        vectors="x g h",
+        vectors="x g h b",
         scalars="eps",
-        hypotheses={said: INVERSE_ON_SUPPORT[said] for said in ("g²h = g", "some gain is 0")} | POSITIVE,
-        claim=lambda x, g, h, eps: greater(
+        hypotheses={said: INVERSE_ON_SUPPORT[said] for said in ("g²h = g", "some gain is 0")} | POSITIVE_EPS,
+        claim=lambda x, g, h, b, eps: greater(
             dim(x),
-            square_norm(g * h * lg.standardize(x, eps=eps))
-            + dot(g * h, lg.standardize(x, eps=eps)) ** 2 / (dim(g) - dot(g, h)),
+            square_norm(h * (lg.layer_norm(x, g, b, eps=eps) - b))
+            + dot(h, lg.layer_norm(x, g, b, eps=eps) - b) ** 2 / (dim(g) - dot(g, h)),
         ),
         proof=_hidden_share,
         model=zero_gain_model,
@@ -129,6 +130,7 @@ THEOREMS = (
                 "x": (Fraction(1000),) + (Fraction(0),) * (d - 1),
                 "g": (Fraction(2),) + (Fraction(0),) * (d - 1),
                 "h": (Fraction(1),) + (Fraction(0),) * (d - 1),
+                "b": (Fraction(0),) * d,
                 "eps": Fraction(1, 3),
             },
             "some gain is 0": "at k = 0 the total inverse drops the second term, and the first is below d",

@@ -187,14 +187,17 @@ THEOREMS = (
     Theorem(
         id="epsilon.scaling",
         title="Scaling the input is scaling ε",
-        statement="LN_ε(ax) = LN_{ε/a²}(x) for a > 0",
+        statement="LN_ε(ax; g, b) = LN_{ε/a²}(x; g, b) for a > 0",
         source=Source(OWN, "epsilon", "LayerNorm with ε is not free of scale"),
+        vectors="x g b",
         scalars="a eps",
         hypotheses={
             "a > 0": lambda a: greater(a),
             "ε >= 0": lambda eps: at_least(eps),
         },
-        claim=lambda x, a, eps: equal(lg.standardize(a * x, eps=eps), lg.standardize(x, eps=eps / (a * a))),
+        claim=lambda x, g, b, a, eps: equal(
+            lg.layer_norm(a * x, g, b, eps=eps), lg.layer_norm(x, g, b, eps=eps / (a * a))
+        ),
         proof=_scaled_root,
         without={"ε >= 0": "for ε < 0 both roots are of a²σ² + ε up to the factor a², and 0 together"},
         mutants=(

@@ -1,4 +1,4 @@
-"""Residual stream: what the blocks add up to, and how its norm grows or shrinks."""
+"""What the blocks add up to, and how the norm of the stream grows or shrinks."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from lngeom.symbolic import (
     square_norm,
 )
 
-from .._models import draw_vector
-from .._sources import DIGEST, GUPTA, OWN
-from .._steps import as_sum, product, sum_of_squares
-from .._theorem import Mutant, Source, Theorem
+from ..._models import draw_vector
+from ..._sources import DIGEST, GUPTA, OWN
+from ..._steps import as_sum, product, sum_of_squares
+from ..._theorem import Mutant, Source, Theorem
 
 
 def _sum(*vectors: Any) -> tuple[Any, ...]:
@@ -59,16 +59,19 @@ def _triangle(goal: Formula, given: list[Proved], h: Any, a: Any) -> Proved:
     return as_sum(goal, [product(sum_of_squares(norm(a) * h - norm(h) * a), inverse)], first, second)
 
 
-def _unseen(goal: Formula, given: list[Proved], h: Any, a: Any, g: Any, b: Any, eps: Any) -> Proved:
-    """With a = (mean of a)·1 the shift leaves Πh, hence the variance and its root."""
-    centered = prove(equal(lg.project(h + a), lg.project(h)), *given)
-    (constant,) = given
-    after, before = lg.moments(h + a)[1] + eps, lg.moments(h)[1] + eps
-    # σ²(h + a) − σ²(h) = (Πa)·(2h + a)/d
-    same = combine(after - before, [(1 / dim(h), 2 * h + a, constant)])
+def same_output(goal: Formula, centered: Proved, h: Any, h2: Any, g: Any, eps: Any) -> Proved:
+    """From Πh′ = Πh: LN(h′) = LN(h), because variance and root are those of Πh."""
+    after, before = lg.moments(h2)[1] + eps, lg.moments(h)[1] + eps
+    # σ²(h′) − σ²(h) = (Πh′ − Πh)·(h′ + h)/d
+    same = combine(after - before, [(1 / dim(h), h2 + h, centered)])
     roots = congruence("sqrt", after, before, same)
     inverses = congruence("inv", root(after), root(before), roots)
-    return combine(goal.term, [(g * lg.project(h + a), None, inverses), (g / root(before), None, centered)])
+    return combine(goal.term, [(g * lg.project(h2), None, inverses), (g / root(before), None, centered)])
+
+
+def _unseen(goal: Formula, given: list[Proved], h: Any, a: Any, g: Any, eps: Any) -> Proved:
+    centered = prove(equal(lg.project(h + a), lg.project(h)), *given)
+    return same_output(goal, centered, h, h + a, g, eps)
 
 
 BLOCKS = {
@@ -212,7 +215,7 @@ THEOREMS = (
         claim=lambda h, a, g, b, eps: equal(
             lg.layer_norm(h + a, g, b, eps=eps), lg.layer_norm(h, g, b, eps=eps)
         ),
-        proof=lambda goal, given, h, a, g, b, eps: _unseen(goal, given, h, a, g, b, eps),
+        proof=_unseen,
         model=lambda random, d: {
             "h": draw_vector(random, d),
             "a": draw_vector(random, d)[:1] * d,
