@@ -15,7 +15,6 @@ from ..models import NormSite
 from ..statistics import (
     SiteState,
     States,
-    inner_products,
     input_features,
     merge_sites,
     output_features,
@@ -158,8 +157,7 @@ class Observer:
         if x.device != z.device:  # layers spread over devices: what enters may still be where it came from
             x = x.to(z.device)
         columns, buckets = self._along(site.d, z), self._membership(z.device)
-        before, after = sketched(x, columns), sketched(z, columns)
-        inner = inner_products(x, z, columns.dtype)
+        before, after, inner = sketched(x, z, columns)
         entered = input_features(before, kind=site.kind, eps=site.eps)
         left = output_features(after, before, inner, kind=site.kind)
         self._add((site.path, "input"), reduce("input", before, entered, buckets))

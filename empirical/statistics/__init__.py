@@ -5,13 +5,11 @@ from __future__ import annotations
 from ._growth import Growth as Growth, growth as growth, stream as stream, write_csv as write_growth
 from ._inference import CONFIDENCE as CONFIDENCE, ratio_interval as ratio_interval
 from ._reduction import (
-    Sketch as Sketch,
-    inner_products as inner_products,
     input_features as input_features,
     output_features as output_features,
     reduce as reduce,
-    sketch as sketch,
 )
+from ._sketch import Sketch as Sketch, sketch as sketch
 from ._state import (
     BUCKETS as BUCKETS,
     FEATURES as FEATURES,
@@ -44,7 +42,6 @@ __all__ = [
     "States",
     "compute",
     "growth",
-    "inner_products",
     "input_features",
     "load",
     "merge",

@@ -1,21 +1,16 @@
-"""Reduce the hidden states of one forward pass to a state, on their own device and without waiting for it.
-
-One matrix product and the moments of :func:`lngeom.moments` are all that touches the hidden states themselves, in
-chunks that bound the memory taken. What is left is a few numbers per token, which are reduced in float64.
-"""
+"""Reduce the sketches of one forward pass to a state, in float64, on their device and without waiting for it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from lngeom import angle_from_moments, gauge_from_mean_square, moments
+from lngeom import angle_from_moments, gauge_from_mean_square, layer_rms_distance_from_moments
 
+from ._sketch import Sketch
 from ._state import (
     ANGLE_BINS,
     BINS_PER_DEGREE,
@@ -27,75 +22,6 @@ from ._state import (
     Side,
     SiteState,
 )
-
-# On a CPU small enough for the cache, and for the allocator to reuse what it has instead of mapping fresh pages.
-_CHUNK_BYTES = {"cpu": 1 << 20, "cuda": 1 << 26}
-
-
-@dataclass(frozen=True)
-class Sketch:
-    """What is kept of each of N hidden states of dimension d: float64 numbers, shape (N,), unless said otherwise.
-
-    Attributes
-    ----------
-    d
-        Dimension of the hidden states.
-    mean, variance
-        Moments of the components.
-    projections : (N, K), float32 or better
-        Components along the random directions.
-    """
-
-    d: int
-    mean: Tensor
-    variance: Tensor
-    projections: Tensor
-
-    @property
-    def mean_square(self) -> Tensor:
-        """‖x‖²/d = μ² + σ²."""
-        return self.mean * self.mean + self.variance
-
-    @property
-    def norm(self) -> Tensor:
-        """‖x‖."""
-        return torch.sqrt(self.d * self.mean_square)
-
-    def angle_to_direction(self, index: int) -> Tensor:
-        """Angle in degrees to a random direction.
-
-        The formula of the uniform direction after the rotation that takes the one into the other: x·u plays √dμ and
-        what is left of ‖x‖² plays dσ².
-        """
-        mean = self.projections[:, index].to(torch.float64) / math.sqrt(self.d)
-        return torch.rad2deg(angle_from_moments(mean, (self.mean_square - mean * mean).clamp(min=0)))
-
-
-def _chunks(count: int, d: int, device: torch.device) -> Iterator[slice]:
-    size = max(1, _CHUNK_BYTES.get(device.type, _CHUNK_BYTES["cuda"]) // (4 * d))
-    return (slice(begin, begin + size) for begin in range(0, count, size))
-
-
-def sketch(x: Tensor, directions: Tensor) -> Sketch:
-    """Sketch of hidden states (N, d) with K random unit directions, given as columns (d, K) of float32 or float64."""
-    count, d = x.shape
-    mean = torch.empty(count, dtype=torch.float64, device=x.device)
-    variance = torch.empty_like(mean)
-    projections = torch.empty(count, directions.shape[1], dtype=directions.dtype, device=x.device)
-    for part in _chunks(count, d, x.device):
-        rows = x[part].to(directions.dtype)
-        row_mean, row_variance = moments(rows)
-        mean[part], variance[part] = row_mean[:, 0], row_variance[:, 0]
-        torch.mm(rows, directions, out=projections[part])
-    return Sketch(d, mean, variance, projections)
-
-
-def inner_products(x: Tensor, z: Tensor, dtype: torch.dtype) -> Tensor:
-    """x·z for each row, float64, shape (N,)."""
-    products = torch.empty(len(x), dtype=torch.float64, device=x.device)
-    for part in _chunks(len(x), x.shape[1], x.device):
-        products[part] = (x[part].to(dtype) * z[part].to(dtype)).sum(-1)
-    return products
 
 
 def _angle_between(inner: Tensor, norm: Tensor, other: Tensor) -> Tensor:
@@ -113,6 +39,7 @@ def input_features(x: Sketch, *, kind: str, eps: float) -> dict[str, Tensor]:
         "angle_b": x.angle_to_direction(1),
         "norm": x.norm,
         "tilt": (angle - 90).abs(),
+        "distance": layer_rms_distance_from_moments(x.mean, x.variance, eps=eps),
         "gauge": gauge_from_mean_square(x.variance if kind == "layernorm" else x.mean_square, eps=eps),
     }
 
@@ -171,7 +98,7 @@ def reduce(
     deviation = values[:, None, :] - mean[:, :, None]
     lowest = torch.full((), -math.inf, dtype=values.dtype, device=values.device)
     angle, cos2 = values[0], torch.cos(torch.deg2rad(values[0])) ** 2
-    sums = _sums_by_sequence(vectors, cos2, norm, counted, buckets.shape)
+    sums = _sums_by_sequence(vectors, cos2, counted, buckets.shape)
     sizes = torch.cat([counts := counted.reshape(buckets.shape).sum(-1), counts.sum(0, keepdim=True)])
     weighted = sizes.to(torch.float64)[:, :, None]
     return SiteState(
@@ -193,13 +120,21 @@ def reduce(
     )
 
 
-def _sums_by_sequence(vectors: Sketch, cos2: Tensor, norm: Tensor, counted: Tensor, shape: Any) -> Tensor:
+def _sums_by_sequence(vectors: Sketch, cos2: Tensor, counted: Tensor, shape: Any) -> Tensor:
     """Σcos²θ over the tokens of each sequence, float64, (buckets + 1, sequences, 1 + K)."""
-    cosines = (vectors.projections / norm[:, None].to(vectors.projections.dtype)).nan_to_num_(0.0, 0.0, 0.0)
-    squares = torch.cat([cos2[:, None], cosines.to(torch.float64).square_()], 1)
-    weights = counted.reshape(shape).transpose(0, 1).to(torch.float64)
-    sums = torch.bmm(weights, squares.reshape(*shape[1:], -1)).transpose(0, 1)
+    weights = counted.to(torch.float64)
+    squared = weights / torch.where(counted, vectors.d * vectors.mean_square, 1.0)
+    # What does not count may be infinite, which a weight of 0 would turn into NaN.
+    along = vectors.projections.to(torch.float64).square_().nan_to_num_(0.0, 0.0, 0.0)
+    sums = torch.cat(
+        [_by_sequence(weights, cos2[:, None], shape), _by_sequence(squared, along, shape)], dim=-1
+    ).transpose(0, 1)
     return torch.cat([sums, sums.sum(0, keepdim=True)])
+
+
+def _by_sequence(weights: Tensor, values: Tensor, shape: Any) -> Tensor:
+    """Weighted sums over the positions of each sequence: (sequences, buckets, columns)."""
+    return torch.bmm(weights.reshape(shape).transpose(0, 1), values.reshape(*shape[1:], -1))
 
 
 def _histogram(positions: Tensor, bins: int, counted: Tensor) -> Tensor:

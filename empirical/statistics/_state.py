@@ -27,13 +27,14 @@ NORM_BINS = 2 * NORM_OCTAVES * BINS_PER_OCTAVE
 """Bins of the histogram of norms, 1/16 octave each, from 2⁻³² to 2³²; what lies beyond is in the outermost bins."""
 
 FEATURES: dict[Side, tuple[str, ...]] = {
-    "input": ("angle", "angle_a", "angle_b", "norm", "tilt", "gauge"),
+    "input": ("angle", "angle_a", "angle_b", "norm", "tilt", "distance", "gauge"),
     "output": ("angle", "angle_a", "angle_b", "norm", "rotation", "affine_rotation"),
 }
 """Numbers per token whose mean, spread and maximum are kept; angles in degrees.
 
 ``angle`` to the uniform vector 1; ``angle_a`` and ``angle_b`` to the first two random directions; ``norm`` ‖x‖;
-``tilt`` |90° − angle|, which is the angle between the LayerNorm and the RMSNorm of x; ``gauge`` r of the layer;
+``tilt`` |90° − angle|, which is the angle between the LayerNorm and the RMSNorm of x at ε = 0, and ``distance`` how far
+apart the two are (:func:`lngeom.layer_rms_distance`); ``gauge`` r of the layer;
 ``rotation`` from input to output; ``affine_rotation`` from the normalized vector, before gain and bias, to the output.
 """
 

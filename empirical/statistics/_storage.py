@@ -14,7 +14,7 @@ import safetensors.numpy
 from .._errors import RunError
 from ._state import ANGLE_BINS, BUCKETS, NORM_BINS, SIDES, SiteState, States
 
-_FORMAT = "lngeom-state-1"
+_FORMAT = "lngeom-state-2"
 _ENTRY = "lngeom"
 _HISTOGRAMS = {"angles": ANGLE_BINS, "norms": NORM_BINS}
 

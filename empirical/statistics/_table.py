@@ -65,6 +65,8 @@ COLUMNS = (
     "rotation_mean_deg",
     "rotation_std_deg",
     "affine_rotation_mean_deg",
+    "distance_mean",
+    "distance_max",
 )
 """Columns of ``sites.csv``.
 
@@ -73,8 +75,9 @@ degrees, spreads are population standard deviations over tokens. ``d_cos2`` is d
 for an isotropic vector, with its 95 % interval; ``random_d_cos2_median``, ``_low`` and ``_high`` are the median and the
 5 % and 95 % points over the random directions; ``rank_among_random`` is the *number* of random directions with a
 smaller value, from 0 to their count. ``gauge_mean`` is the gauge of the layer and stands in the row of its input and of
-its output. ``tilt`` is |90° − θ|, the angle between LayerNorm(x) and RMSNorm(x), for inputs; ``rotation`` is the angle
-from input to output and ``affine_rotation`` the part of it made by gain and bias, for outputs. Quantiles are right to
+its output. For inputs ``tilt`` is |90° − θ|, the angle between LayerNorm(x) and RMSNorm(x), and ``distance`` the root
+mean square difference of their components, ε included and before gain and bias; for outputs ``rotation`` is the angle
+from input to output and ``affine_rotation`` the part of it made by gain and bias. Quantiles are right to
 the width of a bin of the histograms: 0.01°, and 1/16 octave for norms.
 """
 
@@ -203,6 +206,8 @@ def _row(
         "rotation_mean_deg": values.get("rotation_mean"),
         "rotation_std_deg": values.get("rotation_std"),
         "affine_rotation_mean_deg": values.get("affine_rotation_mean"),
+        "distance_mean": values.get("distance_mean"),
+        "distance_max": values.get("distance_max"),
     }
 
 

@@ -2,8 +2,8 @@
 
 The hidden states of one forward pass are kept while the observer measures them, so that both see the same numbers.
 The second path shares no formula with the first: angles are Kahan's 2 atan2(‖â − b̂‖, ‖â + b̂‖), the gauge is the
-length of the normalized vector, the tilt the angle between the two normalized vectors, quantiles are order statistics
-and the interval is that of scipy.
+length of the normalized vector, tilt and distance are the angle and the distance between the two normalized vectors,
+quantiles are order statistics and the interval is that of scipy.
 
 The bounds. Let u be the unit roundoff of the reductions and γ = nu/(1 − nu) with n = d + 8: whatever the order of a sum
 of d products, its error is at most γ times the sum of their magnitudes (Higham, Accuracy and Stability of Numerical
@@ -18,6 +18,8 @@ Algorithms, section 3.1), 8 leaving room for the roundings around it. To γ is a
 - x·z − dμ_xμ_z is right to 3.1γ‖x‖‖z‖; divided by √dσ‖z‖, σ right to 3.1κγσ, the cosine is right to 9κγ ≥ 8γ;
 - from a cosine right to δ, the arc cosine is right to the smaller of δ/√(1 − (|c| + δ)²) and arccos(1 − δ);
 - cos² is right to δ(2|c| + δ), where δ is the error of the cosine, at most that of the angle;
+- in the plane of 1 and x the outputs of RMSNorm and LayerNorm are (μ, σ)/r and (0, σ/s) with r = √(ρ² + ε) ≥ ρ and
+  s = √(σ² + ε) ≥ σ, maps with derivatives of norm at most 1/r and 1/s: their distance is right to 2.4γ + 2.1κγ;
 - the gauge √(m/(m + ε)) is right to half the relative error of m, which is 6γ for ‖x‖²/d and 6.2κγ for σ².
 
 A mean over tokens is then right to the mean of the bounds, a standard deviation to their root mean square (it is a
@@ -113,6 +115,16 @@ class Oracle:
             self.x.shape[:-1]
         )
 
+    def distance(self) -> Values:
+        """Root mean square difference of the components of LayerNorm and RMSNorm, without gain and bias."""
+        centred = self.x - np.mean(self.x, axis=-1, keepdims=True)
+        layer, rms = (
+            v / np.sqrt(np.mean(v**2, axis=-1, keepdims=True) + self.eps) for v in (centred, self.x)
+        )
+        kappa = np.linalg.norm(self.x, axis=-1) / np.linalg.norm(centred, axis=-1)
+        value = np.linalg.norm(layer - rms, axis=-1) / math.sqrt(self.d)
+        return Values(value, (2.4 + 2.1 * kappa) * self.gamma)
+
     def features(self, side: str) -> dict[str, Values]:
         """Every number per token whose mean, spread or maximum is a column."""
         v, gamma = (self.x if side == "input" else self.z), self.gamma
@@ -127,6 +139,7 @@ class Oracle:
         if side == "input":
             centred = self.x - np.mean(self.x, axis=-1, keepdims=True)
             found["tilt"] = Values(np.degrees(angle(self.x, centred)), everywhere)
+            found["distance"] = self.distance()
         else:
             found["rotation"] = by_cosine(angle(self.x, self.z), 8 * gamma)
             found["affine_rotation"] = by_cosine(angle(self.normalized, self.z), 9 * self.kappa * gamma)
@@ -183,14 +196,17 @@ class Oracle:
             "rotation_mean_deg": None,
             "rotation_std_deg": None,
             "affine_rotation_mean_deg": None,
+            "distance_mean": None,
+            "distance_max": None,
         }
         for name, (value, bound) in features.items():
-            unit = "" if name in ("norm", "gauge") else "_deg"
+            unit = "" if name in ("norm", "gauge", "distance") else "_deg"
             found[f"{name}_mean{unit}"] = Value(float(np.mean(value)), float(np.mean(bound)))
-            if name not in ("tilt", "affine_rotation", "gauge"):
+            if name not in ("tilt", "distance", "affine_rotation", "gauge"):
                 found[f"{name}_std{unit}"] = Value(float(np.std(value)), math.sqrt(np.mean(bound**2)))
         norms, angles = features["norm"], features["angle"]
-        found["norm_max"] = Value(float(np.max(norms.value)), float(np.max(norms.bound)))
+        for name in features.keys() & {"norm", "distance"}:
+            found[f"{name}_max"] = Value(*(float(np.max(part)) for part in features[name]))
         for name, q in (("median", 0.5), ("p01", 0.01), ("p99", 0.99)):
             place = float(np.quantile(angles.value, q, method="inverted_cdf"))
             found[f"angle_{name}_deg"] = Value(place, 0.01 / 2 + float(np.max(angles.bound)))
@@ -304,7 +320,7 @@ def rounded_input(x: Any) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("wrong", [another_divisor, rounded_mean, rounded_input])
 def test_wrong_moments_are_rejected(wrong: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("empirical.statistics._reduction.moments", wrong)
+    monkeypatch.setattr("empirical.statistics._sketch.moments", wrong)
     table, expected = measured_and_stored(tiny_model("gpt2"), IDS, directions=16, seed=3)
     wrongly = disagreements(table, expected)
     assert any("norm_mean" in line for line in wrongly)

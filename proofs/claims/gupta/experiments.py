@@ -100,7 +100,7 @@ CLAIMS = (
         hypotheses=("x is not constant",),
         theorems=("rmsnorm.angle",),
         counterexample=projection.nothing_to_remove,
-        columns=sites("tilt_mean_deg"),
+        columns=sites("tilt_mean_deg", "distance_mean"),
         prediction="rmsnorm.angle",
     ),
     Claim(

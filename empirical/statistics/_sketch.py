@@ -1,0 +1,94 @@
+"""A few numbers per hidden state: all that the statistics read of the hidden states themselves.
+
+The hidden states are read once, in chunks that bound the memory taken and stay in the cache. What is left is a few
+numbers per token.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from lngeom import angle_from_moments, moments
+
+# On a CPU small enough for the cache, and for the allocator to reuse what it has instead of mapping fresh pages.
+_CHUNK_BYTES = {"cpu": 1 << 20, "cuda": 1 << 26}
+
+@dataclass(frozen=True)
+class Sketch:
+    """What is kept of each of N hidden states of dimension d: float64 numbers, shape (N,), unless said otherwise.
+
+    Attributes
+    ----------
+    d
+        Dimension of the hidden states.
+    mean, variance
+        Moments of the components.
+    projections : (N, K), float32 or better
+        Components along the random directions.
+    """
+
+    d: int
+    mean: Tensor
+    variance: Tensor
+    projections: Tensor
+
+    @property
+    def mean_square(self) -> Tensor:
+        """‖x‖²/d = μ² + σ²."""
+        return self.mean * self.mean + self.variance
+
+    @property
+    def norm(self) -> Tensor:
+        """‖x‖."""
+        return torch.sqrt(self.d * self.mean_square)
+
+    def angle_to_direction(self, index: int) -> Tensor:
+        """Angle in degrees to a random direction.
+
+        The formula of the uniform direction after the rotation that takes the one into the other: x·u plays √dμ and
+        what is left of ‖x‖² plays dσ².
+        """
+        mean = self.projections[:, index].to(torch.float64) / math.sqrt(self.d)
+        return torch.rad2deg(angle_from_moments(mean, (self.mean_square - mean * mean).clamp(min=0)))
+
+
+def _numbers(x: Tensor, z: Tensor) -> Tensor:
+    """Mean and variance of each row of x, the same of z, and x·z: shape (5, n)."""
+    return torch.stack([*(each[:, 0] for each in (*moments(x), *moments(z))), (x * z).sum(-1)])
+
+
+def _chunks(count: int, d: int, device: torch.device) -> Iterator[slice]:
+    size = max(1, _CHUNK_BYTES.get(device.type, _CHUNK_BYTES["cuda"]) // (4 * d))
+    return (slice(begin, begin + size) for begin in range(0, count, size))
+
+
+def sketch(x: Tensor, z: Tensor, directions: Tensor) -> tuple[Sketch, Sketch, Tensor]:
+    """Sketches of what enters and what leaves a norm layer, and their inner products.
+
+    Parameters
+    ----------
+    x, z : (N, d)
+        Hidden states, on one device.
+    directions : (d, K)
+        Random unit directions as columns, float32 or float64: everything is computed in their dtype.
+
+    Returns
+    -------
+    x, z : Sketch
+    inner : float64, shape (N,)
+        x·z of each pair.
+    """
+    count, d = x.shape
+    found = torch.empty(5, count, dtype=torch.float64, device=z.device)
+    along = torch.empty(2, count, directions.shape[1], dtype=directions.dtype, device=z.device)
+    for part in _chunks(count, d, z.device):
+        sides = x[part].to(directions.dtype), z[part].to(directions.dtype)
+        found[:, part] = _numbers(*sides)
+        for side, projections in zip(sides, along, strict=True):
+            torch.mm(side, directions, out=projections[part])
+    return Sketch(d, found[0], found[1], along[0]), Sketch(d, found[2], found[3], along[1]), found[4]
