@@ -13,7 +13,19 @@ from matplotlib.text import Annotation
 from mpl_toolkits.mplot3d.art3d import Line3D
 
 import lngeom as lg
-from empirical.illustrations import FIGURES, _axes, _outputs, _rms, _runs, _steps, draw, save
+from empirical.illustrations import (
+    FIGURES,
+    _axes,
+    _derivative,
+    _fibers,
+    _outputs,
+    _rms,
+    _runs,
+    _steps,
+    _stream,
+    draw,
+    save,
+)
 from empirical.illustrations._space import ONE, around, turned
 from lngeom.cli import main
 from lngeom.symbolic import dot
@@ -148,6 +160,54 @@ def test_range_of_a_run_is_marked_only_where_a_run_is_given() -> None:
     extent = band.get_extents().transformed(with_run.transData.inverted())
     # Between degrees and pixels of the screen and back stand a few operations on numbers below 2,000.
     assert np.abs(np.array([extent.x0, extent.x1]) - [low, high]).max() <= 2_000 * ROUNDING
+
+
+def test_inputs_drawn_on_one_fiber_are_on_one_fiber() -> None:
+    for direction in _fibers.directions(4, 72.0):
+        x = _fibers.half_plane(direction)
+        assert np.all(lg.same_fiber(x, x[:1], eps=0.0))
+        # The projection keeps at least 0.3 · REACH of vectors no longer than 4: rounding grows by less than 8.
+        assert np.abs(lg.layer_norm(x, eps=0.0) - np.sqrt(3.0) * direction).max() <= 8 * ROUNDING
+    for foot in _fibers.feet():
+        x = _fibers.line(foot)
+        assert np.all(lg.same_fiber(x, x[:1], eps=_fibers.EPS))
+        assert not np.any(lg.same_fiber(2.0 * x, x, eps=_fibers.EPS))
+
+
+def test_ellipses_of_the_derivative_are_its_singular_values() -> None:
+    for center in _derivative.centers():
+        stretched = np.linalg.norm(
+            _derivative.linearized(center) - lg.layer_norm(center, eps=_derivative.EPS), axis=-1
+        )
+        s = np.sqrt(lg.moments(center)[1][0] + _derivative.EPS)
+        longest, shortest = _derivative.RADIUS / s, _derivative.RADIUS * _derivative.EPS / s**3
+        # The points of the circle are 2·half apart, so that one of them is within half of each axis.
+        half = np.pi / (stretched.size - 1)
+        assert longest * np.cos(half) - ROUNDING <= stretched.max() <= longest + ROUNDING
+        assert shortest - ROUNDING <= stretched.min() <= np.hypot(shortest, longest * np.sin(half)) + ROUNDING
+
+
+def test_sums_grow_as_the_theorems_say() -> None:
+    blocks = np.arange(_stream.BLOCKS + 1)
+    assert np.abs(_stream.sums(aligned=True) - (blocks + 1)).max() <= _stream.BLOCKS * ROUNDING
+    grown = _stream.sums(aligned=False)
+    # l + 1 independent unit vectors: E‖sum‖² = l + 1, with variance 2·(l + 1)·l/d; five deviations.
+    deviation = np.sqrt(2 * (blocks + 1) * blocks / _stream.D)
+    assert np.all(np.abs(grown**2 - (blocks + 1)) <= 5 * deviation + ROUNDING)
+    orthogonal, aligned, opposed = (step for _, step, _ in _stream.STEPS)
+    length = np.linalg.norm(_stream.STATE)
+    after = [float(np.linalg.norm(_stream.STATE + step)) for step in (orthogonal, aligned, opposed)]
+    assert after[2] < length < after[0] < after[1]
+
+
+def test_stream_of_a_run_counts_each_vector_once() -> None:
+    table = _runs.read_run(RUN)
+    inputs = {
+        (row["site"], row["bucket"]): row["norm_median"] for row in table.rows if row["side"] == "input"
+    }
+    blocks = 1 + max(row["layer"] for row in table.rows if row["layer"] is not None)
+    expected = [inputs[f"layers.{layer}.input_layernorm", "rest"] for layer in range(blocks)]
+    assert _runs.entering_blocks(table, "norm_median") == [*expected, inputs["norm", "rest"]]
 
 
 def test_angles_by_layer_shows_every_norm_of_the_run() -> None:

@@ -2,7 +2,7 @@
 
 ``evidence`` shows the machine-checked side of one theorem; ``ledger`` the claims of one document. Both read the
 JSON files that ``lngeom prove --json`` and ``lngeom claims --json`` wrote just before the build. ``command`` shows the
-help of a command.
+help of a command, ``drawn`` a picture of ``lngeom figure``.
 """
 
 from __future__ import annotations
@@ -10,14 +10,19 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import logging
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
+from sphinx.directives.patches import Figure
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
+from empirical.illustrations import save
+from lngeom import LngeomError
 from lngeom.cli import COMMANDS
 from proofs.claims import find as find_claim
 from proofs.claims._text import PLAIN, Page
@@ -31,6 +36,8 @@ BADGES = {
     "convention": "secondary",
 }
 """Color of each verdict."""
+DRAWN = "_build/figures"
+"""Folder of the pictures, below that of the sources."""
 
 
 def load(app: Sphinx, name: str) -> Any:
@@ -171,10 +178,34 @@ class CommandHelp(SphinxDirective):
         return [*self.parse_text_to_nodes(module.__doc__ or ""), block]
 
 
+class Drawn(Figure, SphinxDirective):
+    """``{drawn} axes``: what ``lngeom figure axes`` draws, made anew for the page, with a caption.
+
+    ``:run:`` names the directory, relative to the sources, of the run that the picture shows.
+    """
+
+    option_spec = Figure.option_spec | {"run": directives.unchanged_required}
+
+    def run(self) -> list[nodes.Node]:
+        """Draw the picture, then insert it as any figure."""
+        sources = Path(self.env.srcdir)
+        named = self.options.pop("run", None)
+        if named is not None:
+            self.env.note_dependency(str(sources / named / "sites.csv"))
+        try:
+            picture = save(self.arguments[0], sources / DRAWN, run=None if named is None else sources / named)
+        except LngeomError as error:
+            raise self.error(str(error)) from None
+        self.arguments[0] = f"/{DRAWN}/{picture.name}"
+        return super().run()
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives."""
+    logging.getLogger("matplotlib").setLevel(logging.WARNING)  # from which font it takes a symbol is no news
     app.add_config_value("lngeom_evidence", "_build/evidence", "env")
     app.add_directive("command", CommandHelp)
+    app.add_directive("drawn", Drawn)
     app.add_directive("evidence", Evidence)
     app.add_directive("ledger", Ledger)
     app.add_directive("ledger-counts", LedgerCounts)

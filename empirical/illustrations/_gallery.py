@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from lngeom._errors import InputError
 
-from . import _axes, _outputs, _rms, _runs, _steps
+from . import _axes, _derivative, _fibers, _outputs, _rms, _runs, _steps, _stream
 from ._style import SETTINGS
 
 
@@ -27,11 +27,13 @@ FIGURES: dict[str, Illustration] = {
     "steps": Illustration(_steps.six_steps, "the six steps of LayerNorm on a vector of three components"),
     "three-steps": Illustration(_steps.three_steps, "project, normalize, scale: many vectors in one space"),
     "eps": Illustration(_outputs.eps_sweep, "outputs on the ellipsoid for ε = 10⁻¹, 10⁻³, 10⁻⁵"),
+    "fibers": Illustration(_fibers.fibers, "which inputs have the same output, without and with ε"),
     "outputs": Illustration(_outputs.outputs, "where outputs lie, and why mean zero is the wrong test"),
     "axes": Illustration(_axes.axes, "principal axes of the outputs for six gains, zeros included"),
     "critical-points": Illustration(
         _axes.critical_points, "semi-axes as critical points between the squared gains"
     ),
+    "jacobian": Illustration(_derivative.derivative, "what LayerNorm does to small changes of its input"),
     "layer-norm-rms-norm": Illustration(
         _rms.layer_norm_and_rms_norm,
         "how far LayerNorm and RMSNorm are apart, and where a run lies",
@@ -39,6 +41,9 @@ FIGURES: dict[str, Illustration] = {
     ),
     "angles-by-layer": Illustration(
         _runs.angles_by_layer, "angles to 1 layer by layer, and the energy that they hide", "required"
+    ),
+    "residual-growth": Illustration(
+        _stream.residual_growth, "how the norm of a sum grows, and that of a measured stream", "optional"
     ),
 }
 """All pictures by name."""

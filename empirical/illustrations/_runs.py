@@ -50,6 +50,17 @@ def entering(run: Run) -> list[dict[str, Any]]:
     return [row for row in run.rows if (row["side"], row["bucket"]) == ("input", "all")]
 
 
+def entering_blocks(run: Run, column: str) -> list[float]:
+    """A column for the residual stream before each block and before the final norm, first positions left out.
+
+    Each vector counts once: that of a block is the one its first norm reads.
+    """
+    rows = [row for row in run.rows if (row["side"], row["bucket"]) == ("input", "rest")]
+    blocks = {row["layer"]: row[column] for row in reversed(rows) if row["layer"] is not None}
+    last = [row[column] for row in rows if row["role"] == "final"]
+    return [*(blocks[layer] for layer in sorted(blocks)), *last]
+
+
 def angles_by_layer(run: Run) -> Figure:
     """Angles before the norms by layer, and below them the energy along the same directions."""
     from ..report import layer_figure
