@@ -4,18 +4,42 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from .models import PUBLISHED, Spread
+from .predictions import Prediction
 
 Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a finished run of a known model left: its manifest, its table and the verdicts on the predictions."""
+
+    name: str
+    manifest: Mapping[str, Any]
+    rows: Sequence[Row]
+    predictions: Sequence[Prediction]
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether its weights are those of the model, not random ones."""
+        return self.manifest["weights"] == "trained"
+
+    @property
+    def label(self) -> str:
+        """Its name, marked where the weights are random."""
+        return self.name if self.is_trained else f"{self.name} (random weights)"
+
 
 COLUMNS = (
     "model",
     "weights",
     "tokens",
     "quantity",
-    "layers",
+    "layer",
+    "sites",
     "measured_mean",
     "measured_std",
     "measured_max",
@@ -24,7 +48,12 @@ COLUMNS = (
     "published_max",
     "difference",
 )
-"""Columns of the comparison; angles in degrees. ``difference`` of trained weights is measured minus published mean."""
+"""Columns of the comparison; angles in degrees.
+
+``layer`` is the block, empty for the average over all blocks, and ``sites`` the norm layers averaged. Published are
+averages over all layers: they stand beside each layer for comparison. ``difference`` of trained weights is measured
+minus published mean.
+"""
 
 # quantity: (side, roles, column of the mean, of the standard deviation, of the maximum)
 _QUANTITIES: dict[str, tuple[str, tuple[str, ...], str, str | None, str | None]] = {
@@ -37,6 +66,13 @@ _QUANTITIES: dict[str, tuple[str, tuple[str, ...], str, str | None, str | None]]
     "attn_rotation": ("output", ("pre_attn", "pre_both"), "rotation_mean_deg", "rotation_std_deg", None),
     "mlp_rotation": ("output", ("pre_mlp",), "rotation_mean_deg", "rotation_std_deg", None),
 }
+
+PUBLISHED_GROWTH = {"gpt2-xl": 1.045}
+"""Factors by which the norm of the residual stream was found to grow per block."""
+
+PUBLISHED_GROWTH_SOURCE = (
+    "Heimersheim and Turner, Residual stream norms grow exponentially over the forward pass (2023)"
+)
 
 QUANTITIES = {
     "hidden_angle": "angle of hidden states to 1",
@@ -56,49 +92,46 @@ def _average(rows: Sequence[Row], column: str | None) -> float | None:
     return math.fsum(values) / len(values) if values else None
 
 
-def compare(name: str, manifest: Mapping[str, Any], rows: Sequence[Row]) -> list[Row]:
-    """The rows of the comparison for one model.
+def compare(model: Measured) -> list[Row]:
+    """The rows of the comparison for one model: for each quantity the average, then every block.
 
     Means and standard deviations are those of each norm layer over all its tokens, averaged over the layers of the
     blocks, as the published tables are; the final norm is not among them. A vector read by two norms counts once.
-
-    Parameters
-    ----------
-    name
-        Name of a known model.
-    manifest
-        Manifest of its run.
-    rows
-        Its table, as :func:`empirical.statistics.rows` makes it.
     """
-    published = PUBLISHED[name]
-    random = manifest["weights"] != "trained"
+    manifest = model.manifest
+    about = {"model": model.name, "weights": manifest["weights"], "tokens": manifest["tokens_measured"]}
     table = []
     for quantity, (side, roles, mean, std, largest) in _QUANTITIES.items():
         chosen = [
             row
-            for row in rows
+            for row in model.rows
             if row["side"] == side and row["role"] in roles and row["bucket"] == "all"
             if side == "output" or row["same_input_as"] is None
         ]
         if not chosen:
             continue
-        reference = getattr(published, quantity) or Spread(math.nan)
-        measured = _average(chosen, mean)
-        table.append(
-            {
-                "model": name,
-                "weights": manifest["weights"],
-                "tokens": manifest["tokens_measured"],
-                "quantity": quantity,
-                "layers": len(chosen),
-                "measured_mean": measured,
-                "measured_std": _average(chosen, std),
-                "measured_max": max(row[largest] for row in chosen) if largest else None,
-                "published_mean": reference.mean,
-                "published_std": reference.std,
-                "published_max": reference.maximum,
-                "difference": None if measured is None or random else measured - reference.mean,
-            }
-        )
+        published = getattr(PUBLISHED[model.name], quantity) or Spread(math.nan)
+        for layer in (None, *sorted({row["layer"] for row in chosen})):
+            of_layer = [row for row in chosen if layer in (None, row["layer"])]
+            measured = _measured(of_layer, mean, std, largest)
+            found = measured["measured_mean"]
+            table.append(
+                about
+                | {"quantity": quantity, "layer": layer, "sites": len(of_layer)}
+                | measured
+                | {
+                    "published_mean": published.mean,
+                    "published_std": published.std,
+                    "published_max": published.maximum,
+                    "difference": found - published.mean if model.is_trained and found is not None else None,
+                }
+            )
     return table
+
+
+def _measured(rows: Sequence[Row], mean: str, std: str | None, largest: str | None) -> Row:
+    return {
+        "measured_mean": _average(rows, mean),
+        "measured_std": _average(rows, std),
+        "measured_max": max(row[largest] for row in rows) if largest else None,
+    }

@@ -24,6 +24,11 @@ _PATIENCE = timedelta(days=7)
 """A process may have to wait for as long as another measures."""
 
 
+def leads() -> bool:
+    """Whether this process is the one that writes for all, also where they have not joined yet."""
+    return int(os.environ.get("RANK", "0")) == 0
+
+
 @dataclass(frozen=True)
 class Ranks:
     """One process among those that measure together.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from . import predictions, report, statistics
@@ -31,7 +32,14 @@ def write_results(
         statistics.write_csv(draft, rows)
     with replacing(run.predictions_path) as draft:
         predictions.write_csv(draft, [*judged, *predictions.isotropy(rows)])
-    report.draw_figures(rows, run.path, manifest)
-    report.write_report(run.path)
+    write_pages(run, rows)
     run.finish()
     return rows
+
+
+def write_pages(run: RunDirectory, rows: Sequence[dict[str, Any]]) -> Path:
+    """Write what follows from the table of a run alone: growth, figures and the page; returns the path of the page."""
+    with replacing(run.path / "growth.csv") as draft:
+        statistics.write_growth(draft, statistics.growth(rows))
+    report.draw_figures(rows, run.path, run.manifest())
+    return report.write_report(run.path)

@@ -86,6 +86,21 @@ class RunDirectory:
             msg = f"{self.manifest_path}: cannot be read ({error}); remove the directory and run again"
             raise RunError(msg) from None
 
+    def finished_manifest(self) -> dict[str, Any]:
+        """Read the manifest of a run that is done.
+
+        Raises
+        ------
+        RunError
+            If there is none, it is damaged, or the run is not finished.
+        """
+        manifest = self.manifest()
+        if not self.is_done:
+            command = manifest.get("command", "lngeom sweep")
+            msg = f"{self.path}: is not finished; run its command again first: {command}"
+            raise RunError(msg)
+        return manifest
+
     def prepare(self) -> None:
         """Make the directory and make sure that it can be written and is no one else's.
 

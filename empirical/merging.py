@@ -26,14 +26,6 @@ _SHARED = (
 """What runs must have in common; text, device and batches may differ."""
 
 
-def _measured(run: RunDirectory) -> dict[str, Any]:
-    manifest = run.manifest()
-    if not run.is_done:
-        msg = f"{run.path}: is not finished; run its command again first: {manifest.get('command', 'lngeom sweep')}"
-        raise RunError(msg)
-    return manifest
-
-
 def _check(runs: Sequence[RunDirectory], manifests: Sequence[dict[str, Any]]) -> None:
     first = {key: manifests[0].get(key) for key in _SHARED}
     texts: dict[str, RunDirectory] = {}
@@ -65,7 +57,7 @@ def merge_runs(directories: Sequence[Path], output: Path, *, command: str = "") 
         msg = f"{len(directories)} run given: merging takes two or more"
         raise RunError(msg)
     runs = [RunDirectory(path) for path in directories]
-    manifests = [_measured(run) for run in runs]
+    manifests = [run.finished_manifest() for run in runs]
     _check(runs, manifests)
     target = RunDirectory(output)
     target.prepare()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import gc
-from collections.abc import Sequence
-from dataclasses import replace
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +15,19 @@ from rich.console import Console
 
 from lngeom import LngeomError
 
-from . import statistics
-from ._comparison import COLUMNS, compare
-from ._errors import one_line
-from ._files import replacing
+from . import predictions, statistics
+from ._comparison import COLUMNS, Measured, compare
+from ._errors import RunError, one_line
+from ._files import replacing, write_json
+from ._ranks import leads
 from ._run import RunDirectory
 from .models import KNOWN_MODELS
 from .report import write_comparison
+from .statistics._growth import COLUMNS as GROWTH_COLUMNS
 from .sweep import Sweep, run_sweep
 
 ALL = "all"
-
-
-def _write(path: Path, columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
-    with replacing(path) as draft, draft.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, columns, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+_RECORD = "all.json"
 
 
 def sweep_all(sweep: Sweep, *, console: Console | None = None, command: str = "") -> dict[str, str]:
@@ -47,36 +44,28 @@ def sweep_all(sweep: Sweep, *, console: Console | None = None, command: str = ""
     dict
         Why models were not measured, by name; they do not keep the others from being measured.
     """
-    console = console or Console()
+    console = (console or Console()) if leads() else Console(quiet=True)
     base = Path(sweep.output or ("runs/all-random" if sweep.random_weights else "runs/all"))
     failures: dict[str, str] = {}
-    tables: dict[str, list[dict[str, Any]]] = {}
-    comparison: list[dict[str, Any]] = []
     for name in KNOWN_MODELS:
         console.print(f"\n{name}", style="bold", highlight=False)
         try:
-            run = run_sweep(
+            run_sweep(
                 replace(sweep, model=name, output=str(base / name)),
                 console=console,
                 command=command,
                 show=False,
             )
-            rows = statistics.read_csv(run.path / "sites.csv")
         except (LngeomError, OSError) as error:
             failures[name] = one_line(error)
             console.print(f"{name}: {failures[name]}", markup=False, highlight=False, soft_wrap=True)
-            continue
         finally:
             # A model takes most of a GPU: it has to be gone before the next comes.
             gc.collect()
             if torch.cuda.is_available():
                 torch.cuda.empty_cache()
-        tables[name] = rows
-        comparison += compare(name, RunDirectory(run.path).manifest(), rows)
-    base.mkdir(parents=True, exist_ok=True)
-    _write(base / "comparison.csv", COLUMNS, comparison)
-    joined = [{"model": name, **row} for name, rows in tables.items() for row in rows]
-    _write(base / "sites.csv", ("model", *statistics.COLUMNS), joined)
+    if not leads():
+        return failures
     about = {
         "command": command,
         "tokens per model": f"{sweep.tokens:,}",
@@ -85,7 +74,73 @@ def sweep_all(sweep: Sweep, *, console: Console | None = None, command: str = ""
         "weights": "random, from the configurations alone" if sweep.random_weights else "trained",
         "seed": sweep.seed,
     }
-    write_comparison(base / "comparison.html", comparison, tables, failures, about)
-    line = f"{len(tables)} of {len(KNOWN_MODELS)} models measured; written to {base}: comparison.html, comparison.csv"
+    base.mkdir(parents=True, exist_ok=True)
+    measured = [name for name in KNOWN_MODELS if name not in failures]
+    write_json(base / _RECORD, {"measured": measured, "failures": failures, "about": about})
+    write_all(base)
+    line = (
+        f"{len(measured)} of {len(KNOWN_MODELS)} models measured; written to {base}: comparison.html, comparison.csv, "
+        "sites.csv, predictions.csv, growth.csv"
+    )
     console.print(f"\n{line}", markup=False, highlight=False, soft_wrap=True)
     return failures
+
+
+def holds_all(directory: Path) -> bool:
+    """Whether a directory is that of a sweep of all models."""
+    return (directory / _RECORD).is_file()
+
+
+def write_all(base: Path) -> Path:
+    """Write the joined tables and the page of a sweep of all models; returns the path of the page.
+
+    Raises
+    ------
+    RunError
+        If what it measured is no longer there.
+    """
+    try:
+        record = json.loads((base / _RECORD).read_text(encoding="utf-8"))
+        models = [_measured(base / name) for name in record["measured"]]
+        failures, about = record["failures"], record["about"]
+    except RunError:
+        raise
+    except (OSError, ValueError, KeyError) as error:
+        msg = f"{base}: cannot be read ({error}); run its command again: lngeom sweep all"
+        raise RunError(msg) from None
+    _write(base / "comparison.csv", COLUMNS, (row for model in models for row in compare(model)))
+    _join(base / "sites.csv", statistics.COLUMNS, {model.name: model.rows for model in models})
+    _join(
+        base / "predictions.csv",
+        predictions.COLUMNS,
+        {model.name: [asdict(each) for each in model.predictions] for model in models},
+    )
+    _join(
+        base / "growth.csv",
+        GROWTH_COLUMNS,
+        {model.name: [asdict(fit) for fit in statistics.growth(model.rows)] for model in models},
+    )
+    page = base / "comparison.html"
+    write_comparison(page, models, failures, about)
+    return page
+
+
+def _measured(path: Path) -> Measured:
+    run = RunDirectory(path)
+    manifest = run.finished_manifest()
+    rows = statistics.read_csv(path / "sites.csv")
+    judged = predictions.read_csv(run.predictions_path) if run.predictions_path.exists() else []
+    return Measured(path.name, manifest, rows, judged)
+
+
+def _join(path: Path, columns: Sequence[str], tables: Mapping[str, Iterable[Mapping[str, Any]]]) -> None:
+    """One table of several models, the model in its first column."""
+    joined = ({"model": name, **row} for name, rows in tables.items() for row in rows)
+    _write(path, ("model", *columns), joined)
+
+
+def _write(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
+    with replacing(path) as draft, draft.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)

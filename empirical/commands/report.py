@@ -1,4 +1,7 @@
-"""Draw the figures of finished runs again, and write their pages, from the tables they left; nothing is measured."""
+"""Draw the figures of finished runs again, and write their pages, from the tables they left; nothing is measured.
+
+The directory of `lngeom sweep all` gets its page of comparison and its joined tables again.
+"""
 
 from __future__ import annotations
 
@@ -7,33 +10,36 @@ from pathlib import Path
 
 from rich.console import Console
 
-from .. import report, statistics
+from .. import statistics
 from .._errors import RunError, one_line
+from .._results import write_pages
 from .._run import RunDirectory
+from ..sweep_all import holds_all, write_all
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the command."""
     parser.add_argument(
-        "runs", nargs="+", metavar="DIR", help="output directories of lngeom sweep or lngeom merge"
+        "runs",
+        nargs="+",
+        metavar="DIR",
+        help="output directories of lngeom sweep, lngeom sweep all or lngeom merge",
     )
 
 
-def _rebuild(run: RunDirectory) -> Path:
-    manifest = run.manifest()
-    if not run.is_done:
-        msg = f"{run.path}: is not finished; run its command again first: {manifest.get('command', 'lngeom sweep')}"
-        raise RunError(msg)
-    rows = statistics.read_csv(run.path / "sites.csv")
-    report.draw_figures(rows, run.path, manifest)
-    return report.write_report(run.path)
+def _rebuild(directory: Path) -> Path:
+    if holds_all(directory):
+        return write_all(directory)
+    run = RunDirectory(directory)
+    run.finished_manifest()
+    return write_pages(run, statistics.read_csv(run.path / "sites.csv"))
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns the exit code."""
     for path in arguments.runs:
         try:
-            page = _rebuild(RunDirectory(Path(path)))
+            page = _rebuild(Path(path))
         except OSError as error:
             raise RunError(one_line(error)) from None
         Console().print(f"written: {page}", markup=False, highlight=False, soft_wrap=True)

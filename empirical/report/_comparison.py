@@ -2,66 +2,78 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jinja2
-import matplotlib
-from markupsafe import Markup
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
-
-from .._comparison import QUANTITIES
+from .._comparison import PUBLISHED_GROWTH, PUBLISHED_GROWTH_SOURCE, QUANTITIES, Measured, compare
 from .._files import write_text
-from ..models import KNOWN_MODELS, PUBLISHED, PUBLISHED_SOURCE
-from ._style import NEUTRAL, STYLE, UNIFORM
+from ..models import KNOWN_MODELS, PUBLISHED_SOURCE
+from ..predictions import Verdict
+from ..statistics import Growth, growth
+from ._comparison_figures import FIGURES, comparison_figures
+from ._html import drawn, render
+from ._verdicts import VerdictLine, verdict_lines
 
 Row = dict[str, Any]
-_COLUMNS = 4
+_SIGNS = (("holds", "✓", "yes"), ("undecided", "?", "open"), ("violated", "✗", "no"))
 
 
-def comparison_figure(tables: Mapping[str, Sequence[Row]]) -> Figure:
-    """Mean angle of the hidden states to 1 by layer, one panel a model, with the published mean and its spread."""
-    with matplotlib.rc_context(STYLE):
-        lines = max(1, -(-len(tables) // _COLUMNS))
-        figure = Figure(figsize=(11, 2.6 * lines), layout="constrained")
-        panels = figure.subplots(lines, _COLUMNS, squeeze=False, sharey=False).reshape(-1)
-        for panel in panels[len(tables) :]:
-            panel.set_visible(False)
-        for panel, (name, rows) in zip(panels, tables.items(), strict=False):
-            chosen = [
-                row
-                for row in rows
-                if row["side"] == "input" and row["bucket"] == "all" and row["layer"] is not None
-                if row["same_input_as"] is None
-            ]
-            steps = [row["layer"] + (0.5 if row["role"] == "pre_mlp" else 0) for row in chosen]
-            means = [row["angle_mean_deg"] for row in chosen]
-            spreads = [row["angle_std_deg"] for row in chosen]
-            low = [mean - spread for mean, spread in zip(means, spreads, strict=True)]
-            high = [mean + spread for mean, spread in zip(means, spreads, strict=True)]
-            published = PUBLISHED[name].hidden_angle
-            width = published.std or 0.0
-            panel.axhspan(published.mean - width, published.mean + width, color=NEUTRAL, alpha=0.18, lw=0)
-            panel.axhline(published.mean, color=NEUTRAL, ls="--", lw=1, label="published, all layers")
-            panel.fill_between(steps, low, high, color=UNIFORM, alpha=0.2, lw=0)
-            panel.plot(steps, means, color=UNIFORM, label="measured")
-            panel.set_title(name)
-            panel.set_xlabel("layer")
-            panel.xaxis.set_major_locator(MaxNLocator(integer=True))
-        panels[0].set_ylabel("angle to 1 in degrees")
-        panels[0].legend(loc="best")
-    return figure
+@dataclass(frozen=True)
+class _Model:
+    """What the page shows of one model."""
+
+    name: str
+    weights: str
+    tokens: int
+    growth: list[Growth]
+    quantities: list[str]
+    lines: list[tuple[str, list[float | None]]]
+
+
+@dataclass(frozen=True)
+class _Verdicts:
+    """A prediction, its theorems (LayerNorm and RMSNorm have their own), and its verdicts in each model, if any."""
+
+    prediction: str
+    theorems: list[str]
+    by_model: list[Mapping[Verdict, int] | None]
+
+
+def _verdicts(models: Sequence[Measured]) -> Iterator[_Verdicts]:
+    """All predictions together, then one by one in the order in which they first appear."""
+    tables = [verdict_lines(model.predictions) for model in models]
+    theorems: dict[str, dict[str, None]] = {}
+    for line in (line for table in tables for line in table):
+        theorems.setdefault(line.prediction, {})[line.theorem] = None
+    if theorems:
+        yield _Verdicts("all predictions", [], [_counts(table) for table in tables])
+    for name, ids in theorems.items():
+        counts = [_counts([line for line in table if line.prediction == name]) for table in tables]
+        yield _Verdicts(name, list(ids), counts)
+
+
+def _counts(lines: Sequence[VerdictLine]) -> Mapping[Verdict, int] | None:
+    return sum((Counter(line.counts) for line in lines), Counter[Verdict]()) if lines else None
+
+
+def _lines(rows: Sequence[Row]) -> tuple[list[str], list[tuple[str, list[float | None]]]]:
+    """The quantities of one model, and its table: published, measured, then every block."""
+    quantities = list(dict.fromkeys(row["quantity"] for row in rows))
+    found = {(row["quantity"], row["layer"]): row for row in rows}
+    layers = sorted({row["layer"] for row in rows if row["layer"] is not None})
+
+    def cells(layer: int | None, column: str = "measured_mean") -> list[float | None]:
+        return [found[name, layer][column] if (name, layer) in found else None for name in quantities]
+
+    lines = [("published", cells(None, "published_mean")), ("all blocks", cells(None))]
+    return quantities, [*lines, *((str(layer), cells(layer)) for layer in layers)]
 
 
 def write_comparison(
-    path: Path,
-    comparison: Sequence[Row],
-    tables: Mapping[str, Sequence[Row]],
-    failures: Mapping[str, str],
-    about: Mapping[str, Any],
+    path: Path, models: Sequence[Measured], failures: Mapping[str, str], about: Mapping[str, Any]
 ) -> None:
     """Write the page as one HTML file that opens offline.
 
@@ -69,36 +81,43 @@ def write_comparison(
     ----------
     path
         The file.
-    comparison
-        Rows of :func:`empirical._comparison.compare`, of all models.
-    tables
-        The table of each model that was measured.
+    models
+        The models that were measured.
     failures
-        Why the others were not.
+        Why the others were not, by name.
     about
         Entries of the section on how it was measured.
     """
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("empirical.report", "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["number"] = lambda value: "–" if value is None or value != value else f"{value:.4g}"
-    figure = None
-    if tables:
-        stream = io.StringIO()
-        with matplotlib.rc_context(STYLE):
-            comparison_figure(tables).savefig(stream, format="svg", metadata={"Date": None})
-        text = stream.getvalue()
-        figure = Markup(text[text.index("<svg") :])
-    page = environment.get_template("comparison.html").render(
+    comparison: list[Row] = []
+    shown = []
+    for model in models:
+        rows = compare(model)
+        comparison += rows
+        manifest = model.manifest
+        shown.append(
+            _Model(
+                model.name,
+                manifest["weights"],
+                manifest["tokens_measured"],
+                growth(model.rows),
+                *_lines(rows),
+            )
+        )
+    page = render(
+        "comparison.html",
+        models=shown,
+        verdicts=list(_verdicts(models)),
+        signs=_SIGNS,
+        figures=[
+            (name, drawn(figure, name), FIGURES[name][-1])
+            for name, figure in comparison_figures(models).items()
+        ],
         comparison=comparison,
         quantities=QUANTITIES,
-        figure=figure,
+        published_growth=PUBLISHED_GROWTH,
+        growth_source=PUBLISHED_GROWTH_SOURCE,
         failures=failures,
-        known=KNOWN_MODELS,
+        known=len(KNOWN_MODELS),
         source=PUBLISHED_SOURCE,
         about=about,
     )

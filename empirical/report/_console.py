@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..statistics import SIDES
+from ._growth import growth_line
 
 _WIDE, _MEDIUM = 140, 124
 """Widths of the table with intervals and without them; a narrower one also leaves out norms. All are in sites.csv."""
@@ -40,7 +41,7 @@ def _cells(row: dict[str, Any] | None, side: str, *, wide: bool, medium: bool) -
 
 
 def print_table(rows: Sequence[dict[str, Any]], console: Console | None = None) -> None:
-    """Print one line per norm layer (all tokens), and what the whole run says in three."""
+    """Print one line per norm layer (all tokens), and what the whole run says in a few."""
     if console is None:
         console = Console()
     if not console.is_terminal:
@@ -79,6 +80,7 @@ def summary(rows: Sequence[dict[str, Any]]) -> list[str]:
     widths = sorted({row["d"] for row in rows})
     isotropic = ", ".join(f"90° ± {math.degrees(1 / math.sqrt(d)):.2f}° (d = {d})" for d in widths)
     lines.append(f"isotropic vectors: {isotropic}, d·E[cos²θ] = 1")
+    lines.append(growth_line(rows))
     bad = sorted({row["site"] for row in rows if row["nonfinite"]})
     if bad:
         count = sum(row["nonfinite"] for row in rows if row["bucket"] == "all")

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure, FigureBase
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
 from .._files import replacing
+from ._growth import growth_figure
 from ._style import NEUTRAL, RANDOM_A, RANDOM_B, STYLE, UNIFORM
 
 Row = dict[str, Any]
@@ -236,12 +237,14 @@ def layer_figure(rows: Sequence[Row], title: str) -> Figure:
 
 
 def figures(rows: Sequence[Row], subject: str) -> dict[str, Figure]:
-    """All figures of a run by name."""
-    return {
+    """All figures of a run by name; that of the growth only where there is a stream that can grow."""
+    drawn = {
         "angle_before": angle_figure(rows, "input", f"Angle of hidden states before the norm: {subject}"),
         "angle_after": angle_figure(rows, "output", f"Angle of hidden states after the norm: {subject}"),
         "energy": energy_figure(rows, f"Energy along the uniform direction: {subject}"),
+        "growth": growth_figure(rows, f"Norm of the residual stream over depth: {subject}"),
     }
+    return {name: figure for name, figure in drawn.items() if figure is not None}
 
 
 def draw_figures(rows: Sequence[Row], directory: Path, manifest: dict[str, Any]) -> list[Path]:

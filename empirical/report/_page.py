@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
-from typing import Any
 
-import jinja2
 from markupsafe import Markup
 
 from .. import predictions, statistics
@@ -16,6 +13,7 @@ from .._files import write_text
 from .._manifest import ENVIRONMENT
 from ._console import summary
 from ._figures import ROLES, subject_of
+from ._html import embedded, render
 from ._verdicts import verdict_lines, worst_first
 
 _FIGURES = {
@@ -25,25 +23,18 @@ _FIGURES = {
     "angle_after": "The same for what leaves each norm, gain and bias included.",
     "energy": "Share of the squared norm along a direction, times d: 1 for isotropic vectors, whatever the direction. "
     "The mean angle can be 90° where this is far from 1, since angles on both sides of 90° cancel.",
+    "growth": "Mean norm of the residual stream after each block, position 0 of the sequences left out, and two laws "
+    "of growth, each where it is a straight line: fitted from the embedding output (depth 0) on, and from the first "
+    "block on. Bands are the laws with the ends of the 95 % interval of their slope.",
 }
 
 
 def _svg(path: Path, name: str) -> Markup:
-    """An SVG file to be put into a page: without its XML header, with ids that no other figure has."""
     try:
-        text = path.read_text(encoding="utf-8")
+        return embedded(path.read_text(encoding="utf-8"), name)
     except OSError as error:
         msg = f"{path}: cannot be read ({error.strerror}); draw the figures again with: lngeom report {path.parent}"
         raise RunError(msg) from None
-    text = text[text.index("<svg") :]
-    text = re.sub(r'\b(id="|href="#|url\(#)', rf"\g<1>{name}-", text)
-    return Markup(text)
-
-
-def _number(value: Any) -> str:
-    if value is None:
-        return ""
-    return f"{value:.4g}" if isinstance(value, float) else f"{value}"
 
 
 def write_report(directory: Path) -> Path:
@@ -62,22 +53,21 @@ def write_report(directory: Path) -> Path:
     except (OSError, ValueError) as error:
         msg = f"{directory}: holds no finished run ({error}); give the output directory of a sweep"
         raise RunError(msg) from None
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("empirical.report", "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["number"] = _number
-    text = environment.get_template("run.html").render(
+    shown = {
+        name: words
+        for name, words in _FIGURES.items()
+        if name != "growth" or not statistics.stream(rows).reason
+    }
+    text = render(
+        "run.html",
         subject=subject_of(manifest),
         manifest=manifest,
         environment=[name for name in ENVIRONMENT if name in manifest],
         summary=summary(rows),
         verdict_lines=verdict_lines(judged),
         judged=worst_first(judged),
-        figures=[(name, _svg(directory / f"{name}.svg", name), words) for name, words in _FIGURES.items()],
+        figures=[(name, _svg(directory / f"{name}.svg", name), words) for name, words in shown.items()],
+        growth=statistics.growth(rows),
         rows=rows,
         roles=ROLES,
         columns=[

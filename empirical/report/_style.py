@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
+
 UNIFORM = "#0072B2"
 RANDOM_A = "#E69F00"
 RANDOM_B = "#009E73"
@@ -31,3 +34,13 @@ STYLE: dict[Any, Any] = {
     "svg.hashsalt": "lngeom",
 }
 """Settings of Matplotlib."""
+
+
+def label_decades(axes: Axes) -> None:
+    """Label a logarithmic vertical axis with plain numbers, so many that a small range has some too."""
+    low, high = axes.get_ylim()
+    axes.yaxis.set_major_locator(
+        MaxNLocator(5) if high < 10 * low else LogLocator(subs=(1, 2, 5), numticks=12)
+    )
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())

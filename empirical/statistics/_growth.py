@@ -55,6 +55,11 @@ _ROUNDING = 8 * 2.0**-53
 """A logarithm and what is subtracted from it: a handful of roundings, relative to the largest logarithm or to 1."""
 
 
+def regressor(law: Law, depths: np.ndarray) -> np.ndarray:
+    """What log n is linear in: l, or log(l + 1)."""
+    return depths.astype(np.float64) if law == "exponential" else np.log1p(depths)
+
+
 class Stream(NamedTuple):
     """Mean norms of the residual stream by depth with their relative standard errors; or why there are none."""
 
@@ -107,13 +112,30 @@ class Growth:
     better: Better
     reason: str = ""
 
+    def norms(self, depths: np.ndarray) -> np.ndarray:
+        """The norms that the law gives at some depths."""
+        assert self.estimate is not None
+        assert self.scale is not None
+        return self._through(0.0, math.log(self.scale), self.estimate, depths)
+
+    def band(self, depths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Norms by the law with either end of the interval, through the centre of the fit: the smaller, the larger."""
+        assert self.last_depth is not None
+        assert self.low is not None
+        assert self.high is not None
+        fitted = np.arange(self.first_depth, self.last_depth + 1)
+        centre = float(regressor(self.law, fitted).mean())
+        middle = float(np.log(self.norms(fitted)).mean())
+        ends = [self._through(centre, middle, end, depths) for end in (self.low, self.high)]
+        return np.minimum(*ends), np.maximum(*ends)
+
+    def _through(self, x: float, log: float, estimate: float, depths: np.ndarray) -> np.ndarray:
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            slope = np.log(estimate) if self.law == "exponential" else estimate
+            return np.exp(log + slope * (regressor(self.law, depths) - x))
+
 
 COLUMNS = tuple(field.name for field in fields(Growth))
-
-
-def regressor(law: Law, depths: np.ndarray) -> np.ndarray:
-    """What log n is linear in: l, or log(l + 1)."""
-    return depths.astype(np.float64) if law == "exponential" else np.log1p(depths)
 
 
 def stream(rows: Sequence[Mapping[str, Any]]) -> Stream:

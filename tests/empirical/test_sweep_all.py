@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import html
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -12,7 +14,7 @@ from typing import Any
 import pytest
 
 from empirical import _measure, statistics
-from empirical._comparison import COLUMNS, compare
+from empirical._comparison import COLUMNS, Measured, compare
 from empirical._run import RunDirectory
 from empirical.models import KNOWN_MODELS, PUBLISHED
 from lngeom.cli import main
@@ -70,12 +72,25 @@ def test_all_models(
     assert {row["weights"] for row in rows} == {"random, seed 0"}
     joined = rows_of(base / "sites.csv")
     assert {row["model"] for row in joined} == set(KNOWN_MODELS)
+    assert {row["model"] for row in rows_of(base / "predictions.csv")} == set(KNOWN_MODELS)
+    for name in ("sites", "predictions", "growth"):
+        parts = [rows_of(base / model / f"{name}.csv") for model in KNOWN_MODELS]
+        expected = [
+            {"model": model, **row} for model, part in zip(KNOWN_MODELS, parts, strict=True) for row in part
+        ]
+        assert rows_of(base / f"{name}.csv") == expected
     page = (base / "comparison.html").read_text()
     assert all(f"<td>{name}</td><td>random, seed 0</td>" in page for name in KNOWN_MODELS)
     assert "7 of 7 models measured" in page
-    assert "http" not in page.replace("http://www.w3.org", "").replace("http://purl.org", "").replace(
-        "http://creativecommons.org", ""
-    ).replace("https://matplotlib.org", "")
+    # Verdicts first, then figures, then the numbers, then how they came about.
+    titles = re.findall("<h2>(.*?)</h2>", page)
+    assert titles == [
+        "Predictions", "Figures", "Measured beside published", "Growth of the residual stream", "Layer by layer",
+        "How it was measured",
+    ]  # fmt: skip
+    assert page.count("<svg") == 3
+    opened = re.findall(r"""(?:src|href)\s*=\s*["']([^"'#][^"']*)|url\(["']?([^#"')][^)]*)|@import""", page)
+    assert opened == []
 
 
 @pytest.mark.usefixtures("tiny_known")
@@ -83,20 +98,104 @@ def test_comparison_averages_what_the_tables_average(tmp_path: Path) -> None:
     assert main(["sweep", "pythia-1.4b", *OPTIONS, str(tmp_path / "run")]) == 0
     run = RunDirectory(tmp_path / "run")
     rows = statistics.read_csv(run.path / "sites.csv")
-    table = {row["quantity"]: row for row in compare("pythia-1.4b", run.manifest(), rows)}
+    measured = Measured("pythia-1.4b", run.manifest(), rows, [])
+    compared = compare(measured)
+    table = {row["quantity"]: row for row in compared if row["layer"] is None}
     before = [
         row["angle_mean_deg"]
         for row in rows
         if row["side"] == "input" and row["bucket"] == "all" and row["role"] == "pre_attn"
     ]
     # Both norms of a parallel block read one vector: the second is not counted again.
-    assert table["hidden_angle"]["layers"] == len(before) == BLOCKS
+    assert table["hidden_angle"]["sites"] == len(before) == BLOCKS
     assert math.isclose(table["hidden_angle"]["measured_mean"], sum(before) / BLOCKS, rel_tol=1e-12)
     assert table["hidden_angle"]["published_mean"] == PUBLISHED["pythia-1.4b"].hidden_angle.mean
     assert table["attn_norm"]["measured_max"] == max(
         row["norm_max"] for row in rows if row["role"] == "pre_attn" and row["side"] == "output"
     )
     assert "mlp_rotation" in table
+    assert {row["difference"] for row in compared} == {None}
+    layers = [row for row in compared if row["quantity"] == "hidden_angle" and row["layer"] is not None]
+    assert [(row["layer"], row["measured_mean"]) for row in layers] == list(enumerate(before))
+    # The same numbers from trained weights are set against the published ones.
+    trained = replace(measured, manifest={**run.manifest(), "weights": "trained"})
+    for row in compare(trained):
+        assert row["difference"] == row["measured_mean"] - row["published_mean"]
+
+
+def test_both_norms_of_a_sequential_block_are_averaged() -> None:
+    row = {"side": "input", "bucket": "all", "same_input_as": None, "angle_std_deg": 1.0}
+    for name in ("norm_mean", "norm_std", "norm_max"):
+        row[name] = 1.0
+    rows = [
+        row | {"layer": layer, "role": role, "angle_mean_deg": 10.0 * layer + offset}
+        for layer in range(2)
+        for role, offset in (("pre_attn", 1), ("pre_mlp", 3))
+    ]
+    manifest = {"weights": "trained", "tokens_measured": 5}
+    angles = [
+        row for row in compare(Measured("gpt2-xl", manifest, rows, [])) if row["quantity"] == "hidden_angle"
+    ]
+    assert [(row["layer"], row["sites"], row["measured_mean"]) for row in angles] == [
+        (None, 4, 7),
+        (0, 2, 2),
+        (1, 2, 12),
+    ]
+
+
+@pytest.mark.usefixtures("tiny_known")
+def test_the_comparison_is_rebuilt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    base = tmp_path / "all"
+    assert main(["sweep", "all", *OPTIONS, str(base)]) == 0
+    names = [path.name for path in base.iterdir() if path.suffix in (".html", ".csv")]
+    assert sorted(names) == [
+        "comparison.csv",
+        "comparison.html",
+        "growth.csv",
+        "predictions.csv",
+        "sites.csv",
+    ]
+    made = {name: (base / name).read_bytes() for name in names}
+    for name in names:
+        (base / name).unlink()
+    capsys.readouterr()
+    assert main(["report", str(base)]) == 0
+    assert capsys.readouterr().out == f"written: {base / 'comparison.html'}\n"
+    assert {name: (base / name).read_bytes() for name in names} == made
+    (base / "gpt2-xl" / "DONE").unlink()
+    assert main(["report", str(base)]) == 2
+    assert capsys.readouterr().err.startswith(
+        f"lngeom report: {base / 'gpt2-xl'}: is not finished; run its command again first: lngeom sweep "
+    )
+    (base / "gpt2-xl" / "sites.csv").unlink()
+    (base / "gpt2-xl" / "DONE").touch()
+    assert main(["report", str(base)]) == 2
+    assert capsys.readouterr().err.endswith("sites.csv'); run its command again: lngeom sweep all\n")
+
+
+@pytest.mark.usefixtures("tiny_known")
+def test_verdicts_are_counted_for_each_model(tmp_path: Path) -> None:
+    base = tmp_path / "all"
+    assert main(["sweep", "all", *OPTIONS, str(base)]) == 0
+    written = rows_of(base / "predictions.csv")
+    page = (base / "comparison.html").read_text()
+    table = page[page.index('aria-label="table of verdicts"') :]
+    lines = re.findall("<tr.*?</tr>", table[: table.index("</table>")], re.DOTALL)
+    assert re.findall('<th scope="col">(.*?)</th>', lines[0])[1:] == list(KNOWN_MODELS)
+    names = list(dict.fromkeys(row["prediction"] for row in written))
+    assert len(lines) == 2 + len(names)
+    for line, name in zip(lines[2:], names, strict=True):
+        title, *cells = re.findall("<td>(.*?)</td>", line)
+        theorems = dict.fromkeys(row["theorem"] for row in written if row["prediction"] == name)
+        assert html.unescape(title) == name + "".join(f"<small><code>{id}</code></small>" for id in theorems)
+        for model, cell in zip(KNOWN_MODELS, cells, strict=True):
+            verdicts = [
+                row["verdict"] for row in written if (row["model"], row["prediction"]) == (model, name)
+            ]
+            signs = {"holds": "✓", "undecided": "?", "violated": "✗"}
+            expected = [f"{sign} {verdicts.count(kind)}" for kind, sign in signs.items() if kind in verdicts]
+            assert re.findall("<span.*?>(.*?)</span>", cell) == expected
+            assert (cell == "–") == (verdicts == [])
 
 
 def test_models_that_cannot_be_fetched_are_told_one_by_one(

@@ -1,0 +1,50 @@
+"""Pages: templates with one look, and figures inside them."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import Any
+
+import jinja2
+import matplotlib
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+from ._style import STYLE
+
+
+def _number(value: Any) -> str:
+    """Four digits of a number; nothing where none applies, and a dash where none is known."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return "–" if value != value else f"{value:.4g}"
+    return f"{value}"
+
+
+def render(template: str, **entries: Any) -> str:
+    """A page from one of the templates of this package."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("empirical.report", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["number"] = _number
+    return environment.get_template(template).render(**entries)
+
+
+def embedded(svg: str, name: str) -> Markup:
+    """An SVG picture to be put into a page: without its XML header, with ids that no other figure has."""
+    text = svg[svg.index("<svg") :]
+    return Markup(re.sub(r'\b(id="|href="#|url\(#)', rf"\g<1>{name}-", text))
+
+
+def drawn(figure: Figure, name: str) -> Markup:
+    """A figure to be put into a page."""
+    stream = io.StringIO()
+    with matplotlib.rc_context(STYLE):
+        figure.savefig(stream, format="svg", metadata={"Date": None})
+    return embedded(stream.getvalue(), name)
