@@ -28,6 +28,7 @@ extensions = [
     "sphinx_proof",
     "sphinxcontrib.bibtex",
     "lngeom_evidence",
+    "lngeom_links",
 ]
 
 exclude_patterns = ["_build", "README.md"]
@@ -61,13 +62,20 @@ napoleon_custom_sections = [("Attributes", "params_style")]
 nitpicky = True
 nitpick_ignore_regex = [
     # described by their own manuals
-    (r"py:.*", r"(numpy|scipy|np|torch|transformers|rich|collections|fractions|pathlib|random)\..*"),
+    (r"py:.*", r"(numpy|scipy|np|torch|transformers|matplotlib|rich|collections|fractions|pathlib|random)\..*"),
     (r"py:.*", r"(lngeom|empirical|proofs)\..*_\w+\.\w+"),  # types that nobody has to name
     (
         r"py:class",
-        r"(dict\[str|Array|Placement|Layout|Method|Norm|Verdict|LinearOperator|rv_frozen|Generator|optional)",
+        r"(dict\[str|Array|Placement|Layout|Method|Norm|Verdict|LinearOperator|rv_frozen|Generator|Figure|optional)",
     ),
 ]
+
+# `sphinx-build -b linkcheck docs docs/_build/linkcheck` asks every other site; the build itself checks links inside.
+linkcheck_timeout = 20
+linkcheck_retries = 2
+linkcheck_rate_limit_timeout = 60
+linkcheck_anchors_ignore_for_url = [r"https://github\.com/.*"]  # anchors that a script makes
+linkcheck_report_timeouts_as_broken = False
 intersphinx_mapping: dict[str, tuple[str, None]] = {}
 
 

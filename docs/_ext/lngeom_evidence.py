@@ -1,8 +1,8 @@
 """Sphinx directives that put on the page what the checks found, so that no page can say more than they do.
 
-``evidence`` shows the machine-checked side of one theorem; ``ledger`` the claims of one document. Both read the
-JSON files that ``lngeom prove --json`` and ``lngeom claims --json`` wrote just before the build. ``command`` shows the
-help of a command, ``drawn`` a picture of ``lngeom figure``.
+``evidence`` shows the machine-checked side of one theorem, ``ledger`` the claims of one document, ``imprecise`` those
+that the theorems of one chapter correct. They read the JSON files that ``lngeom prove --json`` and ``lngeom claims
+--json`` wrote just before the build. ``command`` shows the help of a command, ``drawn`` a picture of ``lngeom figure``.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ BADGES = {
     "convention": "secondary",
 }
 """Color of each verdict."""
+CORRECTED = ("false", "true_under", "non_sequitur")
+"""Verdicts on statements that cannot be repeated as they stand."""
 DRAWN = "_build/figures"
 """Folder of the pictures, below that of the sources."""
 
@@ -138,6 +140,36 @@ class Ledger(SphinxDirective):
         return cell(one) if kind == "source" else f"{kind} `{name}`"
 
 
+class Imprecise(SphinxDirective):
+    """``{imprecise} projection``: what the five texts say that a theorem of the chapter shows to need a correction."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Insert the claims as a folded table that leads to the ledger."""
+        (chapter,) = self.arguments
+        claims = [
+            claim
+            for claim in load(self.env.app, "claims.json")
+            if claim["verdict"] in CORRECTED
+            and any(one.startswith(f"theorem {chapter}.") for one in claim["settled_by"])
+        ]
+        if not claims:
+            msg = f"no theorem of chapter {chapter!r} corrects a claim"
+            raise self.error(msg)
+        lines = [f"::::{{dropdown}} Claims of the five texts that need a correction: {len(claims)}"]
+        lines += ["| claim | verdict | instead |", "|---|---|---|"]
+        lines += [
+            f"| {{ref}}`{claim['id']} <claim-{claim['id']}>` {cell(claim['claim'])} "
+            f"| {{bdg-{BADGES[claim['verdict']]}}}`{claim['verdict'].replace('_', ' ')}` "
+            f"| {cell(claim['correction'] or '')} |"
+            for claim in claims
+        ]
+        container = nodes.container(classes=["evidence"])
+        container += self.parse_text_to_nodes("\n".join([*lines, "::::", ""]))
+        return [container]
+
+
 class LedgerCounts(SphinxDirective):
     """``{ledger-counts}``: how many claims of each document have which verdict."""
 
@@ -207,6 +239,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("command", CommandHelp)
     app.add_directive("drawn", Drawn)
     app.add_directive("evidence", Evidence)
+    app.add_directive("imprecise", Imprecise)
     app.add_directive("ledger", Ledger)
     app.add_directive("ledger-counts", LedgerCounts)
     return {"parallel_read_safe": True}

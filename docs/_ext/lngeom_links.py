@@ -1,0 +1,69 @@
+"""Dead links inside the site fail its build: each file and each anchor that a page points to must be there.
+
+Sphinx checks what its own references point to. This looks at the pages as they were written, so that anchors in links
+written by hand, in what directives insert and in downloads count too. Links to other sites are left to ``linkcheck``.
+"""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+
+
+class _Page(HTMLParser):
+    """What a page offers as anchors, and what it points to."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.anchors: set[str] = set()
+        self.targets: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note ids, and where links, images, styles and scripts come from."""
+        found = dict(attrs)
+        self.anchors.update(value for key in ("id", "name") if (value := found.get(key)) is not None)
+        named = {"a": "href", "link": "href", "img": "src", "script": "src"}.get(tag)
+        if named is not None and (target := found.get(named)) is not None:
+            self.targets.append(target)
+
+
+def dead_links(site: Path) -> list[str]:
+    """Links of the HTML pages below `site` to files or anchors that are not there, each with its page."""
+    pages = {path: _Page(path.read_text(encoding="utf-8")) for path in sorted(site.rglob("*.html"))}
+    dead = []
+    for path, page in pages.items():
+        for target in dict.fromkeys(page.targets):
+            parts = urlsplit(target)
+            if parts.scheme or parts.netloc:
+                continue
+            file = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            file = file / "index.html" if file.is_dir() else file
+            anchor = unquote(parts.fragment)
+            if not file.exists():
+                dead.append(f"{path.relative_to(site)}: {target}: no such file")
+            elif anchor and file in pages and anchor not in pages[file].anchors:
+                dead.append(f"{path.relative_to(site)}: {target}: no such anchor")
+    return dead
+
+
+def _check(app: Sphinx, exception: Exception | None) -> None:
+    if (
+        exception is None
+        and app.builder.format == "html"
+        and (dead := dead_links(Path(app.outdir).resolve()))
+    ):
+        msg = f"{len(dead)} dead links:\n" + "\n".join(dead)
+        raise ExtensionError(msg)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Check the site when it is written."""
+    app.connect("build-finished", _check)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
