@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._exact import THEOREMS as EXACT, check as check
+from ._exact import THEOREMS as EXACT, ZERO_GAINS, check as check
 from ._isotropy import isotropy as isotropy
 from ._predict import predict as predict
 from ._prediction import (
@@ -20,7 +20,14 @@ from ._sample import Sample as Sample, samples as samples
 from ._shift import THEOREMS as SHIFT, shift as shift
 
 THEOREM_IDS = tuple(
-    sorted({ISOTROPY, *SHIFT.values(), *(id for kind in EXACT.values() for id in kind.values())})
+    sorted(
+        {
+            ISOTROPY,
+            *SHIFT.values(),
+            *ZERO_GAINS.values(),
+            *(id for kind in EXACT.values() for id in kind.values()),
+        }
+    )
 )
 """Ids of all theorems that speak of a running model."""
 

@@ -3,7 +3,9 @@
 Derivation of the bounds
 ------------------------
 The layer's output ẑ is within E of the exact z, component by component: E is :func:`lngeom.error_bound` of the dtype,
-for any order of summation. With ŷ = (ẑ − b)/g, e = E/|g| and y the exact standardized vector, |ŷ − y| ≤ e, so that
+for any order of summation. The vector y before gain and bias is (z − b)/g where no gain is zero, by the theorems
+``standardization.recovered`` and ``rmsnorm.recovered``; each row names the theorem that says of z or of y what the row
+tests, with the layer's own ε. With ŷ = (ẑ − b)/g and e = E/|g|, |ŷ − y| ≤ e, so that
 
 - |‖ŷ‖ − √d r| ≤ ‖e‖ with r the gauge of x, and the angle between ŷ and y is at most arcsin(‖e‖/‖y‖);
 - |1·ŷ| ≤ Σe_i, and the distance of ẑ from the hyperplane is at most Σ|α_i|E_i/‖α‖ with α = 1/g;
@@ -44,7 +46,7 @@ ROTATION = "rotation before the affine step"
 SCALING = "N_ε(ax) = N_{ε/a²}(x)"
 
 _LAYER_NORM = {
-    RECOMPUTATION: "standardization.affine",
+    RECOMPUTATION: "standardization.layer",
     LENGTH: "epsilon.gauge",
     ORTHOGONALITY: "standardization.mean_zero",
     HYPERPLANE: "ellipsoid.hyperplane",
@@ -54,18 +56,24 @@ _LAYER_NORM = {
 }
 _RMS_NORM = {
     RECOMPUTATION: "rmsnorm.definition",
-    LENGTH: "rmsnorm.definition",
-    CONTAINMENT: "rmsnorm.surface",
+    LENGTH: "rmsnorm.length",
+    CONTAINMENT: "rmsnorm.interior",
     ROTATION: "angles.rotation_by_rms_norm",
-    SCALING: "rmsnorm.definition",
+    SCALING: "rmsnorm.scaling",
 }
 THEOREMS = {"layernorm": _LAYER_NORM, "rmsnorm": _RMS_NORM}
 """What is predicted of each kind of layer, and by which theorem."""
+ZERO_GAINS = {"layernorm": "ellipsoid.zero_gain_interior", "rmsnorm": "rmsnorm.zero_gain_interior"}
+"""The theorem about containment for layers some of whose gains are zero."""
+_POSITIVE_EPS = (LENGTH, CONTAINMENT)
+"""Predictions whose theorems take ε > 0."""
 
 
 def check(sample: Sample) -> Iterator[Prediction]:
     """The verdicts on one layer."""
-    theorems, path = THEOREMS[sample.site.kind], sample.site.path
+    theorems, path = dict(THEOREMS[sample.site.kind]), sample.site.path
+    if (sample.gain == 0).any():
+        theorems[CONTAINMENT] = ZERO_GAINS[sample.site.kind]
     reason = _unknown(sample)
     finite = np.isfinite(sample.x).all(-1)
     if not reason and not finite.any():
@@ -81,7 +89,9 @@ def check(sample: Sample) -> Iterator[Prediction]:
     yield judged(path, RECOMPUTATION, theorems[RECOMPUTATION], *found)
     for name, measured, bound in _geometry(kept, error * _SLACK):
         theorem = theorems[name]
-        if name != CONTAINMENT and not seen.all():
+        if name in _POSITIVE_EPS and not sample.site.eps > 0:
+            yield undecided(path, name, theorem, "the theorem takes ε > 0")
+        elif name != CONTAINMENT and not seen.all():
             yield undecided(path, name, theorem, "a zero gain hides a component of the standardized vector")
         else:
             yield judged(path, name, theorem, measured, bound, found[2])

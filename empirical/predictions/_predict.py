@@ -19,7 +19,7 @@ def predict(loaded: LoadedModel, tokens: np.ndarray) -> list[Prediction]:
     loaded
         The model and its norm layers.
     tokens : (sequences, positions)
-        Token ids; the first 64 positions of the first two sequences are used (for the shift, 32 of the first), and up
+        Token ids; the first 64 positions of the first two sequences are used (for the shift, 16 of the first), and up
         to 16 vectors of each layer.
     """
     return [

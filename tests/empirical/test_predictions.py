@@ -54,8 +54,8 @@ def test_all_hold_for_every_architecture(architecture: str, dtype: torch.dtype) 
     assert found == predict(model, TOKENS)
 
 
-def violated(model: Any, wrong: Callable[[Any], None]) -> dict[str, set[str]]:
-    """Theorems that are violated, by site, after a change to the norm layer of the first block."""
+def violated(model: Any, wrong: Callable[[Any], None], *, whole: bool = False) -> set[str]:
+    """Theorems that a changed norm layer of the first block violates: there, or if `whole` in the whole model too."""
     described = loaded(model)
     path = described.sites[0].path
     wrong(dict(model.named_modules())[path])
@@ -63,29 +63,62 @@ def violated(model: Any, wrong: Callable[[Any], None]) -> dict[str, set[str]]:
     for each in predict(described, TOKENS):
         if each.verdict == "violated":
             bad.setdefault(each.site, set()).add(each.theorem)
-    assert set(bad) <= {path}
-    return bad
+    assert set(bad) == {path} | ({"model"} if whole else set())
+    return bad[path]
 
 
-def test_a_changed_eps_is_reported() -> None:
+SIZE = {
+    "gpt2": {"standardization.layer", "epsilon.gauge", "epsilon.scaling"},
+    "llama": {"rmsnorm.definition", "rmsnorm.length", "rmsnorm.scaling"},
+}
+"""What depends on ε and on the divisor of the variance: the lengths, but neither direction nor hyperplane."""
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("architecture", SIZE)
+def test_another_eps_is_reported_where_inputs_are_small(architecture: str, dtype: torch.dtype) -> None:
     def wrong(module: Any) -> None:
-        module.eps = 1e-3
+        for name in ("eps", "variance_epsilon"):
+            if hasattr(module, name):
+                assert getattr(module, name) == 1e-5
+                setattr(module, name, 1e-6)
 
-    [found] = violated(tiny_model("gpt2"), wrong).values()
-    # direction and hyperplane do not depend on ε
-    assert found == {"standardization.affine", "epsilon.gauge", "epsilon.scaling"}
+    model = tiny_model(architecture)
+    with torch.no_grad():
+        for embedding in model.modules():
+            if isinstance(embedding, nn.Embedding):
+                embedding.weight.mul_(2.0**-7)  # mean squares of 2⁻¹⁸, about 4e-6
+    found = violated(model.to(dtype), wrong)
+    assert found == SIZE[architecture]
 
 
-def test_the_sample_variance_is_reported() -> None:
+def test_another_eps_is_not_seen_where_rounding_hides_it() -> None:
+    model = loaded(tiny_model("llama").to(torch.bfloat16))
+    model.model.layers[0].input_layernorm.variance_epsilon = 1e-6  # mean squares of 0.04: one part in 10⁴
+    assert {each.verdict for each in predict(model, TOKENS)} == {"holds"}
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_the_sample_variance_is_reported(dtype: torch.dtype) -> None:
     def kernel(module: Any) -> None:
         def forward(x: Tensor) -> Tensor:
-            variance, mean = torch.var_mean(x, -1, keepdim=True, correction=1)
-            return (x - mean) * torch.rsqrt(variance + module.eps) * module.weight + module.bias
+            wide = x.float()
+            variance, mean = torch.var_mean(wide, -1, keepdim=True, correction=1)
+            y = (wide - mean) * torch.rsqrt(variance + module.eps)
+            return (y * module.weight.float() + module.bias.float()).to(x.dtype)
 
         module.forward = forward
 
-    [found] = violated(tiny_model("gpt2"), kernel).values()
-    assert found == {"standardization.affine", "epsilon.gauge", "epsilon.scaling"}
+    found = violated(tiny_model("gpt2").to(dtype), kernel)
+    assert found == SIZE["gpt2"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_a_forgotten_one_beside_the_weight_is_reported(dtype: torch.dtype) -> None:
+    model = loaded(tiny_model("gemma").to(dtype))
+    model.sites = tuple(replace(site, gain_offset=0.0) for site in model.sites)
+    found = [each for each in predict(model, TOKENS) if each.theorem == "rmsnorm.definition"]
+    assert {each.verdict for each in found} == {"violated"}
 
 
 def test_a_missing_mean_subtraction_is_reported() -> None:
@@ -95,7 +128,7 @@ def test_a_missing_mean_subtraction_is_reported() -> None:
 
         module.forward = forward
 
-    [found] = violated(tiny_model("gpt2"), kernel).values()
+    found = violated(tiny_model("gpt2"), kernel, whole=True)
     assert found >= {
         "standardization.mean_zero",
         "ellipsoid.hyperplane",
@@ -110,7 +143,7 @@ def test_a_subtracted_mean_in_an_rms_norm_is_reported() -> None:
 
         module.forward = forward
 
-    [found] = violated(tiny_model("llama"), kernel).values()
+    found = violated(tiny_model("llama"), kernel)
     assert found >= {"rmsnorm.definition", "angles.rotation_by_rms_norm"}
 
 
@@ -119,8 +152,8 @@ def test_an_output_outside_the_ellipsoid_is_reported() -> None:
         real = module.forward
         module.forward = lambda x: 1.001 * real(x)
 
-    [found] = violated(tiny_model("llama"), kernel).values()
-    assert found == {"rmsnorm.definition", "rmsnorm.surface"}
+    found = violated(tiny_model("llama"), kernel)
+    assert found == {"rmsnorm.interior", *SIZE["llama"]}
 
 
 def test_nothing_is_decided_without_a_bound() -> None:
@@ -133,11 +166,30 @@ def test_nothing_is_decided_without_a_bound() -> None:
         zero.h[0].ln_1.weight[3] = 0.0
     found = {each.theorem: each.verdict for each in predict(loaded(zero), TOKENS) if each.site == "h.0.ln_1"}
     assert {theorem for theorem, verdict in found.items() if verdict == "holds"} == {
-        "standardization.affine",
-        "ellipsoid.interior",
+        "standardization.layer",
+        "ellipsoid.zero_gain_interior",
         "epsilon.scaling",
     }
     assert "violated" not in found.values()
+
+    hidden = tiny_model("llama")
+    with torch.no_grad():
+        hidden.layers[0].input_layernorm.weight[3] = 0.0
+    first = [each for each in predict(loaded(hidden), TOKENS) if each.site == "layers.0.input_layernorm"]
+    assert {each.theorem for each in first if each.verdict == "holds"} == {
+        "rmsnorm.definition",
+        "rmsnorm.zero_gain_interior",
+        "rmsnorm.scaling",
+    }
+
+    sharp = tiny_model("gpt2")
+    sharp.h[0].ln_1.eps = 0.0
+    first = [each for each in predict(loaded(sharp), TOKENS) if each.site == "h.0.ln_1"]
+    assert {each.theorem for each in first if each.verdict == "undecided"} == {
+        "epsilon.gauge",
+        "ellipsoid.interior",
+    }
+    assert {each.reason for each in first if each.verdict == "undecided"} == {"the theorem takes ε > 0"}
 
     for architecture, of_all in (("llama", 5), ("gpt2", 7)):
         still = tiny_model(architecture)
@@ -183,7 +235,7 @@ def test_isotropy_is_judged_by_its_interval() -> None:
 
 def test_predictions_survive_their_file(tmp_path: Path) -> None:
     written = [
-        Prediction("model", "a, b", "rmsnorm.gauge", 1e-7, 0.1, 64, "holds"),
+        Prediction("model", "a, b", "residual.shift_forgotten", 1e-7, 0.1, 64, "holds"),
         Prediction("norm", "c", "angles.null_mean_square", 1.2, 1.0, 10, "violated", 1.1, 1.5, 0),
         Prediction("norm", "d", "ellipsoid.hyperplane", None, None, 0, "undecided", reason="none"),
     ]
@@ -217,7 +269,7 @@ def test_a_run_and_a_merged_run_show_their_verdicts(
     assert (
         page.index("<h2>Predictions</h2>") < page.index("<h2>Figures</h2>") < page.index("Every prediction")
     )
-    assert page.count("rmsnorm.surface") == 1 + len(sites)
+    assert page.count("rmsnorm.interior") == 1 + len(sites)
 
     assert main(["merge", *runs, "--output", str(tmp_path / "merged")]) == 0
     merged = predictions.read_csv(tmp_path / "merged" / "predictions.csv")
