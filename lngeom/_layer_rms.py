@@ -34,7 +34,7 @@ def layer_rms_distance(x: Array, *, eps: Any) -> Array:
 
     References
     ----------
-    Theorem ``rmsnorm.distance``; the comparison is that of Gupta et al., arXiv:2409.12951, section 3.2.
+    Theorems ``rmsnorm.distance`` and ``rmsnorm.distance_with_eps``; the comparison is that of Gupta et al., arXiv:2409.12951, section 3.2.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def layer_rms_distance_from_moments(mean: Array, variance: Array, *, eps: Any) -
 
     References
     ----------
-    Elementary: LN(x) − RMS(x) = (1/s − 1/r)(x − μ1) − (μ/r)1, a sum of two orthogonal vectors.
+    Theorem ``rmsnorm.distance_with_eps``: LN(x) − RMS(x) = (1/s − 1/r)(x − μ1) − (μ/r)1, a sum of two orthogonal vectors.
 
     Examples
     --------

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from . import _definition, _folding, _outputs
+from . import _definition, _distance, _folding, _outputs
 
-THEOREMS = (*_definition.THEOREMS, *_outputs.THEOREMS, *_folding.THEOREMS)
+THEOREMS = (*_definition.THEOREMS, *_distance.THEOREMS, *_outputs.THEOREMS, *_folding.THEOREMS)
