@@ -34,7 +34,8 @@ def layer_rms_distance(x: Array, *, eps: Any) -> Array:
 
     References
     ----------
-    Theorems ``rmsnorm.distance`` and ``rmsnorm.distance_with_eps``; the comparison is that of Gupta et al., arXiv:2409.12951, section 3.2.
+    Theorems ``rmsnorm.distance`` and ``rmsnorm.distance_with_eps``. The comparison of the two layers is that of
+    Gupta et al., arXiv:2409.12951, section 3.2.
 
     Examples
     --------
@@ -75,7 +76,8 @@ def layer_rms_distance_from_moments(mean: Array, variance: Array, *, eps: Any) -
 
     References
     ----------
-    Theorem ``rmsnorm.distance_with_eps``: LN(x) − RMS(x) = (1/s − 1/r)(x − μ1) − (μ/r)1, a sum of two orthogonal vectors.
+    Theorem ``rmsnorm.distance_with_eps``; LN(x) − RMS(x) = (1/s − 1/r)(x − μ1) − (μ/r)1, a sum of two orthogonal
+    vectors.
 
     Examples
     --------
