@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 import torch
 
+from empirical import predictions
 from empirical.illustrations import FIGURES
 from empirical.statistics import COLUMNS
 from empirical.training import _study, _trainer
@@ -58,11 +59,20 @@ def test_columns_that_claims_name_exist(
 ) -> None:
     files = {
         "sites.csv": set(COLUMNS),
+        "predictions.csv": set(predictions.COLUMNS),
         "study.csv": study_columns,
         "summary.json": summary_entries,
         "losses.csv": set(_trainer.LOSS_COLUMNS),
     }
     assert column.name in files[column.file]
+
+
+def test_claims_that_name_verdicts_name_theorems_that_get_one() -> None:
+    answered = [
+        claim for claim in claims() if {"predictions.csv"} & {column.file for column in claim.columns}
+    ]
+    assert [claim.id for claim in answered] == ["1-43"]
+    assert {claim.prediction for claim in answered} <= set(predictions.THEOREM_IDS)
 
 
 @pytest.mark.parametrize("claim", [claim for claim in claims() if claim.figure], ids=lambda claim: claim.id)

@@ -10,6 +10,11 @@ def sites(*names: str) -> tuple[Column, ...]:
     return tuple(Column("sites.csv", name) for name in names)
 
 
+def predictions(*names: str) -> tuple[Column, ...]:
+    """Columns of the verdicts of a sweep: one row per prediction and norm layer, or for the whole model."""
+    return tuple(Column("predictions.csv", name) for name in names)
+
+
 def study(*names: str) -> tuple[Column, ...]:
     """Columns of the training study: one row per network, checkpoint and norm layer."""
     return tuple(Column("study.csv", name) for name in names)

@@ -68,7 +68,7 @@ CLAIMS = (
         theorems=("standardization.norm",),
         counterexample=networks.reset_scale,
         columns=sites("norm_mean", "norm_std", "side"),
-        prediction="epsilon.norm",
+        prediction="epsilon.gauge",
     ),
     Claim(
         id="4-6",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import _citations as cited
 from .._claim import Claim
-from .._columns import sites, study, summary
+from .._columns import predictions, sites, study, summary
 from ..counterexamples import jacobian, networks, projection, standardization
 
 CLAIMS = (
@@ -111,8 +111,11 @@ CLAIMS = (
         why="They are not determined by what the model computes: any vector can be shifted along 1 by "
         "its writers.",
         correction="LN(x + c1) = LN(x): adding c1 to the stream changes every angle and no output.",
-        theorems=("irreversibility.shift",),
+        where=("x′ = x + c1", "y = x + f", "y′ = x′ + f"),
+        theorems=("irreversibility.shift", "residual.shift_forgotten"),
         counterexample=networks.moved_along_uniform,
+        columns=predictions("measured", "bound", "verdict"),
+        prediction="residual.shift_forgotten",
     ),
     Claim(
         id="1-44",
