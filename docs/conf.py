@@ -62,7 +62,10 @@ napoleon_custom_sections = [("Attributes", "params_style")]
 nitpicky = True
 nitpick_ignore_regex = [
     # described by their own manuals
-    (r"py:.*", r"(numpy|scipy|np|torch|transformers|matplotlib|rich|collections|fractions|pathlib|random)\..*"),
+    (
+        r"py:.*",
+        r"(numpy|scipy|np|torch|transformers|matplotlib|rich|collections|fractions|pathlib|random)\..*",
+    ),
     (r"py:.*", r"(lngeom|empirical|proofs)\..*_\w+\.\w+"),  # types that nobody has to name
     (
         r"py:class",
@@ -101,8 +104,20 @@ def _end_of_code(_app, _docname, source: list[str]) -> None:
     source[0] = re.sub(r"(?ms)^(```python\n.*?)\n+```$", r"\1\n```", source[0])
 
 
+def _skip_alias(_app, _what, _name, member, skip: bool, _options) -> bool | None:
+    """Leave out the fields of named tuples, of which Python says only that they have numbers."""
+    return True if (getattr(member, "__doc__", None) or "").startswith("Alias for field number") else None
+
+
+def _readable_defaults(_app, _what, _name, _object, _options, signature: str | None, returned: str | None):
+    """Write default values that are made anew for each object so that Sphinx can read the signature."""
+    return signature and signature.replace("<factory>", "..."), returned
+
+
 def setup(app) -> None:
     """Connect what is special to this site."""
     app.connect("missing-reference", _public_name)
     app.connect("source-read", _end_of_code)
+    app.connect("autodoc-skip-member", _skip_alias)
+    app.connect("autodoc-process-signature", _readable_defaults)
     app.connect("autodoc-process-docstring", _escape_bars, priority=100)

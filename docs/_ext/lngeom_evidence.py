@@ -123,7 +123,8 @@ class Ledger(SphinxDirective):
     def _text(self, claim: dict[str, Any]) -> str:
         verdict = claim["verdict"].replace("_", " ")
         settled = "; ".join(self._settled(one) for one in claim["settled_by"])
-        correction = f"\n\n**Instead** {cell(claim['correction'])}" if claim["correction"] else ""
+        label = "Instead" if claim["verdict"] in CORRECTED else "Answer"
+        correction = f"\n\n**{label}** {cell(claim['correction'])}" if claim["correction"] else ""
         badge = f"{{bdg-{BADGES[claim['verdict']]}}}`{verdict}`"
         explained = "\n".join(Page(84, PLAIN).explanation(find_claim(claim["id"])))
         return (
@@ -165,7 +166,7 @@ class Imprecise(SphinxDirective):
             f"| {cell(claim['correction'] or '')} |"
             for claim in claims
         ]
-        container = nodes.container(classes=["evidence"])
+        container = nodes.container(classes=["imprecise"])
         container += self.parse_text_to_nodes("\n".join([*lines, "::::", ""]))
         return [container]
 
