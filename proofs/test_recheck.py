@@ -22,6 +22,7 @@ from lngeom.symbolic import (
     d,
     definite,
     dimension,
+    dot,
     equal,
     greater,
     instantiate,
@@ -96,3 +97,9 @@ def test_true_steps_pass() -> None:
     assert recheck(theorem) > 10
     assert recheck(cut(dimension(), add(assume(at_least(d - 1)), square(X)))) == 5
     assert recheck(instantiate(square(X - Y), {X: term(2) * Y})) == 2
+
+
+def test_sums_inside_roots_and_inverses_are_read_to_their_atoms() -> None:
+    root = symbolic.root(dot(X, X) + symbolic.scalar("eps"))
+    theorem = instantiate(assume(greater(root)), {X: X + symbolic.scalar("c")})
+    assert recheck(theorem) == 2
