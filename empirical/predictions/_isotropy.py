@@ -1,4 +1,7 @@
-"""The prediction about means: isotropic vectors have d·E[cos²θ] = 1 along every direction, the uniform one included."""
+"""The prediction about means: isotropic vectors have d·E[cos²θ] = 1 along every direction, the uniform one included.
+
+The theorem is about a fixed vector and a random direction: here 1 is the vector, and hidden states are directions.
+"""
 
 from __future__ import annotations
 
