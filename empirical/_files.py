@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,15 @@ def _umask() -> int:
     return mask
 
 
+def sync(path: Path) -> None:
+    """Have the operating system write a file or the entries of a folder to the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Yield the path of a draft beside ``path``; on leaving it is on the disk and takes the place of ``path`` at once.
@@ -25,8 +35,7 @@ def replacing(path: Path) -> Iterator[Path]:
     draft = path.with_name(f".{path.name}.draft")
     try:
         yield draft
-        with draft.open("rb") as stream:
-            os.fsync(stream.fileno())
+        sync(draft)
         # Some libraries write for the owner alone.
         draft.chmod(0o666 & ~_umask())
         draft.replace(path)
@@ -43,3 +52,22 @@ def write_text(path: Path, text: str) -> None:
 def write_json(path: Path, value: Any) -> None:
     """Replace a file by a JSON value at once."""
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def read_json(path: Path) -> Any:
+    """The JSON value of a file."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def write_folder(folder: Path, fill: Callable[[Path], None]) -> None:
+    """Make `folder` by filling a draft beside it and renaming that; a folder that exists is left as it is."""
+    if folder.exists():
+        return
+    draft = folder.with_name(f".{folder.name}.draft")
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(parents=True)
+    fill(draft)
+    for path in draft.rglob("*"):
+        sync(path)
+    draft.rename(folder)
+    sync(folder.parent)

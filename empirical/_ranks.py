@@ -1,7 +1,8 @@
-"""The processes that measure together: one by default, as many as ``torchrun`` starts otherwise."""
+"""The processes that work together: one by default, as many as ``torchrun`` starts otherwise."""
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from datetime import timedelta
 from typing import TypeVar
 
 import torch
-from torch import distributed
+from torch import Tensor, distributed
 from torch._C._distributed_c10d import PrefixStore
 from torch.distributed.rendezvous import rendezvous
 
@@ -23,6 +24,8 @@ T = TypeVar("T")
 _PATIENCE = timedelta(days=7)
 """A process may have to wait for as long as another measures."""
 
+_joined = itertools.count()
+
 
 def leads() -> bool:
     """Whether this process is the one that writes for all, also where they have not joined yet."""
@@ -31,7 +34,7 @@ def leads() -> bool:
 
 @dataclass(frozen=True)
 class Ranks:
-    """One process among those that measure together.
+    """One process among those that work together.
 
     Attributes
     ----------
@@ -47,7 +50,7 @@ class Ranks:
 
     @property
     def leads(self) -> bool:
-        """Whether this process prepares the run and finishes it."""
+        """Whether this process writes for all: it prepares a run and finishes it."""
         return self.rank == 0
 
     def by_leader(self, action: Callable[[], T]) -> T:
@@ -73,6 +76,12 @@ class Ranks:
             raise outcome[0]
         return outcome[0]  # pyright: ignore[reportReturnType] - the leader has put its result there
 
+    def mean(self, value: Tensor) -> float:
+        """Mean of a number over all processes, the same bits in each; in place."""
+        if self.count > 1:
+            distributed.all_reduce(value, op=distributed.ReduceOp.SUM)
+        return float(value) / self.count
+
     def wait(self) -> None:
         """Go on when all processes have come here."""
         if self.count > 1:
@@ -83,7 +92,7 @@ class Ranks:
 def ranks(device: torch.device) -> Iterator[Ranks]:
     """Join the processes of ``torchrun`` (gloo on CPUs, nccl on GPUs), or be the only one.
 
-    Under ``torchrun`` each process takes the GPU of its local rank.
+    Under ``torchrun`` each process takes the GPU of its local rank. All of them must join equally often.
     """
     count = int(os.environ.get("WORLD_SIZE", "1"))
     if count == 1:
@@ -94,9 +103,10 @@ def ranks(device: torch.device) -> Iterator[Ranks]:
         device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
         torch.cuda.set_device(device)
     store, rank, count = next(rendezvous("env://", timeout=_PATIENCE))
-    # The launcher keeps one store through its restarts: without a name of its own, a restarted process would find
-    # the addresses of those that died.
-    life = PrefixStore(f"life-{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", store)
+    # The launcher keeps one store through its restarts, and processes may join more than once in their life: without a
+    # name of its own, they would find the addresses of those that died, or of their own earlier connection.
+    restart = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    life = PrefixStore(f"life-{restart}-{next(_joined)}", store)
     backend = "cpu:gloo,cuda:nccl" if gpus else "gloo"
     distributed.init_process_group(backend, store=life, rank=rank, world_size=count, timeout=_PATIENCE)
     try:

@@ -14,7 +14,7 @@ import filelock
 import numpy as np
 
 from ._errors import RunError
-from ._files import replacing, write_json, write_text
+from ._files import read_json, replacing, write_json, write_text
 from ._manifest import first_difference, measured_by
 
 Status = Literal["new", "started", "done"]
@@ -76,7 +76,7 @@ class RunDirectory:
             If there is none, or it is damaged.
         """
         try:
-            return json.loads(self.manifest_path.read_text(encoding="utf-8"))
+            return read_json(self.manifest_path)
         except FileNotFoundError:
             msg = (
                 f"{self.path}: holds no manifest.json, so it is no run; give the output directory of a sweep"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import gc
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from lngeom import LngeomError
 from . import predictions, statistics
 from ._comparison import COLUMNS, Measured, compare
 from ._errors import RunError, one_line
-from ._files import replacing, write_json
+from ._files import read_json, replacing, write_json
 from ._ranks import leads
 from ._run import RunDirectory
 from .models import KNOWN_MODELS
@@ -100,7 +99,7 @@ def write_all(base: Path) -> Path:
         If what it measured is no longer there.
     """
     try:
-        record = json.loads((base / _RECORD).read_text(encoding="utf-8"))
+        record = read_json(base / _RECORD)
         models = [_measured(base / name) for name in record["measured"]]
         failures, about = record["failures"], record["about"]
     except RunError:

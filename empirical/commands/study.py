@@ -15,6 +15,7 @@ from rich.console import Console
 
 from .._progress import progress
 from ..corpora import bundled_wikipedia, open_corpus
+from ..models import resolve_device
 from ..training import Execution, plan, prepare, ranks, run_study, write_study_report
 from ._numbers import count
 
@@ -65,7 +66,10 @@ def run(arguments: argparse.Namespace) -> int:
     )
     runs = list(plan(arguments.seeds, arguments.seeds_elsewhere))
     total = len(runs) * arguments.steps * arguments.batch_size * arguments.sequence_length
-    with ranks(arguments.device) as processes, progress(console, f"{len(runs)} runs", total) as advance:
+    with (
+        ranks(resolve_device(arguments.device)) as processes,
+        progress(console, f"{len(runs)} runs", total) as advance,
+    ):
         run_study(
             data,
             out,

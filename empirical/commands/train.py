@@ -17,6 +17,7 @@ from rich.console import Console
 
 from .._progress import progress
 from ..corpora import bundled_wikipedia, open_corpus
+from ..models import resolve_device
 from ..training import SHAPES, Execution, Recipe, open_data, prepare, ranks, train, write_run_report
 from ._numbers import count
 
@@ -137,7 +138,7 @@ def run(arguments: argparse.Namespace) -> int:
     name = f"train-{arguments.config}-{recipe.norm}-{recipe.optimizer}-seed{recipe.seed}"
     out = Path(arguments.output or Path("runs", name))
     corpus = open_corpus(arguments.corpus if arguments.corpus is not None else str(bundled_wikipedia()))
-    with ranks(arguments.device) as processes:
+    with ranks(resolve_device(arguments.device)) as processes:
         on_gpu = processes.device.type == "cuda"
         execution = Execution(
             dtype=("bfloat16" if on_gpu else "float32") if arguments.dtype == "auto" else arguments.dtype,

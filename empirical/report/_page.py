@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from markupsafe import Markup
 
 from .. import predictions, statistics
 from .._errors import RunError
-from .._files import write_text
+from .._files import read_json, write_text
 from .._manifest import ENVIRONMENT
 from ._console import summary
 from ._figures import ROLES, subject_of
@@ -46,7 +45,7 @@ def write_report(directory: Path) -> Path:
         If one of them is missing.
     """
     try:
-        manifest = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
+        manifest = read_json(directory / "manifest.json")
         rows = statistics.read_csv(directory / "sites.csv")
         verdicts = directory / "predictions.csv"
         judged = predictions.read_csv(verdicts) if verdicts.exists() else []

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from .._ranks import Ranks as Ranks, ranks as ranks
 from ._batches import Batches as Batches
 from ._data import TokenData as TokenData, open_data as open_data, prepare as prepare
 from ._gradients import WriterGradient as WriterGradient, writer_gradients as writer_gradients
 from ._measure import Measurement as Measurement
 from ._model import Norm as Norm, RMSNorm as RMSNorm, build_model as build_model
 from ._plan import Condition as Condition, conditions as conditions, plan as plan
-from ._ranks import Ranks as Ranks, ranks as ranks
 from ._recipe import Recipe as Recipe, learning_rate as learning_rate
 from ._run import Execution as Execution
 from ._run_report import (

@@ -12,8 +12,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from .._errors import RunError
-from .._files import write_json
-from ._files import read_json, write_folder
+from .._files import read_json, write_folder, write_json
 
 
 def save_network(model: PreTrainedModel, tokenizer: Path | None, folder: Path) -> None:

@@ -17,10 +17,9 @@ import lngeom
 from lngeom import InputError
 
 from .._errors import RunError
-from .._files import write_json
+from .._files import read_json, write_json
+from .._ranks import Ranks
 from ._data import TokenData
-from ._files import read_json
-from ._ranks import Ranks
 from ._recipe import Recipe
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from .._errors import RunError
-from .._files import write_text
+from .._files import read_json, write_text
 from ._figures import NORM_NAMES, Drawn, draw_angles, draw_losses, draw_shares, site_label
-from ._files import read_json
 from ._tables import read_table
 
 _STYLE = (

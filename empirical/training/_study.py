@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from .._ranks import Ranks
 from ._data import TokenData
 from ._plan import Condition
-from ._ranks import Ranks
 from ._run import Execution
 from ._tables import read_table, write_table
 from ._trainer import Report, train

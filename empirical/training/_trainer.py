@@ -19,17 +19,17 @@ from lngeom import InputError
 
 from .._errors import RunError
 from .._files import write_json
+from .._ranks import Ranks
 from ._batches import Batches
 from ._checkpoint import load_state, save_network, save_state
 from ._data import TokenData
-from ._files import StepTable
 from ._measure import TABLES, Measurement
 from ._model import build_model
 from ._optimizer import build_optimizer
-from ._ranks import Ranks
 from ._recipe import Recipe, learning_rate
 from ._run import Execution, held, manifest, open_run
 from ._shape import checkpoint_steps
+from ._step_table import StepTable
 from ._throughput import flops_per_token, peak_flops
 
 LOSS_COLUMNS = ("step", "tokens", "loss", "learning_rate", "gradient_norm")

@@ -1,44 +1,13 @@
-"""Files that are either whole or absent, whenever the process dies."""
+"""A table that grows with the steps of a run, and goes on where the run does."""
 
 from __future__ import annotations
 
 import csv
-import json
-import os
-import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from .._files import write_text
-
-
-def sync(path: Path) -> None:
-    """Have the operating system write a file or the entries of a folder to the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def read_json(path: Path) -> Any:
-    """The JSON value of a file."""
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
-def write_folder(folder: Path, fill: Callable[[Path], None]) -> None:
-    """Make `folder` by filling a draft beside it and renaming that; a folder that exists is left as it is."""
-    if folder.exists():
-        return
-    draft = folder.with_name(f".{folder.name}.draft")
-    shutil.rmtree(draft, ignore_errors=True)
-    draft.mkdir(parents=True)
-    fill(draft)
-    for path in draft.rglob("*"):
-        sync(path)
-    draft.rename(folder)
-    sync(folder.parent)
+from .._files import sync, write_text
 
 
 class StepTable:
