@@ -74,6 +74,7 @@ class Evidence(SphinxDirective):
     def _text(self, theorem: dict[str, Any]) -> str:
         head = "Proved for every d" if theorem["status"] == "proved" else "NOT PROVED"
         refuted = theorem["mutants_refuted"]
+        steps = f"{theorem['steps']} step{'s' * (theorem['steps'] != 1)}"
         variants = f" · {refuted} wrong variant{'s' * (refuted != 1)} refuted" if refuted else ""
         lines = [
             f"::::{{dropdown}} {head}{variants}",
@@ -81,7 +82,7 @@ class Evidence(SphinxDirective):
             "",
             f"**Source** {cell(theorem['source'])}: {cell(theorem['says'])}",
             "",
-            f"**Proof** {theorem['proof_ms']} ms, {theorem['steps']} steps confirmed by SymPy; true at "
+            f"**Proof** {theorem['proof_ms']} ms, {steps} confirmed by SymPy; true at "
             f"{theorem['models']} exact models; measured {theorem['measured']} times in floats within the derived "
             f"bound. The certificate: `lngeom prove {theorem['id']}`.",
             "",

@@ -1,0 +1,97 @@
+"""Numbers that the pages quote are those of the committed tables."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from empirical.statistics import read_csv
+
+DOCS = Path(__file__).parents[2] / "docs"
+RUN = DOCS / "results" / "smollm2"
+BRACKET = r"\[([\d.]+), ([\d.]+)\]"
+"""An interval of positive numbers."""
+
+
+@pytest.fixture(scope="module")
+def table() -> list[dict[str, Any]]:
+    return [row for row in read_csv(RUN / "sites.csv") if row["bucket"] == "all"]
+
+
+def side(table: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+    return [row for row in table if row["side"] == name]
+
+
+def said(page: str) -> str:
+    """A page in one line, without the marks of Markdown that numbers do not need."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    return re.sub(r"\s+", " ", text.replace("$", ""))
+
+
+def span(rows: list[dict[str, Any]], column: str, digits: str) -> tuple[str, str]:
+    values = [row[column] for row in rows]
+    return format(min(values), digits), format(max(values), digits)
+
+
+def test_smollm2_was_measured_as_the_page_says(table: list[dict[str, Any]]) -> None:
+    page = said("results/smollm2.md")
+    (tokens,) = {row["tokens"] for row in table}
+    (sequences,) = {row["sequences"] for row in table}
+    (d,) = {row["d"] for row in table}
+    assert f"on {tokens:,} tokens" in page
+    assert f"into {sequences} sequences of {tokens // sequences} tokens" in page
+    assert f"d = {d}" in page
+    assert f"a spread of {180 / 3.141592653589793 / d**0.5:.2f}°" in page
+    assert f"{len({row['site'] for row in table})} norm layers" in page
+
+
+def test_smollm2_has_the_angles_that_the_page_says(table: list[dict[str, Any]]) -> None:
+    page = said("results/smollm2.md")
+    before = span(side(table, "input"), "angle_mean_deg", ".2f")
+    after = span(side(table, "output"), "angle_mean_deg", ".2f")
+    assert f"runs from {before[0]}° to {before[1]}°, after them from {after[0]}° to {after[1]}°" in page
+    tilt = span(side(table, "input"), "tilt_mean_deg", ".2f")
+    assert f"between {tilt[0]}° and {tilt[1]}°" in page
+
+
+def test_smollm2_has_the_energies_that_the_page_says(table: list[dict[str, Any]]) -> None:
+    page = said("results/smollm2.md")
+    rows = side(table, "input")
+    least, most = span(rows, "d_cos2", ".3g")
+    assert f"runs from {least} to {most}" in page
+    below = sum(row["d_cos2"] < row["random_d_cos2_median"] for row in rows)
+    assert f"At {below} of {len(rows)} norms it lies below the median" in page
+    above = [row for row in rows if row["d_cos2_low"] > 1]
+    layers = [row["layer"] for row in above if row["layer"] is not None]
+    assert (
+        f"above 1 it lies at {len(above)}, in blocks {min(layers)} to {max(layers)} and before the final"
+        in page
+    )
+    (final,) = [row for row in rows if row["role"] == "final"]
+    assert f"{final['d_cos2']:.2f} [{final['d_cos2_low']:.2f}, {final['d_cos2_high']:.2f}]" in page
+
+
+def test_derivations_quote_the_measured_gauge(table: list[dict[str, Any]]) -> None:
+    gauges = sorted((row["gauge_mean"], row["site"]) for row in side(table, "input"))
+    assert gauges[0][1] == "layers.0.input_layernorm"
+    assert f"the mean gauge is {gauges[0][0]:.4f} before the first norm" in said("derivations/epsilon.md")
+
+
+def test_study_is_quoted_as_its_tables_say() -> None:
+    quoted = said("results/training/index.md")
+    report = said("results/training/study.md")
+    known = {Decimal(number) for pair in re.findall(BRACKET, report) for number in pair}
+    # The table of the page is that of the report with fewer digits.
+    source = (DOCS / "results" / "training" / "index.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (?:AdamW|SGD).*$", source, flags=re.MULTILINE)
+    assert len(rows) == 4
+    for number in (Decimal(number) for row in rows for pair in re.findall(BRACKET, row) for number in pair):
+        unit = Decimal(1).scaleb(int(number.as_tuple().exponent))
+        assert min(abs(number - exact) for exact in known) <= unit / 2, number
+    assert "1200 of 1200 gradients" in quoted
+    assert "LayerNorm: 1200 of 1200 gradients" in report
+    assert "RMSNorm: 0 of 1200 gradients" in report
