@@ -13,8 +13,9 @@ exponent p. Both are fitted by least squares to log n_l, from depth 0 and from d
 multiplies the small norm of the embeddings at once.
 
 **The interval.** The layers are the sample: the tokens are so many that their sampling error is small beside what the
-laws miss (``sampling_error`` and ``misfit`` tell). What a law misses is alike in neighbouring layers; the interval of
-:func:`empirical.statistics._trend.trend` allows for every correlation between neighbours from 0 to 1.
+laws miss (``sampling_error`` and ``misfit`` tell; for SmolLM2-135M, 1 % beside 16 % and 31 % after 12,264 tokens). What
+a law misses is alike in neighbouring layers; the interval of :func:`empirical.statistics._trend.trend` allows for every
+correlation between neighbours from 0 to 1.
 
 **Which law.** Both have as many parameters, so that for a given correlation the ratio of their likelihoods is that of
 their whitened residual sums of squares to the power -(n - 2)/2 for n depths. A law is called better if it is more
@@ -90,8 +91,8 @@ class Growth:
     r2
         Share of the variance of log n_l that it explains; None if there is none.
     sampling_error
-        Largest relative standard error of a mean norm, whole sequences taken as the sample: tokens of one sequence are
-        correlated, and can do no worse than be all equal.
+        Largest relative standard error of a mean norm, tokens taken as independent. Those of one sequence are not: for
+        SmolLM2-135M on Wikipedia, standard errors from the spread between sequences are 0.7 to 3.5 times as large.
     better
         Which law fits better over these depths: ``exponential``, ``power`` or ``undecided``.
     reason
@@ -151,14 +152,14 @@ def stream(rows: Sequence[Mapping[str, Any]]) -> Stream:
     if not entering:
         return Stream(nothing, nothing, "no norm layer reads the stream that enters a block")
     chosen = entering + final
-    norms, spreads, sequences = (
-        np.array([row[name] for row in chosen], np.float64) for name in ("norm_mean", "norm_std", "sequences")
+    norms, spreads, tokens = (
+        np.array([row[name] for row in chosen], np.float64) for name in ("norm_mean", "norm_std", "tokens")
     )
     usable = np.isfinite(norms) & (norms > 0)
     if not usable.all():
         depth = int(np.argmin(usable))
         return Stream(norms, nothing, f"the mean norm at depth {depth} is {norms[depth]:g}")
-    return Stream(norms, spreads / norms / np.sqrt(sequences))
+    return Stream(norms, spreads / norms / np.sqrt(tokens))
 
 
 def growth(rows: Sequence[Mapping[str, Any]]) -> list[Growth]:
@@ -178,7 +179,7 @@ def growth(rows: Sequence[Mapping[str, Any]]) -> list[Growth]:
     --------
     >>> rows = [
     ...     {"side": "input", "bucket": "rest", "role": "pre_attn", "layer": layer, "norm_mean": 3.0 * 2**layer,
-    ...      "norm_std": 0.0, "sequences": 4}
+    ...      "norm_std": 0.0, "tokens": 4}
     ...     for layer in range(5)
     ... ]
     >>> fit = growth(rows)[0]

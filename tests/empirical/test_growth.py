@@ -30,7 +30,7 @@ UNIT = 2.0**-53
 
 def table(norms: Sequence[float], **entries: Any) -> list[dict[str, Any]]:
     """The rows of a sequential model in which the stream has these norms."""
-    row = {"side": "input", "bucket": "rest", "role": "pre_attn", "norm_std": 0.0, "sequences": 4, **entries}
+    row = {"side": "input", "bucket": "rest", "role": "pre_attn", "norm_std": 0.0, "tokens": 4, **entries}
     blocks = [row | {"layer": layer, "norm_mean": norm} for layer, norm in enumerate(norms[:-1])]
     return [*blocks, row | {"layer": None, "role": "final", "norm_mean": norms[-1]}]
 
@@ -209,8 +209,8 @@ def test_a_model_without_norms_in_its_blocks_has_no_stream() -> None:
     assert fit.reason == "no norm layer reads the stream that enters a block"
 
 
-def test_the_sampling_error_takes_sequences_as_the_sample() -> None:
-    (fit, *_) = growth(table([2.0, 4.0, 8.0], norm_std=1.0, sequences=16))
+def test_the_sampling_error_is_that_of_the_least_certain_mean() -> None:
+    (fit, *_) = growth(table([2.0, 4.0, 8.0], norm_std=1.0, tokens=16))
     assert fit.sampling_error == 1 / 2 / 4
 
 
