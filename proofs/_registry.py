@@ -26,7 +26,13 @@ CHAPTERS = (
 
 @functools.cache
 def theorems() -> tuple[Theorem, ...]:
-    """Every theorem, chapter by chapter."""
+    """Every theorem, chapter by chapter.
+
+    Examples
+    --------
+    >>> theorems()[0].id
+    'projection.uniform_norm'
+    """
     present = {module.name for module in pkgutil.iter_modules(chapters.__path__)}
     modules = [importlib.import_module(f"{chapters.__name__}.{name}") for name in CHAPTERS if name in present]
     return tuple(theorem for module in modules for theorem in module.THEOREMS)
@@ -39,6 +45,11 @@ def find(id: str) -> Theorem:
     ------
     InputError
         If there is none; the message lists those of the same chapter.
+
+    Examples
+    --------
+    >>> find("standardization.norm").statement
+    '‖y‖ = √d at ε = 0'
     """
     for theorem in theorems():
         if theorem.id == id:

@@ -16,7 +16,17 @@ from ._style import SETTINGS
 
 
 class Illustration(NamedTuple):
-    """A picture: the function that draws it, what it shows, and whether it is drawn from a run of a model."""
+    """A picture: the function that draws it, what it shows, and whether it is drawn from a run of a model.
+
+    Attributes
+    ----------
+    build : function
+        Draws it; takes the run if one is given.
+    shows : str
+        What is on it, in one line.
+    run : {"unused", "optional", "required"}
+        Whether a measured model is on it.
+    """
 
     build: Callable[..., Figure]
     shows: str
@@ -58,6 +68,11 @@ def draw(name: str, run: Path | None = None) -> Figure:
     ------
     InputError
         If there is no such picture, it needs a run and none is given, or the directory holds none.
+
+    Examples
+    --------
+    >>> len(draw("critical-points").axes)
+    2
     """
     if name not in FIGURES:
         msg = f"{name!r} is no figure: choose one of {', '.join(FIGURES)}"
@@ -84,6 +99,13 @@ def save(name: str, directory: Path, *, format: str = "svg", run: Path | None = 
     ------
     InputError
         If there is no such figure, format or run, or the directory cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save("critical-points", Path(folder), format="png").name
+    'critical-points.png'
     """
     if format not in FORMATS:
         msg = f"{format!r} is no format: choose one of {', '.join(FORMATS)}"

@@ -18,12 +18,24 @@ DOCUMENTS: tuple[Document, ...] = tuple(module.DOCUMENT for module in _MODULES)
 
 @functools.cache
 def claims() -> tuple[Claim, ...]:
-    """Every claim of every document."""
+    """Every claim of every document.
+
+    Examples
+    --------
+    >>> claims()[0].id
+    '0-1'
+    """
     return tuple(claim for module in _MODULES for claim in module.CLAIMS)
 
 
 def document_of(claim: Claim) -> Document:
-    """The document that a claim is from, by the first number of its id."""
+    """The document that a claim is from, by the first number of its id.
+
+    Examples
+    --------
+    >>> document_of(find("3-9")).key
+    'riechers'
+    """
     return DOCUMENTS[int(claim.id.partition("-")[0])]
 
 
@@ -34,6 +46,11 @@ def find(id: str) -> Claim:
     ------
     InputError
         If there is none.
+
+    Examples
+    --------
+    >>> find("1-16").verdict
+    'false'
     """
     for claim in claims():
         if claim.id == id:
@@ -44,7 +61,13 @@ def find(id: str) -> Claim:
 
 
 def select(*, document: str | None = None, verdict: Verdict | None = None) -> list[Claim]:
-    """The claims of a document, with a verdict, or both."""
+    """The claims of a document, with a verdict, or both.
+
+    Examples
+    --------
+    >>> [claim.id for claim in select(document="riechers", verdict="false")][:2]
+    ['3-2', '3-3']
+    """
     return [
         claim
         for claim in claims()
@@ -53,7 +76,14 @@ def select(*, document: str | None = None, verdict: Verdict | None = None) -> li
 
 
 def counts(chosen: Sequence[Claim]) -> list[tuple[Document, dict[Verdict, int]]]:
-    """How many of the claims have which verdict, for each document that has any."""
+    """How many of the claims have which verdict, for each document that has any.
+
+    Examples
+    --------
+    >>> ((document, found),) = counts([find("1-16"), find("1-17")])
+    >>> document.key, found["false"]
+    ('gupta', 2)
+    """
     table = []
     for document in DOCUMENTS:
         of = [claim.verdict for claim in chosen if document_of(claim) is document]
