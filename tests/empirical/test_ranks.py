@@ -114,11 +114,12 @@ import sys
 from dataclasses import replace
 from types import MappingProxyType
 import torch
-from empirical import sweep_all
+from empirical import report, sweep_all
 from lngeom.cli import main
 from tests.empirical.conftest import tiny_config
 
 torch.set_num_threads(1)
+report.draw_figures = report.write_report = lambda *_: None
 for name in list(sweep_all.KNOWN_MODELS):
     if name not in ("gpt2-xl", "llama-2-7b"):
         del sweep_all.KNOWN_MODELS[name]

@@ -6,6 +6,7 @@ import csv
 import html
 import math
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -27,13 +28,30 @@ OPTIONS = ["--random-weights", "--tokens", "128", "--sequence-length", "32", "--
 OPTIONS += ["--device", "cpu", "--output"]
 
 
-@pytest.fixture
-def tiny_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The known models with their architectures, and tiny shapes."""
+def shrink(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the known models tiny shapes of their architectures."""
     for name, known in list(KNOWN_MODELS.items()):
         shape = tiny_config(known.shape["model_type"]).to_dict()
         entries = {key: value for key, value in shape.items() if key not in ("transformers_version", "dtype")}
         monkeypatch.setitem(KNOWN_MODELS, name, replace(known, shape=MappingProxyType(entries)))
+
+
+@pytest.fixture
+def tiny_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The known models, tiny."""
+    shrink(monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def measured_all(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a sweep of all tiny models, without the pages of the single ones."""
+    base = tmp_path_factory.mktemp("measured") / "all"
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        shrink(monkeypatch)
+        for name in ("draw_figures", "write_report"):
+            monkeypatch.setattr(f"empirical.report.{name}", lambda *_: None)
+        assert main(["sweep", "all", *OPTIONS, str(base)]) == 0
+    return base
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -143,10 +161,10 @@ def test_both_norms_of_a_sequential_block_are_averaged() -> None:
     ]
 
 
-@pytest.mark.usefixtures("tiny_known")
-def test_the_comparison_is_rebuilt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    base = tmp_path / "all"
-    assert main(["sweep", "all", *OPTIONS, str(base)]) == 0
+def test_the_comparison_is_rebuilt(
+    measured_all: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = shutil.copytree(measured_all, tmp_path / "all")
     names = [path.name for path in base.iterdir() if path.suffix in (".html", ".csv")]
     assert sorted(names) == [
         "comparison.csv",
@@ -173,12 +191,9 @@ def test_the_comparison_is_rebuilt(tmp_path: Path, capsys: pytest.CaptureFixture
     assert capsys.readouterr().err.endswith("sites.csv'); run its command again: lngeom sweep all\n")
 
 
-@pytest.mark.usefixtures("tiny_known")
-def test_verdicts_are_counted_for_each_model(tmp_path: Path) -> None:
-    base = tmp_path / "all"
-    assert main(["sweep", "all", *OPTIONS, str(base)]) == 0
-    written = rows_of(base / "predictions.csv")
-    page = (base / "comparison.html").read_text()
+def test_verdicts_are_counted_for_each_model(measured_all: Path) -> None:
+    written = rows_of(measured_all / "predictions.csv")
+    page = (measured_all / "comparison.html").read_text()
     table = page[page.index('aria-label="table of verdicts"') :]
     lines = re.findall("<tr.*?</tr>", table[: table.index("</table>")], re.DOTALL)
     assert re.findall('<th scope="col">(.*?)</th>', lines[0])[1:] == list(KNOWN_MODELS)
