@@ -50,7 +50,7 @@ class Ranks:
 
     @property
     def leads(self) -> bool:
-        """Whether this process writes for all: it prepares a run and finishes it."""
+        """Whether this process writes for all, that is, prepares a run and finishes it."""
         return self.rank == 0
 
     def by_leader(self, action: Callable[[], T]) -> T:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import io
 import re
+import tokenize
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -95,3 +98,31 @@ def test_study_is_quoted_as_its_tables_say() -> None:
     assert "1200 of 1200 gradients" in quoted
     assert "LayerNorm: 1200 of 1200 gradients" in report
     assert "RMSNorm: 0 of 1200 gradients" in report
+
+
+def lines_of_code(source: str) -> int:
+    """Lines with a token that is neither a comment nor part of a docstring."""
+    strings = [
+        node.body[0]
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        and ast.get_docstring(node) is not None
+    ]
+    described = {
+        line for node in strings for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
+    layout = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    written = {
+        line
+        for token in tokens
+        if token.type not in (*layout, tokenize.ENDMARKER)
+        for line in range(token.start[0], token.end[0] + 1)
+    }
+    return len(written - described)
+
+
+def test_trusted_kernel_is_as_short_as_the_page_says() -> None:
+    assert lines_of_code('"""Words."""\n# a comment\n\nx = (\n    1,\n)\n') == 3
+    assert "One file of under three hundred lines of code" in said("trust.md")
+    assert lines_of_code((DOCS.parent / "lngeom/symbolic/_kernel.py").read_text(encoding="utf-8")) < 300
