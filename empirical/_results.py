@@ -14,6 +14,11 @@ from ._run import RunDirectory
 from .models import NormSite
 
 
+def written_to(path: Path) -> str:
+    """The line that says where the results of a run are."""
+    return f"written to {path}: report.html, sites.csv, predictions.csv, growth.csv"
+
+
 def write_results(
     run: RunDirectory,
     states: statistics.States,

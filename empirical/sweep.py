@@ -17,7 +17,7 @@ from ._manifest import environment
 from ._measure import measure_shards, merged
 from ._progress import progress
 from ._ranks import ranks
-from ._results import write_results
+from ._results import write_results, written_to
 from ._run import RunDirectory, Status
 from ._tokens import draw_tokens
 from .corpora import Corpus, bundled_wikipedia, open_corpus
@@ -255,9 +255,7 @@ def _finish(run: RunDirectory, loaded: LoadedModel, console: Console, *, show: b
     if show:
         report.print_table(rows)
         _print_verdicts(run, console)
-    console.print(
-        f"written to {run.path}: report.html, sites.csv, predictions.csv", markup=False, soft_wrap=True
-    )
+    console.print(written_to(run.path), markup=False, highlight=False, soft_wrap=True)
 
 
 def _show(run: RunDirectory, console: Console) -> None:

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from .. import report
 from .._errors import RunError, one_line
+from .._results import written_to
 from ..merging import merge_runs
 
 
@@ -25,12 +26,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns the exit code."""
+    output = Path(arguments.output)
     command = shlex.join(["lngeom", "merge", *arguments.runs, "--output", arguments.output])
     try:
-        rows = merge_runs([Path(path) for path in arguments.runs], Path(arguments.output), command=command)
+        rows = merge_runs([Path(path) for path in arguments.runs], output, command=command)
     except OSError as error:
         raise RunError(one_line(error)) from None
     report.print_table(rows)
-    line = f"written to {arguments.output}: report.html, sites.csv"
-    Console().print(line, markup=False, highlight=False, soft_wrap=True)
+    Console().print(written_to(output), markup=False, highlight=False, soft_wrap=True)
     return 0

@@ -61,11 +61,11 @@ def shift(loaded: LoadedModel, tokens: np.ndarray, *, seed: int = 0) -> Iterator
     if loaded.topology not in _TOPOLOGIES or sites[-1].role != "final":
         return
     name = INVARIANCE if all(site.kind == "layernorm" for site in sites) else DEPENDENCE
-    reason = _impossible(loaded)
-    if reason:
+    block = dict(loaded.model.named_modules()).get(f"{family_of(loaded.model.config).blocks}.0")
+    reason = _impossible(loaded) if block is not None else "there is no block"
+    if block is None or reason:
         yield undecided(MODEL, name, THEOREMS[name], reason)
         return
-    block = dict(loaded.model.named_modules())[f"{family_of(loaded.model.config).blocks}.0"]
     ids = torch.from_numpy(tokens[:1, :_POSITIONS].astype(np.int64)).to(loaded.device)
     try:
         streams = _streams(_stream(loaded.model, block, ids), seed)

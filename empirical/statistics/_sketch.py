@@ -18,6 +18,7 @@ from lngeom import angle_from_moments, moments
 # On a CPU small enough for the cache, and for the allocator to reuse what it has instead of mapping fresh pages.
 _CHUNK_BYTES = {"cpu": 1 << 20, "cuda": 1 << 26}
 
+
 @dataclass(frozen=True)
 class Sketch:
     """What is kept of each of N hidden states of dimension d: float64 numbers, shape (N,), unless said otherwise.

@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
+from transformers import AutoModel
 
 from empirical.models import norm_sites, topology_of
 from empirical.predictions import Prediction, _shift, shift
 from empirical.predictions._precision import computed_in
 from empirical.predictions._shift import DEPENDENCE, INVARIANCE
 
-from .conftest import VOCABULARY, tiny_model
+from .conftest import VOCABULARY, tiny_config, tiny_model
 
 DTYPES = [torch.float32, torch.bfloat16]
 TOKENS = np.random.default_rng(0).integers(3, VOCABULARY, (2, 32))
@@ -152,6 +153,10 @@ def test_nothing_is_decided_where_nothing_can_be(monkeypatch: pytest.MonkeyPatch
     away = tiny_model("gpt2")
     away.h[1].mlp.to("meta")
     assert judged(away).reason == "some layers are not in the memory of a device"
+
+    config = tiny_config("llama")
+    config.num_hidden_layers = 0
+    assert judged(AutoModel.from_config(config)).reason == "there is no block"
 
     def too_large(*_: object) -> Tensor:
         raise torch.OutOfMemoryError
