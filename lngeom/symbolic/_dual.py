@@ -92,5 +92,11 @@ def derivative(function: Callable[[Any], Any], x: Any, v: Any) -> Any:
     """Directional derivative of `function` at `x` along `v`, Df(x)·v, for a function of one vector or scalar.
 
     Valid where the square roots and quotients met on the way have positive arguments and nonzero divisors.
+
+    Examples
+    --------
+    >>> from lngeom.symbolic import square_norm, text, vector
+    >>> print(text(derivative(square_norm, vector("x"), vector("v"))))
+    2·S(v·x)
     """
     return function(Dual(x, v)).tangent

@@ -22,12 +22,27 @@ def evaluate(t: Term, values: Values, dimension: int) -> list[Fraction | Interva
     ------
     UndecidedError
         If an inverse is taken of an interval around 0, whose value at 0 is another than beside it.
+
+    Examples
+    --------
+    >>> import lngeom as lg
+    >>> from lngeom.symbolic import vector
+    >>> print(*evaluate(lg.project(vector("x")), {"x": (1, 2, 6)}, 3))
+    -2 -1 3
     """
     return _Meaning(values, dimension).of(t)
 
 
 def holds(statement: Formula, values: Values, dimension: int) -> bool | None:
-    """Whether a formula is true in every component; None where the enclosure does not decide."""
+    """Whether a formula is true in every component; None where the enclosure does not decide.
+
+    Examples
+    --------
+    >>> from lngeom.symbolic import equal, norm, vector
+    >>> statement = equal(norm(vector("x")), 5)
+    >>> holds(statement, {"x": (3, 4)}, 2), holds(statement, {"x": (1, 1)}, 2)
+    (True, False)
+    """
     decide = {"=": _is_zero, "!=": _is_nonzero, ">": _is_positive, ">=": _is_nonnegative}[statement.relation]
     try:
         decisions = [decide(value) for value in evaluate(statement.term, values, dimension)]

@@ -36,6 +36,16 @@ def prove(goal: Formula, *facts: Theorem | tuple[Theorem, Any], remainder: Any =
     ------
     ProofError
         If none is found; the message shows what is left of the goal.
+
+    Examples
+    --------
+    >>> import lngeom as lg
+    >>> from lngeom.symbolic import assume, dot, equal, sequent, vector
+    >>> x, y = vector("x"), vector("y")
+    >>> print(sequent(prove(equal(dot(lg.project(x), y), dot(x, lg.project(y))))))  # of one normal form
+    ⊢ 0 = 0
+    >>> print(sequent(prove(equal(lg.project(x), x), assume(equal(dot(x, 1), 0)))))
+    S(x) = 0 ⊢ −S(x)/d = 0
     """
     pairs = [fact if isinstance(fact, tuple) else (fact, None) for fact in facts]
     equations = [(theorem, solved) for theorem, solved in pairs if theorem.conclusion.relation == "="]

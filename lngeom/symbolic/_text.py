@@ -55,7 +55,15 @@ def _parts(term: Term, names: Names) -> Iterator[tuple[Fraction, str]]:
 
 
 def text(term: Term, names: Names = NO_NAMES) -> str:
-    """A term as text: ``S(x²)/d − S(x)²/d²``."""
+    """A term as text.
+
+    Examples
+    --------
+    >>> import lngeom as lg
+    >>> from lngeom.symbolic import vector
+    >>> print(text(lg.moments(vector("x"))[1]))
+    −S(x)²/d² + S(x²)/d
+    """
     pieces = []
     for coefficient, monomial in _parts(term, names):
         size = "" if abs(coefficient) == 1 and monomial else str(abs(coefficient))
@@ -65,12 +73,26 @@ def text(term: Term, names: Names = NO_NAMES) -> str:
 
 
 def formula(statement: Formula, names: Names = NO_NAMES) -> str:
-    """A formula as text: ``S(x²)/d − S(x)²/d² > 0``."""
+    """A formula as text.
+
+    Examples
+    --------
+    >>> from lngeom.symbolic import dot, greater, vector
+    >>> print(formula(greater(dot(vector("x"), vector("y")))))
+    S(x·y) > 0
+    """
     return f"{text(statement.term, names)} {_SIGN[statement.relation]} 0"
 
 
 def sequent(theorem: Theorem) -> str:
-    """What a theorem says: its hypotheses, the turnstile, its conclusion."""
+    """What a theorem says: its hypotheses, the turnstile, its conclusion.
+
+    Examples
+    --------
+    >>> from lngeom.symbolic import assume, dot, greater, vector
+    >>> print(sequent(assume(greater(dot(vector("x"), vector("y"))))))
+    S(x·y) > 0 ⊢ S(x·y) > 0
+    """
     hypotheses = ", ".join(sorted(formula(hypothesis) for hypothesis in theorem.hypotheses))
     return f"{hypotheses}{' ' if hypotheses else ''}⊢ {formula(theorem.conclusion)}"
 
@@ -79,6 +101,16 @@ def certificate(theorem: Theorem) -> list[str]:
     """The proof of a theorem: abbreviations of roots and inverses, then a numbered line for each step.
 
     Every premise stands before its use, and what is proved twice stands once.
+
+    Examples
+    --------
+    >>> from lngeom.symbolic import S, assume, combine, equal, vector
+    >>> x, y = vector("x"), vector("y")
+    >>> balanced = assume(equal(S(x), 0))
+    >>> for line in certificate(combine(S(x) * S(y), [(S(y), None, balanced)])):
+    ...     print(line.strip())
+    1. S(x) = 0    [assume]
+    2. S(x)·S(y) = 0    [S(y)·(1)]
     """
     steps: list[Theorem] = []
     numbers: dict[tuple, int] = {}

@@ -31,7 +31,14 @@ def dim(x: Any) -> Any:
 
 
 def dot(x: Any, y: Any) -> Any:
-    """Inner product x·y, shape (..., 1)."""
+    """Inner product x·y, shape (..., 1).
+
+    Examples
+    --------
+    >>> from lngeom.symbolic import text, vector
+    >>> print(text(dot(vector("x"), vector("y"))))
+    S(x·y)
+    """
     return summed(x * y)
 
 
@@ -46,12 +53,27 @@ def root(t: Any) -> Any:
 
 
 def norm(x: Any) -> Any:
-    """‖x‖, shape (..., 1)."""
+    """‖x‖, shape (..., 1).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> norm(np.array([3.0, 4.0]))
+    array([5.])
+    """
     return root(square_norm(x))
 
 
 def equal(a: Any, b: Any) -> Formula:
-    """The statement a = b."""
+    """The statement a = b.
+
+    Examples
+    --------
+    >>> from lngeom.symbolic import formula, vector
+    >>> x = vector("x")
+    >>> print(formula(equal(square_norm(x), 1)))
+    −1 + S(x²) = 0
+    """
     return Formula(a - b, "=")
 
 
@@ -74,6 +96,20 @@ def trace(operator: Callable[[Any], Any], like: Any) -> Any:
     """Trace of a linear operator of the space of `like`, given as a function of a vector.
 
     On terms the operator v ↦ Σ m·v + Σ m·S(n·v) has trace Σ S(m) + Σ S(m·n); elsewhere the diagonal is summed.
+
+    Raises
+    ------
+    ProofError
+        If the operator is not linear.
+
+    Examples
+    --------
+    The projector off the uniform vector:
+
+    >>> import lngeom as lg
+    >>> from lngeom.symbolic import text, vector
+    >>> print(text(trace(lg.project, vector("x"))))
+    −1 + d
     """
     if not isinstance(like, Term):
         xp = namespace(like)
