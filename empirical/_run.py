@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import filelock
 import numpy as np
 
 from ._errors import RunError
@@ -122,22 +121,6 @@ class RunDirectory:
         except OSError as error:
             msg = f"{self.path}: cannot be written ({error.strerror or error}); choose another --output"
             raise RunError(msg) from None
-
-    def lock(self) -> filelock.BaseFileLock:
-        """Hold the directory for this process; the lock ends with the process, however that ends.
-
-        Raises
-        ------
-        RunError
-            If another process holds it.
-        """
-        lock = filelock.FileLock(self.path / ".lock")
-        try:
-            lock.acquire(timeout=0)
-        except filelock.Timeout:
-            msg = f"{self.path}: another process is writing this run; wait for it, or choose another --output"
-            raise RunError(msg) from None
-        return lock
 
     def begin(self, measured: dict[str, Any], about: dict[str, Any]) -> Status:
         """Write the manifest, or check that the one that is there measures the same.

@@ -8,6 +8,7 @@ from typing import Any
 
 from . import statistics
 from ._errors import RunError
+from ._lock import lock
 from ._manifest import ENVIRONMENT, first_difference, measured_by
 from ._results import write_results
 from ._run import RunDirectory
@@ -80,7 +81,7 @@ def merge_runs(directories: Sequence[Path], output: Path, *, command: str = "") 
         "topology": manifests[0]["topology"],
         "sites": manifests[0]["sites"],
     }
-    with target.lock():
+    with lock(target.path):
         if target.begin(measured, about) == "done":
             msg = f"{output}: holds this merge already; choose another --output to make it again"
             raise RunError(msg)

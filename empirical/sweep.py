@@ -13,6 +13,7 @@ from rich.console import Console
 
 from . import predictions, report, statistics
 from ._errors import ModelError, RunError
+from ._lock import lock
 from ._manifest import environment
 from ._measure import measure_shards, merged
 from ._progress import progress
@@ -188,7 +189,7 @@ def run_sweep(
 
         def opened() -> Status:
             run.prepare()
-            held.enter_context(run.lock())
+            held.enter_context(lock(run.path))
             status = run.begin(plan.measured(), {"command": command, **environment(plan.device)})
             if status != "done":
                 _draw(run, plan, console)

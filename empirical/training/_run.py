@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import filelock
 import torch
 import transformers
 
@@ -91,27 +88,6 @@ def manifest(recipe: Recipe, data: TokenData, execution: Execution, processes: R
             "python": platform.python_version(),
         },
     }
-
-
-@contextmanager
-def held(out: Path) -> Iterator[None]:
-    """Hold a run directory for this process; the hold ends with the process, however that ends.
-
-    Raises
-    ------
-    RunError
-        If another process holds it.
-    """
-    lock = filelock.FileLock(out / ".lock")
-    try:
-        lock.acquire(timeout=0)
-    except filelock.Timeout:
-        msg = f"another process is training in {out}: wait for it, or choose another directory"
-        raise RunError(msg) from None
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def open_run(out: Path, record: dict[str, Any]) -> None:

@@ -19,6 +19,7 @@ from lngeom import InputError
 
 from .._errors import RunError
 from .._files import write_json
+from .._lock import lock
 from .._ranks import Ranks
 from ._batches import Batches
 from ._checkpoint import load_state, save_network, save_state
@@ -27,7 +28,7 @@ from ._measure import TABLES, Measurement
 from ._model import build_model
 from ._optimizer import build_optimizer
 from ._recipe import Recipe, learning_rate
-from ._run import Execution, held, manifest, open_run
+from ._run import Execution, manifest, open_run
 from ._shape import checkpoint_steps
 from ._step_table import StepTable
 from ._throughput import flops_per_token, peak_flops
@@ -143,7 +144,7 @@ def train(
     with contextlib.ExitStack() as stack:
         if processes.leads:
             open_run(out, manifest(recipe, data, execution, processes))
-            stack.enter_context(held(out))
+            stack.enter_context(lock(out))
         processes.wait()
         return _train(recipe, data, out, processes, execution, report, batches, model, measure)
 

@@ -14,6 +14,7 @@ import pytest
 
 from empirical._errors import RunError
 from empirical._files import replacing, write_json
+from empirical._lock import lock
 from empirical._manifest import first_difference
 from empirical._run import RunDirectory
 
@@ -113,8 +114,8 @@ def test_outputs_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
 HOLD = """
 import sys, time
 from pathlib import Path
-from empirical._run import RunDirectory
-lock = RunDirectory(Path(sys.argv[1])).lock()
+from empirical._lock import lock
+hold = lock(Path(sys.argv[1]))
 print("held", flush=True)
 time.sleep(60)
 """
@@ -125,11 +126,11 @@ def test_two_processes_cannot_write_one_run(tmp_path: Path) -> None:
     assert holder.stdout is not None
     with holder:
         assert holder.stdout.readline() == "held\n"
-        assert message(RunDirectory(tmp_path).lock) == (
-            f"{tmp_path}: another process is writing this run; wait for it, or choose another --output"
+        assert message(lambda: lock(tmp_path)) == (
+            f"{tmp_path}: another process is writing this run; wait for it, or choose another directory"
         )
         holder.kill()
-    RunDirectory(tmp_path).lock().release()  # a killed process holds nothing
+    lock(tmp_path).release()  # a killed process holds nothing
 
 
 def test_tokens_come_back(tmp_path: Path) -> None:

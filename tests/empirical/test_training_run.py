@@ -300,7 +300,7 @@ def test_two_processes_do_not_train_in_one_directory(data: TokenData, tmp_path: 
     out, refused = tmp_path / "run", []
 
     def report(_: int) -> None:
-        with pytest.raises(RunError, match="another process is training in"):
+        with pytest.raises(RunError, match="another process is writing this run"):
             run(RECIPE, data, out)
         refused.append(True)
 
