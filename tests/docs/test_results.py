@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import csv
 import io
 import re
 import tokenize
@@ -59,6 +60,27 @@ def test_smollm2_has_the_angles_that_the_page_says(table: list[dict[str, Any]]) 
     assert f"runs from {before[0]}° to {before[1]}°, after them from {after[0]}° to {after[1]}°" in page
     tilt = span(side(table, "input"), "tilt_mean_deg", ".2f")
     assert f"between {tilt[0]}° and {tilt[1]}°" in page
+    apart = span(side(table, "input"), "distance_mean", ".3f")
+    assert f"the two outputs are {apart[0]} to {apart[1]} apart" in page
+    assert f"farthest apart reads {max(row['distance_max'] for row in side(table, 'input')):.2f}" in page
+
+
+def test_smollm2_grows_as_the_page_says() -> None:
+    page = said("results/smollm2.md")
+    with (RUN / "growth.csv").open(encoding="utf-8", newline="") as file:
+        fits = {(fit["law"], fit["first_depth"]): fit for fit in csv.DictReader(file)}
+    exponential, power = fits["exponential", "1"], fits["power", "1"]
+    assert exponential["better"] == power["better"] == "undecided"
+    factor, exponent = (
+        [float(fit[name]) for name in ("estimate", "low", "high")] for fit in (exponential, power)
+    )
+    assert "{:.3f} [{:.3f}, {:.3f}] per block".format(*factor) in page
+    assert "p = {:.2f} [{:.2f}, {:.2f}]".format(*exponent) in page
+    misses = f"norm by {float(exponential['misfit']):.2f}, the power law by {float(power['misfit']):.2f}"
+    assert misses in page
+    norms = [row["norm_mean"] for row in read_csv(RUN / "sites.csv") if row["bucket"] == "rest"]
+    # Two sides a norm, two norms a block: what enters the first and the second block.
+    assert f"multiplies the mean norm of the stream by {norms[4] / norms[0]:.0f};" in page
 
 
 def test_smollm2_has_the_energies_that_the_page_says(table: list[dict[str, Any]]) -> None:
