@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.complete
 WORKERS ?= auto
 
-.PHONY: setup sweep test lint docs bench clean
+.PHONY: setup sweep test lint docs linkcheck bench clean
 
 setup: $(STAMP)
 
@@ -31,9 +31,12 @@ docs: $(STAMP)
 	mkdir -p docs/_build/evidence
 	$(BIN)/lngeom prove --json docs/_build/evidence/theorems.json > docs/_build/evidence/theorems.txt
 	$(BIN)/lngeom claims --json > docs/_build/evidence/claims.json
-	$(BIN)/lngeom figure all --out docs/_build/figures
 	$(BIN)/sphinx-build -n -W --keep-going -q -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
+
+# Needs the network, so that no other target needs it.
+linkcheck: docs
+	$(BIN)/sphinx-build -q -b linkcheck docs docs/_build/linkcheck
 
 bench: $(STAMP)
 	$(BIN)/python tests/benchmarks/bench_import.py
