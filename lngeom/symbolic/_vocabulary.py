@@ -11,53 +11,92 @@ from typing import Any
 
 from lngeom._carrier import namespace
 
-from ._kernel import Formula, ProofError, S, Term, term, vector
+from ._kernel import Formula, ProofError, S, Term, substitute, term, vector
 from ._text import text
 
 
 def summed(x: Any) -> Any:
-    """Sum of the components, shape (..., 1)."""
+    """Sum of the components Σxᵢ, of arrays (..., d) in shape (..., 1); of a term S(x).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lngeom.symbolic import summed
+    >>> summed(np.array([1.0, 2.0]))
+    array([3.])
+    """
     return namespace(x).sum(x, axis=-1, keepdims=True)
 
 
 def ones(x: Any) -> Any:
-    """Uniform vector 1 of the space of `x`."""
+    """Uniform vector 1 of the space of `x`, in the shape and dtype of `x`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lngeom.symbolic import ones
+    >>> ones(np.array([3.0, 4.0]))
+    array([1., 1.])
+    """
     return namespace(x).ones_like(x)
 
 
 def dim(x: Any) -> Any:
-    """Dimension d of the space of `x`, as the sum of the components of 1."""
+    """Dimension d of the space of `x`, as the sum of the components of 1; shape (..., 1).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lngeom.symbolic import dim, vector
+    >>> dim(vector("x")), dim(np.array([3.0, 4.0]))
+    (d, array([2.]))
+    """
     return summed(ones(x))
 
 
 def dot(x: Any, y: Any) -> Any:
-    """Inner product x·y, shape (..., 1).
+    """Inner product x·y = Σxᵢyᵢ, of arrays (..., d) in shape (..., 1); of terms S(x·y).
 
     Examples
     --------
-    >>> from lngeom.symbolic import text, vector
-    >>> print(text(dot(vector("x"), vector("y"))))
+    >>> from lngeom.symbolic import dot, vector
+    >>> dot(vector("x"), vector("y"))
     S(x·y)
     """
     return summed(x * y)
 
 
 def square_norm(x: Any) -> Any:
-    """‖x‖², shape (..., 1)."""
+    """‖x‖² = Σxᵢ², of arrays (..., d) in shape (..., 1); of a term S(x²).
+
+    Examples
+    --------
+    >>> from lngeom.symbolic import square_norm, vector
+    >>> square_norm(vector("x"))
+    S(x²)
+    """
     return summed(x * x)
 
 
 def root(t: Any) -> Any:
-    """√t in each component."""
+    """√t in each component. Below 0 a term has the root 0, an array NaN.
+
+    Examples
+    --------
+    >>> from lngeom.symbolic import root, vector
+    >>> root(vector("x") ** 2)
+    √(x²)
+    """
     return namespace(t).sqrt(t)
 
 
 def norm(x: Any) -> Any:
-    """‖x‖, shape (..., 1).
+    """Euclidean norm ‖x‖ = √Σxᵢ², of arrays (..., d) in shape (..., 1); of a term √(S(x²)).
 
     Examples
     --------
     >>> import numpy as np
+    >>> from lngeom.symbolic import norm
     >>> norm(np.array([3.0, 4.0]))
     array([5.])
     """
@@ -65,50 +104,74 @@ def norm(x: Any) -> Any:
 
 
 def equal(a: Any, b: Any) -> Formula:
-    """The statement a = b.
+    """The statement a = b, in every component, as a − b = 0.
 
     Examples
     --------
-    >>> from lngeom.symbolic import formula, vector
-    >>> x = vector("x")
-    >>> print(formula(equal(square_norm(x), 1)))
+    >>> from lngeom.symbolic import equal, formula, square_norm, vector
+    >>> print(formula(equal(square_norm(vector("x")), 1)))
     −1 + S(x²) = 0
     """
     return Formula(a - b, "=")
 
 
 def greater(a: Any, b: Any = 0) -> Formula:
-    """The statement a > b, in every component."""
+    """The statement a > b, in every component, as a − b > 0.
+
+    Examples
+    --------
+    >>> from lngeom.symbolic import formula, greater, vector
+    >>> print(formula(greater(vector("x"), 1)))
+    −1 + x > 0
+    """
     return Formula(a - b, ">")
 
 
 def at_least(a: Any, b: Any = 0) -> Formula:
-    """The statement a >= b, in every component."""
+    """The statement a >= b, in every component, as a − b >= 0.
+
+    Examples
+    --------
+    >>> from lngeom.symbolic import at_least, formula, vector
+    >>> print(formula(at_least(vector("x"))))
+    x ≥ 0
+    """
     return Formula(a - b, ">=")
 
 
 def unequal(a: Any, b: Any = 0) -> Formula:
-    """The statement a != b, in every component."""
+    """The statement aᵢ != bᵢ for *every* i, as a − b != 0.
+
+    For scalars that is the negation of :func:`equal`, for vectors it says more. That a vector is not 0 is
+    ``greater(square_norm(x))``.
+
+    Examples
+    --------
+    >>> from lngeom.symbolic import formula, unequal, vector
+    >>> print(formula(unequal(vector("x"))))
+    x ≠ 0
+    """
     return Formula(a - b, "!=")
 
 
 def trace(operator: Callable[[Any], Any], like: Any) -> Any:
     """Trace of a linear operator of the space of `like`, given as a function of a vector.
 
-    On terms the operator v ↦ Σ m·v + Σ m·S(n·v) has trace Σ S(m) + Σ S(m·n); elsewhere the diagonal is summed.
+    On terms the operator v ↦ Σ m·v + Σ m·S(n·v) has trace Σ S(m) + Σ S(m·n). For one array of shape (d,) it is the
+    sum of the diagonal, of shape (1,), and that the operator is linear is not checked.
 
     Raises
     ------
     ProofError
-        If the operator is not linear.
+        If an operator on terms is not linear.
 
     Examples
     --------
     The projector off the uniform vector:
 
     >>> import lngeom as lg
-    >>> from lngeom.symbolic import text, vector
-    >>> print(text(trace(lg.project, vector("x"))))
+    >>> from lngeom.symbolic import trace, vector
+    >>> trace(lg.project, vector("x"))
     −1 + d
     """
     if not isinstance(like, Term):
@@ -122,14 +185,15 @@ def trace(operator: Callable[[Any], Any], like: Any) -> Any:
         powers = dict(monomial)
         sums = [a for a in powers if a[0] == "S" and dict(a[1]).get(atom) == 1 and powers[a] == 1]
         direct = powers.pop(atom, 0)
-        if direct + len(sums) != 1:
-            msg = (
-                f"the operator is not linear: {text(Term({monomial: coefficient}))} in the image of a vector"
-            )
-            raise ProofError(msg)
         rest = {a: k for a, k in powers.items() if a not in sums}
         for inner in sums:
             for a, k in inner[1]:
                 rest[a] = rest.get(a, 0) + k if a != atom else 0
-        result += S(Term({tuple(sorted((a, k) for a, k in rest.items() if k)): coefficient}))
+        cofactor = Term({tuple(sorted((a, k) for a, k in rest.items() if k)): coefficient})
+        if direct + len(sums) != 1 or substitute(cofactor, {probe: 0}) != cofactor:
+            msg = (
+                f"the operator is not linear: {text(Term({monomial: coefficient}))} in the image of a vector"
+            )
+            raise ProofError(msg)
+        result += S(cofactor)
     return result

@@ -94,7 +94,17 @@ def test_trace_of_terms_is_the_trace_of_the_operator() -> None:
         assert float(found) == numpy.trace(matrix)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("operator", [lambda v: v * v, lambda v: G + v, lambda v: summed(v) * v])
+@pytest.mark.parametrize(
+    "operator",
+    [
+        lambda v: v * v,
+        lambda v: G + v,
+        lambda v: summed(v) * v,
+        lambda v: v * inv(v),
+        lambda v: norm(v) * v,
+        lambda v: G * summed(v * inv(v)),
+    ],
+)
 def test_trace_refuses_what_is_not_linear(operator: Callable[[Any], Any]) -> None:
     with pytest.raises(ProofError, match="not linear"):
         trace(operator, X)
