@@ -84,7 +84,11 @@ intersphinx_mapping: dict[str, tuple[str, None]] = {}
 
 def _escape_bars(_app, _what, _name, _object, _options, lines: list[str]) -> None:
     """Let |x| mean the absolute value in docstrings, where reStructuredText would look for a substitution."""
-    lines[:] = [line.replace("|", "\\|") if "``" not in line else line for line in lines]
+    example = False
+    for k, line in enumerate(lines):
+        example = line.lstrip().startswith(">>>") or (example and bool(line.strip()))
+        if not example and "``" not in line:
+            lines[k] = line.replace("|", "\\|")
 
 
 def _public_name(app, env, node, content):

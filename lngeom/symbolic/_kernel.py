@@ -62,9 +62,9 @@ def _is_vector(atom: tuple) -> bool:
 class Term(tuple):
     """Polynomial in normal form: the sorted pairs (monomial, coefficient), none of them 0. Immutable.
 
-    Arithmetic is total: a/b is a·inv(b), which is 0 where b is 0; a**−k is inv(a)**k; abs(a) is sqrt(a·a). Terms
-    that are equal as tuples have equal values in every model of every dimension. Integers and fractions mix with
-    terms, floats do not.
+    Arithmetic is total: ``a / b`` is a·inv(b), which is 0 where b is 0; ``a**-k`` is ``inv(a)**k``; ``abs(a)`` is
+    sqrt(a·a). Terms that are equal as tuples have equal values in every model of every dimension. Integers and
+    fractions mix with terms, floats do not.
 
     Raises
     ------
@@ -288,8 +288,8 @@ def inv(value: Any) -> Term:
 def sqrt(value: Any) -> Term:
     """√t in each component where t >= 0, and 0 where t < 0.
 
-    Rational factors that are squares come out, √(c²t) = c√t for c > 0. √(t²) is |t| and stays as it is: see
-    :func:`root_of_square`.
+    Rational factors that are squares come out, √(c²t) = c√t for c > 0. √(t²), which is |t|, stays as it is:
+    see :func:`root_of_square`.
 
     Raises
     ------

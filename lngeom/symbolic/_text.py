@@ -55,14 +55,16 @@ def _parts(term: Term, names: Names) -> Iterator[tuple[Fraction, str]]:
 
 
 def text(term: Term, names: Names = NO_NAMES) -> str:
-    """A term as text.
+    """A term as text, in the notation of the derivations.
+
+    Digits at the end of a name become subscripts, ``eps`` becomes ε, and ``_`` at the end a prime.
 
     Examples
     --------
     >>> import lngeom as lg
-    >>> from lngeom.symbolic import vector
-    >>> print(text(lg.moments(vector("x"))[1]))
-    −S(x)²/d² + S(x²)/d
+    >>> from lngeom.symbolic import text, vector
+    >>> print(text(lg.moments(vector("x1"))[1]))
+    −S(x₁)²/d² + S(x₁²)/d
     """
     pieces = []
     for coefficient, monomial in _parts(term, names):
@@ -77,7 +79,7 @@ def formula(statement: Formula, names: Names = NO_NAMES) -> str:
 
     Examples
     --------
-    >>> from lngeom.symbolic import dot, greater, vector
+    >>> from lngeom.symbolic import dot, formula, greater, vector
     >>> print(formula(greater(dot(vector("x"), vector("y")))))
     S(x·y) > 0
     """
@@ -87,9 +89,14 @@ def formula(statement: Formula, names: Names = NO_NAMES) -> str:
 def sequent(theorem: Theorem) -> str:
     """What a theorem says: its hypotheses, the turnstile, its conclusion.
 
+    Raises
+    ------
+    ProofError
+        If it was never proved.
+
     Examples
     --------
-    >>> from lngeom.symbolic import assume, dot, greater, vector
+    >>> from lngeom.symbolic import assume, dot, greater, sequent, vector
     >>> print(sequent(assume(greater(dot(vector("x"), vector("y"))))))
     S(x·y) > 0 ⊢ S(x·y) > 0
     """
@@ -102,9 +109,14 @@ def certificate(theorem: Theorem) -> list[str]:
 
     Every premise stands before its use, and what is proved twice stands once.
 
+    Raises
+    ------
+    ProofError
+        If it was never proved.
+
     Examples
     --------
-    >>> from lngeom.symbolic import S, assume, combine, equal, vector
+    >>> from lngeom.symbolic import S, assume, certificate, combine, equal, vector
     >>> x, y = vector("x"), vector("y")
     >>> balanced = assume(equal(S(x), 0))
     >>> for line in certificate(combine(S(x) * S(y), [(S(y), None, balanced)])):

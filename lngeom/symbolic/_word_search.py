@@ -86,12 +86,38 @@ def prove_zero(
     """Proof of ``goal = 0`` from equations that hold: matrices assumed to vanish, or proved identities.
 
     Every equation and its transpose becomes a rewriting rule; where that does not reach 0, overlaps of the rules
-    give new ones, for a number of rounds.
+    give new ones.
+
+    Parameters
+    ----------
+    goal : Matrix
+    using : iterable of Matrix or Identity
+        What is assumed to vanish, and what is proved to.
+    rounds : int
+        How often overlaps are formed.
+    steps : int
+        How many words are rewritten at most in one reduction.
+
+    Returns
+    -------
+    Identity
+        Its conclusion is `goal`, its hypotheses are among the matrices of `using` and the hypotheses of its identities.
 
     Raises
     ------
     ProofError
         If something other than 0 is left. That is no disproof.
+
+    References
+    ----------
+    Raab, Regensburger and Hossein Poor, arXiv:1910.06165.
+
+    Examples
+    --------
+    >>> from lngeom.symbolic import letter, prove_zero
+    >>> P = letter("P")
+    >>> prove_zero(P @ P @ P - P, [P @ P - P])
+    P·P − P = 0 |- P·P·P − P = 0
     """
     known = [assume_zero(e) if isinstance(e, Matrix) else e for e in using]
     rules: list[_Rule] = []

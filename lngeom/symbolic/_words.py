@@ -37,7 +37,23 @@ def _require(condition: bool, rule: str) -> None:
 
 
 class Matrix(tuple):
-    """Noncommutative polynomial in normal form, with the names of its numbers of rows and columns. Immutable."""
+    """Noncommutative polynomial in normal form, with the names of its numbers of rows and columns. Immutable.
+
+    ``+`` and ``-`` join matrices of one size, ``@`` is the matrix product, ``*`` multiplies by an integer or fraction
+    and ``.T`` is the transpose.
+
+    Raises
+    ------
+    ProofError
+        From an operation on sizes that do not fit, or with something else.
+
+    Examples
+    --------
+    >>> from lngeom.symbolic import letter
+    >>> A, B = letter("A", "m", "n"), letter("B", "n", "m")
+    >>> (A @ B).T + 2 * (A @ B), (A @ B).shape
+    (2 A·B + Bᵀ·Aᵀ, ('m', 'm'))
+    """
 
     __slots__ = ()
 
@@ -108,13 +124,39 @@ def _turn(letter: tuple) -> tuple:
 
 
 def letter(name: str, rows: str = "n", columns: str = "n") -> Matrix:
-    """Arbitrary matrix of the given size; a column vector has columns "1"."""
+    """Arbitrary matrix of the given size; a column vector has columns "1".
+
+    Letters of equal names and equal sizes are the same matrix; two different names of sizes may stand for one number.
+
+    Raises
+    ------
+    ProofError
+        If a name is empty or no string.
+
+    Examples
+    --------
+    >>> from lngeom.symbolic import letter
+    >>> letter("v", "n", "1").T @ letter("A") @ letter("v", "n", "1")
+    vᵀ·A·v
+    """
     _require(all(type(word) is str and word for word in (name, rows, columns)), "names are nonempty strings")
     return Matrix(rows, columns, {((name, rows, columns, False),): Fraction(1)})
 
 
 def identity(size: str = "n") -> Matrix:
-    """Identity matrix."""
+    """Identity matrix, the empty word: it disappears in products.
+
+    Raises
+    ------
+    ProofError
+        If the name of the size is empty or no string.
+
+    Examples
+    --------
+    >>> from lngeom.symbolic import identity, letter
+    >>> (letter("P") - identity()) @ letter("P")
+    P·P − P
+    """
     _require(type(size) is str and bool(size), "the name of a size is a nonempty string")
     return Matrix(size, size, {(): Fraction(1)})
 
@@ -164,7 +206,24 @@ def text(matrix: Matrix) -> str:
 
 
 class Identity:
-    """A proved sequent ``hypotheses |- conclusion = 0``. Only the rules below make one."""
+    """A proved sequent ``hypotheses |- conclusion = 0``. Only the rules below make one.
+
+    It says: for all sizes and all real matrices of these sizes, if every hypothesis vanishes, then so does the
+    conclusion.
+
+    Raises
+    ------
+    ProofError
+        When called, and when something is read from an object that no rule made.
+
+    Examples
+    --------
+    >>> from lngeom.symbolic import assume_zero, identity, letter
+    >>> P = letter("P")
+    >>> known = assume_zero(P @ P - P)
+    >>> known.conclusion, known.certificate[0]
+    (P·P − P, 'assume')
+    """
 
     __slots__ = ("__weakref__",)
 
@@ -209,12 +268,42 @@ def _prove(
 
 
 def assume_zero(matrix: Matrix) -> Identity:
-    """P = 0 |- p = 0."""
+    """``p = 0 |- p = 0``.
+
+    Raises
+    ------
+    ProofError
+        If `matrix` is no :class:`Matrix` in normal form.
+
+    Examples
+    --------
+    >>> from lngeom.symbolic import assume_zero, letter
+    >>> P = letter("P")
+    >>> assume_zero(P @ P - P)
+    P·P − P = 0 |- P·P − P = 0
+    """
     return _prove([_proper(matrix)], matrix, "assume", ())
 
 
 def combine_words(goal: Matrix, parts: Iterable[tuple[Matrix, Identity, Matrix]]) -> Identity:
-    """|- goal = 0, where goal is the sum of a·e·b over the parts (a, e = 0, b)."""
+    """|- goal = 0, where goal is the sum of a·e·b over the parts (a, e = 0, b).
+
+    Raises
+    ------
+    ProofError
+        If the combination and goal have different normal forms, or sizes do not fit.
+
+    References
+    ----------
+    Raab, Regensburger and Hossein Poor, arXiv:1910.06165: a, b are the cofactors of goal in the two-sided ideal.
+
+    Examples
+    --------
+    >>> from lngeom.symbolic import assume_zero, combine_words, identity, letter
+    >>> P, Q = letter("P"), letter("Q")
+    >>> combine_words(Q @ P @ P - Q @ P, [(Q, assume_zero(P @ P - P), identity())])
+    P·P − P = 0 |- Q·P·P − Q·P = 0
+    """
     rest, hypotheses, terms, used = _proper(goal), frozenset(), [], []
     for a, known, b in parts:
         assumed, e, _ = _said(known)
@@ -227,19 +316,63 @@ def combine_words(goal: Matrix, parts: Iterable[tuple[Matrix, Identity, Matrix]]
 
 
 def transpose(known: Identity) -> Identity:
-    """From p = 0: pᵀ = 0."""
+    """From p = 0: pᵀ = 0. Hypotheses stay as they are.
+
+    Raises
+    ------
+    ProofError
+        If the premise was never proved.
+
+    Examples
+    --------
+    >>> from lngeom.symbolic import assume_zero, letter, transpose
+    >>> P = letter("P")
+    >>> transpose(assume_zero(P @ P - P))
+    P·P − P = 0 |- Pᵀ·Pᵀ − Pᵀ = 0
+    """
     hypotheses, p, _ = _said(known)
     return _prove(hypotheses, p.T, "transpose", (), known)
 
 
 def cut_words(lemma: Identity, known: Identity) -> Identity:
-    """G |- A and H, A |- B give G, H |- B."""
+    """From G |- a = 0 and H, a = 0 |- b = 0: G, H |- b = 0. Where a is no hypothesis of the second, G is added.
+
+    Raises
+    ------
+    ProofError
+        If a premise was never proved.
+
+    Examples
+    --------
+    >>> from lngeom.symbolic import assume_zero, cut_words, letter, transpose
+    >>> P = letter("P")
+    >>> transposed = transpose(assume_zero(P @ P - P))
+    >>> cut_words(transposed, assume_zero(P.T @ P.T - P.T))
+    P·P − P = 0 |- Pᵀ·Pᵀ − Pᵀ = 0
+    """
     (first, a, _), (second, b, _) = _said(lemma), _said(known)
     return _prove(first | (second - {a}), b, "cut", (), lemma, known)
 
 
 def replace_letters(known: Identity, values: Mapping[Matrix, Matrix]) -> Identity:
-    """An identity about arbitrary matrices holds for particular ones of the same sizes."""
+    """An identity about arbitrary matrices holds for particular ones of the same sizes.
+
+    Letters are replaced all at once, in hypotheses and conclusion, and their transposes by the transposes.
+
+    Raises
+    ------
+    ProofError
+        If what is to be replaced is no single letter, or by a matrix of another size.
+
+    Examples
+    --------
+    The complement I − P of a projector P:
+
+    >>> from lngeom.symbolic import assume_zero, identity, letter, replace_letters, transpose
+    >>> P = letter("P")
+    >>> replace_letters(transpose(assume_zero(P @ P - P)), {P: identity() - P})
+    P·P − P = 0 |- Pᵀ·Pᵀ − Pᵀ = 0
+    """
     hypotheses, p, _ = _said(known)
     pairs = tuple(_proper(part) for pair in values.items() for part in pair)
     new = [substitute_letters(h, values) for h in hypotheses]
