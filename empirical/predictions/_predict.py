@@ -21,6 +21,17 @@ def predict(loaded: LoadedModel, tokens: np.ndarray) -> list[Prediction]:
     tokens : (sequences, positions)
         Token ids; the first 64 positions of the first two sequences are used (for the shift, 16 of the first), and up
         to 16 vectors of each layer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from transformers import GPT2Config
+    >>> from empirical.models import ModelSource, load_model
+    >>> from empirical.predictions import count, predict
+    >>> config = GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=16, bos_token_id=0, eos_token_id=0)
+    >>> loaded = load_model(ModelSource("tiny", "tiny"), config=config, random_weights=True, device="cpu")
+    >>> count(predict(loaded, np.arange(16).reshape(2, 8)))  # seven of each of three layers, one of the model
+    {'holds': 22, 'undecided': 0, 'violated': 0}
     """
     return [
         *shift(loaded, tokens),

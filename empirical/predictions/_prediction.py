@@ -47,6 +47,13 @@ class Prediction:
         Number of random directions with a smaller mean than the uniform direction.
     reason
         Why nothing is decided.
+
+    Examples
+    --------
+    >>> from empirical.predictions import Prediction
+    >>> found = Prediction("h.0.ln_1", "1·y = 0", "standardization.mean_zero", 1e-7, 2e-6, vectors=16, verdict="holds")
+    >>> found.measured / found.bound  # of the worst of 16 vectors: a twentieth of what rounding allows
+    0.05
     """
 
     site: str
@@ -86,13 +93,31 @@ def undecided(site: str, prediction: str, theorem: str, reason: str) -> Predicti
 
 
 def count(predictions: Iterable[Prediction]) -> dict[Verdict, int]:
-    """How many there are of each verdict."""
+    """How many there are of each verdict.
+
+    Examples
+    --------
+    >>> from empirical.predictions import count, isotropy
+    >>> row = {"site": "ln_f", "side": "input", "bucket": "all", "same_input_as": None, "tokens": 512, "sequences": 8,
+    ...        "d_cos2": 1.1, "d_cos2_low": 0.9, "d_cos2_high": 1.3, "rank_among_random": 40}
+    >>> count(isotropy([row, {**row, "sequences": 1}]))  # one sequence gives no interval
+    {'holds': 1, 'undecided': 1, 'violated': 0}
+    """
     found = Counter(each.verdict for each in predictions)
     return {verdict: found[verdict] for verdict in VERDICTS}
 
 
 def summary(predictions: Sequence[Prediction]) -> str:
-    """The verdicts in one line: those about single vectors, those about means, and the one about the whole model."""
+    """The verdicts in one line: those about single vectors, those about means, and the one about the whole model.
+
+    Examples
+    --------
+    >>> from empirical.predictions import ISOTROPY, Prediction, summary
+    >>> exact = Prediction("ln_f", "1·y = 0", "standardization.mean_zero", 1e-7, 2e-6, 16, "holds")
+    >>> mean = Prediction("ln_f", "d·E[cos²θ] = 1 of the input", ISOTROPY, 4.0, 1.0, 512, "violated", 3.5, 4.5, 64)
+    >>> summary([exact, exact, mean])
+    'predictions: exact 2 holds; isotropy 1 violated'
+    """
     parts: dict[str, list[Prediction]] = {"exact": [], "isotropy": [], "shift": []}
     for each in predictions:
         kind = "shift" if each.site == MODEL else "isotropy" if each.theorem == ISOTROPY else "exact"
@@ -106,7 +131,20 @@ def summary(predictions: Sequence[Prediction]) -> str:
 
 
 def write_csv(path: Path, predictions: Iterable[Prediction]) -> None:
-    """Write predictions as CSV, numbers in full; empty where nothing applies."""
+    """Write predictions as CSV, numbers in full; empty where nothing applies.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from empirical.predictions import Prediction, write_csv
+    >>> found = Prediction("ln_f", "1·y = 0", "standardization.mean_zero", 1e-7, 2e-6, 16, "holds")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_csv(Path(folder, "predictions.csv"), [found])
+    ...     print(Path(folder, "predictions.csv").read_text().strip())
+    site,prediction,theorem,measured,bound,vectors,verdict,low,high,rank,reason
+    ln_f,1·y = 0,standardization.mean_zero,1e-07,2e-06,16,holds,,,,
+    """
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.DictWriter(stream, list(COLUMNS), lineterminator="\n")
         writer.writeheader()
@@ -114,7 +152,24 @@ def write_csv(path: Path, predictions: Iterable[Prediction]) -> None:
 
 
 def read_csv(path: Path) -> list[Prediction]:
-    """Read what :func:`write_csv` wrote."""
+    """Read what :func:`write_csv` wrote.
+
+    Raises
+    ------
+    OSError
+        If there is no such file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from empirical.predictions import Prediction, read_csv, write_csv
+    >>> written = [Prediction("ln_f", "1·y = 0", "standardization.mean_zero", 0.1 + 0.2, 2e-6, 16, "violated")]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_csv(Path(folder, "predictions.csv"), written)
+    ...     read_csv(Path(folder, "predictions.csv")) == written  # numbers are written in full
+    True
+    """
     with path.open(encoding="utf-8", newline="") as stream:
         return [_read(row) for row in csv.DictReader(stream)]
 

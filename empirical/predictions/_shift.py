@@ -56,7 +56,40 @@ _BITS = 24
 
 
 def shift(loaded: LoadedModel, tokens: np.ndarray, *, seed: int = 0) -> Iterator[Prediction]:
-    """The verdict on one model; none for models whose norms do not stand before the branches."""
+    """The verdict on one model; none for models whose norms do not stand before the branches.
+
+    Parameters
+    ----------
+    loaded
+        The model and its norm layers; it is computed in float32 and in float64, its parameters stay as they are.
+    tokens : (sequences, positions)
+        Token ids; the first 16 of the first sequence are used.
+    seed
+        Seed of the random direction that the uniform one is compared with.
+
+    Yields
+    ------
+    Prediction
+        ``measured`` and ``bound`` are the D and B of the derivation over S, the change that the shift along the random
+        direction makes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from transformers import GPT2Config, LlamaConfig
+    >>> from empirical.models import ModelSource, load_model
+    >>> from empirical.predictions import shift
+    >>> configs = (
+    ...     GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=16, bos_token_id=0, eos_token_id=0),
+    ...     LlamaConfig(hidden_size=8, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2, vocab_size=16),
+    ... )
+    >>> for config in configs:  # with LayerNorm, and with RMSNorm
+    ...     loaded = load_model(ModelSource("tiny", "tiny"), config=config, random_weights=True, device="cpu")
+    ...     for found in shift(loaded, np.arange(8)[None]):
+    ...         print(found.prediction, found.verdict, found.measured > 0.1)
+    output unchanged when c·1 is added to the stream holds False
+    output changes when c·1 is added to the stream holds True
+    """
     sites = loaded.sites
     if loaded.topology not in _TOPOLOGIES or sites[-1].role != "final":
         return

@@ -40,6 +40,8 @@ def ratio_interval(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from empirical.statistics import ratio_interval
     >>> sums = np.array([1.0, 2.0, 3.0])  # three sequences of one token each
     >>> mean, low, high = ratio_interval(sums.sum(), (sums**2).sum(), sums.sum(), 3, 3, 3)
     >>> float(mean), float(round(high - mean, 4))

@@ -31,7 +31,35 @@ def _angle_between(inner: Tensor, norm: Tensor, other: Tensor) -> Tensor:
 
 
 def input_features(x: Sketch, *, kind: str, eps: float) -> dict[str, Tensor]:
-    """Features of the hidden states that enter a norm layer, each of shape (N,)."""
+    """Features of the hidden states that enter a norm layer, each of shape (N,).
+
+    Parameters
+    ----------
+    x
+        Sketch of the N hidden states.
+    kind : {"layernorm", "rmsnorm"}
+        What the layer computes: it decides which gauge is its own.
+    eps
+        ε of the layer.
+
+    Returns
+    -------
+    dict
+        float64 tensors by the names ``FEATURES["input"]``, in their order; angles in degrees. NaN where a feature is
+        not defined.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from empirical.statistics import input_features, sketch
+    >>> x = torch.tensor([[2.0, 0.0]])
+    >>> kept, _, _ = sketch(x, x, torch.eye(2))  # the "random" directions are here the axes
+    >>> found = input_features(kept, kind="layernorm", eps=0.0)
+    >>> {name: round(value.item(), 3) for name, value in found.items()}
+    {'angle': 45.0, 'angle_a': 0.0, 'angle_b': 90.0, 'norm': 2.0, 'tilt': 45.0, 'distance': 0.765, 'gauge': 1.0}
+
+    LayerNorm makes (1, −1) of it and RMSNorm (√2, 0): they are 45° apart, and √(((√2 − 1)² + 1)/2) = 0.765.
+    """
     angle = torch.rad2deg(angle_from_moments(x.mean, x.variance))
     return {
         "angle": angle,
@@ -48,6 +76,29 @@ def output_features(z: Sketch, x: Sketch, inner: Tensor, *, kind: str) -> dict[s
     """Features of the hidden states that leave a norm layer, given those that entered it and the products x·z.
 
     The normalized vector is parallel to x − μ1 (LayerNorm) or x (RMSNorm), so that its products follow from x·z.
+
+    Parameters
+    ----------
+    z, x
+        Sketches of the N hidden states that left and that entered.
+    inner : float64, (N,)
+        x·z of each pair.
+    kind : {"layernorm", "rmsnorm"}
+        What the layer computes.
+
+    Returns
+    -------
+    dict
+        float64 tensors by the names ``FEATURES["output"]``, in their order; angles in degrees.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from empirical.statistics import output_features, sketch
+    >>> before, after, inner = sketch(torch.tensor([[2.0, 0.0]]), torch.tensor([[1.0, -1.0]]), torch.eye(2))
+    >>> found = output_features(after, before, inner, kind="layernorm")
+    >>> {name: round(value.item(), 3) for name, value in found.items()}
+    {'angle': 90.0, 'angle_a': 45.0, 'angle_b': 135.0, 'norm': 1.414, 'rotation': 45.0, 'affine_rotation': 0.0}
     """
     centred = kind == "layernorm"
     along = inner - x.d * x.mean * z.mean if centred else inner
@@ -83,6 +134,18 @@ def reduce(
         Membership in the buckets; padding is in none.
     entering
         Sketch of what entered the layer, for what leaves it.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from empirical.statistics import input_features, reduce, sketch
+    >>> x = torch.tensor([[3.0, 4.0], [6.0, 8.0], [0.0, 0.0]])  # one sequence of three positions
+    >>> kept, _, _ = sketch(x, x, torch.eye(2))
+    >>> first = torch.tensor([[True, False, False]])
+    >>> features = input_features(kept, kind="rmsnorm", eps=1e-5)
+    >>> state = reduce("input", kept, features, torch.stack([first, ~first]))
+    >>> state.tokens.tolist(), state.zero.tolist()
+    ([1, 1], [0, 1])
     """
     member = buckets.reshape(len(BUCKETS), -1)
     norm = vectors.norm

@@ -31,6 +31,17 @@ class Sketch:
         Moments of the components.
     projections : (N, K), float32 or better
         Components along the random directions.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from empirical.statistics import Sketch
+    >>> one = torch.ones(1, dtype=torch.float64)
+    >>> kept = Sketch(2, mean=one, variance=one, projections=torch.tensor([[2.0, 0.0]]))  # of x = (2, 0)
+    >>> kept.mean_square.item(), kept.norm.item()
+    (2.0, 2.0)
+    >>> [round(kept.angle_to_direction(k).item(), 3) for k in (0, 1)]
+    [0.0, 90.0]
     """
 
     d: int
@@ -83,6 +94,17 @@ def sketch(x: Tensor, z: Tensor, directions: Tensor) -> tuple[Sketch, Sketch, Te
     x, z : Sketch
     inner : float64, shape (N,)
         x·z of each pair.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from empirical.statistics import sketch
+    >>> x = torch.tensor([[2.0, 0.0], [3.0, 4.0]])
+    >>> before, after, inner = sketch(x, x - x.mean(-1, keepdim=True), torch.eye(2))
+    >>> before.mean.tolist(), before.variance.tolist(), before.norm.tolist()
+    ([1.0, 3.5], [1.0, 0.25], [2.0, 5.0])
+    >>> inner.tolist()  # x·(x − μ1) = dσ²
+    [2.0, 0.5]
     """
     count, d = x.shape
     found = torch.empty(5, count, dtype=torch.float64, device=z.device)

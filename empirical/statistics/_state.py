@@ -66,6 +66,21 @@ class SiteState:
         Σ_j n_j².
     cos2, cos2_squared, cos2_tokens : float64, (S, 1 + K)
         Σ_j s_j, Σ_j s_j² and Σ_j s_j n_j, for the uniform direction (first) and the K random ones.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from empirical.capture import Observer
+    >>> from empirical.models import NormSite
+    >>> from empirical.statistics import FEATURES
+    >>> layer = torch.nn.Sequential(torch.nn.LayerNorm(2))
+    >>> with Observer(layer, [NormSite("0", None, "final", "layernorm", 1e-5, 2)], directions=3) as observer:
+    ...     _ = layer(torch.tensor([[[3.0, 4.0], [6.0, 8.0], [0.0, 0.0]]]))  # one sequence of lengths 5, 10 and 0
+    >>> state = observer.states["0", "input"]
+    >>> state.tokens, state.zero, state.directions  # first position, and the rest
+    (array([1, 1]), array([0, 1]), 3)
+    >>> state.mean[FEATURES["input"].index("norm")]
+    array([ 5., 10.])
     """
 
     tokens: Any
@@ -106,6 +121,19 @@ def merge_sites(a: SiteState, b: SiteState) -> SiteState:
     References
     ----------
     T. F. Chan, G. H. Golub and R. J. LeVeque, The American Statistician 37 (1983), 242-247.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from empirical.statistics import FEATURES, input_features, merge_sites, reduce, sketch
+    >>> def state_of(x):  # one sequence of one vector
+    ...     kept, _, _ = sketch(x, x, torch.eye(2))
+    ...     features = input_features(kept, kind="rmsnorm", eps=1e-5)
+    ...     return reduce("input", kept, features, torch.tensor([[[True]], [[False]]]))
+    >>> both = merge_sites(state_of(torch.tensor([[3.0, 4.0]])), state_of(torch.tensor([[0.0, 9.0]])))
+    >>> norm = FEATURES["input"].index("norm")
+    >>> int(both.tokens[0]), float(both.mean[norm, 0]), float(both.m2[norm, 0])  # lengths 5 and 9: 7, and 2² + 2²
+    (2, 7.0, 8.0)
     """
     xp = array_api_compat.array_namespace(a.mean, b.mean)
     tokens = a.tokens + b.tokens
@@ -138,6 +166,24 @@ def merge(a: States, b: States) -> States:
     ------
     InputError
         If the two were not measured at the same sites with as many random directions.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from empirical.capture import Observer
+    >>> from empirical.models import NormSite
+    >>> from empirical.statistics import merge
+    >>> layer = torch.nn.Sequential(torch.nn.LayerNorm(4))
+    >>> def measured(x):
+    ...     with Observer(layer, [NormSite("0", None, "final", "layernorm", 1e-5, 4)]) as observer:
+    ...         _ = layer(x)
+    ...     return observer.states
+    >>> x = torch.arange(60.0).sin().reshape(3, 5, 4)
+    >>> parts, whole = merge(measured(x[:1]), measured(x[1:])), measured(x)
+    >>> parts["0", "input"].tokens, whole["0", "input"].tokens  # three first positions, 3 · 4 others
+    (array([ 3, 12]), array([ 3, 12]))
+    >>> bool((parts["0", "input"].angles == whole["0", "input"].angles).all())
+    True
     """
     if a.keys() != b.keys():
         path, side = min(a.keys() ^ b.keys())

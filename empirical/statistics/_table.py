@@ -83,7 +83,33 @@ the width of a bin of the histograms: 0.01°, and 1/16 octave for norms.
 
 
 def compute(state: SiteState, side: Side) -> dict[str, dict[str, float]]:
-    """Everything the table says about one side of a layer, by bucket; a pure function of the state."""
+    """Everything the table says about one side of a layer, by bucket; a pure function of the state.
+
+    Parameters
+    ----------
+    state
+        The state, as NumPy arrays.
+    side
+        Which side of the layer it is of: it names the features.
+
+    Returns
+    -------
+    dict
+        For each of `BUCKETS`, and for ``all``: numbers by name, angles in degrees; NaN without tokens.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from empirical.capture import Observer
+    >>> from empirical.models import NormSite
+    >>> from empirical.statistics import compute
+    >>> layer = torch.nn.Sequential(torch.nn.LayerNorm(2))
+    >>> with Observer(layer, [NormSite("0", None, "final", "layernorm", 1e-5, 2)]) as observer:
+    ...     _ = layer(torch.tensor([[[3.0, 4.0], [6.0, 8.0], [9.0, 12.0]]]))  # lengths 5, 10 and 15
+    >>> found = compute(observer.states["0", "input"], "input")
+    >>> [(bucket, values["norm_mean"], values["norm_max"]) for bucket, values in found.items()]
+    [('first', 5.0, 5.0), ('rest', 12.5, 15.0), ('all', 10.0, 15.0)]
+    """
     return {bucket: _column(state, side, index) for index, bucket in enumerate((*BUCKETS, ALL))}
 
 
@@ -153,7 +179,33 @@ def _quantile(histogram: np.ndarray, quantile: float) -> float:
 
 
 def rows(states: States, sites: Iterable[NormSite]) -> list[dict[str, Any]]:
-    """The table as a list of dictionaries with the keys :data:`COLUMNS`; None where a column does not apply."""
+    """The table as a list of dictionaries with the keys :data:`COLUMNS`; None where a column does not apply.
+
+    Parameters
+    ----------
+    states
+        By site path and side, NumPy arrays.
+    sites
+        The sites to tabulate; all of them have states.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from empirical.capture import Observer
+    >>> from empirical.models import NormSite
+    >>> from empirical.statistics import rows
+    >>> layer, site = torch.nn.Sequential(torch.nn.LayerNorm(4)), NormSite("0", None, "final", "layernorm", 1e-5, 4)
+    >>> with Observer(layer, [site]) as observer:
+    ...     _ = layer(torch.tensor([[[1.0, 1.0, 1.0, -1.0], [3.0, -1.0, -1.0, -1.0]]]))  # cos θ = 1/2, and 0
+    >>> for row in rows(observer.states, [site]):  # LayerNorm leaves nothing along 1
+    ...     print(row["side"], row["bucket"], row["tokens"], round(row["angle_mean_deg"], 3), round(row["d_cos2"], 3))
+    input first 1 60.0 1.0
+    input rest 1 90.0 0.0
+    input all 2 75.0 0.5
+    output first 1 90.0 0.0
+    output rest 1 90.0 0.0
+    output all 2 90.0 0.0
+    """
     table: list[dict[str, Any]] = []
     for site in sites:
         computed = {side: compute(states[site.path, side], side) for side in SIDES}
@@ -212,7 +264,19 @@ def _row(
 
 
 def write_csv(path: Path, table: Sequence[dict[str, Any]]) -> None:
-    """Write the table as CSV; numbers in full, so that equal results are equal files; empty where nothing applies."""
+    """Write the table as CSV; numbers in full, so that equal results are equal files; empty where nothing applies.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from empirical.statistics import write_csv
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "sites.csv")
+    ...     write_csv(path, [{"site": "ln_f", "layer": None, "role": "final", "norm": "layernorm"}])
+    ...     path.read_text().splitlines()[1].rstrip(",")  # the final norm is in no layer
+    'ln_f,,final,layernorm'
+    """
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.DictWriter(stream, list[str](COLUMNS), lineterminator="\n")
         writer.writeheader()
@@ -224,7 +288,30 @@ _WHOLE = ("layer", "tokens", "rank_among_random", "d", "sequences", "nonfinite",
 
 
 def read_csv(path: Path) -> list[dict[str, Any]]:
-    """Read a table that :func:`write_csv` wrote."""
+    """Read a table that :func:`write_csv` wrote.
+
+    Returns
+    -------
+    list of dict
+        Rows with the columns of the file; int, float and str as they were, None where nothing applies.
+
+    Raises
+    ------
+    OSError
+        If there is no such file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from empirical.statistics import read_csv, write_csv
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "sites.csv")
+    ...     write_csv(path, [{"site": "ln_f", "layer": None, "tokens": 8, "d_cos2": 0.1}])
+    ...     row = read_csv(path)[0]
+    >>> row["site"], row["layer"], row["tokens"], row["d_cos2"]
+    ('ln_f', None, 8, 0.1)
+    """
     with path.open(encoding="utf-8", newline="") as stream:
         return [{name: _value(name, text) for name, text in row.items()} for row in csv.DictReader(stream)]
 
