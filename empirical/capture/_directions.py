@@ -35,6 +35,8 @@ def random_directions(d: int, count: int, seed: int) -> np.ndarray:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from empirical.capture import random_directions
     >>> directions = random_directions(3, 2, seed=0)
     >>> bool(np.allclose((directions**2).sum(1), 1))
     True

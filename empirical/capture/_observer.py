@@ -49,6 +49,9 @@ class Observer:
 
     Examples
     --------
+    >>> import torch
+    >>> from torch import nn
+    >>> from empirical.capture import Observer
     >>> from empirical.models import NormSite
     >>> model = nn.Sequential(nn.LayerNorm(8))
     >>> site = NormSite("0", None, "final", "layernorm", 1e-5, 8)

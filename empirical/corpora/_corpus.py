@@ -33,7 +33,7 @@ _HASHED_BYTES = 1 << 30
 
 @dataclass(frozen=True)
 class Corpus:
-    """A source of documents (strings) or of token ids.
+    r"""A source of documents (strings) or of token ids.
 
     Attributes
     ----------
@@ -41,6 +41,19 @@ class Corpus:
         What the user typed: a path, ``hf:NAME:CONFIG``, or ``random``.
     path
         The local file, or None.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from empirical.corpora import Corpus
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     text, ids = Path(folder, "text.jsonl"), Path(folder, "ids.npy")
+    ...     _ = text.write_text('{"text": "one"}\n{"text": "two"}\n')
+    ...     np.save(ids, [[5, 3], [8, 0]])
+    ...     list(Corpus(str(text), text).documents()), Corpus(str(ids), ids).token_ids().tolist()
+    (['one', 'two'], [5, 3, 8, 0])
     """
 
     spec: str
@@ -99,6 +112,12 @@ def open_corpus(spec: str) -> Corpus:
     ------
     CorpusError
         If there is no such file, or none of the formats.
+
+    Examples
+    --------
+    >>> from empirical.corpora import open_corpus
+    >>> open_corpus("hf:allenai/c4:en").has_ids, open_corpus("random").is_random  # nothing is fetched yet
+    (False, True)
     """
     if spec.startswith(SCHEME) or spec == RANDOM:
         return Corpus(spec, None)

@@ -38,6 +38,7 @@ def plain_text(markup: str, media: Collection[str] = ("file", "image", "category
 
     Examples
     --------
+    >>> from empirical.corpora import plain_text
     >>> plain_text("'''Albedo''' is [[reflectivity|reflecting power]].{{citation needed}}[[Category:Optics]]")
     'Albedo is reflecting power.'
     """

@@ -22,6 +22,15 @@ class TokenPolicy:
         Id put at position 0 of every sequence, or None: the token that the tokenizer itself puts before a text.
     separator
         Id put after every document, or None.
+
+    Examples
+    --------
+    >>> from tokenizers import Tokenizer, models, pre_tokenizers
+    >>> from transformers import PreTrainedTokenizerFast
+    >>> from empirical.corpora import TokenPolicy
+    >>> words = Tokenizer(models.WordLevel({"[end]": 0, "a": 1, "b": 2}, unk_token="[end]"))
+    >>> TokenPolicy.of(PreTrainedTokenizerFast(tokenizer_object=words, eos_token="[end]"))
+    TokenPolicy(start=None, separator=0)
     """
 
     start: int | None
@@ -40,7 +49,32 @@ class TokenPolicy:
 
 
 def encoded(documents: Iterable[str], tokenizer: Any, policy: TokenPolicy) -> Iterator[np.ndarray]:
-    """Yield the token ids of each document, the separator after each."""
+    """Yield the token ids of each document, the separator after each.
+
+    Parameters
+    ----------
+    documents
+        The texts; a few are held at a time.
+    tokenizer
+        A tokenizer of transformers.
+    policy
+        Its separator is used; the start token belongs to sequences, see :func:`packed`.
+
+    Yields
+    ------
+    int64 array, shape (n,)
+
+    Examples
+    --------
+    >>> from tokenizers import Tokenizer, models, pre_tokenizers
+    >>> from transformers import PreTrainedTokenizerFast
+    >>> from empirical.corpora import TokenPolicy, encoded
+    >>> words = Tokenizer(models.WordLevel({"[end]": 0, "a": 1, "b": 2}, unk_token="[end]"))
+    >>> words.pre_tokenizer = pre_tokenizers.Whitespace()
+    >>> tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, eos_token="[end]")
+    >>> [ids.tolist() for ids in encoded(["a b", "b"], tokenizer, TokenPolicy.of(tokenizer))]
+    [[1, 2, 0], [2, 0]]
+    """
     ending = [] if policy.separator is None else [policy.separator]
     remaining = iter(documents)
     while batch := list(islice(remaining, _DOCUMENTS_AT_ONCE)):
@@ -62,6 +96,8 @@ def packed(pieces: Iterable[np.ndarray], length: int, start: int | None = None) 
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from empirical.corpora import packed
     >>> [ids.tolist() for ids in packed([np.arange(3), np.arange(3, 8)], 3)]
     [[0, 1, 2], [3, 4, 5]]
     >>> [ids.tolist() for ids in packed([np.arange(5)], 3, start=9)]
@@ -84,6 +120,25 @@ def packed(pieces: Iterable[np.ndarray], length: int, start: int | None = None) 
 
 
 def flat_pieces(ids: np.ndarray, size: int = 1 << 20) -> Iterator[np.ndarray]:
-    """Yield a long array of token ids in pieces, so that a mapped file is read as it is needed."""
+    """Yield a long array of token ids in pieces, so that a mapped file is read as it is needed.
+
+    Parameters
+    ----------
+    ids : (n,)
+        Token ids of any integer dtype.
+    size
+        Token ids in a piece; the last may be shorter.
+
+    Yields
+    ------
+    int64 array, shape (size,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from empirical.corpora import flat_pieces
+    >>> [(piece.tolist(), piece.dtype.name) for piece in flat_pieces(np.arange(5, dtype=np.uint16), size=3)]
+    [([0, 1, 2], 'int64'), ([3, 4], 'int64')]
+    """
     for begin in range(0, len(ids), size):
         yield np.asarray(ids[begin : begin + size], dtype=np.int64)

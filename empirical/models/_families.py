@@ -16,7 +16,16 @@ Topology = Literal["sequential", "parallel", "shared", "post", "branch"]
 
 @dataclass(frozen=True)
 class Norm:
-    """A norm layer of every block: module path inside the block, and what its output feeds."""
+    """A norm layer of every block: module path inside the block, and what its output feeds.
+
+    Examples
+    --------
+    >>> from empirical.models import FAMILIES
+    >>> for norm in FAMILIES["opt"].norms:
+    ...     print(norm.path, norm.role)
+    self_attn_layer_norm pre_attn
+    final_layer_norm pre_mlp
+    """
 
     path: str
     role: Role
@@ -54,6 +63,15 @@ class Family:
         1 where the module multiplies by 1 + weight, else 0.
     not_stream
         Last names of norm modules that act on something else than hidden states (queries and keys).
+
+    Examples
+    --------
+    >>> from empirical.models import FAMILIES
+    >>> gemma = FAMILIES["gemma"]
+    >>> gemma.kind, gemma.gain_offset  # it multiplies by 1 + weight
+    ('rmsnorm', 1.0)
+    >>> [family.name for family in FAMILIES.values() if family.topology == "branch"]
+    ['OLMo 2']
     """
 
     name: str
@@ -141,6 +159,13 @@ def family_of(config: Any) -> Family:
     ------
     ModelError
         If the architecture, or this variant of it, is not known.
+
+    Examples
+    --------
+    >>> from transformers import GPTNeoXConfig, OPTConfig
+    >>> from empirical.models import family_of
+    >>> [family_of(config).final for config in (GPTNeoXConfig(), OPTConfig())]  # paths of the final norms
+    ['final_layer_norm', 'decoder.final_layer_norm']
     """
     kind = getattr(config, "model_type", None)
     if kind not in FAMILIES:
@@ -153,7 +178,20 @@ def family_of(config: Any) -> Family:
 
 
 def topology_of(config: Any) -> Topology:
-    """How the norms of this model sit in the residual stream."""
+    """How the norms of this model sit in the residual stream.
+
+    Raises
+    ------
+    ModelError
+        As :func:`family_of`.
+
+    Examples
+    --------
+    >>> from transformers import GPTNeoXConfig
+    >>> from empirical.models import topology_of
+    >>> [topology_of(GPTNeoXConfig(use_parallel_residual=parallel)) for parallel in (True, False)]
+    ['parallel', 'sequential']
+    """
     family = family_of(config)
     if family.topology == "parallel" and not getattr(config, "use_parallel_residual", True):
         return "sequential"
@@ -186,6 +224,17 @@ def norm_sites(model: nn.Module) -> tuple[NormSite, ...]:
     ------
     ModelError
         If the architecture is not known, or the modules are not what its table says.
+
+    Examples
+    --------
+    >>> from transformers import AutoModel, GPTNeoXConfig
+    >>> from empirical.models import norm_sites
+    >>> config = GPTNeoXConfig(hidden_size=8, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2)
+    >>> for site in norm_sites(AutoModel.from_config(config)):
+    ...     print(site.path, site.role, site.d, site.same_input_as)
+    layers.0.input_layernorm pre_attn 8 None
+    layers.0.post_attention_layernorm pre_mlp 8 layers.0.input_layernorm
+    final_layer_norm final 8 None
     """
     config: Any = model.config
     family, topology = family_of(config), topology_of(config)

@@ -28,6 +28,13 @@ class KnownModel:
         Whether its licence has to be accepted on the hub first.
     shape
         Entries of its configuration that fix the architecture, ``model_type`` included.
+
+    Examples
+    --------
+    >>> from empirical.models import KNOWN_MODELS
+    >>> known = KNOWN_MODELS["llama-2-7b"]
+    >>> known.hub_id, known.d, known.blocks, known.norm, known.config().rms_norm_eps
+    ('meta-llama/Llama-2-7b-hf', 4096, 32, 'rmsnorm', 1e-05)
     """
 
     hub_id: str

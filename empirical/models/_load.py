@@ -49,6 +49,15 @@ class LoadedModel:
         Commit on the hub, or hash of the local files.
     random_weights
         Whether the weights were drawn at random from the configuration.
+
+    Examples
+    --------
+    >>> from transformers import GPT2Config
+    >>> from empirical.models import ModelSource, load_model
+    >>> config = GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=16, bos_token_id=0, eos_token_id=0)
+    >>> loaded = load_model(ModelSource("tiny", "tiny"), config=config, random_weights=True, device="cpu")
+    >>> loaded.dtype, loaded.topology, [site.path for site in loaded.sites]
+    ('float32', 'sequential', ['h.0.ln_1', 'h.0.ln_2', 'ln_f'])
     """
 
     source: ModelSource
@@ -121,6 +130,17 @@ def load_config(source: ModelSource, *, random_weights: bool = False) -> Any:
     """The configuration of a model, its architecture checked before any weight is read.
 
     For random weights a model known by name needs no hub: its shape is known, too.
+
+    Raises
+    ------
+    ModelError
+        If there is none, or its architecture is not known.
+
+    Examples
+    --------
+    >>> from empirical.models import find_model, load_config
+    >>> load_config(find_model("gpt2-xl"), random_weights=True).n_layer
+    48
     """
     if random_weights and source.known is not None:
         return source.known.config()
@@ -135,7 +155,21 @@ def load_config(source: ModelSource, *, random_weights: bool = False) -> Any:
 
 
 def resolve_device(name: str) -> torch.device:
-    """The torch device of a name; ``auto`` is the first GPU, or else the CPU."""
+    """The torch device of a name; ``auto`` is the first GPU, or else the CPU.
+
+    Raises
+    ------
+    ModelError
+        If there is no such device.
+
+    Examples
+    --------
+    >>> from empirical.models import resolve_device
+    >>> resolve_device("cpu")
+    device(type='cpu')
+    >>> resolve_device("auto").type in ("cuda", "cpu")
+    True
+    """
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -149,7 +183,22 @@ def resolve_device(name: str) -> torch.device:
 
 
 def resolve_dtype(name: str, config: Any, device: torch.device) -> torch.dtype:
-    """The torch dtype of a name; ``auto`` is float32 on the CPU and the dtype of the checkpoint elsewhere."""
+    """The torch dtype of a name; ``auto`` is float32 on the CPU and the dtype of the checkpoint elsewhere.
+
+    Raises
+    ------
+    ModelError
+        If there is no such dtype.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from transformers import GPT2Config
+    >>> from empirical.models import resolve_dtype
+    >>> stored = GPT2Config(dtype="bfloat16")
+    >>> [resolve_dtype("auto", stored, torch.device(name)) for name in ("cpu", "cuda")]
+    [torch.float32, torch.bfloat16]
+    """
     if name == "auto":
         stored = getattr(config, "dtype", None)
         return stored if device.type != "cpu" and isinstance(stored, torch.dtype) else torch.float32
@@ -179,6 +228,18 @@ def load_model(
     ------
     ModelError
         If the model cannot be found, loaded or measured.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from transformers import GPT2Config, GPT2LMHeadModel
+    >>> from empirical.models import find_model, load_model
+    >>> config = GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=16, bos_token_id=0, eos_token_id=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     GPT2LMHeadModel(config).save_pretrained(folder)
+    ...     loaded = load_model(find_model(folder), device="cpu", dtype="bfloat16")
+    >>> type(loaded.model).__name__, loaded.dtype, len(loaded.sites)
+    ('GPT2Model', 'bfloat16', 3)
     """
     config = load_config(source, random_weights=random_weights) if config is None else config
     place = resolve_device(device)
@@ -216,6 +277,19 @@ def load_tokenizer(source: ModelSource) -> Any:
     ------
     ModelError
         If there is none; a corpus of token ids needs none.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tokenizers import Tokenizer, models, pre_tokenizers
+    >>> from transformers import PreTrainedTokenizerFast
+    >>> from empirical.models import ModelSource, load_tokenizer
+    >>> words = Tokenizer(models.WordLevel({"[end]": 0, "a": 1, "b": 2}, unk_token="[end]"))
+    >>> words.pre_tokenizer = pre_tokenizers.Whitespace()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = PreTrainedTokenizerFast(tokenizer_object=words, eos_token="[end]").save_pretrained(folder)
+    ...     load_tokenizer(ModelSource("words", folder))("b a")["input_ids"]
+    [2, 1]
     """
     try:
         with _quiet():
@@ -231,6 +305,14 @@ def load_tokenizer(source: ModelSource) -> Any:
 
 
 def longest_sequence(config: Any) -> int | None:
-    """How many positions the model has, or None if its configuration does not say."""
+    """How many positions the model has, or None if its configuration does not say.
+
+    Examples
+    --------
+    >>> from transformers import GPT2Config, PretrainedConfig
+    >>> from empirical.models import longest_sequence
+    >>> longest_sequence(GPT2Config()), longest_sequence(PretrainedConfig())
+    (1024, None)
+    """
     positions = getattr(config, "max_position_embeddings", None)
     return positions if isinstance(positions, int) and positions > 0 else None

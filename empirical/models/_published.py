@@ -9,7 +9,15 @@ SOURCE = "Gupta et al., arXiv:2409.12951v2, Tables 2 to 4"
 
 
 class Spread(NamedTuple):
-    """Mean, standard deviation and, where printed, maximum over tokens and layers."""
+    """Mean, standard deviation and, where printed, maximum over tokens and layers.
+
+    Examples
+    --------
+    >>> from empirical.models import PUBLISHED
+    >>> norm = PUBLISHED["gpt2-xl"].hidden_norm
+    >>> f"{norm.mean} ± {norm.std}, at most {norm.maximum}"
+    '236.85 ± 37.02, at most 7186.44'
+    """
 
     mean: float
     std: float | None = None
@@ -29,6 +37,17 @@ class Published:
         Euclidean norms of the same. Table 3.
     attn_rotation, mlp_rotation
         Angle in degrees from the hidden state to the output of the norm. Table 4.
+
+    References
+    ----------
+    Gupta et al., arXiv:2409.12951v2, Tables 2 to 4.
+
+    Examples
+    --------
+    >>> from empirical.models import PUBLISHED
+    >>> gpt_j = PUBLISHED["gpt-j-6b"]
+    >>> gpt_j.hidden_angle.mean, gpt_j.mlp_angle  # one norm feeds attention and MLP
+    (88.74, None)
     """
 
     hidden_angle: Spread

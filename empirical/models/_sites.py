@@ -37,8 +37,11 @@ class NormSite:
 
     Examples
     --------
-    >>> NormSite("layers.0.input_layernorm", 0, "pre_attn", "rmsnorm", 1e-5, 576).layer
-    0
+    >>> from empirical.models import NormSite
+    >>> one = NormSite("layers.0.input_layernorm", 0, "pre_attn", "layernorm", 1e-5, 512)
+    >>> two = NormSite("layers.0.post_attention_layernorm", 0, "pre_mlp", "layernorm", 1e-5, 512, one.path)
+    >>> [site.path for site in (one, two) if site.same_input_as is None]  # each vector counts once
+    ['layers.0.input_layernorm']
     """
 
     path: str

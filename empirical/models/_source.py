@@ -35,6 +35,13 @@ class ModelSource:
         Branch, tag or commit on the hub, or None.
     known
         The model of that name, if it is one of :data:`KNOWN_MODELS`.
+
+    Examples
+    --------
+    >>> from empirical.models import ModelSource
+    >>> source = ModelSource("model.gguf", ".", gguf_file="model.gguf")
+    >>> source.name, source.is_local, source.arguments()
+    ('model', True, {'trust_remote_code': False, 'gguf_file': 'model.gguf', 'local_files_only': True})
     """
 
     spec: str
@@ -116,6 +123,15 @@ def find_model(spec: str, revision: str | None = None) -> ModelSource:
     ------
     ModelError
         If a local path does not exist or holds no model, or the text can be no hub id.
+
+    Examples
+    --------
+    >>> from empirical.models import find_model
+    >>> find_model("pythia-1.4b").location, find_model("Qwen/Qwen3-0.6B", revision="main").revision
+    ('EleutherAI/pythia-1.4b', 'main')
+    >>> find_model("./none")
+    Traceback (most recent call last):
+    empirical._errors.ModelError: model './none': no such file or directory, and no hub id (owner/name); check the path
     """
     path = Path(spec).expanduser()
     if path.suffix == ".gguf":
