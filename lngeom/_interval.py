@@ -19,7 +19,16 @@ SQRT_BITS = 160
 
 
 class UndecidedError(LngeomError, ArithmeticError):
-    """The intervals overlap, so that the comparison or the operation has no certain result."""
+    """The intervals do not decide: a comparison is not certain, a divisor may be 0, a radicand may be negative.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from lngeom._interval import Interval
+    >>> Interval(Fraction(1), Fraction(3)) < 2
+    Traceback (most recent call last):
+    lngeom._interval.UndecidedError: 2 (± 1.0e+0) < 2 is undecided: the intervals overlap; use a certainly_... method
+    """
 
 
 def _fraction(value: Any) -> Fraction:

@@ -30,6 +30,7 @@ def theorems() -> tuple[Theorem, ...]:
 
     Examples
     --------
+    >>> from proofs import theorems
     >>> theorems()[0].id
     'projection.uniform_norm'
     """
@@ -48,6 +49,7 @@ def find(id: str) -> Theorem:
 
     Examples
     --------
+    >>> from proofs import find
     >>> find("standardization.norm").statement
     '‖y‖ = √d at ε = 0'
     """

@@ -20,12 +20,29 @@ Model = Callable[[Random, int], dict[str, Any]]
 
 
 class CheckError(LngeomError):
-    """A theorem failed one of its checks."""
+    """A theorem failed one of its checks, or a worked example states what is not certainly so.
+
+    :func:`proofs.gather` catches it and lists its text in ``faults``.
+    """
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a statement comes from, and what that place says, in our words."""
+    """Where a statement comes from, and what that place says, in our words.
+
+    Attributes
+    ----------
+    work, place : str
+        Authors and number of the work; section, equation or table in it.
+    says : str
+
+    Examples
+    --------
+    >>> from proofs import find
+    >>> source = find("projection.fixes_hyperplane").source
+    >>> print(source, "--", source.says)
+    Gupta et al., arXiv:2409.12951, section 3 -- for a vector orthogonal to 1 there is nothing to remove
+    """
 
     work: str
     place: str
@@ -49,6 +66,18 @@ class Mutant:
         By default the theorem's own.
     model : function, optional
         Sampler of vectors and scalars where a counterexample is to be looked for.
+
+    Examples
+    --------
+    Centring is sometimes taken for the identity:
+
+    >>> import lngeom as lg
+    >>> from lngeom.symbolic import equal
+    >>> from proofs import Mutant, find
+    >>> wrong = Mutant("nothing is removed", claim=lambda x: equal(lg.project(x), x))
+    >>> find("projection.idempotent").prove(wrong)
+    Traceback (most recent call last):
+    lngeom.symbolic._kernel.ProofError: no proof found: −S(x)/d = 0 is left
     """
 
     title: str
@@ -97,6 +126,22 @@ class Theorem:
     measured : function, optional
         The statement to be measured in floats, if it differs from `claim`.
     mutants : tuple of Mutant
+
+    Examples
+    --------
+    >>> import lngeom as lg
+    >>> from lngeom.symbolic import dot, equal
+    >>> from proofs import Source, Theorem
+    >>> theorem = Theorem(
+    ...     id="projection.centred",
+    ...     title="A centred vector is left alone",
+    ...     statement="x·1 = 0 implies Πx = x",
+    ...     source=Source("This project", "example", "centring removes the mean and nothing else"),
+    ...     hypotheses={"x·1 = 0": lambda x: equal(dot(x, 1), 0)},
+    ...     claim=lambda x: equal(lg.project(x), x),
+    ... )
+    >>> theorem.prove()
+    S(x) = 0 ⊢ −S(x)/d = 0
     """
 
     id: str
@@ -125,26 +170,69 @@ class Theorem:
 
     @property
     def chapter(self) -> str:
-        """First part of the id."""
+        """First part of the id.
+
+        Examples
+        --------
+        >>> from proofs import find
+        >>> find("standardization.norm").chapter
+        'standardization'
+        """
         return self.id.partition(".")[0]
 
     def atoms(self) -> dict[str, Any]:
-        """The vectors and scalars as terms of the kernel."""
+        """The vectors and scalars as terms of the kernel, by name.
+
+        Examples
+        --------
+        >>> from proofs import find
+        >>> find("projection.symmetric").atoms()
+        {'x': x, 'y': y}
+        """
         named = {name: symbolic.vector(name) for name in self.vectors.split()}
         return named | {name: symbolic.scalar(name) for name in self.scalars.split()}
 
     def assumed(self, mutant: Mutant | None = None) -> dict[str, Formula]:
-        """The hypotheses as formulas of the kernel."""
+        """The hypotheses as formulas of the kernel, by their readable form; with `mutant`, those of the wrong variant.
+
+        Examples
+        --------
+        >>> from lngeom.symbolic import formula
+        >>> from proofs import find
+        >>> for said, hypothesis in find("projection.fixes_hyperplane").assumed().items():
+        ...     print(f"{said}: {formula(hypothesis)}")
+        x is orthogonal to 1: S(x) = 0
+        """
         chosen = self.hypotheses if mutant is None or mutant.hypotheses is None else mutant.hypotheses
         return {said: call(build, self.atoms()) for said, build in chosen.items()}
 
     def goal(self, mutant: Mutant | None = None) -> Formula:
-        """The claim as a formula of the kernel."""
+        """The claim as a formula of the kernel; with `mutant`, the claim of the wrong variant.
+
+        Examples
+        --------
+        >>> from lngeom.symbolic import formula
+        >>> from proofs import find
+        >>> print(formula(find("projection.fixes_hyperplane").goal()))  # Πx − x
+        −S(x)/d = 0
+        """
         chosen = self.claim if mutant is None or mutant.claim is None else mutant.claim
         return call(chosen, self.atoms())
 
     def prove(self, mutant: Mutant | None = None) -> symbolic.Theorem:
-        """Run the proof, or the same proof on a wrong statement."""
+        """Run the proof, or the same proof on a wrong variant, and return the theorem of the kernel.
+
+        Raises
+        ------
+        ProofError
+            If no proof is found, or what is proved is not the claim. For a mutant that is what has to happen.
+
+        Examples
+        --------
+        >>> from proofs import find
+        >>> find("projection.fixes_hyperplane").prove()
+        S(x) = 0 ⊢ −S(x)/d = 0
+        """
         goal, atoms = self.goal(mutant), self.atoms()
         given = [symbolic.assume(formula) for formula in self.assumed(mutant).values()]
         if self.proof is not None:

@@ -2,8 +2,9 @@
 
 A :class:`Case` is the blackboard on which a counterexample is worked: values are given, quantities are computed by
 the functions of :mod:`lngeom` on :class:`~lngeom._enclosure.Enclosure`, and each statement is decided by intervals
-that contain the exact numbers. A statement that is not certainly what it is said to be raises, so a counterexample
-that can be shown is a proof.
+that contain the exact numbers. A premise that is not certainly true and a claim that is not certainly false raise, so
+a counterexample that can be shown is a proof. Only what is said to hold instead may be an equality of irrational
+numbers, which no interval decides: agreement to 30 digits is shown there, and is no proof.
 """
 
 from __future__ import annotations
@@ -40,7 +41,24 @@ class Line:
 
 @dataclass
 class Case:
-    """A worked example, line by line."""
+    """A worked example, line by line.
+
+    Attributes
+    ----------
+    lines : list of Line
+        What has been written so far.
+
+    Examples
+    --------
+    >>> import lngeom as lg
+    >>> case = Case()
+    >>> x = case.vector("x", 1, 3)
+    >>> mean, variance = lg.moments(x)
+    >>> case.claimed("the variance has the divisor d − 1", variance, "=", 2)
+    >>> case.true("it has the divisor d", variance, "=", 1)
+    >>> [(line.said, line.numbers) for line in case.refuted]
+    [('the variance has the divisor d − 1', '1 ≠ 2')]
+    """
 
     lines: list[Line] = field(default_factory=list)
 
@@ -61,7 +79,21 @@ class Case:
         return value
 
     def undefined(self, name: str, compute: Callable[[], Any]) -> None:
-        """Note that a quantity has no value, because it divides by 0."""
+        """Note that a quantity has no value, because it divides by 0, or by what its interval does not tell from 0.
+
+        Raises
+        ------
+        CheckError
+            If it has one.
+
+        Examples
+        --------
+        >>> from lngeom._enclosure import Enclosure
+        >>> case = Case()
+        >>> case.undefined("1/0", lambda: 1 / Enclosure([0]))
+        >>> case.lines[0].numbers
+        'division by 0'
+        """
         try:
             value = compute()
         except UndecidedError:
@@ -71,15 +103,56 @@ class Case:
         raise CheckError(msg)
 
     def given(self, said: str, a: Any, relation: Relation, b: Any = 0) -> None:
-        """A premise: certainly true here."""
+        """A premise: certainly true here, in every component (``≠``: in one).
+
+        Raises
+        ------
+        CheckError
+            If it is false, or not certain.
+
+        Examples
+        --------
+        >>> case = Case()
+        >>> case.given("2 is positive", 2, ">")
+        >>> case.premises[0].numbers
+        '2 > 0'
+        """
         self._state("given", said, a, relation, b, wanted=True)
 
     def claimed(self, said: str, a: Any, relation: Relation, b: Any = 0) -> None:
-        """The claim, or what follows from it: certainly false here."""
+        """The claim, or what follows from it: certainly false here.
+
+        Raises
+        ------
+        CheckError
+            If it is true, or not certainly false.
+
+        Examples
+        --------
+        >>> case = Case()
+        >>> case.claimed("1 is 2", 1, "=", 1)
+        Traceback (most recent call last):
+        proofs._theorem.CheckError: '1 is 2' is true at 1 = 1, and not false
+        """
         self._state("claimed", said, a, relation, b, wanted=False)
 
     def true(self, said: str, a: Any, relation: Relation, b: Any = 0) -> None:
-        """What holds instead: certainly true, or equal to 30 digits where irrational numbers are compared."""
+        """What holds instead: certainly true, or equal to 30 digits where irrational numbers are compared.
+
+        Raises
+        ------
+        CheckError
+            If it is neither.
+
+        Examples
+        --------
+        >>> from lngeom.symbolic import norm
+        >>> case = Case()
+        >>> x, y = case.vector("x", 1, 1), case.vector("y", -1, 1)
+        >>> case.true("the two vectors are equally long", norm(x), "=", norm(y))
+        >>> case.lines[-1].numbers
+        '1.4142136 = 1.4142136'
+        """
         self._state("true", said, a, relation, b, wanted=True)
 
     def _state(self, kind: str, said: str, a: Any, relation: Relation, b: Any, *, wanted: bool) -> None:
@@ -115,6 +188,13 @@ class Counterexample:
     says : str
         What it shows, in a sentence.
     build : function of a Case
+
+    Examples
+    --------
+    >>> from proofs.claims import find
+    >>> example = find("1-16").counterexample
+    >>> print(example.says)
+    A norm is never negative, a mean can be: the norm of the mean vector is the absolute value.
     """
 
     name: str
@@ -122,8 +202,18 @@ class Counterexample:
     build: Callable[[Case], None]
 
     def work(self) -> Case:
-        """Work the example; raises :class:`CheckError` unless every statement is certain and one
-        claimfails.
+        """Work the example on a new :class:`Case`.
+
+        Raises
+        ------
+        CheckError
+            If a statement is not certain, or no claim fails.
+
+        Examples
+        --------
+        >>> from proofs.claims import find
+        >>> print(find("1-16").counterexample.work().refuted[0].numbers)
+        1.4142136 ≠ −1.4142136
         """
         case = Case()
         self.build(case)
@@ -134,7 +224,18 @@ class Counterexample:
 
 
 def counterexample(build: Callable[[Case], None]) -> Counterexample:
-    """Make a counterexample of a function; its name is the function's, what it says the docstring."""
+    """Make a counterexample of a function; its name is the function's, what it says the docstring.
+
+    Examples
+    --------
+    >>> @counterexample
+    ... def minus_one(case: Case) -> None:
+    ...     'A square may be 1 without the number being 1.'
+    ...     case.given("the square is 1", (-1) ** 2, "=", 1)
+    ...     case.claimed("the number is 1", -1, "=", 1)
+    >>> minus_one.name, minus_one.work().refuted[0].numbers
+    ('minus_one', '−1 ≠ 1')
+    """
     return Counterexample(build.__name__, " ".join((build.__doc__ or "").split()), build)
 
 

@@ -32,6 +32,12 @@ class Document(NamedTuple):
         What it is.
     reference : str
         Where it is found.
+
+    Examples
+    --------
+    >>> from proofs.claims import DOCUMENTS
+    >>> [document.key for document in DOCUMENTS]
+    ['summary', 'gupta', 'blog', 'riechers', 'digest']
     """
 
     key: str
@@ -40,7 +46,19 @@ class Document(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A column of a result file: the measurement that answers a claim."""
+    """A column of a result file: the measurement that answers a claim.
+
+    Attributes
+    ----------
+    file, name : str
+        Of the file, and of the column in it.
+
+    Examples
+    --------
+    >>> from proofs.claims import find
+    >>> print(find("0-8").columns[1])
+    study.csv:held_out_loss
+    """
 
     file: str
     name: str
@@ -50,7 +68,20 @@ class Column(NamedTuple):
 
 
 class Citation(NamedTuple):
-    """A dated source, and what it says in our words."""
+    """A dated source, and what it says in our words.
+
+    Attributes
+    ----------
+    work : str
+    year : int
+    says : str
+
+    Examples
+    --------
+    >>> from proofs.claims import Citation
+    >>> print(Citation("Devlin et al., arXiv:1810.04805", 2018, "the released configuration has ε = 1e−12"))
+    Devlin et al., arXiv:1810.04805 (2018): the released configuration has ε = 1e−12
+    """
 
     work: str
     year: int
@@ -93,6 +124,15 @@ class Claim:
     figure : str, optional
         Name of the picture that shows it.
     citations : tuple of Citation
+
+    Examples
+    --------
+    >>> from proofs.claims import find
+    >>> claim = find("1-16")
+    >>> print(claim.says, claim.verdict, claim.correction)
+    ‖μ1‖ = μ‖1‖. false ‖μ1‖ = |μ|√d.
+    >>> print(claim.counterexample.work().refuted[0].numbers)
+    1.4142136 ≠ −1.4142136
     """
 
     id: str
@@ -112,7 +152,14 @@ class Claim:
 
     @property
     def settled_by(self) -> list[str]:
-        """Everything that settles the claim, one line each."""
+        """Everything that settles the claim, one line each.
+
+        Examples
+        --------
+        >>> from proofs.claims import find
+        >>> find("1-16").settled_by
+        ['theorem projection.mean_vector_norm', 'counterexample negative_mean']
+        """
         lines = [f"theorem {id}" for id in self.theorems]
         if self.counterexample is not None:
             lines.append(f"counterexample {self.counterexample.name}")
@@ -122,7 +169,20 @@ class Claim:
         return lines + [f"source {citation.work} ({citation.year})" for citation in self.citations]
 
     def unsettled(self) -> list[str]:
-        """What the verdict needs and the record does not have; empty if the claim is settled."""
+        """What the verdict needs and the record does not have; empty if the claim is settled.
+
+        Raises
+        ------
+        CheckError
+            If a counterexample is needed with a premise, and working it fails.
+
+        Examples
+        --------
+        >>> from dataclasses import replace
+        >>> from proofs.claims import find
+        >>> find("1-16").unsettled(), replace(find("1-16"), theorems=()).unsettled()
+        ([], ['a theorem for the correction'])
+        """
         needs = {
             "a statement, a place and a correction": bool(self.says and self.place and self.correction),
             f"a verdict among {', '.join(VERDICTS)}": self.verdict in VERDICTS,

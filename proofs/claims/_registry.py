@@ -22,6 +22,7 @@ def claims() -> tuple[Claim, ...]:
 
     Examples
     --------
+    >>> from proofs.claims import claims
     >>> claims()[0].id
     '0-1'
     """
@@ -33,6 +34,7 @@ def document_of(claim: Claim) -> Document:
 
     Examples
     --------
+    >>> from proofs.claims import document_of, find
     >>> document_of(find("3-9")).key
     'riechers'
     """
@@ -45,10 +47,11 @@ def find(id: str) -> Claim:
     Raises
     ------
     InputError
-        If there is none.
+        If there is none; the message says which ids there are.
 
     Examples
     --------
+    >>> from proofs.claims import find
     >>> find("1-16").verdict
     'false'
     """
@@ -61,10 +64,11 @@ def find(id: str) -> Claim:
 
 
 def select(*, document: str | None = None, verdict: Verdict | None = None) -> list[Claim]:
-    """The claims of a document, with a verdict, or both.
+    """The claims of a document, with a verdict, or both; none if the document or verdict is not known.
 
     Examples
     --------
+    >>> from proofs.claims import select
     >>> [claim.id for claim in select(document="riechers", verdict="false")][:2]
     ['3-2', '3-3']
     """
@@ -80,6 +84,7 @@ def counts(chosen: Sequence[Claim]) -> list[tuple[Document, dict[Verdict, int]]]
 
     Examples
     --------
+    >>> from proofs.claims import counts, find
     >>> ((document, found),) = counts([find("1-16"), find("1-17")])
     >>> document.key, found["false"]
     ('gupta', 2)

@@ -166,7 +166,7 @@ class Page:
 
     def _worked(self, case: Case) -> Iterator[str]:
         """The blackboard: values and findings in one column of names, statements with their marks
-        andnumbers.
+        and numbers.
         """
         indent = " " * (_LABEL + 4)
         values = [line for line in case.lines if line.kind in ("let", "find")]
