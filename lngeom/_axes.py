@@ -47,6 +47,15 @@ class PrincipalAxes(ABC):
 
     Made by :func:`principal_axes`. Nothing of size d × d is stored unless ``directions`` is read. Results are float64
     arrays of the library and on the device that the gain came from, without a gradient.
+
+    Examples
+    --------
+    >>> import numpy as np, lngeom as lg
+    >>> axes = lg.principal_axes(np.array([3.0, -1.0, 2.0]))
+    >>> axes
+    <2 principal axes in dimension 3, semi-axes 4.58258 to 2.64575>
+    >>> axes.direction(0).round(6)
+    array([ 0.909137,  0.101015, -0.404061])
     """
 
     def __init__(self, gain: Array) -> None:

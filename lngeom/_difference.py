@@ -51,6 +51,14 @@ class Explanation:
         The components that rounding cannot explain.
     message : str
         One readable sentence; :meth:`component` has one for each component.
+
+    Examples
+    --------
+    >>> import numpy as np, lngeom as lg
+    >>> x = np.array([1.0, 2.0, 6.0])
+    >>> explanation = lg.explain_difference(x, (x - 3) / x.std(ddof=1), eps=0.0)
+    >>> explanation.verdict, explanation.cause, explanation.worst
+    ('bug', 'variance divided by d - 1 (ddof=1)', (2,))
     """
 
     verdict: Literal["rounding", "bug"]

@@ -7,8 +7,25 @@ class LngeomError(Exception):
     """Root of all errors raised by lngeom, proofs and empirical.
 
     Every message states the value seen, the rule it breaks and what to do next.
+
+    Examples
+    --------
+    >>> import numpy as np, lngeom as lg
+    >>> try:
+    ...     lg.layer_norm(np.array([1.0, 2.0]), eps=-1.0)
+    ... except lg.LngeomError as error:
+    ...     print(error)
+    eps is -1.0: it is added to a variance and must be finite and >= 0
     """
 
 
 class InputError(LngeomError, ValueError):
-    """An argument has a shape, dtype or value that the function is not defined for."""
+    """An argument has a shape, dtype or value that the function is not defined for; also a :class:`ValueError`.
+
+    Examples
+    --------
+    >>> import lngeom as lg
+    >>> lg.uniform(0)
+    Traceback (most recent call last):
+    lngeom._errors.InputError: d is 0: the dimension of the space must be an integer >= 1
+    """

@@ -45,7 +45,8 @@ def same_fiber(
     r"""Whether LayerNorm gives the same output for two vectors, decided from the vectors up to their rounding.
 
     At ε > 0, LN(x) = LN(x') exactly when Πx = Πx': the fiber of x is the line {x + t1}. At ε = 0 it is the half plane
-    {t1 + sΠx : s > 0}: LN(x) = LN(x') exactly when Πx' = cΠx with some c > 0. This needs every gain to be nonzero.
+    {t1 + sΠx : s > 0}: LN(x) = LN(x') exactly when Πx' = cΠx with some c > 0. One gain may be zero, as the component
+    it hides follows from the others, whose sum it makes 0; two zero gains hide more (RMSNorm: one does).
 
     In floats neither holds exactly. The two vectors count as equivalent if no more separates them than `roundings`
     roundings of each component can: ‖Πx − Πx'‖ ≤ n u (‖x‖ + ‖x'‖) at ε > 0, and
@@ -118,6 +119,15 @@ class Fiber:
         ε of the norm; only whether it is zero matters.
     centered : bool
         True for LayerNorm, False for RMSNorm.
+
+    Examples
+    --------
+    >>> import numpy as np, lngeom as lg
+    >>> fiber = lg.fiber(np.array([1.0, 2.0, 6.0]), eps=0.0)
+    >>> fiber.base, fiber.point(shift=1.0, factor=2.0)
+    (array([-2., -1.,  3.]), array([-3., -1.,  7.]))
+    >>> bool(fiber.contains(np.array([1.0, 3.0, 11.0])))
+    True
     """
 
     x: Array

@@ -179,6 +179,15 @@ class FoldCertificate:
         rounding to the stored dtype plus twice the error of a float64 computation.
     weight_error, bias_error : float
         Frobenius norm of the error of the weight, Euclidean norm of that of the bias, bounds included.
+
+    Examples
+    --------
+    >>> import numpy as np, lngeom as lg
+    >>> weight = np.array([[0.1, 0.4]], dtype=np.float32)
+    >>> gain = np.array([0.3, 0.7], dtype=np.float32)
+    >>> certificate = lg.certify_fold(weight, None, *lg.fold_affine(weight, gain=gain), gain=gain)
+    >>> certificate.exact, certificate.output_error(2**0.5) < 1e-8
+    (True, True)
     """
 
     worst: float
@@ -187,7 +196,7 @@ class FoldCertificate:
 
     @property
     def exact(self) -> bool:
-        """Whether every entry is that of the exact fold, rounded once."""
+        """Whether every entry is within its bound: the exact fold, rounded once, up to float64 errors on the way."""
         return self.worst <= 1
 
     def output_error(self, input_norm: float) -> float:

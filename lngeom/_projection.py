@@ -206,7 +206,12 @@ def angle_from_moments(mean: Array, variance: Array) -> Array:
     Returns
     -------
     array
-        Radians, of the broadcast shape.
+        Radians, of the broadcast shape; NaN where a variance is negative.
+
+    Raises
+    ------
+    InputError
+        If the moments are not arrays of one library.
 
     References
     ----------

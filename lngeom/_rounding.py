@@ -61,7 +61,8 @@ METHODS: tuple[Method, ...] = ("two-pass", "merged", "one-pass")
 def condition_number(x: Array) -> Array:
     r"""Condition number κ = ‖x‖/‖Πx‖ = √(1 + (μ/σ)²) = 1/sin θ of LayerNorm at each vector x.
 
-    A relative change of size δ in x changes the direction of its LayerNorm by κδ at most. RMSNorm has κ = 1.
+    A relative change of size δ < 1/κ in x turns the direction of its LayerNorm by an angle of sine at most κδ. RMSNorm
+    has κ = 1.
 
     Parameters
     ----------
