@@ -162,6 +162,11 @@ class PrincipalAxes(ABC):
         -------
         array, shape (..., d)
             Float64, in O(d²) time and O(d) memory per vector.
+
+        Raises
+        ------
+        InputError
+            If the last axis has not length m, or the library is not that of the gain.
         """
         flat = self._flat("coordinates", coordinates, len(self))
         result = np.zeros((flat.shape[0], self.d))
@@ -180,6 +185,11 @@ class PrincipalAxes(ABC):
         -------
         array, shape (..., m)
             Float64, in O(d²) time and O(d) memory per vector.
+
+        Raises
+        ------
+        InputError
+            If the last axis has not length d, or the library is not that of the gain.
         """
         flat = self._flat("vectors", vectors, self.d)
         result = np.zeros((flat.shape[0], len(self)))

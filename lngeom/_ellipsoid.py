@@ -49,7 +49,7 @@ class Ellipsoid:
     Raises
     ------
     InputError
-        Wrong shape or dtype, or a value that is not finite.
+        Wrong shape or dtype, or a value that is not finite; in the methods, vectors of another dimension or library.
 
     References
     ----------
@@ -201,7 +201,15 @@ class Ellipsoid:
         Returns
         -------
         array of bool, shape (...)
+
+        Raises
+        ------
+        InputError
+            If `rtol` is negative or not finite, or as for the class.
         """
+        if rtol is not None and not 0 <= rtol < math.inf:
+            msg = f"rtol is {rtol!r}: a bound of relative errors must be finite and >= 0"
+            raise InputError(msg)
         xp = namespace(z, self.gain)
         moved, y, seen = self._preimage(z)
         if rtol is None:
@@ -297,7 +305,14 @@ class Ellipsoid:
             return float(np.exp(self.log_volume))
 
     def sample_inside(self, n: int, rng: np.random.Generator | int) -> Array:
-        """Draw n points uniformly from the solid ellipsoid, shape (n, d), float64; `rng` may be a seed."""
+        """Draw n points uniformly from the solid ellipsoid, shape (n, d), float64; `rng` may be a seed.
+
+        Raises
+        ------
+        InputError
+            If `n` is not an integer >= 0.
+        """
+        _check_count(n)
         rng, m = np.random.default_rng(rng), self.dimension
         ball = _sphere(n, m, rng)
         if m:
@@ -310,7 +325,13 @@ class Ellipsoid:
         LayerNorm of a random direction is *not* uniform: it crowds where the surface is most curved. The image of
         a uniform u on the sphere is kept with probability s_min‖u/s‖, s the semi-axes, proportional to how much
         the map stretches area there; this keeps at least about one in √m.
+
+        Raises
+        ------
+        InputError
+            If `n` is not an integer >= 0.
         """
+        _check_count(n)
         lengths, rng = to_numpy(self.semi_axes), np.random.default_rng(rng)
         kept, missing = [np.empty((0, self.dimension))], n
         while missing:
@@ -326,6 +347,12 @@ class Ellipsoid:
         """Image of points of the unit ball of R^m."""
         stretched = self._like(points * to_numpy(self.semi_axes))
         return self._like(to_numpy(self.axes.apply(stretched)) + to_numpy(self.center))
+
+
+def _check_count(n: Any) -> None:
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
+        msg = f"n is {n!r}: the number of points must be an integer >= 0"
+        raise InputError(msg)
 
 
 def _sphere(n: int, m: int, rng: np.random.Generator) -> Floats:

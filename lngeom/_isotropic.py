@@ -25,6 +25,7 @@ class IsotropicAngle:
     angle is π/2 and its variance exactly ψ₁(d/2)/2, ψ₁ the trigamma function: the standard deviation is 1/√d to
     leading order. Against this law an observed angle to the uniform vector is large, small, or nothing at all.
     The mean angle π/2 alone shows no orthogonality (±1 with equal chance has it too); d·E[cos² θ] = 1 is the test.
+    Its functions take numbers or arrays and return float64 of the same shape.
 
     Parameters
     ----------

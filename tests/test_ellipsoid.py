@@ -268,6 +268,21 @@ def test_samples_lie_where_they_should(name: str, centered: bool) -> None:
     assert ellipsoid.sample_surface(0, 1).shape == ellipsoid.sample_inside(0, 1).shape == (0, gain.size)
 
 
+@pytest.mark.parametrize("n", [-1, 1.5, True])
+def test_number_of_points_is_a_natural_number(n: Any) -> None:
+    ellipsoid, _, _ = made("positive")
+    for draw in (ellipsoid.sample_inside, ellipsoid.sample_surface):
+        with pytest.raises(lg.InputError, match="number of points"):
+            draw(n, 0)
+
+
+@pytest.mark.parametrize("rtol", [-1.0, math.inf, math.nan])
+def test_tolerance_is_not_negative(rtol: float) -> None:
+    ellipsoid, gain, _ = made("positive")
+    with pytest.raises(lg.InputError, match="rtol"):
+        ellipsoid.contains(np.ones(gain.size), rtol=rtol)
+
+
 def dkw_distance(uniform: np.ndarray) -> float:
     """Kolmogorov distance of a sample from the uniform law on [0, 1]."""
     ordered, n = np.sort(uniform), uniform.size
