@@ -196,7 +196,7 @@ class FoldCertificate:
 
     @property
     def exact(self) -> bool:
-        """Whether every entry is within its bound: the exact fold, rounded once, up to float64 errors on the way."""
+        """Whether every entry is that of the exact fold, rounded once, up to the error of a float64 computation."""
         return self.worst <= 1
 
     def output_error(self, input_norm: float) -> float:
