@@ -366,12 +366,10 @@ def replace_letters(known: Identity, values: Mapping[Matrix, Matrix]) -> Identit
 
     Examples
     --------
-    The complement I − P of a projector P:
-
-    >>> from lngeom.symbolic import assume_zero, identity, letter, replace_letters, transpose
-    >>> P = letter("P")
-    >>> replace_letters(transpose(assume_zero(P @ P - P)), {P: identity() - P})
-    P·P − P = 0 |- Pᵀ·Pᵀ − Pᵀ = 0
+    >>> from lngeom.symbolic import assume_zero, letter, replace_letters, transpose
+    >>> A, B, P = letter("A", "n", "m"), letter("B", "m", "n"), letter("P")
+    >>> replace_letters(transpose(assume_zero(P @ P - P)), {P: A @ B})
+    A·B·A·B − A·B = 0 |- Bᵀ·Aᵀ·Bᵀ·Aᵀ − Bᵀ·Aᵀ = 0
     """
     hypotheses, p, _ = _said(known)
     pairs = tuple(_proper(part) for pair in values.items() for part in pair)
