@@ -84,7 +84,8 @@ def _canvas(count: int) -> tuple[Figure, list[Axes]]:
 
 def _legend(figure: FigureBase, axes: Axes) -> None:
     handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+    if labels:
+        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
 
 
 def angle_figure(rows: Sequence[Row], side: str, title: str) -> Figure:
@@ -92,6 +93,30 @@ def angle_figure(rows: Sequence[Row], side: str, title: str) -> Figure:
 
     Like figures 3, 4 and 6 of Gupta et al., arXiv:2409.12951, with what isotropic vectors would give: 90° with a
     standard deviation of 57.3°/√d.
+
+    Parameters
+    ----------
+    rows
+        The table of the run, as :func:`empirical.statistics.rows` makes it.
+    side : {"input", "output"}
+        Before or after the norm.
+    title
+        Title of the figure.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from empirical.capture import Observer
+    >>> from empirical.models import NormSite
+    >>> from empirical.report import angle_figure
+    >>> from empirical.statistics import rows
+    >>> model = torch.nn.Sequential(torch.nn.LayerNorm(8), torch.nn.LayerNorm(8))
+    >>> sites = [NormSite(str(layer), layer, "pre_attn", "layernorm", 1e-5, 8) for layer in range(2)]
+    >>> with Observer(model, sites) as observer:
+    ...     _ = model(torch.arange(80.0).sin().reshape(2, 5, 8))
+    >>> figure = angle_figure(rows(observer.states, sites), "input", "two norms")
+    >>> [axes.get_title() for axes in figure.axes], figure.axes[0].get_xlabel()
+    (['norm before the attention'], 'layer')
     """
     panels = _panels(rows, side)
     with matplotlib.rc_context(STYLE):
@@ -106,19 +131,27 @@ def angle_figure(rows: Sequence[Row], side: str, title: str) -> Figure:
 
 
 def _angles(axes: Axes, rows: Sequence[Row], single: Sequence[Row], blocks: int) -> None:
-    spread = math.degrees(1 / math.sqrt([*rows, *single][0]["d"]))
-    axes.axhspan(
-        90 - spread,
-        90 + spread,
-        color=NEUTRAL,
-        alpha=0.16,
-        linewidth=0,
-        label=f"isotropic: 90° ± {spread:.2f}°",
-    )
+    shown = [*rows, *single]
+    if shown:
+        spread = math.degrees(1 / math.sqrt(shown[0]["d"]))
+        axes.axhspan(
+            90 - spread,
+            90 + spread,
+            color=NEUTRAL,
+            alpha=0.16,
+            linewidth=0,
+            label=f"isotropic: 90° ± {spread:.2f}°",
+        )
+    else:
+        _say_nothing_counts(axes)
     axes.axhline(90, color=NEUTRAL, linewidth=0.8, linestyle=(0, (4, 3)))
     for line in _LINES:
         _band(axes, line, rows, blocks)
         _single(axes, line, single, blocks, labelled=not rows)
+
+
+def _say_nothing_counts(axes: Axes) -> None:
+    axes.text(0.5, 0.4, "no finite hidden state", ha="center", va="center", transform=axes.transAxes)
 
 
 def _band(axes: Axes, line: _Line, rows: Sequence[Row], blocks: int) -> None:
@@ -149,7 +182,23 @@ def _single(axes: Axes, line: _Line, rows: Sequence[Row], blocks: int, *, labell
 
 
 def energy_figure(rows: Sequence[Row], title: str) -> Figure:
-    """d·E[cos²θ] by layer, log scale: the uniform direction among the random ones, before and after the norm."""
+    """d·E[cos²θ] by layer, log scale: the uniform direction among the random ones, before and after the norm.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from empirical.capture import Observer
+    >>> from empirical.models import NormSite
+    >>> from empirical.report import energy_figure
+    >>> from empirical.statistics import rows
+    >>> model = torch.nn.Sequential(torch.nn.LayerNorm(8), torch.nn.LayerNorm(8))
+    >>> sites = [NormSite(str(layer), layer, "pre_attn", "layernorm", 1e-5, 8) for layer in range(2)]
+    >>> with Observer(model, sites) as observer:
+    ...     _ = model(torch.arange(80.0).sin().reshape(2, 5, 8))
+    >>> figure = energy_figure(rows(observer.states, sites), "two norms")
+    >>> [axes.get_title() for axes in figure.axes]
+    ['norm before the attention: input', 'norm before the attention: output']
+    """
     panels = [
         (f"{name}: {side}", in_blocks, single)
         for side in ("input", "output")
@@ -176,6 +225,8 @@ def _energy(axes: Axes, rows: Sequence[Row], single: Sequence[Row], blocks: int)
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.axhline(1, color=NEUTRAL, linewidth=0.8, linestyle=(0, (4, 3)), label="isotropic: 1")
+    if not rows and not single:
+        _say_nothing_counts(axes)
     everything = sorted([*rows, *single], key=lambda row: _place(row, blocks))
     places = [_place(row, blocks) for row in everything]
     axes.fill_between(
@@ -217,6 +268,21 @@ def layer_figure(rows: Sequence[Row], title: str) -> Figure:
     """What enters the norms, layer by layer: the angle above, and below it the energy along the same directions.
 
     One above the other they show what a mean angle cannot: it can be 90° where the energy is far from 1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from empirical.capture import Observer
+    >>> from empirical.models import NormSite
+    >>> from empirical.report import layer_figure
+    >>> from empirical.statistics import rows
+    >>> model = torch.nn.Sequential(torch.nn.LayerNorm(8), torch.nn.LayerNorm(8))
+    >>> sites = [NormSite(str(layer), layer, "pre_attn", "layernorm", 1e-5, 8) for layer in range(2)]
+    >>> with Observer(model, sites) as observer:
+    ...     _ = model(torch.arange(80.0).sin().reshape(2, 5, 8))
+    >>> figure = layer_figure(rows(observer.states, sites), "two norms")
+    >>> [axes.get_ylabel() for axes in figure.axes]
+    ['angle (degrees): mean ± spread', 'd·E[cos²θ]']
     """
     panels = _panels(rows, "input")
     with matplotlib.rc_context(STYLE):
@@ -237,7 +303,29 @@ def layer_figure(rows: Sequence[Row], title: str) -> Figure:
 
 
 def figures(rows: Sequence[Row], subject: str) -> dict[str, Figure]:
-    """All figures of a run by name; that of the growth only where there is a stream that can grow."""
+    """All figures of a run by name; that of the growth only where there is a stream that can grow.
+
+    Parameters
+    ----------
+    rows
+        The table of the run, as :func:`empirical.statistics.rows` makes it.
+    subject
+        What was measured, for the titles.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from empirical.capture import Observer
+    >>> from empirical.models import NormSite
+    >>> from empirical.report import figures
+    >>> from empirical.statistics import rows
+    >>> model = torch.nn.Sequential(torch.nn.LayerNorm(8), torch.nn.LayerNorm(8))
+    >>> sites = [NormSite(str(layer), layer, "pre_attn", "layernorm", 1e-5, 8) for layer in range(2)]
+    >>> with Observer(model, sites) as observer:
+    ...     _ = model(torch.arange(80.0).sin().reshape(2, 5, 8))
+    >>> list(figures(rows(observer.states, sites), "two norms"))
+    ['angle_before', 'angle_after', 'energy', 'growth']
+    """
     drawn = {
         "angle_before": angle_figure(rows, "input", f"Angle of hidden states before the norm: {subject}"),
         "angle_after": angle_figure(rows, "output", f"Angle of hidden states after the norm: {subject}"),
@@ -248,7 +336,35 @@ def figures(rows: Sequence[Row], subject: str) -> dict[str, Figure]:
 
 
 def draw_figures(rows: Sequence[Row], directory: Path, manifest: dict[str, Any]) -> list[Path]:
-    """Draw the figures of a run as SVG files into its directory; returns their paths."""
+    """Draw the figures of a run as SVG files into its directory; returns their paths.
+
+    Parameters
+    ----------
+    rows
+        The table of the run, as :func:`empirical.statistics.rows` makes it.
+    directory
+        Where the files go; those of the same names are replaced.
+    manifest
+        Of the run; ``model``, ``weights`` and ``tokens`` are in the titles.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import torch
+    >>> from empirical.capture import Observer
+    >>> from empirical.models import NormSite
+    >>> from empirical.report import draw_figures
+    >>> from empirical.statistics import rows
+    >>> model = torch.nn.Sequential(torch.nn.LayerNorm(8), torch.nn.LayerNorm(8))
+    >>> sites = [NormSite(str(layer), layer, "pre_attn", "layernorm", 1e-5, 8) for layer in range(2)]
+    >>> with Observer(model, sites) as observer:
+    ...     _ = model(torch.arange(80.0).sin().reshape(2, 5, 8))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     about = {"model": "two norms", "weights": "trained", "tokens": 10}
+    ...     [path.name for path in draw_figures(rows(observer.states, sites), Path(folder), about)]
+    ['angle_before.svg', 'angle_after.svg', 'energy.svg', 'growth.svg']
+    """
     paths = []
     for name, figure in figures(rows, subject_of(manifest)).items():
         path = directory / f"{name}.svg"

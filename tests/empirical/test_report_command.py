@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
 
 from lngeom.cli import main
+
+from .conftest import tiny_model
 
 
 def test_report_is_rebuilt(
@@ -32,3 +35,22 @@ def test_report_is_rebuilt(
     assert capsys.readouterr().err.startswith(
         f"lngeom report: {run}: is not finished; run its command again first: lngeom sweep "
     )
+
+
+def test_a_run_without_a_finite_hidden_state_has_a_page_that_says_so(
+    token_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = tiny_model("gpt2")
+    with torch.no_grad():
+        model.wte.weight.fill_(torch.inf)
+    model.save_pretrained(tmp_path / "model")
+    run = tmp_path / "run"
+    options = ["--tokens", "64", "--sequence-length", "32", "--directions", "2", "--device", "cpu"]
+    assert (
+        main(["sweep", str(tmp_path / "model"), "--corpus", str(token_file), "--output", str(run), *options])
+        == 0
+    )
+    assert "left out as not finite: " in capsys.readouterr().out
+    assert (run / "DONE").exists()
+    for name in ("angle_before", "angle_after", "energy"):
+        assert "no finite hidden state" in (run / f"{name}.svg").read_text(encoding="utf-8")
