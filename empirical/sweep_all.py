@@ -42,6 +42,19 @@ def sweep_all(sweep: Sweep, *, console: Console | None = None, command: str = ""
     -------
     dict
         Why models were not measured, by name; they do not keep the others from being measured.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from rich.console import Console
+    >>> from empirical.sweep import Sweep
+    >>> from empirical.sweep_all import sweep_all
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     nothing = Sweep(tokens=0, random_weights=True, output=folder)  # fails before a model is made
+    ...     failures = sweep_all(nothing, console=Console(quiet=True))
+    >>> len(failures), failures["gpt-j-6b"]
+    (7, '--tokens 0: must be 1 or more')
     """
     console = (console or Console()) if leads() else Console(quiet=True)
     base = Path(sweep.output or ("runs/all-random" if sweep.random_weights else "runs/all"))
@@ -86,7 +99,20 @@ def sweep_all(sweep: Sweep, *, console: Console | None = None, command: str = ""
 
 
 def holds_all(directory: Path) -> bool:
-    """Whether a directory is that of a sweep of all models."""
+    """Whether a directory is that of a sweep of all models, which leaves ``all.json`` there.
+
+    Examples
+    --------
+    >>> import json
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from empirical.sweep_all import holds_all
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     before = holds_all(Path(folder))
+    ...     _ = Path(folder, "all.json").write_text(json.dumps({"measured": [], "failures": {}, "about": {}}))
+    ...     before, holds_all(Path(folder))
+    (False, True)
+    """
     return (directory / _RECORD).is_file()
 
 
@@ -97,6 +123,19 @@ def write_all(base: Path) -> Path:
     ------
     RunError
         If what it measured is no longer there.
+
+    Examples
+    --------
+    >>> import json
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from empirical.sweep_all import write_all
+    >>> left = {"measured": [], "failures": {"gpt-j-6b": "does not fit on cuda"}, "about": {"seed": 0}}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "all.json").write_text(json.dumps(left))
+    ...     page = write_all(Path(folder))
+    ...     page.name, left["failures"]["gpt-j-6b"] in page.read_text()
+    ('comparison.html', True)
     """
     try:
         record = read_json(base / _RECORD)

@@ -26,6 +26,14 @@ class Illustration(NamedTuple):
         What is on it, in one line.
     run : {"unused", "optional", "required"}
         Whether a measured model is on it.
+
+    Examples
+    --------
+    >>> from empirical.illustrations import FIGURES
+    >>> FIGURES["jacobian"].shows
+    'what LayerNorm does to small changes of its input'
+    >>> [name for name, picture in FIGURES.items() if picture.run == "required"]
+    ['angles-by-layer']
     """
 
     build: Callable[..., Figure]
@@ -71,6 +79,7 @@ def draw(name: str, run: Path | None = None) -> Figure:
 
     Examples
     --------
+    >>> from empirical.illustrations import draw
     >>> len(draw("critical-points").axes)
     2
     """
@@ -103,6 +112,8 @@ def save(name: str, directory: Path, *, format: str = "svg", run: Path | None = 
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
+    >>> from empirical.illustrations import save
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save("critical-points", Path(folder), format="png").name
     'critical-points.png'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .._comparison import Measured as Measured
 from ._comparison import write_comparison as write_comparison
 from ._comparison_figures import comparison_figures as comparison_figures
 from ._console import print_table as print_table, summary as summary
@@ -16,6 +17,7 @@ from ._growth import growth_figure as growth_figure, growth_line as growth_line
 from ._page import write_report as write_report
 
 __all__ = [
+    "Measured",
     "angle_figure",
     "comparison_figures",
     "draw_figures",

@@ -41,7 +41,34 @@ def _cells(row: dict[str, Any] | None, side: str, *, wide: bool, medium: bool) -
 
 
 def print_table(rows: Sequence[dict[str, Any]], console: Console | None = None) -> None:
-    """Print one line per norm layer (all tokens), and what the whole run says in a few."""
+    """Print one line per norm layer (all tokens), and what the whole run says in a few.
+
+    Parameters
+    ----------
+    rows
+        The table of the run, as :func:`empirical.statistics.rows` makes it.
+    console
+        Where to print; columns that do not fit its width are left out.
+
+    Examples
+    --------
+    >>> import io
+    >>> from rich.console import Console
+    >>> from empirical.report import print_table
+    >>> rows = [
+    ...     {"site": "ln_f", "layer": None, "role": "final", "side": side, "bucket": "all", "tokens": 512, "d": 64,
+    ...      "nonfinite": 0, "angle_mean_deg": angle, "angle_std_deg": 3.0, "d_cos2": energy, "d_cos2_low": energy / 2,
+    ...      "d_cos2_high": energy * 2, "rank_among_random": 0, "norm_mean": 8.0}
+    ...     for side, angle, energy in (("input", 84.0, 0.25), ("output", 90.0, 0.01))
+    ... ]
+    >>> lines = io.StringIO()
+    >>> print_table(rows, Console(file=lines, width=140))
+    >>> for line in lines.getvalue().splitlines()[1:4]:
+    ...     print(line.strip())
+    norm layer  angle in (°)     d·E[cos²θ] in  rank  norm in  angle out (°)      d·E[cos²θ] out  rank  norm out
+    ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+    ln_f        84.00 ± 3.00  0.25 [0.12, 0.5]     0        8   90.00 ± 3.00  0.01 [0.005, 0.02]     0         8
+    """
     if console is None:
         console = Console()
     if not console.is_terminal:
@@ -65,7 +92,22 @@ def print_table(rows: Sequence[dict[str, Any]], console: Console | None = None) 
 
 
 def summary(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """What a run says in a few lines: ranges over the norm layers, beside what isotropic vectors would give."""
+    r"""What a run says in a few lines: ranges over the norm layers, beside what isotropic vectors would give.
+
+    Examples
+    --------
+    >>> from empirical.report import summary
+    >>> sides = {"input": (84.0, 0.2), "output": (90.0, 0.01)}
+    >>> rows = [
+    ...     {"site": "ln_f", "layer": None, "role": "final", "side": side, "bucket": "all", "tokens": 512, "d": 64,
+    ...      "nonfinite": 0, "angle_mean_deg": angle, "d_cos2": energy}
+    ...     for side, (angle, energy) in sides.items()
+    ... ]
+    >>> print(*summary(rows)[:3], sep="\n")
+    before the norm: mean angle to 1 from 84.00° to 84.00°, d·E[cos²θ] from 0.2 to 0.2 over 1 layers
+    after the norm: mean angle to 1 from 90.00° to 90.00°, d·E[cos²θ] from 0.01 to 0.01 over 1 layers
+    isotropic vectors: 90° ± 7.16° (d = 64), d·E[cos²θ] = 1
+    """
     lines = []
     for side, words in (("input", "before"), ("output", "after")):
         found = [row for row in rows if row["side"] == side and row["bucket"] == "all" and row["tokens"] > 0]

@@ -30,7 +30,21 @@ def _value(fit: Growth) -> str:
 
 
 def growth_line(rows: Sequence[Row]) -> str:
-    """How the norm of the stream grows after the first block, in one line."""
+    """How the norm of the stream grows after the first block, in one line.
+
+    Examples
+    --------
+    >>> from empirical.report import growth_line
+    >>> rows = [
+    ...     {"side": "input", "bucket": "rest", "role": "pre_attn", "layer": layer, "norm_mean": 3.0 * 2**layer,
+    ...      "norm_std": 0.0, "tokens": 4}
+    ...     for layer in range(5)
+    ... ]
+    >>> growth_line(rows).partition(",")[0], growth_line(rows).rpartition("; ")[2]
+    ('norm of the stream over depth', 'the exponential law fits better')
+    >>> growth_line(rows[:1])
+    'norm of the stream over depth: no fit, a law takes two depths, and from depth 0 on there is 1'
+    """
     fits = growth(rows)
     shown = [fit for fit in fits if fit.estimate is not None]
     if not shown:
@@ -44,7 +58,22 @@ def growth_line(rows: Sequence[Row]) -> str:
 
 
 def growth_figure(rows: Sequence[Row], title: str) -> Figure | None:
-    """Norm of the stream by depth on a log axis, with each law where it is a straight line; None without a stream."""
+    """Norm of the stream by depth on a log axis, with each law where it is a straight line; None without a stream.
+
+    Examples
+    --------
+    >>> from empirical.report import growth_figure
+    >>> rows = [
+    ...     {"side": "input", "bucket": "rest", "role": "pre_attn", "layer": layer, "norm_mean": 3.0 * 2**layer,
+    ...      "norm_std": 0.0, "tokens": 4}
+    ...     for layer in range(5)
+    ... ]
+    >>> figure = growth_figure(rows, "a stream that doubles")
+    >>> [axes.get_title() for axes in figure.axes]
+    ['exponential law', 'power law']
+    >>> growth_figure([{**row, "role": "post_mlp"} for row in rows], "norms on the stream") is None
+    True
+    """
     found, fits = stream(rows), growth(rows)
     if found.reason:
         return None
