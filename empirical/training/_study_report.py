@@ -148,7 +148,25 @@ def _gradient_sentences(gradients: Rows) -> list[str]:
 
 
 def study_report(study: Rows, writers: Rows, gradients: Rows) -> str:
-    """The page in Markdown, from the three tables of the study."""
+    """The page in Markdown, from the three tables of the study.
+
+    Parameters
+    ----------
+    study, writers, gradients
+        Rows of the tables that :func:`gather` writes; the last two may be empty.
+
+    Examples
+    --------
+    >>> from empirical.training import study_report
+    >>> study = [
+    ...     {"norm": norm, "optimizer": "adamw", "weight_decay": 0.0, "layers": 4, "width": 128, "seed": seed,
+    ...      "step": step, "site": "ln_f", "layer": None, "role": "final", "d_cos2": after if step else 1.0,
+    ...      "random_d_cos2_median": 1.0, "rank_among_random": 0, "directions": 64, "held_out_loss": 5.0}
+    ...     for norm, after in (("layer", 0.01), ("rms", 1.0)) for seed in range(2) for step in (0, 100)
+    ... ]
+    >>> next(line for line in study_report(study, [], []).splitlines() if line.startswith("Pairs")).partition(".")[0]
+    'Pairs of LayerNorm and RMSNorm in which the prediction holds: 1 holds, 0 undecided, 0 broken'
+    """
     summaries = summarize(study)
     verdicts = [verdict(layer, rms) for layer, rms in _pairs(summaries)]
     seeds = len({row["seed"] for row in study})
@@ -228,7 +246,25 @@ def write_study_report(out: Path) -> None:
     Raises
     ------
     RunError
-        If no pair of LayerNorm and RMSNorm is finished.
+        If no run is finished and gathered, none of ``tiny`` without weight decay is, or the gradients were not checked.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> import torch
+    >>> from empirical.training import Condition, Execution, TokenData, ranks, run_study, write_study_report
+    >>> runs = [(Condition(norm, "adamw", 0.0, layers=4, width=128), 0) for norm in ("layer", "rms")]
+    >>> text = np.arange(110) % 11
+    >>> data = TokenData(text, text[:22], 11, 0, source={"corpus": "counting"}, tokenizer=None)
+    >>> small = Execution(held_out_tokens=16, directions=4, keep_networks=False, check_gradients=True)
+    >>> with tempfile.TemporaryDirectory() as folder, ranks(torch.device("cpu")) as alone:
+    ...     run_study(data, Path(folder), runs=runs, steps=1, sequences=1, sequence_length=8, execution=small,
+    ...               processes=alone, report=lambda tokens: None)
+    ...     write_study_report(Path(folder))
+    ...     sorted(path.name for path in Path(folder).iterdir() if path.suffix in (".md", ".svg"))
+    ['depth.svg', 'report.md', 'sizes.svg', 'steps.svg']
     """
     try:
         study, writers, gradients = (
@@ -240,6 +276,13 @@ def write_study_report(out: Path) -> None:
         )
         raise RunError(msg) from error
     summaries = summarize(study)
+    if not any(summary.cell[2] == 0 and summary.cell[3:] == TINY for summary in summaries):
+        layers, width = TINY
+        msg = (
+            f"{out} holds no run of {layers} blocks, d = {width}, without weight decay, and the page is about those: "
+            "finish them with lngeom study"
+        )
+        raise RunError(msg)
     draw_steps(study, summaries, out / "steps.svg")
     draw_depth(study, summaries, out / "depth.svg")
     draw_sizes(summaries, out / "sizes.svg")

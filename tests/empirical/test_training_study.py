@@ -280,6 +280,14 @@ def test_no_study_there(tmp_path: Path) -> None:
         write_study_report(tmp_path)
 
 
+def test_a_study_without_the_cells_that_the_page_is_about(tmp_path: Path) -> None:
+    write_table(tmp_path / "study.csv", [{**row, "weight_decay": 0.1} for row in study(collapsing)])
+    for name in ("writers", "gradients"):
+        write_table(tmp_path / f"{name}.csv", writer_rows())
+    with pytest.raises(RunError, match=r"holds no run of 4 blocks, d = 128, without weight decay"):
+        write_study_report(tmp_path)
+
+
 def test_tables_come_back_as_they_were(tmp_path: Path) -> None:
     rows = [
         {"name": "h.0", "layer": 3, "value": 0.25, "none": None},
