@@ -42,6 +42,14 @@ class Ranks:
         Number of this process, from 0, and how many there are.
     device
         Where this process computes.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from empirical.training import Ranks
+    >>> alone = Ranks(0, 1, torch.device("cpu"))
+    >>> alone.leads, alone.mean(torch.tensor(2.5)), alone.by_leader(lambda: "prepared")
+    (True, 2.5, 'prepared')
     """
 
     rank: int
@@ -93,6 +101,14 @@ def ranks(device: torch.device) -> Iterator[Ranks]:
     """Join the processes of ``torchrun`` (gloo on CPUs, nccl on GPUs), or be the only one.
 
     Under ``torchrun`` each process takes the GPU of its local rank. All of them must join equally often.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from empirical.training import ranks
+    >>> with ranks(torch.device("cpu")) as group:  # not started by torchrun
+    ...     group.rank, group.count
+    (0, 1)
     """
     count = int(os.environ.get("WORLD_SIZE", "1"))
     if count == 1:

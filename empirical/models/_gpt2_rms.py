@@ -18,6 +18,19 @@ class RMSNorm(nn.Module):
         d, the length of the gain.
     eps : float
         ε, inside the root.
+
+    References
+    ----------
+    B. Zhang and R. Sennrich, arXiv:1910.07467, equation 4, with ε inside the root as in Llama.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from empirical.training import RMSNorm
+    >>> with torch.no_grad():
+    ...     z = RMSNorm(2, eps=0.0)(torch.tensor([1.0, 7.0]))  # of root mean square 5
+    >>> [round(component, 6) for component in z.tolist()]
+    [0.2, 1.4]
     """
 
     def __init__(self, width: int, eps: float) -> None:

@@ -33,8 +33,11 @@ class Batches:
 
     Examples
     --------
-    >>> Batches(np.arange(9), length=2, sequences=2, seed=0).step(5).shape
-    torch.Size([2, 3])
+    >>> import numpy as np
+    >>> from empirical.training import Batches
+    >>> sequences = Batches(np.arange(9), length=2, sequences=2, seed=0).step(5)
+    >>> sequences.shape, sequences.diff().unique().tolist()  # each is a stretch of the text
+    (torch.Size([2, 3]), [1])
     """
 
     def __init__(self, tokens: np.ndarray, *, length: int, sequences: int, seed: int) -> None:

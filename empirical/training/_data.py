@@ -39,6 +39,16 @@ class TokenData:
         Where the text came from and how it was tokenized, for the manifest.
     tokenizer
         Directory of the tokenizer, copied beside every checkpoint; None for a corpus of token ids.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from empirical.training import TokenData
+    >>> data = TokenData(np.arange(8), np.array([0, 1, 0, 1, 0]), 8, 0, source={}, tokenizer=None)
+    >>> data.held_out_sequences(length=2, tokens=3).tolist()  # two sequences of two, and what they predict
+    [[0, 1, 0], [0, 1, 0]]
+    >>> round(data.unigram_entropy(), 3)  # 0.6 ln(1/0.6) + 0.4 ln(1/0.4)
+    0.673
     """
 
     train: np.ndarray
@@ -155,6 +165,24 @@ def prepare(
         If there is too little text to hold some out.
     RunError
         If the folder holds the tokens of something else.
+
+    Returns
+    -------
+    TokenData
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from empirical.corpora import open_corpus
+    >>> from empirical.training import prepare
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ids = Path(folder, "ids.npy")
+    ...     np.save(ids, np.arange(20))
+    ...     data = prepare(open_corpus(str(ids)), Path(folder, "data"))
+    ...     len(data.train), data.held_out.tolist(), data.vocabulary
+    (18, [18, 19], 20)
     """
     source: dict[str, str | int | None] = {"corpus": corpus.spec, "sha256": corpus.sha256(), "limit": limit}
     if not corpus.has_ids:
@@ -181,7 +209,27 @@ def prepare(
 
 
 def open_data(folder: Path, source: dict[str, str | int | None] | None = None) -> TokenData:
-    """Open what :func:`prepare` wrote; with `source`, refuse a folder that was made from another one."""
+    """Open what :func:`prepare` wrote; with `source`, refuse a folder that was made from another one.
+
+    Raises
+    ------
+    RunError
+        If the folder holds no tokenized corpus, or that of another source.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from empirical.corpora import open_corpus
+    >>> from empirical.training import open_data, prepare
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ids = Path(folder, "ids.npy")
+    ...     np.save(ids, np.arange(20))
+    ...     made = prepare(open_corpus(str(ids)), Path(folder, "data"))
+    ...     open_data(Path(folder, "data")).digest() == made.digest()
+    True
+    """
     try:
         stored = json.loads((folder / "data.json").read_text(encoding="utf-8"))
         parts = [np.memmap(folder / f"{part}.bin", _DTYPE, mode="r") for part in ("train", "held_out")]

@@ -30,6 +30,13 @@ class WriterGradient:
         Energy of the gradient's rows along 1, relative to an average direction (:func:`uniform_share`).
     excess
         Largest |1ᵀG_k| over the rows G_k of the gradient, as a multiple of its rounding bound.
+
+    Examples
+    --------
+    >>> from empirical.training import WriterGradient
+    >>> found = [WriterGradient("layer", share=1e-30, excess=0.02), WriterGradient("rms", share=0.9, excess=1e6)]
+    >>> [each.orthogonal for each in found]
+    [True, False]
     """
 
     name: str

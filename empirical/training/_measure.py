@@ -82,6 +82,23 @@ class Measurement:
         Random directions that the uniform one is ranked among.
     check_gradients : tuple of int
         Steps after which the gradients of the writers are checked as well, in float64 on the CPU.
+
+    Raises
+    ------
+    CorpusError
+        If the held-out text is shorter than that.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from empirical.training import Measurement, Shape, TokenData, build_model
+    >>> model = build_model(Shape(1, 8, 2, 1e-3, 10, 11, 4, 2, 0.1), "layer", seed=0)
+    >>> data = TokenData(np.arange(11), np.arange(9), 11, 0, source={}, tokenizer=None)
+    >>> tables = Measurement(model, data, length=4, tokens=8, directions=4)(model, step=0)
+    >>> {name: len(rows) for name, rows in tables.items()}  # three norm layers, six writers
+    {'held_out': 1, 'sites': 3, 'writers': 6, 'gradients': 0}
+    >>> {row["change_size"] for row in tables["writers"]}  # nothing has changed yet
+    {0.0}
     """
 
     def __init__(

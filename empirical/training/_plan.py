@@ -22,6 +22,16 @@ class Condition:
         0, or the customary value of the optimizer.
     layers, width
         Depth and d; the heads keep 32 dimensions each.
+
+    Examples
+    --------
+    >>> from empirical.training import Condition
+    >>> cell = Condition("rms", "adamw", 0.1, layers=2, width=128)
+    >>> cell.name
+    'rms-adamw-wd0.1-L2-d128'
+    >>> recipe = cell.recipe(seed=3, steps=100, sequences=16, sequence_length=128)
+    >>> recipe.shape.heads, recipe.learning_rate, recipe.tokens_per_step
+    (4, 0.002, 2048)
     """
 
     norm: Norm
@@ -76,7 +86,15 @@ NORMS: tuple[Norm, Norm] = ("layer", "rms")
 
 
 def conditions() -> list[Condition]:
-    """All cells: at ``tiny`` both norms, optimizers and decays; at other sizes both norms with AdamW and decay."""
+    """All cells: at ``tiny`` both norms, optimizers and decays; at other sizes both norms with AdamW and decay.
+
+    Examples
+    --------
+    >>> from empirical.training import conditions
+    >>> names = [condition.name for condition in conditions()]
+    >>> len(names), names[:2]
+    (16, ['layer-adamw-wd0-L4-d128', 'rms-adamw-wd0-L4-d128'])
+    """
     at_tiny = [
         Condition(norm, optimizer, decay, *TINY)
         for optimizer in LEARNING_RATES
@@ -95,6 +113,13 @@ def plan(seeds: int, elsewhere: int) -> Iterator[tuple[Condition, int]]:
     """All runs in their order: `seeds` of each cell at ``tiny``, then `elsewhere` of each other, seed by seed.
 
     A study that is stopped has compared the same cells in every round of seeds that it finished.
+
+    Examples
+    --------
+    >>> from empirical.training import plan
+    >>> runs = [(condition.name, seed) for condition, seed in plan(seeds=3, elsewhere=1)]
+    >>> len(runs), runs[8], runs[-1]  # 3 · 8 cells at tiny, then 1 · 8 at other sizes
+    (32, ('layer-adamw-wd0-L4-d128', 1), ('rms-adamw-wd0.1-L4-d256', 0))
     """
     for at_tiny, rounds in ((True, seeds), (False, elsewhere)):
         for seed in range(rounds):

@@ -59,6 +59,15 @@ class Recipe:
     ----------
     Gupta et al., arXiv:2409.12951, appendix A.2: AdamW, batch 64, sequences of 1,024 tokens, linear warm-up, cosine
     decay to 10 % of the peak. It gives neither the length of the warm-up nor the weight decay.
+
+    Examples
+    --------
+    >>> from empirical.training import SHAPES, Recipe
+    >>> Recipe(SHAPES["tiny"], "layer", "adamw", 2e-3, steps=100, sequences=16, sequence_length=128).tokens_per_step
+    2048
+    >>> Recipe(SHAPES["tiny"], "layer", "adamw", 2e-3, steps=0, sequences=16, sequence_length=128)
+    Traceback (most recent call last):
+    lngeom._errors.InputError: steps is 0: it must be at least 1
     """
 
     shape: Shape

@@ -47,6 +47,15 @@ class Execution:
     ------
     InputError
         If a number is outside its range.
+
+    Examples
+    --------
+    >>> from empirical.training import Execution
+    >>> Execution(dtype="bfloat16", micro_sequences=4).compile
+    False
+    >>> Execution(dtype="float16")
+    Traceback (most recent call last):
+    lngeom._errors.InputError: dtype is 'float16': a network is trained in float32 or in bfloat16
     """
 
     dtype: str = "float32"

@@ -25,6 +25,19 @@ class Shape:
         Sequences per step (over all ranks and accumulated micro-batches).
     first_checkpoint : float
         Fraction of the run at the first of the checkpoints, see :func:`checkpoint_steps`.
+
+    Raises
+    ------
+    InputError
+        If a size is below 1, or the heads do not divide the width.
+
+    Examples
+    --------
+    >>> from empirical.training import Shape
+    >>> shape = Shape(layers=1, width=8, heads=2, learning_rate=1e-3, steps=10, vocabulary=11, positions=4, sequences=2,
+    ...               first_checkpoint=0.1)
+    >>> shape.parameters  # 2·11·8 + 4·8 + (12·64 + 13·8) + 2·8
+    1096
     """
 
     layers: int

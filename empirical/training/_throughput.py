@@ -26,6 +26,13 @@ def flops_per_token(model: GPT2LMHeadModel, sequence_length: int) -> float:
     References
     ----------
     Chowdhery et al., "PaLM", arXiv:2204.02311, appendix B.
+
+    Examples
+    --------
+    >>> from empirical.training import Shape, build_model, flops_per_token
+    >>> model = build_model(Shape(1, 8, 2, 1e-3, 10, 11, 4, 2, 0.1), "layer", seed=0)
+    >>> flops_per_token(model, 4)  # of 1096 parameters 120 are looked up: 6·976 + 12·1·4·8
+    6240
     """
     looked_up = model.transformer.wte.weight.numel() + model.transformer.wpe.weight.numel()
     matrix = sum(parameter.numel() for parameter in model.parameters()) - looked_up

@@ -30,6 +30,17 @@ class Tokenizer:
     ------
     ModelError
         If it has none.
+
+    Examples
+    --------
+    >>> from tokenizers import Tokenizer as Model, models, pre_tokenizers
+    >>> from transformers import PreTrainedTokenizerFast
+    >>> from empirical.training import Tokenizer
+    >>> words = Model(models.WordLevel({"[end]": 0, "a": 1, "b": 2}, unk_token="[end]"))
+    >>> words.pre_tokenizer = pre_tokenizers.Whitespace()
+    >>> tokenizer = Tokenizer(PreTrainedTokenizerFast(tokenizer_object=words, eos_token="[end]"))
+    >>> tokenizer.size, [ids.tolist() for ids in tokenizer.encode(["a b", "b"])]
+    (3, [[1, 2, 0], [2, 0]])
     """
 
     def __init__(self, wrapped: PreTrainedTokenizerFast) -> None:
@@ -61,6 +72,13 @@ def train_tokenizer(texts: Iterable[str], vocabulary: int) -> Tokenizer:
     References
     ----------
     Radford et al. 2019, "Language models are unsupervised multitask learners", section 2.2.
+
+    Examples
+    --------
+    >>> from empirical.training import train_tokenizer
+    >>> tokenizer = train_tokenizer(["aaaa aaaa"], 258)  # all bytes, the end of text, and the pair aa
+    >>> [len(ids) for ids in tokenizer.encode(["aaaa", "abab"])]  # aa aa end, and a b a b end
+    [3, 5]
     """
     if vocabulary < 257:
         msg = f"the vocabulary has {vocabulary} tokens: it needs at least 257, all bytes and the end of text"
@@ -93,6 +111,16 @@ def load_tokenizer(name: str) -> Tokenizer:
     ------
     ModelError
         If it cannot be loaded.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from empirical.training import load_tokenizer, train_tokenizer
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     train_tokenizer(["aaaa aaaa"], 258).save(Path(folder))
+    ...     load_tokenizer(folder).size
+    258
     """
     try:
         return Tokenizer(AutoTokenizer.from_pretrained(name, trust_remote_code=False))
