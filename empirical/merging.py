@@ -14,6 +14,8 @@ from ._results import write_results
 from ._run import RunDirectory
 from .models import NormSite
 
+__all__ = ["merge_runs"]
+
 _SHARED = (
     "model",
     "architecture",

@@ -36,6 +36,8 @@ from .models import (
     resolve_dtype,
 )
 
+__all__ = ["Sweep", "run_sweep"]
+
 DEFAULT_TOKENS = 16_384
 DEFAULT_LENGTH = 512
 DEFAULT_DIRECTIONS = 64

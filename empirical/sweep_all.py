@@ -25,6 +25,8 @@ from .report import write_comparison
 from .statistics._growth import COLUMNS as GROWTH_COLUMNS
 from .sweep import Sweep, run_sweep
 
+__all__ = ["holds_all", "sweep_all", "write_all"]
+
 ALL = "all"
 _RECORD = "all.json"
 

@@ -40,7 +40,7 @@ def prove(goal: Formula, *facts: Theorem | tuple[Theorem, Any], remainder: Any =
     Examples
     --------
     >>> import lngeom as lg
-    >>> from lngeom.symbolic import assume, dot, equal, sequent, vector
+    >>> from lngeom.symbolic import assume, dot, equal, prove, sequent, vector
     >>> x, y = vector("x"), vector("y")
     >>> print(sequent(prove(equal(dot(lg.project(x), y), dot(x, lg.project(y))))))  # of one normal form
     ⊢ 0 = 0

@@ -42,10 +42,13 @@ PACKAGES = (
     "empirical.capture",
     "empirical.corpora",
     "empirical.illustrations",
+    "empirical.merging",
     "empirical.models",
     "empirical.predictions",
     "empirical.report",
     "empirical.statistics",
+    "empirical.sweep",
+    "empirical.sweep_all",
     "empirical.training",
 )
 """Packages that offer names: all that list them in ``__all__``."""
