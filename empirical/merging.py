@@ -51,6 +51,11 @@ def merge_runs(directories: Sequence[Path], output: Path, *, command: str = "") 
     Counts and histograms are those of one run over all texts; sums and means differ from it by the rounding of their
     different order.
 
+    Returns
+    -------
+    list of dict
+        As :func:`empirical.statistics.rows` makes it.
+
     Raises
     ------
     RunError

@@ -185,6 +185,22 @@ def run_sweep(
 
     A run that was stopped is continued from its last finished shard; one that is complete is only shown.
 
+    Parameters
+    ----------
+    sweep
+        What to measure.
+    console
+        Where progress and the table go; the terminal by default.
+    command
+        What the manifest says made the run.
+    show
+        Whether the table is printed.
+
+    Returns
+    -------
+    RunDirectory
+        ``path`` is the directory; ``sites.csv`` in it has the table, :func:`empirical.statistics.read_csv` reads it.
+
     Raises
     ------
     lngeom.LngeomError

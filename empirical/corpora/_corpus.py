@@ -70,13 +70,30 @@ class Corpus:
         return self.spec == RANDOM
 
     def documents(self) -> Iterator[str]:
-        """Yield the texts one after another."""
+        """Yield the texts one after another.
+
+        Raises
+        ------
+        CorpusError
+            If the corpus is no text, is damaged, or cannot be fetched; what is damaged is met where it is read.
+        """
         if self.path is None:
             return streamed(self.spec)
         return _reader(self.path)(self.path)
 
     def token_ids(self) -> np.ndarray:
-        """All token ids as one flat array, mapped from disk."""
+        """All token ids as one flat array, mapped from disk.
+
+        Returns
+        -------
+        integer array, shape (tokens,)
+            uint16 from ``.bin``, any integer dtype from ``.npy``.
+
+        Raises
+        ------
+        CorpusError
+            If the corpus is text, or the file holds no token ids.
+        """
         if self.path is None or not self.has_ids:
             msg = f"corpus {self.spec!r}: holds text, not token ids; read it with documents()"
             raise CorpusError(msg)
@@ -107,6 +124,11 @@ def open_corpus(spec: str) -> Corpus:
 
     Formats by suffix: MediaWiki dumps ``.xml``; ``.txt``; ``.jsonl`` with a field ``text``; each also compressed as
     ``.bz2``, ``.gz`` or ``.xz``; token ids ``.npy`` and ``.bin`` (flat uint16, as nanoGPT writes them).
+
+    Parameters
+    ----------
+    spec
+        One of the three.
 
     Raises
     ------

@@ -72,6 +72,13 @@ FORMATS = ("svg", "png")
 def draw(name: str, run: Path | None = None) -> Figure:
     """The picture called `name`, drawn from the run in a directory if it shows one.
 
+    Parameters
+    ----------
+    name
+        One of :data:`FIGURES`.
+    run
+        Directory that ``lngeom sweep`` wrote; not looked at by pictures that show no run.
+
     Raises
     ------
     InputError
@@ -103,6 +110,15 @@ def draw(name: str, run: Path | None = None) -> Figure:
 
 def save(name: str, directory: Path, *, format: str = "svg", run: Path | None = None) -> Path:
     """Draw a picture into a directory, which is made if it is missing; returns the file.
+
+    Parameters
+    ----------
+    name, run
+        As for :func:`draw`.
+    directory
+        Receives ``NAME.svg`` or ``NAME.png``.
+    format : {"svg", "png"}
+        150 pixels per inch for ``png``.
 
     Raises
     ------

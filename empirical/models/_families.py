@@ -18,6 +18,13 @@ Topology = Literal["sequential", "parallel", "shared", "post", "branch"]
 class Norm:
     """A norm layer of every block: module path inside the block, and what its output feeds.
 
+    Attributes
+    ----------
+    path
+        Relative to the block.
+    role
+        See :data:`Role`.
+
     Examples
     --------
     >>> from empirical.models import FAMILIES
@@ -154,6 +161,11 @@ FAMILIES: dict[str, Family] = {
 
 def family_of(config: Any) -> Family:
     """The family of a model configuration.
+
+    Parameters
+    ----------
+    config
+        Of transformers; ``model_type`` is read.
 
     Raises
     ------

@@ -131,6 +131,13 @@ def load_config(source: ModelSource, *, random_weights: bool = False) -> Any:
 
     For random weights a model known by name needs no hub: its shape is known, too.
 
+    Parameters
+    ----------
+    source
+        From :func:`find_model`.
+    random_weights
+        Whether the weights will be drawn, so that the shape is all that is needed.
+
     Raises
     ------
     ModelError
@@ -156,6 +163,11 @@ def load_config(source: ModelSource, *, random_weights: bool = False) -> Any:
 
 def resolve_device(name: str) -> torch.device:
     """The torch device of a name; ``auto`` is the first GPU, or else the CPU.
+
+    Parameters
+    ----------
+    name
+        ``auto``, or what PyTorch takes, ``cuda:1`` for example.
 
     Raises
     ------
@@ -184,6 +196,15 @@ def resolve_device(name: str) -> torch.device:
 
 def resolve_dtype(name: str, config: Any, device: torch.device) -> torch.dtype:
     """The torch dtype of a name; ``auto`` is float32 on the CPU and the dtype of the checkpoint elsewhere.
+
+    Parameters
+    ----------
+    name
+        ``auto``, or one of :data:`DTYPES`.
+    config
+        Of transformers; it names the dtype of the checkpoint.
+    device
+        Where the model is to be.
 
     Raises
     ------
@@ -223,6 +244,21 @@ def load_model(
 
     Weights are read from safetensors (or the GGUF file); pickled ones only with ``allow_pickle``, because reading them
     can run code. ``random_weights`` builds the same architecture from the configuration alone, seeded.
+
+    Parameters
+    ----------
+    source
+        From :func:`find_model`.
+    dtype, device
+        As for :func:`resolve_dtype` and :func:`resolve_device`.
+    allow_pickle
+        Whether pickled weights may be read where there are no safetensors.
+    random_weights, seed
+        Whether the weights are drawn, and the seed of PyTorch's global generator before.
+    device_map
+        As in transformers, for models larger than one device; ``device`` is then not used for the weights.
+    config
+        The configuration, if it is loaded already.
 
     Raises
     ------

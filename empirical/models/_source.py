@@ -119,6 +119,13 @@ def _gguf(spec: str, path: Path) -> ModelSource:
 def find_model(spec: str, revision: str | None = None) -> ModelSource:
     """The model behind a name of :data:`KNOWN_MODELS`, a hub id, a directory or a ``.gguf`` file.
 
+    Parameters
+    ----------
+    spec
+        The text; names of known models in any case.
+    revision
+        Branch, tag or commit, for models of the hub only.
+
     Raises
     ------
     ModelError

@@ -72,6 +72,11 @@ _POSITIVE_EPS = (LENGTH, CONTAINMENT)
 def check(sample: Sample) -> Iterator[Prediction]:
     """The verdicts on one layer.
 
+    Parameters
+    ----------
+    sample
+        Vectors of one layer, from :func:`samples`.
+
     Yields
     ------
     Prediction

@@ -94,6 +94,11 @@ def print_table(rows: Sequence[dict[str, Any]], console: Console | None = None) 
 def summary(rows: Sequence[dict[str, Any]]) -> list[str]:
     r"""What a run says in a few lines: ranges over the norm layers, beside what isotropic vectors would give.
 
+    Parameters
+    ----------
+    rows
+        The table of the run, as :func:`empirical.statistics.rows` makes it.
+
     Examples
     --------
     >>> from empirical.report import summary

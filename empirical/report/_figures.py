@@ -184,6 +184,13 @@ def _single(axes: Axes, line: _Line, rows: Sequence[Row], blocks: int, *, labell
 def energy_figure(rows: Sequence[Row], title: str) -> Figure:
     """d·E[cos²θ] by layer, log scale: the uniform direction among the random ones, before and after the norm.
 
+    Parameters
+    ----------
+    rows
+        The table of the run, as :func:`empirical.statistics.rows` makes it.
+    title
+        Title of the figure.
+
     Examples
     --------
     >>> import torch
@@ -268,6 +275,13 @@ def layer_figure(rows: Sequence[Row], title: str) -> Figure:
     """What enters the norms, layer by layer: the angle above, and below it the energy along the same directions.
 
     One above the other they show what a mean angle cannot: it can be 90° where the energy is far from 1.
+
+    Parameters
+    ----------
+    rows
+        The table of the run, as :func:`empirical.statistics.rows` makes it.
+    title
+        Title of the figure.
 
     Examples
     --------

@@ -39,6 +39,11 @@ def _svg(path: Path, name: str) -> Markup:
 def write_report(directory: Path) -> Path:
     """Write ``report.html`` of a run from its manifest, tables and figures; returns its path.
 
+    Parameters
+    ----------
+    directory
+        Of a finished run, figures included.
+
     Raises
     ------
     RunError

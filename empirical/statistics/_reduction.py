@@ -135,6 +135,11 @@ def reduce(
     entering
         Sketch of what entered the layer, for what leaves it.
 
+    Returns
+    -------
+    SiteState
+        Tensors on the device of the sketch.
+
     Examples
     --------
     >>> import torch

@@ -118,6 +118,11 @@ def _host(array: Any) -> np.ndarray:
 def merge_sites(a: SiteState, b: SiteState) -> SiteState:
     """The state of the tokens of `a` and `b` together: counts exactly, means and deviations by Chan's formula.
 
+    Parameters
+    ----------
+    a, b
+        States of one side of one layer, arrays of one library, with as many random directions.
+
     References
     ----------
     T. F. Chan, G. H. Golub and R. J. LeVeque, The American Statistician 37 (1983), 242-247.
@@ -161,6 +166,11 @@ def merge(a: States, b: States) -> States:
     """Merge the states of two runs site by site.
 
     Merging is associative: exactly for counts, histograms and maxima, up to rounding for sums and means.
+
+    Parameters
+    ----------
+    a, b
+        By site path and side, arrays of one library.
 
     Raises
     ------

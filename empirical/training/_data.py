@@ -211,6 +211,13 @@ def prepare(
 def open_data(folder: Path, source: dict[str, str | int | None] | None = None) -> TokenData:
     """Open what :func:`prepare` wrote; with `source`, refuse a folder that was made from another one.
 
+    Parameters
+    ----------
+    folder : Path
+        That :func:`prepare` was given.
+    source : dict, optional
+        As ``TokenData.source``.
+
     Raises
     ------
     RunError

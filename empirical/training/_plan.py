@@ -114,6 +114,13 @@ def plan(seeds: int, elsewhere: int) -> Iterator[tuple[Condition, int]]:
 
     A study that is stopped has compared the same cells in every round of seeds that it finished.
 
+    Parameters
+    ----------
+    seeds : int
+        Runs of each cell at ``tiny``, with the seeds 0, 1, ...
+    elsewhere : int
+        Runs of each cell at another size.
+
     Examples
     --------
     >>> from empirical.training import plan

@@ -127,6 +127,13 @@ def learning_rate(recipe: Recipe, step: int) -> float:
     With w = max(1, round(warmup · steps)): η·(step + 1)/w while step < w, then
     η·(f + (1 − f)(1 + cos πt)/2) with t = (step − w + 1)/(steps − w), so that the last step uses η·f exactly.
 
+    Parameters
+    ----------
+    recipe : Recipe
+        η, f, warmup and steps are its ``learning_rate``, ``floor``, ``warmup`` and ``steps``.
+    step : int
+        From 0 to steps − 1.
+
     Examples
     --------
     >>> from dataclasses import replace

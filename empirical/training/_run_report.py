@@ -21,6 +21,13 @@ _STYLE = (
 def load_drawn(out: Path, title: str | None = None) -> Drawn:
     """Tables of a finished run, ready to be drawn.
 
+    Parameters
+    ----------
+    out : Path
+        Directory of the run.
+    title : str, optional
+        Its name in legends; by default that of its norm.
+
     Raises
     ------
     RunError
@@ -61,6 +68,13 @@ def load_drawn(out: Path, title: str | None = None) -> Drawn:
 
 def draw_runs(runs: list[Drawn], folder: Path) -> list[str]:
     """Draw the three figures of one or more runs into `folder`; returns their names.
+
+    Parameters
+    ----------
+    runs : list of Drawn
+        From :func:`load_drawn`; they share the axes.
+    folder : Path
+        It exists.
 
     Examples
     --------

@@ -84,6 +84,13 @@ def run_study(
 def gather(out: Path, runs: Sequence[tuple[Condition, int]]) -> None:
     """Write ``study.csv`` (every site at every checkpoint), ``writers.csv`` (after training) and ``gradients.csv``.
 
+    Parameters
+    ----------
+    out : Path
+        Directory of the study.
+    runs : sequence of (Condition, int)
+        Those whose tables are gathered; what is not finished is left out.
+
     Examples
     --------
     >>> import tempfile

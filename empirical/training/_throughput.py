@@ -23,6 +23,13 @@ def flops_per_token(model: GPT2LMHeadModel, sequence_length: int) -> float:
     second term is the attention scores and their application to the values, over T tokens (the causal half is not
     deducted, as is the custom).
 
+    Parameters
+    ----------
+    model : GPT2LMHeadModel
+        On any device, the meta device included.
+    sequence_length : int
+        T, tokens that each token may attend to.
+
     References
     ----------
     Chowdhery et al., "PaLM", arXiv:2204.02311, appendix B.

@@ -53,7 +53,12 @@ class Tokenizer:
         self.end_of_text: int = end
 
     def encode(self, documents: Iterable[str]) -> Iterator[np.ndarray]:
-        """Token ids of each document, closed by the end-of-text token."""
+        """Token ids of each document, closed by the end-of-text token.
+
+        Yields
+        ------
+        int64 array, shape (n,)
+        """
         return encoded(documents, self._wrapped, TokenPolicy(None, self.end_of_text))
 
     def save(self, folder: Path) -> None:
@@ -63,6 +68,13 @@ class Tokenizer:
 
 def train_tokenizer(texts: Iterable[str], vocabulary: int) -> Tokenizer:
     """Byte-level BPE tokenizer, of GPT-2's kind, with `vocabulary` tokens learnt from `texts`.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        Read once.
+    vocabulary : int
+        Tokens, the 256 bytes and the end of text among them.
 
     Raises
     ------
@@ -106,6 +118,11 @@ def train_tokenizer(texts: Iterable[str], vocabulary: int) -> Tokenizer:
 
 def load_tokenizer(name: str) -> Tokenizer:
     """Tokenizer of a local directory or of the hub; code that comes with it is never run.
+
+    Parameters
+    ----------
+    name : str
+        Directory, or id on the hub.
 
     Raises
     ------
