@@ -80,7 +80,9 @@ def test_smollm2_grows_as_the_page_says() -> None:
     assert misses in page
     norms = [row["norm_mean"] for row in read_csv(RUN / "sites.csv") if row["bucket"] == "rest"]
     # Two sides a norm, two norms a block: what enters the first and the second block.
-    assert f"multiplies the mean norm of the stream by {norms[4] / norms[0]:.0f};" in page
+    times = f"{norms[4] / norms[0]:.0f}"
+    assert f"multiplies the mean norm of the stream by {times};" in page
+    assert f"the first block alone multiplies the norm by {times}." in said("derivations/residual.md")
 
 
 def test_smollm2_has_the_energies_that_the_page_says(table: list[dict[str, Any]]) -> None:
