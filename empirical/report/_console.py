@@ -109,8 +109,8 @@ def summary(rows: Sequence[dict[str, Any]]) -> list[str]:
     ...     for side, (angle, energy) in sides.items()
     ... ]
     >>> print(*summary(rows)[:3], sep="\n")
-    before the norm: mean angle to 1 from 84.00° to 84.00°, d·E[cos²θ] from 0.2 to 0.2 over 1 layers
-    after the norm: mean angle to 1 from 90.00° to 90.00°, d·E[cos²θ] from 0.01 to 0.01 over 1 layers
+    before the norm: mean angle to 1 from 84.00° to 84.00°, d·E[cos²θ] from 0.2 to 0.2 over 1 layer
+    after the norm: mean angle to 1 from 90.00° to 90.00°, d·E[cos²θ] from 0.01 to 0.01 over 1 layer
     isotropic vectors: 90° ± 7.16° (d = 64), d·E[cos²θ] = 1
     """
     lines = []
@@ -122,7 +122,7 @@ def summary(rows: Sequence[dict[str, Any]]) -> list[str]:
         least, most = _range(found, "d_cos2")
         lines.append(
             f"{words} the norm: mean angle to 1 from {low:.2f}° to {high:.2f}°, "
-            f"d·E[cos²θ] from {least:.3g} to {most:.3g} over {len(found)} layers"
+            f"d·E[cos²θ] from {least:.3g} to {most:.3g} over {len(found)} layer{'' if len(found) == 1 else 's'}"
         )
     widths = sorted({row["d"] for row in rows})
     isotropic = ", ".join(f"90° ± {math.degrees(1 / math.sqrt(d)):.2f}° (d = {d})" for d in widths)

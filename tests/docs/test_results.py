@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import csv
 import io
+import json
 import re
 import tokenize
 from decimal import Decimal
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from empirical.models import KNOWN_MODELS
 from empirical.statistics import read_csv
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -122,6 +124,31 @@ def test_study_is_quoted_as_its_tables_say() -> None:
     assert "1200 of 1200 gradients" in quoted
     assert "LayerNorm: 1200 of 1200 gradients" in report
     assert "RMSNorm: 0 of 1200 gradients" in report
+
+
+def recorded(name: str) -> list[dict[str, Any]]:
+    return json.loads((DOCS / "results" / "cost" / f"{name}.json").read_text(encoding="utf-8"))["results"]
+
+
+def test_cost_is_quoted_as_it_was_recorded() -> None:
+    page = said("results/cost.md")
+    shapes = recorded("shapes")
+    assert [row["model"] for row in shapes] == list(KNOWN_MODELS)
+    for row in shapes:
+        line = (
+            "| {model} | {d} | {sites} | {ratio:.3f} | {ratio_low:.3f} to {ratio_high:.3f} | {pairs} |"
+        ).format(**row)
+        assert line in page
+        assert row["ratio"] <= 1.05
+        if row["d"] >= 2048:
+            assert row["ratio"] - 1 < row["ratio_high"] - row["ratio_low"]
+    (small,) = recorded("smollm2")
+    quoted = "{ratio:.2f} ({ratio_low:.2f} to {ratio_high:.2f}, {pairs} pairs)".format(**small)
+    assert f"{quoted} on batches of 8 × 512 tokens, at {small['tokens_per_second']:.0f} tokens" in page
+    for row in recorded("memory"):
+        line = "| {tokens:,} | {bare_mb:.0f} | {observed_mb:.0f} | {extra_mb:.0f} |".format(**row)
+        assert line in page
+        assert row["extra_mb"] < 100
 
 
 def lines_of_code(source: str) -> int:
