@@ -1,9 +1,9 @@
 """Every column of the table against a second computation: stored hidden states, float64, textbook formulas.
 
-The hidden states of one forward pass of each architecture are kept while the observer measures them, so that both see the same numbers.
-The second path shares no formula with the first: angles are Kahan's 2 atan2(‖â − b̂‖, ‖â + b̂‖), the gauge is the
-length of the normalized vector, tilt and distance are the angle and the distance between the two normalized vectors,
-quantiles are order statistics and the interval is that of scipy.
+The hidden states of one forward pass of each architecture are kept while the observer measures them, so that both see
+the same numbers. The second path shares no formula with the first: angles are Kahan's 2 atan2(‖â − b̂‖, ‖â + b̂‖), the
+gauge is the length of the normalized vector, tilt and distance are the angle and the distance between the two
+normalized vectors, quantiles are order statistics and the interval is that of scipy.
 
 The bounds. Let u be the unit roundoff of the reductions and γ = nu/(1 − nu) with n = d + 8: whatever the order of a sum
 of d products, its error is at most γ times the sum of their magnitudes (Higham, Accuracy and Stability of Numerical
