@@ -30,6 +30,16 @@ def _angle_between(inner: Tensor, norm: Tensor, other: Tensor) -> Tensor:
     return torch.rad2deg(angle_from_moments(mean, (1 - mean * mean).clamp(min=0)))
 
 
+def _distance(x: Sketch, eps: float) -> Tensor:
+    """Distance of LayerNorm and RMSNorm; of a constant vector, whose LayerNorm is 0, also in the limit ε → 0.
+
+    At ε = 0 its LayerNorm is not defined, but RMSNorm's is: such a vector, which lies along 1, has to count.
+    """
+    of_constant = gauge_from_mean_square(x.mean * x.mean, eps=eps)
+    apart = layer_rms_distance_from_moments(x.mean, x.variance, eps=eps)
+    return torch.where(x.variance > 0, apart, of_constant)
+
+
 def input_features(x: Sketch, *, kind: str, eps: float) -> dict[str, Tensor]:
     """Features of the hidden states that enter a norm layer, each of shape (N,).
 
@@ -67,7 +77,7 @@ def input_features(x: Sketch, *, kind: str, eps: float) -> dict[str, Tensor]:
         "angle_b": x.angle_to_direction(1),
         "norm": x.norm,
         "tilt": (angle - 90).abs(),
-        "distance": layer_rms_distance_from_moments(x.mean, x.variance, eps=eps),
+        "distance": _distance(x, eps),
         "gauge": gauge_from_mean_square(x.variance if kind == "layernorm" else x.mean_square, eps=eps),
     }
 

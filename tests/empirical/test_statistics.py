@@ -323,3 +323,18 @@ def test_misuse_is_told() -> None:
         observer.mask(torch.ones(SEQUENCES, POSITIONS + 1))
         with pytest.raises(InputError, match=r"mask has shape \(6, 11\) and the batch \(6, 10\)"):
             model(x)
+
+
+def test_constant_vectors_count_where_rms_norm_has_no_eps() -> None:
+    site = NormSite("0", None, "final", "rmsnorm", 0.0, D)
+    x = hidden_states()
+    x[0] = 2.0  # along 1, at every position of one sequence
+    with Observer(nn.Sequential(nn.RMSNorm(D, eps=0.0, dtype=x.dtype)), [site], directions=4) as observer:
+        observer._model(x)
+    state = observer.states["0", "input"]
+    assert state.tokens.tolist() == [SEQUENCES, SEQUENCES * (POSITIONS - 1)]
+    assert state.zero.tolist() == [0, 0]
+    # LN(c1) = 0 for every ε > 0, and RMS(c1) = 1: nothing is farther apart but for spread vectors, below √2.
+    found = compute(state, "input")["all"]
+    assert 1 <= found["distance_max"] < np.sqrt(2)
+    assert found["angle_p01"] < 1
