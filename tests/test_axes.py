@@ -302,6 +302,19 @@ def positive_eigenvalues(matrix: np.ndarray) -> np.ndarray:
     return eigenvalues[eigenvalues > 1e-9 * eigenvalues[0]]  # the null space stands at about 1e-16
 
 
+def dense_root_error(matrix: np.ndarray, eigenvalues: np.ndarray) -> float:
+    """Relative error of the square root of an eigenvalue of a small matrix that was formed and solved in float64.
+
+    Two products of d terms and a few operations form the matrix with an error below (2d + 8)U of the product of the
+    factors' norms, at most d‖A‖ here (Higham, Accuracy and Stability, section 3.5), and the solver is backward stable
+    with an error of at most d² roundings of ‖A‖: by Weyl's inequality each eigenvalue is as far off, and a root loses
+    half of it relative to the smallest one. One more for the semi-axes of the library and the division.
+    """
+    d = len(matrix)
+    off = (d * (2 * d + 8) + d * d) * U * np.linalg.norm(matrix, 2)
+    return float(off / np.min(eigenvalues) / 2 + 16 * U)
+
+
 @pytest.mark.parametrize("gain", [(1.0, 2.0), (1.0, 2.0, 3.0)])
 def test_inverse_eigenvalue_needs_the_tilted_projector_and_the_whole_root(gain: tuple[float, ...]) -> None:
     g, d = np.array(gain), len(gain)
@@ -309,8 +322,8 @@ def test_inverse_eigenvalue_needs_the_tilted_projector_and_the_whole_root(gain: 
     tilted = np.eye(d) - np.outer(1 / g, 1 / g) / np.sum(g**-2)
     centering = np.eye(d) - 1 / d
     eigenvalues = positive_eigenvalues(tilted @ np.diag(g**-2) @ tilted)[::-1]
-    # Small dense problems, eigenvalues within a factor of 10: 1e-12 leaves thousands of units of rounding.
-    np.testing.assert_allclose(np.sqrt(d / eigenvalues), lengths, rtol=1e-12)
+    slack = dense_root_error(tilted @ np.diag(g**-2) @ tilted, eigenvalues)
+    np.testing.assert_allclose(np.sqrt(d / eigenvalues), lengths, rtol=slack)
     # Π in place of the tilted projector, and (√d)/λ in place of √(d/λ), are both wrong.
     mistaken = positive_eigenvalues(centering @ np.diag(g**-2) @ centering)[::-1]
     assert np.min(np.abs(np.sqrt(d / mistaken) / lengths - 1)) > 0.01
@@ -324,7 +337,8 @@ def test_zero_gains_need_the_rank_one_term(gain: tuple[float, ...]) -> None:
     zeros = d - seen.size
     lengths = lg.principal_axes(g).semi_axes
     inverse = np.diag(seen**-2) + np.outer(1 / seen, 1 / seen) / zeros
-    np.testing.assert_allclose(np.sqrt(d / np.linalg.eigvalsh(inverse)), lengths, rtol=1e-12)
+    eigenvalues = np.linalg.eigvalsh(inverse)
+    np.testing.assert_allclose(np.sqrt(d / eigenvalues), lengths, rtol=dense_root_error(inverse, eigenvalues))
     # Dropping the term gives semi-axes √d|g| along the neural basis: too long, the shortest above all.
     published = math.sqrt(d) * np.sort(np.abs(seen))[::-1]
     assert np.all(published >= lengths)
