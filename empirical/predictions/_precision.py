@@ -39,9 +39,8 @@ def computed_in(model: nn.Module, dtype: torch.dtype) -> Iterator[None]:
             own = [
                 name for name, value in module.named_parameters(recurse=False) if value.is_floating_point()
             ]
-            if isinstance(
-                module, nn.Embedding
-            ):  # rows are looked up, then cast: the table may be the largest layer
+            # Rows are looked up, then cast: the table may be the largest layer.
+            if isinstance(module, nn.Embedding):
                 hooks.callback(module.register_forward_hook(lambda _m, _a, rows: rows.to(dtype)).remove)
             elif own:
                 cast = _Cast(own, dtype)
