@@ -254,8 +254,10 @@ class Evidence:
 
     @property
     def status(self) -> str:
-        """``"proved"`` if every check holds, else ``"failed"``."""
-        return "failed" if self.faults else "proved"
+        """``"proved"``, ``"up to cited fact"`` where a last step in words is part of the proof, or ``"failed"``."""
+        if self.faults:
+            return "failed"
+        return "up to cited fact" if self.theorem.last_step else "proved"
 
     def as_json(self) -> dict[str, Any]:
         """The evidence as plain data: strings, numbers, lists and dicts.
@@ -301,7 +303,7 @@ def gather(theorem: Theorem) -> Evidence:
     >>> from proofs import find, gather
     >>> evidence = gather(find("projection.fixes_hyperplane"))
     >>> evidence.status, evidence.steps, evidence.models
-    ('proved', 2, 12)
+    ('up to cited fact', 2, 12)
     >>> print(evidence.mutants["its mean is 1, not 0"])
     d = 2: x = (0, 2)
     """

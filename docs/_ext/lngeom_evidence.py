@@ -36,6 +36,12 @@ BADGES = {
     "convention": "secondary",
 }
 """Color of each verdict."""
+HEADS = {
+    "proved": "Proved for every d",
+    "up to cited fact": "Proved for every d up to a last step in words",
+    "failed": "NOT PROVED",
+}
+"""What the box of a theorem says first."""
 CORRECTED = ("false", "true_under", "non_sequitur")
 """Verdicts on statements that cannot be repeated as they stand."""
 DRAWN = "_build/figures"
@@ -72,7 +78,7 @@ class Evidence(SphinxDirective):
         return [container]
 
     def _text(self, theorem: dict[str, Any]) -> str:
-        head = "Proved for every d" if theorem["status"] == "proved" else "NOT PROVED"
+        head = HEADS[theorem["status"]]
         refuted = theorem["mutants_refuted"]
         steps = f"{theorem['steps']} step{'s' * (theorem['steps'] != 1)}"
         variants = f" · {refuted} wrong variant{'s' * (refuted != 1)} refuted" if refuted else ""

@@ -12,6 +12,7 @@ import argparse
 import json
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -103,11 +104,12 @@ def _table(found: list[Evidence]) -> str:
     lines = [_row(row, widths) for row in rows]
     lines.insert(1, "  ".join("─" * width for width in widths))
     lines += [f"{one.theorem.id}: {fault}" for one in found for fault in one.faults]
-    proved = sum(one.status == "proved" for one in found)
+    counts = Counter(one.status for one in found)
+    kinds = ", ".join(f"{counts[status]} {status}" for status in sorted(counts))
     mutants = sum(len(one.mutants) for one in found)
     seconds = sum(one.proof_ms for one in found) / 1000
     lines.append(
-        f"\n{proved} of {len(found)} theorems hold for every d, {mutants} wrong variants refuted; "
+        f"\n{len(found)} theorems for every d: {kinds}; {mutants} wrong variants refuted; "
         f"the proofs took {seconds:.1f} s"
     )
     return "\n".join(lines)
