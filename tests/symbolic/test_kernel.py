@@ -275,11 +275,10 @@ def sources() -> dict[str, str]:
     return {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in modules}
 
 
-def test_only_a_kernel_names_the_table_of_what_is_proved() -> None:
+def test_only_the_kernel_names_the_table_of_what_is_proved() -> None:
     private = re.compile(r"\b_PROVED\b|\b_ATOMS\b|\b_prove\(")
     naming = {name for name, source in sources().items() if private.search(source)}
-    # Each of the two calculi has its own table.
-    assert naming == {"lngeom/symbolic/_kernel.py", "lngeom/symbolic/_words.py"}
+    assert naming == {"lngeom/symbolic/_kernel.py"}
 
 
 def test_nothing_private_is_taken_out_of_the_kernel() -> None:

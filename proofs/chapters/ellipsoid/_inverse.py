@@ -105,7 +105,7 @@ THEOREMS = (
             claim=claim(inverse_spread),
             lemmas=_alpha,
             last_step="With the other three equations: Π₂G⁻²Π₂ is the Moore-Penrose inverse of GΠG.",
-            cites=("uniqueness of the Moore-Penrose inverse, proved for matrices in proofs.pseudo_inverse",),
+            cites=("uniqueness of the Moore-Penrose inverse (Penrose 1955)",),
             mutants=(
                 Mutant(UNTILTED, claim(untilted)),
                 Mutant("G⁻¹ΠG⁻¹", claim(lambda g, v: lg.project(v / g) / g)),

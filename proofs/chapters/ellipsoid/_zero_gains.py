@@ -66,7 +66,7 @@ THEOREMS = (
         proof=lambda goal, given, g, h: prove(goal, (given[0], g**2 * h), (given[1], g * h**2), given[2]),
         last_step="Both factors are symmetric and the product is the projector on the support: the Penrose "
         "equations hold, and the semi-axes are √(d/λ) of this matrix.",
-        cites=("uniqueness of the Moore-Penrose inverse, proved for matrices in proofs.pseudo_inverse",),
+        cites=("uniqueness of the Moore-Penrose inverse (Penrose 1955)",),
         model=zero_gain_model,
         without={
             "some gain is 0": lambda random, d: {
