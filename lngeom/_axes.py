@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ._carrier import Array, check_vectors, namespace
 from ._certificate import Certificate, enclose
 from ._errors import InputError
 from ._secular import Floats, Integers, blocks, differences, root, solve, unit, workspace
+from .carriers import Array, check_vectors, namespace
 
 _SMALLEST, _LARGEST = 2.0**-511, 2.0**511
 # Bounds the rounding of a semi-axis computed from an exact offset: 3 units of 2^-53 for the root (_secular.root),

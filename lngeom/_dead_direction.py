@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ._axes import check_gain
-from ._carrier import Array, namespace, narrow, widen
+from .carriers import Array, namespace, narrow, widen
 
 
 def dead_direction(gain: Array) -> Array:

@@ -10,13 +10,11 @@ from typing import Literal
 
 import numpy
 
-from ._carrier import Array, dtype_name
-from ._enclosure import Enclosure
 from ._errors import InputError
 from ._formats import FORMATS
-from ._interval import Interval
 from ._norms import Placement, scale
 from ._rounding import METHODS, Layer, Method, Row, bound_of, check_additions, checked_layer
+from .carriers import Array, Enclosure, Interval, dtype_name
 
 _USUAL_EPS = (0.0, 1e-12, 1e-8, 1e-6, 1e-5, 1e-3)
 _EXAMINED = 4  # rows on which the usual mistakes are tried: the ones with the largest ratios

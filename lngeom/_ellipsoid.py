@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._axes import PrincipalAxes, check_gain, principal_axes, to_numpy
-from ._carrier import Array, check_parameter, check_vectors, dtype_name, namespace, widen
 from ._dead_direction import dead_direction
 from ._errors import InputError
 from ._module import norm_parameters
 from ._nearest import nearest_on_ellipsoid
 from ._projection import project
+from .carriers import Array, check_parameter, check_vectors, dtype_name, namespace, widen
 
 Floats = NDArray[np.float64]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._carrier import Array, check_eps
 from ._errors import InputError
 from ._norms import Placement, scale
 from ._projection import moments
+from .carriers import Array, check_eps
 
 
 def gauge(x: Array, *, eps: Any, placement: Placement = "inside") -> Array:

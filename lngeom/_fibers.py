@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ._carrier import Array, check_eps, check_vectors, detached, dtype_name, namespace, narrow, widen
 from ._errors import InputError
 from ._norms import Placement, scale
 from ._projection import project
+from .carriers import Array, check_eps, check_vectors, detached, dtype_name, namespace, narrow, widen
 
 _ROUNDINGS = 4
 

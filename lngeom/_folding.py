@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ._carrier import Array, check_vectors, detached, namespace
 from ._errors import InputError
+from .carriers import Array, check_vectors, detached, namespace
 
 Layout = Literal["linear", "conv1d"]
 """Shape of a weight: ``"linear"`` is [out, in] as ``torch.nn.Linear``, ``"conv1d"`` [in, out] as GPT-2's ``Conv1D``."""

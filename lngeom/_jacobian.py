@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy
 from array_api_compat import device
 
-from ._carrier import Array, check_parameter, check_vectors, namespace, narrow, widen
 from ._errors import InputError
 from ._norms import Placement, scale
 from ._projection import project
+from .carriers import Array, check_parameter, check_vectors, namespace, narrow, widen
 
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._carrier import Array, namespace
 from ._norms import scale
 from ._projection import moments
+from .carriers import Array, namespace
 
 
 def layer_rms_distance(x: Array, *, eps: Any) -> Array:

@@ -6,9 +6,9 @@ import sys
 from typing import Any, NamedTuple
 
 from ._axes import check_gain
-from ._carrier import Array, namespace
 from ._errors import InputError
 from ._norms import layer_norm, rms_norm
+from .carriers import Array, namespace
 
 
 class NormParameters(NamedTuple):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from ._carrier import Array, check_eps, check_parameter, check_vectors, namespace, narrow, widen
 from ._errors import InputError
 from ._projection import center
+from .carriers import Array, check_eps, check_parameter, check_vectors, namespace, narrow, widen
 
 Placement = Literal["inside", "outside"]
 """Where ε enters the denominator: ``"inside"`` the root, √(σ² + ε), or ``"outside"`` it, σ + ε."""

@@ -8,9 +8,9 @@ from typing import Any
 import numpy
 
 from ._axes import check_gain, principal_axes
-from ._carrier import Array, check_vectors, namespace, widen
 from ._norms import Placement, scale
 from ._projection import project
+from .carriers import Array, check_vectors, namespace, widen
 
 
 def lipschitz_constant(

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy
 
-from ._carrier import Array, check_vectors, namespace, narrow, widen
 from ._errors import InputError
+from .carriers import Array, check_vectors, namespace, narrow, widen
 
 
 def uniform(d: int, *, xp: Any = numpy, dtype: Any = None) -> Array:

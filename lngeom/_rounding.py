@@ -46,13 +46,20 @@ from typing import Any, Literal
 
 import numpy
 
-from ._carrier import Array, check_eps, check_parameter, check_vectors, dtype_name, namespace
-from ._enclosure import Enclosure
 from ._errors import InputError
 from ._formats import FORMATS
-from ._interval import Interval
 from ._norms import Placement, layer_norm, rms_norm, scale
 from ._projection import moments, project
+from .carriers import (
+    Array,
+    Enclosure,
+    Interval,
+    check_eps,
+    check_parameter,
+    check_vectors,
+    dtype_name,
+    namespace,
+)
 
 Method = Literal["two-pass", "merged", "one-pass"]
 METHODS: tuple[Method, ...] = ("two-pass", "merged", "one-pass")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ._check import Evidence as Evidence, gather as gather
 from ._registry import CHAPTERS as CHAPTERS, find as find, theorems as theorems
 from ._theorem import (
     CheckError as CheckError,
@@ -10,6 +9,7 @@ from ._theorem import (
     Source as Source,
     Theorem as Theorem,
 )
+from .checks import Evidence as Evidence, gather as gather
 
 __all__ = [
     "CHAPTERS",

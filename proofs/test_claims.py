@@ -14,9 +14,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 import lngeom as lg
-from lngeom._enclosure import Enclosure
 from lngeom._errors import InputError, LngeomError
-from lngeom._interval import Interval
+from lngeom.carriers import Enclosure, Interval
 from lngeom.cli import main
 from lngeom.symbolic import dim, summed
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ._coq import SOURCE, Opinion, second_opinion
+from .checks import SOURCE, Opinion, second_opinion
 
 TEXT = SOURCE.read_text(encoding="utf-8")
 

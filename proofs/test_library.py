@@ -11,9 +11,9 @@ import lngeom as lg
 from lngeom import _norms
 from lngeom.symbolic import dim
 
-from ._check import check_proof
 from ._registry import find, theorems
 from ._theorem import CheckError
+from .checks import check_proof
 
 
 def affine(y: Any, gain: Any, bias: Any) -> Any:

@@ -9,11 +9,23 @@ import pytest
 
 from lngeom.symbolic import equal, greater, scalar, vector
 
-from ._check import check_hypothesis, check_models, check_mutant, check_proof, check_truth
-from ._models import DIMENSIONS, draw, draw_scalar, draw_vector, refuted, satisfied, search
+from ._hypotheses import centered, coordinate, standard
 from ._sources import OWN
 from ._theorem import CheckError, Mutant, Source, Theorem
-from ._words import centered, coordinate, standard
+from .checks import (
+    DIMENSIONS,
+    check_hypothesis,
+    check_models,
+    check_mutant,
+    check_proof,
+    check_truth,
+    draw,
+    draw_scalar,
+    draw_vector,
+    refuted,
+    satisfied,
+    search,
+)
 
 RANDOM = Random(0)
 VECTORS = [draw_vector(RANDOM, d) for d in DIMENSIONS for _ in range(300)]

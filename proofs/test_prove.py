@@ -10,8 +10,8 @@ import pytest
 import lngeom as lg
 from lngeom.cli import main
 
-from ._coq import Opinion
 from ._registry import find
+from .checks import Opinion
 from .commands import prove
 
 KEYS = {"id", "title", "source", "hypotheses", "status", "proof_ms", "mutants_refuted", "last_step", "cites"}

@@ -40,8 +40,8 @@ from lngeom.symbolic import (
     weaken,
 )
 
-from ._recheck import recheck
 from ._theorem import CheckError
+from .checks import recheck
 
 X, Y = vector("x"), vector("y")
 ZERO, NONZERO, NONNEGATIVE = assume(equal(X, 0)), assume(unequal(X)), assume(at_least(X))

@@ -12,14 +12,11 @@ import pytest
 from hypothesis import assume, example, given, strategies as st
 
 import lngeom as lg
-from lngeom._enclosure import Enclosure
-from lngeom._interval import Interval, UndecidedError
+from lngeom.carriers import Enclosure, Interval, Rounded, UndecidedError
 
-from ._check import check_mutant
-from ._floats import ROWS, violation
 from ._registry import find
-from ._rounded import Rounded
 from ._theorem import CheckError, Mutant, Theorem
+from .checks import ROWS, check_mutant, violation
 
 VECTORS = st.lists(st.floats(-1e6, 1e6, allow_subnormal=True), min_size=1, max_size=9)
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from . import _check as check
 from ._registry import CHAPTERS, theorems
 from ._theorem import Mutant, Theorem
+from .checks import _check as check
 
 
 def test_proof_proves_the_claim_from_the_declared_hypotheses(theorem: Theorem) -> None:

@@ -13,7 +13,7 @@ import torch
 from array_api_compat import device, is_torch_array
 
 import lngeom as lg
-from lngeom._enclosure import Enclosure
+from lngeom.carriers import Enclosure
 from lngeom.symbolic import ONE, scalar, vector
 
 D, N, EPS = 24, 6, 2.0**-10

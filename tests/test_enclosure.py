@@ -12,8 +12,7 @@ from hypothesis import example, given, strategies as st
 
 import lngeom as lg
 from lngeom import _norms
-from lngeom._enclosure import Enclosure
-from lngeom._interval import Interval, UndecidedError
+from lngeom.carriers import Enclosure, Interval, UndecidedError
 
 floats = st.floats(allow_nan=False, allow_infinity=False)
 small = st.floats(-(2.0**60), 2.0**60)

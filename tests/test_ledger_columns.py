@@ -11,11 +11,11 @@ import torch
 
 from empirical import predictions
 from empirical.illustrations import FIGURES
+from empirical.runs import write_table
 from empirical.statistics import COLUMNS
-from empirical.training import _study, _trainer
+from empirical.study import _study, plan
+from empirical.training import _trainer
 from empirical.training._measure import TABLES
-from empirical.training._plan import plan
-from empirical.training._tables import write_table
 from proofs.claims import Claim, Column, claims
 
 REFERENCES = sorted({column for claim in claims() for column in claim.columns})

@@ -16,8 +16,8 @@ from hypothesis import example, given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
 import lngeom as lg
-from lngeom._enclosure import Enclosure
 from lngeom._formats import FORMATS
+from lngeom.carriers import Enclosure
 
 TORCH = {
     "float64": torch.float64,

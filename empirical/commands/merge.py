@@ -13,9 +13,8 @@ from pathlib import Path
 from rich.console import Console
 
 from .. import report
-from .._errors import RunError, one_line
-from .._results import written_to
-from ..merging import merge_runs
+from ..runs import RunError, one_line
+from ..sweep import merge_runs, written_to
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

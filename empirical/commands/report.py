@@ -11,10 +11,8 @@ from pathlib import Path
 from rich.console import Console
 
 from .. import statistics
-from .._errors import RunError, one_line
-from .._results import write_pages
-from .._run import RunDirectory
-from ..sweep_all import holds_all, write_all
+from ..runs import RunDirectory, RunError, one_line
+from ..sweep import holds_all, write_all, write_pages
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -13,10 +13,11 @@ from pathlib import Path
 import torch
 from rich.console import Console
 
-from .._progress import progress
 from ..corpora import bundled_wikipedia, open_corpus
 from ..models import resolve_device
-from ..training import Execution, plan, prepare, ranks, run_study, write_study_report
+from ..runs import progress, ranks
+from ..study import plan, run_study, write_study_report
+from ..training import Execution, prepare
 from ._numbers import count
 
 

@@ -15,10 +15,9 @@ from dataclasses import fields
 
 from rich.console import Console
 
-from .._errors import RunError, one_line
 from ..models import DTYPES
-from ..sweep import DEFAULT_DIRECTIONS, DEFAULT_LENGTH, DEFAULT_TOKENS, Sweep, run_sweep
-from ..sweep_all import ALL, sweep_all
+from ..runs import RunError, one_line
+from ..sweep import ALL, DEFAULT_DIRECTIONS, DEFAULT_LENGTH, DEFAULT_TOKENS, Sweep, run_sweep, sweep_all
 from ._numbers import count
 
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from .._progress import progress
 from ..corpora import bundled_wikipedia, open_corpus
 from ..models import resolve_device
+from ..runs import progress
 from ..training import SHAPES, Execution, Recipe, open_data, prepare, ranks, train, write_run_report
 from ._numbers import count
 

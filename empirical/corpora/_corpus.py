@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .._errors import CorpusError
+from ..runs import CorpusError
 from ._hub import SCHEME, streamed
 from ._ids import token_ids
 from ._mediawiki import articles

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from .._errors import CorpusError
+from ..runs import CorpusError
 
 SCHEME = "hf:"
 

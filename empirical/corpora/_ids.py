@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .._errors import CorpusError
+from ..runs import CorpusError
 
 FLAT_DTYPE = np.dtype("<u2")
 """nanoGPT's ``prepare.py`` writes flat little-endian uint16."""

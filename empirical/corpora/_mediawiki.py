@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element, ParseError
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import iterparse
 
-from .._errors import CorpusError
+from ..runs import CorpusError
 from ._markup import plain_text
 from ._streams import opened
 

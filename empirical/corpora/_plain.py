@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from .._errors import CorpusError
+from ..runs import CorpusError
 from ._streams import opened
 
 _PIECE = 1 << 20

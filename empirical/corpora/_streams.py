@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from .._errors import CorpusError
+from ..runs import CorpusError
 
 _OPENERS = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open}
 COMPRESSIONS = tuple(_OPENERS)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from torch import nn
 
-from .._errors import ModelError
+from ..runs import ModelError
 from ._sites import Kind, NormSite, Role
 
 Topology = Literal["sequential", "parallel", "shared", "post", "branch"]

@@ -17,7 +17,7 @@ from torch import nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
-from .._errors import ModelError
+from ..runs import ModelError
 from . import _gpt2_rms as _gpt2_rms  # makes its model type known to AutoModel
 from ._families import Topology, family_of, norm_sites, topology_of
 from ._sites import NormSite

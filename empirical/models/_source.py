@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .._errors import ModelError
+from ..runs import ModelError
 from ._known import KNOWN_MODELS, KnownModel
 
 _GGUF_MAGIC = b"GGUF"
@@ -138,7 +138,8 @@ def find_model(spec: str, revision: str | None = None) -> ModelSource:
     ('EleutherAI/pythia-1.4b', 'main')
     >>> find_model("./none")
     Traceback (most recent call last):
-    empirical._errors.ModelError: model './none': no such file or directory, and no hub id (owner/name); check the path
+    empirical.runs._errors.ModelError: model './none': no such file or directory,
+        and no hub id (owner/name); check the path
     """
     path = Path(spec).expanduser()
     if path.suffix == ".gguf":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .._comparison import Measured as Measured
 from ._comparison import write_comparison as write_comparison
 from ._comparison_figures import comparison_figures as comparison_figures
 from ._console import print_table as print_table, summary as summary
@@ -14,6 +13,7 @@ from ._figures import (
     layer_figure as layer_figure,
 )
 from ._growth import growth_figure as growth_figure, growth_line as growth_line
+from ._measured import COLUMNS as COLUMNS, Measured as Measured, compare as compare
 from ._page import write_report as write_report
 
 __all__ = [

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .._comparison import PUBLISHED_GROWTH, PUBLISHED_GROWTH_SOURCE, QUANTITIES, Measured, compare
-from .._files import write_text
 from ..models import KNOWN_MODELS, PUBLISHED_SOURCE
 from ..predictions import Verdict
+from ..runs import write_text
 from ..statistics import Growth, growth
 from ._comparison_figures import FIGURES, comparison_figures
 from ._html import drawn, render
+from ._measured import PUBLISHED_GROWTH, PUBLISHED_GROWTH_SOURCE, QUANTITIES, Measured, compare
 from ._verdicts import VerdictLine, verdict_lines
 
 Row = dict[str, Any]

@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from .._comparison import Measured
 from ..models import PUBLISHED
 from ..statistics import growth, stream
+from ._measured import Measured
 from ._style import NEUTRAL, RANDOM_A, STYLE, UNIFORM, label_decades
 
 Row = dict[str, Any]

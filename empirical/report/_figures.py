@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, FigureBase
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
-from .._files import replacing
+from ..runs import replacing
 from ._growth import growth_figure
 from ._style import NEUTRAL, RANDOM_A, RANDOM_B, STYLE, UNIFORM
 

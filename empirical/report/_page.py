@@ -7,9 +7,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from .. import predictions, statistics
-from .._errors import RunError
-from .._files import read_json, write_text
-from .._manifest import ENVIRONMENT
+from ..runs import ENVIRONMENT, RunError, read_json, write_text
 from ._console import summary
 from ._figures import ROLES, subject_of
 from ._html import embedded, render

@@ -11,7 +11,7 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
-from .._errors import RunError
+from ..runs import RunError
 from ._state import ANGLE_BINS, BUCKETS, NORM_BINS, SIDES, SiteState, States
 
 _FORMAT = "lngeom-state-2"

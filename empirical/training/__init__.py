@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from .._ranks import Ranks as Ranks, ranks as ranks
+from ..runs import Ranks as Ranks, ranks as ranks
 from ._batches import Batches as Batches
 from ._data import TokenData as TokenData, open_data as open_data, prepare as prepare
 from ._gradients import WriterGradient as WriterGradient, writer_gradients as writer_gradients
 from ._measure import Measurement as Measurement
 from ._model import Norm as Norm, RMSNorm as RMSNorm, build_model as build_model
-from ._plan import Condition as Condition, conditions as conditions, plan as plan
-from ._recipe import Recipe as Recipe, learning_rate as learning_rate
+from ._recipe import Optimizer as Optimizer, Recipe as Recipe, learning_rate as learning_rate
 from ._run import Execution as Execution
 from ._run_report import (
     draw_runs as draw_runs,
@@ -17,51 +16,44 @@ from ._run_report import (
     write_run_report as write_run_report,
 )
 from ._shape import SHAPES as SHAPES, Shape as Shape, checkpoint_steps as checkpoint_steps
-from ._study import gather as gather, run_study as run_study
-from ._study_report import study_report as study_report, write_study_report as write_study_report
 from ._throughput import flops_per_token as flops_per_token
 from ._tokenizer import (
     Tokenizer as Tokenizer,
     load_tokenizer as load_tokenizer,
     train_tokenizer as train_tokenizer,
 )
-from ._trainer import train as train
+from ._trainer import Report as Report, train as train
 from ._writers import uniform_share as uniform_share, writers as writers
 
 __all__ = [
     "SHAPES",
     "Batches",
-    "Condition",
     "Execution",
     "Measurement",
     "Norm",
+    "Optimizer",
     "RMSNorm",
     "Ranks",
     "Recipe",
+    "Report",
     "Shape",
     "TokenData",
     "Tokenizer",
     "WriterGradient",
     "build_model",
     "checkpoint_steps",
-    "conditions",
     "draw_runs",
     "flops_per_token",
-    "gather",
     "learning_rate",
     "load_drawn",
     "load_tokenizer",
     "open_data",
-    "plan",
     "prepare",
     "ranks",
-    "run_study",
-    "study_report",
     "train",
     "train_tokenizer",
     "uniform_share",
     "write_run_report",
-    "write_study_report",
     "writer_gradients",
     "writers",
 ]

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .._errors import CorpusError
+from ..runs import CorpusError
 
 
 class Batches:

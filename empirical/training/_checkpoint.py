@@ -11,8 +11,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from .._errors import RunError
-from .._files import read_json, write_folder, write_json
+from ..runs import RunError, read_json, write_folder, write_json
 
 
 def save_network(model: PreTrainedModel, tokenizer: Path | None, folder: Path) -> None:

@@ -12,9 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .._errors import CorpusError, RunError
-from .._files import write_json
 from ..corpora import Corpus, flat_pieces
+from ..runs import CorpusError, RunError, write_json
 from ._tokenizer import Tokenizer, load_tokenizer, train_tokenizer
 
 HELD_OUT_EVERY = 10

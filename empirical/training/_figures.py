@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from .._files import replacing
+from ..runs import replacing
 
 Rows = Sequence[dict[str, Any]]
 

@@ -13,9 +13,7 @@ import transformers
 import lngeom
 from lngeom import InputError
 
-from .._errors import RunError
-from .._files import read_json, write_json
-from .._ranks import Ranks
+from ..runs import Ranks, RunError, read_json, write_json
 from ._data import TokenData
 from ._recipe import Recipe
 

@@ -6,10 +6,8 @@ import html
 from pathlib import Path
 from typing import Any
 
-from .._errors import RunError
-from .._files import read_json, write_text
+from ..runs import RunError, read_json, read_table, write_text
 from ._figures import NORM_NAMES, Drawn, draw_angles, draw_losses, draw_shares, site_label
-from ._tables import read_table
 
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem;color:#222}"

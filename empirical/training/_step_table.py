@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from .._files import sync, write_text
+from ..runs import sync, write_text
 
 
 class StepTable:

@@ -11,8 +11,8 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from lngeom import InputError
 
-from .._errors import ModelError
 from ..corpora import TokenPolicy, encoded
+from ..runs import ModelError
 
 END_OF_TEXT = "<|endoftext|>"
 """GPT-2's token between documents."""

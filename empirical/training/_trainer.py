@@ -17,10 +17,7 @@ from transformers import GPT2LMHeadModel
 
 from lngeom import InputError
 
-from .._errors import RunError
-from .._files import write_json
-from .._lock import lock
-from .._ranks import Ranks
+from ..runs import Ranks, RunError, lock, write_json
 from ._batches import Batches
 from ._checkpoint import load_state, save_network, save_state
 from ._data import TokenData

@@ -6,7 +6,7 @@ function that users call. What a proof rests on is in one file, ``_kernel.py``; 
 
 from __future__ import annotations
 
-from ._dual import derivative as derivative
+from ..carriers import derivative as derivative
 from ._kernel import (
     ONE as ONE,
     Formula as Formula,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from lngeom._interval import Interval, UndecidedError
+from lngeom.carriers import Interval, UndecidedError
 
 from ._kernel import Formula, Term
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from lngeom._carrier import namespace
+from lngeom.carriers import namespace
 
 from ._kernel import Formula, ProofError, S, Term, substitute, term, vector
 from ._text import text

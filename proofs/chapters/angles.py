@@ -27,11 +27,11 @@ from lngeom.symbolic import (
     unequal,
 )
 
-from .._models import draw_vector
+from .._hypotheses import mean, mean_square, variance
 from .._sources import GUPTA, OWN, SUMMARY
 from .._steps import as_sum, product, sum_of_squares
 from .._theorem import Mutant, Source, Theorem
-from .._words import mean, mean_square, variance
+from ..checks import draw_vector
 
 
 def _cosine(x: Any, b: Any) -> Any:

@@ -29,9 +29,9 @@ from lngeom.symbolic import (
     trace,
 )
 
-from .._models import draw_vector
 from .._sources import GUPTA, RIECHERS
 from .._theorem import Mutant, Source, Theorem
+from ..checks import draw_vector
 
 
 def unit(x: Any) -> Any:

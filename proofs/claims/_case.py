@@ -1,7 +1,7 @@
 """Worked examples: the library's functions run on exact numbers, and statements about them that are certain.
 
 A :class:`Case` is the blackboard on which a counterexample is worked: values are given, quantities are computed by
-the functions of :mod:`lngeom` on :class:`~lngeom._enclosure.Enclosure`, and each statement is decided by intervals
+the functions of :mod:`lngeom` on :class:`~lngeom.carriers.Enclosure`, and each statement is decided by intervals
 that contain the exact numbers. A premise that is not certainly true and a claim that is not certainly false raise, so
 a counterexample that can be shown is a proof. Only what is said to hold instead may be an equality of irrational
 numbers, which no interval decides: agreement to 30 digits is shown there, and is no proof.
@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from lngeom._enclosure import Enclosure
-from lngeom._interval import Interval, UndecidedError
+from lngeom.carriers import Enclosure, Interval, UndecidedError
 
 from .._theorem import CheckError
 
@@ -88,7 +87,7 @@ class Case:
 
         Examples
         --------
-        >>> from lngeom._enclosure import Enclosure
+        >>> from lngeom.carriers import Enclosure
         >>> case = Case()
         >>> case.undefined("1/0", lambda: 1 / Enclosure([0]))
         >>> case.lines[0].numbers

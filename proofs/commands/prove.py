@@ -17,10 +17,9 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from .._check import Evidence, gather
-from .._coq import Opinion, second_opinion
 from .._registry import find, theorems
 from .._theorem import Theorem
+from ..checks import Evidence, Opinion, gather, second_opinion
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

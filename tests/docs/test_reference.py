@@ -36,19 +36,19 @@ def dead_links(site: Path) -> list[str]:
 
 PACKAGES = (
     "lngeom",
+    "lngeom.carriers",
     "lngeom.symbolic",
     "proofs",
     "proofs.claims",
     "empirical.capture",
     "empirical.corpora",
     "empirical.illustrations",
-    "empirical.merging",
     "empirical.models",
     "empirical.predictions",
     "empirical.report",
     "empirical.statistics",
+    "empirical.study",
     "empirical.sweep",
-    "empirical.sweep_all",
     "empirical.training",
 )
 """Packages that offer names: all that list them in ``__all__``."""

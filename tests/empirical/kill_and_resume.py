@@ -21,7 +21,7 @@ from typing import Any
 
 import torch
 
-import empirical.sweep as module
+import empirical.report
 from lngeom.cli import main
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
@@ -73,7 +73,7 @@ def run(model: str, corpus: str, base: Path, kills: int) -> dict[str, Any]:
     """Kill until `kills` processes are dead; every run that comes to its end is compared with one left in peace."""
     torch.set_num_threads(1)
     for name in ("draw_figures", "write_report"):  # made from what is compared here, and most of the time
-        setattr(module.report, name, lambda *_: None)
+        setattr(empirical.report, name, lambda *_: None)
     options = "--tokens 512 --sequence-length 32 --batch-size 4 --shard-tokens 64 --directions 4 --device cpu"
     words = ["sweep", model, "--corpus", corpus, *options.split(), "--output"]
     peace, war = base / "peace", base / "war"

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from empirical._errors import CorpusError
 from empirical.corpora import articles, flat_pieces, open_corpus, packed, plain_text
+from empirical.runs import CorpusError
 
 NAMESPACE = "http://www.mediawiki.org/xml/export-0.11/"
 

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from empirical._errors import ModelError
 from empirical.models import FAMILIES, NormSite, norm_sites, topology_of
+from empirical.runs import ModelError
 
 from .conftest import ARCHITECTURES, BLOCKS, VOCABULARY, WIDTH, tiny_model
 

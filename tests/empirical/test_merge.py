@@ -16,9 +16,9 @@ import pytest
 import torch
 
 from empirical import statistics
-from empirical._run import RunDirectory
 from empirical.capture import Observer, _observer
 from empirical.models import NormSite, norm_sites
+from empirical.runs import RunDirectory
 from empirical.statistics import BUCKETS, FEATURES, SIDES, Side, States, merge
 from lngeom.cli import main
 

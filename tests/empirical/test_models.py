@@ -12,7 +12,6 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from empirical._errors import ModelError
 from empirical.models import (
     FAMILIES,
     find_model,
@@ -23,6 +22,7 @@ from empirical.models import (
     resolve_device,
     resolve_dtype,
 )
+from empirical.runs import ModelError
 
 from .conftest import POSITIONS, WIDTH
 

@@ -41,10 +41,10 @@ import torch
 
 import lngeom
 from empirical import statistics
-from empirical._tokens import draw_tokens
 from empirical.capture import Observer, random_directions
 from empirical.corpora import open_corpus
 from empirical.models import NormSite, find_model, load_model, load_tokenizer, norm_sites
+from empirical.sweep import draw_tokens
 
 from .conftest import ARCHITECTURES, VOCABULARY, tiny_model
 

@@ -15,9 +15,9 @@ import torch
 from torch import Tensor, nn
 
 from empirical import predictions, statistics
-from empirical._run import RunDirectory
 from empirical.models import NormSite, norm_sites, topology_of
 from empirical.predictions import Prediction, predict
+from empirical.runs import RunDirectory
 from lngeom.cli import main
 from proofs._registry import find
 

@@ -89,7 +89,7 @@ TWICE = """
 import sys
 from pathlib import Path
 import torch
-from empirical._ranks import ranks
+from empirical.runs import ranks
 for turn in range(3):
     with ranks(torch.device("cpu")) as group:
         told = group.by_leader(lambda: f"turn {turn}")

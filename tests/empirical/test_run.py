@@ -12,11 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from empirical._errors import RunError
-from empirical._files import replacing, write_json
-from empirical._lock import lock
-from empirical._manifest import first_difference
-from empirical._run import RunDirectory
+from empirical.runs import RunDirectory, RunError, first_difference, lock, replacing, write_json
 
 MEASURED = {"model": "m", "dtype": "float32", "nested": {"seed": 0}}
 
@@ -114,7 +110,7 @@ def test_outputs_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
 HOLD = """
 import sys, time
 from pathlib import Path
-from empirical._lock import lock
+from empirical.runs import lock
 hold = lock(Path(sys.argv[1]))
 print("held", flush=True)
 time.sleep(60)

@@ -13,9 +13,9 @@ import pytest
 import torch
 from torch import nn
 
-from empirical._errors import RunError
 from empirical.capture import Observer
 from empirical.models import NormSite
+from empirical.runs import RunError
 from empirical.statistics import (
     COLUMNS,
     FEATURES,

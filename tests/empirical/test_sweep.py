@@ -15,9 +15,10 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import AutoModel, PreTrainedTokenizerFast
 
-from empirical import _measure, statistics
-from empirical._run import RunDirectory
+from empirical import statistics
 from empirical.corpora import TokenPolicy
+from empirical.runs import RunDirectory
+from empirical.sweep import _shards
 from lngeom.cli import main
 
 from .conftest import POSITIONS, VOCABULARY, WIDTH, tiny_config
@@ -72,7 +73,7 @@ def test_a_finished_run_is_shown_and_not_repeated(
     assert sweep(*words) == 0
     before = (tmp_path / "run" / "sites.csv").read_bytes()
     capsys.readouterr()
-    monkeypatch.setattr("empirical.sweep.load_model", None)
+    monkeypatch.setattr("empirical.sweep._sweep.load_model", None)
     assert sweep(*words) == 0
     assert f"{tmp_path / 'run'}: this run is done" in capsys.readouterr().out
     assert (tmp_path / "run" / "sites.csv").read_bytes() == before
@@ -158,7 +159,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(
 ) -> None:  # fmt: skip
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     assert sweep(*arguments(model_directory, token_file, whole)) == 0
-    real, calls = _measure.measure, []
+    real, calls = _shards.measure, []
 
     def interrupted(*given: Any) -> Any:
         calls.append(1)
@@ -166,7 +167,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(
             raise KeyboardInterrupt
         return real(*given)
 
-    monkeypatch.setattr(_measure, "measure", interrupted)
+    monkeypatch.setattr(_shards, "measure", interrupted)
     assert sweep(*arguments(model_directory, token_file, parts)) == 130
     assert RunDirectory(parts).finished_shards() == [0, 1]
     capsys.readouterr()
@@ -181,7 +182,7 @@ def test_out_of_memory_halves_the_batch(
     model_directory: Path, token_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    real, sizes = _measure.measure, []
+    real, sizes = _shards.measure, []
 
     def tight(loaded: Any, rows: Any, batch: int, *rest: Any) -> Any:
         sizes.append(batch)
@@ -189,13 +190,13 @@ def test_out_of_memory_halves_the_batch(
             raise torch.cuda.OutOfMemoryError
         return real(loaded, rows, batch, *rest)
 
-    monkeypatch.setattr(_measure, "measure", tight)
+    monkeypatch.setattr(_shards, "measure", tight)
     output = tmp_path / "run"
     assert sweep(*arguments(model_directory, token_file, output, batch_size=8)) == 0
     assert sizes == [8, 4, 2, 2, 2, 2]
     assert "the GPU ran out of memory; going on with 2 sequences at once" in capsys.readouterr().out
     assert {row["tokens"] for row in table(output) if row["bucket"] == "all"} == {"512"}
-    monkeypatch.setattr(_measure, "measure", lambda *_: (_ for _ in ()).throw(torch.cuda.OutOfMemoryError))
+    monkeypatch.setattr(_shards, "measure", lambda *_: (_ for _ in ()).throw(torch.cuda.OutOfMemoryError))
     assert sweep(*arguments(model_directory, token_file, tmp_path / "other")) == 2
     assert "one sequence of 32 tokens does not fit on the GPU" in capsys.readouterr().err
 

@@ -14,10 +14,11 @@ from typing import Any
 
 import pytest
 
-from empirical import _measure, statistics
-from empirical._comparison import COLUMNS, Measured, compare
-from empirical._run import RunDirectory
+from empirical import statistics
 from empirical.models import KNOWN_MODELS, PUBLISHED
+from empirical.report import COLUMNS, Measured, compare
+from empirical.runs import RunDirectory
+from empirical.sweep import _shards
 from lngeom.cli import main
 
 from .conftest import BLOCKS, tiny_config
@@ -64,7 +65,7 @@ def test_all_models(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base = tmp_path / "all"
-    real = _measure.measure
+    real = _shards.measure
 
     def failing(loaded: Any, *rest: Any) -> Any:
         if loaded.source.name == "gpt-j-6b":
@@ -72,13 +73,13 @@ def test_all_models(
         return real(loaded, *rest)
 
     statistics_error = OSError(28, "No space left on device", "state.safetensors")
-    monkeypatch.setattr(_measure, "measure", failing)
+    monkeypatch.setattr(_shards, "measure", failing)
     assert main(["sweep", "all", *OPTIONS, str(base)]) == 1
     printed = capsys.readouterr().out
     assert "gpt-j-6b: state.safetensors: No space left on device" in printed
     assert "6 of 7 models measured" in printed
 
-    monkeypatch.setattr(_measure, "measure", real)
+    monkeypatch.setattr(_shards, "measure", real)
     assert main(["sweep", "all", *OPTIONS, str(base)]) == 0
     printed = capsys.readouterr().out
     assert printed.count("this run is done") == 6

@@ -17,10 +17,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from empirical._errors import CorpusError, RunError
-from empirical._files import read_json, write_folder
 from empirical.corpora import open_corpus
 from empirical.models import find_model, load_model
+from empirical.runs import CorpusError, RunError, read_json, write_folder
 from empirical.training import Execution, Ranks, Recipe, Shape, TokenData, load_drawn, prepare, ranks, train
 from empirical.training._step_table import StepTable
 from lngeom import InputError

@@ -14,20 +14,24 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
 
-from empirical._errors import RunError
-from empirical.training import _plan, conditions, plan, write_study_report
-from empirical.training._figures import Drawn, draw_angles, draw_losses, draw_shares
-from empirical.training._interval import geometric_mean, student_mean
-from empirical.training._study_report import study_report, verdict
-from empirical.training._summary import (
+from empirical.runs import RunError, read_table, write_table
+from empirical.study import (
+    _plan,
     chance_of_ranks,
+    conditions,
     first_step_below,
+    geometric_mean,
     loss_differences,
+    plan,
+    student_mean,
+    study_report,
     summarize,
     summarize_writers,
+    verdict,
+    write_study_report,
     writer_kind,
 )
-from empirical.training._tables import read_table, write_table
+from empirical.training._figures import Drawn, draw_angles, draw_losses, draw_shares
 from lngeom.cli import main
 
 Share = Callable[[str, int, int], float]

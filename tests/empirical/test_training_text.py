@@ -16,8 +16,8 @@ import torch
 from hypothesis import given, strategies as st
 
 from empirical import training
-from empirical._errors import CorpusError, ModelError, RunError
 from empirical.corpora import open_corpus
+from empirical.runs import CorpusError, ModelError, RunError
 from empirical.training import (
     SHAPES,
     Batches,

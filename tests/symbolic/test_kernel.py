@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import lngeom as lg
-from lngeom._interval import UndecidedError
+from lngeom.carriers import UndecidedError
 from lngeom.symbolic import (
     Formula,
     ProofError,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, example, given, strategies as st
 
 import lngeom as lg
-from lngeom._interval import Interval, UndecidedError
+from lngeom.carriers import Interval, UndecidedError
 from lngeom.symbolic import ProofError, S, Term, d, evaluate, inv, scalar, sqrt, substitute, term, vector
 from lngeom.symbolic._meaning import ends
 

@@ -33,10 +33,10 @@ from lngeom.symbolic import (
     weaken,
 )
 
-from ..._models import draw_vector
+from ..._hypotheses import NONZERO_GAIN, POSITIVE_EPS
 from ..._sources import ABSTRACT, OWN, RIECHERS
 from ..._theorem import Mutant, Source, Theorem
-from ..._words import NONZERO_GAIN, POSITIVE_EPS
+from ...checks import draw_vector
 from ._spread import gain_model, sphere
 
 NOT_CONSTANT = {"x is not constant": lambda x: greater(lg.moments(x)[1])}

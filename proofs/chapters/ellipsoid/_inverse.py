@@ -26,9 +26,9 @@ from lngeom.symbolic import (
     weaken,
 )
 
+from ..._hypotheses import NONZERO_GAIN
 from ..._sources import ABSTRACT, OWN, RIECHERS
 from ..._theorem import Mutant, Source, Theorem
-from ..._words import NONZERO_GAIN
 from ._spread import EIGEN, axis_model, gain_model, sphere, spread
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import lngeom as lg
 from lngeom.symbolic import at_least, dot, equal, greater, square_norm
 
+from ..._hypotheses import NONZERO_GAIN
 from ..._sources import ABSTRACT, BLOG
 from ..._steps import as_sum, sum_of_squares
 from ..._theorem import Mutant, Source, Theorem
-from ..._words import NONZERO_GAIN
 from ._inverse import inverse_spread, off_alpha, untilted
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import lngeom as lg
 from lngeom.symbolic import equal, square_norm
 
-from ..._models import draw_vector
+from ...checks import draw_vector
 
 
 def spread(g: Any, v: Any) -> Any:

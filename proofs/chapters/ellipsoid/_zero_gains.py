@@ -9,11 +9,11 @@ from typing import Any
 import lngeom as lg
 from lngeom.symbolic import Formula, Theorem as Proved, dim, dot, equal, greater, prove, square_norm
 
-from ..._models import draw_scalar, draw_vector
+from ..._hypotheses import POSITIVE_EPS
 from ..._sources import ABSTRACT, RIECHERS
 from ..._steps import as_sum, sum_of_squares
 from ..._theorem import Mutant, Source, Theorem
-from ..._words import POSITIVE_EPS
+from ...checks import draw_scalar, draw_vector
 from ._spread import gain_model, spread
 
 

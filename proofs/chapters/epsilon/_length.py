@@ -26,9 +26,9 @@ from lngeom.symbolic import (
     transport,
 )
 
+from ..._hypotheses import NOT_CONSTANT, POSITIVE_EPS, assuming, two_levels, variance
 from ..._sources import GUPTA, OWN, RIECHERS
 from ..._theorem import Mutant, Source, Theorem
-from ..._words import NOT_CONSTANT, POSITIVE_EPS, assuming, two_levels, variance
 
 
 def length(x: Any, eps: Any) -> Any:

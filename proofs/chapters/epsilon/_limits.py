@@ -21,9 +21,9 @@ from lngeom.symbolic import (
     weaken,
 )
 
+from ..._hypotheses import NOT_CONSTANT, POSITIVE_EPS, deviation, two_levels, variance
 from ..._sources import OWN, RIECHERS
 from ..._theorem import Mutant, Source, Theorem
-from ..._words import NOT_CONSTANT, POSITIVE_EPS, deviation, two_levels, variance
 
 
 def _between(

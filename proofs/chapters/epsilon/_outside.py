@@ -20,9 +20,9 @@ from lngeom.symbolic import (
     square_of_root,
 )
 
+from ..._hypotheses import POSITIVE_EPS, deviation
 from ..._sources import BLOG
 from ..._theorem import Mutant, Source, Theorem
-from ..._words import POSITIVE_EPS, deviation
 
 
 def _standard(x: Any, eps: Any) -> Any:

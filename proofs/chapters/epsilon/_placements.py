@@ -22,9 +22,9 @@ from lngeom.symbolic import (
     unequal,
 )
 
+from ..._hypotheses import POSITIVE_EPS, deviation, variance
 from ..._sources import BLOG, OWN
 from ..._theorem import Mutant, Source, Theorem
-from ..._words import POSITIVE_EPS, deviation, variance
 
 
 def mismatch(x: Any, outside: Any, inside: Any) -> Any:

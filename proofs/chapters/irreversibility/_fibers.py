@@ -25,10 +25,10 @@ from lngeom.symbolic import (
     square_norm,
 )
 
-from ..._models import Values, draw_scalar, draw_vector
+from ..._hypotheses import POSITIVE_EPS, centered, deviation, mean, standard, variance
 from ..._sources import OWN, SUMMARY
 from ..._theorem import Mutant, Source, Theorem
-from ..._words import POSITIVE_EPS, centered, deviation, mean, standard, variance
+from ...checks import Values, draw_scalar, draw_vector
 
 
 def _equal_scales(outputs: Proved, pair: tuple[Any, Any], levels: tuple[Any, Any], eps: Proved) -> Proved:

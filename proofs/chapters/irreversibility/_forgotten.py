@@ -14,9 +14,9 @@ from lngeom.symbolic import (
     total,
 )
 
+from ..._hypotheses import NOT_CONSTANT, POSITIVE_EPS, POSITIVE_FACTOR, deviation, mean, variance
 from ..._sources import GUPTA, OWN
 from ..._theorem import Mutant, Source, Theorem
-from ..._words import NOT_CONSTANT, POSITIVE_EPS, POSITIVE_FACTOR, deviation, mean, variance
 
 THEOREMS = (
     Theorem(

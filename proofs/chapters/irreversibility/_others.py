@@ -13,10 +13,10 @@ from lngeom.symbolic import (
     root,
 )
 
-from ..._models import Values, draw_scalar, draw_vector
+from ..._hypotheses import POSITIVE_EPS, POSITIVE_FACTOR
 from ..._sources import GUPTA, IOFFE, SUMMARY
 from ..._theorem import Mutant, Source, Theorem
-from ..._words import POSITIVE_EPS, POSITIVE_FACTOR
+from ...checks import Values, draw_scalar, draw_vector
 
 
 def statistics(random: Random, d: int) -> Values:

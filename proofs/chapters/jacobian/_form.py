@@ -21,10 +21,10 @@ from lngeom.symbolic import (
     unequal,
 )
 
+from ..._hypotheses import NOT_CONSTANT, variance
 from ..._sources import BLOG, OWN, RIECHERS, XIONG
 from ..._steps import as_sum, product, sum_of_squares
 from ..._theorem import Mutant, Source, Theorem
-from ..._words import NOT_CONSTANT, variance
 from ._layer import DEFINED, denominator, standardized
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import lngeom as lg
 from lngeom.symbolic import Formula, greater
 
-from ..._words import variance
+from ..._hypotheses import variance
 
 
 def standardized(x: Any, eps: Any) -> Any:

@@ -27,11 +27,11 @@ from lngeom.symbolic import (
     transport,
 )
 
-from ..._models import draw_scalar, draw_vector
+from ..._hypotheses import NOT_CONSTANT, variance
 from ..._sources import ABSTRACT, DIGEST, OWN, XIONG
 from ..._steps import as_sum, product, sum_of_squares
 from ..._theorem import Mutant, Source, Theorem
-from ..._words import NOT_CONSTANT, variance
+from ...checks import draw_scalar, draw_vector
 from ._layer import DEFINED, denominator, standardized
 
 

@@ -24,10 +24,10 @@ from lngeom.symbolic import (
     square_norm,
 )
 
-from ..._models import draw_vector
 from ..._sources import DIGEST, GUPTA, OWN
 from ..._steps import as_sum, product, sum_of_squares
 from ..._theorem import Mutant, Source, Theorem
+from ...checks import draw_vector
 
 
 def _sum(*vectors: Any) -> tuple[Any, ...]:

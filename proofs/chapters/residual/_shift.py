@@ -22,11 +22,11 @@ from lngeom.symbolic import (
     vector,
 )
 
-from ..._models import Values, draw_scalar, draw_vector
+from ..._hypotheses import NONZERO_GAIN, POSITIVE_EPS
 from ..._registry import find
 from ..._sources import GUPTA, JIANG, OWN
 from ..._theorem import Mutant, Source, Theorem
-from ..._words import NONZERO_GAIN, POSITIVE_EPS
+from ...checks import Values, draw_scalar, draw_vector
 from ._growth import same_output
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from ..._models import draw_scalar, draw_vector
-from ..._words import centered
+from ..._hypotheses import centered
+from ...checks import draw_scalar, draw_vector
 
 
 def balanced_model(random: Random, d: int) -> dict[str, Any]:

@@ -24,11 +24,11 @@ from lngeom.symbolic import (
     weaken,
 )
 
-from ..._models import draw_vector
+from ..._hypotheses import NOT_CONSTANT, mean_square, variance
 from ..._sources import BLOG, DIGEST, GUPTA, OWN, ZHANG
 from ..._steps import as_sum, product
 from ..._theorem import Mutant, Source, Theorem
-from ..._words import NOT_CONSTANT, mean_square, variance
+from ...checks import draw_vector
 from ._balanced import balanced_model
 
 

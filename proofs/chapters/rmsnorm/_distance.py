@@ -7,9 +7,9 @@ from typing import Any
 import lngeom as lg
 from lngeom.symbolic import Formula, Theorem as Proved, combine, dim, equal, greater, prove, square_norm
 
+from ..._hypotheses import POSITIVE_EPS, mean_square, variance
 from ..._sources import OWN
 from ..._theorem import Mutant, Source, Theorem
-from ..._words import POSITIVE_EPS, mean_square, variance
 
 
 def _difference(x: Any, eps: Any) -> Any:

@@ -20,10 +20,10 @@ from lngeom.symbolic import (
     square_norm,
 )
 
+from ..._hypotheses import NONZERO_GAIN, POSITIVE_EPS, POSITIVE_FACTOR, mean_square
 from ..._sources import BLOG, GUPTA, OWN, RIECHERS
 from ..._steps import as_sum, sum_of_squares
 from ..._theorem import Mutant, Source, Theorem
-from ..._words import NONZERO_GAIN, POSITIVE_EPS, POSITIVE_FACTOR, mean_square
 from ..ellipsoid._zero_gains import INVERSE_ON_SUPPORT, zero_gain_model
 
 INVERSE = {"g²h = g": INVERSE_ON_SUPPORT["g²h = g"]}

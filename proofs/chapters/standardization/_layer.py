@@ -7,9 +7,9 @@ from typing import Any
 import lngeom as lg
 from lngeom.symbolic import dim, dot, equal, ones, root, square_norm
 
+from ..._hypotheses import NONZERO_GAIN, POSITIVE_EPS
 from ..._sources import BA, GUPTA, OWN
 from ..._theorem import Mutant, Source, Theorem
-from ..._words import NONZERO_GAIN, POSITIVE_EPS
 
 
 def moved(x: Any) -> Any:

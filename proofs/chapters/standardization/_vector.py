@@ -26,10 +26,10 @@ from lngeom.symbolic import (
     transport,
 )
 
-from ..._models import draw_vector
+from ..._hypotheses import NOT_CONSTANT, POSITIVE_EPS, TOTAL, coordinate, deviation, mean, standard, variance
 from ..._sources import BA, DIGEST, GUPTA, OWN
 from ..._theorem import Mutant, Source, Theorem
-from ..._words import NOT_CONSTANT, POSITIVE_EPS, TOTAL, coordinate, deviation, mean, standard, variance
+from ...checks import draw_vector
 
 
 def unscaled(x: Any) -> Any:

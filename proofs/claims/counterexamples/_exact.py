@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from lngeom._enclosure import Enclosure
 from lngeom._errors import InputError
+from lngeom.carriers import Enclosure
 from lngeom.symbolic import dot, norm
 
 Operator = Callable[[Enclosure], Enclosure]

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import lngeom as lg
-from lngeom._enclosure import Enclosure
-from lngeom._interval import Interval
+from lngeom.carriers import Enclosure, Interval
 from lngeom.symbolic import dot, norm, ones, square_norm
 
 from .._case import Case, counterexample, show

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import lngeom as lg
-from lngeom._enclosure import Enclosure
+from lngeom.carriers import Enclosure
 from lngeom.symbolic import ones, root
 
 from .._case import Case, counterexample, decide

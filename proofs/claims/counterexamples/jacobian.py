@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import lngeom as lg
-from lngeom._enclosure import Enclosure
+from lngeom.carriers import Enclosure
 from lngeom.symbolic import derivative, dot, norm, ones, square_norm
 
 from .._case import Case, counterexample

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from . import predictions, report, statistics
-from ._files import replacing
-from ._manifest import measured_by
-from ._run import RunDirectory
-from .models import NormSite
+from .. import predictions, report, statistics
+from ..models import NormSite
+from ..runs import RunDirectory, measured_by, replacing
 
 
 def written_to(path: Path) -> str:

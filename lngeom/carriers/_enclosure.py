@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy
 
-from ._errors import InputError
+from .._errors import InputError
 from ._interval import SQRT_BITS, Interval, UndecidedError
 
 
@@ -42,7 +42,7 @@ class Enclosure:
     Examples
     --------
     >>> import lngeom as lg
-    >>> from lngeom._enclosure import Enclosure
+    >>> from lngeom.carriers import Enclosure
     >>> z = lg.layer_norm(Enclosure([1.0, 2.0, 4.0]), eps=0)
     >>> [str(entry) for entry in z]
     ['-1.0690449676496975 (± 2.9e-49)', '-0.26726124191242438 (± 7.2e-50)', '1.3363062095621219 (± 3.6e-49)']

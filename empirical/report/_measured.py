@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .models import PUBLISHED, Spread
-from .predictions import Prediction
+from ..models import PUBLISHED, Spread
+from ..predictions import Prediction
 
 Row = dict[str, Any]
 

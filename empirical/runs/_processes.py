@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import torch
 from torch import Tensor, distributed
-from torch._C._distributed_c10d import PrefixStore
+from torch.distributed import PrefixStore  # pyright: ignore[reportPrivateImportUsage]
 from torch.distributed.rendezvous import rendezvous
 
 from lngeom import LngeomError

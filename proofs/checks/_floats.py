@@ -8,9 +8,10 @@ from random import Random
 import numpy
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 
+from lngeom.carriers import Rounded
+
+from .._theorem import CheckError, Theorem, call
 from ._models import DIMENSIONS, Values, satisfied
-from ._rounded import Rounded
-from ._theorem import CheckError, Theorem, call
 
 ROWS: dict[str, list[float]] = {
     "zero": [0.0, 0.0, 0.0],

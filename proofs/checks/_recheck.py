@@ -15,8 +15,8 @@ import sympy
 
 from lngeom.symbolic import Term, Theorem, evaluate, formula
 
+from .._theorem import CheckError
 from ._models import draw
-from ._theorem import CheckError
 
 _D = sympy.Symbol("d", positive=True)
 

@@ -12,7 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from ._errors import InputError, LngeomError
+from .._errors import InputError, LngeomError
 
 SQRT_BITS = 160
 """Each endpoint of a square root is within a factor 1 ± 2^−SQRT_BITS of the root of the endpoint."""
@@ -24,10 +24,11 @@ class UndecidedError(LngeomError, ArithmeticError):
     Examples
     --------
     >>> from fractions import Fraction
-    >>> from lngeom._interval import Interval
+    >>> from lngeom.carriers import Interval
     >>> Interval(Fraction(1), Fraction(3)) < 2
     Traceback (most recent call last):
-    lngeom._interval.UndecidedError: 2 (± 1.0e+0) < 2 is undecided: the intervals overlap; use a certainly_... method
+    lngeom.carriers._interval.UndecidedError: 2 (± 1.0e+0) < 2 is undecided:
+        the intervals overlap; use a certainly_... method
     """
 
 
@@ -91,7 +92,7 @@ class Interval:
 
     Examples
     --------
-    >>> from lngeom._interval import Interval
+    >>> from lngeom.carriers import Interval
     >>> root = Interval(2).sqrt()
     >>> (root * root).contains(2), root < 1.5, root.width < 2.0**-150
     (True, True, True)

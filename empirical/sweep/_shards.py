@@ -11,14 +11,10 @@ import numpy as np
 import torch
 from rich.console import Console
 
-from . import statistics
-from ._errors import ModelError, RunError
-from ._files import replacing
-from ._progress import progress
-from ._ranks import Ranks
-from ._run import RunDirectory
-from .capture import Observer
-from .models import LoadedModel
+from .. import statistics
+from ..capture import Observer
+from ..models import LoadedModel
+from ..runs import ModelError, Ranks, RunDirectory, RunError, progress, replacing
 
 
 def measure_shards(

@@ -10,14 +10,13 @@ from random import Random
 from typing import Any
 
 from lngeom import symbolic
-from lngeom._enclosure import Enclosure
-from lngeom._interval import Interval, UndecidedError
+from lngeom.carriers import Enclosure, Interval, UndecidedError
 from lngeom.symbolic import Formula, ProofError, evaluate, formula
 
+from .._theorem import CheckError, Model, Mutant, Theorem, call
 from ._floats import measure
 from ._models import Values, draw, draw_scalar, draw_vector, refuted, satisfied, search
 from ._recheck import recheck
-from ._theorem import CheckError, Model, Mutant, Theorem, call
 
 MODELS = 12
 """Exact models at which a claim is evaluated."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .._files import write_text
+from ._files import write_text
 
 
 def _value(text: str) -> int | float | str | None:

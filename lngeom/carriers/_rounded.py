@@ -35,7 +35,15 @@ _SLACK = 1 + 2.0**-44
 
 
 class Rounded:
-    """Vector of float64 values with an error bound for each component; length 1 stands for a scalar."""
+    """Vector of float64 values with an error bound for each component; length 1 stands for a scalar.
+
+    Examples
+    --------
+    >>> from lngeom.carriers import Rounded
+    >>> third = Rounded(1.0) / Rounded(3.0)
+    >>> bool(0 < third.error[0] < 1e-15)
+    True
+    """
 
     __slots__ = ("error", "value")
     __array_ufunc__ = None

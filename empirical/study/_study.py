@@ -7,12 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .._ranks import Ranks
-from ._data import TokenData
+from ..runs import Ranks, read_table, write_table
+from ..training import Execution, Report, TokenData, train
 from ._plan import Condition
-from ._run import Execution
-from ._tables import read_table, write_table
-from ._trainer import Report, train
 
 CELL_COLUMNS = ("norm", "optimizer", "weight_decay", "layers", "width", "seed")
 """Columns that name a run, before the columns of each table."""
@@ -58,7 +55,9 @@ def run_study(
     >>> from pathlib import Path
     >>> import numpy as np
     >>> import torch
-    >>> from empirical.training import Condition, Execution, TokenData, ranks, run_study
+    >>> from empirical.runs import ranks
+    >>> from empirical.study import Condition, run_study
+    >>> from empirical.training import Execution, TokenData
     >>> runs = [(Condition(norm, "adamw", 0.0, layers=1, width=32), 0) for norm in ("layer", "rms")]
     >>> text = np.arange(110) % 11
     >>> data = TokenData(text, text[:22], 11, 0, source={"corpus": "counting"}, tokenizer=None)
@@ -97,7 +96,9 @@ def gather(out: Path, runs: Sequence[tuple[Condition, int]]) -> None:
     >>> from pathlib import Path
     >>> import numpy as np
     >>> import torch
-    >>> from empirical.training import Condition, Execution, TokenData, gather, ranks, run_study
+    >>> from empirical.runs import ranks
+    >>> from empirical.study import Condition, gather, run_study
+    >>> from empirical.training import Execution, TokenData
     >>> runs = [(Condition(norm, "adamw", 0.0, layers=1, width=32), 0) for norm in ("layer", "rms")]
     >>> text = np.arange(110) % 11
     >>> data = TokenData(text, text[:22], 11, 0, source={"corpus": "counting"}, tokenizer=None)

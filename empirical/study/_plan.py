@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ._model import Norm
-from ._recipe import Optimizer, Recipe
-from ._shape import SHAPES
+from ..training import SHAPES, Norm, Optimizer, Recipe
 
 
 @dataclass(frozen=True)
@@ -25,7 +23,7 @@ class Condition:
 
     Examples
     --------
-    >>> from empirical.training import Condition
+    >>> from empirical.study import Condition
     >>> cell = Condition("rms", "adamw", 0.1, layers=2, width=128)
     >>> cell.name
     'rms-adamw-wd0.1-L2-d128'
@@ -90,7 +88,7 @@ def conditions() -> list[Condition]:
 
     Examples
     --------
-    >>> from empirical.training import conditions
+    >>> from empirical.study import conditions
     >>> names = [condition.name for condition in conditions()]
     >>> len(names), names[:2]
     (16, ['layer-adamw-wd0-L4-d128', 'rms-adamw-wd0-L4-d128'])
@@ -123,7 +121,7 @@ def plan(seeds: int, elsewhere: int) -> Iterator[tuple[Condition, int]]:
 
     Examples
     --------
-    >>> from empirical.training import plan
+    >>> from empirical.study import plan
     >>> runs = [(condition.name, seed) for condition, seed in plan(seeds=3, elsewhere=1)]
     >>> len(runs), runs[8], runs[-1]  # 3 · 8 cells at tiny, then 1 · 8 at other sizes
     (32, ('layer-adamw-wd0-L4-d128', 1), ('rms-adamw-wd0.1-L4-d256', 0))

@@ -11,18 +11,9 @@ from typing import Any
 import torch
 from rich.console import Console
 
-from . import predictions, report, statistics
-from ._errors import ModelError, RunError
-from ._lock import lock
-from ._manifest import environment
-from ._measure import measure_shards, merged
-from ._progress import progress
-from ._ranks import ranks
-from ._results import write_results, written_to
-from ._run import RunDirectory, Status
-from ._tokens import draw_tokens
-from .corpora import Corpus, bundled_wikipedia, open_corpus
-from .models import (
+from .. import predictions, report, statistics
+from ..corpora import Corpus, bundled_wikipedia, open_corpus
+from ..models import (
     LoadedModel,
     ModelSource,
     NormSite,
@@ -35,6 +26,10 @@ from .models import (
     resolve_device,
     resolve_dtype,
 )
+from ..runs import ModelError, RunDirectory, RunError, Status, environment, lock, progress, ranks
+from ._results import write_results, written_to
+from ._shards import measure_shards, merged
+from ._tokens import draw_tokens
 
 __all__ = ["Sweep", "run_sweep"]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from lngeom._carrier import namespace
+from lngeom.carriers._carrier import namespace
 
 
 class Dual:

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from .._errors import RunError
-from .._files import write_text
-from ._figures import NORM_NAMES, site_label
+from ..runs import RunError, read_table, write_text
+from ..training._figures import NORM_NAMES, site_label
 from ._interval import Interval
 from ._plan import TINY
 from ._study_figures import OPTIMIZER_NAMES, cell_label, draw_depth, draw_sizes, draw_steps
@@ -22,7 +21,6 @@ from ._summary import (
     summarize,
     summarize_writers,
 )
-from ._tables import read_table
 
 
 def _number(value: float) -> str:
@@ -157,7 +155,7 @@ def study_report(study: Rows, writers: Rows, gradients: Rows) -> str:
 
     Examples
     --------
-    >>> from empirical.training import study_report
+    >>> from empirical.study import study_report
     >>> study = [
     ...     {"norm": norm, "optimizer": "adamw", "weight_decay": 0.0, "layers": 4, "width": 128, "seed": seed,
     ...      "step": step, "site": "ln_f", "layer": None, "role": "final", "d_cos2": after if step else 1.0,
@@ -254,7 +252,9 @@ def write_study_report(out: Path) -> None:
     >>> from pathlib import Path
     >>> import numpy as np
     >>> import torch
-    >>> from empirical.training import Condition, Execution, TokenData, ranks, run_study, write_study_report
+    >>> from empirical.runs import ranks
+    >>> from empirical.study import Condition, run_study, write_study_report
+    >>> from empirical.training import Execution, TokenData
     >>> runs = [(Condition(norm, "adamw", 0.0, layers=4, width=128), 0) for norm in ("layer", "rms")]
     >>> text = np.arange(110) % 11
     >>> data = TokenData(text, text[:22], 11, 0, source={"corpus": "counting"}, tokenizer=None)

@@ -9,8 +9,8 @@ from typing import Any
 import lngeom as lg
 from lngeom.symbolic import Theorem as Proved, cut, dim, greater, root, square_norm, unequal
 
-from ._models import Values, draw_scalar, draw_vector
 from ._theorem import Build
+from .checks import Values, draw_scalar, draw_vector
 
 NOT_CONSTANT: dict[str, Build] = {"x is not constant": lambda x: greater(lg.moments(x)[1])}
 POSITIVE_EPS: dict[str, Build] = {"ε > 0": lambda eps: greater(eps)}

@@ -13,7 +13,7 @@ from typing import Any
 
 import array_api_compat
 
-from ._errors import InputError
+from .._errors import InputError
 
 Array = Any
 """An array of the array-API standard, or a carrier that implements its namespace."""
@@ -22,7 +22,20 @@ _HALF_PRECISION = ("float16", "bfloat16")
 
 
 def namespace(*values: Any) -> ModuleType | Any:
-    """Array namespace shared by all carriers among `values`; ``None`` and scalars beside an array have no say."""
+    """Array namespace shared by all carriers among `values`; ``None``, and scalars beside an array, do not count.
+
+    Raises
+    ------
+    lngeom.InputError
+        Where they are not arrays of one library.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lngeom.carriers import namespace
+    >>> namespace(np.ones(3), None, 2.0).__name__
+    'array_api_compat.numpy'
+    """
     carriers = [value for value in values if not isinstance(value, int | float | complex | type(None))]
     # Arithmetic turns NumPy arrays without axes into scalars, which are Python floats by type.
     carriers = carriers or [value for value in values if value is not None]

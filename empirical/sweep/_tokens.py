@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ._errors import CorpusError
-from ._files import replacing
-from ._progress import Advance
-from .corpora import Corpus, TokenPolicy, encoded, flat_pieces, packed, random_pieces
+from ..corpora import Corpus, TokenPolicy, encoded, flat_pieces, packed, random_pieces
+from ..runs import Advance, CorpusError, replacing
 
 
 def _checked(rows: Iterator[np.ndarray], corpus: Corpus, vocabulary: int) -> Iterator[np.ndarray]:

@@ -14,16 +14,12 @@ from rich.console import Console
 
 from lngeom import LngeomError
 
-from . import predictions, statistics
-from ._comparison import COLUMNS, Measured, compare
-from ._errors import RunError, one_line
-from ._files import read_json, replacing, write_json
-from ._ranks import leads
-from ._run import RunDirectory
-from .models import KNOWN_MODELS
-from .report import write_comparison
-from .statistics._growth import COLUMNS as GROWTH_COLUMNS
-from .sweep import Sweep, run_sweep
+from .. import predictions, statistics
+from ..models import KNOWN_MODELS
+from ..report import COLUMNS, Measured, compare, write_comparison
+from ..runs import RunDirectory, RunError, leads, one_line, read_json, replacing, write_json
+from ..statistics._growth import COLUMNS as GROWTH_COLUMNS
+from ._sweep import Sweep, run_sweep
 
 __all__ = ["holds_all", "sweep_all", "write_all"]
 
@@ -51,7 +47,7 @@ def sweep_all(sweep: Sweep, *, console: Console | None = None, command: str = ""
     >>> from pathlib import Path
     >>> from rich.console import Console
     >>> from empirical.sweep import Sweep
-    >>> from empirical.sweep_all import sweep_all
+    >>> from empirical.sweep import sweep_all
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     nothing = Sweep(tokens=0, random_weights=True, output=folder)  # fails before a model is made
     ...     failures = sweep_all(nothing, console=Console(quiet=True))
@@ -108,7 +104,7 @@ def holds_all(directory: Path) -> bool:
     >>> import json
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from empirical.sweep_all import holds_all
+    >>> from empirical.sweep import holds_all
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     before = holds_all(Path(folder))
     ...     _ = Path(folder, "all.json").write_text(json.dumps({"measured": [], "failures": {}, "about": {}}))
@@ -131,7 +127,7 @@ def write_all(base: Path) -> Path:
     >>> import json
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from empirical.sweep_all import write_all
+    >>> from empirical.sweep import write_all
     >>> left = {"measured": [], "failures": {"gpt-j-6b": "does not fit on cuda"}, "about": {"seed": 0}}
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(folder, "all.json").write_text(json.dumps(left))

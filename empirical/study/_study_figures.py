@@ -8,7 +8,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from ._figures import BLACK, BLUE, GREY, NORM_NAMES, ORANGE, new_figure, save, shades, site_label
+from ..training._figures import BLACK, BLUE, GREY, NORM_NAMES, ORANGE, new_figure, save, shades, site_label
 from ._interval import Interval
 from ._plan import TINY
 from ._summary import CellSummary, Rows, along_depth, over_steps

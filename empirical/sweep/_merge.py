@@ -6,13 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from . import statistics
-from ._errors import RunError
-from ._lock import lock
-from ._manifest import ENVIRONMENT, first_difference, measured_by
+from .. import statistics
+from ..models import NormSite
+from ..runs import ENVIRONMENT, RunDirectory, RunError, first_difference, lock, measured_by
 from ._results import write_results
-from ._run import RunDirectory
-from .models import NormSite
 
 __all__ = ["merge_runs"]
 
@@ -77,7 +74,7 @@ def merge_runs(directories: Sequence[Path], output: Path, *, command: str = "") 
     >>> import numpy as np
     >>> from rich.console import Console
     >>> from transformers import LlamaConfig
-    >>> from empirical.merging import merge_runs
+    >>> from empirical.sweep import merge_runs
     >>> from empirical.sweep import Sweep, run_sweep
     >>> config = LlamaConfig(vocab_size=16, hidden_size=8, intermediate_size=16, num_hidden_layers=1,
     ...                      num_attention_heads=2)

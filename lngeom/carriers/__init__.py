@@ -1,0 +1,27 @@
+"""Carriers: what the formulas of the library run on, from arrays to numbers that know their error."""
+
+from __future__ import annotations
+
+from ._carrier import (
+    Array as Array,
+    check_eps as check_eps,
+    check_parameter as check_parameter,
+    check_vectors as check_vectors,
+    detached as detached,
+    dtype_name as dtype_name,
+    namespace as namespace,
+    narrow as narrow,
+    widen as widen,
+)
+from ._dual import derivative as derivative
+from ._enclosure import Enclosure as Enclosure
+from ._interval import SQRT_BITS as SQRT_BITS, Interval as Interval, UndecidedError as UndecidedError
+from ._rounded import Rounded as Rounded
+
+__all__ = [
+    "Enclosure",
+    "Interval",
+    "Rounded",
+    "UndecidedError",
+    "namespace",
+]
