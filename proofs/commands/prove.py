@@ -19,6 +19,7 @@ from pathlib import Path
 
 from .._registry import find, theorems
 from .._theorem import Theorem
+from ..certificates import write
 from ..checks import Evidence, Opinion, gather, second_opinion
 
 
@@ -28,6 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "ids", nargs="*", metavar="ID", help="theorem (chapter.slug) or chapter; default: all"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the evidence to FILE")
+    parser.add_argument(
+        "--certificates", type=Path, metavar="DIR", help="write each proof as a file ID.json into DIR"
+    )
     parser.add_argument(
         "--jobs", type=int, default=None, metavar="N", help="processes to check with (default: one per core)"
     )
@@ -48,6 +52,9 @@ def run(arguments: argparse.Namespace) -> int:
         evidence = {"theorems": [one.as_json() for one in found], "coq": coq.as_json()}
         text = json.dumps(evidence, indent=1, ensure_ascii=False)
         arguments.json.write_text(text + "\n", encoding="utf-8")
+    if arguments.certificates is not None:
+        written = write(chosen, arguments.certificates)
+        print(f"{len(written)} certificates written to {arguments.certificates}")
     return int(coq.status == "failed" or any(one.faults for one in found))
 
 

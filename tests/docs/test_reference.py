@@ -39,6 +39,7 @@ PACKAGES = (
     "lngeom.carriers",
     "lngeom.symbolic",
     "proofs",
+    "proofs.certificates",
     "proofs.claims",
     "empirical.capture",
     "empirical.corpora",
