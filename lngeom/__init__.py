@@ -64,6 +64,11 @@ from ._projection import (
     uniform as uniform,
 )
 from ._rounding import condition_number as condition_number, error_bound as error_bound
+from ._tolerance import (
+    Acceptance as Acceptance,
+    Tolerance as Tolerance,
+    tolerance as tolerance,
+)
 
 __version__: str
 
@@ -80,6 +85,7 @@ if not TYPE_CHECKING:  # hidden, so that a misspelt name stays an error for type
 
 
 __all__ = [
+    "Acceptance",
     "Certificate",
     "Ellipsoid",
     "Explanation",
@@ -89,6 +95,7 @@ __all__ = [
     "IsotropicAngle",
     "LngeomError",
     "PrincipalAxes",
+    "Tolerance",
     "angle_from_moments",
     "angle_to_uniform",
     "batch_norm",
@@ -124,5 +131,6 @@ __all__ = [
     "same_fiber",
     "scale",
     "standardize",
+    "tolerance",
     "uniform",
 ]

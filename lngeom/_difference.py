@@ -1,65 +1,169 @@
-"""Whether a computed norm layer differs from the exact one by rounding or by a bug, and by which bug."""
+"""Whether a computed norm layer differs from the exact one by rounding, by its definition or by a bug, and by which."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from typing import Literal
+from typing import Any, NamedTuple
 
 import numpy
 
+from ._definitions import Definition, Verdict, candidates, rounded
 from ._errors import InputError
+from ._family import Arithmetic, Reals, Sample
 from ._formats import FORMATS
-from ._norms import Placement, scale
-from ._rounding import METHODS, Layer, Method, Row, bound_of, check_additions, checked_layer
-from .carriers import Array, Enclosure, Interval, dtype_name
+from ._norms import Placement
+from ._rounding import Method, check_additions
+from ._tolerance import declared, definition, floats
+from .carriers import Array, dtype_name
 
-_USUAL_EPS = (0.0, 1e-12, 1e-8, 1e-6, 1e-5, 1e-3)
-_EXAMINED = 4  # rows on which the usual mistakes are tried: the ones with the largest ratios
-
-_METHOD_NOTE: dict[Method, str] = {
-    "two-pass": "",
-    "merged": " of an implementation that merges partial variances or multiplies before it subtracts the mean",
-    "one-pass": " of the one-pass variance mean(x²) − μ², which loses κ² digits",
-}
+_EXAMINED = (
+    4  # rows with the largest ratios on which variants and mistakes are tried, and as many of other sizes
+)
 
 
-@dataclass(frozen=True, eq=False)
+class Case(NamedTuple):
+    """Rows x, what a kernel computed from them, and the layer that it should be."""
+
+    base: Definition
+    sample: Sample
+    got: Reals
+
+    def explained_by(self, definition: Definition, arithmetic: Arithmetic) -> bool:
+        """Whether a kernel of the definition may return every row."""
+        with numpy.errstate(all="ignore"):
+            return bool(definition.family(self.sample, arithmetic).fit(self.got).ok.all())
+
+
+def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) -> tuple[Verdict, str | None]:
+    """What explains all `cases`: a variant, an unstable algorithm or a mistake; ("bug", None) if nothing known does.
+
+    `eps` are values measured on the kernel. A variant or mistake that a dimension cannot show counts as the layer.
+    """
+    plain = Arithmetic.of(dtype)
+    known = [{c.name: c for c in candidates(case.base, case.sample.d, dtype, eps=eps)} for case in cases]
+    names = list(dict.fromkeys(name for found in known for name in found))
+    verdicts = {name: definition.verdict for found in known for name, definition in found.items()}
+    variants = [name for name in names if verdicts[name] == "variant"]
+
+    def explained(name: str, arithmetic: Arithmetic) -> bool:
+        return all(
+            case.explained_by(found.get(name, case.base), arithmetic)
+            for case, found in zip(cases, known, strict=True)
+        )
+
+    def computed(name: str, algorithm: str) -> str:
+        return f"{name}; {algorithm}" if name else algorithm
+
+    for name in variants:
+        if explained(name, plain):
+            return "variant", name
+    single = [name for name in variants if "; " not in name]
+    one_pass = replace(plain, method="one-pass")
+    for name in ("", *(single if cases[0].base.centered else ())):
+        if cases[0].base.centered and explained(name, one_pass):
+            return "unstable", computed(
+                name, "one-pass variance mean(x^2) - mean(x)^2, which loses kappa^2 digits"
+            )
+    for name in names:
+        if verdicts[name] == "bug" and explained(name, plain):
+            return "bug", name
+    if (scaled := _wrong_scale(cases, plain)) is not None:
+        return scaled
+    for form in ("float32", "float16", "bfloat16"):
+        if FORMATS[form].bits < plain.work.bits:
+            low = replace(plain, work=FORMATS[form], sums=FORMATS[form])
+            what = "half-precision accumulation" if form != "float32" else "lower precision"
+            for name in ("", *single):
+                if explained(name, low):
+                    return "unstable", computed(name, f"intermediate results kept in {form} ({what})")
+                if explained(name, replace(low, method="one-pass")):
+                    return "unstable", computed(name, f"one-pass variance in {form}")
+    return "bug", None
+
+
+def _wrong_scale(cases: Sequence[Case], plain: Arithmetic) -> tuple[Verdict, str] | None:
+    """What is known of the scale, where the direction of every row is right and its length is not."""
+    scales, rights, squares = [], [], []
+    eps = cases[0].base.eps
+    for base, sample, got in cases:
+        family = base.family(sample, plain)
+        wide = replace(family, low=0 * family.low, high=family.high * 0 + numpy.inf, reach=2 * family.reach)
+        with numpy.errstate(all="ignore"):
+            fit = wide.fit(got)
+        if not fit.ok.all():
+            return None
+        _, square, numerator = base.exact(sample)
+        known = (abs(numerator) * family.low).max(axis=-1) > 1e-3  # rows that say something of the scale
+        known &= ~family.free & numpy.isfinite(got).all(axis=-1)
+        scales.append(fit.p[known])
+        rights.append(base.reciprocal(square, sample)[known, 0].astype(float))
+        squares.append(square[known, 0].astype(float))
+    p, right, v = map(numpy.concatenate, (scales, rights, squares))
+    if p.size < 3 or not (p > 0).all():
+        return None
+    factor = p / right
+    u = max(2.0 ** -(plain.storage.bits - 1), 2.0**-17)
+    if numpy.ptp(factor) < u * factor.max():
+        return "bug", f"output multiplied by {numpy.median(factor):.6g}"
+    wrong = abs(factor - 1) > 16 * u
+    threshold = v[wrong].max()
+    capped = wrong.sum() > 1 and numpy.ptp(p[wrong]) < u * p.max()
+    if capped and (v[~wrong] >= threshold).all():
+        return "bug", f"variance clamped below at {1 / numpy.median(p[wrong]) ** 2 - eps:.3g}"
+    if capped and (v[~wrong] <= v[wrong].min()).all():
+        return "bug", f"variance clamped above at {1 / numpy.median(p[wrong]) ** 2 - eps:.3g}"
+    for form in ("float16", "bfloat16"):
+        if FORMATS[form].bits < plain.storage.bits:
+            for what, value in (("variance", 1 / p**2 - eps), ("reciprocal of the root", p)):
+                if (abs(rounded(value, form) - value) <= 2.0**-17 * value).mean() > 0.9:
+                    return "unstable", f"{what} rounded to {form} (half-precision accumulation)"
+    if abs(factor - 1).max() < 2.0**-4:
+        digits = f"{-numpy.log10(abs(factor - 1).max()):.1f} digits left"
+        return (
+            "unstable",
+            f"approximate reciprocal square root (off by up to {abs(factor - 1).max():.2g}, {digits})",
+        )
+    where = f" where the variance is below {threshold:.3g}" if (v[~wrong] > threshold).all() else ""
+    return "bug", f"scale wrong by factors {factor.min():.3g} to {factor.max():.3g}{where}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
     """What a computed output differs by, and what can and cannot have caused it; made by :func:`explain_difference`.
 
     Attributes
     ----------
-    verdict : {"rounding", "bug"}
-        ``"bug"`` is proved: some component is certainly further from the exact value than rounding can take it.
-        ``"rounding"`` says that every component is within a derived bound.
+    verdict : {"rounding", "unstable", "variant", "bug"}
+        ``"rounding"``: a backward-stable kernel may return it. ``"unstable"``: only a named algorithm that loses digits
+        may. ``"variant"``: it is another documented definition. ``"bug"``: none of these.
     method : {"two-pass", "merged", "one-pass"} or None
-        The first way to compute the variance whose bound covers every component; None for a bug.
+        The first way to compute the variance that explains every row.
     cause : str or None
-        For a bug: the usual mistake whose own exact output agrees with what was computed.
+        The algorithm, definition or mistake whose own family holds what was computed.
     also_fits : tuple of str
-        For rounding: usual mistakes that the precision cannot rule out, because their outputs lie as close.
+        For rounding: variants and mistakes that the precision cannot rule out.
     lower, upper : float64 arrays, shape (..., d)
         Enclosure of the exact output.
-    difference, bound, ratio : float64 arrays, shape (..., d)
-        Error of each component (rounded up), its bound for `method` (for a bug: the widest bound), and their quotient.
+    difference, bound : float64 arrays, shape (..., d)
+        Error of each component, rounded up, and how far a backward-stable kernel may be off there.
+    ratio : float64 array, shape (..., d)
+        Distance from the closest output of a correct kernel over its tolerance; at most 1 within the family.
     outside : bool array, shape (..., d)
-        The components that rounding cannot explain.
+        The components with a ratio above 1.
     message : str
-        One readable sentence; :meth:`component` has one for each component.
+        One readable sentence, which is also the repr; :meth:`component` has one for each component.
 
     Examples
     --------
     >>> import numpy as np, lngeom as lg
     >>> x = np.array([1.0, 2.0, 6.0])
     >>> explanation = lg.explain_difference(x, (x - 3) / x.std(ddof=1), eps=0.0)
-    >>> explanation.verdict, explanation.cause, explanation.worst
-    ('bug', 'variance divided by d - 1 (ddof=1)', (2,))
+    >>> explanation.verdict, explanation.cause
+    ('variant', 'variance divided by d - 1 (ddof=1)')
     """
 
-    verdict: Literal["rounding", "bug"]
+    verdict: Verdict
     method: Method | None
     cause: str | None
     also_fits: tuple[str, ...]
@@ -74,6 +178,8 @@ class Explanation:
     def __str__(self) -> str:
         return self.message
 
+    __repr__ = __str__
+
     @property
     def worst(self) -> tuple[int, ...]:
         """Index of the component with the largest ratio."""
@@ -81,7 +187,7 @@ class Explanation:
 
     def component(self, *index: int) -> str:
         """Sentence about the component at `index`."""
-        verdict = "outside: a bug" if self.outside[index] else "within: rounding"
+        verdict = f"outside: {self.verdict}" if self.outside[index] else "within: rounding"
         return (
             f"component {', '.join(map(str, index))}: exact value in [{self.lower[index]:.17g}, "
             f"{self.upper[index]:.17g}], difference {self.difference[index]:.3g}, "
@@ -96,17 +202,16 @@ def explain_difference(
     gain: Array | None = None,
     bias: Array | None = None,
     eps: float,
-    dtype: str | None = None,
+    dtype: Any = None,
     centered: bool = True,
     placement: Placement = "inside",
     additions: int | None = None,
 ) -> Explanation:
-    r"""Compare `got` with the exact ``layer_norm(x, gain, bias, eps=eps)`` and say: rounding, or a bug.
+    r"""Compare `got` with the exact ``layer_norm(x, gain, bias, eps=eps)`` and say: rounding, a variant, or a bug.
 
-    The exact output is enclosed by integers and the difference held against :func:`error_bound`, for the three
-    ways in which libraries compute the variance. Beyond the widest bound no rounding reaches: it is a bug, and
-    the usual mistakes (divisor d − 1, no mean subtraction, ε elsewhere or another ε, gain missing, squared or
-    used as 1 + gain, ...) are tried, each by the exact output it would have.
+    Accepted is what some backward-stable kernel may return (:func:`tolerance`). Of the rest each documented variant,
+    each usual mistake (divisor d − 1, no mean subtraction, ε elsewhere or another ε, gain missing or used as 1 + gain,
+    ...) and each unstable algorithm is tried, by the family of outputs that it would have itself.
 
     Parameters
     ----------
@@ -117,25 +222,24 @@ def explain_difference(
     gain, bias : arrays, shape (d,), optional
     eps : float
         ε ≥ 0.
-    dtype : {"float64", "float32", "bfloat16", "float16"}, optional
+    dtype : str or dtype, optional
         Format of `x` and `got`; default: the dtype of `got`.
     centered : bool
         True for LayerNorm, False for RMSNorm.
     placement : {"inside", "outside"}
     additions : int, optional
-        As for :func:`error_bound`. The default, any order of summation, accuses nobody wrongly; the number of
-        the implementation at hand (at most 128 for NumPy and for PyTorch on a CPU, d up to 65536) sharpens it.
+        As for :func:`error_bound`. The default, any order of summation, accuses nobody wrongly.
 
     Returns
     -------
     Explanation
-        Frozen; ``print`` it for the sentence.
+        Frozen; its repr is the sentence.
 
     Raises
     ------
     InputError
-        As :func:`error_bound`; `got` of another shape than `x`; a constant vector (for ``"rms"``: the zero
-        vector) at ε = 0, which has no exact output.
+        As :func:`error_bound`; `got` of another shape than `x`; a constant vector (for RMSNorm: the zero vector) at
+        ε = 0, which has no exact output.
 
     References
     ----------
@@ -150,162 +254,99 @@ def explain_difference(
     >>> print(lg.explain_difference(x, (x - 3) / x.std(ddof=1), eps=0.0).cause)
     variance divided by d - 1 (ddof=1)
     """
-    name = dtype_name(got) if dtype is None and hasattr(got, "dtype") else dtype
-    rows, layer, name = checked_layer(x, gain, bias, eps, name, centered, placement)
-    h = check_additions(additions, rows.shape[-1])
-    computed = numpy.array(got.tolist() if hasattr(got, "tolist") else got, dtype=numpy.float64)
+    dtype = dtype_name(got) if dtype is None and hasattr(got, "dtype") else dtype
+    rows, base, name = definition(x, gain, bias, eps, dtype, centered, placement)
+    order = "any" if additions is None else check_additions(additions, rows.shape[-1])
+    computed = floats(got)
     if computed.shape != rows.shape:
         msg = f"got has shape {computed.shape}, but x has shape {rows.shape}: compare outputs of the same vectors"
         raise InputError(msg)
-
-    flat, flat_computed = rows.reshape(-1, rows.shape[-1]), computed.reshape(-1, rows.shape[-1])
-    exact = [Row(Enclosure(row), layer) for row in flat]
-    for i, row in enumerate(exact):
-        if not row.defined:
-            what = "constant" if centered else "zero"
-            msg = f"row {i} of x is {what} and eps = 0: the layer divides 0 by 0 there; leave the row out"
-            raise InputError(msg)
-    ends = [_output(row).float_bounds() for row in exact]
-    apart = [_distance(values, _output(row)) for values, row in zip(flat_computed, exact, strict=True)]
-    least, most = (numpy.array([pair[i] for pair in apart]) for i in (0, 1))
-
-    bound, outside, method = most, least > most, None
-    for candidate in METHODS:
-        narrower = bound if candidate != METHODS[0] else numpy.zeros_like(most)
-        bound = numpy.maximum(narrower, [bound_of(row, name, candidate, h) for row in exact])
-        outside = least > bound
-        if not numpy.any(outside):
-            method = candidate
-            break
-    ratio = _ratio(most, bound)
-
-    examined = numpy.argsort(-ratio.max(axis=-1), kind="stable")[:_EXAMINED]
-    if method is None:
-        examined = [i for i in examined if outside[i].any()]
-    fitting = _fitting([(flat_computed[i], exact[i]) for i in examined], name, h)
-    cause = fitting[0] if method is None and fitting else None
-    also_fits = tuple(fitting) if method is not None else ()
-    message = _message(method, cause, also_fits, most, bound, ratio, outside)
-    shaped = (
-        array.reshape(rows.shape)
-        for array in (*map(numpy.array, zip(*ends, strict=True)), most, bound, ratio)
-    )
-    return Explanation(
-        "rounding" if method is not None else "bug",
-        method,
-        cause,
-        also_fits,
-        *shaped,
-        outside=outside.reshape(rows.shape),
-        message=message,
-    )
-
-
-def _output(row: Row) -> Enclosure:
-    if row.output is None:  # excluded before
-        msg = "the layer has no output at this row"
+    sample, got_rows = Sample(rows.reshape(-1, rows.shape[-1])), computed.reshape(-1, rows.shape[-1])
+    square = sample.variance if centered else sample.square
+    undefined = numpy.flatnonzero((square[:, 0] == 0) & (base.eps == 0))
+    if undefined.size:
+        what = "constant" if centered else "zero"
+        msg = f"row {undefined[0]} of x is {what} and eps = 0: the layer divides 0 by 0 there; leave the row out"
         raise InputError(msg)
-    return row.output
 
-
-def _distance(computed: numpy.ndarray, exact: Enclosure) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Float64 bounds of the error of each component; inf where nothing finite was computed."""
-    finite = numpy.isfinite(computed)
-    low, high = abs(Enclosure(numpy.where(finite, computed, 0.0)) - exact).float_bounds()
-    return numpy.where(finite, low, math.inf), numpy.where(finite, high, math.inf)
-
-
-def _ratio(difference: numpy.ndarray, bound: numpy.ndarray) -> numpy.ndarray:
-    """difference/bound, with 0 where there is no bound."""
-    known = numpy.isfinite(bound)
-    return numpy.where(known, difference / numpy.where(known, bound, 1.0), 0.0)
-
-
-def _mistakes(row: Row, dtype: str) -> Iterator[tuple[str, Layer, Fraction]]:
-    """The usual mistakes as layers of the same two functions, and what they round relative to the output."""
-    layer, d = row.layer, len(row.x)
-    ones = Enclosure([1] * d)
-    gain, bias = layer.gain or ones, layer.bias or Enclosure([0] * d)
-    few = 4 * FORMATS["float64" if dtype == "float64" else "float32"].roundoff
-    with_eps = scale(Enclosure([row.variance]), eps=layer.eps, placement=layer.placement)
-
-    if layer.centered:
-        if d > 1 and layer.placement == "inside":
-            shrink = Interval(Fraction(d - 1, d)).sqrt()
-            eps = layer.eps * Fraction(d - 1, d)
-            yield "variance divided by d - 1 (ddof=1)", replace(layer, gain=gain * shrink, eps=eps), few
-        yield "mean not subtracted (RMSNorm)", replace(layer, centered=False), few
-        yield (
-            "mean subtracted in the variance only",
-            replace(layer, bias=bias + gain * row.mean / with_eps),
-            few,
-        )
+    plain = declared(name, order=order)
+    family = base.family(sample, plain)
+    fit = family.fit(got_rows)
+    by_ratio, by_size = numpy.argsort(-fit.ratio.max(axis=-1), kind="stable"), numpy.argsort(square[:, 0])
+    spaced = by_size[numpy.linspace(0, len(by_size) - 1, _EXAMINED).astype(int)]
+    worst = numpy.unique(numpy.concatenate([by_ratio[:_EXAMINED], spaced]))
+    case = Case(base, Sample(sample.x[worst]), got_rows[worst])
+    also_fits: tuple[str, ...] = ()
+    if fit.ok.all():
+        strict = base.family(sample, replace(plain, method="two-pass")).fit(got_rows).ok.all()
+        verdict, cause, method = "rounding", None, "two-pass" if strict or not centered else "merged"
+        also_fits = tuple(_indistinct(case, name, plain))
     else:
-        yield "mean subtracted (LayerNorm)", replace(layer, centered=True), few
-    other: Placement = "outside" if layer.placement == "inside" else "inside"
-    if layer.eps:
-        yield f"eps {other} the root", replace(layer, placement=other), few
-    yield from (
-        (f"eps = {eps:g}", replace(layer, eps=Fraction(eps)), few) for eps in _USUAL_EPS if eps != layer.eps
+        verdict, cause = diagnose([case], name)
+        method = "one-pass" if verdict == "unstable" and "one-pass" in str(cause) else None
+
+    exact, error = base.enclosed(sample)
+    low, high = family.box()
+    with numpy.errstate(all="ignore"):
+        difference = abs(got_rows - exact) + error
+        difference = numpy.where(numpy.isnan(difference), numpy.inf, difference)
+        bound = numpy.maximum(high - exact, exact - low) + error
+    lower, upper, apart, reach = (
+        _toward(a, rows.shape, up)
+        for a, up in ((exact - error, -1), (exact + error, 1), (difference, 1), (bound, 1))
     )
-    if layer.placement == "inside":
-        by_norm = replace(layer, gain=gain * (1 / Interval(d).sqrt()), eps=layer.eps / d)
-        yield "divided by the norm, factor sqrt(d) missing", by_norm, few
-    yield "divided by the square of the denominator", replace(layer, gain=gain / with_eps), few
-    if layer.gain is not None:
-        yield "gain missing", replace(layer, gain=None), few
-        yield "gain squared", replace(layer, gain=gain * gain), few
-        yield "gain used as 1 + gain", replace(layer, gain=gain + 1), few
-    if layer.bias is not None:
-        yield "bias missing", replace(layer, bias=None), few
-        yield "bias subtracted", replace(layer, bias=-bias), few
-    if layer.gain is not None and dtype in ("bfloat16", "float16"):
-        yield f"rounded to {dtype} before the gain", layer, 2 * FORMATS[dtype].roundoff
+    ratio = fit.ratio.reshape(rows.shape)
+    message = _message(verdict, cause, also_fits, method, apart, reach, ratio)
+    return Explanation(
+        verdict, method, cause, also_fits, lower, upper, apart, reach, ratio, ratio > 1, message
+    )
 
 
-def _fitting(rows: list[tuple[numpy.ndarray, Row]], dtype: str, h: int) -> list[str]:
-    """Names of the mistakes whose exact output is within its own rounding of what was computed, best first."""
-    scores: dict[str, list[float]] = {}
-    for computed, row in rows:
-        for name, layer, roundoff in _mistakes(row, dtype):
-            mistaken = Row(row.x, layer)
-            if mistaken.output is None:
-                continue
-            same = layer is not row.layer and not _distance_exact(mistaken.output, _output(row)).any()
-            size = abs(mistaken.output).float_bounds()[1]
-            if layer.bias is not None:
-                size = size + abs(layer.bias).float_bounds()[1]
-            allowed = bound_of(mistaken, dtype, "two-pass", h) + float(roundoff) * size
-            ratio = _ratio(_distance(computed, mistaken.output)[1], allowed).max()
-            scores.setdefault(name, []).append(math.inf if same else float(ratio))
-    fits = {
-        name: max(ratios) for name, ratios in scores.items() if len(ratios) == len(rows) and max(ratios) <= 1
-    }
-    return sorted(fits, key=lambda name: fits[name])
+def _toward(values: Reals, shape: tuple[int, ...], direction: int) -> numpy.ndarray:
+    return numpy.nextafter(values.astype(numpy.float64), direction * numpy.inf).reshape(shape)
 
 
-def _distance_exact(first: Enclosure, second: Enclosure) -> numpy.ndarray:
-    return abs(first - second).float_bounds()[0]
+def _indistinct(case: Case, dtype: str, plain: Arithmetic) -> Iterator[str]:
+    """Names of single variants and mistakes that differ from the layer and explain the case as well."""
+    exact, error = case.base.enclosed(case.sample)
+    for candidate in candidates(case.base, case.sample.d, dtype):
+        if "; " in candidate.name:
+            return
+        if candidate.casts:  # the same definition, rounded once more
+            continue
+        with numpy.errstate(all="ignore"):
+            same = not (abs(candidate.output(case.sample) - exact) > 4 * error).any()
+        if not same and case.explained_by(candidate, plain):
+            yield candidate.name
 
 
 def _message(
-    method: Method | None,
+    verdict: Verdict,
     cause: str | None,
     also_fits: tuple[str, ...],
+    method: Method | None,
     difference: numpy.ndarray,
     bound: numpy.ndarray,
     ratio: numpy.ndarray,
-    outside: numpy.ndarray,
 ) -> str:
-    worst = numpy.unravel_index(
-        numpy.argmax(numpy.where(outside, ratio, -1) if method is None else ratio), ratio.shape
-    )
+    worst = numpy.unravel_index(numpy.argmax(ratio), ratio.shape)
     numbers = (
         f"largest ratio {ratio[worst]:.3g} (difference {difference[worst]:.3g}, bound {bound[worst]:.3g})"
     )
-    if method is None:
-        reason = f"it agrees with: {cause}" if cause else "none of the usual mistakes agrees with it"
-        return f"bug: {int(outside.sum())} of {outside.size} components beyond every rounding, {numbers}; {reason}"
+    if verdict != "rounding":
+        count = int((ratio > 1).sum())
+        reason = (
+            f"it agrees with: {cause}"
+            if cause
+            else "none of the known variants, mistakes and algorithms agrees with it"
+        )
+        return f"{verdict}: {count} of {ratio.size} components beyond every rounding, {numbers}; {reason}"
     missing = "" if numpy.isfinite(bound).all() else "; where squares may over- or underflow no bound exists"
-    hint = f"; at this precision it cannot be told apart from: {', '.join(also_fits)}" if also_fits else ""
-    return f"rounding{_METHOD_NOTE[method]}: {numbers}{missing}{hint}"
+    more = f" and {len(also_fits) - 3} more" if len(also_fits) > 3 else ""
+    hint = (
+        f"; at this precision it cannot be told apart from: {', '.join(also_fits[:3])}{more}"
+        if also_fits
+        else ""
+    )
+    note = " of an implementation that merges partial variances or multiplies before it subtracts the mean"
+    return f"rounding{note if method == 'merged' else ''}: {numbers}{missing}{hint}"

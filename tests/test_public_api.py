@@ -22,11 +22,13 @@ FUNCTIONS = sorted(name for name in lg.__all__ if inspect.isfunction(getattr(lg,
 CLASSES = sorted(name for name in lg.__all__ if inspect.isclass(getattr(lg, name)))
 # Results: made by a function, whose docstring has the example.
 RESULTS = {
+    "Acceptance": "Tolerance.accepts",
     "Certificate": "PrincipalAxes.certificate",
     "Explanation": "explain_difference",
     "Fiber": "fiber",
     "FoldCertificate": "certify_fold",
     "PrincipalAxes": "principal_axes",
+    "Tolerance": "tolerance",
 }
 ERRORS = {name for name in CLASSES if issubclass(getattr(lg, name), Exception)}
 

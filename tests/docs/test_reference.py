@@ -43,6 +43,7 @@ PACKAGES = (
     "proofs.claims",
     "empirical.capture",
     "empirical.corpora",
+    "empirical.discovery",
     "empirical.illustrations",
     "empirical.models",
     "empirical.predictions",

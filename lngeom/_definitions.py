@@ -1,0 +1,395 @@
+"""Norm layers as they are written down, right, as documented variants and with the usual mistakes, each as a family."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy
+
+from ._family import REAL, UNIT, Arithmetic, Family, Reals, Sample, Spread
+from ._formats import FORMATS
+from ._norms import Placement, scale
+
+Verdict = Literal["rounding", "unstable", "variant", "bug"]
+Statistics = Callable[[Sample], tuple[Any, Any]]
+Denominator = Callable[[Reals, float, Sample], Reals]
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A norm layer g ∘ (x − m)/D(v, ε) + b, with center m and mean square v, and how it is computed.
+
+    `casts` counts the roundings to the storage format between the norm and the output; `scale_error` is the relative
+    error that the reciprocal of D may have beyond rounding.
+    """
+
+    centered: bool
+    gain: Reals | None
+    bias: Reals | None
+    eps: float
+    placement: Placement = "inside"
+    name: str = ""
+    verdict: Verdict = "rounding"
+    statistics: Statistics | None = None
+    denominator: Denominator | None = None
+    prepare: Callable[[Reals], Reals] | None = None
+    casts: float = 0
+    scale_error: float = 0.0
+    spread_centered: bool | None = None
+
+    def exact(self, sample: Sample) -> tuple[Reals, Reals, Reals]:
+        """Center m and mean square v, shape (n, 1), and numerator x − m, shape (n, d)."""
+        if self.statistics is not None:
+            center, square = self.statistics(sample)
+            return center, square, sample.x - center
+        if self.centered:
+            return sample.mean, sample.variance, sample.deviation
+        return numpy.zeros_like(sample.mean), sample.square, sample.x
+
+    def reciprocal(self, square: Reals, sample: Sample) -> Reals:
+        """1/D(v, ε)."""
+        with numpy.errstate(all="ignore"):
+            if self.denominator is not None:
+                return 1 / self.denominator(square, self.eps, sample)
+            return 1 / scale(square, eps=self.eps, placement=self.placement)
+
+    def output(self, sample: Sample) -> Reals:
+        """The output in extended precision."""
+        sample = sample if self.prepare is None else Sample(self.prepare(sample.x))
+        _, square, numerator = self.exact(sample)
+        gain, bias = self._affine(sample)
+        with numpy.errstate(all="ignore"):
+            return numerator * self.reciprocal(square, sample) * gain + bias
+
+    def enclosed(self, sample: Sample) -> tuple[Reals, Reals]:
+        """The output in extended precision and a bound of its error, each of shape (n, d)."""
+        _, square, numerator = self.exact(sample)
+        gain, _ = self._affine(sample)
+        with numpy.errstate(all="ignore"):
+            p = self.reciprocal(square, sample)
+            output = self.output(sample)
+            relative = p * (sample.margin + (sample.d + 8) * UNIT * numpy.sqrt(square)) + 8 * UNIT
+            error = abs(gain) * p * (
+                sample.margin + (abs(numerator) + sample.margin) * relative
+            ) + 8 * UNIT * abs(output)
+        return output, numpy.where(numpy.isfinite(error), error * 1.01, numpy.inf)
+
+    def _affine(self, sample: Sample) -> tuple[Reals, Reals]:
+        one = numpy.ones(sample.d, dtype=REAL)
+        return (one if self.gain is None else self.gain), (0 * one if self.bias is None else self.bias)
+
+    def family(self, sample: Sample, arithmetic: Arithmetic) -> Family:
+        """What a kernel of this definition may return."""
+        sample = sample if self.prepare is None else Sample(self.prepare(sample.x))
+        u, w = float(arithmetic.work.roundoff), float(arithmetic.work.tiny)
+        center, square, numerator = self.exact(sample)
+        centered = self.centered if self.spread_centered is None else self.spread_centered
+        spread = Spread.of(sample, arithmetic, centered=centered)
+        gain, bias = self._affine(sample)
+        with numpy.errstate(all="ignore"):
+            low, high, alpha = spread.low, spread.high, spread.alpha
+            if self.statistics is not None:
+                v = sample.variance if centered else sample.square
+                low, high = square - 2 * (v - low), square + 2 * (high - v)
+                alpha = 2 * alpha
+            size = numpy.max(numpy.abs(center + 0 * sample.x), axis=-1, keepdims=True)
+            own = 0 if arithmetic.method == "two-pass" else 3 * u * size
+            reach = alpha + own if self.centered else 0 * alpha
+            least = numpy.maximum(low, 0) if arithmetic.method != "one-pass" else low
+            inexact = 8 * u + self.scale_error
+            p_low = self.reciprocal(numpy.maximum(high, 0) + 2 * w, sample) * (1 - inexact)
+            p_high = self.reciprocal(numpy.maximum(least - 2 * w, 0), sample) * (1 + inexact)
+            # A named mistake with a certain divisor is not excused by a doubtful one of the layer itself.
+            vanishing = p_low == numpy.inf if self.name else (p_high == numpy.inf) | (low + self.eps <= 0)
+            bounded = numpy.where(numpy.isfinite(p_high), p_high, numpy.where(vanishing, 0, p_low))
+            size = bounded * (numpy.abs(numerator) + alpha)
+            if arithmetic.method is None or arithmetic.method != "two-pass":
+                first = bounded * (3 * numpy.abs(sample.x) + 4 * numpy.abs(center))
+                first = first if self.centered else 0
+            else:
+                first = 0
+            cast = self.casts * float(arithmetic.storage.roundoff)
+            tiny = w * (
+                4 * bounded + 4 + (numpy.abs(sample.x) + numpy.abs(bias) + 1) / numpy.maximum(abs(gain), w)
+            )
+            if self.casts:  # rounding to a narrow format may underflow too
+                tiny = tiny + float(arithmetic.storage.tiny) * cast
+            slack = numpy.abs(gain) * ((5 * u + cast) * size + u * first + tiny) + u * numpy.abs(bias)
+            slack = numpy.where(gain == 0, u * numpy.abs(bias) + w, slack)
+        free = vanishing[:, 0] | spread.overflows(sample, arithmetic) | ~numpy.isfinite(high + alpha)[:, 0]
+        return Family(numerator, p_low, p_high, p_high * reach, gain, bias, slack, free, arithmetic.storage)
+
+
+# ---------------------------------------------------------------------------------- variants and mistakes
+
+Change = tuple[str, str, Verdict, Callable[[Definition], Definition]]
+"""What a change is about (two of one kind exclude each other), its name, what it is, and the change."""
+
+_USUAL_EPS = (0.0, 1e-12, 1e-10, 1e-8, 1e-7, 2.0**-23, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1.0)
+
+
+def changes(base: Definition, d: int, dtype: str, *, eps: tuple[float, ...] = ()) -> Iterator[Change]:
+    """The documented variants, then the usual mistakes, as changes of the definition `base`; `eps` measured values."""
+    yield from _variants(base, d, dtype)
+    yield from _eps_mistakes(base, eps)
+    yield from _scale_mistakes(base, d)
+    yield from _statistics_mistakes(base, d)
+    yield from _affine_mistakes(base)
+    for name in ("float16", "bfloat16"):
+        if FORMATS[name].bits < FORMATS[dtype].bits:
+            yield (
+                "input",
+                f"input rounded to {name}",
+                "bug",
+                lambda z, name=name: replace(z, prepare=lambda x: rounded(x, name)),
+            )
+
+
+def _variants(base: Definition, d: int, dtype: str) -> Iterator[Change]:
+    half = FORMATS[dtype].bits < 24
+    if half and (base.gain is not None or base.bias is not None):
+        text = f"normalized value cast to {dtype} before the gain (as Llama)"
+        yield "cast", text, "variant", lambda z: replace(z, casts=1.01 if z.bias is None else 2.02)
+    if half:
+        u = float(FORMATS[dtype].roundoff)
+        text = f"reciprocal of the root cast to {dtype} before the product"
+        yield "cast", text, "variant", lambda z: replace(z, casts=2.02, scale_error=u * 1.01)
+    if base.gain is not None:
+        g = base.gain
+        yield "gain", "gain used as 1 + gain (as Gemma)", "variant", lambda z: replace(z, gain=1 + g)
+        if half:
+            text = f"gain used as 1 + gain, rounded to {dtype} (as Nemotron)"
+            yield "gain", text, "variant", lambda z: replace(z, gain=rounded(1 + g, dtype))
+    if base.placement == "inside" and base.eps:
+        yield "eps", "eps outside the root", "variant", lambda z: replace(z, placement="outside")
+    elif base.eps:
+        yield "eps", "eps inside the root", "variant", lambda z: replace(z, placement="inside")
+    if base.centered:
+        if d > 1:
+            text = "variance divided by d - 1 (ddof=1)"
+            yield "statistics", text, "variant", lambda z: replace(z, statistics=_sample_variance)
+        yield "statistics", "mean not subtracted (RMSNorm)", "variant", lambda z: replace(z, centered=False)
+    else:
+        yield "statistics", "mean subtracted (LayerNorm)", "variant", lambda z: replace(z, centered=True)
+    if base.eps:
+        text = "eps multiplied by max|x|^2"
+        yield (
+            "eps",
+            text,
+            "variant",
+            lambda z: replace(z, denominator=lambda v, e, s: scale(v + e * s.largest**2, eps=0)),
+        )
+
+
+def _sample_variance(sample: Sample) -> tuple[Any, Any]:
+    return sample.mean, sample.variance * sample.d / (sample.d - 1)
+
+
+def _eps_mistakes(base: Definition, measured: tuple[float, ...]) -> Iterator[Change]:
+    forms: dict[str, Denominator] = {
+        "eps squared": lambda v, e, s: scale(v, eps=e * e),
+        "eps as a lower limit of the variance instead of a summand": lambda v, e, s: scale(
+            numpy.maximum(v, e), eps=0
+        ),
+        "eps as a lower limit of the deviation instead of a summand": lambda v, e, s: numpy.maximum(
+            scale(v, eps=0), e
+        ),
+        "eps added to the sum of squares, not to their mean": lambda v, e, s: scale(v, eps=e / s.d),
+        "eps multiplied by d": lambda v, e, s: scale(v, eps=e * s.d),
+        "eps multiplied by max|x|": lambda v, e, s: scale(v + e * s.largest, eps=0),
+        "eps multiplied by the variance": lambda v, e, s: scale(v * (1 + e), eps=0),
+        "eps added inside and outside the root": lambda v, e, s: scale(v, eps=e) + e,
+        "eps added twice": lambda v, e, s: scale(v, eps=2 * e),
+        "root of eps added outside the root": lambda v, e, s: scale(v, eps=0) + e**0.5,
+    }
+    if base.eps:
+        yield "eps", "eps missing", "bug", lambda z: replace(z, eps=0.0)
+        for name, form in forms.items():
+            yield "eps", name, "bug", lambda z, form=form: replace(z, denominator=form)
+    for eps in (*_USUAL_EPS, *measured):
+        if abs(eps - base.eps) > 1e-3 * base.eps and (eps or not base.eps):
+            yield "eps", f"eps = {eps:.3g}", "bug", lambda z, eps=eps: replace(z, eps=eps)
+
+
+def _scale_mistakes(base: Definition, d: int) -> Iterator[Change]:
+    forms: dict[str, Denominator] = {
+        "square root missing (divided by the variance)": lambda v, e, s: v + e,
+        "square root taken twice": lambda v, e, s: scale(scale(v, eps=e), eps=0),
+        "not divided by the root": lambda v, e, s: numpy.ones_like(v),
+        "multiplied by the root instead of divided": lambda v, e, s: 1 / scale(v, eps=e),
+        "divided by the norm, factor sqrt(d) missing": lambda v, e, s: scale(v * s.d, eps=e),
+        "divided by d once too often": lambda v, e, s: scale(v / s.d, eps=e),
+        "sum of squares divided by d + 1": lambda v, e, s: scale(v * s.d / (s.d + 1), eps=e),
+        "mean absolute value instead of the root mean square": lambda v, e, s: (
+            numpy.mean(abs(s.deviation if base.centered else s.x), axis=-1, keepdims=True) + e
+        ),
+        "largest absolute value instead of the root mean square": lambda v, e, s: (
+            numpy.max(abs(s.deviation if base.centered else s.x), axis=-1, keepdims=True) + e
+        ),
+    }
+    for name, form in forms.items():
+        if d > 1 or "d" not in name.split():
+            yield "scale", name, "bug", lambda z, form=form: replace(z, denominator=form)
+    if not base.centered and d > 1:
+        text = "sum of squares divided by d - 1"
+        yield (
+            "scale",
+            text,
+            "bug",
+            lambda z: replace(z, denominator=lambda v, e, s: scale(v * s.d / (s.d - 1), eps=e)),
+        )
+
+
+def _statistics_mistakes(base: Definition, d: int) -> Iterator[Change]:
+    def change(text: str, statistics: Statistics, **more: Any) -> Change:
+        return "statistics", text, "bug", lambda z: replace(z, statistics=statistics, **more)
+
+    zero = REAL(0)
+    if base.centered:
+        yield change(
+            "mean subtracted in the variance only",
+            lambda s: (zero, s.variance),
+            centered=False,
+            spread_centered=True,
+        )
+        yield change(
+            "mean missing in the variance", lambda s: (s.mean, s.square), centered=True, spread_centered=False
+        )
+        yield change(
+            "mean added instead of subtracted", lambda s: (-s.mean, s.variance), spread_centered=True
+        )
+        yield change(
+            "mean replaced by the median", lambda s: _about(s.x, numpy.median(s.x, axis=-1, keepdims=True))
+        )
+
+    def of_part(part: Callable[[Reals], Reals], divisor: int | None = None) -> Statistics:
+        def statistics(s: Sample) -> tuple[Any, Any]:
+            z = part(s.x)
+            count = z.shape[-1] if divisor is None else divisor
+            center = numpy.sum(z, axis=-1, keepdims=True) / count if base.centered else zero
+            return center, numpy.sum((z - center) ** 2, axis=-1, keepdims=True) / count
+
+        return statistics
+
+    if d > 1:
+        yield change("last component left out of the statistics", of_part(lambda x: x[:, :-1]))
+        yield change(
+            "last component left out of the sums, divisor d", of_part(lambda x: x[:, :-1], divisor=d)
+        )
+        yield change("first component left out of the statistics", of_part(lambda x: x[:, 1:]))
+        yield change(
+            "first component left out of the sums, divisor d", of_part(lambda x: x[:, 1:], divisor=d)
+        )
+        yield change("statistics of every other component", of_part(lambda x: x[:, ::2]))
+        yield change("statistics of the first half only", of_part(lambda x: x[:, : d // 2]))
+    for block in (4, 8, 16, 32, 64, 128, 256, 512, 1024):
+        padded, whole = -(-d // block) * block, d // block * block
+        if d % block and padded <= 8 * d + 64:
+            zeros = lambda x, k=padded: numpy.pad(x, ((0, 0), (0, k - x.shape[-1])))  # noqa: E731
+            yield change(f"padding to a multiple of {block} counted in the statistics", of_part(zeros))
+            if base.centered:
+                extra = lambda s, k=padded: s.variance + s.mean**2 * (k - s.d) / s.d  # noqa: E731
+                text = f"padding to a multiple of {block} counted in the variance"
+                yield change(text, lambda s, extra=extra: (s.mean, extra(s)))
+                text = f"padding to a multiple of {block} counted in sum and divisor of the variance"
+                yield change(text, lambda s, extra=extra, k=padded: (s.mean, extra(s) * s.d / k))
+                text = f"variance divided by d padded to a multiple of {block}"
+                yield change(text, lambda s, k=padded: (s.mean, s.variance * s.d / k))
+        if d % block and whole:
+            part = lambda x, k=whole: x[:, :k]  # noqa: E731
+            text = f"components after the last whole block of {block} left out of the"
+            yield change(f"{text} statistics", of_part(part))
+            yield change(f"{text} sums", of_part(part, divisor=d))
+
+
+def _about(x: Reals, center: Reals) -> tuple[Any, Any]:
+    return center, numpy.mean((x - center) ** 2, axis=-1, keepdims=True)
+
+
+def _affine_mistakes(base: Definition) -> Iterator[Change]:
+    g, b = base.gain, base.bias
+    if g is not None:
+        gains: dict[str, Reals | None] = {
+            "gain missing": None,
+            "gain squared": g * g,
+            "gain used as gain - 1": g - 1,
+            "absolute value of the gain used": abs(g),
+            "sign of the gain wrong": -g,
+            "divided by the gain": 1 / numpy.where(g == 0, 1, g),
+            "exponential of the gain used": numpy.exp(g),
+            "only the first gain used for all components": numpy.broadcast_to(g[:1], g.shape),
+            "gain in reverse order": g[::-1],
+            "gain shifted by one component": numpy.roll(g, 1),
+            "gain shifted back by one component": numpy.roll(g, -1),
+            "gain multiplied by 2": 2 * g,
+            "gain halved": g / 2,
+        }
+        for name, gain in gains.items():
+            yield "gain", name, "bug", lambda z, gain=gain: replace(z, gain=gain)
+        text = "gain applied before the normalization"
+        yield "order", text, "bug", lambda z: replace(z, prepare=lambda x: x * g, gain=None)
+        text = "gain applied before and after the normalization"
+        yield "order", text, "bug", lambda z: replace(z, prepare=lambda x: x * g)
+        text = "last component without the gain"
+        yield "gain", text, "bug", lambda z: replace(z, gain=numpy.concatenate([g[:-1], [1]]))
+    if b is not None:
+        biases: dict[str, Reals | None] = {
+            "bias missing": None,
+            "bias subtracted": -b,
+            "bias added twice": 2 * b,
+            "bias halved": b / 2,
+            "bias in reverse order": b[::-1],
+            "bias shifted by one component": numpy.roll(b, 1),
+            "only the first bias used for all components": numpy.broadcast_to(b[:1], b.shape),
+        }
+        if g is not None:
+            biases["bias multiplied by the gain (added before it)"] = b * g
+            biases["gain and bias exchanged"] = b
+        for name, bias in biases.items():
+            if name == "gain and bias exchanged":
+                yield "bias", name, "bug", lambda z: replace(z, gain=b, bias=g)
+            else:
+                yield "bias", name, "bug", lambda z, bias=bias: replace(z, bias=bias)
+        text = "bias added before the normalization"
+        yield "order", text, "bug", lambda z: replace(z, prepare=lambda x: x + b, bias=None)
+
+        def scaled(z: Definition, power: int) -> Definition:
+            # (x − m)r·g + b·r^k·(g): the numerator takes the bias along.
+            gain = numpy.ones_like(b) if g is None else g
+            offset = b / numpy.where(gain == 0, 1, gain) if power else b
+            return replace(z, bias=None, statistics=lambda s: _carrying(z, s, offset))
+
+        text = "bias divided by the root as well"
+        yield "bias", text, "bug", lambda z: scaled(z, 1)
+        text = "bias divided by the root and multiplied by the gain"
+        yield "bias", text, "bug", lambda z: scaled(z, 0)
+
+
+def _carrying(z: Definition, sample: Sample, offset: Reals) -> tuple[Any, Any]:
+    center, square, _ = replace(z, bias=None).exact(sample)
+    return center - offset, square
+
+
+def rounded(x: Reals, dtype: str) -> Reals:
+    """`x` rounded to the nearest number of the format, ties to even."""
+    form = FORMATS[dtype]
+    exponent = numpy.maximum(numpy.frexp(x)[1], form.low + 1)
+    unit = numpy.ldexp(REAL(1), exponent - form.bits)
+    value = numpy.rint(x / unit) * unit
+    return numpy.where(abs(value) > float(form.largest), numpy.copysign(numpy.inf, value), value)
+
+
+def candidates(base: Definition, d: int, dtype: str, *, eps: tuple[float, ...] = ()) -> Iterator[Definition]:
+    """`base` with one change each, then with two of different kinds, best known first."""
+    known = list(changes(base, d, dtype, eps=eps))
+    for _, name, verdict, change in known:
+        yield replace(change(base), name=name, verdict=verdict)
+    usual = [item for item in known if item[2] == "variant"]
+    for first, second in itertools.product(usual, known):
+        later = known.index(second) > known.index(first) or second[2] != "variant"
+        if first[0] != second[0] and later:
+            verdict: Verdict = "variant" if second[2] == "variant" else "bug"
+            yield replace(second[3](first[3](base)), name=f"{first[1]}; {second[1]}", verdict=verdict)

@@ -1,0 +1,239 @@
+r"""Tolerances of a norm kernel that declares how it computes, and the test that needs no declaration."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy
+
+from ._definitions import Definition
+from ._errors import InputError
+from ._family import REAL, Arithmetic, Family, Order, Sample, Spread
+from ._formats import FORMATS
+from ._norms import Placement
+from ._rounding import METHODS, Method, checked_layer
+from .carriers import Array
+
+Kind = Literal["layernorm", "rmsnorm"]
+KINDS: tuple[Kind, ...] = ("layernorm", "rmsnorm")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Acceptance:
+    """What :meth:`lngeom.Tolerance.accepts` answers; true in a condition if every row is accepted.
+
+    Attributes
+    ----------
+    ok : bool
+    p, delta : float64 arrays, shape (...)
+        Scale and error of the mean of the closest member of the family, for each row.
+    ratio : float64 array, shape (..., d)
+        Distance of each component from that member over its tolerance; at most 1 where accepted.
+    reason : str
+        One sentence.
+
+    Examples
+    --------
+    >>> import numpy as np, lngeom as lg
+    >>> lg.tolerance(np.array([1.0, 3.0]), eps=0.0).accepts(np.array([-1.0, 1.0]))
+    Acceptance(accepted: every row is within the family of correct outputs)
+    """
+
+    ok: bool
+    p: numpy.ndarray
+    delta: numpy.ndarray
+    ratio: numpy.ndarray
+    reason: str
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __repr__(self) -> str:
+        return f"Acceptance({'accepted' if self.ok else 'rejected'}: {self.reason})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tolerance:
+    """What a correct kernel may return; made by :func:`lngeom.tolerance`.
+
+    Attributes
+    ----------
+    box : pair of float64 arrays, shape (..., d)
+        Ends of the interval of each component by itself, rounded outward; infinite where no bound exists.
+    alpha : float64 array, shape (...)
+        Bound of the error of the mean.
+    theta : float64 array, shape (...)
+        Bound of the relative error of the mean square that is divided by.
+    adversarial : bool
+        True if the bounds hold for every rounding; False for a probabilistic bound, which chosen inputs can break.
+
+    Examples
+    --------
+    >>> import numpy as np, lngeom as lg
+    >>> allowed = lg.tolerance(np.array([1.0, 3.0], dtype=np.float32), eps=0.0, algorithm="two-pass")
+    >>> bool((allowed.box[1] - allowed.box[0] < 1e-5).all()), float(allowed.alpha) < 1e-6
+    (True, True)
+    """
+
+    box: tuple[numpy.ndarray, numpy.ndarray]
+    alpha: numpy.ndarray
+    theta: numpy.ndarray
+    adversarial: bool
+    _family: Family
+
+    def accepts(self, y: Array) -> Acceptance:
+        """Whether some error of the mean and some error of the variance within the bounds explain every row of `y`."""
+        values, shape = floats(y), self.box[0].shape
+        if values.shape != shape:
+            msg = f"y has shape {values.shape}, but x has shape {shape}: pass the outputs of the same vectors"
+            raise InputError(msg)
+        fit = self._family.fit(values.reshape(-1, shape[-1]))
+        with numpy.errstate(all="ignore"):
+            delta = (fit.q / fit.p).reshape(shape[:-1])
+        ratio, ok = fit.ratio.reshape(shape), bool(fit.ok.all())
+        worst = tuple(int(i) for i in numpy.unravel_index(numpy.argmax(ratio), shape))
+        text = f"component {worst} lies {ratio[worst]:.3g} tolerances from the closest output of a correct kernel"
+        reason = "every row is within the family of correct outputs" if ok else text
+        return Acceptance(ok, fit.p.reshape(shape[:-1]), delta, ratio, reason)
+
+
+def floats(values: Any) -> numpy.ndarray:
+    """`values` of any array library as float64."""
+    listed = values.tolist() if hasattr(values, "tolist") else values
+    return numpy.array(listed, dtype=numpy.float64)
+
+
+def tolerance(
+    x: Array,
+    gain: Array | None = None,
+    bias: Array | None = None,
+    *,
+    eps: float,
+    kind: Kind = "layernorm",
+    algorithm: Method | None = None,
+    dtype: Any = None,
+    accumulate: str | None = None,
+    order: Order = "any",
+    placement: Placement = "inside",
+    confidence: float | None = None,
+) -> Tolerance:
+    r"""What a correct kernel may return at `x`: ŷ_i = g_i(p c_i − q) + b_i ± E_i, with bounds of p and of q.
+
+    Without `algorithm` and `order` the family holds the outputs of every backward-stable kernel: two passes or merged
+    partial statistics, in every order. Declared ones make it smaller.
+
+    Parameters
+    ----------
+    x : array, shape (..., d)
+        Finite, taken as exact.
+    gain, bias : arrays, shape (d,), optional
+    eps : float
+        ε ≥ 0.
+    kind : {"layernorm", "rmsnorm"}
+    algorithm : {"two-pass", "merged", "one-pass"}, optional
+        Two passes that subtract the mean first; merged (Welford); or mean x² − μ². Default: the first two, in any form.
+    dtype : str or dtype, optional
+        Format of `x` and of the output; default: that of `x`.
+    accumulate : {"float64", "float32", "bfloat16", "float16"}, optional
+        Format of the sums. Default float64 for float64, else float32. A half format means all operations.
+    order : "any", "sequential", "pairwise" or int
+        Order of each sum; an integer is the largest number of additions that a term passes through.
+    placement : {"inside", "outside"}
+    confidence : float, optional
+        λ of a probabilistic bound: an error of n additions grows as λ√n u, with probability at least
+        1 − 2 exp(−λ²/2) if rounding errors are independent with mean 0. Not adversarial.
+
+    Returns
+    -------
+    Tolerance
+        `box`, `alpha`, `theta`, and `accepts(y)`.
+
+    Raises
+    ------
+    InputError
+        As :func:`error_bound`; unknown `kind`, `algorithm`, `accumulate` or `order`.
+
+    References
+    ----------
+    N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 4.2; N. J. Higham and T. Mary, SIAM
+    J. Sci. Comput. 41 (2019), theorem 2.4, for `confidence`.
+
+    Examples
+    --------
+    >>> import numpy as np, lngeom as lg
+    >>> x = np.array([1.0, 2.0, 6.0])
+    >>> tolerance = lg.tolerance(x, eps=1e-5)
+    >>> bool(tolerance.accepts(lg.layer_norm(x, eps=1e-5)))
+    True
+    >>> bool(tolerance.accepts((x - 3) / x.std(ddof=1)))
+    False
+    """
+    if kind not in KINDS:
+        msg = f"kind is {kind!r}: the norms are {' and '.join(KINDS)}"
+        raise InputError(msg)
+    if algorithm is not None and algorithm not in METHODS:
+        msg = f"algorithm is {algorithm!r}: the variance is computed by one of {', '.join(METHODS)}, or None for any"
+        raise InputError(msg)
+    rows, base, name = definition(x, gain, bias, eps, dtype, kind == "layernorm", placement)
+    arithmetic = declared(name, algorithm, accumulate, order, confidence)
+    sample = Sample(rows.reshape(-1, rows.shape[-1]))
+    family = base.family(sample, arithmetic)
+    spread = Spread.of(sample, arithmetic, centered=base.centered)
+    square = sample.variance if base.centered else sample.square
+    with numpy.errstate(all="ignore"):
+        theta = numpy.maximum(spread.high - square, square - spread.low) / square
+    lead = rows.shape[:-1]
+    low, high = (end.astype(numpy.float64).reshape(rows.shape) for end in family.box())
+    return Tolerance(
+        (numpy.nextafter(low, -numpy.inf), numpy.nextafter(high, numpy.inf)),
+        spread.alpha.astype(numpy.float64).reshape(lead),
+        theta.astype(numpy.float64).reshape(lead),
+        confidence is None,
+        family,
+    )
+
+
+def definition(
+    x: Array, gain: Any, bias: Any, eps: float, dtype: Any, centered: bool, placement: Placement
+) -> tuple[numpy.ndarray, Definition, str]:
+    """Checked rows of `x` as float64, the norm layer in extended precision, and the name of the format."""
+    name = dtype if dtype is None or isinstance(dtype, str) else _name(dtype)
+    rows, layer, name = checked_layer(x, gain, bias, eps, name, centered, placement)
+    wide = [None if p is None else floats(p).astype(REAL) for p in (gain, bias)]
+    return rows, Definition(centered, wide[0], wide[1], float(layer.eps), placement), name
+
+
+def _name(dtype: Any) -> str:
+    """Name of a dtype of NumPy or PyTorch."""
+    text = str(dtype).rpartition(".")[2]
+    return text if text in FORMATS else str(getattr(dtype, "__name__", text)).rpartition(".")[2]
+
+
+def declared(
+    dtype: str,
+    algorithm: Method | None = None,
+    accumulate: str | None = None,
+    order: Order = "any",
+    confidence: float | None = None,
+) -> Arithmetic:
+    """The arithmetic of a kernel from its description."""
+    known = order in ("any", "sequential", "pairwise") or (
+        isinstance(order, int) and not isinstance(order, bool) and order >= 1
+    )
+    if not known:
+        msg = (
+            f'order is {order!r}: give "any", "sequential", "pairwise" or the longest chain of additions >= 1'
+        )
+        raise InputError(msg)
+    if accumulate is not None and accumulate not in FORMATS:
+        msg = f"accumulate is {accumulate!r}: sums are kept in one of {', '.join(FORMATS)}"
+        raise InputError(msg)
+    if confidence is not None and not (math.isfinite(confidence) and confidence > 0):
+        msg = f"confidence is {confidence!r}: the factor λ of the probabilistic bound is positive, for example 6"
+        raise InputError(msg)
+    plain = Arithmetic.of(dtype)
+    sums = plain.sums if accumulate is None else FORMATS[accumulate]
+    work = sums if sums.bits < plain.work.bits else plain.work
+    return Arithmetic(work, sums, FORMATS[dtype], algorithm, order, confidence)

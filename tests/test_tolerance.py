@@ -1,0 +1,165 @@
+"""The two-parameter family: no correct kernel leaves it in any order of summation, and little else is in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import lngeom as lg
+from empirical.discovery import behaviour, probes
+
+TORCH = {n: getattr(torch, n) for n in ("float64", "float32", "bfloat16", "float16")}
+ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24, "bfloat16": 2.0**-8, "float16": 2.0**-11}
+
+
+def in_order(terms: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Sum of each row, one term after another, in the dtype of the terms."""
+    return np.take_along_axis(terms, order, -1).cumsum(-1, dtype=terms.dtype)[:, -1:]
+
+
+def two_pass(x: np.ndarray, order: np.ndarray, eps: float, first: bool = False) -> np.ndarray:
+    d, one = x.dtype.type(x.shape[-1]), x.dtype.type(1)
+    mean = in_order(x, order) / d
+    centered = x - mean
+    r = one / np.sqrt(in_order(centered * centered, order) / d + x.dtype.type(eps))
+    return x * r - mean * r if first else centered * r
+
+
+def welford(x: np.ndarray, order: np.ndarray, eps: float, first: bool = False) -> np.ndarray:
+    x_in_order = np.take_along_axis(x, order, -1)
+    mean, total = x_in_order[:, :1] * 0, x_in_order[:, :1] * 0
+    for k in range(x.shape[-1]):
+        step = x_in_order[:, k : k + 1] - mean
+        mean = mean + step / x.dtype.type(k + 1)
+        total = total + step * (x_in_order[:, k : k + 1] - mean)
+    r = x.dtype.type(1) / np.sqrt(total / x.dtype.type(x.shape[-1]) + x.dtype.type(eps))
+    return x * r - mean * r if first else (x - mean) * r
+
+
+def one_pass(x: np.ndarray, order: np.ndarray, eps: float) -> np.ndarray:
+    d = x.dtype.type(x.shape[-1])
+    mean = in_order(x, order) / d
+    variance = in_order(x * x, order) / d - mean * mean
+    return (x - mean) / np.sqrt(np.maximum(variance, 0) + x.dtype.type(eps))
+
+
+@pytest.mark.parametrize("kernel", [two_pass, welford])
+@pytest.mark.parametrize("first", [False, True], ids=["subtract", "multiply"])
+def test_no_order_of_summation_is_rejected(kernel: Callable[..., np.ndarray], first: bool) -> None:
+    rng = np.random.default_rng(0)
+    for d in (1, 2, 3, 17, 64, 300):
+        for shift in (0.0, 3.0, 1e3, 1e5):
+            x = (rng.normal(size=(24, d)) + shift).astype(np.float32)
+            x[::5] *= np.float32(1e-4)
+            allowed = lg.tolerance(x, eps=1e-5)
+            ascending = np.argsort(x, axis=-1)
+            alternating = np.argsort(np.argsort(ascending, axis=-1) % 2, axis=-1, kind="stable")
+            for order in (ascending, ascending[:, ::-1], rng.permuted(ascending, axis=-1), alternating):
+                told = allowed.accepts(kernel(x, order, 1e-5, first))
+                assert told, (d, shift, told)
+
+
+@pytest.mark.parametrize("order", ["sequential", "pairwise"])
+def test_a_declared_order_is_within_ten_times_of_what_a_search_finds(order: Any) -> None:
+    """μ/σ = 10⁴ at d = 1024 in float32; a greedy search draws each next component so that
+    the sequential sum is rounded upward; for pairwise sums the worst of 400 rows."""
+    rng, d = np.random.default_rng(1), 1024
+    x, total = np.zeros((400, d), dtype=np.float32), np.zeros((400, 1), dtype=np.float32)
+    center = 1e4 * rng.uniform(0.8, 1.7, size=(400, 1))
+    for k in range(d):
+        drawn = (rng.normal(size=(400, 8 if order == "sequential" else 1)) + center).astype(np.float32)
+        rounding = (total + drawn).astype(np.float64) - (total.astype(np.float64) + drawn)
+        x[:, k : k + 1] = np.take_along_axis(drawn, rounding.argmax(-1)[:, None], -1)
+        total = total + x[:, k : k + 1]
+    allowed = lg.tolerance(x, eps=1e-5, algorithm="two-pass", order=order)
+    sums = {
+        "sequential": lambda terms: terms.cumsum(-1, dtype=np.float32)[:, -1:],
+        "pairwise": lambda terms: (
+            terms if terms.shape[-1] == 1 else sums["pairwise"](terms[:, ::2] + terms[:, 1::2])
+        ),
+    }
+    mean = sums[order](x) / np.float32(d)
+    got = (x - mean) / np.sqrt(sums[order]((x - mean) ** 2) / np.float32(d) + np.float32(1e-5))
+    assert allowed.accepts(got)
+    exact = lg.layer_norm(x.astype(np.float64), eps=1e-5)  # float64 rounds 2⁻²⁹ of float32
+    width = np.maximum(allowed.box[1] - exact, exact - allowed.box[0])
+    assert width.max() <= 10 * abs(got - exact).max()
+
+
+@pytest.mark.parametrize("dtype", TORCH)
+def test_torch_is_accepted_and_its_neighbours_are_not(dtype: str) -> None:
+    generator = torch.Generator().manual_seed(5)
+    x, gain, bias = (
+        torch.randn(*shape, generator=generator).to(TORCH[dtype]) for shape in ((20, 64), (64,), (64,))
+    )
+    functional = torch.nn.functional
+    allowed = lg.tolerance(x, gain, bias, eps=1e-5)
+    assert allowed.accepts(functional.layer_norm(x, (64,), gain, bias, 1e-5))
+    assert allowed.adversarial
+    c, v = x.double() - x.double().mean(-1, keepdim=True), x.double().var(-1, keepdim=True)
+    assert not allowed.accepts((c / torch.sqrt(v + 1e-5) * gain.double() + bias.double()).to(TORCH[dtype]))
+    root_mean_square = lg.tolerance(x, gain, eps=1e-6, kind="rmsnorm", dtype=TORCH[dtype])
+    assert root_mean_square.accepts(functional.rms_norm(x, (64,), gain, 1e-6))
+    assert not root_mean_square.accepts(functional.rms_norm(x, (64,), gain, 1e-2))
+
+
+def test_declared_algorithms_are_told_apart() -> None:
+    x = (np.random.default_rng(2).normal(size=(30, 64)) + 3e3).astype(np.float32)
+    order = np.broadcast_to(np.arange(64), x.shape)
+    got = one_pass(x, order, 1e-5)
+    assert not lg.tolerance(x, eps=1e-5).accepts(got)
+    assert lg.tolerance(x, eps=1e-5, algorithm="one-pass").accepts(got)
+    wide = lg.tolerance(x, eps=1e-5, algorithm="two-pass")
+    likely = lg.tolerance(x, eps=1e-5, algorithm="two-pass", confidence=3.0)
+    exactly = lg.tolerance(x, eps=1e-5, algorithm="two-pass", accumulate="float64")
+    assert (exactly.alpha < likely.alpha).all()
+    assert (likely.alpha < wide.alpha).all()
+    assert not likely.adversarial
+    half = np.float16(1) * x[:, :16].astype(np.float16) - np.float16(3000)
+    low = (half - half.mean(-1, keepdims=True)) / half.std(-1, keepdims=True)
+    assert lg.tolerance(half, eps=0.0, accumulate="float16").accepts(low)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kind": "batchnorm"}, "kind is 'batchnorm'"),
+        ({"algorithm": "fast"}, "algorithm is 'fast'"),
+        ({"order": "random"}, "order is 'random'"),
+        ({"accumulate": "int8"}, "accumulate is 'int8'"),
+        ({"confidence": -1.0}, "confidence is -1.0"),
+    ],
+)
+def test_bad_declarations_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(lg.InputError, match=message):
+        lg.tolerance(np.ones((2, 3)), eps=1.0, **options)
+    with pytest.raises(lg.InputError, match="y has shape"):
+        lg.tolerance(np.ones((2, 3)), eps=1.0).accepts(np.ones(3))
+
+
+@pytest.mark.parametrize("dtype", TORCH)
+@pytest.mark.parametrize("eps", [1e-5, 1e-6])
+def test_a_norm_is_read_off_its_outputs(dtype: str, eps: float) -> None:
+    """Components of 64 are fitted on 48 rows: ε is known to 64 roundings, gain and bias to as many."""
+    x = torch.tensor(probes(64, dtype)).to(TORCH[dtype])
+    generator = torch.Generator().manual_seed(3)
+    gain, bias = (torch.randn(64, generator=generator).to(TORCH[dtype]) for _ in range(2))
+    functional, u = torch.nn.functional, ROUNDOFF[dtype]
+    outputs = {
+        "layernorm": functional.layer_norm(x, (64,), gain, bias, eps),
+        "rmsnorm": functional.rms_norm(x, (64,), 1 + gain, eps),
+    }
+    for kind, got in outputs.items():
+        found = behaviour(x.double().numpy(), got.double().numpy(), u)
+        assert found is not None
+        assert (found.kind, found.placement) == (kind, "inside")
+        assert found.eps is not None
+        assert abs(found.eps / eps - 1) < 64 * u
+        right = gain if kind == "layernorm" else 1 + gain
+        assert abs(found.gain - right.double().numpy()).max() < 64 * u
+    for other in (x, torch.relu(x), torch.softmax(x, -1), x / 2 + bias):
+        assert behaviour(x.double().numpy(), other.double().numpy(), u) is None
