@@ -30,6 +30,7 @@ from ._published import (
 )
 from ._sites import Kind as Kind, NormSite as NormSite, Role as Role
 from ._source import ModelSource as ModelSource, bundled_model as bundled_model, find_model as find_model
+from ._weights import fingerprints as fingerprints
 
 __all__ = [
     "DTYPES",
@@ -51,6 +52,7 @@ __all__ = [
     "bundled_model",
     "family_of",
     "find_model",
+    "fingerprints",
     "load_config",
     "load_model",
     "load_tokenizer",

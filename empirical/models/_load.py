@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 # Kernels of the hub replace the norms' forward on GPUs: hooks would then measure something else than the module says.
@@ -22,6 +23,7 @@ from . import _gpt2_rms as _gpt2_rms  # makes its model type known to AutoModel
 from ._families import Topology, family_of, norm_sites, topology_of
 from ._sites import NormSite
 from ._source import ModelSource
+from ._weights import refuse_declared, refuse_integers, unused_weights
 
 DTYPES = {
     "float32": torch.float32,
@@ -49,6 +51,8 @@ class LoadedModel:
         Commit on the hub, or hash of the local files.
     random_weights
         Whether the weights were drawn at random from the configuration.
+    unused
+        Weights of the checkpoint that the base model has no place for, those of its head for example.
 
     Examples
     --------
@@ -66,6 +70,7 @@ class LoadedModel:
     topology: Topology
     revision: str
     random_weights: bool = False
+    unused: tuple[str, ...] = ()
 
     @property
     def config(self) -> Any:
@@ -104,7 +109,12 @@ def _explained(source: ModelSource, error: Exception) -> ModelError:
     name = type(error).__name__
     text = " ".join(str(error).split())
     lower = text.lower()
-    if "gated" in lower or "401" in lower or "403" in lower:
+    if source.is_local and Path(source.location, "adapter_config.json").is_file():
+        reason, advice = (
+            "it is an adapter",
+            "merge it into its base model with peft's merge_and_unload, and save that",
+        )
+    elif "gated" in lower or "401" in lower or "403" in lower:
         reason, advice = "access is restricted", "accept its licence on huggingface.co and set HF_TOKEN"
     elif "safetensors" in lower and "no file named" in lower:
         reason, advice = (
@@ -141,7 +151,7 @@ def load_config(source: ModelSource, *, random_weights: bool = False) -> Any:
     Raises
     ------
     ModelError
-        If there is none, or its architecture is not known.
+        If there is none, its architecture is not known, or the weights are stored quantized.
 
     Examples
     --------
@@ -158,6 +168,8 @@ def load_config(source: ModelSource, *, random_weights: bool = False) -> Any:
         # transformers raises OSError, ValueError, KeyError and more here, depending on the file at fault.
         raise _explained(source, error) from None
     family_of(config)
+    if not random_weights:
+        refuse_declared(source, config)
     return config
 
 
@@ -263,7 +275,7 @@ def load_model(
     Raises
     ------
     ModelError
-        If the model cannot be found, loaded or measured.
+        If the model cannot be found, loaded or measured, or weights of it are missing, of another shape or quantized.
 
     Examples
     --------
@@ -280,6 +292,7 @@ def load_model(
     config = load_config(source, random_weights=random_weights) if config is None else config
     place = resolve_device(device)
     number = resolve_dtype(dtype, config, place)
+    report: dict[str, Any] = dict.fromkeys(("missing_keys", "mismatched_keys", "unexpected_keys"), ())
     try:
         with _quiet():
             if random_weights:
@@ -290,20 +303,27 @@ def load_model(
                 loading: dict[str, Any] = {} if device_map is None else {"device_map": device_map}
                 if source.gguf_file is None:
                     loading["use_safetensors"] = None if allow_pickle else True
-                model = AutoModel.from_pretrained(
-                    source.location, dtype=number, use_kernels=False, **source.arguments(), **loading
-                )
+                model, report = AutoModel.from_pretrained(
+                    source.location, dtype=number, use_kernels=False, output_loading_info=True,
+                    ignore_mismatched_sizes=True, **source.arguments(), **loading,
+                )  # fmt: skip
+                refuse_integers(source, model.config)
                 if device_map is None:
                     model = model.to(place)
     except torch.cuda.OutOfMemoryError:
         msg = f"model {source.spec!r} does not fit on {place}; use --dtype bfloat16 or --device-map auto"
         raise ModelError(msg) from None
+    except ModelError:
+        raise
     except Exception as error:
         # As above: what transformers raises depends on which file is at fault.
         raise _explained(source, error) from None
+    unused = unused_weights(source, model, report)
     model.eval()
     revision = source.resolved_revision(model.config, random_weights=random_weights)
-    return LoadedModel(source, model, norm_sites(model), topology_of(model.config), revision, random_weights)
+    return LoadedModel(
+        source, model, norm_sites(model), topology_of(model.config), revision, random_weights, unused
+    )
 
 
 def load_tokenizer(source: ModelSource) -> Any:

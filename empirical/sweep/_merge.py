@@ -18,6 +18,7 @@ _SHARED = (
     "architecture",
     "revision",
     "weights",
+    "weights_sha256",
     "dtype",
     "sequence_length",
     "directions",
@@ -113,6 +114,9 @@ def merge_runs(directories: Sequence[Path], output: Path, *, command: str = "") 
         "merged_tokens_sha256": texts,
         "tokens_measured": measured["tokens"],
         "token_policy": manifests[0]["token_policy"],
+        **{
+            key: manifests[0][key] for key in ("norm_weights_sha256", "weights_sha256") if key in manifests[0]
+        },
         "topology": manifests[0]["topology"],
         "sites": manifests[0]["sites"],
     }

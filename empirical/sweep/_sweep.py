@@ -19,6 +19,7 @@ from ..models import (
     NormSite,
     bundled_model,
     find_model,
+    fingerprints,
     load_config,
     load_model,
     load_tokenizer,
@@ -26,7 +27,7 @@ from ..models import (
     resolve_device,
     resolve_dtype,
 )
-from ..runs import ModelError, RunDirectory, RunError, Status, environment, lock, progress, ranks
+from ..runs import ModelError, Ranks, RunDirectory, RunError, Status, environment, lock, progress, ranks
 from ._results import write_results, written_to
 from ._shards import measure_shards, merged
 from ._tokens import draw_tokens
@@ -253,6 +254,7 @@ def run_sweep(
             device_map=sweep.device_map,
             config=plan.config,
         )
+        _know_weights(run, loaded, group, console)
         measure_shards(
             run, loaded, console, group,
             batch=plan.batch, shard=plan.shard, directions=sweep.directions, seed=sweep.seed,
@@ -262,6 +264,32 @@ def run_sweep(
             _finish(run, loaded, console, show=show)
         group.wait()
     return run
+
+
+def _know_weights(run: RunDirectory, loaded: LoadedModel, group: Ranks, console: Console) -> None:
+    """Record which weights are measured, and refuse others, of an earlier start or of another process."""
+    found = fingerprints(loaded.model, loaded.sites)
+
+    def recorded() -> dict[str, str]:
+        manifest = run.manifest()
+        there = {key: manifest.get(key, value) for key, value in found.items()}
+        if not run.finished_shards() or there == found:
+            run.amend(**found, unused_weights=list(loaded.unused))
+            return found
+        return there
+
+    if group.by_leader(recorded) != found:
+        msg = (
+            f"{run.path}: was begun with other weights of {loaded.source.name} (weights_sha256 is not "
+            f"{found['weights_sha256'][:16]}…); choose another --output"
+        )
+        raise RunError(msg)
+    if loaded.unused:
+        names = ", ".join(loaded.unused[:3]) + (
+            f" and {more} more" if (more := len(loaded.unused) - 3) > 0 else ""
+        )
+        line = f"weights that the measured part has no place for: {names}"
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def _draw(run: RunDirectory, plan: _Plan, console: Console) -> None:

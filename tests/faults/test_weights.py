@@ -1,0 +1,108 @@
+"""Weights are what they claim to be: what is missing, of another shape, renamed or quantized is refused by name."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from rich.console import Console
+from safetensors.torch import load_file, save_file
+from transformers import AutoModel, BertConfig, BertForMaskedLM, LlamaConfig, LlamaForCausalLM
+
+from empirical.models import find_model, load_model
+from empirical.sweep import Sweep, run_sweep
+from lngeom import LngeomError
+
+Weights = dict[str, torch.Tensor]
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Llama of two blocks as it is published, head included."""
+    folder = tmp_path_factory.mktemp("published") / "tiny"
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=16, hidden_size=8, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2
+    )
+    LlamaForCausalLM(config).save_pretrained(folder)
+    return folder
+
+
+def _changed(saved: Path, to: Path, change: Callable[[Weights], Weights | None], **config: Any) -> Path:
+    shutil.copytree(saved, to)
+    weights = load_file(to / "model.safetensors")
+    save_file(change(weights) or weights, to / "model.safetensors", {"format": "pt"})
+    (to / "config.json").write_text(json.dumps(json.loads((to / "config.json").read_text()) | config))
+    return to
+
+
+def _without(part: str) -> Callable[[Weights], Weights]:
+    return lambda weights: {name: value for name, value in weights.items() if part not in name}
+
+
+def _as_int8(weights: Weights) -> None:
+    weights["model.layers.0.mlp.up_proj.weight"] = torch.ones(16, 8, dtype=torch.int8)
+
+
+@pytest.mark.parametrize(
+    ("change", "config", "said"),
+    [
+        (_without("layers.0."), {}, r"lacks 9 weights \(layers\.0\..* and 6 more\): .*file is incomplete"),
+        (_without("model.norm."), {}, r"lacks 1 weights \(norm\.weight\)"),
+        (_without(".input_layernorm."), {}, r"layers\.0\.input_layernorm\.weight, layers\.1\.input"),
+        (lambda w: {f"net.{n.replace('mlp', 'ffn')}": v for n, v in w.items()}, {}, r"the file has net\."),
+        (lambda w: w, {"num_hidden_layers": 3}, r"config\.json asks for more blocks than the 2 "),
+        (lambda w: {n.replace("proj.", "proj.base_layer."): v for n, v in w.items()}, {}, "holds an adapter"),
+        (lambda w: w, {"intermediate_size": 24}, r"has shape \(.*\) in the file and \(.*24.*\) by config"),
+        (_as_int8, {}, r"stored quantized \(model\.safetensors: .*up_proj\.weight is I8\)"),
+        (lambda w: w, {"quantization_config": {"quant_method": "fp8"}}, r"stored quantized \(fp8\)"),
+    ],
+    ids=["block", "final norm", "norms", "renamed", "n_layer", "adapter", "shape", "int8", "fp8"],
+)
+def test_other_weights_are_refused(saved: Path, tmp_path: Path, change: Any, config: Any, said: str) -> None:
+    source = find_model(str(_changed(saved, tmp_path / "changed", change, **config)))
+    with pytest.raises(LngeomError, match=said) as caught:
+        load_model(source, device="cpu")
+    assert "\n" not in str(caught.value)
+
+
+def test_what_feeds_no_norm_may_be_missing(tmp_path: Path) -> None:
+    config = BertConfig(
+        hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16, vocab_size=16
+    )
+    BertForMaskedLM(config).save_pretrained(tmp_path)  # without a pooler, which the base model has
+    assert all(name.startswith("cls.") for name in load_model(find_model(str(tmp_path)), device="cpu").unused)
+
+
+def test_a_run_knows_its_weights(
+    saved: Path, tmp_path: Path, without_pages: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = _changed(saved, tmp_path / "model", lambda weights: weights)
+    sweep = Sweep(
+        str(model), "random", tokens=32, sequence_length=8, shard_tokens=16, output=str(tmp_path / "run")
+    )
+    said = io.StringIO()
+    with monkeypatch.context() as stopped:
+        stopped.setattr("empirical.sweep._sweep.merged", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            run_sweep(sweep, console=Console(file=said, width=200))
+    assert "no place for: lm_head.weight" in said.getvalue()
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert manifest["unused_weights"] == ["lm_head.weight"]
+    assert len(manifest["weights_sha256"]) == len(manifest["norm_weights_sha256"]) == 64
+    original = AutoModel.from_pretrained
+
+    def moved(*args: Any, **kwargs: Any) -> Any:
+        loaded, report = original(*args, **kwargs)
+        loaded.norm.weight.data[0] += 1
+        return loaded, report
+
+    monkeypatch.setattr(AutoModel, "from_pretrained", moved)
+    with pytest.raises(LngeomError, match="was begun with other weights of model"):
+        run_sweep(sweep, console=Console(quiet=True))
