@@ -55,7 +55,7 @@ bibtex_reference_style = "author_year"
 autodoc_typehints = "signature"
 autodoc_preserve_defaults = True
 autodoc_member_order = "bysource"
-napoleon_google_docstring = False
+napoleon_google_docstring = True
 napoleon_use_param = False  # "array, shape (..., d)" is a description, not a name to link to
 napoleon_use_rtype = False
 napoleon_custom_sections = [("Attributes", "params_style")]
@@ -64,7 +64,7 @@ nitpick_ignore_regex = [
     # described by their own manuals
     (
         r"py:.*",
-        r"(numpy|scipy|np|torch|transformers|matplotlib|rich|collections|fractions|pathlib|random)\..*",
+        r"(numpy|scipy|np|torch|transformers|matplotlib|rich|collections|fractions|pathlib|random|types)\..*",
     ),
     (r"py:.*", r"(lngeom|empirical|proofs)\..*_\w+\.\w+"),  # types that nobody has to name
     (

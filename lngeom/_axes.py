@@ -48,8 +48,6 @@ class PrincipalAxes(ABC):
     Made by :func:`principal_axes`. Nothing of size d × d is stored unless ``directions`` is read. Results are float64
     arrays of the library and on the device that the gain came from, without a gradient.
 
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> axes = lg.principal_axes(np.array([3.0, -1.0, 2.0]))
     >>> axes
@@ -91,11 +89,9 @@ class PrincipalAxes(ABC):
 
         Costs about as much as the axes themselves; see :class:`Certificate` for what is enclosed.
 
-        Parameters
-        ----------
-        exact : bool
-            Decide every sign in integer arithmetic: intervals of the offsets shrink from some 100 to some 10 units
-            of 2⁻⁵³, and time grows by a factor of about a hundred.
+        Args:
+            exact: Decide every sign in integer arithmetic: intervals of the offsets shrink from some 100 to some 10
+                units of 2⁻⁵³, and time grows by a factor of about a hundred.
         """
 
     def _here(self, result: Floats) -> Array:
@@ -125,13 +121,7 @@ class PrincipalAxes(ABC):
         return self._here(self._lengths().copy())
 
     def direction(self, i: int) -> Array:
-        """Unit vector along axis `i`, shape (d,), in O(d) time.
-
-        Raises
-        ------
-        InputError
-            If `i` is not in range(−m, m).
-        """
+        """Unit vector along axis `i`, shape (d,), in O(d) time."""
         if not -len(self) <= i < len(self):
             msg = (
                 f"axis {i} does not exist: this ellipsoid has {len(self)} axes, counted from 0 (the longest)"
@@ -153,20 +143,11 @@ class PrincipalAxes(ABC):
     def apply(self, coordinates: Array) -> Array:
         """Product V c of the (d, m) matrix of directions with vectors c, without forming it.
 
-        Parameters
-        ----------
-        coordinates : array, shape (..., m)
-            Coordinates along the axes.
+        Args:
+            coordinates: array, shape (..., m). Coordinates along the axes.
 
-        Returns
-        -------
-        array, shape (..., d)
-            Float64, in O(d²) time and O(d) memory per vector.
-
-        Raises
-        ------
-        InputError
-            If the last axis has not length m, or the library is not that of the gain.
+        Returns:
+            array, shape (..., d): Float64, in O(d²) time and O(d) memory per vector.
         """
         flat = self._flat("coordinates", coordinates, len(self))
         result = np.zeros((flat.shape[0], self.d))
@@ -177,19 +158,11 @@ class PrincipalAxes(ABC):
     def adjoint(self, vectors: Array) -> Array:
         """Product Vᵀ z, the coordinates along the axes of the part of z in their span, without forming V.
 
-        Parameters
-        ----------
-        vectors : array, shape (..., d)
+        Args:
+            vectors: array, shape (..., d)
 
-        Returns
-        -------
-        array, shape (..., m)
-            Float64, in O(d²) time and O(d) memory per vector.
-
-        Raises
-        ------
-        InputError
-            If the last axis has not length d, or the library is not that of the gain.
+        Returns:
+            array, shape (..., m): Float64, in O(d²) time and O(d) memory per vector.
         """
         flat = self._flat("vectors", vectors, self.d)
         result = np.zeros((flat.shape[0], len(self)))
@@ -311,33 +284,21 @@ def principal_axes(gain: Array, *, centered: bool = True) -> PrincipalAxes:
     Each length is computed to nearly full relative accuracy, also where lengths differ by hundreds of orders of
     magnitude or lie close together, which a dense eigensolver cannot do.
 
-    Parameters
-    ----------
-    gain : array, shape (d,)
-        g, of any real floating dtype and any array library; a PyTorch parameter is detached. Computed in float64.
-        Nonzero magnitudes from 2⁻⁵¹¹ to 2⁵¹¹.
-    centered : bool
-        True for LayerNorm; False for RMSNorm, whose axes are the coordinate axes, with semi-axes √d|g_i|.
+    Args:
+        gain: array, shape (d,). g, of any real floating dtype and any array library; a PyTorch parameter is detached.
+            Computed in float64. Nonzero magnitudes from 2⁻⁵¹¹ to 2⁵¹¹.
+        centered: True for LayerNorm; False for RMSNorm, whose axes are the coordinate axes, with semi-axes √d|g_i|.
 
-    Returns
-    -------
-    PrincipalAxes
-        ``.semi_axes`` (m,) descending, m = d − max(1, k) with k zero gains (d − k for RMSNorm); ``.direction(i)``
-        (d,) in O(d); ``.directions`` (d, m); ``.apply`` and ``.adjoint`` multiply by V and Vᵀ without forming it;
-        ``.certificate()`` proves an interval around each length. With d = 1 or an all-zero gain there are no axes.
+    Returns:
+        PrincipalAxes: ``.semi_axes`` (m,) descending, m = d − max(1, k) with k zero gains (d − k for RMSNorm);
+            ``.direction(i)`` (d,) in O(d); ``.directions`` (d, m); ``.apply`` and ``.adjoint`` multiply by V and Vᵀ
+            without forming it; ``.certificate()`` proves an interval around each length. With d = 1 or an all-zero
+            gain there are no axes.
 
-    Raises
-    ------
-    InputError
-        Not one vector, not floating, not finite, or squares outside the range of float64.
+    References:
+        Riechers, arXiv:2405.04134 (semi-axes √(N/λ) of Π₂G⁻²Π₂, nonzero gains); Golub, SIAM Review 15 (1973), section
+        5, for the secular equation; Li, LAPACK Working Note 89, for the iteration.
 
-    References
-    ----------
-    Riechers, arXiv:2405.04134 (semi-axes √(N/λ) of Π₂G⁻²Π₂, nonzero gains); Golub, SIAM Review 15 (1973), section 5,
-    for the secular equation; Li, LAPACK Working Note 89, for the iteration.
-
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> axes = lg.principal_axes(np.array([3.0, -1.0, 2.0]))
     >>> axes.semi_axes

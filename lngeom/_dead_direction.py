@@ -14,27 +14,15 @@ def dead_direction(gain: Array) -> Array:
     n = 1_Z/√k is returned, the limit of the formula as these gains tend to zero together. The whole dead subspace is
     ``Ellipsoid(gain).normals``.
 
-    Parameters
-    ----------
-    gain : array, shape (d,)
-        Real floating dtype; float16 and bfloat16 are computed in float32 and rounded once.
+    Args:
+        gain: array, shape (d,). Real floating dtype; float16 and bfloat16 are computed in float32 and rounded once.
 
-    Returns
-    -------
-    array, shape (d,)
-        Same library, device and dtype as `gain`.
+    Returns:
+        array, shape (d,): Same library, device and dtype as `gain`.
 
-    Raises
-    ------
-    InputError
-        Not one finite vector of a floating dtype.
+    References:
+        Riechers, arXiv:2405.04134, Π₂ = I − αα^T/(α^Tα); the zero-gain case follows from z_i = b_i there.
 
-    References
-    ----------
-    Riechers, arXiv:2405.04134, Π₂ = I − αα^T/(α^Tα); the zero-gain case follows from z_i = b_i there.
-
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> n = lg.dead_direction(np.array([3.0, 4.0]))
     >>> n

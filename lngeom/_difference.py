@@ -132,30 +132,22 @@ def _wrong_scale(cases: Sequence[Case], plain: Arithmetic) -> tuple[Verdict, str
 class Explanation:
     """What a computed output differs by, and what can and cannot have caused it; made by :func:`explain_difference`.
 
-    Attributes
-    ----------
-    verdict : {"rounding", "unstable", "variant", "bug"}
-        ``"rounding"``: a backward-stable kernel may return it. ``"unstable"``: only a named algorithm that loses digits
-        may. ``"variant"``: it is another documented definition. ``"bug"``: none of these.
-    method : {"two-pass", "merged", "one-pass"} or None
-        The first way to compute the variance that explains every row.
-    cause : str or None
-        The algorithm, definition or mistake whose own family holds what was computed.
-    also_fits : tuple of str
-        For rounding: variants and mistakes that the precision cannot rule out.
-    lower, upper : float64 arrays, shape (..., d)
-        Enclosure of the exact output.
-    difference, bound : float64 arrays, shape (..., d)
-        Error of each component, rounded up, and how far a backward-stable kernel may be off there.
-    ratio : float64 array, shape (..., d)
-        Distance from the closest output of a correct kernel over its tolerance; at most 1 within the family.
-    outside : bool array, shape (..., d)
-        The components with a ratio above 1.
-    message : str
-        One readable sentence, which is also the repr; :meth:`component` has one for each component.
+    Attributes:
+        verdict: {"rounding", "unstable", "variant", "bug"}. ``"rounding"``: a backward-stable kernel may return it.
+            ``"unstable"``: only a named algorithm that loses digits may. ``"variant"``: it is another documented
+            definition. ``"bug"``: none of these.
+        method: {"two-pass", "merged", "one-pass"} or None. The first way to compute the variance that explains every
+            row.
+        cause: str or None. The algorithm, definition or mistake whose own family holds what was computed.
+        also_fits: tuple of str. For rounding: variants and mistakes that the precision cannot rule out.
+        lower, upper: float64 arrays, shape (..., d). Enclosure of the exact output.
+        difference, bound: float64 arrays, shape (..., d). Error of each component, rounded up, and how far a
+            backward-stable kernel may be off there.
+        ratio: float64 array, shape (..., d). Distance from the closest output of a correct kernel over its tolerance;
+            at most 1 within the family.
+        outside: bool array, shape (..., d). The components with a ratio above 1.
+        message: One readable sentence, which is also the repr; :meth:`component` has one for each component.
 
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> x = np.array([1.0, 2.0, 6.0])
     >>> explanation = lg.explain_difference(x, (x - 3) / x.std(ddof=1), eps=0.0)
@@ -213,40 +205,26 @@ def explain_difference(
     each usual mistake (divisor d − 1, no mean subtraction, ε elsewhere or another ε, gain missing or used as 1 + gain,
     ...) and each unstable algorithm is tried, by the family of outputs that it would have itself.
 
-    Parameters
-    ----------
-    x : array, shape (..., d)
-        The inputs of the layer, finite.
-    got : array, shape (..., d)
-        What was computed from them.
-    gain, bias : arrays, shape (d,), optional
-    eps : float
-        ε ≥ 0.
-    dtype : str or dtype, optional
-        Format of `x` and `got`; default: the dtype of `got`.
-    centered : bool
-        True for LayerNorm, False for RMSNorm.
-    placement : {"inside", "outside"}
-    additions : int, optional
-        As for :func:`error_bound`. The default, any order of summation, accuses nobody wrongly.
+    Args:
+        x: array, shape (..., d). The inputs of the layer, finite.
+        got: array, shape (..., d). What was computed from them.
+        gain, bias: arrays, shape (d,)
+        eps: ε ≥ 0.
+        dtype: str or dtype. Format of `x` and `got`; default: the dtype of `got`.
+        centered: True for LayerNorm, False for RMSNorm.
+        placement: {"inside", "outside"}
+        additions: As for :func:`error_bound`. The default, any order of summation, accuses nobody wrongly.
 
-    Returns
-    -------
-    Explanation
-        Frozen; its repr is the sentence.
+    Returns:
+        Explanation: Frozen; its repr is the sentence.
 
-    Raises
-    ------
-    InputError
-        As :func:`error_bound`; `got` of another shape than `x`; a constant vector (for RMSNorm: the zero vector) at
-        ε = 0, which has no exact output.
+    Raises:
+        InputError: As :func:`error_bound`; `got` of another shape than `x`; a constant vector (for RMSNorm: the zero
+            vector) at ε = 0, which has no exact output.
 
-    References
-    ----------
-    N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 3.1 and 4.2.
+    References:
+        N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 3.1 and 4.2.
 
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> x = np.array([1.0, 2.0, 6.0])
     >>> lg.explain_difference(x, lg.layer_norm(x, eps=1e-5), eps=1e-5).verdict

@@ -27,36 +27,21 @@ class Ellipsoid:
     are zero (see ``solid``). With k zero gains it has dimension m = d − max(1, k) (RMSNorm: d − k): the output
     hyperplane has the normal α = 1/g when k = 0, and is spanned by the coordinates of nonzero gain when k ≥ 1.
 
-    Parameters
-    ----------
-    gain : array, shape (d,)
-        g, of any real floating dtype and array library. See :func:`lngeom.principal_axes` for its range.
-    bias : array, shape (d,), optional
-        b; absent means 0.
-    centered : bool
-        True for LayerNorm, False for RMSNorm.
+    Args:
+        gain: array, shape (d,). g, of any real floating dtype and array library. See :func:`lngeom.principal_axes` for
+            its range.
+        bias: array, shape (d,). b; absent means 0.
+        centered: True for LayerNorm, False for RMSNorm.
 
-    Attributes
-    ----------
-    gain, center : arrays, shape (d,)
-        g and b.
-    centered : bool
-    d, dimension : int
-        Of the space, and m of the ellipsoid.
-    solid : bool
-        Whether outputs fill it even at ε = 0, because some freedom of y is invisible: k ≥ 2 (RMSNorm: k ≥ 1).
+    Attributes:
+        gain, center: arrays, shape (d,). g and b.
+        centered
+        d, dimension: Of the space, and m of the ellipsoid.
+        solid: Whether outputs fill it even at ε = 0, because some freedom of y is invisible: k ≥ 2 (RMSNorm: k ≥ 1).
 
-    Raises
-    ------
-    InputError
-        Wrong shape or dtype, or a value that is not finite; in the methods, vectors of another dimension or library.
+    References:
+        Riechers, arXiv:2405.04134, for nonzero gains and ε > 0.
 
-    References
-    ----------
-    Riechers, arXiv:2405.04134, for nonzero gains and ε > 0.
-
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> gain, bias = np.array([1.0, 2.0, 3.0]), np.array([0.5, 0.0, 0.0])
     >>> ellipsoid = lg.Ellipsoid(gain, bias)
@@ -91,13 +76,9 @@ class Ellipsoid:
         the formula that reproduces its output. So an RMSNorm gives the ellipsoid without the hyperplane whatever its
         class is called, and a layer that stores gain − 1 gives the right gain. Nothing is imported.
 
-        Raises
-        ------
-        InputError
-            If the module is over several axes, or computes neither formula.
+        Raises:
+            InputError: If the module is over several axes, or computes neither formula.
 
-        Examples
-        --------
         >>> import torch, lngeom as lg
         >>> lg.Ellipsoid.from_module(torch.nn.RMSNorm(4))
         <Ellipsoid of RMSNorm: dimension 4 in 4>
@@ -153,14 +134,11 @@ class Ellipsoid:
         equals ``lngeom.gauge(x, eps=eps)`` if k ≤ 1, and is at most that otherwise. A displacement out of the
         ellipsoid's flat is left out where it has zero gain; ``offset`` measures it.
 
-        Parameters
-        ----------
-        z : array, shape (..., d)
-            Same library as the gain; float16 and bfloat16 are computed in float32.
+        Args:
+            z: array, shape (..., d). Same library as the gain; float16 and bfloat16 are computed in float32.
 
-        Returns
-        -------
-        array, shape (...)
+        Returns:
+            array, shape (...)
         """
         xp = namespace(z, self.gain)
         _, y, _ = self._preimage(z)
@@ -189,23 +167,14 @@ class Ellipsoid:
         one in z of `rtol` relative to b_i. The gauge may then exceed 1 by ‖e‖/√d (times √(d/k) with k ≥ 1 zero
         gains), 1ᵀy/√d may be as large as ‖e‖, and where g_i = 0 z_i may differ from b_i by `rtol`·|b_i|.
 
-        Parameters
-        ----------
-        z : array, shape (..., d)
-            Same library as the gain.
-        rtol : float, optional
-            Default (d + 8)·eps of the dtype of z (half precision: its eps plus (d + 8)·eps of float32). That bounds
-            the rounding of any LayerNorm or RMSNorm whose sums of d terms may be taken in any order, for inputs with
-            condition number ‖x‖/‖Πx‖ up to 2; multiply it by the condition number for others.
+        Args:
+            z: array, shape (..., d). Same library as the gain.
+            rtol: Default (d + 8)·eps of the dtype of z (half precision: its eps plus (d + 8)·eps of float32). That
+                bounds the rounding of any LayerNorm or RMSNorm whose sums of d terms may be taken in any order, for
+                inputs with condition number ‖x‖/‖Πx‖ up to 2; multiply it by the condition number for others.
 
-        Returns
-        -------
-        array of bool, shape (...)
-
-        Raises
-        ------
-        InputError
-            If `rtol` is negative or not finite, or as for the class.
+        Returns:
+            array of bool, shape (...)
         """
         if rtol is not None and not 0 <= rtol < math.inf:
             msg = f"rtol is {rtol!r}: a bound of relative errors must be finite and >= 0"
@@ -232,14 +201,11 @@ class Ellipsoid:
     def support(self, u: Array) -> Array:
         r"""Support function h(u) = max {u·z : z in the ellipsoid} = b·u + √d‖Π(g ∘ u)‖ (RMSNorm: without Π).
 
-        Parameters
-        ----------
-        u : array, shape (..., d)
-            Directions; same library as the gain.
+        Args:
+            u: array, shape (..., d). Directions; same library as the gain.
 
-        Returns
-        -------
-        array, shape (...)
+        Returns:
+            array, shape (...)
         """
         check_vectors("u", u)
         check_parameter("gain", self.gain, u)
@@ -305,13 +271,7 @@ class Ellipsoid:
             return float(np.exp(self.log_volume))
 
     def sample_inside(self, n: int, rng: np.random.Generator | int) -> Array:
-        """Draw n points uniformly from the solid ellipsoid, shape (n, d), float64; `rng` may be a seed.
-
-        Raises
-        ------
-        InputError
-            If `n` is not an integer >= 0.
-        """
+        """Draw n points uniformly from the solid ellipsoid, shape (n, d), float64; `rng` may be a seed."""
         _check_count(n)
         rng, m = np.random.default_rng(rng), self.dimension
         ball = _sphere(n, m, rng)
@@ -325,11 +285,6 @@ class Ellipsoid:
         LayerNorm of a random direction is *not* uniform: it crowds where the surface is most curved. The image of
         a uniform u on the sphere is kept with probability s_min‖u/s‖, s the semi-axes, proportional to how much
         the map stretches area there; this keeps at least about one in √m.
-
-        Raises
-        ------
-        InputError
-            If `n` is not an integer >= 0.
         """
         _check_count(n)
         lengths, rng = to_numpy(self.semi_axes), np.random.default_rng(rng)

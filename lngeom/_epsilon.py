@@ -15,31 +15,17 @@ def gauge(x: Array, *, eps: Any, placement: Placement = "inside") -> Array:
 
     Gain and bias do not change it: the gauge of an ellipsoid is invariant under the affine map that makes it.
 
-    Parameters
-    ----------
-    x : array, shape (..., d)
-        Real floating dtype; float16 and bfloat16 are computed in float32.
-    eps : float
-        ε ≥ 0.
-    placement : {"inside", "outside"}
-        σ/√(σ² + ε) or σ/(σ + ε).
+    Args:
+        x: array, shape (..., d). Real floating dtype; float16 and bfloat16 are computed in float32.
+        eps: ε ≥ 0.
+        placement: {"inside", "outside"}. σ/√(σ² + ε) or σ/(σ + ε).
 
-    Returns
-    -------
-    array, shape (...)
-        Between 0 and 1; NaN for a constant vector at ε = 0. float32 for half-precision `x`.
+    Returns:
+        array, shape (...): Between 0 and 1; NaN for a constant vector at ε = 0. float32 for half-precision `x`.
 
-    Raises
-    ------
-    InputError
-        As :func:`lngeom.layer_norm`.
+    References:
+        Riechers, arXiv:2405.04134, eq. 6 and figure 2.
 
-    References
-    ----------
-    Riechers, arXiv:2405.04134, eq. 6 and figure 2.
-
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> float(lg.gauge(np.array([-3.0, 3.0]), eps=7.0))
     0.75
@@ -51,31 +37,17 @@ def gauge(x: Array, *, eps: Any, placement: Placement = "inside") -> Array:
 def gauge_from_mean_square(mean_square: Array, *, eps: Any, placement: Placement = "inside") -> Array:
     r"""Gauge √(m/(m + ε)) of a norm layer: m = σ² for LayerNorm, m = ‖x‖²/d for RMSNorm.
 
-    Parameters
-    ----------
-    mean_square : array
-        m ≥ 0, real floating dtype.
-    eps : float
-        ε ≥ 0.
-    placement : {"inside", "outside"}
-        √m/√(m + ε) or √m/(√m + ε).
+    Args:
+        mean_square: m ≥ 0, real floating dtype.
+        eps: ε ≥ 0.
+        placement: {"inside", "outside"}. √m/√(m + ε) or √m/(√m + ε).
 
-    Returns
-    -------
-    array
-        Between 0 and 1, of the shape of `mean_square`; NaN where m = 0 at ε = 0.
+    Returns:
+        array: Between 0 and 1, of the shape of `mean_square`; NaN where m = 0 at ε = 0.
 
-    Raises
-    ------
-    InputError
-        As :func:`lngeom.scale`.
+    References:
+        Riechers, arXiv:2405.04134, eq. 6.
 
-    References
-    ----------
-    Riechers, arXiv:2405.04134, eq. 6.
-
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> float(lg.gauge_from_mean_square(np.array(9.0), eps=7.0))
     0.75
@@ -90,31 +62,17 @@ def matching_eps(x: Array, *, eps: Any, placement: Placement = "inside") -> Arra
     convention to the other: the relation is per vector. From inside to outside it reads
     ε_outside = ε_inside/(√(σ² + ε_inside) + σ), which does not cancel.
 
-    Parameters
-    ----------
-    x : array, shape (..., d)
-        Real floating dtype; float16 and bfloat16 are computed in float32.
-    eps : float
-        ε ≥ 0 as the layer has it.
-    placement : {"inside", "outside"}
-        Where the layer has it.
+    Args:
+        x: array, shape (..., d). Real floating dtype; float16 and bfloat16 are computed in float32.
+        eps: ε ≥ 0 as the layer has it.
+        placement: {"inside", "outside"}. Where the layer has it.
 
-    Returns
-    -------
-    array, shape (...)
-        ε' for the other placement, one per vector; float32 for half-precision `x`.
+    Returns:
+        array, shape (...): ε' for the other placement, one per vector; float32 for half-precision `x`.
 
-    Raises
-    ------
-    InputError
-        As :func:`lngeom.layer_norm`.
+    References:
+        Elementary; both conventions occur side by side in the code of Zhang and Sennrich, arXiv:1910.07467.
 
-    References
-    ----------
-    Elementary; both conventions occur side by side in the code of Zhang and Sennrich, arXiv:1910.07467.
-
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> x = np.array([-3.0, 3.0])
     >>> float(lg.matching_eps(x, eps=7.0)), float(lg.matching_eps(x, eps=1.0, placement="outside"))

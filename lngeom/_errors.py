@@ -8,8 +8,6 @@ class LngeomError(Exception):
 
     Every message states the value seen, the rule it breaks and what to do next.
 
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> try:
     ...     lg.layer_norm(np.array([1.0, 2.0]), eps=-1.0)
@@ -22,8 +20,6 @@ class LngeomError(Exception):
 class InputError(LngeomError, ValueError):
     """An argument has a shape, dtype or value that the function is not defined for; also a :class:`ValueError`.
 
-    Examples
-    --------
     >>> import lngeom as lg
     >>> lg.uniform(0)
     Traceback (most recent call last):

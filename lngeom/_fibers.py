@@ -53,34 +53,21 @@ def same_fiber(
     ‖Πx/‖Πx‖ − Πx'/‖Πx'‖‖ ≤ 2n u (κ(x) + κ(x')) at ε = 0, where u is the unit roundoff of the dtype, κ = ‖x‖/‖Πx‖ and
     n is `roundings` plus d/2 u₆₄/u for the means taken here in float64.
 
-    Parameters
-    ----------
-    x, other : arrays, shape (..., d)
-        One dtype and library; broadcast against each other.
-    eps : float
-        ε ≥ 0. Its size does not matter, only whether it is zero.
-    centered : bool
-        False for RMSNorm, whose fibers are points (ε > 0) and rays {sx : s > 0} (ε = 0).
-    roundings : int
-        How often each component has been rounded on its way here: 1 for loading a number, 1 more for each operation.
+    Args:
+        x, other: arrays, shape (..., d). One dtype and library; broadcast against each other.
+        eps: ε ≥ 0. Its size does not matter, only whether it is zero.
+        centered: False for RMSNorm, whose fibers are points (ε > 0) and rays {sx : s > 0} (ε = 0).
+        roundings: How often each component has been rounded on its way here: 1 for loading a number, 1 more for each
+            operation.
 
-    Returns
-    -------
-    array of bool, shape (...)
-        False at ε = 0 where one of the two has no direction (σ = 0), as LayerNorm is not defined there.
+    Returns:
+        array of bool, shape (...): False at ε = 0 where one of the two has no direction (σ = 0), as LayerNorm is not
+            defined there.
 
-    Raises
-    ------
-    InputError
-        Wrong shape, different dtypes, ε negative or not finite.
+    References:
+        Brody et al., arXiv:2305.02582, appendix B, for ε = 0. Gupta et al., arXiv:2409.12951, section 2.3, infer the
+        irreversibility from a count of statistics; the fibers are the reason.
 
-    References
-    ----------
-    Brody et al., arXiv:2305.02582, appendix B, for ε = 0. Gupta et al., arXiv:2409.12951, section 2.3, infer the
-    irreversibility from a count of statistics; the fibers are the reason.
-
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> x = np.array([1.0, 2.0, 4.0])
     >>> bool(lg.same_fiber(x, x + 7, eps=1e-5)), bool(lg.same_fiber(x, 3 * x + 7, eps=1e-5))
@@ -111,17 +98,11 @@ def same_fiber(
 class Fiber:
     """All vectors with the norm-layer output of one vector; made by :func:`fiber`.
 
-    Attributes
-    ----------
-    x : array, shape (d,)
-        The vector it was made from.
-    eps : float
-        ε of the norm; only whether it is zero matters.
-    centered : bool
-        True for LayerNorm, False for RMSNorm.
+    Attributes:
+        x: array, shape (d,). The vector it was made from.
+        eps: ε of the norm; only whether it is zero matters.
+        centered: True for LayerNorm, False for RMSNorm.
 
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> fiber = lg.fiber(np.array([1.0, 2.0, 6.0]), eps=0.0)
     >>> fiber.base, fiber.point(shift=1.0, factor=2.0)
@@ -147,10 +128,9 @@ class Fiber:
     def point(self, *, shift: float = 0.0, factor: float = 1.0) -> Array:
         """Element `factor`·base + `shift`·1 of the fiber.
 
-        Raises
-        ------
-        InputError
-            If `shift` is not 0 for RMSNorm, or `factor` not positive, or not 1 at ε > 0: that is another fiber.
+        Raises:
+            InputError: If `shift` is not 0 for RMSNorm, or `factor` not positive, or not 1 at ε > 0: that is another
+                fiber.
         """
         if not self.centered and shift != 0:
             msg = (
@@ -177,31 +157,20 @@ class Fiber:
 def fiber(x: Array, *, eps: float, centered: bool = True) -> Fiber:
     r"""The set of vectors that a norm layer maps to the same output as x.
 
-    Parameters
-    ----------
-    x : array, shape (d,)
-        One vector.
-    eps : float
-        ε ≥ 0.
-    centered : bool
-        True for LayerNorm, False for RMSNorm.
+    Args:
+        x: array, shape (d,). One vector.
+        eps: ε ≥ 0.
+        centered: True for LayerNorm, False for RMSNorm.
 
-    Returns
-    -------
-    Fiber
-        With ``.base``, ``.dimension``, ``.point(shift=, factor=)`` and ``.contains(x)``.
+    Returns:
+        Fiber: With ``.base``, ``.dimension``, ``.point(shift=, factor=)`` and ``.contains(x)``.
 
-    Raises
-    ------
-    InputError
-        If `x` is not one vector; if ε = 0 and x has no direction (σ = 0), where the norm is not defined.
+    Raises:
+        InputError: If `x` is not one vector; if ε = 0 and x has no direction (σ = 0), where the norm is not defined.
 
-    References
-    ----------
-    Brody et al., arXiv:2305.02582, appendix B.
+    References:
+        Brody et al., arXiv:2305.02582, appendix B.
 
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> print(lg.fiber(np.array([1.0, 2.0, 6.0]), eps=1e-5))
     {Πx + t·1 : t real} in R^3
@@ -227,34 +196,25 @@ def invert(y: Array, *, eps: Any, placement: Placement = "inside", centered: boo
     u = √ε y/√(1 − ‖y‖²/d) for ε inside the root, u = ε y/(1 − ‖y‖/√d) outside. All preimages of y are u + t1. Undo
     bias and gain first: y = (z − b)/g.
 
-    Parameters
-    ----------
-    y : array, shape (..., d)
-        Outputs of the norm without gain and bias, ‖y‖ < √d. float16 and bfloat16 are computed in float32.
-    eps : float
-        ε > 0. At ε = 0 the length of u is lost and nothing inverts the norm.
-    placement : {"inside", "outside"}
-    centered : bool
-        True for LayerNorm, whose outputs have mean 0: rounding's share along 1 is removed. False for RMSNorm.
+    Args:
+        y: array, shape (..., d). Outputs of the norm without gain and bias, ‖y‖ < √d. float16 and bfloat16 are
+            computed in float32.
+        eps: ε > 0. At ε = 0 the length of u is lost and nothing inverts the norm.
+        placement: {"inside", "outside"}
+        centered: True for LayerNorm, whose outputs have mean 0: rounding's share along 1 is removed. False for
+            RMSNorm.
 
-    Returns
-    -------
-    array, shape (..., d)
-        Same dtype as `y`. The relative error of y is amplified by 1/(1 − ‖y‖²/d) = (σ² + ε)/ε, which is large for
-        ordinary inputs: their length can be read off the output only in its last digits.
+    Returns:
+        array, shape (..., d): Same dtype as `y`. The relative error of y is amplified by 1/(1 − ‖y‖²/d) = (σ² + ε)/ε,
+            which is large for ordinary inputs: their length can be read off the output only in its last digits.
 
-    Raises
-    ------
-    InputError
-        If ε is not positive; if some y lies outside the open ball; if some y has a mean, above √u of its root mean
-        square (u the unit roundoff): rounding cannot have left that unless half of all digits were lost.
+    Raises:
+        InputError: If ε is not positive; if some y lies outside the open ball; if some y has a mean, above √u of its
+            root mean square (u the unit roundoff): rounding cannot have left that unless half of all digits were lost.
 
-    References
-    ----------
-    Elementary from Riechers, arXiv:2405.04134, eq. 6.
+    References:
+        Elementary from Riechers, arXiv:2405.04134, eq. 6.
 
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> lg.invert(lg.standardize(np.array([7.0, 1.0]), eps=7.0), eps=7.0)
     array([ 3., -3.])

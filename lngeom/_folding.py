@@ -68,29 +68,18 @@ def center_writer(
     each LayerNorm equals the RMSNorm of the same ε, gain and bias. Dropout between writer and stream breaks this in
     training. An embedding table of shape (vocabulary, d) is a writer in the layout ``"conv1d"``.
 
-    Parameters
-    ----------
-    weight : array, shape (d, in) or, for ``"conv1d"``, (in, d)
-        Real floating dtype; computed in float64 and rounded once.
-    bias : array, shape (d,), optional
-    layout : {"linear", "conv1d"}
+    Args:
+        weight: array, shape (d, in) or, for ``"conv1d"``, (in, d). Real floating dtype; computed in float64 and
+            rounded once.
+        bias: array, shape (d,)
+        layout: {"linear", "conv1d"}
 
-    Returns
-    -------
-    weight, bias : arrays
-        Same shapes, dtypes and library; bias None if there was none.
+    Returns:
+        weight, bias: arrays. Same shapes, dtypes and library; bias None if there was none.
 
-    Raises
-    ------
-    InputError
-        Wrong shape or dtype, unknown layout.
+    References:
+        Jiang et al., arXiv:2305.14858, section 3.2; ``center_writing_weights`` of TransformerLens.
 
-    References
-    ----------
-    Jiang et al., arXiv:2305.14858, section 3.2; ``center_writing_weights`` of TransformerLens.
-
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> weight, bias = lg.center_writer(np.array([[1.0, 4.0], [3.0, 0.0]]), np.array([1.0, 5.0]))
     >>> weight, bias
@@ -113,32 +102,19 @@ def fold_affine(
 ) -> tuple[Array, Array | None]:
     r"""Map y ↦ W(g ∘ y + β) + b as a weight W diag(g) and a bias b + Wβ, so that the norm before it needs neither.
 
-    Parameters
-    ----------
-    weight : array, shape (out, d) or, for ``"conv1d"``, (d, out)
-        Of the linear map that reads the norm; real floating dtype, computed in float64 and rounded once. A weight
-        tied to another layer must be copied first.
-    bias : array, shape (out,), optional
-    gain, norm_bias : arrays, shape (d,), optional
-        g and β of the norm layer.
-    layout : {"linear", "conv1d"}
+    Args:
+        weight: array, shape (out, d) or, for ``"conv1d"``, (d, out). Of the linear map that reads the norm; real
+            floating dtype, computed in float64 and rounded once. A weight tied to another layer must be copied first.
+        bias: array, shape (out,)
+        gain, norm_bias: arrays, shape (d,). g and β of the norm layer.
+        layout: {"linear", "conv1d"}
 
-    Returns
-    -------
-    weight, bias : arrays
-        Same dtype and library; bias None if neither the map nor the norm has one.
+    Returns:
+        weight, bias: arrays. Same dtype and library; bias None if neither the map nor the norm has one.
 
-    Raises
-    ------
-    InputError
-        Wrong shape or dtype, unknown layout.
+    References:
+        Ashkboos et al., arXiv:2401.15024, section 3; ``fold_ln`` of TransformerLens.
 
-    References
-    ----------
-    Ashkboos et al., arXiv:2401.15024, section 3; ``fold_ln`` of TransformerLens.
-
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> lg.fold_affine(np.array([[1.0, 4.0]]), gain=np.array([2.0, 3.0]), norm_bias=np.array([1.0, 1.0]))
     (array([[ 2., 12.]]), array([5.]))
@@ -172,16 +148,12 @@ def _folded(
 class FoldCertificate:
     """How far a folded map is from the exact fold; made by :func:`certify_fold` and :func:`certify_centering`.
 
-    Attributes
-    ----------
-    worst : float
-        Largest |entry − exact entry| over the bound of that entry, for weight and bias together. The bound is one
-        rounding to the stored dtype plus twice the error of a float64 computation.
-    weight_error, bias_error : float
-        Frobenius norm of the error of the weight, Euclidean norm of that of the bias, bounds included.
+    Attributes:
+        worst: Largest |entry − exact entry| over the bound of that entry, for weight and bias together. The bound is
+            one rounding to the stored dtype plus twice the error of a float64 computation.
+        weight_error, bias_error: Frobenius norm of the error of the weight, Euclidean norm of that of the bias, bounds
+            included.
 
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> weight = np.array([[0.1, 0.4]], dtype=np.float32)
     >>> gain = np.array([0.3, 0.7], dtype=np.float32)
@@ -250,28 +222,16 @@ def certify_centering(
 ) -> FoldCertificate:
     r"""Certificate that `centered_weight` and `centered_bias`, made by whatever tool, are ΠW and Πb up to rounding.
 
-    Parameters
-    ----------
-    weight, bias, layout
-        The original map, as in :func:`center_writer`.
-    centered_weight, centered_bias : arrays
-        What to certify, in any floating dtype.
+    Args:
+        weight, bias, layout: The original map, as in :func:`center_writer`.
+        centered_weight, centered_bias: What to certify, in any floating dtype.
 
-    Returns
-    -------
-    FoldCertificate
+    Returns:
+        FoldCertificate
 
-    Raises
-    ------
-    InputError
-        As :func:`center_writer`, or if the two maps do not have the same shape.
+    References:
+        Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 4.2, for the error of the means.
 
-    References
-    ----------
-    Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 4.2, for the error of the means.
-
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> weight = np.array([[0.1, 0.2], [0.4, 0.8]], dtype=np.float32)
     >>> lg.certify_centering(weight, None, *lg.center_writer(weight)).exact
@@ -297,28 +257,16 @@ def certify_fold(
 ) -> FoldCertificate:
     r"""Certificate that `folded_weight` and `folded_bias`, made by whatever tool, are W diag(g) and b + Wβ.
 
-    Parameters
-    ----------
-    weight, bias, gain, norm_bias, layout
-        The original map, as in :func:`fold_affine`.
-    folded_weight, folded_bias : arrays
-        What to certify, in any floating dtype.
+    Args:
+        weight, bias, gain, norm_bias, layout: The original map, as in :func:`fold_affine`.
+        folded_weight, folded_bias: What to certify, in any floating dtype.
 
-    Returns
-    -------
-    FoldCertificate
+    Returns:
+        FoldCertificate
 
-    Raises
-    ------
-    InputError
-        As :func:`fold_affine`, or if the two maps do not have the same shape.
+    References:
+        Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1, for the error of the products.
 
-    References
-    ----------
-    Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1, for the error of the products.
-
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> weight, gain = np.array([[0.1, 0.4]]), np.array([0.3, 0.7])
     >>> certificate = lg.certify_fold(weight, None, *lg.fold_affine(weight, gain=gain), gain=gain)

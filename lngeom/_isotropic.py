@@ -27,23 +27,13 @@ class IsotropicAngle:
     The mean angle π/2 alone shows no orthogonality (±1 with equal chance has it too); d·E[cos² θ] = 1 is the test.
     Its functions take numbers or arrays and return float64 of the same shape.
 
-    Parameters
-    ----------
-    d : int
-        Dimension, at least 2.
+    Args:
+        d: Dimension, at least 2.
 
-    Raises
-    ------
-    InputError
-        If `d` is not an integer >= 2; for probabilities outside [0, 1].
+    References:
+        Muirhead, Aspects of Multivariate Statistical Theory (1982), theorem 1.5.7. The measurements to be held against
+        it: Gupta et al., arXiv:2409.12951, section 3.
 
-    References
-    ----------
-    Muirhead, Aspects of Multivariate Statistical Theory (1982), theorem 1.5.7. The measurements to be held against
-    it: Gupta et al., arXiv:2409.12951, section 3.
-
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> null = lg.IsotropicAngle(4096)
     >>> np.degrees([null.mean(), null.std()]).round(4)
@@ -132,31 +122,18 @@ def massive_activation_bound(rest: Any, *, k: int, d: int) -> Any:
     |cos θ| ≤ √(k/d) √(1 − δ) + √(1 − k/d) √δ, by Cauchy-Schwarz on both parts. Massive activations alone thus make
     hidden states nearly orthogonal to 1: two of 4096 components with all the energy leave θ within 1.3° of 90°.
 
-    Parameters
-    ----------
-    rest : float or array
-        δ, the fraction of ‖x‖² outside the k components, between 0 and 1.
-    k : int
-        Number of large components, 1 ≤ k ≤ d.
-    d : int
-        Dimension.
+    Args:
+        rest: float or array. δ, the fraction of ‖x‖² outside the k components, between 0 and 1.
+        k: Number of large components, 1 ≤ k ≤ d.
+        d: Dimension.
 
-    Returns
-    -------
-    float or array of the shape of `rest`
-        At most 1. Sharp: equality for components that are equal within both groups and of one sign.
+    Returns:
+        float or array of the shape of `rest`: At most 1. Sharp: equality for components that are equal within both
+            groups and of one sign.
 
-    Raises
-    ------
-    InputError
-        If `k` is not between 1 and `d`, or a number `rest` not between 0 and 1.
+    References:
+        Massive activations: Sun et al., arXiv:2402.17762.
 
-    References
-    ----------
-    Massive activations: Sun et al., arXiv:2402.17762.
-
-    Examples
-    --------
     >>> import math, lngeom as lg
     >>> round(90 - math.degrees(math.acos(lg.massive_activation_bound(0.0, k=2, d=4096))), 2)
     1.27

@@ -66,37 +66,24 @@ def jacobian_product(
     c = D/σ for ε outside. Every direction orthogonal to 1 and x is divided by D; the radial direction y is shrunk
     further, by ε/D² inside and ε/D outside; shifts along 1 do nothing.
 
-    Parameters
-    ----------
-    x : array, shape (..., d)
-        Where the derivative is taken; float16 and bfloat16 are computed in float32 and rounded once.
-    tangent : array, shape (..., d)
-        t, broadcast against `x`.
-    gain : array, shape (d,), optional
-    eps : float
-        ε ≥ 0.
-    placement : {"inside", "outside"}
-    centered : bool
-        True for LayerNorm; False for RMSNorm, where Π is the identity and σ² is ‖x‖²/d.
+    Args:
+        x: array, shape (..., d). Where the derivative is taken; float16 and bfloat16 are computed in float32 and
+            rounded once.
+        tangent: array, shape (..., d). t, broadcast against `x`.
+        gain: array, shape (d,)
+        eps: ε ≥ 0.
+        placement: {"inside", "outside"}
+        centered: True for LayerNorm; False for RMSNorm, where Π is the identity and σ² is ‖x‖²/d.
 
-    Returns
-    -------
-    array, shape (..., d)
-        NaN where x has σ = 0 and ε = 0. At σ = 0 and ε > 0 the derivative exists: J = GΠ/√ε (GΠ/ε outside).
-        Automatic differentiation of the ``"outside"`` formula gives NaN there, because it takes √ at 0.
+    Returns:
+        array, shape (..., d): NaN where x has σ = 0 and ε = 0. At σ = 0 and ε > 0 the derivative exists: J = GΠ/√ε
+            (GΠ/ε outside). Automatic differentiation of the ``"outside"`` formula gives NaN there, because it takes √
+            at 0.
 
-    Raises
-    ------
-    InputError
-        Wrong shape or dtype, ε negative or not finite, unknown placement.
+    References:
+        Xiong et al., arXiv:2002.04745, proof of Lemma 3, at ε = 0; with ε by the quotient rule. Dropping the radial
+        term is a frequent mistake: diag(g/D)Π is not the derivative.
 
-    References
-    ----------
-    Xiong et al., arXiv:2002.04745, proof of Lemma 3, at ε = 0; with ε by the quotient rule. Dropping the radial term
-    is a frequent mistake: diag(g/D)Π is not the derivative.
-
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> x = np.array([1.0, -1.0, 1.0, -1.0])
     >>> lg.jacobian_product(x, x, eps=0.0)
@@ -123,28 +110,16 @@ def jacobian_transpose_product(
     Without the gain J is symmetric, so that Jᵀc = J₀(g ∘ c). The result is orthogonal to 1 for every c: the sum of
     the outputs of an ungained LayerNorm has gradient 0, which is no bug.
 
-    Parameters
-    ----------
-    x, gain, eps, placement, centered
-        As :func:`jacobian_product`.
-    cotangent : array, shape (..., d)
-        c, the gradient of a loss with respect to the output; broadcast against `x`.
+    Args:
+        x, gain, eps, placement, centered: As :func:`jacobian_product`.
+        cotangent: array, shape (..., d). c, the gradient of a loss with respect to the output; broadcast against `x`.
 
-    Returns
-    -------
-    array, shape (..., d)
+    Returns:
+        array, shape (..., d)
 
-    Raises
-    ------
-    InputError
-        As :func:`jacobian_product`.
+    References:
+        Xiong et al., arXiv:2002.04745, proof of Lemma 3.
 
-    References
-    ----------
-    Xiong et al., arXiv:2002.04745, proof of Lemma 3.
-
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> lg.jacobian_transpose_product(np.array([3.0, -3.0, 0.0]), np.array([1.0, 1.0, 1.0]), eps=3.0)
     array([0., 0., 0.])
@@ -168,26 +143,15 @@ def jacobian(
     is G (v + ε)^(-1/2) [Π − Πx(Πx)ᵀ/(d(v + ε))], v = σ². It is symmetric positive semidefinite without a gain, and
     J1 = 0 always.
 
-    Parameters
-    ----------
-    x, gain, eps, placement, centered
-        As :func:`jacobian_product`.
+    Args:
+        x, gain, eps, placement, centered: As :func:`jacobian_product`.
 
-    Returns
-    -------
-    array, shape (..., d, d)
+    Returns:
+        array, shape (..., d, d)
 
-    Raises
-    ------
-    InputError
-        As :func:`jacobian_product`.
+    References:
+        Xiong et al., arXiv:2002.04745, proof of Lemma 3, at ε = 0.
 
-    References
-    ----------
-    Xiong et al., arXiv:2002.04745, proof of Lemma 3, at ε = 0.
-
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> lg.jacobian(np.array([1.0, -1.0]), eps=3.0)
     array([[ 0.1875, -0.1875],
@@ -215,28 +179,17 @@ def jacobian_operator(
 
     Products with it and its transpose cost O(d), so that ``svds``, ``lsqr`` and the like never see a d × d matrix.
 
-    Parameters
-    ----------
-    x : numpy.ndarray, shape (d,)
-        Other libraries: use :func:`jacobian_product` and :func:`jacobian_transpose_product`.
-    gain, eps, placement, centered
-        As :func:`jacobian_product`.
+    Args:
+        x: numpy.ndarray, shape (d,). Other libraries: use :func:`jacobian_product` and
+            :func:`jacobian_transpose_product`.
+        gain, eps, placement, centered: As :func:`jacobian_product`.
 
-    Returns
-    -------
-    scipy.sparse.linalg.LinearOperator, shape (d, d)
+    Returns:
+        scipy.sparse.linalg.LinearOperator, shape (d, d)
 
-    Raises
-    ------
-    InputError
-        As :func:`jacobian_product`, or if `x` is not one NumPy vector.
+    References:
+        Xiong et al., arXiv:2002.04745, proof of Lemma 3, at ε = 0.
 
-    References
-    ----------
-    Xiong et al., arXiv:2002.04745, proof of Lemma 3, at ε = 0.
-
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> operator = lg.jacobian_operator(np.array([1.0, -1.0]), eps=3.0)
     >>> operator @ np.array([1.0, 0.0])
@@ -276,31 +229,17 @@ def jacobian_singular_values(
     It is 0 at ε = 0, where LayerNorm has rank d − 2. The largest is √d/(‖x‖ sin θ) at ε = 0, θ the angle between x
     and 1, and not bounded by any function of ‖x‖. With a gain use ``numpy.linalg.svdvals(jacobian(x, gain, eps=eps))``.
 
-    Parameters
-    ----------
-    x : array, shape (..., d)
-        float16 and bfloat16 are computed in float32 and rounded once.
-    eps, placement
-        As :func:`jacobian_product`.
-    centered : bool
-        False for RMSNorm: 1/D (d − 1 times), 1/D shrunk.
+    Args:
+        x: array, shape (..., d). float16 and bfloat16 are computed in float32 and rounded once.
+        eps, placement: As :func:`jacobian_product`.
+        centered: False for RMSNorm: 1/D (d − 1 times), 1/D shrunk.
 
-    Returns
-    -------
-    array, shape (..., d)
-        NaN where x has σ = 0 and ε = 0.
+    Returns:
+        array, shape (..., d): NaN where x has σ = 0 and ε = 0.
 
-    Raises
-    ------
-    InputError
-        As :func:`jacobian_product`.
+    References:
+        Xiong et al., arXiv:2002.04745, Lemma 3 is the statement ‖J‖₂ = O(√d/‖x‖), which needs sin θ bounded below.
 
-    References
-    ----------
-    Xiong et al., arXiv:2002.04745, Lemma 3 is the statement ‖J‖₂ = O(√d/‖x‖), which needs sin θ bounded below.
-
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> lg.jacobian_singular_values(np.array([3.0, -3.0, 0.0]), eps=3.0)
     array([0.33333333, 0.11111111, 0.        ])

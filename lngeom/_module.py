@@ -47,11 +47,6 @@ def norm_parameters(module: Any) -> NormParameters:
 
     Class names mislead (the "T5LayerNorm" of Hugging Face is an RMSNorm) and some layers store gain − 1 (Gemma). So
     the module is applied to one probe vector, and the formula that reproduces its output is the one it computes.
-
-    Raises
-    ------
-    InputError
-        If the module has no one-axis shape, or computes none of the formulas.
     """
     weight = getattr(module, "weight", None)
     bias = getattr(module, "bias", None)

@@ -18,32 +18,18 @@ def scale(mean_square: Array, *, eps: Any, placement: Placement = "inside") -> A
     With m = σ² this is what LayerNorm divides by (TransformerLens: ``hook_scale``), with m = ‖x‖²/d what
     RMSNorm divides by.
 
-    Parameters
-    ----------
-    mean_square : array
-        m ≥ 0, real floating dtype.
-    eps : float
-        ε ≥ 0.
-    placement : {"inside", "outside"}
-        √(m + ε) or √m + ε.
+    Args:
+        mean_square: m ≥ 0, real floating dtype.
+        eps: ε ≥ 0.
+        placement: {"inside", "outside"}. √(m + ε) or √m + ε.
 
-    Returns
-    -------
-    array
-        Shape and dtype of `mean_square`.
+    Returns:
+        array: Shape and dtype of `mean_square`.
 
-    Raises
-    ------
-    InputError
-        If `eps` is negative or not finite, or `placement` is neither of the two.
+    References:
+        Inside the root: Ioffe and Szegedy, arXiv:1502.03167, algorithm 1. Both: code of Zhang and Sennrich,
+        arXiv:1910.07467.
 
-    References
-    ----------
-    Inside the root: Ioffe and Szegedy, arXiv:1502.03167, algorithm 1. Both: code of Zhang and Sennrich,
-    arXiv:1910.07467.
-
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> lg.scale(np.array([4.0]), eps=1.0, placement="outside")
     array([3.])
@@ -76,35 +62,20 @@ def layer_norm(
 ) -> Array:
     r"""Layer normalization z = g ∘ (x − μ1)/√(σ² + ε) + b, with μ, σ² the mean and population variance of x.
 
-    Parameters
-    ----------
-    x : array, shape (..., d)
-        Real floating dtype; float16 and bfloat16 are computed in float32 and rounded once.
-    gain, bias : arrays, shape (d,), optional
-        g and b; absent means 1 and 0.
-    eps : float
-        ε ≥ 0. There is no default: libraries differ, and the layer's own value belongs here.
-    placement : {"inside", "outside"}
-        √(σ² + ε) as PyTorch and Hugging Face, or σ + ε.
+    Args:
+        x: array, shape (..., d). Real floating dtype; float16 and bfloat16 are computed in float32 and rounded once.
+        gain, bias: arrays, shape (d,). g and b; absent means 1 and 0.
+        eps: ε ≥ 0. There is no default: libraries differ, and the layer's own value belongs here.
+        placement: {"inside", "outside"}. √(σ² + ε) as PyTorch and Hugging Face, or σ + ε.
 
-    Returns
-    -------
-    array, shape (..., d)
-        Same dtype as `x`. With ε = 0 a vector whose components are all equal has σ = 0 and no normalization:
-        its row is NaN. A row with a NaN or an infinity becomes NaN; other rows are untouched.
+    Returns:
+        array, shape (..., d): Same dtype as `x`. With ε = 0 a vector whose components are all equal has σ = 0 and no
+            normalization: its row is NaN. A row with a NaN or an infinity becomes NaN; other rows are untouched.
 
-    Raises
-    ------
-    InputError
-        Wrong shape or dtype, ε negative or not finite, unknown placement.
+    References:
+        Ba et al., arXiv:1607.06450, eqs. 3 and 4; Gupta et al., arXiv:2409.12951, eqs. 1 to 4. Equivalent to
+        ``torch.nn.functional.layer_norm(x, (d,), gain, bias, eps)``.
 
-    References
-    ----------
-    Ba et al., arXiv:1607.06450, eqs. 3 and 4; Gupta et al., arXiv:2409.12951, eqs. 1 to 4. Equivalent to
-    ``torch.nn.functional.layer_norm(x, (d,), gain, bias, eps)``.
-
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> lg.layer_norm(np.array([1.0, 3.0]), np.array([2.0, 5.0]), eps=0.0)
     array([-2.,  5.])
@@ -122,31 +93,17 @@ def standardize(x: Array, *, eps: Any, placement: Placement = "inside") -> Array
     At ε = 0 this is √d Πx/‖Πx‖: project off 1, normalize, scale by √d. TransformerLens calls it
     ``hook_normalized``. For every ε > 0 it maps onto the open ball of radius √d in 1^⊥.
 
-    Parameters
-    ----------
-    x : array, shape (..., d)
-        Real floating dtype; float16 and bfloat16 are computed in float32 and rounded once.
-    eps : float
-        ε ≥ 0.
-    placement : {"inside", "outside"}
-        √(σ² + ε) or σ + ε.
+    Args:
+        x: array, shape (..., d). Real floating dtype; float16 and bfloat16 are computed in float32 and rounded once.
+        eps: ε ≥ 0.
+        placement: {"inside", "outside"}. √(σ² + ε) or σ + ε.
 
-    Returns
-    -------
-    array, shape (..., d)
-        Same dtype as `x`; NaN where σ = 0 and ε = 0.
+    Returns:
+        array, shape (..., d): Same dtype as `x`; NaN where σ = 0 and ε = 0.
 
-    Raises
-    ------
-    InputError
-        As :func:`layer_norm`.
+    References:
+        Gupta et al., arXiv:2409.12951, eqs. 4 and 9; Riechers, arXiv:2405.04134, eq. 5.
 
-    References
-    ----------
-    Gupta et al., arXiv:2409.12951, eqs. 4 and 9; Riechers, arXiv:2405.04134, eq. 5.
-
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> y = lg.standardize(np.array([1.0, 2.0, 6.0]), eps=0.0)
     >>> float(round(np.linalg.norm(y) ** 2, 12))
@@ -165,34 +122,19 @@ def rms_norm(
 ) -> Array:
     r"""Root-mean-square normalization z = g ∘ x/√(‖x‖²/d + ε) + b: LayerNorm without the mean subtraction.
 
-    Parameters
-    ----------
-    x : array, shape (..., d)
-        Real floating dtype; float16 and bfloat16 are computed in float32 and rounded once.
-    gain, bias : arrays, shape (d,), optional
-        g and b; absent means 1 and 0. Common layers have no bias.
-    eps : float
-        ε ≥ 0.
-    placement : {"inside", "outside"}
-        √(‖x‖²/d + ε), or ‖x‖/√d + ε as in the PyTorch code of the reference.
+    Args:
+        x: array, shape (..., d). Real floating dtype; float16 and bfloat16 are computed in float32 and rounded once.
+        gain, bias: arrays, shape (d,). g and b; absent means 1 and 0. Common layers have no bias.
+        eps: ε ≥ 0.
+        placement: {"inside", "outside"}. √(‖x‖²/d + ε), or ‖x‖/√d + ε as in the PyTorch code of the reference.
 
-    Returns
-    -------
-    array, shape (..., d)
-        Same dtype as `x`. With ε = 0 the row of the zero vector is NaN.
+    Returns:
+        array, shape (..., d): Same dtype as `x`. With ε = 0 the row of the zero vector is NaN.
 
-    Raises
-    ------
-    InputError
-        As :func:`layer_norm`.
+    References:
+        Zhang and Sennrich, arXiv:1910.07467, eq. 4. Equivalent to ``torch.nn.functional.rms_norm(x, (d,), gain, eps)``
+        and to Hugging Face's ``LlamaRMSNorm``.
 
-    References
-    ----------
-    Zhang and Sennrich, arXiv:1910.07467, eq. 4. Equivalent to
-    ``torch.nn.functional.rms_norm(x, (d,), gain, eps)`` and to Hugging Face's ``LlamaRMSNorm``.
-
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> lg.rms_norm(np.array([7.0, 1.0]), eps=0.0)
     array([1.4, 0.2])
@@ -223,38 +165,26 @@ def batch_norm(
     (population variance, divisor n, as in training); the batch is then normalized column by column as LayerNorm
     normalizes a vector, and shift and scale of each column are lost just the same.
 
-    Parameters
-    ----------
-    x : array, shape (..., d), or (..., n, d) without `mean` and `variance`
-        Real floating dtype; float16 and bfloat16 are computed in float32 and rounded once. A term of the proof
-        kernel stands for one vector when statistics are given, and for one column of the batch when not.
-    gain, bias : arrays, shape (d,), optional
-        g and b; absent means 1 and 0.
-    eps : float
-        ε ≥ 0.
-    mean, variance : arrays, shape (d,), optional
-        m and v ≥ 0; both or neither.
-    placement : {"inside", "outside"}
-        √(v + ε) or √v + ε.
+    Args:
+        x: array, shape (..., d), or (..., n, d) without `mean` and `variance`. Real floating dtype; float16 and
+            bfloat16 are computed in float32 and rounded once. A term of the proof kernel stands for one vector when
+            statistics are given, and for one column of the batch when not.
+        gain, bias: arrays, shape (d,). g and b; absent means 1 and 0.
+        eps: ε ≥ 0.
+        mean, variance: arrays, shape (d,). m and v ≥ 0; both or neither.
+        placement: {"inside", "outside"}. √(v + ε) or √v + ε.
 
-    Returns
-    -------
-    array, shape of `x`
-        Same dtype as `x`; NaN in components with v_i = 0 if ε = 0.
+    Returns:
+        array, shape of `x`: Same dtype as `x`; NaN in components with v_i = 0 if ε = 0.
 
-    Raises
-    ------
-    InputError
-        Wrong shape or dtype, one of `mean` and `variance` without the other, no batch axis to take statistics over,
-        ε negative or not finite, unknown placement.
+    Raises:
+        InputError: Wrong shape or dtype, one of `mean` and `variance` without the other, no batch axis to take
+            statistics over, ε negative or not finite, unknown placement.
 
-    References
-    ----------
-    Ioffe and Szegedy, arXiv:1502.03167, algorithms 1 and 2; Gupta et al., arXiv:2409.12951, section 2.3. Equivalent
-    to ``torch.nn.functional.batch_norm(x, mean, variance, gain, bias, eps=eps)``.
+    References:
+        Ioffe and Szegedy, arXiv:1502.03167, algorithms 1 and 2; Gupta et al., arXiv:2409.12951, section 2.3.
+        Equivalent to ``torch.nn.functional.batch_norm(x, mean, variance, gain, bias, eps=eps)``.
 
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> batch = np.array([[1.0, 10.0], [3.0, 30.0]])
     >>> lg.batch_norm(batch, eps=0.0)

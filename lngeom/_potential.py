@@ -21,33 +21,19 @@ def lipschitz_constant(
     Attained by the derivative on the line of constant vectors; a bias does not change it. ‖GΠ‖₂ is the longest
     semi-axis of :func:`lngeom.principal_axes` over √d, between the largest and the second largest |g_i|.
 
-    Parameters
-    ----------
-    gain : array, shape (d,)
-        ``uniform(d)`` for a layer without gain.
-    eps : float
-        ε ≥ 0.
-    placement : {"inside", "outside"}
-    centered : bool
-        False for RMSNorm: max |g_i|/√ε.
+    Args:
+        gain: array, shape (d,). ``uniform(d)`` for a layer without gain.
+        eps: ε ≥ 0.
+        placement: {"inside", "outside"}
+        centered: False for RMSNorm: max |g_i|/√ε.
 
-    Returns
-    -------
-    float
-        Infinite at ε = 0, where the norm is discontinuous on a line (LayerNorm) or at a point (RMSNorm); 0 if the
-        layer is constant (d = 1, or all gains zero).
+    Returns:
+        float: Infinite at ε = 0, where the norm is discontinuous on a line (LayerNorm) or at a point (RMSNorm); 0 if
+            the layer is constant (d = 1, or all gains zero).
 
-    Raises
-    ------
-    InputError
-        Not one finite vector, gains whose squares overflow, ε negative or not finite, unknown placement.
+    References:
+        Sharp form of the bounds by 1/√ε; the norm of the Jacobian is that of Xiong et al., arXiv:2002.04745, Lemma 3.
 
-    References
-    ----------
-    Sharp form of the bounds by 1/√ε; the norm of the Jacobian is that of Xiong et al., arXiv:2002.04745, Lemma 3.
-
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> round(lg.lipschitz_constant(np.array([1.0, 2.0]), eps=1e-4), 9)
     158.113883008
@@ -67,31 +53,17 @@ def potential(x: Array, *, eps: Any, centered: bool = True) -> Array:
     LayerNorm before its gain is therefore monotone, its Jacobian is symmetric positive semidefinite, and it is
     1/√ε-Lipschitz and √ε-cocoercive. For ε inside the root.
 
-    Parameters
-    ----------
-    x : array, shape (..., d)
-        Real floating dtype; float16 and bfloat16 are computed in float32.
-    eps : float
-        ε ≥ 0.
-    centered : bool
-        False for RMSNorm: d√(‖x‖²/d + ε), whose gradient is ``rms_norm(x, eps=eps)``.
+    Args:
+        x: array, shape (..., d). Real floating dtype; float16 and bfloat16 are computed in float32.
+        eps: ε ≥ 0.
+        centered: False for RMSNorm: d√(‖x‖²/d + ε), whose gradient is ``rms_norm(x, eps=eps)``.
 
-    Returns
-    -------
-    array, shape (...)
-        float32 for half-precision `x`. At ε = 0 it is √d ‖Πx‖, which has a kink where Πx = 0.
+    Returns:
+        array, shape (...): float32 for half-precision `x`. At ε = 0 it is √d ‖Πx‖, which has a kink where Πx = 0.
 
-    Raises
-    ------
-    InputError
-        As :func:`lngeom.layer_norm`.
+    References:
+        Baillon and Haddad, Israel J. Math. 26 (1977), for cocoercivity of the gradient of a smooth convex function.
 
-    References
-    ----------
-    Baillon and Haddad, Israel J. Math. 26 (1977), for cocoercivity of the gradient of a smooth convex function.
-
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> float(lg.potential(np.array([3.0, -3.0]), eps=7.0))
     8.0

@@ -13,30 +13,17 @@ from .carriers import Array, check_vectors, namespace, narrow, widen
 def uniform(d: int, *, xp: Any = numpy, dtype: Any = None) -> Array:
     r"""Uniform vector 1 = (1, 1, ..., 1) in R^d, of norm √d.
 
-    Parameters
-    ----------
-    d : int
-        Dimension, at least 1.
-    xp : namespace, optional
-        Array namespace to build it in: ``numpy`` (default), ``torch``, ...
-    dtype : dtype of `xp`, optional
-        Default: the default floating dtype of `xp`.
+    Args:
+        d: Dimension, at least 1.
+        xp: namespace. Array namespace to build it in: ``numpy`` (default), ``torch``, ...
+        dtype: dtype of `xp`. Default: the default floating dtype of `xp`.
 
-    Returns
-    -------
-    array, shape (d,)
+    Returns:
+        array, shape (d,)
 
-    Raises
-    ------
-    InputError
-        If `d` is not a positive integer.
+    References:
+        Gupta et al., arXiv:2409.12951, section 2.1.
 
-    References
-    ----------
-    Gupta et al., arXiv:2409.12951, section 2.1.
-
-    Examples
-    --------
     >>> import lngeom as lg
     >>> lg.uniform(3)
     array([1., 1., 1.])
@@ -53,27 +40,15 @@ def moments(x: Array) -> tuple[Array, Array]:
     The two numbers every formula of LayerNorm is made of. The variance is computed from the centred vector
     (two passes): the one-pass difference of squares loses all digits when x is nearly parallel to 1.
 
-    Parameters
-    ----------
-    x : array, shape (..., d)
-        Real floating dtype; float16 and bfloat16 are computed in float32.
+    Args:
+        x: array, shape (..., d). Real floating dtype; float16 and bfloat16 are computed in float32.
 
-    Returns
-    -------
-    mean, variance : arrays, shape (..., 1)
-        In float32 for half-precision `x`, else in the dtype of `x`.
+    Returns:
+        mean, variance: arrays, shape (..., 1). In float32 for half-precision `x`, else in the dtype of `x`.
 
-    Raises
-    ------
-    InputError
-        If `x` has no vectors (0 dimensions or d = 0) or no real floating dtype.
+    References:
+        Gupta et al., arXiv:2409.12951, eqs. 1 and 3. The divisor is d, not d − 1.
 
-    References
-    ----------
-    Gupta et al., arXiv:2409.12951, eqs. 1 and 3. The divisor is d, not d − 1.
-
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> lg.moments(np.array([1.0, 3.0]))
     (array([2.]), array([1.]))
@@ -94,27 +69,15 @@ def center(x: Array, axis: int = -1) -> tuple[Array, Array, Array]:
 def project(x: Array) -> Array:
     r"""Centred vector Πx = x − μ1 = (I − 11ᵀ/d) x, the orthogonal projection of x onto the hyperplane 1^⊥.
 
-    Parameters
-    ----------
-    x : array, shape (..., d)
-        Real floating dtype; float16 and bfloat16 are computed in float32 and rounded once.
+    Args:
+        x: array, shape (..., d). Real floating dtype; float16 and bfloat16 are computed in float32 and rounded once.
 
-    Returns
-    -------
-    array, shape (..., d)
-        Same dtype as `x`.
+    Returns:
+        array, shape (..., d): Same dtype as `x`.
 
-    Raises
-    ------
-    InputError
-        As :func:`moments`.
+    References:
+        Gupta et al., arXiv:2409.12951, eq. 8; Riechers, arXiv:2405.04134, Π = I − 1̂1̂ᵀ.
 
-    References
-    ----------
-    Gupta et al., arXiv:2409.12951, eq. 8; Riechers, arXiv:2405.04134, Π = I − 1̂1̂ᵀ.
-
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> lg.project(np.array([1.0, 2.0, 6.0]))
     array([-2., -1.,  3.])
@@ -127,27 +90,15 @@ def project(x: Array) -> Array:
 def mean_vector(x: Array) -> Array:
     r"""Mean vector μ1 = (x·1̂)1̂, the part of x along the uniform vector; its norm is |x·1̂| = |μ|√d.
 
-    Parameters
-    ----------
-    x : array, shape (..., d)
-        Real floating dtype; float16 and bfloat16 are computed in float32 and rounded once.
+    Args:
+        x: array, shape (..., d). Real floating dtype; float16 and bfloat16 are computed in float32 and rounded once.
 
-    Returns
-    -------
-    array, shape (..., d)
-        Same dtype as `x`; x = ``mean_vector(x) + project(x)``.
+    Returns:
+        array, shape (..., d): Same dtype as `x`; x = ``mean_vector(x) + project(x)``.
 
-    Raises
-    ------
-    InputError
-        As :func:`moments`.
+    References:
+        Gupta et al., arXiv:2409.12951, eqs. 2 and 7 (eqs. 5 and 6 drop the absolute value of the norm).
 
-    References
-    ----------
-    Gupta et al., arXiv:2409.12951, eqs. 2 and 7 (eqs. 5 and 6 drop the absolute value of the norm).
-
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> lg.mean_vector(np.array([1.0, 2.0, 6.0]))
     array([3., 3., 3.])
@@ -164,27 +115,15 @@ def angle_to_uniform(x: Array) -> Array:
     its relative accuracy at every angle, where an arc cosine loses it near 0 and π. The zero vector has no angle;
     atan2(0, 0) = 0 is returned for it.
 
-    Parameters
-    ----------
-    x : array, shape (..., d)
-        Real floating dtype; float16 and bfloat16 are computed in float32.
+    Args:
+        x: array, shape (..., d). Real floating dtype; float16 and bfloat16 are computed in float32.
 
-    Returns
-    -------
-    array, shape (...)
-        Radians; float32 for half-precision `x`, else the dtype of `x`.
+    Returns:
+        array, shape (...): Radians; float32 for half-precision `x`, else the dtype of `x`.
 
-    Raises
-    ------
-    InputError
-        As :func:`moments`.
+    References:
+        Gupta et al., arXiv:2409.12951, section 2.1 (θ_x1) and section 3.
 
-    References
-    ----------
-    Gupta et al., arXiv:2409.12951, section 2.1 (θ_x1) and section 3.
-
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> float(np.degrees(lg.angle_to_uniform(np.array([1.0, -1.0]))))
     90.0
@@ -198,27 +137,15 @@ def angle_from_moments(mean: Array, variance: Array) -> Array:
 
     What :func:`angle_to_uniform` computes after :func:`moments`, for when both moments are wanted as well.
 
-    Parameters
-    ----------
-    mean, variance : arrays
-        μ and σ² ≥ 0, shapes that broadcast; real floating dtype.
+    Args:
+        mean, variance: μ and σ² ≥ 0, shapes that broadcast; real floating dtype.
 
-    Returns
-    -------
-    array
-        Radians, of the broadcast shape; NaN where a variance is negative.
+    Returns:
+        array: Radians, of the broadcast shape; NaN where a variance is negative.
 
-    Raises
-    ------
-    InputError
-        If the moments are not arrays of one library.
+    References:
+        Gupta et al., arXiv:2409.12951, section 2.1.
 
-    References
-    ----------
-    Gupta et al., arXiv:2409.12951, section 2.1.
-
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> float(np.degrees(lg.angle_from_moments(np.array(-3.0), np.array(9.0))))
     135.0

@@ -1,7 +1,5 @@
 r"""How far a floating-point LayerNorm or RMSNorm may lie from the exact one: condition number and error bound.
 
-Derivation
-----------
 The inputs are exact; every operation obeys the standard model with underflow, fl(a ∘ b) = (a ∘ b)(1 + δ) + η,
 |δ| ≤ u, |η| ≤ ω, where u is the unit roundoff and ω the smallest normal number, so that gradual underflow and
 flush to zero are both covered. A term passes through at most h additions on its way into a sum, whatever the
@@ -71,27 +69,16 @@ def condition_number(x: Array) -> Array:
     A relative change of size δ < 1/κ in x turns the direction of its LayerNorm by an angle of sine at most κδ. RMSNorm
     has κ = 1.
 
-    Parameters
-    ----------
-    x : array, shape (..., d)
-        Real floating dtype; float16 and bfloat16 are computed in float32.
+    Args:
+        x: array, shape (..., d). Real floating dtype; float16 and bfloat16 are computed in float32.
 
-    Returns
-    -------
-    array, shape (...)
-        At least 1; inf for a constant vector, NaN for the zero vector. float32 for half-precision `x`.
+    Returns:
+        array, shape (...): At least 1; inf for a constant vector, NaN for the zero vector. float32 for half-precision
+            `x`.
 
-    Raises
-    ------
-    InputError
-        As :func:`lngeom.moments`.
+    References:
+        N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 1.9, for the variance.
 
-    References
-    ----------
-    N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 1.9, for the variance.
-
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> float(lg.condition_number(np.array([99.0, 101.0])))
     100.00499987500625
@@ -134,46 +121,30 @@ def error_bound(
     Valid for every order of summation and for subnormal numbers kept or flushed; see the derivation at the top
     of the module. The leading term is (h + 2)uκ, u the unit roundoff and κ the :func:`condition_number`.
 
-    Parameters
-    ----------
-    x : array, shape (..., d)
-        Finite. The inputs of the layer, which are taken as exact.
-    gain, bias : arrays, shape (d,), optional
-    eps : float
-        ε ≥ 0.
-    dtype : {"float64", "float32", "bfloat16", "float16"}, optional
-        What `x` is stored in; default: the dtype of `x`. Half precision is computed in float32 and rounded once.
-    centered : bool
-        True for LayerNorm, False for RMSNorm.
-    placement : {"inside", "outside"}
-    method : {"two-pass", "merged", "one-pass"}
-        How the variance is computed: from the centred vector (this library); by merging partial means and sums of
-        squares (PyTorch) and possibly multiplying before subtracting the mean; or as mean x² − μ² (Flax).
-    additions : int, optional
-        h, the largest number of additions a term passes through. Default d: any order. A pairwise sum such as
-        NumPy's over the last axis of a contiguous array has at most 24 + log₂ d.
+    Args:
+        x: array, shape (..., d). Finite. The inputs of the layer, which are taken as exact.
+        gain, bias: arrays, shape (d,)
+        eps: ε ≥ 0.
+        dtype: {"float64", "float32", "bfloat16", "float16"}. What `x` is stored in; default: the dtype of `x`. Half
+            precision is computed in float32 and rounded once.
+        centered: True for LayerNorm, False for RMSNorm.
+        placement: {"inside", "outside"}
+        method: {"two-pass", "merged", "one-pass"}. How the variance is computed: from the centred vector (this
+            library); by merging partial means and sums of squares (PyTorch) and possibly multiplying before
+            subtracting the mean; or as mean x² − μ² (Flax).
+        additions: h, the largest number of additions a term passes through. Default d: any order. A pairwise sum such
+            as NumPy's over the last axis of a contiguous array has at most 24 + log₂ d.
 
-    Returns
-    -------
-    numpy array of float64, shape (..., d)
-        inf where a square may overflow or σ² + ε may be computed as 0.
+    Returns:
+        numpy array of float64, shape (..., d): inf where a square may overflow or σ² + ε may be computed as 0.
 
-    Raises
-    ------
-    InputError
-        Wrong shape or dtype, values that are not finite or not numbers of `dtype`, unknown `method`.
+    Notes:
+        Exact integers at work: about 50 ms for a vector with d = 4096.
 
-    Notes
-    -----
-    Exact integers at work: about 50 ms for a vector with d = 4096.
+    References:
+        N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 2.2, 3.1 and 4.2; T. F. Chan,
+        G. H. Golub and R. J. LeVeque, The American Statistician 37 (1983), 242-247.
 
-    References
-    ----------
-    N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 2.2, 3.1 and 4.2;
-    T. F. Chan, G. H. Golub and R. J. LeVeque, The American Statistician 37 (1983), 242-247.
-
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> x = np.array([1.0, 2.0, 6.0])
     >>> bool(np.all(lg.error_bound(x, eps=0.0) < 1e-14))

@@ -24,18 +24,14 @@ KINDS: tuple[Kind, ...] = ("layernorm", "rmsnorm")
 class Acceptance:
     """What :meth:`lngeom.Tolerance.accepts` answers; true in a condition if every row is accepted.
 
-    Attributes
-    ----------
-    ok : bool
-    p, delta : float64 arrays, shape (...)
-        Scale and error of the mean of the closest member of the family, for each row.
-    ratio : float64 array, shape (..., d)
-        Distance of each component from that member over its tolerance; at most 1 where accepted.
-    reason : str
-        One sentence.
+    Attributes:
+        ok
+        p, delta: float64 arrays, shape (...). Scale and error of the mean of the closest member of the family, for
+            each row.
+        ratio: float64 array, shape (..., d). Distance of each component from that member over its tolerance; at most 1
+            where accepted.
+        reason: One sentence.
 
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> lg.tolerance(np.array([1.0, 3.0]), eps=0.0).accepts(np.array([-1.0, 1.0]))
     Acceptance(accepted: every row is within the family of correct outputs)
@@ -58,19 +54,14 @@ class Acceptance:
 class Tolerance:
     """What a correct kernel may return; made by :func:`lngeom.tolerance`.
 
-    Attributes
-    ----------
-    box : pair of float64 arrays, shape (..., d)
-        Ends of the interval of each component by itself, rounded outward; infinite where no bound exists.
-    alpha : float64 array, shape (...)
-        Bound of the error of the mean.
-    theta : float64 array, shape (...)
-        Bound of the relative error of the mean square that is divided by.
-    adversarial : bool
-        True if the bounds hold for every rounding; False for a probabilistic bound, which chosen inputs can break.
+    Attributes:
+        box: pair of float64 arrays, shape (..., d). Ends of the interval of each component by itself, rounded outward;
+            infinite where no bound exists.
+        alpha: float64 array, shape (...). Bound of the error of the mean.
+        theta: float64 array, shape (...). Bound of the relative error of the mean square that is divided by.
+        adversarial: True if the bounds hold for every rounding; False for a probabilistic bound, which chosen inputs
+            can break.
 
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> allowed = lg.tolerance(np.array([1.0, 3.0], dtype=np.float32), eps=0.0, algorithm="two-pass")
     >>> bool((allowed.box[1] - allowed.box[0] < 1e-5).all()), float(allowed.alpha) < 1e-6
@@ -124,44 +115,29 @@ def tolerance(
     Without `algorithm` and `order` the family holds the outputs of every backward-stable kernel: two passes or merged
     partial statistics, in every order. Declared ones make it smaller.
 
-    Parameters
-    ----------
-    x : array, shape (..., d)
-        Finite, taken as exact.
-    gain, bias : arrays, shape (d,), optional
-    eps : float
-        ε ≥ 0.
-    kind : {"layernorm", "rmsnorm"}
-    algorithm : {"two-pass", "merged", "one-pass"}, optional
-        Two passes that subtract the mean first; merged (Welford); or mean x² − μ². Default: the first two, in any form.
-    dtype : str or dtype, optional
-        Format of `x` and of the output; default: that of `x`.
-    accumulate : {"float64", "float32", "bfloat16", "float16"}, optional
-        Format of the sums. Default float64 for float64, else float32. A half format means all operations.
-    order : "any", "sequential", "pairwise" or int
-        Order of each sum; an integer is the largest number of additions that a term passes through.
-    placement : {"inside", "outside"}
-    confidence : float, optional
-        λ of a probabilistic bound: an error of n additions grows as λ√n u, with probability at least
-        1 − 2 exp(−λ²/2) if rounding errors are independent with mean 0. Not adversarial.
+    Args:
+        x: array, shape (..., d). Finite, taken as exact.
+        gain, bias: arrays, shape (d,)
+        eps: ε ≥ 0.
+        kind: {"layernorm", "rmsnorm"}
+        algorithm: {"two-pass", "merged", "one-pass"}. Two passes that subtract the mean first; merged (Welford); or
+            mean x² − μ². Default: the first two, in any form.
+        dtype: str or dtype. Format of `x` and of the output; default: that of `x`.
+        accumulate: {"float64", "float32", "bfloat16", "float16"}. Format of the sums. Default float64 for float64,
+            else float32. A half format means all operations.
+        order: "any", "sequential", "pairwise" or int. Order of each sum; an integer is the largest number of additions
+            that a term passes through.
+        placement: {"inside", "outside"}
+        confidence: λ of a probabilistic bound: an error of n additions grows as λ√n u, with probability at least 1 − 2
+            exp(−λ²/2) if rounding errors are independent with mean 0. Not adversarial.
 
-    Returns
-    -------
-    Tolerance
-        `box`, `alpha`, `theta`, and `accepts(y)`.
+    Returns:
+        Tolerance: `box`, `alpha`, `theta`, and `accepts(y)`.
 
-    Raises
-    ------
-    InputError
-        As :func:`error_bound`; unknown `kind`, `algorithm`, `accumulate` or `order`.
+    References:
+        N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 4.2; N. J. Higham and T. Mary,
+        SIAM J. Sci. Comput. 41 (2019), theorem 2.4, for `confidence`.
 
-    References
-    ----------
-    N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 4.2; N. J. Higham and T. Mary, SIAM
-    J. Sci. Comput. 41 (2019), theorem 2.4, for `confidence`.
-
-    Examples
-    --------
     >>> import numpy as np, lngeom as lg
     >>> x = np.array([1.0, 2.0, 6.0])
     >>> tolerance = lg.tolerance(x, eps=1e-5)

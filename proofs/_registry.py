@@ -28,8 +28,6 @@ CHAPTERS = (
 def theorems() -> tuple[Theorem, ...]:
     """Every theorem, chapter by chapter.
 
-    Examples
-    --------
     >>> from proofs import theorems
     >>> theorems()[0].id
     'projection.uniform_norm'
@@ -42,13 +40,6 @@ def theorems() -> tuple[Theorem, ...]:
 def find(id: str) -> Theorem:
     """The theorem called `id`.
 
-    Raises
-    ------
-    InputError
-        If there is none; the message lists those of the same chapter.
-
-    Examples
-    --------
     >>> from proofs import find
     >>> find("standardization.norm").statement
     '‖y‖ = √d at ε = 0'

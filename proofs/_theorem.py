@@ -30,14 +30,10 @@ class CheckError(LngeomError):
 class Source:
     """Where a statement comes from, and what that place says, in our words.
 
-    Attributes
-    ----------
-    work, place : str
-        Authors and number of the work; section, equation or table in it.
-    says : str
+    Attributes:
+        work, place: Authors and number of the work; section, equation or table in it.
+        says
 
-    Examples
-    --------
     >>> from proofs import find
     >>> source = find("projection.fixes_hyperplane").source
     >>> print(source, "--", source.says)
@@ -56,19 +52,12 @@ class Source:
 class Mutant:
     """A wrong variant of a theorem: its proof must fail and an exact counterexample must exist.
 
-    Attributes
-    ----------
-    title : str
-        What is wrong.
-    claim : function, optional
-        The wrong statement; by default the theorem's own (then `hypotheses` are the wrong ones).
-    hypotheses : mapping, optional
-        By default the theorem's own.
-    model : function, optional
-        Sampler of vectors and scalars where a counterexample is to be looked for.
+    Attributes:
+        title: What is wrong.
+        claim: function. The wrong statement; by default the theorem's own (then `hypotheses` are the wrong ones).
+        hypotheses: mapping. By default the theorem's own.
+        model: function. Sampler of vectors and scalars where a counterexample is to be looked for.
 
-    Examples
-    --------
     Centring is sometimes taken for the identity:
 
     >>> import lngeom as lg
@@ -93,42 +82,27 @@ class Theorem:
     Functions take the theorem's vectors and scalars by name and are carrier-generic: on terms they state the
     theorem for every dimension, on arrays and enclosures they state it for one vector.
 
-    Attributes
-    ----------
-    id : str
-        ``chapter.slug``.
-    title : str
-        A sentence without formulas.
-    statement : str
-        The formula, for readers.
-    source : Source
-    claim : function
-        Returns the Formula; built with the functions of lngeom.
-    vectors, scalars : str
-        Names, separated by blanks.
-    hypotheses : mapping of str to function
-        Readable form and Formula of each. The proof must use exactly these.
-    lemmas : function, optional
-        Theorems that the proof may use beside the hypotheses.
-    remainder : function, optional
-        For an inequality: an equal term of evident sign.
-    proof : function, optional
-        Takes ``goal`` (Formula) and ``given`` (the assumed hypotheses in order) beside vectors and scalars and
-        returns a kernel theorem. By default :func:`lngeom.symbolic.prove` with hypotheses, lemmas, remainder.
-    last_step : str, optional
-        What follows outside the kernel, where the kernel cannot say it.
-    cites : tuple of str
-        The classical facts that the last step uses.
-    model : function, optional
-        Sampler of values that satisfy the hypotheses, where chance alone finds too few.
-    without : mapping of str to str or function
-        For a hypothesis: the reason why it is redundant, or a sampler that satisfies all others but not it.
-    measured : function, optional
-        The statement to be measured in floats, if it differs from `claim`.
-    mutants : tuple of Mutant
+    Attributes:
+        id: ``chapter.slug``.
+        title: A sentence without formulas.
+        statement: The formula, for readers.
+        source: Source
+        claim: function. Returns the Formula; built with the functions of lngeom.
+        vectors, scalars: Names, separated by blanks.
+        hypotheses: mapping of str to function. Readable form and Formula of each. The proof must use exactly these.
+        lemmas: function. Theorems that the proof may use beside the hypotheses.
+        remainder: function. For an inequality: an equal term of evident sign.
+        proof: function. Takes ``goal`` (Formula) and ``given`` (the assumed hypotheses in order) beside vectors and
+            scalars and returns a kernel theorem. By default :func:`lngeom.symbolic.prove` with hypotheses, lemmas,
+            remainder.
+        last_step: What follows outside the kernel, where the kernel cannot say it.
+        cites: tuple of str. The classical facts that the last step uses.
+        model: function. Sampler of values that satisfy the hypotheses, where chance alone finds too few.
+        without: mapping of str to str or function. For a hypothesis: the reason why it is redundant, or a sampler that
+            satisfies all others but not it.
+        measured: function. The statement to be measured in floats, if it differs from `claim`.
+        mutants: tuple of Mutant
 
-    Examples
-    --------
     >>> import lngeom as lg
     >>> from lngeom.symbolic import dot, equal
     >>> from proofs import Source, Theorem
@@ -172,8 +146,6 @@ class Theorem:
     def chapter(self) -> str:
         """First part of the id.
 
-        Examples
-        --------
         >>> from proofs import find
         >>> find("standardization.norm").chapter
         'standardization'
@@ -183,8 +155,6 @@ class Theorem:
     def atoms(self) -> dict[str, Any]:
         """The vectors and scalars as terms of the kernel, by name.
 
-        Examples
-        --------
         >>> from proofs import find
         >>> find("projection.symmetric").atoms()
         {'x': x, 'y': y}
@@ -195,8 +165,6 @@ class Theorem:
     def assumed(self, mutant: Mutant | None = None) -> dict[str, Formula]:
         """The hypotheses as formulas of the kernel, by their readable form; with `mutant`, those of the wrong variant.
 
-        Examples
-        --------
         >>> from lngeom.symbolic import formula
         >>> from proofs import find
         >>> for said, hypothesis in find("projection.fixes_hyperplane").assumed().items():
@@ -209,8 +177,6 @@ class Theorem:
     def goal(self, mutant: Mutant | None = None) -> Formula:
         """The claim as a formula of the kernel; with `mutant`, the claim of the wrong variant.
 
-        Examples
-        --------
         >>> from lngeom.symbolic import formula
         >>> from proofs import find
         >>> print(formula(find("projection.fixes_hyperplane").goal()))  # Πx − x
@@ -222,13 +188,6 @@ class Theorem:
     def prove(self, mutant: Mutant | None = None) -> symbolic.Theorem:
         """Run the proof, or the same proof on a wrong variant, and return the theorem of the kernel.
 
-        Raises
-        ------
-        ProofError
-            If no proof is found, or what is proved is not the claim. For a mutant that is what has to happen.
-
-        Examples
-        --------
         >>> from proofs import find
         >>> find("projection.fixes_hyperplane").prove()
         S(x) = 0 ⊢ −S(x)/d = 0

@@ -10,31 +10,18 @@ from lngeom import InputError
 def random_directions(d: int, count: int, seed: int) -> np.ndarray:
     r"""Isotropic random unit vectors of R^d: normalized Gaussian ones, the same on every machine.
 
-    Parameters
-    ----------
-    d : int
-        Dimension.
-    count : int
-        Number of directions, at least 2: the first two are the arbitrary vectors ã and b̃ that Gupta et al. compare
-        with the uniform one.
-    seed : int
-        Seed; for one d, fewer directions are the first of more.
+    Args:
+        d: Dimension.
+        count: Number of directions, at least 2: the first two are the arbitrary vectors ã and b̃ that Gupta et al.
+            compare with the uniform one.
+        seed: Seed; for one d, fewer directions are the first of more.
 
-    Returns
-    -------
-    float64 array, shape (count, d)
+    Returns:
+        float64 array, shape (count, d)
 
-    Raises
-    ------
-    InputError
-        If `count` is below 2 or `seed` negative.
+    References:
+        Gupta et al., arXiv:2409.12951, section 3.3.
 
-    References
-    ----------
-    Gupta et al., arXiv:2409.12951, section 3.3.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from empirical.capture import random_directions
     >>> directions = random_directions(3, 2, seed=0)

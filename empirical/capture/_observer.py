@@ -31,24 +31,12 @@ class Observer:
     hidden states, in float32 or better, and nothing waits for their result until :attr:`states` is read. Each row of
     a batch counts as one sequence.
 
-    Parameters
-    ----------
-    model
-        Base model; its norm modules are called with the hidden states as only argument.
-    sites
-        The norm layers to measure, see :func:`empirical.models.norm_sites`.
-    directions
-        Number of random unit directions to compare the uniform one with, at least 2.
-    seed
-        Seed of the random directions.
+    Args:
+        model: Base model; its norm modules are called with the hidden states as only argument.
+        sites: The norm layers to measure, see :func:`empirical.models.norm_sites`.
+        directions: Number of random unit directions to compare the uniform one with, at least 2.
+        seed: Seed of the random directions.
 
-    Raises
-    ------
-    InputError
-        If a site is no module of the model, or there are fewer than 2 directions.
-
-    Examples
-    --------
     >>> import torch
     >>> from torch import nn
     >>> from empirical.capture import Observer
@@ -98,10 +86,8 @@ class Observer:
 
         The first position of a sequence is its first position that is text, so that padding on the left is right too.
 
-        Parameters
-        ----------
-        mask : (sequences, positions)
-            Booleans, or the zeros and ones of an ``attention_mask``.
+        Args:
+            mask: (sequences, positions). Booleans, or the zeros and ones of an ``attention_mask``.
         """
         self._mask = None if mask is None else mask.to(torch.bool)
         self._buckets = None

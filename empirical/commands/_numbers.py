@@ -8,8 +8,6 @@ import argparse
 def count(text: str) -> int:
     """An integer of at least 1, also in the form 1e6.
 
-    Examples
-    --------
     >>> count("1e6"), count("16_384")
     (1000000, 16384)
     """

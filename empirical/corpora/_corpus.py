@@ -35,15 +35,10 @@ _HASHED_BYTES = 1 << 30
 class Corpus:
     r"""A source of documents (strings) or of token ids.
 
-    Attributes
-    ----------
-    spec
-        What the user typed: a path, ``hf:NAME:CONFIG``, or ``random``.
-    path
-        The local file, or None.
+    Attributes:
+        spec: What the user typed: a path, ``hf:NAME:CONFIG``, or ``random``.
+        path: The local file, or None.
 
-    Examples
-    --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> import numpy as np
@@ -72,10 +67,9 @@ class Corpus:
     def documents(self) -> Iterator[str]:
         """Yield the texts one after another.
 
-        Raises
-        ------
-        CorpusError
-            If the corpus is no text, is damaged, or cannot be fetched; what is damaged is met where it is read.
+        Raises:
+            CorpusError: If the corpus is no text, is damaged, or cannot be fetched; what is damaged is met where it is
+                read.
         """
         if self.path is None:
             return streamed(self.spec)
@@ -84,15 +78,8 @@ class Corpus:
     def token_ids(self) -> np.ndarray:
         """All token ids as one flat array, mapped from disk.
 
-        Returns
-        -------
-        integer array, shape (tokens,)
-            uint16 from ``.bin``, any integer dtype from ``.npy``.
-
-        Raises
-        ------
-        CorpusError
-            If the corpus is text, or the file holds no token ids.
+        Returns:
+            integer array, shape (tokens,): uint16 from ``.bin``, any integer dtype from ``.npy``.
         """
         if self.path is None or not self.has_ids:
             msg = f"corpus {self.spec!r}: holds text, not token ids; read it with documents()"
@@ -125,18 +112,9 @@ def open_corpus(spec: str) -> Corpus:
     Formats by suffix: MediaWiki dumps ``.xml``; ``.txt``; ``.jsonl`` with a field ``text``; each also compressed as
     ``.bz2``, ``.gz`` or ``.xz``; token ids ``.npy`` and ``.bin`` (flat uint16, as nanoGPT writes them).
 
-    Parameters
-    ----------
-    spec
-        One of the three.
+    Args:
+        spec: One of the three.
 
-    Raises
-    ------
-    CorpusError
-        If there is no such file, or none of the formats.
-
-    Examples
-    --------
     >>> from empirical.corpora import open_corpus
     >>> open_corpus("hf:allenai/c4:en").has_ids, open_corpus("random").is_random  # nothing is fetched yet
     (False, True)
@@ -159,11 +137,6 @@ def bundled_wikipedia() -> Path:
     """The Wikipedia dump among gensim's test data: 106 articles of the English Wikipedia of 2016.
 
     The package is located and not imported.
-
-    Raises
-    ------
-    CorpusError
-        If gensim is not installed.
     """
     found = importlib.util.find_spec("gensim")
     for root in (found.submodule_search_locations or []) if found else []:

@@ -29,15 +29,10 @@ _SPACES = re.compile(r"[ \t]+")
 def plain_text(markup: str, media: Collection[str] = ("file", "image", "category")) -> str:
     """The words of an article: templates, tables, references, comments and markup removed.
 
-    Parameters
-    ----------
-    markup
-        Wikitext of one page.
-    media
-        Lower-case names of the namespaces whose links are no part of the text (files and categories).
+    Args:
+        markup: Wikitext of one page.
+        media: Lower-case names of the namespaces whose links are no part of the text (files and categories).
 
-    Examples
-    --------
     >>> from empirical.corpora import plain_text
     >>> plain_text("'''Albedo''' is [[reflectivity|reflecting power]].{{citation needed}}[[Category:Optics]]")
     'Albedo is reflecting power.'

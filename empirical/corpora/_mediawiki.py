@@ -62,18 +62,12 @@ def articles(path: Path) -> Iterator[str]:
     Pages outside the article namespace and redirects are dropped. The file is decompressed and parsed as a stream;
     one page at a time is in memory. Document type declarations, and with them entity bombs, are refused.
 
-    Parameters
-    ----------
-    path
-        The dump; ``.bz2``, ``.gz`` and ``.xz`` are decompressed.
+    Args:
+        path: The dump; ``.bz2``, ``.gz`` and ``.xz`` are decompressed.
 
-    Raises
-    ------
-    CorpusError
-        If the file is truncated, damaged or no well-formed XML.
+    Raises:
+        CorpusError: If the file is truncated, damaged or no well-formed XML.
 
-    Examples
-    --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> from empirical.corpora import articles

@@ -16,15 +16,10 @@ _DOCUMENTS_AT_ONCE = 8
 class TokenPolicy:
     """Which special tokens stand between documents and at the start of a sequence.
 
-    Attributes
-    ----------
-    start
-        Id put at position 0 of every sequence, or None: the token that the tokenizer itself puts before a text.
-    separator
-        Id put after every document, or None.
+    Attributes:
+        start: Id put at position 0 of every sequence, or None: the token that the tokenizer itself puts before a text.
+        separator: Id put after every document, or None.
 
-    Examples
-    --------
     >>> from tokenizers import Tokenizer, models, pre_tokenizers
     >>> from transformers import PreTrainedTokenizerFast
     >>> from empirical.corpora import TokenPolicy
@@ -51,21 +46,14 @@ class TokenPolicy:
 def encoded(documents: Iterable[str], tokenizer: Any, policy: TokenPolicy) -> Iterator[np.ndarray]:
     """Yield the token ids of each document, the separator after each.
 
-    Parameters
-    ----------
-    documents
-        The texts; a few are held at a time.
-    tokenizer
-        A tokenizer of transformers.
-    policy
-        Its separator is used; the start token belongs to sequences, see :func:`packed`.
+    Args:
+        documents: The texts; a few are held at a time.
+        tokenizer: A tokenizer of transformers.
+        policy: Its separator is used; the start token belongs to sequences, see :func:`packed`.
 
-    Yields
-    ------
-    int64 array, shape (n,)
+    Yields:
+        int64 array, shape (n,)
 
-    Examples
-    --------
     >>> from tokenizers import Tokenizer, models, pre_tokenizers
     >>> from transformers import PreTrainedTokenizerFast
     >>> from empirical.corpora import TokenPolicy, encoded
@@ -85,17 +73,11 @@ def encoded(documents: Iterable[str], tokenizer: Any, policy: TokenPolicy) -> It
 def packed(pieces: Iterable[np.ndarray], length: int, start: int | None = None) -> Iterator[np.ndarray]:
     """Cut a stream of token ids into sequences of exactly ``length``; the unfinished last one is dropped.
 
-    Parameters
-    ----------
-    pieces
-        Arrays of token ids, shape (n,), of any n.
-    length
-        Tokens per sequence.
-    start
-        Id at position 0 of every sequence, or None.
+    Args:
+        pieces: Arrays of token ids, shape (n,), of any n.
+        length: Tokens per sequence.
+        start: Id at position 0 of every sequence, or None.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from empirical.corpora import packed
     >>> [ids.tolist() for ids in packed([np.arange(3), np.arange(3, 8)], 3)]
@@ -122,19 +104,13 @@ def packed(pieces: Iterable[np.ndarray], length: int, start: int | None = None) 
 def flat_pieces(ids: np.ndarray, size: int = 1 << 20) -> Iterator[np.ndarray]:
     """Yield a long array of token ids in pieces, so that a mapped file is read as it is needed.
 
-    Parameters
-    ----------
-    ids : (n,)
-        Token ids of any integer dtype.
-    size
-        Token ids in a piece; the last may be shorter.
+    Args:
+        ids: (n,). Token ids of any integer dtype.
+        size: Token ids in a piece; the last may be shorter.
 
-    Yields
-    ------
-    int64 array, shape (size,)
+    Yields:
+        int64 array, shape (size,)
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from empirical.corpora import flat_pieces
     >>> [(piece.tolist(), piece.dtype.name) for piece in flat_pieces(np.arange(5, dtype=np.uint16), size=3)]

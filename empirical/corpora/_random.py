@@ -13,19 +13,13 @@ _PIECE = 1 << 16
 def random_pieces(vocabulary: int, seed: int) -> Iterator[np.ndarray]:
     """Yield without end uniformly drawn token ids, the same for the same seed on every machine.
 
-    Parameters
-    ----------
-    vocabulary
-        Ids are drawn from 0 to vocabulary − 1.
-    seed
-        Seed of the generator.
+    Args:
+        vocabulary: Ids are drawn from 0 to vocabulary − 1.
+        seed: Seed of the generator.
 
-    Yields
-    ------
-    int64 array, shape (65536,)
+    Yields:
+        int64 array, shape (65536,)
 
-    Examples
-    --------
     >>> from empirical.corpora import random_pieces
     >>> one, other = next(random_pieces(10, seed=0)), next(random_pieces(10, seed=0))
     >>> int(one.min()), int(one.max()), bool((one == other).all())

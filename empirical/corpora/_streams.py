@@ -24,13 +24,7 @@ def content_suffix(path: Path) -> str:
 
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for reading, decompressed by its suffix.
-
-    Raises
-    ------
-    CorpusError
-        If the file is cut off or damaged; the block may meet that at any read.
-    """
+    """Open a file for reading, decompressed by its suffix."""
     try:
         with _OPENERS.get(path.suffix, open)(path, "rb") as stream:
             yield stream

@@ -18,8 +18,6 @@ class Behaviour(NamedTuple):
     `eps` is None where the rows do not resolve it, `error` the largest distance of an output from the formula, in
     units of the largest component of its row before the bias.
 
-    Examples
-    --------
     >>> import lngeom as lg
     >>> from empirical.discovery import behaviour, probes
     >>> x = probes(16, "float64")
@@ -41,8 +39,6 @@ def probes(d: int, dtype: str = "float32", *, rows: int = 48, seed: int = 0) -> 
 
     They are float64; round them to the dtype of the layer before use, and pass the rounded ones.
 
-    Examples
-    --------
     >>> from empirical.discovery import probes
     >>> probes(8, "float16").shape
     (48, 8)
@@ -59,8 +55,6 @@ def behaviour(x: numpy.ndarray, y: numpy.ndarray, roundoff: float) -> Behaviour 
     each component is linear in the normalized one, which gives gain and bias; then each row gives one scale r, and
     1/r² − v (or 1/r − √v) is ε.
 
-    Examples
-    --------
     >>> from empirical.discovery import behaviour, probes
     >>> x = probes(16)
     >>> behaviour(x, x + 1.0, 2.0**-24) is None

@@ -18,17 +18,11 @@ from ._style import SETTINGS
 class Illustration(NamedTuple):
     """A picture: the function that draws it, what it shows, and whether it is drawn from a run of a model.
 
-    Attributes
-    ----------
-    build : function
-        Draws it; takes the run if one is given.
-    shows : str
-        What is on it, in one line.
-    run : {"unused", "optional", "required"}
-        Whether a measured model is on it.
+    Attributes:
+        build: function. Draws it; takes the run if one is given.
+        shows: What is on it, in one line.
+        run: {"unused", "optional", "required"}. Whether a measured model is on it.
 
-    Examples
-    --------
     >>> from empirical.illustrations import FIGURES
     >>> FIGURES["jacobian"].shows
     'what LayerNorm does to small changes of its input'
@@ -72,20 +66,10 @@ FORMATS = ("svg", "png")
 def draw(name: str, run: Path | None = None) -> Figure:
     """The picture called `name`, drawn from the run in a directory if it shows one.
 
-    Parameters
-    ----------
-    name
-        One of :data:`FIGURES`.
-    run
-        Directory that ``lngeom sweep`` wrote; not looked at by pictures that show no run.
+    Args:
+        name: One of :data:`FIGURES`.
+        run: Directory that ``lngeom sweep`` wrote; not looked at by pictures that show no run.
 
-    Raises
-    ------
-    InputError
-        If there is no such picture, it needs a run and none is given, or the directory holds none.
-
-    Examples
-    --------
     >>> from empirical.illustrations import draw
     >>> len(draw("critical-points").axes)
     2
@@ -111,22 +95,11 @@ def draw(name: str, run: Path | None = None) -> Figure:
 def save(name: str, directory: Path, *, format: str = "svg", run: Path | None = None) -> Path:
     """Draw a picture into a directory, which is made if it is missing; returns the file.
 
-    Parameters
-    ----------
-    name, run
-        As for :func:`draw`.
-    directory
-        Receives ``NAME.svg`` or ``NAME.png``.
-    format : {"svg", "png"}
-        150 pixels per inch for ``png``.
+    Args:
+        name, run: As for :func:`draw`.
+        directory: Receives ``NAME.svg`` or ``NAME.png``.
+        format: {"svg", "png"}. 150 pixels per inch for ``png``.
 
-    Raises
-    ------
-    InputError
-        If there is no such figure, format or run, or the directory cannot be written.
-
-    Examples
-    --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> from empirical.illustrations import save

@@ -20,13 +20,7 @@ class Run(NamedTuple):
 
 
 def read_run(directory: Path) -> Run:
-    """The run in a directory.
-
-    Raises
-    ------
-    InputError
-        If the directory holds no table of a run.
-    """
+    """The run in a directory."""
     from ..statistics import read_csv
 
     path = directory / "sites.csv"

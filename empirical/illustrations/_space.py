@@ -42,19 +42,13 @@ def components(x: Floats) -> str:
 class Scene:
     """A three-dimensional panel with the coordinate axes, in which vectors, points and curves of ℝ³ are drawn.
 
-    Parameters
-    ----------
-    axes : matplotlib 3-D axes
-    reach : float
-        Half the side of the cube that is shown.
-    center : vector, optional
-        Its center; default 0.
-    elevation, azimuth : float
-        Where the onlooker stands, in degrees.
-    coordinates : float
-        Length of the coordinate axes; 0 draws none.
-    zoom : float
-        Magnification; what does not fit into the panel is drawn over its edge.
+    Args:
+        axes: matplotlib 3-D axes
+        reach: Half the side of the cube that is shown.
+        center: vector. Its center; default 0.
+        elevation, azimuth: Where the onlooker stands, in degrees.
+        coordinates: Length of the coordinate axes; 0 draws none.
+        zoom: Magnification; what does not fit into the panel is drawn over its edge.
     """
 
     def __init__(

@@ -18,15 +18,10 @@ Topology = Literal["sequential", "parallel", "shared", "post", "branch"]
 class Norm:
     """A norm layer of every block: module path inside the block, and what its output feeds.
 
-    Attributes
-    ----------
-    path
-        Relative to the block.
-    role
-        See :data:`Role`.
+    Attributes:
+        path: Relative to the block.
+        role: See :data:`Role`.
 
-    Examples
-    --------
     >>> from empirical.models import FAMILIES
     >>> for norm in FAMILIES["opt"].norms:
     ...     print(norm.path, norm.role)
@@ -42,37 +37,23 @@ class Norm:
 class Family:
     """One architecture.
 
-    Attributes
-    ----------
-    name
-        The name people use.
-    blocks
-        Path of the list of blocks in the base model.
-    norms
-        The norms of a block, in the order in which they run.
-    final
-        Path of the norm before the head, or None.
-    kind
-        What the norms compute.
-    modules
-        Class names that these norm modules may have; anything else there was replaced (by a fused kernel, say).
-    eps
-        Name of the modules' ε.
-    topology
-        ``sequential``: each norm reads the stream as the branch before it left it (Pre-LN);
-        ``parallel``: both norms of a block read the stream that enters it (GPT-NeoX);
-        ``shared``: one norm feeds attention and MLP (GPT-J);
-        ``post``: norms stand on the stream after each addition (Post-LN, BERT);
-        ``branch``: norms stand on what a branch adds to the stream (OLMo 2).
-    embedding
-        Path of a norm right after the embeddings, or None.
-    gain_offset
-        1 where the module multiplies by 1 + weight, else 0.
-    not_stream
-        Last names of norm modules that act on something else than hidden states (queries and keys).
+    Attributes:
+        name: The name people use.
+        blocks: Path of the list of blocks in the base model.
+        norms: The norms of a block, in the order in which they run.
+        final: Path of the norm before the head, or None.
+        kind: What the norms compute.
+        modules: Class names that these norm modules may have; anything else there was replaced (by a fused kernel,
+            say).
+        eps: Name of the modules' ε.
+        topology: ``sequential``: each norm reads the stream as the branch before it left it (Pre-LN); ``parallel``:
+            both norms of a block read the stream that enters it (GPT-NeoX); ``shared``: one norm feeds attention and
+            MLP (GPT-J); ``post``: norms stand on the stream after each addition (Post-LN, BERT); ``branch``: norms
+            stand on what a branch adds to the stream (OLMo 2).
+        embedding: Path of a norm right after the embeddings, or None.
+        gain_offset: 1 where the module multiplies by 1 + weight, else 0.
+        not_stream: Last names of norm modules that act on something else than hidden states (queries and keys).
 
-    Examples
-    --------
     >>> from empirical.models import FAMILIES
     >>> gemma = FAMILIES["gemma"]
     >>> gemma.kind, gemma.gain_offset  # it multiplies by 1 + weight
@@ -162,18 +143,9 @@ FAMILIES: dict[str, Family] = {
 def family_of(config: Any) -> Family:
     """The family of a model configuration.
 
-    Parameters
-    ----------
-    config
-        Of transformers; ``model_type`` is read.
+    Args:
+        config: Of transformers; ``model_type`` is read.
 
-    Raises
-    ------
-    ModelError
-        If the architecture, or this variant of it, is not known.
-
-    Examples
-    --------
     >>> from transformers import GPTNeoXConfig, OPTConfig
     >>> from empirical.models import family_of
     >>> [family_of(config).final for config in (GPTNeoXConfig(), OPTConfig())]  # paths of the final norms
@@ -192,13 +164,6 @@ def family_of(config: Any) -> Family:
 def topology_of(config: Any) -> Topology:
     """How the norms of this model sit in the residual stream.
 
-    Raises
-    ------
-    ModelError
-        As :func:`family_of`.
-
-    Examples
-    --------
     >>> from transformers import GPTNeoXConfig
     >>> from empirical.models import topology_of
     >>> [topology_of(GPTNeoXConfig(use_parallel_residual=parallel)) for parallel in (True, False)]
@@ -227,18 +192,12 @@ def norm_sites(model: nn.Module) -> tuple[NormSite, ...]:
     The table of the model's family is checked against the model itself: every module must be there, of the expected
     class, with an ε and one weight per dimension, and no norm module may be left over.
 
-    Parameters
-    ----------
-    model
-        A base model of transformers (``AutoModel``, without the head).
+    Args:
+        model: A base model of transformers (``AutoModel``, without the head).
 
-    Raises
-    ------
-    ModelError
-        If the architecture is not known, or the modules are not what its table says.
+    Raises:
+        ModelError: If the architecture is not known, or the modules are not what its table says.
 
-    Examples
-    --------
     >>> from transformers import AutoModel, GPTNeoXConfig
     >>> from empirical.models import norm_sites
     >>> config = GPTNeoXConfig(hidden_size=8, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2)

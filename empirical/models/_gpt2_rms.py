@@ -12,19 +12,13 @@ import lngeom
 class RMSNorm(nn.Module):
     """The layer z = g ∘ x/√(‖x‖²/d + ε), computed by :func:`lngeom.rms_norm`.
 
-    Parameters
-    ----------
-    width : int
-        d, the length of the gain.
-    eps : float
-        ε, inside the root.
+    Args:
+        width: d, the length of the gain.
+        eps: ε, inside the root.
 
-    References
-    ----------
-    B. Zhang and R. Sennrich, arXiv:1910.07467, equation 4, with ε inside the root as in Llama.
+    References:
+        B. Zhang and R. Sennrich, arXiv:1910.07467, equation 4, with ε inside the root as in Llama.
 
-    Examples
-    --------
     >>> import torch
     >>> from empirical.training import RMSNorm
     >>> with torch.no_grad():

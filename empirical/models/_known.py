@@ -16,21 +16,13 @@ from ._sites import Kind
 class KnownModel:
     """A model with its place on the hub and its shape.
 
-    Attributes
-    ----------
-    hub_id
-        Repository on the Hugging Face hub.
-    d, blocks, norm, parameters
-        As in Table 1 of Gupta et al.; the parameters of the whole model are exact.
-    start
-        The token that its tokenizer puts before a text, or None.
-    gated
-        Whether its licence has to be accepted on the hub first.
-    shape
-        Entries of its configuration that fix the architecture, ``model_type`` included.
+    Attributes:
+        hub_id: Repository on the Hugging Face hub.
+        d, blocks, norm, parameters: As in Table 1 of Gupta et al.; the parameters of the whole model are exact.
+        start: The token that its tokenizer puts before a text, or None.
+        gated: Whether its licence has to be accepted on the hub first.
+        shape: Entries of its configuration that fix the architecture, ``model_type`` included.
 
-    Examples
-    --------
     >>> from empirical.models import KNOWN_MODELS
     >>> known = KNOWN_MODELS["llama-2-7b"]
     >>> known.hub_id, known.d, known.blocks, known.norm, known.config().rms_norm_eps

@@ -37,25 +37,15 @@ DTYPES = {
 class LoadedModel:
     """A base model ready to be measured.
 
-    Attributes
-    ----------
-    source
-        Where it came from.
-    model
-        The base model, in evaluation mode.
-    sites
-        Its norm layers, in the order in which they run.
-    topology
-        How they sit in the residual stream.
-    revision
-        Commit on the hub, or hash of the local files.
-    random_weights
-        Whether the weights were drawn at random from the configuration.
-    unused
-        Weights of the checkpoint that the base model has no place for, those of its head for example.
+    Attributes:
+        source: Where it came from.
+        model: The base model, in evaluation mode.
+        sites: Its norm layers, in the order in which they run.
+        topology: How they sit in the residual stream.
+        revision: Commit on the hub, or hash of the local files.
+        random_weights: Whether the weights were drawn at random from the configuration.
+        unused: Weights of the checkpoint that the base model has no place for, those of its head for example.
 
-    Examples
-    --------
     >>> from transformers import GPT2Config
     >>> from empirical.models import ModelSource, load_model
     >>> config = GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=16, bos_token_id=0, eos_token_id=0)
@@ -141,20 +131,10 @@ def load_config(source: ModelSource, *, random_weights: bool = False) -> Any:
 
     For random weights a model known by name needs no hub: its shape is known, too.
 
-    Parameters
-    ----------
-    source
-        From :func:`find_model`.
-    random_weights
-        Whether the weights will be drawn, so that the shape is all that is needed.
+    Args:
+        source: From :func:`find_model`.
+        random_weights: Whether the weights will be drawn, so that the shape is all that is needed.
 
-    Raises
-    ------
-    ModelError
-        If there is none, its architecture is not known, or the weights are stored quantized.
-
-    Examples
-    --------
     >>> from empirical.models import find_model, load_config
     >>> load_config(find_model("gpt2-xl"), random_weights=True).n_layer
     48
@@ -176,18 +156,9 @@ def load_config(source: ModelSource, *, random_weights: bool = False) -> Any:
 def resolve_device(name: str) -> torch.device:
     """The torch device of a name; ``auto`` is the first GPU, or else the CPU.
 
-    Parameters
-    ----------
-    name
-        ``auto``, or what PyTorch takes, ``cuda:1`` for example.
+    Args:
+        name: ``auto``, or what PyTorch takes, ``cuda:1`` for example.
 
-    Raises
-    ------
-    ModelError
-        If there is no such device.
-
-    Examples
-    --------
     >>> from empirical.models import resolve_device
     >>> resolve_device("cpu")
     device(type='cpu')
@@ -209,22 +180,11 @@ def resolve_device(name: str) -> torch.device:
 def resolve_dtype(name: str, config: Any, device: torch.device) -> torch.dtype:
     """The torch dtype of a name; ``auto`` is float32 on the CPU and the dtype of the checkpoint elsewhere.
 
-    Parameters
-    ----------
-    name
-        ``auto``, or one of :data:`DTYPES`.
-    config
-        Of transformers; it names the dtype of the checkpoint.
-    device
-        Where the model is to be.
+    Args:
+        name: ``auto``, or one of :data:`DTYPES`.
+        config: Of transformers; it names the dtype of the checkpoint.
+        device: Where the model is to be.
 
-    Raises
-    ------
-    ModelError
-        If there is no such dtype.
-
-    Examples
-    --------
     >>> import torch
     >>> from transformers import GPT2Config
     >>> from empirical.models import resolve_dtype
@@ -257,28 +217,14 @@ def load_model(
     Weights are read from safetensors (or the GGUF file); pickled ones only with ``allow_pickle``, because reading them
     can run code. ``random_weights`` builds the same architecture from the configuration alone, seeded.
 
-    Parameters
-    ----------
-    source
-        From :func:`find_model`.
-    dtype, device
-        As for :func:`resolve_dtype` and :func:`resolve_device`.
-    allow_pickle
-        Whether pickled weights may be read where there are no safetensors.
-    random_weights, seed
-        Whether the weights are drawn, and the seed of PyTorch's global generator before.
-    device_map
-        As in transformers, for models larger than one device; ``device`` is then not used for the weights.
-    config
-        The configuration, if it is loaded already.
+    Args:
+        source: From :func:`find_model`.
+        dtype, device: As for :func:`resolve_dtype` and :func:`resolve_device`.
+        allow_pickle: Whether pickled weights may be read where there are no safetensors.
+        random_weights, seed: Whether the weights are drawn, and the seed of PyTorch's global generator before.
+        device_map: As in transformers, for models larger than one device; ``device`` is then not used for the weights.
+        config: The configuration, if it is loaded already.
 
-    Raises
-    ------
-    ModelError
-        If the model cannot be found, loaded or measured, or weights of it are missing, of another shape or quantized.
-
-    Examples
-    --------
     >>> import tempfile
     >>> from transformers import GPT2Config, GPT2LMHeadModel
     >>> from empirical.models import find_model, load_model
@@ -329,13 +275,6 @@ def load_model(
 def load_tokenizer(source: ModelSource) -> Any:
     """The tokenizer that belongs to a model.
 
-    Raises
-    ------
-    ModelError
-        If there is none; a corpus of token ids needs none.
-
-    Examples
-    --------
     >>> import tempfile
     >>> from tokenizers import Tokenizer, models, pre_tokenizers
     >>> from transformers import PreTrainedTokenizerFast
@@ -363,8 +302,6 @@ def load_tokenizer(source: ModelSource) -> Any:
 def longest_sequence(config: Any) -> int | None:
     """How many positions the model has, or None if its configuration does not say.
 
-    Examples
-    --------
     >>> from transformers import GPT2Config, PretrainedConfig
     >>> from empirical.models import longest_sequence
     >>> longest_sequence(GPT2Config()), longest_sequence(PretrainedConfig())

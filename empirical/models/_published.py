@@ -11,8 +11,6 @@ SOURCE = "Gupta et al., arXiv:2409.12951v2, Tables 2 to 4"
 class Spread(NamedTuple):
     """Mean, standard deviation and, where printed, maximum over tokens and layers.
 
-    Examples
-    --------
     >>> from empirical.models import PUBLISHED
     >>> norm = PUBLISHED["gpt2-xl"].hidden_norm
     >>> f"{norm.mean} ± {norm.std}, at most {norm.maximum}"
@@ -28,22 +26,15 @@ class Spread(NamedTuple):
 class Published:
     """What Gupta et al. print for one model, averaged over its layers.
 
-    Attributes
-    ----------
-    hidden_angle, attn_angle, mlp_angle
-        Angle to the uniform vector in degrees: hidden states, outputs of the norm before the attention (LN1) and
-        before the MLP (LN2). Table 2.
-    hidden_norm, attn_norm, mlp_norm
-        Euclidean norms of the same. Table 3.
-    attn_rotation, mlp_rotation
-        Angle in degrees from the hidden state to the output of the norm. Table 4.
+    Attributes:
+        hidden_angle, attn_angle, mlp_angle: Angle to the uniform vector in degrees: hidden states, outputs of the norm
+            before the attention (LN1) and before the MLP (LN2). Table 2.
+        hidden_norm, attn_norm, mlp_norm: Euclidean norms of the same. Table 3.
+        attn_rotation, mlp_rotation: Angle in degrees from the hidden state to the output of the norm. Table 4.
 
-    References
-    ----------
-    Gupta et al., arXiv:2409.12951v2, Tables 2 to 4.
+    References:
+        Gupta et al., arXiv:2409.12951v2, Tables 2 to 4.
 
-    Examples
-    --------
     >>> from empirical.models import PUBLISHED
     >>> gpt_j = PUBLISHED["gpt-j-6b"]
     >>> gpt_j.hidden_angle.mean, gpt_j.mlp_angle  # one norm feeds attention and MLP

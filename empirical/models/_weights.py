@@ -85,19 +85,10 @@ def refuse_integers(source: ModelSource, config: Any) -> None:
 def unused_weights(source: ModelSource, model: nn.Module, loading: dict[str, Any]) -> tuple[str, ...]:
     """The weights of a checkpoint that the model has no place for, after making sure that the others are all there.
 
-    Parameters
-    ----------
-    source
-        For the message.
-    model
-        As loaded.
-    loading
-        transformers' report: ``missing_keys``, ``mismatched_keys`` and ``unexpected_keys``.
-
-    Raises
-    ------
-    ModelError
-        If weights are missing or of another shape: transformers draws such weights at random.
+    Args:
+        source: For the message.
+        model: As loaded.
+        loading: transformers' report: ``missing_keys``, ``mismatched_keys`` and ``unexpected_keys``.
     """
     unused = tuple(sorted(loading["unexpected_keys"]))
     missing = {name for name in loading["missing_keys"] if not name.startswith(_UNMEASURED)}
@@ -121,8 +112,6 @@ def fingerprints(model: nn.Module, sites: Collection[NormSite]) -> dict[str, str
     Names, dtypes, shapes and bits are hashed in the order of the names; of weights that are not in memory (offloaded to
     disk) all but the bits.
 
-    Examples
-    --------
     >>> import torch
     >>> from empirical.models import fingerprints
     >>> model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.LayerNorm(2))

@@ -72,18 +72,13 @@ _POSITIVE_EPS = (LENGTH, CONTAINMENT)
 def check(sample: Sample) -> Iterator[Prediction]:
     """The verdicts on one layer.
 
-    Parameters
-    ----------
-    sample
-        Vectors of one layer, from :func:`samples`.
+    Args:
+        sample: Vectors of one layer, from :func:`samples`.
 
-    Yields
-    ------
-    Prediction
-        One for each theorem about a layer of this kind; ``undecided``, with the reason, where there is no error bound.
+    Yields:
+        Prediction: One for each theorem about a layer of this kind; ``undecided``, with the reason, where there is no
+            error bound.
 
-    Examples
-    --------
     >>> from dataclasses import replace
     >>> import numpy as np
     >>> import lngeom as lg

@@ -20,13 +20,9 @@ def isotropy(rows: Sequence[Mapping[str, Any]]) -> Iterator[Prediction]:
     It holds where the 95 % interval contains 1 and is violated where the interval excludes it; with one sequence there
     is no interval. A vector that enters two layers is judged at the first.
 
-    Parameters
-    ----------
-    rows
-        The table of the run, as :func:`empirical.statistics.rows` makes it.
+    Args:
+        rows: The table of the run, as :func:`empirical.statistics.rows` makes it.
 
-    Examples
-    --------
     >>> from empirical.predictions import isotropy
     >>> row = {"site": "ln_f", "side": "input", "bucket": "all", "same_input_as": None, "tokens": 512, "sequences": 8,
     ...        "d_cos2": 1.1, "d_cos2_low": 0.9, "d_cos2_high": 1.3, "rank_among_random": 40}

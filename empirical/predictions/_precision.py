@@ -18,15 +18,10 @@ def computed_in(model: nn.Module, dtype: torch.dtype) -> Iterator[None]:
     layer is in memory twice. Steps for which the model's code names a format (the softmax of some attentions in
     float32, say) stay in that format.
 
-    Parameters
-    ----------
-    model
-        Unchanged when the block ends, also by an exception.
-    dtype
-        Widening a parameter is exact; narrowing rounds it.
+    Args:
+        model: Unchanged when the block ends, also by an exception.
+        dtype: Widening a parameter is exact; narrowing rounds it.
 
-    Examples
-    --------
     >>> model = nn.Sequential(nn.Linear(2, 2)).to(torch.bfloat16)
     >>> with computed_in(model, torch.float64), torch.no_grad():
     ...     model(torch.ones(1, 2, dtype=torch.float64)).dtype

@@ -14,16 +14,11 @@ from ._shift import shift
 def predict(loaded: LoadedModel, tokens: np.ndarray) -> list[Prediction]:
     """Judge the predictions about single vectors and about the whole model on the first tokens of a run.
 
-    Parameters
-    ----------
-    loaded
-        The model and its norm layers.
-    tokens : (sequences, positions)
-        Token ids; the first 64 positions of the first two sequences are used (for the shift, 16 of the first), and up
-        to 16 vectors of each layer.
+    Args:
+        loaded: The model and its norm layers.
+        tokens: (sequences, positions). Token ids; the first 64 positions of the first two sequences are used (for the
+            shift, 16 of the first), and up to 16 vectors of each layer.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from transformers import GPT2Config
     >>> from empirical.models import ModelSource, load_model

@@ -25,31 +25,19 @@ ISOTROPY = "angles.null_mean_square"
 class Prediction:
     """One theorem at one place of a model.
 
-    Attributes
-    ----------
-    site
-        Path of the norm layer; ``model`` for a prediction about the whole model.
-    prediction
-        What is predicted, in a few words.
-    theorem
-        Id of the theorem, as ``lngeom prove`` lists it.
-    measured
-        The number measured: of the vector that comes nearest to its bound (or exceeds it most), or a mean over the run.
-    bound
-        What it may be at most; for a mean, what it should be. None where no bound is known.
-    vectors
-        Vectors that were judged.
-    verdict
-        ``holds``, ``violated`` or ``undecided``; never ``violated`` where no bound is known.
-    low, high
-        95 % interval of a mean.
-    rank
-        Number of random directions with a smaller mean than the uniform direction.
-    reason
-        Why nothing is decided.
+    Attributes:
+        site: Path of the norm layer; ``model`` for a prediction about the whole model.
+        prediction: What is predicted, in a few words.
+        theorem: Id of the theorem, as ``lngeom prove`` lists it.
+        measured: The number measured: of the vector that comes nearest to its bound (or exceeds it most), or a mean
+            over the run.
+        bound: What it may be at most; for a mean, what it should be. None where no bound is known.
+        vectors: Vectors that were judged.
+        verdict: ``holds``, ``violated`` or ``undecided``; never ``violated`` where no bound is known.
+        low, high: 95 % interval of a mean.
+        rank: Number of random directions with a smaller mean than the uniform direction.
+        reason: Why nothing is decided.
 
-    Examples
-    --------
     >>> from empirical.predictions import Prediction
     >>> found = Prediction("h.0.ln_1", "1·y = 0", "standardization.mean_zero", 1e-7, 2e-6, vectors=16, verdict="holds")
     >>> found.measured / found.bound  # of the worst of 16 vectors: a twentieth of what rounding allows
@@ -95,8 +83,6 @@ def undecided(site: str, prediction: str, theorem: str, reason: str) -> Predicti
 def count(predictions: Iterable[Prediction]) -> dict[Verdict, int]:
     """How many there are of each verdict.
 
-    Examples
-    --------
     >>> from empirical.predictions import count, isotropy
     >>> row = {"site": "ln_f", "side": "input", "bucket": "all", "same_input_as": None, "tokens": 512, "sequences": 8,
     ...        "d_cos2": 1.1, "d_cos2_low": 0.9, "d_cos2_high": 1.3, "rank_among_random": 40}
@@ -110,8 +96,6 @@ def count(predictions: Iterable[Prediction]) -> dict[Verdict, int]:
 def summary(predictions: Sequence[Prediction]) -> str:
     """The verdicts in one line: those about single vectors, those about means, and the one about the whole model.
 
-    Examples
-    --------
     >>> from empirical.predictions import ISOTROPY, Prediction, summary
     >>> exact = Prediction("ln_f", "1·y = 0", "standardization.mean_zero", 1e-7, 2e-6, 16, "holds")
     >>> mean = Prediction("ln_f", "d·E[cos²θ] = 1 of the input", ISOTROPY, 4.0, 1.0, 512, "violated", 3.5, 4.5, 64)
@@ -133,8 +117,6 @@ def summary(predictions: Sequence[Prediction]) -> str:
 def write_csv(path: Path, predictions: Iterable[Prediction]) -> None:
     """Write predictions as CSV, numbers in full; empty where nothing applies.
 
-    Examples
-    --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> from empirical.predictions import Prediction, write_csv
@@ -154,13 +136,6 @@ def write_csv(path: Path, predictions: Iterable[Prediction]) -> None:
 def read_csv(path: Path) -> list[Prediction]:
     """Read what :func:`write_csv` wrote.
 
-    Raises
-    ------
-    OSError
-        If there is no such file.
-
-    Examples
-    --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> from empirical.predictions import Prediction, read_csv, write_csv

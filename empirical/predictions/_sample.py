@@ -24,19 +24,12 @@ SCALE = 8.0
 class Sample:
     """Vectors of one norm layer and its parameters, exactly, as float64.
 
-    Attributes
-    ----------
-    x, z
-        Inputs and outputs, shape (n, d).
-    scaled
-        Outputs for the inputs SCALE·x.
-    gain, bias
-        As the layer multiplies and adds them, shape (d,).
-    dtype
-        What the layer reads and writes, or None if these are two things.
+    Attributes:
+        x, z: Inputs and outputs, shape (n, d).
+        scaled: Outputs for the inputs SCALE·x.
+        gain, bias: As the layer multiplies and adds them, shape (d,).
+        dtype: What the layer reads and writes, or None if these are two things.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from transformers import GPT2Config
     >>> from empirical.models import ModelSource, load_model
@@ -72,20 +65,13 @@ def forward(loaded: LoadedModel, tokens: np.ndarray) -> Tensor:
 def samples(loaded: LoadedModel, tokens: np.ndarray) -> list[Sample]:
     """Sample the norm layers of a model in one forward pass: evenly spaced tokens, the very first among them.
 
-    Parameters
-    ----------
-    loaded
-        The model and its norm layers.
-    tokens : (sequences, positions)
-        Token ids; the first 64 positions of the first two sequences are used.
+    Args:
+        loaded: The model and its norm layers.
+        tokens: (sequences, positions). Token ids; the first 64 positions of the first two sequences are used.
 
-    Returns
-    -------
-    list of Sample
-        One for each norm layer, in their order; of 2 to 16 vectors, fewer of longer ones.
+    Returns:
+        list of Sample: One for each norm layer, in their order; of 2 to 16 vectors, fewer of longer ones.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from transformers import GPT2Config
     >>> from empirical.models import ModelSource, load_model

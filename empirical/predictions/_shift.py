@@ -58,23 +58,16 @@ _BITS = 24
 def shift(loaded: LoadedModel, tokens: np.ndarray, *, seed: int = 0) -> Iterator[Prediction]:
     """The verdict on one model; none for models whose norms do not stand before the branches.
 
-    Parameters
-    ----------
-    loaded
-        The model and its norm layers; it is computed in float32 and in float64, its parameters stay as they are.
-    tokens : (sequences, positions)
-        Token ids; the first 16 of the first sequence are used.
-    seed
-        Seed of the random direction that the uniform one is compared with.
+    Args:
+        loaded: The model and its norm layers; it is computed in float32 and in float64, its parameters stay as they
+            are.
+        tokens: (sequences, positions). Token ids; the first 16 of the first sequence are used.
+        seed: Seed of the random direction that the uniform one is compared with.
 
-    Yields
-    ------
-    Prediction
-        ``measured`` and ``bound`` are the D and B of the derivation over S, the change that the shift along the random
-        direction makes.
+    Yields:
+        Prediction: ``measured`` and ``bound`` are the D and B of the derivation over S, the change that the shift
+            along the random direction makes.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from transformers import GPT2Config, LlamaConfig
     >>> from empirical.models import ModelSource, load_model

@@ -77,19 +77,12 @@ def write_comparison(
 ) -> None:
     """Write the page as one HTML file that opens offline.
 
-    Parameters
-    ----------
-    path
-        The file.
-    models
-        The models that were measured.
-    failures
-        Why the others were not, by name.
-    about
-        Entries of the section on how it was measured.
+    Args:
+        path: The file.
+        models: The models that were measured.
+        failures: Why the others were not, by name.
+        about: Entries of the section on how it was measured.
 
-    Examples
-    --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> import torch

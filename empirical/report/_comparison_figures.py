@@ -125,8 +125,6 @@ FIGURES: dict[str, tuple[Callable[[Axes, Measured], None], str, str, str]] = {
 def comparison_figures(models: Sequence[Measured]) -> dict[str, Figure]:
     """All figures of a comparison by name; of no model, none.
 
-    Examples
-    --------
     >>> import torch
     >>> from empirical.capture import Observer
     >>> from empirical.models import NormSite

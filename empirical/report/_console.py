@@ -43,15 +43,10 @@ def _cells(row: dict[str, Any] | None, side: str, *, wide: bool, medium: bool) -
 def print_table(rows: Sequence[dict[str, Any]], console: Console | None = None) -> None:
     """Print one line per norm layer (all tokens), and what the whole run says in a few.
 
-    Parameters
-    ----------
-    rows
-        The table of the run, as :func:`empirical.statistics.rows` makes it.
-    console
-        Where to print; columns that do not fit its width are left out.
+    Args:
+        rows: The table of the run, as :func:`empirical.statistics.rows` makes it.
+        console: Where to print; columns that do not fit its width are left out.
 
-    Examples
-    --------
     >>> import io
     >>> from rich.console import Console
     >>> from empirical.report import print_table
@@ -94,13 +89,9 @@ def print_table(rows: Sequence[dict[str, Any]], console: Console | None = None) 
 def summary(rows: Sequence[dict[str, Any]]) -> list[str]:
     r"""What a run says in a few lines: ranges over the norm layers, beside what isotropic vectors would give.
 
-    Parameters
-    ----------
-    rows
-        The table of the run, as :func:`empirical.statistics.rows` makes it.
+    Args:
+        rows: The table of the run, as :func:`empirical.statistics.rows` makes it.
 
-    Examples
-    --------
     >>> from empirical.report import summary
     >>> sides = {"input": (84.0, 0.2), "output": (90.0, 0.01)}
     >>> rows = [

@@ -94,17 +94,11 @@ def angle_figure(rows: Sequence[Row], side: str, title: str) -> Figure:
     Like figures 3, 4 and 6 of Gupta et al., arXiv:2409.12951, with what isotropic vectors would give: 90° with a
     standard deviation of 57.3°/√d.
 
-    Parameters
-    ----------
-    rows
-        The table of the run, as :func:`empirical.statistics.rows` makes it.
-    side : {"input", "output"}
-        Before or after the norm.
-    title
-        Title of the figure.
+    Args:
+        rows: The table of the run, as :func:`empirical.statistics.rows` makes it.
+        side: {"input", "output"}. Before or after the norm.
+        title: Title of the figure.
 
-    Examples
-    --------
     >>> import torch
     >>> from empirical.capture import Observer
     >>> from empirical.models import NormSite
@@ -184,15 +178,10 @@ def _single(axes: Axes, line: _Line, rows: Sequence[Row], blocks: int, *, labell
 def energy_figure(rows: Sequence[Row], title: str) -> Figure:
     """d·E[cos²θ] by layer, log scale: the uniform direction among the random ones, before and after the norm.
 
-    Parameters
-    ----------
-    rows
-        The table of the run, as :func:`empirical.statistics.rows` makes it.
-    title
-        Title of the figure.
+    Args:
+        rows: The table of the run, as :func:`empirical.statistics.rows` makes it.
+        title: Title of the figure.
 
-    Examples
-    --------
     >>> import torch
     >>> from empirical.capture import Observer
     >>> from empirical.models import NormSite
@@ -276,15 +265,10 @@ def layer_figure(rows: Sequence[Row], title: str) -> Figure:
 
     One above the other they show what a mean angle cannot: it can be 90° where the energy is far from 1.
 
-    Parameters
-    ----------
-    rows
-        The table of the run, as :func:`empirical.statistics.rows` makes it.
-    title
-        Title of the figure.
+    Args:
+        rows: The table of the run, as :func:`empirical.statistics.rows` makes it.
+        title: Title of the figure.
 
-    Examples
-    --------
     >>> import torch
     >>> from empirical.capture import Observer
     >>> from empirical.models import NormSite
@@ -319,15 +303,10 @@ def layer_figure(rows: Sequence[Row], title: str) -> Figure:
 def figures(rows: Sequence[Row], subject: str) -> dict[str, Figure]:
     """All figures of a run by name; that of the growth only where there is a stream that can grow.
 
-    Parameters
-    ----------
-    rows
-        The table of the run, as :func:`empirical.statistics.rows` makes it.
-    subject
-        What was measured, for the titles.
+    Args:
+        rows: The table of the run, as :func:`empirical.statistics.rows` makes it.
+        subject: What was measured, for the titles.
 
-    Examples
-    --------
     >>> import torch
     >>> from empirical.capture import Observer
     >>> from empirical.models import NormSite
@@ -352,17 +331,11 @@ def figures(rows: Sequence[Row], subject: str) -> dict[str, Figure]:
 def draw_figures(rows: Sequence[Row], directory: Path, manifest: dict[str, Any]) -> list[Path]:
     """Draw the figures of a run as SVG files into its directory; returns their paths.
 
-    Parameters
-    ----------
-    rows
-        The table of the run, as :func:`empirical.statistics.rows` makes it.
-    directory
-        Where the files go; those of the same names are replaced.
-    manifest
-        Of the run; ``model``, ``weights`` and ``tokens`` are in the titles.
+    Args:
+        rows: The table of the run, as :func:`empirical.statistics.rows` makes it.
+        directory: Where the files go; those of the same names are replaced.
+        manifest: Of the run; ``model``, ``weights`` and ``tokens`` are in the titles.
 
-    Examples
-    --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> import torch

@@ -32,13 +32,9 @@ def _value(fit: Growth) -> str:
 def growth_line(rows: Sequence[Row]) -> str:
     """How the norm of the stream grows after the first block, in one line.
 
-    Parameters
-    ----------
-    rows
-        The table of the run, as :func:`empirical.statistics.rows` makes it.
+    Args:
+        rows: The table of the run, as :func:`empirical.statistics.rows` makes it.
 
-    Examples
-    --------
     >>> from empirical.report import growth_line
     >>> rows = [
     ...     {"side": "input", "bucket": "rest", "role": "pre_attn", "layer": layer, "norm_mean": 3.0 * 2**layer,
@@ -65,15 +61,10 @@ def growth_line(rows: Sequence[Row]) -> str:
 def growth_figure(rows: Sequence[Row], title: str) -> Figure | None:
     """Norm of the stream by depth on a log axis, with each law where it is a straight line; None without a stream.
 
-    Parameters
-    ----------
-    rows
-        The table of the run, as :func:`empirical.statistics.rows` makes it.
-    title
-        Title of the figure.
+    Args:
+        rows: The table of the run, as :func:`empirical.statistics.rows` makes it.
+        title: Title of the figure.
 
-    Examples
-    --------
     >>> from empirical.report import growth_figure
     >>> rows = [
     ...     {"side": "input", "bucket": "rest", "role": "pre_attn", "layer": layer, "norm_mean": 3.0 * 2**layer,

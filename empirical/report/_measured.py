@@ -17,19 +17,12 @@ Row = dict[str, Any]
 class Measured:
     """What a finished run of a known model left: its manifest, its table and the verdicts on the predictions.
 
-    Attributes
-    ----------
-    name
-        One of :data:`empirical.models.KNOWN_MODELS`.
-    manifest
-        ``weights`` and ``tokens_measured`` are read.
-    rows
-        As :func:`empirical.statistics.rows` makes them.
-    predictions
-        Of the run; none if there are none.
+    Attributes:
+        name: One of :data:`empirical.models.KNOWN_MODELS`.
+        manifest: ``weights`` and ``tokens_measured`` are read.
+        rows: As :func:`empirical.statistics.rows` makes them.
+        predictions: Of the run; none if there are none.
 
-    Examples
-    --------
     >>> from empirical.report import Measured
     >>> Measured("gpt2-xl", {"weights": "random, seed 0", "tokens_measured": 512}, rows=[], predictions=[]).label
     'gpt2-xl (random weights)'

@@ -37,18 +37,9 @@ def _svg(path: Path, name: str) -> Markup:
 def write_report(directory: Path) -> Path:
     """Write ``report.html`` of a run from its manifest, tables and figures; returns its path.
 
-    Parameters
-    ----------
-    directory
-        Of a finished run, figures included.
+    Args:
+        directory: Of a finished run, figures included.
 
-    Raises
-    ------
-    RunError
-        If one of them is missing.
-
-    Examples
-    --------
     >>> import tempfile
     >>> from rich.console import Console
     >>> from transformers import LlamaConfig

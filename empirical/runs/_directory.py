@@ -67,13 +67,7 @@ class RunDirectory:
         return sorted(int(match.group(1)) for match in found if match)
 
     def manifest(self) -> dict[str, Any]:
-        """Read the manifest.
-
-        Raises
-        ------
-        RunError
-            If there is none, or it is damaged.
-        """
+        """Read the manifest."""
         try:
             return read_json(self.manifest_path)
         except FileNotFoundError:
@@ -86,13 +80,7 @@ class RunDirectory:
             raise RunError(msg) from None
 
     def finished_manifest(self) -> dict[str, Any]:
-        """Read the manifest of a run that is done.
-
-        Raises
-        ------
-        RunError
-            If there is none, it is damaged, or the run is not finished.
-        """
+        """Read the manifest of a run that is done."""
         manifest = self.manifest()
         if not self.is_done:
             command = manifest.get("command", "lngeom sweep")
@@ -103,10 +91,8 @@ class RunDirectory:
     def prepare(self) -> None:
         """Make the directory and make sure that it can be written and is no one else's.
 
-        Raises
-        ------
-        RunError
-            If it cannot be written, or holds files that are no run.
+        Raises:
+            RunError: If it cannot be written, or holds files that are no run.
         """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -125,10 +111,8 @@ class RunDirectory:
     def begin(self, measured: dict[str, Any], about: dict[str, Any]) -> Status:
         """Write the manifest, or check that the one that is there measures the same.
 
-        Raises
-        ------
-        RunError
-            If the directory holds another run.
+        Raises:
+            RunError: If the directory holds another run.
         """
         if not self.manifest_path.exists():
             write_json(self.manifest_path, {**measured, **about, "identity": list(measured)})

@@ -10,13 +10,7 @@ from ._errors import RunError
 
 
 def lock(directory: Path) -> filelock.BaseFileLock:
-    """Hold a directory for this process; the hold ends with the process, however that ends.
-
-    Raises
-    ------
-    RunError
-        If another process holds it.
-    """
+    """Hold a directory for this process; the hold ends with the process, however that ends."""
     hold = filelock.FileLock(directory / ".lock")
     try:
         hold.acquire(timeout=0)

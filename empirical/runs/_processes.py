@@ -36,15 +36,10 @@ def leads() -> bool:
 class Ranks:
     """One process among those that work together.
 
-    Attributes
-    ----------
-    rank, count
-        Number of this process, from 0, and how many there are.
-    device
-        Where this process computes.
+    Attributes:
+        rank, count: Number of this process, from 0, and how many there are.
+        device: Where this process computes.
 
-    Examples
-    --------
     >>> import torch
     >>> from empirical.training import Ranks
     >>> alone = Ranks(0, 1, torch.device("cpu"))
@@ -64,10 +59,8 @@ class Ranks:
     def by_leader(self, action: Callable[[], T]) -> T:
         """Have the leading process do something, and all know the outcome.
 
-        Raises
-        ------
-        LngeomError
-            In every process, if the leading one met an error.
+        Raises:
+            LngeomError: In every process, if the leading one met an error.
         """
         if self.count == 1:
             return action()
@@ -102,8 +95,6 @@ def ranks(device: torch.device) -> Iterator[Ranks]:
 
     Under ``torchrun`` each process takes the GPU of its local rank. All of them must join equally often.
 
-    Examples
-    --------
     >>> import torch
     >>> from empirical.training import ranks
     >>> with ranks(torch.device("cpu")) as group:  # not started by torchrun

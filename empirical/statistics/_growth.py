@@ -22,9 +22,9 @@ their whitened residual sums of squares to the power -(n - 2)/2 for n depths. A 
 likely by a factor of 20 whatever the correlation is: of two simple hypotheses the wrong one comes out so much more
 likely with a probability of at most 1/20 (Royall). Otherwise it is undecided.
 
-References
-----------
-R. Royall, Journal of the American Statistical Association 95 (2000), 760-768, for the bound on misleading evidence.
+References:
+    R. Royall, Journal of the American Statistical Association 95 (2000), 760-768, for the bound on misleading
+    evidence.
 """
 
 from __future__ import annotations
@@ -73,33 +73,21 @@ class Stream(NamedTuple):
 class Growth:
     """One law fitted to the stream of one model.
 
-    Attributes
-    ----------
-    law
-        ``exponential`` or ``power``.
-    first_depth, last_depth
-        The depths fitted; 0 is the embedding output.
-    parameter
-        What ``estimate`` is: the ``factor per block``, or the ``exponent`` of depth + 1.
-    estimate, low, high
-        Least squares estimate and its 95 % interval. None without a fit; two depths leave no degree of freedom, and
-        nothing is excluded.
-    scale
-        Norm that the law gives at depth 0.
-    misfit
-        Root mean square of what the law misses of log n_l.
-    r2
-        Share of the variance of log n_l that it explains; None if there is none.
-    sampling_error
-        Largest relative standard error of a mean norm, tokens taken as independent. Those of one sequence are not: for
-        SmolLM2-135M on Wikipedia, standard errors from the spread between sequences are 0.7 to 3.5 times as large.
-    better
-        Which law fits better over these depths: ``exponential``, ``power`` or ``undecided``.
-    reason
-        Why there is no fit.
+    Attributes:
+        law: ``exponential`` or ``power``.
+        first_depth, last_depth: The depths fitted; 0 is the embedding output.
+        parameter: What ``estimate`` is: the ``factor per block``, or the ``exponent`` of depth + 1.
+        estimate, low, high: Least squares estimate and its 95 % interval. None without a fit; two depths leave no
+            degree of freedom, and nothing is excluded.
+        scale: Norm that the law gives at depth 0.
+        misfit: Root mean square of what the law misses of log n_l.
+        r2: Share of the variance of log n_l that it explains; None if there is none.
+        sampling_error: Largest relative standard error of a mean norm, tokens taken as independent. Those of one
+            sequence are not: for SmolLM2-135M on Wikipedia, standard errors from the spread between sequences are 0.7
+            to 3.5 times as large.
+        better: Which law fits better over these depths: ``exponential``, ``power`` or ``undecided``.
+        reason: Why there is no fit.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from empirical.statistics import Growth
     >>> fit = Growth("exponential", 0, 4, "factor per block", 2.0, 1.9, 2.1, scale=3.0, misfit=0.1, r2=0.99,
@@ -154,19 +142,13 @@ COLUMNS = tuple(field.name for field in fields(Growth))
 def stream(rows: Sequence[Mapping[str, Any]]) -> Stream:
     """The mean norm of the stream after 0, 1, ... blocks, from the table of a run.
 
-    Parameters
-    ----------
-    rows
-        The table of the run, as :func:`empirical.statistics.rows` makes it.
+    Args:
+        rows: The table of the run, as :func:`empirical.statistics.rows` makes it.
 
-    Returns
-    -------
-    Stream
-        ``norms`` and ``sampling_errors`` (standard errors relative to the norms), float64, shape (depths,); or no norms
-        and a ``reason``.
+    Returns:
+        Stream: ``norms`` and ``sampling_errors`` (standard errors relative to the norms), float64, shape (depths,); or
+            no norms and a ``reason``.
 
-    Examples
-    --------
     >>> from empirical.statistics import stream
     >>> rows = [
     ...     {"side": "input", "bucket": "rest", "role": "pre_attn", "layer": layer, "norm_mean": 3.0 * 2**layer,
@@ -203,18 +185,13 @@ def stream(rows: Sequence[Mapping[str, Any]]) -> Stream:
 def growth(rows: Sequence[Mapping[str, Any]]) -> list[Growth]:
     """Both laws fitted to the stream of a run, from depth 0 and from depth 1.
 
-    Parameters
-    ----------
-    rows
-        The table of the run, as :func:`empirical.statistics.rows` makes it.
+    Args:
+        rows: The table of the run, as :func:`empirical.statistics.rows` makes it.
 
-    Returns
-    -------
-    list of Growth
-        Four, in the order of :data:`FIRST_DEPTHS` and :data:`LAWS`; what cannot be fitted has a reason.
+    Returns:
+        list of Growth: Four, in the order of :data:`FIRST_DEPTHS` and :data:`LAWS`; what cannot be fitted has a
+            reason.
 
-    Examples
-    --------
     >>> from empirical.statistics import growth
     >>> rows = [
     ...     {"side": "input", "bucket": "rest", "role": "pre_attn", "layer": layer, "norm_mean": 3.0 * 2**layer,
@@ -283,8 +260,6 @@ def _better(lines: Mapping[Law, Trend], logs: np.ndarray) -> Better:
 def write_csv(path: Path, fits: Sequence[Growth]) -> None:
     """Write fits as CSV, numbers in full; empty where nothing applies.
 
-    Examples
-    --------
     >>> import csv, tempfile
     >>> from pathlib import Path
     >>> from empirical.statistics import growth, write_growth

@@ -22,24 +22,16 @@ def ratio_interval(
     which for sequences of one length is the variance of the mean of the batch means), and the interval is Student's
     with m − 1 degrees of freedom, cut off at 0.
 
-    Parameters
-    ----------
-    sums, sums_squared, sums_tokens : arrays
-        Σs_j, Σs_j², Σs_j n_j with s_j ≥ 0 the sum over sequence j.
-    tokens, tokens_squared, sequences : int
-        Σn_j, Σn_j², m.
+    Args:
+        sums, sums_squared, sums_tokens: Σs_j, Σs_j², Σs_j n_j with s_j ≥ 0 the sum over sequence j.
+        tokens, tokens_squared, sequences: Σn_j, Σn_j², m.
 
-    Returns
-    -------
-    mean, low, high : arrays
-        NaN where there are no tokens; the interval of a single sequence is [0, inf].
+    Returns:
+        mean, low, high: arrays. NaN where there are no tokens; the interval of a single sequence is [0, inf].
 
-    References
-    ----------
-    W. G. Cochran, Sampling Techniques, 3rd ed., section 6.3 and equation 9A.
+    References:
+        W. G. Cochran, Sampling Techniques, 3rd ed., section 6.3 and equation 9A.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from empirical.statistics import ratio_interval
     >>> sums = np.array([1.0, 2.0, 3.0])  # three sequences of one token each

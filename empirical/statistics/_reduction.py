@@ -43,23 +43,15 @@ def _distance(x: Sketch, eps: float) -> Tensor:
 def input_features(x: Sketch, *, kind: str, eps: float) -> dict[str, Tensor]:
     """Features of the hidden states that enter a norm layer, each of shape (N,).
 
-    Parameters
-    ----------
-    x
-        Sketch of the N hidden states.
-    kind : {"layernorm", "rmsnorm"}
-        What the layer computes: it decides which gauge is its own.
-    eps
-        ε of the layer.
+    Args:
+        x: Sketch of the N hidden states.
+        kind: {"layernorm", "rmsnorm"}. What the layer computes: it decides which gauge is its own.
+        eps: ε of the layer.
 
-    Returns
-    -------
-    dict
-        float64 tensors by the names ``FEATURES["input"]``, in their order; angles in degrees. NaN where a feature is
-        not defined.
+    Returns:
+        dict: float64 tensors by the names ``FEATURES["input"]``, in their order; angles in degrees. NaN where a
+            feature is not defined.
 
-    Examples
-    --------
     >>> import torch
     >>> from empirical.statistics import input_features, sketch
     >>> x = torch.tensor([[2.0, 0.0]])
@@ -87,22 +79,14 @@ def output_features(z: Sketch, x: Sketch, inner: Tensor, *, kind: str) -> dict[s
 
     The normalized vector is parallel to x − μ1 (LayerNorm) or x (RMSNorm), so that its products follow from x·z.
 
-    Parameters
-    ----------
-    z, x
-        Sketches of the N hidden states that left and that entered.
-    inner : float64, (N,)
-        x·z of each pair.
-    kind : {"layernorm", "rmsnorm"}
-        What the layer computes.
+    Args:
+        z, x: Sketches of the N hidden states that left and that entered.
+        inner: float64, (N,). x·z of each pair.
+        kind: {"layernorm", "rmsnorm"}. What the layer computes.
 
-    Returns
-    -------
-    dict
-        float64 tensors by the names ``FEATURES["output"]``, in their order; angles in degrees.
+    Returns:
+        dict: float64 tensors by the names ``FEATURES["output"]``, in their order; angles in degrees.
 
-    Examples
-    --------
     >>> import torch
     >>> from empirical.statistics import output_features, sketch
     >>> before, after, inner = sketch(torch.tensor([[2.0, 0.0]]), torch.tensor([[1.0, -1.0]]), torch.eye(2))
@@ -132,26 +116,16 @@ def reduce(
     rotation where zero entered, or a constant entered LayerNorm: such vectors are left out as zero, and as non-finite
     where the squares of what entered overflowed.
 
-    Parameters
-    ----------
-    side
-        Which features are expected, see :data:`FEATURES`.
-    vectors
-        Sketch of the N = sequences × positions hidden states.
-    features
-        Their features.
-    buckets : bool, (B, sequences, positions)
-        Membership in the buckets; padding is in none.
-    entering
-        Sketch of what entered the layer, for what leaves it.
+    Args:
+        side: Which features are expected, see :data:`FEATURES`.
+        vectors: Sketch of the N = sequences × positions hidden states.
+        features: Their features.
+        buckets: bool, (B, sequences, positions). Membership in the buckets; padding is in none.
+        entering: Sketch of what entered the layer, for what leaves it.
 
-    Returns
-    -------
-    SiteState
-        Tensors on the device of the sketch.
+    Returns:
+        SiteState: Tensors on the device of the sketch.
 
-    Examples
-    --------
     >>> import torch
     >>> from empirical.statistics import input_features, reduce, sketch
     >>> x = torch.tensor([[3.0, 4.0], [6.0, 8.0], [0.0, 0.0]])  # one sequence of three positions

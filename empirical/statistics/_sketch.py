@@ -23,17 +23,11 @@ _CHUNK_BYTES = {"cpu": 1 << 20, "cuda": 1 << 26}
 class Sketch:
     """What is kept of each of N hidden states of dimension d: float64 numbers, shape (N,), unless said otherwise.
 
-    Attributes
-    ----------
-    d
-        Dimension of the hidden states.
-    mean, variance
-        Moments of the components.
-    projections : (N, K), float32 or better
-        Components along the random directions.
+    Attributes:
+        d: Dimension of the hidden states.
+        mean, variance: Moments of the components.
+        projections: (N, K), float32 or better. Components along the random directions.
 
-    Examples
-    --------
     >>> import torch
     >>> from empirical.statistics import Sketch
     >>> one = torch.ones(1, dtype=torch.float64)
@@ -82,21 +76,15 @@ def _chunks(count: int, d: int, device: torch.device) -> Iterator[slice]:
 def sketch(x: Tensor, z: Tensor, directions: Tensor) -> tuple[Sketch, Sketch, Tensor]:
     """Sketches of what enters and what leaves a norm layer, and their inner products.
 
-    Parameters
-    ----------
-    x, z : (N, d)
-        Hidden states, on one device.
-    directions : (d, K)
-        Random unit directions as columns, float32 or float64: everything is computed in their dtype.
+    Args:
+        x, z: (N, d). Hidden states, on one device.
+        directions: (d, K). Random unit directions as columns, float32 or float64: everything is computed in their
+            dtype.
 
-    Returns
-    -------
-    x, z : Sketch
-    inner : float64, shape (N,)
-        x·z of each pair.
+    Returns:
+        x, z: Sketch
+        inner: float64, shape (N,). x·z of each pair.
 
-    Examples
-    --------
     >>> import torch
     >>> from empirical.statistics import sketch
     >>> x = torch.tensor([[2.0, 0.0], [3.0, 4.0]])

@@ -46,29 +46,19 @@ class SiteState:
     B = 2 buckets of position (:data:`BUCKETS`), S = 3 of them with all tokens together as the last, F features
     (:data:`FEATURES`), K random directions. For sequence j let n_j be its tokens and s_j the sum of cos²θ over them.
 
-    Attributes
-    ----------
-    tokens : int64, (B,)
-        Tokens in the statistics.
-    nonfinite : int64, (B,)
-        Tokens left out: a component is NaN or infinite, or so large that the squares overflow.
-    zero : int64, (B,)
-        Tokens left out: the zero vector has no angle, and what left a layer no rotation if zero was normalized.
-    mean, m2, maximum : float64, (F, B)
-        Mean, sum of squared deviations from it, and maximum of each feature.
-    angles : int64, (B, ANGLE_BINS)
-        Histogram of the angle to 1.
-    norms : int64, (B, NORM_BINS)
-        Histogram of log₂‖x‖.
-    sequences : int64, (S,)
-        Sequences with at least one token.
-    tokens_squared : int64, (S,)
-        Σ_j n_j².
-    cos2, cos2_squared, cos2_tokens : float64, (S, 1 + K)
-        Σ_j s_j, Σ_j s_j² and Σ_j s_j n_j, for the uniform direction (first) and the K random ones.
+    Attributes:
+        tokens: int64, (B,). Tokens in the statistics.
+        nonfinite: int64, (B,). Tokens left out: a component is NaN or infinite, or so large that the squares overflow.
+        zero: int64, (B,). Tokens left out: the zero vector has no angle, and what left a layer no rotation if zero was
+            normalized.
+        mean, m2, maximum: float64, (F, B). Mean, sum of squared deviations from it, and maximum of each feature.
+        angles: int64, (B, ANGLE_BINS). Histogram of the angle to 1.
+        norms: int64, (B, NORM_BINS). Histogram of log₂‖x‖.
+        sequences: int64, (S,). Sequences with at least one token.
+        tokens_squared: int64, (S,). Σ_j n_j².
+        cos2, cos2_squared, cos2_tokens: float64, (S, 1 + K). Σ_j s_j, Σ_j s_j² and Σ_j s_j n_j, for the uniform
+            direction (first) and the K random ones.
 
-    Examples
-    --------
     >>> import torch
     >>> from empirical.capture import Observer
     >>> from empirical.models import NormSite
@@ -118,17 +108,12 @@ def _host(array: Any) -> np.ndarray:
 def merge_sites(a: SiteState, b: SiteState) -> SiteState:
     """The state of the tokens of `a` and `b` together: counts exactly, means and deviations by Chan's formula.
 
-    Parameters
-    ----------
-    a, b
-        States of one side of one layer, arrays of one library, with as many random directions.
+    Args:
+        a, b: States of one side of one layer, arrays of one library, with as many random directions.
 
-    References
-    ----------
-    T. F. Chan, G. H. Golub and R. J. LeVeque, The American Statistician 37 (1983), 242-247.
+    References:
+        T. F. Chan, G. H. Golub and R. J. LeVeque, The American Statistician 37 (1983), 242-247.
 
-    Examples
-    --------
     >>> import torch
     >>> from empirical.statistics import FEATURES, input_features, merge_sites, reduce, sketch
     >>> def state_of(x):  # one sequence of one vector
@@ -167,18 +152,12 @@ def merge(a: States, b: States) -> States:
 
     Merging is associative: exactly for counts, histograms and maxima, up to rounding for sums and means.
 
-    Parameters
-    ----------
-    a, b
-        By site path and side, arrays of one library.
+    Args:
+        a, b: By site path and side, arrays of one library.
 
-    Raises
-    ------
-    InputError
-        If the two were not measured at the same sites with as many random directions.
+    Raises:
+        InputError: If the two were not measured at the same sites with as many random directions.
 
-    Examples
-    --------
     >>> import torch
     >>> from empirical.capture import Observer
     >>> from empirical.models import NormSite

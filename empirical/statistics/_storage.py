@@ -22,17 +22,11 @@ _HISTOGRAMS = {"angles": ANGLE_BINS, "norms": NORM_BINS}
 def save(path: Path, states: States, metadata: dict[str, str]) -> None:
     """Write states to a file; equal states are equal files.
 
-    Parameters
-    ----------
-    path
-        The file.
-    states
-        By site path and side, NumPy arrays.
-    metadata
-        Any strings to keep with them.
+    Args:
+        path: The file.
+        states: By site path and side, NumPy arrays.
+        metadata: Any strings to keep with them.
 
-    Examples
-    --------
     >>> import tempfile
     >>> import torch
     >>> from pathlib import Path
@@ -68,13 +62,6 @@ def save(path: Path, states: States, metadata: dict[str, str]) -> None:
 def load(path: Path) -> tuple[States, dict[str, str]]:
     """Read states and metadata from a file written by :func:`save`.
 
-    Raises
-    ------
-    RunError
-        If it is no such file, or damaged.
-
-    Examples
-    --------
     >>> import tempfile
     >>> import torch
     >>> from pathlib import Path

@@ -85,20 +85,13 @@ the width of a bin of the histograms: 0.01°, and 1/16 octave for norms.
 def compute(state: SiteState, side: Side) -> dict[str, dict[str, float]]:
     """Everything the table says about one side of a layer, by bucket; a pure function of the state.
 
-    Parameters
-    ----------
-    state
-        The state, as NumPy arrays.
-    side
-        Which side of the layer it is of: it names the features.
+    Args:
+        state: The state, as NumPy arrays.
+        side: Which side of the layer it is of: it names the features.
 
-    Returns
-    -------
-    dict
-        For each of `BUCKETS`, and for ``all``: numbers by name, angles in degrees; NaN without tokens.
+    Returns:
+        dict: For each of `BUCKETS`, and for ``all``: numbers by name, angles in degrees; NaN without tokens.
 
-    Examples
-    --------
     >>> import torch
     >>> from empirical.capture import Observer
     >>> from empirical.models import NormSite
@@ -181,15 +174,10 @@ def _quantile(histogram: np.ndarray, quantile: float) -> float:
 def rows(states: States, sites: Iterable[NormSite]) -> list[dict[str, Any]]:
     """The table as a list of dictionaries with the keys :data:`COLUMNS`; None where a column does not apply.
 
-    Parameters
-    ----------
-    states
-        By site path and side, NumPy arrays.
-    sites
-        The sites to tabulate; all of them have states.
+    Args:
+        states: By site path and side, NumPy arrays.
+        sites: The sites to tabulate; all of them have states.
 
-    Examples
-    --------
     >>> import torch
     >>> from empirical.capture import Observer
     >>> from empirical.models import NormSite
@@ -266,8 +254,6 @@ def _row(
 def write_csv(path: Path, table: Sequence[dict[str, Any]]) -> None:
     """Write the table as CSV; numbers in full, so that equal results are equal files; empty where nothing applies.
 
-    Examples
-    --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> from empirical.statistics import write_csv
@@ -290,18 +276,9 @@ _WHOLE = ("layer", "tokens", "rank_among_random", "d", "sequences", "nonfinite",
 def read_csv(path: Path) -> list[dict[str, Any]]:
     """Read a table that :func:`write_csv` wrote.
 
-    Returns
-    -------
-    list of dict
-        Rows with the columns of the file; int, float and str as they were, None where nothing applies.
+    Returns:
+        list of dict: Rows with the columns of the file; int, float and str as they were, None where nothing applies.
 
-    Raises
-    ------
-    OSError
-        If there is no such file.
-
-    Examples
-    --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> from empirical.statistics import read_csv, write_csv

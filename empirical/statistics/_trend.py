@@ -40,19 +40,14 @@ class Trend(NamedTuple):
 def trend(x: np.ndarray, y: np.ndarray, correlations: np.ndarray = CORRELATIONS) -> Trend:
     """Slope, half the 95 % interval and whitened residual sum of squares of y against x, for each ρ.
 
-    Parameters
-    ----------
-    x, y : float64, (n,)
-        At least two points; the x are not all equal. Two points leave no degree of freedom: the interval is infinite.
-    correlations : float64, (R,)
-        Values of ρ in [0, 1].
+    Args:
+        x, y: float64, (n,). At least two points; the x are not all equal. Two points leave no degree of freedom: the
+            interval is infinite.
+        correlations: float64, (R,). Values of ρ in [0, 1].
 
-    References
-    ----------
-    S. J. Prais and C. B. Winsten, Cowles Commission Discussion Paper 383 (1954).
+    References:
+        S. J. Prais and C. B. Winsten, Cowles Commission Discussion Paper 383 (1954).
 
-    Examples
-    --------
     >>> line = trend(np.arange(4.0), np.array([1.0, 3.0, 5.0, 7.0]))
     >>> line.slope[0].round(12), line.slope[-1].round(12)
     (np.float64(2.0), np.float64(2.0))

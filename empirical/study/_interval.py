@@ -31,8 +31,6 @@ def geometric_mean(values: Sequence[float]) -> Interval:
     deviation s the interval is exp(m ± t s/√n), t the 97.5 % point of Student's distribution with n − 1 degrees of
     freedom; it is unbounded for one value.
 
-    Examples
-    --------
     >>> interval = geometric_mean([0.5, 2.0])
     >>> round(interval.mean, 12), interval.count
     (1.0, 2)

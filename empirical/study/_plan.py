@@ -12,17 +12,11 @@ from ..training import SHAPES, Norm, Optimizer, Recipe
 class Condition:
     """One cell of the study: everything about a run but its seed.
 
-    Attributes
-    ----------
-    norm, optimizer
-        As in :class:`Recipe`.
-    weight_decay
-        0, or the customary value of the optimizer.
-    layers, width
-        Depth and d; the heads keep 32 dimensions each.
+    Attributes:
+        norm, optimizer: As in :class:`empirical.training.Recipe`.
+        weight_decay: 0, or the customary value of the optimizer.
+        layers, width: Depth and d; the heads keep 32 dimensions each.
 
-    Examples
-    --------
     >>> from empirical.study import Condition
     >>> cell = Condition("rms", "adamw", 0.1, layers=2, width=128)
     >>> cell.name
@@ -86,8 +80,6 @@ NORMS: tuple[Norm, Norm] = ("layer", "rms")
 def conditions() -> list[Condition]:
     """All cells: at ``tiny`` both norms, optimizers and decays; at other sizes both norms with AdamW and decay.
 
-    Examples
-    --------
     >>> from empirical.study import conditions
     >>> names = [condition.name for condition in conditions()]
     >>> len(names), names[:2]
@@ -112,15 +104,10 @@ def plan(seeds: int, elsewhere: int) -> Iterator[tuple[Condition, int]]:
 
     A study that is stopped has compared the same cells in every round of seeds that it finished.
 
-    Parameters
-    ----------
-    seeds : int
-        Runs of each cell at ``tiny``, with the seeds 0, 1, ...
-    elsewhere : int
-        Runs of each cell at another size.
+    Args:
+        seeds: Runs of each cell at ``tiny``, with the seeds 0, 1, ...
+        elsewhere: Runs of each cell at another size.
 
-    Examples
-    --------
     >>> from empirical.study import plan
     >>> runs = [(condition.name, seed) for condition, seed in plan(seeds=3, elsewhere=1)]
     >>> len(runs), runs[8], runs[-1]  # 3 · 8 cells at tiny, then 1 · 8 at other sizes

@@ -31,26 +31,16 @@ def run_study(
 
     A finished run leaves its tables and its manifest; its state is removed. A run that was interrupted goes on.
 
-    Parameters
-    ----------
-    data : TokenData
-        Text, shared by all runs.
-    out : Path
-        Receives ``runs/NAME-seedN/`` and the gathered tables.
-    runs : sequence of (Condition, int)
-        Cells and seeds, from :func:`plan`.
-    steps, sequences, sequence_length : int
-        Length of each run, and the size of its steps.
-    execution : Execution
-        Size of the measurement; networks should not be kept, and :func:`write_study_report` takes gradients that were
-        checked.
-    processes : Ranks
-        From :func:`ranks`.
-    report : callable
-        Progress in tokens, over all runs.
+    Args:
+        data: TokenData. Text, shared by all runs.
+        out: Receives ``runs/NAME-seedN/`` and the gathered tables.
+        runs: sequence of (Condition, int). Cells and seeds, from :func:`plan`.
+        steps, sequences, sequence_length: Length of each run, and the size of its steps.
+        execution: Execution. Size of the measurement; networks should not be kept, and :func:`write_study_report`
+            takes gradients that were checked.
+        processes: Ranks. From :func:`ranks`.
+        report: Progress in tokens, over all runs.
 
-    Examples
-    --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> import numpy as np
@@ -83,15 +73,10 @@ def run_study(
 def gather(out: Path, runs: Sequence[tuple[Condition, int]]) -> None:
     """Write ``study.csv`` (every site at every checkpoint), ``writers.csv`` (after training) and ``gradients.csv``.
 
-    Parameters
-    ----------
-    out : Path
-        Directory of the study.
-    runs : sequence of (Condition, int)
-        Those whose tables are gathered; what is not finished is left out.
+    Args:
+        out: Directory of the study.
+        runs: sequence of (Condition, int). Those whose tables are gathered; what is not finished is left out.
 
-    Examples
-    --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> import numpy as np

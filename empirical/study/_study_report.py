@@ -148,13 +148,9 @@ def _gradient_sentences(gradients: Rows) -> list[str]:
 def study_report(study: Rows, writers: Rows, gradients: Rows) -> str:
     """The page in Markdown, from the three tables of the study.
 
-    Parameters
-    ----------
-    study, writers, gradients
-        Rows of the tables that :func:`gather` writes; the last two may be empty.
+    Args:
+        study, writers, gradients: Rows of the tables that :func:`gather` writes; the last two may be empty.
 
-    Examples
-    --------
     >>> from empirical.study import study_report
     >>> study = [
     ...     {"norm": norm, "optimizer": "adamw", "weight_decay": 0.0, "layers": 4, "width": 128, "seed": seed,
@@ -241,13 +237,10 @@ def study_report(study: Rows, writers: Rows, gradients: Rows) -> str:
 def write_study_report(out: Path) -> None:
     """Draw the study in `out` and write ``report.md``.
 
-    Raises
-    ------
-    RunError
-        If no run is finished and gathered, none of ``tiny`` without weight decay is, or the gradients were not checked.
+    Raises:
+        RunError: If no run is finished and gathered, none of ``tiny`` without weight decay is, or the gradients were
+            not checked.
 
-    Examples
-    --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> import numpy as np

@@ -29,22 +29,14 @@ def beyond_block_0(row: dict[str, Any]) -> bool:
 class CellSummary:
     """One cell of the study after training, at the sites behind block 0.
 
-    Attributes
-    ----------
-    cell
-        norm, optimizer, weight decay, layers, width.
-    start, share
-        Geometric mean over sites of d·E[cos²θ] of 1 before and after training, over seeds.
-    random
-        The same after training of the median random direction.
-    rank
-        Mean over sites of the share of the random directions that have less energy than 1, over seeds.
-    lowest
-        Sites at which 1 has less energy than every random direction, and sites in all, over all seeds.
-    chance
-        Probability that 1 ranks so low before the final norm by chance, see :func:`chance_of_ranks`.
-    loss
-        Held-out loss in nats, over seeds.
+    Attributes:
+        cell: norm, optimizer, weight decay, layers, width.
+        start, share: Geometric mean over sites of d·E[cos²θ] of 1 before and after training, over seeds.
+        random: The same after training of the median random direction.
+        rank: Mean over sites of the share of the random directions that have less energy than 1, over seeds.
+        lowest: Sites at which 1 has less energy than every random direction, and sites in all, over all seeds.
+        chance: Probability that 1 ranks so low before the final norm by chance, see :func:`chance_of_ranks`.
+        loss: Held-out loss in nats, over seeds.
     """
 
     cell: tuple[Any, ...]
@@ -83,8 +75,6 @@ def chance_of_ranks(ranks: Sequence[int], directions: int) -> float:
     number in the sense of their distributions. The sum s of n independent ones has the distribution function of
     Irwin and Hall, Σ_k (−1)^k C(n, k)(s − k)₊^n / n!, which therefore bounds the probability from above.
 
-    Examples
-    --------
     >>> chance_of_ranks([0], 99), chance_of_ranks([49], 99)
     (0.01, 0.5)
     """
@@ -182,15 +172,11 @@ def over_steps(study: Rows, cell: tuple[Any, ...]) -> dict[str, list[tuple[int, 
 class WriterSummary:
     """The writers of one kind in one cell, after training, over seeds.
 
-    Attributes
-    ----------
-    cell, kind
-        The cell; embeddings, output projections or their biases.
-    growth, uniform_growth
-        Norm after training over that before, of all of them and of their part along 1; None for biases, which start
-        at zero.
-    change_share
-        Energy along 1 of what training added, relative to an average direction.
+    Attributes:
+        cell, kind: The cell; embeddings, output projections or their biases.
+        growth, uniform_growth: Norm after training over that before, of all of them and of their part along 1; None
+            for biases, which start at zero.
+        change_share: Energy along 1 of what training added, relative to an average direction.
     """
 
     cell: tuple[Any, ...]

@@ -30,19 +30,13 @@ _RECORD = "all.json"
 def sweep_all(sweep: Sweep, *, console: Console | None = None, command: str = "") -> dict[str, str]:
     """Sweep every known model into a directory of its own; what is done is not done again.
 
-    Parameters
-    ----------
-    sweep
-        The options that all share; ``model`` is not looked at, ``output`` is the directory of all runs
-        (default ``runs/all``, for random weights ``runs/all-random``).
+    Args:
+        sweep: The options that all share; ``model`` is not looked at, ``output`` is the directory of all runs (default
+            ``runs/all``, for random weights ``runs/all-random``).
 
-    Returns
-    -------
-    dict
-        Why models were not measured, by name; they do not keep the others from being measured.
+    Returns:
+        dict: Why models were not measured, by name; they do not keep the others from being measured.
 
-    Examples
-    --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> from rich.console import Console
@@ -99,8 +93,6 @@ def sweep_all(sweep: Sweep, *, console: Console | None = None, command: str = ""
 def holds_all(directory: Path) -> bool:
     """Whether a directory is that of a sweep of all models, which leaves ``all.json`` there.
 
-    Examples
-    --------
     >>> import json
     >>> import tempfile
     >>> from pathlib import Path
@@ -117,13 +109,6 @@ def holds_all(directory: Path) -> bool:
 def write_all(base: Path) -> Path:
     """Write the joined tables and the page of a sweep of all models; returns the path of the page.
 
-    Raises
-    ------
-    RunError
-        If what it measured is no longer there.
-
-    Examples
-    --------
     >>> import json
     >>> import tempfile
     >>> from pathlib import Path

@@ -33,10 +33,8 @@ def measure_shards(
     A shard is ``shard`` sequences, cut into batches from its first on, so that its numbers do not depend on which
     shards ran before it in this process. Where a GPU runs out of memory, the shard is begun again with half the batch.
 
-    Raises
-    ------
-    ModelError
-        If one sequence alone does not fit into the memory of the GPU.
+    Raises:
+        ModelError: If one sequence alone does not fit into the memory of the GPU.
     """
     tokens = run.tokens()
     shards = math.ceil(len(tokens) / shard)

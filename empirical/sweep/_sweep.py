@@ -45,30 +45,19 @@ _SHARD_TOKENS = {"cpu": 4_096, "cuda": 262_144}
 class Sweep:
     """What to measure; None stands for a default that depends on the model or the device.
 
-    Attributes
-    ----------
-    model, corpus
-        Name, hub id, directory or GGUF file; file, ``hf:NAME:CONFIG`` or ``random``. By default the bundled
-        SmolLM2-135M and Wikipedia; for random weights, random token ids.
-    revision
-        Branch, tag or commit of the model on the hub.
-    tokens
-        Tokens to measure, rounded up to whole sequences.
-    sequence_length, batch_size, shard_tokens
-        Tokens per sequence, sequences per forward pass, tokens between two checkpoints.
-    dtype, device, device_map
-        As in transformers; ``auto`` is float32 on the CPU, the checkpoint's dtype on a GPU.
-    directions, seed
-        Random unit directions to compare the uniform direction with, and the seed that draws them.
-    allow_pickle
-        Load pickled weights where there are no safetensors.
-    random_weights
-        Draw the weights at random from the model's configuration.
-    output
-        The run directory; by default ``runs/NAME``.
+    Attributes:
+        model, corpus: Name, hub id, directory or GGUF file; file, ``hf:NAME:CONFIG`` or ``random``. By default the
+            bundled SmolLM2-135M and Wikipedia; for random weights, random token ids.
+        revision: Branch, tag or commit of the model on the hub.
+        tokens: Tokens to measure, rounded up to whole sequences.
+        sequence_length, batch_size, shard_tokens: Tokens per sequence, sequences per forward pass, tokens between two
+            checkpoints.
+        dtype, device, device_map: As in transformers; ``auto`` is float32 on the CPU, the checkpoint's dtype on a GPU.
+        directions, seed: Random unit directions to compare the uniform direction with, and the seed that draws them.
+        allow_pickle: Load pickled weights where there are no safetensors.
+        random_weights: Draw the weights at random from the model's configuration.
+        output: The run directory; by default ``runs/NAME``.
 
-    Examples
-    --------
     >>> from dataclasses import replace
     >>> from empirical.sweep import Sweep
     >>> sweep = Sweep("gpt2-xl", tokens=100_000)
@@ -181,29 +170,16 @@ def run_sweep(
 
     A run that was stopped is continued from its last finished shard; one that is complete is only shown.
 
-    Parameters
-    ----------
-    sweep
-        What to measure.
-    console
-        Where progress and the table go; the terminal by default.
-    command
-        What the manifest says made the run.
-    show
-        Whether the table is printed.
+    Args:
+        sweep: What to measure.
+        console: Where progress and the table go; the terminal by default.
+        command: What the manifest says made the run.
+        show: Whether the table is printed.
 
-    Returns
-    -------
-    RunDirectory
-        ``path`` is the directory; ``sites.csv`` in it has the table, :func:`empirical.statistics.read_csv` reads it.
+    Returns:
+        RunDirectory: ``path`` is the directory; ``sites.csv`` in it has the table,
+            :func:`empirical.statistics.read_csv` reads it.
 
-    Raises
-    ------
-    lngeom.LngeomError
-        On any bad input, in one line.
-
-    Examples
-    --------
     >>> import tempfile
     >>> from rich.console import Console
     >>> from transformers import LlamaConfig

@@ -15,24 +15,12 @@ class Batches:
     The training text is cut into sequences anew in each pass, at an offset of its own, and visited in an order of
     its own. Sequence number n of the run is sequence n mod N of pass n div N, N sequences to a pass.
 
-    Parameters
-    ----------
-    tokens : array of token ids
-        The training text.
-    length : int
-        Predicted tokens per sequence; one more is read, since the last token is predicted but not read.
-    sequences : int
-        Sequences per step.
-    seed : int
-        Seed of offsets and orders.
+    Args:
+        tokens: array of token ids. The training text.
+        length: Predicted tokens per sequence; one more is read, since the last token is predicted but not read.
+        sequences: Sequences per step.
+        seed: Seed of offsets and orders.
 
-    Raises
-    ------
-    CorpusError
-        If the text is shorter than two sequences.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from empirical.training import Batches
     >>> sequences = Batches(np.arange(9), length=2, sequences=2, seed=0).step(5)

@@ -74,13 +74,7 @@ def _states(folder: Path) -> list[Path]:
 
 
 def load_state(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> int | None:
-    """Restore the latest state under `folder`; returns its step, or None if there is none.
-
-    Raises
-    ------
-    RunError
-        If a file of the state is damaged or belongs to another network.
-    """
+    """Restore the latest state under `folder`; returns its step, or None if there is none."""
     states = _states(folder)
     if not states:
         return None

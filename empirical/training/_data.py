@@ -26,21 +26,13 @@ _DTYPE = np.dtype("<u4")
 class TokenData:
     """Token ids of a corpus, split into a training and a held-out part.
 
-    Attributes
-    ----------
-    train, held_out
-        Token ids, shape (tokens,): documents one after another, each closed by the end-of-text token.
-    vocabulary
-        Number of tokens of the tokenizer.
-    end_of_text
-        The token that closes a document.
-    source
-        Where the text came from and how it was tokenized, for the manifest.
-    tokenizer
-        Directory of the tokenizer, copied beside every checkpoint; None for a corpus of token ids.
+    Attributes:
+        train, held_out: Token ids, shape (tokens,): documents one after another, each closed by the end-of-text token.
+        vocabulary: Number of tokens of the tokenizer.
+        end_of_text: The token that closes a document.
+        source: Where the text came from and how it was tokenized, for the manifest.
+        tokenizer: Directory of the tokenizer, copied beside every checkpoint; None for a corpus of token ids.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from empirical.training import TokenData
     >>> data = TokenData(np.arange(8), np.array([0, 1, 0, 1, 0]), 8, 0, source={}, tokenizer=None)
@@ -74,15 +66,9 @@ class TokenData:
     def held_out_sequences(self, length: int, tokens: int) -> Tensor:
         """Sequences of `length` tokens of the held-out text, spread evenly over it, at least `tokens` tokens in all.
 
-        Returns
-        -------
-        Tensor, shape (sequences, length + 1), int64
-            One token more than is read, because the last token read predicts it.
-
-        Raises
-        ------
-        CorpusError
-            If the held-out text is shorter.
+        Returns:
+            Tensor, shape (sequences, length + 1), int64: One token more than is read, because the last token read
+                predicts it.
         """
         wanted, whole = -(-tokens // length), (len(self.held_out) - 1) // length
         if wanted > whole:
@@ -145,32 +131,20 @@ def prepare(
 ) -> TokenData:
     """Tokenize a corpus into `folder`, unless that was done before, and open the result.
 
-    Parameters
-    ----------
-    corpus : Corpus
-        Documents, of which every tenth is held out; or token ids, of which the last tenth is.
-    folder : Path
-        Receives the token ids, ``tokenizer/`` and, last, ``data.json``.
-    tokenizer : str, optional
-        Directory or hub id of a tokenizer; by default one is trained on the training documents.
-    vocabulary : int
-        Tokens of the tokenizer that is trained.
-    limit : int, optional
-        Stop after so many tokens: for corpora larger than the run.
+    Args:
+        corpus: Corpus. Documents, of which every tenth is held out; or token ids, of which the last tenth is.
+        folder: Receives the token ids, ``tokenizer/`` and, last, ``data.json``.
+        tokenizer: Directory or hub id of a tokenizer; by default one is trained on the training documents.
+        vocabulary: Tokens of the tokenizer that is trained.
+        limit: Stop after so many tokens: for corpora larger than the run.
 
-    Raises
-    ------
-    CorpusError
-        If there is too little text to hold some out.
-    RunError
-        If the folder holds the tokens of something else.
+    Raises:
+        CorpusError: If there is too little text to hold some out.
+        RunError: If the folder holds the tokens of something else.
 
-    Returns
-    -------
-    TokenData
+    Returns:
+        TokenData
 
-    Examples
-    --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> import numpy as np
@@ -210,20 +184,10 @@ def prepare(
 def open_data(folder: Path, source: dict[str, str | int | None] | None = None) -> TokenData:
     """Open what :func:`prepare` wrote; with `source`, refuse a folder that was made from another one.
 
-    Parameters
-    ----------
-    folder : Path
-        That :func:`prepare` was given.
-    source : dict, optional
-        As ``TokenData.source``.
+    Args:
+        folder: That :func:`prepare` was given.
+        source: As ``TokenData.source``.
 
-    Raises
-    ------
-    RunError
-        If the folder holds no tokenized corpus, or that of another source.
-
-    Examples
-    --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> import numpy as np

@@ -22,17 +22,11 @@ from ._writers import uniform_share, writers
 class WriterGradient:
     """What the gradient of one writer has along 1.
 
-    Attributes
-    ----------
-    name
-        Parameter name.
-    share
-        Energy of the gradient's rows along 1, relative to an average direction (:func:`uniform_share`).
-    excess
-        Largest |1ᵀG_k| over the rows G_k of the gradient, as a multiple of its rounding bound.
+    Attributes:
+        name: Parameter name.
+        share: Energy of the gradient's rows along 1, relative to an average direction (:func:`uniform_share`).
+        excess: Largest |1ᵀG_k| over the rows G_k of the gradient, as a multiple of its rounding bound.
 
-    Examples
-    --------
     >>> from empirical.training import WriterGradient
     >>> found = [WriterGradient("layer", share=1e-30, excess=0.02), WriterGradient("rms", share=0.9, excess=1e6)]
     >>> [each.orthogonal for each in found]
@@ -127,20 +121,14 @@ def writer_gradients(model: GPT2LMHeadModel, tokens: Tensor) -> list[WriterGradi
     - the sum over the N tokens: (N + 1)u Σ_t |h_tk| Σ_l‖r_lt‖₁;
     - the sum 1ᵀG_k itself: du‖G_k‖₁.
 
-    Parameters
-    ----------
-    model : GPT2LMHeadModel
-        A network of :func:`build_model`, float32 or float64; its gradients are cleared.
-    tokens : Tensor, shape (sequences, length + 1), int64
-        Text; each token but the first of each sequence is predicted.
+    Args:
+        model: GPT2LMHeadModel. A network of :func:`build_model`, float32 or float64; its gradients are cleared.
+        tokens: Tensor, shape (sequences, length + 1), int64. Text; each token but the first of each sequence is
+            predicted.
 
-    Returns
-    -------
-    list of WriterGradient
-        In the order of :func:`writers`.
+    Returns:
+        list of WriterGradient: In the order of :func:`writers`.
 
-    Examples
-    --------
     >>> import torch
     >>> from empirical.training import Shape, build_model, writer_gradients
     >>> shape = Shape(1, 8, 2, 1e-3, 1, 11, 4, 1, 0.01)

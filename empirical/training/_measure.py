@@ -68,28 +68,15 @@ _GRADIENT_SEQUENCES = 2
 class Measurement:
     """Measures a network at its checkpoints, always on the same text and against the same random directions.
 
-    Parameters
-    ----------
-    model : GPT2LMHeadModel
-        The network before its first step; its writers are remembered.
-    data : TokenData
-        Its held-out part is measured.
-    length : int
-        Tokens per sequence.
-    tokens : int
-        Tokens to measure, rounded up to whole sequences.
-    directions : int
-        Random directions that the uniform one is ranked among.
-    check_gradients : tuple of int
-        Steps after which the gradients of the writers are checked as well, in float64 on the CPU.
+    Args:
+        model: GPT2LMHeadModel. The network before its first step; its writers are remembered.
+        data: TokenData. Its held-out part is measured.
+        length: Tokens per sequence.
+        tokens: Tokens to measure, rounded up to whole sequences.
+        directions: Random directions that the uniform one is ranked among.
+        check_gradients: tuple of int. Steps after which the gradients of the writers are checked as well, in float64
+            on the CPU.
 
-    Raises
-    ------
-    CorpusError
-        If the held-out text is shorter than that.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from empirical.training import Measurement, Shape, TokenData, build_model
     >>> model = build_model(Shape(1, 8, 2, 1e-3, 10, 11, 4, 2, 0.1), "layer", seed=0)

@@ -25,37 +25,21 @@ def build_model(
     seed start from equal weights and differ in the norm alone. Dropout is off because a mask after a writer would
     undo the orthogonality that the study is about, and because the studied text does not mention it.
 
-    Parameters
-    ----------
-    shape : Shape
-        Sizes of the network.
-    norm : {"layer", "rms"}
-        LayerNorm (gain and bias) or RMSNorm (gain).
-    seed : int
-        Seed of the initial values; the global generator of PyTorch is left as it was.
-    eps : float
-        ε of every norm layer.
-    end_of_text : int
-        Token id that separates documents, recorded in the configuration.
+    Args:
+        shape: Shape. Sizes of the network.
+        norm: {"layer", "rms"}. LayerNorm (gain and bias) or RMSNorm (gain).
+        seed: Seed of the initial values; the global generator of PyTorch is left as it was.
+        eps: ε of every norm layer.
+        end_of_text: Token id that separates documents, recorded in the configuration.
 
-    Returns
-    -------
-    GPT2LMHeadModel
-        In training mode; on the meta device if called under ``torch.device("meta")``.
+    Returns:
+        GPT2LMHeadModel: In training mode; on the meta device if called under ``torch.device("meta")``.
 
-    Raises
-    ------
-    InputError
-        If `norm` is neither of the two.
+    References:
+        Gupta et al., arXiv:2409.12951, section 3.3 and Table 2. The sizes in its names are those of untied embeddings:
+        70.9, 163.0, 406.3 and 1013.7 million parameters with GPT-2's 50,257 tokens and 1,024 positions (matrices and
+        embeddings alone 70.9, 162.9, 406.0 and 1013.3); tied ones would make 45.2, 124.4, 354.8 and 910.8 million.
 
-    References
-    ----------
-    Gupta et al., arXiv:2409.12951, section 3.3 and Table 2. The sizes in its names are those of untied embeddings:
-    70.9, 163.0, 406.3 and 1013.7 million parameters with GPT-2's 50,257 tokens and 1,024 positions (matrices and
-    embeddings alone 70.9, 162.9, 406.0 and 1013.3); tied ones would make 45.2, 124.4, 354.8 and 910.8 million.
-
-    Examples
-    --------
     >>> import torch
     >>> from empirical.training import SHAPES, build_model
     >>> with torch.device("meta"):

@@ -19,49 +19,27 @@ Optimizer = Literal["adamw", "sgd"]
 class Recipe:
     """Everything that determines the losses of a run, besides the text.
 
-    Parameters
-    ----------
-    shape : Shape
-        Sizes of the network.
-    norm : {"layer", "rms"}
-        LayerNorm or RMSNorm.
-    optimizer : {"adamw", "sgd"}
-        AdamW (decoupled weight decay), or SGD with momentum (weight decay added to the gradient).
-    learning_rate : float
-        Peak learning rate.
-    steps : int
-        Optimizer steps of the whole run.
-    sequences, sequence_length : int
-        Sequences per step and tokens per sequence.
-    weight_decay : float
-        On matrices and embeddings, never on gains and biases.
-    warmup : float
-        Fraction of the run in which the learning rate grows linearly from 0.
-    floor : float
-        Last learning rate as a fraction of the peak.
-    betas : pair of float
-        Decay rates of AdamW's moments.
-    momentum : float
-        Momentum of SGD.
-    clip : float
-        Largest norm of the whole gradient; 0 for none. Clipping scales the gradient and so keeps its direction.
-    eps : float
-        ε of the norm layers.
-    seed : int
-        Seed of the initial values and of the order of the text.
+    Args:
+        shape: Shape. Sizes of the network.
+        norm: {"layer", "rms"}. LayerNorm or RMSNorm.
+        optimizer: {"adamw", "sgd"}. AdamW (decoupled weight decay), or SGD with momentum (weight decay added to the
+            gradient).
+        learning_rate: Peak learning rate.
+        steps: Optimizer steps of the whole run.
+        sequences, sequence_length: Sequences per step and tokens per sequence.
+        weight_decay: On matrices and embeddings, never on gains and biases.
+        warmup: Fraction of the run in which the learning rate grows linearly from 0.
+        floor: Last learning rate as a fraction of the peak.
+        betas: pair of float. Decay rates of AdamW's moments.
+        momentum: Momentum of SGD.
+        clip: Largest norm of the whole gradient; 0 for none. Clipping scales the gradient and so keeps its direction.
+        eps: ε of the norm layers.
+        seed: Seed of the initial values and of the order of the text.
 
-    Raises
-    ------
-    InputError
-        If a number is outside its range.
+    References:
+        Gupta et al., arXiv:2409.12951, appendix A.2: AdamW, batch 64, sequences of 1,024 tokens, linear warm-up,
+        cosine decay to 10 % of the peak. It gives neither the length of the warm-up nor the weight decay.
 
-    References
-    ----------
-    Gupta et al., arXiv:2409.12951, appendix A.2: AdamW, batch 64, sequences of 1,024 tokens, linear warm-up, cosine
-    decay to 10 % of the peak. It gives neither the length of the warm-up nor the weight decay.
-
-    Examples
-    --------
     >>> from empirical.training import SHAPES, Recipe
     >>> Recipe(SHAPES["tiny"], "layer", "adamw", 2e-3, steps=100, sequences=16, sequence_length=128).tokens_per_step
     2048
@@ -127,15 +105,10 @@ def learning_rate(recipe: Recipe, step: int) -> float:
     With w = max(1, round(warmup · steps)): η·(step + 1)/w while step < w, then
     η·(f + (1 − f)(1 + cos πt)/2) with t = (step − w + 1)/(steps − w), so that the last step uses η·f exactly.
 
-    Parameters
-    ----------
-    recipe : Recipe
-        η, f, warmup and steps are its ``learning_rate``, ``floor``, ``warmup`` and ``steps``.
-    step : int
-        From 0 to steps − 1.
+    Args:
+        recipe: Recipe. η, f, warmup and steps are its ``learning_rate``, ``floor``, ``warmup`` and ``steps``.
+        step: From 0 to steps − 1.
 
-    Examples
-    --------
     >>> from dataclasses import replace
     >>> from empirical.training import Recipe, SHAPES, learning_rate
     >>> recipe = Recipe(SHAPES["tiny"], "layer", "adamw", 1.0, steps=100, sequences=1, sequence_length=8)

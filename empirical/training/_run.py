@@ -22,32 +22,18 @@ from ._recipe import Recipe
 class Execution:
     """How a recipe is run; none of it changes what is computed, apart from rounding.
 
-    Parameters
-    ----------
-    dtype : {"float32", "bfloat16"}
-        bfloat16 runs matrix products in bfloat16 (autocast); the parameters stay in float32.
-    micro_sequences : int
-        Most sequences in one forward pass; a step accumulates the gradients of several.
-    compile : bool
-        Whether training passes go through ``torch.compile``. Measurement never does.
-    save_every : int
-        Steps between two states from which a killed run can go on; checkpoints are states too.
-    keep_networks : bool
-        Whether each checkpoint also keeps its network, in Hugging Face's form.
-    held_out_tokens, directions : int
-        Size of the measurement: tokens of held-out text and random directions.
-    check_gradients : bool
-        Whether the first and the last measurement also check the gradients of the writers, in float64.
-    minutes : float
-        Stop after so much time, at the next step, in a state that the same command continues; 0 for no limit.
+    Args:
+        dtype: {"float32", "bfloat16"}. bfloat16 runs matrix products in bfloat16 (autocast); the parameters stay in
+            float32.
+        micro_sequences: Most sequences in one forward pass; a step accumulates the gradients of several.
+        compile: Whether training passes go through ``torch.compile``. Measurement never does.
+        save_every: Steps between two states from which a killed run can go on; checkpoints are states too.
+        keep_networks: Whether each checkpoint also keeps its network, in Hugging Face's form.
+        held_out_tokens, directions: Size of the measurement: tokens of held-out text and random directions.
+        check_gradients: Whether the first and the last measurement also check the gradients of the writers, in
+            float64.
+        minutes: Stop after so much time, at the next step, in a state that the same command continues; 0 for no limit.
 
-    Raises
-    ------
-    InputError
-        If a number is outside its range.
-
-    Examples
-    --------
     >>> from empirical.training import Execution
     >>> Execution(dtype="bfloat16", micro_sequences=4).compile
     False
@@ -98,13 +84,7 @@ def manifest(recipe: Recipe, data: TokenData, execution: Execution, processes: R
 
 
 def open_run(out: Path, record: dict[str, Any]) -> None:
-    """Start a run in `out`, or make sure that the run there is the same one.
-
-    Raises
-    ------
-    RunError
-        If the directory holds another run or something else, or cannot be written.
-    """
+    """Start a run in `out`, or make sure that the run there is the same one."""
     path = out / "run.json"
     if path.exists():
         stored = read_json(path)

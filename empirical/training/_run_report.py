@@ -19,20 +19,10 @@ _STYLE = (
 def load_drawn(out: Path, title: str | None = None) -> Drawn:
     """Tables of a finished run, ready to be drawn.
 
-    Parameters
-    ----------
-    out : Path
-        Directory of the run.
-    title : str, optional
-        Its name in legends; by default that of its norm.
+    Args:
+        out: Directory of the run.
+        title: Its name in legends; by default that of its norm.
 
-    Raises
-    ------
-    RunError
-        If `out` holds no finished run.
-
-    Examples
-    --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> import numpy as np
@@ -67,15 +57,10 @@ def load_drawn(out: Path, title: str | None = None) -> Drawn:
 def draw_runs(runs: list[Drawn], folder: Path) -> list[str]:
     """Draw the three figures of one or more runs into `folder`; returns their names.
 
-    Parameters
-    ----------
-    runs : list of Drawn
-        From :func:`load_drawn`; they share the axes.
-    folder : Path
-        It exists.
+    Args:
+        runs: list of Drawn. From :func:`load_drawn`; they share the axes.
+        folder: It exists.
 
-    Examples
-    --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> import numpy as np
@@ -130,20 +115,10 @@ def _sites_table(rows: list[dict[str, Any]]) -> str:
 def write_run_report(out: Path, beside: Path | None = None) -> None:
     """Draw a finished run and write ``report.html``, one file that opens offline.
 
-    Parameters
-    ----------
-    out : Path
-        Directory of the run.
-    beside : Path, optional
-        Directory of another finished run, drawn first in the same figures.
+    Args:
+        out: Directory of the run.
+        beside: Directory of another finished run, drawn first in the same figures.
 
-    Raises
-    ------
-    RunError
-        If one of the two is no finished run.
-
-    Examples
-    --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> import numpy as np

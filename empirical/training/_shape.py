@@ -11,28 +11,14 @@ from lngeom import InputError
 class Shape:
     """Size of a GPT-2 network, and the learning rate it is trained with.
 
-    Parameters
-    ----------
-    layers, width, heads : int
-        Blocks, d, and attention heads; `heads` divides `width`.
-    learning_rate : float
-        Peak learning rate of AdamW.
-    steps : int
-        Length of a full run.
-    vocabulary, positions : int
-        Tokens of the vocabulary and longest sequence.
-    sequences : int
-        Sequences per step (over all ranks and accumulated micro-batches).
-    first_checkpoint : float
-        Fraction of the run at the first of the checkpoints, see :func:`checkpoint_steps`.
+    Args:
+        layers, width, heads: Blocks, d, and attention heads; `heads` divides `width`.
+        learning_rate: Peak learning rate of AdamW.
+        steps: Length of a full run.
+        vocabulary, positions: Tokens of the vocabulary and longest sequence.
+        sequences: Sequences per step (over all ranks and accumulated micro-batches).
+        first_checkpoint: Fraction of the run at the first of the checkpoints, see :func:`checkpoint_steps`.
 
-    Raises
-    ------
-    InputError
-        If a size is below 1, or the heads do not divide the width.
-
-    Examples
-    --------
     >>> from empirical.training import Shape
     >>> shape = Shape(layers=1, width=8, heads=2, learning_rate=1e-3, steps=10, vocabulary=11, positions=4, sequences=2,
     ...               first_checkpoint=0.1)
@@ -83,20 +69,13 @@ def checkpoint_steps(steps: int, first: float) -> tuple[int, ...]:
     20f, 30f, ... up to 1, with f = 0.01 for 1K, 2K, ..., 10K, 20K, ..., 100K and f = 0.02 for the runs of 50K.
     The untrained network (step 0) is added: without it no change can be seen.
 
-    Parameters
-    ----------
-    steps : int
-        Length of the run, at least 1.
-    first : float
-        The fraction f, above 0 and at most 1.
+    Args:
+        steps: Length of the run, at least 1.
+        first: The fraction f, above 0 and at most 1.
 
-    Returns
-    -------
-    tuple of int
-        Increasing, without repetitions, from 0 to `steps`.
+    Returns:
+        tuple of int: Increasing, without repetitions, from 0 to `steps`.
 
-    Examples
-    --------
     >>> from empirical.training import checkpoint_steps
     >>> checkpoint_steps(100_000, 0.01)[:4], len(checkpoint_steps(100_000, 0.01))
     ((0, 1000, 2000, 3000), 20)

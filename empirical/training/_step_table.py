@@ -13,12 +13,9 @@ from ..runs import sync, write_text
 class StepTable:
     """A CSV file whose rows belong to steps; a resumed run first drops the rows of steps it will repeat.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    columns : iterable of str
-        Its columns; the first is ``step``.
+    Args:
+        path: The file.
+        columns: iterable of str. Its columns; the first is ``step``.
     """
 
     def __init__(self, path: Path, columns: Iterable[str]) -> None:

@@ -23,19 +23,13 @@ def flops_per_token(model: GPT2LMHeadModel, sequence_length: int) -> float:
     second term is the attention scores and their application to the values, over T tokens (the causal half is not
     deducted, as is the custom).
 
-    Parameters
-    ----------
-    model : GPT2LMHeadModel
-        On any device, the meta device included.
-    sequence_length : int
-        T, tokens that each token may attend to.
+    Args:
+        model: GPT2LMHeadModel. On any device, the meta device included.
+        sequence_length: T, tokens that each token may attend to.
 
-    References
-    ----------
-    Chowdhery et al., "PaLM", arXiv:2204.02311, appendix B.
+    References:
+        Chowdhery et al., "PaLM", arXiv:2204.02311, appendix B.
 
-    Examples
-    --------
     >>> from empirical.training import Shape, build_model, flops_per_token
     >>> model = build_model(Shape(1, 8, 2, 1e-3, 10, 11, 4, 2, 0.1), "layer", seed=0)
     >>> flops_per_token(model, 4)  # of 1096 parameters 120 are looked up: 6·976 + 12·1·4·8

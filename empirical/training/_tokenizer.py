@@ -21,18 +21,9 @@ END_OF_TEXT = "<|endoftext|>"
 class Tokenizer:
     """Makes token ids of documents, and can be stored.
 
-    Parameters
-    ----------
-    wrapped : tokenizer of ``transformers``
-        It must have an end-of-text token.
+    Args:
+        wrapped: tokenizer of ``transformers``. It must have an end-of-text token.
 
-    Raises
-    ------
-    ModelError
-        If it has none.
-
-    Examples
-    --------
     >>> from tokenizers import Tokenizer as Model, models, pre_tokenizers
     >>> from transformers import PreTrainedTokenizerFast
     >>> from empirical.training import Tokenizer
@@ -55,9 +46,8 @@ class Tokenizer:
     def encode(self, documents: Iterable[str]) -> Iterator[np.ndarray]:
         """Token ids of each document, closed by the end-of-text token.
 
-        Yields
-        ------
-        int64 array, shape (n,)
+        Yields:
+            int64 array, shape (n,)
         """
         return encoded(documents, self._wrapped, TokenPolicy(None, self.end_of_text))
 
@@ -69,24 +59,17 @@ class Tokenizer:
 def train_tokenizer(texts: Iterable[str], vocabulary: int) -> Tokenizer:
     """Byte-level BPE tokenizer, of GPT-2's kind, with `vocabulary` tokens learnt from `texts`.
 
-    Parameters
-    ----------
-    texts : iterable of str
-        Read once.
-    vocabulary : int
-        Tokens, the 256 bytes and the end of text among them.
+    Args:
+        texts: iterable of str. Read once.
+        vocabulary: Tokens, the 256 bytes and the end of text among them.
 
-    Raises
-    ------
-    InputError
-        If `vocabulary` is less than the 256 bytes and the end-of-text token, or more than the text supports.
+    Raises:
+        InputError: If `vocabulary` is less than the 256 bytes and the end-of-text token, or more than the text
+            supports.
 
-    References
-    ----------
-    Radford et al. 2019, "Language models are unsupervised multitask learners", section 2.2.
+    References:
+        Radford et al. 2019, "Language models are unsupervised multitask learners", section 2.2.
 
-    Examples
-    --------
     >>> from empirical.training import train_tokenizer
     >>> tokenizer = train_tokenizer(["aaaa aaaa"], 258)  # all bytes, the end of text, and the pair aa
     >>> [len(ids) for ids in tokenizer.encode(["aaaa", "abab"])]  # aa aa end, and a b a b end
@@ -119,18 +102,9 @@ def train_tokenizer(texts: Iterable[str], vocabulary: int) -> Tokenizer:
 def load_tokenizer(name: str) -> Tokenizer:
     """Tokenizer of a local directory or of the hub; code that comes with it is never run.
 
-    Parameters
-    ----------
-    name : str
-        Directory, or id on the hub.
+    Args:
+        name: Directory, or id on the hub.
 
-    Raises
-    ------
-    ModelError
-        If it cannot be loaded.
-
-    Examples
-    --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> from empirical.training import load_tokenizer, train_tokenizer

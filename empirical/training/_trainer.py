@@ -88,36 +88,23 @@ def train(
     The same call continues after a kill at any moment: parameters, moments, generators and the position in the text
     come from the last state, and on the CPU the losses are bit for bit those of an uninterrupted run.
 
-    Parameters
-    ----------
-    recipe : Recipe
-        What determines the losses.
-    data : TokenData
-        Text; its vocabulary must not exceed that of the shape.
-    out : Path
-        Run directory: ``run.json``, ``losses.csv``, the tables of the measurement, ``networks/step-*``, ``state/``,
-        and ``summary.json``, written last.
-    processes : Ranks
-        From :func:`ranks`.
-    execution : Execution
-        dtype, accumulation, compilation, saving, size of the measurement.
-    report : callable
-        Progress.
+    Args:
+        recipe: Recipe. What determines the losses.
+        data: TokenData. Text; its vocabulary must not exceed that of the shape.
+        out: Run directory: ``run.json``, ``losses.csv``, the tables of the measurement, ``networks/step-*``,
+            ``state/``, and ``summary.json``, written last.
+        processes: Ranks. From :func:`ranks`.
+        execution: Execution. dtype, accumulation, compilation, saving, size of the measurement.
+        report: Progress.
 
-    Returns
-    -------
-    bool
-        Whether the run is complete; it is not when ``execution.minutes`` ran out.
+    Returns:
+        bool: Whether the run is complete; it is not when ``execution.minutes`` ran out.
 
-    Raises
-    ------
-    RunError
-        If the directory holds something else or another process trains in it, or the loss is no longer finite.
-    InputError, CorpusError
-        If text and recipe do not fit together.
+    Raises:
+        RunError: If the directory holds something else or another process trains in it, or the loss is no longer
+            finite.
+        InputError, CorpusError: If text and recipe do not fit together.
 
-    Examples
-    --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> import numpy as np

@@ -25,8 +25,6 @@ def writers(model: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
     row is a vector that is added to the stream. The LM head reads the stream and is no writer; gains and biases of
     the norms act behind the stream.
 
-    Examples
-    --------
     >>> import torch
     >>> from empirical.training import SHAPES, build_model, writers
     >>> with torch.device("meta"):
@@ -45,13 +43,9 @@ def uniform_share(rows: Tensor) -> float:
     1 for rows without a preferred direction, 0 for rows orthogonal to 1, d for multiples of 1; NaN if all rows
     are zero. Of a hidden state's rows it is d·E[cos²θ] with each vector weighted by its energy.
 
-    Parameters
-    ----------
-    rows : Tensor, shape (..., d)
-        Computed in float64.
+    Args:
+        rows: Tensor, shape (..., d). Computed in float64.
 
-    Examples
-    --------
     >>> import torch
     >>> from empirical.training import uniform_share
     >>> uniform_share(torch.tensor([[1.0, -1.0], [1.0, 1.0]]))

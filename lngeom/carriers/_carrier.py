@@ -24,13 +24,6 @@ _HALF_PRECISION = ("float16", "bfloat16")
 def namespace(*values: Any) -> ModuleType | Any:
     """Array namespace shared by all carriers among `values`; ``None``, and scalars beside an array, do not count.
 
-    Raises
-    ------
-    lngeom.InputError
-        Where they are not arrays of one library.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from lngeom.carriers import namespace
     >>> namespace(np.ones(3), None, 2.0).__name__

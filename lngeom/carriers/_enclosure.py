@@ -29,18 +29,13 @@ class Enclosure:
     quotients by vectors add at most 2⁻¹⁵⁹ relative to each entry. Operands are enclosures of equal length or
     length 1, intervals, integers, fractions and finite floats (taken at their exact value).
 
-    Parameters
-    ----------
-    values : sequence of float, int, Fraction or Interval; or an array of shape (d,)
-        Floats are taken at their exact value.
+    Args:
+        values: sequence of float, int, Fraction or Interval; or an array of shape (d,). Floats are taken at their
+            exact value.
 
-    Raises
-    ------
-    InputError
-        If `values` is empty, not one vector, or not finite.
+    Raises:
+        InputError: If `values` is empty, not one vector, or not finite.
 
-    Examples
-    --------
     >>> import lngeom as lg
     >>> from lngeom.carriers import Enclosure
     >>> z = lg.layer_norm(Enclosure([1.0, 2.0, 4.0]), eps=0)

@@ -21,8 +21,6 @@ SQRT_BITS = 160
 class UndecidedError(LngeomError, ArithmeticError):
     """The intervals do not decide: a comparison is not certain, a divisor may be 0, a radicand may be negative.
 
-    Examples
-    --------
     >>> from fractions import Fraction
     >>> from lngeom.carriers import Interval
     >>> Interval(Fraction(1), Fraction(3)) < 2
@@ -79,19 +77,13 @@ class Interval:
     Comparisons answer only what is certain for every pair of numbers in the two intervals and raise
     :class:`UndecidedError` otherwise; the methods ``certainly_...`` return False instead of raising.
 
-    Parameters
-    ----------
-    lower : int, float or Fraction
-    upper : int, float or Fraction, optional
-        Default: `lower`, an exactly known number.
+    Args:
+        lower: int, float or Fraction
+        upper: int, float or Fraction. Default: `lower`, an exactly known number.
 
-    Raises
-    ------
-    InputError
-        If an endpoint is not finite or lower > upper.
+    Raises:
+        InputError: If an endpoint is not finite or lower > upper.
 
-    Examples
-    --------
     >>> from lngeom.carriers import Interval
     >>> root = Interval(2).sqrt()
     >>> (root * root).contains(2), root < 1.5, root.width < 2.0**-150
@@ -198,10 +190,8 @@ class Interval:
     def reciprocal(self) -> Interval:
         """Interval of 1/t for t inside.
 
-        Raises
-        ------
-        UndecidedError
-            If 0 lies inside.
+        Raises:
+            UndecidedError: If 0 lies inside.
         """
         if self.lower <= 0 <= self.upper:
             msg = (
@@ -234,10 +224,8 @@ class Interval:
     def sqrt(self) -> Interval:
         """Interval of √t for t inside, exact for squares of fractions.
 
-        Raises
-        ------
-        UndecidedError
-            If a negative number lies inside.
+        Raises:
+            UndecidedError: If a negative number lies inside.
         """
         if self.lower < 0:
             msg = f"argument {self} of the square root may be negative: enclose more narrowly or exclude it"

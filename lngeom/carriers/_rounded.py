@@ -4,8 +4,6 @@ A :class:`Rounded` vector runs through the functions of the library like any arr
 NumPy gets, bit for bit; its errors bound their distance from the exact result for the exact input. A theorem
 whose two sides differ by more than that bound is violated; within it, nothing can be seen in floats.
 
-Derivation
-----------
 Every operation obeys fl(a ∘ b) = (a ∘ b)(1 + δ) + η with |δ| <= u, |η| <= ω, ω the smallest normal number. With hats
 for computed values and e for errors, |â − a| <= e_a:
 
@@ -37,8 +35,6 @@ _SLACK = 1 + 2.0**-44
 class Rounded:
     """Vector of float64 values with an error bound for each component; length 1 stands for a scalar.
 
-    Examples
-    --------
     >>> from lngeom.carriers import Rounded
     >>> third = Rounded(1.0) / Rounded(3.0)
     >>> bool(0 < third.error[0] < 1e-15)

@@ -25,8 +25,6 @@ _CONCLUDED = ("cancel", "definite", "transport")
 def certificate(theorem: Theorem) -> dict[str, Any]:
     """The proof of a theorem as plain data: lists, strings and integers.
 
-    Examples
-    --------
     >>> from proofs import find
     >>> from proofs.certificates import certificate
     >>> data = certificate(find("projection.fixes_hyperplane"))
@@ -48,8 +46,6 @@ def certificate(theorem: Theorem) -> dict[str, Any]:
 def digest(data: dict[str, Any]) -> str:
     """SHA-256 of the canonical JSON of a certificate, without its title and without a hash that it states.
 
-    Examples
-    --------
     >>> from proofs.certificates import digest
     >>> digest({"terms": []}) == digest({"terms": [], "title": "any", "sha256": "any"})
     True
@@ -62,8 +58,6 @@ def digest(data: dict[str, Any]) -> str:
 def write(theorems: Iterable[Theorem], folder: Path) -> list[dict[str, Any]]:
     """Write ``ID.json`` for each theorem; returns the certificates.
 
-    Examples
-    --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> from proofs import find

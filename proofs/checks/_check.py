@@ -210,28 +210,18 @@ def _sampler(theorem: Theorem, special: Model | None) -> Callable[[Random, int],
 class Evidence:
     """What all checks of one theorem found.
 
-    Attributes
-    ----------
-    theorem : Theorem
-    proof_ms : float
-        CPU time of the proof in milliseconds.
-    certificate : list of str
-        The proof, line by line.
-    steps : int
-        Steps of the proof that SymPy confirmed.
-    dimensions, models : int
-        In how many dimensions exact models of the hypotheses were found, and at how many the claim was evaluated.
-    measured : int
-        How often the claim was measured in floats.
-    mutants : dict
-        A counterexample for the title of each wrong variant.
-    hypotheses : dict
-        For each hypothesis a counterexample without it, or the reason why it is redundant.
-    faults : list of str
-        What failed.
+    Attributes:
+        theorem: Theorem
+        proof_ms: CPU time of the proof in milliseconds.
+        certificate: list of str. The proof, line by line.
+        steps: Steps of the proof that SymPy confirmed.
+        dimensions, models: In how many dimensions exact models of the hypotheses were found, and at how many the claim
+            was evaluated.
+        measured: How often the claim was measured in floats.
+        mutants: A counterexample for the title of each wrong variant.
+        hypotheses: For each hypothesis a counterexample without it, or the reason why it is redundant.
+        faults: list of str. What failed.
 
-    Examples
-    --------
     >>> from proofs import find, gather
     >>> evidence = gather(find("projection.fixes_hyperplane"))
     >>> for line in evidence.certificate:
@@ -261,8 +251,6 @@ class Evidence:
     def as_json(self) -> dict[str, Any]:
         """The evidence as plain data: strings, numbers, lists and dicts.
 
-        Examples
-        --------
         >>> from proofs import Evidence, find
         >>> Evidence(find("projection.fixes_hyperplane")).as_json()["statement"]
         '1·x = 0 implies Πx = x'
@@ -297,8 +285,6 @@ def gather(theorem: Theorem) -> Evidence:
     proof and a counterexample; every hypothesis is necessary, or its redundancy explained. Samples are drawn from seeds
     made of the id, so that two runs find the same.
 
-    Examples
-    --------
     >>> from proofs import find, gather
     >>> evidence = gather(find("projection.fixes_hyperplane"))
     >>> evidence.status, evidence.steps, evidence.models

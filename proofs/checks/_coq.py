@@ -26,16 +26,11 @@ _NO_AXIOM = "Closed under the global context"
 class Opinion:
     """What Coq says.
 
-    Attributes
-    ----------
-    status
-        "verified", "failed" or "not run".
-    detail
-        The message of a failure, or why Coq was not run.
-    seconds
-        Duration of the run; 0 where there was none.
-    theorems
-        Names of the statements in the source.
+    Attributes:
+        status: "verified", "failed" or "not run".
+        detail: The message of a failure, or why Coq was not run.
+        seconds: Duration of the run; 0 where there was none.
+        theorems: Names of the statements in the source.
     """
 
     status: Literal["verified", "failed", "not run"]
@@ -56,12 +51,9 @@ class Opinion:
 def second_opinion(source: str | None = None, limit: float = LIMIT) -> Opinion:
     """Let Coq check the theorems, and that none of them rests on an axiom.
 
-    Parameters
-    ----------
-    source
-        Text of a Coq file; default: that of `SOURCE`.
-    limit
-        Seconds after which a run counts as failed.
+    Args:
+        source: Text of a Coq file; default: that of `SOURCE`.
+        limit: Seconds after which a run counts as failed.
     """
     source = SOURCE.read_text(encoding="utf-8") if source is None else source
     names = tuple(_NAME.findall(source))

@@ -65,13 +65,7 @@ def _examples(vectors: int, scalars: int) -> list[tuple[list[list[float]], list[
 
 
 def measure(theorem: Theorem) -> int:
-    """Measure the claim at special rows and random floats, or at rounded exact models; returns how often.
-
-    Raises
-    ------
-    CheckError
-        Where the deviation exceeds the bound, or where nothing could be measured.
-    """
+    """Measure the claim at special rows and random floats, or at rounded exact models; returns how often."""
     vectors, scalars = theorem.vectors.split(), theorem.scalars.split()
     assumed = list(theorem.assumed().values())
     count = 0
@@ -108,13 +102,7 @@ def measure(theorem: Theorem) -> int:
 
 
 def violation(theorem: Theorem, exact: Values) -> int:
-    """Measure the claim for one input: 1 if some bound is finite, 0 if none is.
-
-    Raises
-    ------
-    CheckError
-        If the claim is violated by more than the bound.
-    """
+    """Measure the claim for one input: 1 if some bound is finite, 0 if none is."""
     carriers = {name: Rounded.of(value) for name, value in exact.items()}
     measured = call(theorem.measured or theorem.claim, carriers)
     if not isinstance(measured.term, Rounded):

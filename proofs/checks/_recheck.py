@@ -22,13 +22,7 @@ _D = sympy.Symbol("d", positive=True)
 
 
 def recheck(theorem: Theorem) -> int:
-    """Check all steps of a proof again; returns how many there were.
-
-    Raises
-    ------
-    CheckError
-        Naming the step that does not follow.
-    """
+    """Check all steps of a proof again; returns how many there were."""
     done: set[int] = set()
 
     def visit(step: Theorem) -> None:

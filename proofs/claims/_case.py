@@ -42,13 +42,9 @@ class Line:
 class Case:
     """A worked example, line by line.
 
-    Attributes
-    ----------
-    lines : list of Line
-        What has been written so far.
+    Attributes:
+        lines: list of Line. What has been written so far.
 
-    Examples
-    --------
     >>> import lngeom as lg
     >>> case = Case()
     >>> x = case.vector("x", 1, 3)
@@ -80,13 +76,6 @@ class Case:
     def undefined(self, name: str, compute: Callable[[], Any]) -> None:
         """Note that a quantity has no value, because it divides by 0, or by what its interval does not tell from 0.
 
-        Raises
-        ------
-        CheckError
-            If it has one.
-
-        Examples
-        --------
         >>> from lngeom.carriers import Enclosure
         >>> case = Case()
         >>> case.undefined("1/0", lambda: 1 / Enclosure([0]))
@@ -104,13 +93,6 @@ class Case:
     def given(self, said: str, a: Any, relation: Relation, b: Any = 0) -> None:
         """A premise: certainly true here, in every component (``≠``: in one).
 
-        Raises
-        ------
-        CheckError
-            If it is false, or not certain.
-
-        Examples
-        --------
         >>> case = Case()
         >>> case.given("2 is positive", 2, ">")
         >>> case.premises[0].numbers
@@ -121,13 +103,6 @@ class Case:
     def claimed(self, said: str, a: Any, relation: Relation, b: Any = 0) -> None:
         """The claim, or what follows from it: certainly false here.
 
-        Raises
-        ------
-        CheckError
-            If it is true, or not certainly false.
-
-        Examples
-        --------
         >>> case = Case()
         >>> case.claimed("1 is 2", 1, "=", 1)
         Traceback (most recent call last):
@@ -138,13 +113,6 @@ class Case:
     def true(self, said: str, a: Any, relation: Relation, b: Any = 0) -> None:
         """What holds instead: certainly true, or equal to 30 digits where irrational numbers are compared.
 
-        Raises
-        ------
-        CheckError
-            If it is neither.
-
-        Examples
-        --------
         >>> from lngeom.symbolic import norm
         >>> case = Case()
         >>> x, y = case.vector("x", 1, 1), case.vector("y", -1, 1)
@@ -181,15 +149,11 @@ class Case:
 class Counterexample:
     """An example that refutes a claim, or shows that it needs one of its hypotheses, or does not follow.
 
-    Attributes
-    ----------
-    name : str
-    says : str
-        What it shows, in a sentence.
-    build : function of a Case
+    Attributes:
+        name
+        says: What it shows, in a sentence.
+        build: function of a Case
 
-    Examples
-    --------
     >>> from proofs.claims import find
     >>> example = find("1-16").counterexample
     >>> print(example.says)
@@ -203,13 +167,6 @@ class Counterexample:
     def work(self) -> Case:
         """Work the example on a new :class:`Case`.
 
-        Raises
-        ------
-        CheckError
-            If a statement is not certain, or no claim fails.
-
-        Examples
-        --------
         >>> from proofs.claims import find
         >>> print(find("1-16").counterexample.work().refuted[0].numbers)
         1.4142136 ≠ −1.4142136
@@ -225,8 +182,6 @@ class Counterexample:
 def counterexample(build: Callable[[Case], None]) -> Counterexample:
     """Make a counterexample of a function; its name is the function's, what it says the docstring.
 
-    Examples
-    --------
     >>> @counterexample
     ... def minus_one(case: Case) -> None:
     ...     'A square may be 1 without the number being 1.'

@@ -24,17 +24,11 @@ MEANINGS: dict[Verdict, str] = {
 class Document(NamedTuple):
     """A document whose claims are settled here.
 
-    Attributes
-    ----------
-    key : str
-        What to type to select it.
-    title : str
-        What it is.
-    reference : str
-        Where it is found.
+    Attributes:
+        key: What to type to select it.
+        title: What it is.
+        reference: Where it is found.
 
-    Examples
-    --------
     >>> from proofs.claims import DOCUMENTS
     >>> [document.key for document in DOCUMENTS]
     ['summary', 'gupta', 'blog', 'riechers', 'digest']
@@ -48,13 +42,9 @@ class Document(NamedTuple):
 class Column(NamedTuple):
     """A column of a result file: the measurement that answers a claim.
 
-    Attributes
-    ----------
-    file, name : str
-        Of the file, and of the column in it.
+    Attributes:
+        file, name: Of the file, and of the column in it.
 
-    Examples
-    --------
     >>> from proofs.claims import find
     >>> print(find("0-8").columns[1])
     study.csv:held_out_loss
@@ -70,14 +60,11 @@ class Column(NamedTuple):
 class Citation(NamedTuple):
     """A dated source, and what it says in our words.
 
-    Attributes
-    ----------
-    work : str
-    year : int
-    says : str
+    Attributes:
+        work
+        year
+        says
 
-    Examples
-    --------
     >>> from proofs.claims import Citation
     >>> print(Citation("Devlin et al., arXiv:1810.04805", 2018, "the released configuration has ε = 1e−12"))
     Devlin et al., arXiv:1810.04805 (2018): the released configuration has ε = 1e−12
@@ -95,38 +82,24 @@ class Citation(NamedTuple):
 class Claim:
     """A checkable claim of a document, its verdict, and what settles it.
 
-    Attributes
-    ----------
-    id : str
-        Number of the document, hyphen, number of the claim.
-    place : str
-        Section, equation or table of the document.
-    says : str
-        The claim in our notation and words.
-    verdict : Verdict
-    correction : str
-        What is true: the corrected statement, or the claim with its hypotheses, or what to measure.
-    why : str
-        Why the claim is not true as it stands, or what the verdict rests on.
-    hypotheses : tuple of str
-        What is assumed, in the words of the theorems: stated by the document if the verdict is ``true``, left out by
-        it if the verdict is ``true_under``.
-    where : tuple of str
-        What the theorems say of the objects that the claim speaks of, in their words. Together with the hypotheses
-        it contains all hypotheses of the theorems named.
-    theorems : tuple of str
-        Ids of the theorems that prove the claim or its correction.
-    counterexample : Counterexample, optional
-    columns : tuple of Column
-        The measurement.
-    prediction : str, optional
-        Id of the theorem that predicts what the columns hold.
-    figure : str, optional
-        Name of the picture that shows it.
-    citations : tuple of Citation
+    Attributes:
+        id: Number of the document, hyphen, number of the claim.
+        place: Section, equation or table of the document.
+        says: The claim in our notation and words.
+        verdict: Verdict
+        correction: What is true: the corrected statement, or the claim with its hypotheses, or what to measure.
+        why: Why the claim is not true as it stands, or what the verdict rests on.
+        hypotheses: tuple of str. What is assumed, in the words of the theorems: stated by the document if the verdict
+            is ``true``, left out by it if the verdict is ``true_under``.
+        where: tuple of str. What the theorems say of the objects that the claim speaks of, in their words. Together
+            with the hypotheses it contains all hypotheses of the theorems named.
+        theorems: tuple of str. Ids of the theorems that prove the claim or its correction.
+        counterexample: Counterexample
+        columns: tuple of Column. The measurement.
+        prediction: Id of the theorem that predicts what the columns hold.
+        figure: Name of the picture that shows it.
+        citations: tuple of Citation
 
-    Examples
-    --------
     >>> from proofs.claims import find
     >>> claim = find("1-16")
     >>> print(claim.says, claim.verdict, claim.correction)
@@ -154,8 +127,6 @@ class Claim:
     def settled_by(self) -> list[str]:
         """Everything that settles the claim, one line each.
 
-        Examples
-        --------
         >>> from proofs.claims import find
         >>> find("1-16").settled_by
         ['theorem projection.mean_vector_norm', 'counterexample negative_mean']
@@ -171,13 +142,6 @@ class Claim:
     def unsettled(self) -> list[str]:
         """What the verdict needs and the record does not have; empty if the claim is settled.
 
-        Raises
-        ------
-        CheckError
-            If a counterexample is needed with a premise, and working it fails.
-
-        Examples
-        --------
         >>> from dataclasses import replace
         >>> from proofs.claims import find
         >>> find("1-16").unsettled(), replace(find("1-16"), theorems=()).unsettled()

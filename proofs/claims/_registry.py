@@ -20,8 +20,6 @@ DOCUMENTS: tuple[Document, ...] = tuple(module.DOCUMENT for module in _MODULES)
 def claims() -> tuple[Claim, ...]:
     """Every claim of every document.
 
-    Examples
-    --------
     >>> from proofs.claims import claims
     >>> claims()[0].id
     '0-1'
@@ -32,8 +30,6 @@ def claims() -> tuple[Claim, ...]:
 def document_of(claim: Claim) -> Document:
     """The document that a claim is from, by the first number of its id.
 
-    Examples
-    --------
     >>> from proofs.claims import document_of, find
     >>> document_of(find("3-9")).key
     'riechers'
@@ -44,13 +40,6 @@ def document_of(claim: Claim) -> Document:
 def find(id: str) -> Claim:
     """The claim called `id`.
 
-    Raises
-    ------
-    InputError
-        If there is none; the message says which ids there are.
-
-    Examples
-    --------
     >>> from proofs.claims import find
     >>> find("1-16").verdict
     'false'
@@ -66,8 +55,6 @@ def find(id: str) -> Claim:
 def select(*, document: str | None = None, verdict: Verdict | None = None) -> list[Claim]:
     """The claims of a document, with a verdict, or both; none if the document or verdict is not known.
 
-    Examples
-    --------
     >>> from proofs.claims import select
     >>> [claim.id for claim in select(document="riechers", verdict="false")][:2]
     ['3-2', '3-3']
@@ -82,8 +69,6 @@ def select(*, document: str | None = None, verdict: Verdict | None = None) -> li
 def counts(chosen: Sequence[Claim]) -> list[tuple[Document, dict[Verdict, int]]]:
     """How many of the claims have which verdict, for each document that has any.
 
-    Examples
-    --------
     >>> from proofs.claims import counts, find
     >>> ((document, found),) = counts([find("1-16"), find("1-17")])
     >>> document.key, found["false"]
