@@ -19,13 +19,6 @@ class TokenPolicy:
     Attributes:
         start: Id put at position 0 of every sequence, or None: the token that the tokenizer itself puts before a text.
         separator: Id put after every document, or None.
-
-    >>> from tokenizers import Tokenizer, models, pre_tokenizers
-    >>> from transformers import PreTrainedTokenizerFast
-    >>> from empirical.corpora import TokenPolicy
-    >>> words = Tokenizer(models.WordLevel({"[end]": 0, "a": 1, "b": 2}, unk_token="[end]"))
-    >>> TokenPolicy.of(PreTrainedTokenizerFast(tokenizer_object=words, eos_token="[end]"))
-    TokenPolicy(start=None, separator=0)
     """
 
     start: int | None

@@ -35,7 +35,7 @@ DTYPES = {
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A base model ready to be measured.
+    """A base model ready to be measured, from :func:`load_model`.
 
     Attributes:
         source: Where it came from.
@@ -45,13 +45,6 @@ class LoadedModel:
         revision: Commit on the hub, or hash of the local files.
         random_weights: Whether the weights were drawn at random from the configuration.
         unused: Weights of the checkpoint that the base model has no place for, those of its head for example.
-
-    >>> from transformers import GPT2Config
-    >>> from empirical.models import ModelSource, load_model
-    >>> config = GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=16, bos_token_id=0, eos_token_id=0)
-    >>> loaded = load_model(ModelSource("tiny", "tiny"), config=config, random_weights=True, device="cpu")
-    >>> loaded.dtype, loaded.topology, [site.path for site in loaded.sites]
-    ('float32', 'sequential', ['h.0.ln_1', 'h.0.ln_2', 'ln_f'])
     """
 
     source: ModelSource

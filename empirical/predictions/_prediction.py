@@ -81,14 +81,7 @@ def undecided(site: str, prediction: str, theorem: str, reason: str) -> Predicti
 
 
 def count(predictions: Iterable[Prediction]) -> dict[Verdict, int]:
-    """How many there are of each verdict.
-
-    >>> from empirical.predictions import count, isotropy
-    >>> row = {"site": "ln_f", "side": "input", "bucket": "all", "same_input_as": None, "tokens": 512, "sequences": 8,
-    ...        "d_cos2": 1.1, "d_cos2_low": 0.9, "d_cos2_high": 1.3, "rank_among_random": 40}
-    >>> count(isotropy([row, {**row, "sequences": 1}]))  # one sequence gives no interval
-    {'holds': 1, 'undecided': 1, 'violated': 0}
-    """
+    """How many there are of each verdict."""
     found = Counter(each.verdict for each in predictions)
     return {verdict: found[verdict] for verdict in VERDICTS}
 
@@ -115,18 +108,7 @@ def summary(predictions: Sequence[Prediction]) -> str:
 
 
 def write_csv(path: Path, predictions: Iterable[Prediction]) -> None:
-    """Write predictions as CSV, numbers in full; empty where nothing applies.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from empirical.predictions import Prediction, write_csv
-    >>> found = Prediction("ln_f", "1·y = 0", "standardization.mean_zero", 1e-7, 2e-6, 16, "holds")
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_csv(Path(folder, "predictions.csv"), [found])
-    ...     print(Path(folder, "predictions.csv").read_text().strip())
-    site,prediction,theorem,measured,bound,vectors,verdict,low,high,rank,reason
-    ln_f,1·y = 0,standardization.mean_zero,1e-07,2e-06,16,holds,,,,
-    """
+    """Write predictions as CSV, numbers in full; empty where nothing applies."""
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.DictWriter(stream, list(COLUMNS), lineterminator="\n")
         writer.writeheader()

@@ -29,16 +29,6 @@ class Sample:
         scaled: Outputs for the inputs SCALE·x.
         gain, bias: As the layer multiplies and adds them, shape (d,).
         dtype: What the layer reads and writes, or None if these are two things.
-
-    >>> import numpy as np
-    >>> from transformers import GPT2Config
-    >>> from empirical.models import ModelSource, load_model
-    >>> from empirical.predictions import samples
-    >>> config = GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=16, bos_token_id=0, eos_token_id=0)
-    >>> loaded = load_model(ModelSource("tiny", "tiny"), config=config, random_weights=True, device="cpu")
-    >>> first = samples(loaded, np.arange(16).reshape(2, 8))[0]
-    >>> first.site.path, first.dtype, first.z.shape, first.gain.tolist()
-    ('h.0.ln_1', 'float32', (16, 8), [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0])
     """
 
     site: NormSite
@@ -71,16 +61,6 @@ def samples(loaded: LoadedModel, tokens: np.ndarray) -> list[Sample]:
 
     Returns:
         list of Sample: One for each norm layer, in their order; of 2 to 16 vectors, fewer of longer ones.
-
-    >>> import numpy as np
-    >>> from transformers import GPT2Config
-    >>> from empirical.models import ModelSource, load_model
-    >>> from empirical.predictions import samples
-    >>> config = GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=16, bos_token_id=0, eos_token_id=0)
-    >>> loaded = load_model(ModelSource("tiny", "tiny"), config=config, random_weights=True, device="cpu")
-    >>> tokens = np.arange(20).reshape(2, 10) % 16
-    >>> [(sample.site.path, sample.x.shape) for sample in samples(loaded, tokens)]  # 16 of 20 vectors
-    [('h.0.ln_1', (16, 8)), ('h.0.ln_2', (16, 8)), ('ln_f', (16, 8))]
     """
     modules = dict(loaded.model.named_modules())
     seen: dict[str, tuple[Tensor, Tensor]] = {}

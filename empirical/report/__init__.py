@@ -1,4 +1,36 @@
-"""Reports: the table on the terminal, figures, and one self-contained page."""
+"""Reports: the table on the terminal, figures, and one self-contained page.
+
+Figures and pages of a table, here of two norm layers:
+
+>>> import tempfile
+>>> from pathlib import Path
+>>> import torch
+>>> from empirical.capture import Observer
+>>> from empirical.models import NormSite
+>>> from empirical.report import Measured, angle_figure, comparison_figures, draw_figures, energy_figure, figures
+>>> from empirical.report import growth_figure, layer_figure, summary, write_comparison
+>>> from empirical.statistics import rows
+>>> model = torch.nn.Sequential(torch.nn.LayerNorm(8), torch.nn.LayerNorm(8))
+>>> sites = [NormSite(str(layer), layer, "pre_attn", "layernorm", 1e-5, 8) for layer in range(2)]
+>>> with Observer(model, sites) as observer:
+...     _ = model(torch.arange(80.0).sin().reshape(2, 5, 8))
+>>> table = rows(observer.states, sites)
+>>> summary(table)[2]
+'isotropic vectors: 90° ± 20.26° (d = 8), d·E[cos²θ] = 1'
+>>> [len(draw(table, "two").axes) for draw in (energy_figure, layer_figure, growth_figure)]
+[2, 2, 2]
+>>> angle_figure(table, "input", "two").axes[0].get_title(), list(figures(table, "two"))
+('norm before the attention', ['angle_before', 'angle_after', 'energy', 'growth'])
+>>> measured = Measured("gpt2-xl", {"weights": "random, seed 0", "tokens_measured": 10}, table, predictions=[])
+>>> list(comparison_figures([measured]))
+['angles', 'energy', 'growth']
+>>> with tempfile.TemporaryDirectory() as folder:
+...     page = Path(folder, "comparison.html")
+...     write_comparison(page, [measured], {"gpt-j-6b": "does not fit on cuda"}, {"seed": 0})
+...     drawn = draw_figures(table, Path(folder), {"model": "two", "weights": "trained", "tokens": 10})
+...     "does not fit on cuda" in page.read_text(), drawn[0].name
+(True, 'angle_before.svg')
+"""
 
 from __future__ import annotations
 

@@ -82,25 +82,6 @@ def write_comparison(
         models: The models that were measured.
         failures: Why the others were not, by name.
         about: Entries of the section on how it was measured.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import torch
-    >>> from empirical.capture import Observer
-    >>> from empirical.models import NormSite
-    >>> from empirical.report import Measured, write_comparison
-    >>> from empirical.statistics import rows
-    >>> model = torch.nn.Sequential(torch.nn.LayerNorm(8), torch.nn.LayerNorm(8))
-    >>> sites = [NormSite(str(layer), layer, "pre_attn", "layernorm", 1e-5, 8) for layer in range(2)]
-    >>> with Observer(model, sites) as observer:
-    ...     _ = model(torch.arange(80.0).sin().reshape(2, 5, 8))
-    >>> manifest = {"weights": "random, seed 0", "tokens_measured": 10}
-    >>> measured = Measured("gpt2-xl", manifest, rows(observer.states, sites), predictions=[])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     page = Path(folder, "comparison.html")
-    ...     write_comparison(page, [measured], {"gpt-j-6b": "does not fit on cuda"}, {"seed": 0})
-    ...     "does not fit on cuda" in page.read_text()
-    True
     """
     comparison: list[Row] = []
     shown = []

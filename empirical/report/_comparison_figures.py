@@ -123,22 +123,7 @@ FIGURES: dict[str, tuple[Callable[[Axes, Measured], None], str, str, str]] = {
 
 
 def comparison_figures(models: Sequence[Measured]) -> dict[str, Figure]:
-    """All figures of a comparison by name; of no model, none.
-
-    >>> import torch
-    >>> from empirical.capture import Observer
-    >>> from empirical.models import NormSite
-    >>> from empirical.report import Measured, comparison_figures
-    >>> from empirical.statistics import rows
-    >>> model = torch.nn.Sequential(torch.nn.LayerNorm(8), torch.nn.LayerNorm(8))
-    >>> sites = [NormSite(str(layer), layer, "pre_attn", "layernorm", 1e-5, 8) for layer in range(2)]
-    >>> with Observer(model, sites) as observer:
-    ...     _ = model(torch.arange(80.0).sin().reshape(2, 5, 8))
-    >>> manifest = {"weights": "random, seed 0", "tokens_measured": 10}
-    >>> measured = Measured("gpt2-xl", manifest, rows(observer.states, sites), predictions=[])
-    >>> list(comparison_figures([measured]))
-    ['angles', 'energy', 'growth']
-    """
+    """All figures of a comparison by name; of no model, none."""
     if not models:
         return {}
     return {name: _panels(models, draw, label, axis) for name, (draw, label, axis, _) in FIGURES.items()}

@@ -91,18 +91,6 @@ def summary(rows: Sequence[dict[str, Any]]) -> list[str]:
 
     Args:
         rows: The table of the run, as :func:`empirical.statistics.rows` makes it.
-
-    >>> from empirical.report import summary
-    >>> sides = {"input": (84.0, 0.2), "output": (90.0, 0.01)}
-    >>> rows = [
-    ...     {"site": "ln_f", "layer": None, "role": "final", "side": side, "bucket": "all", "tokens": 512, "d": 64,
-    ...      "nonfinite": 0, "angle_mean_deg": angle, "d_cos2": energy}
-    ...     for side, (angle, energy) in sides.items()
-    ... ]
-    >>> print(*summary(rows)[:3], sep="\n")
-    before the norm: mean angle to 1 from 84.00° to 84.00°, d·E[cos²θ] from 0.2 to 0.2 over 1 layer
-    after the norm: mean angle to 1 from 90.00° to 90.00°, d·E[cos²θ] from 0.01 to 0.01 over 1 layer
-    isotropic vectors: 90° ± 7.16° (d = 64), d·E[cos²θ] = 1
     """
     lines = []
     for side, words in (("input", "before"), ("output", "after")):

@@ -98,19 +98,6 @@ def angle_figure(rows: Sequence[Row], side: str, title: str) -> Figure:
         rows: The table of the run, as :func:`empirical.statistics.rows` makes it.
         side: {"input", "output"}. Before or after the norm.
         title: Title of the figure.
-
-    >>> import torch
-    >>> from empirical.capture import Observer
-    >>> from empirical.models import NormSite
-    >>> from empirical.report import angle_figure
-    >>> from empirical.statistics import rows
-    >>> model = torch.nn.Sequential(torch.nn.LayerNorm(8), torch.nn.LayerNorm(8))
-    >>> sites = [NormSite(str(layer), layer, "pre_attn", "layernorm", 1e-5, 8) for layer in range(2)]
-    >>> with Observer(model, sites) as observer:
-    ...     _ = model(torch.arange(80.0).sin().reshape(2, 5, 8))
-    >>> figure = angle_figure(rows(observer.states, sites), "input", "two norms")
-    >>> [axes.get_title() for axes in figure.axes], figure.axes[0].get_xlabel()
-    (['norm before the attention'], 'layer')
     """
     panels = _panels(rows, side)
     with matplotlib.rc_context(STYLE):
@@ -181,19 +168,6 @@ def energy_figure(rows: Sequence[Row], title: str) -> Figure:
     Args:
         rows: The table of the run, as :func:`empirical.statistics.rows` makes it.
         title: Title of the figure.
-
-    >>> import torch
-    >>> from empirical.capture import Observer
-    >>> from empirical.models import NormSite
-    >>> from empirical.report import energy_figure
-    >>> from empirical.statistics import rows
-    >>> model = torch.nn.Sequential(torch.nn.LayerNorm(8), torch.nn.LayerNorm(8))
-    >>> sites = [NormSite(str(layer), layer, "pre_attn", "layernorm", 1e-5, 8) for layer in range(2)]
-    >>> with Observer(model, sites) as observer:
-    ...     _ = model(torch.arange(80.0).sin().reshape(2, 5, 8))
-    >>> figure = energy_figure(rows(observer.states, sites), "two norms")
-    >>> [axes.get_title() for axes in figure.axes]
-    ['norm before the attention: input', 'norm before the attention: output']
     """
     panels = [
         (f"{name}: {side}", in_blocks, single)
@@ -268,19 +242,6 @@ def layer_figure(rows: Sequence[Row], title: str) -> Figure:
     Args:
         rows: The table of the run, as :func:`empirical.statistics.rows` makes it.
         title: Title of the figure.
-
-    >>> import torch
-    >>> from empirical.capture import Observer
-    >>> from empirical.models import NormSite
-    >>> from empirical.report import layer_figure
-    >>> from empirical.statistics import rows
-    >>> model = torch.nn.Sequential(torch.nn.LayerNorm(8), torch.nn.LayerNorm(8))
-    >>> sites = [NormSite(str(layer), layer, "pre_attn", "layernorm", 1e-5, 8) for layer in range(2)]
-    >>> with Observer(model, sites) as observer:
-    ...     _ = model(torch.arange(80.0).sin().reshape(2, 5, 8))
-    >>> figure = layer_figure(rows(observer.states, sites), "two norms")
-    >>> [axes.get_ylabel() for axes in figure.axes]
-    ['angle (degrees): mean ± spread', 'd·E[cos²θ]']
     """
     panels = _panels(rows, "input")
     with matplotlib.rc_context(STYLE):
@@ -306,18 +267,6 @@ def figures(rows: Sequence[Row], subject: str) -> dict[str, Figure]:
     Args:
         rows: The table of the run, as :func:`empirical.statistics.rows` makes it.
         subject: What was measured, for the titles.
-
-    >>> import torch
-    >>> from empirical.capture import Observer
-    >>> from empirical.models import NormSite
-    >>> from empirical.report import figures
-    >>> from empirical.statistics import rows
-    >>> model = torch.nn.Sequential(torch.nn.LayerNorm(8), torch.nn.LayerNorm(8))
-    >>> sites = [NormSite(str(layer), layer, "pre_attn", "layernorm", 1e-5, 8) for layer in range(2)]
-    >>> with Observer(model, sites) as observer:
-    ...     _ = model(torch.arange(80.0).sin().reshape(2, 5, 8))
-    >>> list(figures(rows(observer.states, sites), "two norms"))
-    ['angle_before', 'angle_after', 'energy', 'growth']
     """
     drawn = {
         "angle_before": angle_figure(rows, "input", f"Angle of hidden states before the norm: {subject}"),
@@ -335,22 +284,6 @@ def draw_figures(rows: Sequence[Row], directory: Path, manifest: dict[str, Any])
         rows: The table of the run, as :func:`empirical.statistics.rows` makes it.
         directory: Where the files go; those of the same names are replaced.
         manifest: Of the run; ``model``, ``weights`` and ``tokens`` are in the titles.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import torch
-    >>> from empirical.capture import Observer
-    >>> from empirical.models import NormSite
-    >>> from empirical.report import draw_figures
-    >>> from empirical.statistics import rows
-    >>> model = torch.nn.Sequential(torch.nn.LayerNorm(8), torch.nn.LayerNorm(8))
-    >>> sites = [NormSite(str(layer), layer, "pre_attn", "layernorm", 1e-5, 8) for layer in range(2)]
-    >>> with Observer(model, sites) as observer:
-    ...     _ = model(torch.arange(80.0).sin().reshape(2, 5, 8))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     about = {"model": "two norms", "weights": "trained", "tokens": 10}
-    ...     [path.name for path in draw_figures(rows(observer.states, sites), Path(folder), about)]
-    ['angle_before.svg', 'angle_after.svg', 'energy.svg', 'growth.svg']
     """
     paths = []
     for name, figure in figures(rows, subject_of(manifest)).items():

@@ -64,18 +64,6 @@ def growth_figure(rows: Sequence[Row], title: str) -> Figure | None:
     Args:
         rows: The table of the run, as :func:`empirical.statistics.rows` makes it.
         title: Title of the figure.
-
-    >>> from empirical.report import growth_figure
-    >>> rows = [
-    ...     {"side": "input", "bucket": "rest", "role": "pre_attn", "layer": layer, "norm_mean": 3.0 * 2**layer,
-    ...      "norm_std": 0.0, "tokens": 4}
-    ...     for layer in range(5)
-    ... ]
-    >>> figure = growth_figure(rows, "a stream that doubles")
-    >>> [axes.get_title() for axes in figure.axes]
-    ['exponential law', 'power law']
-    >>> growth_figure([{**row, "role": "post_mlp"} for row in rows], "norms on the stream") is None
-    True
     """
     found, fits = stream(rows), growth(rows)
     if found.reason:

@@ -39,21 +39,6 @@ def write_report(directory: Path) -> Path:
 
     Args:
         directory: Of a finished run, figures included.
-
-    >>> import tempfile
-    >>> from rich.console import Console
-    >>> from transformers import LlamaConfig
-    >>> from empirical.report import write_report
-    >>> from empirical.sweep import Sweep, run_sweep
-    >>> config = LlamaConfig(vocab_size=16, hidden_size=8, intermediate_size=16, num_hidden_layers=1,
-    ...                      num_attention_heads=2)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     config.save_pretrained(f"{folder}/tiny")
-    ...     sweep = Sweep(f"{folder}/tiny", random_weights=True, tokens=64, sequence_length=16, output=f"{folder}/run")
-    ...     run = run_sweep(sweep, console=Console(quiet=True), show=False)
-    ...     page = write_report(run.path)  # once more, from what the run left
-    ...     page.name, page.read_text().count("<svg")
-    ('report.html', 4)
     """
     try:
         manifest = read_json(directory / "manifest.json")

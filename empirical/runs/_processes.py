@@ -34,17 +34,11 @@ def leads() -> bool:
 
 @dataclass(frozen=True)
 class Ranks:
-    """One process among those that work together.
+    """One process among those that work together, as :func:`ranks` starts them.
 
     Attributes:
         rank, count: Number of this process, from 0, and how many there are.
         device: Where this process computes.
-
-    >>> import torch
-    >>> from empirical.training import Ranks
-    >>> alone = Ranks(0, 1, torch.device("cpu"))
-    >>> alone.leads, alone.mean(torch.tensor(2.5)), alone.by_leader(lambda: "prepared")
-    (True, 2.5, 'prepared')
     """
 
     rank: int

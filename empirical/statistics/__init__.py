@@ -1,4 +1,28 @@
-"""Statistics: states that merge, how hidden states are reduced to them, and the table computed from them."""
+"""Statistics: states that merge, how hidden states are reduced to them, and the table computed from them.
+
+From a layer to its table, and from parts of a text to the whole:
+
+>>> import tempfile, torch
+>>> from pathlib import Path
+>>> from empirical.capture import Observer
+>>> from empirical.models import NormSite
+>>> from empirical.statistics import compute, load, merge, read_csv, rows, save, write_csv
+>>> layer, site = torch.nn.Sequential(torch.nn.LayerNorm(2)), NormSite("0", None, "final", "layernorm", 1e-5, 2)
+>>> def measured(vectors):
+...     with Observer(layer, [site]) as observer:
+...         _ = layer(torch.tensor([vectors]))
+...     return observer.states
+>>> both = merge(measured([[3.0, 4.0], [6.0, 8.0]]), measured([[0.0, 5.0], [9.0, 12.0], [0.0, 0.0]]))
+>>> compute(both["0", "input"], "input")["all"]["norm_mean"]  # of lengths 5, 10, 5, 15
+8.75
+>>> with tempfile.TemporaryDirectory() as folder:
+...     save(Path(folder, "state.safetensors"), both, {"text": "two lines"})
+...     states, about = load(Path(folder, "state.safetensors"))
+...     write_csv(Path(folder, "sites.csv"), rows(states, [site]))
+...     table = read_csv(Path(folder, "sites.csv"))
+>>> about, [(row["bucket"], row["tokens"], row["zero"]) for row in table if row["side"] == "input"]
+({'text': 'two lines'}, [('first', 2, 0), ('rest', 2, 1), ('all', 4, 1)])
+"""
 
 from __future__ import annotations
 

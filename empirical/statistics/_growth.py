@@ -71,7 +71,7 @@ class Stream(NamedTuple):
 
 @dataclass(frozen=True)
 class Growth:
-    """One law fitted to the stream of one model.
+    """One law fitted to the stream of one model by :func:`growth`.
 
     Attributes:
         law: ``exponential`` or ``power``.
@@ -87,16 +87,6 @@ class Growth:
             to 3.5 times as large.
         better: Which law fits better over these depths: ``exponential``, ``power`` or ``undecided``.
         reason: Why there is no fit.
-
-    >>> import numpy as np
-    >>> from empirical.statistics import Growth
-    >>> fit = Growth("exponential", 0, 4, "factor per block", 2.0, 1.9, 2.1, scale=3.0, misfit=0.1, r2=0.99,
-    ...              sampling_error=0.0, better="exponential")
-    >>> fit.norms(np.arange(4)).round(9)
-    array([ 3.,  6., 12., 24.])
-    >>> low, high = fit.band(np.array([2, 3]))  # the centre of the fit, and one block on: 12 · 1.9, 12 · 2.1
-    >>> low.round(9), high.round(9)
-    (array([12. , 22.8]), array([12. , 25.2]))
     """
 
     law: Law
@@ -148,18 +138,6 @@ def stream(rows: Sequence[Mapping[str, Any]]) -> Stream:
     Returns:
         Stream: ``norms`` and ``sampling_errors`` (standard errors relative to the norms), float64, shape (depths,); or
             no norms and a ``reason``.
-
-    >>> from empirical.statistics import stream
-    >>> rows = [
-    ...     {"side": "input", "bucket": "rest", "role": "pre_attn", "layer": layer, "norm_mean": 3.0 * 2**layer,
-    ...      "norm_std": 1.5 * 2**layer, "tokens": 100}
-    ...     for layer in range(3)
-    ... ]
-    >>> found = stream(rows)
-    >>> found.norms, found.sampling_errors  # half the norm, over √100
-    (array([ 3.,  6., 12.]), array([0.05, 0.05, 0.05]))
-    >>> stream([{**row, "role": "post_mlp"} for row in rows]).reason
-    'each norm stands on the stream and sets its length anew (Post-LN)'
     """
     inputs = [row for row in rows if row["side"] == "input" and row["bucket"] == "rest"]
     entering = sorted((row for row in inputs if row["role"] in _ENTERING), key=lambda row: row["layer"])
@@ -192,7 +170,10 @@ def growth(rows: Sequence[Mapping[str, Any]]) -> list[Growth]:
         list of Growth: Four, in the order of :data:`FIRST_DEPTHS` and :data:`LAWS`; what cannot be fitted has a
             reason.
 
-    >>> from empirical.statistics import growth
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from empirical.statistics import growth, stream, write_growth
     >>> rows = [
     ...     {"side": "input", "bucket": "rest", "role": "pre_attn", "layer": layer, "norm_mean": 3.0 * 2**layer,
     ...      "norm_std": 0.0, "tokens": 4}
@@ -201,6 +182,14 @@ def growth(rows: Sequence[Mapping[str, Any]]) -> list[Growth]:
     >>> fit = growth(rows)[0]
     >>> fit.parameter, round(fit.estimate, 9), fit.better
     ('factor per block', 2.0, 'exponential')
+    >>> fit.norms(np.arange(3)).round(9), stream(rows).norms[:3]
+    (array([ 3.,  6., 12.]), array([ 3.,  6., 12.]))
+    >>> stream([{**row, "role": "post_mlp"} for row in rows]).reason
+    'each norm stands on the stream and sets its length anew (Post-LN)'
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_growth(Path(folder, "growth.csv"), growth(rows))
+    ...     print(Path(folder, "growth.csv").read_text()[:30])
+    law,first_depth,last_depth,par
     """
     found = stream(rows)
     return [fit for first in FIRST_DEPTHS for fit in _fits(found, first)]
@@ -258,26 +247,7 @@ def _better(lines: Mapping[Law, Trend], logs: np.ndarray) -> Better:
 
 
 def write_csv(path: Path, fits: Sequence[Growth]) -> None:
-    """Write fits as CSV, numbers in full; empty where nothing applies.
-
-    >>> import csv, tempfile
-    >>> from pathlib import Path
-    >>> from empirical.statistics import growth, write_growth
-    >>> rows = [
-    ...     {"side": "input", "bucket": "rest", "role": "pre_attn", "layer": layer, "norm_mean": 3.0 * 2**layer,
-    ...      "norm_std": 0.0, "tokens": 4}
-    ...     for layer in range(5)
-    ... ]
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_growth(Path(folder, "growth.csv"), growth(rows))
-    ...     table = Path(folder, "growth.csv").read_text().splitlines()
-    >>> for row in csv.DictReader(table):
-    ...     print(row["first_depth"], row["law"], row["better"])
-    0 exponential exponential
-    0 power exponential
-    1 exponential exponential
-    1 power exponential
-    """
+    """Write fits as CSV, numbers in full; empty where nothing applies."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, list(COLUMNS), lineterminator="\n")
         writer.writeheader()

@@ -125,16 +125,6 @@ def reduce(
 
     Returns:
         SiteState: Tensors on the device of the sketch.
-
-    >>> import torch
-    >>> from empirical.statistics import input_features, reduce, sketch
-    >>> x = torch.tensor([[3.0, 4.0], [6.0, 8.0], [0.0, 0.0]])  # one sequence of three positions
-    >>> kept, _, _ = sketch(x, x, torch.eye(2))
-    >>> first = torch.tensor([[True, False, False]])
-    >>> features = input_features(kept, kind="rmsnorm", eps=1e-5)
-    >>> state = reduce("input", kept, features, torch.stack([first, ~first]))
-    >>> state.tokens.tolist(), state.zero.tolist()
-    ([1, 1], [0, 1])
     """
     member = buckets.reshape(len(BUCKETS), -1)
     norm = vectors.norm

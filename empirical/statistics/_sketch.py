@@ -21,21 +21,12 @@ _CHUNK_BYTES = {"cpu": 1 << 20, "cuda": 1 << 26}
 
 @dataclass(frozen=True)
 class Sketch:
-    """What is kept of each of N hidden states of dimension d: float64 numbers, shape (N,), unless said otherwise.
+    """What :func:`sketch` keeps of each of N hidden states of dimension d: float64 numbers, shape (N,), unless said otherwise.
 
     Attributes:
         d: Dimension of the hidden states.
         mean, variance: Moments of the components.
         projections: (N, K), float32 or better. Components along the random directions.
-
-    >>> import torch
-    >>> from empirical.statistics import Sketch
-    >>> one = torch.ones(1, dtype=torch.float64)
-    >>> kept = Sketch(2, mean=one, variance=one, projections=torch.tensor([[2.0, 0.0]]))  # of x = (2, 0)
-    >>> kept.mean_square.item(), kept.norm.item()
-    (2.0, 2.0)
-    >>> [round(kept.angle_to_direction(k).item(), 3) for k in (0, 1)]
-    [0.0, 90.0]
     """
 
     d: int

@@ -41,7 +41,7 @@ apart the two are (:func:`lngeom.layer_rms_distance`); ``gauge`` r of the layer;
 
 @dataclass(frozen=True, eq=False)
 class SiteState:
-    r"""Statistics of one side of one norm layer, as arrays of one library (PyTorch while measuring, then NumPy).
+    r"""Statistics of one side of one norm layer, as arrays of one library: PyTorch from :func:`reduce`, then NumPy.
 
     B = 2 buckets of position (:data:`BUCKETS`), S = 3 of them with all tokens together as the last, F features
     (:data:`FEATURES`), K random directions. For sequence j let n_j be its tokens and s_j the sum of cos²θ over them.
@@ -58,19 +58,6 @@ class SiteState:
         tokens_squared: int64, (S,). Σ_j n_j².
         cos2, cos2_squared, cos2_tokens: float64, (S, 1 + K). Σ_j s_j, Σ_j s_j² and Σ_j s_j n_j, for the uniform
             direction (first) and the K random ones.
-
-    >>> import torch
-    >>> from empirical.capture import Observer
-    >>> from empirical.models import NormSite
-    >>> from empirical.statistics import FEATURES
-    >>> layer = torch.nn.Sequential(torch.nn.LayerNorm(2))
-    >>> with Observer(layer, [NormSite("0", None, "final", "layernorm", 1e-5, 2)], directions=3) as observer:
-    ...     _ = layer(torch.tensor([[[3.0, 4.0], [6.0, 8.0], [0.0, 0.0]]]))  # one sequence of lengths 5, 10 and 0
-    >>> state = observer.states["0", "input"]
-    >>> state.tokens, state.zero, state.directions  # first position, and the rest
-    (array([1, 1]), array([0, 1]), 3)
-    >>> state.mean[FEATURES["input"].index("norm")]
-    array([ 5., 10.])
     """
 
     tokens: Any
@@ -157,22 +144,6 @@ def merge(a: States, b: States) -> States:
 
     Raises:
         InputError: If the two were not measured at the same sites with as many random directions.
-
-    >>> import torch
-    >>> from empirical.capture import Observer
-    >>> from empirical.models import NormSite
-    >>> from empirical.statistics import merge
-    >>> layer = torch.nn.Sequential(torch.nn.LayerNorm(4))
-    >>> def measured(x):
-    ...     with Observer(layer, [NormSite("0", None, "final", "layernorm", 1e-5, 4)]) as observer:
-    ...         _ = layer(x)
-    ...     return observer.states
-    >>> x = torch.arange(60.0).sin().reshape(3, 5, 4)
-    >>> parts, whole = merge(measured(x[:1]), measured(x[1:])), measured(x)
-    >>> parts["0", "input"].tokens, whole["0", "input"].tokens  # three first positions, 3 · 4 others
-    (array([ 3, 12]), array([ 3, 12]))
-    >>> bool((parts["0", "input"].angles == whole["0", "input"].angles).all())
-    True
     """
     if a.keys() != b.keys():
         path, side = min(a.keys() ^ b.keys())

@@ -26,22 +26,6 @@ def save(path: Path, states: States, metadata: dict[str, str]) -> None:
         path: The file.
         states: By site path and side, NumPy arrays.
         metadata: Any strings to keep with them.
-
-    >>> import tempfile
-    >>> import torch
-    >>> from pathlib import Path
-    >>> from empirical.capture import Observer
-    >>> from empirical.models import NormSite
-    >>> from empirical.statistics import save
-    >>> layer = torch.nn.Sequential(torch.nn.LayerNorm(4))
-    >>> with Observer(layer, [NormSite("0", None, "final", "layernorm", 1e-5, 4)]) as observer:
-    ...     _ = layer(torch.arange(40.0).sin().reshape(2, 5, 4))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     one, other = Path(folder, "one.safetensors"), Path(folder, "other.safetensors")
-    ...     for path in (one, other):
-    ...         save(path, observer.states, {"text": "sines"})
-    ...     one.read_bytes() == other.read_bytes()
-    True
     """
     tensors: dict[str, np.ndarray] = {}
     for (site, side), state in states.items():
@@ -60,23 +44,7 @@ def save(path: Path, states: States, metadata: dict[str, str]) -> None:
 
 
 def load(path: Path) -> tuple[States, dict[str, str]]:
-    """Read states and metadata from a file written by :func:`save`.
-
-    >>> import tempfile
-    >>> import torch
-    >>> from pathlib import Path
-    >>> from empirical.capture import Observer
-    >>> from empirical.models import NormSite
-    >>> from empirical.statistics import load, save
-    >>> layer = torch.nn.Sequential(torch.nn.LayerNorm(4))
-    >>> with Observer(layer, [NormSite("0", None, "final", "layernorm", 1e-5, 4)]) as observer:
-    ...     _ = layer(torch.arange(40.0).sin().reshape(2, 5, 4))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save(Path(folder, "state.safetensors"), observer.states, {"text": "sines"})
-    ...     states, metadata = load(Path(folder, "state.safetensors"))
-    >>> metadata, sorted(states), states["0", "output"].tokens  # two first positions, 2 · 4 others
-    ({'text': 'sines'}, [('0', 'input'), ('0', 'output')], array([2, 8]))
-    """
+    """Read states and metadata from a file written by :func:`save`."""
     try:
         with safetensors.safe_open(path, framework="numpy") as stream:
             metadata = json.loads((stream.metadata() or {}).get(_ENTRY, "{}"))

@@ -91,17 +91,6 @@ def compute(state: SiteState, side: Side) -> dict[str, dict[str, float]]:
 
     Returns:
         dict: For each of `BUCKETS`, and for ``all``: numbers by name, angles in degrees; NaN without tokens.
-
-    >>> import torch
-    >>> from empirical.capture import Observer
-    >>> from empirical.models import NormSite
-    >>> from empirical.statistics import compute
-    >>> layer = torch.nn.Sequential(torch.nn.LayerNorm(2))
-    >>> with Observer(layer, [NormSite("0", None, "final", "layernorm", 1e-5, 2)]) as observer:
-    ...     _ = layer(torch.tensor([[[3.0, 4.0], [6.0, 8.0], [9.0, 12.0]]]))  # lengths 5, 10 and 15
-    >>> found = compute(observer.states["0", "input"], "input")
-    >>> [(bucket, values["norm_mean"], values["norm_max"]) for bucket, values in found.items()]
-    [('first', 5.0, 5.0), ('rest', 12.5, 15.0), ('all', 10.0, 15.0)]
     """
     return {bucket: _column(state, side, index) for index, bucket in enumerate((*BUCKETS, ALL))}
 
@@ -252,17 +241,7 @@ def _row(
 
 
 def write_csv(path: Path, table: Sequence[dict[str, Any]]) -> None:
-    """Write the table as CSV; numbers in full, so that equal results are equal files; empty where nothing applies.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from empirical.statistics import write_csv
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "sites.csv")
-    ...     write_csv(path, [{"site": "ln_f", "layer": None, "role": "final", "norm": "layernorm"}])
-    ...     path.read_text().splitlines()[1].rstrip(",")  # the final norm is in no layer
-    'ln_f,,final,layernorm'
-    """
+    """Write the table as CSV; numbers in full, so that equal results are equal files; empty where nothing applies."""
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.DictWriter(stream, list[str](COLUMNS), lineterminator="\n")
         writer.writeheader()
@@ -278,16 +257,6 @@ def read_csv(path: Path) -> list[dict[str, Any]]:
 
     Returns:
         list of dict: Rows with the columns of the file; int, float and str as they were, None where nothing applies.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from empirical.statistics import read_csv, write_csv
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "sites.csv")
-    ...     write_csv(path, [{"site": "ln_f", "layer": None, "tokens": 8, "d_cos2": 0.1}])
-    ...     row = read_csv(path)[0]
-    >>> row["site"], row["layer"], row["tokens"], row["d_cos2"]
-    ('ln_f', None, 8, 0.1)
     """
     with path.open(encoding="utf-8", newline="") as stream:
         return [{name: _value(name, text) for name, text in row.items()} for row in csv.DictReader(stream)]

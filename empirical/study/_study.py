@@ -40,24 +40,6 @@ def run_study(
             takes gradients that were checked.
         processes: Ranks. From :func:`ranks`.
         report: Progress in tokens, over all runs.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import numpy as np
-    >>> import torch
-    >>> from empirical.runs import ranks
-    >>> from empirical.study import Condition, run_study
-    >>> from empirical.training import Execution, TokenData
-    >>> runs = [(Condition(norm, "adamw", 0.0, layers=1, width=32), 0) for norm in ("layer", "rms")]
-    >>> text = np.arange(110) % 11
-    >>> data = TokenData(text, text[:22], 11, 0, source={"corpus": "counting"}, tokenizer=None)
-    >>> small = Execution(held_out_tokens=16, directions=4, keep_networks=False, check_gradients=True)
-    >>> with tempfile.TemporaryDirectory() as folder, ranks(torch.device("cpu")) as alone:
-    ...     run_study(data, Path(folder), runs=runs, steps=1, sequences=1, sequence_length=8, execution=small,
-    ...               processes=alone, report=lambda tokens: None)
-    ...     tables = sorted(path.name for path in Path(folder).glob("*.csv"))
-    ...     tables, sorted(path.name for path in Path(folder, "runs").iterdir())
-    (['gradients.csv', 'study.csv', 'writers.csv'], ['layer-adamw-wd0-L1-d32-seed0', 'rms-adamw-wd0-L1-d32-seed0'])
     """
     for condition, seed in runs:
         folder = out / "runs" / f"{condition.name}-seed{seed}"
@@ -76,25 +58,6 @@ def gather(out: Path, runs: Sequence[tuple[Condition, int]]) -> None:
     Args:
         out: Directory of the study.
         runs: sequence of (Condition, int). Those whose tables are gathered; what is not finished is left out.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import numpy as np
-    >>> import torch
-    >>> from empirical.runs import ranks
-    >>> from empirical.study import Condition, gather, run_study
-    >>> from empirical.training import Execution, TokenData
-    >>> runs = [(Condition(norm, "adamw", 0.0, layers=1, width=32), 0) for norm in ("layer", "rms")]
-    >>> text = np.arange(110) % 11
-    >>> data = TokenData(text, text[:22], 11, 0, source={"corpus": "counting"}, tokenizer=None)
-    >>> small = Execution(held_out_tokens=16, directions=4, keep_networks=False, check_gradients=True)
-    >>> with tempfile.TemporaryDirectory() as folder, ranks(torch.device("cpu")) as alone:
-    ...     run_study(data, Path(folder), runs=runs, steps=1, sequences=1, sequence_length=8, execution=small,
-    ...               processes=alone, report=lambda tokens: None)
-    ...     gather(Path(folder), runs[1:])  # those with RMSNorm alone
-    ...     lines = Path(folder, "study.csv").read_text().splitlines()
-    >>> len(lines)  # columns, and three norm layers before and after the one step
-    7
     """
     finished = [
         ({name: getattr(condition, name) for name in CELL_COLUMNS[:-1]} | {"seed": seed}, folder)

@@ -240,24 +240,6 @@ def write_study_report(out: Path) -> None:
     Raises:
         RunError: If no run is finished and gathered, none of ``tiny`` without weight decay is, or the gradients were
             not checked.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import numpy as np
-    >>> import torch
-    >>> from empirical.runs import ranks
-    >>> from empirical.study import Condition, run_study, write_study_report
-    >>> from empirical.training import Execution, TokenData
-    >>> runs = [(Condition(norm, "adamw", 0.0, layers=4, width=128), 0) for norm in ("layer", "rms")]
-    >>> text = np.arange(110) % 11
-    >>> data = TokenData(text, text[:22], 11, 0, source={"corpus": "counting"}, tokenizer=None)
-    >>> small = Execution(held_out_tokens=16, directions=4, keep_networks=False, check_gradients=True)
-    >>> with tempfile.TemporaryDirectory() as folder, ranks(torch.device("cpu")) as alone:
-    ...     run_study(data, Path(folder), runs=runs, steps=1, sequences=1, sequence_length=8, execution=small,
-    ...               processes=alone, report=lambda tokens: None)
-    ...     write_study_report(Path(folder))
-    ...     sorted(path.name for path in Path(folder).iterdir() if path.suffix in (".md", ".svg"))
-    ['depth.svg', 'report.md', 'sizes.svg', 'steps.svg']
     """
     try:
         study, writers, gradients = (

@@ -59,26 +59,6 @@ def merge_runs(directories: Sequence[Path], output: Path, *, command: str = "") 
         directories: Two or more finished runs of one model, dtype, sequence length, seed and number of directions.
         output: A new directory.
         command: What the manifest says made it.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import numpy as np
-    >>> from rich.console import Console
-    >>> from transformers import LlamaConfig
-    >>> from empirical.sweep import merge_runs
-    >>> from empirical.sweep import Sweep, run_sweep
-    >>> config = LlamaConfig(vocab_size=16, hidden_size=8, intermediate_size=16, num_hidden_layers=1,
-    ...                      num_attention_heads=2)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     config.save_pretrained(f"{folder}/tiny")
-    ...     for part in ("one", "two"):
-    ...         np.save(f"{folder}/{part}.npy", np.arange(64) % (9 if part == "one" else 10))
-    ...         sweep = Sweep(f"{folder}/tiny", f"{folder}/{part}.npy", random_weights=True, tokens=64,
-    ...                       sequence_length=16, output=f"{folder}/run-{part}")
-    ...         _ = run_sweep(sweep, console=Console(quiet=True), show=False)
-    ...     table = merge_runs([Path(folder, "run-one"), Path(folder, "run-two")], Path(folder, "both"))
-    >>> [(row["bucket"], row["tokens"], row["sequences"]) for row in table[:3]]
-    [('first', 8, 8), ('rest', 120, 8), ('all', 128, 8)]
     """
     if len(directories) < 2:
         msg = f"{len(directories)} run given: merging takes two or more"

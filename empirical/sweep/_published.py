@@ -91,18 +91,7 @@ def sweep_all(sweep: Sweep, *, console: Console | None = None, command: str = ""
 
 
 def holds_all(directory: Path) -> bool:
-    """Whether a directory is that of a sweep of all models, which leaves ``all.json`` there.
-
-    >>> import json
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from empirical.sweep import holds_all
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     before = holds_all(Path(folder))
-    ...     _ = Path(folder, "all.json").write_text(json.dumps({"measured": [], "failures": {}, "about": {}}))
-    ...     before, holds_all(Path(folder))
-    (False, True)
-    """
+    """Whether a directory is that of a sweep of all models, which leaves ``all.json`` there."""
     return (directory / _RECORD).is_file()
 
 

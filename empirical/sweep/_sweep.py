@@ -179,25 +179,6 @@ def run_sweep(
     Returns:
         RunDirectory: ``path`` is the directory; ``sites.csv`` in it has the table,
             :func:`empirical.statistics.read_csv` reads it.
-
-    >>> import tempfile
-    >>> from rich.console import Console
-    >>> from transformers import LlamaConfig
-    >>> from empirical.statistics import read_csv
-    >>> from empirical.sweep import Sweep, run_sweep
-    >>> config = LlamaConfig(vocab_size=16, hidden_size=8, intermediate_size=16, num_hidden_layers=1,
-    ...                      num_attention_heads=2)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     config.save_pretrained(f"{folder}/tiny")
-    ...     sweep = Sweep(f"{folder}/tiny", random_weights=True, tokens=64, sequence_length=16, output=f"{folder}/run")
-    ...     run = run_sweep(sweep, console=Console(quiet=True), show=False)
-    ...     table = read_csv(run.path / "sites.csv")
-    >>> for row in table:
-    ...     if row["side"] == "input" and row["bucket"] == "rest":  # 4 sequences, 15 positions after the first
-    ...         print(row["site"], row["role"], row["tokens"])
-    layers.0.input_layernorm pre_attn 60
-    layers.0.post_attention_layernorm pre_mlp 60
-    norm final 60
     """
     console = console or Console()
     plan = _settle(sweep)

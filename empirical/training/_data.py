@@ -144,18 +144,6 @@ def prepare(
 
     Returns:
         TokenData
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import numpy as np
-    >>> from empirical.corpora import open_corpus
-    >>> from empirical.training import prepare
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     ids = Path(folder, "ids.npy")
-    ...     np.save(ids, np.arange(20))
-    ...     data = prepare(open_corpus(str(ids)), Path(folder, "data"))
-    ...     len(data.train), data.held_out.tolist(), data.vocabulary
-    (18, [18, 19], 20)
     """
     source: dict[str, str | int | None] = {"corpus": corpus.spec, "sha256": corpus.sha256(), "limit": limit}
     if not corpus.has_ids:

@@ -22,23 +22,6 @@ def load_drawn(out: Path, title: str | None = None) -> Drawn:
     Args:
         out: Directory of the run.
         title: Its name in legends; by default that of its norm.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import numpy as np
-    >>> import torch
-    >>> from empirical.training import Execution, Recipe, Shape, TokenData, load_drawn, ranks, train
-    >>> shape = Shape(2, 8, 2, 1e-3, 4, 11, 4, 2, first_checkpoint=0.5)
-    >>> recipe = Recipe(shape, "layer", "adamw", 1e-3, steps=4, sequences=2, sequence_length=4)
-    >>> text = np.arange(110) % 11
-    >>> data = TokenData(text, text[:22], 11, 0, source={"corpus": "counting"}, tokenizer=None)
-    >>> small = Execution(held_out_tokens=20, directions=4)
-    >>> with tempfile.TemporaryDirectory() as folder, ranks(torch.device("cpu")) as alone:
-    ...     out = Path(folder, "run")
-    ...     _ = train(recipe, data, out, processes=alone, execution=small)
-    ...     drawn = load_drawn(out)
-    >>> drawn.title, drawn.width, [row["step"] for row in drawn.held_out]
-    ('LayerNorm', 8, [0, 2, 4])
     """
     if not (out / "summary.json").exists():
         msg = f"{out} holds no finished run (summary.json is missing): finish it with lngeom train"
@@ -60,22 +43,6 @@ def draw_runs(runs: list[Drawn], folder: Path) -> list[str]:
     Args:
         runs: list of Drawn. From :func:`load_drawn`; they share the axes.
         folder: It exists.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import numpy as np
-    >>> import torch
-    >>> from empirical.training import Execution, Recipe, Shape, TokenData, draw_runs, load_drawn, ranks, train
-    >>> shape = Shape(2, 8, 2, 1e-3, 4, 11, 4, 2, first_checkpoint=0.5)
-    >>> recipe = Recipe(shape, "layer", "adamw", 1e-3, steps=4, sequences=2, sequence_length=4)
-    >>> text = np.arange(110) % 11
-    >>> data = TokenData(text, text[:22], 11, 0, source={"corpus": "counting"}, tokenizer=None)
-    >>> small = Execution(held_out_tokens=20, directions=4)
-    >>> with tempfile.TemporaryDirectory() as folder, ranks(torch.device("cpu")) as alone:
-    ...     out = Path(folder, "run")
-    ...     _ = train(recipe, data, out, processes=alone, execution=small)
-    ...     draw_runs([load_drawn(out)], Path(folder))
-    ['losses.svg', 'angles.svg', 'shares.svg']
     """
     draw_losses(runs, folder / "losses.svg")
     draw_angles(runs, folder / "angles.svg")
@@ -118,24 +85,6 @@ def write_run_report(out: Path, beside: Path | None = None) -> None:
     Args:
         out: Directory of the run.
         beside: Directory of another finished run, drawn first in the same figures.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import numpy as np
-    >>> import torch
-    >>> from empirical.training import Execution, Recipe, Shape, TokenData, ranks, train, write_run_report
-    >>> shape = Shape(2, 8, 2, 1e-3, 4, 11, 4, 2, first_checkpoint=0.5)
-    >>> recipe = Recipe(shape, "layer", "adamw", 1e-3, steps=4, sequences=2, sequence_length=4)
-    >>> text = np.arange(110) % 11
-    >>> data = TokenData(text, text[:22], 11, 0, source={"corpus": "counting"}, tokenizer=None)
-    >>> small = Execution(held_out_tokens=20, directions=4)
-    >>> with tempfile.TemporaryDirectory() as folder, ranks(torch.device("cpu")) as alone:
-    ...     out = Path(folder, "run")
-    ...     _ = train(recipe, data, out, processes=alone, execution=small)
-    ...     write_run_report(out)
-    ...     page = (out / "report.html").read_text()
-    >>> "4 steps, 32 tokens of counting" in page, page.count("<svg")
-    (True, 3)
     """
     run, summary = read_json(out / "run.json"), read_json(out / "summary.json")
     recipe, drawn = run["recipe"], load_drawn(out)

@@ -19,19 +19,10 @@ END_OF_TEXT = "<|endoftext|>"
 
 
 class Tokenizer:
-    """Makes token ids of documents, and can be stored.
+    """Makes token ids of documents, and can be stored; from :func:`train_tokenizer` or :func:`load_tokenizer`.
 
     Args:
         wrapped: tokenizer of ``transformers``. It must have an end-of-text token.
-
-    >>> from tokenizers import Tokenizer as Model, models, pre_tokenizers
-    >>> from transformers import PreTrainedTokenizerFast
-    >>> from empirical.training import Tokenizer
-    >>> words = Model(models.WordLevel({"[end]": 0, "a": 1, "b": 2}, unk_token="[end]"))
-    >>> words.pre_tokenizer = pre_tokenizers.Whitespace()
-    >>> tokenizer = Tokenizer(PreTrainedTokenizerFast(tokenizer_object=words, eos_token="[end]"))
-    >>> tokenizer.size, [ids.tolist() for ids in tokenizer.encode(["a b", "b"])]
-    (3, [[1, 2, 0], [2, 0]])
     """
 
     def __init__(self, wrapped: PreTrainedTokenizerFast) -> None:

@@ -104,22 +104,6 @@ def train(
         RunError: If the directory holds something else or another process trains in it, or the loss is no longer
             finite.
         InputError, CorpusError: If text and recipe do not fit together.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import numpy as np
-    >>> import torch
-    >>> from empirical.training import Execution, Recipe, Shape, TokenData, ranks, train
-    >>> shape = Shape(2, 8, 2, 1e-3, 4, 11, 4, 2, first_checkpoint=0.5)
-    >>> recipe = Recipe(shape, "layer", "adamw", 1e-3, steps=4, sequences=2, sequence_length=4)
-    >>> text = np.arange(110) % 11
-    >>> data = TokenData(text, text[:22], 11, 0, source={"corpus": "counting"}, tokenizer=None)
-    >>> small = Execution(held_out_tokens=20, directions=4)
-    >>> with tempfile.TemporaryDirectory() as folder, ranks(torch.device("cpu")) as alone:
-    ...     out = Path(folder, "run")
-    ...     complete = train(recipe, data, out, processes=alone, execution=small)
-    ...     complete, sorted(path.name for path in (out / "networks").iterdir())
-    (True, ['step-00000000', 'step-00000002', 'step-00000004'])
     """
     execution = execution or Execution()
     if data.vocabulary > recipe.shape.vocabulary:
