@@ -21,7 +21,7 @@ _CHUNK_BYTES = {"cpu": 1 << 20, "cuda": 1 << 26}
 
 @dataclass(frozen=True)
 class Sketch:
-    """What :func:`sketch` keeps of each of N hidden states of dimension d: float64 numbers, shape (N,), unless said otherwise.
+    """What :func:`sketch` keeps of each of N hidden states of dimension d: float64, shape (N,) unless said otherwise.
 
     Attributes:
         d: Dimension of the hidden states.
