@@ -101,13 +101,13 @@ def write_all(base: Path) -> Path:
     >>> import json
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from empirical.sweep import write_all
+    >>> from empirical.sweep import holds_all, write_all
     >>> left = {"measured": [], "failures": {"gpt-j-6b": "does not fit on cuda"}, "about": {"seed": 0}}
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(folder, "all.json").write_text(json.dumps(left))
     ...     page = write_all(Path(folder))
-    ...     page.name, left["failures"]["gpt-j-6b"] in page.read_text()
-    ('comparison.html', True)
+    ...     holds_all(Path(folder)), page.name, left["failures"]["gpt-j-6b"] in page.read_text()
+    (True, 'comparison.html', True)
     """
     try:
         record = read_json(base / _RECORD)
