@@ -72,7 +72,8 @@ def behaviour(x: numpy.ndarray, y: numpy.ndarray, roundoff: float) -> Behaviour 
         for biased in (False, True)
         if (reading := _read(x, y, roundoff, centered, outside, biased)) is not None
     ]
-    best = min(found, key=lambda reading: reading.error, default=None)
+    # Where several fit, one that resolves ε.
+    best = min(found, key=lambda r: (r.error > 16 * roundoff, r.eps is None, r.error), default=None)
     # A few roundings of the output, of the gain and of a value cast before it, and what the fit of g and b leaves.
     return best if best is not None and best.error <= 16 * roundoff else None
 

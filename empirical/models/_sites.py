@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Role = Literal["pre_attn", "pre_mlp", "pre_both", "final", "post_attn", "post_mlp", "embedding"]
+Role = Literal["pre_attn", "pre_mlp", "pre_both", "final", "post_attn", "post_mlp", "embedding", "norm"]
 Kind = Literal["layernorm", "rmsnorm"]
 
 
@@ -19,13 +19,15 @@ class NormSite:
         layer: Index of the block, or None outside the blocks (the final norm, the norm of the embeddings).
         role: What the output feeds: ``pre_attn`` the attention, ``pre_mlp`` the MLP, ``pre_both`` both at once
             (GPT-J), ``final`` the head. Where a norm follows a branch: ``post_attn``, ``post_mlp``; ``embedding``
-            after the embeddings.
+            after the embeddings; ``norm`` where nobody has said.
         kind: ``layernorm`` or ``rmsnorm``.
         eps: The ε of the module, inside the square root.
         d: Dimension of the vectors.
         same_input_as: Path of another site that reads the very same vector (the second norm of a parallel GPT-NeoX
             block), so that averages over sites do not count one vector twice.
         gain_offset: What the module adds to its weight: 1 where the stored weight is gain - 1 (Gemma), else 0.
+        axis: Along which the vectors lie: the last, or 1 where channels come first.
+        gain, bias: Names of the module's parameters; None for a gain of 1 and for no bias.
 
     >>> from empirical.models import NormSite
     >>> one = NormSite("layers.0.input_layernorm", 0, "pre_attn", "layernorm", 1e-5, 512)
@@ -42,3 +44,6 @@ class NormSite:
     d: int
     same_input_as: str | None = None
     gain_offset: float = 0.0
+    axis: int = -1
+    gain: str | None = "weight"
+    bias: str | None = "bias"

@@ -31,6 +31,7 @@ import torch
 
 import lngeom as lg
 
+from ..discovery import layer_error
 from ._prediction import Prediction, judged, undecided
 from ._sample import SCALE, Sample
 
@@ -148,16 +149,8 @@ def _exact(sample: Sample, x: np.ndarray, eps: float) -> np.ndarray:
 
 def _error(sample: Sample, x: np.ndarray) -> np.ndarray:
     """E of the derivation."""
-    eps, dtype = sample.site.eps, str(sample.dtype)
-    if sample.site.kind == "layernorm":
-        return lg.error_bound(x, sample.gain, sample.bias, eps=eps, dtype=dtype, method="merged")
-    if dtype == "float32":
-        return lg.error_bound(x, sample.gain, sample.bias, eps=eps, dtype=dtype, centered=False)
-    number = torch.finfo(getattr(torch, dtype))
-    first = lg.error_bound(x, eps=eps, dtype=dtype, centered=False)
-    size = np.abs(lg.rms_norm(x, eps=eps))
-    with np.errstate(invalid="ignore"):  # a gain of 0 times no bound
-        return np.abs(sample.gain) * (first + number.eps * (size + first)) + number.tiny * number.eps
+    site = sample.site
+    return layer_error(x, sample.gain, sample.bias, kind=site.kind, eps=site.eps, dtype=str(sample.dtype))
 
 
 def _compared(
