@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from ._errors import InputError
-from .carriers import Array, check_vectors, namespace, narrow, widen
+from .carriers import Array, check_parameter, check_vectors, namespace, narrow, widen
 
 
 def uniform(d: int, *, xp: Any = numpy, dtype: Any = None) -> Array:
@@ -66,11 +66,13 @@ def center(x: Array, axis: int = -1) -> tuple[Array, Array, Array]:
     return mean, deviation, xp.mean(deviation * deviation, axis=axis, keepdims=True)
 
 
-def project(x: Array) -> Array:
+def project(x: Array, direction: Array | None = None) -> Array:
     r"""Centred vector Πx = x − μ1 = (I − 11ᵀ/d) x, the orthogonal projection of x onto the hyperplane 1^⊥.
 
     Args:
         x: array, shape (..., d). Real floating dtype; float16 and bfloat16 are computed in float32 and rounded once.
+        direction: array, shape (d,). Project off this vector u instead of 1: x − u(u·x)/(u·u), NaN for u = 0. RMSNorm
+            of that is *u-Norm*.
 
     Returns:
         array, shape (..., d): Same dtype as `x`.
@@ -83,8 +85,13 @@ def project(x: Array) -> Array:
     array([-2., -1.,  3.])
     """
     check_vectors("x", x)
+    check_parameter("direction", direction, x)
     xp, wide = namespace(x), widen(x)
-    return narrow(wide - xp.mean(wide, axis=-1, keepdims=True), x)
+    if direction is None:
+        return narrow(wide - xp.mean(wide, axis=-1, keepdims=True), x)
+    u = widen(direction)
+    along = xp.sum(u * wide, axis=-1, keepdims=True) / xp.sum(u * u, axis=-1, keepdims=True)
+    return narrow(wide - along * u, x)
 
 
 def mean_vector(x: Array) -> Array:

@@ -1,7 +1,8 @@
 """The roots of the secular equation Σ wᵢ/(aᵢ² − λ) = 0, one in every gap between neighbouring poles aᵢ².
 
 Every weight is a multiplicity, a positive integer. That makes each root well determined: its distance τ to the
-nearer pole has a relative condition number of at most 2√d (Cauchy-Schwarz), so τ is computed to nearly full relative
+nearer pole has, in the differences of poles, a relative condition number of at most 2√d (Cauchy-Schwarz), so τ is
+computed to nearly full relative
 accuracy as long as no pole difference is formed from rounded squares. Here aᵢ² − aₖ² = (aᵢ − aₖ)(aᵢ + aₖ), and the
 unknown is τ = λ − aₖ² itself.
 

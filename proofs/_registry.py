@@ -21,6 +21,9 @@ CHAPTERS = (
     "rmsnorm",
     "angles",
     "residual",
+    "rotations",
+    "training",
+    "attention",
 )
 
 

@@ -10,10 +10,14 @@ from lngeom.symbolic import (
     ProofError,
     Theorem,
     add,
+    combine,
+    congruence,
     equal,
     multiply,
     prove,
+    root,
     square,
+    square_of_root,
     total,
     transport,
     weaken,
@@ -39,3 +43,16 @@ def as_sum(goal: Formula, parts: list[Theorem], *facts: Any) -> Theorem:
         msg = f"the sum reads {whole.conclusion.relation} 0, the goal {goal.relation} 0"
         raise ProofError(msg)
     return transport(goal.term, prove(equal(goal.term, whole.conclusion.term), *facts), whole)
+
+
+def same_divisor(a: Any, b: Any, same: Theorem) -> Theorem:
+    """From a − b = 0: 1/√a − 1/√b = 0."""
+    return congruence("inv", root(a), root(b), congruence("sqrt", a, b, same))
+
+
+def same_radicand(a: Theorem, b: Theorem, divisors: Theorem) -> Theorem:
+    """From a ≥ 0, b ≥ 0 and 1/√a − 1/√b = 0: a − b = 0."""
+    p, q = a.conclusion.term, b.conclusion.term
+    roots = congruence("inv", 1 / root(p), 1 / root(q), divisors)
+    parts = [(root(p) + root(q), None, roots), (-1, None, square_of_root(a)), (1, None, square_of_root(b))]
+    return combine(p - q, parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -17,6 +18,14 @@ from empirical.study import _study, plan
 from empirical.training import _trainer
 from empirical.training._measure import TABLES
 from proofs.claims import Claim, Column, claims
+
+RESULTS = Path(__file__).parents[1] / "docs" / "results"
+
+
+def head(table: str) -> set[str]:
+    """Columns of a committed table."""
+    return set((RESULTS / table).read_text(encoding="utf-8").splitlines()[0].split(","))
+
 
 REFERENCES = sorted({column for claim in claims() for column in claim.columns})
 
@@ -63,6 +72,8 @@ def test_columns_that_claims_name_exist(
         "study.csv": study_columns,
         "summary.json": summary_entries,
         "losses.csv": set(_trainer.LOSS_COLUMNS),
+        "controls.csv": head("training/controls.csv"),
+        "kernels.csv": head("cost/kernels.csv"),
     }
     assert column.name in files[column.file]
 

@@ -31,6 +31,7 @@ BADGES = {
     "true": "success",
     "true_under": "info",
     "false": "danger",
+    "false_by_source": "danger",
     "non_sequitur": "warning",
     "empirical": "primary",
     "convention": "secondary",
@@ -42,7 +43,7 @@ HEADS = {
     "failed": "NOT PROVED",
 }
 """What the box of a theorem says first."""
-CORRECTED = ("false", "true_under", "non_sequitur")
+CORRECTED = ("false", "false_by_source", "true_under", "non_sequitur")
 """Verdicts on statements that cannot be repeated as they stand."""
 DRAWN = "_build/figures"
 """Folder of the pictures, below that of the sources."""

@@ -16,7 +16,7 @@ from rich.console import Console
 from ..corpora import bundled_wikipedia, open_corpus
 from ..models import resolve_device
 from ..runs import progress, ranks
-from ..study import plan, run_study, write_study_report
+from ..study import controls, plan, run_study, write_study_report
 from ..training import Execution, prepare
 from ._numbers import count
 
@@ -43,6 +43,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="and at other sizes (default: %(default)s)",
     )
+    add(
+        "--controls",
+        type=int,
+        default=0,
+        metavar="N",
+        help="runs of each control arm: u-Norm, Post-LN, no norm, with AdamW and SGD (default: %(default)s)",
+    )
     add("--steps", type=count, default=300, metavar="N", help="of each run (default: %(default)s)")
     add("--batch-size", type=count, default=4, metavar="N", help="sequences per step (default: %(default)s)")
     add("--sequence-length", type=count, default=128, metavar="N", help="tokens each (default: %(default)s)")
@@ -66,6 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
         check_gradients=True,
     )
     runs = list(plan(arguments.seeds, arguments.seeds_elsewhere))
+    runs += [(condition, seed) for seed in range(arguments.controls) for condition in controls()]
     total = len(runs) * arguments.steps * arguments.batch_size * arguments.sequence_length
     with (
         ranks(resolve_device(arguments.device)) as processes,

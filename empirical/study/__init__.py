@@ -25,7 +25,12 @@ Two tiny networks, one step each:
 from __future__ import annotations
 
 from ._interval import geometric_mean as geometric_mean, student_mean as student_mean
-from ._plan import Condition as Condition, conditions as conditions, plan as plan
+from ._plan import (
+    Condition as Condition,
+    conditions as conditions,
+    controls as controls,
+    plan as plan,
+)
 from ._study import gather as gather, run_study as run_study
 from ._study_report import (
     study_report as study_report,
@@ -35,7 +40,7 @@ from ._study_report import (
 from ._summary import (
     chance_of_ranks as chance_of_ranks,
     first_step_below as first_step_below,
-    loss_differences as loss_differences,
+    paired_losses as paired_losses,
     summarize as summarize,
     summarize_writers as summarize_writers,
     writer_kind as writer_kind,
@@ -44,6 +49,7 @@ from ._summary import (
 __all__ = [
     "Condition",
     "conditions",
+    "controls",
     "gather",
     "plan",
     "run_study",

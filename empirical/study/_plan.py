@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ..training import SHAPES, Norm, Optimizer, Recipe
+from ..training import CONTROLS, SHAPES, Norm, Optimizer, Recipe
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,17 @@ def conditions() -> list[Condition]:
         for norm in NORMS
     ]
     return at_tiny + elsewhere
+
+
+def controls() -> list[Condition]:
+    """The control arms at ``tiny``: u-Norm, Post-LN and no norm, with AdamW and weight decay and with plain SGD.
+
+    >>> from empirical.study import controls
+    >>> [condition.name for condition in controls()][:2]
+    ['u-adamw-wd0.1-L4-d128', 'post-adamw-wd0.1-L4-d128']
+    """
+    arms: tuple[tuple[Optimizer, float], ...] = (("adamw", DECAYS["adamw"][1]), ("sgd", 0.0))
+    return [Condition(norm, optimizer, decay, *TINY) for optimizer, decay in arms for norm in CONTROLS]
 
 
 def plan(seeds: int, elsewhere: int) -> Iterator[tuple[Condition, int]]:

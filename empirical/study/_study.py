@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ..runs import Ranks, read_table, write_table
-from ..training import Execution, Report, TokenData, train
+from ..training import CONTROLS, Execution, Report, TokenData, train
+from ._controls import gather_controls
 from ._plan import Condition
 
 CELL_COLUMNS = ("norm", "optimizer", "weight_decay", "layers", "width", "seed")
@@ -58,14 +59,20 @@ def gather(out: Path, runs: Sequence[tuple[Condition, int]]) -> None:
     Args:
         out: Directory of the study.
         runs: sequence of (Condition, int). Those whose tables are gathered; what is not finished is left out.
+            Runs of control arms go to ``controls.csv``.
     """
     finished = [
         ({name: getattr(condition, name) for name in CELL_COLUMNS[:-1]} | {"seed": seed}, folder)
         for condition, seed in runs
         if (folder := out / "runs" / f"{condition.name}-seed{seed}").joinpath("summary.json").exists()
     ]
+    controls = [run for run in finished if run[0]["norm"] in CONTROLS]
+    if controls:
+        gather_controls(controls, out)
     rows: dict[str, list[dict[str, Any]]] = {"study": [], "writers": [], "gradients": []}
     for cell, folder in finished:
+        if cell["norm"] in CONTROLS:
+            continue
         losses = {row["step"]: row["loss"] for row in read_table(folder / "held_out.csv")}
         last = max(losses)
         rows["study"] += [

@@ -8,7 +8,8 @@ from typing import Any
 
 from ..runs import RunError, read_table, write_text
 from ..training._figures import NORM_NAMES, site_label
-from ._interval import Interval
+from ._controls import MARGIN, equivalence, loss_against_layer_norm, summarize_controls
+from ._interval import Interval, student_mean
 from ._plan import TINY
 from ._study_figures import OPTIMIZER_NAMES, cell_label, draw_depth, draw_sizes, draw_steps
 from ._summary import (
@@ -17,7 +18,7 @@ from ._summary import (
     along_depth,
     cell_of,
     first_step_below,
-    loss_differences,
+    paired_losses,
     summarize,
     summarize_writers,
 )
@@ -145,11 +146,51 @@ def _gradient_sentences(gradients: Rows) -> list[str]:
     return lines
 
 
-def study_report(study: Rows, writers: Rows, gradients: Rows) -> str:
+def _control_section(controls: Rows, study: Rows) -> list[str]:
+    arms = [
+        [
+            NORM_NAMES[s.norm],
+            OPTIMIZER_NAMES[s.optimizer],
+            s.direction,
+            _interval(s.share),
+            _interval(s.random),
+            _number(s.chance),
+        ]
+        for s in summarize_controls(controls)
+    ]
+    losses = [
+        [
+            NORM_NAMES[norm],
+            OPTIMIZER_NAMES[optimizer],
+            _interval(student_mean(pairs), "+.4f"),
+            equivalence(pairs),
+        ]
+        for norm, optimizer, pairs in loss_against_layer_norm(controls, study)
+    ]
+    return [
+        "## Controls: is it 1, or the direction that is projected off?",
+        "",
+        "The same networks with another norm: u-Norm, which projects off a random direction u (another for each seed) "
+        "in the place of 1; Post-LN; no norm. d·E[cos²θ] of 1 and of u where blocks and head read the stream, behind "
+        "block 0; *by chance* as above, for the stream that the head's norm reads.",
+        "",
+        *table(
+            ("norm", "optimizer", "direction", "after training", "median random direction", "by chance"), arms
+        ),
+        "",
+        "Held-out loss minus that with LayerNorm, same optimizer, weight decay, size and seed.",
+        "",
+        *table(("norm", "optimizer", "difference", "verdict"), losses),
+        "",
+    ]
+
+
+def study_report(study: Rows, writers: Rows, gradients: Rows, controls: Rows = ()) -> str:
     """The page in Markdown, from the three tables of the study.
 
     Args:
         study, writers, gradients: Rows of the tables that :func:`gather` writes; the last two may be empty.
+        controls: Rows of ``controls.csv``, if control arms were trained.
 
     >>> from empirical.study import study_report
     >>> study = [
@@ -173,10 +214,12 @@ def study_report(study: Rows, writers: Rows, gradients: Rows) -> str:
             f"{OPTIMIZER_NAMES[cell[0]]}, weight decay {cell[1]:g}",
             f"{cell[2]} blocks, d = {cell[3]}",
             _interval(difference, "+.4f"),
-            "undecided" if difference.low <= 0 <= difference.high else "a difference",
+            equivalence(pairs),
         ]
-        for cell, difference in loss_differences(study)
+        for cell, pairs in paired_losses(study)
+        for difference in [student_mean(pairs)]
     ]
+    pooled = [value for _, pairs in paired_losses(study) for value in pairs]
     parts = [
         "# LayerNorm against RMSNorm through training",
         "",
@@ -226,10 +269,14 @@ def study_report(study: Rows, writers: Rows, gradients: Rows) -> str:
         "",
         "## The loss",
         "",
-        "Held-out loss with LayerNorm minus that with RMSNorm, nats per token, paired by seed.",
+        "Held-out loss with LayerNorm minus that with RMSNorm, nats per token, paired by seed. *Equivalent* at 5 %: "
+        f"the 90 % interval lies within ±{MARGIN} nats, about what GPT-2 small loses without any LayerNorm "
+        "(arXiv:2409.13710); *different*: the 95 % interval does not contain 0. Over all "
+        f"{len(pooled)} pairs, taken as independent: {_interval(student_mean(pooled), '+.4f')}, {equivalence(pooled)}.",
         "",
-        *table(("optimizer", "size", "difference", "the interval says"), losses),
+        *table(("optimizer", "size", "difference", "verdict"), losses),
         "",
+        *(_control_section(controls, study) if controls else []),
     ]
     return "\n".join(parts)
 
@@ -261,4 +308,5 @@ def write_study_report(out: Path) -> None:
     draw_steps(study, summaries, out / "steps.svg")
     draw_depth(study, summaries, out / "depth.svg")
     draw_sizes(summaries, out / "sizes.svg")
-    write_text(out / "report.md", study_report(study, writers, gradients))
+    controls = read_table(out / "controls.csv") if (out / "controls.csv").exists() else []
+    write_text(out / "report.md", study_report(study, writers, gradients, controls))

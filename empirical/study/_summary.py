@@ -116,8 +116,8 @@ def summarize(study: Rows) -> list[CellSummary]:
     return summaries
 
 
-def loss_differences(study: Rows) -> list[tuple[tuple[Any, ...], Interval]]:
-    """Held-out loss of LayerNorm minus that of RMSNorm, paired by seed, for each cell but its norm."""
+def paired_losses(study: Rows) -> list[tuple[tuple[Any, ...], list[float]]]:
+    """Held-out losses of LayerNorm minus those of RMSNorm, seed by seed, for each cell but its norm."""
     last = max(row["step"] for row in study)
     found = []
     for cell, rows in _by((row for row in study if row["step"] == last), *CELL[1:]).items():
@@ -126,9 +126,7 @@ def loss_differences(study: Rows) -> list[tuple[tuple[Any, ...], Interval]]:
             {seed for norm, seed in of_seed if ("layer", seed) in of_seed and ("rms", seed) in of_seed}
         )
         if seeds:
-            found.append(
-                (cell, student_mean([of_seed["layer", seed] - of_seed["rms", seed] for seed in seeds]))
-            )
+            found.append((cell, [of_seed["layer", seed] - of_seed["rms", seed] for seed in seeds]))
     return found
 
 

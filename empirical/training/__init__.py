@@ -27,6 +27,10 @@ from __future__ import annotations
 
 from ..runs import Ranks as Ranks, ranks as ranks
 from ._batches import Batches as Batches
+from ._controls import (
+    CONTROLS as CONTROLS,
+    UNorm as UNorm,
+)
 from ._data import TokenData as TokenData, open_data as open_data, prepare as prepare
 from ._gradients import WriterGradient as WriterGradient, writer_gradients as writer_gradients
 from ._measure import Measurement as Measurement
@@ -39,6 +43,7 @@ from ._run_report import (
     write_run_report as write_run_report,
 )
 from ._shape import SHAPES as SHAPES, Shape as Shape, checkpoint_steps as checkpoint_steps
+from ._stream import StreamMeasurement as StreamMeasurement
 from ._throughput import flops_per_token as flops_per_token
 from ._tokenizer import (
     Tokenizer as Tokenizer,
@@ -49,6 +54,7 @@ from ._trainer import Report as Report, train as train
 from ._writers import uniform_share as uniform_share, writers as writers
 
 __all__ = [
+    "CONTROLS",
     "SHAPES",
     "Batches",
     "Execution",
@@ -60,8 +66,10 @@ __all__ = [
     "Recipe",
     "Report",
     "Shape",
+    "StreamMeasurement",
     "TokenData",
     "Tokenizer",
+    "UNorm",
     "WriterGradient",
     "build_model",
     "checkpoint_steps",

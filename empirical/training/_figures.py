@@ -19,7 +19,7 @@ Rows = Sequence[dict[str, Any]]
 BLUE, ORANGE, GREEN, PINK, BLACK, GREY = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#888888"
 """Okabe and Ito's colours, told apart with every kind of colour vision."""
 
-NORM_NAMES = {"layer": "LayerNorm", "rms": "RMSNorm"}
+NORM_NAMES = {"layer": "LayerNorm", "rms": "RMSNorm", "u": "u-Norm", "post": "Post-LN", "none": "no norm"}
 
 
 class Drawn(NamedTuple):

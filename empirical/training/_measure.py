@@ -88,6 +88,8 @@ class Measurement:
     {0.0}
     """
 
+    tables = TABLES
+
     def __init__(
         self,
         model: GPT2LMHeadModel,

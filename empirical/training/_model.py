@@ -10,10 +10,11 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from lngeom import InputError
 
 from ..models._gpt2_rms import GPT2RMSConfig, GPT2RMSLMHeadModel, RMSNorm as RMSNorm
+from ._controls import CONTROLS, make_control
 from ._shape import Shape
 
-Norm = Literal["layer", "rms"]
-"""Which normalization the network uses."""
+Norm = Literal["layer", "rms", "u", "post", "none"]
+"""Which normalization the network uses: LayerNorm, RMSNorm, or that of a control arm."""
 
 
 def build_model(
@@ -27,7 +28,7 @@ def build_model(
 
     Args:
         shape: Shape. Sizes of the network.
-        norm: {"layer", "rms"}. LayerNorm (gain and bias) or RMSNorm (gain).
+        norm: {"layer", "rms", "u", "post", "none"}. LayerNorm (gain and bias), RMSNorm (gain), or a control arm.
         seed: Seed of the initial values; the global generator of PyTorch is left as it was.
         eps: ε of every norm layer.
         end_of_text: Token id that separates documents, recorded in the configuration.
@@ -48,8 +49,9 @@ def build_model(
     '70,902,784'
     """
     classes = {"layer": (GPT2Config, GPT2LMHeadModel), "rms": (GPT2RMSConfig, GPT2RMSLMHeadModel)}
+    classes |= dict.fromkeys(CONTROLS, classes["layer"])
     if norm not in classes:
-        msg = f"norm is {norm!r}: it must be 'layer' (LayerNorm) or 'rms' (RMSNorm)"
+        msg = f"norm is {norm!r}: it must be 'layer' (LayerNorm), 'rms' (RMSNorm), or a control: {', '.join(CONTROLS)}"
         raise InputError(msg)
     config_class, model_class = classes[norm]
     config = config_class(
@@ -71,4 +73,5 @@ def build_model(
     )
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        return model_class(config).train()
+        model = model_class(config).train()
+    return make_control(model, norm, seed) if norm in CONTROLS else model

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from lngeom import InputError
 
@@ -21,7 +21,7 @@ class Recipe:
 
     Args:
         shape: Shape. Sizes of the network.
-        norm: {"layer", "rms"}. LayerNorm or RMSNorm.
+        norm: {"layer", "rms", "u", "post", "none"}. LayerNorm, RMSNorm, or a control arm.
         optimizer: {"adamw", "sgd"}. AdamW (decoupled weight decay), or SGD with momentum (weight decay added to the
             gradient).
         learning_rate: Peak learning rate.
@@ -66,7 +66,7 @@ class Recipe:
 
     def __post_init__(self) -> None:
         rules = [
-            ("norm", self.norm in ("layer", "rms"), "must be 'layer' or 'rms'"),
+            ("norm", self.norm in get_args(Norm), f"must be one of {', '.join(get_args(Norm))}"),
             ("optimizer", self.optimizer in ("adamw", "sgd"), "must be 'adamw' or 'sgd'"),
             ("learning_rate", 0 < self.learning_rate < math.inf, "must be positive and finite"),
             ("steps", self.steps >= 1, "must be at least 1"),

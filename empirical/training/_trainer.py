@@ -20,14 +20,16 @@ from lngeom import InputError
 from ..runs import Ranks, RunError, lock, write_json
 from ._batches import Batches
 from ._checkpoint import load_state, save_network, save_state
+from ._controls import CONTROLS
 from ._data import TokenData
-from ._measure import TABLES, Measurement
+from ._measure import Measurement
 from ._model import build_model
 from ._optimizer import build_optimizer
 from ._recipe import Recipe, learning_rate
 from ._run import Execution, manifest, open_run
 from ._shape import checkpoint_steps
 from ._step_table import StepTable
+from ._stream import StreamMeasurement
 from ._throughput import flops_per_token, peak_flops
 
 LOSS_COLUMNS = ("step", "tokens", "loss", "learning_rate", "gradient_norm")
@@ -119,14 +121,17 @@ def train(
     model = build_model(
         recipe.shape, recipe.norm, seed=recipe.seed, eps=recipe.eps, end_of_text=data.end_of_text
     )
-    measure = Measurement(
-        model,
-        data,
-        length=recipe.sequence_length,
-        tokens=execution.held_out_tokens,
-        directions=execution.directions,
-        check_gradients=(0, recipe.steps) if execution.check_gradients else (),
-    )
+    size = {
+        "length": recipe.sequence_length,
+        "tokens": execution.held_out_tokens,
+        "directions": execution.directions,
+    }
+    measure: Measurement | StreamMeasurement
+    if recipe.norm in CONTROLS:
+        measure = StreamMeasurement(data, width=recipe.shape.width, seed=recipe.seed, **size)
+    else:
+        checked = (0, recipe.steps) if execution.check_gradients else ()
+        measure = Measurement(model, data, check_gradients=checked, **size)
     with contextlib.ExitStack() as stack:
         if processes.leads:
             open_run(out, manifest(recipe, data, execution, processes))
@@ -144,7 +149,7 @@ def _train(
     report: Report | None,
     batches: Batches,
     model: GPT2LMHeadModel,
-    measure: Measurement,
+    measure: Measurement | StreamMeasurement,
 ) -> bool:
     """Train in a directory that is held; see :func:`train`."""
     nn.Module.to(model, processes.device)
@@ -153,7 +158,7 @@ def _train(
 
     checkpoints = checkpoint_steps(recipe.steps, recipe.shape.first_checkpoint)
     losses = StepTable(out / "losses.csv", LOSS_COLUMNS)
-    measured = {name: StepTable(out / f"{name}.csv", columns) for name, columns in TABLES.items()}
+    measured = {name: StepTable(out / f"{name}.csv", columns) for name, columns in measure.tables.items()}
 
     def keep(step: int) -> None:
         """Measure and save; all rows reach the disk before the state that vouches for them."""

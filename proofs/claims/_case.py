@@ -171,11 +171,21 @@ class Counterexample:
         >>> print(find("1-16").counterexample.work().refuted[0].numbers)
         1.4142136 ≠ −1.4142136
         """
-        case = Case()
-        self.build(case)
+        case = self.show()
         if not case.refuted:
             msg = f"counterexample {self.name} refutes nothing"
             raise CheckError(msg)
+        return case
+
+    def show(self) -> Case:
+        """Work it on a new :class:`Case` where it need refute nothing: numbers that are worked out.
+
+        >>> from proofs.claims import find
+        >>> find("1-56").example.show().lines[-1].numbers
+        '1000000 > 4096'
+        """
+        case = Case()
+        self.build(case)
         return case
 
 

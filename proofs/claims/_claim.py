@@ -7,17 +7,18 @@ from typing import Literal, NamedTuple, get_args
 
 from ._case import Counterexample
 
-Verdict = Literal["true", "true_under", "false", "non_sequitur", "empirical", "convention"]
+Verdict = Literal["true", "true_under", "false", "false_by_source", "non_sequitur", "empirical", "convention"]
 
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 MEANINGS: dict[Verdict, str] = {
-    "true": "proved as stated",
+    "true": "proved as stated, or worked out where it is arithmetic",
     "true_under": "proved under hypotheses that the document leaves out",
     "false": "refuted by an exact counterexample; the corrected statement is proved",
+    "false_by_source": "a statement about history or practice that a dated source contradicts",
     "non_sequitur": "the premise can hold where the conclusion fails",
     "empirical": "a statement about trained networks, which a measurement answers",
-    "convention": "a definition, or a statement about history and practice, with a dated source",
+    "convention": "a definition, a choice, or a statement about history and practice that a dated source bears out",
 }
 
 
@@ -95,6 +96,8 @@ class Claim:
             with the hypotheses it contains all hypotheses of the theorems named.
         theorems: tuple of str. Ids of the theorems that prove the claim or its correction.
         counterexample: Counterexample
+        example: Counterexample. For a claim of numbers alone: they are worked out, and nothing is refuted.
+        arithmetic: Whether the claim is one of numbers alone, which an example settles without a theorem.
         columns: tuple of Column. The measurement.
         prediction: Id of the theorem that predicts what the columns hold.
         figure: Name of the picture that shows it.
@@ -118,6 +121,8 @@ class Claim:
     where: tuple[str, ...] = ()
     theorems: tuple[str, ...] = ()
     counterexample: Counterexample | None = None
+    example: Counterexample | None = None
+    arithmetic: bool = False
     columns: tuple[Column, ...] = ()
     prediction: str | None = None
     figure: str | None = None
@@ -134,6 +139,8 @@ class Claim:
         lines = [f"theorem {id}" for id in self.theorems]
         if self.counterexample is not None:
             lines.append(f"counterexample {self.counterexample.name}")
+        if self.example is not None:
+            lines.append(f"example {self.example.name}")
         lines += [f"column {column}" for column in self.columns]
         if self.prediction is not None:
             lines.append(f"prediction {self.prediction}")
@@ -153,15 +160,16 @@ class Claim:
         }
         match self.verdict:
             case "true":
-                needs["a theorem"] = bool(self.theorems)
+                worked = self.arithmetic and self.example is not None and bool(self.example.show().lines)
+                needs["a theorem"] = worked or bool(self.theorems)
                 needs["no counterexample"] = self.counterexample is None
             case "true_under":
-                needs["a theorem"] = bool(self.theorems)
+                needs["a theorem"] = self.arithmetic or bool(self.theorems)
                 needs["the hypotheses left out"] = bool(self.hypotheses)
                 needs["a counterexample without them"] = self.counterexample is not None
             case "false":
                 needs["a counterexample"] = self.counterexample is not None
-                needs["a theorem for the correction"] = bool(self.theorems)
+                needs["a theorem for the correction"] = self.arithmetic or bool(self.theorems)
                 needs["a reason"] = bool(self.why)
             case "non_sequitur":
                 needs["a model"] = self.counterexample is not None
@@ -171,6 +179,9 @@ class Claim:
                 needs["a reason"] = bool(self.why)
             case "empirical":
                 needs["a column of a result file"] = bool(self.columns)
+            case "false_by_source":
+                needs["a dated source"] = bool(self.citations)
+                needs["a reason"] = bool(self.why)
             case "convention":
                 needs["a dated source"] = bool(self.citations)
         return [need for need, met in needs.items() if not met]

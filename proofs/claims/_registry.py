@@ -7,12 +7,10 @@ from collections.abc import Sequence
 
 from lngeom._errors import InputError
 
-from . import blog, digest, gupta, riechers, summary
 from ._claim import VERDICTS, Claim, Document, Verdict
+from ._texts import TEXTS, document, read_claims
 
-_MODULES = (summary, gupta, blog, riechers, digest)
-
-DOCUMENTS: tuple[Document, ...] = tuple(module.DOCUMENT for module in _MODULES)
+DOCUMENTS: tuple[Document, ...] = tuple(map(document, TEXTS))
 """The documents, in the order of the first number of the ids."""
 
 
@@ -24,15 +22,15 @@ def claims() -> tuple[Claim, ...]:
     >>> claims()[0].id
     '0-1'
     """
-    return tuple(claim for module in _MODULES for claim in module.CLAIMS)
+    return tuple(claim for name in TEXTS for claim in read_claims(name))
 
 
 def document_of(claim: Claim) -> Document:
     """The document that a claim is from, by the first number of its id.
 
     >>> from proofs.claims import document_of, find
-    >>> document_of(find("3-9")).key
-    'riechers'
+    >>> document_of(find("5-1")).key
+    'riechers-paper'
     """
     return DOCUMENTS[int(claim.id.partition("-")[0])]
 
@@ -75,9 +73,9 @@ def counts(chosen: Sequence[Claim]) -> list[tuple[Document, dict[Verdict, int]]]
     ('gupta', 2)
     """
     table = []
-    for document in DOCUMENTS:
-        of = [claim.verdict for claim in chosen if document_of(claim) is document]
+    for text in DOCUMENTS:
+        of = [claim.verdict for claim in chosen if document_of(claim) is text]
         if of:
             found: dict[Verdict, int] = {verdict: of.count(verdict) for verdict in VERDICTS}
-            table.append((document, found))
+            table.append((text, found))
     return table

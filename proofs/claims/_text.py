@@ -20,6 +20,7 @@ COLORED: Styles = {
     "true": "32",
     "true_under": "36",
     "false": "1;31",
+    "false_by_source": "31",
     "non_sequitur": "33",
     "empirical": "34",
     "convention": "35",
@@ -87,8 +88,8 @@ class Page:
         return lines + self._counts(chosen)
 
     def _entry(self, claim: Claim) -> list[str]:
-        indent = " " * 22
-        first = f"  {claim.id:<5} {self.paint(f'{named(claim.verdict):<13}', claim.verdict)} "
+        indent = " " * 24
+        first = f"  {claim.id:<5} {self.paint(f'{named(claim.verdict):<15}', claim.verdict)} "
         # The first line is shorter by what stands before it, so it is wrapped with a stand-in of that width.
         head, *rest = self.wrap(claim.says, indent, indent)
         corrected = self.wrap(f"→ {claim.correction}", indent + "  ", indent)
@@ -101,7 +102,7 @@ class Page:
         table = counts(chosen)
         present: list[Verdict] = [verdict for verdict in VERDICTS if any(row[verdict] for _, row in table)]
         heads = [*map(named, present), "all"]
-        width = max((len(document.title) for document, _ in table), default=0)
+        width = max((len(document.key) for document, _ in table), default=0)
 
         def row(title: str, numbers: Sequence[int]) -> str:
             cells = "  ".join(f"{n:>{len(head)}}" for n, head in zip(numbers, heads, strict=True))
@@ -110,13 +111,13 @@ class Page:
         lines = [self.paint(f"  {'':<{width}}  {'  '.join(heads)}", "title")]
         for document, row_counts in table:
             of = [row_counts[verdict] for verdict in present]
-            lines.append(row(document.title, [*of, sum(of)]))
+            lines.append(row(document.key, [*of, sum(of)]))
         if len(table) > 1:
             sums = [sum(row_counts[verdict] for _, row_counts in table) for verdict in present]
             lines.append(self.paint(row("all", [*sums, sum(sums)]), "title"))
         lines += [""]
         for verdict in present:
-            first = f"  {self.paint(f'{named(verdict):<13}', verdict)} "
+            first = f"  {self.paint(f'{named(verdict):<15}', verdict)} "
             lines.append(first + MEANINGS[verdict])
         return [
             *lines,
@@ -134,7 +135,7 @@ class Page:
         if claim.why:
             lines += [
                 "",
-                *self._item("Why not" if claim.verdict in ("false", "non_sequitur") else "Why", claim.why),
+                *self._item("Why" if claim.verdict in _PLAINLY else "Why not", claim.why),
             ]
         lines += ["", *self._item(_CORRECTIONS.get(claim.verdict, "Instead"), claim.correction)]
         if claim.hypotheses:
@@ -146,6 +147,13 @@ class Page:
             example = claim.counterexample
             lines += ["", *self._item(_EXAMPLES.get(claim.verdict, "An example"), example.says), ""]
             lines += self._worked(example.work())
+        if claim.example is not None:
+            lines += [
+                "",
+                *self._item("Worked out", claim.example.says),
+                "",
+                *self._worked(claim.example.show()),
+            ]
         if claim.theorems:
             lines += ["", *self._theorems(claim.theorems)]
         if claim.columns:
@@ -205,6 +213,8 @@ class Page:
         return lines
 
 
+_PLAINLY = ("true", "true_under", "empirical", "convention")
+"""Verdicts whose reasons speak for the claim, or beside it."""
 _CORRECTIONS: dict[Verdict, str] = {
     "true": "It is true",
     "true_under": "It is true",

@@ -1,4 +1,4 @@
-"""The claims ledger: what five documents say about LayerNorm and RMSNorm, and what is true.
+"""The claims ledger: what the documents say about LayerNorm and RMSNorm, and what is true.
 
 Without arguments: every claim with its verdict and its correction. With ids: one claim explained, what is said, why it
 fails, the counterexample worked through with exact numbers, what is true instead and what proves or measures it.
@@ -20,7 +20,7 @@ _WIDEST = 116
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the command."""
-    parser.add_argument("ids", nargs="*", metavar="ID", help="claims to explain, for example 3-9")
+    parser.add_argument("ids", nargs="*", metavar="ID", help="claims to explain, for example 5-1")
     parser.add_argument(
         "--document",
         choices=[document.key for document in DOCUMENTS],

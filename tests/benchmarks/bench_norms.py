@@ -13,6 +13,7 @@ largest difference from the float64 result over the largest entry of it, in unit
 from __future__ import annotations
 
 import argparse
+import csv
 import platform
 import time
 from collections.abc import Callable
@@ -78,6 +79,9 @@ def main() -> None:
     parser.add_argument("--device", default="cpu", help="PyTorch device (default: cpu)")
     parser.add_argument("--threads", type=int, help="threads of PyTorch (default: its own choice)")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument(
+        "--csv", help="write the times of PyTorch's own two kernels, each round of them, here"
+    )
     arguments = parser.parse_args()
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
@@ -91,6 +95,15 @@ def main() -> None:
     for _ in range(arguments.rounds + 1):
         for name, (ours, theirs) in table.items():
             times[name].append((timed(ours, x), timed(theirs, x)))
+    if arguments.csv:
+        with open(arguments.csv, "w", encoding="utf-8", newline="") as file:
+            lines = csv.writer(file, lineterminator="\n")
+            lines.writerow(("norm", "rows", "d", "dtype", "threads", "device", "round", "milliseconds"))
+            for name, measured in times.items():
+                if "closed" not in name:
+                    for number, (_, theirs) in enumerate(measured[1:], 1):
+                        shape = (n, d, arguments.dtype, torch.get_num_threads(), arguments.device)
+                        lines.writerow((name, *shape, number, round(1e3 * theirs, 4)))
     print(
         f"PyTorch {torch.__version__}, {arguments.device}, {torch.get_num_threads()} threads, {platform.processor()}, "
         f"({n}, {d}) {arguments.dtype}, best of {arguments.rounds}"

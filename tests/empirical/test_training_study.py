@@ -21,7 +21,7 @@ from empirical.study import (
     conditions,
     first_step_below,
     geometric_mean,
-    loss_differences,
+    paired_losses,
     plan,
     student_mean,
     study_report,
@@ -192,7 +192,8 @@ def test_losses_are_compared_seed_by_seed() -> None:
         alike,
         losses=lambda norm, step, seed: 5.0 + seed + (0.01 if norm == "layer" else 0.0) + 1e-4 * (seed % 2),
     )
-    [(cell, difference)] = loss_differences(rows)
+    [(cell, pairs)] = paired_losses(rows)
+    difference = student_mean(pairs)
     assert cell == ("adamw", 0.0, 4, 128)
     assert difference.low > 0
     # A loss below 10, a difference of two and a mean of five: a few roundings of numbers below 16, of 8u each.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from . import _image, _inverse, _quadric, _secular, _zero_gains
+from . import _image, _inverse, _quadric, _secular, _sensitivity, _zero_gains
 
 THEOREMS = (
     *_image.THEOREMS,
     *_quadric.THEOREMS,
     *_inverse.THEOREMS,
     *_secular.THEOREMS,
+    *_sensitivity.THEOREMS,
     *_zero_gains.THEOREMS,
 )

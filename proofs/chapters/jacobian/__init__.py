@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from . import _form, _spectrum
+from . import _form, _monotone, _spectrum
 
-THEOREMS = (*_form.THEOREMS, *_spectrum.THEOREMS)
+THEOREMS = (*_form.THEOREMS, *_spectrum.THEOREMS, *_monotone.THEOREMS)

@@ -102,8 +102,9 @@ def storage(case: Case) -> None:
     """What the angles need is a running sum: storing the vectors is a choice."""
     tokens, layers, d = case.scalar("tokens", 10**6), case.scalar("layers", 48), case.scalar("d", 1600)
     vectors = case.scalar("vectors per layer, before and after two norms", 4)
-    bytes_needed = case.find("bytes in float32", tokens * layers * d * vectors * 4)
-    case.claimed("they are 2 TB", bytes_needed, "≥", 2 * 10**12)
+    numbers = case.find("numbers", tokens * layers * d * vectors)
+    case.claimed("at four bytes each they are 2 TB", numbers * 4, "≥", 2 * 10**12)
+    case.true("at eight bytes each they are, rounded down", numbers * 8 // 10**12, "=", 2)
 
 
 @counterexample

@@ -1,0 +1,117 @@
+"""The control arms: which direction empties where another than 1 is projected off, and what losses they end with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scipy import stats
+
+from ..runs import read_table, write_table
+from ._interval import Interval, geometric_mean, student_mean
+from ._summary import Rows, chance_of_ranks
+
+MARGIN = 0.05
+"""Nats per token within which two losses count as equal: about what Heimersheim, arXiv:2409.13710, finds that
+GPT-2 small loses without any LayerNorm."""
+
+
+def gather_controls(finished: Sequence[tuple[dict[str, Any], Path]], out: Path) -> None:
+    """Write ``controls.csv``: 1 and u at every site and checkpoint of the finished runs of the control arms."""
+    rows = []
+    for cell, folder in finished:
+        losses = {row["step"]: row["loss"] for row in read_table(folder / "held_out.csv")}
+        rows += [
+            {**cell, **row, "held_out_loss": losses[row["step"]]}
+            for row in read_table(folder / "directions.csv")
+        ]
+    write_table(out / "controls.csv", rows)
+
+
+@dataclass(frozen=True)
+class ControlSummary:
+    """One direction in one control arm after training, behind block 0, over seeds.
+
+    Attributes:
+        norm, optimizer, direction: Of the arm, and ``1`` or ``u``.
+        share, random: Geometric mean over sites of d·E[cos²θ] of the direction, and of the median random one.
+        chance: Probability of ranks so low before the head by chance, see :func:`chance_of_ranks`.
+    """
+
+    norm: str
+    optimizer: str
+    direction: str
+    share: Interval
+    random: Interval
+    chance: float
+
+
+def summarize_controls(controls: Rows) -> list[ControlSummary]:
+    """Every arm and direction, in the order of the table."""
+    last = max(row["step"] for row in controls)
+    deep = [row for row in controls if row["step"] == last and row["site"] != "h.0"]
+    found = []
+    for norm, optimizer, direction in dict.fromkeys(
+        (r["norm"], r["optimizer"], r["direction"]) for r in deep
+    ):
+        rows = [
+            r for r in deep if (r["norm"], r["optimizer"], r["direction"]) == (norm, optimizer, direction)
+        ]
+        seeds = sorted({row["seed"] for row in rows})
+        shares, random = (
+            [_log_mean([row[column] for row in rows if row["seed"] == seed]) for seed in seeds]
+            for column in ("d_cos2", "random_d_cos2_median")
+        )
+        ranks = [row["rank_among_random"] for row in rows if row["site"] == "ln_f"]
+        chance = chance_of_ranks(ranks, rows[0]["directions"])
+        found.append(
+            ControlSummary(
+                norm, optimizer, str(direction), geometric_mean(shares), geometric_mean(random), chance
+            )
+        )
+    return found
+
+
+def _log_mean(values: Sequence[float]) -> float:
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def equivalence(differences: Sequence[float], margin: float = MARGIN) -> str:
+    r"""What the differences of paired losses show at 5 %: ``"equivalent"``, ``"different"``, both, or ``"undecided"``.
+
+    Equivalent where the 90 % interval of the mean lies within ±`margin`, which is two one-sided tests at 5 %
+    (Schuirmann 1987); different where the 95 % interval does not contain 0. A small difference can be both.
+
+    >>> equivalence([0.010, 0.012, 0.011]), equivalence([0.2, -0.2, 0.1]), equivalence([0.5, 0.6, 0.55])
+    ('equivalent, and different', 'undecided', 'different')
+    """
+    wide = student_mean(differences)
+    if wide.count < 2:
+        return "undecided"
+    degrees = wide.count - 1
+    narrow = (wide.high - wide.mean) * stats.t.ppf(0.95, degrees) / stats.t.ppf(0.975, degrees)
+    verdicts = [
+        *(["equivalent"] if abs(wide.mean) + narrow <= margin else []),
+        *(["different"] if not wide.low <= 0 <= wide.high else []),
+    ]
+    return ", and ".join(verdicts) or "undecided"
+
+
+def loss_against_layer_norm(controls: Rows, study: Rows) -> list[tuple[str, str, list[float]]]:
+    """Held-out loss of each control arm minus that of LayerNorm with the same optimizer, decay, size and seed."""
+    last = max(row["step"] for row in controls)
+    keys = ("optimizer", "weight_decay", "layers", "width", "seed")
+    layer = {
+        tuple(row[key] for key in keys): row["held_out_loss"]
+        for row in study
+        if row["norm"] == "layer" and row["step"] == last
+    }
+    arms: dict[tuple[str, str], dict[Any, float]] = {}
+    for row in controls:
+        cell = tuple(row[key] for key in keys)
+        if row["step"] == last and cell in layer:
+            arms.setdefault((row["norm"], row["optimizer"]), {})[cell] = row["held_out_loss"] - layer[cell]
+    return [(norm, optimizer, list(pairs.values())) for (norm, optimizer), pairs in arms.items()]
