@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import os
 import re
 import sys
 from pathlib import Path
@@ -28,6 +27,8 @@ extensions = [
     "sphinx_proof",
     "sphinxcontrib.bibtex",
     "lngeom_evidence",
+    "lngeom_formulas",
+    "lngeom_graph",
     "lngeom_links",
 ]
 
@@ -38,6 +39,20 @@ html_theme = "furo"
 html_title = "lngeom"
 html_static_path = ["_static"]
 html_css_files = ["lngeom.css"]
+html_js_files = ["lngeom.js"]
+html_favicon = "_static/favicon.svg"
+_SUMMARY = (
+    "The geometry of LayerNorm and RMSNorm: theorems proved for every dimension, claims of the literature settled one "
+    "by one, and a sweep that measures every norm layer of a language model."
+)
+myst_html_meta = {
+    "description lang=en": _SUMMARY,
+    "property=og:title": "lngeom",
+    "property=og:type": "website",
+    "property=og:description": _SUMMARY,
+    "property=og:image": "_static/card.png",
+    "name=twitter:card": "summary_large_image",
+}
 html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#0b5394", "color-brand-content": "#0b5394"},
     "dark_css_variables": {"color-brand-primary": "#8ab8e6", "color-brand-content": "#8ab8e6"},
@@ -45,8 +60,6 @@ html_theme_options = {
 
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath", "fieldlist", "substitution"]
 myst_heading_anchors = 3
-# A machine without internet access can point this at a local copy of MathJax 3.
-mathjax_path = os.environ.get("MATHJAX_PATH", "https://cdn.jsdelivr.net/npm/mathjax@3/es5/tex-mml-chtml.js")
 
 bibtex_bibfiles = ["references.bib"]
 bibtex_default_style = "plain"

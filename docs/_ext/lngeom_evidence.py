@@ -8,14 +8,18 @@ that the theorems of one chapter correct. They read the JSON files that ``lngeom
 from __future__ import annotations
 
 import argparse
+import html
 import importlib
 import json
 import logging
+import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from docutils.parsers.rst import directives
+from lngeom_certificates import as_html
 from sphinx.application import Sphinx
 from sphinx.directives.patches import Figure
 from sphinx.errors import ExtensionError
@@ -58,6 +62,15 @@ def load(app: Sphinx, name: str) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
+def ledger_pages(app: Sphinx) -> dict[str, str]:
+    """For each document its page of the ledger, as the pages themselves say."""
+    return {
+        name: path.stem
+        for path in (Path(app.srcdir) / "ledger").glob("*.md")
+        for name in re.findall(r"^```\{ledger\} (.+)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    }
+
+
 def cell(text: str) -> str:
     """`text` as it must stand in a Markdown table."""
     return text.replace("|", "\\|").replace("*", "\\*").replace("_", "\\_").replace("\n", " ")
@@ -76,7 +89,17 @@ class Evidence(SphinxDirective):
             raise self.error(msg)
         container = nodes.container(classes=["evidence"])
         container += self.parse_text_to_nodes(self._text(by_id[self.arguments[0]]))
+        container[-1] += nodes.raw("", self._certificate(self.arguments[0]), format="html")
         return [container]
+
+    def _certificate(self, id: str) -> str:
+        certificate = load(self.env.app, f"certificates/{id}.json")
+        steps = len(certificate["steps"])
+        return (
+            f'<details class="certificate"><summary>The certificate, {steps} step{"s" * (steps != 1)}</summary>'
+            f"<p>S is the sum of all components, and 1/0 = 0. Read from <code>{id}.json</code>, "
+            f"SHA-256 <code>{certificate['sha256'][:16]}…</code></p>{as_html(certificate)}</details>"
+        )
 
     def _text(self, theorem: dict[str, Any]) -> str:
         head = HEADS[theorem["status"]]
@@ -91,9 +114,16 @@ class Evidence(SphinxDirective):
             "",
             f"**Proof** {theorem['proof_ms']} ms, {steps} confirmed by SymPy; true at "
             f"{theorem['models']} exact models; measured {theorem['measured']} times in floats within the derived "
-            f"bound. The certificate: `lngeom prove {theorem['id']}`.",
+            "bound.",
             "",
         ]
+        used = [
+            f"{{ref}}`claim {claim['id']} <claim-{claim['id']}>`"
+            for claim in load(self.env.app, "claims.json")
+            if f"theorem {theorem['id']}" in claim["settled_by"]
+        ]
+        if used:
+            lines += [f"**Settles** {', '.join(used)}", ""]
         if theorem["hypotheses"]:
             lines += ["| hypothesis, as the kernel uses it | without it |", "|---|---|"]
             lines += [
@@ -130,20 +160,22 @@ class Ledger(SphinxDirective):
 
     def _text(self, claim: dict[str, Any]) -> str:
         verdict = claim["verdict"].replace("_", " ")
-        settled = "; ".join(self._settled(one) for one in claim["settled_by"])
+        settled = "; ".join(self._settled(claim["id"], one) for one in claim["settled_by"])
         label = "Instead" if claim["verdict"] in CORRECTED else "Answer"
         correction = f"\n\n**{label}** {cell(claim['correction'])}" if claim["correction"] else ""
         badge = f"{{bdg-{BADGES[claim['verdict']]}}}`{verdict}`"
         explained = "\n".join(Page(84, PLAIN).explanation(find_claim(claim["id"])))
         return (
-            f"(claim-{claim['id']})=\n## {claim['id']} {badge}\n\n"
-            f"{cell(claim['claim'])}{correction}\n\n**Settled by** {settled or 'convention'}\n\n"
-            f"::::{{dropdown}} Worked through, as `lngeom claims {claim['id']}` prints it\n"
+            f"(claim-{claim['id']})=\n## {cell(claim['claim'])} {badge}\n\n"
+            f"**{claim['id']}**{correction}\n\n**Settled by** {settled or 'convention'}\n\n"
+            f"(worked-{claim['id']})=\n\n::::{{dropdown}} Worked through, as `lngeom claims {claim['id']}` prints it\n"
             f"```text\n{explained}\n```\n::::\n"
         )
 
-    def _settled(self, one: str) -> str:
+    def _settled(self, id: str, one: str) -> str:
         kind, _, name = one.partition(" ")
+        if kind == "counterexample":
+            return f"{{ref}}`counterexample {name} <worked-{id}>`"
         if kind == "theorem":
             return f"{{prf:ref}}`{name}` (`{name}`)"
         return cell(one) if kind == "source" else f"{kind} `{name}`"
@@ -177,6 +209,78 @@ class Imprecise(SphinxDirective):
         container = nodes.container(classes=["imprecise"])
         container += self.parse_text_to_nodes("\n".join([*lines, "::::", ""]))
         return [container]
+
+
+class LedgerTable(SphinxDirective):
+    """``{ledger-table}``: all claims in one table, which the script of the site filters."""
+
+    def run(self) -> list[nodes.Node]:
+        """Insert the table as it is, whole for whoever has no script."""
+        pages = ledger_pages(self.env.app)
+        rows = []
+        for claim in load(self.env.app, "claims.json"):
+            link = f"{pages[claim['document']]}.html#claim-{claim['id']}"
+            verdict = claim["verdict"].replace("_", " ")
+            theorems = ", ".join(
+                f'<a href="../derivations/{id.partition(".")[0]}.html#{id}">{id}</a>'
+                for id in (
+                    one.removeprefix("theorem ") for one in claim["settled_by"] if one.startswith("theorem ")
+                )
+            )
+            rows.append(
+                f'<tr data-verdict="{verdict}" data-text="{html.escape(claim["document"])}">'
+                f'<td><a href="{link}">{claim["id"]}</a></td>'
+                f"<td>{html.escape(claim['claim'])}</td><td>{html.escape(claim.get('place', ''))}</td>"
+                f'<td><span class="verdict {claim["verdict"]}">{verdict}</span></td><td>{theorems}</td></tr>'
+            )
+        head = "".join(
+            f'<th scope="col">{name}</th>'
+            for name in ("claim", "what it says", "section", "verdict", "theorems")
+        )
+        return [
+            nodes.raw(
+                "",
+                (
+                    '<div class="ledger-filter"></div><div class="scrolls"><table class="ledger"><thead><tr>'
+                    f"{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+                ),
+                format="html",
+            )
+        ]
+
+
+class Numbers(SphinxDirective):
+    """``{numbers}``: what a newcomer should know first, four numbers that the checks and the committed runs give."""
+
+    def run(self) -> list[nodes.Node]:
+        """Insert four cards."""
+        status = Counter(theorem["status"] for theorem in load(self.env.app, "theorems.json")["theorems"])
+        claims = Counter(claim["verdict"] for claim in load(self.env.app, "claims.json"))
+        proved = sum(count for name, count in status.items() if name.startswith("proved"))
+        by_status = ", ".join(f"{count} {name}" for name, count in status.most_common())
+        cards = [
+            (f"{proved}", "derivations/index", f"theorems proved for every dimension ({by_status})"),
+            (
+                f"{claims['false']}",
+                "ledger/index",
+                f"of {sum(claims.values())} claims of the literature are false; "
+                f"{claims['true']} are true, {claims['true_under']} under hypotheses left out",
+            ),
+        ]
+        cards += [tuple(line.split(" | ")) for line in self.content if line.strip()]
+        text = ["::::::{grid} 2 2 4 4", ":gutter: 2", ":class-container: numbers", ""]
+        for number, page, said in cards:
+            text += [
+                f":::::{{grid-item-card}} {number}",
+                f":link: {page}",
+                ":link-type: doc",
+                said,
+                ":::::",
+                "",
+            ]
+        return self.parse_text_to_nodes("\n".join([*text, "::::::", ""]))
+
+    has_content = True
 
 
 class LedgerCounts(SphinxDirective):
@@ -251,4 +355,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("imprecise", Imprecise)
     app.add_directive("ledger", Ledger)
     app.add_directive("ledger-counts", LedgerCounts)
+    app.add_directive("ledger-table", LedgerTable)
+    app.add_directive("numbers", Numbers)
     return {"parallel_read_safe": True}

@@ -1,0 +1,139 @@
+"""A certificate as a person reads it: an ordered list, each step with its rule, what it uses, and its formula in TeX.
+
+Reads the files of ``lngeom prove --certificates`` and imports nothing of lngeom: the page shows what the checkers read.
+"""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+Node = list[Any]
+
+RELATIONS = {"=": "= 0", "!=": r"\ne 0", ">": "> 0", ">=": r"\ge 0"}
+RULES = {
+    "assume": "hypothesis",
+    "constant": "sign of a number",
+    "dimension": "the dimension is at least 1",
+    "combine": "linear combination",
+    "cancel": "cancel a factor that is not zero",
+    "inverse": "t · 1/t = 1 where t is not zero",
+    "inverse_total": "t · t · 1/t = t for every t",
+    "inverse_sign": "1/t has the sign of t",
+    "square_of_root": "the square of the root",
+    "root_nonnegative": "a root is not negative",
+    "root_positive": "the root of what is positive",
+    "root_of_square": "the root is the only nonnegative number with this square",
+    "congruence": "equal arguments, equal values",
+    "definite": "a sum of squares vanishes only with its terms",
+    "square": "a square is not negative",
+    "total": "the sum of what has a sign",
+    "add": "sum of inequalities",
+    "multiply": "product of signs",
+    "strengthen": "not negative and not zero",
+    "weaken": "weaken",
+    "transport": "replace by what is equal",
+    "instantiate": "put in particular terms",
+    "cut": "use a lemma",
+}
+GREEK = ("alpha", "beta", "eps", "kappa", "lam", "mu")
+SUM, PRODUCT, ATOM = range(3)
+"""How tightly a piece of TeX binds."""
+
+
+def tex(terms: list[Node], root: int) -> str:
+    """TeX of one node of a table of terms."""
+    made: dict[int, tuple[str, int]] = {}
+
+    def piece(k: int, level: int) -> str:
+        if k not in made:
+            made[k] = _node(terms[k], piece)
+        text, binds = made[k]
+        return text if binds >= level else rf"\left({text}\right)"
+
+    return piece(root, SUM)
+
+
+def _node(node: Node, piece: Any) -> tuple[str, int]:
+    kind, *rest = node
+    match kind:
+        case "v" | "s":
+            return _name(rest[0]), ATOM
+        case "d":
+            return "d", ATOM
+        case "q":
+            p, q = rest
+            return (
+                (str(p), ATOM if p >= 0 else SUM)
+                if q == 1
+                else (rf"\tfrac{{{p}}}{{{q}}}", ATOM if p >= 0 else SUM)
+            )
+        case "+":
+            parts = [piece(k, SUM) for k in rest]
+            return parts[0] + "".join(
+                part if part.startswith("-") else f" + {part}" for part in parts[1:]
+            ), SUM
+        case "*":
+            parts = [piece(k, PRODUCT if at else ATOM) for at, k in enumerate(rest)]
+            if parts[0] in ("-1", r"\left(-1\right)"):
+                return "-" + r"\,".join(parts[1:]), SUM
+            return r"\,".join(parts), PRODUCT
+        case "^":
+            return rf"{piece(rest[0], ATOM)}^{{{rest[1]}}}", PRODUCT
+        case "-":
+            return (
+                f"-{piece(rest[0], PRODUCT)}"
+                if len(rest) == 1
+                else f"{piece(rest[0], SUM)} - {piece(rest[1], PRODUCT)}"
+            ), SUM
+        case "/":
+            return rf"\frac{{{piece(rest[0], SUM)}}}{{{piece(rest[1], SUM)}}}", ATOM
+        case "S":
+            return rf"\operatorname{{S}}({piece(rest[0], SUM)})", ATOM
+        case "inv":
+            return rf"\tfrac{{1}}{{{piece(rest[0], SUM)}}}", ATOM
+        case "sqrt":
+            return rf"\sqrt{{{piece(rest[0], SUM)}}}", ATOM
+        case "mean":
+            return rf"\operatorname{{mean}}({piece(rest[0], SUM)})", ATOM
+        case "abs":
+            return rf"\left|{piece(rest[0], SUM)}\right|", ATOM
+        case "trace":
+            return rf"\operatorname{{tr}}_{{{rest[0]}}}({piece(rest[1], SUM)})", ATOM
+        case "f":
+            return rf"{rest[0]}({piece(rest[1], SUM)})", ATOM
+    msg = f"unknown node {kind!r} in a certificate"
+    raise ValueError(msg)
+
+
+def _name(name: str) -> str:
+    """A letter in TeX: digits at the end are an index, ``_`` at the end is a prime, as in the texts of the kernel."""
+    stem = name.rstrip("0123456789")
+    bare = stem.rstrip("_")
+    head = (
+        {"eps": r"\varepsilon", "lam": r"\lambda"}.get(bare, f"\\{bare}")
+        if bare in GREEK
+        else bare.replace("_", r"\_")
+    )
+    head = head if len(bare) == 1 or bare in GREEK else rf"\mathit{{{head}}}"
+    index = name[len(stem) :]
+    return head + "'" * (len(stem) - len(bare)) + (f"_{{{index}}}" if index else "")
+
+
+def as_html(certificate: dict[str, Any]) -> str:
+    """The steps of a certificate as an ordered list of class ``certificate``; its formulas wait until it is opened."""
+    terms, name = certificate["terms"], certificate["id"].replace(".", "-")
+
+    def formula(one: list[Any]) -> str:
+        return html.escape(rf"\({tex(terms, one[0])} {RELATIONS[one[1]]}\)")
+
+    items = []
+    for number, step in enumerate(certificate["steps"], 1):
+        uses = ", ".join(f'<a href="#{name}-{k + 1}">{k + 1}</a>' for k in step["premises"])
+        hypotheses = ", ".join(map(formula, step["hypotheses"])) if step["rule"] != "assume" else ""
+        items.append(
+            f'<li id="{name}-{number}"><span class="rule">{html.escape(RULES.get(step["rule"], step["rule"]))}'
+            f" <code>{step['rule']}</code>{f' of {uses}' if uses else ''}</span>"
+            f'<span class="sequent">{hypotheses + " ⊢ " if hypotheses else ""}{formula(step["conclusion"])}</span></li>'
+        )
+    return f'<ol class="certificate tex2jax_ignore">{"".join(items)}</ol>'
