@@ -6,6 +6,7 @@ Reads the files of ``lngeom prove --certificates`` and imports nothing of lngeom
 from __future__ import annotations
 
 import html
+import json
 from typing import Any
 
 Node = list[Any]
@@ -47,7 +48,9 @@ def tex(terms: list[Node], root: int) -> str:
 
     def piece(k: int, level: int) -> str:
         if k not in made:
-            made[k] = _node(terms[k], piece)
+            made[k] = (
+                _product(terms, k, piece) if terms[k][0] in ("*", "^", "inv") else _node(terms[k], piece)
+            )
         text, binds = made[k]
         return text if binds >= level else rf"\left({text}\right)"
 
@@ -73,13 +76,6 @@ def _node(node: Node, piece: Any) -> tuple[str, int]:
             return parts[0] + "".join(
                 part if part.startswith("-") else f" + {part}" for part in parts[1:]
             ), SUM
-        case "*":
-            parts = [piece(k, PRODUCT if at else ATOM) for at, k in enumerate(rest)]
-            if parts[0] in ("-1", r"\left(-1\right)"):
-                return "-" + r"\,".join(parts[1:]), SUM
-            return r"\,".join(parts), PRODUCT
-        case "^":
-            return rf"{piece(rest[0], ATOM)}^{{{rest[1]}}}", PRODUCT
         case "-":
             return (
                 f"-{piece(rest[0], PRODUCT)}"
@@ -90,8 +86,6 @@ def _node(node: Node, piece: Any) -> tuple[str, int]:
             return rf"\frac{{{piece(rest[0], SUM)}}}{{{piece(rest[1], SUM)}}}", ATOM
         case "S":
             return rf"\operatorname{{S}}({piece(rest[0], SUM)})", ATOM
-        case "inv":
-            return rf"\tfrac{{1}}{{{piece(rest[0], SUM)}}}", ATOM
         case "sqrt":
             return rf"\sqrt{{{piece(rest[0], SUM)}}}", ATOM
         case "mean":
@@ -104,6 +98,30 @@ def _node(node: Node, piece: Any) -> tuple[str, int]:
             return rf"{rest[0]}({piece(rest[1], SUM)})", ATOM
     msg = f"unknown node {kind!r} in a certificate"
     raise ValueError(msg)
+
+
+def _product(terms: list[Node], k: int, piece: Any) -> tuple[str, int]:
+    """A product as a person writes it: the sign in front, numbers first, and inverses in one denominator."""
+    sign, above, below = "", [], []
+    for j in terms[k][1:] if terms[k][0] == "*" else (k,):
+        j, power = (terms[j][1], terms[j][2]) if terms[j][0] == "^" else (j, 1)
+        if terms[j][0] == "q":
+            p, q = terms[j][1:]
+            sign = "-" * ((p**power < 0) != bool(sign))
+            above += [str(abs(p) ** power)] * (abs(p) != 1)
+            below += [str(q**power)] * (q != 1)
+            continue
+        inverted = terms[j][0] == "inv"
+        alone = inverted and power == 1 and not above and terms[k][0] == "inv"
+        base = piece(terms[j][1] if inverted else j, SUM if alone else ATOM)
+        (below if inverted else above).append(base if power == 1 else rf"{{{base}}}^{{{power}}}")
+    text = r"\,".join(above) or "1"
+    if below:
+        denominator = r"\,".join(below)
+        text = rf"\frac{{{text}}}{{{denominator}}}"
+    # A fraction or a single letter may be raised to a power as it stands, a product or a power may not.
+    alone = bool(below) or (len(above) == 1 and "^" not in text)
+    return sign + text, SUM if sign else ATOM if alone else PRODUCT
 
 
 def _name(name: str) -> str:
@@ -127,10 +145,19 @@ def as_html(certificate: dict[str, Any]) -> str:
     def formula(one: list[Any]) -> str:
         return html.escape(rf"\({tex(terms, one[0])} {RELATIONS[one[1]]}\)")
 
-    items = []
+    items: list[str] = []
+    assumed: dict[str, int] = {}
     for number, step in enumerate(certificate["steps"], 1):
         uses = ", ".join(f'<a href="#{name}-{k + 1}">{k + 1}</a>' for k in step["premises"])
-        hypotheses = ", ".join(map(formula, step["hypotheses"])) if step["rule"] != "assume" else ""
+        hypotheses = ""
+        if step["rule"] == "assume":
+            assumed.setdefault(json.dumps(step["conclusion"]), number)
+        elif step["hypotheses"]:
+            known = [assumed.get(json.dumps(one)) for one in step["hypotheses"]]
+            hypotheses = ", ".join(
+                f'<a href="#{name}-{at}">({at})</a>' if at else formula(one)
+                for one, at in zip(step["hypotheses"], known, strict=True)
+            )
         items.append(
             f'<li id="{name}-{number}"><span class="rule">{html.escape(RULES.get(step["rule"], step["rule"]))}'
             f" <code>{step['rule']}</code>{f' of {uses}' if uses else ''}</span>"

@@ -42,6 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
                 "document": document_of(claim).title,
                 "verdict": claim.verdict,
                 "claim": claim.says,
+                "place": claim.place,
                 "correction": claim.correction,
                 "settled_by": claim.settled_by,
             }
