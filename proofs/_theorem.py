@@ -66,7 +66,7 @@ class Mutant:
     >>> wrong = Mutant("nothing is removed", claim=lambda x: equal(lg.project(x), x))
     >>> find("projection.idempotent").prove(wrong)
     Traceback (most recent call last):
-    lngeom.symbolic._kernel.ProofError: no proof found: −S(x)/d = 0 is left
+    lngeom.symbolic._terms.ProofError: no proof found: −S(x)/d = 0 is left
     """
 
     title: str

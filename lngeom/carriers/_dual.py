@@ -6,74 +6,86 @@ library computes; on arrays and enclosures it is the same derivative as numbers.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 from lngeom.carriers._carrier import namespace
 
+_LEVELS = itertools.count(1)
+
 
 class Dual:
-    """Value and tangent: what a function and its directional derivative are at one point."""
+    """Value and tangent: what a function and its directional derivative are at one point.
 
-    __slots__ = ("tangent", "value")
+    Each derivative has an infinitesimal τ of its own, told apart by its level: inside a derivative of a derivative
+    the outer x + v·τ is a constant of the inner one.
+    """
+
+    __slots__ = ("level", "tangent", "value")
     __array_ufunc__ = None
 
-    def __init__(self, value: Any, tangent: Any) -> None:
+    def __init__(self, value: Any, tangent: Any, level: int) -> None:
         self.value = value
         self.tangent = tangent
+        self.level = level
 
     def __array_namespace__(self, *, api_version: str | None = None) -> SimpleNamespace:
         return NAMESPACE
 
     def __getitem__(self, index: Any) -> Dual:
-        return Dual(self.value[index], self.tangent[index])
+        return Dual(self.value[index], self.tangent[index], self.level)
 
     def __add__(self, other: Any) -> Dual:
-        value, tangent = _parts(other)
-        return Dual(self.value + value, self.tangent + tangent)
+        level, (p, u), (q, v) = _parts(self, other)
+        return Dual(p + q, u + v, level)
 
     __radd__ = __add__
 
     def __neg__(self) -> Dual:
-        return Dual(-self.value, -self.tangent)
+        return Dual(-self.value, -self.tangent, self.level)
 
     def __sub__(self, other: Any) -> Dual:
-        value, tangent = _parts(other)
-        return Dual(self.value - value, self.tangent - tangent)
+        level, (p, u), (q, v) = _parts(self, other)
+        return Dual(p - q, u - v, level)
 
     def __rsub__(self, other: Any) -> Dual:
         return -self + other
 
     def __mul__(self, other: Any) -> Dual:
-        value, tangent = _parts(other)
-        return Dual(self.value * value, self.tangent * value + self.value * tangent)
+        level, (p, u), (q, v) = _parts(self, other)
+        return Dual(p * q, u * q + p * v, level)
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Dual:
-        value, tangent = _parts(other)
-        quotient = self.value / value
-        return Dual(quotient, (self.tangent - quotient * tangent) / value)
+        level, (p, u), (q, v) = _parts(self, other)
+        quotient = p / q
+        return Dual(quotient, (u - quotient * v) / q, level)
 
     def __rtruediv__(self, other: Any) -> Dual:
-        value, tangent = _parts(other)
-        return Dual(value, tangent) / self
+        return Dual(other, 0, self.level) / self
 
 
-def _parts(other: Any) -> tuple[Any, Any]:
-    return (other.value, other.tangent) if isinstance(other, Dual) else (other, 0)
+def _parts(*operands: Any) -> tuple[int, tuple[Any, Any], tuple[Any, Any]]:
+    """The innermost level, and value and tangent of both operands with respect to it."""
+    level = max(x.level for x in operands if isinstance(x, Dual))
+    first, second = (
+        (x.value, x.tangent) if isinstance(x, Dual) and x.level == level else (x, 0) for x in operands
+    )
+    return level, first, second
 
 
 def _sqrt(x: Dual) -> Dual:
     root = namespace(x.value).sqrt(x.value)
-    return Dual(root, x.tangent / (2 * root))
+    return Dual(root, x.tangent / (2 * root), x.level)
 
 
 def _linear(name: str) -> Callable[..., Dual]:
     def apply(x: Dual, **keywords: Any) -> Dual:
         function = getattr(namespace(x.value), name)
-        return Dual(function(x.value, **keywords), function(x.tangent, **keywords))
+        return Dual(function(x.value, **keywords), function(x.tangent, **keywords), x.level)
 
     return apply
 
@@ -81,7 +93,7 @@ def _linear(name: str) -> Callable[..., Dual]:
 NAMESPACE = SimpleNamespace(
     __name__="lngeom.dual",
     mean=_linear("mean"),
-    ones_like=lambda x: Dual(namespace(x.value).ones_like(x.value), 0 * x.tangent),
+    ones_like=lambda x: Dual(namespace(x.value).ones_like(x.value), 0 * x.tangent, x.level),
     sqrt=_sqrt,
     sum=_linear("sum"),
 )
@@ -105,4 +117,7 @@ def derivative(function: Callable[[Any], Any], x: Any, v: Any) -> Any:
     >>> derivative(square_norm, vector("x"), vector("v"))
     2·S(v·x)
     """
-    return function(Dual(x, v)).tangent
+    level = next(_LEVELS)
+    result = function(Dual(x, v, level))
+    # A function that does not use its argument is constant.
+    return result.tangent if isinstance(result, Dual) and result.level == level else 0 * result

@@ -1,18 +1,15 @@
 """A proof kernel for statements about all vectors of every dimension, on which the functions of lngeom run.
 
 ``prove(equal(lg.project(lg.project(x)), lg.project(x)))`` proves Π² = Π for every d and every x, about the very
-function that users call. What a proof rests on is in one file, ``_kernel.py``; its docstring has the argument.
+function that users call. What a proof rests on is in two files, ``_terms.py`` and ``_kernel.py``; their
+docstrings have the argument.
 """
 
 from __future__ import annotations
 
 from ..carriers import derivative as derivative
 from ._kernel import (
-    ONE as ONE,
     Formula as Formula,
-    ProofError as ProofError,
-    S as S,
-    Term as Term,
     Theorem as Theorem,
     add as add,
     assume as assume,
@@ -21,11 +18,9 @@ from ._kernel import (
     congruence as congruence,
     constant as constant,
     cut as cut,
-    d as d,
     definite as definite,
     dimension as dimension,
     instantiate as instantiate,
-    inv as inv,
     inverse as inverse,
     inverse_sign as inverse_sign,
     inverse_total as inverse_total,
@@ -33,20 +28,28 @@ from ._kernel import (
     root_nonnegative as root_nonnegative,
     root_of_square as root_of_square,
     root_positive as root_positive,
-    scalar as scalar,
-    sqrt as sqrt,
     square as square,
     square_of_root as square_of_root,
     strengthen as strengthen,
-    substitute as substitute,
-    term as term,
     total as total,
     transport as transport,
-    vector as vector,
     weaken as weaken,
 )
 from ._meaning import evaluate as evaluate, holds as holds
 from ._prover import prove as prove
+from ._terms import (
+    ONE as ONE,
+    ProofError as ProofError,
+    S as S,
+    Term as Term,
+    d as d,
+    inv as inv,
+    scalar as scalar,
+    sqrt as sqrt,
+    substitute as substitute,
+    term as term,
+    vector as vector,
+)
 from ._text import certificate as certificate, formula as formula, sequent as sequent, text as text
 from ._vocabulary import (
     at_least as at_least,

@@ -9,7 +9,8 @@ from typing import Any
 
 from lngeom.carriers import Interval, UndecidedError
 
-from ._kernel import Formula, Term
+from ._kernel import Formula
+from ._terms import Term
 
 Values = Mapping[str, Any]
 """A fraction for each scalar and a sequence of d fractions for each vector, by name."""
@@ -159,5 +160,5 @@ class _Meaning:
             case "S":
                 return [sum(self.monomial(atom[1]), start=Fraction(0))] * self.d
             case "inv":
-                return [_inverse(value) for value in self.of(atom[1])]
-        return [_root(value) for value in self.of(atom[1])]
+                return [_inverse(value) for value in self.of(Term(atom[1]))]
+        return [_root(value) for value in self.of(Term(atom[1]))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ._kernel import Term
+from ._terms import Term
 
 
 def _atom_weight(atom: tuple) -> int:
@@ -42,9 +42,19 @@ def divide(monomial: tuple, divisor: tuple) -> tuple | None:
     return tuple(sorted((atom, k) for atom, k in powers.items() if k))
 
 
+def argument(atom: tuple) -> Term:
+    """What the root or inverse `atom` is taken of."""
+    return Term(atom[1])
+
+
+def is_vector(atom: tuple) -> bool:
+    functions = atom[0] in ("inv", "sqrt")
+    return atom[0] == "v" or (functions and any(is_vector(a) for m, _ in atom[1] for a, _ in m))
+
+
 def _split(monomial: tuple) -> tuple[tuple, tuple]:
     """Scalar and vector part."""
-    inner = tuple(power for power in monomial if power[0][0] == "v" or power[0][-1] is True)
+    inner = tuple(power for power in monomial if is_vector(power[0]))
     return tuple(power for power in monomial if power not in inner), inner
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._kernel import Formula, ProofError, Theorem, term, transport
+from ._kernel import Formula, Theorem, transport
 from ._rewriting import rewrite
 from ._signs import Signs
+from ._terms import ProofError, term
 from ._text import formula
 
 
@@ -47,6 +48,7 @@ def prove(goal: Formula, *facts: Theorem | tuple[Theorem, Any], remainder: Any =
     >>> print(sequent(prove(equal(lg.project(x), x), assume(equal(dot(x, 1), 0)))))
     S(x) = 0 ⊢ −S(x)/d = 0
     """
+    goal = Formula(term(goal.term), goal.relation)
     pairs = [fact if isinstance(fact, tuple) else (fact, None) for fact in facts]
     equations = [(theorem, solved) for theorem, solved in pairs if theorem.conclusion.relation == "="]
     signs = [theorem for theorem, _ in pairs if theorem.conclusion.relation != "="]

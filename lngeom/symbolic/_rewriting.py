@@ -11,9 +11,10 @@ from fractions import Fraction
 from typing import Any
 
 from . import _kernel as kernel
-from ._kernel import ONE, ProofError, S, Term, Theorem, term
-from ._monomials import atoms_of, divide, match, power_of_d, quotients, weight
+from ._kernel import Theorem
+from ._monomials import argument, atoms_of, divide, match, power_of_d, quotients, weight
 from ._signs import Signs
+from ._terms import ONE, ProofError, S, Term, term
 from ._text import formula, text
 
 Rule = tuple[Theorem, Term, Fraction, tuple, Callable[[int], bool]]
@@ -69,10 +70,11 @@ def _inner(atoms: Iterable[tuple], rules: list[Rule]) -> Iterator[tuple[Theorem,
     """f(u) = f(v) for functions of terms u that the rules rewrite into v."""
     for atom in sorted(atoms):
         if atom[0] in ("inv", "sqrt"):
-            v, parts = _reduce(atom[1], rules)
-            if v != atom[1] and len(v) <= len(atom[1]):
-                same = _combined(atom[1] - v, parts, rules)
-                yield kernel.congruence(atom[0], atom[1], v, same), Term({((atom, 1),): Fraction(1)})
+            u = argument(atom)
+            v, parts = _reduce(u, rules)
+            if v != u and len(v) <= len(u):
+                same = _combined(u - v, parts, rules)
+                yield kernel.congruence(atom[0], u, v, same), Term({((atom, 1),): Fraction(1)})
 
 
 def _reduce(left: Term, rules: list[Rule]) -> tuple[Term, Parts]:
@@ -137,11 +139,11 @@ def _laws(terms: Iterable[Term], find: Callable[[Term, str], Theorem | None]) ->
     """Equations of the roots and inverses in terms, as far as signs allow."""
     for atom in sorted(atoms_of(terms)):
         if atom[0] == "sqrt":
-            inside = find(atom[1], ">=")
+            inside = find(argument(atom), ">=")
             if inside:
                 yield kernel.square_of_root(inside)
         elif atom[0] == "inv":
-            u = atom[1]
+            u = argument(atom)
             nonzero = find(u, "!=")
             if nonzero is None:
                 yield kernel.inverse_total(u)
@@ -150,11 +152,12 @@ def _laws(terms: Iterable[Term], find: Callable[[Term, str], Theorem | None]) ->
             yield law
             ((monomial, _), *more) = tuple(u)
             if not more and len(monomial) == 1 and monomial[0][0][0] == "sqrt":
-                inside = find(monomial[0][0][1], ">")
+                w = argument(monomial[0][0])
+                inside = find(w, ">")
                 if (
                     inside
                 ):  # for i = inv √w also i·w = √w and i² = inv w, so that every way of rewriting ends equal
-                    i, w = kernel.inv(u), monomial[0][0][1]
+                    i = kernel.inv(u)
                     j, root = kernel.inverse(kernel.weaken(inside, "!=")), kernel.square_of_root(inside)
                     yield kernel.combine(i * w - u, [(u, None, law), (-i, None, root)])
                     above = kernel.combine(i * i * w - 1, [(i * u + 1, None, law), (-i * i, None, root)])
@@ -166,7 +169,7 @@ def _laws(terms: Iterable[Term], find: Callable[[Term, str], Theorem | None]) ->
 def _proportional_roots(terms: Iterable[Term], signs: list[Theorem]) -> Iterator[tuple[Theorem, Term]]:
     """√u = r√w, and the same for inverses, where u = r²w for a monomial r >= 0; solved for the left side."""
     radicands = sorted(
-        (atom[1] for atom in atoms_of(terms) if atom[0] == "sqrt"), key=lambda t: (len(repr(t)), t)
+        (argument(atom) for atom in atoms_of(terms) if atom[0] == "sqrt"), key=lambda t: (len(repr(t)), t)
     )
     done: set[Term] = set()
     for k, w in enumerate(radicands):
@@ -187,18 +190,18 @@ def _monomial_roots(terms: Iterable[Term], signs: list[Theorem]) -> Iterator[tup
         if atom[0] != "sqrt" or len(atom[1]) != 1:
             continue
         r, w = ONE, ONE
-        for inner, k in next(iter(atom[1]))[0]:
+        ((monomial, c),) = argument(atom)
+        for inner, k in monomial:
             base = Term({((inner, 1),): Fraction(1)})
             even, odd = divmod(k, 2)
             if inner == ("d",) or find(base, ">="):
-                root = kernel.inv(kernel.sqrt(inner[1])) if inner[0] == "inv" else kernel.sqrt(base)
+                root = kernel.inv(kernel.sqrt(argument(inner))) if inner[0] == "inv" else kernel.sqrt(base)
                 r *= Term({((inner, even),): Fraction(1)} if even else {(): Fraction(1)}) * root**odd
             else:
                 w *= base**k
-        c = next(iter(atom[1]))[1]
         root = r * kernel.sqrt(c * w)
         if root != Term({((atom, 1),): Fraction(1)}):
-            yield from _same_root(atom[1], root, signs)
+            yield from _same_root(argument(atom), root, signs)
 
 
 def _same_root(u: Term, root: Term, signs: list[Theorem]) -> list[tuple[Theorem, Term]]:

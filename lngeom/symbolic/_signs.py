@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
 from . import _kernel as kernel
-from ._kernel import ProofError, S, Term, Theorem, d
-from ._monomials import quotients
+from ._kernel import Theorem
+from ._monomials import argument, quotients
+from ._terms import ProofError, S, Term, d
 
 MAX_DEPTH = 6
 
@@ -88,7 +89,7 @@ class Signs:
         if atom[0] in ("d", "sqrt"):
             return None
         if atom[0] == "inv":
-            below = self.find(-atom[1], relation)
+            below = self.find(-argument(atom), relation)
             one = kernel.inverse_sign(below) if below else None
         else:
             one = self._known(-Term({((atom, 1),): Fraction(1)}), relation)
@@ -115,12 +116,12 @@ class Signs:
         kind = atom[0]
         if kind == "sqrt":
             if relation == ">=":
-                return kernel.root_nonnegative(atom[1])
-            inside = self.find(atom[1], ">")
+                return kernel.root_nonnegative(argument(atom))
+            inside = self.find(argument(atom), ">")
             found = kernel.root_positive(inside) if inside else None
             return kernel.weaken(found, relation) if found and relation == "!=" else found
         if kind == "inv":
-            inside = self.find(atom[1], relation)
+            inside = self.find(argument(atom), relation)
             return kernel.inverse_sign(inside) if inside else None
         if kind == "S":
             inside = self.find(Term({atom[1]: Fraction(1)}), relation) if relation != "!=" else None

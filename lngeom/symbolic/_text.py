@@ -6,20 +6,27 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from ._kernel import Formula, Term, Theorem
+from ._kernel import Formula, Theorem
+from ._monomials import is_vector
+from ._terms import Term
 
 _SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _GREEK = {"alpha": "α", "beta": "β", "eps": "ε", "kappa": "κ", "lam": "λ", "mu": "μ"}
 _FUNCTIONS = {"inv": "inv", "sqrt": "√"}
+_SCALARS = ("a", "c", "d", "s", "t")
+_ARROW, _SUBSCRIPT_S = "\N{COMBINING RIGHT ARROW ABOVE}", "ₛ"
 NO_NAMES: Mapping[tuple, str] = {}
 _SIGN = {"=": "=", "!=": "≠", ">": ">", ">=": "≥"}
 
 
-def _name(name: str) -> str:
+def _name(atom: tuple) -> str:
+    kind, name = atom
     stem, digits = name.rstrip("0123456789"), name[len(name.rstrip("0123456789")) :]
     primes = stem[len(stem.rstrip("_")) :].replace("_", "′")
-    subscript = "".join(chr(ord("₀") + int(digit)) for digit in digits)
-    return _GREEK.get(stem.rstrip("_"), stem.rstrip("_")) + subscript + primes
+    base = stem.rstrip("_")
+    of_scalars = base in _GREEK or base in _SCALARS
+    mark = "" if of_scalars == (kind == "s") else _ARROW if kind == "v" else _SUBSCRIPT_S
+    return _GREEK.get(base, base) + mark + "".join(chr(ord("₀") + int(digit)) for digit in digits) + primes
 
 
 def _power(base: str, exponent: int) -> str:
@@ -39,8 +46,8 @@ def _atom(atom: tuple, names: Names) -> str:
     if kind == "S":
         return f"S({_monomial(atom[1], names)})"
     if kind in ("inv", "sqrt"):
-        return f"{_FUNCTIONS[kind]}({text(atom[1], names)})"
-    return _name(atom[1])
+        return f"{_FUNCTIONS[kind]}({text(Term(atom[1]), names)})"
+    return _name(atom)
 
 
 def _monomial(monomial: tuple, names: Names) -> str:
@@ -57,7 +64,9 @@ def _parts(term: Term, names: Names) -> Iterator[tuple[Fraction, str]]:
 def text(term: Term, names: Names = NO_NAMES) -> str:
     """A term as text, in the notation of the derivations.
 
-    Digits at the end of a name become subscripts, ``eps`` becomes ε, and ``_`` at the end a prime.
+    Digits at the end of a name become subscripts, ``eps`` becomes ε, and ``_`` at the end a prime. Greek letters, a,
+    c, s and t are scalars and other names vectors; a vector of such a name has an arrow, a⃗, and a scalar of another a
+    subscript, xₛ. A vector of equal components is a multiple of 𝟏. So different terms never read alike.
 
     Examples
     --------
@@ -71,7 +80,10 @@ def text(term: Term, names: Names = NO_NAMES) -> str:
         size = "" if abs(coefficient) == 1 and monomial else str(abs(coefficient))
         sign = ("−" if coefficient < 0 else "") if not pieces else (" − " if coefficient < 0 else " + ")
         pieces.append(sign + size + ("·" if size and monomial else "") + monomial)
-    return "".join(pieces) or "0"
+    shown = "".join(pieces) or "0"
+    if term.is_scalar or any(is_vector(atom) for monomial, _ in term for atom, _ in monomial):
+        return shown
+    return "𝟏" if shown == "1" else f"({shown})·𝟏" if len(pieces) > 1 else f"{shown}·𝟏"
 
 
 def formula(statement: Formula, names: Names = NO_NAMES) -> str:
@@ -159,11 +171,11 @@ def _abbreviate(term: Term, names: dict[tuple, str]) -> Iterator[str]:
             if atom[0] == "S":
                 yield from _abbreviate(Term({atom[1]: Fraction(1)}), names)
             elif atom[0] in _FUNCTIONS and atom not in names:
-                yield from _abbreviate(atom[1], names)
+                yield from _abbreviate(Term(atom[1]), names)
                 if len(atom[1]) > 1 or any(inner in names for m, _ in atom[1] for inner, _ in m):
                     function, number = _FUNCTIONS[atom[0]], len(names) + 1
                     names[atom] = function + "".join(chr(ord("₀") + int(digit)) for digit in str(number))
-                    inside = text(atom[1], {key: name for key, name in names.items() if key != atom})
+                    inside = text(Term(atom[1]), {key: name for key, name in names.items() if key != atom})
                     yield f"     {names[atom]} = {function}({inside})"
 
 

@@ -6,12 +6,14 @@ kernel, on arrays the same statements can be measured, and on enclosures they ca
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from typing import Any
 
 from lngeom.carriers import namespace
 
-from ._kernel import Formula, ProofError, S, Term, substitute, term, vector
+from ._kernel import Formula
+from ._terms import ProofError, Term, substitute, term, vector
 from ._text import text
 
 
@@ -180,7 +182,8 @@ def trace(operator: Callable[[Any], Any], like: Any) -> Any:
     if not isinstance(like, Term):
         basis = [[float(i == k) for i in range(len(like))] for k in range(len(like))]
         return sum(dot(e, operator(e)) for e in map(xp.asarray, basis))
-    probe = vector("trace probe")
+    # A name that nothing else bears: the operator may hold vectors of any name, or take traces itself.
+    probe = vector(f"probe_{secrets.token_hex(8)}")
     ((((atom, _),), _),) = probe
     result = term(0)
     for monomial, coefficient in operator(probe):
@@ -197,5 +200,5 @@ def trace(operator: Callable[[Any], Any], like: Any) -> Any:
                 f"the operator is not linear: {text(Term({monomial: coefficient}))} in the image of a vector"
             )
             raise ProofError(msg)
-        result += S(cofactor)
+        result += summed(cofactor * ones(probe))
     return result

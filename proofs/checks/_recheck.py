@@ -49,12 +49,12 @@ def _symbol(atom: tuple, functions: bool) -> sympy.Expr:
         case "d":
             return _D
         case "inv" if functions:
-            return 1 / _expression(atom[1], functions=True)
+            return 1 / _expression(Term(atom[1]), functions=True)
         case "sqrt" if functions:
-            return sympy.sqrt(_expression(atom[1], functions=True))
+            return sympy.sqrt(_expression(Term(atom[1]), functions=True))
         case "v":
             return sympy.Symbol(f"v:{atom[1]}", real=True)
-    vector = "v" if atom[-1] is True else "s"
+    vector = "v" if not Term({((atom, 1),): 1}).is_scalar else "s"
     return sympy.Symbol(f"{vector}:{atom!r}", real=True)
 
 

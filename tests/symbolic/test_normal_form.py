@@ -12,7 +12,20 @@ from hypothesis import assume, example, given, strategies as st
 
 import lngeom as lg
 from lngeom.carriers import Interval, UndecidedError
-from lngeom.symbolic import ProofError, S, Term, d, evaluate, inv, scalar, sqrt, substitute, term, vector
+from lngeom.symbolic import (
+    ProofError,
+    S,
+    Term,
+    d,
+    evaluate,
+    inv,
+    ones,
+    scalar,
+    sqrt,
+    substitute,
+    term,
+    vector,
+)
 from lngeom.symbolic._meaning import ends
 
 X, Y, A = vector("x"), vector("y"), scalar("a")
@@ -64,6 +77,11 @@ def as_term(node: Node) -> Term:
     return KERNEL[node.name](*map(as_term, node.children))
 
 
+def is_vector(node: Node) -> bool:
+    """Whether arrays of this expression would have the shape (d,) and not (1,)."""
+    return node.name in ("x", "y") or (node.name != "S" and any(map(is_vector, node.children)))
+
+
 def meaning(node: Node, values: dict[str, Any], n: int) -> list[Any]:
     """The components of the expression by school arithmetic: an oracle that knows no normal form."""
     if node.name in ("x", "y"):
@@ -71,6 +89,8 @@ def meaning(node: Node, values: dict[str, Any], n: int) -> list[Any]:
     if not node.children:
         return [{"a": values["a"], "d": Fraction(n)}.get(node.name) or _number(node, values)] * n
     parts = [meaning(child, values, n) for child in node.children]
+    if node.name == "S" and not is_vector(node.children[0]):
+        return parts[0]  # one component
     if node.name == "S":
         return [sum(parts[0], start=Fraction(0))] * n
     if node.name == "inv":
@@ -155,7 +175,9 @@ def test_substitution_means_evaluation_at_the_replacement(node: Node, new: Node,
     [
         (S(X + Y), S(X) + S(Y)),
         (S(A * X), A * S(X)),
-        (S(1), d),
+        (S(ones(X)), d),
+        (S(S(X)), S(X)),
+        (S(A), A),
         (S(S(X) * Y), S(X) * S(Y)),
         (inv(d) * d, term(1)),
         (inv(X * Y), inv(X) * inv(Y)),
