@@ -93,7 +93,7 @@ class Term(tuple):
     Parameters
     ----------
     polynomial : dict of monomial to int or Fraction, or tuple
-        Or the tuple of pairs that :attr:`pairs` gives.
+        Or the tuple of pairs that ``pairs`` gives.
 
     Raises
     ------
