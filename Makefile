@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.complete
 WORKERS ?= auto
 
-.PHONY: setup sweep test lint docs linkcheck bench clean
+.PHONY: setup sweep test verify lint docs linkcheck bench clean
 
 setup: $(STAMP)
 
@@ -21,6 +21,10 @@ sweep: $(STAMP)
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS) tests proofs
+
+# Needs Coq with mathcomp, and says so where they are absent.
+verify: $(STAMP)
+	$(BIN)/lngeom verify
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -27,6 +27,7 @@ class Command(NamedTuple):
 
 COMMANDS: dict[str, Command] = {
     "prove": Command("proofs.commands.prove", "prove the theorems and check everything about them", "proofs"),
+    "verify": Command("proofs.commands.verify", "replay every proof in Coq", "proofs"),
     "sweep": Command(
         "empirical.commands.sweep", "measure every norm layer of a model on a text", "empirical"
     ),

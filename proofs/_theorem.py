@@ -95,8 +95,10 @@ class Theorem:
         proof: function. Takes ``goal`` (Formula) and ``given`` (the assumed hypotheses in order) beside vectors and
             scalars and returns a kernel theorem. By default :func:`lngeom.symbolic.prove` with hypotheses, lemmas,
             remainder.
-        last_step: What follows outside the kernel, where the kernel cannot say it.
-        cites: tuple of str. The classical facts that the last step uses.
+        last_step: What title and statement say beyond the claim, where the kernel cannot say it; proved in Coq, or by
+            what it cites.
+        cites: tuple of str. The classical facts that a last step in words uses.
+        remark: What else follows; no part of what is proved.
         model: function. Sampler of values that satisfy the hypotheses, where chance alone finds too few.
         without: mapping of str to str or function. For a hypothesis: the reason why it is redundant, or a sampler that
             satisfies all others but not it.
@@ -131,6 +133,7 @@ class Theorem:
     proof: Build | None = None
     last_step: str | None = None
     cites: tuple[str, ...] = ()
+    remark: str | None = None
     model: Model | None = None
     without: Mapping[str, str | Model] = field(default_factory=dict)
     measured: Build | None = None

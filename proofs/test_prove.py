@@ -11,62 +11,54 @@ import lngeom as lg
 from lngeom.cli import main
 
 from ._registry import find
-from .checks import Opinion
-from .commands import prove
+from .certificates import _verify, certificate
 
 KEYS = {"id", "title", "source", "hypotheses", "status", "proof_ms", "mutants_refuted", "last_step", "cites"}
 
 
 def test_table_and_evidence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "theorems.json"
-    ids = ["projection.idempotent", "projection.trace"]
+    ids = ["projection.idempotent", "ellipsoid.volume"]
     assert main(["prove", *ids, "--jobs", "1", "--json", str(file)]) == 0
     printed = capsys.readouterr().out
-    assert "2 theorems for every d: 1 proved, 1 up to cited fact; 4 wrong variants refuted" in printed
+    assert "2 theorems for every d: 1 proved, 1 up to cited fact; 3 wrong variants refuted" in printed
     header = printed.splitlines()[0].split()
     assert header == ["theorem", "statement", "source", "status", "ms", "refuted"]
     written = json.loads(file.read_text(encoding="utf-8"))
-    assert (written["coq"]["status"], written["coq"]["theorems"]) == ("not run", [])
-    assert "Coq" not in printed
     evidence = written["theorems"]
     assert [one["id"] for one in evidence] == ids
     assert all(set(one) >= KEYS for one in evidence)
     assert [one["status"] for one in evidence] == ["proved", "up to cited fact"]
-    assert evidence[1]["mutants_refuted"] == 2
-    assert evidence[1]["cites"] == ["trace of an idempotent matrix is its rank"]
+    assert evidence[1]["mutants_refuted"] == 1
+    assert evidence[1]["cites"] == ["volume is base times height", "volume of the unit ball"]
 
 
 @pytest.mark.parametrize(
-    ("coq", "line", "code"),
+    ("recorded", "line", "status"),
     [
-        (Opinion("verified", "", 2.06, ("t",)), "verified in 2.1 s", 0),
-        (Opinion("not run", "coqc is not installed", 0, ("t",)), "not run, coqc is not installed", 0),
-        (Opinion("failed", "Error: no.", 1.0, ("t",)), "failed, Error: no.", 1),
+        (True, "replayed in Coq 8.16.1 by a checker proved sound there: all 2", "proved in Coq"),
+        (False, "not replayed in Coq as they are now: 1 of 2 (projection.trace)", "up to cited fact"),
     ],
-    ids=lambda value: value.status if isinstance(value, Opinion) else None,
+    ids=["all replayed", "one changed since"],
 )
-def test_all_theorems_come_with_a_second_opinion(
-    coq: Opinion,
+def test_what_was_replayed_in_coq_is_said(
+    recorded: bool,
     line: str,
-    code: int,
-    monkeypatch: pytest.MonkeyPatch,
+    status: str,
     tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    chosen = (find("projection.idempotent"), find("projection.symmetric"))
-    monkeypatch.setattr(prove, "theorems", lambda: chosen)
-    monkeypatch.setattr(prove, "second_opinion", lambda: coq)
+    ids = ["projection.idempotent", "projection.trace"]
+    hashes = {id: certificate(find(id))["sha256"] for id in ids if recorded or id != ids[1]}
+    record = {"coq": "8.16.1", "certificates": hashes, "last_steps": ["projection.trace"]}
+    monkeypatch.setattr(_verify, "_results", lambda: record)
     file = tmp_path / "theorems.json"
-    assert main(["prove", "--jobs", "1", "--json", str(file)]) == code
-    assert capsys.readouterr().out.splitlines()[-1] == f"second opinion in Coq: {line}"
-    written = json.loads(file.read_text(encoding="utf-8"))
-    assert len(written["theorems"]) == 2
-    assert written["coq"] == {
-        "status": coq.status,
-        "detail": coq.detail,
-        "seconds": coq.seconds,
-        "theorems": ["t"],
-    }
+    assert main(["prove", *ids, "--jobs", "1", "--json", str(file)]) == 0
+    assert line in capsys.readouterr().out.splitlines()[-1]
+    written = json.loads(file.read_text(encoding="utf-8"))["theorems"]
+    assert [one["status"] for one in written] == ["proved", status]
+    assert written[1]["replayed"] == ("8.16.1" if recorded else "")
 
 
 def test_checking_in_several_processes_finds_the_same(tmp_path: Path) -> None:

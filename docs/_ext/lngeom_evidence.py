@@ -43,6 +43,7 @@ BADGES = {
 """Color of each verdict."""
 HEADS = {
     "proved": "Proved for every d",
+    "proved in Coq": "Proved for every d, the last step in Coq",
     "up to cited fact": "Proved for every d up to a last step in words",
     "failed": "NOT PROVED",
 }
@@ -106,13 +107,14 @@ class Evidence(SphinxDirective):
         refuted = theorem["mutants_refuted"]
         steps = f"{theorem['steps']} step{'s' * (theorem['steps'] != 1)}"
         variants = f" · {refuted} wrong variant{'s' * (refuted != 1)} refuted" if refuted else ""
+        replayed = f", replayed in Coq {theorem['replayed']}" * bool(theorem["replayed"])
         lines = [
             f"::::{{dropdown}} {head}{variants}",
             f"**Claim** `{theorem['statement']}`",
             "",
             f"**Source** {cell(theorem['source'])}: {cell(theorem['says'])}",
             "",
-            f"**Proof** {theorem['proof_ms']} ms, {steps} confirmed by SymPy; true at "
+            f"**Proof** {theorem['proof_ms']} ms, {steps} confirmed by SymPy{replayed}; true at "
             f"{theorem['models']} exact models; measured {theorem['measured']} times in floats within the derived "
             "bound.",
             "",
@@ -137,9 +139,12 @@ class Evidence(SphinxDirective):
             lines += ["| wrong variant | counterexample |", "|---|---|"]
             lines += [f"| {cell(title)} | {cell(found)} |" for title, found in theorem["mutants"].items()]
             lines += [""]
+        if theorem["remark"]:
+            lines += [f"**Remark**, no part of what is proved: {cell(theorem['remark'])}", ""]
         if theorem["last_step"]:
             cites = f" Cited: {'; '.join(map(cell, theorem['cites']))}." if theorem["cites"] else ""
-            lines += [f"**Last step, outside the kernel** {cell(theorem['last_step'])}{cites}", ""]
+            where = "proved in Coq" if theorem["status"] == "proved in Coq" else "in words"
+            lines += [f"**Last step, {where}** {cell(theorem['last_step'])}{cites}", ""]
         return "\n".join([*lines, "::::", ""])
 
 

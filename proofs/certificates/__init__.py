@@ -3,5 +3,13 @@
 from __future__ import annotations
 
 from ._export import certificate as certificate, digest as digest, write as write
+from ._verify import (
+    RESULTS as RESULTS,
+    build_checker as build_checker,
+    last_step_proved as last_step_proved,
+    replay as replay,
+    replayed as replayed,
+    verify as verify,
+)
 
-__all__ = ["certificate", "digest", "write"]
+__all__ = ["certificate", "digest", "last_step_proved", "replayed", "write"]

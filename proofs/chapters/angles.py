@@ -266,8 +266,7 @@ THEOREMS = (
         scalars="eps",
         claim=lambda x, eps: equal(dot(x, lg.rms_norm(x, eps=eps)), norm(x) * norm(lg.rms_norm(x, eps=eps))),
         proof=lambda goal, x, eps: _kept_direction(goal, x, lg.rms_norm(x, eps=eps), mean_square(x), eps),
-        last_step="Unless x is 0, the cosine of the rotation is therefore 1, whatever ε is.",
-        cites=("equality in Cauchy-Schwarz",),
+        remark="Unless x is 0, the cosine of the rotation is therefore 1, whatever ε is.",
         mutants=(
             Mutant(
                 "with a gain, here x itself, either",
@@ -334,8 +333,7 @@ THEOREMS = (
             "k < d": "(1 − m)x ≠ 0 implies it",
             "(1 − m)x ≠ 0": "for (1 − m)x = 0 it is angles.massive_activations",
         },
-        last_step="Divide by √d‖x‖, and take −x for the other sign.",
-        cites=("‖x‖² = ‖mx‖² + ‖(1 − m)x‖²",),
+        remark="Divide by √d‖x‖, and take −x for the other sign.",
         mutants=(
             Mutant(
                 "without the rest",

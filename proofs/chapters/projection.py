@@ -176,8 +176,7 @@ THEOREMS = (
         statement="tr Π = d − 1",
         source=Source(RIECHERS, "section 2", "the outputs lie in N − 1 dimensions"),
         claim=lambda x: equal(trace(lg.project, x), dim(x) - 1),
-        last_step="The rank of Π is d − 1: for an idempotent matrix rank and trace are equal.",
-        cites=("trace of an idempotent matrix is its rank",),
+        last_step="The rank of Π is d − 1.",
         mutants=(
             Mutant("trace d", lambda x: equal(trace(lg.project, x), dim(x))),
             Mutant("trace d − 2", lambda x: equal(trace(lg.project, x), dim(x) - 2)),

@@ -1,4 +1,4 @@
-"""The checks of a theorem: its proof, a second checker, exact models, floats, and an opinion by Coq."""
+"""The checks of a theorem: its proof, a second checker, exact models, floats, and its record in Coq."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from ._check import (
     check_truth as check_truth,
     gather as gather,
 )
-from ._coq import SOURCE as SOURCE, Opinion as Opinion, second_opinion as second_opinion
 from ._floats import ROWS as ROWS, violation as violation
 from ._models import (
     DIMENSIONS as DIMENSIONS,

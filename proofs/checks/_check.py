@@ -14,6 +14,7 @@ from lngeom.carriers import Enclosure, Interval, UndecidedError
 from lngeom.symbolic import Formula, ProofError, evaluate, formula
 
 from .._theorem import CheckError, Model, Mutant, Theorem, call
+from ..certificates import certificate, last_step_proved, replayed
 from ._floats import measure
 from ._models import Values, draw, draw_scalar, draw_vector, refuted, satisfied, search
 from ._recheck import recheck
@@ -67,6 +68,11 @@ def check_proof(theorem: Theorem) -> symbolic.Theorem:
 def check_recheck(theorem: Theorem) -> int:
     """SymPy confirms every step of the proof; returns their number."""
     return recheck(theorem.prove())
+
+
+def check_replay(theorem: Theorem) -> str:
+    """The version of Coq that replayed the certificate, which has to be the one recorded; otherwise nothing."""
+    return replayed(certificate(theorem))
 
 
 def models(theorem: Theorem, mutant: Mutant | None = None) -> Iterator[tuple[int, Values]]:
@@ -220,6 +226,7 @@ class Evidence:
         measured: How often the claim was measured in floats.
         mutants: A counterexample for the title of each wrong variant.
         hypotheses: For each hypothesis a counterexample without it, or the reason why it is redundant.
+        replayed: The version of Coq in which this very proof was replayed, or nothing.
         faults: list of str. What failed.
 
     >>> from proofs import find, gather
@@ -239,14 +246,17 @@ class Evidence:
     measured: int = 0
     mutants: dict[str, Counterexample] = field(default_factory=dict)
     hypotheses: dict[str, Counterexample | str] = field(default_factory=dict)
+    replayed: str = ""
     faults: list[str] = field(default_factory=list)
 
     @property
     def status(self) -> str:
-        """``"proved"``, ``"up to cited fact"`` where a last step in words is part of the proof, or ``"failed"``."""
+        """``"proved"``; ``"proved in Coq"`` or ``"up to cited fact"`` where there is a last step; or ``"failed"``."""
         if self.faults:
             return "failed"
-        return "up to cited fact" if self.theorem.last_step else "proved"
+        if not self.theorem.last_step:
+            return "proved"
+        return "proved in Coq" if self.replayed and last_step_proved(self.theorem.id) else "up to cited fact"
 
     def as_json(self) -> dict[str, Any]:
         """The evidence as plain data: strings, numbers, lists and dicts.
@@ -271,6 +281,8 @@ class Evidence:
             "mutants_refuted": len(self.mutants),
             "mutants": {title: str(found) for title, found in self.mutants.items()},
             "necessary": {said: str(found) for said, found in self.hypotheses.items()},
+            "replayed": self.replayed,
+            "remark": theorem.remark,
             "last_step": theorem.last_step,
             "cites": list(theorem.cites),
             "faults": self.faults,
@@ -306,6 +318,7 @@ def gather(theorem: Theorem) -> Evidence:
     evidence.proof_ms = 1000 * (time.process_time() - start)
     if proved is not None:
         evidence.certificate = symbolic.certificate(proved)
+        evidence.replayed = attempt(check_replay) or ""
         evidence.steps = attempt(check_recheck) or 0
     evidence.dimensions = attempt(check_models) or 0
     evidence.models = attempt(check_truth) or 0

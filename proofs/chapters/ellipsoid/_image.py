@@ -118,8 +118,7 @@ THEOREMS = (
         claim=lambda x, x_, g, b, eps: equal(
             dot(1 / g, lg.layer_norm(x, g, b, eps=eps) - lg.layer_norm(x_, g, b, eps=eps)), 0
         ),
-        last_step="The covariance of the outputs has α in its kernel for every distribution of inputs.",
-        cites=("linearity of the expectation",),
+        remark="The covariance of the outputs has α in its kernel for every distribution of inputs.",
         mutants=(
             Mutant(
                 "the same for RMSNorm",
@@ -194,8 +193,10 @@ THEOREMS = (
         },
         claim=lambda g, b, z, eps: equal(lg.layer_norm(lg.invert((z - b) / g, eps=eps), g, b, eps=eps), z),
         proof=_inverse_on_ball,
-        last_step="With ellipsoid.hyperplane and ellipsoid.interior: the image equals this open set.",
-        cites=("equality of sets by two inclusions",),
+        last_step=(
+            "With ellipsoid.hyperplane and ellipsoid.interior: the image is the set of all z with α·(z − b) "
+            "= 0 and Σ (z_i − b_i)²/g_i² < d."
+        ),
         model=image_model,
         mutants=(
             Mutant(

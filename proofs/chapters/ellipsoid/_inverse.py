@@ -161,8 +161,7 @@ THEOREMS = (
         hypotheses=NONZERO_GAIN | EIGEN | {"λ ≠ 0": lambda lam: unequal(lam)},
         claim=lambda g, v, lam: equal(lam * inverse_spread(g, v), v),
         proof=_inverse_axis,
-        last_step="Semi-axes are √(dλ) = √(d/λ′) with λ′ = 1/λ, the eigenvalue of Π₂G⁻²Π₂.",
-        cites=("spectral theorem",),
+        remark="Semi-axes are √(dλ) = √(d/λ′) with λ′ = 1/λ, the eigenvalue of Π₂G⁻²Π₂.",
         model=axis_model,
         without={
             "λ ≠ 0": lambda random, d: {
@@ -219,8 +218,7 @@ THEOREMS = (
         hypotheses={"ΠG²Πu = λu": lambda g, u, lam: equal(lg.project(g * g * lg.project(u)), lam * u)},
         claim=lambda g, u, lam: equal(spread(g, g * lg.project(u)), lam * g * lg.project(u)),
         proof=lambda goal, given, g, u, lam: _direction(goal, given[0], g, u, lam),
-        last_step="The axes are the left singular vectors of GΠ, for every gain.",
-        cites=("singular value decomposition",),
+        remark="The axes are the left singular vectors of GΠ, for every gain.",
         model=lambda random, d: {
             "g": (axis := axis_model(random, d))["g"],
             "u": tuple(a * b for a, b in zip(axis["g"], axis["v"], strict=True)),

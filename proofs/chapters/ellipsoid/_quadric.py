@@ -78,8 +78,7 @@ THEOREMS = (
         source=Source(ABSTRACT, "failure signatures", "complex eigenvalues would be an error"),
         vectors="v w g",
         claim=lambda v, w, g: equal(dot(w, inverse_spread(g, v)), dot(v, inverse_spread(g, w))),
-        last_step="Its eigenvalues are real.",
-        cites=("eigenvalues of a symmetric matrix are real",),
+        remark="Its eigenvalues are real.",
         mutants=(
             Mutant(
                 "with one projector only",

@@ -57,16 +57,15 @@ INVERSE_ON_SUPPORT = {
 THEOREMS = (
     Theorem(
         id="ellipsoid.zero_gains",
-        title="With k zero gains the inverse is diag(g⁻²) + αα^T/k on the support",
+        title="With k zero gains GΠG times diag(h²) + hhᵀ/k is the projector on the support",
         statement="GΠG(diag(h²) + hh^T/k)v = ghv, h = 1/g on the support and 0 elsewhere, k = d − Σ g_ih_i",
         source=Source(RIECHERS, "zero gains", "squares the Drazin inverse of G and sets Π₂ = I"),
         vectors="v g h",
         hypotheses=INVERSE_ON_SUPPORT,
         claim=lambda v, g, h: equal(spread(g, support_spread(h, dim(g) - dot(g, h), v)), g * h * v),
         proof=lambda goal, given, g, h: prove(goal, (given[0], g**2 * h), (given[1], g * h**2), given[2]),
-        last_step="Both factors are symmetric and the product is the projector on the support: the Penrose "
+        remark="Both factors are symmetric and the product is the projector on the support: the Penrose "
         "equations hold, and the semi-axes are √(d/λ) of this matrix.",
-        cites=("uniqueness of the Moore-Penrose inverse (Penrose 1955)",),
         model=zero_gain_model,
         without={
             "some gain is 0": lambda random, d: {

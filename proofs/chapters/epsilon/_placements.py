@@ -121,7 +121,7 @@ THEOREMS = (
         },
         claim=lambda x, x2, eps, c: unequal(mismatch(x, eps, c), mismatch(x2, eps, c)),
         proof=_no_constant,
-        last_step="Two unequal numbers are not both 0, so that ε′ serves at most one of two deviations.",
+        last_step="No ε′ ≥ 0 has σ + ε = √(σ² + ε′) for two vectors of unequal σ, if ε ≠ 0.",
         without={
             "ε′ >= 0": "for ε′ < 0 the root inside is not real and PyTorch returns NaN; the kernel reads it as 0"
         },

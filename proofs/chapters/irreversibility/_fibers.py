@@ -151,8 +151,8 @@ THEOREMS = (
         proof=_half_plane,
         model=half_plane,
         last_step=(
-            "x is not constant either, as its output is that of x′, so a = σ′/σ > 0. With "
-            "irreversibility.invariance: the fiber of x is exactly the open half-plane {sΠx + t1 : s > 0}."
+            "With irreversibility.invariance: the fiber of an x that is not constant is exactly the open "
+            "half-plane {sΠx + t1 : s > 0}."
         ),
         without={
             "x′ is not constant": "a constant x′ has output 0 in the kernel, so that x is constant too, and a = 0",
@@ -225,7 +225,10 @@ THEOREMS = (
         },
         claim=lambda y, eps: equal(lg.standardize(lg.invert(y, eps=eps), eps=eps), y),
         model=in_ball,
-        last_step="With irreversibility.inverse: LN_ε is a bijection of the hyperplane 1^⊥ and the open ball in it.",
+        last_step=(
+            "With irreversibility.inverse: LN_ε is a bijection of the hyperplane 1^⊥ and the open ball of "
+            "radius √d in it."
+        ),
         mutants=(
             Mutant(
                 "at the surface of the ball",
@@ -251,7 +254,10 @@ THEOREMS = (
         claim=lambda x, x2: equal(x2, root(square_norm(x2) / dim(x)) / root(square_norm(x) / dim(x)) * x),
         proof=_ray,
         model=ray,
-        last_step="With irreversibility.rms_norm: the fiber of x is exactly the open ray of its positive multiples.",
+        last_step=(
+            "With irreversibility.rms_norm: the fiber of an x ≠ 0 is exactly the open ray of its positive "
+            "multiples."
+        ),
         without={"x′ is not 0": "for x′ = 0 the claim reads 0 = 0, as the kernel reads RMS(0) as 0"},
         mutants=(Mutant("x′ = x", lambda x, x2: equal(x2, x)),),
     ),

@@ -80,8 +80,8 @@ THEOREMS = (
         ),
         lemmas=lambda x, r, c: [total(square(r - x - c / 2))],
         last_step=(
-            "By irreversibility.shift the outputs of x and x + c1 are equal, so a function f of the output has one "
-            "value r at both; for c other than 0 it is wrong by √d|c|/2 at one of them at least."
+            "For d ≥ 2 and every ε no function f has f(LN_ε(x)) = x for all x that are not constant: by "
+            "irreversibility.shift the outputs of x and x + c1 are equal."
         ),
         mutants=(
             Mutant(
@@ -103,7 +103,10 @@ THEOREMS = (
             lg.layer_norm(x + c * ones(x), g, b, eps=eps) - (x + c * ones(x)),
             lg.layer_norm(x, g, b, eps=eps) - x - c * ones(x),
         ),
-        last_step="The two errors of recovery differ by c1, so that for c = 1 they cannot both be zero.",
+        last_step=(
+            "For d ≥ 2 and every ε no g and b have LN_ε(x; g, b) = x for all x that are not constant: the "
+            "two errors differ by c1, so that for c = 1 they cannot both be zero."
+        ),
         mutants=(
             Mutant(
                 "the same for RMSNorm",
@@ -123,8 +126,8 @@ THEOREMS = (
         hypotheses=NOT_CONSTANT,
         claim=lambda x: equal(lg.layer_norm(x, deviation(x) * ones(x), mean(x) * ones(x), eps=0), x),
         last_step=(
-            "A set of vectors that share μ and σ, however large, is recovered by gain σ1 and bias μ1: their number "
-            "decides nothing."
+            "One gain, σ1, and one bias, μ1, recover all vectors that share μ and σ > 0, however many there "
+            "are."
         ),
         without={
             "x is not constant": "the bias alone recovers a constant vector, where the kernel reads 0/0 as 0"

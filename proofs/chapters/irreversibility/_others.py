@@ -58,7 +58,7 @@ THEOREMS = (
         source=Source(IOFFE, "algorithm 1", "mean and variance are taken over the batch"),
         scalars="eps",
         claim=lambda x, eps: equal(lg.batch_norm(x, eps=eps), lg.standardize(x, eps=eps)),
-        last_step="x holds one component of all vectors of the batch; everything said of LayerNorm holds of it.",
+        remark="x holds one component of all vectors of the batch; everything said of LayerNorm holds of it.",
         mutants=(
             Mutant(
                 "fixed statistics do the same",

@@ -233,8 +233,7 @@ THEOREMS = (
         claim=lambda x, v, eps: equal(
             derivative(lambda t: lg.potential(t, eps=eps), x, v), dot(standardized(x, eps), v)
         ),
-        last_step="Its Hessian is positive semidefinite, so φ is convex and LayerNorm without gain is monotone.",
-        cites=("second-order condition of convexity",),
+        remark="Its Hessian is positive semidefinite, so φ is convex and LayerNorm without gain is monotone.",
         mutants=(
             Mutant(
                 "potential √(σ² + ε), without the factor d",

@@ -113,8 +113,7 @@ THEOREMS = (
         scalars="eps",
         hypotheses=OFF_X,
         claim=lambda x, v, eps: equal(lg.jacobian_product(x, v, eps=eps), v / denominator(x, eps)),
-        last_step="These v fill d − 2 dimensions when x is not constant: that many singular values are equal.",
-        cites=("dimension of an orthogonal complement",),
+        remark="These v fill d − 2 dimensions when x is not constant: that many singular values are equal.",
         model=orthogonal_model,
         mutants=(
             Mutant(
@@ -170,7 +169,7 @@ THEOREMS = (
     ),
     Theorem(
         id="jacobian.contraction",
-        title="Without gain, LayerNorm stretches nothing by more than 1/√ε",
+        title="Without gain, the Jacobian stretches nothing by more than 1/√ε",
         statement="ε‖J₀v‖² ≤ ‖v‖² for ε > 0",
         source=Source(ABSTRACT, "trade-offs of ε", "small ε brings numerical instability"),
         vectors="x v",
@@ -181,8 +180,7 @@ THEOREMS = (
         ),
         proof=lambda goal, given, x, v, eps: _contraction(goal, given[0], x, v, eps),
         without={"ε > 0": "for ε ≤ 0 the left side is not positive"},
-        last_step="By the mean value inequality 1/√ε is a Lipschitz constant, ‖GΠ‖₂/√ε with gain.",
-        cites=("mean value inequality",),
+        remark="By the mean value inequality 1/√ε is a Lipschitz constant, ‖GΠ‖₂/√ε with gain.",
         mutants=(
             Mutant(
                 "ε²‖J₀v‖² ≤ ‖v‖², the constant 1/ε of ε outside the root",
@@ -198,7 +196,7 @@ THEOREMS = (
     ),
     Theorem(
         id="jacobian.lipschitz_attained",
-        title="On the line of constant vectors the derivative is GΠ/√ε, so that ‖GΠ‖₂/√ε is sharp",
+        title="On the line of constant vectors the Jacobian is GΠ/√ε",
         statement="Jv = GΠv/√ε for Πx = 0",
         source=Source(OWN, "Jacobian", "exact Lipschitz constant"),
         vectors="x v g",
@@ -208,10 +206,7 @@ THEOREMS = (
             lg.jacobian_product(x, v, g, eps=eps), g * lg.project(v) / root(eps)
         ),
         proof=lambda goal, given, x, v, g, eps: _at_constant(goal, given[0], x, v, g, eps),
-        last_step="The Lipschitz constant of LayerNorm is ‖GΠ‖₂/√ε.",
-        cites=(
-            "a differentiable function has no smaller Lipschitz constant than the norm of its derivative",
-        ),
+        remark="The Lipschitz constant of LayerNorm is ‖GΠ‖₂/√ε.",
         model=constant_model,
         mutants=(
             Mutant(
@@ -223,7 +218,7 @@ THEOREMS = (
     ),
     Theorem(
         id="jacobian.norm",
-        title="At ε = 0 the norm of the Jacobian is √d/‖Πx‖",
+        title="At ε = 0 the norm of the Jacobian is at most √d/‖Πx‖",
         statement="‖Πx‖²‖J₀v‖² ≤ d‖v‖² for ε = 0",
         source=Source(
             DIGEST, "Jacobian", "claims ‖J‖₂ = O(d/‖x‖) and cites Xiong et al., who have O(√d/‖x‖)"
@@ -236,8 +231,7 @@ THEOREMS = (
         ),
         proof=lambda goal, given, x, v: _norm_at_zero(goal, given[0], x, v),
         without={"x is not constant": "at σ = 0 the total inverse makes the right side 0"},
-        last_step="Equality for v ⟂ 1 and v ⟂ x, which exist for d ≥ 3; for d = 2 the Jacobian is 0.",
-        cites=("dimension of an orthogonal complement",),
+        remark="Equality for v ⟂ 1 and v ⟂ x, which exist for d ≥ 3; for d = 2 the Jacobian is 0.",
         mutants=(
             Mutant(
                 "‖x‖ in place of ‖Πx‖",

@@ -89,8 +89,7 @@ THEOREMS = (
         hypotheses=BLOCKS,
         claim=lambda h0, h2, a1, m1, a2, m2: equal(h2, h0 + (a1 + m1) + (a2 + m2)),
         proof=lambda goal, given, h1, h2: prove(goal, (given[0], h1), (given[1], h2)),
-        last_step="hˡ = h⁰ + Σ_{i=1}^{l} (aⁱ + mⁱ).",
-        cites=("induction over the blocks",),
+        last_step="By induction for any number l of blocks: hˡ = h⁰ + Σ_{i=1}^{l} (aⁱ + mⁱ).",
         model=stream_model,
         mutants=(
             Mutant(
@@ -114,8 +113,7 @@ THEOREMS = (
         hypotheses={"h·a = 0": lambda h, a: equal(dot(h, a), 0)},
         claim=lambda h, a: equal(square_norm(h + a), square_norm(h) + square_norm(a)),
         model=orthogonal_model,
-        last_step="In expectation, with E[h·a] = 0: uncorrelated increments give E‖h_l‖² = ‖h_0‖² + ΣE‖Δ_i‖².",
-        cites=("linearity of the expectation",),
+        remark="In expectation, with E[h·a] = 0: uncorrelated increments give E‖h_l‖² = ‖h_0‖² + ΣE‖Δ_i‖².",
         mutants=(
             Mutant(
                 "norms add",

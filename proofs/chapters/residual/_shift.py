@@ -127,11 +127,12 @@ THEOREMS = (
         proof=_same_written,
         model=block_model,
         without={"x′ = x + c1": unrelated_model},
-        last_step="By rmsnorm.gauge a branch reads LN(x′) = LN(x), so it writes the same f into both streams, whatever "
-        "function it is; y′ = y + c1 is then what x′ = x + c1 was. By induction over the branches the two streams "
-        "differ by c1 to the end, and the final norm returns the same. Branches may read earlier positions and run "
-        "side by side; each must read through a LayerNorm, and the stream must be added to as it is.",
-        cites=("equal arguments have equal values", "induction over the branches"),
+        last_step=(
+            "For any number of branches, each any function of what a LayerNorm returns at all positions, "
+            "with a shift of its own at each position: the two streams differ by the shifts to the end, and "
+            "the final norm returns the same."
+        ),
+        remark="Each branch must read through a LayerNorm, and the stream must be added to as it is.",
         mutants=(
             Mutant(
                 "the same for a network of RMSNorms",
@@ -166,7 +167,7 @@ THEOREMS = (
         proof=_seen,
         model=unshifted_model,
         without={"g_i ≠ 0": hidden_model, "ε > 0": constant_model},
-        last_step="The first norm of a network of RMSNorms therefore puts out something else when c1 is added to the "
+        remark="The first norm of a network of RMSNorms therefore puts out something else when c1 is added to the "
         "stream. Of the network's output nothing follows: see residual.shift_erased.",
         mutants=(
             Mutant(
@@ -192,7 +193,7 @@ THEOREMS = (
         scalars="eps",
         hypotheses=POSITIVE_EPS,
         claim=lambda x, eps: equal(x - _opened(lg.rms_norm(x, eps=eps), eps), 0),
-        last_step="After this branch the stream is 0 for every x, so that the network's output does not depend on what "
+        remark="After this branch the stream is 0 for every x, so that the network's output does not depend on what "
         "was added before: whether a given network does is a question for a measurement.",
         mutants=(
             Mutant(

@@ -22,9 +22,11 @@ THEOREMS = (
         claim=lambda h, a, g, b, eps: equal(
             lg.rms_norm(lg.project(h) + lg.project(a), g, b, eps=eps), lg.layer_norm(h + a, g, b, eps=eps)
         ),
-        last_step="By induction over the writers every RMSNorm of the folded network gets the centred stream and "
-        "returns what LayerNorm returned, so that every later writer gets the same input.",
-        cites=("induction over the layers",),
+        last_step=(
+            "For any number of branches that are any functions of what a LayerNorm returns at all positions: "
+            "if each branch writes its centred output instead, to a stream that was centred at first, the "
+            "stream is the centred stream throughout, and every RMSNorm returns what the LayerNorm returned."
+        ),
         mutants=(
             Mutant(
                 "condition dropped: one writer is not centred",
@@ -68,8 +70,7 @@ THEOREMS = (
             lg.project(h + s * w + t * v + b),
             lg.project(h) + s * lg.project(w) + t * lg.project(v) + lg.project(b),
         ),
-        last_step="The columns of W enter one by one.",
-        cites=("induction over the columns",),
+        last_step="The same for a writer of any number of columns.",
         mutants=(
             Mutant(
                 "the weight centred but not the bias",

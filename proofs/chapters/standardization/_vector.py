@@ -213,10 +213,13 @@ THEOREMS = (
         claim=lambda x: equal(lg.standardize(x, eps=0), x),
         model=standard_model,
         last_step=(
-            "With standardization.norm and standardization.mean_zero the image at ε = 0 is the sphere of radius √d in "
-            "the hyperplane 1^⊥ of dimension d − 1; its dimension is d − 2, not d − 1."
+            "With standardization.norm and standardization.mean_zero: the image of LN at ε = 0, of vectors "
+            "that are not constant, is the set of all z with 1·z = 0 and ‖z‖² = d."
         ),
-        cites=("the unit sphere of a space of dimension n has dimension n − 1",),
+        remark=(
+            "It is the sphere of radius √d in the hyperplane 1^⊥ of dimension d − 1, a sphere of dimension d "
+            "− 2, not d − 1."
+        ),
         mutants=(
             Mutant(
                 "the sphere need not lie in the hyperplane",
@@ -265,7 +268,10 @@ THEOREMS = (
         claim=lambda x, e: at_least(dim(x) - 1, dot(e, lg.standardize(x, eps=0)) ** 2),
         proof=_samuelson,
         model=coordinate_model,
-        last_step="For e the i-th coordinate vector e·y is y_i; the two hypotheses on e say that it is one of them.",
+        last_step=(
+            "For e the i-th coordinate vector e·y is y_i: the bound holds of every component of every vector "
+            "that is not constant."
+        ),
         without={
             "x is not constant": "for a constant vector y is 0 where 1/0 is read as 0; the library returns NaN",
             "d >= 2": "implied by the first hypothesis, as every vector of dimension 1 is constant",

@@ -1,0 +1,305 @@
+"""Certificates in the language of Coq: data for the verified checker, and a readable corollary of what it accepts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+HEADER = """From Coq Require Import ZArith QArith.
+From mathcomp Require Import all_ssreflect all_algebra.
+From LnGeom Require Import Terms Values Source Checker Decode Readable.
+Set Implicit Arguments.
+Unset Strict Implicit.
+Import GRing.Theory Num.Theory.
+Local Open Scope ring_scope.
+"""
+_RELATIONS = {"=": "REq", "!=": "RNe", ">": "RGt", ">=": "RGe"}
+_SHORT = {"=": "eq", "!=": "ne", ">": "gt", ">=": "ge"}
+_TAKEN = re.compile(
+    r"[nRIijklm]|t\d+|given\d+|mean|basis|vec|sca|as|at|end|exists|fun|in|let|of|using|where|with"
+)
+_INNER = {"i": "j", "j": "k", "k": "l", "l": "i", "m": "j"}
+_RULES = {
+    "assume": "Assume",
+    "constant": "Constant",
+    "dimension": "Dimension",
+    "combine": "Combine",
+    "cancel": "Cancel",
+    "inverse": "Inverse",
+    "inverse_total": "InverseTotal",
+    "inverse_sign": "InverseSign",
+    "square_of_root": "SquareOfRoot",
+    "root_nonnegative": "RootNonnegative",
+    "root_positive": "RootPositive",
+    "root_of_square": "RootOfSquare",
+    "congruence": "Congruence",
+    "square": "Square",
+    "add": "Add",
+    "multiply": "Multiply",
+    "weaken": "Weaken",
+    "strengthen": "Strengthen",
+    "total": "Total",
+    "definite": "Definite",
+    "transport": "Transport",
+    "cut": "Cut",
+    "instantiate": "Instantiate",
+}
+
+
+def name_of(id: str) -> str:
+    """The name of a theorem in Coq, ``chapter__slug``."""
+    return id.replace(".", "__")
+
+
+def source(data: dict[str, Any]) -> str:
+    """Coq text that replays one certificate and states the theorem for readers.
+
+    Three names come into being: ``ID_accepted``, which is true by computation, ``ID_replayed``, which follows by the
+    soundness of the checker, and ``ID``, the same in the notation of mathematics.
+    """
+    return _Certificate(data).text()
+
+
+class _Certificate:
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.data = data
+        self.nodes: list[list[Any]] = data["terms"]
+        self.name = name_of(data["id"])
+        self.vectors = [node[1] for node in self.nodes if node[0] == "v"]
+        self.scalars = [node[1] for node in self.nodes if node[0] == "s"]
+        statement = data["statement"]
+        self.formulas: list[list[Any]] = [*statement["hypotheses"], statement["conclusion"]]
+        self.bound = {node[1] for node in self.nodes if node[0] == "trace"}
+
+    def text(self) -> str:
+        name = self.name
+        hypotheses, (goal,) = self.formulas[:-1], self.formulas[-1:]
+        shared = self._shared()
+        self.named = {k for k in shared if not self._binds(k)}
+        lines = [
+            *(f"Definition {name}_{k} : source := {self._source(k, set(shared))}." for k in shared),
+            f"Definition {name}_hypotheses : seq statement := "
+            f"{_list(self._statement(f, shared) for f in hypotheses)}.",
+            f"Definition {name}_conclusion : statement := {self._statement(goal, shared)}.",
+            f"Definition {name}_steps : seq (step * sequent) := steps",
+            f"  {_list(map(self._node, self.nodes))}",
+            f"  {_list(self._row(k, step) for k, step in enumerate(self.data['steps']))}.",
+            f"Lemma {name}_accepted : accepts {name}_steps {name}_hypotheses {name}_conclusion.",
+            "Proof. vm_cast_no_check (erefl true). Qed.",
+            f"Definition {name}_replayed R n := @check_sound R n _ _ _ {name}_accepted.",
+            *self._corollary(hypotheses, goal),
+        ]
+        return "\n".join(lines) + "\n"
+
+    # -- data
+
+    def _node(self, node: list[Any]) -> str:
+        kind, *operands = node
+        match kind:
+            case "v" | "s":
+                return f"{'NVec' if kind == 'v' else 'NSca'} {self._number(node)}"
+            case "d":
+                return "NDim"
+            case "q":
+                return f"NRat {_integer(operands[0])} {operands[1]}"
+            case "+" | "*":
+                return f"{'NAdd' if kind == '+' else 'NMul'} {_list(k + 1 for k in operands)}%positive"
+            case "^":
+                return f"NPow {operands[0] + 1} {operands[1]}"
+            case "S" | "inv" | "sqrt":
+                return f"{ {'S': 'NSum', 'inv': 'NInv', 'sqrt': 'NSqrt'}[kind] } {operands[0] + 1}"
+        return "NOther"
+
+    def _number(self, node: list[Any]) -> int:
+        names = self.vectors if node[0] == "v" else self.scalars
+        return names.index(node[1]) + 1
+
+    def _row(self, index: int, step: dict[str, Any]) -> str:
+        back = [index - 1 - premise for premise in step["premises"]]
+        arguments = step["arguments"]
+        words = [f"L{_RULES[step['rule']]}"]
+        match step["rule"]:
+            case "combine":
+                parts = [
+                    f"({k}%N, {pair[0] + 1}%positive, {f'Some {pair[1] + 1}%positive' if pair[1:] else 'None'})"
+                    for k, pair in zip(back, arguments, strict=True)
+                ]
+                words.append(_list(parts))
+            case "constant":
+                kind, p, q = self.nodes[step["conclusion"][0]]
+                words += [_integer(p), str(q)] if kind == "q" else ["Z0", "xH"]
+            case "instantiate":
+                for kind in "vs":
+                    pairs = [(self.nodes[atom], value) for atom, value in arguments]
+                    chosen = [(self._number(atom), value + 1) for atom, value in pairs if atom[0] == kind]
+                    words.append(_list(f"({a}%positive, {b}%positive)" for a, b in chosen))
+                words += map(str, back)
+            case "congruence":
+                words[0] += {"inv": "Inv", "sqrt": "Sqrt"}[arguments[0]]
+                words += [str(k + 1) for k in arguments[1:]] + [str(k) for k in back]
+            case _:
+                words += [str(k + 1) for k in arguments] + [str(k) for k in back]
+        hypotheses = _list(f"({k + 1}%positive, {_RELATIONS[r]})" for k, r in step["hypotheses"])
+        k, r = step["conclusion"]
+        return f"({' '.join(words)}, {hypotheses}, ({k + 1}%positive, {_RELATIONS[r]}))"
+
+    # -- the statement
+
+    def _operands(self, k: int) -> list[int]:
+        kind, *operands = self.nodes[k]
+        if kind in ("v", "s", "d", "q"):
+            return []
+        return operands[:1] if kind == "^" else operands[1:] if kind == "trace" else operands
+
+    def _shared(self) -> list[int]:
+        """Compound nodes that the statement uses more than once, in order."""
+        uses: dict[int, int] = {}
+        waiting = [k for k, _ in self.formulas]
+        while waiting:
+            k = waiting.pop()
+            uses[k] = uses.get(k, 0) + 1
+            if uses[k] == 1:
+                waiting += self._operands(k)
+        return sorted(k for k, count in uses.items() if count > 1 and self._operands(k))
+
+    def _statement(self, formula: list[Any], shared: list[int]) -> str:
+        return f"({self._source(formula[0], set(shared), inside=True)}, {_RELATIONS[formula[1]]})"
+
+    def _source(self, k: int, shared: set[int], *, inside: bool = False) -> str:
+        if inside and k in shared:
+            return f"{self.name}_{k}"
+        kind, *rest = self.nodes[k]
+        parts = [self._source(one, shared, inside=True) for one in self._operands(k)]
+        match kind:
+            case "v" | "s":
+                return f"({'SVec' if kind == 'v' else 'SSca'} {self._number(self.nodes[k])})"
+            case "d":
+                return "SDim"
+            case "q":
+                p, q = rest
+                whole = f"(SNat {p})" if p >= 0 else f"(SOpp (SNat {-p}))"
+                return whole if q == 1 else f"(SDiv {whole} (SNat {q}))"
+            case "^":
+                return f"(SPow {parts[0]} {rest[1]})"
+            case "trace":
+                return f"(STrace {self._number(['v', rest[0]])} {parts[0]})"
+            case "-" if len(parts) == 1:
+                return f"(SOpp {parts[0]})"
+        word = {"+": "SAdd", "*": "SMul", "-": "SSub", "/": "SDiv", "S": "SSum", "mean": "SMean"}
+        word |= {"inv": "SInv", "sqrt": "SSqrt", "abs": "SAbs"}
+        return f"({word[kind]} {' '.join(parts)})"
+
+    # -- for readers
+
+    def _corollary(self, hypotheses: list[list[Any]], goal: list[Any]) -> list[str]:
+        shown = [name for name in self.vectors if name not in self.bound]
+        names = "".join(f" ({_safe(name)} : 'I_n.+1 -> R)" for name in shown)
+        names += "".join(f" ({_safe(name)} : R)" for name in self.scalars)
+        values = _list(_safe(name) if name not in self.bound else "fun _ => 0" for name in self.vectors)
+        given = [self._shown(formula) for formula in hypotheses]
+        premises = "".join(f"    {text} ->\n" for text, _ in given)
+        conclusion, proof = self._shown(goal)
+        uses = "I"
+        for k, (text, into) in reversed(list(enumerate(given))):
+            at = f"given{k} i" if text.startswith("(forall") else f"given{k}"
+            uses = f"(conj (fun i => {into('in')} ({at})) {uses})"
+        arguments = " ".join(f"given{k}" for k in range(len(given)))
+        vector = conclusion.startswith("(forall")
+        binder = " ".join(filter(None, [arguments, "i" if vector else ""]))
+        function = f"fun {binder} => " if binder else ""
+        where = "i" if vector else "ord0"
+        replayed = (
+            f"@{self.name}_replayed R n (vec {values}) (sca {_list(map(_safe, self.scalars))}) {uses} {where}"
+        )
+        lets = "".join(
+            f"    let t{k}{' i' if self._varies(k) else ''} := {self._show(k, 'i', inside=False)} in\n"
+            for k in sorted(self.named)
+        )
+        return [
+            f"Theorem {self.name} (R : rcfType) (n : nat){names} :\n{lets}{premises}    {conclusion}.",
+            f"Proof. cbv zeta; exact: ({function}{proof('out')} ({replayed})). Qed.",
+        ]
+
+    def _shown(self, formula: list[Any]) -> tuple[str, Callable[[str], str]]:
+        """A formula between two sides, and how to turn it from or into a comparison with 0."""
+        k, relation = formula
+        kind, *operands = self.nodes[k]
+        two = kind == "-" and len(operands) == 2
+        left, right = (self._show(one, "i") for one in operands) if two else (self._show(k, "i"), "0")
+        text = {"=": f"{left} = {right}", "!=": f"{left} != {right}"}
+        text |= {">": f"{right} < {left}", ">=": f"{right} <= {left}"}
+        quantified = f"(forall i, {text[relation]})" if self._varies(k) else f"{text[relation]}"
+        return quantified, lambda way: f"{_SHORT[relation]}_{way}" if two else ""
+
+    def _binds(self, k: int) -> bool:
+        """Whether a bound vector stands in a node, which then has no value of its own."""
+        node = self.nodes[k]
+        return (node[0] == "v" and node[1] in self.bound) or any(map(self._binds, self._operands(k)))
+
+    def _free(self, k: int) -> bool:
+        """Whether a vector or a scalar stands in a node."""
+        return self.nodes[k][0] in ("v", "s") or any(map(self._free, self._operands(k)))
+
+    def _varies(self, k: int) -> bool:
+        kind = self.nodes[k][0]
+        return kind == "v" or (
+            kind not in ("S", "mean", "trace") and any(map(self._varies, self._operands(k)))
+        )
+
+    def _show(self, k: int, index: str, *, inside: bool = True) -> str:
+        """A node as a formula, at the component `index`."""
+        kind, *rest = self.nodes[k]
+        inner = _INNER[index]
+        if inside and k in self.named:
+            return f"t{k} {index}" if self._varies(k) else f"t{k}"
+        if kind == "S":
+            typed = " : R" if not self._free(rest[0]) else ""
+            return f"(\\sum_({inner} < n.+1) ({self._show(rest[0], inner)}{typed}))"
+        if kind == "mean":
+            vector = self.nodes[rest[0]]
+            shown = self._show(rest[0], inner)
+            plain = shown.removesuffix(f" {inner}")
+            named = vector[0] == "v" or (rest[0] in self.named and self._varies(rest[0]))
+            return f"mean {plain}" if named else f"mean (fun {inner} : 'I_n.+1 => {shown})"
+        parts = [self._show(one, index) for one in self._operands(k)]
+        match kind:
+            case "v" if rest[0] in self.bound:
+                return f"(basis R m) {index}"
+            case "v":
+                return f"{_safe(rest[0])} {index}"
+            case "s":
+                return _safe(rest[0])
+            case "d":
+                return "n.+1%:R"
+            case "q":
+                p, q = rest
+                whole = f"{abs(p)}" if abs(p) < 2 else f"{abs(p)}%:R"
+                whole = whole if p >= 0 else f"(- {whole})"
+                return whole if q == 1 else f"({whole} / {q}%:R)"
+            case "^":
+                return f"({parts[0]} ^+ {rest[1]})"
+            case "inv":
+                return f"({parts[0]})^-1"
+            case "sqrt":
+                return f"Num.sqrt ({parts[0]})"
+            case "abs":
+                return f"`|{parts[0]}|"
+            case "trace":
+                return f"(\\sum_(m < n.+1) {self._show(rest[1], 'm')})"
+            case "-" if len(parts) == 1:
+                return f"(- {parts[0]})"
+        return f"({f' {kind} '.join(parts)})"
+
+
+def _list(items: Any) -> str:
+    return f"[:: {'; '.join(map(str, items))}]"
+
+
+def _integer(p: int) -> str:
+    return "Z0" if p == 0 else f"(Zpos {p})" if p > 0 else f"(Zneg {-p})"
+
+
+def _safe(name: str) -> str:
+    """A name of the theorem as a name in Coq that nothing else bears."""
+    return f"{name}'" if _TAKEN.fullmatch(name) else name

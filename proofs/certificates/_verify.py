@@ -1,0 +1,186 @@
+"""All certificates replayed by a checker that is proved sound in Coq, and the record of it."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from lngeom._errors import InputError
+
+from .._theorem import CheckError
+from ._coq import HEADER, name_of, source
+
+SOURCES = Path(__file__).parent / "coq"
+"""The checker, its soundness proof, and the last steps that are proved on top of replayed theorems."""
+
+RESULTS = SOURCES / "results.json"
+"""What the last run of ``lngeom verify`` found."""
+
+LIBRARY = ("Terms", "Values", "Source", "Checker", "Decode", "Readable")
+LAST_STEPS = ("LastSteps",)
+
+_LIMIT = 1800.0
+"""Seconds after which a run of Coq counts as failed: some fifty times what it needs."""
+_LAST_STEP = re.compile(r"^Theorem (\w+)__last_step\b", re.MULTILINE)
+_NO_LIBRARY = re.compile(r"(physical path|locate library).*\bmathcomp\b", re.DOTALL)
+_NO_AXIOM = "Closed under the global context"
+_INSTALL = "install both with `apt install coq libcoq-mathcomp-algebra`"
+
+
+def _run(folder: Path, *command: str) -> str:
+    program = shutil.which(command[0])
+    if program is None:
+        msg = f"{command[0]} is not installed, so that nothing was replayed: {_INSTALL}"
+        raise InputError(msg)
+    try:
+        done = subprocess.run(
+            [program, *command[1:]],
+            cwd=folder,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=_LIMIT,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        msg = f"{' '.join(command)} had not finished after {_LIMIT:g} s"
+        raise CheckError(msg) from error
+    said = f"{done.stderr}\n{done.stdout}".strip()
+    if _NO_LIBRARY.search(said):
+        msg = f"mathcomp, a library of Coq, is not installed, so that nothing was replayed: {_INSTALL}"
+        raise InputError(msg)
+    if done.returncode:
+        raise CheckError(said or f"{' '.join(command)} ended with code {done.returncode}")
+    return done.stdout
+
+
+def _compile(folder: Path, name: str, text: str | None = None) -> str:
+    text = (SOURCES / f"{name}.v").read_text(encoding="utf-8") if text is None else text
+    (folder / f"{name}.v").write_text(text, encoding="utf-8")
+    # Without the user's own settings (-q), and without mathcomp's warnings about itself (-w none).
+    return _run(folder, "coqc", "-q", "-w", "none", "-Q", ".", "LnGeom", f"{name}.v")
+
+
+def build_checker(folder: Path) -> None:
+    """Compile the checker and the proof that it is sound into `folder`.
+
+    Raises:
+        InputError: Where Coq or mathcomp is not installed.
+    """
+    for name in LIBRARY:
+        _compile(folder, name)
+
+
+def replay(certificates: Iterable[dict[str, Any]], folder: Path, name: str = "Replay") -> None:
+    """Let the checker in `folder` accept certificates, and Coq their readable corollaries.
+
+    Raises:
+        CheckError: Naming the first theorem whose certificate is refused.
+    """
+    text, first = HEADER, {}
+    for data in certificates:
+        first[text.count("\n") + 1] = data["id"]
+        try:
+            text += source(data)
+        except (IndexError, KeyError, TypeError, ValueError) as error:
+            msg = f"{data.get('id')} is no certificate: {error!r}"
+            raise CheckError(msg) from error
+    try:
+        _compile(folder, name, text)
+    except CheckError as error:
+        line = re.search(r"line (\d+), characters", str(error))
+        before = [id for start, id in first.items() if line and start <= int(line[1])]
+        msg = f"Coq refuses {before[-1] if before else name}: {error}"
+        raise CheckError(msg) from error
+
+
+def verify(certificates: list[dict[str, Any]], folder: Path, say: Callable[[str], None]) -> dict[str, Any]:
+    """Replay all certificates, prove the last steps, look for axioms, and let ``coqchk`` check the result once more.
+
+    Raises:
+        InputError: Where Coq or mathcomp is not installed.
+        CheckError: If Coq refuses anything, or something rests on an axiom.
+    """
+    seconds: dict[str, float] = {}
+
+    def timed(what: str, action: Callable[[], Any]) -> Any:
+        start = time.perf_counter()
+        found = action()
+        seconds[what] = round(time.perf_counter() - start, 1)
+        say(f"{what}: {seconds[what]} s")
+        return found
+
+    version = _run(folder, "coqc", "-print-version").split()[0]
+    timed("checker and proof of its soundness", lambda: build_checker(folder))
+    timed(f"{len(certificates)} certificates replayed", lambda: replay(certificates, folder))
+    last = list(last_steps())
+    timed(f"{len(last)} last steps", lambda: [_compile(folder, name) for name in LAST_STEPS])
+    names = ["check_sound", *(name_of(data["id"]) for data in certificates)]
+    names += [f"{name_of(id)}__last_step" for id in last]
+    audit = f"{HEADER}From LnGeom Require Import Replay {' '.join(LAST_STEPS)}.\n"
+    audit += f"Definition everything := ({', '.join(f'@{name}' for name in names)}).\nPrint Assumptions everything.\n"
+    assumed = timed("axioms", lambda: _compile(folder, "Audit", audit)).strip()
+    if assumed != _NO_AXIOM:
+        msg = f"something rests on an axiom: {assumed}"
+        raise CheckError(msg)
+    timed("coqchk", lambda: _run(folder, "coqchk", "-silent", "-Q", ".", "LnGeom", "LnGeom.Audit"))
+    return {
+        "coq": version,
+        "exported": len(certificates),
+        "replayed": len(certificates),
+        "axioms": [],
+        "seconds": seconds,
+        "sources": _hashes(),
+        "last_steps": last,
+        "certificates": {data["id"]: data["sha256"] for data in certificates},
+    }
+
+
+def _hashes() -> dict[str, str]:
+    files = sorted(SOURCES.glob("*.v"))
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+def last_steps() -> Iterable[str]:
+    """The ids of the theorems whose last step is stated and proved in Coq."""
+    for name in LAST_STEPS:
+        for found in _LAST_STEP.findall((SOURCES / f"{name}.v").read_text(encoding="utf-8")):
+            yield found.replace("__", ".")
+
+
+def replayed(data: dict[str, Any]) -> str:
+    """The version of Coq in which this very certificate was replayed by the last ``lngeom verify``, or ``""``.
+
+    >>> from proofs import find
+    >>> from proofs.certificates import certificate, replayed
+    >>> data = certificate(find("projection.idempotent"))
+    >>> replayed(data | {"sha256": "another"})
+    ''
+    """
+    found = _results()
+    return found["coq"] if found["certificates"].get(data["id"]) == data["sha256"] else ""
+
+
+def last_step_proved(id: str) -> bool:
+    """Whether the last step of a theorem was proved in Coq by the last ``lngeom verify``.
+
+    >>> from proofs.certificates import last_step_proved
+    >>> last_step_proved("ellipsoid.volume")
+    False
+    """
+    return id in _results()["last_steps"]
+
+
+@functools.cache
+def _results() -> dict[str, Any]:
+    """What the last run found, if it was of the sources as they are; otherwise a record of nothing."""
+    found = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    nothing = {"coq": "", "certificates": {}, "last_steps": []}
+    return found if found.get("sources") == _hashes() else nothing
