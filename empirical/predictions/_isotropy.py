@@ -1,4 +1,4 @@
-"""The prediction about means: isotropic vectors have d·E[cos²θ] = 1 along every direction, the uniform one included.
+"""A null law, no prediction: isotropic vectors have d·E[cos²θ] = 1 along every direction, the uniform one included.
 
 The theorem is about a fixed vector and a random direction: here 1 is the vector, and hidden states are directions.
 """
@@ -17,8 +17,9 @@ _SIDES = {"input": "d·E[cos²θ] = 1 of the input", "output": "d·E[cos²θ] = 
 def isotropy(rows: Sequence[Mapping[str, Any]]) -> Iterator[Prediction]:
     """The verdicts on each layer of the table of a run, over all tokens.
 
-    It holds where the 95 % interval contains 1 and is violated where the interval excludes it; with one sequence there
-    is no interval. A vector that enters two layers is judged at the first.
+    ``isotropic`` where the 95 % interval contains 1, ``not isotropic`` where it excludes it; with one sequence there is
+    no interval. A vector that enters two layers is judged at the first. The theorem is about isotropic vectors and
+    holds whatever a network does: components of a trained one are correlated. The rank says how 1 compares.
 
     Args:
         rows: The table of the run, as :func:`empirical.statistics.rows` makes it.
@@ -28,7 +29,7 @@ def isotropy(rows: Sequence[Mapping[str, Any]]) -> Iterator[Prediction]:
     ...        "d_cos2": 1.1, "d_cos2_low": 0.9, "d_cos2_high": 1.3, "rank_among_random": 40}
     >>> far = {**row, "site": "h.0.ln_1", "d_cos2": 4.0, "d_cos2_low": 3.5, "d_cos2_high": 4.5}
     >>> [(found.site, found.measured, found.verdict) for found in isotropy([row, far])]
-    [('ln_f', 1.1, 'holds'), ('h.0.ln_1', 4.0, 'violated')]
+    [('ln_f', 1.1, 'isotropic'), ('h.0.ln_1', 4.0, 'not isotropic')]
     """
     for row in rows:
         if row["bucket"] != "all" or (row["side"] == "input" and row["same_input_as"]):
@@ -37,7 +38,7 @@ def isotropy(rows: Sequence[Mapping[str, Any]]) -> Iterator[Prediction]:
         if row["sequences"] < 2 or not all(map(math.isfinite, (mean, low, high))):
             yield undecided(row["site"], name, ISOTROPY, "an interval takes two sequences of finite vectors")
             continue
-        verdict = "holds" if low <= 1 <= high else "violated"
+        verdict = "isotropic" if low <= 1 <= high else "not isotropic"
         yield Prediction(
             row["site"],
             name,

@@ -26,7 +26,7 @@ def predict(loaded: LoadedModel, tokens: np.ndarray) -> list[Prediction]:
     >>> config = GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=16, bos_token_id=0, eos_token_id=0)
     >>> loaded = load_model(ModelSource("tiny", "tiny"), config=config, random_weights=True, device="cpu")
     >>> count(predict(loaded, np.arange(16).reshape(2, 8)))  # seven of each of three layers, one of the model
-    {'holds': 22, 'undecided': 0, 'violated': 0}
+    {'isotropic': 0, 'not isotropic': 0, 'holds': 22, 'undecided': 0, 'violated': 0}
     >>> [(sample.site.path, sample.x.shape) for sample in samples(loaded, np.arange(20).reshape(2, 10) % 16)][:2]
     [('h.0.ln_1', (16, 8)), ('h.0.ln_2', (16, 8))]
     """

@@ -11,14 +11,14 @@ from typing import Literal
 
 import numpy as np
 
-Verdict = Literal["holds", "violated", "undecided"]
-VERDICTS: tuple[Verdict, ...] = ("holds", "undecided", "violated")
+Verdict = Literal["isotropic", "not isotropic", "holds", "undecided", "violated"]
+VERDICTS: tuple[Verdict, ...] = ("isotropic", "not isotropic", "holds", "undecided", "violated")
 
 MODEL = "model"
 """What stands for a site where the whole model is meant."""
 
 ISOTROPY = "angles.null_mean_square"
-"""The theorem about means; all others are about single vectors or about the model."""
+"""The theorem behind the null law of isotropy; all others are about single vectors or about the model."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,8 @@ class Prediction:
             over the run.
         bound: What it may be at most; for a mean, what it should be. None where no bound is known.
         vectors: Vectors that were judged.
-        verdict: ``holds``, ``violated`` or ``undecided``; never ``violated`` where no bound is known.
+        verdict: ``holds``, ``violated`` or ``undecided``; never ``violated`` where no bound is known. Of the null law
+            ``isotropic`` or ``not isotropic``: a network that rejects a null law contradicts no theorem.
         low, high: 95 % interval of a mean.
         rank: Number of random directions with a smaller mean than the uniform direction.
         reason: Why nothing is decided.
@@ -87,17 +88,17 @@ def count(predictions: Iterable[Prediction]) -> dict[Verdict, int]:
 
 
 def summary(predictions: Sequence[Prediction]) -> str:
-    """The verdicts in one line: those about single vectors, those about means, and the one about the whole model.
+    """The verdicts in one line: about single vectors, the null law of isotropy, and the whole model.
 
     >>> from empirical.predictions import ISOTROPY, Prediction, summary
     >>> exact = Prediction("ln_f", "1·y = 0", "standardization.mean_zero", 1e-7, 2e-6, 16, "holds")
-    >>> mean = Prediction("ln_f", "d·E[cos²θ] = 1 of the input", ISOTROPY, 4.0, 1.0, 512, "violated", 3.5, 4.5, 64)
+    >>> mean = Prediction("ln_f", "d·E[cos²θ] = 1 of the input", ISOTROPY, 4.0, 1.0, 512, "not isotropic", 3.5, 4.5, 9)
     >>> summary([exact, exact, mean])
-    'predictions: exact 2 holds; isotropy 1 violated'
+    'predictions: exact 2 holds; null 1 not isotropic'
     """
-    parts: dict[str, list[Prediction]] = {"exact": [], "isotropy": [], "shift": []}
+    parts: dict[str, list[Prediction]] = {"exact": [], "null": [], "shift": []}
     for each in predictions:
-        kind = "shift" if each.site == MODEL else "isotropy" if each.theorem == ISOTROPY else "exact"
+        kind = "shift" if each.site == MODEL else "null" if each.theorem == ISOTROPY else "exact"
         parts[kind].append(each)
     words = [
         f"{kind} " + ", ".join(f"{number} {verdict}" for verdict, number in count(found).items() if number)

@@ -18,7 +18,13 @@ from ._measured import PUBLISHED_GROWTH, PUBLISHED_GROWTH_SOURCE, QUANTITIES, Me
 from ._verdicts import VerdictLine, verdict_lines
 
 Row = dict[str, Any]
-_SIGNS = (("holds", "✓", "yes"), ("undecided", "?", "open"), ("violated", "✗", "no"))
+_SIGNS = (
+    ("isotropic", "○", "open"),
+    ("not isotropic", "●", "open"),
+    ("holds", "✓", "yes"),
+    ("undecided", "?", "open"),
+    ("violated", "✗", "no"),
+)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,11 @@ class VerdictLine:
     counts: dict[Verdict, int]
     extreme: Prediction | None
 
+    @property
+    def null(self) -> bool:
+        """Whether this is the null law of isotropy, which a network may reject."""
+        return self.theorem == ISOTROPY
+
 
 def _strain(each: Prediction) -> float:
     """How near to failing: the share of the bound that is used up, or for a mean how many times it is off."""

@@ -78,6 +78,7 @@ def _main_table(study: Rows, summaries: Sequence[CellSummary]) -> list[str]:
                 _interval(summary.random),
                 _interval(summary.rank.within(0, 1), ".2f"),
                 f"{summary.lowest[0]} of {summary.lowest[1]}",
+                ", ".join(map(str, summary.ranks)),
                 _number(summary.chance),
                 "–" if step is None else step,
                 verdicts.get(summary.cell, ""),
@@ -93,6 +94,7 @@ def _main_table(study: Rows, summaries: Sequence[CellSummary]) -> list[str]:
         "median random direction",
         "rank",
         "below all",
+        "final ranks",
         "by chance",
         "from step",
         "prediction",
@@ -232,9 +234,11 @@ def study_report(study: Rows, writers: Rows, gradients: Rows, controls: Rows = (
         "",
         "d·E[cos²θ] of 1 behind block 0 (geometric mean over the norms of the later blocks and the final one). The "
         "rank is the share of random directions with less energy than 1, averaged over these norms; *below all* counts "
-        "the norms, over all seeds, where no random direction has less; *by chance* bounds the probability of such low "
-        "ranks before the final norm if 1 were a direction like the random ones, the seeds taken as independent; *from "
-        "step* is the first checkpoint from which on the interval of 1 lies below that of the median random direction.",
+        "the norms, over all seeds, where no random direction has less; *final ranks* are "
+        "those before the final norm, seed by seed, and *by chance* bounds the probability of such low ones if 1 were "
+        "a direction like the random ones, the seeds taken as independent; "
+        "*from step* is the first checkpoint from which on the interval of 1 lies below that of the median random "
+        "direction.",
         "",
         f"Pairs of LayerNorm and RMSNorm in which the prediction holds: {counts}. It holds where the interval with "
         "LayerNorm lies below that of the median random direction and below that with RMSNorm.",

@@ -35,7 +35,8 @@ class CellSummary:
         random: The same after training of the median random direction.
         rank: Mean over sites of the share of the random directions that have less energy than 1, over seeds.
         lowest: Sites at which 1 has less energy than every random direction, and sites in all, over all seeds.
-        chance: Probability that 1 ranks so low before the final norm by chance, see :func:`chance_of_ranks`.
+        ranks: Rank of 1 before the final norm, seed by seed.
+        chance: Probability that they are so low by chance, see :func:`chance_of_ranks`.
         loss: Held-out loss in nats, over seeds.
     """
 
@@ -45,6 +46,7 @@ class CellSummary:
     random: Interval
     rank: Interval
     lowest: tuple[int, int]
+    ranks: tuple[int, ...]
     chance: float
     loss: Interval
 
@@ -106,10 +108,8 @@ def summarize(study: Rows) -> list[CellSummary]:
                     ]
                 ),
                 (sum(row["rank_among_random"] == 0 for row in after), len(after)),
-                chance_of_ranks(
-                    [row["rank_among_random"] for row in after if row["layer"] is None],
-                    after[0]["directions"],
-                ),
+                ranks := tuple(row["rank_among_random"] for row in after if row["layer"] is None),
+                chance_of_ranks(ranks, after[0]["directions"]),
                 student_mean(_per_seed(after, "held_out_loss", _plain_mean)),
             )
         )

@@ -6,16 +6,21 @@ import ast
 import csv
 import io
 import json
+import math
 import re
 import tokenize
+from collections import Counter
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
+from scipy import stats
 
 from empirical.models import KNOWN_MODELS
 from empirical.statistics import read_csv
+from proofs.claims import DOCUMENTS, claims, find
 
 DOCS = Path(__file__).parents[2] / "docs"
 RUN = DOCS / "results" / "smollm2"
@@ -116,7 +121,7 @@ def test_study_is_quoted_as_its_tables_say() -> None:
     known = {Decimal(number) for pair in re.findall(BRACKET, report) for number in pair}
     # The table of the page is that of the report with fewer digits.
     source = (DOCS / "results" / "training" / "index.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (?:AdamW|SGD).*$", source, flags=re.MULTILINE)
+    rows = [row for row in re.findall(r"^\| (?:AdamW|SGD).*$", source, flags=re.MULTILINE) if "[" in row]
     assert len(rows) == 4
     for number in (Decimal(number) for row in rows for pair in re.findall(BRACKET, row) for number in pair):
         unit = Decimal(1).scaleb(int(number.as_tuple().exponent))
@@ -124,6 +129,138 @@ def test_study_is_quoted_as_its_tables_say() -> None:
     assert "1200 of 1200 gradients" in quoted
     assert "LayerNorm: 1200 of 1200 gradients" in report
     assert "RMSNorm: 0 of 1200 gradients" in report
+
+
+TRAINING = DOCS / "results" / "training"
+ARMS = {"layer": "LayerNorm", "rms": "RMSNorm", "u": "u-Norm", "post": "Post-LN", "none": "no norm"}
+OPTIMIZERS = {"adamw": "AdamW", "sgd": "SGD with momentum"}
+
+
+def rows_of(name: str) -> list[dict[str, str]]:
+    with (TRAINING / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def student(values: list[float], quantile: float = 0.975) -> tuple[float, float, float]:
+    """Mean and interval of Student, in the words of the page: m ± t s/√n."""
+    n, mean = len(values), sum(values) / len(values)
+    deviation = math.sqrt(sum((value - mean) ** 2 for value in values) / (n - 1))
+    reach = stats.t.ppf(quantile, n - 1) * deviation / math.sqrt(n)
+    return mean, mean - reach, mean + reach
+
+
+def geometric(values: list[float]) -> str:
+    """The same of logarithms, as the page prints it."""
+    parts = map(math.exp, student([math.log(value) for value in values]))
+    mean, low, high = (f"{x:.3g}" if x >= 1e-3 else f"{x:.1e}" for x in parts)
+    return f"{mean} [{low}, {high}]"
+
+
+def by_chance(ranks: list[int], directions: int) -> float:
+    """The probability that n uniform numbers have a sum of at most Σ(r + 1)/(K + 1), by Irwin and Hall."""
+    s, n = sum(Fraction(rank + 1, directions + 1) for rank in ranks), len(ranks)
+    terms = ((-1) ** k * math.comb(n, k) * (s - k) ** n for k in range(math.floor(s) + 1))
+    return float(sum(terms, Fraction(0)) / math.factorial(n))
+
+
+def printed(chance: float) -> str:
+    return f"{chance:.3g}" if chance >= 1e-3 else f"{chance:.1e}"
+
+
+def of_seeds(rows: list[dict[str, str]], column: str) -> list[float]:
+    """The geometric mean over sites of each seed."""
+    seeds = sorted({row["seed"] for row in rows})
+    logs = ([math.log(float(row[column])) for row in rows if row["seed"] == seed] for seed in seeds)
+    return [math.exp(sum(values) / len(values)) for values in logs]
+
+
+def test_the_headline_of_the_study_follows_from_its_table() -> None:
+    page, readme = said("results/training/index.md"), said("../README.md")
+    table = [row for row in rows_of("study.csv") if row["step"] == "300"]
+    for optimizer, decay in (("adamw", "0"), ("adamw", "0.1"), ("sgd", "0"), ("sgd", "0.0005")):
+        line = f"| {OPTIMIZERS[optimizer]}, {decay} |"
+        for norm in ("layer", "rms"):
+            cell = [
+                row
+                for row in table
+                if (row["norm"], row["optimizer"], row["weight_decay"]) == (norm, optimizer, decay)
+                and (row["layers"], row["width"]) == ("4", "128")
+            ]
+            ranks = [int(row["rank_among_random"]) for row in cell if row["role"] == "final"]
+            line += f" {', '.join(map(str, ranks))} | {printed(by_chance(ranks, 256))} |"
+            deep = [row for row in cell if row["layer"] != "0"]
+            assert geometric(of_seeds(deep, "d_cos2")) in said("results/training/study.md")
+        assert line in page
+        if (optimizer, decay) == ("adamw", "0"):
+            layer, chance, rms = (part.strip() for part in line.split("|")[2:5])
+            assert f"1 ranks {layer} among 256 random directions" in readme
+            assert f"by chance with probability {chance} if" in readme
+            assert f"With RMSNorm its ranks are {rms}." in readme
+
+
+def test_the_controls_follow_from_their_table() -> None:
+    page = said("results/training/index.md")
+    table = [row for row in rows_of("controls.csv") if row["step"] == "300" and row["site"] != "h.0"]
+    for norm, optimizer, decay in (
+        (n, o, d) for n in ("u", "none", "post") for o, d in (("adamw", "0.1"), ("sgd", "0"))
+    ):
+        line = f"| {ARMS[norm]} | {OPTIMIZERS[optimizer]}, {decay} |"
+        chance = 1.0
+        for direction in ("1", "u"):
+            arm = [
+                row
+                for row in table
+                if (row["norm"], row["optimizer"], row["direction"]) == (norm, optimizer, direction)
+            ]
+            line += f" {geometric(of_seeds(arm, 'd_cos2'))} |"
+            chance = by_chance([int(row["rank_among_random"]) for row in arm if row["site"] == "ln_f"], 256)
+        assert f"{line} {printed(chance)} |" in page
+
+
+def test_the_losses_are_as_equivalent_as_the_pages_say() -> None:
+    losses: dict[tuple[str, ...], dict[str, float]] = {}
+    for row in rows_of("study.csv"):
+        if row["step"] == "300":
+            cell = tuple(row[name] for name in ("optimizer", "weight_decay", "layers", "width", "seed"))
+            losses.setdefault(cell, {})[row["norm"]] = float(row["held_out_loss"])
+    pairs = [found["layer"] - found["rms"] for found in losses.values()]
+    mean, low, high = student(pairs)
+    assert f"{len(pairs)} pairs of seeds the difference is {mean:.4f} [{low:.4f}, {high:.4f}]" in said(
+        "results/training/index.md"
+    )
+    assert f"differ by −{-mean:.3f} ± {high - mean:.3f} nats over {len(pairs)} pairs" in said("../README.md")
+    _, low, high = student(pairs, 0.95)
+    assert -0.05 < low < high < 0.05
+
+
+def test_the_readme_counts_verdicts_as_the_ledger_does() -> None:
+    readme, found = said("../README.md"), Counter(claim.verdict for claim in claims())
+    assert f"Of {len(claims())} claims {found['true']} are proved as stated" in readme
+    for verdict, words in (
+        ("true_under", "are proved under hypotheses"),
+        ("false", "are refuted"),
+        ("non_sequitur", "do not follow"),
+        ("false_by_source", "are history"),
+        ("empirical", "are about networks or kernels"),
+        ("convention", "are definitions and practice"),
+    ):
+        assert f"{found[verdict]} {words}" in readme, verdict
+    assert len(DOCUMENTS) == 14
+    assert readme.count("fourteen texts") == 2
+
+
+def test_the_kernels_are_timed_as_the_ledger_says() -> None:
+    with (DOCS / "results" / "cost" / "kernels.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    best = {
+        name: min(float(r["milliseconds"]) for r in rows if r["norm"] == name)
+        for name in ("layer_norm", "rms_norm")
+    }
+    said_there = find("0-6").correction
+    assert (
+        f"rms_norm takes {best['rms_norm'] / best['layer_norm']:.1f} times the time of layer_norm"
+        in said_there
+    )
 
 
 def recorded(name: str) -> list[dict[str, Any]]:

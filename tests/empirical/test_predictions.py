@@ -223,11 +223,13 @@ def row(**entries: Any) -> dict[str, Any]:
 
 def test_isotropy_is_judged_by_its_interval() -> None:
     [held] = predictions.isotropy([row()])
-    expected = Prediction("norm", held.prediction, predictions.ISOTROPY, 1.2, 1.0, 10, "holds", 0.9, 1.5, 3)
+    expected = Prediction(
+        "norm", held.prediction, predictions.ISOTROPY, 1.2, 1.0, 10, "isotropic", 0.9, 1.5, 3
+    )
     assert held == expected
     [low] = predictions.isotropy([row(d_cos2=0.5, d_cos2_low=0.4, d_cos2_high=0.6)])
     [high] = predictions.isotropy([row(d_cos2=9.0, d_cos2_low=8.0, d_cos2_high=10.0)])
-    assert low.verdict == high.verdict == "violated"
+    assert low.verdict == high.verdict == "not isotropic"
     [single] = predictions.isotropy([row(sequences=1, d_cos2_low=0.0, d_cos2_high=math.inf)])
     assert single.verdict == "undecided"
     assert list(predictions.isotropy([row(same_input_as="other"), row(bucket="first")])) == []
@@ -236,13 +238,13 @@ def test_isotropy_is_judged_by_its_interval() -> None:
 def test_predictions_survive_their_file(tmp_path: Path) -> None:
     written = [
         Prediction("model", "a, b", "residual.shift_forgotten", 1e-7, 0.1, 64, "holds"),
-        Prediction("norm", "c", "angles.null_mean_square", 1.2, 1.0, 10, "violated", 1.1, 1.5, 0),
+        Prediction("norm", "c", "angles.null_mean_square", 1.2, 1.0, 10, "not isotropic", 1.1, 1.5, 0),
         Prediction("norm", "d", "ellipsoid.hyperplane", None, None, 0, "undecided", reason="none"),
     ]
     predictions.write_csv(tmp_path / "predictions.csv", written)
     assert predictions.read_csv(tmp_path / "predictions.csv") == written
     assert predictions.summary(written) == (
-        "predictions: exact 1 undecided; isotropy 1 violated; shift 1 holds"
+        "predictions: exact 1 undecided; null 1 not isotropic; shift 1 holds"
     )
     assert asdict(replace(written[0])).keys() == set(predictions.COLUMNS)
 
@@ -263,7 +265,7 @@ def test_a_run_and_a_merged_run_show_their_verdicts(
     sites = [NormSite(**site) for site in run.manifest()["sites"]]
     assert len(found) == 1 + 5 * len(sites) + 2 * len(sites)
     line = predictions.summary(found)
-    assert f"predictions: exact {5 * len(sites)} holds; isotropy " in line
+    assert f"predictions: exact {5 * len(sites)} holds; null " in line
     assert capsys.readouterr().out.count(line) >= 1
     page = (run.path / "report.html").read_text(encoding="utf-8")
     assert (

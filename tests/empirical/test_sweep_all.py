@@ -208,7 +208,7 @@ def test_verdicts_are_counted_for_each_model(measured_all: Path) -> None:
             verdicts = [
                 row["verdict"] for row in written if (row["model"], row["prediction"]) == (model, name)
             ]
-            signs = {"holds": "✓", "undecided": "?", "violated": "✗"}
+            signs = {"isotropic": "○", "not isotropic": "●", "holds": "✓", "undecided": "?", "violated": "✗"}
             expected = [f"{sign} {verdicts.count(kind)}" for kind, sign in signs.items() if kind in verdicts]
             assert re.findall("<span.*?>(.*?)</span>", cell) == expected
             assert (cell == "–") == (verdicts == [])
