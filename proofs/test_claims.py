@@ -249,7 +249,7 @@ def test_command_filters(capsys: pytest.CaptureFixture[str]) -> None:
     records = json.loads(capsys.readouterr().out)
     assert [record["id"] for record in records] == [c.id for c in select(document="digest", verdict="false")]
     assert all(
-        set(record) == {"id", "document", "verdict", "claim", "correction", "settled_by"}
+        set(record) == {"id", "document", "verdict", "claim", "place", "correction", "settled_by"}
         for record in records
     )
     claim = find(records[0]["id"])

@@ -145,7 +145,7 @@ def student(values: list[float], quantile: float = 0.975) -> tuple[float, float,
     """Mean and interval of Student, in the words of the page: m ± t s/√n."""
     n, mean = len(values), sum(values) / len(values)
     deviation = math.sqrt(sum((value - mean) ** 2 for value in values) / (n - 1))
-    reach = stats.t.ppf(quantile, n - 1) * deviation / math.sqrt(n)
+    reach = float(stats.t.ppf(quantile, n - 1)) * deviation / math.sqrt(n)
     return mean, mean - reach, mean + reach
 
 
