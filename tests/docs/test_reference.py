@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 from types import FunctionType
 
+import pytest
 from sphinx.application import Sphinx
 
 import empirical
@@ -165,3 +166,29 @@ def test_dead_links_are_found(tmp_path: Path) -> None:
         "sub/page.html: ../index.html#gone: no such anchor",
         "sub/page.html: none.svg: no such file",
     ]
+
+
+@pytest.mark.parametrize(
+    ("letter", "meaning"),
+    [
+        (r"(?<![A-Za-z\\{])r(?![A-Za-z])", "gauge"),
+        (r"\\alpha", r"G^{-1}|1/g"),
+        (r"\\tau", "tanh|secular|distance"),
+        (r"\\chi", "indicator"),
+        (r"\\mathcal I", "support"),
+    ],
+)
+def test_a_letter_stands_only_where_its_meaning_is_said(letter: str, meaning: str) -> None:
+    for path in (DOCS / "derivations").glob("*.md"):
+        page = path.read_text(encoding="utf-8")
+        formulas = " ".join(re.findall(r"\$[^$]+\$", page))
+        if re.search(letter, formulas):
+            said = any(word in page for word in meaning.split("|"))
+            assert said, f"{path.name} uses {letter} and does not say {meaning}"
+
+
+def test_letters_of_other_texts_stand_on_no_page() -> None:
+    foreign = r"\\beta_i|\\alpha_i \(|\br_i\b|\br_L\b|_S\b|\\mu w|\\gamma_i"
+    for path in [*(DOCS / "derivations").glob("*.md"), DOCS / "conventions.md"]:
+        found = re.findall(foreign, path.read_text(encoding="utf-8"))
+        assert not found, f"{path.name}: {found}"
