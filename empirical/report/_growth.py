@@ -22,11 +22,16 @@ _COLORS = {0: RANDOM_A, 1: UNIFORM}
 
 
 def _value(fit: Growth) -> str:
-    """The estimate with its interval, as it stands in its law."""
+    """The estimate with its interval, if so few depths leave one, as it stands in its law."""
     assert fit.estimate is not None
+    digits = ".3f" if fit.law == "exponential" else ".2f"
+    known = (
+        fit.low is not None and fit.high is not None and math.isfinite(fit.low) and math.isfinite(fit.high)
+    )
+    interval = f" [{fit.low:{digits}}, {fit.high:{digits}}]" if known else " (no interval)"
     if fit.law == "exponential":
-        return f"×{fit.estimate:.3f} [{fit.low:.3f}, {fit.high:.3f}] per block"
-    return f"(depth + 1)^{fit.estimate:.2f} [{fit.low:.2f}, {fit.high:.2f}]"
+        return f"×{fit.estimate:{digits}}{interval} per block"
+    return f"(depth + 1)^{fit.estimate:{digits}}{interval}"
 
 
 def growth_line(rows: Sequence[Row]) -> str:
@@ -52,7 +57,9 @@ def growth_line(rows: Sequence[Row]) -> str:
         return f"norm of the stream over depth: no fit, {fits[0].reason}"
     exponential, power = shown[-len(LAWS) :]
     better = (
-        "neither law fits better" if power.better == "undecided" else f"the {power.better} law fits better"
+        "which law fits better is undecided"
+        if power.better == "undecided"
+        else f"the {power.better} law fits better"
     )
     depths = f"norm of the stream over depth, from {power.first_depth} on"
     return f"{depths}: {_value(exponential)}, or {_value(power)}; {better}"

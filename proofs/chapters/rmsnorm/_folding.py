@@ -142,7 +142,7 @@ THEOREMS = (
     ),
     Theorem(
         id="rmsnorm.post_norm",
-        title="In a Post-LN network the fold needs constant gains and a bias of mean zero",
+        title="With constant gains and a bias of mean zero a Post-LN stream stays centred by itself",
         statement="ΠLN_ε(x) = LN_ε(x) for g = c1 and 1·b = 0",
         source=Source(OWN, "folding", "the stream after a Post-LN layer is its output"),
         vectors="x b",
