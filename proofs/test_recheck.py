@@ -1,105 +1,164 @@
-"""The second checker must be able to say no: with the kernel's own checks off, SymPy catches every false step."""
+"""The second checker must be able to say no, to every kind of forged certificate, and must not know the first."""
 
 from __future__ import annotations
 
+import copy
+import json
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-import lngeom as lg
-from lngeom import symbolic
-from lngeom.symbolic import (
-    S,
-    Theorem,
-    add,
-    assume,
-    at_least,
-    cancel,
-    combine,
-    congruence,
-    constant,
-    cut,
-    d,
-    definite,
-    dimension,
-    dot,
-    equal,
-    greater,
-    instantiate,
-    inverse,
-    multiply,
-    root_of_square,
-    square,
-    square_of_root,
-    strengthen,
-    term,
-    total,
-    transport,
-    unequal,
-    vector,
-    weaken,
-)
+from . import test_false_statements as audit
+from ._registry import find
+from .certificates import Refused, _export, _recheck, _tracing, certificate, digest, recheck
 
-from ._theorem import CheckError
-from .checks import recheck
-
-X, Y = vector("x"), vector("y")
-ZERO, NONZERO, NONNEGATIVE = assume(equal(X, 0)), assume(unequal(X)), assume(at_least(X))
-
-FALSE_STEPS: dict[str, Callable[[], Theorem]] = {
-    "a combination that does not add up": lambda: combine(X + 1, [(1, None, ZERO)]),
-    "a sum that is forgotten": lambda: combine(S(X * Y), [(1, None, ZERO)]),
-    "a combination of an inequality": lambda: combine(X, [(1, None, NONNEGATIVE)]),
-    "a factor that is not there": lambda: cancel(Y, assume(equal(X * X, 0)), NONZERO),
-    "a factor that may be 0": lambda: cancel(Y, assume(equal(X * Y, 0)), NONNEGATIVE),
-    "a false constant": lambda: constant(-1, ">"),
-    "an inverse of 0": lambda: inverse(NONNEGATIVE),
-    "a root of a negative number": lambda: square_of_root(NONZERO),
-    "a root of another square": lambda: root_of_square(Y, NONNEGATIVE, assume(equal(X * X, 2 * Y))),
-    "congruence of unequal terms": lambda: congruence("inv", X, Y, ZERO),
-    "a sum of nonzero terms": lambda: add(NONZERO, NONZERO),
-    "a product without sign": lambda: multiply(NONNEGATIVE, NONZERO),
-    "a stronger relation": lambda: weaken(NONNEGATIVE, ">"),
-    "two different terms": lambda: strengthen(NONNEGATIVE, assume(unequal(Y))),
-    "the total of a nonzero vector": lambda: total(NONZERO),
-    "a form that is not definite": lambda: definite(X, assume(equal(S(X * Y), 0))),
-    "transport along another equation": lambda: transport(Y, ZERO, NONNEGATIVE),
-    "a scalar that becomes a vector": lambda: instantiate(
-        assume(greater(symbolic.scalar("a") * S(X))), {symbolic.scalar("a"): X}
-    ),
-}
+PERMISSIVE = audit.environment(audit.TREES)
+for _module in ("_terms", "_kernel"):
+    sys.modules[f"changed.{_module}"]._require = lambda condition, rule: None  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("name", FALSE_STEPS)
-def test_false_steps_are_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr("lngeom.symbolic._kernel._require", lambda condition, rule: None)
-        theorem = FALSE_STEPS[name]()
-    with pytest.raises(CheckError, match="SymPy does not confirm"):
-        recheck(theorem)
-
-
-def test_a_false_step_deep_in_a_proof_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr("lngeom.symbolic._kernel._require", lambda condition, rule: None)
-        false = combine(X + 1, [(1, None, ZERO)])
-    with pytest.raises(CheckError, match="'combine'"):
-        recheck(add(square(Y), weaken(combine((X + 1) * 2, [(2, None, false)]), ">=")))
-
-
-def test_true_steps_pass() -> None:
-    eps = symbolic.scalar("eps")
-    theorem = symbolic.prove(
-        greater(d - S(lg.standardize(X, eps=eps) ** 2)),
-        assume(greater(eps)),
-        remainder=d * eps / (lg.moments(X)[1] + eps),
+def of(theorem: Any) -> dict[str, Any]:
+    """The certificate of a theorem of a kernel that refuses nothing."""
+    table = _tracing.Table()
+    steps = _export._steps(theorem, table)
+    statement = {key: steps[-1][key] for key in ("hypotheses", "conclusion")}
+    return signed(
+        {
+            "format": _recheck.FORMAT,
+            "id": "a.b",
+            "statement": statement,
+            "steps": steps,
+            "terms": table.nodes,
+        }
     )
-    assert recheck(theorem) > 10
-    assert recheck(cut(dimension(), add(assume(at_least(d - 1)), square(X)))) == 5
-    assert recheck(instantiate(square(X - Y), {X: term(2) * Y})) == 2
 
 
-def test_sums_inside_roots_and_inverses_are_read_to_their_atoms() -> None:
-    root = symbolic.root(dot(X, X) + symbolic.scalar("eps"))
-    theorem = instantiate(assume(greater(root)), {X: X + symbolic.scalar("c")})
-    assert recheck(theorem) == 2
+def signed(data: dict[str, Any]) -> dict[str, Any]:
+    return data | {"sha256": digest(data)}
+
+
+# Without its conditions a rule still makes something true of these: the one vector in a multiple is replaced.
+HARMLESS = {"a multiple is replaced", "a power is replaced", "a product is replaced"}
+
+
+def misused() -> dict[str, Any]:
+    """What a kernel without side conditions makes of each misuse of a rule."""
+    made = {}
+    for name in set(audit.MISUSED) - HARMLESS:
+        try:
+            theorem = eval(audit.MISUSED[name], PERMISSIVE)
+        except Exception:
+            continue
+        if type(theorem).__name__ == "Theorem":
+            made[name] = theorem
+    return made
+
+
+MISUSES = misused()
+
+
+@pytest.mark.parametrize("name", sorted(MISUSES))
+def test_a_misused_rule_is_refused(name: str) -> None:
+    with pytest.raises(Refused, match=r"step|is no relation"):
+        recheck(of(MISUSES[name]))
+
+
+def test_most_misuses_make_a_certificate() -> None:
+    total = {"assume", "dimension", "inverse_total", "root_nonnegative", "square", "inverse_sign", "cut"}
+    rules = {theorem.certificate[0] for theorem in MISUSES.values()}
+    assert rules >= set(_recheck._PREMISES) - total
+    assert len(MISUSES) > 70
+
+
+@pytest.mark.parametrize("rule", audit.KEPT)
+def test_each_rule_used_well_is_accepted(rule: str) -> None:
+    assert recheck(of(eval(audit.KEPT[rule][0], audit.GENUINE))) >= 1
+
+
+Data = dict[str, Any]
+EXAMPLES = ("projection.fixes_hyperplane", "projection.trace", "epsilon.interior", "standardization.norm")
+
+FORGERIES: dict[str, Callable[[Data], Any]] = {
+    "a hypothesis of the statement is dropped": lambda c: c["statement"]["hypotheses"].clear(),
+    "the statement says more": lambda c: c["statement"]["conclusion"].__setitem__(1, ">"),
+    "the statement is about another term": lambda c: c["statement"]["conclusion"].__setitem__(0, 0),
+    "a hypothesis of a step is dropped": lambda c: c["steps"][-1]["hypotheses"].clear(),
+    "a hypothesis is added": lambda c: c["steps"][-1]["hypotheses"].append([0, "!="]),
+    "a step concludes another term": lambda c: c["steps"][-1]["conclusion"].__setitem__(0, 0),
+    "a step concludes another relation": lambda c: c["steps"][-1]["conclusion"].__setitem__(1, "!="),
+    "a step of no rule": lambda c: c["steps"][-1].update(rule="because"),
+    "a step of another rule": lambda c: c["steps"][-1].update(rule="inverse_total", premises=[], arguments=[0]),
+    "an internal name as a rule": lambda c: c["steps"][-1].update(rule="_class__", premises=[]),
+    "a step that is its own premise": lambda c: c["steps"][-1].update(premises=[len(c["steps"]) - 1]),
+    "a premise that comes later": lambda c: c["steps"][0].update(premises=[1]),
+    "a premise counted from the end": lambda c: c["steps"][-1].update(premises=[-1]),
+    "a premise too many": lambda c: c["steps"][-1]["premises"].append(0),
+    "an argument too many": lambda c: c["steps"][-1]["arguments"].append(0),
+    "True as an index": lambda c: c["steps"][-1].update(premises=[False]),
+    "no step": lambda c: c["steps"].clear(),
+    "the last two steps are missing": lambda c: c["steps"].__delitem__(slice(-2, None)),
+    "a member of a step is missing": lambda c: c["steps"][0].pop("arguments"),
+    "a member is missing": lambda c: c.pop("id"),
+    "a member too many": lambda c: c.update(trusted=1),
+    "another format": lambda c: c.update(format="lngeom certificate 0"),
+    "a term that refers to itself": lambda c: c["terms"].append(["S", len(c["terms"])]),
+    "a term of unknown kind": lambda c: c["terms"].append(["log", 0]),
+    "a term of too many parts": lambda c: c["terms"].append(["inv", 0, 0]),
+    "an empty term": lambda c: c["terms"].append([]),
+    "a float": lambda c: c["terms"].append(["q", 0.5, 1]),
+    "a denominator of 0": lambda c: c["terms"].append(["q", 1, 0]),
+    "a negative power": lambda c: c["terms"].append(["^", 0, -1]),
+    "a name that is none": lambda c: c["terms"].append(["v", "1/d"]),
+    "a trace of what is not linear": lambda c: c["terms"].extend([["^", 0, 2], ["trace", "x", len(c["terms"])]]),
+    "steps as an object": lambda c: c.update(steps={"0": c["steps"][0]}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_a_forged_certificate_is_refused(forgery: str) -> None:
+    refused = 0
+    for example in EXAMPLES:
+        changed = copy.deepcopy(certificate(find(example)))
+        before = copy.deepcopy(changed)
+        FORGERIES[forgery](changed)
+        if changed != before:
+            refused += 1
+            with pytest.raises(Refused):
+                recheck(signed(changed))
+    assert refused
+
+
+def test_a_change_without_a_new_hash_is_refused() -> None:
+    with pytest.raises(Refused, match="hash"):
+        recheck(certificate(find("projection.idempotent")) | {"id": "projection.other"})
+
+
+def test_it_runs_alone(tmp_path: Path) -> None:
+    """In a Python that cannot import this project, on files."""
+    good, bad = certificate(find("epsilon.interior")), certificate(find("projection.idempotent"))
+    bad["steps"][-1]["conclusion"][1] = ">"
+    for name, data in (("good", good), ("bad", signed(bad))):
+        (tmp_path / f"{name}.json").write_text(json.dumps(data), encoding="utf-8")
+    code = (
+        "import runpy, sys\n"
+        "for name in ('lngeom', 'proofs', 'empirical'): sys.modules[name] = None\n"
+        "sys.argv = sys.argv[1:]\n"
+        "runpy.run_path(sys.argv[0], run_name='__main__')\n"
+    )
+    command = [
+        sys.executable,
+        "-c",
+        code,
+        _recheck.__file__,
+        str(tmp_path / "good.json"),
+        str(tmp_path / "bad.json"),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (1, "")
+    first, second = done.stdout.splitlines()
+    assert first.endswith(f"{len(good['steps'])} steps follow")
+    assert "refused, step 0 (combine) states what does not follow" in second

@@ -1,4 +1,4 @@
-"""Every theorem × {proof, recheck, models, truth, floats, each mutant, each hypothesis}."""
+"""Every theorem × {proof, certificate, models, truth, floats, each mutant, each hypothesis}."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def test_proof_proves_the_claim_from_the_declared_hypotheses(theorem: Theorem) -
     assert proved.conclusion == theorem.goal()
 
 
-def test_sympy_confirms_every_step(theorem: Theorem) -> None:
-    assert check.check_recheck(theorem) >= 1
+def test_the_second_checker_confirms_every_step(theorem: Theorem) -> None:
+    assert check.check_certificate(theorem) >= 1
 
 
 def test_hypotheses_have_models(theorem: Theorem) -> None:

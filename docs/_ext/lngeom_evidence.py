@@ -114,7 +114,7 @@ class Evidence(SphinxDirective):
             "",
             f"**Source** {cell(theorem['source'])}: {cell(theorem['says'])}",
             "",
-            f"**Proof** {theorem['proof_ms']} ms, {steps} confirmed by SymPy{replayed}; true at "
+            f"**Proof** {theorem['proof_ms']} ms, {steps} confirmed by the second checker{replayed}; true at "
             f"{theorem['models']} exact models; measured {theorem['measured']} times in floats within the derived "
             "bound.",
             "",

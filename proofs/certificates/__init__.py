@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ._export import certificate as certificate, digest as digest, write as write
+from ._recheck import Refused as Refused, recheck as recheck
 from ._verify import (
     RESULTS as RESULTS,
     build_checker as build_checker,
@@ -12,4 +13,4 @@ from ._verify import (
     verify as verify,
 )
 
-__all__ = ["certificate", "digest", "last_step_proved", "replayed", "write"]
+__all__ = ["Refused", "certificate", "digest", "last_step_proved", "recheck", "replayed", "write"]

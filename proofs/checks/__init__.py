@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ._check import (
     Evidence as Evidence,
+    check_certificate as check_certificate,
     check_hypothesis as check_hypothesis,
     check_models as check_models,
     check_mutant as check_mutant,
@@ -22,4 +23,3 @@ from ._models import (
     satisfied as satisfied,
     search as search,
 )
-from ._recheck import recheck as recheck

@@ -14,10 +14,9 @@ from lngeom.carriers import Enclosure, Interval, UndecidedError
 from lngeom.symbolic import Formula, ProofError, evaluate, formula
 
 from .._theorem import CheckError, Model, Mutant, Theorem, call
-from ..certificates import certificate, last_step_proved, replayed
+from ..certificates import Refused, certificate, last_step_proved, recheck, replayed
 from ._floats import measure
 from ._models import Values, draw, draw_scalar, draw_vector, refuted, satisfied, search
-from ._recheck import recheck
 
 MODELS = 12
 """Exact models at which a claim is evaluated."""
@@ -65,9 +64,13 @@ def check_proof(theorem: Theorem) -> symbolic.Theorem:
     return proved
 
 
-def check_recheck(theorem: Theorem) -> int:
-    """SymPy confirms every step of the proof; returns their number."""
-    return recheck(theorem.prove())
+def check_certificate(theorem: Theorem) -> int:
+    """The second checker, which does not know the kernel, accepts the certificate; returns its number of steps."""
+    try:
+        return recheck(certificate(theorem))
+    except Refused as error:
+        msg = f"{theorem.id}: the second checker refuses the certificate: {error}"
+        raise CheckError(msg) from error
 
 
 def check_replay(theorem: Theorem) -> str:
@@ -220,7 +223,7 @@ class Evidence:
         theorem: Theorem
         proof_ms: CPU time of the proof in milliseconds.
         certificate: list of str. The proof, line by line.
-        steps: Steps of the proof that SymPy confirmed.
+        steps: Steps of the certificate that the second checker confirmed.
         dimensions, models: In how many dimensions exact models of the hypotheses were found, and at how many the claim
             was evaluated.
         measured: How often the claim was measured in floats.
@@ -292,10 +295,10 @@ class Evidence:
 def gather(theorem: Theorem) -> Evidence:
     """Run all checks of one theorem. A check that fails becomes a line of ``faults``.
 
-    The checks: the proof exists and uses exactly the hypotheses declared; SymPy confirms each of its steps; the
-    hypotheses have exact models; the claim holds there, and in floats within the derived bounds; every mutant has no
-    proof and a counterexample; every hypothesis is necessary, or its redundancy explained. Samples are drawn from seeds
-    made of the id, so that two runs find the same.
+    The checks: the proof exists and uses exactly the hypotheses declared; a second checker confirms each step of its
+    certificate; the hypotheses have exact models; the claim holds there, and in floats within the derived bounds; every
+    mutant has no proof and a counterexample; every hypothesis is necessary, or its redundancy explained. Samples are
+    drawn from seeds made of the id, so that two runs find the same.
 
     >>> from proofs import find, gather
     >>> evidence = gather(find("projection.fixes_hyperplane"))
@@ -319,7 +322,7 @@ def gather(theorem: Theorem) -> Evidence:
     if proved is not None:
         evidence.certificate = symbolic.certificate(proved)
         evidence.replayed = attempt(check_replay) or ""
-        evidence.steps = attempt(check_recheck) or 0
+        evidence.steps = attempt(check_certificate) or 0
     evidence.dimensions = attempt(check_models) or 0
     evidence.models = attempt(check_truth) or 0
     evidence.measured = attempt(check_property) or 0

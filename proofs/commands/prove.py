@@ -148,7 +148,7 @@ def _page(one: Evidence) -> str:
         f"  {theorem.statement}",
         "",
         f"Source       {theorem.source}: {theorem.source.says}",
-        f"Status       {one.status}, {one.proof_ms:.1f} ms, {one.steps} steps confirmed by SymPy, true at "
+        f"Status       {one.status}, {one.proof_ms:.1f} ms, {one.steps} steps confirmed by the second checker, true at "
         f"{one.models} exact models, {one.measured} times within the error bound in floats",
         "",
         "Hypotheses" if theorem.hypotheses else "Hypotheses   none: true for every d and all values",

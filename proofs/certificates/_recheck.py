@@ -1,0 +1,520 @@
+"""A second checker, which has never met the first: it reads certificate files and nothing else of this project.
+
+Terms become polynomials of SymPy's exact rings over Q, whose generators are the vectors, the scalars, d, 1/d, and one
+for each sum of a monomial, each inverse and each root; no simplification and no sampling. Each step is derived again
+from its premises and arguments, with every side condition of its rule, and compared with the sequent that the file
+states. The statement, which the file gives as the library computed it, is brought into the same normal form.
+
+Run by itself: ``python _recheck.py FILE.json ...``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from sympy import factorint
+from sympy.polys.domains import QQ
+from sympy.polys.rings import PolyElement, PolyRing
+
+FORMAT = "lngeom certificate 1"
+RELATIONS = ("=", "!=", ">", ">=")
+_D, _E = 0, 1  # the generators d and 1/d
+
+
+class Refused(Exception):
+    """A certificate does not prove what it states, says :func:`recheck`."""
+
+
+class _Full(Exception):
+    """More generators are needed than the ring has."""
+
+
+def _need(condition: bool, message: str) -> None:
+    if not condition:
+        raise Refused(message)
+
+
+class Algebra:
+    """Normal forms in a ring of at most `size` generators."""
+
+    def __init__(self, size: int) -> None:
+        self.ring = PolyRing([f"a{k}" for k in range(size)], QQ)
+        self.atoms: list[tuple] = []
+        self.vector: list[bool] = []
+        self.places: dict[tuple, int] = {}
+        self.one, self.zero = self.ring.one, self.ring.zero
+        self.d, self.e = self.atom(("d",), False), self.atom(("1/d",), False)
+
+    def atom(self, key: tuple, vector: bool) -> PolyElement:
+        """The generator of a vector, scalar, sum, inverse or root."""
+        if key not in self.places:
+            if len(self.atoms) == len(self.ring.gens):
+                raise _Full
+            self.places[key] = len(self.atoms)
+            self.atoms.append(key)
+            self.vector.append(vector)
+        return self.ring.gens[self.places[key]]
+
+    def times(self, p: PolyElement, q: PolyElement) -> PolyElement:
+        """The product, with d·(1/d) = 1."""
+        found: dict[tuple, Any] = {}
+        for monomial, c in (p * q).items():
+            both = min(monomial[_D], monomial[_E])
+            key = (monomial[_D] - both, monomial[_E] - both, *monomial[2:])
+            found[key] = found.get(key, QQ(0)) + c
+        return self.ring.from_dict({key: c for key, c in found.items() if c})
+
+    def power(self, p: PolyElement, k: int) -> PolyElement:
+        """The product of k factors p."""
+        return math.prod([_Product(self, p)] * k, start=_Product(self, self.one)).value
+
+    def is_vector(self, p: PolyElement) -> bool:
+        """Whether a vector stands outside sums."""
+        return any(k and self.vector[i] for monomial in p for i, k in enumerate(monomial[: len(self.atoms)]))
+
+    def total(self, p: PolyElement) -> PolyElement:
+        """Sum of the d components: linear, with S(1) = d."""
+        result = self.zero
+        for monomial, c in p.items():
+            inner = tuple((i, k) for i, k in enumerate(monomial) if k and self.vector[i])
+            outer = tuple(0 if k and self.vector[i] else k for i, k in enumerate(monomial))
+            summed = self.atom(("S", inner), False) if inner else self.d
+            result += self.times(self.ring.from_dict({outer: c}), summed)
+        return result
+
+    def inverse(self, p: PolyElement) -> PolyElement:
+        """1/p, 0 where p is 0; multiplicative, and the inverse of an inverse is what was inverted."""
+        if not p:
+            return self.zero
+        lowest = min(monomial[_D] - monomial[_E] for monomial in p)
+        scale = self.ring.from_dict(
+            {(max(-lowest, 0), max(lowest, 0), *[0] * (len(self.ring.gens) - 2)): QQ(1)}
+        )
+        c = p.LC if len(p) == 1 else self.content(p)
+        unit = self.times(p, scale).mul_ground(1 / c)
+        if unit.LC < 0:
+            unit, c = -unit, -c
+        result = scale.mul_ground(1 / c)
+        if len(unit) > 1:
+            return self.times(result, self.atom(("inv", _key(unit)), self.is_vector(unit)))
+        for i, k in enumerate(next(iter(unit))):
+            if k:
+                result = self.times(result, self.power(self.inverse_of_atom(i), k))
+        return result
+
+    def inverse_of_atom(self, i: int) -> PolyElement:
+        """1/a for a generator other than d and 1/d."""
+        kind, *content = self.atoms[i]
+        if kind == "inv":
+            return self.ring.from_dict(dict(content[0]))
+        return self.atom(("inv", _key(self.ring.gens[i])), self.vector[i])
+
+    def root(self, p: PolyElement) -> PolyElement:
+        """√p, 0 where p is negative; rational squares come out."""
+        if not p:
+            return self.zero
+        c = self.content(p)
+        outside = QQ(1)
+        for prime, k in factorint(int(c.numerator) * int(c.denominator)).items():
+            outside *= QQ(prime) ** (k // 2)
+        outside /= c.denominator
+        inside = p.mul_ground(1 / outside**2)
+        if inside == self.one:
+            return self.one.mul_ground(outside)
+        if p.is_ground and p.LC < 0:
+            return self.zero
+        return self.atom(("sqrt", _key(inside)), self.is_vector(inside)).mul_ground(outside)
+
+    def content(self, p: PolyElement) -> Any:
+        """The positive rational c for which p/c has integer coefficients without a common divisor."""
+        coefficients = list(p.values())
+        above = math.gcd(*(int(c.numerator) for c in coefficients))
+        return QQ(above, math.lcm(*(int(c.denominator) for c in coefficients)))
+
+    def substituted(self, p: PolyElement, values: dict[int, PolyElement]) -> PolyElement:
+        """P with generators replaced, all at once, also inside sums, inverses and roots."""
+        result = self.zero
+        for monomial, c in p.items():
+            product = self.one.mul_ground(c)
+            for i, k in enumerate(monomial):
+                if k:
+                    product = self.times(product, self.power(self.replaced(i, values), k))
+            result += product
+        return result
+
+    def replaced(self, i: int, values: dict[int, PolyElement]) -> PolyElement:
+        """One generator after a substitution."""
+        kind, *content = self.atoms[i]
+        if kind == "S":
+            product = self.one
+            for j, k in content[0]:
+                product = self.times(product, self.power(self.replaced(j, values), k))
+            return self.total(product)
+        if kind in ("inv", "sqrt"):
+            inner = self.substituted(self.ring.from_dict(dict(content[0])), values)
+            return self.inverse(inner) if kind == "inv" else self.root(inner)
+        return values.get(i, self.ring.gens[i])
+
+    def trace(self, name: str, p: PolyElement) -> PolyElement:
+        """Σ_j of component j of p at the basis vector e_j, for p = Σ m·v + Σ m·S(n·v): Σ S(m) + Σ S(m·n)."""
+        probe = self.places[("v", name)]
+        result = self.zero
+        for monomial, c in p.items():
+            rest, found = self.one.mul_ground(c), 0
+            for i, k in enumerate(monomial):
+                inner = dict(self.atoms[i][1]) if k == 1 and self.atoms[i][0] == "S" else {}
+                if (i == probe and k == 1) or inner.get(probe) == 1:
+                    found += 1
+                    for j, m in inner.items():
+                        rest = rest if j == probe else self.times(rest, self.power(self.ring.gens[j], m))
+                elif k:
+                    rest = self.times(rest, self.power(self.ring.gens[i], k))
+            linear = found == 1 and self.substituted(rest, {probe: self.zero}) == rest
+            _need(linear, "a trace is taken of what is not linear")
+            result += self.total(rest)
+        return result
+
+
+class _Product:
+    """A factor of a product in which d·(1/d) = 1."""
+
+    def __init__(self, algebra: Algebra, value: PolyElement) -> None:
+        self.algebra, self.value = algebra, value
+
+    def __mul__(self, other: _Product) -> _Product:
+        return _Product(self.algebra, self.algebra.times(self.value, other.value))
+
+
+def _key(p: PolyElement) -> frozenset:
+    return frozenset(p.items())
+
+
+# -------------------------------------------------------------------------------------------------------- reading files
+
+
+def _integer(value: Any, low: int, high: float = math.inf) -> int:
+    _need(type(value) is int and low <= value < high, f"{value!r} is no integer from {low} to below {high}")
+    return value
+
+
+def _name(value: Any) -> str:
+    _need(type(value) is str and value.isidentifier() and value.isascii(), f"{value!r} is no name")
+    return value
+
+
+def _list(value: Any, size: int | None = None) -> list:
+    _need(type(value) is list and size in (None, len(value)), f"{value!r} is no list of {size} entries")
+    return value
+
+
+class Terms:
+    """The table of terms: every node in normal form."""
+
+    def __init__(self, nodes: Any, algebra: Algebra) -> None:
+        self.algebra = algebra
+        self.values: list[PolyElement] = []
+        self.atoms: dict[int, tuple] = {}
+        for node in _list(nodes):
+            _need(bool(_list(node)), "a node has a kind")
+            kind, *operands = node
+            self.values.append(self.node(kind, operands))
+
+    def __call__(self, place: Any) -> PolyElement:
+        return self.values[_integer(place, 0, len(self.values))]
+
+    def node(self, kind: Any, operands: list) -> PolyElement:
+        """One node from earlier ones."""
+        a = self.algebra
+        if kind in ("v", "s"):
+            (name,) = _list(operands, 1)
+            self.atoms[len(self.values)] = (kind, _name(name))
+            return a.atom((kind, name), kind == "v")
+        if kind == "d":
+            _list(operands, 0)
+            return a.d
+        if kind == "q":
+            n, m = _list(operands, 2)
+            return a.one.mul_ground(QQ(_integer(n, -(sys.maxsize**9)), _integer(m, 1)))
+        if kind == "^":
+            base, k = _list(operands, 2)
+            return a.power(self(base), _integer(k, 0, 1000))
+        if kind == "trace":
+            name, inner = _list(operands, 2)
+            _need(("v", _name(name)) in a.places, f"a trace binds {name}, which does not occur")
+            return a.trace(name, self(inner))
+        values = [self(operand) for operand in operands]
+        if kind in ("+", "*") and len(values) >= 2:
+            first, *rest = values
+            for value in rest:
+                first = first + value if kind == "+" else a.times(first, value)
+            return first
+        makers: dict[tuple[Any, int], Callable[..., PolyElement]] = {
+            ("S", 1): a.total,
+            ("inv", 1): a.inverse,
+            ("sqrt", 1): a.root,
+            ("-", 1): lambda p: -p,
+            ("-", 2): lambda p, q: p - q,
+            ("/", 2): lambda p, q: a.times(p, a.inverse(q)),
+            ("mean", 1): lambda p: a.times(a.total(p), a.e),
+            ("abs", 1): lambda p: a.root(a.times(p, p)),
+        }
+        _need(
+            type(kind) is str and (kind, len(values)) in makers, f"{kind!r} of {len(values)} terms is unknown"
+        )
+        return makers[kind, len(values)](*values)
+
+    def formula(self, value: Any) -> tuple[PolyElement, str]:
+        """A term and its relation to 0."""
+        place, relation = _list(value, 2)
+        _need(relation in RELATIONS, f"{relation!r} is no relation")
+        return self(place), relation
+
+    def formulas(self, value: Any) -> frozenset:
+        """Formulas as a set of normal forms."""
+        return frozenset((_key(p), relation) for p, relation in map(self.formula, _list(value)))
+
+
+# -------------------------------------------------------------------------------------------------------------- rules
+
+Sequent = tuple[frozenset, PolyElement, str]
+"""Hypotheses, term and relation of the conclusion."""
+
+
+class Rules:
+    """What each rule concludes; a method takes the stated conclusion, the arguments and the premises."""
+
+    def __init__(self, terms: Terms) -> None:
+        self.terms = terms
+        self.a = terms.algebra
+
+    def conclude(
+        self, rule: Any, stated: tuple[PolyElement, str], arguments: list, used: list[Sequent]
+    ) -> Sequent:
+        """The sequent that follows."""
+        known = type(rule) is str and rule in _PREMISES
+        _need(known, f"{rule!r} is no rule")
+        wanted = _PREMISES[rule]
+        if wanted is not None:
+            _need(len(used) == len(wanted), f"{rule} has {len(wanted)} premises")
+            for (_, _, relation), allowed in zip(used, wanted, strict=True):
+                _need(
+                    relation in allowed.split(),
+                    f"a premise of {rule} reads {relation} 0, needed is {allowed}",
+                )
+        if rule not in ("combine", "instantiate"):
+            _list(arguments, _ARGUMENTS.get(rule, 0))
+        found = getattr(self, f"_{rule}")(stated, arguments, used)
+        hypotheses = frozenset().union(*(h for h, _, _ in used))
+        return found if len(found) == 3 else (hypotheses, *found)
+
+    def _assume(self, stated: Any, arguments: list, used: list) -> tuple:
+        return frozenset([(_key(stated[0]), stated[1])]), *stated
+
+    def _constant(self, stated: Any, arguments: list, used: list) -> tuple:
+        p, relation = stated
+        _need(p.is_ground, "a constant is a number")
+        c = p.LC if p else QQ(0)
+        truth = {"=": c == 0, "!=": c != 0, ">": c > 0, ">=": c >= 0}[relation]
+        _need(bool(truth), f"{c} {relation} 0 is false")
+        return stated
+
+    def _dimension(self, stated: Any, arguments: list, used: list) -> tuple:
+        return self.a.d - 1, ">="
+
+    def _combine(self, stated: Any, arguments: list, used: list) -> tuple:
+        _list(arguments, len(used))
+        goal = self.a.zero
+        for factors, (_, e, relation) in zip(arguments, used, strict=True):
+            _need(
+                relation == "=" and len(_list(factors)) in (1, 2),
+                "combined are equations, with one or two factors",
+            )
+            a, *b = map(self.terms, factors)
+            goal += self.a.times(a, self.a.total(self.a.times(b[0], e)) if b else e)
+        return goal, "="
+
+    def _cancel(self, stated: Any, arguments: list, used: list) -> tuple:
+        _need(used[0][1] == self.a.times(stated[0], used[1][1]), "the equation is not the product")
+        return stated[0], "="
+
+    def _inverse(self, stated: Any, arguments: list, used: list) -> tuple:
+        t = used[0][1]
+        return self.a.times(t, self.a.inverse(t)) - 1, "="
+
+    def _inverse_total(self, stated: Any, arguments: list, used: list) -> tuple:
+        t = self.terms(arguments[0])
+        return self.a.times(self.a.times(t, t), self.a.inverse(t)) - t, "="
+
+    def _inverse_sign(self, stated: Any, arguments: list, used: list) -> tuple:
+        return self.a.inverse(used[0][1]), used[0][2]
+
+    def _square_of_root(self, stated: Any, arguments: list, used: list) -> tuple:
+        return self.a.power(self.a.root(used[0][1]), 2) - used[0][1], "="
+
+    def _root_nonnegative(self, stated: Any, arguments: list, used: list) -> tuple:
+        return self.a.root(self.terms(arguments[0])), ">="
+
+    def _root_positive(self, stated: Any, arguments: list, used: list) -> tuple:
+        return self.a.root(used[0][1]), ">"
+
+    def _root_of_square(self, stated: Any, arguments: list, used: list) -> tuple:
+        u, t = used[0][1], self.terms(arguments[0])
+        _need(used[1][1] == self.a.power(u, 2) - t, "the equation does not say that t is the square")
+        return self.a.root(t) - u, "="
+
+    def _congruence(self, stated: Any, arguments: list, used: list) -> tuple:
+        _need(arguments[0] in ("inv", "sqrt"), f"{arguments[0]!r} is no function")
+        f = self.a.inverse if arguments[0] == "inv" else self.a.root
+        p, q = map(self.terms, arguments[1:])
+        _need(used[0][1] == p - q, "the equation is not a − b = 0")
+        return f(p) - f(q), "="
+
+    def _square(self, stated: Any, arguments: list, used: list) -> tuple:
+        return self.a.power(self.terms(arguments[0]), 2), ">="
+
+    def _add(self, stated: Any, arguments: list, used: list) -> tuple:
+        return used[0][1] + used[1][1], ">" if ">" in (used[0][2], used[1][2]) else ">="
+
+    def _multiply(self, stated: Any, arguments: list, used: list) -> tuple:
+        r, s = used[0][2], used[1][2]
+        _need({r, s} != {">=", "!="}, "a nonnegative times a nonzero term has no sign")
+        return self.a.times(used[0][1], used[1][1]), s if r == ">" else r
+
+    def _weaken(self, stated: Any, arguments: list, used: list) -> tuple:
+        pair = (used[0][2], stated[1])
+        _need(pair in ((">", ">="), (">", "!="), ("=", ">=")), "this is no weakening")
+        return used[0][1], stated[1]
+
+    def _strengthen(self, stated: Any, arguments: list, used: list) -> tuple:
+        _need(used[0][1] == used[1][1], "the two premises speak of different terms")
+        return used[0][1], ">"
+
+    def _total(self, stated: Any, arguments: list, used: list) -> tuple:
+        return self.a.total(used[0][1]), used[0][2]
+
+    def _definite(self, stated: Any, arguments: list, used: list) -> tuple:
+        _need(used[0][1] == self.a.total(self.a.power(stated[0], 2)), "the equation is not S(t·t) = 0")
+        return stated[0], "="
+
+    def _transport(self, stated: Any, arguments: list, used: list) -> tuple:
+        _need(used[0][1] == stated[0] - used[1][1], "the equation is not goal − t = 0")
+        return stated[0], used[1][2]
+
+    def _cut(self, stated: Any, arguments: list, used: list) -> tuple:
+        (first, p, relation), (second, q, conclusion) = used
+        return first | (second - {(_key(p), relation)}), q, conclusion
+
+    def _instantiate(self, stated: Any, arguments: list, used: list) -> tuple:
+        values: dict[int, PolyElement] = {}
+        for pair in arguments:
+            old, new = _list(pair, 2)
+            _need(type(old) is int and old in self.terms.atoms, "replaced are vectors and scalars")
+            kind, name = self.terms.atoms[old]
+            place, value = self.a.places[kind, name], self.terms(new)
+            _need(place not in values, f"{name} is replaced twice")
+            _need(kind == "v" or not self.a.is_vector(value), "a scalar becomes a vector")
+            values[place] = value
+        hypotheses, p, relation = used[0]
+        said = frozenset(
+            (_key(self.a.substituted(self.a.ring.from_dict(dict(h)), values)), r) for h, r in hypotheses
+        )
+        return said, self.a.substituted(p, values), relation
+
+
+_ANY = "= != > >="
+_PREMISES: dict[str, tuple[str, ...] | None] = {
+    "assume": (), "constant": (), "dimension": (), "inverse_total": (), "root_nonnegative": (), "square": (),
+    "combine": None, "cancel": ("=", "!= >"), "inverse": ("!= >",), "inverse_sign": (_ANY,),
+    "square_of_root": (">= >",), "root_positive": (">",), "root_of_square": (">= >", "="), "congruence": ("=",),
+    "add": ("> >=", "> >="), "multiply": ("> >= !=", "> >= !="), "weaken": (_ANY,), "strengthen": (">=", "!="),
+    "total": ("> >=",), "definite": ("=",), "transport": ("=", _ANY), "cut": (_ANY, _ANY), "instantiate": (_ANY,),
+}  # fmt: skip
+_ARGUMENTS = {"inverse_total": 1, "root_nonnegative": 1, "root_of_square": 1, "square": 1, "congruence": 3}
+
+
+# ---------------------------------------------------------------------------------------------------------- the check
+
+
+def digest(data: dict[str, Any]) -> str:
+    """SHA-256 of the canonical JSON, without title and stated hash."""
+    said = {key: value for key, value in data.items() if key not in ("sha256", "title")}
+    text = json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def recheck(data: dict[str, Any]) -> int:
+    """Number of steps of a certificate, all of which follow; the last one is the statement.
+
+    Raises
+    ------
+    Refused
+        Naming the step that does not follow, or what else is wrong.
+
+    Examples
+    --------
+    >>> from proofs import find
+    >>> from proofs.certificates import certificate, recheck
+    >>> recheck(certificate(find("projection.fixes_hyperplane")))
+    2
+    """
+    members = {"format", "id", "statement", "steps", "terms", "sha256"}
+    _need(
+        type(data) is dict and set(data) - {"title"} == members,
+        f"a certificate has the members {sorted(members)}",
+    )
+    _need(data["format"] == FORMAT, f"the format is {data['format']!r}, known is {FORMAT!r}")
+    _need(data["sha256"] == digest(data), "the content does not have the stated hash")
+    size = 32
+    while True:
+        try:
+            return _rechecked(data, Algebra(size))
+        except _Full:
+            size *= 2
+
+
+def _rechecked(data: dict[str, Any], algebra: Algebra) -> int:
+    terms = Terms(data["terms"], algebra)
+    rules, proved = Rules(terms), list[Sequent]()
+    for number, step in enumerate(_list(data["steps"])):
+        keys = {"rule", "premises", "arguments", "hypotheses", "conclusion"}
+        _need(type(step) is dict and set(step) == keys, f"step {number} has not the members {sorted(keys)}")
+        stated, hypotheses = terms.formula(step["conclusion"]), terms.formulas(step["hypotheses"])
+        used = [proved[_integer(premise, 0, number)] for premise in _list(step["premises"])]
+        try:
+            found = rules.conclude(step["rule"], stated, _list(step["arguments"]), used)
+        except Refused as error:
+            msg = f"step {number}: {error}"
+            raise Refused(msg) from None
+        _need(found == (hypotheses, *stated), f"step {number} ({step['rule']}) states what does not follow")
+        proved.append(found)
+    _need(bool(proved), "there is no step")
+    statement = data["statement"]
+    _need(
+        type(statement) is dict and set(statement) == {"hypotheses", "conclusion"},
+        "the statement is a sequent",
+    )
+    said = (terms.formulas(statement["hypotheses"]), *terms.formula(statement["conclusion"]))
+    _need(proved[-1] == said, "the last step is not the statement")
+    return len(proved)
+
+
+def main(files: list[str]) -> int:
+    """Check files, one line each; 1 if one is refused."""
+    refused = 0
+    for file in files:
+        try:
+            print(f"{file}: {recheck(json.loads(Path(file).read_text(encoding='utf-8')))} steps follow")
+        except (Refused, ValueError, OSError) as error:
+            refused += 1
+            print(f"{file}: refused, {error}")
+    return int(refused > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
