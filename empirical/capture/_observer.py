@@ -11,6 +11,7 @@ from torch.utils.hooks import RemovableHandle
 
 from lngeom import InputError
 
+from ..discovery import first_tensor
 from ..models import NormSite
 from ..statistics import (
     SiteState,
@@ -22,20 +23,23 @@ from ..statistics import (
     sketch as sketched,
 )
 from ._directions import random_directions
+from ._layout import Batch, arranged, as_mask, batch_of, known_batch_dim
 
 
 class Observer:
     """Measure every forward pass of a model at its norm layers, before and after each, storing no hidden state.
 
     A context manager: the hooks are there inside the ``with`` block only. All reductions run on the device of the
-    hidden states, in float32 or better, and nothing waits for their result until :attr:`states` is read. Each row of
-    a batch counts as one sequence.
+    hidden states, in float32 or better, and nothing waits for their result until :attr:`states` is read. Vectors may
+    have any leading shape: sequences and positions are recognized by the shape of the model's first input, what else
+    shares a position (heads) counts as more vectors of it, and a layer that is called several times counts each time.
 
     Args:
-        model: Base model; its norm modules are called with the hidden states as only argument.
-        sites: The norm layers to measure, see :func:`empirical.models.norm_sites`.
+        model: Any module.
+        sites: The norm layers to measure, see :func:`empirical.models.norm_sites`, :func:`empirical.discovery.norms`.
         directions: Number of random unit directions to compare the uniform one with, at least 2.
         seed: Seed of the random directions.
+        batch_dim: Axis of the sequences, 0 or 1. None is 0, and an error where a module has ``batch_first=False``.
 
     >>> import torch
     >>> from torch import nn
@@ -50,7 +54,13 @@ class Observer:
     """
 
     def __init__(
-        self, model: nn.Module, sites: Sequence[NormSite], *, directions: int = 64, seed: int = 0
+        self,
+        model: nn.Module,
+        sites: Sequence[NormSite],
+        *,
+        directions: int = 64,
+        seed: int = 0,
+        batch_dim: int | None = None,
     ) -> None:
         modules = dict(model.named_modules())
         for site in sites:
@@ -60,19 +70,21 @@ class Observer:
                 )
                 raise InputError(msg)
         self._model = model
+        self._batch_dim = known_batch_dim(model, batch_dim)
         self._modules = {site: modules[site.path] for site in sites}
         self._directions = {site.d: random_directions(site.d, directions, seed) for site in sites}
         self._columns: dict[tuple[int, torch.dtype, torch.device], Tensor] = {}
         self._states: States = {}
         self._handles: list[RemovableHandle] = []
-        self._mask: Tensor | None = None
-        self._batch: torch.Size | None = None
-        self._buckets: Tensor | None = None
+        self._masks: tuple[Tensor | None, Tensor | None] = (None, None)
+        self._strict = True
+        self._batch: Batch | None = None
+        self._buckets: dict[Any, Tensor] = {}
 
     def __enter__(self) -> Observer:
         """Install the hooks."""
         for site, module in self._modules.items():
-            self._handles.append(module.register_forward_hook(self._hook(site)))
+            self._handles.append(module.register_forward_hook(self._hook(site), with_kwargs=True))
         self._handles.append(self._model.register_forward_pre_hook(self._begin, with_kwargs=True))
         return self
 
@@ -81,16 +93,20 @@ class Observer:
         while self._handles:
             self._handles.pop().remove()
 
-    def mask(self, mask: Tensor | None) -> None:
+    def mask(self, mask: Any, decoder: Any = None, *, strict: bool = True) -> None:
         """Say which positions of the batches to come are text (true) and which padding (false); None: all are text.
 
         The first position of a sequence is its first position that is text, so that padding on the left is right too.
 
         Args:
-            mask: (sequences, positions). Booleans, or the zeros and ones of an ``attention_mask``.
+            mask: Shape (sequences, positions), whatever the axis of the sequences: Booleans, the zeros and ones of an
+                ``attention_mask``, or an additive mask of 0 and negative numbers; tensor, array or lists.
+            decoder: The same for the modules below one called ``decoder``, where that has a text of its own.
+            strict: Whether a layer whose vectors the mask does not fit is an error, or has no padding.
         """
-        self._mask = None if mask is None else mask.to(torch.bool)
-        self._buckets = None
+        self._masks = (None if mask is None else as_mask(mask), None if decoder is None else as_mask(decoder))
+        self._strict = strict
+        self._buckets = {}
 
     @property
     def states(self) -> States:
@@ -99,31 +115,32 @@ class Observer:
 
     def _begin(self, _: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Note the shape of the batch: some architectures flatten it before they normalize."""
-        tensors = (*args, kwargs.get("input_ids"), kwargs.get("inputs_embeds"))
-        found = next((value for value in tensors if isinstance(value, Tensor)), None)
-        batch = None if found is None else found.shape[:2]
-        if batch != self._batch:
-            self._batch, self._buckets = batch, None
+        named = (kwargs.get("input_ids"), kwargs.get("inputs_embeds"), *kwargs.values())
+        found = next((value for value in (*args, *named) if isinstance(value, Tensor)), None)
+        self._batch = batch_of(found, self._batch_dim)
 
-    def _membership(self, device: torch.device) -> Tensor:
-        """Bucket of each position: bool, (2, sequences, positions)."""
-        if self._buckets is None or self._buckets.device != device:
-            if self._batch is None or len(self._batch) != 2:
-                msg = "the model was called without a batch: pass input_ids of shape (sequences, positions)"
-                raise InputError(msg)
-            text = self._mask
-            if text is None:
-                text = torch.ones(self._batch, dtype=torch.bool, device=device)
-            elif text.shape != self._batch:
-                msg = (
-                    f"mask has shape {tuple(text.shape)} and the batch {tuple(self._batch)}: "
-                    "call observer.mask(...) with the mask of each batch, or with None"
-                )
-                raise InputError(msg)
-            text = text.to(device)
+    def _membership(self, site: NormSite, shape: tuple[int, int, int], device: torch.device) -> Tensor:
+        """Bucket of each vector: bool, (2, sequences, positions · heads)."""
+        sequences, positions, heads = shape
+        of_decoder = self._masks[1] is not None and "decoder" in site.path.split(".")
+        key = (shape, device, of_decoder)
+        if key not in self._buckets:
+            mask = self._masks[1 if of_decoder else 0]
+            if mask is not None and tuple(mask.shape) != (sequences, positions):
+                if self._strict:
+                    msg = (
+                        f"{site.path}: mask of shape {tuple(mask.shape)} for {sequences} sequences of {positions} "
+                        "positions; call observer.mask(...) with the mask of each batch, or with None"
+                    )
+                    raise InputError(msg)
+                mask = None
+            if mask is None:
+                text = torch.ones(sequences, positions, dtype=torch.bool, device=device)
+            else:
+                text = mask.to(device)
             first = text & (text.cumsum(1) == 1)
-            self._buckets = torch.stack([first, text & ~first])
-        return self._buckets
+            self._buckets[key] = torch.stack([first, text & ~first]).repeat_interleave(heads, -1)
+        return self._buckets[key]
 
     def _along(self, d: int, x: Tensor) -> Tensor:
         """The random directions as columns, in float32 or better, where the hidden states are."""
@@ -135,17 +152,29 @@ class Observer:
         return self._columns[key]
 
     def _hook(self, site: NormSite) -> Any:
-        def observe(_: nn.Module, args: tuple[Tensor, ...], output: Tensor) -> None:
+        def observe(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
+            entering, leaving = first_tensor((*args, *kwargs.values())), first_tensor(output)
+            if entering is None or leaving is None or entering.shape != leaving.shape:
+                shapes = [None if each is None else tuple(each.shape) for each in (entering, leaving)]
+                msg = f"{site.path}: takes shape {shapes[0]} and returns {shapes[1]}, so that it is no norm layer"
+                raise InputError(msg)
             with torch.no_grad():
-                self._observe(site, args[0], output)
+                self._observe(site, entering, leaving)
 
         return observe
 
     def _observe(self, site: NormSite, entering: Tensor, leaving: Tensor) -> None:
-        x, z = entering.reshape(-1, site.d), leaving.reshape(-1, site.d)
-        if x.device != z.device:  # layers spread over devices: what enters may still be where it came from
-            x = x.to(z.device)
-        columns, buckets = self._along(site.d, z), self._membership(z.device)
+        if not entering.numel():
+            return
+        if (
+            entering.device != leaving.device
+        ):  # over several devices, what enters may still be where it came from
+            entering = entering.to(leaving.device)
+        x, z = (arranged(each, site, self._batch, self._batch_dim) for each in (entering, leaving))
+        sequences, positions, heads, d = x.shape
+        x, z = x.reshape(-1, d), z.reshape(-1, d)
+        columns = self._along(d, z)
+        buckets = self._membership(site, (sequences, positions, heads), z.device)
         before, after, inner = sketched(x, z, columns)
         entered = input_features(before, kind=site.kind, eps=site.eps)
         left = output_features(after, before, inner, kind=site.kind)

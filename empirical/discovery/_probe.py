@@ -21,6 +21,8 @@ from ._bound import layer_error
 _CHECKED = (3, 8)  # fewest and most rows held against the bound: it takes integers of any size, so that
 _COMPONENTS = 4_096  # of long vectors fewer are
 _FIT = 1e-4  # of gain and bias, whose fit leaves the roundings of a few rows
+_LARGE = 6  # rows at which no usual ε matters
+_FAR = 0.3  # of the largest output: what is that far from every norm there needs no closer look
 _RAISED = re.compile(r"\w+(Error|Exception): ")
 _WITHIN = (
     3  # vectors of a probe that share an example, so that a norm over more than one axis is none of ours
@@ -130,7 +132,7 @@ def _eps(module: nn.Module, seen: float) -> float:
 
 def _distance(x: np.ndarray, z: np.ndarray) -> tuple[float, Kind]:
     """How far the outputs are from a norm with any gain and bias, relative to the largest output."""
-    large = slice(len(x) // 2, None)
+    large = slice(-_LARGE, None)
     found: list[tuple[float, Kind]] = []
     kinds: tuple[tuple[Kind, Any], ...] = (("layernorm", lngeom.layer_norm), ("rmsnorm", lngeom.rms_norm))
     for kind, function in kinds:
@@ -185,9 +187,9 @@ def read(module: nn.Module, d: int) -> Reading | str:
 
 def _understood(module: nn.Module, x: np.ndarray, z: np.ndarray, axis: int) -> Reading | str:
     """Kind, ε and parameters from inputs and outputs."""
-    found: Behaviour | None = behaviour(x, z, 2.0**-24)
+    off, kind = _distance(x, z)
+    found: Behaviour | None = behaviour(x, z, 2.0**-24) if off < _FAR else None
     if found is None or found.eps is None:
-        off, kind = _distance(x, z)
         return f"at best a {kind} with some gain and bias, whose outputs are off by {off:.2g} of the largest"
     parameters = own_parameters(module)
     gain, bias = _named(found.gain, parameters, 1.0), _named(found.bias, parameters, 0.0)

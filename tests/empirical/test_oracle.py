@@ -332,8 +332,8 @@ def test_wrong_moments_are_rejected(wrong: Any, monkeypatch: pytest.MonkeyPatch)
 def test_a_lost_token_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = Observer._membership
 
-    def short(self: Observer, device: torch.device) -> torch.Tensor:
-        buckets = whole(self, device).clone()
+    def short(self: Observer, *seen: Any) -> torch.Tensor:
+        buckets = whole(self, *seen).clone()
         buckets[:, 0, -1] = False
         return buckets
 

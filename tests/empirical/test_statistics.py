@@ -321,7 +321,7 @@ def test_misuse_is_told() -> None:
         Observer(model, [replace(SITE, path="7")])
     with Observer(model, [SITE], directions=2) as observer:
         observer.mask(torch.ones(SEQUENCES, POSITIONS + 1))
-        with pytest.raises(InputError, match=r"mask has shape \(6, 11\) and the batch \(6, 10\)"):
+        with pytest.raises(InputError, match=r"0: mask of shape \(6, 11\) for 6 sequences of 10 positions"):
             model(x)
 
 

@@ -1,0 +1,133 @@
+"""The observer on modules of any shape: the same vectors count the same however a layer sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from empirical.capture import Observer
+from empirical.discovery import norms
+from empirical.models import NormSite
+from empirical.statistics import States
+from lngeom import InputError
+
+B, S, H, D = 4, 5, 3, 8
+SITE = NormSite("norm", None, "norm", "layernorm", 1e-5, D)
+
+
+class Shaped(nn.Module):
+    """A norm that sees what `change` makes of the input."""
+
+    def __init__(
+        self, change: Callable[[Tensor], Tensor] = lambda x: x, *, channels_first: bool = False
+    ) -> None:
+        super().__init__()
+        self.norm, self.change = nn.LayerNorm(D), change
+        self.channels_first = channels_first
+
+    def forward(self, x: Tensor, *_: Any) -> Tensor:
+        return self.norm(self.change(x))
+
+
+def observed(model: nn.Module, *inputs: Tensor, mask: Any = None, **options: Any) -> States:
+    with Observer(model, [SITE], directions=4, **options) as observer:
+        observer.mask(mask)
+        model(*inputs)
+    return observer.states
+
+
+def vectors(*shape: int) -> Tensor:
+    return torch.from_numpy(np.random.default_rng(0).standard_normal((*shape, D)))
+
+
+def equal(mine: States, theirs: States) -> None:
+    for key, state in theirs.items():
+        for name in ("tokens", "zero", "nonfinite", "angles", "norms", "sequences", "tokens_squared"):
+            assert np.array_equal(getattr(mine[key], name), getattr(state, name)), name
+        # sums of N products in another order: N roundings of float64 relative to a sum of terms of one sign
+        for name in ("cos2", "cos2_squared", "cos2_tokens"):
+            assert np.allclose(getattr(mine[key], name), getattr(state, name), rtol=B * S * H * 2.0**-50), (
+                name
+            )
+
+
+@pytest.mark.parametrize(
+    ("change", "options"),
+    [
+        (lambda x: x.reshape(-1, D), {}),
+        (lambda x: x.reshape(B, 1, S, D), {}),
+        (lambda x: x.reshape(B, S, 1, 1, D), {}),
+        (lambda x: x.transpose(0, 1), {"batch_dim": 1}),
+        (lambda x: x.transpose(0, 1).reshape(-1, D), {"batch_dim": 1}),
+    ],
+)
+def test_the_shape_does_not_matter(change: Callable[[Tensor], Tensor], options: dict[str, int]) -> None:
+    x, mask = vectors(B, S), torch.arange(S) < torch.tensor([[5], [4], [3], [2]])
+    given = x.transpose(0, 1) if options else x
+    inner = (lambda y: change(y.transpose(0, 1))) if options else change
+    for padding in (None, mask):
+        plain = observed(Shaped().double(), x, mask=padding)
+        equal(observed(Shaped(inner).double(), given, mask=padding, **options), plain)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 2, 1, 3)])
+def test_heads_share_the_position_and_the_padding_of_their_token(order: tuple[int, ...]) -> None:
+    x, mask = vectors(B, S, H), torch.arange(S) < torch.tensor([[5], [4], [3], [2]])
+    state = observed(Shaped(lambda y: y.permute(order)).double(), x, mask=mask)["norm", "input"]
+    assert state.tokens.tolist() == [B * H, (4 + 3 + 2 + 1) * H]
+    assert state.sequences.tolist() == [B, B, B]
+
+
+@pytest.mark.parametrize("shape", [(), (B,), (B, S), (B, 2, S, 3), (2 * B, S)])
+def test_vectors_of_any_leading_shape_all_count(shape: tuple[int, ...]) -> None:
+    model = Shaped(lambda _: vectors(*shape)).double()
+    state = observed(model, torch.zeros(*(() if not shape else (B, S)), D))["norm", "output"]
+    assert state.tokens.sum() == max(1, int(np.prod(shape)))
+    assert state.sequences[-1] == (B if shape else 1)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda mask: mask.tolist(),
+        lambda mask: mask.int().numpy(),
+        lambda mask: torch.where(mask, 0.0, -torch.inf),
+        lambda mask: torch.where(mask, 0.0, torch.finfo(torch.float32).min)[:, None, None],
+    ],
+)
+def test_masks_are_taken_in_every_usual_form(form: Callable[[Tensor], Any]) -> None:
+    x, mask = vectors(B, S), torch.arange(S) >= torch.tensor([[0], [1], [2], [3]])
+    equal(observed(Shaped().double(), x, mask=form(mask)), observed(Shaped().double(), x, mask=mask))
+
+
+def test_what_cannot_be_read_is_an_error_that_names_module_and_shapes() -> None:
+    x = vectors(B, S).float()
+    with pytest.raises(InputError, match=r"layers.0.self_attn has batch_first=False: give batch_dim=1"):
+        Observer(nn.TransformerEncoder(nn.TransformerEncoderLayer(D, 2), 1, enable_nested_tensor=False), [])
+    with pytest.raises(InputError, match=r"batch_dim 2: the sequences of a batch lie along axis 0 or 1"):
+        Observer(Shaped(), [SITE], batch_dim=2)
+    with pytest.raises(InputError, match=r"norm: mask of shape \(4, 6\) for 4 sequences of 5 positions"):
+        observed(Shaped(), x, mask=np.ones((B, S + 1)))
+    with pytest.raises(InputError, match="mask holds 0.5"):
+        observed(Shaped(), x, mask=[[0.5]])
+    model = nn.Sequential()
+    model.add_module("norm", nn.Linear(D, 3))
+    with pytest.raises(InputError, match=r"norm: takes shape \(4, 5, 8\) and returns \(4, 5, 3\)"):
+        observed(model, x)
+
+
+def test_a_sequence_first_encoder_is_read_by_its_sequences() -> None:
+    model = nn.TransformerEncoder(
+        nn.TransformerEncoderLayer(D, 2, dropout=0.0), 1, enable_nested_tensor=False
+    ).eval()
+    x = vectors(S, B).float()
+    sites = norms(model, x).sites
+    with Observer(model, sites, directions=4, batch_dim=1) as observer, torch.no_grad():
+        model(x)
+    assert {state.sequences[-1] for state in observer.states.values()} == {B}
+    assert len(observer.states) == 2 * len(sites) == 4
