@@ -39,6 +39,10 @@ COMMANDS: dict[str, Command] = {
     "study": Command(
         "empirical.commands.study", "the controlled study: many small networks, one table", "empirical"
     ),
+    "norms": Command(
+        "empirical.commands.norms", "find the norm layers of a model by what they compute", "empirical"
+    ),
+    "compare": Command("empirical.commands.compare", "set finished runs side by side", "empirical"),
     "claims": Command("proofs.commands.claims", "what the papers say, and what is true", "proofs"),
     "figure": Command("empirical.commands.figure", "draw pictures of the geometry", "empirical"),
 }

@@ -36,7 +36,8 @@ def known_batch_dim(model: nn.Module, batch_dim: int | None) -> int:
         raise InputError(msg)
     for path, module in model.named_modules():
         if getattr(module, "batch_first", True) is False:
-            msg = f"{path or type(model).__name__} has batch_first=False: give batch_dim=1, or 0 if sequences come first"
+            name = path or type(model).__name__
+            msg = f"{name} has batch_first=False: give batch_dim=1, or 0 if sequences come first"
             raise InputError(msg)
     return 0
 

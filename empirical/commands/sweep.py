@@ -10,14 +10,27 @@ llama-2-7b, llama-3-8b), or all: these one after another, with a page that sets 
 from __future__ import annotations
 
 import argparse
+import json
 import shlex
 from dataclasses import fields
 
 from rich.console import Console
 
 from ..models import DTYPES
-from ..runs import RunError, one_line
-from ..sweep import ALL, DEFAULT_DIRECTIONS, DEFAULT_LENGTH, DEFAULT_TOKENS, Sweep, run_sweep, sweep_all
+from ..runs import RunError, leads, one_line
+from ..sweep import (
+    ALL,
+    DEFAULT_DIRECTIONS,
+    DEFAULT_LENGTH,
+    DEFAULT_TOKENS,
+    Sweep,
+    is_live,
+    load_live,
+    measure,
+    read,
+    run_sweep,
+    sweep_all,
+)
 from ._numbers import count
 
 
@@ -28,7 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "model",
         nargs="?",
         metavar="MODEL",
-        help="hub id, local directory, .gguf file, name of a known model, or all (default: bundled SmolLM2-135M)",
+        help="hub id, local directory, .gguf file, known name, all, or MODULE:FUNCTION that returns a model in memory "
+        "and its batches (default: bundled SmolLM2-135M)",
     )
     add(
         "--corpus",
@@ -61,6 +75,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="draw the weights at random from the model's configuration",
     )
+    add("--quiet", action="store_true", help="print nothing")
+    add("--json", action="store_true", help="print the table as JSON, and nothing else")
     add("--allow-pickle", action="store_true", help="load pickled weights, which can run code")
 
 
@@ -76,16 +92,43 @@ def _command(arguments: argparse.Namespace) -> str:
     return shlex.join(words)
 
 
+def _measure(sweep: Sweep, console: Console, command: str, *, silent: bool, as_json: bool) -> None:
+    """Measure the model that a function returns."""
+    for field in fields(Sweep):
+        if (
+            field.name not in ("model", "output", "directions", "seed")
+            and getattr(sweep, field.name) != field.default
+        ):
+            option = field.name.replace("_", "-")
+            msg = f"--{option}: has no meaning for {sweep.model}, whose function returns the model and its batches"
+            raise RunError(msg)
+    assert sweep.model is not None
+    model, batches = load_live(sweep.model)
+    name = sweep.model.replace(":", ".")
+    found = measure(
+        model, batches, sweep.output or f"runs/{name}", directions=sweep.directions, seed=sweep.seed, name=name,
+        console=console, command=command, show=not silent,
+    )  # fmt: skip
+    if as_json:
+        print(json.dumps(read(found.path).rows))
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns the exit code."""
     sweep = Sweep(**{field.name: getattr(arguments, field.name) for field in fields(Sweep)})
-    console = Console()
+    silent = arguments.quiet or arguments.json
+    console = Console(quiet=silent)
     if not console.is_terminal:
         console.width = 160
     try:
+        if is_live(sweep.model):
+            _measure(sweep, console, _command(arguments), silent=silent, as_json=arguments.json)
+            return 0
         if sweep.model == ALL:
             return 1 if sweep_all(sweep, console=console, command=_command(arguments)) else 0
-        run_sweep(sweep, console=console, command=_command(arguments))
+        found = run_sweep(sweep, console=console, command=_command(arguments), show=not silent)
+        if arguments.json and leads():
+            print(json.dumps(read(found.path).rows))
     except OSError as error:
         raise RunError(one_line(error)) from None
     return 0

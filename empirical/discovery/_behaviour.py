@@ -93,7 +93,7 @@ def _read(
     gain = shape = inverse = own = numpy.ones_like(bias)
     for step in range(20):
         normal = numerator / scale(square, eps=max(eps, 0.0), placement=placement)[:, None]
-        rows = large if step == 0 else slice(None)  # at large rows a wrong ε does not matter yet
+        rows = large if step < 10 else slice(None)  # at large rows a wrong ε matters less
         part, wanted = normal[rows], y[rows]
         middle, center = part.mean(axis=0), wanted.mean(axis=0)
         spread = ((part - middle) ** 2).sum(axis=0)
@@ -112,6 +112,8 @@ def _read(
         # A row whose output drowns in the rounding of the bias says nothing.
         size = abs(shape).max(axis=-1) * r
         clear = (r > 0) & (size > 64 * u * abs(bias).max())
+        if step < 10:  # nor does the first error of the bias, in which small rows would drown
+            clear &= square >= square[large].min()
         if clear.sum() < 8:
             return None
         inverse = 1 / r[clear] if outside else 1 / r[clear] ** 2

@@ -102,7 +102,10 @@ def _row(model_type: str, model: nn.Module, found: Norms) -> dict[str, Any]:
         "norms": len(found.found),
         "kinds": ", ".join(kinds),
         "missed": len(named),
-        "named_otherwise": sum(not _NAME.search(norm.module) for norm in found.found),
+        "others": len(found.others) - len(named),
+        "named_otherwise": ", ".join(
+            dict.fromkeys(n.module for n in found.found if not _NAME.search(n.module))
+        ),
         "reason": "; ".join(dict.fromkeys(f"{each.module}: {each.reason}" for each in named)),
     }
 
@@ -133,7 +136,7 @@ def survey_types(types: list[str]) -> Iterator[dict[str, Any]]:
     for model_type in types:
         model = build(model_type)
         if isinstance(model, str):
-            empty = dict.fromkeys(("model", "norms", "kinds", "missed", "named_otherwise"))
+            empty = dict.fromkeys(("model", "norms", "kinds", "missed", "others", "named_otherwise"))
             yield {"type": model_type, **empty, "reason": f"cannot be built: {model}"}
         else:
             yield _row(model_type, model, norms_beside(model, None, known))

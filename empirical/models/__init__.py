@@ -30,6 +30,7 @@ from ._published import (
 )
 from ._sites import Kind as Kind, NormSite as NormSite, Role as Role
 from ._source import ModelSource as ModelSource, bundled_model as bundled_model, find_model as find_model
+from ._text import text_config as text_config, text_inputs as text_inputs
 from ._weights import fingerprints as fingerprints
 
 __all__ = [
@@ -60,5 +61,7 @@ __all__ = [
     "norm_sites",
     "resolve_device",
     "resolve_dtype",
+    "text_config",
+    "text_inputs",
     "topology_of",
 ]

@@ -20,9 +20,10 @@ from transformers.utils import logging as transformers_logging
 
 from ..runs import ModelError
 from . import _gpt2_rms as _gpt2_rms  # makes its model type known to AutoModel
-from ._families import Topology, family_of, norm_sites, topology_of
+from ._families import FAMILIES, Topology, family_of, norm_sites, topology_of
 from ._sites import NormSite
 from ._source import ModelSource
+from ._text import text_config
 from ._weights import refuse_declared, refuse_integers, unused_weights
 
 DTYPES = {
@@ -40,8 +41,9 @@ class LoadedModel:
     Attributes:
         source: Where it came from.
         model: The base model, in evaluation mode.
-        sites: Its norm layers, in the order in which they run.
-        topology: How they sit in the residual stream.
+        sites: Its norm layers, in the order in which they run; empty for an architecture that is not in the table
+            ``FAMILIES``, until they are discovered.
+        topology: How they sit in the residual stream, where the table says so.
         revision: Commit on the hub, or hash of the local files.
         random_weights: Whether the weights were drawn at random from the configuration.
         unused: Weights of the checkpoint that the base model has no place for, those of its head for example.
@@ -50,7 +52,7 @@ class LoadedModel:
     source: ModelSource
     model: nn.Module
     sites: tuple[NormSite, ...]
-    topology: Topology
+    topology: Topology | None
     revision: str
     random_weights: bool = False
     unused: tuple[str, ...] = ()
@@ -140,7 +142,8 @@ def load_config(source: ModelSource, *, random_weights: bool = False) -> Any:
     except Exception as error:
         # transformers raises OSError, ValueError, KeyError and more here, depending on the file at fault.
         raise _explained(source, error) from None
-    family_of(config)
+    if config.model_type in FAMILIES:
+        family_of(config)
     if not random_weights:
         refuse_declared(source, config)
     return config
@@ -260,9 +263,10 @@ def load_model(
     unused = unused_weights(source, model, report)
     model.eval()
     revision = source.resolved_revision(model.config, random_weights=random_weights)
-    return LoadedModel(
-        source, model, norm_sites(model), topology_of(model.config), revision, random_weights, unused
-    )
+    known = model.config.model_type in FAMILIES
+    sites = norm_sites(model) if known else ()
+    topology = topology_of(model.config) if known else None
+    return LoadedModel(source, model, sites, topology, revision, random_weights, unused)
 
 
 def load_tokenizer(source: ModelSource) -> Any:
@@ -300,5 +304,5 @@ def longest_sequence(config: Any) -> int | None:
     >>> longest_sequence(GPT2Config()), longest_sequence(PretrainedConfig())
     (1024, None)
     """
-    positions = getattr(config, "max_position_embeddings", None)
+    positions = getattr(text_config(config), "max_position_embeddings", None)
     return positions if isinstance(positions, int) and positions > 0 else None

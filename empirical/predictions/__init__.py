@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ._exact import THEOREMS as EXACT, ZERO_GAINS, check as check
 from ._isotropy import isotropy as isotropy
-from ._predict import predict as predict
+from ._predict import judge as judge, predict as predict
 from ._prediction import (
     COLUMNS as COLUMNS,
     ISOTROPY as ISOTROPY,
@@ -42,6 +42,7 @@ __all__ = [
     "check",
     "count",
     "isotropy",
+    "judge",
     "predict",
     "read_csv",
     "samples",

@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from ..models import LoadedModel
+import numpy as np
+from torch import nn
+
+from ..models import LoadedModel, NormSite
 from ._exact import check
 from ._prediction import Prediction
-from ._sample import samples
+from ._sample import forward, samples
 from ._shift import shift
+
+
+def judge(model: nn.Module, sites: Sequence[NormSite], call: Callable[[], Any]) -> list[Prediction]:
+    """Judge the predictions about single vectors on up to 16 of each layer.
+
+    Args:
+        model: Any module.
+        sites: Its norm layers.
+        call: Makes one forward pass.
+
+    >>> import torch
+    >>> from empirical.discovery import norms
+    >>> from empirical.predictions import count, judge
+    >>> model, x = torch.nn.Sequential(torch.nn.LayerNorm(8)), torch.randn(4, 8)
+    >>> count(judge(model, norms(model).sites, lambda: model(x)))
+    {'isotropic': 0, 'not isotropic': 0, 'holds': 7, 'undecided': 0, 'violated': 0}
+    """
+    return [found for sample in samples(model, sites, call) for found in check(sample)]
 
 
 def predict(loaded: LoadedModel, tokens: np.ndarray) -> list[Prediction]:
@@ -22,15 +44,13 @@ def predict(loaded: LoadedModel, tokens: np.ndarray) -> list[Prediction]:
     >>> import numpy as np
     >>> from transformers import GPT2Config
     >>> from empirical.models import ModelSource, load_model
-    >>> from empirical.predictions import count, predict, samples
+    >>> from empirical.predictions import count, predict
     >>> config = GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=16, bos_token_id=0, eos_token_id=0)
     >>> loaded = load_model(ModelSource("tiny", "tiny"), config=config, random_weights=True, device="cpu")
     >>> count(predict(loaded, np.arange(16).reshape(2, 8)))  # seven of each of three layers, one of the model
     {'isotropic': 0, 'not isotropic': 0, 'holds': 22, 'undecided': 0, 'violated': 0}
-    >>> [(sample.site.path, sample.x.shape) for sample in samples(loaded, np.arange(20).reshape(2, 10) % 16)][:2]
-    [('h.0.ln_1', (16, 8)), ('h.0.ln_2', (16, 8))]
     """
     return [
         *shift(loaded, tokens),
-        *(found for sample in samples(loaded, tokens) for found in check(sample)),
+        *judge(loaded.model, loaded.sites, lambda: forward(loaded, tokens)),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..models import LoadedModel, NormSite
+from ..discovery import affine, first_tensor
+from ..models import LoadedModel, NormSite, text_inputs
 
 SEQUENCES = 2
 POSITIONS = 64
@@ -44,60 +46,64 @@ def _float64(values: Tensor) -> np.ndarray:
     return values.detach().to("cpu", torch.float64).numpy()
 
 
-def forward(loaded: LoadedModel, tokens: np.ndarray) -> Tensor:
-    """One forward pass over the first tokens of the first sequences; returns the last hidden states."""
+def forward(loaded: LoadedModel, tokens: np.ndarray) -> Any:
+    """One forward pass over the first tokens of the first sequences."""
     ids = torch.from_numpy(tokens[:SEQUENCES, :POSITIONS].astype(np.int64)).to(loaded.device)
-    options = {"use_cache": False} if loaded.topology != "post" else {}  # encoders keep no cache
-    with torch.inference_mode():
-        return loaded.model(input_ids=ids, **options).last_hidden_state
+    return loaded.model(**text_inputs(loaded.model, ids))
 
 
-def samples(loaded: LoadedModel, tokens: np.ndarray) -> list[Sample]:
-    """Sample the norm layers of a model in one forward pass: evenly spaced tokens, the very first among them.
+def samples(model: nn.Module, sites: Sequence[NormSite], call: Callable[[], Any]) -> list[Sample]:
+    """Sample the norm layers of a model in one forward pass: evenly spaced vectors, the very first among them.
 
     Args:
-        loaded: The model and its norm layers.
-        tokens: (sequences, positions). Token ids; the first 64 positions of the first two sequences are used.
+        model: Any module.
+        sites: Its norm layers.
+        call: Makes the pass.
 
     Returns:
-        list of Sample: One for each norm layer, in their order; of 2 to 16 vectors, fewer of longer ones.
+        list of Sample: One for each norm layer that is called, in their order; of 2 to 16 vectors, fewer of longer
+            ones, of its first call.
+
+    >>> import torch
+    >>> from empirical.discovery import norms
+    >>> from empirical.predictions import samples
+    >>> model, x = torch.nn.Sequential(torch.nn.LayerNorm(8)), torch.randn(4, 8)
+    >>> [(sample.site.path, sample.x.shape) for sample in samples(model, norms(model).sites, lambda: model(x))]
+    [('0', (4, 8))]
     """
-    modules = dict(loaded.model.named_modules())
+    modules = dict(model.named_modules())
     seen: dict[str, tuple[Tensor, Tensor]] = {}
 
     def keep(site: NormSite) -> Any:
-        def hook(_: nn.Module, args: tuple[Tensor, ...], output: Tensor) -> None:
-            x, z = args[0].reshape(-1, site.d), output.reshape(-1, site.d)
+        def hook(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
+            sides = first_tensor((*args, *kwargs.values())), first_tensor(output)
+            if site.path in seen or sides[0] is None or sides[1] is None or not sides[0].numel():
+                return
+            x, z = (side.movedim(site.axis, -1).reshape(-1, site.d) for side in sides if side is not None)
             number = min(len(x), _MOST, max(2, _COMPONENTS // site.d))
             rows = torch.linspace(0, len(x) - 1, number).round().long()
             seen[site.path] = x[rows.to(x.device)].clone(), z[rows.to(z.device)].clone()
 
         return hook
 
-    handles = [modules[site.path].register_forward_hook(keep(site)) for site in loaded.sites]
+    handles = [modules[site.path].register_forward_hook(keep(site), with_kwargs=True) for site in sites]
     try:
-        forward(loaded, tokens)
+        with torch.inference_mode():
+            call()
     finally:
         for handle in handles:
             handle.remove()
-    return [_sample(site, modules[site.path], *seen[site.path]) for site in loaded.sites]
+    return [_sample(site, modules[site.path], *seen[site.path]) for site in sites if site.path in seen]
 
 
 def _sample(site: NormSite, module: nn.Module, x: Tensor, z: Tensor) -> Sample:
     with torch.inference_mode():
-        scaled = module(x * SCALE)
-    weight, bias = getattr(module, "weight", None), getattr(module, "bias", None)
-    # Where the stored weight is gain - 1, the layer adds the 1 in float32.
-    gain = np.ones(site.d) if weight is None else _float64(weight.float() + site.gain_offset)
-    parameters = [each for each in (weight, bias) if each is not None]
+        scaled = first_tensor(module(x * SCALE if site.axis == -1 else (x * SCALE)[..., None, None]))
+    assert scaled is not None  # it returned one in the pass
+    gain, bias = affine(module, site.gain, site.gain_offset, site.bias, site.d)
+    parameters = [
+        each for name in (site.gain, site.bias) if name and (each := getattr(module, name, None)) is not None
+    ]
     alike = all(each.dtype == x.dtype for each in (z, *parameters))
     dtype = str(x.dtype).removeprefix("torch.") if alike else None
-    return Sample(
-        site,
-        _float64(x),
-        _float64(z),
-        _float64(scaled),
-        gain,
-        None if bias is None else _float64(bias),
-        dtype,
-    )
+    return Sample(site, _float64(x), _float64(z), _float64(scaled.reshape(x.shape)), gain, bias, dtype)

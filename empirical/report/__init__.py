@@ -36,7 +36,7 @@ from __future__ import annotations
 
 from ._comparison import write_comparison as write_comparison
 from ._comparison_figures import comparison_figures as comparison_figures
-from ._console import print_table as print_table, summary as summary
+from ._console import print_rows as print_rows, print_table as print_table, summary as summary
 from ._figures import (
     angle_figure as angle_figure,
     draw_figures as draw_figures,
@@ -58,6 +58,7 @@ __all__ = [
     "growth_figure",
     "growth_line",
     "layer_figure",
+    "print_rows",
     "print_table",
     "summary",
     "write_comparison",

@@ -117,3 +117,22 @@ def summary(rows: Sequence[dict[str, Any]]) -> list[str]:
 def _range(rows: Sequence[dict[str, Any]], column: str) -> tuple[float, float]:
     values = [row[column] for row in rows]
     return min(values), max(values)
+
+
+def print_rows(rows: Sequence[dict[str, Any]], console: Console | None = None) -> None:
+    """Print any table: one line for each row, the columns of the first one.
+
+    >>> from rich.console import Console
+    >>> from empirical.report import print_rows
+    >>> print_rows([{"site": "norm", "d_cos2": 1.03}], Console(width=30))
+     site   d_cos2
+     norm     1.03
+    """
+    console = console or Console()
+    table = Table(box=None)
+    for name in rows[0] if rows else ():
+        table.add_column(name, justify="right" if isinstance(rows[0][name], float) else "left")
+    for row in rows:
+        cells = (f"{value:.4g}" if isinstance(value, float) else value for value in row.values())
+        table.add_row(*("" if cell is None else escape(str(cell)) for cell in cells))
+    console.print(table)

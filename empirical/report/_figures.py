@@ -26,6 +26,7 @@ ROLES = {
     "post_mlp": "norm after the MLP",
     "embedding": "norm after the embeddings",
     "final": "final norm",
+    "norm": "norm",
 }
 """What a norm layer stands for, in words."""
 

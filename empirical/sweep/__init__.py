@@ -27,8 +27,10 @@ report.html 4
 
 from __future__ import annotations
 
+from ._live import is_live as is_live, load_live as load_live, measure as measure
 from ._merge import merge_runs as merge_runs
 from ._published import ALL as ALL, holds_all as holds_all, sweep_all as sweep_all, write_all as write_all
+from ._read import Run as Run, compare as compare, read as read
 from ._results import write_pages as write_pages, written_to as written_to
 from ._sweep import (
     DEFAULT_DIRECTIONS as DEFAULT_DIRECTIONS,
@@ -40,9 +42,13 @@ from ._sweep import (
 from ._tokens import draw_tokens as draw_tokens
 
 __all__ = [
+    "Run",
     "Sweep",
+    "compare",
     "holds_all",
+    "measure",
     "merge_runs",
+    "read",
     "run_sweep",
     "sweep_all",
     "write_all",

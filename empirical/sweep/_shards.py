@@ -13,7 +13,7 @@ from rich.console import Console
 
 from .. import statistics
 from ..capture import Observer
-from ..models import LoadedModel
+from ..models import LoadedModel, text_inputs
 from ..runs import ModelError, Ranks, RunDirectory, RunError, progress, replacing
 
 
@@ -96,14 +96,9 @@ def measure(
     ):
         for begin in range(0, len(rows), batch):
             ids = torch.from_numpy(rows[begin : begin + batch].astype(np.int64)).to(loaded.device)
-            loaded.model(input_ids=ids, **_no_cache(loaded))
+            loaded.model(**text_inputs(loaded.model, ids))
             advance(ids.numel())
         return observer.states
-
-
-def _no_cache(loaded: LoadedModel) -> dict[str, bool]:
-    """Decoders keep keys and values unless told not to; encoders have no such argument."""
-    return {"use_cache": False} if loaded.topology != "post" else {}
 
 
 def merged(run: RunDirectory) -> dict[Any, Any]:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from rich.console import Console
 
 from .. import predictions, report, statistics
 from ..corpora import Corpus, bundled_wikipedia, open_corpus
+from ..discovery import norms
 from ..models import (
     LoadedModel,
     ModelSource,
@@ -26,6 +28,8 @@ from ..models import (
     longest_sequence,
     resolve_device,
     resolve_dtype,
+    text_config,
+    text_inputs,
 )
 from ..runs import ModelError, Ranks, RunDirectory, RunError, Status, environment, lock, progress, ranks
 from ._results import write_results, written_to
@@ -211,6 +215,8 @@ def run_sweep(
             device_map=sweep.device_map,
             config=plan.config,
         )
+        if not loaded.sites:
+            loaded = _discovered(loaded, run.tokens())
         _know_weights(run, loaded, group, console)
         measure_shards(
             run, loaded, console, group,
@@ -221,6 +227,16 @@ def run_sweep(
             _finish(run, loaded, console, show=show)
         group.wait()
     return run
+
+
+def _discovered(loaded: LoadedModel, tokens: np.ndarray) -> LoadedModel:
+    """The model with the norm layers that a pass over a little of the text finds."""
+    ids = torch.from_numpy(tokens[:1, :64].astype(np.int64)).to(loaded.device)
+    sites = norms(loaded.model, text_inputs(loaded.model, ids)).sites
+    if not sites:
+        msg = f"{loaded.source.name}: a pass over text calls no norm layer; lngeom norms lists what there is"
+        raise ModelError(msg)
+    return replace(loaded, sites=sites)
 
 
 def _know_weights(run: RunDirectory, loaded: LoadedModel, group: Ranks, console: Console) -> None:
@@ -261,7 +277,7 @@ def _draw(run: RunDirectory, plan: _Plan, console: Console) -> None:
             tokenizer,
             sequences=plan.sequences,
             length=plan.length,
-            vocabulary=plan.config.vocab_size,
+            vocabulary=text_config(plan.config).vocab_size,
             seed=plan.sweep.seed,
             advance=advance,
         )
@@ -278,7 +294,8 @@ def _draw(run: RunDirectory, plan: _Plan, console: Console) -> None:
 
 def _finish(run: RunDirectory, loaded: LoadedModel, console: Console, *, show: bool) -> None:
     """Merge the shards and write the results."""
-    run.amend(sites=[asdict(site) for site in loaded.sites], topology=loaded.topology)
+    both = "the same text on both sides" if getattr(loaded.config, "is_encoder_decoder", False) else "text"
+    run.amend(sites=[asdict(site) for site in loaded.sites], topology=loaded.topology, input=both)
     console.print(f"checking predictions at {len(loaded.sites)} norm layers", highlight=False)
     rows = write_results(run, merged(run), loaded.sites, predictions.predict(loaded, run.tokens()))
     if show:

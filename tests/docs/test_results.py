@@ -19,6 +19,7 @@ import pytest
 from scipy import stats
 
 from empirical.models import KNOWN_MODELS
+from empirical.runs import read_table
 from empirical.statistics import read_csv
 from proofs.claims import DOCUMENTS, claims, find
 
@@ -314,3 +315,26 @@ def test_trusted_kernel_is_as_short_as_the_page_says() -> None:
     assert lines_of_code('"""Words."""\n# a comment\n\nx = (\n    1,\n)\n') == 3
     assert "One file of under three hundred lines of code" in said("trust.md")
     assert lines_of_code((DOCS.parent / "lngeom/symbolic/_kernel.py").read_text(encoding="utf-8")) < 300
+
+
+def test_the_page_of_architectures_counts_its_table() -> None:
+    rows = read_table(DOCS / "results" / "architectures" / "types.csv")
+    built = [row for row in rows if row["model"]]
+    concerned = [row for row in built if row["norms"] or row["missed"]]
+    complete = [row for row in concerned if not row["missed"]]
+    page = said("results/architectures.md")
+    for what, count in {
+        "model types": len(rows),
+        "default configuration": len(built),
+        "LayerNorm or RMSNorm": len(concerned),
+        "such module was recognized": len(complete),
+        "recognized as norms": sum(row["norms"] for row in built),
+        "the parameters of a norm, refused": sum(row["missed"] + row["others"] for row in built),
+    }.items():
+        assert re.search(rf"{what}\**,? \| {count:,} \|", page.replace("**", "")), (what, count)
+    assert len(concerned) - len(complete) == 24
+    assert len(complete) >= 490
+    otherwise = {
+        name for row in built if row["named_otherwise"] for name in row["named_otherwise"].split(", ")
+    }
+    assert otherwise == set(re.findall(r"`(Llama4TextL2Norm|MoonshineStreamingFrameCMVN)`", page))

@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
+from transformers import AutoModel, T5Config, ViTConfig
 
 from empirical.models import (
     FAMILIES,
+    family_of,
     find_model,
     load_config,
     load_model,
@@ -21,6 +23,7 @@ from empirical.models import (
     longest_sequence,
     resolve_device,
     resolve_dtype,
+    text_inputs,
 )
 from empirical.runs import ModelError
 
@@ -172,11 +175,12 @@ def test_revision_of_a_local_model_is_refused(model_directory: Path) -> None:
     assert find_model("owner/name", "abc").arguments() == {"trust_remote_code": False, "revision": "abc"}
 
 
-def test_unknown_architectures_are_refused(model_directory: Path, tmp_path: Path) -> None:
-    directory = changed(model_directory, tmp_path / "t5", model_type="t5")
-    assert message(lambda: load_config(find_model(str(directory)))) == (
+def test_families_that_are_not_known_and_models_that_read_no_text_are_told() -> None:
+    assert message(lambda: family_of(T5Config())) == (
         f"architecture 't5' is not known; known are {KNOWN}; a new one is a row of FAMILIES"
     )
+    vit = AutoModel.from_config(ViTConfig(hidden_size=8, num_hidden_layers=1, num_attention_heads=2))
+    assert "ViTModel reads pixel_values, no text" in message(lambda: text_inputs(vit, torch.ones(1, 4)))
 
 
 def test_damaged_models_are_refused(model_directory: Path, tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def test_what_cannot_be_read_is_an_error_that_names_module_and_shapes() -> None:
         Observer(Shaped(), [SITE], batch_dim=2)
     with pytest.raises(InputError, match=r"norm: mask of shape \(4, 6\) for 4 sequences of 5 positions"):
         observed(Shaped(), x, mask=np.ones((B, S + 1)))
-    with pytest.raises(InputError, match="mask holds 0.5"):
+    with pytest.raises(InputError, match=r"mask holds 0\.5"):
         observed(Shaped(), x, mask=[[0.5]])
     model = nn.Sequential()
     model.add_module("norm", nn.Linear(D, 3))

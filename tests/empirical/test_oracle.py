@@ -91,13 +91,22 @@ class Oracle:
     """The rows of one norm layer from its stored inputs and outputs, shape (sequences, positions, d)."""
 
     def __init__(
-        self, module: Any, site: NormSite, x: torch.Tensor, z: torch.Tensor, directions: np.ndarray
+        self,
+        module: Any,
+        site: NormSite,
+        x: torch.Tensor,
+        z: torch.Tensor,
+        directions: np.ndarray,
+        first: int = 1,
     ) -> None:
+        self.first = first  # vectors at the first position of a sequence: as many as there are heads
         work = torch.finfo(torch.promote_types(x.dtype, torch.float32))
         self.x, self.z = (t.to(torch.float64).numpy() for t in (x, z))
         self.site, self.directions, self.d = site, directions, self.x.shape[-1]
-        self.eps = float(getattr(module, "variance_epsilon", None) or module.eps)
-        self.layernorm = isinstance(module, torch.nn.LayerNorm)
+        kept = (getattr(module, name, None) for name in ("variance_epsilon", "eps"))
+        self.eps = site.eps if site.role == "norm" else float(next(each for each in kept if each is not None))
+        self.layernorm = isinstance(module, torch.nn.LayerNorm) or "LayerNorm" in type(module).__name__
+        self.layernorm = self.layernorm and not type(module).__name__.startswith("T5")
         n = self.d + 8
         unit = work.eps / 2
         self.gamma = n * unit / (1 - n * unit) + (x[..., 0].numel() + 2 * self.d + 8) * 2.0**-53
@@ -160,7 +169,9 @@ class Oracle:
         for side in ("input", "output"):
             features = {**self.features(side), "gauge": gauge}
             uniform, random = self.cos2(side)
-            for bucket, keep in {"first": slice(0, 1), "rest": slice(1, None), "all": slice(None)}.items():
+            first = self.first
+            parts = {"first": slice(0, first), "rest": slice(first, None), "all": slice(None)}
+            for bucket, keep in parts.items():
                 there = {name: cut(pair, keep) for name, pair in features.items()}
                 yield self.row(side, bucket, there) | energies(
                     self.d, cut(uniform, keep), [cut(pair, keep) for pair in random]
@@ -169,7 +180,7 @@ class Oracle:
     def row(self, side: str, bucket: str, features: dict[str, Values]) -> Row:
         """What does not depend on cos² in one line."""
         sequences, positions = features["norm"].value.shape
-        numbered = re.search(r"\.(\d+)\.", self.site.path)
+        numbered = re.search(r"(?:^|\.)(\d+)\.", self.site.path)
         found: Row = {
             "site": self.site.path,
             "layer": None if numbered is None else int(numbered[1]),
@@ -218,10 +229,10 @@ def energies(d: int, uniform: Values, random: list[Values]) -> Row:
     mean, off = float(np.mean(value)), float(np.mean(bound))
     m = len(value)
     per_sequence, reach = np.mean(value, axis=1), np.mean(bound, axis=1)
-    low, high = scipy.stats.t.interval(0.95, m - 1, loc=mean, scale=scipy.stats.sem(per_sequence))
+    t = float(scipy.stats.t.ppf(0.975, m - 1))
+    low, high = (mean + sign * t * scipy.stats.sem(per_sequence) for sign in (-1, 1))
     # The standard error is a seminorm of the means by sequence. The sums of squares it is taken from on the other
     # path cancel: 8 roundings of float64 relative to Σs², under a root.
-    t = float(scipy.stats.t.ppf(0.975, m - 1))
     spread = math.sqrt(np.sum(reach**2) / (m * (m - 1)))
     cancelled = math.sqrt(8 * 2.0**-53 * np.sum(per_sequence**2) / (m * (m - 1)))
     slack = off + t * (spread + cancelled)

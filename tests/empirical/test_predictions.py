@@ -208,7 +208,8 @@ def test_nothing_is_decided_without_a_bound() -> None:
 def test_half_of_the_layer_in_another_dtype_is_not_judged() -> None:
     model = tiny_model("llama").to(torch.bfloat16)
     model.norm.weight.data = model.norm.weight.data.float()
-    sample = predictions.samples(loaded(model), TOKENS)[-1]
+    ids = torch.from_numpy(TOKENS.astype(np.int64))
+    sample = predictions.samples(model, loaded(model).sites, lambda: model(input_ids=ids))[-1]
     reasons = {each.reason for each in predictions.check(sample)}
     assert reasons == {"input, output and parameters differ in dtype"}
 

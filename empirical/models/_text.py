@@ -1,0 +1,48 @@
+"""How a model is called on token ids alone."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from torch import Tensor, nn
+
+from ..runs import ModelError
+
+
+def text_config(config: Any) -> Any:
+    """The part of a configuration that speaks of text: the whole, or one inside it.
+
+    >>> from transformers import GPT2Config
+    >>> from empirical.models import text_config
+    >>> text_config(GPT2Config()).vocab_size
+    50257
+    """
+    return config.get_text_config() if hasattr(config, "get_text_config") else config
+
+
+def text_inputs(model: nn.Module, ids: Tensor) -> dict[str, Any]:
+    """Keyword arguments for a forward pass over token ids that keeps no cache.
+
+    An encoder-decoder reads the same text on both sides.
+
+    >>> import torch
+    >>> from transformers import AutoModel, T5Config
+    >>> from empirical.models import text_inputs
+    >>> config = T5Config(d_model=8, d_kv=4, d_ff=16, num_layers=1, num_heads=2, vocab_size=16)
+    >>> sorted(text_inputs(AutoModel.from_config(config), torch.ones(1, 4, dtype=torch.long)))
+    ['decoder_input_ids', 'input_ids', 'use_cache']
+    """
+    name = getattr(model, "main_input_name", "input_ids")
+    if name != "input_ids":
+        msg = (
+            f"{type(model).__name__} reads {name}, no text: write a function that returns the model and its batches, "
+            "and give it as MODULE:FUNCTION"
+        )
+        raise ModelError(msg)
+    found: dict[str, Any] = {"input_ids": ids}
+    if "use_cache" in inspect.signature(model.forward).parameters:
+        found["use_cache"] = False
+    if getattr(getattr(model, "config", None), "is_encoder_decoder", False):
+        found["decoder_input_ids"] = ids
+    return found

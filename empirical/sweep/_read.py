@@ -1,0 +1,146 @@
+"""Finished runs as tables that people use: rows, pandas, Parquet, HTML; and several runs side by side."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import predictions, statistics
+from ..runs import RunDirectory, RunError, write_table
+
+_SHOWN = (
+    "site",
+    "side",
+    "angle_mean_deg",
+    "angle_std_deg",
+    "d_cos2",
+    "d_cos2_low",
+    "d_cos2_high",
+    "norm_mean",
+)
+_COMPARED = ("angle_mean_deg", "d_cos2", "norm_mean", "distance_mean", "rotation_mean_deg")
+
+
+@dataclass(frozen=True)
+class Run:
+    """The tables of a finished run, from :func:`read`.
+
+    Attributes:
+        path: Its directory.
+        manifest: What was measured, on what, with what.
+        rows: The table ``sites.csv``, columns :data:`empirical.statistics.COLUMNS`.
+        predictions: The verdicts on the predictions.
+    """
+
+    path: Path
+    manifest: dict[str, Any]
+    rows: list[dict[str, Any]]
+    predictions: list[predictions.Prediction]
+
+    def to_pandas(self) -> Any:
+        """The table as a ``pandas.DataFrame``."""
+        if importlib.util.find_spec("pandas") is None:
+            msg = "to_pandas needs the package pandas; install it with: pip install pandas"
+            raise RunError(msg)
+        import pandas
+
+        return pandas.DataFrame(self.rows)
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Write the table as a Parquet file; needs pyarrow."""
+        if importlib.util.find_spec("pyarrow") is None:
+            msg = "to_parquet needs the package pyarrow; install it with: pip install pyarrow"
+            raise RunError(msg)
+        import pyarrow
+        from pyarrow import parquet
+
+        parquet.write_table(pyarrow.Table.from_pylist(self.rows), str(path))
+
+    def _repr_html_(self) -> str:
+        """The rows of all tokens, for notebooks."""
+        shown = [row for row in self.rows if row["bucket"] == "all"]
+        head = "".join(f"<th>{name}</th>" for name in _SHOWN)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{_cell(row[name])}</td>" for name in _SHOWN) + "</tr>" for row in shown
+        )
+        title = f"{self.manifest['model']}, {self.manifest['tokens_measured']:,} tokens"
+        return f"<table><caption>{title}</caption><tr>{head}</tr>{body}</table>"
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)
+
+
+def read(path: str | os.PathLike[str]) -> Run:
+    """Read a finished run.
+
+    Args:
+        path: Output directory of ``lngeom sweep``, ``lngeom merge`` or :func:`measure`.
+
+    >>> import tempfile
+    >>> import torch
+    >>> from empirical.sweep import measure, read
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = measure(torch.nn.Sequential(torch.nn.RMSNorm(8)), [torch.randn(4, 8)], folder)
+    ...     run = read(folder)
+    >>> run.manifest["model"], len(run.rows), run._repr_html_().startswith("<table><caption>Sequential, 4 tokens")
+    ('Sequential', 6, True)
+    """
+    run = RunDirectory(Path(path))
+    manifest = run.finished_manifest()
+    judged = predictions.read_csv(run.predictions_path) if run.predictions_path.exists() else []
+    return Run(run.path, manifest, statistics.read_csv(run.path / "sites.csv"), judged)
+
+
+def compare(
+    paths: Sequence[str | os.PathLike[str]], output: str | os.PathLike[str] | None = None
+) -> list[dict[str, Any]]:
+    """Several runs side by side: before and after fine-tuning, two checkpoints, two models of one shape.
+
+    A row for each norm layer and side that all of them have, over all tokens; for each run a column of each number,
+    numbered from 1, and from the second on the difference from the first.
+
+    Args:
+        paths: Two or more finished runs.
+        output: A CSV file to write as well.
+
+    >>> import tempfile
+    >>> import torch
+    >>> from empirical.sweep import compare, measure
+    >>> x = torch.randn(4, 5, 8)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name, shift in (("one", 0.0), ("two", 3.0)):
+    ...         _ = measure(torch.nn.Sequential(torch.nn.LayerNorm(8)), [x + shift], f"{folder}/{name}")
+    ...     table = compare([f"{folder}/one", f"{folder}/two"])
+    >>> table[0]["site"], table[0]["side"], table[0]["angle_mean_deg_change_2"] < -30
+    ('0', 'input', True)
+    """
+    if len(paths) < 2:
+        msg = f"{len(paths)} run given: comparing takes two or more"
+        raise RunError(msg)
+    tables = [
+        {(row["site"], row["side"]): row for row in read(path).rows if row["bucket"] == "all"}
+        for path in paths
+    ]
+    shared = [key for key in tables[0] if all(key in table for table in tables[1:])]
+    if not shared:
+        msg = (
+            f"{paths[0]} and {paths[1]}: have no norm layer of one name; compare runs of models of one shape"
+        )
+        raise RunError(msg)
+    rows: list[dict[str, Any]] = []
+    for key in shared:
+        row: dict[str, Any] = {"site": key[0], "side": key[1]}
+        for name in _COMPARED:
+            values = [table[key][name] for table in tables]
+            row |= {f"{name}_{index}": value for index, value in enumerate(values, 1)}
+            for index, value in enumerate(values[1:], 2):
+                row[f"{name}_change_{index}"] = None if None in (value, values[0]) else value - values[0]
+        rows.append(row)
+    if output is not None:
+        write_table(Path(output), rows)
+    return rows
