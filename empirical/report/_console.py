@@ -124,9 +124,9 @@ def print_rows(rows: Sequence[dict[str, Any]], console: Console | None = None) -
 
     >>> from rich.console import Console
     >>> from empirical.report import print_rows
-    >>> print_rows([{"site": "norm", "d_cos2": 1.03}], Console(width=30))
-     site   d_cos2
-     norm     1.03
+    >>> print_rows([{"site": "norm", "d_cos2": 1.03}], Console(width=30))  # doctest: +NORMALIZE_WHITESPACE
+    site  d_cos2
+    norm    1.03
     """
     console = console or Console()
     table = Table(box=None)

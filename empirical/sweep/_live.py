@@ -229,6 +229,7 @@ def _finish(
         sites=[asdict(site) for site in called],
         topology=topology_of(model.config) if known else None,
         input="batches in memory",
+        tokens=max(counts),
         tokens_measured=max(counts),
         tokens_sha256=texts,
         token_policy=None,
