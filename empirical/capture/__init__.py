@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ._directions import random_directions as random_directions
+from ._monitor import Monitor as Monitor, NormCallback as NormCallback
 from ._observer import Observer as Observer
 
-__all__ = ["Observer", "random_directions"]
+__all__ = ["Monitor", "NormCallback", "Observer", "random_directions"]

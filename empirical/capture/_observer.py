@@ -164,7 +164,8 @@ class Observer:
         return observe
 
     def _observe(self, site: NormSite, entering: Tensor, leaving: Tensor) -> None:
-        if not entering.numel():
+        # Gradient checkpointing calls layers a second time, in the backward pass: each vector counts once.
+        if not entering.numel() or torch._C._current_graph_task_id() != -1:
             return
         if (
             entering.device != leaving.device
