@@ -110,6 +110,17 @@ def test_x_is_its_mean_vector_plus_its_projection(x: np.ndarray) -> None:
     assert np.all(np.abs(total - x) <= slack)
 
 
+def test_projecting_off_a_direction() -> None:
+    x, u = np.array([[3.0, 1.0], [0.0, 2.0]]), np.array([1.0, 1.0])
+    assert np.array_equal(lg.project(x, u), lg.project(x))
+    assert np.array_equal(lg.project(x, 4 * u), lg.project(x))
+    assert np.array_equal(lg.project(x, np.array([1.0, 0.0])), [[0.0, 1.0], [0.0, 2.0]])
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(lg.project(x[0], np.zeros(2))).all()
+    with pytest.raises(lg.InputError, match=r"direction has shape \(3,\)"):
+        lg.project(x, np.ones(3))
+
+
 def test_norm_of_the_mean_vector_is_the_absolute_scalar_projection() -> None:
     x = np.array([-1.0, -1.0])
     mean, _ = lg.moments(x)

@@ -15,11 +15,13 @@ from torch import nn
 import lngeom
 from empirical.models import find_model, load_model
 from empirical.training import (
+    CONTROLS,
     SHAPES,
     Norm,
     Recipe,
     RMSNorm,
     Shape,
+    UNorm,
     build_model,
     flops_per_token,
     uniform_share,
@@ -245,3 +247,41 @@ def test_impossible_shapes(change: dict[str, int], message: str) -> None:
 def test_unknown_norm() -> None:
     with pytest.raises(InputError, match="norm is 'batch': it must be 'layer'"):
         build_model(SMALL, "batch", seed=0)  # type: ignore[arg-type]
+
+
+# ------------------------------------------------------------------------------------------------ control arms
+
+
+@pytest.mark.parametrize("norm", CONTROLS)
+def test_control_arms_start_from_the_weights_of_layer_norm(norm: Norm) -> None:
+    layer = dict(build_model(SMALL, "layer", seed=3).named_parameters())
+    control = dict(build_model(SMALL, norm, seed=3).named_parameters())
+    assert set(control) == {name for name in layer if name in control}
+    assert all(torch.equal(value, layer[name]) for name, value in control.items())
+    assert len(control) == len(layer) - {"u": 0, "post": 2, "none": 4 * SMALL.layers + 2}[norm]
+
+
+def test_u_norm_is_blind_to_its_direction_and_layer_norm_for_the_uniform_one() -> None:
+    x = torch.from_numpy(np.random.default_rng(0).normal(size=(5, 16)).astype(np.float32))
+    direction = np.random.default_rng(1).normal(size=16)
+    layer = UNorm(direction, eps=1e-5)
+    with torch.no_grad():
+        moved = layer(x + 3 * torch.from_numpy(direction.astype(np.float32)))
+        assert float((moved - layer(x)).abs().max()) < 1e-4 * float(layer(x).abs().max())
+        # Two formulas of one function: some tens of roundings of numbers below 4 apart.
+        uniform = UNorm(np.ones(16), eps=1e-5)(x)
+        assert float((uniform - nn.functional.layer_norm(x, (16,), eps=1e-5)).abs().max()) < 64 * 2.0**-23 * 4
+
+
+def test_post_blocks_compute_what_their_formula_says() -> None:
+    model = build_model(SMALL, "post", seed=0).eval()
+    block: Any = model.transformer.h[0]
+    seen: dict[str, Any] = {}
+    block.attn.register_forward_hook(lambda _, given, out: seen.update(attended=out[0]))
+    block.mlp.register_forward_hook(lambda _, given, out: seen.update(mlp=out, read=given[0]))
+    block.register_forward_hook(lambda _, given, out: seen.update(stream=given[0], out=out))
+    with torch.no_grad():
+        model(input_ids=torch.arange(6)[None])
+        middle = block.ln_1(seen["stream"] + seen["attended"])
+        assert torch.equal(seen["read"], middle)
+        assert torch.equal(seen["out"], block.ln_2(middle + seen["mlp"]))
