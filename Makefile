@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.complete
 WORKERS ?= auto
 
-.PHONY: setup sweep test verify lint docs linkcheck bench clean
+.PHONY: setup sweep test verify lint docs linkcheck bench bench-peers bench-gpu clean
 
 setup: $(STAMP)
 
@@ -36,7 +36,8 @@ docs: $(STAMP)
 	$(BIN)/lngeom prove --json docs/_build/evidence/theorems.json --certificates docs/_build/evidence/certificates > docs/_build/evidence/theorems.txt
 	$(BIN)/lngeom claims --json > docs/_build/evidence/claims.json
 	$(BIN)/sphinx-build -n -W --keep-going -q -b html docs docs/_build/html
-	$(BIN)/python -m pytest -q -n $(WORKERS) tests/docs/test_browser.py
+	@if command -v chromium >/dev/null || command -v google-chrome >/dev/null; then $(BIN)/python -m pytest -q -n $(WORKERS) tests/docs/test_browser.py; \
+	else echo "the pages were not run in a browser: Chromium is not installed"; fi
 	@echo "open docs/_build/html/index.html"
 
 # Needs the network, so that no other target needs it.
@@ -44,10 +45,17 @@ linkcheck: docs
 	$(BIN)/sphinx-build -q -b linkcheck docs docs/_build/linkcheck
 
 bench: $(STAMP)
-	$(BIN)/python tests/benchmarks/bench_import.py
-	$(BIN)/python tests/benchmarks/bench_norms.py
-	$(BIN)/python tests/benchmarks/bench_axes.py --quick
-	$(BIN)/python tests/benchmarks/bench_sweep.py
+	$(BIN)/python tests/benchmarks/run.py $(BENCH)
+
+# The same work by nnsight and TransformerLens, which want an environment of their own.
+bench-peers: $(STAMP)
+	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --constraint constraints.txt nnsight==0.8.1 transformer-lens==4.3.0 --editable '.[empirical]'
+	.venv-peers/bin/python tests/benchmarks/run.py --only peers $(BENCH)
+
+# Needs a CUDA device and nothing but a plain Python with PyTorch and transformers.
+bench-gpu:
+	PYTHONPATH=. $(PYTHON) tests/benchmarks/bench_sweep.py --all --device cuda --dtype bfloat16 --batch-size 64 --seconds 30 --json gpu.json
 
 clean:
-	rm -rf .venv build dist docs/_build
+	rm -rf .venv .venv-peers build dist docs/_build

@@ -14,9 +14,13 @@ from __future__ import annotations
 
 import argparse
 import csv
+import json
 import platform
+import statistics
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -32,7 +36,9 @@ def backward(function: Callable[..., torch.Tensor], x: torch.Tensor, cotangent: 
     return torch.autograd.grad(function(leaf), leaf, cotangent)[0]
 
 
-def variants(x: torch.Tensor, gain: torch.Tensor, bias: torch.Tensor, c: torch.Tensor) -> dict[str, Any]:
+def variants(
+    x: torch.Tensor, gain: torch.Tensor, bias: torch.Tensor, c: torch.Tensor, compiled: bool
+) -> dict[str, Any]:
     shape = x.shape[-1:]
     pairs: dict[str, tuple[Callable[..., torch.Tensor], Callable[..., torch.Tensor]]] = {
         "layer_norm": (
@@ -44,9 +50,15 @@ def variants(x: torch.Tensor, gain: torch.Tensor, bias: torch.Tensor, c: torch.T
             lambda v: F.rms_norm(v, shape, gain.to(v.dtype), EPS),
         ),
     }
+    if compiled:
+        pairs |= {
+            f"{name}, compiled": (torch.compile(ours), theirs) for name, (ours, theirs) in pairs.items()
+        }
     result: dict[str, Any] = {}
     for name, (ours, theirs) in pairs.items():
         result[name] = ours, theirs
+        if "compiled" in name:
+            continue
         result[f"{name} and gradient"] = (
             lambda v, f=ours: backward(f, v, c.to(v.dtype)),
             lambda v, f=theirs: backward(f, v, c.to(v.dtype)),
@@ -79,6 +91,8 @@ def main() -> None:
     parser.add_argument("--device", default="cpu", help="PyTorch device (default: cpu)")
     parser.add_argument("--threads", type=int, help="threads of PyTorch (default: its own choice)")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", type=Path, help="write the ratios to this file")
+    parser.add_argument("--compiled", action="store_true", help="the same formulas through torch.compile too")
     parser.add_argument(
         "--csv", help="write the times of PyTorch's own two kernels, each round of them, here"
     )
@@ -90,7 +104,7 @@ def main() -> None:
     generator = torch.Generator().manual_seed(0)
     x, c = (torch.randn(n, d, generator=generator).to(arguments.device, dtype) for _ in range(2))
     gain, bias = ((torch.randn(d, generator=generator) * 0.3 + m).to(arguments.device, dtype) for m in (1, 0))
-    table = variants(x, gain, bias, c)
+    table = variants(x, gain, bias, c, arguments.compiled)
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in table}
     for _ in range(arguments.rounds + 1):
         for name, (ours, theirs) in table.items():
@@ -109,14 +123,28 @@ def main() -> None:
         f"({n}, {d}) {arguments.dtype}, best of {arguments.rounds}"
     )
     print(f"{'':34}{'ours ms':>10}{'torch ms':>10}{'ratio':>8}{'our error':>12}{'torch error':>12}")
+    results: list[dict[str, Any]] = []
     rows, unit = x[:64], torch.finfo(dtype).eps / 2
     for name, measured in times.items():
         best = [min(column) for column in zip(*measured[1:], strict=True)]  # the first round warms up
-        function = variants(rows, gain, bias, c[:64])[name]
+        function = variants(rows, gain, bias, c[:64], arguments.compiled)[name]
         exact = function[1](rows.double())
         errors = [float((f(rows).double() - exact).abs().max() / exact.abs().max()) / unit for f in function]
         print(f"{name:34}{1e3 * best[0]:10.1f}{1e3 * best[1]:10.1f}{best[0] / best[1]:8.2f}", end="")
         print(f"{errors[0]:12.1f}{errors[1]:12.1f}")
+        ratios = sorted(a / b for a, b in measured[1:])
+        results.append(
+            {"work": name, "ratio": statistics.median(ratios), "low": ratios[0], "high": ratios[-1]}
+        )
+    if arguments.json:
+        about = {
+            "command": " ".join(["python", *sys.argv]),
+            "peer": f"PyTorch {torch.__version__}",
+            "shape": [n, d],
+        }
+        arguments.json.write_text(
+            json.dumps({**about, "results": results}, indent=1) + "\n", encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import importlib.util
 import json
 import platform
 import statistics
@@ -27,6 +28,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
+
+if (
+    importlib.util.find_spec("array_api_compat") is None
+):  # a plain Python on a GPU machine: SciPy carries the same package
+    sys.modules["array_api_compat"] = importlib.import_module("scipy._lib.array_api_compat")
 
 from empirical.capture import Observer
 from empirical.models import KNOWN_MODELS, LoadedModel, bundled_model, find_model, load_config, load_model
