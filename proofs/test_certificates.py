@@ -15,6 +15,7 @@ from lngeom.symbolic import equal
 from ._registry import find
 from ._theorem import CheckError, Source, Theorem
 from .certificates import certificate, digest
+from .certificates._coq import source
 from .certificates._tracing import Table, traced
 
 RELATIONS = {"=", "!=", ">", ">="}
@@ -60,6 +61,7 @@ def test_a_certificate_is_well_formed(theorem: Theorem) -> None:
         formulas += [*step["hypotheses"], step["conclusion"]]
     assert all(0 <= place < size and relation in RELATIONS for place, relation in formulas)
     assert len({json.dumps(node) for node in data["terms"]}) == size
+    assert f"Theorem {theorem.id.replace('.', '__')} (R : rcfType) (n : nat)" in source(data)
 
 
 def _changed(data: dict[str, Any], *path: Any, value: Any) -> dict[str, Any]:

@@ -306,6 +306,20 @@ class LedgerCounts(SphinxDirective):
         return self.parse_text_to_nodes("\n".join(rows) + "\n")
 
 
+class StatusCounts(SphinxDirective):
+    """``{status-counts}``: how many theorems have which status, and how many were replayed in Coq."""
+
+    def run(self) -> list[nodes.Node]:
+        """Insert the table, generated from the evidence."""
+        theorems = load(self.env.app, "theorems.json")["theorems"]
+        rows = ["| status | theorems | replayed in Coq |", "|---|---:|---:|"]
+        for status in [*dict.fromkeys(one["status"] for one in theorems), None]:
+            chosen = [one for one in theorems if status in (None, one["status"])]
+            replayed = sum(bool(one["replayed"]) for one in chosen)
+            rows += [f"| {status or 'all'} | {len(chosen)} | {replayed} |"]
+        return self.parse_text_to_nodes("\n".join(rows) + "\n")
+
+
 class CommandHelp(SphinxDirective):
     """``{command} sweep``: what ``lngeom sweep --help`` prints."""
 
@@ -360,6 +374,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("imprecise", Imprecise)
     app.add_directive("ledger", Ledger)
     app.add_directive("ledger-counts", LedgerCounts)
+    app.add_directive("status-counts", StatusCounts)
     app.add_directive("ledger-table", LedgerTable)
     app.add_directive("numbers", Numbers)
     return {"parallel_read_safe": True}

@@ -200,7 +200,7 @@ THEOREMS = (
     ),
     Theorem(
         id="angles.mean_angle",
-        title="A mean angle of 90° is compatible with all energy along 1",
+        title="x and −x along 1 have all their energy along 1",
         statement="Πx = 0 and x′ = −x imply (x·1̂)² + (x′·1̂)² = ‖x‖² + ‖x′‖²",
         source=Source(
             SUMMARY, "abstract", "concludes from a mean angle of 90° that there is no component along 1"
@@ -219,8 +219,10 @@ THEOREMS = (
             "Πx = 0": opposite_model,
             "x′ = −x": lambda random, d: constant_model(random, d) | {"x_": draw_vector(random, d)},
         },
-        last_step="The angles of x and −x with 1 have mean 90° while the energy share along 1 is 1.",
-        cites=("∠(−x, 1) = 180° − ∠(x, 1)",),
+        remark=(
+            "By angles.opposite their angles with any direction have mean 90°, so that a mean angle of 90° says "
+            "nothing of the energy share along 1."
+        ),
         mutants=(
             Mutant(
                 "a mean angle of 90° means no component along 1",
@@ -230,7 +232,7 @@ THEOREMS = (
     ),
     Theorem(
         id="angles.rotation_by_layer_norm",
-        title="Before the affine step LayerNorm rotates x by |90° − θ|",
+        title="Before the affine step the cosine between x and LayerNorm's output is ‖Πx‖/‖x‖",
         statement="x·LN_ε(x) = ‖Πx‖‖LN_ε(x)‖",
         source=Source(GUPTA, "section 3", "measures rotations by the whole layer, gain and bias included"),
         scalars="eps",
@@ -240,8 +242,7 @@ THEOREMS = (
         proof=lambda goal, x, eps: _kept_direction(
             goal, lg.project(x), lg.standardize(x, eps=eps), variance(x), eps
         ),
-        last_step="Unless x is constant, the cosine of the rotation is therefore ‖Πx‖/‖x‖ = sin θ, whatever ε is.",
-        cites=("cos(90° − θ) = sin θ",),
+        remark="Unless x is constant; this is sin θ, so that the rotation is by |90° − θ|, whatever ε is.",
         mutants=(
             Mutant(
                 "no rotation",

@@ -360,12 +360,8 @@ THEOREMS = (
         proof=_only_projector,
         model=equivariant_model,
         last_step=(
-            "A matrix that commutes with every permutation of the coordinates has one value on the diagonal and "
-            "one off it, P = aI + c11ᵀ; a projector has rank tr P. A vector w ⟂ 1 other than 0 exists for d >= 2."
-        ),
-        cites=(
-            "commutant of the permutation matrices is spanned by I and 11ᵀ",
-            "rank of a projector is its trace",
+            "For d ≥ 3 the only matrix P with P² = P and rank d − 1 that commutes with every permutation "
+            "of the coordinates is Π."
         ),
         mutants=(
             Mutant("P = I", lambda x, a, c: equal(_equivariant(a, c)(x), x)),

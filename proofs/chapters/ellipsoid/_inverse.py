@@ -104,8 +104,7 @@ THEOREMS = (
             hypotheses=NONZERO_GAIN,
             claim=claim(inverse_spread),
             lemmas=_alpha,
-            last_step="With the other three equations: Π₂G⁻²Π₂ is the Moore-Penrose inverse of GΠG.",
-            cites=("uniqueness of the Moore-Penrose inverse (Penrose 1955)",),
+            last_step="The four equations together: a matrix satisfies them for GΠG if and only if it is Π₂G⁻²Π₂.",
             mutants=(
                 Mutant(UNTILTED, claim(untilted)),
                 Mutant("G⁻¹ΠG⁻¹", claim(lambda g, v: lg.project(v / g) / g)),

@@ -120,8 +120,10 @@ THEOREMS = (
         | {"λ ≠ 0": lambda lam: unequal(lam), "v ≠ 0": lambda v: greater(square_norm(v))},
         claim=lambda g, lam: equal(summed(1 / (g * g - lam)), 0),
         proof=_secular_converse,
-        last_step="Eigenvalues that equal a squared gain occur for repeated |g_i| only; those are deflated.",
-        cites=("strict interlacing of the roots and poles of the secular function",),
+        last_step=(
+            "An eigenvalue λ ≠ 0 that is a squared gain is the square of two gains at least: with gains "
+            "of different size all other eigenvalues solve the secular equation."
+        ),
         model=secular_model,
         without={
             "λ ≠ 0": lambda random, d: {
@@ -172,8 +174,10 @@ THEOREMS = (
         claim=lambda g, lam: equal(
             1 + summed(g * g / (lam - g * g)) / dim(g), lam / dim(g) * summed(1 / (lam - g * g))
         ),
-        last_step="det(λ − GΠG) = det(λ − G²)(1 + g^T(λ − G²)⁻¹g/d) = p(λ)·(λ/d)·p′(λ)/p(λ).",
-        cites=("matrix determinant lemma", "logarithmic derivative of a product"),
+        last_step=(
+            "With ellipsoid.secular and its converse: a λ ≠ 0 that is no squared gain is an eigenvalue of "
+            "GΠG if and only if p′(λ) = 0, where p(λ) = Π(λ − g_i²)."
+        ),
         without={
             "g_i² ≠ λ": lambda random, d: {
                 "g": (g := gain_model(random, d)["g"]),

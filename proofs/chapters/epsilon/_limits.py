@@ -75,11 +75,9 @@ THEOREMS = (
             eps * (variance(x) - (1 - eps)) / (variance(x) + eps),
         ),
         last_step=(
-            "For 0 < ε < 1 and v > 0 the factor ε/(v + ε) is between 0 and 1: the distance to 1 − ε keeps its sign and "
-            "decreases, and v stays above min(v, 1 − ε), so the factor stays below a number less than 1 and v tends to "
-            "1 − ε, in the end by the factor ε per step."
+            "For 0 < ε < 1 and x not constant the variances of LN_ε(x), LN_ε(LN_ε(x)), … tend to 1 − ε, "
+            "in every Archimedean real closed field, such as that of the real numbers."
         ),
-        cites=("a sequence with ratios bounded below 1 tends to 0",),
         mutants=(
             Mutant(
                 "the fixed point is 1",

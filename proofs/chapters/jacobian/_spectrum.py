@@ -262,8 +262,7 @@ THEOREMS = (
         claim=lambda x, v, g, c, eps: equal(
             lg.jacobian_product(x + c * ones(x), v, g, eps=eps), lg.jacobian_product(x, v, g, eps=eps)
         ),
-        last_step="‖x + c1‖ grows without bound while J ≠ 0 stays, so ‖x‖‖J(x)‖ has no upper bound.",
-        cites=("an unbounded product",),
+        last_step="Unless J(x)v = 0, for every bound there is a c with ‖x + c1‖²‖J(x + c1)v‖² above it.",
         mutants=(
             Mutant(
                 "the same for RMSNorm",
