@@ -104,6 +104,7 @@ class Theorem:
             satisfies all others but not it.
         measured: function. The statement to be measured in floats, if it differs from `claim`.
         mutants: tuple of Mutant
+        definition: Whether the claim only writes out what the library defines.
 
     >>> import lngeom as lg
     >>> from lngeom.symbolic import dot, equal
@@ -138,12 +139,26 @@ class Theorem:
     without: Mapping[str, str | Model] = field(default_factory=dict)
     measured: Build | None = None
     mutants: tuple[Mutant, ...] = ()
+    definition: bool = False
 
     def __reduce__(self) -> tuple[Callable[[str], Theorem], tuple[str]]:
         # The statements are functions, which do not travel between processes; the id does.
         from ._registry import find
 
         return find, (self.id,)
+
+    @property
+    def kind(self) -> str:
+        """``"definition"``, ``"identity"`` (both sides have one normal form) or ``"theorem"``.
+
+        >>> from proofs import find
+        >>> find("projection.mean_subtraction").kind, find("projection.idempotent").kind, find("epsilon.interior").kind
+        ('definition', 'identity', 'theorem')
+        """
+        if self.definition:
+            return "definition"
+        term, relation = self.goal()
+        return "identity" if relation == "=" and symbolic.term(term) == symbolic.term(0) else "theorem"
 
     @property
     def chapter(self) -> str:

@@ -22,12 +22,14 @@ def test_table_and_evidence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert main(["prove", *ids, "--jobs", "1", "--json", str(file)]) == 0
     printed = capsys.readouterr().out
     assert "2 theorems for every d: 1 proved, 1 up to cited fact; 3 wrong variants refuted" in printed
+    assert "true by normal form: 1; definitions written out: 0" in printed
     header = printed.splitlines()[0].split()
     assert header == ["theorem", "statement", "source", "status", "ms", "refuted"]
     written = json.loads(file.read_text(encoding="utf-8"))
     evidence = written["theorems"]
     assert [one["id"] for one in evidence] == ids
     assert all(set(one) >= KEYS for one in evidence)
+    assert [one["kind"] for one in evidence] == ["identity", "theorem"]
     assert [one["status"] for one in evidence] == ["proved", "up to cited fact"]
     assert evidence[1]["mutants_refuted"] == 1
     assert evidence[1]["cites"] == ["volume is base times height", "volume of the unit ball"]

@@ -173,6 +173,12 @@ def test_lengths_agree_with_lapacks_secular_solver_relatively(name: str) -> None
     np.testing.assert_allclose(lg.principal_axes(gain).semi_axes, lengths, rtol=tolerance, atol=0)
 
 
+def test_the_width_of_an_offset_is_half_of_its_enclosure() -> None:
+    """In integers an offset is first tried 8 units below and above, each end rounded by at most one."""
+    width = lg.principal_axes(np.array([1.0, 2.0, 3.0, 5.0])).certificate(exact=True).offset_width
+    assert np.all((width[-3:] >= 7 * U) & (width <= 9 * U))
+
+
 @pytest.mark.parametrize("name", GAINS)
 @pytest.mark.parametrize("exact", [False, True])
 def test_certificates_are_tight_and_agree(name: str, exact: bool) -> None:

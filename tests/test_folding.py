@@ -115,6 +115,17 @@ def test_certificate_refuses_wrong_folds(wrong: str) -> None:
     assert certificate.output_error(2.0) > 0.1
 
 
+def test_the_bound_of_a_folded_bias_has_the_derived_constants() -> None:
+    """One rounding u of value and error, and twice the error of float64, (n + 2)u Σ|w||β| for n inputs."""
+    n, u = 6, 2.0**-53
+    weight, beta = np.ones((1, n)), np.ones(n)
+    folded, bias = lg.fold_affine(weight, norm_bias=beta)
+    error = (n + 2) * u * n
+    certificate = lg.certify_fold(weight, None, folded, bias + 32 * u, norm_bias=beta)
+    # The sum is n exactly and the change a multiple of its last place; what is left are a few roundings of a quotient.
+    assert abs(certificate.worst * (u * (n + error) + 2 * error) / (32 * u) - 1) < 16 * u
+
+
 def test_certificate_refuses_wrong_centring() -> None:
     p = sample()
     weight, bias = p["weight"], p["bias"]

@@ -259,12 +259,19 @@ class Numbers(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Insert four cards."""
-        status = Counter(theorem["status"] for theorem in load(self.env.app, "theorems.json")["theorems"])
+        theorems = load(self.env.app, "theorems.json")["theorems"]
+        status = Counter(theorem["status"] for theorem in theorems)
+        simple = Counter(theorem["kind"] for theorem in theorems)
         claims = Counter(claim["verdict"] for claim in load(self.env.app, "claims.json"))
         proved = sum(count for name, count in status.items() if name.startswith("proved"))
         by_status = ", ".join(f"{count} {name}" for name, count in status.most_common())
         cards = [
-            (f"{proved}", "derivations/index", f"theorems proved for every dimension ({by_status})"),
+            (
+                f"{proved}",
+                "derivations/index",
+                f"theorems proved for every dimension ({by_status}); "
+                f"{simple['identity']} are identities, {simple['definition']} definitions written out",
+            ),
             (
                 f"{claims['false']}",
                 "ledger/index",

@@ -181,7 +181,8 @@ def trace(operator: Callable[[Any], Any], like: Any) -> Any:
         return xp.operator_trace(operator, like)
     if not isinstance(like, Term):
         basis = [[float(i == k) for i in range(len(like))] for k in range(len(like))]
-        return sum(dot(e, operator(e)) for e in map(xp.asarray, basis))
+        kind = {"dtype": like.dtype} if hasattr(like, "dtype") else {}  # PyTorch would make it float32
+        return sum(dot(e, operator(e)) for e in (xp.asarray(row, **kind) for row in basis))
     # A name that nothing else bears: the operator may hold vectors of any name, or take traces itself.
     probe = vector(f"probe_{secrets.token_hex(8)}")
     ((((atom, _),), _),) = probe

@@ -114,6 +114,7 @@ THEOREMS = (
     ),
     Theorem(
         id="projection.mean_subtraction",
+        definition=True,
         title="Mean subtraction is the projector off the uniform vector",
         statement="x − μ1 = (I − 11ᵀ/d)x",
         source=Source(GUPTA, "eq. 8", "removing the mean removes the component along the uniform vector"),

@@ -277,6 +277,7 @@ class Evidence:
             "says": theorem.source.says,
             "hypotheses": list(theorem.hypotheses),
             "status": self.status,
+            "kind": theorem.kind,
             "proof_ms": round(self.proof_ms, 1),
             "steps": self.steps,
             "models": self.models,

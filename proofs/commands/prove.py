@@ -113,11 +113,13 @@ def _table(found: list[Evidence]) -> str:
     lines += [f"{one.theorem.id}: {fault}" for one in found for fault in one.faults]
     counts = Counter(one.status for one in found)
     kinds = ", ".join(f"{counts[status]} {status}" for status in sorted(counts))
+    sorts = Counter(one.theorem.kind for one in found)
     mutants = sum(len(one.mutants) for one in found)
     seconds = sum(one.proof_ms for one in found) / 1000
     lines.append(
         f"\n{len(found)} theorems for every d: {kinds}; {mutants} wrong variants refuted; "
-        f"the proofs took {seconds:.1f} s"
+        f"the proofs took {seconds:.1f} s\n"
+        f"true by normal form: {sorts['identity']}; definitions written out: {sorts['definition']}"
     )
     return "\n".join(lines)
 

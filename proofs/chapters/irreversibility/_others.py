@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from random import Random
+from typing import Any
 
 import lngeom as lg
 from lngeom.symbolic import (
@@ -23,6 +24,13 @@ def statistics(random: Random, d: int) -> Values:
     """A vector with fixed statistics of a batch, all variances positive."""
     v = tuple(Fraction(random.choice((1, 2, 4, 9)), random.choice((1, 4))) for _ in range(d))
     return {"x": draw_vector(random, d), "m": draw_vector(random, d), "v": v, "eps": abs(draw_scalar(random))}
+
+
+def column_norm(x: Any, *, eps: Any) -> Any:
+    """BatchNorm of a batch whose d vectors have one component each: x is the only column."""
+    if not hasattr(x, "shape"):  # to the library a symbol is a column
+        return lg.batch_norm(x, eps=eps)
+    return lg.batch_norm(x[..., None], eps=eps)[..., 0]
 
 
 THEOREMS = (
@@ -57,7 +65,7 @@ THEOREMS = (
         statement="BN_ε(column) = LN_ε(column), without gain and bias",
         source=Source(IOFFE, "algorithm 1", "mean and variance are taken over the batch"),
         scalars="eps",
-        claim=lambda x, eps: equal(lg.batch_norm(x, eps=eps), lg.standardize(x, eps=eps)),
+        claim=lambda x, eps: equal(column_norm(x, eps=eps), lg.standardize(x, eps=eps)),
         remark="x holds one component of all vectors of the batch; everything said of LayerNorm holds of it.",
         mutants=(
             Mutant(
@@ -76,7 +84,7 @@ THEOREMS = (
         source=Source(GUPTA, "section 2.3", "batch normalization is reversible"),
         scalars="a c",
         hypotheses=POSITIVE_FACTOR,
-        claim=lambda x, a, c: equal(lg.batch_norm(a * x + c * ones(x), eps=0), lg.batch_norm(x, eps=0)),
+        claim=lambda x, a, c: equal(column_norm(a * x + c * ones(x), eps=0), column_norm(x, eps=0)),
         mutants=(
             Mutant(
                 "a < 0",

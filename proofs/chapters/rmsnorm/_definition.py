@@ -64,6 +64,7 @@ BALANCED = {"1·x = 0": lambda x: equal(dot(ones(x), x), 0)}
 THEOREMS = (
     Theorem(
         id="rmsnorm.definition",
+        definition=True,
         title="RMSNorm divides by the root of the mean square and needs nothing else of the vector",
         statement="RMS_ε(x) = g∘x/√(‖x‖²/d + ε) + b",
         source=Source(ZHANG, "eq. 4", "defines RMSNorm, without ε"),

@@ -20,6 +20,7 @@ def moved(x: Any) -> Any:
 THEOREMS = (
     Theorem(
         id="standardization.affine",
+        definition=True,
         title="Gain and bias act on the standardized vector",
         statement="LN_ε(x; g, b) = g ∘ y_ε + b",
         source=Source(GUPTA, "eq. 11", "z_i = α_i x_i + β_i, with x where y is meant"),
@@ -47,6 +48,7 @@ THEOREMS = (
     ),
     Theorem(
         id="standardization.layer",
+        definition=True,
         title="The whole layer: subtract the mean, divide by the root of variance and ε, stretch and move",
         statement="LN_ε(x; g, b) = g∘(x − μ1)/√(‖x − μ1‖²/d + ε) + b, with μ = (1·x)/d",
         source=Source(BA, "eqs. 3 and 4", "defines LayerNorm, without ε"),
