@@ -24,6 +24,12 @@ class Definition:
 
     `casts` counts the roundings to the storage format between the norm and the output; `scale_error` is the relative
     error that the reciprocal of D may have beyond rounding.
+
+    Examples
+    --------
+    >>> from lngeom.rounding import Definition, Sample
+    >>> Definition(centered=False, gain=None, bias=None, eps=0.0).output(Sample([[3.0, 3.0]])).astype(float)
+    array([[1., 1.]])
     """
 
     centered: bool
@@ -102,8 +108,13 @@ class Definition:
             inexact = 8 * u + self.scale_error
             p_low = self.reciprocal(numpy.maximum(high, 0) + 2 * w, sample) * (1 - inexact)
             p_high = self.reciprocal(numpy.maximum(least - 2 * w, 0), sample) * (1 + inexact)
-            # A named mistake with a certain divisor is not excused by a doubtful one of the layer itself.
-            vanishing = p_low == numpy.inf if self.name else (p_high == numpy.inf) | (low + self.eps <= 0)
+            p_low, p_high = (
+                numpy.minimum(p_low, p_high),
+                numpy.maximum(p_low, p_high),
+            )  # a mistake may increase
+            # The certain divisor of a mistake is not excused by a doubtful one of the layer; below ω it vanishes.
+            vanishing = square < 16 * w if self.name else (p_high == numpy.inf) | (low + self.eps <= 0)
+            vanishing |= ~numpy.isfinite(self.reciprocal(square, sample))
             bounded = numpy.where(numpy.isfinite(p_high), p_high, numpy.where(vanishing, 0, p_low))
             size = bounded * (numpy.abs(numerator) + alpha)
             if arithmetic.method is None or arithmetic.method != "two-pass":
@@ -374,7 +385,15 @@ def _carrying(z: Definition, sample: Sample, offset: Reals) -> tuple[Any, Any]:
 
 
 def rounded(x: Reals, dtype: str) -> Reals:
-    """`x` rounded to the nearest number of the format, ties to even."""
+    """`x` rounded to the nearest number of the format, ties to even.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lngeom.rounding import rounded
+    >>> float(rounded(np.array(1.003), "bfloat16"))
+    1.0
+    """
     form = FORMATS[dtype]
     exponent = numpy.maximum(numpy.frexp(x)[1], form.low + 1)
     unit = numpy.ldexp(REAL(1), exponent - form.bits)

@@ -47,7 +47,14 @@ _CUTS = 200  # Kelley's method ends after as many cuts as f has pieces; it takes
 
 
 class Sample:
-    """Rows x, shape (n, d), in extended precision, with the exact quantities that bounds are made of."""
+    """Rows x, shape (n, d), in extended precision, with the exact quantities that bounds are made of.
+
+    Examples
+    --------
+    >>> from lngeom.rounding import Sample
+    >>> float(Sample([[1.0, 3.0]]).variance[0, 0])
+    1.0
+    """
 
     def __init__(self, x: Reals) -> None:
         self.x = numpy.asarray(x, dtype=REAL)
@@ -93,6 +100,12 @@ class Arithmetic:
     """How a kernel computes: formats of single operations and of sums, their order, and the way to the variance.
 
     ``method`` None stands for every backward-stable way: two passes or merged, subtracting or multiplying first.
+
+    Examples
+    --------
+    >>> from lngeom.rounding import Arithmetic
+    >>> float(Arithmetic.of("bfloat16").work.roundoff) == 2.0**-24
+    True
     """
 
     work: Format
@@ -129,7 +142,15 @@ def gamma(k: float, u: float) -> float:
 
 @dataclass(frozen=True)
 class Spread:
-    """Bounds of the two errors: |δ| ≤ `alpha`, v̂ in [`low`, `high`]; all of shape (n, 1)."""
+    """Bounds of the two errors: |δ| ≤ `alpha`, v̂ in [`low`, `high`]; all of shape (n, 1).
+
+    Examples
+    --------
+    >>> from lngeom.rounding import Arithmetic, Sample, Spread
+    >>> spread = Spread.of(Sample([[1.0, 3.0]]), Arithmetic.of("float32"), centered=True)
+    >>> bool(spread.low < 1 < spread.high), bool(spread.alpha < 1e-6)
+    (True, True)
+    """
 
     alpha: Reals
     low: Reals
@@ -189,7 +210,16 @@ class Spread:
 
 @dataclass(frozen=True)
 class Family:
-    """Outputs g(p·n − q) + b ± E with p in [low, high] and |q| ≤ reach, for each row; `free` rows may be anything."""
+    """Outputs g(p·n − q) + b ± E with p in [low, high] and |q| ≤ reach, for each row; `free` rows may be anything.
+
+    Examples
+    --------
+    >>> from lngeom.rounding import Arithmetic, Definition, Sample
+    >>> layer = Definition(centered=True, gain=None, bias=None, eps=0.0)
+    >>> family = layer.family(Sample([[1.0, 3.0]]), Arithmetic.of("float32"))
+    >>> bool(family.fit([[-1.0, 1.0]]).ok[0]), bool(family.fit([[-1.0, 1.1]]).ok[0])
+    (True, False)
+    """
 
     numerator: Reals
     low: Reals
@@ -244,7 +274,7 @@ class Family:
             alone = numpy.where(distance == 0, numpy.minimum(alone, 1), alone)
             told = (numpy.max(ratio, axis=-1) > 1) & (numpy.max(alone, axis=-1) > 1)
             ratio = numpy.where(told[:, None], alone, ratio)
-        ratio = numpy.where(self.free[:, None], 0, ratio).astype(numpy.float64)
+        ratio = numpy.where(self.free[:, None], 0, ratio / _SLACK).astype(numpy.float64)
         return Fit(p[:, 0].astype(float), q[:, 0].astype(float), ratio)
 
 

@@ -75,7 +75,7 @@ def behaviour(x: numpy.ndarray, y: numpy.ndarray, roundoff: float) -> Behaviour 
     # Where several fit, one that resolves ε.
     best = min(found, key=lambda r: (r.error > 16 * roundoff, r.eps is None, r.error), default=None)
     # A few roundings of the output, of the gain and of a value cast before it, and what the fit of g and b leaves.
-    return best if best is not None and best.error <= 16 * roundoff else None
+    return best if best is not None and best.error <= 64 * roundoff else None
 
 
 def _read(
@@ -88,7 +88,7 @@ def _read(
     if len(y) < 8:
         return None
     placement: Literal["inside", "outside"] = "outside" if outside else "inside"
-    large = numpy.argsort(square)[-max(8, len(square) // 3) :]
+    large = numpy.argsort(square)[-max(8, len(square) // 6) :]
     eps, bias = 0.0, numpy.zeros(x.shape[-1])
     gain = shape = inverse = own = numpy.ones_like(bias)
     for step in range(20):
@@ -118,8 +118,9 @@ def _read(
             return None
         inverse = 1 / r[clear] if outside else 1 / r[clear] ** 2
         own = numpy.sqrt(square[clear]) if outside else square[clear]
-        # The error of one row is a rounding of 1/r² and of the bias, so that small rows tell the most.
-        weights = 1 / (inverse * (1 + abs(bias).max() / size[clear])) ** 2
+        # A row is off by a rounding of 1/r² and by the error of the bias, so that small rows tell the most.
+        left = u * abs(bias).max() + abs(part * gain + bias - wanted).max()
+        weights = 1 / (inverse * (u + (left if biased else 0.0) / size[clear])) ** 2
         eps = float(((inverse - own) * weights).sum() / weights.sum())
     predicted = shape / scale(square, eps=max(eps, 0.0), placement=placement)[:, None] + bias
     unit = abs(predicted - bias).max(axis=-1) + abs(bias).max()

@@ -38,11 +38,13 @@ def dead_links(site: Path) -> list[str]:
 PACKAGES = (
     "lngeom",
     "lngeom.carriers",
+    "lngeom.rounding",
     "lngeom.symbolic",
     "proofs",
     "proofs.certificates",
     "proofs.claims",
     "empirical.capture",
+    "empirical.checking",
     "empirical.corpora",
     "empirical.discovery",
     "empirical.illustrations",

@@ -1,0 +1,44 @@
+"""Seeded faults are caught and named, and correct kernels are never accused, in NumPy and in PyTorch."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from empirical.checking import check
+
+from .kernels import CORRECT, EPS, FAULTS
+
+NAMESPACES: dict[str, Any] = {"numpy": np, "torch": torch}
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Any:
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
+
+
+@pytest.mark.parametrize("name", [n for n in FAULTS if n != "wide rows"])
+def test_fault_is_caught_and_named(name: str) -> None:
+    fault = FAULTS[name]
+    namespace = NAMESPACES["torch" if len(name) % 2 else "numpy"]
+    d = 37 if "block" in fault.words or "multiple" in fault.words else 16
+    finding = check(fault.make(namespace), kind=fault.kind, eps=EPS, d=d, name=name)
+    assert finding.verdict == fault.verdict, finding
+    assert fault.words in (finding.cause or ""), finding
+    assert finding.worst_ratio > 1 or name == "changed input"  # whose output is right
+
+
+@pytest.mark.parametrize("name", CORRECT)
+def test_correct_kernel_is_not_accused(name: str) -> None:
+    make, kind = CORRECT[name]
+    finding = check(
+        make(NAMESPACES["numpy" if len(name) % 2 else "torch"]), kind=kind, eps=EPS, d=24, name=name
+    )
+    assert finding.verdict == "rounding", finding
+    assert finding.worst_ratio <= 1
