@@ -276,6 +276,13 @@ def _statistics_mistakes(base: Definition, d: int) -> Iterator[Change]:
             "mean replaced by the median", lambda s: _about(s.x, numpy.median(s.x, axis=-1, keepdims=True))
         )
 
+    else:
+        text = "divided by the standard deviation instead of the root mean square"
+        yield change(text, lambda s: (zero, s.variance), spread_centered=True)
+        if d > 1:
+            unbiased = lambda s: (zero, s.variance * s.d / (s.d - 1))  # noqa: E731
+            yield change(f"{text}, with divisor d - 1", unbiased, spread_centered=True)
+
     def of_part(part: Callable[[Reals], Reals], divisor: int | None = None) -> Statistics:
         def statistics(s: Sample) -> tuple[Any, Any]:
             z = part(s.x)

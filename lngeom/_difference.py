@@ -90,7 +90,8 @@ def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) 
     # Arithmetic in a narrow format shows in most rows.
     often = 2 * sum(not case.explained_by(case.base, plain) for case in cases) >= len(cases)
     for form in ("float32", "float16", "bfloat16"):
-        if often and FORMATS[form].bits < plain.work.bits:
+        own = plain.storage.bits >= 24 or FORMATS[form] == plain.storage
+        if often and own and FORMATS[form].bits < plain.work.bits:
             low = replace(plain, work=FORMATS[form], sums=FORMATS[form])
             what = "half-precision accumulation" if form != "float32" else "lower precision"
             for name in ("", *single):

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import lngeom as lg
-from empirical.discovery import behaviour, probes
+from empirical.behaviour import behaviour, probes
 
 TORCH = {n: getattr(torch, n) for n in ("float64", "float32", "bfloat16", "float16")}
 ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24, "bfloat16": 2.0**-8, "float16": 2.0**-11}

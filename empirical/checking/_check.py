@@ -11,7 +11,7 @@ import numpy
 from lngeom import InputError
 from lngeom.rounding import FORMATS, REAL, Arithmetic, Case, Definition, Sample, diagnose, rounded
 
-from ..discovery import behaviour, probes
+from ..behaviour import behaviour, probes
 from ._finding import Finding
 from ._gradient import check_gradient
 from ._inputs import DIMENSIONS, awkward, suite
@@ -318,11 +318,9 @@ def _explained(judge: Judge, trials: list[Trial], measured: tuple[float, ...]) -
     condition = _condition(judge, trials)
     part = []
     if failing:
-        _, cause = diagnose(
-            [trial.case() for trial in failing if trial.wrong.all()] or [failing[0].case()],
-            dtype,
-            eps=measured,
-        )
+        cases = [trial.case() for trial in failing if trial.wrong.all()] or [failing[0].case()]
+        verdict, cause = diagnose(cases, dtype, eps=measured)
+        cause = None if verdict == "unstable" else cause  # an algorithm would show everywhere
         part = [cause] if cause else []
     return "bug", "; ".join([*(part or [_symptom(trials)]), *([condition] if condition else [])])
 

@@ -96,7 +96,10 @@ def _exact(
     with numpy.errstate(all="ignore"):
         p = base.reciprocal(square, sample)
         theta = numpy.maximum(spread.high - square, square - spread.low) / (square + base.eps)
-        normal, shift = numerator * p, spread.alpha * p
+        # Kernels may keep mean and scale for the backward pass in the format of x.
+        kept = 2 * storage * (storage > u)
+        theta = theta + 2 * kept
+        normal, shift = numerator * p, (spread.alpha + kept * abs(sample.mean) * base.centered) * p
         gain = numpy.ones(x.shape[-1], dtype=REAL) if base.gain is None else base.gain
         h = cotangent * gain
         size = numpy.mean(abs(h), axis=-1, keepdims=True)

@@ -93,11 +93,12 @@ class Kernel:
 
     def _own_size(self) -> int | None:
         values = [*_named_parameters(self.target)] if not isinstance(self.target, type) else []
+        values += [("gain", self.target.gain)] if getattr(self.target, "gain", None) is not None else []
         return next((int(v.shape[-1]) for _, v in values if len(v.shape) == 1), None)
 
     def _is_fixed(self, size: int) -> bool:
         if not self.factory:
-            return any(len(v.shape) == 1 and v.shape[0] == size for _, v in _named_parameters(self.target))
+            return self._own_size() == size
         return not any(_role(name) in ("d", "shape") for name in _parameters(self.target)) and any(
             p is not None for p in self._parameters.get(size, ())
         )
@@ -206,6 +207,8 @@ class Kernel:
         named = _named_parameters(function)
         if named or hasattr(function, "named_parameters"):
             self._parameters[d] = self._draw(named, d)
+        if hasattr(function, "session"):  # an ONNX file states its parameters
+            self._parameters[d] = function.gain, function.bias
         for name in _EPS_NAMES:
             value = getattr(function, name, None)
             if isinstance(value, float) and self.own_eps is None:

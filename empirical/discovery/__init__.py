@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ._behaviour import Behaviour as Behaviour, behaviour as behaviour, probes as probes
 from ._bound import layer_error as layer_error
 from ._norms import FoundNorm as FoundNorm, NoNorm as NoNorm, Norms as Norms, call as call, norms as norms
 from ._probe import affine as affine, first_tensor as first_tensor
 from ._types import model_types as model_types, survey_types as survey_types
 
-__all__ = ["Behaviour", "FoundNorm", "NoNorm", "Norms", "behaviour", "layer_error", "norms", "probes"]
+__all__ = ["FoundNorm", "NoNorm", "Norms", "layer_error", "norms"]

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 
 import lngeom
 
+from ..behaviour import Behaviour, behaviour, probes
 from ..models import Kind
-from ._behaviour import Behaviour, behaviour, probes
 from ._bound import layer_error
 
 _CHECKED = (3, 8)  # fewest and most rows held against the bound: it takes integers of any size, so that

@@ -8,6 +8,8 @@ import numpy
 
 from lngeom import moments, project, scale
 
+__all__ = ["Behaviour", "behaviour", "probes"]
+
 _LARGEST = {"float16": 0.5, "bfloat16": 1.0}  # decades: float16 has no squares of 1000
 _SMALLEST = {"float16": -3.5}
 
@@ -19,7 +21,7 @@ class Behaviour(NamedTuple):
     units of the largest component of its row before the bias.
 
     >>> import lngeom as lg
-    >>> from empirical.discovery import behaviour, probes
+    >>> from empirical.behaviour import behaviour, probes
     >>> x = probes(16, "float64")
     >>> found = behaviour(x, lg.rms_norm(x, eps=1e-6), 2.0**-53)
     >>> found.kind, found.placement, f"{found.eps:.3g}"
@@ -39,7 +41,7 @@ def probes(d: int, dtype: str = "float32", *, rows: int = 48, seed: int = 0) -> 
 
     They are float64; round them to the dtype of the layer before use, and pass the rounded ones.
 
-    >>> from empirical.discovery import probes
+    >>> from empirical.behaviour import probes
     >>> probes(8, "float16").shape
     (48, 8)
     """
@@ -55,7 +57,7 @@ def behaviour(x: numpy.ndarray, y: numpy.ndarray, roundoff: float) -> Behaviour 
     each component is linear in the normalized one, which gives gain and bias; then each row gives one scale r, and
     1/r² − v (or 1/r − √v) is ε.
 
-    >>> from empirical.discovery import behaviour, probes
+    >>> from empirical.behaviour import behaviour, probes
     >>> x = probes(16)
     >>> behaviour(x, x + 1.0, 2.0**-24) is None
     True

@@ -1,0 +1,38 @@
+"""Is this port the same model? Two forms of one model on the same tokens: the first norm that differs, and why.
+
+SOURCE and PORT are model directories of Hugging Face (a GGUF file inside one counts). Each norm of the port gets the
+inputs of the source's norm, so that only its own definition matters: gain offset, eps, centering, order of casts.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of the command."""
+    parser.add_argument("source", metavar="SOURCE", help="model directory that is right")
+    parser.add_argument("port", metavar="PORT", help="model directory that should be the same model")
+    parser.add_argument("--tokens", type=int, default=64, help="length of the input (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="of the token ids (default: %(default)s)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; returns the exit code."""
+    import torch
+
+    from ..checking import compare_models, load_plain
+
+    source, port = load_plain(arguments.source), load_plain(arguments.port)
+    size = min(model.config.get_text_config().vocab_size for model in (source, port))
+    generator = torch.Generator().manual_seed(arguments.seed)
+    ids = torch.randint(size, (1, arguments.tokens), generator=generator)
+    found = compare_models(source, port, ids)
+    if found.first is None:
+        print(f"all {found.sites} norms compute the same, within rounding")
+        return 0
+    print(f"first norm that differs: {found.first}: {found.cause}")
+    for site, cause in found.differences[1:]:
+        print(f"  also {site}: {cause}")
+    print(f"{len(found.differences)} of {found.sites} norms differ")
+    return 1
