@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numpy
@@ -207,8 +208,14 @@ class Kernel:
         named = _named_parameters(function)
         if named or hasattr(function, "named_parameters"):
             self._parameters[d] = self._draw(named, d)
-        if hasattr(function, "session"):  # an ONNX file states its parameters
-            self._parameters[d] = function.gain, function.bias
+        if not named and not hasattr(function, "named_parameters"):
+            # An object that keeps arrays of shape (d,), or an ONNX file that states them.
+            stated = {
+                _role(k): v for k, v in getattr(function, "__dict__", {}).items() if numpy.shape(v) == (d,)
+            }
+            if stated and not isinstance(function, FunctionType):
+                read = {role: self.framework.read(value) for role, value in stated.items() if role}
+                self._parameters[d] = read.get("gain"), read.get("bias")
         for name in _EPS_NAMES:
             value = getattr(function, name, None)
             if isinstance(value, float) and self.own_eps is None:
