@@ -39,22 +39,16 @@ COMMANDS: dict[str, Command] = {
     "study": Command(
         "empirical.commands.study", "the controlled study: many small networks, one table", "empirical"
     ),
-<<<<<<< HEAD
     "norms": Command(
         "empirical.commands.norms", "find the norm layers of a model by what they compute", "empirical"
     ),
     "compare": Command("empirical.commands.compare", "set finished runs side by side", "empirical"),
-=======
     "check": Command(
         "empirical.commands.check", "is my norm right? rounding, a variant, or a bug", "empirical"
     ),
-<<<<<<< HEAD
->>>>>>> 3f8f183 (lngeom check says of a norm kernel whether it is right, unstable, a variant or a bug)
-=======
     "doctor": Command(
         "empirical.commands.doctor", "is this port of a model the same model? its norms", "empirical"
     ),
->>>>>>> 183e563 (A pytest plugin, ONNX files and models for lngeom check; lngeom doctor; seeded faults and the survey as commands)
     "claims": Command("proofs.commands.claims", "what the papers say, and what is true", "proofs"),
     "figure": Command("empirical.commands.figure", "draw pictures of the geometry", "empirical"),
 }
