@@ -234,6 +234,23 @@ def test_the_losses_are_as_equivalent_as_the_pages_say() -> None:
     assert -0.05 < low < high < 0.05
 
 
+@pytest.mark.parametrize(
+    ("norm", "optimizer", "id"), [("none", "sgd", "1-59"), ("none", "sgd", "4-25"), ("post", "adamw", "4-17")]
+)
+def test_the_ledger_quotes_the_controls_as_their_table_says(norm: str, optimizer: str, id: str) -> None:
+    names = ("optimizer", "weight_decay", "layers", "width", "seed")
+    layer, control = (
+        {
+            tuple(row[name] for name in names): float(row["held_out_loss"])
+            for row in rows_of(table)
+            if (row["norm"], row["optimizer"], row["step"]) == (arm, optimizer, "300")
+        }
+        for table, arm in (("study.csv", "layer"), ("controls.csv", norm))
+    )
+    mean, low, high = student([loss - layer[cell] for cell, loss in control.items()])
+    assert f"{mean:.2f} [{low:.2f}, {high:.2f}] nats" in find(id).correction
+
+
 def test_the_readme_counts_verdicts_as_the_ledger_does() -> None:
     readme, found = said("../README.md"), Counter(claim.verdict for claim in claims())
     assert f"Of {len(claims())} claims {found['true']} are proved as stated" in readme
