@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ._angle import (
+    angle_from_inner_product as angle_from_inner_product,
+    centered_inner_product as centered_inner_product,
+)
 from ._axes import PrincipalAxes as PrincipalAxes, principal_axes as principal_axes
 from ._certificate import Certificate as Certificate
 from ._dead_direction import dead_direction as dead_direction
@@ -96,10 +100,12 @@ __all__ = [
     "LngeomError",
     "PrincipalAxes",
     "Tolerance",
+    "angle_from_inner_product",
     "angle_from_moments",
     "angle_to_uniform",
     "batch_norm",
     "center_writer",
+    "centered_inner_product",
     "certify_centering",
     "certify_fold",
     "condition_number",

@@ -249,7 +249,7 @@ def explain_difference(
         dtype: str or dtype. Format of `x` and `got`; default: the dtype of `got`.
         centered: True for LayerNorm, False for RMSNorm.
         placement: {"inside", "outside"}
-        additions: As for :func:`error_bound`. The default, any order of summation, accuses nobody wrongly.
+        additions: As for :func:`error_bound`. The default, any order of summation, never blames a correct kernel.
 
     Returns:
         Explanation: Frozen; its repr is the sentence.

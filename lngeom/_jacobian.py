@@ -108,7 +108,7 @@ def jacobian_transpose_product(
     r"""Gradient Jᵀc of c·LayerNorm(x) with respect to x, in O(d): the backward pass, ``torch.func.vjp``.
 
     Without the gain J is symmetric, so that Jᵀc = J₀(g ∘ c). The result is orthogonal to 1 for every c: the sum of
-    the outputs of an ungained LayerNorm has gradient 0, which is no bug.
+    the outputs of an ungained LayerNorm has gradient 0, which is not a bug.
 
     Args:
         x, gain, eps, placement, centered: As :func:`jacobian_product`.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from ._registry import CHAPTERS as CHAPTERS, find as find, theorems as theorems
 from ._theorem import (
     CheckError as CheckError,
@@ -9,7 +11,9 @@ from ._theorem import (
     Source as Source,
     Theorem as Theorem,
 )
-from .checks import Evidence as Evidence, gather as gather
+
+if TYPE_CHECKING:
+    from .checks import Evidence as Evidence, gather as gather
 
 __all__ = [
     "CHAPTERS",
@@ -22,3 +26,13 @@ __all__ = [
     "gather",
     "theorems",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # The checks load SymPy and Hypothesis, which whoever looks a theorem up does not need.
+    if name not in ("Evidence", "gather"):
+        msg = f"module 'proofs' has no attribute {name!r}"
+        raise AttributeError(msg)
+    from . import checks
+
+    return getattr(checks, name)

@@ -6,7 +6,7 @@ import functools
 import importlib
 import pkgutil
 
-from lngeom._errors import InputError
+from lngeom import InputError
 
 from . import chapters
 from ._theorem import Theorem
@@ -53,5 +53,5 @@ def find(id: str) -> Theorem:
     chapter = id.partition(".")[0]
     near = [theorem.id for theorem in theorems() if theorem.chapter == chapter]
     known = ", ".join(near) if near else "chapters are " + ", ".join(CHAPTERS)
-    msg = f"{id!r} is no theorem: {known}; `lngeom prove` lists all"
+    msg = f"{id!r} is not a theorem: {known}; `lngeom prove` lists all"
     raise InputError(msg)

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from lngeom import symbolic
-from lngeom._errors import LngeomError
+from lngeom import LngeomError, symbolic
 from lngeom.symbolic import Formula
 
 Build = Callable[..., Any]

@@ -14,16 +14,29 @@ import pytest
 from hypothesis import given, strategies as st
 
 import lngeom as lg
-from lngeom._errors import InputError, LngeomError
+from lngeom import InputError, LngeomError
 from lngeom.carriers import Enclosure, Interval
 from lngeom.cli import main
 from lngeom.symbolic import dim, summed
 
 from . import _registry
 from ._theorem import CheckError
-from .claims import DOCUMENTS, VERDICTS, Claim, claims, counterexamples, counts, document_of, find, select
+from .claims import (
+    COLORED,
+    DOCUMENTS,
+    PLAIN,
+    VERDICTS,
+    Claim,
+    Page,
+    claims,
+    counterexamples,
+    counts,
+    document_of,
+    find,
+    select,
+)
 from .claims._case import Case, Counterexample, agree, counterexample, decide, show
-from .claims._text import COLORED, PLAIN, Page, span
+from .claims._text import span
 
 CLAIMS = claims()
 EXAMPLES = list(
@@ -259,7 +272,7 @@ def test_command_filters(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_command_refuses_what_does_not_exist(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["claims", "99-1"]) == 2
-    assert "'99-1' is no claim: ids are 0-1 to 0-" in capsys.readouterr().err
+    assert "'99-1' is not a claim: ids are 0-1 to 0-" in capsys.readouterr().err
 
 
 def test_command_explains(capsys: pytest.CaptureFixture[str]) -> None:

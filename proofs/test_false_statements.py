@@ -19,7 +19,7 @@ import lngeom as lg
 from lngeom import symbolic
 from lngeom.symbolic import Formula, ProofError, assume, prove
 
-from .checks._models import draw, refuted, satisfied
+from .checks import draw, refuted, satisfied
 
 FOLDER = Path(symbolic.__file__).parent
 FILES = ("_terms", "_kernel")

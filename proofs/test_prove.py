@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -107,6 +109,17 @@ def test_a_failing_theorem_fails_the_command(
 def test_an_unknown_theorem_is_bad_input(id: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["prove", id]) == 2
     error = capsys.readouterr().err
-    assert f"'{id}' is no theorem" in error
+    assert f"'{id}' is not a theorem" in error
     assert hint in error
     assert error.count("\n") == 1
+
+
+def test_prove_works_beside_another_package_of_that_name_and_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "proofs").mkdir()
+    (tmp_path / "proofs" / "__init__.py").write_text(
+        "raise ImportError('another project')\n", encoding="utf-8"
+    )
+    command = [sys.executable, "-m", "lngeom", "prove", "projection.idempotent", "--jobs", "1"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["proofs"]

@@ -62,7 +62,7 @@ def test_a_tampered_certificate_is_refused(kind: str, checker: Path) -> None:
     else:
         assert place[path[-1]] != value
         place[path[-1]] = value
-    with pytest.raises(CheckError, match=rf"(?s)Coq refuses {id}: .*accepts|{id} is no certificate"):
+    with pytest.raises(CheckError, match=rf"(?s)Coq refuses {id}: .*accepts|{id} is not a certificate"):
         replay([certificate(find("projection.idempotent")), data], checker, "Refused")
 
 

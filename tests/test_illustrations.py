@@ -251,7 +251,7 @@ def test_all_says_which_figures_need_a_run(
         (None, "No such file or directory; give a directory that `lngeom sweep` wrote"),
         ("side,bucket\n", "holds no norm layer"),
         ("step,site,tokens\n0,h.0.ln_1,8\n", "has no column 'side'"),
-        ("model,side\ngpt2,input\n", "is no table of one run"),
+        ("model,side\ngpt2,input\n", "is not the table of one run"),
     ],
 )
 def test_what_is_no_run_is_refused(
@@ -278,7 +278,7 @@ def test_command_lists_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[s
     ("arguments", "error"),
     [
         (["figure"], "no figure is named"),
-        (["figure", "nothing"], "'nothing' is no figure: choose one of steps"),
+        (["figure", "nothing"], "'nothing' is not a figure: choose one of steps"),
         (["figure", "angles-by-layer"], "angles-by-layer is drawn from a run: give the directory"),
         (["figure", "steps", "--run", str(RUN)], "--run is given, but steps shows no run"),
         (["figure", "critical-points", "--out", "/dev/null/x"], "choose another directory with --out"),

@@ -1,13 +1,18 @@
-"""Import directions: the core is light, the proofs know no models, and only the command line looks outward."""
+"""Import directions: the core is light, proofs know no models, no file imports in a circle, and help costs nothing."""
 
 from __future__ import annotations
 
 import ast
+import graphlib
+import importlib
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from lngeom.cli import COMMANDS
 
 ROOT = Path(__file__).parent.parent
 FORBIDDEN = {
@@ -46,3 +51,117 @@ def test_import_loads_no_heavy_module(statement: str, package: str) -> None:
     loaded = {name.partition(".")[0] for name in done.stdout.split()}
     assert package in loaded
     assert loaded & FORBIDDEN[package] == set()
+
+
+def modules(*roots: str) -> dict[str, Path]:
+    files = [path for root in roots for path in sorted((ROOT / root).rglob("*.py"))]
+    return {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in files
+    }
+
+
+def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements that run when a module is loaded: not those in functions, nor those for type checkers alone."""
+    for node in body:
+        yield node
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            yield from statements(node.orelse)
+        elif isinstance(node, ast.If | ast.Try | ast.With):
+            yield from statements(node.body)
+
+
+def imports(name: str, path: Path, nodes: Iterator[ast.AST]) -> Iterator[tuple[str, str]]:
+    """Each (module, name) that ``from ... import`` takes; for ``import module`` the name is empty."""
+    package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, "") for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            yield from ((".".join([*base, *filter(None, [node.module])]), alias.name) for alias in node.names)
+
+
+def test_no_file_imports_in_a_circle() -> None:
+    known = modules("lngeom", "proofs", "empirical")
+    graph = {name: set[str]() for name in known}
+    for name, path in known.items():
+        loaded = statements(ast.parse(path.read_text(encoding="utf-8")).body)
+        for module, taken in imports(name, path, loaded):
+            target = f"{module}.{taken}" if f"{module}.{taken}" in known else module
+            if target in known and target != name:
+                graph[name].add(target)
+    assert sum(map(len, graph.values())) > len(known), "there are imports to look at"
+    order = list(graphlib.TopologicalSorter(graph).static_order())
+    assert sorted(order) == sorted(known)
+
+
+def private_imports(name: str, path: Path) -> Iterator[tuple[str, str]]:
+    """What a file takes from a private module that is neither beside it nor above it."""
+    for module, taken in imports(name, path, ast.walk(ast.parse(path.read_text(encoding="utf-8")))):
+        parts = module.split(".") if module.split(".")[0] in FORBIDDEN else []
+        private = next((k for k, part in enumerate(parts) if part.startswith("_")), None)
+        if private is not None and not f"{name}.".startswith(".".join(parts[:private]) + "."):
+            yield ".".join(parts[:private]), taken
+
+
+def test_nobody_imports_from_another_package_s_private_modules() -> None:
+    crossing = {
+        name: found
+        for name, path in modules("lngeom", "proofs", "empirical").items()
+        if "test_" not in name and (found := list(private_imports(name, path)))
+    }
+    assert crossing == {}
+
+
+def test_tests_take_from_private_modules_only_what_is_not_public() -> None:
+    unneeded = {
+        (name, package, taken)
+        for name, path in modules("tests", "proofs").items()
+        for package, taken in private_imports(name, path)
+        if hasattr(importlib.import_module(package), taken)
+    }
+    assert unneeded == set()
+
+
+HEAVY = {"torch", "transformers", "matplotlib", "sympy", "hypothesis", "datasets", "pandas"}
+
+
+def loaded_by(arguments: list[str], folder: Path) -> set[str]:
+    """Top-level modules that a command has loaded when it is done."""
+    code = (
+        f"import sys; from lngeom.cli import main\ntry: main({arguments!r})\nexcept SystemExit: pass\n"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=folder
+    )
+    return {name.partition(".")[0] for name in done.stderr.split()}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_loads_nothing_heavy(command: str, tmp_path: Path) -> None:
+    loaded = loaded_by([command, "--help"], tmp_path)
+    assert "lngeom" in loaded
+    assert loaded & HEAVY == set()
+
+
+def test_a_finished_run_is_shown_without_pytorch(tmp_path: Path) -> None:
+    from transformers import LlamaConfig
+
+    LlamaConfig(
+        vocab_size=16, hidden_size=8, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2
+    ).save_pretrained(tmp_path / "tiny")
+    command = [
+        "sweep",
+        "tiny",
+        "--random-weights",
+        "--tokens",
+        "64",
+        "--sequence-length",
+        "16",
+        "--device",
+        "cpu",
+    ]
+    assert "torch" in loaded_by(command, tmp_path), "the first time it measures"
+    assert loaded_by(command, tmp_path) & HEAVY == set()

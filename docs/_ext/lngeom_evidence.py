@@ -86,7 +86,7 @@ class Evidence(SphinxDirective):
         """Insert the evidence as a folded block."""
         by_id = {theorem["id"]: theorem for theorem in load(self.env.app, "theorems.json")["theorems"]}
         if self.arguments[0] not in by_id:
-            msg = f"{self.arguments[0]!r} is no theorem; known: {', '.join(by_id)}"
+            msg = f"{self.arguments[0]!r} is not a theorem; known: {', '.join(by_id)}"
             raise self.error(msg)
         container = nodes.container(classes=["evidence"])
         container += self.parse_text_to_nodes(self._text(by_id[self.arguments[0]]))
@@ -336,7 +336,7 @@ class CommandHelp(SphinxDirective):
         """Insert what the command says of itself, and what argparse makes of its options."""
         name = self.arguments[0]
         if name not in COMMANDS:
-            msg = f"{name!r} is no command; known: {', '.join(COMMANDS)}"
+            msg = f"{name!r} is not a command; known: {', '.join(COMMANDS)}"
             raise self.error(msg)
         module = importlib.import_module(COMMANDS[name].module)
         parser = argparse.ArgumentParser(

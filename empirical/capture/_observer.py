@@ -66,7 +66,8 @@ class Observer:
         for site in sites:
             if site.path not in modules:
                 msg = (
-                    f"site {site.path} is no module of {type(model).__name__}; give sites of this very model"
+                    f"site {site.path} is not a module of {type(model).__name__}; "
+                    "take the sites from this model: empirical.models.norm_sites(model)"
                 )
                 raise InputError(msg)
         self._model = model

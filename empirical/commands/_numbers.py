@@ -14,9 +14,9 @@ def count(text: str) -> int:
     try:
         value = float(text)
     except ValueError:
-        msg = f"{text!r} is no number; write 16384 or 1e6"
+        msg = f"{text!r} is not a number; write 16384 or 1e6"
         raise argparse.ArgumentTypeError(msg) from None
     if not value.is_integer() or value < 1:
-        msg = f"{text!r} is no whole number of at least 1; write 16384 or 1e6"
+        msg = f"{text!r} is not a whole number of at least 1; write 16384 or 1e6"
         raise argparse.ArgumentTypeError(msg)
     return int(value)

@@ -11,10 +11,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from lngeom._errors import InputError
+from lngeom import InputError
 
-from ..illustrations import FIGURES, save
-from ..illustrations._gallery import FORMATS
+from ..illustrations import FORMATS
 
 ALL = "all"
 
@@ -34,6 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns the exit code."""
+    from ..illustrations import FIGURES, save
+
     if arguments.list:
         width = max(map(len, FIGURES))
         for name, illustration in FIGURES.items():
@@ -53,6 +54,8 @@ _USE = {"unused": "", "optional": " (may take --run)", "required": " (needs --ru
 
 def _chosen(named: Sequence[str], *, drawn_from_run: bool) -> Sequence[str]:
     """The figures to draw; a figure that cannot be drawn is an error if it was named, and said if it was not."""
+    from ..illustrations import FIGURES
+
     if ALL not in named:
         if drawn_from_run and all(name in FIGURES and FIGURES[name].run == "unused" for name in named):
             msg = f"--run is given, but {', '.join(named)} shows no run; leave it out"

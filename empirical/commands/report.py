@@ -10,9 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from .. import statistics
 from ..runs import RunDirectory, RunError, one_line
-from ..sweep import holds_all, write_all, write_pages
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,6 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _rebuild(directory: Path) -> Path:
+    from .. import statistics
+    from ..sweep import holds_all, write_all, write_pages
+
     if holds_all(directory):
         return write_all(directory)
     run = RunDirectory(directory)

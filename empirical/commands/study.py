@@ -1,7 +1,7 @@
 """The controlled study: many small networks with LayerNorm and with RMSNorm, and what becomes of the uniform direction.
 
 Both norms, with and without weight decay, AdamW and SGD with momentum, and several widths and depths, each with
-several seeds. One table, study.csv, holds every norm layer at every checkpoint of every run; report.md says what it
+several seeds. One table, study.csv, holds every norm layer at every checkpoint of every run; report.html says what it
 shows, with intervals over the seeds. The same command again continues a study that was stopped, run by run.
 """
 
@@ -10,14 +10,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-import torch
-from rich.console import Console
-
-from ..corpora import bundled_wikipedia, open_corpus
-from ..models import resolve_device
-from ..runs import progress, ranks
-from ..study import controls, plan, run_study, write_study_report
-from ..training import Execution, prepare
 from ._numbers import count
 
 
@@ -61,6 +53,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns the exit code."""
+    import torch
+    from rich.console import Console
+
+    from ..corpora import bundled_wikipedia, open_corpus
+    from ..models import resolve_device
+    from ..report import write_study_report
+    from ..runs import progress, ranks
+    from ..study import controls, plan, run_study
+    from ..training import Execution, prepare
+
     torch.set_num_threads(arguments.threads)
     console = Console()
     out = Path(arguments.output)
@@ -92,6 +94,8 @@ def run(arguments: argparse.Namespace) -> int:
         )
     write_study_report(out)
     console.print(
-        f"written to {out}: report.md, study.csv, writers.csv, gradients.csv", markup=False, soft_wrap=True
+        f"written to {out}: report.html, report.md, study.csv, writers.csv, gradients.csv",
+        markup=False,
+        soft_wrap=True,
     )
     return 0

@@ -16,21 +16,8 @@ from dataclasses import fields
 
 from rich.console import Console
 
-from ..models import DTYPES
-from ..runs import RunError, leads, one_line
-from ..sweep import (
-    ALL,
-    DEFAULT_DIRECTIONS,
-    DEFAULT_LENGTH,
-    DEFAULT_TOKENS,
-    Sweep,
-    is_live,
-    load_live,
-    measure,
-    read,
-    run_sweep,
-    sweep_all,
-)
+from ..runs import RunError, one_line
+from ..sweep import ALL, DEFAULT_DIRECTIONS, DEFAULT_LENGTH, DEFAULT_TOKENS, Sweep, show_finished
 from ._numbers import count
 
 
@@ -54,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--revision", help="branch, tag or commit of the model on the hub")
     add(
         "--dtype",
-        choices=("auto", *DTYPES),
+        choices=("auto", "float32", "bfloat16", "float16", "float64"),
         default="auto",
         help="default: float32 on the CPU, else the checkpoint's",
     )
@@ -94,6 +81,8 @@ def _command(arguments: argparse.Namespace) -> str:
 
 def _measure(sweep: Sweep, console: Console, command: str, *, silent: bool, as_json: bool) -> None:
     """Measure the model that a function returns."""
+    from ..sweep import load_live, measure, read
+
     for field in fields(Sweep):
         if (
             field.name not in ("model", "output", "directions", "seed")
@@ -120,13 +109,21 @@ def run(arguments: argparse.Namespace) -> int:
     console = Console(quiet=silent)
     if not console.is_terminal:
         console.width = 160
+    command = _command(arguments)
+    if not silent and sweep.model != ALL and show_finished(sweep, console, command):
+        return 0
+    if console.is_terminal:
+        console.print("loading PyTorch and transformers", highlight=False)
+    from ..runs import leads
+    from ..sweep import is_live, read, run_sweep, sweep_all
+
     try:
         if is_live(sweep.model):
-            _measure(sweep, console, _command(arguments), silent=silent, as_json=arguments.json)
+            _measure(sweep, console, command, silent=silent, as_json=arguments.json)
             return 0
         if sweep.model == ALL:
-            return 1 if sweep_all(sweep, console=console, command=_command(arguments)) else 0
-        found = run_sweep(sweep, console=console, command=_command(arguments), show=not silent)
+            return 1 if sweep_all(sweep, console=console, command=command) else 0
+        found = run_sweep(sweep, console=console, command=command, show=not silent)
         if arguments.json and leads():
             print(json.dumps(read(found.path).rows))
     except OSError as error:

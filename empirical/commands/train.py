@@ -3,7 +3,7 @@
 At each checkpoint (1 %, 2 %, ..., 10 %, 20 %, ..., 100 % of the run, and before it) the network's hidden states on
 held-out text are measured at every norm layer by the code of `lngeom sweep`, which also loads the saved networks.
 The same command again continues a run that was stopped, to the same losses. Several processes: start it with
-torchrun, for example `torchrun --nproc-per-node 4 -m lngeom.cli train --config 410m --norm rms ...`.
+torchrun, for example `torchrun --nproc-per-node 4 -m lngeom train --config 410m --norm rms ...`.
 """
 
 from __future__ import annotations
@@ -12,14 +12,13 @@ import argparse
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-
-from ..corpora import bundled_wikipedia, open_corpus
-from ..models import resolve_device
-from ..runs import progress
-from ..training import SHAPES, Execution, Recipe, open_data, prepare, ranks, train, write_run_report
+from ..training import SHAPES
 from ._numbers import count
+
+if TYPE_CHECKING:
+    from ..training import Recipe
 
 SGD_LEARNING_RATE = 0.3
 """Where SGD with momentum 0.9 and clipped gradients trains the tiny network fastest of 0.1, 0.3, 1 and 3."""
@@ -103,11 +102,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=0.0,
         metavar="X",
-        help="stop after X minutes; the same command goes on",
+        help="stop after X minutes; run the same command again to resume",
     )
 
 
 def _recipe(arguments: argparse.Namespace) -> Recipe:
+    from ..training import Recipe
+
     given = {
         name: value
         for name in ("layers", "width", "heads", "steps", "vocabulary")
@@ -133,6 +134,14 @@ def _recipe(arguments: argparse.Namespace) -> Recipe:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns the exit code."""
+    from rich.console import Console
+
+    from ..corpora import bundled_wikipedia, open_corpus
+    from ..models import resolve_device
+    from ..report import write_run_report
+    from ..runs import progress
+    from ..training import Execution, open_data, prepare, ranks, train
+
     recipe = _recipe(arguments)
     console = Console()
     name = f"train-{arguments.config}-{recipe.norm}-{recipe.optimizer}-seed{recipe.seed}"
@@ -171,8 +180,10 @@ def run(arguments: argparse.Namespace) -> int:
             finished = train(recipe, data, out, processes=processes, execution=execution, report=bar)
         if processes.leads and finished:
             write_run_report(out, Path(arguments.beside) if arguments.beside else None)
-            line = f"written to {out}: report.html, losses.csv, sites.csv, writers.csv, networks/"
+            line = f"written to {out}: report.html, losses.csv, norms.csv, writers.csv, networks/"
             console.print(line, markup=False, soft_wrap=True)
         elif processes.leads:
-            console.print(f"{out}: time is up; the same command goes on", markup=False, soft_wrap=True)
+            console.print(
+                f"{out}: time is up; run the same command again to resume", markup=False, soft_wrap=True
+            )
     return 0

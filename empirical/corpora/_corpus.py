@@ -65,12 +65,7 @@ class Corpus:
         return self.spec == RANDOM
 
     def documents(self) -> Iterator[str]:
-        """Yield the texts one after another.
-
-        Raises:
-            CorpusError: If the corpus is no text, is damaged, or cannot be fetched; what is damaged is met where it is
-                read.
-        """
+        """Yield the texts one after another."""
         if self.path is None:
             return streamed(self.spec)
         return _reader(self.path)(self.path)
@@ -112,9 +107,6 @@ def open_corpus(spec: str) -> Corpus:
     Formats by suffix: MediaWiki dumps ``.xml``; ``.txt``; ``.jsonl`` with a field ``text``; each also compressed as
     ``.bz2``, ``.gz`` or ``.xz``; token ids ``.npy`` and ``.bin`` (flat uint16, as nanoGPT writes them).
 
-    Args:
-        spec: One of the three.
-
     >>> from empirical.corpora import open_corpus
     >>> open_corpus("hf:allenai/c4:en").has_ids, open_corpus("random").is_random  # nothing is fetched yet
     (False, True)
@@ -144,6 +136,6 @@ def bundled_wikipedia() -> Path:
             return path
     msg = (
         "no corpus given, and the Wikipedia sample of gensim's test data is not installed; "
-        "give one with --corpus, or install it with: pip install --no-deps --require-hashes -r requirements-data.txt"
+        "give one with --corpus, or install it with: pip install --no-deps gensim==4.4.0"
     )
     raise CorpusError(msg)

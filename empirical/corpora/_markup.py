@@ -22,7 +22,7 @@ _APART = {
     "source",
     "imagemap",
 }
-"""Tags whose content is no running text."""
+"""Tags whose content is not running text."""
 _SPACES = re.compile(r"[ \t]+")
 
 
@@ -31,7 +31,7 @@ def plain_text(markup: str, media: Collection[str] = ("file", "image", "category
 
     Args:
         markup: Wikitext of one page.
-        media: Lower-case names of the namespaces whose links are no part of the text (files and categories).
+        media: Lower-case names of the namespaces whose links are not part of the text (files and categories).
 
     >>> from empirical.corpora import plain_text
     >>> plain_text("'''Albedo''' is [[reflectivity|reflecting power]].{{citation needed}}[[Category:Optics]]")

@@ -65,9 +65,6 @@ def articles(path: Path) -> Iterator[str]:
     Args:
         path: The dump; ``.bz2``, ``.gz`` and ``.xz`` are decompressed.
 
-    Raises:
-        CorpusError: If the file is truncated, damaged or no well-formed XML.
-
     >>> import tempfile
     >>> from pathlib import Path
     >>> from empirical.corpora import articles

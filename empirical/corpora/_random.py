@@ -13,10 +13,6 @@ _PIECE = 1 << 16
 def random_pieces(vocabulary: int, seed: int) -> Iterator[np.ndarray]:
     """Yield without end uniformly drawn token ids, the same for the same seed on every machine.
 
-    Args:
-        vocabulary: Ids are drawn from 0 to vocabulary − 1.
-        seed: Seed of the generator.
-
     Yields:
         int64 array, shape (65536,)
 

@@ -18,19 +18,12 @@ def layer_error(
     :func:`lngeom.error_bound`; of a half-precision RMSNorm with room for a rounding of the normalized vector before
     the gain, as Llama has it.
 
-    Parameters
-    ----------
-    x : float64, (n, d)
-        What enters, exactly.
-    gain, bias : float64, (d,)
-        As the layer multiplies and adds them.
-    kind, eps
-        What the layer computes.
-    dtype
-        The format of its inputs and outputs.
+    Args:
+        x: float64, (n, d). What enters, exactly.
+        gain, bias: float64, (d,). As the layer multiplies and adds them.
+        kind, eps: What the layer computes.
+        dtype: The format of its inputs and outputs.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from empirical.discovery import layer_error
     >>> x = np.array([[1.0, -1.0]])

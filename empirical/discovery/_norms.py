@@ -31,25 +31,16 @@ _FUNCTIONS = {
 class FoundNorm:
     """A module that computes a norm.
 
-    Attributes
-    ----------
-    path, module
-        Where it is, and its class.
-    kind, eps, placement
-        What it computes; ε inside the root, or outside.
-    d, axis
-        Length of the vectors, and the axis that they lie along: the last, or 1 (channels first).
-    gain, gain_offset, bias
-        Names of its parameters; the gain is the parameter plus the offset. None for a gain of 1, for no bias.
-    calls
-        How often the pass called it; 0 without a pass.
-    ratio
-        Largest error of its outputs in units of the derived bound.
-    same_input_as
-        Path of the norm before it that read the very same tensor.
+    Attributes:
+        path, module: Where it is, and its class.
+        kind, eps, placement: What it computes; ε inside the root, or outside.
+        d, axis: Length of the vectors, and the axis that they lie along: the last, or 1 (channels first).
+        gain, gain_offset, bias: Names of its parameters; the gain is the parameter plus the offset. None for a gain of
+            1, for no bias.
+        calls: How often the pass called it; 0 without a pass.
+        ratio: Largest error of its outputs in units of the derived bound.
+        same_input_as: Path of the norm before it that read the very same tensor.
 
-    Examples
-    --------
     >>> from torch import nn
     >>> from empirical.discovery import norms
     >>> (norm,) = norms(nn.Sequential(nn.LayerNorm(8, bias=False))).found
@@ -76,8 +67,6 @@ class FoundNorm:
 class NoNorm:
     """A module with the name or the parameters of a norm that is none, and why: what was tried, how far off it was.
 
-    Examples
-    --------
     >>> from torch import nn
     >>> from empirical.discovery import norms
     >>> norms(nn.Sequential(nn.LayerNorm((2, 8)))).others[0].reason
@@ -93,17 +82,12 @@ class NoNorm:
 class Norms:
     """What :func:`norms` found.
 
-    Attributes
-    ----------
-    found
-        The norms, in the order of the pass; those that it did not call last.
-    others
-        What looks like a norm and is none that can be measured.
-    functional
-        Calls of functions that normalize outside of these modules: the module that made them, and the function.
+    Attributes:
+        found: The norms, in the order of the pass; those that it did not call last.
+        others: What looks like a norm and is none that can be measured.
+        functional: Calls of functions that normalize outside of these modules: the module that made them, and the
+            function.
 
-    Examples
-    --------
     >>> from torch import nn
     >>> from empirical.discovery import norms
     >>> found = norms(nn.Sequential(nn.BatchNorm1d(8), nn.RMSNorm(8, eps=1e-6)))
@@ -237,21 +221,14 @@ def norms(model: nn.Module, batch: Any = None) -> Norms:
     bias and axis; they are accepted only if they reproduce the outputs within the derived bound of rounding
     (:func:`lngeom.error_bound`). What one pass over `batch` shows must agree as well.
 
-    Parameters
-    ----------
-    model
-        Any module; it is left as it was.
-    batch
-        An input: a tensor, a tuple of positional arguments or a mapping of keyword arguments. Without one the norms
-        are listed as they are registered, also those that are never called.
+    Args:
+        model: Any module; it is left as it was.
+        batch: An input: a tensor, a tuple of positional arguments or a mapping of keyword arguments. Without one the
+            norms are listed as they are registered, also those that are never called.
 
-    Returns
-    -------
-    Norms
-        ``found``, ``others`` with reasons, ``functional``; ``sites`` for the observer.
+    Returns:
+        Norms: ``found``, ``others`` with reasons, ``functional``; ``sites`` for the observer.
 
-    Examples
-    --------
     >>> import torch
     >>> from torch import nn
     >>> from empirical.discovery import norms

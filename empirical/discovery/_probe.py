@@ -165,7 +165,7 @@ def ratio_to_bound(
 
 
 def read(module: nn.Module, d: int) -> Reading | str:
-    """What a module computes on vectors of length `d`, or in one line why it is no norm of one vector.
+    """What a module computes on vectors of length `d`, or in one line why it is not a norm of one vector.
 
     Kind, place of ε and a first estimate of everything come from :func:`behaviour`; they are kept only if they
     reproduce the outputs within the bound of the module's own rounding.

@@ -113,8 +113,6 @@ def _row(model_type: str, model: nn.Module, found: Norms) -> dict[str, Any]:
 def model_types() -> list[str]:
     """Every model type that transformers knows.
 
-    Examples
-    --------
     >>> from empirical.discovery import model_types
     >>> "gpt2" in model_types()
     True
@@ -125,8 +123,6 @@ def model_types() -> list[str]:
 def survey_types(types: list[str]) -> Iterator[dict[str, Any]]:
     """One row for each model type that can be built: how many norms, of which kinds, how many missed and why.
 
-    Examples
-    --------
     >>> from empirical.discovery import survey_types
     >>> [(row["type"], row["norms"], row["kinds"], row["missed"]) for row in survey_types(["gpt2"])]
     [('gpt2', 5, 'layernorm', 0)]

@@ -5,6 +5,14 @@ Each is drawn by ``lngeom figure NAME``. Nothing here runs a model: what models 
 
 from __future__ import annotations
 
-from ._gallery import FIGURES as FIGURES, Illustration as Illustration, draw as draw, save as save
+from typing import TYPE_CHECKING
+
+from .._lazy import lazy
+
+if TYPE_CHECKING:
+    from ._gallery import FIGURES as FIGURES, Illustration as Illustration, draw as draw, save as save
+    from ._style import FORMATS as FORMATS
+else:
+    __getattr__ = lazy(__name__, __file__)
 
 __all__ = ["FIGURES", "Illustration", "draw", "save"]

@@ -9,10 +9,10 @@ from typing import Literal, NamedTuple
 import matplotlib
 from matplotlib.figure import Figure
 
-from lngeom._errors import InputError
+from lngeom import InputError
 
 from . import _axes, _derivative, _fibers, _keys, _mirror, _outputs, _rms, _runs, _squashing, _steps, _stream
-from ._style import SETTINGS
+from ._style import FORMATS, SETTINGS
 
 
 class Illustration(NamedTuple):
@@ -65,8 +65,6 @@ FIGURES: dict[str, Illustration] = {
 }
 """All pictures by name."""
 
-FORMATS = ("svg", "png")
-
 
 def draw(name: str, run: Path | None = None) -> Figure:
     """The picture called `name`, drawn from the run in a directory if it shows one.
@@ -80,7 +78,7 @@ def draw(name: str, run: Path | None = None) -> Figure:
     2
     """
     if name not in FIGURES:
-        msg = f"{name!r} is no figure: choose one of {', '.join(FIGURES)}"
+        msg = f"{name!r} is not a figure: choose one of {', '.join(FIGURES)}"
         raise InputError(msg)
     build, _, use = FIGURES[name]
     if use == "required" and run is None:
@@ -113,7 +111,7 @@ def save(name: str, directory: Path, *, format: str = "svg", run: Path | None = 
     'critical-points.png'
     """
     if format not in FORMATS:
-        msg = f"{format!r} is no format: choose one of {', '.join(FORMATS)}"
+        msg = f"{format!r} is not a format: choose one of {', '.join(FORMATS)}"
         raise InputError(msg)
     figure = draw(name, run)
     path = directory / f"{name}.{format}"

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from matplotlib.figure import Figure
 
-from lngeom._errors import InputError
+from lngeom import InputError
 
 # The packages that know the table load PyTorch: they are imported here only where a run is drawn.
 
@@ -27,11 +27,14 @@ def read_run(directory: Path) -> Run:
     advice = "give a directory that `lngeom sweep` wrote"
     try:
         rows = read_csv(path)
+        if rows and "model" in rows[0]:
+            msg = "it has a column 'model', so it joins several"
+            raise ValueError(msg)
     except OSError as error:
         msg = f"{path}: {error.strerror or error}; {advice}"
         raise InputError(msg) from None
     except ValueError as error:
-        msg = f"{path}: is no table of one run ({error}); {advice}"
+        msg = f"{path}: is not the table of one run ({error}); {advice}"
         raise InputError(msg) from None
     if not rows:
         msg = f"{path}: holds no norm layer; {advice}"

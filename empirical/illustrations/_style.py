@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+FORMATS = ("svg", "png")
+"""What figures can be written as."""
+
 INK = "#222222"
 QUIET = "#8A8A8A"
 BLUE = "#0072B2"

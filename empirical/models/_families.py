@@ -143,9 +143,6 @@ FAMILIES: dict[str, Family] = {
 def family_of(config: Any) -> Family:
     """The family of a model configuration.
 
-    Args:
-        config: Of transformers; ``model_type`` is read.
-
     >>> from transformers import GPTNeoXConfig, OPTConfig
     >>> from empirical.models import family_of
     >>> [family_of(config).final for config in (GPTNeoXConfig(), OPTConfig())]  # paths of the final norms
@@ -194,9 +191,6 @@ def norm_sites(model: nn.Module) -> tuple[NormSite, ...]:
 
     Args:
         model: A base model of transformers (``AutoModel``, without the head).
-
-    Raises:
-        ModelError: If the architecture is not known, or the modules are not what its table says.
 
     >>> from transformers import AutoModel, GPTNeoXConfig
     >>> from empirical.models import norm_sites

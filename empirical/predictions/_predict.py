@@ -9,10 +9,22 @@ import numpy as np
 from torch import nn
 
 from ..models import LoadedModel, NormSite
-from ._exact import check
-from ._prediction import Prediction
+from ._exact import THEOREMS as EXACT, ZERO_GAINS, check
+from ._prediction import ISOTROPY, Prediction
 from ._sample import forward, samples
-from ._shift import shift
+from ._shift import THEOREMS as SHIFT, shift
+
+THEOREM_IDS = tuple(
+    sorted(
+        {
+            ISOTROPY,
+            *SHIFT.values(),
+            *ZERO_GAINS.values(),
+            *(id for kind in EXACT.values() for id in kind.values()),
+        }
+    )
+)
+"""Ids of all theorems that speak of a running model."""
 
 
 def judge(model: nn.Module, sites: Sequence[NormSite], call: Callable[[], Any]) -> list[Prediction]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -10,6 +9,8 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+
+from ..runs import read_table, write_table
 
 Verdict = Literal["isotropic", "not isotropic", "holds", "undecided", "violated"]
 VERDICTS: tuple[Verdict, ...] = ("isotropic", "not isotropic", "holds", "undecided", "violated")
@@ -110,10 +111,7 @@ def summary(predictions: Sequence[Prediction]) -> str:
 
 def write_csv(path: Path, predictions: Iterable[Prediction]) -> None:
     """Write predictions as CSV, numbers in full; empty where nothing applies."""
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, list(COLUMNS), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(asdict(each) for each in predictions)
+    write_table(path, [asdict(each) for each in predictions], COLUMNS)
 
 
 def read_csv(path: Path) -> list[Prediction]:
@@ -128,19 +126,7 @@ def read_csv(path: Path) -> list[Prediction]:
     ...     read_csv(Path(folder, "predictions.csv")) == written  # numbers are written in full
     True
     """
-    with path.open(encoding="utf-8", newline="") as stream:
-        return [_read(row) for row in csv.DictReader(stream)]
-
-
-def _read(row: dict[str, str]) -> Prediction:
-    numbers = {name: float(row[name]) if row[name] else None for name in ("measured", "bound", "low", "high")}
-    return Prediction(
-        site=row["site"],
-        prediction=row["prediction"],
-        theorem=row["theorem"],
-        vectors=int(row["vectors"]),
-        verdict=VERDICTS[VERDICTS.index(row["verdict"])],
-        rank=int(row["rank"]) if row["rank"] else None,
-        reason=row["reason"],
-        **numbers,
-    )
+    rows = read_table(path)
+    for row in rows:
+        row["reason"] = row["reason"] or ""
+    return [Prediction(**row) for row in rows]

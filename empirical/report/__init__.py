@@ -1,6 +1,7 @@
 """Reports: the table on the terminal, figures, and one self-contained page.
 
-Figures and pages of a table, here of two norm layers:
+Figures and pages of a table, as :func:`empirical.statistics.rows` makes it, here of two norm layers; titles say what
+was measured, and files of the same names are replaced:
 
 >>> import tempfile
 >>> from pathlib import Path
@@ -34,33 +35,61 @@ Figures and pages of a table, here of two norm layers:
 
 from __future__ import annotations
 
-from ._comparison import write_comparison as write_comparison
-from ._comparison_figures import comparison_figures as comparison_figures
-from ._console import print_rows as print_rows, print_table as print_table, summary as summary
-from ._figures import (
-    angle_figure as angle_figure,
-    draw_figures as draw_figures,
-    energy_figure as energy_figure,
-    figures as figures,
-    layer_figure as layer_figure,
-)
-from ._growth import growth_figure as growth_figure, growth_line as growth_line
-from ._measured import COLUMNS as COLUMNS, Measured as Measured, compare as compare
-from ._page import write_report as write_report
+from typing import TYPE_CHECKING
+
+from .._lazy import lazy
+
+if TYPE_CHECKING:
+    from ._comparison import write_comparison as write_comparison
+    from ._comparison_figures import comparison_figures as comparison_figures
+    from ._console import (
+        growth_line as growth_line,
+        print_rows as print_rows,
+        print_table as print_table,
+        summary as summary,
+    )
+    from ._figures import (
+        angle_figure as angle_figure,
+        draw_figures as draw_figures,
+        energy_figure as energy_figure,
+        figures as figures,
+        layer_figure as layer_figure,
+    )
+    from ._growth import growth_figure as growth_figure
+    from ._measured import COLUMNS as COLUMNS, Measured as Measured, compare as compare
+    from ._page import write_report as write_report
+    from ._study import (
+        study_report as study_report,
+        verdict as verdict,
+        write_study_report as write_study_report,
+    )
+    from ._training import (
+        draw_runs as draw_runs,
+        load_drawn as load_drawn,
+        write_run_report as write_run_report,
+    )
+    from ._training_figures import Drawn as Drawn
+else:
+    __getattr__ = lazy(__name__, __file__)
 
 __all__ = [
     "Measured",
     "angle_figure",
     "comparison_figures",
     "draw_figures",
+    "draw_runs",
     "energy_figure",
     "figures",
     "growth_figure",
     "growth_line",
     "layer_figure",
+    "load_drawn",
     "print_rows",
     "print_table",
+    "study_report",
     "summary",
     "write_comparison",
     "write_report",
+    "write_run_report",
+    "write_study_report",
 ]

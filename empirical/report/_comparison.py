@@ -81,14 +81,7 @@ def _lines(rows: Sequence[Row]) -> tuple[list[str], list[tuple[str, list[float |
 def write_comparison(
     path: Path, models: Sequence[Measured], failures: Mapping[str, str], about: Mapping[str, Any]
 ) -> None:
-    """Write the page as one HTML file that opens offline.
-
-    Args:
-        path: The file.
-        models: The models that were measured.
-        failures: Why the others were not, by name.
-        about: Entries of the section on how it was measured.
-    """
+    """Write the page as one HTML file that opens offline."""
     comparison: list[Row] = []
     shown = []
     for model in models:

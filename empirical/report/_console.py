@@ -12,8 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ..statistics import SIDES
-from ._growth import growth_line
+from ..statistics import LAWS, SIDES, Growth, growth
 
 _WIDE, _MEDIUM = 140, 124
 """Widths of the table with intervals and without them; a narrower one also leaves out norms. All are in sites.csv."""
@@ -87,11 +86,7 @@ def print_table(rows: Sequence[dict[str, Any]], console: Console | None = None) 
 
 
 def summary(rows: Sequence[dict[str, Any]]) -> list[str]:
-    r"""What a run says in a few lines: ranges over the norm layers, beside what isotropic vectors would give.
-
-    Args:
-        rows: The table of the run, as :func:`empirical.statistics.rows` makes it.
-    """
+    r"""What a run says in a few lines: ranges over the norm layers, beside what isotropic vectors would give."""
     lines = []
     for side, words in (("input", "before"), ("output", "after")):
         found = [row for row in rows if row["side"] == side and row["bucket"] == "all" and row["tokens"] > 0]
@@ -136,3 +131,44 @@ def print_rows(rows: Sequence[dict[str, Any]], console: Console | None = None) -
         cells = (f"{value:.4g}" if isinstance(value, float) else value for value in row.values())
         table.add_row(*("" if cell is None else escape(str(cell)) for cell in cells))
     console.print(table)
+
+
+def growth_words(fit: Growth) -> str:
+    """The estimate with its interval, if so few depths leave one, as it stands in its law."""
+    assert fit.estimate is not None
+    digits = ".3f" if fit.law == "exponential" else ".2f"
+    known = (
+        fit.low is not None and fit.high is not None and math.isfinite(fit.low) and math.isfinite(fit.high)
+    )
+    interval = f" [{fit.low:{digits}}, {fit.high:{digits}}]" if known else " (no interval)"
+    if fit.law == "exponential":
+        return f"×{fit.estimate:{digits}}{interval} per block"
+    return f"(depth + 1)^{fit.estimate:{digits}}{interval}"
+
+
+def growth_line(rows: Sequence[dict[str, Any]]) -> str:
+    """How the norm of the stream grows after the first block, in one line.
+
+    >>> from empirical.report import growth_line
+    >>> rows = [
+    ...     {"side": "input", "bucket": "rest", "role": "pre_attn", "layer": layer, "norm_mean": 3.0 * 2**layer,
+    ...      "norm_std": 0.0, "tokens": 4}
+    ...     for layer in range(5)
+    ... ]
+    >>> growth_line(rows).partition(",")[0], growth_line(rows).rpartition("; ")[2]
+    ('norm of the stream over depth', 'the exponential law fits better')
+    >>> growth_line(rows[:1])
+    'norm of the stream over depth: no fit, a law takes two depths, and from depth 0 on there is 1'
+    """
+    fits = growth(rows)
+    shown = [fit for fit in fits if fit.estimate is not None]
+    if not shown:
+        return f"norm of the stream over depth: no fit, {fits[0].reason}"
+    exponential, power = shown[-len(LAWS) :]
+    better = (
+        "which law fits better is undecided"
+        if power.better == "undecided"
+        else f"the {power.better} law fits better"
+    )
+    depths = f"norm of the stream over depth, from {power.first_depth} on"
+    return f"{depths}: {growth_words(exponential)}, or {growth_words(power)}; {better}"

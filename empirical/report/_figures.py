@@ -94,11 +94,6 @@ def angle_figure(rows: Sequence[Row], side: str, title: str) -> Figure:
 
     Like figures 3, 4 and 6 of Gupta et al., arXiv:2409.12951, with what isotropic vectors would give: 90° with a
     standard deviation of 57.3°/√d.
-
-    Args:
-        rows: The table of the run, as :func:`empirical.statistics.rows` makes it.
-        side: {"input", "output"}. Before or after the norm.
-        title: Title of the figure.
     """
     panels = _panels(rows, side)
     with matplotlib.rc_context(STYLE):
@@ -164,12 +159,7 @@ def _single(axes: Axes, line: _Line, rows: Sequence[Row], blocks: int, *, labell
 
 
 def energy_figure(rows: Sequence[Row], title: str) -> Figure:
-    """d·E[cos²θ] by layer, log scale: the uniform direction among the random ones, before and after the norm.
-
-    Args:
-        rows: The table of the run, as :func:`empirical.statistics.rows` makes it.
-        title: Title of the figure.
-    """
+    """d·E[cos²θ] by layer, log scale: the uniform direction among the random ones, before and after the norm."""
     panels = [
         (f"{name}: {side}", in_blocks, single)
         for side in ("input", "output")
@@ -239,10 +229,6 @@ def layer_figure(rows: Sequence[Row], title: str) -> Figure:
     """What enters the norms, layer by layer: the angle above, and below it the energy along the same directions.
 
     One above the other they show what a mean angle cannot: it can be 90° where the energy is far from 1.
-
-    Args:
-        rows: The table of the run, as :func:`empirical.statistics.rows` makes it.
-        title: Title of the figure.
     """
     panels = _panels(rows, "input")
     with matplotlib.rc_context(STYLE):
@@ -263,12 +249,7 @@ def layer_figure(rows: Sequence[Row], title: str) -> Figure:
 
 
 def figures(rows: Sequence[Row], subject: str) -> dict[str, Figure]:
-    """All figures of a run by name; that of the growth only where there is a stream that can grow.
-
-    Args:
-        rows: The table of the run, as :func:`empirical.statistics.rows` makes it.
-        subject: What was measured, for the titles.
-    """
+    """All figures of a run by name; that of the growth only where there is a stream that can grow."""
     drawn = {
         "angle_before": angle_figure(rows, "input", f"Angle of hidden states before the norm: {subject}"),
         "angle_after": angle_figure(rows, "output", f"Angle of hidden states after the norm: {subject}"),
@@ -279,13 +260,7 @@ def figures(rows: Sequence[Row], subject: str) -> dict[str, Figure]:
 
 
 def draw_figures(rows: Sequence[Row], directory: Path, manifest: dict[str, Any]) -> list[Path]:
-    """Draw the figures of a run as SVG files into its directory; returns their paths.
-
-    Args:
-        rows: The table of the run, as :func:`empirical.statistics.rows` makes it.
-        directory: Where the files go; those of the same names are replaced.
-        manifest: Of the run; ``model``, ``weights`` and ``tokens`` are in the titles.
-    """
+    """Draw the figures of a run as SVG files into its directory; returns their paths."""
     paths = []
     for name, figure in figures(rows, subject_of(manifest)).items():
         path = directory / f"{name}.svg"

@@ -1,4 +1,4 @@
-"""Growth of the residual stream over depth: one line of words, and a figure with both laws."""
+"""Growth of the residual stream over depth: a figure with both laws."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
-from ..statistics import Growth, growth, stream
-from ..statistics._growth import LAWS
+from ..statistics import LAWS, Growth, growth, stream
+from ._console import growth_words
 from ._style import NEUTRAL, RANDOM_A, STYLE, UNIFORM, label_decades
 
 Row = dict[str, Any]
@@ -21,57 +21,8 @@ Row = dict[str, Any]
 _COLORS = {0: RANDOM_A, 1: UNIFORM}
 
 
-def _value(fit: Growth) -> str:
-    """The estimate with its interval, if so few depths leave one, as it stands in its law."""
-    assert fit.estimate is not None
-    digits = ".3f" if fit.law == "exponential" else ".2f"
-    known = (
-        fit.low is not None and fit.high is not None and math.isfinite(fit.low) and math.isfinite(fit.high)
-    )
-    interval = f" [{fit.low:{digits}}, {fit.high:{digits}}]" if known else " (no interval)"
-    if fit.law == "exponential":
-        return f"×{fit.estimate:{digits}}{interval} per block"
-    return f"(depth + 1)^{fit.estimate:{digits}}{interval}"
-
-
-def growth_line(rows: Sequence[Row]) -> str:
-    """How the norm of the stream grows after the first block, in one line.
-
-    Args:
-        rows: The table of the run, as :func:`empirical.statistics.rows` makes it.
-
-    >>> from empirical.report import growth_line
-    >>> rows = [
-    ...     {"side": "input", "bucket": "rest", "role": "pre_attn", "layer": layer, "norm_mean": 3.0 * 2**layer,
-    ...      "norm_std": 0.0, "tokens": 4}
-    ...     for layer in range(5)
-    ... ]
-    >>> growth_line(rows).partition(",")[0], growth_line(rows).rpartition("; ")[2]
-    ('norm of the stream over depth', 'the exponential law fits better')
-    >>> growth_line(rows[:1])
-    'norm of the stream over depth: no fit, a law takes two depths, and from depth 0 on there is 1'
-    """
-    fits = growth(rows)
-    shown = [fit for fit in fits if fit.estimate is not None]
-    if not shown:
-        return f"norm of the stream over depth: no fit, {fits[0].reason}"
-    exponential, power = shown[-len(LAWS) :]
-    better = (
-        "which law fits better is undecided"
-        if power.better == "undecided"
-        else f"the {power.better} law fits better"
-    )
-    depths = f"norm of the stream over depth, from {power.first_depth} on"
-    return f"{depths}: {_value(exponential)}, or {_value(power)}; {better}"
-
-
 def growth_figure(rows: Sequence[Row], title: str) -> Figure | None:
-    """Norm of the stream by depth on a log axis, with each law where it is a straight line; None without a stream.
-
-    Args:
-        rows: The table of the run, as :func:`empirical.statistics.rows` makes it.
-        title: Title of the figure.
-    """
+    """Norm of the stream by depth on a log axis, with each law where it is a straight line; None without a stream."""
     found, fits = stream(rows), growth(rows)
     if found.reason:
         return None
@@ -116,4 +67,4 @@ def _law(axes: Axes, fit: Growth) -> None:
     low, high = fit.band(depths)
     if np.isfinite(high).all():
         axes.fill_between(depths, low, high, color=color, alpha=0.16, linewidth=0)
-    axes.plot(depths, fit.norms(depths), color=color, label=f"from {fit.first_depth}: {_value(fit)}")
+    axes.plot(depths, fit.norms(depths), color=color, label=f"from {fit.first_depth}: {growth_words(fit)}")

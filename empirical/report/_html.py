@@ -8,7 +8,7 @@ from typing import Any
 
 import jinja2
 import matplotlib
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from matplotlib.figure import Figure
 
 from ._style import STYLE
@@ -23,6 +23,11 @@ def _number(value: Any) -> str:
     return f"{value}"
 
 
+def _emphasis(text: str) -> Markup:
+    """Words between stars are emphasized, as in Markdown."""
+    return Markup(re.sub(r"\*(\w[^*]*)\*", r"<em>\1</em>", str(escape(text))))
+
+
 def render(template: str, **entries: Any) -> str:
     """A page from one of the templates of this package."""
     environment = jinja2.Environment(
@@ -32,13 +37,24 @@ def render(template: str, **entries: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["number"] = _number
+    environment.filters |= {"number": _number, "emphasis": _emphasis}
     return environment.get_template(template).render(**entries)
+
+
+# A figure on its own is black on white; on a page it takes the colours of the page, which may be dark.
+_ON_PAGE = {
+    "fill: #ffffff": "fill: none",
+    "fill: #000000": "fill: currentColor",
+    "stroke: #000000": "stroke: currentColor",
+    "stroke: #e3e3e3": "stroke: var(--line)",
+}
 
 
 def embedded(svg: str, name: str) -> Markup:
     """An SVG picture to be put into a page: without its XML header, with ids that no other figure has."""
     text = svg[svg.index("<svg") :]
+    for alone, on_page in _ON_PAGE.items():
+        text = text.replace(alone, on_page)
     return Markup(re.sub(r'\b(id="|href="#|url\(#)', rf"\g<1>{name}-", text))
 
 

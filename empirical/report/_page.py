@@ -35,11 +35,7 @@ def _svg(path: Path, name: str) -> Markup:
 
 
 def write_report(directory: Path) -> Path:
-    """Write ``report.html`` of a run from its manifest, tables and figures; returns its path.
-
-    Args:
-        directory: Of a finished run, figures included.
-    """
+    """Write ``report.html`` of a run from its manifest, tables and figures; returns its path."""
     try:
         manifest = read_json(directory / "manifest.json")
         rows = statistics.read_csv(directory / "sites.csv")

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import matplotlib
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
-UNIFORM = "#0072B2"
-RANDOM_A = "#E69F00"
-RANDOM_B = "#009E73"
-NEUTRAL = "#6b6b6b"
-"""Colours of Okabe and Ito: blue, orange, bluish green; grey for the null."""
+from ..runs import replacing
+
+BLUE, ORANGE, GREEN, VERMILION, PINK = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7"
+UNIFORM, RANDOM_A, RANDOM_B, NEUTRAL = BLUE, ORANGE, GREEN, "#6b6b6b"
+"""Colours of Okabe and Ito, told apart with every kind of colour vision; grey for the null."""
 
 STYLE: dict[Any, Any] = {
     "figure.dpi": 100,
@@ -44,3 +48,18 @@ def label_decades(axes: Axes) -> None:
     )
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def new_figure(
+    rows: int, columns: int, size: tuple[float, float], **options: Any
+) -> tuple[Figure, np.ndarray]:
+    """A figure with a grid of panels, `size` inches each."""
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(size[0] * columns, size[1] * rows), layout="constrained")
+        return figure, figure.subplots(rows, columns, squeeze=False, **options)
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write an SVG whose bytes depend on its content alone."""
+    with matplotlib.rc_context(STYLE), replacing(path) as draft:
+        figure.savefig(draft, format="svg", metadata={"Date": None}, bbox_inches="tight")

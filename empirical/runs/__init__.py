@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from ._directory import RunDirectory as RunDirectory, Status as Status
-from ._errors import (
-    CorpusError as CorpusError,
-    ModelError as ModelError,
-    RunError as RunError,
-    one_line as one_line,
-)
-from ._files import (
-    read_json as read_json,
-    replacing as replacing,
-    sync as sync,
-    write_folder as write_folder,
-    write_json as write_json,
-    write_text as write_text,
-)
-from ._lock import lock as lock
-from ._manifest import (
-    ENVIRONMENT as ENVIRONMENT,
-    environment as environment,
-    first_difference as first_difference,
-    measured_by as measured_by,
-)
-from ._processes import Ranks as Ranks, leads as leads, ranks as ranks
-from ._progress import Advance as Advance, progress as progress
-from ._tables import read_table as read_table, write_table as write_table
+from typing import TYPE_CHECKING
+
+from .._lazy import lazy
+
+if TYPE_CHECKING:
+    from ._directory import RunDirectory as RunDirectory, Status as Status
+    from ._errors import (
+        CorpusError as CorpusError,
+        ModelError as ModelError,
+        RunError as RunError,
+        one_line as one_line,
+    )
+    from ._files import (
+        read_json as read_json,
+        replacing as replacing,
+        sync as sync,
+        write_folder as write_folder,
+        write_json as write_json,
+        write_text as write_text,
+    )
+    from ._lock import lock as lock
+    from ._manifest import (
+        ENVIRONMENT as ENVIRONMENT,
+        environment as environment,
+        first_difference as first_difference,
+        measured_by as measured_by,
+    )
+    from ._processes import Ranks as Ranks, leads as leads, ranks as ranks
+    from ._progress import Advance as Advance, progress as progress
+    from ._tables import StepTable as StepTable, read_table as read_table, write_table as write_table
+else:
+    __getattr__ = lazy(__name__, __file__)

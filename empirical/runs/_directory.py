@@ -71,9 +71,7 @@ class RunDirectory:
         try:
             return read_json(self.manifest_path)
         except FileNotFoundError:
-            msg = (
-                f"{self.path}: holds no manifest.json, so it is no run; give the output directory of a sweep"
-            )
+            msg = f"{self.path}: holds no manifest.json, so it is not a run; give the output directory of a sweep"
             raise RunError(msg) from None
         except (OSError, ValueError) as error:
             msg = f"{self.manifest_path}: cannot be read ({error}); remove the directory and run again"
@@ -89,18 +87,14 @@ class RunDirectory:
         return manifest
 
     def prepare(self) -> None:
-        """Make the directory and make sure that it can be written and is no one else's.
-
-        Raises:
-            RunError: If it cannot be written, or holds files that are no run.
-        """
+        """Make the directory and make sure that it can be written and holds nothing else."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             strangers = [path.name for path in self.path.iterdir() if not path.name.startswith(".")]
             if strangers and not self.manifest_path.exists():
                 msg = f"{self.path}: is not empty and holds no run (seen: {min(strangers)}); choose another --output"
                 raise RunError(msg)
-            # hidden, so that one left behind by a process that died here is no stranger to the next
+            # hidden, so that one left behind by a process that died here is not a stranger to the next
             with replacing(self.path / ".writable") as draft:
                 draft.touch()
             (self.path / ".writable").unlink()
@@ -109,11 +103,7 @@ class RunDirectory:
             raise RunError(msg) from None
 
     def begin(self, measured: dict[str, Any], about: dict[str, Any]) -> Status:
-        """Write the manifest, or check that the one that is there measures the same.
-
-        Raises:
-            RunError: If the directory holds another run.
-        """
+        """Write the manifest, or check that the one that is there measures the same."""
         if not self.manifest_path.exists():
             write_json(self.manifest_path, {**measured, **about, "identity": list(measured)})
             (self.path / "shards").mkdir(exist_ok=True)

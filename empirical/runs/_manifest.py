@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
+if TYPE_CHECKING:
+    import torch
 
 ENVIRONMENT = ("python", "versions", "platform", "device_name", "threads")
 """Entries that say on what was measured."""
@@ -17,6 +18,8 @@ _PACKAGES = ("lngeom", "torch", "transformers", "numpy", "tokenizers", "safetens
 
 def environment(device: torch.device) -> dict[str, Any]:
     """Versions, machine and threads: what may differ between two runs that measure the same."""
+    import torch
+
     versions = {name: importlib.metadata.version(name) for name in _PACKAGES}
     name = (
         torch.cuda.get_device_name(device)

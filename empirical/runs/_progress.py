@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+from rich.table import Column
 
 _SECONDS_BETWEEN_LINES = 10.0
 
@@ -23,13 +24,14 @@ def _duration(seconds: float) -> str:
 @contextmanager
 def _bar(console: Console, title: str, total: int, done: int) -> Iterator[Advance]:
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed:,}/{task.total:,} tokens"),
+        SpinnerColumn(),  # a forward pass takes seconds, in which the bar stands still
+        TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
+        BarColumn(bar_width=10),
+        TextColumn("{task.completed:,}/{task.total:,}"),
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console) as progress:
+    with Progress(*columns, console=console, expand=True) as progress:
         task = progress.add_task(title, total=total, completed=done, rate="")
         started, counted = time.perf_counter(), 0
 

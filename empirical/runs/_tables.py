@@ -1,40 +1,88 @@
-"""Tables of results: CSV files whose numbers are numbers again when read."""
+"""Tables of results: CSV files, all written and read here, whose numbers are numbers again when read."""
 
 from __future__ import annotations
 
 import csv
-import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
-from ._files import write_text
+from ._files import replacing, sync, write_text
+
+TEXT = {
+    "site", "role", "norm", "side", "bucket", "same_input_as", "model", "weights", "quantity", "prediction", "theorem",
+    "verdict", "reason", "direction", "law", "parameter", "better", "writer", "optimizer",
+}  # fmt: skip
+"""Columns that hold words, also where a word looks like a number."""
 
 
-def _value(text: str) -> int | float | str | None:
-    if not text:
-        return None
+def _value(name: str | None, text: str) -> Any:
+    if not text or name in TEXT:
+        return text or None
     for kind in (int, float):
         try:
             return kind(text)
         except ValueError:
             continue
-    return text
+    msg = f"column {name!r} holds {text!r}, which is not a number"
+    raise ValueError(msg)
+
+
+def _append(stream: TextIO, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
+    csv.DictWriter(stream, list(columns), lineterminator="\n").writerows(rows)
 
 
 def read_table(path: Path) -> list[dict[str, Any]]:
-    """Rows of a CSV file; whole numbers become int, others float, empty cells None, all else stays text."""
+    """Rows of a CSV file: words in the columns :data:`TEXT`, in all others int or float; None for nothing."""
     with path.open(encoding="utf-8", newline="") as file:
-        return [{name: _value(text) for name, text in row.items()} for row in csv.DictReader(file)]
+        return [{name: _value(name, text) for name, text in row.items()} for row in csv.DictReader(file)]
 
 
-def write_table(path: Path, rows: Sequence[dict[str, Any]]) -> None:
-    """Write rows with the columns of the first one, numbers to five significant digits; nothing for no rows."""
-    if not rows:
+def write_table(
+    path: Path,
+    rows: Iterable[Mapping[str, Any]],
+    columns: Sequence[str] | None = None,
+    *,
+    digits: int | None = None,
+) -> None:
+    """Write rows at once, numbers in full or to some significant digits, nothing where a value is None.
+
+    Without `columns` they are those of the first row, and without rows there is no file.
+    """
+    rows = list(rows)
+    if columns is None and not rows:
         return
-    lines = io.StringIO()
-    writer = csv.DictWriter(lines, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({name: f"{v:.5g}" if isinstance(v, float) else v for name, v in row.items()})
-    write_text(path, lines.getvalue())
+    columns = list(rows[0]) if columns is None else columns
+    with replacing(path) as draft, draft.open("w", encoding="utf-8", newline="") as file:
+        _append(file, columns, [dict(zip(columns, columns, strict=True))])
+        _append(file, columns, rows if digits is None else (_rounded(row, digits) for row in rows))
+
+
+def _rounded(row: Mapping[str, Any], digits: int) -> dict[str, Any]:
+    return {name: f"{v:.{digits}g}" if isinstance(v, float) else v for name, v in row.items()}
+
+
+class StepTable:
+    """A table whose rows belong to steps; a resumed run first drops the rows of steps it will repeat."""
+
+    def __init__(self, path: Path, columns: Iterable[str]) -> None:
+        self.path, self.columns = path, list(columns)
+
+    def keep_until(self, step: int) -> None:
+        """Drop the rows of later steps, and a last line that a dying process left half written."""
+        kept = [",".join(self.columns)]
+        if self.path.exists():
+            for line in self.path.read_text(encoding="utf-8").splitlines(keepends=True)[1:]:
+                number = line.partition(",")[0]
+                if line.endswith("\n") and int(number) <= step:
+                    kept.append(line.rstrip("\n"))
+        write_text(self.path, "\n".join(kept) + "\n")
+
+    def append(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Add rows; floats are written with all their digits."""
+        with self.path.open("a", encoding="utf-8", newline="") as file:
+            _append(file, self.columns, rows)
+
+    def sync(self) -> None:
+        """Have all rows on the disk."""
+        sync(self.path)

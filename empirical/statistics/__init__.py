@@ -26,32 +26,46 @@ From a layer to its table, and from parts of a text to the whole:
 
 from __future__ import annotations
 
-from ._growth import Growth as Growth, growth as growth, stream as stream, write_csv as write_growth
-from ._inference import CONFIDENCE as CONFIDENCE, ratio_interval as ratio_interval
-from ._reduction import (
-    input_features as input_features,
-    output_features as output_features,
-    reduce as reduce,
-)
-from ._sketch import Sketch as Sketch, sketch as sketch
-from ._state import (
-    BUCKETS as BUCKETS,
-    FEATURES as FEATURES,
-    SIDES as SIDES,
-    Side as Side,
-    SiteState as SiteState,
-    States as States,
-    merge as merge,
-    merge_sites as merge_sites,
-)
-from ._storage import load as load, save as save
-from ._table import (
-    COLUMNS as COLUMNS,
-    compute as compute,
-    read_csv as read_csv,
-    rows as rows,
-    write_csv as write_csv,
-)
+from typing import TYPE_CHECKING
+
+from .._lazy import lazy
+
+if TYPE_CHECKING:
+    from ._growth import (
+        GROWTH_COLUMNS as GROWTH_COLUMNS,
+        LAWS as LAWS,
+        Growth as Growth,
+        growth as growth,
+        stream as stream,
+        write_csv as write_growth,
+    )
+    from ._inference import CONFIDENCE as CONFIDENCE, ratio_interval as ratio_interval
+    from ._reduction import (
+        input_features as input_features,
+        output_features as output_features,
+        reduce as reduce,
+    )
+    from ._sketch import Sketch as Sketch, sketch as sketch
+    from ._state import (
+        BUCKETS as BUCKETS,
+        FEATURES as FEATURES,
+        SIDES as SIDES,
+        Side as Side,
+        SiteState as SiteState,
+        States as States,
+        merge as merge,
+        merge_sites as merge_sites,
+    )
+    from ._storage import load as load, save as save
+    from ._table import (
+        COLUMNS as COLUMNS,
+        compute as compute,
+        read_csv as read_csv,
+        rows as rows,
+        write_csv as write_csv,
+    )
+else:
+    __getattr__ = lazy(__name__, __file__)
 
 __all__ = [
     "BUCKETS",

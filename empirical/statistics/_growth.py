@@ -29,7 +29,6 @@ References:
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -38,6 +37,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from ..runs import write_table
 from ._inference import CONFIDENCE
 from ._trend import Trend, trend
 
@@ -126,14 +126,11 @@ class Growth:
             return np.exp(log + slope * (regressor(self.law, depths) - x))
 
 
-COLUMNS = tuple(field.name for field in fields(Growth))
+GROWTH_COLUMNS = tuple(field.name for field in fields(Growth))
 
 
 def stream(rows: Sequence[Mapping[str, Any]]) -> Stream:
     """The mean norm of the stream after 0, 1, ... blocks, from the table of a run.
-
-    Args:
-        rows: The table of the run, as :func:`empirical.statistics.rows` makes it.
 
     Returns:
         Stream: ``norms`` and ``sampling_errors`` (standard errors relative to the norms), float64, shape (depths,); or
@@ -162,9 +159,6 @@ def stream(rows: Sequence[Mapping[str, Any]]) -> Stream:
 
 def growth(rows: Sequence[Mapping[str, Any]]) -> list[Growth]:
     """Both laws fitted to the stream of a run, from depth 0 and from depth 1.
-
-    Args:
-        rows: The table of the run, as :func:`empirical.statistics.rows` makes it.
 
     Returns:
         list of Growth: Four, in the order of :data:`FIRST_DEPTHS` and :data:`LAWS`; what cannot be fitted has a
@@ -248,7 +242,4 @@ def _better(lines: Mapping[Law, Trend], logs: np.ndarray) -> Better:
 
 def write_csv(path: Path, fits: Sequence[Growth]) -> None:
     """Write fits as CSV, numbers in full; empty where nothing applies."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(COLUMNS), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(asdict(fit) for fit in fits)
+    write_table(path, [asdict(fit) for fit in fits], GROWTH_COLUMNS)

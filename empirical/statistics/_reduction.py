@@ -8,7 +8,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lngeom import angle_from_moments, gauge_from_mean_square, layer_rms_distance_from_moments
+from lngeom import (
+    angle_from_inner_product,
+    angle_from_moments,
+    centered_inner_product,
+    gauge_from_mean_square,
+    layer_rms_distance_from_moments,
+)
 
 from ._sketch import Sketch
 from ._state import (
@@ -22,12 +28,6 @@ from ._state import (
     Side,
     SiteState,
 )
-
-
-def _angle_between(inner: Tensor, norm: Tensor, other: Tensor) -> Tensor:
-    """Angle in degrees between vectors with a given inner product and norms."""
-    mean = inner / (norm * other)
-    return torch.rad2deg(angle_from_moments(mean, (1 - mean * mean).clamp(min=0)))
 
 
 def _distance(x: Sketch, eps: float) -> Tensor:
@@ -95,15 +95,15 @@ def output_features(z: Sketch, x: Sketch, inner: Tensor, *, kind: str) -> dict[s
     {'angle': 90.0, 'angle_a': 45.0, 'angle_b': 135.0, 'norm': 1.414, 'rotation': 45.0, 'affine_rotation': 0.0}
     """
     centred = kind == "layernorm"
-    along = inner - x.d * x.mean * z.mean if centred else inner
+    along = centered_inner_product(inner, x.mean, z.mean, x.d) if centred else inner
     before = torch.sqrt(x.d * x.variance) if centred else x.norm
     return {
         "angle": torch.rad2deg(angle_from_moments(z.mean, z.variance)),
         "angle_a": z.angle_to_direction(0),
         "angle_b": z.angle_to_direction(1),
         "norm": z.norm,
-        "rotation": _angle_between(inner, x.norm, z.norm),
-        "affine_rotation": _angle_between(along, before, z.norm),
+        "rotation": torch.rad2deg(angle_from_inner_product(inner, x.norm, z.norm)),
+        "affine_rotation": torch.rad2deg(angle_from_inner_product(along, before, z.norm)),
     }
 
 

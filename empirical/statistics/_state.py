@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import array_api_compat
 import numpy as np
-import torch
 
 from lngeom import InputError
 
@@ -89,7 +88,7 @@ States = dict[tuple[str, Side], SiteState]
 
 
 def _host(array: Any) -> np.ndarray:
-    return array.cpu().numpy() if isinstance(array, torch.Tensor) else np.asarray(array)
+    return array.cpu().numpy() if array_api_compat.is_torch_array(array) else np.asarray(array)
 
 
 def merge_sites(a: SiteState, b: SiteState) -> SiteState:
@@ -141,9 +140,6 @@ def merge(a: States, b: States) -> States:
 
     Args:
         a, b: By site path and side, arrays of one library.
-
-    Raises:
-        InputError: If the two were not measured at the same sites with as many random directions.
     """
     if a.keys() != b.keys():
         path, side = min(a.keys() ^ b.keys())

@@ -20,13 +20,7 @@ _HISTOGRAMS = {"angles": ANGLE_BINS, "norms": NORM_BINS}
 
 
 def save(path: Path, states: States, metadata: dict[str, str]) -> None:
-    """Write states to a file; equal states are equal files.
-
-    Args:
-        path: The file.
-        states: By site path and side, NumPy arrays.
-        metadata: Any strings to keep with them.
-    """
+    """Write states to a file; equal states are equal files."""
     tensors: dict[str, np.ndarray] = {}
     for (site, side), state in states.items():
         for field in fields(state):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..models import NormSite
+from ..runs import read_table, write_table
 from ._inference import ratio_interval
 from ._state import (
     BINS_PER_DEGREE,
@@ -84,10 +84,6 @@ the width of a bin of the histograms: 0.01°, and 1/16 octave for norms.
 
 def compute(state: SiteState, side: Side) -> dict[str, dict[str, float]]:
     """Everything the table says about one side of a layer, by bucket; a pure function of the state.
-
-    Args:
-        state: The state, as NumPy arrays.
-        side: Which side of the layer it is of: it names the features.
 
     Returns:
         dict: For each of `BUCKETS`, and for ``all``: numbers by name, angles in degrees; NaN without tokens.
@@ -163,10 +159,6 @@ def _quantile(histogram: np.ndarray, quantile: float) -> float:
 def rows(states: States, sites: Iterable[NormSite]) -> list[dict[str, Any]]:
     """The table as a list of dictionaries with the keys :data:`COLUMNS`; None where a column does not apply.
 
-    Args:
-        states: By site path and side, NumPy arrays.
-        sites: The sites to tabulate; all of them have states.
-
     >>> import torch
     >>> from empirical.capture import Observer
     >>> from empirical.models import NormSite
@@ -241,30 +233,10 @@ def _row(
 
 
 def write_csv(path: Path, table: Sequence[dict[str, Any]]) -> None:
-    """Write the table as CSV; numbers in full, so that equal results are equal files; empty where nothing applies."""
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, list[str](COLUMNS), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(table)
-
-
-_TEXT = ("site", "role", "norm", "side", "bucket", "same_input_as")
-_WHOLE = ("layer", "tokens", "rank_among_random", "d", "sequences", "nonfinite", "zero")
+    """Write the table as CSV at once; numbers in full, so that equal results are equal files."""
+    write_table(path, table, COLUMNS)
 
 
 def read_csv(path: Path) -> list[dict[str, Any]]:
-    """Read a table that :func:`write_csv` wrote.
-
-    Returns:
-        list of dict: Rows with the columns of the file; int, float and str as they were, None where nothing applies.
-    """
-    with path.open(encoding="utf-8", newline="") as stream:
-        return [{name: _value(name, text) for name, text in row.items()} for row in csv.DictReader(stream)]
-
-
-def _value(name: str, text: str) -> Any:
-    if text == "":
-        return None
-    if name in _TEXT:
-        return text
-    return int(text) if name in _WHOLE else float(text)
+    """Rows of a table that :func:`write_csv` wrote: int, float and str as they were, None where nothing applies."""
+    return read_table(path)

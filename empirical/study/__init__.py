@@ -6,8 +6,9 @@ Two tiny networks, one step each:
 >>> from pathlib import Path
 >>> import numpy as np
 >>> import torch
+>>> from empirical.report import write_study_report
 >>> from empirical.runs import ranks
->>> from empirical.study import Condition, gather, run_study, write_study_report
+>>> from empirical.study import Condition, gather, run_study
 >>> from empirical.training import Execution, TokenData
 >>> runs = [(Condition(norm, "adamw", 0.0, layers=4, width=128), 0) for norm in ("layer", "rms")]
 >>> text = np.arange(110) % 11
@@ -19,32 +20,50 @@ Two tiny networks, one step each:
 ...     gather(Path(folder), runs)  # as run_study does at its end
 ...     write_study_report(Path(folder))
 ...     sorted(path.name for path in Path(folder).iterdir() if path.is_file())
-['depth.svg', 'gradients.csv', 'report.md', 'sizes.svg', 'steps.svg', 'study.csv', 'writers.csv']
+['depth.svg', 'gradients.csv', 'report.html', 'report.md', 'sizes.svg', 'steps.svg', 'study.csv', 'writers.csv']
 """
 
 from __future__ import annotations
 
-from ._interval import geometric_mean as geometric_mean, student_mean as student_mean
-from ._plan import (
-    Condition as Condition,
-    conditions as conditions,
-    controls as controls,
-    plan as plan,
-)
-from ._study import gather as gather, run_study as run_study
-from ._study_report import (
-    study_report as study_report,
-    verdict as verdict,
-    write_study_report as write_study_report,
-)
-from ._summary import (
-    chance_of_ranks as chance_of_ranks,
-    first_step_below as first_step_below,
-    paired_losses as paired_losses,
-    summarize as summarize,
-    summarize_writers as summarize_writers,
-    writer_kind as writer_kind,
-)
+from typing import TYPE_CHECKING
+
+from .._lazy import lazy
+
+if TYPE_CHECKING:
+    from ._controls import (
+        MARGIN as MARGIN,
+        equivalence as equivalence,
+        loss_against_layer_norm as loss_against_layer_norm,
+        summarize_controls as summarize_controls,
+    )
+    from ._interval import (
+        SeedMean as SeedMean,
+        geometric_mean as geometric_mean,
+        student_mean as student_mean,
+    )
+    from ._plan import (
+        TINY as TINY,
+        Condition as Condition,
+        conditions as conditions,
+        controls as controls,
+        plan as plan,
+    )
+    from ._study import gather as gather, run_study as run_study
+    from ._summary import (
+        CellSummary as CellSummary,
+        Rows as Rows,
+        along_depth as along_depth,
+        cell_of as cell_of,
+        chance_of_ranks as chance_of_ranks,
+        first_step_below as first_step_below,
+        over_steps as over_steps,
+        paired_losses as paired_losses,
+        summarize as summarize,
+        summarize_writers as summarize_writers,
+        writer_kind as writer_kind,
+    )
+else:
+    __getattr__ = lazy(__name__, __file__)
 
 __all__ = [
     "Condition",
@@ -53,6 +72,4 @@ __all__ = [
     "gather",
     "plan",
     "run_study",
-    "study_report",
-    "write_study_report",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +10,8 @@ from typing import Any
 from scipy import stats
 
 from ..runs import read_table, write_table
-from ._interval import Interval, geometric_mean, student_mean
-from ._summary import Rows, chance_of_ranks
+from ._interval import SeedMean, geometric_mean, student_mean
+from ._summary import Rows, chance_of_ranks, log_mean
 
 MARGIN = 0.05
 """Nats per token within which two losses count as equal: about what Heimersheim, arXiv:2409.13710, finds that
@@ -44,8 +43,8 @@ class ControlSummary:
     norm: str
     optimizer: str
     direction: str
-    share: Interval
-    random: Interval
+    share: SeedMean
+    random: SeedMean
     chance: float
 
 
@@ -62,7 +61,7 @@ def summarize_controls(controls: Rows) -> list[ControlSummary]:
         ]
         seeds = sorted({row["seed"] for row in rows})
         shares, random = (
-            [_log_mean([row[column] for row in rows if row["seed"] == seed]) for seed in seeds]
+            [log_mean([row[column] for row in rows if row["seed"] == seed]) for seed in seeds]
             for column in ("d_cos2", "random_d_cos2_median")
         )
         ranks = [row["rank_among_random"] for row in rows if row["site"] == "ln_f"]
@@ -73,10 +72,6 @@ def summarize_controls(controls: Rows) -> list[ControlSummary]:
             )
         )
     return found
-
-
-def _log_mean(values: Sequence[float]) -> float:
-    return math.exp(sum(map(math.log, values)) / len(values))
 
 
 def equivalence(differences: Sequence[float], margin: float = MARGIN) -> str:

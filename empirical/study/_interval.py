@@ -11,7 +11,7 @@ from scipy import stats
 
 
 @dataclass(frozen=True)
-class Interval:
+class SeedMean:
     """A geometric mean over seeds with its 95 % interval."""
 
     mean: float
@@ -19,12 +19,12 @@ class Interval:
     high: float
     count: int
 
-    def within(self, low: float, high: float) -> Interval:
+    def within(self, low: float, high: float) -> SeedMean:
         """The same interval, cut off at values that cannot be exceeded."""
         return replace(self, low=max(self.low, low), high=min(self.high, high))
 
 
-def geometric_mean(values: Sequence[float]) -> Interval:
+def geometric_mean(values: Sequence[float]) -> SeedMean:
     r"""Geometric mean of positive numbers and Student's 95 % interval of the mean of their logarithms.
 
     d·E[cos²θ] spans orders of magnitude, so seeds are compared by ratios. With n values of log-mean m and standard
@@ -38,16 +38,16 @@ def geometric_mean(values: Sequence[float]) -> Interval:
     logs = np.log(np.asarray(values, dtype=float))
     mean, count = float(logs.mean()), len(logs)
     if count < 2:
-        return Interval(math.exp(mean), 0.0, math.inf, count)
+        return SeedMean(math.exp(mean), 0.0, math.inf, count)
     reach = float(stats.t.ppf(0.975, count - 1) * logs.std(ddof=1) / math.sqrt(count))
-    return Interval(math.exp(mean), math.exp(mean - reach), math.exp(mean + reach), count)
+    return SeedMean(math.exp(mean), math.exp(mean - reach), math.exp(mean + reach), count)
 
 
-def student_mean(values: Sequence[float]) -> Interval:
+def student_mean(values: Sequence[float]) -> SeedMean:
     """Arithmetic mean and Student's 95 % interval, for quantities of either sign."""
     numbers = np.asarray(values, dtype=float)
     mean, count = float(numbers.mean()), len(numbers)
     if count < 2:
-        return Interval(mean, -math.inf, math.inf, count)
+        return SeedMean(mean, -math.inf, math.inf, count)
     reach = float(stats.t.ppf(0.975, count - 1) * numbers.std(ddof=1) / math.sqrt(count))
-    return Interval(mean, mean - reach, mean + reach, count)
+    return SeedMean(mean, mean - reach, mean + reach, count)

@@ -30,15 +30,15 @@ def run_study(
 ) -> None:
     """Train every network of the plan that is not finished, and gather their tables in `out`.
 
-    A finished run leaves its tables and its manifest; its state is removed. A run that was interrupted goes on.
+    A finished run leaves its tables and its manifest; its state is removed. A run that was interrupted resumes.
 
     Args:
         data: TokenData. Text, shared by all runs.
         out: Receives ``runs/NAME-seedN/`` and the gathered tables.
         runs: sequence of (Condition, int). Cells and seeds, from :func:`plan`.
         steps, sequences, sequence_length: Length of each run, and the size of its steps.
-        execution: Execution. Size of the measurement; networks should not be kept, and :func:`write_study_report`
-            takes gradients that were checked.
+        execution: Size of the measurement; networks should not be kept, and a page of the study takes gradients that
+            were checked.
         processes: Ranks. From :func:`ranks`.
         report: Progress in tokens, over all runs.
     """
@@ -76,11 +76,11 @@ def gather(out: Path, runs: Sequence[tuple[Condition, int]]) -> None:
         losses = {row["step"]: row["loss"] for row in read_table(folder / "held_out.csv")}
         last = max(losses)
         rows["study"] += [
-            {**cell, **row, "held_out_loss": losses[row["step"]]} for row in read_table(folder / "sites.csv")
+            {**cell, **row, "held_out_loss": losses[row["step"]]} for row in read_table(folder / "norms.csv")
         ]
         rows["writers"] += [
             {**cell, **row} for row in read_table(folder / "writers.csv") if row["step"] == last
         ]
         rows["gradients"] += [{**cell, **row} for row in read_table(folder / "gradients.csv")]
     for name, table in rows.items():
-        write_table(out / f"{name}.csv", table)
+        write_table(out / f"{name}.csv", table, digits=5)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ._interval import Interval, geometric_mean, student_mean
+from ._interval import SeedMean, geometric_mean, student_mean
 
 Rows = Sequence[dict[str, Any]]
 
@@ -41,14 +41,14 @@ class CellSummary:
     """
 
     cell: tuple[Any, ...]
-    start: Interval
-    share: Interval
-    random: Interval
-    rank: Interval
+    start: SeedMean
+    share: SeedMean
+    random: SeedMean
+    rank: SeedMean
     lowest: tuple[int, int]
     ranks: tuple[int, ...]
     chance: float
-    loss: Interval
+    loss: SeedMean
 
 
 def _by(rows: Iterable[dict[str, Any]], *names: str) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
@@ -58,7 +58,8 @@ def _by(rows: Iterable[dict[str, Any]], *names: str) -> dict[tuple[Any, ...], li
     return grouped
 
 
-def _log_mean(values: Sequence[float]) -> float:
+def log_mean(values: Sequence[float]) -> float:
+    """Geometric mean of positive numbers."""
     return math.exp(sum(map(math.log, values)) / len(values))
 
 
@@ -98,9 +99,9 @@ def summarize(study: Rows) -> list[CellSummary]:
         summaries.append(
             CellSummary(
                 cell,
-                geometric_mean(_per_seed(before, "d_cos2", _log_mean)),
-                geometric_mean(_per_seed(after, "d_cos2", _log_mean)),
-                geometric_mean(_per_seed(after, "random_d_cos2_median", _log_mean)),
+                geometric_mean(_per_seed(before, "d_cos2", log_mean)),
+                geometric_mean(_per_seed(after, "d_cos2", log_mean)),
+                geometric_mean(_per_seed(after, "random_d_cos2_median", log_mean)),
                 student_mean(
                     [
                         rank / after[0]["directions"]
@@ -136,7 +137,7 @@ def first_step_below(study: Rows, cell: tuple[Any, ...]) -> int | None:
     found = None
     for (step,), of_step in sorted(_by(rows, "step").items(), reverse=True):
         share, random = (
-            geometric_mean(_per_seed(of_step, column, _log_mean))
+            geometric_mean(_per_seed(of_step, column, log_mean))
             for column in ("d_cos2", "random_d_cos2_median")
         )
         if share.high >= random.low:
@@ -145,7 +146,7 @@ def first_step_below(study: Rows, cell: tuple[Any, ...]) -> int | None:
     return found
 
 
-def along_depth(study: Rows, cell: tuple[Any, ...], step: int) -> list[tuple[dict[str, Any], Interval]]:
+def along_depth(study: Rows, cell: tuple[Any, ...], step: int) -> list[tuple[dict[str, Any], SeedMean]]:
     """d·E[cos²θ] of 1 at every site of a cell after `step` steps, over seeds, in the order of the forward pass."""
     rows = [row for row in study if cell_of(row) == cell and row["step"] == step]
     return [
@@ -154,7 +155,7 @@ def along_depth(study: Rows, cell: tuple[Any, ...], step: int) -> list[tuple[dic
     ]
 
 
-def over_steps(study: Rows, cell: tuple[Any, ...]) -> dict[str, list[tuple[int, Interval]]]:
+def over_steps(study: Rows, cell: tuple[Any, ...]) -> dict[str, list[tuple[int, SeedMean]]]:
     """d·E[cos²θ] of 1 by site and step of a cell, over seeds."""
     rows = [row for row in study if cell_of(row) == cell]
     return {
@@ -179,9 +180,9 @@ class WriterSummary:
 
     cell: tuple[Any, ...]
     kind: str
-    growth: Interval | None
-    uniform_growth: Interval | None
-    change_share: Interval
+    growth: SeedMean | None
+    uniform_growth: SeedMean | None
+    change_share: SeedMean
 
 
 def writer_kind(name: str) -> str:
@@ -220,7 +221,7 @@ def _energy(rows: Rows, column: str) -> float:
     return sum(row[column] ** 2 for row in rows)
 
 
-def _growth(seeds: Sequence[Rows], column: str) -> Interval:
+def _growth(seeds: Sequence[Rows], column: str) -> SeedMean:
     return geometric_mean(
         [math.sqrt(_energy(rows, column) / _energy(rows, f"start_{column}")) for rows in seeds]
     )

@@ -23,9 +23,9 @@ from ..capture import Observer
 from ..discovery import call, norms
 from ..models import FAMILIES, NormSite, fingerprints, norm_sites, topology_of
 from ..runs import ModelError, RunDirectory, RunError, environment, lock, replacing
+from ._options import DEFAULT_DIRECTIONS
 from ._results import write_results, written_to
 from ._shards import merged
-from ._sweep import DEFAULT_DIRECTIONS
 
 __all__ = ["is_live", "load_live", "measure"]
 

@@ -49,12 +49,6 @@ def merge_runs(directories: Sequence[Path], output: Path, *, command: str = "") 
     Counts and histograms are those of one run over all texts; sums and means differ from it by the rounding of their
     different order.
 
-    Returns:
-        list of dict: As :func:`empirical.statistics.rows` makes it.
-
-    Raises:
-        RunError: If a run is not finished or of another measurement, or two runs are of the same tokens.
-
     Args:
         directories: Two or more finished runs of one model, dtype, sequence length, seed and number of directions.
         output: A new directory.

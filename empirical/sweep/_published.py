@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import gc
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -17,13 +16,12 @@ from lngeom import LngeomError
 from .. import predictions, statistics
 from ..models import KNOWN_MODELS
 from ..report import COLUMNS, Measured, compare, write_comparison
-from ..runs import RunDirectory, RunError, leads, one_line, read_json, replacing, write_json
-from ..statistics._growth import COLUMNS as GROWTH_COLUMNS
-from ._sweep import Sweep, run_sweep
+from ..runs import RunDirectory, RunError, leads, one_line, read_json, write_json, write_table
+from ._options import Sweep
+from ._sweep import run_sweep
 
 __all__ = ["holds_all", "sweep_all", "write_all"]
 
-ALL = "all"
 _RECORD = "all.json"
 
 
@@ -118,7 +116,7 @@ def write_all(base: Path) -> Path:
     except (OSError, ValueError, KeyError) as error:
         msg = f"{base}: cannot be read ({error}); run its command again: lngeom sweep all"
         raise RunError(msg) from None
-    _write(base / "comparison.csv", COLUMNS, (row for model in models for row in compare(model)))
+    write_table(base / "comparison.csv", (row for model in models for row in compare(model)), COLUMNS)
     _join(base / "sites.csv", statistics.COLUMNS, {model.name: model.rows for model in models})
     _join(
         base / "predictions.csv",
@@ -127,7 +125,7 @@ def write_all(base: Path) -> Path:
     )
     _join(
         base / "growth.csv",
-        GROWTH_COLUMNS,
+        statistics.GROWTH_COLUMNS,
         {model.name: [asdict(fit) for fit in statistics.growth(model.rows)] for model in models},
     )
     page = base / "comparison.html"
@@ -146,11 +144,4 @@ def _measured(path: Path) -> Measured:
 def _join(path: Path, columns: Sequence[str], tables: Mapping[str, Iterable[Mapping[str, Any]]]) -> None:
     """One table of several models, the model in its first column."""
     joined = ({"model": name, **row} for name, rows in tables.items() for row in rows)
-    _write(path, ("model", *columns), joined)
-
-
-def _write(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
-    with replacing(path) as draft, draft.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, columns, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_table(path, joined, ("model", *columns))

@@ -31,10 +31,8 @@ def write_results(
     with replacing(run.state_path) as draft:
         statistics.save(draft, states, {"measured": json.dumps(measured_by(manifest))})
     rows = statistics.rows(states, sites)
-    with replacing(run.path / "sites.csv") as draft:
-        statistics.write_csv(draft, rows)
-    with replacing(run.predictions_path) as draft:
-        predictions.write_csv(draft, [*judged, *predictions.isotropy(rows)])
+    statistics.write_csv(run.path / "sites.csv", rows)
+    predictions.write_csv(run.predictions_path, [*judged, *predictions.isotropy(rows)])
     write_pages(run, rows)
     run.finish()
     return rows
@@ -42,7 +40,6 @@ def write_results(
 
 def write_pages(run: RunDirectory, rows: Sequence[dict[str, Any]]) -> Path:
     """Write what follows from the table of a run alone: growth, figures and the page; returns the path of the page."""
-    with replacing(run.path / "growth.csv") as draft:
-        statistics.write_growth(draft, statistics.growth(rows))
+    statistics.write_growth(run.path / "growth.csv", statistics.growth(rows))
     report.draw_figures(rows, run.path, run.manifest())
     return report.write_report(run.path)

@@ -28,13 +28,10 @@ def measure_shards(
     directions: int,
     seed: int,
 ) -> None:
-    """Measure the shards that are not there yet: of several processes, each takes every so-manieth.
+    """Measure the shards that are not there yet: several processes take turns.
 
     A shard is ``shard`` sequences, cut into batches from its first on, so that its numbers do not depend on which
     shards ran before it in this process. Where a GPU runs out of memory, the shard is begun again with half the batch.
-
-    Raises:
-        ModelError: If one sequence alone does not fit into the memory of the GPU.
     """
     tokens = run.tokens()
     shards = math.ceil(len(tokens) / shard)

@@ -12,15 +12,12 @@ import numpy as np
 import torch
 from rich.console import Console
 
-from .. import predictions, report, statistics
-from ..corpora import Corpus, bundled_wikipedia, open_corpus
+from .. import predictions, report
+from ..corpora import Corpus
 from ..discovery import norms
 from ..models import (
     LoadedModel,
     ModelSource,
-    NormSite,
-    bundled_model,
-    find_model,
     fingerprints,
     load_config,
     load_model,
@@ -32,59 +29,14 @@ from ..models import (
     text_inputs,
 )
 from ..runs import ModelError, Ranks, RunDirectory, RunError, Status, environment, lock, progress, ranks
+from ._options import DEFAULT_LENGTH, Sweep, corpus_of, output_of, source_of
 from ._results import write_results, written_to
 from ._shards import measure_shards, merged
+from ._show import print_verdicts, show_run
 from ._tokens import draw_tokens
 
-__all__ = ["Sweep", "run_sweep"]
-
-DEFAULT_TOKENS = 16_384
-DEFAULT_LENGTH = 512
-DEFAULT_DIRECTIONS = 64
 _BATCH_TOKENS = {"cpu": 4_096, "cuda": 32_768}
 _SHARD_TOKENS = {"cpu": 4_096, "cuda": 262_144}
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """What to measure; None stands for a default that depends on the model or the device.
-
-    Attributes:
-        model, corpus: Name, hub id, directory or GGUF file; file, ``hf:NAME:CONFIG`` or ``random``. By default the
-            bundled SmolLM2-135M and Wikipedia; for random weights, random token ids.
-        revision: Branch, tag or commit of the model on the hub.
-        tokens: Tokens to measure, rounded up to whole sequences.
-        sequence_length, batch_size, shard_tokens: Tokens per sequence, sequences per forward pass, tokens between two
-            checkpoints.
-        dtype, device, device_map: As in transformers; ``auto`` is float32 on the CPU, the checkpoint's dtype on a GPU.
-        directions, seed: Random unit directions to compare the uniform direction with, and the seed that draws them.
-        allow_pickle: Load pickled weights where there are no safetensors.
-        random_weights: Draw the weights at random from the model's configuration.
-        output: The run directory; by default ``runs/NAME``.
-
-    >>> from dataclasses import replace
-    >>> from empirical.sweep import Sweep
-    >>> sweep = Sweep("gpt2-xl", tokens=100_000)
-    >>> sweeps = [replace(sweep, seed=seed, output=f"runs/gpt2-xl-{seed}") for seed in range(3)]
-    >>> [each.output for each in sweeps]  # against three sets of random directions
-    ['runs/gpt2-xl-0', 'runs/gpt2-xl-1', 'runs/gpt2-xl-2']
-    """
-
-    model: str | None = None
-    corpus: str | None = None
-    revision: str | None = None
-    tokens: int = DEFAULT_TOKENS
-    sequence_length: int | None = None
-    batch_size: int | None = None
-    shard_tokens: int | None = None
-    dtype: str = "auto"
-    device: str = "auto"
-    device_map: str | None = None
-    directions: int = DEFAULT_DIRECTIONS
-    seed: int = 0
-    allow_pickle: bool = False
-    random_weights: bool = False
-    output: str | None = None
 
 
 @dataclass(frozen=True)
@@ -137,15 +89,9 @@ def _or(value: int | None, default: int, option: str) -> int:
     return default if value is None else _positive(value, option)
 
 
-def _default_corpus(sweep: Sweep) -> str:
-    """Random weights know no language: random token ids serve them as well, and need no tokenizer."""
-    return "random" if sweep.random_weights else str(bundled_wikipedia())
-
-
 def _settle(sweep: Sweep) -> _Plan:
     """Find model and corpus, and settle every default; nothing large is read."""
-    corpus = open_corpus(_default_corpus(sweep) if sweep.corpus is None else sweep.corpus)
-    source = find_model(sweep.model if sweep.model is not None else str(bundled_model()), sweep.revision)
+    corpus, source = corpus_of(sweep), source_of(sweep)
     config = load_config(source, random_weights=sweep.random_weights)
     if sweep.random_weights and sweep.device_map is not None:
         msg = f"--device-map {sweep.device_map}: random weights are drawn on one device; leave one of the two out"
@@ -186,8 +132,7 @@ def run_sweep(
     """
     console = console or Console()
     plan = _settle(sweep)
-    name = f"{plan.source.name}-random" if sweep.random_weights else plan.source.name
-    run = RunDirectory(Path(sweep.output) if sweep.output is not None else Path("runs", name))
+    run = RunDirectory(output_of(sweep, plan.source))
     with ExitStack() as held, ranks(plan.device) as group:
         if not group.leads:
             console = Console(quiet=True)
@@ -203,8 +148,10 @@ def run_sweep(
         if group.by_leader(opened) == "done":
             console.print(f"{run.path}: this run is done", markup=False, highlight=False, soft_wrap=True)
             if show and group.leads:
-                _show(run, console)
+                show_run(run, console)
             return run
+        if console.is_terminal:
+            console.print(f"loading {plan.source.name}", markup=False, highlight=False)
         loaded = load_model(
             plan.source,
             dtype=sweep.dtype,
@@ -300,21 +247,5 @@ def _finish(run: RunDirectory, loaded: LoadedModel, console: Console, *, show: b
     rows = write_results(run, merged(run), loaded.sites, predictions.predict(loaded, run.tokens()))
     if show:
         report.print_table(rows)
-        _print_verdicts(run, console)
+        print_verdicts(run, console)
     console.print(written_to(run.path), markup=False, highlight=False, soft_wrap=True)
-
-
-def _show(run: RunDirectory, console: Console) -> None:
-    """Print the table of a finished run."""
-    sites = [NormSite(**site) for site in run.manifest()["sites"]]
-    states, _ = statistics.load(run.state_path)
-    report.print_table(statistics.rows(states, sites))
-    _print_verdicts(run, console)
-    console.print(f"see {run.path / 'report.html'}", markup=False, soft_wrap=True)
-
-
-def _print_verdicts(run: RunDirectory, console: Console) -> None:
-    """Print one line on the predictions, if the run has any."""
-    if run.predictions_path.exists():
-        line = predictions.summary(predictions.read_csv(run.predictions_path))
-        console.print(line, markup=False, highlight=False, soft_wrap=True)

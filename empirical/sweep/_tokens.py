@@ -58,9 +58,6 @@ def draw_tokens(
 
     Returns:
         dict: The token policy: ``start`` and ``separator`` token of the packing, and the tokenizer's class.
-
-    Raises:
-        CorpusError: If the corpus is empty, shorter than one sequence, or has ids outside the vocabulary.
     """
     rows, policy = _sequences(corpus, tokenizer, length, vocabulary, seed)
     dtype = np.uint16 if vocabulary <= 1 << 16 else np.uint32

@@ -6,9 +6,8 @@ A tiny network learns to count:
 >>> from pathlib import Path
 >>> import numpy as np
 >>> import torch
->>> from empirical.training import (
-...     Execution, Recipe, Shape, TokenData, draw_runs, load_drawn, ranks, train, write_run_report
-... )
+>>> from empirical.report import draw_runs, load_drawn, write_run_report
+>>> from empirical.training import Execution, Recipe, Shape, TokenData, ranks, train
 >>> shape = Shape(2, 8, 2, 1e-3, 4, 11, 4, 2, first_checkpoint=0.5)
 >>> recipe = Recipe(shape, "layer", "adamw", 1e-3, steps=4, sequences=2, sequence_length=4)
 >>> text = np.arange(110) % 11
@@ -25,33 +24,35 @@ True LayerNorm [0, 2, 4] ['losses.svg', 'angles.svg', 'shares.svg']
 
 from __future__ import annotations
 
-from ..runs import Ranks as Ranks, ranks as ranks
-from ._batches import Batches as Batches
-from ._controls import (
-    CONTROLS as CONTROLS,
-    UNorm as UNorm,
-)
-from ._data import TokenData as TokenData, open_data as open_data, prepare as prepare
-from ._gradients import WriterGradient as WriterGradient, writer_gradients as writer_gradients
-from ._measure import Measurement as Measurement
-from ._model import Norm as Norm, RMSNorm as RMSNorm, build_model as build_model
-from ._recipe import Optimizer as Optimizer, Recipe as Recipe, learning_rate as learning_rate
-from ._run import Execution as Execution
-from ._run_report import (
-    draw_runs as draw_runs,
-    load_drawn as load_drawn,
-    write_run_report as write_run_report,
-)
-from ._shape import SHAPES as SHAPES, Shape as Shape, checkpoint_steps as checkpoint_steps
-from ._stream import StreamMeasurement as StreamMeasurement
-from ._throughput import flops_per_token as flops_per_token
-from ._tokenizer import (
-    Tokenizer as Tokenizer,
-    load_tokenizer as load_tokenizer,
-    train_tokenizer as train_tokenizer,
-)
-from ._trainer import Report as Report, train as train
-from ._writers import uniform_share as uniform_share, writers as writers
+from typing import TYPE_CHECKING
+
+from .._lazy import lazy
+
+if TYPE_CHECKING:
+    from ..runs import Ranks as Ranks, ranks as ranks
+    from ._batches import Batches as Batches
+    from ._controls import (
+        CONTROLS as CONTROLS,
+        UNorm as UNorm,
+    )
+    from ._data import TokenData as TokenData, open_data as open_data, prepare as prepare
+    from ._gradients import WriterGradient as WriterGradient, writer_gradients as writer_gradients
+    from ._measure import Measurement as Measurement
+    from ._model import Norm as Norm, RMSNorm as RMSNorm, build_model as build_model
+    from ._recipe import Optimizer as Optimizer, Recipe as Recipe, learning_rate as learning_rate
+    from ._run import Execution as Execution
+    from ._shape import SHAPES as SHAPES, Shape as Shape, checkpoint_steps as checkpoint_steps
+    from ._stream import StreamMeasurement as StreamMeasurement
+    from ._throughput import flops_per_token as flops_per_token
+    from ._tokenizer import (
+        Tokenizer as Tokenizer,
+        load_tokenizer as load_tokenizer,
+        train_tokenizer as train_tokenizer,
+    )
+    from ._trainer import Report as Report, train as train
+    from ._writers import uniform_share as uniform_share, writers as writers
+else:
+    __getattr__ = lazy(__name__, __file__)
 
 __all__ = [
     "CONTROLS",
@@ -73,10 +74,8 @@ __all__ = [
     "WriterGradient",
     "build_model",
     "checkpoint_steps",
-    "draw_runs",
     "flops_per_token",
     "learning_rate",
-    "load_drawn",
     "load_tokenizer",
     "open_data",
     "prepare",
@@ -84,7 +83,6 @@ __all__ = [
     "train",
     "train_tokenizer",
     "uniform_share",
-    "write_run_report",
     "writer_gradients",
     "writers",
 ]

@@ -1,4 +1,4 @@
-"""What a run leaves behind: networks in Hugging Face's form, and the one state from which it goes on exactly."""
+"""What a run leaves behind: networks in Hugging Face's form, and the one state from which it resumes exactly."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def save_state(folder: Path, step: int, model: nn.Module, optimizer: torch.optim
     """Save the state after `step` steps under `folder`, then remove older ones.
 
     It holds the parameters, the optimizer's moments, the random generators and the step, which is also the
-    position in the text. All tensors are safetensors: nothing is unpickled when a run goes on.
+    position in the text. All tensors are safetensors: nothing is unpickled when a run resumes.
     """
     current = folder / f"step-{step:08d}"
 

@@ -172,10 +172,6 @@ def prepare(
 def open_data(folder: Path, source: dict[str, str | int | None] | None = None) -> TokenData:
     """Open what :func:`prepare` wrote; with `source`, refuse a folder that was made from another one.
 
-    Args:
-        folder: That :func:`prepare` was given.
-        source: As ``TokenData.source``.
-
     >>> import tempfile
     >>> from pathlib import Path
     >>> import numpy as np

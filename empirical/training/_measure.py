@@ -42,7 +42,7 @@ SITE_COLUMNS = (
 
 TABLES: dict[str, tuple[str, ...]] = {
     "held_out": ("step", "tokens", "loss"),
-    "sites": ("step", *SITE_COLUMNS, "directions"),
+    "norms": ("step", *SITE_COLUMNS, "directions"),
     "writers": (
         "step",
         "writer",
@@ -83,7 +83,7 @@ class Measurement:
     >>> data = TokenData(np.arange(11), np.arange(9), 11, 0, source={}, tokenizer=None)
     >>> tables = Measurement(model, data, length=4, tokens=8, directions=4)(model, step=0)
     >>> {name: len(rows) for name, rows in tables.items()}  # three norm layers, six writers
-    {'held_out': 1, 'sites': 3, 'writers': 6, 'gradients': 0}
+    {'held_out': 1, 'norms': 3, 'writers': 6, 'gradients': 0}
     >>> {row["change_size"] for row in tables["writers"]}  # nothing has changed yet
     {0.0}
     """
@@ -110,7 +110,7 @@ class Measurement:
         loss, sites = self._forward(model)
         tables: dict[str, list[dict[str, Any]]] = {
             "held_out": [{"tokens": self._text[:, 1:].numel(), "loss": loss}],
-            "sites": sites,
+            "norms": sites,
             "writers": [self._writer(name, parameter) for name, parameter in writers(model)],
             "gradients": self._gradients(model) if step in self._check_gradients else [],
         }

@@ -9,7 +9,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from lngeom import InputError
 
-from ..models._gpt2_rms import GPT2RMSConfig, GPT2RMSLMHeadModel, RMSNorm as RMSNorm
+from ..models import GPT2RMSConfig, GPT2RMSLMHeadModel, RMSNorm as RMSNorm
 from ._controls import CONTROLS, make_control
 from ._shape import Shape
 

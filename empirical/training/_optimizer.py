@@ -19,13 +19,6 @@ def build_optimizer(recipe: Recipe, model: nn.Module) -> torch.optim.Optimizer:
     An AdamW step divides each coordinate by a size of its own, √v, and is orthogonal to 1 only as far as the sizes
     of the d coordinates agree.
 
-    Args:
-        recipe: Recipe. Optimizer, peak learning rate, weight decay, betas, momentum.
-        model: Module. Its parameters, in their own order.
-
-    Returns:
-        Optimizer: The learning rate is the peak; the trainer sets it anew at each step.
-
     References:
         Loshchilov and Hutter, "Decoupled weight decay regularization", arXiv:1711.05101, algorithms 1 and 2.
     """

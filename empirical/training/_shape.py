@@ -69,10 +69,6 @@ def checkpoint_steps(steps: int, first: float) -> tuple[int, ...]:
     20f, 30f, ... up to 1, with f = 0.01 for 1K, 2K, ..., 10K, 20K, ..., 100K and f = 0.02 for the runs of 50K.
     The untrained network (step 0) is added: without it no change can be seen.
 
-    Args:
-        steps: Length of the run, at least 1.
-        first: The fraction f, above 0 and at most 1.
-
     Returns:
         tuple of int: Increasing, without repetitions, from 0 to `steps`.
 

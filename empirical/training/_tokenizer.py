@@ -35,11 +35,7 @@ class Tokenizer:
         self.end_of_text: int = end
 
     def encode(self, documents: Iterable[str]) -> Iterator[np.ndarray]:
-        """Token ids of each document, closed by the end-of-text token.
-
-        Yields:
-            int64 array, shape (n,)
-        """
+        """Token ids of each document, closed by the end-of-text token."""
         return encoded(documents, self._wrapped, TokenPolicy(None, self.end_of_text))
 
     def save(self, folder: Path) -> None:
@@ -49,10 +45,6 @@ class Tokenizer:
 
 def train_tokenizer(texts: Iterable[str], vocabulary: int) -> Tokenizer:
     """Byte-level BPE tokenizer, of GPT-2's kind, with `vocabulary` tokens learnt from `texts`.
-
-    Args:
-        texts: iterable of str. Read once.
-        vocabulary: Tokens, the 256 bytes and the end of text among them.
 
     Raises:
         InputError: If `vocabulary` is less than the 256 bytes and the end-of-text token, or more than the text
@@ -92,9 +84,6 @@ def train_tokenizer(texts: Iterable[str], vocabulary: int) -> Tokenizer:
 
 def load_tokenizer(name: str) -> Tokenizer:
     """Tokenizer of a local directory or of the hub; code that comes with it is never run.
-
-    Args:
-        name: Directory, or id on the hub.
 
     >>> import tempfile
     >>> from pathlib import Path

@@ -17,7 +17,7 @@ from transformers import GPT2LMHeadModel
 
 from lngeom import InputError
 
-from ..runs import Ranks, RunError, lock, write_json
+from ..runs import Ranks, RunError, StepTable, lock, write_json
 from ._batches import Batches
 from ._checkpoint import load_state, save_network, save_state
 from ._controls import CONTROLS
@@ -28,7 +28,6 @@ from ._optimizer import build_optimizer
 from ._recipe import Recipe, learning_rate
 from ._run import Execution, manifest, open_run
 from ._shape import checkpoint_steps
-from ._step_table import StepTable
 from ._stream import StreamMeasurement
 from ._throughput import flops_per_token, peak_flops
 

@@ -22,7 +22,7 @@ def writers(model: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
     """Writers of a GPT-2 network by name: token and position embeddings, both output projections and their biases.
 
     In each of them the last axis is that of the residual stream (Hugging Face's ``Conv1D`` stores [in, out]), so a
-    row is a vector that is added to the stream. The LM head reads the stream and is no writer; gains and biases of
+    row is a vector that is added to the stream. The LM head reads the stream and is not a writer; gains and biases of
     the norms act behind the stream.
 
     >>> import torch

@@ -2,7 +2,7 @@
 
 An :class:`Interval` [l, u] stands for some real number in it. Every operation returns an interval that contains
 all results the operation can have, so a comparison that comes out is a proof. Rational operations are exact;
-only the square root of a number that is no rational square has a width, at most 2⁻¹⁶⁰ relative.
+only the square root of a number that is not the square of a rational number has a width, at most 2⁻¹⁶⁰ relative.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ from ._kernel import (
     transport as transport,
     weaken as weaken,
 )
-from ._meaning import evaluate as evaluate, holds as holds
+from ._meaning import ends as ends, evaluate as evaluate, holds as holds
 from ._prover import prove as prove
 from ._terms import (
     ONE as ONE,

@@ -451,13 +451,6 @@ def digest(data: dict[str, Any]) -> str:
 def recheck(data: dict[str, Any]) -> int:
     """Number of steps of a certificate, all of which follow; the last one is the statement.
 
-    Raises
-    ------
-    Refused
-        Naming the step that does not follow, or what else is wrong.
-
-    Examples
-    --------
     >>> from proofs import find
     >>> from proofs.certificates import certificate, recheck
     >>> recheck(certificate(find("projection.fixes_hyperplane")))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from lngeom._errors import InputError
+from lngeom import InputError
 
 from .._theorem import CheckError
 from ._coq import HEADER, name_of, source
@@ -90,7 +90,7 @@ def replay(certificates: Iterable[dict[str, Any]], folder: Path, name: str = "Re
         try:
             text += source(data)
         except (IndexError, KeyError, TypeError, ValueError) as error:
-            msg = f"{data.get('id')} is no certificate: {error!r}"
+            msg = f"{data.get('id')} is not a certificate: {error!r}"
             raise CheckError(msg) from error
     try:
         _compile(folder, name, text)

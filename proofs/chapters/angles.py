@@ -108,6 +108,34 @@ NONZERO = {"x ≠ 0": lambda x: greater(square_norm(x))}
 
 THEOREMS = (
     Theorem(
+        id="angles.between",
+        title="What is orthogonal to x of z has the length ‖z‖√(1 − c²), c the cosine of their angle",
+        statement="‖z − x(x·z)/(x·x)‖² = ‖z‖²(1 − c²), c = x·z/(‖x‖‖z‖)",
+        source=Source(OWN, "angles", "the arc tangent keeps its accuracy at every angle"),
+        vectors="x z",
+        hypotheses={
+            "x ≠ 0": lambda x, z: greater(square_norm(x)),
+            "z ≠ 0": lambda x, z: greater(square_norm(z)),
+        },
+        claim=lambda x, z: equal(
+            square_norm(z - dot(x, z) / dot(x, x) * x), square_norm(z) * (1 - _cosine(x, z) ** 2)
+        ),
+        without={
+            "x ≠ 0": "for the zero vector both sides are ‖z‖² by the total inverse",
+            "z ≠ 0": "for the zero vector both sides are 0",
+        },
+        last_step="sin θ = √(1 − c²) ≥ 0 and cos θ = c, hence θ = atan2(√(1 − c²), c) in [0, π].",
+        cites=("definition of the two-argument arc tangent",),
+        mutants=(
+            Mutant(
+                "with c in the place of c²",
+                lambda x, z: equal(
+                    square_norm(z - dot(x, z) / dot(x, x) * x), square_norm(z) * (1 - _cosine(x, z))
+                ),
+            ),
+        ),
+    ),
+    Theorem(
         id="angles.cosine",
         title="The angle to 1 has cosine μ/√(μ² + σ²)",
         statement="x·1/(‖x‖√d) = μ/√(μ² + σ²)",

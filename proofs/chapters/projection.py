@@ -29,7 +29,8 @@ from lngeom.symbolic import (
     trace,
 )
 
-from .._sources import GUPTA, RIECHERS
+from .._hypotheses import mean, variance
+from .._sources import GUPTA, OWN, RIECHERS
 from .._theorem import Mutant, Source, Theorem
 from ..checks import draw_vector
 
@@ -69,11 +70,6 @@ def equivariant_model(random: Random, d: int) -> dict[str, Any]:
     a, c = random.choice(pairs)
     w = random.choice((centered_model(random, d)["x"], (Fraction(1),) * d, (Fraction(0),) * d))
     return {"x": draw_vector(random, d), "w": w, "a": a, "c": c}
-
-
-def variance(x: Any) -> Any:
-    """σ² as the library computes it."""
-    return lg.moments(x)[1]
 
 
 def _vanishing(goal: Formula, given: list[Proved], x: Any) -> Proved:
@@ -156,6 +152,24 @@ THEOREMS = (
             Mutant(
                 "an oblique projection along 1, parallel to another direction",
                 lambda x, y: equal(dot(y, x - dot(y, x) * ones(x)), dot(y - dot(y, y) * ones(x), x)),
+            ),
+        ),
+    ),
+    Theorem(
+        id="projection.inner_product",
+        title="The inner product with a centred vector needs only that of the vectors and their means",
+        statement="(x − μ1)·z = x·z − dμν, ν the mean of z",
+        source=Source(OWN, "angles", "the rotation by gain and bias follows from x·z and the two means"),
+        vectors="x z",
+        claim=lambda x, z: equal(
+            dot(lg.project(x), z), lg.centered_inner_product(dot(x, z), mean(x), mean(z), dim(x))
+        ),
+        mutants=(
+            Mutant(
+                "without the factor d",
+                lambda x, z: equal(
+                    dot(lg.project(x), z), lg.centered_inner_product(dot(x, z), mean(x), mean(z), 1)
+                ),
             ),
         ),
     ),

@@ -22,6 +22,7 @@ from ._registry import (
     find as find,
     select as select,
 )
+from ._text import COLORED as COLORED, PLAIN as PLAIN, Page as Page
 
 __all__ = [
     "DOCUMENTS",

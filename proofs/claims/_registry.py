@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-from lngeom._errors import InputError
+from lngeom import InputError
 
 from ._claim import VERDICTS, Claim, Document, Verdict
 from ._texts import TEXTS, document, read_claims
@@ -46,7 +46,7 @@ def find(id: str) -> Claim:
         if claim.id == id:
             return claim
     known = ", ".join(f"{of[0].id} to {of[-1].id}" for of in (select(document=d.key) for d in DOCUMENTS))
-    msg = f"{id!r} is no claim: ids are {known}; `lngeom claims` lists them all"
+    msg = f"{id!r} is not a claim: ids are {known}; `lngeom claims` lists them all"
     raise InputError(msg)
 
 

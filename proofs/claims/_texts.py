@@ -75,7 +75,9 @@ def _claim(name: str, record: dict[str, Any]) -> Claim:
     id = record.get("id", "a claim without id")
     unknown = sorted(set(record) - _FIELDS)
     if unknown:
-        msg = f"{name}.toml, {id}: {', '.join(unknown)} is no field; fields are {', '.join(sorted(_FIELDS))}"
+        msg = (
+            f"{name}.toml, {id}: {', '.join(unknown)} is not a field; fields are {', '.join(sorted(_FIELDS))}"
+        )
         raise CheckError(msg)
     values: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in record.items()

@@ -12,8 +12,7 @@ import os
 import shutil
 import sys
 
-from ..claims import DOCUMENTS, VERDICTS, document_of, find, select
-from ..claims._text import COLORED, PLAIN, Page
+from ..claims import COLORED, DOCUMENTS, PLAIN, VERDICTS, Page, document_of, find, select
 
 _WIDEST = 116
 

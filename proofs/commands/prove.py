@@ -10,17 +10,21 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .._registry import find, theorems
 from .._theorem import Theorem
-from ..certificates import write
-from ..checks import Evidence, gather
+
+if TYPE_CHECKING:
+    from ..checks import Evidence
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Check the chosen theorems, print what was found, and write the evidence."""
     chosen = list(_chosen(arguments.ids))
-    found = list(_progress(chosen, arguments.jobs))
+    # Hypothesis keeps what it learns about a source file, by default in the current directory.
+    with tempfile.TemporaryDirectory() as kept:
+        os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", kept)
+        found = list(_progress(chosen, arguments.jobs))
     if len(found) == 1:
         print(_page(found[0]))
     else:
@@ -51,6 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
         text = json.dumps(evidence, indent=1, ensure_ascii=False)
         arguments.json.write_text(text + "\n", encoding="utf-8")
     if arguments.certificates is not None:
+        from ..certificates import write
+
         written = write(chosen, arguments.certificates)
         print(f"{len(written)} certificates written to {arguments.certificates}")
     return int(any(one.faults for one in found))
@@ -75,6 +84,8 @@ def _replayed(found: list[Evidence]) -> str:
 
 
 def _gather(id: str) -> Evidence:
+    from ..checks import gather
+
     return gather(find(id))
 
 

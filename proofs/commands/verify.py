@@ -15,7 +15,6 @@ from pathlib import Path
 
 from .._registry import theorems
 from .._theorem import CheckError
-from ..certificates import RESULTS, verify, write
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +22,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--results",
         type=Path,
-        default=RESULTS,
         metavar="FILE",
         help="record of the run (default: in the package)",
     )
@@ -32,6 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Replay all proofs and write what was found."""
+    from ..certificates import RESULTS, verify, write
+
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.keep or Path(temporary)
         certificates = write(theorems(), folder)
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
         except CheckError as error:
             print(f"FAULT: {error}", file=sys.stderr)
             return 1
-    arguments.results.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    (arguments.results or RESULTS).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     print(
         f"{found['replayed']} of {found['exported']} certificates replayed in Coq {found['coq']}, "
         f"{len(found['last_steps'])} last steps proved, axioms: none; {sum(found['seconds'].values()):.0f} s"

@@ -29,8 +29,7 @@ from transformers import (
 )
 
 from empirical.corpora import bundled_wikipedia
-from empirical.models import bundled_model
-from empirical.models._gpt2_rms import GPT2RMSConfig
+from empirical.models import GPT2RMSConfig, bundled_model
 from lngeom import LngeomError
 
 # Tiny models gain nothing from threads, and test processes run side by side.

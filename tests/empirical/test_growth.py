@@ -16,8 +16,8 @@ import torch
 
 from empirical.capture import Observer
 from empirical.models import norm_sites
-from empirical.statistics import growth, rows, stream, write_growth
-from empirical.statistics._growth import COLUMNS, LAWS, Law, regressor
+from empirical.statistics import GROWTH_COLUMNS, LAWS, growth, rows, stream, write_growth
+from empirical.statistics._growth import Law, regressor
 from empirical.statistics._trend import trend
 
 from .conftest import ARCHITECTURES, BLOCKS, VOCABULARY, WIDTH, tiny_model
@@ -219,6 +219,6 @@ def test_fits_are_written(tmp_path: Path) -> None:
     write_growth(tmp_path / "growth.csv", fits)
     with (tmp_path / "growth.csv").open(newline="") as file:
         written = list(csv.DictReader(file))
-    assert list(written[0]) == list(COLUMNS)
+    assert list(written[0]) == list(GROWTH_COLUMNS)
     assert [float(row["estimate"]) for row in written[:4]] == [fit.estimate for fit in fits[:4]]
     assert (written[4]["estimate"], written[4]["reason"]) == ("", "the mean norm at depth 1 is 0")

@@ -193,7 +193,7 @@ def test_merged_runs_equal_one_run(
     )
     assert refused(capsys, parts[0], output=tmp_path / "mixed") == "1 run given: merging takes two or more"
     assert refused(capsys, parts[0], tmp_path, output=tmp_path / "mixed") == (
-        f"{tmp_path}: holds no manifest.json, so it is no run; give the output directory of a sweep"
+        f"{tmp_path}: holds no manifest.json, so it is not a run; give the output directory of a sweep"
     )
     damaged = (parts[1] / "state.safetensors").read_bytes()[:100]
     (parts[1] / "state.safetensors").write_bytes(damaged)

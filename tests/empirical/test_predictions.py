@@ -19,7 +19,7 @@ from empirical.models import NormSite, norm_sites, topology_of
 from empirical.predictions import Prediction, predict
 from empirical.runs import RunDirectory
 from lngeom.cli import main
-from proofs._registry import find
+from proofs import find
 
 from .conftest import ARCHITECTURES, VOCABULARY, tiny_model
 

@@ -80,7 +80,7 @@ def test_strange_directories_are_refused(tmp_path: Path) -> None:
         f"{tmp_path}: is not empty and holds no run (seen: thesis.tex); choose another --output"
     )
     assert message(RunDirectory(tmp_path).manifest) == (
-        f"{tmp_path}: holds no manifest.json, so it is no run; give the output directory of a sweep"
+        f"{tmp_path}: holds no manifest.json, so it is not a run; give the output directory of a sweep"
     )
 
 

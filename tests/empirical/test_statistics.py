@@ -317,7 +317,7 @@ def test_measuring_changes_no_output() -> None:
 
 def test_misuse_is_told() -> None:
     model, x = norm_model(), hidden_states().float()
-    with pytest.raises(InputError, match="site 7 is no module of Sequential"):
+    with pytest.raises(InputError, match="site 7 is not a module of Sequential"):
         Observer(model, [replace(SITE, path="7")])
     with Observer(model, [SITE], directions=2) as observer:
         observer.mask(torch.ones(SEQUENCES, POSITIONS + 1))

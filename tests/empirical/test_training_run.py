@@ -19,9 +19,9 @@ from safetensors.torch import load_file
 
 from empirical.corpora import open_corpus
 from empirical.models import find_model, load_model
-from empirical.runs import CorpusError, RunError, read_json, write_folder
-from empirical.training import Execution, Ranks, Recipe, Shape, TokenData, load_drawn, prepare, ranks, train
-from empirical.training._step_table import StepTable
+from empirical.report import load_drawn
+from empirical.runs import CorpusError, RunError, StepTable, read_json, write_folder
+from empirical.training import Execution, Ranks, Recipe, Shape, TokenData, prepare, ranks, train
 from lngeom import InputError
 from lngeom.cli import main
 
@@ -30,7 +30,7 @@ RECIPE = Recipe(SHAPE, "layer", "adamw", 5e-3, SHAPE.steps, SHAPE.sequences, SHA
 EXECUTION = Execution(
     held_out_tokens=64, directions=4, save_every=5, keep_networks=False, check_gradients=True
 )
-TABLES = ("losses", "held_out", "sites", "writers", "gradients")
+TABLES = ("losses", "held_out", "norms", "writers", "gradients")
 
 
 @pytest.fixture(autouse=True)
@@ -234,7 +234,7 @@ def test_bfloat16_trains_in_float32_parameters_and_measures_in_float32(
     out = tmp_path / "narrow"
     assert run(RECIPE, data, out, replace(EXECUTION, dtype="bfloat16"))
     assert losses(out)[0] != losses(whole)[0]
-    for name in ("sites", "held_out", "gradients"):
+    for name in ("norms", "held_out", "gradients"):
         start = [
             [line for line in (folder / f"{name}.csv").read_text().splitlines() if line.startswith("0,")]
             for folder in (out, whole)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
@@ -14,6 +15,13 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
 
+from empirical.report import (
+    Drawn,
+    draw_runs,
+    study_report,
+    verdict,
+    write_study_report,
+)
 from empirical.runs import RunError, read_table, write_table
 from empirical.study import (
     _plan,
@@ -24,14 +32,10 @@ from empirical.study import (
     paired_losses,
     plan,
     student_mean,
-    study_report,
     summarize,
     summarize_writers,
-    verdict,
-    write_study_report,
     writer_kind,
 )
-from empirical.training._figures import Drawn, draw_angles, draw_losses, draw_shares
 from lngeom.cli import main
 
 Share = Callable[[str, int, int], float]
@@ -141,7 +145,7 @@ def test_one_seed_says_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("share", "expected"), [(collapsing, "holds"), (alike, "undecided"), (growing, "broken")]
+    ("share", "expected"), [(collapsing, "holds"), (alike, "undecided"), (growing, "violated")]
 )
 def test_verdicts_follow_the_numbers(share: Share, expected: str) -> None:
     layer, rms = summarize(study(share))
@@ -271,6 +275,9 @@ def test_a_small_study_from_end_to_end(
         (row["excess"] <= 1) == (row["norm"] == "layer") for row in gradients if row["share"] is not None
     )
     page = (out / "report.md").read_text(encoding="utf-8")
+    ids = re.findall(r'\bid="([^"]+)"', html := (out / "report.html").read_text(encoding="utf-8"))
+    assert len(set(ids)) == len(ids)
+    assert html.count("<td>LayerNorm</td>") == 2
     assert page.count("| LayerNorm |") == page.count("| RMSNorm |") == 2
     for figure in ("steps.svg", "depth.svg", "sizes.svg"):
         assert figure in page
@@ -295,8 +302,8 @@ def test_a_study_without_the_cells_that_the_page_is_about(tmp_path: Path) -> Non
 
 def test_tables_come_back_as_they_were(tmp_path: Path) -> None:
     rows = [
-        {"name": "h.0", "layer": 3, "value": 0.25, "none": None},
-        {"name": "ln_f", "layer": None, "value": 1e-9, "none": None},
+        {"site": "0", "layer": 3, "value": 0.25, "none": None},
+        {"site": "ln_f", "layer": None, "value": 1e-9, "none": None},
     ]
     write_table(tmp_path / "t.csv", rows)
     assert read_table(tmp_path / "t.csv") == rows
@@ -311,7 +318,7 @@ def test_the_page_says_what_the_numbers_say() -> None:
     pages = {
         share: study_report(study(share), writer_rows(), gradients) for share in (collapsing, alike, growing)
     }
-    for share, counts in ((collapsing, "1 holds"), (alike, "1 undecided"), (growing, "1 broken")):
+    for share, counts in ((collapsing, "1 holds"), (alike, "1 undecided"), (growing, "1 violated")):
         assert counts in pages[share]
     assert "LayerNorm: 1 of 2 gradients" in pages[alike]
     assert "RMSNorm: 0 of 1 gradients" in pages[alike]
@@ -333,13 +340,12 @@ def test_figures_show_every_site(tmp_path: Path) -> None:
         Drawn(norm, 128, losses, losses, [row for row in rows if row["norm"] == norm], 6.4)
         for norm in ("layer", "rms")
     ]
-    for draw in (draw_losses, draw_angles, draw_shares):
-        path = tmp_path / f"{draw.__name__}.svg"
-        draw(runs, path)
-    first = path.read_bytes()
-    draw(runs, path)
-    assert path.read_bytes() == first, "the same tables make the same bytes"
-    text = (tmp_path / "draw_angles.svg").read_text(encoding="utf-8")
+    names = draw_runs(runs, tmp_path)
+    first = [(tmp_path / name).read_bytes() for name in names]
+    assert [(tmp_path / name).read_bytes() for name in draw_runs(runs, tmp_path)] == first, (
+        "same tables, same bytes"
+    )
+    text = (tmp_path / "angles.svg").read_text(encoding="utf-8")
     for label in ("block 0, before attention", "block 1, before attention", "final norm", "random vector ã"):
         assert label in text
-    assert "unigram entropy" in (tmp_path / "draw_losses.svg").read_text(encoding="utf-8")
+    assert "unigram entropy" in (tmp_path / "losses.svg").read_text(encoding="utf-8")

@@ -17,6 +17,7 @@ from lngeom.symbolic import (
     S,
     Term,
     d,
+    ends,
     evaluate,
     inv,
     ones,
@@ -26,7 +27,6 @@ from lngeom.symbolic import (
     term,
     vector,
 )
-from lngeom.symbolic._meaning import ends
 
 X, Y, A = vector("x"), vector("y"), scalar("a")
 

@@ -110,7 +110,7 @@ THEOREMS = (
     ),
     Theorem(
         id="ellipsoid.secular_converse",
-        title="Each eigenvalue that is no squared gain solves the secular equation",
+        title="Each eigenvalue that is not a squared gain solves the secular equation",
         statement="GΠGv = λv, λ ≠ 0, v ≠ 0 and g_i² ≠ λ imply Σ 1/(g_i² − λ) = 0",
         source=Source(OWN, "principal axes", "a rank-one update of a diagonal matrix"),
         vectors="g v",

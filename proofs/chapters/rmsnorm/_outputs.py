@@ -24,7 +24,7 @@ from ..._hypotheses import NONZERO_GAIN, POSITIVE_EPS, POSITIVE_FACTOR, mean_squ
 from ..._sources import BLOG, GUPTA, OWN, RIECHERS
 from ..._steps import as_sum, sum_of_squares
 from ..._theorem import Mutant, Source, Theorem
-from ..ellipsoid._zero_gains import INVERSE_ON_SUPPORT, zero_gain_model
+from ..ellipsoid import INVERSE_ON_SUPPORT, zero_gain_model
 
 INVERSE = {"g²h = g": INVERSE_ON_SUPPORT["g²h = g"]}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from lngeom._errors import InputError
+from lngeom import InputError
 from lngeom.carriers import Enclosure
 from lngeom.symbolic import dot, norm
 

@@ -1,4 +1,4 @@
-"""Figures of the study: the share of energy along 1 over steps, over depth, and over sizes."""
+"""Figures of the study: d·E[cos²θ] of the uniform direction over steps, over depth, and over sizes."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from ..training._figures import BLACK, BLUE, GREY, NORM_NAMES, ORANGE, new_figure, save, shades, site_label
-from ._interval import Interval
-from ._plan import TINY
-from ._summary import CellSummary, Rows, along_depth, over_steps
+from ..study import TINY, CellSummary, Rows, SeedMean, along_depth, over_steps
+from ._style import BLUE, NEUTRAL, VERMILION, new_figure, save
+from ._training_figures import NORM_NAMES, shades, site_label
 
-_COLOURS = {"layer": BLUE, "rms": ORANGE}
+_COLOURS = {"layer": BLUE, "rms": VERMILION}
 OPTIMIZER_NAMES = {"adamw": "AdamW", "sgd": "SGD with momentum"}
 
 
@@ -27,7 +26,7 @@ def _tiny_cells(summaries: Sequence[CellSummary]) -> list[tuple[Any, ...]]:
     return [summary.cell for summary in summaries if summary.cell[3:] == TINY]
 
 
-def _with_interval(panel: Axes, places: Sequence[float], values: Sequence[Interval], **style: Any) -> None:
+def _with_interval(panel: Axes, places: Sequence[float], values: Sequence[SeedMean], **style: Any) -> None:
     panel.errorbar(
         places,
         [value.mean for value in values],
@@ -59,7 +58,7 @@ def draw_steps(study: Rows, summaries: Sequence[CellSummary], path: Path) -> Non
                 alpha=0.15,
                 linewidth=0,
             )
-        panel.axhline(1, color=BLACK, linestyle="--", linewidth=0.8)
+        panel.axhline(1, color=NEUTRAL, linestyle="--", linewidth=0.8)
         panel.set(title=cell_label(cell), yscale="log")
         panel.title.set_fontsize(9)
         panel.set_xscale("symlog", linthresh=steps[1])
@@ -68,7 +67,7 @@ def draw_steps(study: Rows, summaries: Sequence[CellSummary], path: Path) -> Non
         panel.set_xlabel("step")
     for panel in panels[:, 0]:
         panel.set_ylabel("d·E[cos²θ] of 1")
-    panels[0, -1].legend(frameon=False, fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    panels[0, -1].legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     save(figure, path)
 
 
@@ -95,11 +94,11 @@ def draw_depth(study: Rows, summaries: Sequence[CellSummary], path: Path) -> Non
                 linewidth=1,
                 label=f"{NORM_NAMES[cell[0]]}, step {step}",
             )
-        panel.axhline(1, color=BLACK, linestyle="--", linewidth=0.8)
+        panel.axhline(1, color=NEUTRAL, linestyle="--", linewidth=0.8)
         panel.set_xticks(range(len(sites)), sites, rotation=40, ha="right", fontsize=7)
         panel.set(title=f"{OPTIMIZER_NAMES[cell[1]]}, no weight decay", yscale="log")
     panels[0, 0].set_ylabel("d·E[cos²θ] of 1")
-    panels[0, -1].legend(frameon=False, fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    panels[0, -1].legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     save(figure, path)
 
 
@@ -126,15 +125,15 @@ def draw_sizes(summaries: Sequence[CellSummary], path: Path) -> None:
             panel,
             [place + 0.06 for place in places],
             [s.random for s in ordered],
-            color=GREY,
+            color=NEUTRAL,
             marker="_",
             linestyle="none",
             label="median random direction" if norm == "rms" else None,
         )
-    panel.axhline(1, color=BLACK, linestyle="--", linewidth=0.8)
+    panel.axhline(1, color=NEUTRAL, linestyle="--", linewidth=0.8)
     panel.set_xticks(range(len(sizes)), [f"{layers} blocks\nd = {width}" for layers, width in sizes])
     panel.set(
         ylabel="d·E[cos²θ] behind block 0", yscale="log", title="AdamW with weight decay, after training"
     )
-    panel.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    panel.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     save(figure, path)

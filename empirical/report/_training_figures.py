@@ -1,4 +1,4 @@
-"""Figures of training runs: losses, angles with three directions, and the share of energy along 1."""
+"""Figures of training runs: losses, angles with three directions, and d·E[cos²θ] of the uniform one."""
 
 from __future__ import annotations
 
@@ -10,14 +10,10 @@ from typing import Any, NamedTuple
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from ..runs import replacing
+from ._style import BLUE, GREEN, NEUTRAL, PINK, VERMILION, new_figure, save
 
 Rows = Sequence[dict[str, Any]]
-
-BLUE, ORANGE, GREEN, PINK, BLACK, GREY = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#888888"
-"""Okabe and Ito's colours, told apart with every kind of colour vision."""
 
 NORM_NAMES = {"layer": "LayerNorm", "rms": "RMSNorm", "u": "u-Norm", "post": "Post-LN", "none": "no norm"}
 
@@ -29,26 +25,8 @@ class Drawn(NamedTuple):
     width: int
     losses: Rows
     held_out: Rows
-    sites: Rows
+    norms: Rows
     unigram_entropy: float
-
-
-def save(figure: Figure, path: Path) -> None:
-    """Write an SVG whose bytes depend on its content alone."""
-    with matplotlib.rc_context({"svg.hashsalt": "lngeom", "svg.fonttype": "none"}), replacing(path) as draft:
-        figure.savefig(draft, format="svg", metadata={"Date": None}, bbox_inches="tight")
-
-
-def new_figure(
-    rows: int, columns: int, size: tuple[float, float], **options: Any
-) -> tuple[Figure, np.ndarray]:
-    """A figure with a grid of panels, `size` inches each."""
-    figure = Figure(figsize=(size[0] * columns, size[1] * rows), layout="constrained")
-    panels = figure.subplots(rows, columns, squeeze=False, **options)
-    for panel in panels.flat:
-        panel.spines[["top", "right"]].set_visible(False)
-        panel.grid(alpha=0.25, linewidth=0.6)
-    return figure, panels
 
 
 def site_label(row: dict[str, Any]) -> str:
@@ -75,7 +53,7 @@ def draw_losses(runs: Sequence[Drawn], path: Path) -> None:
     """Training loss of each step, held-out loss at the checkpoints, and the entropy no unigram model can beat."""
     figure, panels = new_figure(1, 1, (7.0, 4.2))
     panel: Axes = panels[0, 0]
-    for run, colour in zip(runs, (BLUE, ORANGE, GREEN, PINK), strict=False):
+    for run, colour in zip(runs, (BLUE, VERMILION, GREEN, PINK), strict=False):
         steps = [row["step"] for row in run.losses]
         panel.plot(steps, [row["loss"] for row in run.losses], color=colour, alpha=0.35, linewidth=0.8)
         panel.plot(
@@ -86,9 +64,11 @@ def draw_losses(runs: Sequence[Drawn], path: Path) -> None:
             markersize=3.5,
             label=f"{run.title}, held-out text",
         )
-    panel.axhline(runs[0].unigram_entropy, color=BLACK, linestyle="--", linewidth=1, label="unigram entropy")
+    panel.axhline(
+        runs[0].unigram_entropy, color=NEUTRAL, linestyle="--", linewidth=1, label="unigram entropy"
+    )
     panel.set(xlabel="step", ylabel="loss (nats per token)", title="Training (thin) and held-out loss")
-    panel.legend(frameon=False, fontsize=9)
+    panel.legend(fontsize=9)
     save(figure, path)
 
 
@@ -101,13 +81,13 @@ def draw_angles(runs: Sequence[Drawn], path: Path) -> None:
     )
     figure, panels = new_figure(len(runs), 3, (4.6, 3.4), sharex="row", sharey="row")
     for run, row_of_panels in zip(runs, panels, strict=True):
-        sites = {k: v for k, v in _by_site(run.sites).items() if v[0]["role"] != "pre_mlp"}
+        sites = {k: v for k, v in _by_site(run.norms).items() if v[0]["role"] != "pre_mlp"}
         colours = shades(len(sites))
         steps = [row["step"] for row in next(iter(sites.values()))]
         band = math.degrees(1 / math.sqrt(run.width))
         for panel, (column, name) in zip(row_of_panels, directions, strict=True):
             panel.axhspan(
-                90 - band, 90 + band, color=GREY, alpha=0.18, linewidth=0, label="isotropic 90° ± 1/√d"
+                90 - band, 90 + band, color=NEUTRAL, alpha=0.18, linewidth=0, label="isotropic 90° ± 1/√d"
             )
             for index, (rows, colour) in enumerate(zip(sites.values(), colours, strict=True)):
                 places = np.arange(len(steps)) + 0.6 * (index / max(1, len(sites) - 1) - 0.5)
@@ -126,16 +106,16 @@ def draw_angles(runs: Sequence[Drawn], path: Path) -> None:
             panel.set_xticks(list(ticks), [str(steps[i]) for i in ticks])
             panel.set(title=f"{run.title}: {name}", xlabel="checkpoint (step)")
         row_of_panels[0].set_ylabel("angle with hidden states (degrees)")
-        row_of_panels[-1].legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        row_of_panels[-1].legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
     save(figure, path)
 
 
 def draw_shares(runs: Sequence[Drawn], path: Path) -> None:
     """d·E[cos²θ] of 1 at every site against the step, beside the median random direction, log scale."""
     figure, panels = new_figure(1, len(runs), (5.2, 4.0), sharey=True)
-    steps = sorted({row["step"] for run in runs for row in run.sites})
+    steps = sorted({row["step"] for run in runs for row in run.norms})
     for run, panel in zip(runs, panels[0], strict=True):
-        sites = _by_site(run.sites)
+        sites = _by_site(run.norms)
         for rows, colour in zip(sites.values(), shades(len(sites)), strict=True):
             panel.plot(
                 steps, [row["d_cos2"] for row in rows], color=colour, linewidth=1.3, label=site_label(rows[0])
@@ -155,10 +135,10 @@ def draw_shares(runs: Sequence[Drawn], path: Path) -> None:
                 linestyle=":",
                 linewidth=0.8,
             )
-        panel.axhline(1, color=BLACK, linestyle="--", linewidth=0.8)
+        panel.axhline(1, color=NEUTRAL, linestyle="--", linewidth=0.8)
         panel.set(title=f"{run.title} (dotted: median random direction)", xlabel="step", yscale="log")
         panel.set_xscale("symlog", linthresh=max(1, steps[1]))
         panel.set_xlim(left=0)
     panels[0, 0].set_ylabel("d·E[cos²θ] of 1")
-    panels[0, -1].legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    panels[0, -1].legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
     save(figure, path)

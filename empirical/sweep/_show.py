@@ -1,0 +1,52 @@
+"""A finished run, shown from the files it left: nothing that measures is loaded."""
+
+from __future__ import annotations
+
+import os
+
+from rich.console import Console
+
+from lngeom import LngeomError
+
+from .. import predictions, report, statistics
+from ..runs import RunDirectory
+from ._options import Sweep, corpus_of, output_of, source_of
+
+
+def show_finished(sweep: Sweep, console: Console, command: str) -> bool:
+    """Show the run of a sweep if it is finished and this very command made it; returns whether it did.
+
+    A corpus or a local model that has changed since makes it another run, about which the sweep itself decides.
+    """
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        return False
+    try:
+        source = source_of(sweep)
+        run = RunDirectory(output_of(sweep, source))
+        manifest = run.finished_manifest()
+        local = source.is_local and not sweep.random_weights
+        same = (
+            manifest.get("command") == command
+            and corpus_of(sweep).sha256() == manifest["corpus_sha256"]
+            and (not local or source.resolved_revision(None, random_weights=False) == manifest["revision"])
+        )
+    except (LngeomError, OSError):
+        return False
+    if same:
+        console.print(f"{run.path}: this run is done", markup=False, highlight=False, soft_wrap=True)
+        show_run(run, console)
+    return same
+
+
+def show_run(run: RunDirectory, console: Console) -> None:
+    """Print the table of a finished run."""
+    report.print_table(statistics.read_csv(run.path / "sites.csv"))
+    print_verdicts(run, console)
+    console.print(f"see {run.path / 'report.html'}", markup=False, soft_wrap=True)
+
+
+def print_verdicts(run: RunDirectory, console: Console) -> None:
+    """Print one line on the predictions, if the run has any."""
+    if run.predictions_path.exists():
+        line = predictions.summary(predictions.read_csv(run.predictions_path))
+        console.print(line, markup=False, highlight=False, soft_wrap=True)

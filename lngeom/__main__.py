@@ -1,0 +1,14 @@
+"""``python -m lngeom COMMAND ...``: the command line, for launchers that start modules (``torchrun -m lngeom``)."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+# ``python -m`` looks for packages in the current directory first, which may have a ``proofs`` of its own.
+if Path(sys.path[0]).resolve() == Path.cwd() != Path(__file__).resolve().parents[1]:
+    del sys.path[0]
+
+from .cli import main
+
+sys.exit(main())
