@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from . import _kernel as kernel
-from ._kernel import Theorem
+from ._kernel import Formula, Theorem
 from ._monomials import argument, atoms_of, divide, match, power_of_d, quotients, weight
 from ._signs import Signs
 from ._terms import ONE, ProofError, S, Term, term
@@ -34,7 +34,7 @@ def rewrite(
     rules = _closure(goal, equations, signs, related)
     left, parts = _reduce(goal, rules)
     if left:
-        msg = f"no proof found: {text(left)} = 0 is left"
+        msg = f"no proof found: {formula(Formula(left, '='))} is left"
         raise ProofError(msg)
     return _combined(goal, parts, rules)
 

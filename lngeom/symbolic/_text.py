@@ -95,7 +95,7 @@ def formula(statement: Formula, names: Names = NO_NAMES) -> str:
     >>> print(formula(greater(dot(vector("x"), vector("y")))))
     S(x·y) > 0
     """
-    return f"{text(statement.term, names)} {_SIGN[statement.relation]} 0"
+    return f"{text(Term(statement.term.pairs), names)} {_SIGN[statement.relation]} 0"
 
 
 def sequent(theorem: Theorem) -> str:

@@ -304,7 +304,7 @@ def gather(theorem: Theorem) -> Evidence:
     >>> from proofs import find, gather
     >>> evidence = gather(find("projection.fixes_hyperplane"))
     >>> evidence.status, evidence.steps, evidence.models
-    ('up to cited fact', 2, 12)
+    ('proved in Coq', 2, 12)
     >>> print(evidence.mutants["its mean is 1, not 0"])
     d = 2: x = (0, 2)
     """
