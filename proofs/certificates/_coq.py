@@ -20,31 +20,6 @@ _TAKEN = re.compile(
     r"[nRIijklm]|t\d+|given\d+|mean|basis|vec|sca|as|at|end|exists|fun|in|let|of|using|where|with"
 )
 _INNER = {"i": "j", "j": "k", "k": "l", "l": "i", "m": "j"}
-_RULES = {
-    "assume": "Assume",
-    "constant": "Constant",
-    "dimension": "Dimension",
-    "combine": "Combine",
-    "cancel": "Cancel",
-    "inverse": "Inverse",
-    "inverse_total": "InverseTotal",
-    "inverse_sign": "InverseSign",
-    "square_of_root": "SquareOfRoot",
-    "root_nonnegative": "RootNonnegative",
-    "root_positive": "RootPositive",
-    "root_of_square": "RootOfSquare",
-    "congruence": "Congruence",
-    "square": "Square",
-    "add": "Add",
-    "multiply": "Multiply",
-    "weaken": "Weaken",
-    "strengthen": "Strengthen",
-    "total": "Total",
-    "definite": "Definite",
-    "transport": "Transport",
-    "cut": "Cut",
-    "instantiate": "Instantiate",
-}
 
 
 def name_of(id: str) -> str:
@@ -118,7 +93,7 @@ class _Certificate:
     def _row(self, index: int, step: dict[str, Any]) -> str:
         back = [index - 1 - premise for premise in step["premises"]]
         arguments = step["arguments"]
-        words = [f"L{_RULES[step['rule']]}"]
+        words = ["L" + "".join(part.title() for part in step["rule"].split("_"))]
         match step["rule"]:
             case "combine":
                 parts = [
