@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
+    from ._cases import IGNORED as IGNORED, Case as Case, batches as batches, cases as cases
     from ._corpus import Corpus as Corpus, bundled_wikipedia as bundled_wikipedia, open_corpus as open_corpus
     from ._markup import plain_text as plain_text
     from ._mediawiki import articles as articles
@@ -21,10 +22,14 @@ else:
     __getattr__ = lazy(__name__, __file__)
 
 __all__ = [
+    "IGNORED",
+    "Case",
     "Corpus",
     "TokenPolicy",
     "articles",
+    "batches",
     "bundled_wikipedia",
+    "cases",
     "encoded",
     "flat_pieces",
     "open_corpus",

@@ -85,6 +85,9 @@ class Corpus:
         """Hash of the file; None for hub data sets and files above 1 GiB, which are identified by their tokens."""
         if self.path is None or self.path.stat().st_size > _HASHED_BYTES:
             return None
+        if self.path.is_dir():
+            parts = [Corpus(self.spec, path).sha256() for path in sorted(self.path.glob("*.npz"))]
+            return hashlib.sha256("".join(map(str, parts)).encode()).hexdigest()
         with self.path.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -118,6 +121,8 @@ def open_corpus(spec: str) -> Corpus:
         msg = f"corpus {spec!r}: no such file; give a file ({_FORMATS}) or hf:NAME:CONFIG"
         raise CorpusError(msg)
     if not path.is_file():
+        if next(path.glob("*.npz"), None) is not None:
+            return Corpus(spec, path)
         msg = f"corpus {spec!r}: is a directory; give one file ({_FORMATS}) or hf:NAME:CONFIG"
         raise CorpusError(msg)
     if path.suffix not in _IDS:

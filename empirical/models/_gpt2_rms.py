@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, GPT2Config, GPT2LMHeadModel, GPT2Model
@@ -10,11 +12,12 @@ import lngeom
 
 
 class RMSNorm(nn.Module):
-    """The layer z = g ∘ x/√(‖x‖²/d + ε), computed by :func:`lngeom.rms_norm`.
+    """The layer z = g ∘ x/√(‖x‖²/d + ε) + b, computed by :func:`lngeom.rms_norm`.
 
     Args:
         width: d, the length of the gain.
         eps: ε, inside the root.
+        gain, bias: Whether there is a g, and a b; by default as in Llama.
 
     References:
         B. Zhang and R. Sennrich, arXiv:1910.07467, equation 4, with ε inside the root as in Llama.
@@ -27,21 +30,26 @@ class RMSNorm(nn.Module):
     [0.2, 1.4]
     """
 
-    def __init__(self, width: int, eps: float) -> None:
+    weight: Any
+    bias: Any
+
+    def __init__(self, width: int, eps: float, *, gain: bool = True, bias: bool = False) -> None:
         super().__init__()
-        self.eps = eps
-        self.weight = nn.Parameter(torch.ones(width))
+        self.width, self.eps = width, eps
+        self.weight = nn.Parameter(torch.ones(width)) if gain else None
+        self.bias = nn.Parameter(torch.zeros(width)) if bias else None
 
     def forward(self, x: Tensor) -> Tensor:
         """Normalize the vectors along the last axis of `x`."""
         if torch.compiler.is_compiling():
             # The same formula in PyTorch's own words, which compile to one kernel.
-            return nn.functional.rms_norm(x, self.weight.shape, self.weight, self.eps)
-        return lngeom.rms_norm(x, self.weight, eps=self.eps)
+            z = nn.functional.rms_norm(x, (self.width,), self.weight, self.eps)
+            return z if self.bias is None else z + self.bias
+        return lngeom.rms_norm(x, self.weight, self.bias, eps=self.eps)
 
     def extra_repr(self) -> str:
         """Width and ε, for ``print(model)``."""
-        return f"{self.weight.shape[0]}, eps={self.eps}"
+        return f"{self.width}, eps={self.eps}"
 
 
 class GPT2RMSConfig(GPT2Config):

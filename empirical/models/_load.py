@@ -14,6 +14,7 @@ from typing import Any
 os.environ["USE_HUB_KERNELS"] = "0"
 
 import torch
+import transformers
 from torch import nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 from transformers.utils import logging as transformers_logging
@@ -264,6 +265,44 @@ def load_model(
     sites = norm_sites(model) if known else ()
     topology = topology_of(model.config) if known else None
     return LoadedModel(source, model, sites, topology, revision, random_weights, unused)
+
+
+def load_network(
+    source: ModelSource, *, dtype: torch.dtype | None = None, allow_pickle: bool = False
+) -> nn.Module:
+    """Load a whole network, head included, of any architecture of transformers, on the CPU and in evaluation mode.
+
+    Args:
+        source: From :func:`find_model`.
+        dtype: Of the weights; by default that of the checkpoint.
+        allow_pickle: As for :func:`load_model`.
+
+    Raises:
+        ModelError: If it cannot be found or loaded.
+
+    >>> import tempfile
+    >>> from transformers import GPT2Config, GPT2LMHeadModel
+    >>> from empirical.models import find_model, load_network
+    >>> config = GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=16, bos_token_id=0, eos_token_id=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     GPT2LMHeadModel(config).save_pretrained(folder)
+    ...     type(load_network(find_model(folder))).__name__
+    'GPT2LMHeadModel'
+    """
+    try:
+        with _quiet():
+            config = AutoConfig.from_pretrained(source.location, **source.arguments())
+            named = (config.architectures or ["AutoModelForCausalLM"])[0]
+            chosen = getattr(transformers, named, transformers.AutoModelForCausalLM)
+            safe = {} if source.gguf_file else {"use_safetensors": None if allow_pickle else True}
+            network = chosen.from_pretrained(
+                source.location, dtype=dtype or "auto", use_kernels=False, **source.arguments(), **safe
+            )
+    except Exception as error:
+        # As above.
+        raise _explained(source, error) from None
+    network.config.use_cache = False
+    return network.eval()
 
 
 def load_tokenizer(source: ModelSource) -> Any:

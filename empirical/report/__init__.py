@@ -40,6 +40,7 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
+    from ._ablation import cost_figure as cost_figure, write_ablation as write_ablation
     from ._comparison import write_comparison as write_comparison
     from ._comparison_figures import comparison_figures as comparison_figures
     from ._console import (
@@ -76,6 +77,7 @@ __all__ = [
     "Measured",
     "angle_figure",
     "comparison_figures",
+    "cost_figure",
     "draw_figures",
     "draw_runs",
     "energy_figure",
@@ -88,6 +90,7 @@ __all__ = [
     "print_table",
     "study_report",
     "summary",
+    "write_ablation",
     "write_comparison",
     "write_report",
     "write_run_report",

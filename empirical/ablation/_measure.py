@@ -1,0 +1,97 @@
+"""What changes of a network cost: losses of the same tokens before and after, case by case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import log_softmax
+
+from ..corpora import IGNORED, Case, batches
+from ._changes import Change, applied
+
+FIELDS = ("document", "tokens", "loss", "kl", "same")
+"""Of each case: its document and tokens; the sums of their losses, divergences and agreeing first guesses."""
+
+
+class Measurement:
+    """Runs the changes on some cases; the unchanged network runs once for all of them.
+
+    Args:
+        network: In evaluation mode.
+        given: The cases.
+        batch: Tokens at once.
+    """
+
+    def __init__(self, network: nn.Module, given: Sequence[Case], batch: int) -> None:
+        self._network, self._batches = network, list(batches(list(given), batch))
+        self._base: list[tuple[Tensor, Tensor | None]] | None = None
+
+    def _inputs(self, batch: list[Case], encoded: Tensor | None) -> dict[str, Any]:
+        weight = next(self._network.parameters())
+        inputs: dict[str, Any] = {}
+        for name in batch[0].inputs:
+            tensor = torch.from_numpy(np.stack([case.inputs[name] for case in batch])).to(weight.device)
+            inputs[name] = tensor.to(weight.dtype) if tensor.is_floating_point() else tensor
+        if encoded is not None:
+            inputs = {name: value for name, value in inputs.items() if name.startswith("decoder_")}
+            inputs["encoder_outputs"] = (encoded,)
+        return inputs
+
+    def _outputs(self, network: nn.Module, encodings: Sequence[Tensor | None]) -> Iterator[Any]:
+        with torch.inference_mode():
+            for batch, encoded in zip(self._batches, encodings, strict=True):
+                yield network(**self._inputs(batch, encoded))
+
+    def _unchanged(self) -> list[tuple[Tensor, Tensor | None]]:
+        if self._base is None:
+            outputs = self._outputs(self._network, [None] * len(self._batches))
+            self._base = [
+                (log_softmax(o.logits.float(), -1), getattr(o, "encoder_last_hidden_state", None))
+                for o in outputs
+            ]
+        return self._base
+
+    def __call__(self, change: Change, seed: int = 0) -> np.ndarray:
+        """One row of :data:`FIELDS` for each case; the loss of ``none`` is the network's own, else the difference."""
+        base, config = self._unchanged(), cast(Any, self._network.config)
+        rows: list[Tensor] = []
+        if change.name == "none":
+            outputs: Iterator[Tensor] = (log_p for log_p, _ in base)
+            return np.concatenate(
+                [self._row(*pair, None) for pair in zip(self._batches, outputs, strict=True)]
+            )
+        encoder = getattr(self._network, "get_encoder", None) if config.is_encoder_decoder else None
+        prefix = next((n for n, m in self._network.named_modules() if encoder and m is encoder()), None)
+        decoder_only = (
+            prefix is not None
+            and change.norms
+            and not any(norm.path.startswith(f"{prefix}.") for norm in change.norms)
+        )
+        with applied(self._network, change, seed=seed) as network:
+            changed = self._outputs(network, [e if decoder_only else None for _, e in base])
+            for batch, (log_p, _), output in zip(self._batches, base, changed, strict=True):
+                rows.append(self._row(batch, log_p, log_softmax(output.logits.float(), -1)))  # type: ignore[arg-type]
+        return np.concatenate(rows)  # type: ignore[arg-type]
+
+    @staticmethod
+    def _row(batch: list[Case], log_p: Tensor, log_q: Tensor | None) -> np.ndarray:
+        labels = torch.from_numpy(np.stack([case.labels for case in batch])).to(log_p.device)
+        known = labels != IGNORED
+        right = torch.where(known, labels, 0)[..., None]
+
+        def summed(values: Tensor) -> Tensor:
+            return torch.where(known, values.double(), 0.0).sum(-1)
+
+        loss = -log_p.gather(-1, right)[..., 0].double()
+        kl, same = torch.zeros_like(loss), torch.ones_like(loss)
+        if log_q is not None:
+            loss = -log_q.gather(-1, right)[..., 0].double() - loss
+            kl = (log_p.exp() * (log_p - log_q)).sum(-1)
+            same = (log_p.argmax(-1) == log_q.argmax(-1)).double()
+        documents = torch.tensor([case.document for case in batch], dtype=torch.float64)
+        columns = [documents, known.sum(-1).double(), summed(loss), summed(kl), summed(same)]
+        return torch.stack([c.cpu() for c in columns], -1).numpy()

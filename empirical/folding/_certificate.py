@@ -1,0 +1,254 @@
+"""The certificate of a fold: every changed map proved, the outputs compared, both networks named by their hashes."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import hashlib
+import importlib.metadata
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+import lngeom
+
+from ..models import ModelSource, find_model, load_network, load_tokenizer
+from ..runs import ModelError, read_json, write_folder, write_json
+from ._fold import Fold, Map, matrix, own, rms_form
+from ._roundoff import first_order_bound, logits
+
+_CERTIFICATE, _WORST = "certificate.json", "worst.npz"
+Inputs = dict[str, Tensor]
+
+
+def weights_sha256(network: nn.Module) -> str:
+    """Hash of all parameters and buffers, by name, dtype, shape and bytes."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(network.state_dict().items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        digest.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
+
+
+def certify_maps(original: nn.Module, folded: Fold) -> list[dict[str, Any]]:
+    """What was changed, each entry with its certificate; and that nothing else was."""
+    proofs: list[dict[str, Any]] = []
+    network, of_weight = folded.checkpoint, dict[str, lngeom.FoldCertificate]()
+    for entry in folded.maps:
+        old, new = own(original, entry.parameter), own(network, entry.parameter)
+        if entry.change == "shifted":  # proved with its weight, which comes before it
+            proof = of_weight[entry.weight]
+        elif entry.change == "centered":
+            proof = lngeom.certify_centering(matrix(old, entry.axis), None, matrix(new, entry.axis), None)
+        else:
+            norm = original.get_submodule(entry.norm)
+            gain, shift = getattr(norm, "weight", None), getattr(norm, "bias", None)
+            bias = next((m.parameter for m in folded.maps if m.weight == entry.parameter), None)
+            pair = (None, None) if bias is None else (own(original, bias), own(network, bias))
+            proof = lngeom.certify_fold(
+                old, pair[0], new, pair[1],
+                gain=None if gain is None else gain + entry.offset,
+                norm_bias=None if bias is None else shift, layout=entry.layout,
+            )  # fmt: skip
+            of_weight[entry.parameter] = proof
+        proofs.append({**asdict(entry), "exact": proof.exact, **asdict(proof)})
+    changed = {entry.parameter for entry in folded.maps}
+    before, after = original.state_dict(), network.state_dict()
+    for name, tensor in before.items():
+        path = name.rpartition(".")[0]
+        if name not in changed and path not in folded.moved:
+            # A tied alias that no call uses goes with the parameter that it names.
+            same = torch.equal(tensor, after[name])
+            if not same and not any(
+                tensor.data_ptr() == before[c].data_ptr() for c in changed if c in before
+            ):
+                proofs.append({"parameter": name, "change": "unchanged", "exact": False})
+    return proofs
+
+
+def _difference(a: Tensor, b: Tensor) -> tuple[float, tuple[int, ...]]:
+    gap = torch.nan_to_num((a.double() - b.double()).abs(), nan=torch.inf)
+    return float(gap.max()), tuple(int(i) for i in torch.unravel_index(gap.argmax(), gap.shape))
+
+
+def _stored_errors(folded: Fold) -> dict[str, Tensor]:
+    """Bounds of the errors of the changed parameters: one rounding, and twice that of the float64 computation."""
+    errors: dict[str, Tensor] = {}
+    for entry in folded.maps:
+        new = own(folded.model, entry.parameter).detach()
+        size, n = new.double().abs(), max(new.shape)
+        errors[entry.parameter] = torch.finfo(new.dtype).eps / 2 * size + 2 * (n + 4) * 2.0**-53 * size.max()
+    return errors
+
+
+def rounding_bound(
+    original: nn.Module, folded: Fold, inputs: Inputs, index: tuple[int, ...], dtype: torch.dtype
+) -> tuple[float, float]:
+    """How far rounding can take one output of the networks apart if they run in `dtype`, and how far it is in float64.
+
+    To first order in the unit roundoff, the changed parameters as they are stored.
+    """
+    wide = {name: t.double() if t.is_floating_point() else t for name, t in inputs.items()}
+    bound, outputs = 0.0, []
+    for network, stored in ((original, {}), (folded.model, _stored_errors(folded))):
+        double = copy.deepcopy(network).double()
+        with torch.inference_mode():
+            outputs.append(float(logits(double(**wide))[index]))
+        bound += first_order_bound(double, wide, index, dtype, stored)
+    return bound, abs(outputs[0] - outputs[1])
+
+
+def compare(original: nn.Module, folded: Fold, batches: Iterable[Inputs]) -> tuple[dict[str, Any], Inputs]:
+    """The outputs of both networks: the largest difference beside its bound, divergence, agreeing first guesses.
+
+    Returns them, and the inputs at which the difference is largest. There the networks also run in float64, where the
+    rounding of the stored parameters is nearly all that is left and the bound is narrow.
+    """
+    dtype = next(original.parameters()).dtype
+    worst, at, where = -1.0, (), {}
+    stock, kl, same, count, size = 0.0, 0.0, 0, 0, 0.0
+    for inputs in batches:
+        with torch.inference_mode():
+            before, after, checkpoint = (
+                logits(network(**inputs)) for network in (original, folded.model, folded.checkpoint)
+            )
+        gap, index = _difference(before, after)
+        stock, size = max(stock, _difference(before, checkpoint)[0]), max(size, float(before.abs().max()))
+        if gap > worst:
+            worst, at, where = gap, index, inputs
+        p, q = before.double().log_softmax(-1), after.double().log_softmax(-1)
+        kl += float((p.exp() * (p - q)).sum())
+        same += int((p.argmax(-1) == q.argmax(-1)).sum())
+        count += p[..., 0].numel()
+    bound, _ = rounding_bound(original, folded, where, at, dtype)
+    bound_64, gap_64 = rounding_bound(original, folded, where, at, torch.float64)
+    return {
+        "outputs": count, "dtype": str(dtype).removeprefix("torch."),
+        "largest_output": size, "largest_difference": worst, "bound": bound,
+        "difference_in_float64": gap_64, "bound_in_float64": bound_64,
+        "largest_difference_of_checkpoint": stock, "kl": kl / count, "top1": same / count,
+    }, where  # fmt: skip
+
+
+def failures(certificate: Mapping[str, Any]) -> list[str]:
+    """What a certificate does not show, one line each."""
+    found = [
+        f"{entry['parameter']} is not the {entry['change']} map, rounded once"
+        for entry in certificate["maps"]
+        if not entry["exact"]
+    ]
+    compared = certificate["compared"]
+    for gap, bound in (("largest_difference", "bound"), ("difference_in_float64", "bound_in_float64")):
+        if not compared[gap] <= compared[bound]:
+            found.append(
+                f"an output differs by {compared[gap]:.3g}, more than the {compared[bound]:.3g} that rounding explains"
+            )
+    return found
+
+
+def write_fold(
+    directory: Path,
+    original: nn.Module,
+    folded: Fold,
+    source: ModelSource,
+    batches: Iterable[Inputs],
+    inputs: str,
+) -> dict[str, Any]:
+    """Write checkpoint and certificate; returns the certificate.
+
+    Raises:
+        ModelError: If the directory exists, or the fold is not what it should be; then nothing is written.
+    """
+    if directory.exists():
+        msg = f"{directory}: exists already; choose another --output"
+        raise ModelError(msg)
+    compared, worst = compare(original, folded, batches)
+    certificate = {
+        "format": 1, "lngeom": importlib.metadata.version("lngeom"), "model": source.name,
+        "location": str(Path(source.location).resolve() / (source.gguf_file or "")) if source.is_local
+        else source.location, "revision": source.revision,
+        "class": type(original).__name__, "norms": folded.norms, "moved": folded.moved, "kept": folded.kept,
+        "entries": folded.entries, "untied": folded.untied, "maps": certify_maps(original, folded),
+        "compared": {"inputs": inputs, **compared},
+        "weights_sha256": {"original": weights_sha256(original), "folded": weights_sha256(folded.checkpoint)},
+    }  # fmt: skip
+    if wrong := failures(certificate):
+        msg = f"the folded {type(original).__name__} is not the original, nothing is written: {wrong[0]}"
+        raise ModelError(msg)
+
+    def fill(draft: Path) -> None:
+        folded.checkpoint.save_pretrained(draft)  # type: ignore[operator]
+        np.savez_compressed(draft / _WORST, **cast(Any, {name: t.cpu().numpy() for name, t in worst.items()}))
+        write_json(draft / _CERTIFICATE, certificate)
+        with contextlib.suppress(ModelError):  # a network for token ids alone has none
+            load_tokenizer(source).save_pretrained(draft)
+
+    write_folder(directory, fill)
+    return certificate
+
+
+def _certificate_of(directory: Path) -> dict[str, Any]:
+    try:
+        return read_json(directory / _CERTIFICATE)
+    except (OSError, ValueError) as error:
+        msg = (
+            f"{directory}: has no readable {_CERTIFICATE} ({error}); give the output directory of lngeom fold"
+        )
+        raise ModelError(msg) from None
+
+
+def load_folded(directory: str | Path) -> nn.Module:
+    """The RMSNorm form of a network that ``lngeom fold`` wrote; the stock class loads its LayerNorm form.
+
+    Raises:
+        ModelError: If the directory holds none.
+
+    >>> from empirical.folding import load_folded
+    >>> load_folded("nowhere")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    empirical.runs._errors.ModelError: nowhere: has no readable certificate.json ([Errno 2] ...); give the output ...
+    """
+    return _loaded(Path(directory), _certificate_of(Path(directory))).model
+
+
+def _loaded(directory: Path, known: Mapping[str, Any]) -> Fold:
+    fields = {field: known[field] for field in ("norms", "moved", "kept", "entries", "untied")}
+    maps = [Map(**{name: entry[name] for name in Map.__dataclass_fields__}) for entry in known["maps"]]
+    checkpoint = load_network(find_model(str(directory)))
+    form = rms_form(checkpoint, known["norms"], known["moved"], [tuple(entry) for entry in known["entries"]])
+    return Fold(form, checkpoint, maps, **fields)
+
+
+def verify_fold(directory: Path, model: str | None = None) -> tuple[dict[str, Any], list[str]]:
+    """Check a written fold again; returns the certificate of today, and what it does not show.
+
+    Args:
+        directory: Written by ``lngeom fold``.
+        model: The original, if it is elsewhere now.
+
+    Raises:
+        ModelError: If one of the two networks cannot be loaded.
+    """
+    known = _certificate_of(directory)
+    original = load_network(find_model(model or known["location"], known["revision"]))
+    folded = _loaded(directory, known)
+    with np.load(directory / _WORST, allow_pickle=False) as arrays:
+        inputs = {name: torch.from_numpy(array) for name, array in arrays.items()}
+    compared, _ = compare(original, folded, [inputs])
+    hashes = {"original": weights_sha256(original), "folded": weights_sha256(folded.checkpoint)}
+    today = {
+        **known, "maps": certify_maps(original, folded), "weights_sha256": hashes,
+        "compared": {**compared, "inputs": "those of the largest difference"},
+    }  # fmt: skip
+    changed = [
+        f"the weights of the {name} network are not those of the certificate"
+        for name, digest in hashes.items()
+        if digest != known["weights_sha256"][name]
+    ]
+    return today, [*changed, *failures(today)]

@@ -1,0 +1,39 @@
+"""Inputs for a forward pass of any network of transformers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from ..runs import ModelError
+
+
+def sample_inputs(model: nn.Module, *, rows: int = 2, length: int = 8, seed: int = 0) -> dict[str, Any]:
+    """Random inputs of the kind that the network takes: token ids, spectrograms with token ids, or pictures.
+
+    Raises:
+        ModelError: If its main input is none of these.
+    """
+    config: Any = getattr(model, "config", None)
+    random = torch.Generator().manual_seed(seed)
+    main = getattr(model, "main_input_name", "input_ids")
+    weight = next(model.parameters())
+
+    def ids() -> torch.Tensor:
+        low = min(3, config.vocab_size - 1)  # special tokens, padding above all, come first
+        return torch.randint(low, config.vocab_size, (rows, length), generator=random).to(weight.device)
+
+    def noise(*shape: int) -> torch.Tensor:
+        return torch.randn(shape, generator=random).to(weight)
+
+    if main == "input_ids" and getattr(config, "vocab_size", None):
+        return {"input_ids": ids(), **({"decoder_input_ids": ids()} if config.is_encoder_decoder else {})}
+    if main == "input_features" and hasattr(config, "num_mel_bins"):
+        frames = 2 * config.max_source_positions
+        return {"input_features": noise(rows, config.num_mel_bins, frames), "decoder_input_ids": ids()}
+    if main == "pixel_values" and hasattr(config, "image_size"):
+        return {"pixel_values": noise(rows, config.num_channels, config.image_size, config.image_size)}
+    msg = f"{type(model).__name__} takes {main}, which cannot be made up; pass inputs=... to fold"
+    raise ModelError(msg)

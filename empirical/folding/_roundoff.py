@@ -1,0 +1,206 @@
+r"""How far rounding can take one output of a network, to first order: one backward pass, with a bound at every call.
+
+Let y be an output, v_k what call k makes, and |δ_k| ≤ β_k the rounding of that call alone. To first order in the unit
+roundoff u the computed y differs from the exact one by Σ ⟨∂y/∂v_k, δ_k⟩, hence by at most Σ |∂y/∂v_k|·β_k, where one
+backward pass gives every derivative. The local bounds are those of the standard model (Higham, Accuracy and Stability
+of Numerical Algorithms, 2nd ed., sections 2.2, 3.1 and 3.5), for sums in any order, with γ_n = nu/(1 − nu):
+
+    products of matrices, sums   γ_{n+2} of the same call on absolute values, n terms in each sum
+    softmax p of x               u p (|x − max x| + Σ p|x − max x| + n + 8)
+    attention                    the same, on scores with the error of their products, and a rescaling per key
+    LayerNorm                    below, in the manner of lngeom.error_bound
+    moved and selected           0; a cast, u of the new dtype
+    everything else              8u(|v| + |x|), x the argument of a function of one argument
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from ._trace import mapped
+
+_MOVED = frozenset(
+    {
+        "contiguous", "cat", "reshape", "view", "expand", "transpose", "permute", "__getitem__", "clone", "where",
+        "masked_fill", "flatten", "unsqueeze", "squeeze", "chunk", "split", "unbind", "dropout", "repeat", "embedding",
+        "repeat_interleave", "stack", "detach", "__get__", "requires_grad_", "__setitem__",
+    }
+)  # fmt: skip
+_PRODUCTS = {
+    "linear": 0,
+    "addmm": 1,
+    "matmul": 0,
+    "__matmul__": 0,
+    "bmm": 0,
+    "baddbmm": 1,
+    "mean": -1,
+    "sum": -1,
+}
+_CASTS = ("to", "type", "float", "double", "type_as")
+
+
+def _layer_norm(x: Tensor, gain: Any, bias: Any, eps: float, u: float) -> Tensor:
+    """First-order bound for PyTorch's LayerNorm, which merges partial moments.
+
+    A sum passes through at most h additions: 16 in a chunk, log₂ d in the cascade, 16 across vector lanes.
+    """
+    d = x.shape[-1]
+    h = 32 + math.ceil(math.log2(d)) if d > 1 else 32
+    mean, var = x.mean(-1, keepdim=True), x.var(-1, unbiased=False, keepdim=True)
+    scale = torch.sqrt(var + eps)
+    alpha = 8 * h * u * x.abs().amax(-1, keepdim=True)
+    levels = math.ceil(math.log2(max(d, 2))) / 2
+    change = 4 * alpha * torch.sqrt(levels * var) + 4 * alpha**2 * levels + (2 * h + 8) * u * var
+    relative = change / (2 * scale**2) + 6 * u
+    centered = (x - mean).abs()
+    error = (alpha + u * (3 * mean.abs() + centered + 2 * x.abs())) / scale + centered / scale * relative
+    size = centered / scale
+    if gain is not None:
+        error, size = gain.abs() * error, gain.abs() * size
+    return error + u * (3 * size + (0 if bias is None else 2 * bias.abs()))
+
+
+def _attention(q: Tensor, k: Tensor, v: Tensor, given: Mapping[str, Any], u: float) -> Tensor:
+    """Bound for softmax(q kᵀ s + mask) v in one call, whatever blocks it works in."""
+    k, v = (
+        t.repeat_interleave(q.shape[-3] // t.shape[-3], -3) if t.shape[-3] != q.shape[-3] else t
+        for t in (k, v)
+    )
+    scale = given.get("scale") or 1 / math.sqrt(q.shape[-1])
+    scores, mask = q @ k.mT * scale, given.get("attn_mask")
+    if mask is None and given.get("is_causal"):
+        mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).tril()
+    error = (_gamma(q.shape[-1], u) + 3 * u) * (q.abs() @ k.abs().mT) * scale
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf) if mask.dtype == torch.bool else scores + mask
+    p, n = scores.softmax(-1), scores.shape[-1]
+    below = torch.where(
+        p > 0, error + u * ((scores - scores.amax(-1, keepdim=True)).abs() + scores.abs()), 0.0
+    )
+    return (p * (below + (p * below).sum(-1, keepdim=True) + (2 * n + 8) * u)) @ v.abs() + _gamma(n, u) * (
+        p @ v.abs()
+    )
+
+
+def _gamma(n: float, u: float) -> float:
+    return (n + 2) * u / (1 - (n + 2) * u)
+
+
+class _Bounds(TorchFunctionMode):
+    def __init__(self, roundoff: float) -> None:
+        super().__init__()
+        self.roundoff, self.total = roundoff, 0.0
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        kwargs, name = kwargs or {}, getattr(func, "__name__", "")
+        if not torch.is_grad_enabled():
+            return func(*args, **kwargs)
+        entering = args[0] if args and isinstance(args[0], Tensor) else None
+        source = entering.dtype if entering is not None else None
+        result = func(*args, **kwargs)
+        tracked = mapped(result, lambda t: t if t.requires_grad or not t.is_floating_point() else _leaf(t))
+        with torch.no_grad():
+            for tensor in (
+                [tracked] if isinstance(tracked, Tensor) else tracked if type(tracked) is tuple else []
+            ):
+                if not isinstance(tensor, Tensor) or not tensor.is_floating_point():
+                    continue
+                u = max(self.roundoff, torch.finfo(tensor.dtype).eps / 2)
+                bound = self._local(name, func, args, kwargs, tensor.detach(), u, source)
+                if bound is not None:
+                    tensor.register_hook(self._counting(bound))
+        return tracked
+
+    def _counting(self, bound: Tensor) -> Any:
+        def count(gradient: Tensor) -> None:
+            # A masked score is -inf, and its derivative exactly 0.
+            self.total += float((gradient.double().abs() * bound.double()).nan_to_num(0.0, math.inf).sum())
+
+        return count
+
+    def _local(
+        self, name: str, func: Any, args: Any, kwargs: Any, out: Tensor, u: float, source: Any
+    ) -> Tensor | None:
+        if name in _MOVED:
+            return None
+        if name in _CASTS:
+            return None if out.dtype == source else u * out.abs()
+        if name in _PRODUCTS or name.startswith("conv"):
+            first = _PRODUCTS.get(name, 0)
+            left = args[max(first, 0)] if len(args) > max(first, 0) else kwargs["batch1"]
+            n = args[1][0].numel() if name.startswith("conv") else left.shape[-1]
+            n = args[0].numel() / max(out.numel(), 1) if first < 0 else n
+            absolute = lambda t: t.detach().abs() if t.is_floating_point() else t  # noqa: E731
+            # Narrow formats are summed in float32 and rounded once.
+            return _gamma(n, min(u, 2.0**-24)) * func(*mapped(args, absolute), **mapped(kwargs, absolute)) + (
+                u * out.abs()
+            )
+        if name == "softmax":
+            x, dim = args[0].detach().to(out.dtype), kwargs.get("dim", args[1] if len(args) > 1 else -1)
+            below = torch.where(out > 0, (x - x.amax(dim, keepdim=True)).abs(), 0.0)
+            return u * out * (below + (out * below).sum(dim, keepdim=True) + x.shape[dim] + 8)
+        if name == "scaled_dot_product_attention":
+            q, k, v = (
+                t.detach() for t in (*args, kwargs.get("query"), kwargs.get("key"), kwargs.get("value"))[:3]
+            )
+            return _attention(q, k, v, kwargs, u)
+        if name == "layer_norm":
+            given = dict(zip(("input", "shape", "weight", "bias", "eps"), args, strict=False)) | kwargs
+            return _layer_norm(args[0].detach(), given.get("weight"), given.get("bias"), given["eps"], u)
+        size = out.abs()
+        if (
+            len(args)
+            and isinstance(args[0], Tensor)
+            and args[0].shape == out.shape
+            and not any(isinstance(value, Tensor) for value in args[1:])
+        ):
+            size = size + args[0].detach().abs()
+        return 8 * u * size
+
+
+def _leaf(t: Tensor) -> Tensor:
+    return t.detach().requires_grad_().clone()
+
+
+def first_order_bound(
+    model: nn.Module,
+    inputs: Mapping[str, Any],
+    index: tuple[int, ...],
+    dtype: torch.dtype,
+    stored: Mapping[str, Tensor] | None = None,
+) -> float:
+    """Bound of the rounding error of one output of a float64 network whose calls round to `dtype`.
+
+    Args:
+        model: In float64.
+        index: Of the entry of its logits.
+        stored: Bounds of the errors of stored parameters, by name.
+    """
+    stored = stored or {}
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        parameter.requires_grad_(name in stored)
+        parameter.grad = None
+    bounds = _Bounds(torch.finfo(dtype).eps / 2)
+    with torch.enable_grad(), bounds:
+        y = logits(model(**inputs))[index]
+    y.backward()
+    named = dict(model.named_parameters(remove_duplicate=False))
+    of_parameters = sum(
+        float((gradient.abs() * error.double()).sum())
+        for name, error in stored.items()
+        if (gradient := named[name].grad) is not None
+    )
+    return bounds.total + of_parameters
+
+
+def logits(outputs: Any) -> Tensor:
+    """The logits of a network with a head, the last hidden state of one without."""
+    return outputs["logits" if "logits" in outputs else "last_hidden_state"]

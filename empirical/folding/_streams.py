@@ -1,0 +1,353 @@
+"""Who writes the residual stream and who reads it, decided by probing every call that a forward pass made.
+
+The mean of a stream may be removed where it is written if each call between writers and norms commutes with Π, and
+each other call that reads the stream ignores the mean. Both are probed: the recorded call is made again, in float64 on
+random vectors, before and after Π. Nothing is taken from the names of functions or modules.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from ._trace import Call, Trace
+
+Place = tuple[int, int]
+"""A slot and the axis of its features."""
+
+_OPERANDS = 6
+
+
+class Refused(Exception):
+    """Why a norm cannot be folded."""
+
+
+@dataclass
+class Streams:
+    """The places that hold a stream to be centred.
+
+    ``places`` are slots with the axis of their features, ``writers`` the parameters among them, ``entries`` the slots
+    to be centred explicitly, each with the module and argument that hand it on. ``norms`` read the stream; those in
+    ``kept`` cannot be folded, for the reason given.
+    """
+
+    places: dict[int, int] = field(default_factory=dict)
+    writers: dict[int, int] = field(default_factory=dict)
+    entries: dict[int, tuple[str, int | str]] = field(default_factory=dict)
+    norms: list[Call] = field(default_factory=list)
+    kept: dict[str, str] = field(default_factory=dict)
+
+
+def _center(t: Tensor, axis: int) -> Tensor:
+    return t - t.mean(axis, keepdim=True)
+
+
+def _first(result: Tensor | tuple[Tensor, ...], call: Call, slot: int) -> Tensor:
+    return result if isinstance(result, Tensor) else result[call.outputs.index(slot)]
+
+
+def _agree(a: Tensor, b: Tensor) -> bool:
+    # Half the digits: the rounding of a probe is far below, and what does not commute differs by order one.
+    return a.shape == b.shape and bool(
+        (a - b).abs().max() <= math.sqrt(torch.finfo(a.dtype).eps) * b.abs().max()
+    )
+
+
+class Prober:
+    """Makes the calls of a trace again on random values."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self._random = torch.Generator().manual_seed(0)
+
+    def floats(self, call: Call) -> dict[int, Tensor]:
+        """Values for the tensors that a call reads: its parameters, and random numbers, in float64."""
+        values: dict[int, Tensor] = {}
+        for slot in call.inputs:
+            tensor = self.trace.tensors[slot]
+            if not tensor.is_floating_point():
+                continue
+            if slot in self.trace.parameters:
+                values[slot] = tensor.detach().double()
+            else:
+                values[slot] = torch.randn(tensor.shape, generator=self._random, dtype=torch.float64)
+        return values
+
+    def sources(self, call: Call, slot: int, axis: int) -> tuple[Place, ...] | None:
+        """The inputs of a call which, centred, centre its output along an axis; None if there are none."""
+        values, size = self.floats(call), self.trace.tensors[slot].shape[axis]
+        base = _first(self.trace.replay(call, values), call, slot)
+        choices = [
+            [None, *((number, a) for a, n in enumerate(value.shape) if n == size)]
+            for number, value in values.items()
+        ]
+        open_ = [options for options in choices if len(options) > 1]
+        if len(open_) <= _OPERANDS:
+            subsets = [tuple(filter(None, chosen)) for chosen in itertools.product(*open_)]
+        else:  # a concatenation of many: all of them
+            subsets = list(itertools.product(*(options[1:] for options in open_[:_OPERANDS])))
+            subsets = [s + tuple((options[1][0], s[0][1]) for options in open_[_OPERANDS:]) for s in subsets]
+        for chosen in sorted(subsets, key=len)[0 if subsets[0] else 1 :]:
+            centered = {number: _center(values[number], a) for number, a in chosen}
+            if _agree(_first(self.trace.replay(call, values | centered), call, slot), _center(base, axis)):
+                return chosen
+        return None
+
+    def passes(
+        self,
+        call: Call,
+        places: dict[int, int],
+        change: Callable[[Tensor, int], Tensor],
+        given: Mapping[int, int] | None = None,
+    ) -> dict[int, int] | None:
+        """Where a change of the inputs appears among the outputs: nowhere, along an axis, or (None) otherwise.
+
+        Other inputs, those in `given`, have mean zero as it is.
+        """
+        values = self.floats(call)
+        values |= {s: _center(values[s], a) for s, a in (given or {}).items() if s in values}
+        changed = {s: change(values[s], places[s]) for s in values if s in places}
+        size = {values[s].shape[places[s]] for s in changed}.pop()
+        before, after = self.trace.replay(call, values), self.trace.replay(call, values | changed)
+        found: dict[int, int] = {}
+        for slot in call.outputs:
+            a, b = _first(before, call, slot), _first(after, call, slot)
+            if not a.is_floating_point() or _agree(a, b):
+                continue
+            axes = [i for i, n in enumerate(a.shape) if n == size and _agree(b, change(a, i))]
+            if not axes:
+                return None
+            found[slot] = axes[-1]
+        return found
+
+
+def _where(call: Call) -> str:
+    return f"{call.name} in {call.module or 'the model'}"
+
+
+class _Search:
+    def __init__(self, prober: Prober) -> None:
+        self.prober, self.trace = prober, prober.trace
+        self.known: dict[Place, tuple[Place, ...] | None] = {}
+        self.entries: dict[int, tuple[str, int | str]] = {}
+
+    def _centered(self, call: Call) -> bool:
+        """Whether the output of a norm has mean zero, whatever its input."""
+        module = call.function
+        gain, bias = getattr(module, "weight", None), getattr(module, "bias", None)
+        flat = gain is None or bool((gain == gain[0]).all())
+        return (
+            call.norm is not None
+            and call.norm.kind == "layernorm"
+            and flat
+            and (
+                bias is None
+                or bool(bias.double().mean().abs() <= torch.finfo(bias.dtype).eps * bias.abs().max())
+            )
+        )
+
+    def demand(self, place: Place) -> dict[int, int]:
+        """Every slot that has to be centred for one to be."""
+        wanted: dict[int, int] = {}
+        queue = [place]
+        while queue:
+            slot, axis = queue.pop()
+            axis %= self.trace.tensors[slot].ndim
+            if slot in wanted:
+                continue
+            wanted[slot] = axis
+            call = self.trace.maker.get(slot)
+            if slot in self.entries or slot in self.trace.parameters:
+                continue
+            if call is None:
+                raise _Entry(slot, f"an input of the model is written to the stream, slot {slot}")
+            if call.norm is not None:
+                if self._centered(call):
+                    continue
+                raise _Entry(
+                    slot,
+                    f"Post-LN: {call.norm.path} writes to the stream itself, and its gain is not constant or its "
+                    "bias has a mean",
+                )
+            if (slot, axis) not in self.known:
+                self.known[slot, axis] = self.prober.sources(call, slot, axis)
+            sources = self.known[slot, axis]
+            if sources is None:
+                if "dropout" in call.name:
+                    msg = f"dropout is on, at {_where(call)}, between a writer and the stream: call eval()"
+                    raise Refused(msg)
+                raise _Entry(
+                    slot, f"unknown writer: {_where(call)} is no linear map, and writes inside the network"
+                )
+            queue += sources
+        return wanted
+
+    def enter(self, slot: int, reason: str, norm: Call) -> None:
+        """Find the module boundary behind a nonlinear entry, where the stream can be centred once."""
+        if any(call.norm is not None for call in self._ancestors(slot)):
+            raise Refused(reason)
+        below = {slot}
+        for call in self.trace.calls:  # in the order of the pass
+            if below & set(call.inputs) and call.norm is None:
+                below |= set(call.outputs)
+        wide = self.trace.tensors[norm.inputs[0]].shape[-1]
+        for path, key, number in self.trace.boundaries:
+            if (
+                number in below
+                and number not in self.entries
+                and self.trace.tensors[number].shape[-1] == wide
+            ) and path != (norm.norm.path if norm.norm else None):
+                self.entries[number] = (path, key)
+                return
+        raise Refused(reason)
+
+    def _ancestors(self, slot: int) -> Iterator[Call]:
+        queue, seen = [slot], set[int]()
+        while queue:
+            call = self.trace.maker.get(queue.pop())
+            if call is not None and id(call) not in seen:
+                seen.add(id(call))
+                queue += call.inputs
+                if slot not in call.outputs:
+                    yield call
+
+
+class _Entry(Exception):
+    def __init__(self, slot: int, reason: str) -> None:
+        super().__init__(reason)
+        self.slot = slot
+
+
+def find_streams(trace: Trace, kind: str = "layernorm") -> Streams:
+    """The streams that the norms of one kind read, and what has to be centred for their inputs to be centred."""
+    prober = Prober(trace)
+    search, found = _Search(prober), Streams()
+    for call in trace.calls:
+        if call.norm is None or call.norm.kind != kind:
+            continue
+        for _ in range(3):  # a stream has one entry, or two where two inputs meet
+            try:
+                found.places |= search.demand((call.inputs[0], -1))
+                found.norms.append(call)
+                break
+            except _Entry as entry:
+                try:
+                    search.enter(entry.slot, str(entry), call)
+                except Refused as refusal:
+                    found.kept[call.norm.path] = str(refusal)
+                    break
+            except Refused as refusal:
+                found.kept[call.norm.path] = str(refusal)
+                break
+        else:
+            found.kept[call.norm.path] = "its input has too many entries that are no linear maps"
+    found.entries = {s: e for s, e in search.entries.items() if s in found.places}
+    found.writers = {s: a for s, a in found.places.items() if s in trace.parameters}
+    return found
+
+
+def check_readers(trace: Trace, streams: Streams) -> None:
+    """Follow the centred stream through the whole pass; raises :class:`Refused` where someone else reads it."""
+    prober = Prober(trace)
+    places = {**streams.writers, **dict.fromkeys(streams.entries, -1)}
+    for call in trace.calls:
+        touched = {s: places[s] for s in call.inputs if s in places}
+        if not touched:
+            continue
+        if call.norm is not None:
+            if call.norm.kind == "layernorm" and all(
+                a % trace.tensors[s].ndim == trace.tensors[s].ndim - 1 for s, a in touched.items()
+            ):
+                continue
+            msg = f"{call.norm.path} is an RMSNorm and sees the mean of the stream"
+            raise Refused(msg)
+        if all(slot in streams.entries for slot in call.outputs):
+            continue
+        # What is to be centred and was not changed came centred from a norm: Post-LN with a constant gain.
+        given = {s: a for s in call.inputs if s not in places and (a := streams.places.get(s)) is not None}
+        passed = prober.passes(call, touched, _center, given)
+        if passed is None:
+            msg = f"a reader without a norm: {_where(call)} sees the mean of the stream"
+            raise Refused(msg)
+        places |= passed
+    if leaving := [slot for slot in trace.results if slot in places]:
+        msg = f"a reader without a norm: the stream itself, slot {leaving[0]}, is an output of the model"
+        raise Refused(msg)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A linear map that reads a norm: its weight with the axis of the norm's features, and its bias."""
+
+    weight: int
+    axis: int
+    bias: int | None
+
+
+def find_readers(trace: Trace, norm: Call) -> list[Reader]:
+    """The linear maps that read a norm; raises :class:`Refused` if anything else does."""
+    prober = Prober(trace)
+    size = trace.tensors[norm.outputs[0]].shape[-1]
+    scale = 1 + torch.rand(size, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+
+    def scaled(t: Tensor, axis: int) -> Tensor:
+        return t * scale.reshape([-1 if i == axis % t.ndim else 1 for i in range(t.ndim)])
+
+    places = {norm.outputs[0]: trace.tensors[norm.outputs[0]].ndim - 1}
+    readers: list[Reader] = []
+    for call in trace.calls:
+        touched = {s: places[s] for s in call.inputs if s in places}
+        if not touched:
+            continue
+        passed = None if call.norm else prober.passes(call, touched, scaled)
+        if passed is not None:
+            places |= passed
+            continue
+        reader = None if call.norm else _reader(prober, call, touched, scaled, size)
+        if reader is None:
+            msg = f"{_where(call)} reads it, which is no linear map"
+            raise Refused(msg)
+        readers.append(reader)
+    if not readers or any(slot in places for slot in trace.results):
+        msg = "its output is an output of the model"
+        raise Refused(msg)
+    return readers
+
+
+def _reader(
+    prober: Prober, call: Call, touched: dict[int, int], scaled: Callable[[Tensor, int], Tensor], size: int
+) -> Reader | None:
+    values = prober.floats(call)
+    target = prober.trace.replay(call, values | {s: scaled(values[s], a) for s, a in touched.items()})
+    if len(call.outputs) != 1:
+        return None
+    for slot, value in values.items():
+        source = _parameter(prober, slot)
+        if slot in touched or source is None:
+            continue
+        for axis, n in enumerate(value.shape):
+            got = prober.trace.replay(call, values | {slot: scaled(value, axis)}) if n == size else None
+            if got is not None and _agree(
+                _first(got, call, call.outputs[0]), _first(target, call, call.outputs[0])
+            ):
+                weight, turned = source
+                others = [s for s in values if s in prober.trace.parameters and s != slot]
+                return Reader(weight, axis ^ turned, others[0] if others else None)
+    return None
+
+
+def _parameter(prober: Prober, slot: int) -> tuple[int, int] | None:
+    """The parameter that a slot is, or is the transpose of (1)."""
+    trace = prober.trace
+    if slot in trace.parameters:
+        return slot, 0
+    maker = trace.maker.get(slot)
+    if maker is None or len(maker.inputs) != 1 or maker.inputs[0] not in trace.parameters:
+        return None
+    given, made = trace.tensors[maker.inputs[0]], trace.tensors[slot]
+    return (maker.inputs[0], 1) if given.ndim == 2 and torch.equal(given.mT, made) else None

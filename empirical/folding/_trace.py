@@ -1,0 +1,190 @@
+"""A forward pass, recorded: every call, from which tensors and parameters to which; each norm is one call."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from ..discovery import FoundNorm, norms
+
+
+def mapped(value: Any, change: Callable[[Tensor], Any]) -> Any:
+    """`value` with every tensor inside tuples, lists and dicts changed."""
+    if isinstance(value, Tensor):
+        return change(value)
+    if isinstance(value, (tuple, list)):
+        return (
+            type(value)(mapped(entry, change) for entry in value) if type(value) in (tuple, list) else value
+        )
+    if type(value) is dict:
+        return {key: mapped(entry, change) for key, entry in value.items()}
+    return value
+
+
+@dataclass(eq=False)
+class Call:
+    """One call: the function, its arguments with slot numbers in the place of tensors, the slots that it made."""
+
+    function: Callable[..., Any]
+    args: Any
+    kwargs: Any
+    inputs: list[int]
+    outputs: list[int]
+    module: str
+    norm: FoundNorm | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the function, for messages."""
+        return self.norm.kind if self.norm else getattr(self.function, "__name__", "a call")
+
+
+@dataclass(frozen=True)
+class _Slot:
+    number: int
+
+
+@dataclass(eq=False)
+class Trace:
+    """What a forward pass did.
+
+    A slot is one tensor at one time. A parameter has a slot for each name under which it is used, so that tied ones
+    can be told apart. ``boundaries`` are tensors that were handed to a module: path, argument and slot.
+    """
+
+    calls: list[Call] = field(default_factory=list)
+    tensors: list[Tensor] = field(default_factory=list)
+    maker: dict[int, Call] = field(default_factory=dict)
+    users: dict[int, list[Call]] = field(default_factory=dict)
+    parameters: dict[int, str] = field(default_factory=dict)
+    boundaries: list[tuple[str, int | str, int]] = field(default_factory=list)
+    results: list[int] = field(default_factory=list)
+
+    def replay(self, call: Call, values: Mapping[int, Tensor]) -> Tensor | tuple[Tensor, ...]:
+        """The result of the same call on other values, those in place of the recorded ones."""
+
+        def filled(value: Any) -> Any:
+            if isinstance(value, _Slot):
+                return values.get(value.number, self.tensors[value.number]).clone()
+            if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
+                return type(value)(filled(entry) for entry in value)
+            return {k: filled(v) for k, v in value.items()} if type(value) is dict else value
+
+        with torch.no_grad():
+            return call.function(*filled(call.args), **filled(call.kwargs))
+
+
+class _Recorder(TorchFunctionMode):
+    def __init__(self, model: nn.Module, norms: Mapping[str, FoundNorm]) -> None:
+        super().__init__()
+        self.trace, self._norms, self._model = Trace(), norms, model
+        self._stack, self._held, self._muted = [""], {}, 0
+        self._names: dict[int, list[str]] = {}
+        for source in (model.named_parameters, model.named_buffers):
+            for name, tensor in source(remove_duplicate=False):
+                self._names.setdefault(id(tensor), []).append(name)
+        self._aliases: dict[str, int] = {}
+
+    def _new(self, tensor: Tensor) -> int:
+        self.trace.tensors.append(tensor)
+        number = len(self.trace.tensors) - 1
+        self._held[id(tensor)] = number
+        return number
+
+    def slot(self, tensor: Tensor) -> int:
+        names = self._names.get(id(tensor))
+        if names is None:
+            return self._held[id(tensor)] if id(tensor) in self._held else self._new(tensor)
+        here = [name for name in names if name.rpartition(".")[0] == self._stack[-1]] or names
+        if here[0] not in self._aliases:
+            self.trace.tensors.append(tensor)
+            self._aliases[here[0]] = len(self.trace.tensors) - 1
+            self.trace.parameters[self._aliases[here[0]]] = here[0]
+        return self._aliases[here[0]]
+
+    def record(
+        self, function: Any, args: Any, kwargs: Any, result: Any, norm: FoundNorm | None = None
+    ) -> None:
+        outputs: list[Tensor] = []
+        mapped(result, outputs.append)
+        if not outputs:
+            return
+        inputs: list[int] = []
+
+        def numbered(tensor: Tensor) -> _Slot:
+            inputs.append(self.slot(tensor))
+            return _Slot(inputs[-1])
+
+        call = Call(
+            function, mapped(args, numbered), mapped(kwargs, numbered), inputs, [], self._stack[-1], norm
+        )
+        call.outputs += [self._new(tensor) for tensor in outputs]
+        self.trace.calls.append(call)
+        self.trace.maker.update(dict.fromkeys(call.outputs, call))
+        for number in inputs:
+            self.trace.users.setdefault(number, []).append(call)
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if not self._muted:
+            self.record(func, args, kwargs or {}, result)
+        return result
+
+    def enter(self, path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self._stack.append(path)
+        if self._muted == 0:
+            for key, value in (*enumerate(args), *kwargs.items()):
+                if isinstance(value, Tensor) and id(value) in self._held:
+                    self.trace.boundaries.append((path, key, self._held[id(value)]))
+        self._muted += path in self._norms
+
+    def leave(self, path: str, module: nn.Module, args: tuple[Any, ...], kwargs: Any, result: Any) -> None:
+        if path in self._norms:
+            self._muted -= 1
+            self.record(module, args, kwargs, result, self._norms[path])
+        self._stack.pop()
+
+
+@contextmanager
+def _hooked(model: nn.Module, before: Any, after: Any) -> Iterator[None]:
+    handles = []
+    for path, module in model.named_modules():
+        enter = lambda _, args, kwargs, path=path: before(path, args, kwargs)  # noqa: E731
+        leave = lambda module, args, kwargs, result, path=path: after(path, module, args, kwargs, result)  # noqa: E731
+        handles.append(module.register_forward_pre_hook(enter, with_kwargs=True))
+        handles.append(module.register_forward_hook(leave, with_kwargs=True))
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def find_norms(model: nn.Module, inputs: Mapping[str, Any]) -> dict[str, FoundNorm]:
+    """The norm modules that a forward pass calls, by path, in the order of the calls."""
+    if any(parameter.dtype == torch.float64 for parameter in model.parameters()):
+        # Many RMSNorms go through float32 even then, which in float64 is another function.
+        model = copy.deepcopy(model).float()
+        inputs = mapped(dict(inputs), lambda t: t.float() if t.is_floating_point() else t)
+    found = norms(model, dict(inputs)).found
+    return {n.path: n for n in found if n.calls and n.axis == -1 and n.placement == "inside"}
+
+
+def trace(model: nn.Module, inputs: Mapping[str, Any]) -> Trace:
+    """Record one forward pass."""
+    recorder = _Recorder(model, find_norms(model, inputs))
+    with torch.no_grad(), _hooked(model, recorder.enter, recorder.leave), recorder:
+        outputs = model(**inputs)
+    results: list[Tensor] = []
+    mapped(dict(outputs) if hasattr(outputs, "keys") else outputs, results.append)
+    recorder.trace.results = [recorder.slot(tensor) for tensor in results]
+    return recorder.trace
