@@ -106,6 +106,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader, head for instance, has seen enough. What is left in the buffer must go somewhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(
+            f"lngeom {chosen.command}: {where}{error.strerror or error}; free space, or choose another place",
+            file=sys.stderr,
+        )
+        return 2
     except KeyboardInterrupt:
         print(f"\nlngeom {chosen.command}: interrupted", file=sys.stderr)
         return 130

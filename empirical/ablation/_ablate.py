@@ -77,9 +77,7 @@ def summarize(change: Change, rows: np.ndarray) -> dict[str, Any]:
     if change.name == "none":
         loss = np.zeros_like(loss)
     total = n.sum()
-    mean, low, high = ratio_interval(
-        loss.sum(), (loss**2).sum(), (loss * n).sum(), total, (n**2).sum(), len(n), floor=-math.inf
-    )
+    mean, low, high = ratio_interval(loss, n, floor=-math.inf)
     kl, same = rows[:, 3].sum() / total, rows[:, 4].sum() / total
     return {
         "change": change.name, "site": change.site, "nats": float(mean), "nats_low": float(low),

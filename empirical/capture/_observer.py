@@ -79,6 +79,7 @@ class Observer:
         self._handles: list[RemovableHandle] = []
         self._masks: tuple[Tensor | None, Tensor | None] = (None, None)
         self._strict = True
+        self._documents: Tensor | None = None
         self._batch: Batch | None = None
         self._buckets: dict[Any, Tensor] = {}
 
@@ -108,6 +109,14 @@ class Observer:
         self._masks = (None if mask is None else as_mask(mask), None if decoder is None else as_mask(decoder))
         self._strict = strict
         self._buckets = {}
+
+    def documents(self, documents: Tensor | None) -> None:
+        """Say of which document each sequence of the batches to come is part; None: each is a document of its own.
+
+        Args:
+            documents: int64, (sequences,). Numbers from 0; intervals take documents as independent, their tokens not.
+        """
+        self._documents = documents
 
     @property
     def states(self) -> States:
@@ -180,8 +189,9 @@ class Observer:
         before, after, inner = sketched(x, z, columns)
         entered = input_features(before, kind=site.kind, eps=site.eps)
         left = output_features(after, before, inner, kind=site.kind)
-        self._add((site.path, "input"), reduce("input", before, entered, buckets))
-        self._add((site.path, "output"), reduce("output", after, left, buckets, before))
+        named = None if self._documents is None else self._documents.to(z.device)
+        self._add((site.path, "input"), reduce("input", before, entered, buckets, documents=named))
+        self._add((site.path, "output"), reduce("output", after, left, buckets, before, named))
 
     def _add(self, key: Any, batch: SiteState) -> None:
         self._states[key] = merge_sites(self._states[key], batch) if key in self._states else batch

@@ -64,6 +64,16 @@ class Corpus:
         """Whether token ids are to be drawn at random."""
         return self.spec == RANDOM
 
+    @property
+    def has_documents(self) -> bool:
+        """Whether it says where its documents begin: dumps, JSON lines and data sets of the hub do."""
+        plain = self.path is not None and content_suffix(self.path) in (".txt", *_IDS)
+        return not plain and not self.is_random
+
+    def identity(self) -> str:
+        """What names its content: the hash of the file, or else the specification."""
+        return self.sha256() or self.spec
+
     def documents(self) -> Iterator[str]:
         """Yield the texts one after another."""
         if self.path is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..runs import RunError, read_json, read_table, write_text
+from ..runs import RunError, read_sealed, read_table, write_text
 from ._html import embedded, render
 from ._training_figures import NORM_NAMES, Drawn, draw_angles, draw_losses, draw_shares, site_label
 
@@ -29,7 +29,7 @@ def load_drawn(out: Path, title: str | None = None) -> Drawn:
     if not (out / "summary.json").exists():
         msg = f"{out} holds no finished run (summary.json is missing): finish it with lngeom train"
         raise RunError(msg)
-    recipe, summary = read_json(out / "run.json")["recipe"], read_json(out / "summary.json")
+    recipe, summary = read_sealed(out / "run.json")["recipe"], read_sealed(out / "summary.json")
     return Drawn(
         title or NORM_NAMES[recipe["norm"]],
         recipe["shape"]["width"],
@@ -66,7 +66,7 @@ def _facts(run: dict[str, Any], summary: dict[str, Any], drawn: Drawn) -> list[s
 
 def write_run_report(out: Path, beside: Path | None = None) -> None:
     """Draw a finished run and write ``report.html``, one file that opens offline."""
-    run, summary, drawn = read_json(out / "run.json"), read_json(out / "summary.json"), load_drawn(out)
+    run, summary, drawn = read_sealed(out / "run.json"), read_sealed(out / "summary.json"), load_drawn(out)
     draw_runs([drawn] if beside is None else [load_drawn(beside), drawn], out)
     last = max(row["step"] for row in drawn.norms)
     start = {row["site"]: row["d_cos2"] for row in drawn.norms if row["step"] == 0}

@@ -16,10 +16,13 @@ if TYPE_CHECKING:
     )
     from ._files import (
         read_json as read_json,
+        read_sealed as read_sealed,
         replacing as replacing,
+        sha256_of as sha256_of,
         sync as sync,
         write_folder as write_folder,
         write_json as write_json,
+        write_sealed as write_sealed,
         write_text as write_text,
     )
     from ._lock import lock as lock
@@ -31,6 +34,11 @@ if TYPE_CHECKING:
     )
     from ._processes import Ranks as Ranks, leads as leads, ranks as ranks
     from ._progress import Advance as Advance, progress as progress
+    from ._sequences import (
+        Sequence as Sequence,
+        read_sequences as read_sequences,
+        write_sequences as write_sequences,
+    )
     from ._tables import StepTable as StepTable, read_table as read_table, write_table as write_table
 else:
     __getattr__ = lazy(__name__, __file__)

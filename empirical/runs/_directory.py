@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import shutil
@@ -13,10 +12,14 @@ from typing import Any, Literal
 import numpy as np
 
 from ._errors import RunError
-from ._files import read_json, replacing, write_json, write_text
+from ._files import read_sealed, replacing, sha256_of, write_sealed, write_text
 from ._manifest import first_difference, measured_by
 
 Status = Literal["new", "started", "done"]
+
+_RESULTS = ("sites.csv", "predictions.csv", "sequences.csv")
+"""What is read again, in ``sha256sum``'s order and form."""
+
 
 _SHARD = re.compile(r"(\d{6})\.safetensors")
 
@@ -26,8 +29,9 @@ class RunDirectory:
     """A directory that holds one run.
 
     ``manifest.json`` says what is measured (``measured``) and with what; ``tokens.npy`` the token ids, one sequence a
-    row; ``shards/`` the states of finished shards until all are there; then ``state.safetensors``, ``sites.csv``,
-    ``predictions.csv``, figures and the report, and last of all ``DONE``.
+    row, and ``sequences.csv`` where they are from; ``shards/`` the states of finished shards until all are there; then
+    ``state.safetensors``, ``sites.csv``, ``predictions.csv``, figures and the report, and last of all ``DONE`` with the
+    SHA-256 of the tables. The manifest carries its own and those of tokens and sequences, each state its own.
     """
 
     path: Path
@@ -41,6 +45,11 @@ class RunDirectory:
     def tokens_path(self) -> Path:
         """Token ids, shape (sequences, sequence length)."""
         return self.path / "tokens.npy"
+
+    @property
+    def sequences_path(self) -> Path:
+        """Where each sequence comes from."""
+        return self.path / "sequences.csv"
 
     @property
     def state_path(self) -> Path:
@@ -69,12 +78,9 @@ class RunDirectory:
     def manifest(self) -> dict[str, Any]:
         """Read the manifest."""
         try:
-            return read_json(self.manifest_path)
+            return read_sealed(self.manifest_path)
         except FileNotFoundError:
             msg = f"{self.path}: holds no manifest.json, so it is not a run; give the output directory of a sweep"
-            raise RunError(msg) from None
-        except (OSError, ValueError) as error:
-            msg = f"{self.manifest_path}: cannot be read ({error}); remove the directory and run again"
             raise RunError(msg) from None
 
     def finished_manifest(self) -> dict[str, Any]:
@@ -84,7 +90,24 @@ class RunDirectory:
             command = manifest.get("command", "lngeom sweep")
             msg = f"{self.path}: is not finished; run its command again first: {command}"
             raise RunError(msg)
+        self._check_results()
         return manifest
+
+    def _check_results(self) -> None:
+        """Compare the results with the hashes in ``DONE``."""
+        hashes = dict.fromkeys(self._results())
+        try:
+            lines = (self.path / "DONE").read_text(encoding="utf-8").splitlines()
+            hashes |= {Path(name): digest for digest, name in (line.split(maxsplit=1) for line in lines)}
+        except ValueError:
+            hashes |= {Path("DONE"): None}
+        for name, digest in hashes.items():
+            if digest is None or sha256_of(self.path / name) != digest:
+                msg = f"{self.path / name}: is damaged (DONE has another SHA-256); measure again in another directory"
+                raise RunError(msg)
+
+    def _results(self) -> list[Path]:
+        return [path for path in map(Path, _RESULTS) if (self.path / path).exists()]
 
     def prepare(self) -> None:
         """Make the directory and make sure that it can be written and holds nothing else."""
@@ -105,7 +128,7 @@ class RunDirectory:
     def begin(self, measured: dict[str, Any], about: dict[str, Any]) -> Status:
         """Write the manifest, or check that the one that is there measures the same."""
         if not self.manifest_path.exists():
-            write_json(self.manifest_path, {**measured, **about, "identity": list(measured)})
+            write_sealed(self.manifest_path, {**measured, **about, "identity": list(measured)})
             (self.path / "shards").mkdir(exist_ok=True)
             return "new"
         there = measured_by(self.manifest())
@@ -126,24 +149,21 @@ class RunDirectory:
     def amend(self, **entries: Any) -> dict[str, Any]:
         """Add entries to the manifest."""
         manifest = {**self.manifest(), **entries}
-        write_json(self.manifest_path, manifest)
+        write_sealed(self.manifest_path, manifest)
         return manifest
-
-    def write_tokens(self, tokens: np.ndarray) -> None:
-        """Store the token ids."""
-        with replacing(self.tokens_path) as draft, draft.open("wb") as stream:
-            np.save(stream, tokens, allow_pickle=False)
 
     def tokens(self) -> np.ndarray:
         """The token ids, mapped from disk."""
         return np.load(self.tokens_path, mmap_mode="r", allow_pickle=False)
 
-    def tokens_sha256(self) -> str:
-        """Hash of the stored token ids."""
-        with self.tokens_path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+    def tokens_are_sound(self) -> bool:
+        """Whether tokens and sequences are those that the manifest has the hashes of."""
+        manifest = self.manifest()
+        pairs = (("tokens_sha256", self.tokens_path), ("sequences_sha256", self.sequences_path))
+        return all(path.is_file() and manifest.get(key) == sha256_of(path) for key, path in pairs)
 
     def finish(self) -> None:
         """Mark the run as done, and remove the shards that are merged."""
-        write_text(self.path / "DONE", "The run is complete.\n")
+        lines = [f"{sha256_of(self.path / name)}  {name}\n" for name in self._results()]
+        write_text(self.path / "DONE", "".join(lines))
         shutil.rmtree(self.path / "shards", ignore_errors=True)

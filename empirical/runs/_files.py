@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -9,6 +10,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from ._errors import RunError
+
+_SEAL = "sha256"
 
 
 def _umask() -> int:
@@ -43,6 +48,12 @@ def replacing(path: Path) -> Iterator[Path]:
         draft.unlink(missing_ok=True)
 
 
+def sha256_of(path: Path) -> str:
+    """Hash of a file."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
 def write_text(path: Path, text: str) -> None:
     """Replace a file by ``text`` at once."""
     with replacing(path) as draft:
@@ -57,6 +68,35 @@ def write_json(path: Path, value: Any) -> None:
 def read_json(path: Path) -> Any:
     """The JSON value of a file."""
     return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _seal(value: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def write_sealed(path: Path, value: dict[str, Any]) -> None:
+    """Replace a file by a JSON object that carries its own SHA-256."""
+    write_json(path, {**value, _SEAL: _seal(json.loads(json.dumps(value)))})
+
+
+def read_sealed(path: Path) -> dict[str, Any]:
+    """The object that :func:`write_sealed` wrote.
+
+    Raises:
+        RunError: If the file is no such object, or another one than was written.
+    """
+    try:
+        value = read_json(path)
+        if not isinstance(value, dict) or value.pop(_SEAL, None) != _seal(value):
+            reason = "its SHA-256 is not the one it carries, or it is of another version"
+        else:
+            return value
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, RecursionError) as error:
+        reason = str(error)
+    msg = f"{path}: cannot be read ({reason}); remove the directory and run again"
+    raise RunError(msg)
 
 
 def write_folder(folder: Path, fill: Callable[[Path], None]) -> None:

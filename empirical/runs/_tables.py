@@ -72,9 +72,9 @@ class StepTable:
         """Drop the rows of later steps, and a last line that a dying process left half written."""
         kept = [",".join(self.columns)]
         if self.path.exists():
-            for line in self.path.read_text(encoding="utf-8").splitlines(keepends=True)[1:]:
+            for line in self.path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)[1:]:
                 number = line.partition(",")[0]
-                if line.endswith("\n") and int(number) <= step:
+                if line.endswith("\n") and number.isdecimal() and int(number) <= step:
                     kept.append(line.rstrip("\n"))
         write_text(self.path, "\n".join(kept) + "\n")
 

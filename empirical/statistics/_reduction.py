@@ -25,6 +25,7 @@ from ._state import (
     FEATURES,
     NORM_BINS,
     NORM_OCTAVES,
+    UNKNOWN,
     Side,
     SiteState,
 )
@@ -96,7 +97,10 @@ def output_features(z: Sketch, x: Sketch, inner: Tensor, *, kind: str) -> dict[s
     """
     centred = kind == "layernorm"
     along = centered_inner_product(inner, x.mean, z.mean, x.d) if centred else inner
-    before = torch.sqrt(x.d * x.variance) if centred else x.norm
+    # In any order of summation the mean of a constant c is right to (d + 1)·u·|c|, and so is each deviation from it.
+    bound = (x.d + 1) * torch.finfo(x.projections.dtype).eps / 2 * x.mean
+    spread = torch.where(x.variance > bound * bound, x.variance, 0.0)
+    before = torch.sqrt(x.d * spread) if centred else x.norm
     return {
         "angle": torch.rad2deg(angle_from_moments(z.mean, z.variance)),
         "angle_a": z.angle_to_direction(0),
@@ -108,13 +112,20 @@ def output_features(z: Sketch, x: Sketch, inner: Tensor, *, kind: str) -> dict[s
 
 
 def reduce(
-    side: Side, vectors: Sketch, features: dict[str, Tensor], buckets: Tensor, entering: Sketch | None = None
+    side: Side,
+    vectors: Sketch,
+    features: dict[str, Tensor],
+    buckets: Tensor,
+    entering: Sketch | None = None,
+    documents: Tensor | None = None,
 ) -> SiteState:
     """State of the hidden states of some sequences.
 
     A vector counts if its norm is finite and each of its features is defined. What leaves a norm layer has no angle of
-    rotation where zero entered, or a constant entered LayerNorm: such vectors are left out as zero, and as non-finite
-    where the squares of what entered overflowed.
+    rotation where zero entered, or what rounding cannot tell from a constant entered LayerNorm: such vectors are left
+    out as zero, and as non-finite where the squares of what entered overflowed. Squares in float32 lose at most 2⁻¹⁵⁰
+    each to underflow: of ‖x‖²/d that is less than a rounding where ‖x‖²/d ≥ 2⁻¹²⁶, and what is smaller is left out as
+    underflow; likewise in float64 below 2⁻¹⁰²².
 
     Args:
         side: Which features are expected, see :data:`FEATURES`.
@@ -122,6 +133,7 @@ def reduce(
         features: Their features.
         buckets: bool, (B, sequences, positions). Membership in the buckets; padding is in none.
         entering: Sketch of what entered the layer, for what leaves it.
+        documents: int64, (sequences,). The document of each sequence; by default each is one of its own.
 
     Returns:
         SiteState: Tensors on the device of the sketch.
@@ -130,8 +142,11 @@ def reduce(
     norm = vectors.norm
     values = torch.stack([features[name] for name in FEATURES[side]])
     finite = torch.isfinite(norm if entering is None else norm + entering.norm)
-    zero = finite & ((norm == 0) | ~torch.isfinite(values).all(0))
-    valid = finite & ~zero
+    small = finite & _underflows(vectors)
+    if entering is not None:
+        small |= finite & _underflows(entering)
+    zero = finite & ~small & ((norm == 0) | ~torch.isfinite(values).all(0))
+    valid = finite & ~zero & ~small
     counted = member & valid
     tokens = counted.sum(1)
     values = torch.where(valid, values, torch.zeros((), dtype=values.dtype, device=values.device))
@@ -141,11 +156,13 @@ def reduce(
     lowest = torch.full((), -math.inf, dtype=values.dtype, device=values.device)
     angle, cos2 = values[0], torch.cos(torch.deg2rad(values[0])) ** 2
     sums = _sums_by_sequence(vectors, cos2, counted, buckets.shape)
-    sizes = torch.cat([counts := counted.reshape(buckets.shape).sum(-1), counts.sum(0, keepdim=True)])
-    weighted = sizes.to(torch.float64)[:, :, None]
+    sizes = counted.reshape(buckets.shape).sum(-1)
+    if documents is None:
+        documents = torch.full(sizes.shape[1:], UNKNOWN, device=sizes.device)
     return SiteState(
         tokens=tokens,
         nonfinite=(member & ~finite).sum(1),
+        underflow=(member & small).sum(1),
         zero=(member & zero).sum(1),
         mean=mean,
         m2=(deviation * deviation * weights).sum(-1),
@@ -154,24 +171,27 @@ def reduce(
         norms=_histogram(
             (torch.log2(torch.where(valid, norm, 1.0)) + NORM_OCTAVES) * BINS_PER_OCTAVE, NORM_BINS, counted
         ),
-        sequences=(sizes > 0).sum(1),
-        tokens_squared=(sizes * sizes).sum(1),
-        cos2=sums.sum(1),
-        cos2_squared=(sums * sums).sum(1),
-        cos2_tokens=(sums * weighted).sum(1),
+        sequences=torch.cat([(sizes > 0).sum(1), (sizes.sum(0) > 0).sum(0, keepdim=True)]),
+        cos2=torch.cat([sums, sums.sum(0, keepdim=True)]).sum(1),
+        documents=documents,
+        document_tokens=sizes,
+        document_cos2=sums[:, :, 0].contiguous(),
     )
 
 
+def _underflows(x: Sketch) -> Tensor:
+    return (x.mean_square > 0) & (x.mean_square < torch.finfo(x.projections.dtype).tiny)
+
+
 def _sums_by_sequence(vectors: Sketch, cos2: Tensor, counted: Tensor, shape: Any) -> Tensor:
-    """Σcos²θ over the tokens of each sequence, float64, (buckets + 1, sequences, 1 + K)."""
+    """Σcos²θ over the tokens of each sequence, float64, (buckets, sequences, 1 + K)."""
     weights = counted.to(torch.float64)
     squared = weights / torch.where(counted, vectors.d * vectors.mean_square, 1.0)
     # What does not count may be infinite, which a weight of 0 would turn into NaN.
     along = vectors.projections.to(torch.float64).square_().nan_to_num_(0.0, 0.0, 0.0)
-    sums = torch.cat(
+    return torch.cat(
         [_by_sequence(weights, cos2[:, None], shape), _by_sequence(squared, along, shape)], dim=-1
     ).transpose(0, 1)
-    return torch.cat([sums, sums.sum(0, keepdim=True)])
 
 
 def _by_sequence(weights: Tensor, values: Tensor, shape: Any) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import array_api_compat
@@ -12,6 +12,9 @@ from lngeom import InputError
 
 Side = Literal["input", "output"]
 SIDES: tuple[Side, ...] = ("input", "output")
+
+UNKNOWN = -1
+"""Number of a document that is not known: each such sequence counts as a document of its own, also when merged."""
 
 BUCKETS = ("first", "rest")
 """Where a token stands: at the first position of its sequence, or after it."""
@@ -43,24 +46,27 @@ class SiteState:
     r"""Statistics of one side of one norm layer, as arrays of one library: PyTorch from :func:`reduce`, then NumPy.
 
     B = 2 buckets of position (:data:`BUCKETS`), S = 3 of them with all tokens together as the last, F features
-    (:data:`FEATURES`), K random directions. For sequence j let n_j be its tokens and s_j the sum of cos²θ over them.
+    (:data:`FEATURES`), K random directions, C documents or, where documents are not known, sequences.
 
     Attributes:
         tokens: int64, (B,). Tokens in the statistics.
         nonfinite: int64, (B,). Tokens left out: a component is NaN or infinite, or so large that the squares overflow.
+        underflow: int64, (B,). Tokens left out: so small that squares lose bits to underflow, see :func:`reduce`.
         zero: int64, (B,). Tokens left out: the zero vector has no angle, and what left a layer no rotation if zero was
             normalized.
         mean, m2, maximum: float64, (F, B). Mean, sum of squared deviations from it, and maximum of each feature.
         angles: int64, (B, ANGLE_BINS). Histogram of the angle to 1.
         norms: int64, (B, NORM_BINS). Histogram of log₂‖x‖.
         sequences: int64, (S,). Sequences with at least one token.
-        tokens_squared: int64, (S,). Σ_j n_j².
-        cos2, cos2_squared, cos2_tokens: float64, (S, 1 + K). Σ_j s_j, Σ_j s_j² and Σ_j s_j n_j, for the uniform
-            direction (first) and the K random ones.
+        cos2: float64, (S, 1 + K). Σcos²θ, for the uniform direction (first) and the K random ones.
+        documents: int64, (C,). Numbers of the documents; :data:`UNKNOWN` for a sequence taken as one of its own.
+        document_tokens: int64, (B, C). Tokens of each.
+        document_cos2: float64, (B, C). Σcos²θ of the uniform direction over them.
     """
 
     tokens: Any
     nonfinite: Any
+    underflow: Any
     zero: Any
     mean: Any
     m2: Any
@@ -68,10 +74,10 @@ class SiteState:
     angles: Any
     norms: Any
     sequences: Any
-    tokens_squared: Any
     cos2: Any
-    cos2_squared: Any
-    cos2_tokens: Any
+    documents: Any
+    document_tokens: Any
+    document_cos2: Any
 
     @property
     def directions(self) -> int:
@@ -79,8 +85,23 @@ class SiteState:
         return self.cos2.shape[-1] - 1
 
     def numpy(self) -> SiteState:
-        """The same state as NumPy arrays on the host."""
-        return SiteState(*(_host(getattr(self, field.name)) for field in fields(self)))
+        """The same state as NumPy arrays on the host, each document that has tokens once."""
+        state = SiteState(*(_host(getattr(self, field.name)) for field in fields(self)))
+        some = state.document_tokens.any(0)
+        known, alone = some & (state.documents != UNKNOWN), some & (state.documents == UNKNOWN)
+        names, place = np.unique(state.documents[known], return_inverse=True)
+
+        def summed(values: np.ndarray) -> np.ndarray:
+            total = np.zeros((len(names), len(values)), values.dtype)
+            np.add.at(total, place, values[:, known].T)
+            return np.concatenate([total.T, values[:, alone]], axis=1)
+
+        return replace(
+            state,
+            documents=np.concatenate([names, state.documents[alone]]),
+            document_tokens=summed(state.document_tokens),
+            document_cos2=summed(state.document_cos2),
+        )
 
 
 States = dict[tuple[str, Side], SiteState]
@@ -119,6 +140,7 @@ def merge_sites(a: SiteState, b: SiteState) -> SiteState:
     return SiteState(
         tokens=tokens,
         nonfinite=a.nonfinite + b.nonfinite,
+        underflow=a.underflow + b.underflow,
         zero=a.zero + b.zero,
         mean=a.mean + distance * (right / both),
         m2=a.m2 + b.m2 + distance * distance * (left * right / both),
@@ -126,10 +148,10 @@ def merge_sites(a: SiteState, b: SiteState) -> SiteState:
         angles=a.angles + b.angles,
         norms=a.norms + b.norms,
         sequences=a.sequences + b.sequences,
-        tokens_squared=a.tokens_squared + b.tokens_squared,
         cos2=a.cos2 + b.cos2,
-        cos2_squared=a.cos2_squared + b.cos2_squared,
-        cos2_tokens=a.cos2_tokens + b.cos2_tokens,
+        documents=xp.concat([a.documents, b.documents]),
+        document_tokens=xp.concat([a.document_tokens, b.document_tokens], axis=1),
+        document_cos2=xp.concat([a.document_cos2, b.document_cos2], axis=1),
     )
 
 
@@ -139,7 +161,10 @@ def merge(a: States, b: States) -> States:
     Merging is associative: exactly for counts, histograms and maxima, up to rounding for sums and means.
 
     Args:
-        a, b: By site path and side, arrays of one library.
+        a, b: By site path and side, NumPy arrays.
+
+    Raises:
+        InputError: If the two were not measured at the same sites with as many random directions.
     """
     if a.keys() != b.keys():
         path, side = min(a.keys() ^ b.keys())
@@ -152,4 +177,4 @@ def merge(a: States, b: States) -> States:
                 "other: merge runs with the same directions and seed"
             )
             raise InputError(msg)
-    return {key: merge_sites(a[key], b[key]) for key in a}
+    return {key: merge_sites(a[key], b[key]).numpy() for key in a}

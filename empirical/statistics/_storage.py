@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import fields
 from pathlib import Path
@@ -14,7 +15,7 @@ import safetensors.numpy
 from ..runs import RunError
 from ._state import ANGLE_BINS, BUCKETS, NORM_BINS, SIDES, SiteState, States
 
-_FORMAT = "lngeom-state-2"
+_FORMAT = "lngeom-state-3"
 _ENTRY = "lngeom"
 _HISTOGRAMS = {"angles": ANGLE_BINS, "norms": NORM_BINS}
 
@@ -33,8 +34,23 @@ def save(path: Path, states: States, metadata: dict[str, str]) -> None:
             else:
                 tensors[name] = value
     # One entry: the order of several differs from write to write.
-    about = json.dumps({**metadata, "format": _FORMAT}, sort_keys=True)
-    safetensors.numpy.save_file(tensors, path, {_ENTRY: about})
+    about = {**metadata, "format": _FORMAT}
+    about = json.dumps({**about, "sha256": _digest(tensors, about)}, sort_keys=True)
+    try:
+        safetensors.numpy.save_file(tensors, path, {_ENTRY: about})
+    except safetensors.SafetensorError as error:
+        msg = f"{path}: cannot be written ({error}); free space, the same command goes on"
+        raise RunError(msg) from None
+
+
+def _digest(tensors: dict[str, np.ndarray], about: dict[str, str]) -> str:
+    """SHA-256 over all that a file says."""
+    digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
+    for name in sorted(tensors):
+        value = tensors[name]
+        digest.update(f"\0{name}\0{value.dtype.str}\0{value.shape}\0".encode())
+        digest.update(value.tobytes())
+    return digest.hexdigest()
 
 
 def load(path: Path) -> tuple[States, dict[str, str]]:
@@ -43,9 +59,13 @@ def load(path: Path) -> tuple[States, dict[str, str]]:
         with safetensors.safe_open(path, framework="numpy") as stream:
             metadata = json.loads((stream.metadata() or {}).get(_ENTRY, "{}"))
             tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118 - no mapping
-    except (OSError, safetensors.SafetensorError) as error:
+        damaged = metadata.pop("sha256", None) != _digest(tensors, metadata)
+    except (OSError, ValueError, AttributeError, TypeError, safetensors.SafetensorError) as error:
         msg = f"{path}: cannot be read as a state ({error}); remove it and run again"
         raise RunError(msg) from None
+    if damaged and metadata.get("format") == _FORMAT:
+        msg = f"{path}: is damaged (its SHA-256 is not the one it carries); remove it and run again"
+        raise RunError(msg)
     if metadata.pop("format", None) != _FORMAT:
         msg = f"{path}: holds no state of this version ({_FORMAT}); remove it and run again"
         raise RunError(msg)

@@ -67,18 +67,23 @@ COLUMNS = (
     "affine_rotation_mean_deg",
     "distance_mean",
     "distance_max",
+    "documents",
+    "underflow",
 )
 """Columns of ``sites.csv``.
 
 ``norm`` is ``layernorm`` or ``rmsnorm``; ``bucket`` is ``first`` (position 0), ``rest`` or ``all``; angles are in
 degrees, spreads are population standard deviations over tokens. ``d_cos2`` is d·E[cos²θ] for the uniform direction, 1
-for an isotropic vector, with its 95 % interval; ``random_d_cos2_median``, ``_low`` and ``_high`` are the median and the
+for an isotropic vector, with its 95 % interval, in which ``documents`` are the independent units (sequences, where a
+text does not say where its documents begin); ``random_d_cos2_median``, ``_low`` and ``_high`` are the median and the
 5 % and 95 % points over the random directions; ``rank_among_random`` is the *number* of random directions with a
 smaller value, from 0 to their count. ``gauge_mean`` is the gauge of the layer and stands in the row of its input and of
 its output. For inputs ``tilt`` is |90° − θ|, the angle between LayerNorm(x) and RMSNorm(x), and ``distance`` the root
 mean square difference of their components, ε included and before gain and bias; for outputs ``rotation`` is the angle
 from input to output and ``affine_rotation`` the part of it made by gain and bias. Quantiles are right to
-the width of a bin of the histograms: 0.01°, and 1/16 octave for norms.
+the width of a bin of the histograms: 0.01°, and 1/16 octave for norms. ``nonfinite``, ``zero`` and ``underflow`` count
+tokens left out. Rotations are taken from cosines, which a sum of d products in float32 gives to about √d·2⁻²⁴ (the
+probabilistic bound): what is below √(2√d·2⁻²⁴) rad, 0.1° at d = 768, may be rounding.
 """
 
 
@@ -97,28 +102,25 @@ def _column(state: SiteState, side: Side, index: int) -> dict[str, float]:
     tokens = int(counts.sum())
     mean, std, maximum = _pooled(counts, state.mean[:, part], state.m2[:, part], state.maximum[:, part])
     average, low, high = ratio_interval(
-        state.cos2[index],
-        state.cos2_squared[index],
-        state.cos2_tokens[index],
-        tokens,
-        int(state.tokens_squared[index]),
-        int(state.sequences[index]),
+        state.document_cos2[part].sum(0), documents := state.document_tokens[part].sum(0)
     )
     angles, norms = state.angles[part].sum(0), state.norms[part].sum(0)
     quantiles = {q: _quantile(angles, q) / BINS_PER_DEGREE for q in (0.01, 0.5, 0.99)}
-    random = average[1:]
+    random = state.cos2[index][1:] / tokens if tokens else np.full(state.directions, math.nan)
     found: dict[str, float] = {
         "tokens": tokens,
         "sequences": int(state.sequences[index]),
+        "documents": int((documents > 0).sum()),
         "nonfinite": int(state.nonfinite[part].sum()),
+        "underflow": int(state.underflow[part].sum()),
         "zero": int(state.zero[part].sum()),
-        "cos2": float(average[0]),
-        "cos2_low": float(low[0]),
-        "cos2_high": float(high[0]),
+        "cos2": average,
+        "cos2_low": low,
+        "cos2_high": high,
         "random_cos2_median": _summary(random, 0.5),
         "random_cos2_low": _summary(random, 0.05),
         "random_cos2_high": _summary(random, 0.95),
-        "rank_among_random": int((random < average[0]).sum()),
+        "rank_among_random": int((random < average).sum()),
         "angle_median": quantiles[0.5],
         "angle_p01": quantiles[0.01],
         "angle_p99": quantiles[0.99],
@@ -229,6 +231,8 @@ def _row(
         "affine_rotation_mean_deg": values.get("affine_rotation_mean"),
         "distance_mean": values.get("distance_mean"),
         "distance_max": values.get("distance_max"),
+        "documents": values["documents"],
+        "underflow": values["underflow"],
     }
 
 

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from .. import statistics
 from ..models import NormSite
-from ..runs import ENVIRONMENT, RunDirectory, RunError, first_difference, lock, measured_by
+from ..runs import (
+    ENVIRONMENT,
+    RunDirectory,
+    RunError,
+    Sequence as SequenceOfRun,
+    first_difference,
+    lock,
+    measured_by,
+    read_sequences,
+    write_sequences,
+)
 from ._results import write_results
 
 __all__ = ["merge_runs"]
@@ -29,18 +44,49 @@ _SHARED = (
 
 def _check(runs: Sequence[RunDirectory], manifests: Sequence[dict[str, Any]]) -> None:
     first = {key: manifests[0].get(key) for key in _SHARED}
-    texts: dict[str, RunDirectory] = {}
     for run, manifest in zip(runs, manifests, strict=True):
         difference = first_difference(first, {key: manifest.get(key) for key in _SHARED})
         if difference is not None:
             name, expected, seen = difference
             msg = f"{run.path}: {name} is {seen!r}, in {runs[0].path} it is {expected!r}; merge runs of one measurement"
             raise RunError(msg)
-        for text in manifest.get("merged_tokens_sha256") or [manifest["tokens_sha256"]]:
-            if text in texts:
-                msg = f"{run.path}: has the tokens of {texts[text].path}, which would count twice; leave one out"
+
+
+def _disjoint(runs: Sequence[RunDirectory]) -> list[list[SequenceOfRun]]:
+    """The sequences of each run, their groups renumbered: one document is one unit, whichever runs measured it."""
+    seen: dict[str, int] = {}
+    units: dict[Any, int] = {}
+    numbers = itertools.count()
+    found = []
+    for index, run in enumerate(runs):
+        groups: dict[int, int] = {}
+        kept = []
+        for sequence in read_sequences(run.sequences_path):
+            corpus, document, offset, group, digest = sequence
+            if seen.setdefault(digest, index) != index:
+                place = f"offset {offset}" if document is None else f"token {offset} of document {document}"
+                msg = (
+                    f"{run.path}: its sequence at {place} is in {runs[seen[digest]].path} too and would count twice; "
+                    "merge runs on disjoint parts of a text"
+                )
                 raise RunError(msg)
-            texts[text] = run
+            name = (index, group) if document is None else (corpus, document)
+            if group not in groups:
+                groups[group] = units[name] if name in units else next(numbers)
+            units.setdefault(name, groups[group])
+            kept.append(sequence._replace(group=groups[group]))
+        found.append(kept)
+    return found
+
+
+def _renumbered(run: RunDirectory, sequences: Sequence[SequenceOfRun]) -> statistics.States:
+    """The states of a run, its documents by the numbers that they have in the merged one."""
+    before = read_sequences(run.sequences_path)
+    new = np.zeros(1 + max(sequence.group for sequence in before), np.int64)
+    for old, sequence in zip(before, sequences, strict=True):
+        new[old.group] = sequence.group
+    states, _ = statistics.load(run.state_path)
+    return {key: replace(state, documents=new[state.documents]) for key, state in states.items()}
 
 
 def merge_runs(directories: Sequence[Path], output: Path, *, command: str = "") -> list[dict[str, Any]]:
@@ -60,22 +106,17 @@ def merge_runs(directories: Sequence[Path], output: Path, *, command: str = "") 
     runs = [RunDirectory(path) for path in directories]
     manifests = [run.finished_manifest() for run in runs]
     _check(runs, manifests)
+    sequences = _disjoint(runs)
     target = RunDirectory(output)
     target.prepare()
     measured = measured_by(manifests[0])
     measured["corpus"] = " + ".join(dict.fromkeys(manifest["corpus"] for manifest in manifests))
     measured["corpus_sha256"] = [manifest["corpus_sha256"] for manifest in manifests]
     measured["tokens"] = sum(manifest["tokens_measured"] for manifest in manifests)
-    texts = [
-        text
-        for manifest in manifests
-        for text in manifest.get("merged_tokens_sha256") or [manifest["tokens_sha256"]]
-    ]
     about = {
         "command": command,
         **{key: manifests[0][key] for key in ENVIRONMENT},
         "merged_from": [str(path) for path in directories],
-        "merged_tokens_sha256": texts,
         "tokens_measured": measured["tokens"],
         "token_policy": manifests[0]["token_policy"],
         **{
@@ -88,7 +129,6 @@ def merge_runs(directories: Sequence[Path], output: Path, *, command: str = "") 
         if target.begin(measured, about) == "done":
             msg = f"{output}: holds this merge already; choose another --output to make it again"
             raise RunError(msg)
-        states, _ = statistics.load(runs[0].state_path)
-        for run in runs[1:]:
-            states = statistics.merge(states, statistics.load(run.state_path)[0])
+        write_sequences(target.sequences_path, itertools.chain.from_iterable(sequences))
+        states = functools.reduce(statistics.merge, map(_renumbered, runs, sequences))
         return write_results(target, states, [NormSite(**site) for site in manifests[0]["sites"]])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import math
 import time
 from collections.abc import Callable
@@ -14,7 +16,7 @@ from rich.console import Console
 from .. import statistics
 from ..capture import Observer
 from ..models import LoadedModel, text_inputs
-from ..runs import ModelError, Ranks, RunDirectory, RunError, progress, replacing
+from ..runs import ModelError, Ranks, RunDirectory, RunError, progress, read_sequences, replacing
 
 
 def measure_shards(
@@ -34,9 +36,10 @@ def measure_shards(
     shards ran before it in this process. Where a GPU runs out of memory, the shard is begun again with half the batch.
     """
     tokens = run.tokens()
+    documents = np.array([sequence.group for sequence in read_sequences(run.sequences_path)])
     shards = math.ceil(len(tokens) / shard)
-    finished = set(run.finished_shards())
-    group.wait()  # nobody measures before all have counted: what is finished now was finished by an earlier start
+    # Nobody measures before the leader has counted: what is finished now was finished by an earlier start.
+    finished = group.by_leader(lambda: _sound_shards(run, tokens, shard, console))
     mine = range(group.rank, shards, group.count)
     left = [index for index in mine if index not in finished]
     length = tokens.shape[1]
@@ -58,7 +61,8 @@ def measure_shards(
 
                 started = time.perf_counter()
                 try:
-                    states = measure(loaded, rows, batch, directions, seed, advanced)
+                    numbers = documents[index * shard : (index + 1) * shard]
+                    states = measure(loaded, rows, batch, directions, seed, advanced, numbers)
                     break
                 except torch.cuda.OutOfMemoryError:
                     advance(-counted)
@@ -68,7 +72,40 @@ def measure_shards(
                     console.print(line, markup=False, highlight=False, soft_wrap=True)
             seconds = time.perf_counter() - started
             with replacing(run.shard_path(index)) as draft:
-                statistics.save(draft, states, {"seconds": f"{seconds:.3f}", "batch_size": str(batch)})
+                about = {"seconds": f"{seconds:.3f}", "batch_size": str(batch)}
+                statistics.save(draft, states, {**about, "tokens_sha256": _digest(rows)})
+
+
+def _digest(rows: np.ndarray) -> str:
+    return hashlib.sha256(np.ascontiguousarray(rows).tobytes()).hexdigest()
+
+
+def _load(run: RunDirectory, index: int, tokens: np.ndarray, shard: int) -> statistics.States:
+    """The states of a shard, if they are whole and of its tokens."""
+    path = run.shard_path(index)
+    states, about = statistics.load(path)
+    if about.get("tokens_sha256") != _digest(tokens[index * shard : (index + 1) * shard]):
+        msg = f"{path}: is of other tokens than its number says; remove it and run again"
+        raise RunError(msg)
+    return states
+
+
+def _sound_shards(run: RunDirectory, tokens: np.ndarray, shard: int, console: Console) -> set[int]:
+    """The shards that need not be measured again; those that are damaged or strange are set aside."""
+    sound = set()
+    for index in run.finished_shards():
+        try:
+            if index * shard >= len(tokens):
+                msg = f"{run.shard_path(index)}: is beyond the last shard"
+                raise RunError(msg)
+            _load(run, index, tokens, shard)
+            sound.add(index)
+        except RunError as error:
+            aside = run.shard_path(index).with_suffix(".damaged")
+            run.shard_path(index).replace(aside)
+            line = f"{str(error).partition(';')[0]}; set aside as {aside.name} and measured again"
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+    return sound
 
 
 def _halved(batch: int, length: int) -> int:
@@ -85,26 +122,23 @@ def measure(
     directions: int,
     seed: int,
     advance: Callable[[int], None],
+    documents: np.ndarray,
 ) -> dict[Any, Any]:
-    """The states of all sites after a forward pass over some sequences."""
+    """The states of all sites after a forward pass over some sequences, of which the documents are known."""
     with (
         Observer(loaded.model, loaded.sites, directions=directions, seed=seed) as observer,
         torch.inference_mode(),
     ):
         for begin in range(0, len(rows), batch):
             ids = torch.from_numpy(rows[begin : begin + batch].astype(np.int64)).to(loaded.device)
+            observer.documents(torch.from_numpy(documents[begin : begin + batch]))
             loaded.model(**text_inputs(loaded.model, ids))
             advance(ids.numel())
         return observer.states
 
 
-def merged(run: RunDirectory) -> dict[Any, Any]:
+def merged(run: RunDirectory, shard: int) -> dict[Any, Any]:
     """The states of all shards, merged in the order of the corpus, so that the last bit does not depend on the runs."""
-    total: dict[Any, Any] | None = None
-    for index in run.finished_shards():
-        states, _ = statistics.load(run.shard_path(index))
-        total = states if total is None else statistics.merge(total, states)
-    if total is None:
-        msg = f"{run.path}: has no finished shard to merge; run the sweep again"
-        raise RunError(msg)
-    return total
+    tokens = run.tokens()
+    shards = (_load(run, index, tokens, shard) for index in range(math.ceil(len(tokens) / shard)))
+    return functools.reduce(statistics.merge, shards)

@@ -28,7 +28,19 @@ from ..models import (
     text_config,
     text_inputs,
 )
-from ..runs import ModelError, Ranks, RunDirectory, RunError, Status, environment, lock, progress, ranks
+from ..runs import (
+    ModelError,
+    Ranks,
+    RunDirectory,
+    RunError,
+    Status,
+    environment,
+    lock,
+    progress,
+    ranks,
+    sha256_of,
+    write_sequences,
+)
 from ._options import DEFAULT_LENGTH, Sweep, corpus_of, output_of, source_of
 from ._results import write_results, written_to
 from ._shards import measure_shards, merged
@@ -171,7 +183,7 @@ def run_sweep(
         )  # fmt: skip
         group.wait()
         if group.leads:
-            _finish(run, loaded, console, show=show)
+            _finish(run, loaded, console, plan.shard, show=show)
         group.wait()
     return run
 
@@ -213,12 +225,16 @@ def _know_weights(run: RunDirectory, loaded: LoadedModel, group: Ranks, console:
 
 
 def _draw(run: RunDirectory, plan: _Plan, console: Console) -> None:
-    if run.tokens_path.exists() and "token_policy" in run.manifest():
-        return
+    recorded = run.manifest()
+    if "token_policy" in recorded:
+        if run.tokens_are_sound():
+            return
+        line = f"{run.tokens_path}: is damaged or gone; drawn again"
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
     tokenizer = None if plan.corpus.has_ids or plan.corpus.is_random else load_tokenizer(plan.source)
     total = plan.sequences * plan.length
     with progress(console, f"reading {Path(plan.corpus.spec).name}", total) as advance:
-        policy = draw_tokens(
+        policy, sequences = draw_tokens(
             run.tokens_path,
             plan.corpus,
             tokenizer,
@@ -228,23 +244,26 @@ def _draw(run: RunDirectory, plan: _Plan, console: Console) -> None:
             seed=plan.sweep.seed,
             advance=advance,
         )
+    write_sequences(run.sequences_path, sequences)
+    hashes = {"tokens_sha256": sha256_of(run.tokens_path), "sequences_sha256": sha256_of(run.sequences_path)}
+    if any(recorded.get(key, value) != value for key, value in hashes.items()):
+        msg = (
+            f"{run.path}: the corpus gives other tokens than when the run was begun; choose another --output"
+        )
+        raise RunError(msg)
     tokens = run.tokens()
     if tokens.size < total:
         line = f"the corpus ends after {tokens.size:,} of {total:,} tokens; measuring those"
         console.print(line, markup=False, highlight=False, soft_wrap=True)
-    run.amend(
-        token_policy=policy,
-        tokens_measured=int(tokens.size),
-        tokens_sha256=run.tokens_sha256(),
-    )
+    run.amend(token_policy=policy, tokens_measured=int(tokens.size), **hashes)
 
 
-def _finish(run: RunDirectory, loaded: LoadedModel, console: Console, *, show: bool) -> None:
+def _finish(run: RunDirectory, loaded: LoadedModel, console: Console, shard: int, *, show: bool) -> None:
     """Merge the shards and write the results."""
     both = "the same text on both sides" if getattr(loaded.config, "is_encoder_decoder", False) else "text"
     run.amend(sites=[asdict(site) for site in loaded.sites], topology=loaded.topology, input=both)
     console.print(f"checking predictions at {len(loaded.sites)} norm layers", highlight=False)
-    rows = write_results(run, merged(run), loaded.sites, predictions.predict(loaded, run.tokens()))
+    rows = write_results(run, merged(run, shard), loaded.sites, predictions.predict(loaded, run.tokens()))
     if show:
         report.print_table(rows)
         print_verdicts(run, console)

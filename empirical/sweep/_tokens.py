@@ -1,37 +1,46 @@
-"""The token ids of a run, drawn once from its corpus."""
+"""The token ids of a run, drawn once, spread over its corpus, and where each sequence comes from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..corpora import Corpus, TokenPolicy, encoded, flat_pieces, packed, random_pieces
-from ..runs import Advance, CorpusError, replacing
+from ..corpora import Corpus, TokenPolicy, encoded, packed, random_pieces
+from ..runs import Advance, CorpusError, Sequence, replacing
+
+_AHEAD = 16
+_LEAST_AHEAD, _MOST_AHEAD = 1 << 16, 1 << 22
+"""To draw spread over a text it is read so many times as far as is measured; at least and at most so many tokens."""
+
+MOST_DOCUMENTS = 1024
+"""Where more are measured, neighbouring documents count as one, so that states stay small."""
 
 
-def _checked(rows: Iterator[np.ndarray], corpus: Corpus, vocabulary: int) -> Iterator[np.ndarray]:
-    for row in rows:
-        low, high = int(row.min()), int(row.max())
-        if low < 0 or high >= vocabulary:
-            bad = low if low < 0 else high
-            msg = (
-                f"corpus {corpus.spec!r}: token id {bad} is outside the model's vocabulary of {vocabulary}; "
-                "encode the text with the tokenizer of this model"
-            )
-            raise CorpusError(msg)
-        yield row
+def _checked(row: np.ndarray, corpus: Corpus, vocabulary: int) -> np.ndarray:
+    low, high = int(row.min()), int(row.max())
+    if low < 0 or high >= vocabulary:
+        bad = low if low < 0 else high
+        msg = (
+            f"corpus {corpus.spec!r}: token id {bad} is outside the model's vocabulary of {vocabulary}; "
+            "encode the text with the tokenizer of this model"
+        )
+        raise CorpusError(msg)
+    return row
 
 
-def _sequences(
-    corpus: Corpus, tokenizer: Any, length: int, vocabulary: int, seed: int
-) -> tuple[Iterator[np.ndarray], dict[str, Any]]:
-    """The packed sequences of a corpus, and how they were made."""
-    if corpus.is_random or corpus.has_ids:
-        pieces = random_pieces(vocabulary, seed) if corpus.is_random else flat_pieces(corpus.token_ids())
-        return packed(pieces, length), {"start": None, "separator": None, "tokenizer": None}
+def _text(
+    corpus: Corpus, tokenizer: Any, length: int, ends: list[int]
+) -> tuple[Iterator[np.ndarray], int, dict[str, Any]]:
+    """The packed sequences of a text, the tokens of each that are of the text, and how they were made.
+
+    ``ends`` receives the tokens up to the end of each document, as far as has been read.
+    """
     policy = TokenPolicy.of(tokenizer)
     if policy.start is not None and length < 2:
         msg = "--sequence-length 1: every sequence would be the start token alone; use 2 or more"
@@ -39,8 +48,34 @@ def _sequences(
     names = {
         key: None if id is None else tokenizer.convert_ids_to_tokens(id) for key, id in vars(policy).items()
     }
-    rows = packed(encoded(corpus.documents(), tokenizer, policy), length, policy.start)
-    return rows, {**names, "tokenizer": type(tokenizer).__name__}
+
+    def counted() -> Iterator[np.ndarray]:
+        for ids in encoded(corpus.documents(), tokenizer, policy):
+            ends.append(ends[-1] + len(ids))
+            yield ids
+
+    content = length - (policy.start is not None)
+    return packed(counted(), length, policy.start), content, {**names, "tokenizer": type(tokenizer).__name__}
+
+
+def _spread(rows: Iterable[np.ndarray], wanted: int, ahead: int) -> Iterator[tuple[int, np.ndarray]]:
+    """``wanted`` rows and their numbers, at even distances among the first ``ahead``·``wanted``.
+
+    Twice as many are held at most: when so many are there, every other is dropped, and of those to come too.
+    """
+    if ahead < 2:
+        yield from islice(enumerate(rows), wanted)
+        return
+    held: list[tuple[int, np.ndarray]] = []
+    stride = 1
+    for number, row in islice(enumerate(rows), ahead * wanted):
+        if number % stride:
+            continue
+        held.append((number, row.astype(np.uint32)))
+        if len(held) == 2 * wanted:
+            held, stride = held[::2], 2 * stride
+    count = min(wanted, len(held))
+    yield from (held[index * len(held) // count] for index in range(count))
 
 
 def draw_tokens(
@@ -53,31 +88,60 @@ def draw_tokens(
     vocabulary: int,
     seed: int,
     advance: Advance,
-) -> dict[str, Any]:
-    """Write the first ``sequences`` packed sequences of a corpus to ``path`` (``.npy``), and no more are read.
+) -> tuple[dict[str, Any], list[Sequence]]:
+    """Write ``sequences`` packed sequences, spread over a corpus, to ``path`` (``.npy``).
+
+    Of token ids the whole file is drawn from; of a text its first 16 times as many tokens, at least 65,536 and at most
+    4 million, unless it is shorter or more are measured.
 
     Returns:
         dict: The token policy: ``start`` and ``separator`` token of the packing, and the tokenizer's class.
     """
-    rows, policy = _sequences(corpus, tokenizer, length, vocabulary, seed)
-    dtype = np.uint16 if vocabulary <= 1 << 16 else np.uint32
-    with replacing(path) as draft:
-        array = np.lib.format.open_memmap(draft, mode="w+", dtype=dtype, shape=(sequences, length))
-        count = 0
-        for row in _checked(rows, corpus, vocabulary):
-            array[count] = row
-            count += 1
+    policy: dict[str, Any] = {"start": None, "separator": None, "tokenizer": None}
+    content, ends = length, [0]
+    if corpus.is_random:
+        chosen = _spread(packed(random_pieces(vocabulary, seed), length), sequences, 1)
+    elif corpus.has_ids:
+        ids = corpus.token_ids()
+        whole = len(ids) // length
+        count = min(sequences, whole)
+        numbers = (index * whole // count for index in range(count))
+        chosen = ((n, np.asarray(ids[n * length : (n + 1) * length])) for n in numbers)
+    else:
+        rows, content, policy = _text(corpus, tokenizer, length, ends)
+        wanted = sequences * length
+        chosen = _spread(rows, sequences, min(max(_AHEAD, _LEAST_AHEAD // wanted), _MOST_AHEAD // wanted))
+    dtype = np.dtype(np.uint16 if vocabulary <= 1 << 16 else np.uint32)
+    places: list[tuple[int, str]] = []
+    with replacing(path) as draft, draft.open("w+b") as stream:
+        # Written and not mapped: a full disk is then an error that can be told, and not the end of the process.
+        _head(stream, dtype, sequences, length)
+        for number, row in chosen:
+            stored = _checked(row, corpus, vocabulary).astype(dtype).tobytes()
+            stream.write(stored)
+            places.append((number * content, hashlib.sha256(stored).hexdigest()[:32]))
             advance(length)
-            if count == sequences:
-                break
-        array.flush()
-        if count == 0:
+        if not places:
             raise CorpusError(_too_short(corpus, length))
-        if count < sequences:
-            whole = np.array(array[:count])  # out of the mapping, before the file under it is written anew
-            with draft.open("wb") as stream:
-                np.save(stream, whole, allow_pickle=False)
-    return policy
+        stream.seek(0)
+        _head(stream, dtype, len(places), length)
+    named = corpus.has_documents
+    found = [bisect_right(ends, place) - 1 if named else None for place, _ in places]
+    ranks = {document: rank for rank, document in enumerate(dict.fromkeys(found))}
+    units = len(ranks) if named else len(places)
+    sources, identity = [], corpus.identity()
+    for index, ((place, digest), document) in enumerate(zip(places, found, strict=True)):
+        unit = index if document is None else ranks[document]
+        group = unit * min(MOST_DOCUMENTS, units) // units
+        offset = place if document is None else place - ends[document]
+        sources.append(Sequence(identity, document, offset, group, digest))
+    return policy, sources
+
+
+def _head(stream: Any, dtype: np.dtype, count: int, length: int) -> None:
+    """The header of a NumPy file; NumPy leaves room in it for any count, so that it can be written again."""
+    about = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (count, length)}
+    np.lib.format.write_array_header_1_0(stream, about)
 
 
 def _too_short(corpus: Corpus, length: int) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -11,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from ..runs import RunError, read_json, write_folder, write_json
+from ..runs import RunError, read_sealed, sha256_of, write_folder, write_sealed
 
 
 def save_network(model: PreTrainedModel, tokenizer: Path | None, folder: Path) -> None:
@@ -40,11 +42,14 @@ def _restore_generators(states: dict[str, Tensor]) -> None:
         torch.cuda.set_rng_state(state, int(name.partition(".")[2]))
 
 
-def save_state(folder: Path, step: int, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
+def save_state(
+    folder: Path, step: int, model: nn.Module, optimizer: torch.optim.Optimizer, tables: Iterable[Path] = ()
+) -> None:
     """Save the state after `step` steps under `folder`, then remove older ones.
 
     It holds the parameters, the optimizer's moments, the random generators and the step, which is also the
-    position in the text. All tensors are safetensors: nothing is unpickled when a run resumes.
+    position in the text, and the hashes of all that and of the tables up to that step. All tensors are safetensors:
+    nothing is unpickled when a run goes on.
     """
     current = folder / f"step-{step:08d}"
 
@@ -61,7 +66,8 @@ def save_state(folder: Path, step: int, model: nn.Module, optimizer: torch.optim
         }
         save_file(moments, draft / "optimizer.safetensors")
         save_file(_generators(), draft / "generators.safetensors")
-        write_json(draft / "state.json", {"step": step})
+        hashes = {path.name: sha256_of(path) for path in (*draft.iterdir(), *tables)}
+        write_sealed(draft / "state.json", {"step": step, "hashes": hashes})
 
     write_folder(current, fill)
     for other in _states(folder):
@@ -79,6 +85,7 @@ def load_state(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer)
     if not states:
         return None
     latest = states[-1]
+    about = check_hashes(latest, latest.glob("*.safetensors"))
     try:
         parameters = load_file(latest / "model.safetensors")
         with torch.no_grad():
@@ -90,7 +97,29 @@ def load_state(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer)
             moments.setdefault(int(index), {})[key] = value
         optimizer.load_state_dict({"state": moments, "param_groups": optimizer.state_dict()["param_groups"]})
         _restore_generators(load_file(latest / "generators.safetensors"))
-        return int(read_json(latest / "state.json")["step"])
     except (OSError, KeyError, RuntimeError, ValueError, SafetensorError) as error:
         msg = f"the state in {latest} cannot be restored ({error}): remove that folder and start anew"
         raise RunError(msg) from error
+    return about["step"]
+
+
+def check_hashes(state: Path, files: Iterable[Path]) -> dict[str, Any]:
+    """Compare files with the hashes in a state; returns what its ``state.json`` says.
+
+    Raises:
+        RunError: If one of them was changed since, or the state is not whole.
+    """
+    try:
+        about = read_sealed(state / "state.json")
+        seen = {path.name: sha256_of(path) for path in files}
+    except OSError as error:
+        msg = f"the state in {state} is not whole ({error.strerror}): remove that folder and start anew"
+        raise RunError(msg) from None
+    for name, digest in seen.items():
+        if about["hashes"].get(name) != digest:
+            msg = f"{name} of the state in {state} has changed (by its SHA-256): start anew in another directory"
+            raise RunError(msg)
+    if state.name != f"step-{about['step']:08d}":
+        msg = f"the state in {state} is that of step {about['step']}: give the folder its name back, or start anew"
+        raise RunError(msg)
+    return about

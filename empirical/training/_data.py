@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +12,13 @@ import torch
 from torch import Tensor
 
 from ..corpora import Corpus, flat_pieces
-from ..runs import CorpusError, RunError, write_json
+from ..runs import CorpusError, RunError, read_sealed, sha256_of, write_sealed
 from ._tokenizer import Tokenizer, load_tokenizer, train_tokenizer
 
 HELD_OUT_EVERY = 10
 """One document in so many (of token ids: the last part in so many) is kept out of all training."""
 
+_PARTS = ("train", "held_out")
 _DTYPE = np.dtype("<u4")
 
 
@@ -165,7 +165,9 @@ def prepare(
             )
             raise CorpusError(msg)
         size, end = (made.size, made.end_of_text) if made else (largest + 1, 0)
-        write_json(manifest, {"source": source, "vocabulary": size, "end_of_text": end})
+        hashes = {f"{part}.bin": sha256_of(folder / f"{part}.bin") for part in _PARTS}
+        about = {"source": source, "vocabulary": size, "end_of_text": end, "hashes": hashes}
+        write_sealed(manifest, about)
     return open_data(folder, source)
 
 
@@ -185,8 +187,11 @@ def open_data(folder: Path, source: dict[str, str | int | None] | None = None) -
     True
     """
     try:
-        stored = json.loads((folder / "data.json").read_text(encoding="utf-8"))
-        parts = [np.memmap(folder / f"{part}.bin", _DTYPE, mode="r") for part in ("train", "held_out")]
+        stored = read_sealed(folder / "data.json")
+        damaged = [name for name, digest in stored["hashes"].items() if sha256_of(folder / name) != digest]
+        if damaged:
+            raise ValueError(f"the SHA-256 of {damaged[0]} has changed")  # noqa: EM102 - told below
+        parts = [np.memmap(folder / f"{part}.bin", _DTYPE, mode="r") for part in _PARTS]
     except (OSError, ValueError) as error:
         msg = f"{folder} holds no tokenized corpus ({error}): remove it to have it made again"
         raise RunError(msg) from error

@@ -13,7 +13,7 @@ import transformers
 import lngeom
 from lngeom import InputError
 
-from ..runs import Ranks, RunError, read_json, write_json
+from ..runs import Ranks, RunError, read_sealed, write_sealed
 from ._data import TokenData
 from ._recipe import Recipe
 
@@ -87,7 +87,7 @@ def open_run(out: Path, record: dict[str, Any]) -> None:
     """Start a run in `out`, or make sure that the run there is the same one."""
     path = out / "run.json"
     if path.exists():
-        stored = read_json(path)
+        stored = read_sealed(path)
         for key, value in record.items():
             if stored.get(key) != value:
                 msg = (
@@ -101,7 +101,7 @@ def open_run(out: Path, record: dict[str, Any]) -> None:
         raise RunError(msg)
     try:
         out.mkdir(parents=True, exist_ok=True)
-        write_json(path, record)
+        write_sealed(path, record)
     except OSError as error:
         msg = f"{out} cannot be written ({error.strerror}): choose another directory"
         raise RunError(msg) from error

@@ -17,9 +17,9 @@ from transformers import GPT2LMHeadModel
 
 from lngeom import InputError
 
-from ..runs import Ranks, RunError, StepTable, lock, write_json
+from ..runs import Ranks, RunError, StepTable, lock, write_sealed
 from ._batches import Batches
-from ._checkpoint import load_state, save_network, save_state
+from ._checkpoint import check_hashes, load_state, save_network, save_state
 from ._controls import CONTROLS
 from ._data import TokenData
 from ._measure import Measurement
@@ -159,6 +159,8 @@ def _train(
     losses = StepTable(out / "losses.csv", LOSS_COLUMNS)
     measured = {name: StepTable(out / f"{name}.csv", columns) for name, columns in measure.tables.items()}
 
+    paths = [table.path for table in (losses, *measured.values())]
+
     def keep(step: int) -> None:
         """Measure and save; all rows reach the disk before the state that vouches for them."""
         if step in checkpoints:
@@ -168,13 +170,15 @@ def _train(
                 save_network(model, data.tokenizer, out / "networks" / f"step-{step:08d}")
         for table in (losses, *measured.values()):
             table.sync()
-        save_state(out / "state", step, model, optimizer)
+        save_state(out / "state", step, model, optimizer, paths)
 
     if processes.leads:
         for table in (losses, *measured.values()):
             table.keep_until(-1 if done is None else done)
         if done is None:
             keep(0)
+        else:
+            check_hashes(out / "state" / f"step-{done:08d}", paths)
     processes.wait()
 
     if report is not None and done:
@@ -213,7 +217,7 @@ def _train(
     if processes.leads and not (out / "summary.json").exists():
         seconds = time.perf_counter() - began - resting
         speed = (step - first) * recipe.tokens_per_step / seconds if step > first else None
-        write_json(out / "summary.json", summary(model, recipe, data, processes, speed))
+        write_sealed(out / "summary.json", summary(model, recipe, data, processes, speed))
     return True
 
 

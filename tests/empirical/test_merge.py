@@ -68,10 +68,12 @@ class Recorder:
         self.batches: list[tuple[Side, dict[str, list[float]], list[list[bool]]]] = []
         real = _observer.reduce
 
-        def recording(side: Side, vectors: Any, features: Any, buckets: Any, *entering: Any) -> Any:
+        def recording(
+            side: Side, vectors: Any, features: Any, buckets: Any, *entering: Any, **known: Any
+        ) -> Any:
             found = {name: features[name].tolist() for name in FEATURES[side]}
             self.batches.append((side, found, buckets.reshape(len(BUCKETS), -1).tolist()))
-            return real(side, vectors, features, buckets, *entering)
+            return real(side, vectors, features, buckets, *entering, **known)
 
         monkeypatch.setattr(_observer, "reduce", recording)
 
@@ -178,10 +180,12 @@ def test_merged_runs_equal_one_run(
         f"{tmp_path / 'merged'}: holds this merge already; choose another --output to make it again"
     )
     assert refused(capsys, tmp_path / "merged", parts[1], output=tmp_path / "twice") == (
-        f"{parts[1]}: has the tokens of {tmp_path / 'merged'}, which would count twice; leave one out"
+        f"{parts[1]}: its sequence at offset 0 is in {tmp_path / 'merged'} too and would count twice; "
+        "merge runs on disjoint parts of a text"
     )
     assert refused(capsys, parts[0], parts[0], output=tmp_path / "twice") == (
-        f"{parts[0]}: has the tokens of {parts[0]}, which would count twice; leave one out"
+        f"{parts[0]}: its sequence at offset 0 is in {parts[0]} too and would count twice; "
+        "merge runs on disjoint parts of a text"
     )
     other = sweep(model_directory, texts[1], tmp_path / "other", "--seed", "5")
     assert refused(capsys, parts[0], other, output=tmp_path / "mixed") == (

@@ -193,6 +193,8 @@ class Oracle:
             "d": self.d,
             "eps": Value(self.eps, 0),
             "sequences": sequences,
+            "documents": sequences,
+            "underflow": 0,
             "nonfinite": 0,
             "zero": 0,
             "tilt_mean_deg": None,

@@ -99,13 +99,14 @@ def test_shards_do_not_change_the_numbers(model_directory: Path, token_file: Pat
                 "angles",
                 "norms",
                 "sequences",
-                "tokens_squared",
+                "documents",
+                "document_tokens",
             ):
                 assert np.array_equal(getattr(state, name), getattr(reference, name)), (key, name)
             # Four parts in each of two orders: sums of four numbers of one sign, and Chan's formula, four rounded
             # operations on numbers of at most the maximum, and on squared deviations as in the test of merging.
             slack = 2 * (4 * 8) * 2.0**-53
-            for name in ("cos2", "cos2_squared", "cos2_tokens"):
+            for name in ("cos2", "document_cos2"):
                 mine, theirs = getattr(state, name), getattr(reference, name)
                 assert np.all(np.abs(mine - theirs) <= slack * theirs), (key, name)
             delta = slack * reference.maximum
@@ -208,10 +209,10 @@ def test_text_is_packed_by_the_tokenizers_own_policy(
     model = shutil.copytree(model_directory, tmp_path / "model")
     tokenizer(start).save_pretrained(model)
     corpus = tmp_path / "text.jsonl"
-    corpus.write_text("\n".join(json.dumps({"text": f"w{i} w{i + 1} w{i + 2}"}) for i in range(40)))
+    corpus.write_text("\n".join(json.dumps({"text": f"w{i} w{i + 1} w{i + 2}"}) for i in range(24)))
     assert sweep(*arguments(model, corpus, tmp_path / "run", tokens=96)) == 0
     ids = np.load(tmp_path / "run" / "tokens.npy")
-    flat = [id for i in range(40) for id in (i + 3, i + 4, i + 5, 2)]
+    flat = [id for i in range(24) for id in (i + 3, i + 4, i + 5, 2)]
     policy = json.loads((tmp_path / "run" / "manifest.json").read_text())["token_policy"]
     if start:
         assert TokenPolicy.of(tokenizer(True)) == TokenPolicy(1, 2)

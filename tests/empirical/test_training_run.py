@@ -320,7 +320,7 @@ def test_a_damaged_state_is_refused(data: TokenData, whole: Path, tmp_path: Path
     shutil.copytree(whole, out)
     state = next((out / "state").iterdir())
     (state / "optimizer.safetensors").write_bytes(b"\0" * 64)
-    with pytest.raises(RunError, match=f"the state in {state} cannot be restored"):
+    with pytest.raises(RunError, match=f"optimizer.safetensors of the state in {state} has changed"):
         run(RECIPE, data, out)
 
 
