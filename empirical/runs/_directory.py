@@ -152,6 +152,11 @@ class RunDirectory:
         write_sealed(self.manifest_path, manifest)
         return manifest
 
+    def write_tokens(self, tokens: np.ndarray) -> None:
+        """Store the token ids."""
+        with replacing(self.tokens_path) as draft, draft.open("wb") as stream:
+            np.save(stream, tokens, allow_pickle=False)
+
     def tokens(self) -> np.ndarray:
         """The token ids, mapped from disk."""
         return np.load(self.tokens_path, mmap_mode="r", allow_pickle=False)
