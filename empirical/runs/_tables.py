@@ -10,7 +10,8 @@ from typing import Any, TextIO
 from ._files import replacing, sync, write_text
 
 TEXT = {
-    "site", "role", "norm", "side", "bucket", "same_input_as", "model", "weights", "quantity", "prediction", "theorem",
+    "site", "change", "role", "norm", "side", "bucket", "same_input_as", "model", "weights", "quantity", "prediction",
+    "theorem",
     "verdict", "reason", "direction", "law", "parameter", "better", "writer", "optimizer",
 }  # fmt: skip
 """Columns that hold words, also where a word looks like a number."""
