@@ -486,7 +486,10 @@ def test_no_side_condition_of_a_rule_can_be_removed_unseen() -> None:
     count, survived = 0, []
     for done, sources in changes():
         count += 1
-        names = environment(sources)
+        try:
+            names = environment(sources)
+        except TypeError:  # without arithmetic not even the attempts can be written
+            continue
         red = any(not refused(attempt, names) for attempt in (*FORGED.values(), *MISUSED.values()))
         if not red and all(kept(rule, names) for rule in KEPT):
             survived.append(done)
