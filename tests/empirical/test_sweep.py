@@ -267,7 +267,7 @@ def test_counts_are_counts(option: str, value: str, capsys: pytest.CaptureFixtur
         sweep(f"{option}={value}")
     assert caught.value.code == 2
     kind = "number" if value == "many" else "whole number of at least 1"
-    assert f"argument {option}: {value!r} is no {kind}; write 16384 or 1e6" in capsys.readouterr().err
+    assert f"argument {option}: {value!r} is not a {kind}; write 16384 or 1e6" in capsys.readouterr().err
 
 
 def test_a_device_map_changes_no_number(model_directory: Path, token_file: Path, tmp_path: Path) -> None:
