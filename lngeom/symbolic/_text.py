@@ -13,7 +13,7 @@ from ._terms import Term
 _SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _GREEK = {"alpha": "α", "beta": "β", "eps": "ε", "kappa": "κ", "lam": "λ", "mu": "μ"}
 _FUNCTIONS = {"inv": "inv", "sqrt": "√"}
-_SCALARS = ("a", "c", "d", "s", "t")
+_SCALARS = ("a", "c", "s", "t")
 _ARROW, _SUBSCRIPT_S = "\N{COMBINING RIGHT ARROW ABOVE}", "ₛ"
 NO_NAMES: Mapping[tuple, str] = {}
 _SIGN = {"=": "=", "!=": "≠", ">": ">", ">=": "≥"}
@@ -25,7 +25,8 @@ def _name(atom: tuple) -> str:
     primes = stem[len(stem.rstrip("_")) :].replace("_", "′")
     base = stem.rstrip("_")
     of_scalars = base in _GREEK or base in _SCALARS
-    mark = "" if of_scalars == (kind == "s") else _ARROW if kind == "v" else _SUBSCRIPT_S
+    plain = of_scalars == (kind == "s") and base != "d"  # d itself is the dimension
+    mark = "" if plain else _ARROW if kind == "v" else _SUBSCRIPT_S
     return _GREEK.get(base, base) + mark + "".join(chr(ord("₀") + int(digit)) for digit in digits) + primes
 
 

@@ -118,6 +118,23 @@ def test_text_uses_the_notation_of_the_derivations() -> None:
     assert sequent(assume(equal(X, 0))) == "x = 0 ⊢ x = 0"
 
 
+def test_different_terms_never_print_alike() -> None:
+    names = ("x", "x1", "x_1", "x1_", "a", "d", "eps", "S", "x_", "x__", "inv")
+    terms = [make(name) for name in names for make in (vector, scalar)]
+    terms += [
+        dim(X),
+        ones(X),
+        1 + 0 * EPS,
+        0 * X,
+        0 * EPS,
+        summed(X),
+        summed(X) * ones(X),
+        inv(X),
+        X / dim(X),
+    ]
+    assert len({text(t) for t in terms}) == len(terms)
+
+
 def test_a_certificate_lists_premises_first_and_each_statement_once() -> None:
     theorem = prove(equal(norm(lg.standardize(X, eps=0)) ** 2, dim(X)), assume(greater(lg.moments(X)[1])))
     lines = [line for line in certificate(theorem) if "[" in line]
