@@ -120,6 +120,7 @@ def test_the_bound_of_a_folded_bias_has_the_derived_constants() -> None:
     n, u = 6, 2.0**-53
     weight, beta = np.ones((1, n)), np.ones(n)
     folded, bias = lg.fold_affine(weight, norm_bias=beta)
+    assert bias is not None
     error = (n + 2) * u * n
     certificate = lg.certify_fold(weight, None, folded, bias + 32 * u, norm_bias=beta)
     # The sum is n exactly and the change a multiple of its last place; what is left are a few roundings of a quotient.

@@ -85,8 +85,8 @@ def compare_models(source: torch.nn.Module, port: torch.nn.Module, ids: Any) -> 
         cause = _difference(mine, other, x)
         if cause is not None:
             differences.append((name, cause))
-    first = differences[0] if differences else (None, None)
-    return Diagnosis(len(here), *first, differences)
+    name, cause = differences[0] if differences else (None, None)
+    return Diagnosis(len(here), name, cause, differences)
 
 
 def _difference(mine: torch.nn.Module, other: torch.nn.Module, x: torch.Tensor) -> str | None:

@@ -58,8 +58,8 @@ class Bench:
             x = np.asarray(state, dtype=np.float64).reshape(-1, self.config.hidden_size)
             norm = np.linalg.norm(x, axis=1)
             cos = x.sum(1) / (norm * np.sqrt(x.shape[1]))
-            np.degrees(np.arccos(cos)).mean(), x.shape[1] * (cos**2).mean(), norm.mean()
-            (x.shape[1] * ((x @ self.columns) / norm[:, None]) ** 2).mean(0)
+            along = (x.shape[1] * ((x @ self.columns) / norm[:, None]) ** 2).mean(0)
+            self.row = np.degrees(np.arccos(cos)).mean(), x.shape[1] * (cos**2).mean(), norm.mean(), along
         return len(kept)
 
     def hooked(self, keep: Callable[[torch.Tensor], Any]) -> list[Any]:
@@ -108,11 +108,11 @@ class Bench:
             return self.table([np.load(path) for path in paths])
 
     def nnsight(self) -> int:
-        from nnsight import NNsight
+        from nnsight import NNsight  # pyright: ignore[reportMissingImports]
 
         wrapped = NNsight(self.model)
         with wrapped.trace(input_ids=self.ids, use_cache=False):
-            kept = list().save()  # noqa: C408  the tracer follows the call
+            kept: Any = list().save()  # type: ignore[attr-defined]  # noqa: C408  the tracer follows this call
             for layer in wrapped.model.layers:
                 for norm in (layer.input_layernorm, layer.post_attention_layernorm):
                     kept.append(norm.input.save())
@@ -135,7 +135,7 @@ class Bench:
     def prepare_bridge(self) -> None:
         """TransformerLens wants a folder with a configuration and a tokenizer."""
         from tokenizers import Tokenizer, models
-        from transformer_lens.model_bridge.sources.transformers import boot
+        from transformer_lens.model_bridge.sources.transformers import boot  # pyright: ignore[reportMissingImports]
         from transformers import AutoTokenizer
 
         with tempfile.TemporaryDirectory() as folder:

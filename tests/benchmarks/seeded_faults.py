@@ -20,7 +20,7 @@ from empirical.checking import check
 from lngeom import tolerance
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "checking"))
-from kernels import CORRECT, EPS, FAULTS
+from kernels import CORRECT, EPS, FAULTS  # pyright: ignore[reportMissingImports]
 
 NAMESPACES = {"numpy": "numpy", "torch": "torch", "jax": "jax.numpy"}
 
