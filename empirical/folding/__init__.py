@@ -1,4 +1,20 @@
-"""Folding: mean subtraction removed from a network, exactly."""
+"""Folding: mean subtraction removed from a network, exactly.
+
+>>> import tempfile
+>>> from pathlib import Path
+>>> import torch
+>>> from transformers import GPT2Config, GPT2LMHeadModel
+>>> from empirical.folding import fold, verify_fold, write_fold
+>>> from empirical.models import find_model
+>>> config = GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=16, bos_token_id=0, eos_token_id=0)
+>>> network, tokens = GPT2LMHeadModel(config).eval(), {"input_ids": torch.arange(10)[None]}
+>>> with tempfile.TemporaryDirectory() as folder:
+...     network.save_pretrained(f"{folder}/model")
+...     source, made = find_model(f"{folder}/model"), Path(folder, "folded")
+...     written = write_fold(made, network, fold(network), source, [tokens], "ten tokens")
+...     verify_fold(made)[1]  # nothing is wrong
+[]
+"""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class Fold:
     >>> config = GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=16, bos_token_id=0, eos_token_id=0)
     >>> folded = empirical.fold(GPT2LMHeadModel(config).eval())
     >>> list(folded.norms), len(folded.maps), folded.untied
-    (['transformer.h.0.ln_1', 'transformer.h.0.ln_2', 'transformer.ln_f'], 6, ['transformer.wte.weight'])
+    (['transformer.h.0.ln_1', 'transformer.h.0.ln_2', 'transformer.ln_f'], 4, ['transformer.wte.weight'])
     """
 
     model: nn.Module
