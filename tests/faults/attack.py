@@ -150,7 +150,7 @@ class Scene:
         with self.copy("trained", "data") as (run, data):
             what = damage(generator.choice([*_files(run), *_files(data)]), generator)
             return self._judged(
-                self.train(run, data), what, run / "sites.csv", self.base / "trained" / "sites.csv"
+                self.train(run, data), what, run / "norms.csv", self.base / "trained" / "norms.csv"
             )
 
     def model_files(self, generator: random.Random) -> str:
