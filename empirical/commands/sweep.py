@@ -47,6 +47,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--device", default="auto", help="cpu, cuda, cuda:1, ... (default: a GPU if there is one)")
     add("--device-map", metavar="MAP", help="'auto' spreads a model over several devices (accelerate)")
+    add(
+        "--tensor-parallel",
+        type=count,
+        default=1,
+        metavar="N",
+        help="processes of torchrun that share one copy of the model, by the plan of its family (default: 1)",
+    )
     add("--batch-size", type=count, metavar="N", help="sequences per forward pass (default: by device)")
     add("--sequence-length", type=count, metavar="N", help=f"tokens per sequence (default: {DEFAULT_LENGTH})")
     add("--shard-tokens", type=count, metavar="N", help="tokens between two checkpoints (default: by device)")

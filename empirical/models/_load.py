@@ -204,6 +204,7 @@ def load_model(
     random_weights: bool = False,
     seed: int = 0,
     device_map: str | None = None,
+    mesh: Any = None,
     config: Any = None,
 ) -> LoadedModel:
     """Load a base model without its head, eager and in evaluation mode.
@@ -217,6 +218,7 @@ def load_model(
         allow_pickle: Whether pickled weights may be read where there are no safetensors.
         random_weights, seed: Whether the weights are drawn, and the seed of PyTorch's global generator before.
         device_map: As in transformers, for models larger than one device; ``device`` is then not used for the weights.
+        mesh: Processes of ``torch.distributed`` that share the model by the tensor-parallel plan of its family.
         config: The configuration, if it is loaded already.
 
     >>> import tempfile
@@ -241,6 +243,8 @@ def load_model(
                     model = AutoModel.from_config(config, dtype=number)
             else:
                 loading: dict[str, Any] = {} if device_map is None else {"device_map": device_map}
+                if mesh is not None:
+                    loading |= {"tp_plan": "auto", "device_mesh": mesh}
                 if source.gguf_file is None:
                     loading["use_safetensors"] = None if allow_pickle else True
                 model, report = AutoModel.from_pretrained(
@@ -248,7 +252,7 @@ def load_model(
                     ignore_mismatched_sizes=True, **source.arguments(), **loading,
                 )  # fmt: skip
                 refuse_integers(source, model.config)
-                if device_map is None:
+                if device_map is None and mesh is None:
                     model = model.to(place)
     except torch.cuda.OutOfMemoryError:
         msg = f"model {source.spec!r} does not fit on {place}; use --dtype bfloat16 or --device-map auto"

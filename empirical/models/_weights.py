@@ -12,6 +12,7 @@ import huggingface_hub
 import safetensors
 import torch
 from torch import nn
+from torch.distributed.tensor import DTensor
 
 from ..runs import ModelError
 from ._sites import NormSite
@@ -125,6 +126,8 @@ def fingerprints(model: nn.Module, sites: Collection[NormSite]) -> dict[str, str
     for name, value in sorted(model.state_dict().items()):
         if name.startswith(_UNMEASURED) or not isinstance(value, torch.Tensor):
             continue
+        if isinstance(value, DTensor):  # its parts lie in several processes, each of which comes here
+            value = value.full_tensor()
         head = f"{name}\0{value.dtype}\0{tuple(value.shape)}\0".encode()
         bits = (
             b""

@@ -6,13 +6,14 @@ import itertools
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TypeVar
 
 import torch
 from torch import Tensor, distributed
 from torch.distributed import PrefixStore  # pyright: ignore[reportPrivateImportUsage]
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.rendezvous import rendezvous
 
 from lngeom import LngeomError
@@ -44,6 +45,40 @@ class Ranks:
     rank: int
     count: int
     device: torch.device
+    tensor: int = 1
+
+    @property
+    def team(self) -> int:
+        """Number of the processes that share one copy of the model, of which this is one."""
+        return self.rank // self.tensor
+
+    @property
+    def teams(self) -> int:
+        """How many copies of the model there are."""
+        return self.count // self.tensor
+
+    @property
+    def writes(self) -> bool:
+        """Whether this process writes what its team measured: each token counts once."""
+        return self.rank % self.tensor == 0
+
+    def divided(self, tensor: int) -> Ranks:
+        """The same processes in teams of `tensor`, each of which holds one copy of the model."""
+        if tensor < 1 or self.count % tensor:
+            msg = (
+                f"--tensor-parallel {tensor}: {self.count} processes are no whole number of teams; "
+                f"start it with torchrun --nproc-per-node {max(tensor, 1)}, or a multiple"
+            )
+            raise RunError(msg)
+        return replace(self, tensor=tensor)
+
+    @property
+    def mesh(self) -> DeviceMesh | None:
+        """The processes of this team as PyTorch wants them; None where each has the whole model."""
+        if self.tensor == 1:
+            return None
+        shape = (self.teams, self.tensor)
+        return init_device_mesh(self.device.type, shape, mesh_dim_names=("data", "tensor"))["tensor"]
 
     @property
     def leads(self) -> bool:

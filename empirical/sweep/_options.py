@@ -27,6 +27,7 @@ class Sweep:
         tokens: Tokens to measure, rounded up to whole sequences.
         sequence_length, batch_size, shard_tokens: Tokens per sequence, sequences per forward pass, tokens between two
             checkpoints.
+        tensor_parallel: Processes of ``torchrun`` that share one copy of the model.
         dtype, device, device_map: As in transformers; ``auto`` is float32 on the CPU, the checkpoint's dtype on a GPU.
         directions, seed: Random unit directions to compare the uniform direction with, and the seed that draws them.
         allow_pickle: Load pickled weights where there are no safetensors.
@@ -51,6 +52,7 @@ class Sweep:
     dtype: str = "auto"
     device: str = "auto"
     device_map: str | None = None
+    tensor_parallel: int = 1
     directions: int = DEFAULT_DIRECTIONS
     seed: int = 0
     allow_pickle: bool = False

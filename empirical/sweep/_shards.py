@@ -40,7 +40,7 @@ def measure_shards(
     shards = math.ceil(len(tokens) / shard)
     # Nobody measures before the leader has counted: what is finished now was finished by an earlier start.
     finished = group.by_leader(lambda: _sound_shards(run, tokens, shard, console))
-    mine = range(group.rank, shards, group.count)
+    mine = range(group.team, shards, group.teams)
     left = [index for index in mine if index not in finished]
     length = tokens.shape[1]
     sizes = {index: len(tokens[index * shard : (index + 1) * shard]) * length for index in mine}
@@ -71,6 +71,8 @@ def measure_shards(
                     line = f"the GPU ran out of memory; going on with {batch} sequences at once"
                     console.print(line, markup=False, highlight=False, soft_wrap=True)
             seconds = time.perf_counter() - started
+            if not group.writes:
+                continue
             with replacing(run.shard_path(index)) as draft:
                 about = {"seconds": f"{seconds:.3f}", "batch_size": str(batch)}
                 statistics.save(draft, states, {**about, "tokens_sha256": _digest(rows)})

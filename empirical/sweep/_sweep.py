@@ -105,6 +105,9 @@ def _settle(sweep: Sweep) -> _Plan:
     """Find model and corpus, and settle every default; nothing large is read."""
     corpus, source = corpus_of(sweep), source_of(sweep)
     config = load_config(source, random_weights=sweep.random_weights)
+    if sweep.tensor_parallel > 1 and (sweep.random_weights or sweep.device_map is not None):
+        msg = "--tensor-parallel: takes weights from files, and no --device-map; leave one of the two out"
+        raise RunError(msg)
     if sweep.random_weights and sweep.device_map is not None:
         msg = f"--device-map {sweep.device_map}: random weights are drawn on one device; leave one of the two out"
         raise RunError(msg)
@@ -145,7 +148,8 @@ def run_sweep(
     console = console or Console()
     plan = _settle(sweep)
     run = RunDirectory(output_of(sweep, plan.source))
-    with ExitStack() as held, ranks(plan.device) as group:
+    with ExitStack() as held, ranks(plan.device) as alone:
+        group = alone.divided(sweep.tensor_parallel)
         if not group.leads:
             console = Console(quiet=True)
 
@@ -172,8 +176,11 @@ def run_sweep(
             random_weights=sweep.random_weights,
             seed=sweep.seed,
             device_map=sweep.device_map,
+            mesh=group.mesh,
             config=plan.config,
         )
+        if group.tensor > 1:  # the test of a shift runs in another precision, on a whole model
+            loaded = replace(loaded, topology=None)
         if not loaded.sites:
             loaded = _discovered(loaded, run.tokens())
         _know_weights(run, loaded, group, console)
@@ -182,8 +189,11 @@ def run_sweep(
             batch=plan.batch, shard=plan.shard, directions=sweep.directions, seed=sweep.seed,
         )  # fmt: skip
         group.wait()
+        judged = (
+            predictions.predict(loaded, run.tokens()) if group.team == 0 else []
+        )  # every part of it takes part
         if group.leads:
-            _finish(run, loaded, console, plan.shard, show=show)
+            _finish(run, loaded, judged, console, plan.shard, show=show)
         group.wait()
     return run
 
@@ -258,12 +268,20 @@ def _draw(run: RunDirectory, plan: _Plan, console: Console) -> None:
     run.amend(token_policy=policy, tokens_measured=int(tokens.size), **hashes)
 
 
-def _finish(run: RunDirectory, loaded: LoadedModel, console: Console, shard: int, *, show: bool) -> None:
+def _finish(
+    run: RunDirectory,
+    loaded: LoadedModel,
+    judged: list[predictions.Prediction],
+    console: Console,
+    shard: int,
+    *,
+    show: bool,
+) -> None:
     """Merge the shards and write the results."""
     both = "the same text on both sides" if getattr(loaded.config, "is_encoder_decoder", False) else "text"
     run.amend(sites=[asdict(site) for site in loaded.sites], topology=loaded.topology, input=both)
     console.print(f"checking predictions at {len(loaded.sites)} norm layers", highlight=False)
-    rows = write_results(run, merged(run, shard), loaded.sites, predictions.predict(loaded, run.tokens()))
+    rows = write_results(run, merged(run, shard), loaded.sites, judged)
     if show:
         report.print_table(rows)
         print_verdicts(run, console)
