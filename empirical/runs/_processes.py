@@ -63,11 +63,11 @@ class Ranks:
         return self.rank % self.tensor == 0
 
     def divided(self, tensor: int) -> Ranks:
-        """The same processes in teams of `tensor`, each of which holds one copy of the model."""
-        if tensor < 1 or self.count % tensor:
+        """The same processes as one team of `tensor` that holds one copy of the model, or each with its own."""
+        if tensor != 1 and self.count != tensor:
             msg = (
-                f"--tensor-parallel {tensor}: {self.count} processes are no whole number of teams; "
-                f"start it with torchrun --nproc-per-node {max(tensor, 1)}, or a multiple"
+                f"--tensor-parallel {tensor}: {self.count} processes; start it with "
+                f"torchrun --nproc-per-node {tensor}"
             )
             raise RunError(msg)
         return replace(self, tensor=tensor)
