@@ -32,7 +32,7 @@ def test_teams_of_processes_measure_what_one_process_does(tmp_path: Path) -> Non
     allowed = apart(tmp_path / "float32", tmp_path / "float64") * 2.0**-29 * 2**6
     assert allowed > 0
     team = ["--tensor-parallel", "2", "--dtype", "float64", "--output", str(tmp_path / "team")]
-    together(2, "-m", "empirical", *words, *team)
+    together(2, "-m", "lngeom", *words, *team)
     assert apart(tmp_path / "float64", tmp_path / "team") <= allowed
 
 
