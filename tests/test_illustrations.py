@@ -236,7 +236,7 @@ def test_all_says_which_figures_need_a_run(
         named.append((name, run))
         return directory / f"{name}.{format}"
 
-    monkeypatch.setattr("empirical.commands.figure.save", drawn)
+    monkeypatch.setattr("empirical.illustrations.save", drawn)
     assert main(["figure", "all", "--out", str(tmp_path)]) == 0
     assert "left out, because --run is not given: angles-by-layer" in capsys.readouterr().err
     assert [name for name, _ in named] == [name for name in FIGURES if name != "angles-by-layer"]
@@ -290,6 +290,6 @@ def test_command_refuses(arguments: list[str], error: str, capsys: pytest.Captur
 
 
 def test_pictures_need_no_torch() -> None:
-    code = "import empirical.commands.figure, sys; print('torch' in sys.modules, 'matplotlib' in sys.modules)"
+    code = "import sys; from empirical.illustrations import FIGURES; print('torch' in sys.modules, 'matplotlib' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "True"]

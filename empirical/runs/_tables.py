@@ -25,8 +25,7 @@ def _value(name: str | None, text: str) -> Any:
             return kind(text)
         except ValueError:
             continue
-    msg = f"column {name!r} holds {text!r}, which is not a number"
-    raise ValueError(msg)
+    return text
 
 
 def _append(stream: TextIO, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
@@ -34,7 +33,7 @@ def _append(stream: TextIO, columns: Sequence[str], rows: Iterable[Mapping[str, 
 
 
 def read_table(path: Path) -> list[dict[str, Any]]:
-    """Rows of a CSV file: words in the columns :data:`TEXT`, in all others int or float; None for nothing."""
+    """Rows of a CSV file: words in the columns :data:`TEXT`, else int, float or words; None for nothing."""
     with path.open(encoding="utf-8", newline="") as file:
         return [{name: _value(name, text) for name, text in row.items()} for row in csv.DictReader(file)]
 
