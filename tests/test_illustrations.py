@@ -290,6 +290,9 @@ def test_command_refuses(arguments: list[str], error: str, capsys: pytest.Captur
 
 
 def test_pictures_need_no_torch() -> None:
-    code = "import sys; from empirical.illustrations import FIGURES; print(*(m in sys.modules for m in ('torch', 'matplotlib')))"
+    code = (
+        "import sys; from empirical.illustrations import FIGURES; "
+        "print('torch' in sys.modules, 'matplotlib' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "True"]
