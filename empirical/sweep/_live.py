@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib
 import os
@@ -25,7 +26,6 @@ from ..models import FAMILIES, NormSite, fingerprints, norm_sites, topology_of
 from ..runs import ModelError, RunDirectory, RunError, environment, lock, replacing
 from ._options import DEFAULT_DIRECTIONS
 from ._results import write_results, written_to
-from ._shards import merged
 
 __all__ = ["is_live", "load_live", "measure"]
 
@@ -221,7 +221,8 @@ def _measure_shards(
 def _finish(
     run: RunDirectory, model: nn.Module, sites: Sequence[NormSite], first: Any, texts: str, console: Console
 ) -> None:
-    states = merged(run)
+    shards = (statistics.load(run.shard_path(index))[0] for index in run.finished_shards())
+    states = functools.reduce(statistics.merge, shards)
     called = [site for site in sites if (site.path, "input") in states]
     counts = [int(states[site.path, "input"].tokens.sum()) for site in called]
     known = getattr(getattr(model, "config", None), "model_type", None) in FAMILIES
