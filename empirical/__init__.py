@@ -1,18 +1,19 @@
-"""Measurement of language models: corpora, capture, statistics, the sweep and its report."""
+"""Measurement of language models: corpora, capture, statistics, the sweep and its report.
+
+`fold`, `norms` and `measure` are loaded when they are asked for: commands show their help without PyTorch.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ._lazy import lazy
 
 if TYPE_CHECKING:
+    from .discovery import norms as norms
     from .folding import fold as fold
+    from .sweep import measure as measure
+else:
+    __getattr__ = lazy(__name__, __file__)
 
-
-def __getattr__(name: str) -> Any:
-    """`fold`, loaded when it is asked for: commands show their help without PyTorch."""
-    if name == "fold":
-        from .folding import fold
-
-        return fold
-    msg = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(msg)
+__all__ = ["fold", "measure", "norms"]

@@ -53,6 +53,11 @@ COMMANDS: dict[str, Command] = {
     "doctor": Command(
         "empirical.commands.doctor", "is this port of a model the same model? its norms", "empirical"
     ),
+    "tolerance": Command(
+        "empirical.commands.tolerance",
+        "how far a correct norm kernel may be off, by width and dtype",
+        "empirical",
+    ),
     "claims": Command("proofs.commands.claims", "what the papers say, and what is true", "proofs"),
     "figure": Command("empirical.commands.figure", "draw pictures of the geometry", "empirical"),
 }

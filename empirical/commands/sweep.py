@@ -52,7 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=count,
         default=1,
         metavar="N",
-        help="processes of torchrun that share one copy of the model, by the plan of its family (default: 1)",
+        help="processes of `torchrun --nproc-per-node N -m lngeom sweep ...` that share one copy of the model, by "
+        "the plan of its family (default: 1)",
     )
     add("--batch-size", type=count, metavar="N", help="sequences per forward pass (default: by device)")
     add("--sequence-length", type=count, metavar="N", help=f"tokens per sequence (default: {DEFAULT_LENGTH})")

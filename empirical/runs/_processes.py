@@ -67,7 +67,7 @@ class Ranks:
         if tensor != 1 and self.count != tensor:
             msg = (
                 f"--tensor-parallel {tensor}: {self.count} processes; start it with "
-                f"torchrun --nproc-per-node {tensor}"
+                f"torchrun --nproc-per-node {tensor} -m lngeom sweep"
             )
             raise RunError(msg)
         return replace(self, tensor=tensor)

@@ -43,6 +43,7 @@ PACKAGES = (
     "proofs",
     "proofs.certificates",
     "proofs.claims",
+    "empirical",
     "empirical.ablation",
     "empirical.behaviour",
     "empirical.capture",

@@ -74,7 +74,7 @@ def test_processes_of_torchrun_measure_what_one_measures(
         (tmp_path / "sitecustomize.py").write_text(KILLER)
         environment["PYTHONPATH"] = str(tmp_path)
     printed = together(
-        processes, "-m", "empirical", *words, str(tmp_path / "many"), restarts=1, environment=environment
+        processes, "-m", "lngeom", *words, str(tmp_path / "many"), restarts=1, environment=environment
     )
     assert ("continuing after" in printed) == fault
     assert ("-9" in printed) == fault

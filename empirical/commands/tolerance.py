@@ -1,0 +1,137 @@
+"""How far a correct norm kernel may be off: the derived bound for each width and dtype, as a table, JSON or a C header.
+
+Each number is about one row: the d quantiles of a normal distribution in ascending order, with deviation 1 and the
+mean RATIO, rounded to the dtype, without gain. No backward-stable kernel, or none of the declared kind, misses a
+component of the exact output by more, whatever its rounding errors; one that misses by less may still be wrong. It is
+no constant for all inputs: another row of the same width may allow more, and lngeom.tolerance(x) says how much.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from ._numbers import count
+
+DTYPES = ("float64", "float32", "bfloat16", "float16")
+
+
+def order(text: str) -> str | int:
+    """An order of summation, or the largest number of additions that a term passes through.
+
+    >>> order("pairwise"), order("32")
+    ('pairwise', 32)
+    """
+    return text if text in ("any", "sequential", "pairwise") else count(text)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of the command."""
+    add = parser.add_argument
+    add("--kind", choices=("layernorm", "rmsnorm"), default="layernorm", help="default: %(default)s")
+    add("--eps", type=float, default=1e-5, help="ε (default: %(default)s)")
+    add(
+        "--d",
+        type=count,
+        nargs="+",
+        default=[64, 1024, 4096],
+        metavar="D",
+        help="widths (default: 64 1024 4096)",
+    )
+    add("--dtype", choices=DTYPES, nargs="+", default=list(DTYPES[1:]), help="formats of input and output")
+    add(
+        "--ratio", type=float, nargs="+", default=[1.0, 100.0, 1e4], metavar="R",
+        help="mean over deviation of the row, |μ|/σ (default: 1 100 1e4)",
+    )  # fmt: skip
+    add("--algorithm", choices=("two-pass", "merged", "one-pass"), help="default: any of the first two")
+    add(
+        "--accumulate", choices=DTYPES, help="format of the sums (default: float64 for float64, else float32)"
+    )
+    add(
+        "--order", type=order, default="any", metavar="ORDER",
+        help="of each sum: any, sequential, pairwise, or the longest chain of additions (default: any)",
+    )  # fmt: skip
+    add("--json", metavar="FILE", help="write the rows as JSON; error is null where there is no bound")
+    add("--header", metavar="FILE", help="write a C header, one macro a row")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; returns the exit code."""
+    from pathlib import Path
+
+    from ..report import print_rows
+    from ..runs import write_json, write_text
+
+    rows = [
+        _row(arguments, d, dtype, ratio)
+        for dtype in arguments.dtype
+        for d in arguments.d
+        for ratio in arguments.ratio
+    ]
+    if arguments.json:
+        write_json(Path(arguments.json), rows)
+    if arguments.header:
+        write_text(Path(arguments.header), _header(arguments, rows))
+    print_rows(rows)
+    return 0
+
+
+def _row(arguments: argparse.Namespace, d: int, dtype: str, ratio: float) -> dict[str, Any]:
+    import math
+
+    import numpy
+    from scipy.special import ndtri
+
+    import lngeom
+    from lngeom.rounding import rounded
+
+    if not (math.isfinite(ratio) and ratio >= 0) or d < 2:
+        msg = f"--d {d} --ratio {ratio:g}: a row of deviation 1 takes d >= 2 and a finite ratio |μ|/σ >= 0"
+        raise lngeom.InputError(msg)
+    normal = ndtri((numpy.arange(d) + 0.5) / d)
+    x = rounded(normal / normal.std() + ratio, dtype).astype(numpy.float64)
+    told = {"kind": arguments.kind, "dtype": dtype, "d": d, "ratio": ratio}
+    # Near a large mean the numbers of a format are farther apart than 1: no such row can be stored.
+    spread = x.std() if numpy.isfinite(x).all() else 0.0
+    if not 0.5 <= spread <= 2:
+        return {**told, "error": None, "note": f"{dtype} has no such row"}
+    low, high = lngeom.tolerance(
+        x,
+        eps=arguments.eps,
+        kind=arguments.kind,
+        dtype=dtype,
+        algorithm=arguments.algorithm,
+        accumulate=arguments.accumulate,
+        order=arguments.order,
+    ).box
+    norm = lngeom.layer_norm if arguments.kind == "layernorm" else lngeom.rms_norm
+    exact = norm(x.astype(numpy.longdouble), eps=arguments.eps)
+    # Not the half-width: where the error of the variance is large the interval is longer on one side.
+    error = float(numpy.maximum(high - exact, exact - low).max())
+    return (
+        {**told, "error": error, "note": ""}
+        if math.isfinite(error)
+        else {**told, "error": None, "note": "no bound"}
+    )
+
+
+def _header(arguments: argparse.Namespace, rows: list[dict[str, Any]]) -> str:
+    from lngeom import __version__
+
+    declared = (
+        f"kind {arguments.kind}, eps {arguments.eps:g}, algorithm {arguments.algorithm or 'two-pass or merged'}, "
+        f"sums in {arguments.accumulate or 'float64 for float64, else float32'}, order {arguments.order}"
+    )
+    lines = [
+        f"/* lngeom {__version__} tolerance: {declared}.",
+        " * Largest error of a component that such a kernel can make at the row of d normal quantiles with deviation 1",
+        " * and mean RATIO, without gain. Another row of that width may allow more. */",
+        "#ifndef LNGEOM_TOLERANCE_H",
+        "#define LNGEOM_TOLERANCE_H",
+        "",
+    ]
+    for row in rows:
+        ratio = str(row["ratio"]).removesuffix(".0").replace(".", "_").replace("-", "M").replace("+", "")
+        name = f"LNGEOM_{row['kind']}_{row['dtype']}_D{row['d']}_RATIO{ratio}".upper()
+        lines.append(f"/* {name}: {row['note']} */" if row["note"] else f"#define {name} {row['error']!r}")
+    return "\n".join([*lines, "", "#endif", ""])
