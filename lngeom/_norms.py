@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from ._errors import InputError
-from ._projection import center
-from .carriers import Array, check_eps, check_parameter, check_vectors, namespace, narrow, widen
+from ._projection import center, mean_square
+from .carriers import Array, check_eps, check_parameter, check_vectors, namespace, narrow, unit, widen
 
 Placement = Literal["inside", "outside"]
 """Where ε enters the denominator: ``"inside"`` the root, √(σ² + ε), or ``"outside"`` it, σ + ε."""
@@ -52,6 +52,17 @@ def _affine(y: Array, gain: Array | None, bias: Array | None) -> Array:
     return y
 
 
+def _normalized(v: Array, eps: Any, placement: Placement, axis: int = -1) -> Array:
+    """v/√(‖v‖²/d + ε) or v/(‖v‖/√d + ε). Multiplying v by u and ε by u² or u leaves it as it is, without overflow."""
+    check_eps(eps)
+    # Where √ε (or ε) is of ordinary size a smaller v has squares that vanish beside it, and need not be scaled up.
+    inside = placement == "inside"
+    u = unit(v, eps**0.5 if inside else eps, axis) if hasattr(v, "dtype") else None
+    if u is not None:
+        v, eps = v * u, eps * u * u if inside else eps * u
+    return v / scale(mean_square(v, axis), eps=eps, placement=placement)
+
+
 def layer_norm(
     x: Array,
     gain: Array | None = None,
@@ -71,6 +82,7 @@ def layer_norm(
     Returns:
         array, shape (..., d): Same dtype as `x`. With ε = 0 a vector whose components are all equal has σ = 0 and no
             normalization: its row is NaN. A row with a NaN or an infinity becomes NaN; other rows are untouched.
+            Rows whose squares leave the range of the dtype are multiplied by a power of two first.
 
     References:
         Ba et al., arXiv:1607.06450, eqs. 3 and 4; Gupta et al., arXiv:2409.12951, eqs. 1 to 4. Equivalent to
@@ -83,8 +95,8 @@ def layer_norm(
     check_vectors("x", x)
     check_parameter("gain", gain, x)
     check_parameter("bias", bias, x)
-    _, deviation, variance = center(x)
-    return narrow(_affine(deviation / scale(variance, eps=eps, placement=placement), gain, bias), x)
+    _, deviation = center(x)
+    return narrow(_affine(_normalized(deviation, eps, placement), gain, bias), x)
 
 
 def standardize(x: Array, *, eps: Any, placement: Placement = "inside") -> Array:
@@ -142,10 +154,7 @@ def rms_norm(
     check_vectors("x", x)
     check_parameter("gain", gain, x)
     check_parameter("bias", bias, x)
-    xp, wide = namespace(x), widen(x)
-    mean_square = xp.mean(wide * wide, axis=-1, keepdims=True)
-    y = wide / scale(mean_square, eps=eps, placement=placement)
-    return narrow(_affine(y, gain, bias), x)
+    return narrow(_affine(_normalized(widen(x), eps, placement), gain, bias), x)
 
 
 def batch_norm(
@@ -201,10 +210,10 @@ def batch_norm(
         msg = f"{given} is given and {missing} is not: pass both fixed statistics, or none to use those of the batch"
         raise InputError(msg)
     if mean is None:
-        _, deviation, variance = center(x, axis=_batch_axis(x))
-    else:
-        deviation, variance = widen(x) - widen(mean), widen(variance)
-    return narrow(_affine(deviation / scale(variance, eps=eps, placement=placement), gain, bias), x)
+        _, deviation = center(x, axis=(axis := _batch_axis(x)))
+        return narrow(_affine(_normalized(deviation, eps, placement, axis), gain, bias), x)
+    deviation = (widen(x) - widen(mean)) / scale(widen(variance), eps=eps, placement=placement)
+    return narrow(_affine(deviation, gain, bias), x)
 
 
 def _batch_axis(x: Array) -> int:

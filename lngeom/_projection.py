@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from ._errors import InputError
-from .carriers import Array, check_parameter, check_vectors, namespace, narrow, widen
+from .carriers import Array, check_parameter, check_vectors, namespace, narrow, unit, widen
 
 
 def uniform(d: int, *, xp: Any = numpy, dtype: Any = None) -> Array:
@@ -54,16 +54,20 @@ def moments(x: Array) -> tuple[Array, Array]:
     (array([2.]), array([1.]))
     """
     check_vectors("x", x)
-    mean, _, variance = center(x)
-    return mean, variance
+    mean, deviation = center(x)
+    return mean, mean_square(deviation)
 
 
-def center(x: Array, axis: int = -1) -> tuple[Array, Array, Array]:
-    """Mean, deviation from it and population variance along `axis`, half precision widened; the axis is kept."""
+def center(x: Array, axis: int = -1) -> tuple[Array, Array]:
+    """Mean along `axis`, which is kept, and deviation from it, half precision widened."""
     xp, x = namespace(x), widen(x)
     mean = xp.mean(x, axis=axis, keepdims=True)
-    deviation = x - mean
-    return mean, deviation, xp.mean(deviation * deviation, axis=axis, keepdims=True)
+    return mean, x - mean
+
+
+def mean_square(v: Array, axis: int = -1) -> Array:
+    """Mean of the squares along `axis`, which is kept: the variance of x if v is its deviation from the mean."""
+    return namespace(v).mean(v * v, axis=axis, keepdims=True)
 
 
 def project(x: Array, direction: Array | None = None) -> Array:
@@ -135,7 +139,9 @@ def angle_to_uniform(x: Array) -> Array:
     >>> float(np.degrees(lg.angle_to_uniform(np.array([1.0, -1.0]))))
     90.0
     """
-    mean, variance = moments(x)
+    check_vectors("x", x)
+    u = unit(wide := widen(x))
+    mean, variance = moments(wide if u is None else wide * u)
     return angle_from_moments(mean, variance)[..., 0]
 
 

@@ -270,6 +270,17 @@ def test_command_filters(capsys: pytest.CaptureFixture[str]) -> None:
     assert records[0]["settled_by"][0] == f"theorem {claim.theorems[0]}"
 
 
+def test_command_lists_the_document_of_a_number(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["claims", "3"]) == 0
+    ledger = capsys.readouterr().out
+    assert main(["claims", "--document", "riechers"]) == 0
+    assert ledger == capsys.readouterr().out
+    assert "  3-1   " in ledger
+    assert main(["claims", "--json", "3", "5-1"]) == 0
+    shown = [record["id"] for record in json.loads(capsys.readouterr().out)]
+    assert shown == [claim.id for claim in select(document="riechers")] + ["5-1"]
+
+
 def test_command_refuses_what_does_not_exist(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["claims", "99-1"]) == 2
     assert "'99-1' is not a claim: ids are 0-1 to 0-" in capsys.readouterr().err

@@ -174,10 +174,14 @@ def test_bound_is_infinite_exactly_where_squares_over_or_underflow() -> None:
     assert np.isfinite(bounds([2.0**60, -(2.0**60), 0.0], eps=0.0)).all()
     assert np.isinf(bounds([1.0, 1.0], eps=0.0)).all()
     assert np.isinf(bounds([0.0, 0.0], eps=0.0, centered=False)).all()
-    # and the float32 results there are indeed wrong
-    with np.errstate(all="ignore"):
-        assert not np.isfinite(lg.layer_norm(np.array(small, dtype=np.float32), eps=0.0)).all()
-        assert (lg.layer_norm(np.array(huge, dtype=np.float32), eps=1e-5) == 0).all()
+    # and the float32 results there are indeed wrong, where the row is not scaled first as layer_norm does
+    ordinary = lg.layer_norm(np.array([1.0, -1.0, 0.0], dtype=np.float32), eps=0.0)
+    for values, eps in ((small, 0.0), (huge, 1e-5)):
+        x = np.array(values, dtype=np.float32)
+        with np.errstate(all="ignore"):
+            plain = x / np.sqrt(x.var() + np.float32(eps))
+        assert not (np.isfinite(plain[:2]) & (plain[:2] != 0)).any()
+        np.testing.assert_array_equal(lg.layer_norm(x, eps=eps), ordinary)
 
 
 def test_bound_grows_with_the_condition_number_the_format_and_the_additions() -> None:

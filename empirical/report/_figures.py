@@ -48,8 +48,10 @@ _LINES = (
 
 def _panels(rows: Sequence[Row], side: str) -> list[tuple[str, list[Row], list[Row]]]:
     """For each role in the blocks: its title, its rows by layer, and the rows outside the blocks shown with it."""
-    shown = [row for row in rows if row["side"] == side and row["bucket"] == "all" and row["tokens"] > 0]
-    roles = dict.fromkeys(row["role"] for row in shown if row["layer"] is not None)
+    of_side = [row for row in rows if row["side"] == side and row["bucket"] == "all"]
+    shown = [row for row in of_side if row["tokens"] > 0]
+    # A role keeps its panel where no token has a direction (gains all zero), so that both sides have as many.
+    roles = dict.fromkeys(row["role"] for row in of_side if row["layer"] is not None)
     single = [row for row in shown if row["layer"] is None]
     if not roles:
         return [("norm layers outside the blocks", [], single)]

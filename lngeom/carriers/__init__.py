@@ -11,6 +11,7 @@ from ._carrier import (
     dtype_name as dtype_name,
     namespace as namespace,
     narrow as narrow,
+    unit as unit,
     widen as widen,
 )
 from ._dual import derivative as derivative

@@ -12,11 +12,20 @@ from types import ModuleType
 from typing import Any
 
 import array_api_compat
+import numpy
 
 from .._errors import InputError
 
 Array = Any
 """An array of the array-API standard, or a carrier that implements its namespace."""
+
+_RANGES = {
+    "float64": (2.0**-400, 2.0**600, 2.0**450, 2.0**-600),
+    "float32": (2.0**-38, 2.0**92, 2.0**50, 2.0**-80),
+}
+"""Below the first size a row is multiplied by the second, above the third by the fourth, so that no sum of squares
+overflows up to d = 2^20 and none of a difference of two components underflows: float32, for example, goes from 2^-149
+to 2^128; its small rows come to lie between 2^-57 and 2^54, its large ones between 2^-30 and 2^48."""
 
 _HALF_PRECISION = ("float16", "bfloat16")
 
@@ -32,6 +41,8 @@ def namespace(*values: Any) -> ModuleType | Any:
     carriers = [value for value in values if not isinstance(value, int | float | complex | type(None))]
     # Arithmetic turns NumPy arrays without axes into scalars, which are Python floats by type.
     carriers = carriers or [value for value in values if value is not None]
+    for carrier in carriers:
+        _check_kind("an argument", carrier)
     try:
         return array_api_compat.array_namespace(*carriers)
     except TypeError as error:
@@ -48,10 +59,23 @@ def dtype_name(x: Array) -> str:
     return str(x.dtype).rpartition(".")[2]
 
 
+def _check_kind(name: str, x: Any) -> None:
+    """Raise for a subclass of NumPy's arrays that computes otherwise, and for a tensor that is not stored densely."""
+    if isinstance(x, numpy.ndarray) and type(x) not in (numpy.ndarray, numpy.memmap):
+        kind, masked = type(x).__name__, isinstance(x, numpy.ma.MaskedArray)
+        plain = "x.filled() or numpy.asarray(x)" if masked else "numpy.asarray(x)"
+        msg = f"{name} is a {kind}: its products and means are not those of an array; convert it with {plain}"
+        raise InputError(msg)
+    if array_api_compat.is_torch_array(x) and str(x.layout) != "torch.strided":
+        msg = f"{name} has the layout {x.layout}: the formulas need every component; convert it with x.to_dense()"
+        raise InputError(msg)
+
+
 def check_vectors(name: str, x: Array) -> None:
     """Raise unless `x` is a real floating array of shape (..., d) with d >= 1."""
     if not hasattr(x, "shape"):
         return
+    _check_kind(name, x)
     if len(x.shape) == 0 or x.shape[-1] == 0:
         msg = f"{name} has shape {tuple(x.shape)}: the last axis holds the d >= 1 components of each vector"
         raise InputError(msg)
@@ -67,6 +91,7 @@ def check_parameter(name: str, parameter: Array, x: Array) -> None:
     """Raise unless the gain or bias `parameter` is None or of shape (d,) and of the library of `x`."""
     if parameter is None or not hasattr(parameter, "shape") or not hasattr(x, "shape"):
         return
+    _check_kind(name, parameter)
     namespace(x, parameter)
     if tuple(parameter.shape) != (x.shape[-1],):
         msg = (
@@ -103,6 +128,24 @@ def narrow(result: Array, like: Array) -> Array:
     if hasattr(like, "dtype") and dtype_name(like) in _HALF_PRECISION:
         return namespace(result).astype(result, like.dtype)
     return result
+
+
+def unit(x: Array, least: Any = 0.0, axis: int = -1) -> Array | None:
+    """Power of two, one per row along `axis`, by which `x` is multiplied so that its squares are in range.
+
+    It is 1 for a row of ordinary size, the largest |x_i| plus `least`; None says that there is nothing to multiply by.
+    Arrays of NumPy get None where all rows are ordinary; others keep to one path, which can be traced and mapped.
+    """
+    if not hasattr(x, "dtype") or dtype_name(x) not in _RANGES or 0 in x.shape:
+        return None
+    xp = namespace(x)
+    low, up, high, down = _RANGES[dtype_name(x)]
+    size = xp.max(xp.abs(x), axis=axis, keepdims=True) + least
+    small, large = size < low, size > high
+    if array_api_compat.is_numpy_array(x) and not (small | large).any():
+        return None
+    one = xp.ones_like(size)
+    return xp.where(small, up * one, xp.where(large, down * one, one))
 
 
 def detached(x: Array) -> Array:

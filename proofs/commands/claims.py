@@ -1,7 +1,8 @@
 """The claims ledger: what the documents say about LayerNorm and RMSNorm, and what is true.
 
-Without arguments: every claim with its verdict and its correction. With ids: one claim explained, what is said, why it
-fails, the counterexample worked through with exact numbers, what is true instead and what proves or measures it.
+Without arguments: every claim with its verdict and its correction; with the number of a document: its claims. With ids:
+one claim explained, what is said, why it fails, the counterexample worked through with exact numbers, what is true
+instead and what proves or measures it.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ import os
 import shutil
 import sys
 
-from ..claims import COLORED, DOCUMENTS, PLAIN, VERDICTS, Page, document_of, find, select
+from ..claims import COLORED, DOCUMENTS, PLAIN, VERDICTS, Page, claims, document_of, find, select
 
 _WIDEST = 116
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the command."""
-    parser.add_argument("ids", nargs="*", metavar="ID", help="claims to explain, for example 5-1")
+    parser.add_argument("ids", nargs="*", metavar="ID", help="claims (5-1) to explain, documents (5) to list")
     parser.add_argument(
         "--document",
         choices=[document.key for document in DOCUMENTS],
@@ -33,7 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns the exit code."""
     chosen = select(document=arguments.document, verdict=arguments.verdict)
-    named = [find(id) for id in arguments.ids]
+    numbers = {claim.id.partition("-")[0] for claim in claims()}.intersection(arguments.ids)
+    named = [find(id) for id in arguments.ids if id not in numbers]
+    if arguments.ids:
+        chosen = [claim for claim in chosen if claim.id.partition("-")[0] in numbers]
     if arguments.json:
         records = [
             {
@@ -45,14 +49,14 @@ def run(arguments: argparse.Namespace) -> int:
                 "correction": claim.correction,
                 "settled_by": claim.settled_by,
             }
-            for claim in (named or chosen)
+            for claim in [*chosen, *named]
         ]
         print(json.dumps(records, ensure_ascii=False, indent=1))
         return 0
     colored = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     page = Page(min(shutil.get_terminal_size().columns, _WIDEST), COLORED if colored else PLAIN)
-    if not named:
+    if numbers or not named:
         print("\n".join(page.ledger(chosen)))
     for k, claim in enumerate(named):
-        print("\n" * (k > 0) + "\n".join(page.explanation(claim)))
+        print("\n" * (k > 0 or bool(numbers)) + "\n".join(page.explanation(claim)))
     return 0
