@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,10 @@ def _homes(source: str) -> dict[str, tuple[str, str]]:
 
 
 def lazy(package: str, file: str) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a package: imports a name from its home when it is first asked for."""
+    """The ``__getattr__`` of a package: imports a name from its home when it is first asked for. ``dir`` lists all."""
     homes = _homes(Path(file).read_text(encoding="utf-8"))
+    names = vars(sys.modules[package])
+    names["__dir__"] = lambda: sorted({*names, *homes})
 
     def find(name: str) -> Any:
         if name not in homes:

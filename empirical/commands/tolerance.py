@@ -9,6 +9,8 @@ no constant for all inputs: another row of the same width may allow more, and ln
 from __future__ import annotations
 
 import argparse
+import itertools
+import math
 from typing import Any
 
 from ._numbers import count
@@ -16,39 +18,26 @@ from ._numbers import count
 DTYPES = ("float64", "float32", "bfloat16", "float16")
 
 
-def order(text: str) -> str | int:
-    """An order of summation, or the largest number of additions that a term passes through.
-
-    >>> order("pairwise"), order("32")
-    ('pairwise', 32)
-    """
-    return text if text in ("any", "sequential", "pairwise") else count(text)
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the command."""
     add = parser.add_argument
     add("--kind", choices=("layernorm", "rmsnorm"), default="layernorm", help="default: %(default)s")
     add("--eps", type=float, default=1e-5, help="ε (default: %(default)s)")
-    add(
-        "--d",
-        type=count,
-        nargs="+",
-        default=[64, 1024, 4096],
-        metavar="D",
-        help="widths (default: 64 1024 4096)",
-    )
+    add("--d", type=count, nargs="+", default=[64, 1024, 4096], metavar="D", help="default: 64 1024 4096")
     add("--dtype", choices=DTYPES, nargs="+", default=list(DTYPES[1:]), help="formats of input and output")
     add(
-        "--ratio", type=float, nargs="+", default=[1.0, 100.0, 1e4], metavar="R",
-        help="mean over deviation of the row, |μ|/σ (default: 1 100 1e4)",
-    )  # fmt: skip
-    add("--algorithm", choices=("two-pass", "merged", "one-pass"), help="default: any of the first two")
-    add(
-        "--accumulate", choices=DTYPES, help="format of the sums (default: float64 for float64, else float32)"
+        "--ratio",
+        type=float,
+        nargs="+",
+        default=[1.0, 1e2, 1e4],
+        metavar="R",
+        help="|μ|/σ, default 1 100 1e4",
     )
+    add("--algorithm", choices=("two-pass", "merged", "one-pass"), help="default: any of the first two")
+    add("--accumulate", choices=DTYPES, help="of sums (default: float64 for float64, else float32)")
     add(
-        "--order", type=order, default="any", metavar="ORDER",
+        "--order", default="any", metavar="ORDER",
+        type=lambda text: text if text in ("any", "sequential", "pairwise") else count(text),
         help="of each sum: any, sequential, pairwise, or the longest chain of additions (default: any)",
     )  # fmt: skip
     add("--json", metavar="FILE", help="write the rows as JSON; error is null where there is no bound")
@@ -62,12 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
     from ..report import print_rows
     from ..runs import write_json, write_text
 
-    rows = [
-        _row(arguments, d, dtype, ratio)
-        for dtype in arguments.dtype
-        for d in arguments.d
-        for ratio in arguments.ratio
-    ]
+    cases = itertools.product(arguments.dtype, arguments.d, arguments.ratio)
+    rows = [_row(arguments, *case) for case in cases]
     if arguments.json:
         write_json(Path(arguments.json), rows)
     if arguments.header:
@@ -76,9 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _row(arguments: argparse.Namespace, d: int, dtype: str, ratio: float) -> dict[str, Any]:
-    import math
-
+def _row(arguments: argparse.Namespace, dtype: str, d: int, ratio: float) -> dict[str, Any]:
     import numpy
     from scipy.special import ndtri
 
@@ -91,28 +74,18 @@ def _row(arguments: argparse.Namespace, d: int, dtype: str, ratio: float) -> dic
     normal = ndtri((numpy.arange(d) + 0.5) / d)
     x = rounded(normal / normal.std() + ratio, dtype).astype(numpy.float64)
     told = {"kind": arguments.kind, "dtype": dtype, "d": d, "ratio": ratio}
-    # Near a large mean the numbers of a format are farther apart than 1: no such row can be stored.
+    # Near a large mean numbers are too far apart for a deviation of 1.
     spread = x.std() if numpy.isfinite(x).all() else 0.0
     if not 0.5 <= spread <= 2:
         return {**told, "error": None, "note": f"{dtype} has no such row"}
-    low, high = lngeom.tolerance(
-        x,
-        eps=arguments.eps,
-        kind=arguments.kind,
-        dtype=dtype,
-        algorithm=arguments.algorithm,
-        accumulate=arguments.accumulate,
-        order=arguments.order,
-    ).box
-    norm = lngeom.layer_norm if arguments.kind == "layernorm" else lngeom.rms_norm
-    exact = norm(x.astype(numpy.longdouble), eps=arguments.eps)
+    names = ("eps", "kind", "algorithm", "accumulate", "order")
+    low, high = lngeom.tolerance(x, dtype=dtype, **{name: getattr(arguments, name) for name in names}).box
+    norms = {"layernorm": lngeom.layer_norm, "rmsnorm": lngeom.rms_norm}
+    exact = norms[arguments.kind](x.astype(numpy.longdouble), eps=arguments.eps)
     # Not the half-width: where the error of the variance is large the interval is longer on one side.
     error = float(numpy.maximum(high - exact, exact - low).max())
-    return (
-        {**told, "error": error, "note": ""}
-        if math.isfinite(error)
-        else {**told, "error": None, "note": "no bound"}
-    )
+    finite = math.isfinite(error)
+    return {**told, "error": error if finite else None, "note": "" if finite else "no bound"}
 
 
 def _header(arguments: argparse.Namespace, rows: list[dict[str, Any]]) -> str:
@@ -126,12 +99,10 @@ def _header(arguments: argparse.Namespace, rows: list[dict[str, Any]]) -> str:
         f"/* lngeom {__version__} tolerance: {declared}.",
         " * Largest error of a component that such a kernel can make at the row of d normal quantiles with deviation 1",
         " * and mean RATIO, without gain. Another row of that width may allow more. */",
-        "#ifndef LNGEOM_TOLERANCE_H",
-        "#define LNGEOM_TOLERANCE_H",
-        "",
+        "#ifndef LNGEOM_TOLERANCE_H\n#define LNGEOM_TOLERANCE_H\n",
     ]
     for row in rows:
         ratio = str(row["ratio"]).removesuffix(".0").replace(".", "_").replace("-", "M").replace("+", "")
         name = f"LNGEOM_{row['kind']}_{row['dtype']}_D{row['d']}_RATIO{ratio}".upper()
         lines.append(f"/* {name}: {row['note']} */" if row["note"] else f"#define {name} {row['error']!r}")
-    return "\n".join([*lines, "", "#endif", ""])
+    return "\n".join([*lines, "\n#endif\n"])
