@@ -25,14 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--eps", type=float, default=1e-5, help="ε (default: %(default)s)")
     add("--d", type=count, nargs="+", default=[64, 1024, 4096], metavar="D", help="default: 64 1024 4096")
     add("--dtype", choices=DTYPES, nargs="+", default=list(DTYPES[1:]), help="formats of input and output")
-    add(
-        "--ratio",
-        type=float,
-        nargs="+",
-        default=[1.0, 1e2, 1e4],
-        metavar="R",
-        help="|μ|/σ, default 1 100 1e4",
-    )
+    add("--ratio", type=float, nargs="+", default=[1.0, 1e2, 1e4], metavar="R", help="|μ|/σ of the row")
     add("--algorithm", choices=("two-pass", "merged", "one-pass"), help="default: any of the first two")
     add("--accumulate", choices=DTYPES, help="of sums (default: float64 for float64, else float32)")
     add(
@@ -74,7 +67,7 @@ def _row(arguments: argparse.Namespace, dtype: str, d: int, ratio: float) -> dic
     normal = ndtri((numpy.arange(d) + 0.5) / d)
     x = rounded(normal / normal.std() + ratio, dtype).astype(numpy.float64)
     told = {"kind": arguments.kind, "dtype": dtype, "d": d, "ratio": ratio}
-    # Near a large mean numbers are too far apart for a deviation of 1.
+    # Near a large mean the numbers of a format are farther apart than 1: no such row can be stored.
     spread = x.std() if numpy.isfinite(x).all() else 0.0
     if not 0.5 <= spread <= 2:
         return {**told, "error": None, "note": f"{dtype} has no such row"}
