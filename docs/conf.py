@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
+import pkgutil
 import re
 import sys
 from pathlib import Path
+
+import empirical
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
@@ -86,7 +90,7 @@ nitpick_ignore_regex = [
     (r"py:.*", r"(lngeom|empirical|proofs)\..*_\w+\.\w+"),  # types that nobody has to name
     (
         r"py:class",
-        r"(dict\[str|Array|Placement|Layout|Method|Norm|Verdict|LinearOperator|rv_frozen|Generator|Figure|optional)",
+        r"(dict\[str|Array|Reals|Placement|Layout|Method|Norm|Verdict|LinearOperator|rv_frozen|Generator|Figure|optional)",
     ),
 ]
 
@@ -135,8 +139,18 @@ def _readable_defaults(_app, _what, _name, _object, _options, signature: str | N
     return signature and signature.replace("<factory>", "..."), returned
 
 
+def _load_public_names() -> None:
+    """Ask the packages that load lazily for each of their names: Sphinx documents what stands in a module."""
+    for found in pkgutil.iter_modules(empirical.__path__, "empirical."):
+        if "._" not in found.name and found.ispkg:
+            package = importlib.import_module(found.name)
+            for name in getattr(package, "__all__", ()):
+                getattr(package, name)
+
+
 def setup(app) -> None:
     """Connect what is special to this site."""
+    _load_public_names()
     app.connect("missing-reference", _public_name)
     app.connect("source-read", _end_of_code)
     app.connect("autodoc-skip-member", _skip_alias)

@@ -72,7 +72,8 @@ def behaviour(x: numpy.ndarray, y: numpy.ndarray, roundoff: float) -> Behaviour 
         for centered in (True, False)
         for outside in (False, True)
         for biased in (False, True)
-        if (reading := _read(x, y, roundoff, centered, outside, biased)) is not None
+        for start in (10, 1)
+        if (reading := _read(x, y, roundoff, centered, outside, biased, start)) is not None
     ]
     # Where several fit, one that resolves ε.
     best = min(found, key=lambda r: (r.error > 16 * roundoff, r.eps is None, r.error), default=None)
@@ -81,8 +82,9 @@ def behaviour(x: numpy.ndarray, y: numpy.ndarray, roundoff: float) -> Behaviour 
 
 
 def _read(
-    x: numpy.ndarray, y: numpy.ndarray, u: float, centered: bool, outside: bool, biased: bool
+    x: numpy.ndarray, y: numpy.ndarray, u: float, centered: bool, outside: bool, biased: bool, start: int
 ) -> Behaviour | None:
+    """Fit gain, bias and ε in turn: `start` times on large rows alone, then on all of them, until ε stands still."""
     numerator = project(x) if centered else x
     square = (moments(x)[1] if centered else numpy.mean(x * x, axis=-1, keepdims=True))[:, 0]
     used = square > 0
@@ -93,9 +95,9 @@ def _read(
     large = numpy.argsort(square)[-max(8, len(square) // 6) :]
     eps, bias = 0.0, numpy.zeros(x.shape[-1])
     gain = shape = inverse = own = numpy.ones_like(bias)
-    for step in range(20):
+    for step in range(start + 60):
         normal = numerator / scale(square, eps=max(eps, 0.0), placement=placement)[:, None]
-        rows = large if step < 10 else slice(None)  # at large rows a wrong ε matters less
+        rows = large if step < start else slice(None)  # at large rows a wrong ε matters less
         part, wanted = normal[rows], y[rows]
         middle, center = part.mean(axis=0), wanted.mean(axis=0)
         spread = ((part - middle) ** 2).sum(axis=0)
@@ -114,7 +116,9 @@ def _read(
         # A row whose output drowns in the rounding of the bias says nothing.
         size = abs(shape).max(axis=-1) * r
         clear = (r > 0) & (size > 64 * u * abs(bias).max())
-        if step < 10:  # nor does the first error of the bias, in which small rows would drown
+        if (
+            start > 1 and step < start
+        ):  # nor does the first error of the bias, in which small rows would drown
             clear &= square >= square[large].min()
         if clear.sum() < 8:
             return None
@@ -123,7 +127,9 @@ def _read(
         # A row is off by a rounding of 1/r² and by the error of the bias, so that small rows tell the most.
         left = u * abs(bias).max() + abs(part * gain + bias - wanted).max()
         weights = 1 / (inverse * (u + (left if biased else 0.0) / size[clear])) ** 2
-        eps = float(((inverse - own) * weights).sum() / weights.sum())
+        before, eps = eps, float(((inverse - own) * weights).sum() / weights.sum())
+        if step > start and abs(eps - before) <= u * abs(eps) / 8:
+            break
     predicted = shape / scale(square, eps=max(eps, 0.0), placement=placement)[:, None] + bias
     unit = abs(predicted - bias).max(axis=-1) + abs(bias).max()
     error = float((abs(predicted - y).max(axis=-1) / unit).max())

@@ -11,4 +11,5 @@ if Path(sys.path[0]).resolve() == Path.cwd() != Path(__file__).resolve().parents
 
 from .cli import main
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

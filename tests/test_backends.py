@@ -254,10 +254,11 @@ def test_the_table_names_every_function_of_arrays() -> None:
         "lipschitz_constant",
         "moments",
     }
-    covered |= {"fold_affine"}
+    covered |= {"fold_affine", "angle_from_inner_product", "centered_inner_product"}
     elsewhere = {
         "error_bound",  # exact integers, of NumPy arrays: test_rounding.py
         "explain_difference",  # the same
+        "tolerance",  # test_tolerance.py
         "jacobian_operator",  # for SciPy, of NumPy arrays only
         "massive_activation_bound",  # of a number
         "principal_axes",  # in float64 whatever the carrier: test_axes.py

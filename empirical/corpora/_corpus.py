@@ -66,7 +66,7 @@ class Corpus:
 
     @property
     def has_documents(self) -> bool:
-        """Whether it says where its documents begin: dumps, JSON lines and data sets of the hub do."""
+        """Whether it says where its documents begin, as dumps, JSON lines and data sets of the hub do."""
         plain = self.path is not None and content_suffix(self.path) in (".txt", *_IDS)
         return not plain and not self.is_random
 

@@ -45,7 +45,7 @@ class Map:
 
     @property
     def layout(self) -> Literal["linear", "conv1d"]:
-        """The layout of a weight: its outputs first (``linear``) or last (``conv1d``)."""
+        """Layout of a weight, its outputs first (``linear``) or last (``conv1d``)."""
         return "linear" if (self.axis == 0) == (self.change == "centered") else "conv1d"
 
 

@@ -59,7 +59,7 @@ class SiteState:
         norms: int64, (B, NORM_BINS). Histogram of log₂‖x‖.
         sequences: int64, (S,). Sequences with at least one token.
         cos2: float64, (S, 1 + K). Σcos²θ, for the uniform direction (first) and the K random ones.
-        documents: int64, (C,). Numbers of the documents; :data:`UNKNOWN` for a sequence taken as one of its own.
+        documents: int64, (C,). Numbers of the documents; ``UNKNOWN`` for a sequence taken as one of its own.
         document_tokens: int64, (B, C). Tokens of each.
         document_cos2: float64, (B, C). Σcos²θ of the uniform direction over them.
     """

@@ -70,7 +70,7 @@ def test_plugin_fails_a_test_and_loads_nothing_at_collection() -> None:
         "def test_right(check_norm): check_norm('some_kernels:layer', eps=1e-5, d=8)\n"
         "def test_wrong(check_norm): check_norm('some_kernels:gemma', eps=1e-6, d=8)\n"
     )
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "empirical.pytest_plugin", "test_mine.py"]
+    command = [sys.executable, "-m", "pytest", "-q", "test_mine.py"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert "1 failed, 1 passed" in done.stdout, done.stdout
     assert "variant: gain used as 1 + gain (as Gemma)" in done.stdout

