@@ -114,20 +114,21 @@ import sys
 from dataclasses import replace
 from types import MappingProxyType
 import torch
-from empirical import report, sweep_all
+from empirical import report
+from empirical.models import KNOWN_MODELS
 from lngeom.cli import main
 from tests.empirical.conftest import tiny_config
 
 torch.set_num_threads(1)
 report.draw_figures = report.write_report = lambda *_: None
-for name in list(sweep_all.KNOWN_MODELS):
+for name in list(KNOWN_MODELS):
     if name not in ("gpt2-xl", "llama-2-7b"):
-        del sweep_all.KNOWN_MODELS[name]
+        del KNOWN_MODELS[name]
         continue
-    known = sweep_all.KNOWN_MODELS[name]
+    known = KNOWN_MODELS[name]
     shape = tiny_config(known.shape["model_type"]).to_dict()
     entries = {key: value for key, value in shape.items() if key not in ("transformers_version", "dtype")}
-    sweep_all.KNOWN_MODELS[name] = replace(known, shape=MappingProxyType(entries))
+    KNOWN_MODELS[name] = replace(known, shape=MappingProxyType(entries))
 sys.exit(main(["sweep", "all", "--random-weights", *sys.argv[2:], "--output", sys.argv[1]]))
 """
 
