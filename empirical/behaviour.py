@@ -116,9 +116,7 @@ def _read(
         # A row whose output drowns in the rounding of the bias says nothing.
         size = abs(shape).max(axis=-1) * r
         clear = (r > 0) & (size > 64 * u * abs(bias).max())
-        if (
-            start > 1 and step < start
-        ):  # nor does the first error of the bias, in which small rows would drown
+        if start > 1 and step < start:  # nor does the first error of the bias, in which small rows would drown
             clear &= square >= square[large].min()
         if clear.sum() < 8:
             return None

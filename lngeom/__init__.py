@@ -17,18 +17,9 @@ from ._certificate import Certificate as Certificate
 from ._dead_direction import dead_direction as dead_direction
 from ._difference import Explanation as Explanation, explain_difference as explain_difference
 from ._ellipsoid import Ellipsoid as Ellipsoid
-from ._epsilon import (
-    gauge as gauge,
-    gauge_from_mean_square as gauge_from_mean_square,
-    matching_eps as matching_eps,
-)
+from ._epsilon import gauge as gauge, gauge_from_mean_square as gauge_from_mean_square, matching_eps as matching_eps
 from ._errors import InputError as InputError, LngeomError as LngeomError
-from ._fibers import (
-    Fiber as Fiber,
-    fiber as fiber,
-    invert as invert,
-    same_fiber as same_fiber,
-)
+from ._fibers import Fiber as Fiber, fiber as fiber, invert as invert, same_fiber as same_fiber
 from ._folding import (
     FoldCertificate as FoldCertificate,
     center_writer as center_writer,
@@ -36,10 +27,7 @@ from ._folding import (
     certify_fold as certify_fold,
     fold_affine as fold_affine,
 )
-from ._isotropic import (
-    IsotropicAngle as IsotropicAngle,
-    massive_activation_bound as massive_activation_bound,
-)
+from ._isotropic import IsotropicAngle as IsotropicAngle, massive_activation_bound as massive_activation_bound
 from ._jacobian import (
     jacobian as jacobian,
     jacobian_operator as jacobian_operator,
@@ -68,11 +56,7 @@ from ._projection import (
     uniform as uniform,
 )
 from ._rounding import condition_number as condition_number, error_bound as error_bound
-from ._tolerance import (
-    Acceptance as Acceptance,
-    Tolerance as Tolerance,
-    tolerance as tolerance,
-)
+from ._tolerance import Acceptance as Acceptance, Tolerance as Tolerance, tolerance as tolerance
 
 __version__: str
 

@@ -123,9 +123,7 @@ class PrincipalAxes(ABC):
     def direction(self, i: int) -> Array:
         """Unit vector along axis `i`, shape (d,), in O(d) time."""
         if not -len(self) <= i < len(self):
-            msg = (
-                f"axis {i} does not exist: this ellipsoid has {len(self)} axes, counted from 0 (the longest)"
-            )
+            msg = f"axis {i} does not exist: this ellipsoid has {len(self)} axes, counted from 0 (the longest)"
             raise InputError(msg)
         return self._here(self._rows(np.array([i % len(self)]), workspace(1, self.d))[0])
 

@@ -106,9 +106,7 @@ def sign(poles: Floats, weights: Floats, gap: int, origin: int, tau: float) -> i
     return -1 if total + len(terms) <= 0 else 0
 
 
-def _enclose_exactly(
-    poles: Floats, weights: Floats, gap: int, origin: int, tau: float
-) -> tuple[float, float]:
+def _enclose_exactly(poles: Floats, weights: Floats, gap: int, origin: int, tau: float) -> tuple[float, float]:
     """Two floats near `tau` at which the secular function is not positive and not negative."""
     a, b = poles[gap : gap + 2] * unit(poles, np.array([gap]))
     side, units = 1.0 if origin == gap else -1.0, _FIRST_UNITS
@@ -145,9 +143,7 @@ def enclose(
             reach = (1.25 * np.abs(value) + 2.5 * bound) / slope + 2 * _U * np.abs(center)
             below, above = center - reach, center + reach
             low[gap], high[gap] = below, above
-            side = np.where(
-                origin[gap] == gap, 1.0, -1.0
-            )  # the gap lies above a lower pole, below an upper one
+            side = np.where(origin[gap] == gap, 1.0, -1.0)  # the gap lies above a lower pole, below an upper one
             proved = np.minimum(side * below, side * above) > 0.0
             proved &= np.maximum(side * below, side * above) < _REACH * width
             for end, direction in ((below, -1.0), (above, 1.0)):

@@ -78,9 +78,9 @@ class Definition:
             p = self.reciprocal(square, sample)
             output = self.output(sample)
             relative = p * (sample.margin + (sample.d + 8) * UNIT * numpy.sqrt(square)) + 8 * UNIT
-            error = abs(gain) * p * (
-                sample.margin + (abs(numerator) + sample.margin) * relative
-            ) + 8 * UNIT * abs(output)
+            error = abs(gain) * p * (sample.margin + (abs(numerator) + sample.margin) * relative) + 8 * UNIT * abs(
+                output
+            )
         return output, numpy.where(numpy.isfinite(error), error * 1.01, numpy.inf)
 
     def _affine(self, sample: Sample) -> tuple[Reals, Reals]:
@@ -108,10 +108,7 @@ class Definition:
             inexact = 8 * u + self.scale_error
             p_low = self.reciprocal(numpy.maximum(high, 0) + 2 * w, sample) * (1 - inexact)
             p_high = self.reciprocal(numpy.maximum(least - 2 * w, 0), sample) * (1 + inexact)
-            p_low, p_high = (
-                numpy.minimum(p_low, p_high),
-                numpy.maximum(p_low, p_high),
-            )  # a mistake may increase
+            p_low, p_high = (numpy.minimum(p_low, p_high), numpy.maximum(p_low, p_high))  # a mistake may increase
             # The certain divisor of a mistake is not excused by a doubtful one of the layer; below ω it vanishes.
             vanishing = square < 16 * w if self.name else (p_high == numpy.inf) | (low + self.eps <= 0)
             vanishing |= ~numpy.isfinite(self.reciprocal(square, sample))
@@ -123,9 +120,7 @@ class Definition:
             else:
                 first = 0
             cast = self.casts * float(arithmetic.storage.roundoff)
-            tiny = w * (
-                4 * bounded + 4 + (numpy.abs(sample.x) + numpy.abs(bias) + 1) / numpy.maximum(abs(gain), w)
-            )
+            tiny = w * (4 * bounded + 4 + (numpy.abs(sample.x) + numpy.abs(bias) + 1) / numpy.maximum(abs(gain), w))
             if self.casts:  # rounding to a narrow format may underflow too
                 tiny = tiny + float(arithmetic.storage.tiny) * cast
             slack = numpy.abs(gain) * ((5 * u + cast) * size + u * first + tiny) + u * numpy.abs(bias)
@@ -202,12 +197,8 @@ def _sample_variance(sample: Sample) -> tuple[Any, Any]:
 def _eps_mistakes(base: Definition, measured: tuple[float, ...]) -> Iterator[Change]:
     forms: dict[str, Denominator] = {
         "eps squared": lambda v, e, s: scale(v, eps=e * e),
-        "eps as a lower limit of the variance instead of a summand": lambda v, e, s: scale(
-            numpy.maximum(v, e), eps=0
-        ),
-        "eps as a lower limit of the deviation instead of a summand": lambda v, e, s: numpy.maximum(
-            scale(v, eps=0), e
-        ),
+        "eps as a lower limit of the variance instead of a summand": lambda v, e, s: scale(numpy.maximum(v, e), eps=0),
+        "eps as a lower limit of the deviation instead of a summand": lambda v, e, s: numpy.maximum(scale(v, eps=0), e),
         "eps added to the sum of squares, not to their mean": lambda v, e, s: scale(v, eps=e / s.d),
         "eps multiplied by d": lambda v, e, s: scale(v, eps=e * s.d),
         "eps multiplied by max|x|": lambda v, e, s: scale(v + e * s.largest, eps=0),
@@ -261,20 +252,11 @@ def _statistics_mistakes(base: Definition, d: int) -> Iterator[Change]:
     zero = REAL(0)
     if base.centered:
         yield change(
-            "mean subtracted in the variance only",
-            lambda s: (zero, s.variance),
-            centered=False,
-            spread_centered=True,
+            "mean subtracted in the variance only", lambda s: (zero, s.variance), centered=False, spread_centered=True
         )
-        yield change(
-            "mean missing in the variance", lambda s: (s.mean, s.square), centered=True, spread_centered=False
-        )
-        yield change(
-            "mean added instead of subtracted", lambda s: (-s.mean, s.variance), spread_centered=True
-        )
-        yield change(
-            "mean replaced by the median", lambda s: _about(s.x, numpy.median(s.x, axis=-1, keepdims=True))
-        )
+        yield change("mean missing in the variance", lambda s: (s.mean, s.square), centered=True, spread_centered=False)
+        yield change("mean added instead of subtracted", lambda s: (-s.mean, s.variance), spread_centered=True)
+        yield change("mean replaced by the median", lambda s: _about(s.x, numpy.median(s.x, axis=-1, keepdims=True)))
 
     else:
         text = "divided by the standard deviation instead of the root mean square"
@@ -294,13 +276,9 @@ def _statistics_mistakes(base: Definition, d: int) -> Iterator[Change]:
 
     if d > 1:
         yield change("last component left out of the statistics", of_part(lambda x: x[:, :-1]))
-        yield change(
-            "last component left out of the sums, divisor d", of_part(lambda x: x[:, :-1], divisor=d)
-        )
+        yield change("last component left out of the sums, divisor d", of_part(lambda x: x[:, :-1], divisor=d))
         yield change("first component left out of the statistics", of_part(lambda x: x[:, 1:]))
-        yield change(
-            "first component left out of the sums, divisor d", of_part(lambda x: x[:, 1:], divisor=d)
-        )
+        yield change("first component left out of the sums, divisor d", of_part(lambda x: x[:, 1:], divisor=d))
         yield change("statistics of every other component", of_part(lambda x: x[:, ::2]))
     if d > 3:  # one component alone has no variance
         yield change("statistics of the first half only", of_part(lambda x: x[:, : d // 2]))

@@ -17,9 +17,7 @@ from ._rounding import Method, check_additions
 from ._tolerance import declared, definition, floats
 from .carriers import Array, dtype_name
 
-_EXAMINED = (
-    4  # rows with the largest ratios on which variants and mistakes are tried, and as many of other sizes
-)
+_EXAMINED = 4  # rows with the largest ratios on which variants and mistakes are tried, and as many of other sizes
 
 
 class Case(NamedTuple):
@@ -65,8 +63,7 @@ def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) 
 
     def explained(name: str, arithmetic: Arithmetic) -> bool:
         return all(
-            case.explained_by(found.get(name, case.base), arithmetic)
-            for case, found in zip(cases, known, strict=True)
+            case.explained_by(found.get(name, case.base), arithmetic) for case, found in zip(cases, known, strict=True)
         )
 
     def computed(name: str, algorithm: str) -> str:
@@ -79,9 +76,7 @@ def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) 
     one_pass = replace(plain, method="one-pass")
     for name in ("", *(single if cases[0].base.centered else ())):
         if cases[0].base.centered and explained(name, one_pass):
-            return "unstable", computed(
-                name, "one-pass variance mean(x^2) - mean(x)^2, which loses kappa^2 digits"
-            )
+            return "unstable", computed(name, "one-pass variance mean(x^2) - mean(x)^2, which loses kappa^2 digits")
     for name in names:
         if verdicts[name] == "bug" and explained(name, plain):
             return "bug", name
@@ -124,14 +119,8 @@ def _wrong_scale(cases: Sequence[Case], plain: Arithmetic) -> tuple[Verdict, str
         if not fit.ok.all():
             return None
         _, square, numerator = base.exact(sample)
-        known = (
-            abs(numerator).max(axis=-1) * fit.p > 0.02 * abs(family.bias).max()
-        )  # rows that tell the scale to 2⁻¹⁷
-        known &= (
-            (abs(sample.mean) <= 10 * numpy.sqrt(square))[:, 0]
-            & ~family.free
-            & numpy.isfinite(got).all(axis=-1)
-        )
+        known = abs(numerator).max(axis=-1) * fit.p > 0.02 * abs(family.bias).max()  # rows that tell the scale to 2⁻¹⁷
+        known &= (abs(sample.mean) <= 10 * numpy.sqrt(square))[:, 0] & ~family.free & numpy.isfinite(got).all(axis=-1)
         scales.append(fit.p[known])
         rights.append(base.reciprocal(square, sample)[known, 0].astype(float))
         squares.append(square[known, 0].astype(float))
@@ -156,10 +145,7 @@ def _wrong_scale(cases: Sequence[Case], plain: Arithmetic) -> tuple[Verdict, str
                     return "unstable", f"{what} rounded to {form} (half-precision accumulation)"
     if abs(factor - 1).max() < 2.0**-4:
         digits = f"{-numpy.log10(abs(factor - 1).max()):.1f} digits left"
-        return (
-            "unstable",
-            f"approximate reciprocal square root (off by up to {abs(factor - 1).max():.2g}, {digits})",
-        )
+        return ("unstable", f"approximate reciprocal square root (off by up to {abs(factor - 1).max():.2g}, {digits})")
     where = f" where the variance is below {threshold:.3g}" if (v[~wrong] > threshold).all() else ""
     return "bug", f"scale wrong by factors {factor.min():.3g} to {factor.max():.3g}{where}"
 
@@ -306,14 +292,11 @@ def explain_difference(
         difference = numpy.where(numpy.isnan(difference), numpy.inf, difference)
         bound = numpy.maximum(high - exact, exact - low) + error
     lower, upper, apart, reach = (
-        _toward(a, rows.shape, up)
-        for a, up in ((exact - error, -1), (exact + error, 1), (difference, 1), (bound, 1))
+        _toward(a, rows.shape, up) for a, up in ((exact - error, -1), (exact + error, 1), (difference, 1), (bound, 1))
     )
     ratio = fit.ratio.reshape(rows.shape)
     message = _message(verdict, cause, also_fits, method, apart, reach, ratio)
-    return Explanation(
-        verdict, method, cause, also_fits, lower, upper, apart, reach, ratio, ratio > 1, message
-    )
+    return Explanation(verdict, method, cause, also_fits, lower, upper, apart, reach, ratio, ratio > 1, message)
 
 
 def _toward(values: Reals, shape: tuple[int, ...], direction: int) -> numpy.ndarray:
@@ -344,9 +327,7 @@ def _message(
     ratio: numpy.ndarray,
 ) -> str:
     worst = numpy.unravel_index(numpy.argmax(ratio), ratio.shape)
-    numbers = (
-        f"largest ratio {ratio[worst]:.3g} (difference {difference[worst]:.3g}, bound {bound[worst]:.3g})"
-    )
+    numbers = f"largest ratio {ratio[worst]:.3g} (difference {difference[worst]:.3g}, bound {bound[worst]:.3g})"
     if verdict != "rounding":
         count = int((ratio > 1).sum())
         reason = (
@@ -357,10 +338,6 @@ def _message(
         return f"{verdict}: {count} of {ratio.size} components beyond every rounding, {numbers}; {reason}"
     missing = "" if numpy.isfinite(bound).all() else "; where squares may over- or underflow no bound exists"
     more = f" and {len(also_fits) - 3} more" if len(also_fits) > 3 else ""
-    hint = (
-        f"; at this precision it cannot be told apart from: {', '.join(also_fits[:3])}{more}"
-        if also_fits
-        else ""
-    )
+    hint = f"; at this precision it cannot be told apart from: {', '.join(also_fits[:3])}{more}" if also_fits else ""
     note = " of an implementation that merges partial variances or multiplies before it subtracts the mean"
     return f"rounding{note if method == 'merged' else ''}: {numbers}{missing}{hint}"

@@ -120,11 +120,7 @@ class Ellipsoid:
         xp = namespace(z, self.gain)
         gain, moved = widen(self.gain), widen(z) - widen(self.center)
         seen = gain != 0
-        return (
-            moved,
-            xp.where(seen, moved / xp.where(seen, gain, xp.ones_like(gain)), xp.zeros_like(moved)),
-            seen,
-        )
+        return (moved, xp.where(seen, moved / xp.where(seen, gain, xp.ones_like(gain)), xp.zeros_like(moved)), seen)
 
     def gauge(self, z: Array) -> Array:
         r"""Gauge r of z: 0 at the center, 1 on the surface; z lies in the ellipsoid scaled by r about its center.
@@ -186,9 +182,7 @@ class Ellipsoid:
             half = "float16" in dtype_name(z)
             rtol = (self.d + 8) * (2.0**-23 if half else resolution) + (resolution if half else 0.0)
         gain, center = widen(self.gain), xp.abs(widen(self.center))
-        floor = xp.where(
-            seen, center / xp.where(seen, xp.abs(gain), xp.ones_like(gain)) + 1.0, xp.zeros_like(gain)
-        )
+        floor = xp.where(seen, center / xp.where(seen, xp.abs(gain), xp.ones_like(gain)) + 1.0, xp.zeros_like(gain))
         error = rtol * (xp.abs(y) + floor)
         slack = xp.sqrt(xp.sum(error * error, axis=-1))
         stretch = math.sqrt(self.d / self._zeros) if self.centered and self._zeros else 1.0

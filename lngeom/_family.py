@@ -190,20 +190,13 @@ class Spread:
                 shift = alpha + w
                 change = 4 * shift * numpy.sqrt(levels * v) + 4 * shift**2 * levels
                 change = change + gamma(2 * h + 8, us) * (v + change) + (levels + 8) * w
-                bottom, top = (
-                    numpy.minimum(bottom, v - change * _SLACK),
-                    numpy.maximum(top, v + change * _SLACK),
-                )
+                bottom, top = (numpy.minimum(bottom, v - change * _SLACK), numpy.maximum(top, v + change * _SLACK))
             inexact = 2 * sample.margin * numpy.sqrt(v) + sample.margin**2 + (d + 8) * UNIT * v
             return cls(alpha, bottom - inexact, top + inexact)
 
     def overflows(self, sample: Sample, arithmetic: Arithmetic) -> Reals:
         """Rows, shape (n,), where a sum or a square may overflow: there no bound exists."""
-        top = (
-            float(arithmetic.work.largest)
-            if arithmetic.work.high < 1000
-            else float(FORMATS["float64"].largest)
-        )
+        top = float(arithmetic.work.largest) if arithmetic.work.high < 1000 else float(FORMATS["float64"].largest)
         with numpy.errstate(over="ignore"):
             return (4 * sample.d * numpy.maximum(sample.largest**2, sample.largest) > top)[:, 0]
 
@@ -255,9 +248,7 @@ class Family:
             ends = [(value - self.bias - error) / gain, (value - self.bias + error) / gain]
             # An overflow to infinity is right where the exact value may lie beyond the largest number.
             top = float(self.storage.largest) * (1 - 2 * float(self.storage.roundoff))
-            size = numpy.abs(gain) * (numpy.abs(self.numerator) * self.high + self.reach) + numpy.abs(
-                self.bias
-            )
+            size = numpy.abs(gain) * (numpy.abs(self.numerator) * self.high + self.reach) + numpy.abs(self.bias)
             loose = (gain == 0) | (~finite & (size * (1 + 1e-3) >= top))
             low = numpy.where(loose, -numpy.inf, numpy.minimum(*ends))
             high = numpy.where(loose, numpy.inf, numpy.maximum(*ends))
@@ -266,9 +257,7 @@ class Family:
             ratio = numpy.where(distance == 0, 0, distance / error)
             ratio = numpy.where(finite, ratio, numpy.where(loose & (gain != 0), 0, numpy.inf))
             # A row outside is judged by each component's own interval, where that tells.
-            width = error + numpy.abs(gain) * (
-                self.reach + numpy.abs(self.numerator) * (self.high - self.low) / 2
-            )
+            width = error + numpy.abs(gain) * (self.reach + numpy.abs(self.numerator) * (self.high - self.low) / 2)
             middle = gain * self.numerator * (self.low + self.high) / 2 + self.bias
             alone = numpy.where(finite, numpy.abs(value - middle) / width, ratio)
             alone = numpy.where(distance == 0, numpy.minimum(alone, 1), alone)
@@ -297,9 +286,7 @@ def _half_ulp(y: Reals, storage: Format) -> Reals:
     return numpy.ldexp(REAL(1), numpy.maximum(exponent, storage.low + 1) - storage.bits - 1)
 
 
-def _closest(
-    n: Reals, low: Reals, high: Reals, p_low: Reals, p_high: Reals, reach: Reals
-) -> tuple[Reals, Reals]:
+def _closest(n: Reals, low: Reals, high: Reals, p_low: Reals, p_high: Reals, reach: Reals) -> tuple[Reals, Reals]:
     """Scale p and shift q of each row at which the interval left for q is least empty, both of shape (n, 1)."""
 
     def at(p: Reals, rows: Reals) -> tuple[Reals, Reals, Reals, Reals]:

@@ -17,9 +17,7 @@ def _number(eps: Any) -> float:
     """`eps` as a checked number: the shape of a fiber depends on whether it is zero."""
     check_eps(eps)
     if not isinstance(eps, int | float):
-        msg = (
-            f"eps is of type {type(eps).__name__}: fibers at eps = 0 and eps > 0 differ; give a Python number"
-        )
+        msg = f"eps is of type {type(eps).__name__}: fibers at eps = 0 and eps > 0 differ; give a Python number"
         raise InputError(msg)
     return float(eps)
 
@@ -39,9 +37,7 @@ def _same_dimension(x: Array, other: Array) -> None:
         raise InputError(msg)
 
 
-def same_fiber(
-    x: Array, other: Array, *, eps: float, centered: bool = True, roundings: int = _ROUNDINGS
-) -> Array:
+def same_fiber(x: Array, other: Array, *, eps: float, centered: bool = True, roundings: int = _ROUNDINGS) -> Array:
     r"""Whether LayerNorm gives the same output for two vectors, decided from the vectors up to their rounding.
 
     At ε > 0, LN(x) = LN(x') exactly when Πx = Πx': the fiber of x is the line {x + t1}. At ε = 0 it is the half plane
@@ -133,9 +129,7 @@ class Fiber:
                 fiber.
         """
         if not self.centered and shift != 0:
-            msg = (
-                f"shift is {shift!r}: RMSNorm sees shifts along the uniform vector; only 0 stays in the fiber"
-            )
+            msg = f"shift is {shift!r}: RMSNorm sees shifts along the uniform vector; only 0 stays in the fiber"
             raise InputError(msg)
         if not factor > 0 or (self.eps > 0 and factor != 1):
             rule = "must be 1 at eps > 0, where the norm sees lengths" if self.eps > 0 else "must be positive"
@@ -179,9 +173,7 @@ def fiber(x: Array, *, eps: float, centered: bool = True) -> Fiber:
     """
     check_vectors("x", x)
     if len(x.shape) != 1:
-        msg = (
-            f"x has shape {tuple(x.shape)}: a fiber belongs to one vector of shape (d,); take them one by one"
-        )
+        msg = f"x has shape {tuple(x.shape)}: a fiber belongs to one vector of shape (d,); take them one by one"
         raise InputError(msg)
     base = Fiber(x, _number(eps), centered).base
     if eps == 0 and not bool(_norm(widen(base))[0] > 0):

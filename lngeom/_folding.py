@@ -59,9 +59,7 @@ def _centered(values: Array) -> tuple[Array, Array]:
     return result, _UNIT * ((n + 2) * xp.mean(xp.abs(values), axis=0, keepdims=True) + xp.abs(result))
 
 
-def center_writer(
-    weight: Array, bias: Array | None = None, *, layout: Layout = "linear"
-) -> tuple[Array, Array | None]:
+def center_writer(weight: Array, bias: Array | None = None, *, layout: Layout = "linear") -> tuple[Array, Array | None]:
     r"""Map x ↦ Π(Wx + b) as a weight ΠW and a bias Πb: a writer into the residual stream that leaves no mean there.
 
     If every writer is centred and every reader of the stream is a LayerNorm, no output of the network changes, and
@@ -213,12 +211,7 @@ def _certificate(got: tuple[Any, Any], exact: tuple[Any, ...], layout: Layout) -
 
 
 def certify_centering(
-    weight: Array,
-    bias: Array | None,
-    centered_weight: Array,
-    centered_bias: Array | None,
-    *,
-    layout: Layout = "linear",
+    weight: Array, bias: Array | None, centered_weight: Array, centered_bias: Array | None, *, layout: Layout = "linear"
 ) -> FoldCertificate:
     r"""Certificate that `centered_weight` and `centered_bias`, made by whatever tool, are ΠW and Πb up to rounding.
 

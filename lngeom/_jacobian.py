@@ -130,12 +130,7 @@ def jacobian_transpose_product(
 
 
 def jacobian(
-    x: Array,
-    gain: Array | None = None,
-    *,
-    eps: Any,
-    placement: Placement = "inside",
-    centered: bool = True,
+    x: Array, gain: Array | None = None, *, eps: Any, placement: Placement = "inside", centered: bool = True
 ) -> Array:
     r"""Jacobian matrix J[i, j] = ∂zᵢ/∂xⱼ of LayerNorm: J = G [Π − c yyᵀ/d]/D, dense.
 
@@ -161,9 +156,7 @@ def jacobian(
     xp, wide = namespace(x), widen(x)
     identity = xp.eye(x.shape[-1], dtype=wide.dtype, device=device(wide))
     # Row j is the derivative along the j-th basis vector, a column of J.
-    product = jacobian_product(
-        wide[..., None, :], identity, gain, eps=eps, placement=placement, centered=centered
-    )
+    product = jacobian_product(wide[..., None, :], identity, gain, eps=eps, placement=placement, centered=centered)
     return narrow(xp.matrix_transpose(product), x)
 
 
@@ -220,9 +213,7 @@ def jacobian_operator(
     return Jacobian(x.dtype, (x.size, x.size))
 
 
-def jacobian_singular_values(
-    x: Array, *, eps: Any, placement: Placement = "inside", centered: bool = True
-) -> Array:
+def jacobian_singular_values(x: Array, *, eps: Any, placement: Placement = "inside", centered: bool = True) -> Array:
     r"""Singular values of the Jacobian without gain, descending: 1/D (d − 2 times), 1/D shrunk, 0.
 
     The shrunk one belongs to the radial direction: ε/D³ for ε inside, ε/D² for ε outside, D = √(σ² + ε) or σ + ε.
@@ -250,10 +241,6 @@ def jacobian_singular_values(
     radial = eps / divisor**3 if placement == "inside" else eps / divisor**2
     zero = 0 * y[..., :1]  # NaN where the derivative does not exist
     d, constant = x.shape[-1], int(centered)
-    counts = (
-        (1 / divisor + zero, max(0, d - 1 - constant)),
-        (radial + zero, min(1, d - constant)),
-        (zero, constant),
-    )
+    counts = ((1 / divisor + zero, max(0, d - 1 - constant)), (radial + zero, min(1, d - constant)), (zero, constant))
     parts = [xp.broadcast_to(value, (*value.shape[:-1], n)) for value, n in counts]
     return narrow(xp.concat(parts, axis=-1), x)

@@ -64,12 +64,7 @@ def _normalized(v: Array, eps: Any, placement: Placement, axis: int = -1) -> Arr
 
 
 def layer_norm(
-    x: Array,
-    gain: Array | None = None,
-    bias: Array | None = None,
-    *,
-    eps: Any,
-    placement: Placement = "inside",
+    x: Array, gain: Array | None = None, bias: Array | None = None, *, eps: Any, placement: Placement = "inside"
 ) -> Array:
     r"""Layer normalization z = g ∘ (x − μ1)/√(σ² + ε) + b, with μ, σ² the mean and population variance of x.
 
@@ -125,12 +120,7 @@ def standardize(x: Array, *, eps: Any, placement: Placement = "inside") -> Array
 
 
 def rms_norm(
-    x: Array,
-    gain: Array | None = None,
-    bias: Array | None = None,
-    *,
-    eps: Any,
-    placement: Placement = "inside",
+    x: Array, gain: Array | None = None, bias: Array | None = None, *, eps: Any, placement: Placement = "inside"
 ) -> Array:
     r"""Root-mean-square normalization z = g ∘ x/√(‖x‖²/d + ε) + b: LayerNorm without the mean subtraction.
 

@@ -13,9 +13,7 @@ from ._projection import project
 from .carriers import Array, check_vectors, namespace, widen
 
 
-def lipschitz_constant(
-    gain: Array, *, eps: float, placement: Placement = "inside", centered: bool = True
-) -> float:
+def lipschitz_constant(gain: Array, *, eps: float, placement: Placement = "inside", centered: bool = True) -> float:
     r"""Smallest L with ‖LN(x) − LN(x')‖ ≤ L‖x − x'‖ for all x and x': ‖GΠ‖₂/√ε, ‖GΠ‖₂/ε for ε outside.
 
     Attained by the derivative on the line of constant vectors; a bias does not change it. ‖GΠ‖₂ is the longest

@@ -48,16 +48,7 @@ from ._errors import InputError
 from ._formats import FORMATS
 from ._norms import Placement, layer_norm, rms_norm, scale
 from ._projection import moments, project
-from .carriers import (
-    Array,
-    Enclosure,
-    Interval,
-    check_eps,
-    check_parameter,
-    check_vectors,
-    dtype_name,
-    namespace,
-)
+from .carriers import Array, Enclosure, Interval, check_eps, check_parameter, check_vectors, dtype_name, namespace
 
 Method = Literal["two-pass", "merged", "one-pass"]
 METHODS: tuple[Method, ...] = ("two-pass", "merged", "one-pass")
@@ -167,21 +158,13 @@ def check_additions(additions: int | None, d: int) -> int:
     if additions is None:
         return d
     if isinstance(additions, bool) or not isinstance(additions, int) or additions < 1:
-        msg = (
-            f"additions is {additions!r}: the longest chain of additions in a sum has an integer length >= 1"
-        )
+        msg = f"additions is {additions!r}: the longest chain of additions in a sum has an integer length >= 1"
         raise InputError(msg)
     return additions
 
 
 def checked_layer(
-    x: Array,
-    gain: Array | None,
-    bias: Array | None,
-    eps: Any,
-    dtype: str | None,
-    centered: bool,
-    placement: Placement,
+    x: Array, gain: Array | None, bias: Array | None, eps: Any, dtype: str | None, centered: bool, placement: Placement
 ) -> tuple[numpy.ndarray, Layer, str]:
     """Rows of `x` as float64, the layer with exact parameters, and the name of the storage format."""
     check_vectors("x", x)
@@ -194,9 +177,7 @@ def checked_layer(
         raise InputError(msg)
     wide = "float64" if name == "float64" else "float32"
     rows = _numbers("x", x, name)
-    enclosed = [
-        None if p is None else Enclosure(_numbers(n, p, wide)) for n, p in (("gain", gain), ("bias", bias))
-    ]
+    enclosed = [None if p is None else Enclosure(_numbers(n, p, wide)) for n, p in (("gain", gain), ("bias", bias))]
     return rows, Layer(centered, enclosed[0], enclosed[1], Fraction(eps), placement), name
 
 
@@ -254,9 +235,7 @@ def bound_of(row: Row, dtype: str, method: Method, h: int) -> numpy.ndarray:
         return nowhere
 
     s = scale(Enclosure([v]), eps=layer.eps, placement=layer.placement)[0].rounded()
-    eps_low, eps_high = (
-        (layer.eps * (1 - u) - w, layer.eps * (1 + u) + w) if layer.eps else (Fraction(0), Fraction(0))
-    )
+    eps_low, eps_high = (layer.eps * (1 - u) - w, layer.eps * (1 + u) + w) if layer.eps else (Fraction(0), Fraction(0))
     if layer.placement == "inside":
         below, above = (low + max(eps_low, 0)) * (1 - u) - w, (high + eps_high) * (1 + u) + w
         if below <= 0:
@@ -300,9 +279,7 @@ def _gamma(k: int, u: Fraction) -> Fraction:
     return k * u / (1 - k * u)
 
 
-def _mean_error(
-    method: Method, mean_size: Fraction, largest: Fraction, h: int, u: Fraction, w: Fraction
-) -> Fraction:
+def _mean_error(method: Method, mean_size: Fraction, largest: Fraction, h: int, u: Fraction, w: Fraction) -> Fraction:
     if method == "merged":
         return _short(_gamma(8 * h, u) * largest + 4 * h * w)
     return _short(_gamma(h + 2, u) * mean_size + 3 * w)

@@ -199,9 +199,7 @@ def declared(
         isinstance(order, int) and not isinstance(order, bool) and order >= 1
     )
     if not known:
-        msg = (
-            f'order is {order!r}: give "any", "sequential", "pairwise" or the longest chain of additions >= 1'
-        )
+        msg = f'order is {order!r}: give "any", "sequential", "pairwise" or the longest chain of additions >= 1'
         raise InputError(msg)
     if accumulate is not None and accumulate not in FORMATS:
         msg = f"accumulate is {accumulate!r}: sums are kept in one of {', '.join(FORMATS)}"

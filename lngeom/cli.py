@@ -28,35 +28,21 @@ class Command(NamedTuple):
 COMMANDS: dict[str, Command] = {
     "prove": Command("proofs.commands.prove", "prove the theorems and check everything about them", "proofs"),
     "verify": Command("proofs.commands.verify", "replay every proof in Coq", "proofs"),
-    "sweep": Command(
-        "empirical.commands.sweep", "measure every norm layer of a model on a text", "empirical"
-    ),
+    "sweep": Command("empirical.commands.sweep", "measure every norm layer of a model on a text", "empirical"),
     "merge": Command("empirical.commands.merge", "merge runs of one model on parts of a text", "empirical"),
     "report": Command("empirical.commands.report", "make figures and page of a run again", "empirical"),
     "fold": Command("empirical.commands.fold", "remove mean subtraction from a model, exactly", "empirical"),
-    "ablate": Command(
-        "empirical.commands.ablate", "what mean subtraction is worth to a model, in nats", "empirical"
-    ),
+    "ablate": Command("empirical.commands.ablate", "what mean subtraction is worth to a model, in nats", "empirical"),
     "train": Command(
         "empirical.commands.train", "train GPT-2 with LayerNorm or RMSNorm, measured on the way", "empirical"
     ),
-    "study": Command(
-        "empirical.commands.study", "the controlled study: many small networks, one table", "empirical"
-    ),
-    "norms": Command(
-        "empirical.commands.norms", "find the norm layers of a model by what they compute", "empirical"
-    ),
+    "study": Command("empirical.commands.study", "the controlled study: many small networks, one table", "empirical"),
+    "norms": Command("empirical.commands.norms", "find the norm layers of a model by what they compute", "empirical"),
     "compare": Command("empirical.commands.compare", "set finished runs side by side", "empirical"),
-    "check": Command(
-        "empirical.commands.check", "is my norm right? rounding, a variant, or a bug", "empirical"
-    ),
-    "doctor": Command(
-        "empirical.commands.doctor", "is this port of a model the same model? its norms", "empirical"
-    ),
+    "check": Command("empirical.commands.check", "is my norm right? rounding, a variant, or a bug", "empirical"),
+    "doctor": Command("empirical.commands.doctor", "is this port of a model the same model? its norms", "empirical"),
     "tolerance": Command(
-        "empirical.commands.tolerance",
-        "how far a correct norm kernel may be off, by width and dtype",
-        "empirical",
+        "empirical.commands.tolerance", "how far a correct norm kernel may be off, by width and dtype", "empirical"
     ),
     "claims": Command("proofs.commands.claims", "what the papers say, and what is true", "proofs"),
     "figure": Command("empirical.commands.figure", "draw pictures of the geometry", "empirical"),

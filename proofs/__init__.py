@@ -5,27 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._registry import CHAPTERS as CHAPTERS, find as find, theorems as theorems
-from ._theorem import (
-    CheckError as CheckError,
-    Mutant as Mutant,
-    Source as Source,
-    Theorem as Theorem,
-)
+from ._theorem import CheckError as CheckError, Mutant as Mutant, Source as Source, Theorem as Theorem
 
 if TYPE_CHECKING:
     from .checks import Evidence as Evidence, gather as gather
 
-__all__ = [
-    "CHAPTERS",
-    "CheckError",
-    "Evidence",
-    "Mutant",
-    "Source",
-    "Theorem",
-    "find",
-    "gather",
-    "theorems",
-]
+__all__ = ["CHAPTERS", "CheckError", "Evidence", "Mutant", "Source", "Theorem", "find", "gather", "theorems"]
 
 
 def __getattr__(name: str) -> Any:

@@ -63,9 +63,7 @@ def standard(random: Random, d: int) -> tuple[Fraction, ...]:
     w = centered(random, d)
     length = sum(value * value for value in w)
     inner = sum(a * b for a, b in zip(w, signs, strict=True))
-    return (
-        tuple(a - 2 * b * inner / length for a, b in zip(signs, w, strict=True)) if length else tuple(signs)
-    )
+    return tuple(a - 2 * b * inner / length for a, b in zip(signs, w, strict=True)) if length else tuple(signs)
 
 
 def coordinate(random: Random, d: int) -> tuple[Fraction, ...]:

@@ -19,25 +19,10 @@ from .certificates._coq import source
 from .certificates._tracing import Table, traced
 
 RELATIONS = {"=", "!=", ">", ">="}
-SIZES = {
-    "v": 1,
-    "s": 1,
-    "d": 0,
-    "q": 2,
-    "^": 2,
-    "S": 1,
-    "inv": 1,
-    "sqrt": 1,
-    "mean": 1,
-    "abs": 1,
-    "/": 2,
-    "trace": 2,
-}
+SIZES = {"v": 1, "s": 1, "d": 0, "q": 2, "^": 2, "S": 1, "inv": 1, "sqrt": 1, "mean": 1, "abs": 1, "/": 2, "trace": 2}
 
 
-def test_the_command_writes_a_file_for_each_theorem(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_writes_a_file_for_each_theorem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ids = ["projection.idempotent", "projection.trace"]
     assert main(["prove", *ids, "--jobs", "1", "--certificates", str(tmp_path / "new")]) == 0
     assert f"2 certificates written to {tmp_path / 'new'}" in capsys.readouterr().out

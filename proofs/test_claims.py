@@ -39,9 +39,7 @@ from .claims._case import Case, Counterexample, agree, counterexample, decide, s
 from .claims._text import span
 
 CLAIMS = claims()
-EXAMPLES = list(
-    {claim.counterexample.name: claim.counterexample for claim in CLAIMS if claim.counterexample}.values()
-)
+EXAMPLES = list({claim.counterexample.name: claim.counterexample for claim in CLAIMS if claim.counterexample}.values())
 PROVED = [(claim, id) for claim in CLAIMS for id in claim.theorems]
 
 
@@ -122,9 +120,7 @@ def test_predictions_are_theorems_about_what_is_measured(claim: Claim) -> None:
 
 
 @pytest.mark.parametrize("id", sorted({id for _, id in PROVED}))
-def test_removing_a_theorem_unsettles_the_claims_that_rely_on_it(
-    id: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_removing_a_theorem_unsettles_the_claims_that_rely_on_it(id: str, monkeypatch: pytest.MonkeyPatch) -> None:
     remaining = tuple(theorem for theorem in _registry.theorems() if theorem.id != id)
     monkeypatch.setattr(_registry, "theorems", lambda: remaining)
     unsettled = []
@@ -159,9 +155,7 @@ def _uncentred(x: Any, gain: Any = None, bias: Any = None, *, eps: Any, placemen
     return lg.rms_norm(x, gain, bias, eps=eps, placement=placement)
 
 
-def _sample_deviation(
-    x: Any, gain: Any = None, bias: Any = None, *, eps: Any, placement: Any = "inside"
-) -> Any:
+def _sample_deviation(x: Any, gain: Any = None, bias: Any = None, *, eps: Any, placement: Any = "inside") -> Any:
     deviation = lg.project(x)
     y = deviation / lg.scale(summed(deviation * deviation) / (dim(x) - 1), eps=eps, placement=placement)
     return (y if gain is None else gain * y) + (0 if bias is None else bias)
@@ -195,9 +189,7 @@ ORACLE: dict[str, Callable[[Fraction, Fraction], bool]] = {
 
 
 @given(st.sampled_from(list(ORACLE)), st.lists(st.tuples(intervals, intervals), min_size=1, max_size=3))
-def test_decisions_hold_for_all_numbers_in_the_intervals(
-    relation: str, pairs: list[tuple[Interval, Interval]]
-) -> None:
+def test_decisions_hold_for_all_numbers_in_the_intervals(relation: str, pairs: list[tuple[Interval, Interval]]) -> None:
     left, right = Enclosure([a for a, _ in pairs]), Enclosure([b for _, b in pairs])
     found = decide(left, relation, right)
     every = any if relation == "≠" else all
@@ -262,8 +254,7 @@ def test_command_filters(capsys: pytest.CaptureFixture[str]) -> None:
     records = json.loads(capsys.readouterr().out)
     assert [record["id"] for record in records] == [c.id for c in select(document="digest", verdict="false")]
     assert all(
-        set(record) == {"id", "document", "verdict", "claim", "place", "correction", "settled_by"}
-        for record in records
+        set(record) == {"id", "document", "verdict", "claim", "place", "correction", "settled_by"} for record in records
     )
     claim = find(records[0]["id"])
     assert records[0]["document"] == document_of(claim).title

@@ -313,9 +313,7 @@ def environment(sources: dict[str, ast.Module] | None = None) -> dict[str, Any]:
             sys.modules[module.__name__], module.__package__ = module, "changed"
             exec(compile(tree, f"{name}.py", "exec"), vars(module))
             modules.append(module)
-    names = {
-        key: value for module in modules for key, value in vars(module).items() if not key.startswith("__")
-    }
+    names = {key: value for module in modules for key, value in vars(module).items() if not key.startswith("__")}
     exec(SETTING, names)
     names["zero2"] = names["given"](names["w"], ">=")
     return names
@@ -389,9 +387,7 @@ class Change(ast.NodeTransformer):
         for new in changed:
             self.seen += 1
             if self.seen == self.wanted:
-                self.done = (
-                    f"line {getattr(node, 'lineno', 0)}: {ast.unparse(node)} became {ast.unparse(new)}"
-                )
+                self.done = f"line {getattr(node, 'lineno', 0)}: {ast.unparse(node)} became {ast.unparse(new)}"
                 return ast.copy_location(new, node)
         return node
 
@@ -418,11 +414,7 @@ class Change(ast.NodeTransformer):
 
     def visit_BinOp(self, node: ast.BinOp) -> Any:
         self.generic_visit(node)
-        if (
-            isinstance(node.op, ast.BitOr)
-            and isinstance(node.left, ast.Name)
-            and node.left.id in ("first", "left")
-        ):
+        if isinstance(node.op, ast.BitOr) and isinstance(node.left, ast.Name) and node.left.id in ("first", "left"):
             return self.choose(node, node.left, node.right)
         if isinstance(node.op, ast.Sub) and isinstance(node.right, ast.Set):
             (lost,) = node.right.elts

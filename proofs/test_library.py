@@ -21,9 +21,7 @@ def affine(y: Any, gain: Any, bias: Any) -> Any:
     return y if bias is None else y + bias
 
 
-def sample_variance(
-    x: Any, gain: Any = None, bias: Any = None, *, eps: Any, placement: Any = "inside"
-) -> Any:
+def sample_variance(x: Any, gain: Any = None, bias: Any = None, *, eps: Any, placement: Any = "inside") -> Any:
     mean, variance = lg.moments(x)
     unbiased = variance * dim(x) / (dim(x) - 1)
     return affine((x - mean) / lg.scale(unbiased, eps=eps, placement=placement), gain, bias)

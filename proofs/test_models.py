@@ -122,12 +122,7 @@ def test_faults_of_a_theorem_are_seen() -> None:
     with pytest.raises(CheckError, match="is not proved"):
         check_proof(statement(hypotheses={}))
     with pytest.raises(CheckError, match="undeclared hypotheses"):
-        check_proof(
-            statement(
-                hypotheses={},
-                proof=lambda goal, a, x: statement().prove(),
-            )
-        )
+        check_proof(statement(hypotheses={}, proof=lambda goal, a, x: statement().prove()))
     with pytest.raises(CheckError, match="is false at"):
         check_truth(statement(claim=lambda x, a: greater(x * x)))
     with pytest.raises(CheckError, match="no model"):

@@ -103,9 +103,7 @@ def test_a_failing_theorem_fails_the_command(
     assert one["faults"]
 
 
-@pytest.mark.parametrize(
-    ("id", "hint"), [("projection.what", "projection.idempotent"), ("what.ever", "chapters are")]
-)
+@pytest.mark.parametrize(("id", "hint"), [("projection.what", "projection.idempotent"), ("what.ever", "chapters are")])
 def test_an_unknown_theorem_is_bad_input(id: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["prove", id]) == 2
     error = capsys.readouterr().err
@@ -116,9 +114,7 @@ def test_an_unknown_theorem_is_bad_input(id: str, hint: str, capsys: pytest.Capt
 
 def test_prove_works_beside_another_package_of_that_name_and_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "proofs").mkdir()
-    (tmp_path / "proofs" / "__init__.py").write_text(
-        "raise ImportError('another project')\n", encoding="utf-8"
-    )
+    (tmp_path / "proofs" / "__init__.py").write_text("raise ImportError('another project')\n", encoding="utf-8")
     command = [sys.executable, "-m", "lngeom", "prove", "projection.idempotent", "--jobs", "1"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -27,13 +27,7 @@ def of(theorem: Any) -> dict[str, Any]:
     steps = _export._steps(theorem, table)
     statement = {key: steps[-1][key] for key in ("hypotheses", "conclusion")}
     return signed(
-        {
-            "format": _recheck.FORMAT,
-            "id": "a.b",
-            "statement": statement,
-            "steps": steps,
-            "terms": table.nodes,
-        }
+        {"format": _recheck.FORMAT, "id": "a.b", "statement": statement, "steps": steps, "terms": table.nodes}
     )
 
 
@@ -149,14 +143,7 @@ def test_it_runs_alone(tmp_path: Path) -> None:
         "sys.argv = sys.argv[1:]\n"
         "runpy.run_path(sys.argv[0], run_name='__main__')\n"
     )
-    command = [
-        sys.executable,
-        "-c",
-        code,
-        _recheck.__file__,
-        str(tmp_path / "good.json"),
-        str(tmp_path / "bad.json"),
-    ]
+    command = [sys.executable, "-c", code, _recheck.__file__, str(tmp_path / "good.json"), str(tmp_path / "bad.json")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (1, "")
     first, second = done.stdout.splitlines()

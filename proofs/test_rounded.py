@@ -82,8 +82,7 @@ def test_overflow_and_division_by_zero_are_unknown() -> None:
 
 
 @pytest.mark.parametrize(
-    "id",
-    ["standardization.norm", "projection.pythagoras_moments", "epsilon.norm", "projection.mean_zero"],
+    "id", ["standardization.norm", "projection.pythagoras_moments", "epsilon.norm", "projection.mean_zero"]
 )
 def test_wrong_statements_are_seen_in_floats(id: str) -> None:
     """The bound is not so large that nothing can exceed it: each mutant is violated at its counterexample."""

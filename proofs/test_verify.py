@@ -111,9 +111,7 @@ def test_where_coq_is_absent_it_is_said(
     ],
     ids=["endless", "message", "silent"],
 )
-def test_failures_of_coq_are_reported(
-    script: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failures_of_coq_are_reported(script: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if os.name != "posix":
         pytest.skip("the stand-in for coqc is a script of a POSIX shell; runs on POSIX systems")
     program = tmp_path / "coqc"

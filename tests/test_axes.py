@@ -55,12 +55,7 @@ def solved(gain: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.nda
 def tied(gain: np.ndarray) -> list[float]:
     """Magnitudes that are squared eigenvalues themselves, with multiplicity."""
     poles, counts = np.unique(np.abs(gain), return_counts=True)
-    return [
-        float(pole)
-        for pole, count in zip(poles, counts, strict=True)
-        if pole > 0
-        for _ in range(int(count) - 1)
-    ]
+    return [float(pole) for pole, count in zip(poles, counts, strict=True) if pole > 0 for _ in range(int(count) - 1)]
 
 
 def derivative(gain: np.ndarray, value: Fraction) -> Fraction:
@@ -104,9 +99,7 @@ small_gains = st.lists(
 
 
 @given(small_gains, st.booleans())
-def test_certificate_encloses_the_critical_points_of_the_product_polynomial(
-    gain: np.ndarray, exact: bool
-) -> None:
+def test_certificate_encloses_the_critical_points_of_the_product_polynomial(gain: np.ndarray, exact: bool) -> None:
     assert_encloses_the_polynomial_roots(gain, exact=exact)
 
 
@@ -187,14 +180,10 @@ def test_certificates_are_tight_and_agree(name: str, exact: bool) -> None:
     certificate, reference = axes.certificate(exact=exact), axes.certificate(exact=True)
     assert np.all(certificate.lower <= axes.semi_axes)
     assert np.all(axes.semi_axes <= certificate.upper)
-    assert np.all(
-        np.maximum(certificate.lower, reference.lower) <= np.minimum(certificate.upper, reference.upper)
-    )
+    assert np.all(np.maximum(certificate.lower, reference.lower) <= np.minimum(certificate.upper, reference.upper))
     # The reach is about 3.75 error bounds over the slope. The bound is (9.1 + log₂ p) units of Σ|terms|, and
     # Σ|terms| over slope times offset is at most 2√d (Cauchy-Schwarz); a residual as large again for the root.
-    assert (
-        np.max(certificate.offset_width, initial=0.0) <= 16 * (10 + math.log2(gain.size)) * gain.size**0.5 * U
-    )
+    assert np.max(certificate.offset_width, initial=0.0) <= 16 * (10 + math.log2(gain.size)) * gain.size**0.5 * U
     if exact:
         assert certificate.exact == np.unique(np.abs(gain)).size - 1
 
@@ -260,9 +249,7 @@ def test_enclosure_refuses_a_root_that_is_not_there() -> None:
 
 
 @given(small_gains.filter(lambda g: np.unique(np.abs(g)).size > 1), st.floats(2.0**-10, 1.0), st.data())
-def test_integer_sign_is_the_sign_of_the_exact_sum(
-    gain: np.ndarray, part: float, data: st.DataObject
-) -> None:
+def test_integer_sign_is_the_sign_of_the_exact_sum(gain: np.ndarray, part: float, data: st.DataObject) -> None:
     poles, counts = np.unique(np.abs(gain), return_counts=True)
     gap = data.draw(st.integers(0, poles.size - 2))
     origin = data.draw(st.sampled_from([gap, gap + 1]))
@@ -298,9 +285,7 @@ BY_HAND = {
 @pytest.mark.parametrize("gain", BY_HAND)
 def test_lengths_by_hand(gain: tuple[float, ...]) -> None:
     # 16 roundings of the root and of this expression at most.
-    np.testing.assert_allclose(
-        lg.principal_axes(np.array(gain)).semi_axes, np.sqrt(BY_HAND[gain]), rtol=16 * U
-    )
+    np.testing.assert_allclose(lg.principal_axes(np.array(gain)).semi_axes, np.sqrt(BY_HAND[gain]), rtol=16 * U)
 
 
 def positive_eigenvalues(matrix: np.ndarray) -> np.ndarray:

@@ -34,10 +34,7 @@ class Carrier:
         return self.xp.asarray(values, dtype=self.dtype, device=self.device)
 
 
-CUDA = [
-    pytest.mark.gpu,
-    pytest.mark.skipif(not torch.cuda.is_available(), reason="PyTorch sees no CUDA device"),
-]
+CUDA = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="PyTorch sees no CUDA device")]
 SINGLE, DOUBLE = 2.0**-24, 2.0**-53
 CARRIERS = [
     pytest.param(Carrier(np, np.float64, DOUBLE), id="numpy-float64"),
@@ -109,10 +106,7 @@ TABLE: dict[str, tuple[Call, str]] = {
         lambda a: lg.jacobian_product(a["x"], a["t"], a["gain"], eps=EPS, placement="outside"),
         SAME,
     ),
-    "jacobian_transpose_product": (
-        lambda a: lg.jacobian_transpose_product(a["x"], a["t"], a["gain"], eps=EPS),
-        SAME,
-    ),
+    "jacobian_transpose_product": (lambda a: lg.jacobian_transpose_product(a["x"], a["t"], a["gain"], eps=EPS), SAME),
     "jacobian_singular_values": (lambda a: lg.jacobian_singular_values(a["x"], eps=EPS), SAME),
     "potential": (lambda a: lg.potential(a["x"], eps=EPS), WIDE),
     "invert": (lambda a: lg.invert(a["y"], eps=EPS), SAME),
@@ -125,9 +119,7 @@ TABLE: dict[str, tuple[Call, str]] = {
 
 
 def to_numpy(values: Any) -> np.ndarray:
-    return (
-        values.detach().cpu().double().numpy() if is_torch_array(values) else np.asarray(values, dtype=float)
-    )
+    return values.detach().cpu().double().numpy() if is_torch_array(values) else np.asarray(values, dtype=float)
 
 
 def tolerance(reference: np.ndarray, inputs: dict[str, np.ndarray], carrier: Carrier) -> float:
@@ -219,9 +211,7 @@ def test_the_formulas_are_terms_of_the_proof_kernel() -> None:
     x, t, gain, bias, mean, variance = (vector(name) for name in ("x", "t", "g", "b", "m", "v"))
     eps = scalar("e")
     # Equal terms are equal in every dimension.
-    assert lg.batch_norm(x, gain, bias, eps=eps) == lg.layer_norm(x, gain, bias, eps=eps), (
-        "a column of a batch"
-    )
+    assert lg.batch_norm(x, gain, bias, eps=eps) == lg.layer_norm(x, gain, bias, eps=eps), "a column of a batch"
     fixed = lg.batch_norm(x, gain, bias, eps=eps, mean=mean, variance=variance)
     assert fixed == gain * (x - mean) / lg.scale(variance, eps=eps) + bias
     for placement in PLACEMENTS:
@@ -245,15 +235,7 @@ def test_a_function_of_the_table_that_is_off_by_a_little_is_noticed() -> None:
 
 def test_the_table_names_every_function_of_arrays() -> None:
     covered = {name.partition("_outside")[0].removesuffix("_rms").removesuffix("_fixed") for name in TABLE}
-    covered |= {
-        "uniform",
-        "same_fiber",
-        "fiber",
-        "certify_centering",
-        "certify_fold",
-        "lipschitz_constant",
-        "moments",
-    }
+    covered |= {"uniform", "same_fiber", "fiber", "certify_centering", "certify_fold", "lipschitz_constant", "moments"}
     covered |= {"fold_affine", "angle_from_inner_product", "centered_inner_product"}
     elsewhere = {
         "error_bound",  # exact integers, of NumPy arrays: test_rounding.py

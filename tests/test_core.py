@@ -76,10 +76,7 @@ def test_batch_norm_is_that_of_pytorch(training: bool) -> None:
         # A column of the batch is normalized as a vector is, so that the bounds of LayerNorm of the columns apply.
         # PyTorch sums in another order and may fold gain, 1/σ, mean and bias into one product and one sum.
         columns = [
-            [
-                lg.error_bound(column.copy(), np.full(n, g), np.full(n, b), eps=eps, method=method)
-                for method in METHODS
-            ]
+            [lg.error_bound(column.copy(), np.full(n, g), np.full(n, b), eps=eps, method=method) for method in METHODS]
             for column, g, b in zip(x.T, gain, bias, strict=True)
         ]
         bound = np.array([sum(pair) for pair in columns]).T
@@ -136,9 +133,7 @@ def test_layer_norm_is_rms_norm_of_the_projection() -> None:
     for placement in PLACEMENTS:
         direct = lg.layer_norm(x, gain, bias, eps=1e-3, placement=placement)
         # Both compute Π x and then the mean square of the same floats: the same operations, so equality.
-        np.testing.assert_array_equal(
-            direct, lg.rms_norm(lg.project(x), gain, bias, eps=1e-3, placement=placement)
-        )
+        np.testing.assert_array_equal(direct, lg.rms_norm(lg.project(x), gain, bias, eps=1e-3, placement=placement))
 
 
 def test_subtracting_the_mean_after_normalizing_is_another_map() -> None:
@@ -245,11 +240,7 @@ def test_a_constant_vector_whose_mean_rounds_is_not_mapped_to_zero(library: str,
     largest = 0.0
     for d in (1000, 1023, 3000, 4095, 5000):
         x = np.full(d, 14.1, dtype=np.float32)
-        y = (
-            lg.layer_norm(x, eps=eps)
-            if library == "numpy"
-            else lg.layer_norm(torch.tensor(x), eps=eps).numpy()
-        )
+        y = lg.layer_norm(x, eps=eps) if library == "numpy" else lg.layer_norm(torch.tensor(x), eps=eps).numpy()
         assert np.all(np.abs(y) <= lg.error_bound(x, eps=eps))
         largest = max(largest, float(np.max(np.abs(y))))
     assert largest > 0
@@ -340,36 +331,18 @@ WITHIN: Any = "within"
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (
-            lambda: lg.layer_norm(np.ones((2, 3), dtype=int), eps=0.1),
-            "x has dtype int64: .* real floating dtype",
-        ),
+        (lambda: lg.layer_norm(np.ones((2, 3), dtype=int), eps=0.1), "x has dtype int64: .* real floating dtype"),
         (lambda: lg.layer_norm(np.ones((2, 3), dtype=complex), eps=0.1), "x has dtype complex128: "),
-        (
-            lambda: lg.layer_norm(np.float64(3.0), eps=0.1),
-            r"x has shape \(\): the last axis holds the d >= 1",
-        ),
+        (lambda: lg.layer_norm(np.float64(3.0), eps=0.1), r"x has shape \(\): the last axis holds the d >= 1"),
         (lambda: lg.rms_norm(np.ones((2, 0)), eps=0.1), r"x has shape \(2, 0\): the last axis"),
         (lambda: lg.project([1.0, 2.0]), "got list: expected arrays of one library .* numpy.asarray"),
-        (
-            lambda: lg.layer_norm(X, np.ones(4), eps=0.1),
-            r"gain has shape \(4,\), but x .* must have shape \(3,\)",
-        ),
-        (
-            lambda: lg.layer_norm(X, None, np.ones((1, 3)), eps=0.1),
-            r"bias has shape \(1, 3\), but x of shape",
-        ),
+        (lambda: lg.layer_norm(X, np.ones(4), eps=0.1), r"gain has shape \(4,\), but x .* must have shape \(3,\)"),
+        (lambda: lg.layer_norm(X, None, np.ones((1, 3)), eps=0.1), r"bias has shape \(1, 3\), but x of shape"),
         (lambda: lg.layer_norm(X, eps=-1e-5), "eps is -1e-05: .* must be finite and >= 0"),
         (lambda: lg.layer_norm(X, eps=math.inf), "eps is inf: "),
-        (
-            lambda: lg.layer_norm(X, eps=None),
-            r"eps is None: give the number the layer uses \(for example module.eps\)",
-        ),
+        (lambda: lg.layer_norm(X, eps=None), r"eps is None: give the number the layer uses \(for example module.eps\)"),
         (lambda: lg.gauge(X, eps="1e-5"), "eps is '1e-5': give the number"),
-        (
-            lambda: lg.standardize(X, eps=0.1, placement=WITHIN),
-            "placement is 'within': eps stands \"inside\"",
-        ),
+        (lambda: lg.standardize(X, eps=0.1, placement=WITHIN), "placement is 'within': eps stands \"inside\""),
         (lambda: lg.matching_eps(X, eps=0.1, placement=WITHIN), "placement is 'within': "),
         (lambda: lg.uniform(0), "d is 0: the dimension .* integer >= 1"),
         (lambda: lg.uniform(REAL), "d is 2.0: "),
@@ -378,15 +351,10 @@ WITHIN: Any = "within"
         (lambda: lg.batch_norm(X, eps=0.1, mean=np.ones(2), variance=np.ones(3)), r"mean has shape \(2,\)"),
         (lambda: lg.batch_norm(X[0], eps=0.1), r"x has shape \(3,\): batch statistics need a batch"),
         (lambda: lg.batch_norm(X[:0], eps=0.1), r"x has shape \(0, 3\): batch statistics"),
-        (
-            lambda: lg.layer_norm(X, torch.ones(3), eps=0.1),
-            "got Tensor, ndarray: .* do not mix NumPy with PyTorch",
-        ),
+        (lambda: lg.layer_norm(X, torch.ones(3), eps=0.1), "got Tensor, ndarray: .* do not mix NumPy with PyTorch"),
     ],
 )
-def test_bad_input_says_what_was_seen_what_is_wanted_and_what_to_do(
-    call: Callable[[], object], message: str
-) -> None:
+def test_bad_input_says_what_was_seen_what_is_wanted_and_what_to_do(call: Callable[[], object], message: str) -> None:
     with pytest.raises(lg.InputError, match=message) as caught:
         call()
     assert isinstance(caught.value, ValueError)

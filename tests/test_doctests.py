@@ -121,6 +121,4 @@ def test_examples_import_what_they_use() -> None:
 
 
 def test_a_name_that_nothing_makes_is_found() -> None:
-    assert unbound(["import numpy as np\n", "def f(x): return g(np.ones(x))\n", "[y for y in f(2)]\n"]) == {
-        "g"
-    }
+    assert unbound(["import numpy as np\n", "def f(x): return g(np.ones(x))\n", "[y for y in f(2)]\n"]) == {"g"}

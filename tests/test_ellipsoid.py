@@ -77,9 +77,7 @@ def test_contains_every_output(
     # The condition number ‖x‖/‖Πx‖ of centring, with the projection in float64; ε caps it at ‖x‖/√(dε).
     wide = x.astype(float)
     spread = np.linalg.norm(wide - wide.mean(axis=-1, keepdims=True), axis=-1)
-    condition = (
-        np.linalg.norm(wide, axis=-1) / np.maximum(spread, math.sqrt(6 * eps)) if centered else np.ones(4)
-    )
+    condition = np.linalg.norm(wide, axis=-1) / np.maximum(spread, math.sqrt(6 * eps)) if centered else np.ones(4)
     rounding = float(np.finfo(np.float16).eps) if dtype is np.float16 else 0.0
     for row, kappa in zip(z, condition, strict=True):
         assert ellipsoid.contains(row, rtol=default * max(1.0, float(kappa)) + rounding)
@@ -452,13 +450,7 @@ def test_bad_input() -> None:
     with pytest.raises(lg.InputError, match="do not mix"):
         lg.Ellipsoid(gain, torch.zeros(2))
     ellipsoid = lg.Ellipsoid(gain)
-    for method in (
-        ellipsoid.gauge,
-        ellipsoid.contains,
-        ellipsoid.nearest,
-        ellipsoid.support,
-        ellipsoid.offset,
-    ):
+    for method in (ellipsoid.gauge, ellipsoid.contains, ellipsoid.nearest, ellipsoid.support, ellipsoid.offset):
         with pytest.raises(lg.InputError, match="shape"):
             method(np.zeros(3))
         with pytest.raises(lg.InputError, match="do not mix"):

@@ -173,24 +173,12 @@ NUMBER: Any = np.float32(0.1)
     [
         (lambda: lg.invert(Y, eps=0.0), "eps is 0: the norm then forgets the length .* see fiber"),
         (lambda: lg.invert(Y, eps=-1.0), "eps is -1.0: "),
-        (
-            lambda: lg.invert(2 * Y, eps=0.1),
-            r"y has norm 2.828\d*: outputs at eps > 0 lie inside the ball .* √3",
-        ),
+        (lambda: lg.invert(2 * Y, eps=0.1), r"y has norm 2.828\d*: outputs at eps > 0 lie inside the ball .* √3"),
         (lambda: lg.invert(np.full(3, math.nan), eps=0.1), "y has norm nan: "),
-        (
-            lambda: lg.invert(np.array([0.5, 0.1, 0.1]), eps=0.1),
-            "y has a component along the uniform vector .* undo",
-        ),
+        (lambda: lg.invert(np.array([0.5, 0.1, 0.1]), eps=0.1), "y has a component along the uniform vector .* undo"),
         (lambda: lg.invert(np.ones(3, dtype=int), eps=0.1), "y has dtype int64"),
-        (
-            lambda: lg.same_fiber(X, X[:2], eps=0.1),
-            r"x is float64 of shape \(3,\) and other float64 of shape \(2,\)",
-        ),
-        (
-            lambda: lg.same_fiber(X, X.astype(np.float32), eps=0.1),
-            "other float32 of shape .* one dimension and dtype",
-        ),
+        (lambda: lg.same_fiber(X, X[:2], eps=0.1), r"x is float64 of shape \(3,\) and other float64 of shape \(2,\)"),
+        (lambda: lg.same_fiber(X, X.astype(np.float32), eps=0.1), "other float32 of shape .* one dimension and dtype"),
         (lambda: lg.same_fiber(X, X, eps=-0.1), "eps is -0.1"),
         (lambda: lg.same_fiber(X, X, eps=NUMBER), "eps is of type float32: .* give a Python number"),
         (lambda: lg.fiber(np.ones((2, 3)), eps=0.1), r"x has shape \(2, 3\): a fiber belongs to one vector"),

@@ -36,9 +36,7 @@ def rounded_once(got: Any, target: np.ndarray, float64_error: np.ndarray) -> boo
     gap = np.abs(exact(got) - target).astype(float)
     unit = float(np.finfo(got.dtype).eps) / 2
     size = np.abs(target).astype(float)
-    return bool(
-        np.all(gap <= unit * (size + float64_error) + float64_error + np.finfo(got.dtype).smallest_subnormal)
-    )
+    return bool(np.all(gap <= unit * (size + float64_error) + float64_error + np.finfo(got.dtype).smallest_subnormal))
 
 
 # --------------------------------------------------------------------------------------- exactness
@@ -53,9 +51,7 @@ def test_centred_writer_is_the_exact_one_rounded_once(dtype: Any, layout: Any) -
     for got, original in ((stored(weight, layout), p["weight"]), (bias, p["bias"])):
         fractions = exact(original)
         target = fractions - fractions.sum(axis=0) / 6
-        error = (
-            9 * 2.0**-53 * np.abs(original.astype(float)).max()
-        )  # a mean of six and one subtraction in float64
+        error = 9 * 2.0**-53 * np.abs(original.astype(float)).max()  # a mean of six and one subtraction in float64
         assert rounded_once(got, target, np.full(target.shape, error))
 
 
@@ -210,9 +206,7 @@ def test_folded_network_needs_no_mean_no_gain_and_no_bias() -> None:
 def test_layouts_are_transposes() -> None:
     p = sample()
     linear = lg.fold_affine(p["weight"], p["bias"], gain=p["gain"], norm_bias=p["norm_bias"])
-    conv1d = lg.fold_affine(
-        p["weight"].T.copy(), p["bias"], gain=p["gain"], norm_bias=p["norm_bias"], layout="conv1d"
-    )
+    conv1d = lg.fold_affine(p["weight"].T.copy(), p["bias"], gain=p["gain"], norm_bias=p["norm_bias"], layout="conv1d")
     np.testing.assert_array_equal(linear[0], conv1d[0].T)
     assert linear[1] is not None
     assert conv1d[1] is not None
@@ -240,12 +234,8 @@ def test_folds_of_parameters_keep_their_gradient() -> None:
     linear, norm = torch.nn.Linear(4, 6), torch.nn.LayerNorm(4)
     weight, bias = lg.fold_affine(linear.weight, linear.bias, gain=norm.weight, norm_bias=norm.bias)
     assert weight.requires_grad
-    assert lg.certify_fold(
-        linear.weight, linear.bias, weight, bias, gain=norm.weight, norm_bias=norm.bias
-    ).exact
-    assert lg.certify_centering(
-        linear.weight, linear.bias, *lg.center_writer(linear.weight, linear.bias)
-    ).exact
+    assert lg.certify_fold(linear.weight, linear.bias, weight, bias, gain=norm.weight, norm_bias=norm.bias).exact
+    assert lg.certify_centering(linear.weight, linear.bias, *lg.center_writer(linear.weight, linear.bias)).exact
 
 
 W, DIAGONAL = np.ones((2, 3)), np.ones(3)
@@ -255,10 +245,7 @@ SIDEWAYS: Any = "sideways"
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (
-            lambda: lg.fold_affine(W, gain=np.ones(2)),
-            r"gain has shape \(2,\), but the map has 3 inputs: .* layout",
-        ),
+        (lambda: lg.fold_affine(W, gain=np.ones(2)), r"gain has shape \(2,\), but the map has 3 inputs: .* layout"),
         (lambda: lg.fold_affine(W, np.ones(3)), r"bias has shape \(3,\), but the map has 2 outputs"),
         (lambda: lg.fold_affine(W, norm_bias=np.ones(2)), r"norm_bias has shape \(2,\)"),
         (lambda: lg.fold_affine(W, gain=DIAGONAL, layout="conv1d"), "but the map has 2 inputs"),
@@ -266,14 +253,8 @@ SIDEWAYS: Any = "sideways"
         (lambda: lg.center_writer(np.ones((2, 3, 4))), r"weight has shape \(2, 3, 4\): expected a matrix"),
         (lambda: lg.center_writer(np.ones((2, 3), dtype=int)), "weight has dtype int64"),
         (lambda: lg.center_writer(W, DIAGONAL), r"bias has shape \(3,\), but the map has 2 outputs"),
-        (
-            lambda: lg.certify_centering(W, None, W.T, None),
-            r"weight of shape \(3, 2\) and no bias; the exact one",
-        ),
-        (
-            lambda: lg.certify_fold(W, np.ones(2), W, None),
-            "and no bias; the exact one has .* one: compare maps",
-        ),
+        (lambda: lg.certify_centering(W, None, W.T, None), r"weight of shape \(3, 2\) and no bias; the exact one"),
+        (lambda: lg.certify_fold(W, np.ones(2), W, None), "and no bias; the exact one has .* one: compare maps"),
     ],
 )
 def test_bad_input(call: Callable[[], object], message: str) -> None:

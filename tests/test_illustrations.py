@@ -49,9 +49,7 @@ def lines(figure: Figure) -> list[np.ndarray]:
 def shows(figure: Figure, points: np.ndarray) -> bool:
     """Whether one of the lines goes through exactly these points."""
     expected = turned(points)
-    return any(
-        line.shape == expected.shape and np.abs(line - expected).max() <= ROUNDING for line in lines(figure)
-    )
+    return any(line.shape == expected.shape and np.abs(line - expected).max() <= ROUNDING for line in lines(figure))
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -143,9 +141,7 @@ def test_plane_of_the_two_norms_shows_what_the_library_computes() -> None:
     chord = [_rms._plane(norm(x, eps=0.0)) for norm in (lg.rms_norm, lg.layer_norm)]
     drawn = [np.asarray(line.get_xydata(), float) for line in axes.get_lines()]
     assert any(line.shape == (2, 2) and np.array_equal(line, chord) for line in drawn)
-    assert {tuple(text.xy) for text in axes.texts if isinstance(text, Annotation)} >= {
-        tuple(point) for point in chord
-    }
+    assert {tuple(text.xy) for text in axes.texts if isinstance(text, Annotation)} >= {tuple(point) for point in chord}
 
 
 def test_range_of_a_run_is_marked_only_where_a_run_is_given() -> None:
@@ -176,9 +172,7 @@ def test_inputs_drawn_on_one_fiber_are_on_one_fiber() -> None:
 
 def test_ellipses_of_the_derivative_are_its_singular_values() -> None:
     for center in _derivative.centers():
-        stretched = np.linalg.norm(
-            _derivative.linearized(center) - lg.layer_norm(center, eps=_derivative.EPS), axis=-1
-        )
+        stretched = np.linalg.norm(_derivative.linearized(center) - lg.layer_norm(center, eps=_derivative.EPS), axis=-1)
         s = np.sqrt(lg.moments(center)[1][0] + _derivative.EPS)
         longest, shortest = _derivative.RADIUS / s, _derivative.RADIUS * _derivative.EPS / s**3
         # The points of the circle are 2·half apart, so that one of them is within half of each axis.
@@ -202,9 +196,7 @@ def test_sums_grow_as_the_theorems_say() -> None:
 
 def test_stream_of_a_run_counts_each_vector_once() -> None:
     table = _runs.read_run(RUN)
-    inputs = {
-        (row["site"], row["bucket"]): row["norm_median"] for row in table.rows if row["side"] == "input"
-    }
+    inputs = {(row["site"], row["bucket"]): row["norm_median"] for row in table.rows if row["side"] == "input"}
     blocks = 1 + max(row["layer"] for row in table.rows if row["layer"] is not None)
     expected = [inputs[f"layers.{layer}.input_layernorm", "rest"] for layer in range(blocks)]
     assert _runs.entering_blocks(table, "norm_median") == [*expected, inputs["norm", "rest"]]

@@ -71,9 +71,7 @@ def test_rounding_goes_outward_and_shortens(case, bits) -> None:
         assert end.denominator & (end.denominator - 1) == 0
 
 
-@pytest.mark.parametrize(
-    "compare", [operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne]
-)
+@pytest.mark.parametrize("compare", [operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne])
 @given(intervals_with_member(), intervals_with_member())
 def test_comparisons_answer_only_what_is_certain(compare, first, second) -> None:
     (left, a), (right, b) = first, second

@@ -32,9 +32,7 @@ def test_moments_are_those_of_the_density(d: int) -> None:
     assert null.mean() == math.pi / 2
 
 
-@pytest.mark.parametrize(
-    ("d", "variance"), [(2, math.pi**2 / 12), (3, math.pi**2 / 4 - 2), (4, math.pi**2 / 12 - 0.5)]
-)
+@pytest.mark.parametrize(("d", "variance"), [(2, math.pi**2 / 12), (3, math.pi**2 / 4 - 2), (4, math.pi**2 / 12 - 0.5)])
 def test_variance_in_closed_form(d: int, variance: float) -> None:
     assert lg.IsotropicAngle(d).var() == pytest.approx(variance, rel=100 * U, abs=0)
 
@@ -63,9 +61,7 @@ def test_simulated_angles_follow_the_law(d: int) -> None:
     angles = lg.angle_to_uniform(rng.normal(size=(4000, d)))
     # A seeded test of size 1e-6: the sample either always passes or the law is wrong.
     assert stats.kstest(angles, lg.IsotropicAngle(d).cdf).pvalue > 1e-6
-    assert stats.kstest(angles, lg.IsotropicAngle(d + d // 2).cdf).pvalue < 1e-6, (
-        "another dimension is refused"
-    )
+    assert stats.kstest(angles, lg.IsotropicAngle(d + d // 2).cdf).pvalue < 1e-6, "another dimension is refused"
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
@@ -107,9 +103,7 @@ def test_mean_angle_of_ninety_degrees_shows_no_orthogonality() -> None:
     x = np.array([[1.0, 1.0, 1.0], [-1.0, -1.0, -1.0]])
     angles = lg.angle_to_uniform(x)
     assert np.mean(angles) == math.pi / 2
-    assert 3 * np.mean(np.cos(angles) ** 2) == pytest.approx(3.0, rel=8 * U, abs=0), (
-        "1 for a random direction"
-    )
+    assert 3 * np.mean(np.cos(angles) ** 2) == pytest.approx(3.0, rel=8 * U, abs=0), "1 for a random direction"
 
 
 # ------------------------------------------------------------------------------------ massive activations

@@ -132,9 +132,7 @@ def test_jacobian_at_a_constant_vector(placement: Any, centered: bool) -> None:
     eps = 2.0**-10
     divisor = 2.0**-5 if placement == "inside" else eps
     expected = np.diag(gain) @ (np.eye(4) - (0.25 if centered else 0.0)) / divisor
-    np.testing.assert_array_equal(
-        lg.jacobian(x, gain, eps=eps, placement=placement, centered=centered), expected
-    )
+    np.testing.assert_array_equal(lg.jacobian(x, gain, eps=eps, placement=placement, centered=centered), expected)
 
 
 def test_automatic_differentiation_has_no_derivative_there_for_eps_outside() -> None:
@@ -161,9 +159,7 @@ def test_no_derivative_where_there_is_no_value(placement: Any) -> None:
 @pytest.mark.parametrize(("placement", "centered"), CASES)
 @pytest.mark.parametrize("eps", [0.0, 1e-3, 2.0])
 @pytest.mark.parametrize("d", DIMENSIONS)
-def test_singular_values_are_those_of_the_dense_matrix(
-    d: int, eps: float, placement: Any, centered: bool
-) -> None:
+def test_singular_values_are_those_of_the_dense_matrix(d: int, eps: float, placement: Any, centered: bool) -> None:
     if d == 1 and centered and eps == 0:
         return  # no value and no derivative, as tested above
     x = sample(d)[0].numpy()
@@ -232,27 +228,20 @@ def test_in_two_dimensions_layer_norm_is_a_sign_and_its_jacobian_zero() -> None:
 
 
 def without_radial_term(x: torch.Tensor, gain: torch.Tensor, eps: float) -> torch.Tensor:
-    return (
-        torch.diag(gain / torch.sqrt(x.var(correction=0) + eps))
-        @ (torch.eye(x.numel()) - 1 / x.numel()).double()
-    )
+    return torch.diag(gain / torch.sqrt(x.var(correction=0) + eps)) @ (torch.eye(x.numel()) - 1 / x.numel()).double()
 
 
 def without_centring(x: torch.Tensor, gain: torch.Tensor, eps: float) -> torch.Tensor:
     u, variance = x - x.mean(), x.var(correction=0) + eps
     return (
-        torch.diag(gain)
-        @ (torch.eye(x.numel()).double() - torch.outer(u, u) / (x.numel() * variance))
-        / variance**0.5
+        torch.diag(gain) @ (torch.eye(x.numel()).double() - torch.outer(u, u) / (x.numel() * variance)) / variance**0.5
     )
 
 
 def with_sample_variance(x: torch.Tensor, gain: torch.Tensor, eps: float) -> torch.Tensor:
     d, u, variance = x.numel(), x - x.mean(), x.var(correction=1) + eps
     return (
-        torch.diag(gain)
-        @ ((torch.eye(d) - 1 / d).double() - torch.outer(u, u) / ((d - 1) * variance))
-        / variance**0.5
+        torch.diag(gain) @ ((torch.eye(d) - 1 / d).double() - torch.outer(u, u) / ((d - 1) * variance)) / variance**0.5
     )
 
 
@@ -261,9 +250,7 @@ def with_the_length_of_x(x: torch.Tensor, gain: torch.Tensor, eps: float) -> tor
     return exact * torch.linalg.norm(lg.project(x)) / torch.linalg.norm(x)
 
 
-@pytest.mark.parametrize(
-    "wrong", [without_radial_term, without_centring, with_sample_variance, with_the_length_of_x]
-)
+@pytest.mark.parametrize("wrong", [without_radial_term, without_centring, with_sample_variance, with_the_length_of_x])
 def test_wrong_jacobians_in_circulation_are_told_apart(wrong: Callable[..., torch.Tensor]) -> None:
     x, gain, bias = sample(8)
     traced = torch.func.jacrev(lambda v: lg.layer_norm(v, gain, bias, eps=1e-3))(x)
@@ -281,11 +268,7 @@ def test_linear_operator_multiplies_as_the_dense_matrix(placement: Any, centered
     how: dict[str, Any] = {"eps": 1e-3, "placement": placement, "centered": centered}
     operator, dense = lg.jacobian_operator(x, gain, **how), lg.jacobian(x, gain, **how)
     columns = np.random.default_rng(7).normal(size=(8, 3))
-    slack = (
-        8
-        * tolerance(x, centered=centered, scale=float(np.linalg.norm(dense, 2)))
-        * float(np.abs(columns).max())
-    )
+    slack = 8 * tolerance(x, centered=centered, scale=float(np.linalg.norm(dense, 2))) * float(np.abs(columns).max())
     assert operator.shape == (8, 8)
     for product, expected in (
         (operator @ columns[:, 0], dense @ columns[:, 0]),
@@ -304,9 +287,7 @@ def test_batches_broadcast() -> None:
     gain = np.arange(1.0, 6.0)
     assert lg.jacobian(x, gain, eps=0.1).shape == (3, 2, 5, 5)
     for index in np.ndindex(3, 2):
-        np.testing.assert_array_equal(
-            lg.jacobian(x, gain, eps=0.1)[index], lg.jacobian(x[index], gain, eps=0.1)
-        )
+        np.testing.assert_array_equal(lg.jacobian(x, gain, eps=0.1)[index], lg.jacobian(x[index], gain, eps=0.1))
         np.testing.assert_array_equal(
             lg.jacobian_product(x, t, gain, eps=0.1)[index], lg.jacobian_product(x[index], t, gain, eps=0.1)
         )
@@ -326,19 +307,13 @@ X = np.ones((2, 3))
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (
-            lambda: lg.jacobian_product(X, np.ones(4), eps=0.1),
-            r"tangent has shape \(4,\), but x .* must be equal",
-        ),
+        (lambda: lg.jacobian_product(X, np.ones(4), eps=0.1), r"tangent has shape \(4,\), but x .* must be equal"),
         (lambda: lg.jacobian_transpose_product(X, np.ones(4), eps=0.1), r"cotangent has shape \(4,\)"),
         (lambda: lg.jacobian_product(X, np.ones(3, dtype=int), eps=0.1), "tangent has dtype int64"),
         (lambda: lg.jacobian(X, np.ones(2), eps=0.1), r"gain has shape \(2,\)"),
         (lambda: lg.jacobian(X, eps=-1.0), "eps is -1.0"),
         (lambda: lg.jacobian(X, eps=0.1, placement=WITHIN), "placement is 'within'"),
-        (
-            lambda: lg.jacobian_operator(X, eps=0.1),
-            r"x has shape \(2, 3\): the operator is that of one numpy vector",
-        ),
+        (lambda: lg.jacobian_operator(X, eps=0.1), r"x has shape \(2, 3\): the operator is that of one numpy vector"),
         (lambda: lg.jacobian_operator(TENSOR, eps=0.1), "x has type Tensor: "),
     ],
 )

@@ -55,10 +55,7 @@ def test_import_loads_no_heavy_module(statement: str, package: str) -> None:
 
 def modules(*roots: str) -> dict[str, Path]:
     files = [path for root in roots for path in sorted((ROOT / root).rglob("*.py"))]
-    return {
-        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
-        for path in files
-    }
+    return {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in files}
 
 
 def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -133,9 +130,7 @@ def loaded_by(arguments: list[str], folder: Path) -> set[str]:
         f"import sys; from lngeom.cli import main\ntry: main({arguments!r})\nexcept SystemExit: pass\n"
         "print(*sys.modules, file=sys.stderr)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=folder
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=folder)
     return {name.partition(".")[0] for name in done.stderr.split()}
 
 
@@ -152,16 +147,6 @@ def test_a_finished_run_is_shown_without_pytorch(tmp_path: Path) -> None:
     LlamaConfig(
         vocab_size=16, hidden_size=8, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2
     ).save_pretrained(tmp_path / "tiny")
-    command = [
-        "sweep",
-        "tiny",
-        "--random-weights",
-        "--tokens",
-        "64",
-        "--sequence-length",
-        "16",
-        "--device",
-        "cpu",
-    ]
+    command = ["sweep", "tiny", "--random-weights", "--tokens", "64", "--sequence-length", "16", "--device", "cpu"]
     assert "torch" in loaded_by(command, tmp_path), "the first time it measures"
     assert loaded_by(command, tmp_path) & HEAVY == set()

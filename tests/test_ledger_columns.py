@@ -63,9 +63,7 @@ def summary_entries() -> set[str]:
 
 
 @pytest.mark.parametrize("column", REFERENCES, ids=str)
-def test_columns_that_claims_name_exist(
-    column: Column, study_columns: set[str], summary_entries: set[str]
-) -> None:
+def test_columns_that_claims_name_exist(column: Column, study_columns: set[str], summary_entries: set[str]) -> None:
     files = {
         "sites.csv": set(COLUMNS),
         "predictions.csv": set(predictions.COLUMNS),
@@ -79,9 +77,7 @@ def test_columns_that_claims_name_exist(
 
 
 def test_claims_that_name_verdicts_name_theorems_that_get_one() -> None:
-    answered = [
-        claim for claim in claims() if {"predictions.csv"} & {column.file for column in claim.columns}
-    ]
+    answered = [claim for claim in claims() if {"predictions.csv"} & {column.file for column in claim.columns}]
     assert [claim.id for claim in answered] == ["1-43"]
     assert {claim.prediction for claim in answered} <= set(predictions.THEOREM_IDS)
 

@@ -30,9 +30,7 @@ def test_standardize_is_the_gradient_of_the_potential(centered: bool) -> None:
 
 @pytest.mark.parametrize(("placement", "centered"), CASES)
 @pytest.mark.parametrize("gain", [[1.0, 2.0], [3.0, -1.0, 0.5], [0.0, 0.0, 2.0, 1.0], [5.0], [0.0, 0.0]])
-def test_lipschitz_constant_is_the_norm_at_a_constant_vector(
-    gain: list[float], placement: Any, centered: bool
-) -> None:
+def test_lipschitz_constant_is_the_norm_at_a_constant_vector(gain: list[float], placement: Any, centered: bool) -> None:
     g = np.array(gain)
     got = lg.lipschitz_constant(g, eps=1e-4, placement=placement, centered=centered)
     how: dict[str, Any] = {"eps": 1e-4, "placement": placement, "centered": centered}

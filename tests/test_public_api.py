@@ -43,9 +43,7 @@ def test_all_is_sorted_and_complete() -> None:
     public = {
         name
         for name, value in vars(lg).items()
-        if not name.startswith("_")
-        and not inspect.ismodule(value)
-        and name not in {"annotations", "TYPE_CHECKING"}
+        if not name.startswith("_") and not inspect.ismodule(value) and name not in {"annotations", "TYPE_CHECKING"}
     }
     assert public == set(lg.__all__)
 
@@ -53,9 +51,7 @@ def test_all_is_sorted_and_complete() -> None:
 def test_every_public_name_is_a_function_or_a_class_of_this_library() -> None:
     assert sorted([*FUNCTIONS, *CLASSES]) == lg.__all__
     for name in lg.__all__:
-        assert getattr(lg, name).__module__.startswith("lngeom._"), (
-            "rooms are private, the front door is lngeom"
-        )
+        assert getattr(lg, name).__module__.startswith("lngeom._"), "rooms are private, the front door is lngeom"
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -67,9 +63,7 @@ def test_docstring_of_a_function_is_complete(name: str) -> None:
     assert ">>> " in text
     assert text.splitlines()[0].endswith(".")
     parameters = [p for p in inspect.signature(function).parameters if p != "self"]
-    unmentioned = [
-        p for p in parameters if not re.search(rf"(?<![A-Za-z]){p}(?![A-Za-z])", text.partition(">>> ")[0])
-    ]
+    unmentioned = [p for p in parameters if not re.search(rf"(?<![A-Za-z]){p}(?![A-Za-z])", text.partition(">>> ")[0])]
     assert unmentioned == [], f"{name} does not explain {unmentioned}"
 
 
@@ -108,11 +102,7 @@ def test_every_error_descends_from_one_root() -> None:
     assert sorted(ERRORS) == ["InputError", "LngeomError"]
     for module in modules():
         for value in vars(importlib.import_module(module)).values():
-            if (
-                inspect.isclass(value)
-                and issubclass(value, Exception)
-                and value.__module__.startswith("lngeom")
-            ):
+            if inspect.isclass(value) and issubclass(value, Exception) and value.__module__.startswith("lngeom"):
                 assert issubclass(value, lg.LngeomError)
 
 
@@ -166,9 +156,7 @@ def test_import_loads_nothing_heavy() -> None:
         "empirical",
     }
     assert packages & heavy == set()
-    assert loaded_by("import scipy.special") & {"scipy.special"}, (
-        "the probe sees a heavy module when there is one"
-    )
+    assert loaded_by("import scipy.special") & {"scipy.special"}, "the probe sees a heavy module when there is one"
 
 
 def test_functions_that_need_scipy_load_only_what_they_need() -> None:

@@ -19,12 +19,7 @@ import lngeom as lg
 from lngeom._formats import FORMATS
 from lngeom.carriers import Enclosure
 
-TORCH = {
-    "float64": torch.float64,
-    "float32": torch.float32,
-    "bfloat16": torch.bfloat16,
-    "float16": torch.float16,
-}
+TORCH = {"float64": torch.float64, "float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 SPECIAL = [
     [0.0],
     [3.0],
@@ -89,11 +84,7 @@ def in_sequence(x: torch.Tensor, gain, bias, eps: float) -> torch.Tensor:
 IMPLEMENTATIONS = {
     "lngeom": (lg.layer_norm, lambda x, g, b, eps: lg.layer_norm(x, g, b, eps=eps), "two-pass"),
     "in sequence": (lg.layer_norm, in_sequence, "two-pass"),
-    "torch": (
-        lg.layer_norm,
-        lambda x, g, b, eps: torch.nn.functional.layer_norm(x, x.shape, g, b, eps),
-        "merged",
-    ),
+    "torch": (lg.layer_norm, lambda x, g, b, eps: torch.nn.functional.layer_norm(x, x.shape, g, b, eps), "merged"),
     "one pass": (lg.layer_norm, one_pass, "one-pass"),
     "lngeom rms": (lg.rms_norm, lambda x, g, b, eps: lg.rms_norm(x, g, b, eps=eps), "two-pass"),
 }
@@ -113,9 +104,7 @@ def test_no_implementation_leaves_the_bound(implementation, dtype, data) -> None
 @pytest.mark.parametrize("row", SPECIAL, ids=str)
 def test_special_vectors_stay_in_the_bound(implementation, dtype, row) -> None:
     for eps in EPS:
-        check_bound(
-            implementation, dtype, torch.tensor(row, dtype=torch.float64).to(TORCH[dtype]), None, None, eps
-        )
+        check_bound(implementation, dtype, torch.tensor(row, dtype=torch.float64).to(TORCH[dtype]), None, None, eps)
 
 
 def check_bound(name: str, dtype: str, x: torch.Tensor, gain, bias, eps: float) -> None:
@@ -152,9 +141,7 @@ def test_kernels_on_a_gpu_stay_in_the_bound() -> None:
     for dtype, d, shift in itertools.product(FORMATS, (2, 64, 768, 4096), (0.0, 4.0, 1000.0)):
         generator = torch.Generator().manual_seed(d)
         drawn = [torch.randn(d, generator=generator, dtype=torch.float64) for _ in range(3)]
-        x, gain, bias = (
-            (row + offset).to(TORCH[dtype]) for row, offset in zip(drawn, (shift, 0, 0), strict=True)
-        )
+        x, gain, bias = ((row + offset).to(TORCH[dtype]) for row, offset in zip(drawn, (shift, 0, 0), strict=True))
         layer = functional.layer_norm(x.cuda(), (d,), gain.cuda(), bias.cuda(), 1e-5).cpu()
         told = lg.explain_difference(x, layer, gain=gain, bias=bias, eps=1e-5)
         assert told.verdict == "rounding", told.message
@@ -195,9 +182,7 @@ def test_bound_grows_with_the_condition_number_the_format_and_the_additions() ->
         assert u * kappa < bound < (h + 12) * u * (kappa + largest) * 1.01
     by_dtype = [lg.error_bound(x, eps=0.0, dtype=dtype).max() for dtype in FORMATS]
     assert by_dtype[0] < by_dtype[1] < by_dtype[3] < by_dtype[2]
-    by_method = [
-        lg.error_bound(x + 64, eps=0.0, method=method).max() for method in ("two-pass", "merged", "one-pass")
-    ]
+    by_method = [lg.error_bound(x + 64, eps=0.0, method=method).max() for method in ("two-pass", "merged", "one-pass")]
     assert by_method[0] < by_method[1]
     assert by_method[0] < by_method[2]
     by_additions = [lg.error_bound(x, eps=0.0, additions=h).max() for h in (8, 32, 256)]
@@ -228,9 +213,7 @@ MISTAKES = {
         centered(x) / np.sqrt(x.var(-1, ddof=1, keepdims=True) + eps) * g + b
     ),
     "mean not subtracted (RMSNorm)": lambda x, g, b, eps: lg.rms_norm(x, g, b, eps=eps),
-    "mean subtracted in the variance only": lambda x, g, b, eps: (
-        x / np.sqrt(x.var(-1, keepdims=True) + eps) * g + b
-    ),
+    "mean subtracted in the variance only": lambda x, g, b, eps: x / np.sqrt(x.var(-1, keepdims=True) + eps) * g + b,
     "eps outside the root": lambda x, g, b, eps: centered(x) / (x.std(-1, keepdims=True) + eps) * g + b,
     "eps = 1e-05": lambda x, g, b, eps: lg.layer_norm(x, g, b, eps=1e-5),
     "eps missing": lambda x, g, b, eps: lg.layer_norm(x, g, b, eps=0.0),
@@ -351,9 +334,7 @@ def test_without_a_bound_nothing_is_accused() -> None:
 # ---------------------------------------------------------------------------------- condition number
 
 
-@pytest.mark.parametrize(
-    "make", [np.asarray, torch.tensor, array_api_strict.asarray], ids=["numpy", "torch", "strict"]
-)
+@pytest.mark.parametrize("make", [np.asarray, torch.tensor, array_api_strict.asarray], ids=["numpy", "torch", "strict"])
 def test_condition_number_is_the_inverse_sine_of_the_angle_to_uniform(make) -> None:
     rows = [[1.0, 2.0, 6.0], [-1.0, -1.0, -1.5], [1.0, -1.0, 0.0]]
     x = make(np.array(rows))
@@ -373,9 +354,7 @@ def test_condition_number_of_constant_zero_and_half_precision_vectors() -> None:
     assert lg.condition_number(torch.tensor([300.0, 301.0], dtype=torch.float16)).dtype == torch.float32
 
 
-@given(
-    hnp.arrays(np.float64, 6, elements=st.floats(-8, 8)), hnp.arrays(np.float64, 6, elements=st.floats(-1, 1))
-)
+@given(hnp.arrays(np.float64, 6, elements=st.floats(-8, 8)), hnp.arrays(np.float64, 6, elements=st.floats(-1, 1)))
 def test_condition_number_bounds_the_change_of_direction(x, change) -> None:
     """‖ΔΠx‖/‖Πx‖ <= κ ‖Δx‖/‖x‖, because Π does not lengthen; 1e-9 covers the float64 evaluation at κ < 10⁶."""
     x = x + np.arange(6) / 64
@@ -394,10 +373,7 @@ error_bound: Any = lg.error_bound  # called below with words that its type exclu
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (
-            lambda: lg.error_bound(np.array([0.1, 1.0]), eps=0.0, dtype="float32"),
-            "not a finite float32 number",
-        ),
+        (lambda: lg.error_bound(np.array([0.1, 1.0]), eps=0.0, dtype="float32"), "not a finite float32 number"),
         (lambda: lg.error_bound(np.array([1.0, np.inf]), eps=0.0), "finite float64"),
         (lambda: lg.error_bound(np.array([1.0, 2.0]), eps=0.0, dtype="int8"), "error bounds are known for"),
         (lambda: error_bound(np.array([1.0, 2.0]), eps=0.0, method="fast"), "two-pass, merged, one-pass"),

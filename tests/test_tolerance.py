@@ -78,9 +78,7 @@ def test_a_declared_order_is_within_ten_times_of_what_a_search_finds(order: Any)
     allowed = lg.tolerance(x, eps=1e-5, algorithm="two-pass", order=order)
     sums = {
         "sequential": lambda terms: terms.cumsum(-1, dtype=np.float32)[:, -1:],
-        "pairwise": lambda terms: (
-            terms if terms.shape[-1] == 1 else sums["pairwise"](terms[:, ::2] + terms[:, 1::2])
-        ),
+        "pairwise": lambda terms: terms if terms.shape[-1] == 1 else sums["pairwise"](terms[:, ::2] + terms[:, 1::2]),
     }
     mean = sums[order](x) / np.float32(d)
     got = (x - mean) / np.sqrt(sums[order]((x - mean) ** 2) / np.float32(d) + np.float32(1e-5))
@@ -93,9 +91,7 @@ def test_a_declared_order_is_within_ten_times_of_what_a_search_finds(order: Any)
 @pytest.mark.parametrize("dtype", TORCH)
 def test_torch_is_accepted_and_its_neighbours_are_not(dtype: str) -> None:
     generator = torch.Generator().manual_seed(5)
-    x, gain, bias = (
-        torch.randn(*shape, generator=generator).to(TORCH[dtype]) for shape in ((20, 64), (64,), (64,))
-    )
+    x, gain, bias = (torch.randn(*shape, generator=generator).to(TORCH[dtype]) for shape in ((20, 64), (64,), (64,)))
     functional = torch.nn.functional
     allowed = lg.tolerance(x, gain, bias, eps=1e-5)
     assert allowed.accepts(functional.layer_norm(x, (64,), gain, bias, 1e-5))

@@ -48,9 +48,7 @@ def tex(terms: list[Node], root: int) -> str:
 
     def piece(k: int, level: int) -> str:
         if k not in made:
-            made[k] = (
-                _product(terms, k, piece) if terms[k][0] in ("*", "^", "inv") else _node(terms[k], piece)
-            )
+            made[k] = _product(terms, k, piece) if terms[k][0] in ("*", "^", "inv") else _node(terms[k], piece)
         text, binds = made[k]
         return text if binds >= level else rf"\left({text}\right)"
 
@@ -66,16 +64,10 @@ def _node(node: Node, piece: Any) -> tuple[str, int]:
             return "d", ATOM
         case "q":
             p, q = rest
-            return (
-                (str(p), ATOM if p >= 0 else SUM)
-                if q == 1
-                else (rf"\tfrac{{{p}}}{{{q}}}", ATOM if p >= 0 else SUM)
-            )
+            return (str(p), ATOM if p >= 0 else SUM) if q == 1 else (rf"\tfrac{{{p}}}{{{q}}}", ATOM if p >= 0 else SUM)
         case "+":
             parts = [piece(k, SUM) for k in rest]
-            return parts[0] + "".join(
-                part if part.startswith("-") else f" + {part}" for part in parts[1:]
-            ), SUM
+            return parts[0] + "".join(part if part.startswith("-") else f" + {part}" for part in parts[1:]), SUM
         case "-":
             return (
                 f"-{piece(rest[0], PRODUCT)}"
@@ -129,9 +121,7 @@ def _name(name: str) -> str:
     stem = name.rstrip("0123456789")
     bare = stem.rstrip("_")
     head = (
-        {"eps": r"\varepsilon", "lam": r"\lambda"}.get(bare, f"\\{bare}")
-        if bare in GREEK
-        else bare.replace("_", r"\_")
+        {"eps": r"\varepsilon", "lam": r"\lambda"}.get(bare, f"\\{bare}") if bare in GREEK else bare.replace("_", r"\_")
     )
     head = head if len(bare) == 1 or bare in GREEK else rf"\mathit{{{head}}}"
     index = name[len(stem) :]

@@ -129,8 +129,7 @@ class Evidence(SphinxDirective):
         if theorem["hypotheses"]:
             lines += ["| hypothesis, as the kernel uses it | without it |", "|---|---|"]
             lines += [
-                f"| {cell(said)} | {cell(theorem['necessary'].get(said, ''))} |"
-                for said in theorem["hypotheses"]
+                f"| {cell(said)} | {cell(theorem['necessary'].get(said, ''))} |" for said in theorem["hypotheses"]
             ]
         else:
             lines += ["**Hypotheses** none."]
@@ -228,9 +227,7 @@ class LedgerTable(SphinxDirective):
             verdict = claim["verdict"].replace("_", " ")
             theorems = ", ".join(
                 f'<a href="../derivations/{id.partition(".")[0]}.html#{id}">{id}</a>'
-                for id in (
-                    one.removeprefix("theorem ") for one in claim["settled_by"] if one.startswith("theorem ")
-                )
+                for id in (one.removeprefix("theorem ") for one in claim["settled_by"] if one.startswith("theorem "))
             )
             rows.append(
                 f'<tr data-verdict="{verdict}" data-text="{html.escape(claim["document"])}">'
@@ -239,8 +236,7 @@ class LedgerTable(SphinxDirective):
                 f'<td><span class="verdict {claim["verdict"]}">{verdict}</span></td><td>{theorems}</td></tr>'
             )
         head = "".join(
-            f'<th scope="col">{name}</th>'
-            for name in ("claim", "what it says", "section", "verdict", "theorems")
+            f'<th scope="col">{name}</th>' for name in ("claim", "what it says", "section", "verdict", "theorems")
         )
         return [
             nodes.raw(
@@ -282,14 +278,7 @@ class Numbers(SphinxDirective):
         cards += [tuple(line.split(" | ")) for line in self.content if line.strip()]
         text = ["::::::{grid} 2 2 4 4", ":gutter: 2", ":class-container: numbers", ""]
         for number, page, said in cards:
-            text += [
-                f":::::{{grid-item-card}} {number}",
-                f":link: {page}",
-                ":link-type: doc",
-                said,
-                ":::::",
-                "",
-            ]
+            text += [f":::::{{grid-item-card}} {number}", f":link: {page}", ":link-type: doc", said, ":::::", ""]
         return self.parse_text_to_nodes("\n".join([*text, "::::::", ""]))
 
     has_content = True
@@ -340,8 +329,7 @@ class CommandHelp(SphinxDirective):
             raise self.error(msg)
         module = importlib.import_module(COMMANDS[name].module)
         parser = argparse.ArgumentParser(
-            prog=f"lngeom {name}",
-            formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=84),
+            prog=f"lngeom {name}", formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=84)
         )
         module.add_arguments(parser)
         block = nodes.literal_block(text=parser.format_help())

@@ -53,9 +53,7 @@ def fetch(package: Package, folder: Path) -> str | None:
     if shutil.which("npm") is None:
         return "npm is not installed"
     with tempfile.TemporaryDirectory() as place:
-        done = subprocess.run(
-            ["npm", "pack", package.name], cwd=place, capture_output=True, text=True, check=False
-        )
+        done = subprocess.run(["npm", "pack", package.name], cwd=place, capture_output=True, text=True, check=False)
         packed = next(Path(place).glob("*.tgz"), None)
         if done.returncode or packed is None:
             return "npm could not fetch it: " + (done.stderr.strip().splitlines() or ["no reason given"])[-1]

@@ -42,10 +42,9 @@ def passes_through(certificates: dict[str, dict[str, Any]]) -> dict[str, set[str
         terms = certificate["terms"]
 
         def spelled(k: int) -> Any:
-            return [
-                spelled(j) if isinstance(j, int) and terms[k][0] not in ("q", "^") else j
-                for j in terms[k][1:]
-            ] + [terms[k][0]]
+            return [spelled(j) if isinstance(j, int) and terms[k][0] not in ("q", "^") else j for j in terms[k][1:]] + [
+                terms[k][0]
+            ]
 
         return json.dumps(
             [
@@ -89,17 +88,11 @@ def gather(app: Sphinx) -> dict[str, Item]:
         id = theorem["id"]
         rests = tuple(sorted(through.get(id, set()) | named[id]))
         found[id] = Item(
-            "theorem",
-            theorem["status"],
-            theorem["title"],
-            f"derivations/{id.partition('.')[0]}.html#{id}",
-            rests,
+            "theorem", theorem["status"], theorem["title"], f"derivations/{id.partition('.')[0]}.html#{id}", rests
         )
     pages = ledger_pages(app)
     for claim in load(app, "claims.json"):
-        rests = tuple(
-            one.removeprefix("theorem ") for one in claim["settled_by"] if one.startswith("theorem ")
-        )
+        rests = tuple(one.removeprefix("theorem ") for one in claim["settled_by"] if one.startswith("theorem "))
         if rests:
             found[f"claim {claim['id']}"] = Item(
                 "claim",
@@ -128,9 +121,7 @@ def gather(app: Sphinx) -> dict[str, Item]:
             sorted(
                 {
                     one
-                    for one in re.findall(
-                        r"\{prf:ref\}`(?:[^`<]*<)?([\w.]+)>?`", page.read_text(encoding="utf-8")
-                    )
+                    for one in re.findall(r"\{prf:ref\}`(?:[^`<]*<)?([\w.]+)>?`", page.read_text(encoding="utf-8"))
                     if one in known
                 }
             )
@@ -155,9 +146,7 @@ def _place(items: dict[str, Item]) -> tuple[dict[str, tuple[float, float]], list
     y = float(TOP)
     for chapter in chapters:
         heads.append((chapter, y))
-        mine = [
-            name for name, item in items.items() if item.kind == "theorem" and name.startswith(f"{chapter}.")
-        ]
+        mine = [name for name, item in items.items() if item.kind == "theorem" and name.startswith(f"{chapter}.")]
         y += 14
         for at, name in enumerate(mine):
             spots[name] = (LEFT + at % COLUMNS * CELL, y + LINE * (at // COLUMNS + 1))
@@ -200,9 +189,7 @@ def as_svg(items: dict[str, Item], root: str) -> str:
                 )
     for name, (x, y) in spots.items():
         item = items[name]
-        label = {"theorem": name.partition(".")[2], "claim": "", "prediction": name, "page": item.title}[
-            item.kind
-        ]
+        label = {"theorem": name.partition(".")[2], "claim": "", "prediction": name, "page": item.title}[item.kind]
         said = html.escape(f"{name}: {item.title} ({item.status.replace('_', ' ')})")
         out.append(
             f'<a href="{root}{item.link}" data-n="{number[name]}" aria-label="{said}" '
@@ -230,9 +217,7 @@ def as_list(items: dict[str, Item], root: str) -> str:
             uses = "; uses " + ", ".join(map(link, item.rests_on)) if item.rests_on else ""
             by = "; used by " + ", ".join(map(link, used[name])) if used[name] else ""
             rows.append(f"<li>{link(name)}, {html.escape(item.title)} ({item.status}){uses}{by}</li>")
-    return (
-        f'<details class="graph-list"><summary>The same as a list</summary><ul>{"".join(rows)}</ul></details>'
-    )
+    return f'<details class="graph-list"><summary>The same as a list</summary><ul>{"".join(rows)}</ul></details>'
 
 
 class TheoremGraph(SphinxDirective):

@@ -54,11 +54,7 @@ def dead_links(site: Path) -> list[str]:
 
 
 def _check(app: Sphinx, exception: Exception | None) -> None:
-    if (
-        exception is None
-        and app.builder.format == "html"
-        and (dead := dead_links(Path(app.outdir).resolve()))
-    ):
+    if exception is None and app.builder.format == "html" and (dead := dead_links(Path(app.outdir).resolve())):
         msg = f"{len(dead)} dead links:\n" + "\n".join(dead)
         raise ExtensionError(msg)
 

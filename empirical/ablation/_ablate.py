@@ -111,9 +111,7 @@ def run_ablation(ablation: Ablation, *, console: Console | None = None, command:
     """
     console = console or Console()
     corpus = open_corpus(str(bundled_wikipedia()) if ablation.corpus is None else ablation.corpus)
-    source = find_model(
-        ablation.model if ablation.model is not None else str(bundled_model()), ablation.revision
-    )
+    source = find_model(ablation.model if ablation.model is not None else str(bundled_model()), ablation.revision)
     device = resolve_device(ablation.device)
     network = load_network(source, allow_pickle=ablation.allow_pickle)
     dtype = resolve_dtype(ablation.dtype, network.config, device)
@@ -121,11 +119,7 @@ def run_ablation(ablation: Ablation, *, console: Console | None = None, command:
     ids = corpus.has_ids or (corpus.path is not None and corpus.path.is_dir())
     tokenizer = None if ids else load_tokenizer(source)
     given = cases(
-        corpus,
-        tokenizer,
-        tokens=ablation.tokens,
-        length=ablation.sequence_length,
-        per_document=ablation.per_document,
+        corpus, tokenizer, tokens=ablation.tokens, length=ablation.sequence_length, per_document=ablation.per_document
     )
     measured = {
         "model": source.name,
@@ -165,9 +159,7 @@ def _measure(
     before, work = 0, []
     for number, shard in enumerate(shards):
         mine = [c for c in changes if before < ablation.site_tokens or c not in single]
-        work += [
-            (number, change, run.shard_path(number * len(changes) + changes.index(change))) for change in mine
-        ]
+        work += [(number, change, run.shard_path(number * len(changes) + changes.index(change))) for change in mine]
         before += sum(case.tokens for case in shard)
     sizes = [sum(case.tokens for case in shards[number]) for number, _, _ in work]
     done = sum(size for size, (_, _, path) in zip(sizes, work, strict=True) if path.exists())
@@ -182,16 +174,13 @@ def _measure(
                 save_file({"rows": measurement(change, ablation.seed)}, draft)
             advance(size)
     found = {
-        change: np.concatenate([load_file(path)["rows"] for _, c, path in work if c == change])
-        for change in changes
+        change: np.concatenate([load_file(path)["rows"] for _, c, path in work if c == change]) for change in changes
     }
     base = found[changes[0]]
     run.amend(
         nats_per_token=float(base[:, 2].sum() / base[:, 1].sum()), not_folded=reason,
         norms=[norm.path for norm in max(changes, key=lambda c: len(c.norms)).norms],
     )  # fmt: skip
-    write_table(
-        run.path / "ablation.csv", [summarize(change, rows) for change, rows in found.items()], digits=6
-    )
+    write_table(run.path / "ablation.csv", [summarize(change, rows) for change, rows in found.items()], digits=6)
     write_ablation(run.path)
     run.finish()

@@ -94,9 +94,7 @@ def plan_changes(network: nn.Module, *, directions: int = 3, sites: bool = True)
     return changes, reason
 
 
-def _formula(
-    norm: FoundNorm, module: nn.Module, direction: Tensor | None, name: Kind
-) -> Callable[[Tensor], Tensor]:
+def _formula(norm: FoundNorm, module: nn.Module, direction: Tensor | None, name: Kind) -> Callable[[Tensor], Tensor]:
     gain, bias = getattr(module, "weight", None), getattr(module, "bias", None)
     gain = None if gain is None else gain + norm.gain_offset
 

@@ -50,8 +50,7 @@ class Measurement:
         if self._base is None:
             outputs = self._outputs(self._network, [None] * len(self._batches))
             self._base = [
-                (log_softmax(o.logits.float(), -1), getattr(o, "encoder_last_hidden_state", None))
-                for o in outputs
+                (log_softmax(o.logits.float(), -1), getattr(o, "encoder_last_hidden_state", None)) for o in outputs
             ]
         return self._base
 
@@ -61,15 +60,11 @@ class Measurement:
         rows: list[Tensor] = []
         if change.name == "none":
             outputs: Iterator[Tensor] = (log_p for log_p, _ in base)
-            return np.concatenate(
-                [self._row(*pair, None) for pair in zip(self._batches, outputs, strict=True)]
-            )
+            return np.concatenate([self._row(*pair, None) for pair in zip(self._batches, outputs, strict=True)])
         encoder = getattr(self._network, "get_encoder", None) if config.is_encoder_decoder else None
         prefix = next((n for n, m in self._network.named_modules() if encoder and m is encoder()), None)
         decoder_only = (
-            prefix is not None
-            and change.norms
-            and not any(norm.path.startswith(f"{prefix}.") for norm in change.norms)
+            prefix is not None and change.norms and not any(norm.path.startswith(f"{prefix}.") for norm in change.norms)
         )
         with applied(self._network, change, seed=seed) as network:
             changed = self._outputs(network, [e if decoder_only else None for _, e in base])

@@ -82,8 +82,6 @@ def as_mask(mask: Any) -> Tensor:
         return values == 0
     if bool(((values != 0) & (values != 1)).any()):
         odd = values[(values != 0) & (values != 1)][0].item()
-        msg = (
-            f"mask holds {odd}: give Booleans, zeros and ones, or an additive mask of 0 and negative numbers"
-        )
+        msg = f"mask holds {odd}: give Booleans, zeros and ones, or an additive mask of 0 and negative numbers"
         raise InputError(msg)
     return values.to(torch.bool)

@@ -87,9 +87,7 @@ class Monitor:
             prefix = f"norms/{row['site']}/{row['side']}"
             self.scalars |= {f"{prefix}/{name}": float(row[name]) for name in _SCALARS}
         if self._path is not None:
-            kept = [
-                {"step": step, **{name: row[name] for name in ("site", "side", *_SCALARS)}} for row in table
-            ]
+            kept = [{"step": step, **{name: row[name] for name in ("site", "side", *_SCALARS)}} for row in table]
             self._rows = [row for row in self._rows if row["step"] < step] + kept
             self._path.parent.mkdir(parents=True, exist_ok=True)
             write_table(self._path, self._rows)

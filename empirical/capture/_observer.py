@@ -13,15 +13,7 @@ from lngeom import InputError
 
 from ..discovery import first_tensor
 from ..models import NormSite
-from ..statistics import (
-    SiteState,
-    States,
-    input_features,
-    merge_sites,
-    output_features,
-    reduce,
-    sketch as sketched,
-)
+from ..statistics import SiteState, States, input_features, merge_sites, output_features, reduce, sketch as sketched
 from ._directions import random_directions
 from ._layout import Batch, arranged, as_mask, batch_of, known_batch_dim
 
@@ -177,9 +169,7 @@ class Observer:
         # Gradient checkpointing calls layers a second time, in the backward pass: each vector counts once.
         if not entering.numel() or torch._C._current_graph_task_id() != -1:
             return
-        if (
-            entering.device != leaving.device
-        ):  # over several devices, what enters may still be where it came from
+        if entering.device != leaving.device:  # over several devices, what enters may still be where it came from
             entering = entering.to(leaving.device)
         x, z = (arranged(each, site, self._batch, self._batch_dim) for each in (entering, leaving))
         sequences, positions, heads, d = x.shape

@@ -167,26 +167,14 @@ def check(
     shortest = [trial for trial in failing if trial.d == least]
     worst = max(shortest or trials, key=lambda trial: float(trial.ratio.max()))
     ratio = max((float(t.ratio.max()) for t in trials), default=0.0)
-    shown = (
-        smallest_input(judge, worst) if failing and not state and not worst.label.startswith("d/d") else worst
-    )
+    shown = smallest_input(judge, worst) if failing and not state and not worst.label.startswith("d/d") else worst
     row = int(numpy.argmax(shown.ratio.max(axis=-1)))
     evidence = _evidence(judge, shown, row) if not worst.label.startswith("d/d") else (None, None, None)
-    gain = (
-        "none"
-        if judge.base(main).gain is None
-        else "1 + weight"
-        if cause and "1 + gain" in cause
-        else "weight"
-    )
-    return Finding(
-        verdict, cause, kind, float(eps), gain, dtype, ratio, shown.x[row].tolist(), *evidence, tuple(notes)
-    )
+    gain = "none" if judge.base(main).gain is None else "1 + weight" if cause and "1 + gain" in cause else "weight"
+    return Finding(verdict, cause, kind, float(eps), gain, dtype, ratio, shown.x[row].tolist(), *evidence, tuple(notes))
 
 
-def _inferred(
-    kernel: Kernel, kind: str | None, eps: float | None, d: int
-) -> tuple[str, float, tuple[float, ...]]:
+def _inferred(kernel: Kernel, kind: str | None, eps: float | None, d: int) -> tuple[str, float, tuple[float, ...]]:
     """Kind and ε where not given, and the ε that the kernel's behaviour shows."""
     x = rounded(probes(d, kernel.dtype), kernel.dtype).astype(numpy.float64)
     found = None
@@ -195,19 +183,9 @@ def _inferred(
         found = behaviour(x, got, float(FORMATS[kernel.dtype].roundoff)) if got.shape == x.shape else None
     if kind is None:
         named = kernel.name.lower()
-        kind = (
-            found.kind
-            if found
-            else "rmsnorm"
-            if "rms" in named
-            else "layernorm"
-            if "layer" in named
-            else None
-        )
+        kind = found.kind if found else "rmsnorm" if "rms" in named else "layernorm" if "layer" in named else None
         if kind is None:
-            msg = (
-                f"{kernel.name} computes neither norm and its name does not tell which it should: give --kind"
-            )
+            msg = f"{kernel.name} computes neither norm and its name does not tell which it should: give --kind"
             raise InputError(msg)
     measured = (float(found.eps),) if found and found.eps is not None and found.eps > 0 else ()
     if eps is None:
@@ -225,9 +203,7 @@ def _of_dimension(judge: Judge, groups: Sequence[tuple[str, numpy.ndarray]]) -> 
     whole = judge.trial("all", rows)
     ends = numpy.cumsum([len(x) for _, x in groups])
     parts = zip(groups, ends - [len(x) for _, x in groups], ends, strict=True)
-    return [
-        Trial(label, whole.x[i:j], whole.got[i:j], whole.base, whole.ratio[i:j]) for (label, _), i, j in parts
-    ]
+    return [Trial(label, whole.x[i:j], whole.got[i:j], whole.base, whole.ratio[i:j]) for (label, _), i, j in parts]
 
 
 def _state(judge: Judge, x: numpy.ndarray) -> str | None:
@@ -248,15 +224,9 @@ def _state(judge: Judge, x: numpy.ndarray) -> str | None:
         for got in (again, before):
             if judge.judged("repeated call", first, got).wrong.any():
                 return "depends on earlier calls (stale state)"
-    if (
-        judge.judged("second call", second, other).wrong.any()
-        and not judge.judged("", first, before).wrong.any()
-    ):
+    if judge.judged("second call", second, other).wrong.any() and not judge.judged("", first, before).wrong.any():
         fresh = read(kernel.call(kernel.array(second[:1]), parameters, d))
-        if (
-            numpy.allclose(other, before, equal_nan=True)
-            or not judge.judged("", second[:1], fresh).wrong.any()
-        ):
+        if numpy.allclose(other, before, equal_nan=True) or not judge.judged("", second[:1], fresh).wrong.any():
             return "depends on earlier calls (stale state)"
     return None
 
@@ -283,11 +253,7 @@ def _shapes(judge: Judge, x: numpy.ndarray) -> tuple[list[Trial], list[str]]:
     def alone(count: int) -> numpy.ndarray:
         return numpy.concatenate([kernel.run(x[i : i + 1], *parameters) for i in range(min(n, count))])
 
-    tried(
-        "single vectors of shape (d,)",
-        x[:2],
-        lambda: numpy.stack([kernel.run(row, *parameters) for row in x[:2]]),
-    )
+    tried("single vectors of shape (d,)", x[:2], lambda: numpy.stack([kernel.run(row, *parameters) for row in x[:2]]))
     tried("batches of one row", x[:3], lambda: alone(3))
     cube = x[: n // 2 * 2].reshape(2, -1, d)
     tried("batches of shape (2, n, d)", cube.reshape(-1, d), lambda: kernel.run(cube, *parameters))
@@ -356,9 +322,7 @@ def _condition(judge: Judge, trials: list[Trial]) -> str | None:
     found = []
     if bad != dims:
         good = dims - bad
-        block = next(
-            (b for b in (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024) if bad == {d for d in dims if d % b}), None
-        )
+        block = next((b for b in (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024) if bad == {d for d in dims if d % b}), None)
         if block:
             found.append(f"only at d that is no multiple of {block}")
         elif min(bad) > max(good):
@@ -385,10 +349,7 @@ def _symptom(trials: list[Trial]) -> str:
     if all(not numpy.isfinite(t.got[t.wrong]).all(axis=-1).any() for t in wrong):
         return "NaN or inf"
     places = [numpy.flatnonzero(r > 1) for _, r in rows]
-    if (
-        all(p.tolist() == [d - 1] for p, (d, _) in zip(places, rows, strict=True))
-        and max(d for d, _ in rows) > 1
-    ):
+    if all(p.tolist() == [d - 1] for p, (d, _) in zip(places, rows, strict=True)) and max(d for d, _ in rows) > 1:
         return "last component wrong"
     if all(p.tolist() == [0] for p in places) and max(d for d, _ in rows) > 1:
         return "first component wrong"

@@ -104,23 +104,16 @@ def _difference(mine: torch.nn.Module, other: torch.nn.Module, x: torch.Tensor) 
     format_name = str(next((p.dtype for p in other.parameters()), torch.float32)).rpartition(".")[2]
     read = behaviour(rows, wanted, float(FORMATS[format_name].roundoff))
     if read is None or read.eps is None:
-        return (
-            None if numpy.allclose(wanted, got) else "outputs differ, and the source's norm is no known one"
-        )
+        return None if numpy.allclose(wanted, got) else "outputs differ, and the source's norm is no known one"
     # The gain as the module stores it, if it is one of its parameters or 1 + one of them; else as it was read.
     own = [p.detach().double().numpy() for p in mine.parameters() if tuple(p.shape) == (d,)]
     gain, bias = (
         next((v for p in own for v in (p, 1 + p) if numpy.allclose(v, r, rtol=1e-3, atol=1e-3)), r)
         for r in (read.gain, read.bias)
     )
-    attribute = next(
-        (getattr(mine, n) for n in ("eps", "variance_epsilon") if getattr(mine, n, None)), read.eps
-    )
+    attribute = next((getattr(mine, n) for n in ("eps", "variance_epsilon") if getattr(mine, n, None)), read.eps)
     base = Definition(
-        read.kind == "layernorm",
-        gain.astype(REAL),
-        bias.astype(REAL) if read.bias.any() else None,
-        float(attribute),
+        read.kind == "layernorm", gain.astype(REAL), bias.astype(REAL) if read.bias.any() else None, float(attribute)
     )
     sample, arithmetic = Sample(rows), Arithmetic.of(format_name)
     case = Case(base, sample, got)

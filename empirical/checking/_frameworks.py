@@ -73,14 +73,7 @@ FRAMEWORKS = {
         ("numpy", _numpy),
     )
 }
-_ROOTS = {
-    "torch": "torch",
-    "jax": "jax",
-    "flax": "jax",
-    "keras": "keras",
-    "tensorflow": "tensorflow",
-    "numpy": "numpy",
-}
+_ROOTS = {"torch": "torch", "jax": "jax", "flax": "jax", "keras": "keras", "tensorflow": "tensorflow", "numpy": "numpy"}
 
 
 def likely_frameworks(target: Any) -> list[str]:

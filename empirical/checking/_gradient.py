@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 _GROUPS = ("ordinary rows", "rows of small variance", "rows with a massive entry", "ordered rows")
 
 
-def check_gradient(
-    judge: Judge, groups: list[tuple[str, numpy.ndarray]]
-) -> tuple[str, str | None, list[Trial]]:
+def check_gradient(judge: Judge, groups: list[tuple[str, numpy.ndarray]]) -> tuple[str, str | None, list[Trial]]:
     """Verdict, cause and trials of the derivatives by x, gain and bias, with cotangents of order 1."""
     from ._check import Trial
 
@@ -41,9 +39,7 @@ def check_gradient(
             inputs = x if name == "x" else numpy.broadcast_to(x[:1], value.shape)
             trials.append(Trial(f"d/d{name} at {label}", inputs, got, base, ratio))
     wrong = sorted({trial.label.split(" at ")[0] for trial in trials if trial.wrong.any()})
-    return (
-        ("bug", f"backward pass wrong: {', '.join(wrong)}", trials) if wrong else ("rounding", None, trials)
-    )
+    return ("bug", f"backward pass wrong: {', '.join(wrong)}", trials) if wrong else ("rounding", None, trials)
 
 
 def _computed(judge: Judge, x: numpy.ndarray, cotangent: numpy.ndarray) -> dict[str, numpy.ndarray]:
@@ -51,10 +47,7 @@ def _computed(judge: Judge, x: numpy.ndarray, cotangent: numpy.ndarray) -> dict[
     read = kernel.framework.read
     parameters = kernel.parameters(d)
     own = kernel.holds(d)
-    names = [
-        "x",
-        *(n for n, p in zip(("gain", "bias"), parameters, strict=True) if p is not None and not own),
-    ]
+    names = ["x", *(n for n, p in zip(("gain", "bias"), parameters, strict=True) if p is not None and not own)]
     values = [x, *(p for p in parameters if p is not None and not own)]
     arrays = [kernel.array(value) for value in values]
 
@@ -66,23 +59,17 @@ def _computed(judge: Judge, x: numpy.ndarray, cotangent: numpy.ndarray) -> dict[
         torch = importlib.import_module("torch")
         leaves = [array.requires_grad_() for array in arrays]
         output = forward(*leaves)
-        found = torch.autograd.grad(
-            output, leaves, kernel.array(cotangent).to(output.dtype), allow_unused=True
-        )
+        found = torch.autograd.grad(output, leaves, kernel.array(cotangent).to(output.dtype), allow_unused=True)
         return {n: read(g) for n, g in zip(names, found, strict=True) if g is not None}
     if kernel.framework.name == "jax":
         jax = importlib.import_module("jax")
         output, pull = jax.vjp(forward, *arrays)
-        return {
-            n: read(g) for n, g in zip(names, pull(kernel.array(cotangent).astype(output.dtype)), strict=True)
-        }
+        return {n: read(g) for n, g in zip(names, pull(kernel.array(cotangent).astype(output.dtype)), strict=True)}
     msg = f"{kernel.name} is a {kernel.framework.name} kernel: --backward needs PyTorch or JAX to differentiate it"
     raise InputError(msg)
 
 
-def _exact(
-    judge: Judge, x: numpy.ndarray, cotangent: numpy.ndarray
-) -> dict[str, tuple[numpy.ndarray, numpy.ndarray]]:
+def _exact(judge: Judge, x: numpy.ndarray, cotangent: numpy.ndarray) -> dict[str, tuple[numpy.ndarray, numpy.ndarray]]:
     """Derivative and bound of its error for x, gain and bias.
 
     x̄ = p(h − A − Bĉ). A and B are sums of d terms, hence within γ_{2d+16} of their absolute sums in any order; ĉ and p
@@ -114,12 +101,6 @@ def _exact(
         moved = (abs(cotangent) * (shift + (theta + (x.shape[0] + 16) * u) * abs(normal))).sum(axis=0)
         return {
             "x": (exact, bound + float(judge.arithmetic.storage.tiny)),
-            "gain": (
-                (cotangent * normal).sum(axis=0)[None],
-                (moved + 4 * storage * len(x) * terms)[None] + 1e-37,
-            ),
-            "bias": (
-                cotangent.sum(axis=0)[None],
-                (2 * len(x) * storage * abs(cotangent).sum(axis=0))[None] + 1e-37,
-            ),
+            "gain": ((cotangent * normal).sum(axis=0)[None], (moved + 4 * storage * len(x) * terms)[None] + 1e-37),
+            "bias": (cotangent.sum(axis=0)[None], (2 * len(x) * storage * abs(cotangent).sum(axis=0))[None] + 1e-37),
         }

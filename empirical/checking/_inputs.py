@@ -45,10 +45,7 @@ def suite(d: int, dtype: str, *, rows: int = 8, seed: int = 0) -> Iterator[tuple
     yield "rows of large values", drawn(3) * numpy.array([[30.0], [1e3], [_TOP[dtype] / 8]])
     yield "subnormal rows", drawn(2) * _SUBNORMAL[dtype]
     yield "zero rows", numpy.zeros((2, d))
-    yield (
-        "constant rows",
-        numpy.ones((4, d)) * numpy.array([[1.0], [-3.7], [1000.1], [min(6e4, _TOP[dtype])]]),
-    )
+    yield ("constant rows", numpy.ones((4, d)) * numpy.array([[1.0], [-3.7], [1000.1], [min(6e4, _TOP[dtype])]]))
     sparse = numpy.zeros((3, d))
     sparse[0, 0], sparse[1, -1], sparse[2, d // 2] = 1, -2, 100
     yield "rows with one entry", sparse

@@ -87,9 +87,7 @@ class Kernel:
                         return
                     reasons.append(f"{name}: output of shape {got.shape} for input of shape {x.shape}")
         reason = reasons[0] if reasons else "no framework"
-        msg = (
-            f"{self.name} cannot be called with an array x of shape (n, d), nor as a factory with d: {reason}"
-        )
+        msg = f"{self.name} cannot be called with an array x of shape (n, d), nor as a factory with d: {reason}"
         raise InputError(msg)
 
     def _own_size(self) -> int | None:
@@ -116,9 +114,7 @@ class Kernel:
         self._function(d)
         rng = numpy.random.default_rng(d)
         signs = numpy.where(rng.random(d) < 0.3, -1, 1)
-        gain = (
-            signs * rng.integers(72, 250, d) / 128
-        )  # at most 8 bits, and 1 + gain is not a number of bfloat16
+        gain = signs * rng.integers(72, 250, d) / 128  # at most 8 bits, and 1 + gain is not a number of bfloat16
         bias = rng.integers(-120, 121, d) / 128
         made = self._parameters.get(d)
         if made is not None:
@@ -187,18 +183,14 @@ class Kernel:
                     keywords[name] = 1e-5
             elif name in ("elementwise_affine", "affine") and parameter.default is inspect.Parameter.empty:
                 keywords[name] = True
-        required = [
-            n for n, p in parameters.items() if p.default is inspect.Parameter.empty and n not in keywords
-        ]
+        required = [n for n, p in parameters.items() if p.default is inspect.Parameter.empty and n not in keywords]
         if len(required) == 1 and not any(_role(n) in ("d", "shape") for n in keywords):
             keywords[required[0]] = d
         return self.target(**keywords)
 
     def _prepared(self, function: Any, d: int) -> Callable[..., Any]:
         """A module with drawn parameters, bound to its variables; and the roles of what the function takes."""
-        if (
-            hasattr(function, "init") and hasattr(function, "apply") and hasattr(function, "bind")
-        ):  # flax.linen
+        if hasattr(function, "init") and hasattr(function, "apply") and hasattr(function, "bind"):  # flax.linen
             function = _bound_flax(function, self.array(numpy.ones((1, d))))
         if hasattr(function, "eval") and hasattr(function, "named_parameters"):
             torch = importlib.import_module("torch")
@@ -210,9 +202,7 @@ class Kernel:
             self._parameters[d] = self._draw(named, d)
         if not named and not hasattr(function, "named_parameters"):
             # An object that keeps arrays of shape (d,), or an ONNX file that states them.
-            stated = {
-                _role(k): v for k, v in getattr(function, "__dict__", {}).items() if numpy.shape(v) == (d,)
-            }
+            stated = {_role(k): v for k, v in getattr(function, "__dict__", {}).items() if numpy.shape(v) == (d,)}
             if stated and not isinstance(function, FunctionType):
                 read = {role: self.framework.read(value) for role, value in stated.items() if role}
                 self._parameters[d] = read.get("gain"), read.get("bias")
@@ -313,9 +303,7 @@ def resolve(spec: str) -> Any:
                 if hasattr(value, "__dict__")
                 else []
             )
-            msg = (
-                f"{spec}: {module_name} has no {part!r}; it has {', '.join(known[:12]) or 'nothing callable'}"
-            )
+            msg = f"{spec}: {module_name} has no {part!r}; it has {', '.join(known[:12]) or 'nothing callable'}"
             raise InputError(msg)
         value = getattr(value, part)
     return value

@@ -56,11 +56,7 @@ def smallest_input(judge: Judge, worst: Trial) -> Trial:
                 deadline=None,
                 database=None,
                 phases=[Phase.generate, Phase.shrink],
-                suppress_health_check=[
-                    HealthCheck.too_slow,
-                    HealthCheck.filter_too_much,
-                    HealthCheck.data_too_large,
-                ],
+                suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
             ),
         )
     failing = [values for values, is_wrong in drawn.items() if is_wrong]

@@ -13,11 +13,7 @@ from lngeom import InputError
 from ._check import check
 from ._finding import Finding
 
-_NODES = {
-    "LayerNormalization": "layernorm",
-    "RMSNormalization": "rmsnorm",
-    "SimplifiedLayerNormalization": "rmsnorm",
-}
+_NODES = {"LayerNormalization": "layernorm", "RMSNormalization": "rmsnorm", "SimplifiedLayerNormalization": "rmsnorm"}
 
 
 def check_spec(spec: str, **options: Any) -> dict[str, Finding]:
@@ -90,9 +86,7 @@ def load_plain(path: str | Path) -> Any:
 
     gguf = sorted(file.name for file in Path(path).glob("*.gguf"))
     try:
-        return AutoModel.from_pretrained(
-            path, local_files_only=True, **({"gguf_file": gguf[0]} if gguf else {})
-        ).eval()
+        return AutoModel.from_pretrained(path, local_files_only=True, **({"gguf_file": gguf[0]} if gguf else {})).eval()
     except Exception as error:  # transformers raises whatever the files lead to
         msg = f"{path} cannot be loaded as a model: {type(error).__name__}: {' '.join(str(error).split())[:120]}"
         raise InputError(msg) from error

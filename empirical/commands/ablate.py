@@ -18,48 +18,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the command."""
     add = parser.add_argument
     add("model", nargs="?", metavar="MODEL", help="as for lngeom sweep (default: bundled SmolLM2-135M)")
-    add(
-        "--corpus",
-        metavar="TEXT",
-        help="as for lngeom sweep, or a folder of .npz cases: inputs by name, and labels",
-    )
+    add("--corpus", metavar="TEXT", help="as for lngeom sweep, or a folder of .npz cases: inputs by name, and labels")
     add("--output", "--out", metavar="DIR", help="run directory (default: runs/ablate-NAME)")
     add("--tokens", type=count, default=16_384, help="tokens to predict (default: %(default)s)")
-    add(
-        "--site-tokens",
-        type=count,
-        default=4_096,
-        help="and with single norms changed (default: %(default)s)",
-    )
+    add("--site-tokens", type=count, default=4_096, help="and with single norms changed (default: %(default)s)")
     add("--no-sites", dest="site_tokens", action="store_const", const=0, help="change no single norms")
-    add(
-        "--sequence-length",
-        type=count,
-        default=512,
-        metavar="N",
-        help="longest sequence (default: %(default)s)",
-    )
-    add(
-        "--per-document",
-        type=count,
-        default=2,
-        metavar="N",
-        help="sequences of one text (default: %(default)s)",
-    )
-    add(
-        "--batch-tokens",
-        type=count,
-        default=1_024,
-        metavar="N",
-        help="per forward pass (default: %(default)s)",
-    )
-    add(
-        "--shard-tokens",
-        type=count,
-        default=2_048,
-        metavar="N",
-        help="between checkpoints (default: %(default)s)",
-    )
+    add("--sequence-length", type=count, default=512, metavar="N", help="longest sequence (default: %(default)s)")
+    add("--per-document", type=count, default=2, metavar="N", help="sequences of one text (default: %(default)s)")
+    add("--batch-tokens", type=count, default=1_024, metavar="N", help="per forward pass (default: %(default)s)")
+    add("--shard-tokens", type=count, default=2_048, metavar="N", help="between checkpoints (default: %(default)s)")
     add("--directions", type=count, default=3, metavar="K", help="random directions (default: %(default)s)")
     add("--seed", type=int, default=0, help="of the random directions (default: %(default)s)")
     add("--revision", help="branch, tag or commit of the model on the hub")

@@ -15,12 +15,8 @@ from pathlib import Path
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the command."""
-    parser.add_argument(
-        "spec", metavar="SPEC", help="module:name, an ONNX file, or a model directory of Hugging Face"
-    )
-    parser.add_argument(
-        "--kind", choices=("layernorm", "rmsnorm"), help="default: what it computes, then its name"
-    )
+    parser.add_argument("spec", metavar="SPEC", help="module:name, an ONNX file, or a model directory of Hugging Face")
+    parser.add_argument("--kind", choices=("layernorm", "rmsnorm"), help="default: what it computes, then its name")
     parser.add_argument("--eps", type=float, help="default: its own, then what is measured")
     parser.add_argument(
         "--dtype",

@@ -25,9 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", metavar="DIR", type=Path, default=Path("figures"), help="directory (default: %(default)s)"
     )
-    parser.add_argument(
-        "--run", metavar="RUN", type=Path, help="output directory of a sweep, for figures of a model"
-    )
+    parser.add_argument("--run", metavar="RUN", type=Path, help="output directory of a sweep, for figures of a model")
     parser.add_argument("--format", choices=FORMATS, default="svg", help="file format (default: %(default)s)")
 
 

@@ -20,20 +20,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("model", nargs="?", metavar="MODEL", help="hub id, local directory or .gguf file")
     add("--output", "--out", metavar="DIR", help="directory of the folded model (default: runs/NAME-folded)")
     add("--gains", action="store_true", help="move gains and biases into the readers, those of RMSNorms too")
-    add(
-        "--verify",
-        metavar="DIR",
-        help="check the certificate in DIR again; MODEL says where the original is now",
-    )
+    add("--verify", metavar="DIR", help="check the certificate in DIR again; MODEL says where the original is now")
     add("--corpus", metavar="TEXT", help="what the outputs are compared on, as for lngeom ablate")
     add("--tokens", type=count, default=2_048, help="of the corpus (default: %(default)s)")
-    add(
-        "--sequence-length",
-        type=count,
-        default=256,
-        metavar="N",
-        help="longest sequence (default: %(default)s)",
-    )
+    add("--sequence-length", type=count, default=256, metavar="N", help="longest sequence (default: %(default)s)")
     add("--dtype", help="of the weights (default: that of the checkpoint)")
     add("--revision", help="branch, tag or commit of the model on the hub")
     add("--allow-pickle", action="store_true", help="load pickled weights, which can run code")
@@ -95,9 +85,7 @@ def _fold(arguments: argparse.Namespace) -> int:
         )  # fmt: skip
         arrays = ({name: torch.from_numpy(array)[None] for name, array in c.inputs.items()} for c in found)
         weight = next(network.parameters())
-        batches = [
-            {n: t.to(weight.dtype) if t.is_floating_point() else t for n, t in a.items()} for a in arrays
-        ]
+        batches = [{n: t.to(weight.dtype) if t.is_floating_point() else t for n, t in a.items()} for a in arrays]
         named = f"{sum(case.tokens for case in found)} tokens of {Path(opened.spec).name}"
     folded = fold(network, gains=arguments.gains)
     output = Path(arguments.output or f"runs/{source.name}-folded")
@@ -108,13 +96,9 @@ def _fold(arguments: argparse.Namespace) -> int:
 
 def _summary(certificate: dict) -> str:
     compared = certificate["compared"]
-    lines = [
-        f"{len(certificate['norms'])} LayerNorms are RMSNorms, {len(certificate['maps'])} maps certified"
-    ]
+    lines = [f"{len(certificate['norms'])} LayerNorms are RMSNorms, {len(certificate['maps'])} maps certified"]
     if certificate["entries"]:
-        lines.append(
-            f"the mean is subtracted once at {', '.join(path for path, _ in certificate['entries'])}"
-        )
+        lines.append(f"the mean is subtracted once at {', '.join(path for path, _ in certificate['entries'])}")
     if certificate["moved"]:
         lines.append(f"gain and bias of {len(certificate['moved'])} norms moved into their readers")
     lines += [f"{path}: {reason}" for path, reason in certificate["kept"].items()]

@@ -17,9 +17,7 @@ _TYPES = ("type", "norms", "kinds", "missed", "reason")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the command."""
     parser.add_argument("model", nargs="?", metavar="MODEL", help="where the model comes from")
-    parser.add_argument(
-        "--types", action="store_true", help="every model type of transformers instead of a model"
-    )
+    parser.add_argument("--types", action="store_true", help="every model type of transformers instead of a model")
     parser.add_argument("--csv", metavar="FILE", help="write the table")
     parser.add_argument("--json", action="store_true", help="print the table as JSON")
 

@@ -16,10 +16,7 @@ from ..runs import RunDirectory, RunError, one_line
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the command."""
     parser.add_argument(
-        "runs",
-        nargs="+",
-        metavar="DIR",
-        help="output directories of lngeom sweep, lngeom sweep all or lngeom merge",
+        "runs", nargs="+", metavar="DIR", help="output directories of lngeom sweep, lngeom sweep all or lngeom merge"
     )
 
 

@@ -18,23 +18,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--output", metavar="DIR", default="runs/study", help="where everything goes (default: %(default)s)")
     add("--corpus", metavar="TEXT", help="as for lngeom sweep (default: the bundled sample of Wikipedia)")
-    add(
-        "--vocabulary",
-        type=count,
-        default=2_048,
-        metavar="N",
-        help="tokens of the tokenizer (default: %(default)s)",
-    )
-    add(
-        "--seeds", type=count, default=5, metavar="N", help="runs of each cell at tiny (default: %(default)s)"
-    )
-    add(
-        "--seeds-elsewhere",
-        type=count,
-        default=3,
-        metavar="N",
-        help="and at other sizes (default: %(default)s)",
-    )
+    add("--vocabulary", type=count, default=2_048, metavar="N", help="tokens of the tokenizer (default: %(default)s)")
+    add("--seeds", type=count, default=5, metavar="N", help="runs of each cell at tiny (default: %(default)s)")
+    add("--seeds-elsewhere", type=count, default=3, metavar="N", help="and at other sizes (default: %(default)s)")
     add(
         "--controls",
         type=int,
@@ -77,10 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     runs = list(plan(arguments.seeds, arguments.seeds_elsewhere))
     runs += [(condition, seed) for seed in range(arguments.controls) for condition in controls()]
     total = len(runs) * arguments.steps * arguments.batch_size * arguments.sequence_length
-    with (
-        ranks(resolve_device(arguments.device)) as processes,
-        progress(console, f"{len(runs)} runs", total) as advance,
-    ):
+    with ranks(resolve_device(arguments.device)) as processes, progress(console, f"{len(runs)} runs", total) as advance:
         run_study(
             data,
             out,
@@ -94,8 +77,6 @@ def run(arguments: argparse.Namespace) -> int:
         )
     write_study_report(out)
     console.print(
-        f"written to {out}: report.html, report.md, study.csv, writers.csv, gradients.csv",
-        markup=False,
-        soft_wrap=True,
+        f"written to {out}: report.html, report.md, study.csv, writers.csv, gradients.csv", markup=False, soft_wrap=True
     )
     return 0

@@ -31,11 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="hub id, local directory, .gguf file, known name, all, or MODULE:FUNCTION that returns a model in memory "
         "and its batches (default: bundled SmolLM2-135M)",
     )
-    add(
-        "--corpus",
-        metavar="TEXT",
-        help="MediaWiki dump, .txt, .jsonl, .npy or .bin token ids, hf:NAME:CONFIG, random",
-    )
+    add("--corpus", metavar="TEXT", help="MediaWiki dump, .txt, .jsonl, .npy or .bin token ids, hf:NAME:CONFIG, random")
     add("--tokens", type=count, default=DEFAULT_TOKENS, help="tokens to measure (default: %(default)s)")
     add("--output", metavar="DIR", help="run directory (default: runs/NAME)")
     add("--revision", help="branch, tag or commit of the model on the hub")
@@ -58,18 +54,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--batch-size", type=count, metavar="N", help="sequences per forward pass (default: by device)")
     add("--sequence-length", type=count, metavar="N", help=f"tokens per sequence (default: {DEFAULT_LENGTH})")
     add("--shard-tokens", type=count, metavar="N", help="tokens between two checkpoints (default: by device)")
-    add(
-        "--directions",
-        type=count,
-        default=DEFAULT_DIRECTIONS,
-        help="random directions (default: %(default)s)",
-    )
+    add("--directions", type=count, default=DEFAULT_DIRECTIONS, help="random directions (default: %(default)s)")
     add("--seed", type=int, default=0, help="seed of the random directions (default: %(default)s)")
-    add(
-        "--random-weights",
-        action="store_true",
-        help="draw the weights at random from the model's configuration",
-    )
+    add("--random-weights", action="store_true", help="draw the weights at random from the model's configuration")
     add("--quiet", action="store_true", help="print nothing")
     add("--json", action="store_true", help="print the table as JSON, and nothing else")
     add("--allow-pickle", action="store_true", help="load pickled weights, which can run code")
@@ -92,10 +79,7 @@ def _measure(sweep: Sweep, console: Console, command: str, *, silent: bool, as_j
     from ..sweep import load_live, measure, read
 
     for field in fields(Sweep):
-        if (
-            field.name not in ("model", "output", "directions", "seed")
-            and getattr(sweep, field.name) != field.default
-        ):
+        if field.name not in ("model", "output", "directions", "seed") and getattr(sweep, field.name) != field.default:
             option = field.name.replace("_", "-")
             msg = f"--{option}: has no meaning for {sweep.model}, whose function returns the model and its batches"
             raise RunError(msg)

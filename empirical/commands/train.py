@@ -35,22 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--output", metavar="DIR", help="run directory (default: runs/train-CONFIG-NORM-OPTIMIZER-seedN)")
     add("--beside", metavar="DIR", help="a finished run to draw in the same figures")
     add("--corpus", metavar="TEXT", help="as for lngeom sweep (default: the bundled sample of Wikipedia)")
-    add(
-        "--data", metavar="DIR", help="where the tokenized corpus is kept (default: beside the run directory)"
-    )
-    add(
-        "--corpus-tokens",
-        type=count,
-        metavar="N",
-        help="stop reading the corpus after N tokens (default: all of it)",
-    )
+    add("--data", metavar="DIR", help="where the tokenized corpus is kept (default: beside the run directory)")
+    add("--corpus-tokens", type=count, metavar="N", help="stop reading the corpus after N tokens (default: all of it)")
     add("--tokenizer", metavar="NAME", help="directory or hub id (default: trained on the corpus)")
-    add(
-        "--vocabulary",
-        type=count,
-        metavar="N",
-        help="tokens of a tokenizer trained here (default: the config's)",
-    )
+    add("--vocabulary", type=count, metavar="N", help="tokens of a tokenizer trained here (default: the config's)")
     add("--layers", type=count, metavar="N", help="blocks (default: the config's)")
     add("--width", type=count, metavar="N", help="d (default: the config's)")
     add("--heads", type=count, metavar="N", help="attention heads (default: the config's)")
@@ -58,42 +46,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--batch-size", type=count, metavar="N", help="sequences per step (default: the config's)")
     add("--micro-batch-size", type=count, metavar="N", help="sequences per forward pass (default: by device)")
     add("--sequence-length", type=count, metavar="N", help="tokens per sequence (default: the config's)")
-    add(
-        "--optimizer",
-        choices=("adamw", "sgd"),
-        default="adamw",
-        help="sgd has momentum (default: %(default)s)",
-    )
-    add(
-        "--learning-rate", type=float, metavar="X", help="peak (default: the config's for adamw, 0.3 for sgd)"
-    )
+    add("--optimizer", choices=("adamw", "sgd"), default="adamw", help="sgd has momentum (default: %(default)s)")
+    add("--learning-rate", type=float, metavar="X", help="peak (default: the config's for adamw, 0.3 for sgd)")
     add("--weight-decay", type=float, default=0.1, metavar="X", help="default: %(default)s")
     add("--warmup", type=float, default=0.02, metavar="X", help="fraction of the run (default: %(default)s)")
-    add(
-        "--clip",
-        type=float,
-        default=1.0,
-        metavar="X",
-        help="largest gradient norm, 0: none (default: %(default)s)",
-    )
+    add("--clip", type=float, default=1.0, metavar="X", help="largest gradient norm, 0: none (default: %(default)s)")
     add("--eps", type=float, default=1e-5, metavar="X", help="ε of the norm layers (default: %(default)s)")
-    add(
-        "--seed",
-        type=int,
-        default=0,
-        metavar="N",
-        help="of weights and order of the text (default: %(default)s)",
-    )
+    add("--seed", type=int, default=0, metavar="N", help="of weights and order of the text (default: %(default)s)")
     add("--device", default="auto", help="cpu, cuda, cuda:1 (default: a GPU if there is one)")
     add("--dtype", choices=("auto", "float32", "bfloat16"), default="auto", help="default: bfloat16 on a GPU")
     add("--compile", action="store_true", help="train through torch.compile")
-    add(
-        "--save-every",
-        type=count,
-        default=500,
-        metavar="N",
-        help="steps between two states (default: %(default)s)",
-    )
+    add("--save-every", type=count, default=500, metavar="N", help="steps between two states (default: %(default)s)")
     add("--no-networks", action="store_true", help="measure at checkpoints without keeping their weights")
     add("--held-out-tokens", type=count, default=8_192, metavar="N", help="to measure (default: %(default)s)")
     add("--directions", type=count, default=256, metavar="N", help="random directions (default: %(default)s)")
@@ -163,19 +126,11 @@ def run(arguments: argparse.Namespace) -> int:
         folder = Path(arguments.data) if arguments.data else out.with_name(f"{out.name}-data")
         vocabulary = recipe.shape.vocabulary
         if processes.leads:
-            prepare(
-                corpus,
-                folder,
-                tokenizer=arguments.tokenizer,
-                vocabulary=vocabulary,
-                limit=arguments.corpus_tokens,
-            )
+            prepare(corpus, folder, tokenizer=arguments.tokenizer, vocabulary=vocabulary, limit=arguments.corpus_tokens)
         processes.wait()
         data = open_data(folder)
         with (
-            progress(console, name, recipe.steps * recipe.tokens_per_step)
-            if processes.leads
-            else nullcontext() as bar
+            progress(console, name, recipe.steps * recipe.tokens_per_step) if processes.leads else nullcontext() as bar
         ):
             finished = train(recipe, data, out, processes=processes, execution=execution, report=bar)
         if processes.leads and finished:
@@ -183,7 +138,5 @@ def run(arguments: argparse.Namespace) -> int:
             line = f"written to {out}: report.html, losses.csv, norms.csv, writers.csv, networks/"
             console.print(line, markup=False, soft_wrap=True)
         elif processes.leads:
-            console.print(
-                f"{out}: time is up; run the same command again to resume", markup=False, soft_wrap=True
-            )
+            console.print(f"{out}: time is up; run the same command again to resume", markup=False, soft_wrap=True)
     return 0

@@ -105,11 +105,7 @@ def cases(corpus: Corpus, tokenizer: Any, *, tokens: int, length: int, per_docum
         raise CorpusError(msg)
     found: list[Case] = []
     counted = 0
-    for case in (
-        _of_files(corpus.path)
-        if folder and corpus.path
-        else _of_text(corpus, tokenizer, length, per_document)
-    ):
+    for case in _of_files(corpus.path) if folder and corpus.path else _of_text(corpus, tokenizer, length, per_document):
         found.append(case)
         counted += case.tokens
         if counted >= tokens:

@@ -18,11 +18,7 @@ from ._plain import paragraphs, records
 from ._random import SPEC as RANDOM
 from ._streams import COMPRESSIONS, content_suffix
 
-_TEXTS: dict[str, Callable[[Path], Iterator[str]]] = {
-    ".xml": articles,
-    ".txt": paragraphs,
-    ".jsonl": records,
-}
+_TEXTS: dict[str, Callable[[Path], Iterator[str]]] = {".xml": articles, ".txt": paragraphs, ".jsonl": records}
 """Readers by suffix."""
 
 _IDS = (".npy", ".bin")
@@ -107,9 +103,7 @@ def _reader(path: Path) -> Callable[[Path], Iterator[str]]:
     default = articles if path.suffix in COMPRESSIONS else None
     reader = _TEXTS.get(content_suffix(path), default)
     if reader is None:
-        msg = (
-            f"corpus {str(path)!r}: unknown format {path.suffix!r}; known are {_FORMATS}, and hf:NAME:CONFIG"
-        )
+        msg = f"corpus {str(path)!r}: unknown format {path.suffix!r}; known are {_FORMATS}, and hf:NAME:CONFIG"
         raise CorpusError(msg)
     return reader
 

@@ -42,10 +42,6 @@ def streamed(spec: str, field: str = "text") -> Iterator[str]:
             raise
         offline = os.environ.get("HF_HUB_OFFLINE", "0") not in ("", "0")
         reason = str(error).strip().partition("\n")[0]
-        advice = (
-            "HF_HUB_OFFLINE is set: unset it"
-            if offline
-            else "check its name on huggingface.co and the network"
-        )
+        advice = "HF_HUB_OFFLINE is set: unset it" if offline else "check its name on huggingface.co and the network"
         msg = f"corpus {spec!r}: cannot be streamed ({type(error).__name__}: {reason}); {advice}, or give a local file"
         raise CorpusError(msg) from None

@@ -10,18 +10,7 @@ from mwparserfromhell.nodes import Tag, Wikilink
 
 _QUOTES = re.compile(r"'{2,5}")
 _BLANK_LINES = re.compile(r"[ \t]*\n(?:[ \t]*\n)+")
-_APART = {
-    "ref",
-    "references",
-    "table",
-    "gallery",
-    "timeline",
-    "math",
-    "score",
-    "syntaxhighlight",
-    "source",
-    "imagemap",
-}
+_APART = {"ref", "references", "table", "gallery", "timeline", "math", "score", "syntaxhighlight", "source", "imagemap"}
 """Tags whose content is not running text."""
 _SPACES = re.compile(r"[ \t]+")
 

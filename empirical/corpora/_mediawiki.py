@@ -83,7 +83,5 @@ def articles(path: Path) -> Iterator[str]:
         msg = f"corpus {path}: declares entities ({type(error).__name__}), which no dump does; refused"
         raise CorpusError(msg) from None
     except ParseError as error:
-        msg = (
-            f"corpus {path}: not well-formed XML ({error}); the file is cut off or no dump, download it again"
-        )
+        msg = f"corpus {path}: not well-formed XML ({error}); the file is cut off or no dump, download it again"
         raise CorpusError(msg) from None

@@ -36,15 +36,11 @@ def records(path: Path, field: str = "text") -> Iterator[str]:
             try:
                 record = json.loads(line)
             except ValueError as error:
-                msg = (
-                    f"corpus {path}, line {number}: not JSON ({error}); one JSON object per line is expected"
-                )
+                msg = f"corpus {path}, line {number}: not JSON ({error}); one JSON object per line is expected"
                 raise CorpusError(msg) from None
             text = record.get(field) if isinstance(record, dict) else None
             if not isinstance(text, str):
                 seen = sorted(record) if isinstance(record, dict) else type(record).__name__
-                msg = (
-                    f"corpus {path}, line {number}: no string under {field!r}, seen {seen}; rename the field"
-                )
+                msg = f"corpus {path}, line {number}: no string under {field!r}, seen {seen}; rename the field"
                 raise CorpusError(msg)
             yield text

@@ -256,9 +256,7 @@ def norms_beside(model: nn.Module, batch: Any, known: dict[Any, Reading | str]) 
         if path not in candidates:
             if _named_norm(module) and not any(True for _ in module.children()):
                 shapes = ", ".join(str(tuple(value.shape)) for value in module.parameters())
-                others.append(
-                    NoNorm(path, name, f"parameters of shape {shapes or 'none'}: no norm of one vector")
-                )
+                others.append(NoNorm(path, name, f"parameters of shape {shapes or 'none'}: no norm of one vector"))
             continue
         d = _width(module) or _ANY_WIDTH
         if seen is not None and path in seen.vectors and not own_parameters(module):
@@ -333,7 +331,5 @@ def _held(module: nn.Module, d: int, found: Reading, x: Tensor, z: Tensor, input
     dtype = str(formats.pop()).removeprefix("torch.")
     ratio = ratio_to_bound(vectors, outputs, gain, bias, kind=found.kind, eps=found.eps, dtype=dtype)
     if not ratio <= 1:
-        return (
-            f"a {found.kind} with eps {found.eps:g} alone, but {ratio:.3g} times its bound away in the pass"
-        )
+        return f"a {found.kind} with eps {found.eps:g} alone, but {ratio:.3g} times its bound away in the pass"
     return replace(found, ratio=max(ratio, found.ratio))

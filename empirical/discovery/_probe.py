@@ -25,9 +25,7 @@ _ROWS, _CONDITION = 72, 2.0
 _LARGE = 6  # rows at which no usual ε matters
 _FAR = 0.3  # of the largest output: what is that far from every norm there needs no closer look
 _RAISED = re.compile(r"\w+(Error|Exception): ")
-_WITHIN = (
-    3  # vectors of a probe that share an example, so that a norm over more than one axis is none of ours
-)
+_WITHIN = 3  # vectors of a probe that share an example, so that a norm over more than one axis is none of ours
 
 
 @dataclass(frozen=True)
@@ -117,9 +115,7 @@ def _called(module: nn.Module, x: np.ndarray, axis: int, flat: bool, *more: np.n
     return exactly(z).reshape(x.shape)
 
 
-def _named(
-    values: np.ndarray, parameters: dict[str, Tensor], constant: float
-) -> tuple[str | None, float] | None:
+def _named(values: np.ndarray, parameters: dict[str, Tensor], constant: float) -> tuple[str | None, float] | None:
     """Which parameter (perhaps plus 1) an array is, None for a constant one; nothing if it is none of them."""
     known: list[tuple[str | None, float, Any]] = [(None, 0.0, constant)]
     for name, parameter in parameters.items():
@@ -152,9 +148,7 @@ def _distance(x: np.ndarray, z: np.ndarray) -> tuple[float, Kind]:
     return min(found)
 
 
-def ratio_to_bound(
-    x: np.ndarray, z: np.ndarray, gain: Any, bias: Any, *, kind: Kind, eps: float, dtype: str
-) -> float:
+def ratio_to_bound(x: np.ndarray, z: np.ndarray, gain: Any, bias: Any, *, kind: Kind, eps: float, dtype: str) -> float:
     """Largest distance of the outputs from the exact ones, in units of the derived bound."""
     exact = (lngeom.layer_norm if kind == "layernorm" else lngeom.rms_norm)(x, gain, bias, eps=eps)
     bound = layer_error(x, gain, bias, kind=kind, eps=eps, dtype=dtype)

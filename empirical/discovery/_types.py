@@ -18,9 +18,7 @@ from ._norms import Norms, norms_beside
 
 _BLOCKS = re.compile(r"(num|n)_.*(layers|blocks)$|^n_layers?$|^depth$")
 _WIDTHS = re.compile(r"size|dim|channels|embd|width|d_|rank|hidden|ffn|inner")
-_COUNTS = re.compile(
-    r"vocab|image|patch|kernel|window|position|batch|num_|group|chunk|block|pool|conv|seq|stride"
-)
+_COUNTS = re.compile(r"vocab|image|patch|kernel|window|position|batch|num_|group|chunk|block|pool|conv|seq|stride")
 _NAME = re.compile(r"(Layer|RMS)Norm", re.IGNORECASE)
 
 
@@ -66,9 +64,7 @@ def _classes(config: Any) -> Iterator[type]:
         and getattr(value, "config_class", None) is type(config)
         and not value.__name__.endswith("PreTrainedModel")
     ]
-    yield from sorted(
-        found, key=lambda value: (not value.__name__.endswith("Model"), "Wrapper" in value.__name__)
-    )
+    yield from sorted(found, key=lambda value: (not value.__name__.endswith("Model"), "Wrapper" in value.__name__))
 
 
 def build(model_type: str) -> nn.Module | str:
@@ -103,9 +99,7 @@ def _row(model_type: str, model: nn.Module, found: Norms) -> dict[str, Any]:
         "kinds": ", ".join(kinds),
         "missed": len(named),
         "others": len(found.others) - len(named),
-        "named_otherwise": ", ".join(
-            dict.fromkeys(n.module for n in found.found if not _NAME.search(n.module))
-        ),
+        "named_otherwise": ", ".join(dict.fromkeys(n.module for n in found.found if not _NAME.search(n.module))),
         "reason": "; ".join(dict.fromkeys(f"{each.module}: {each.reason}" for each in named)),
     }
 

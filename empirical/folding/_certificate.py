@@ -64,9 +64,7 @@ def certify_maps(original: nn.Module, folded: Fold) -> list[dict[str, Any]]:
         if name not in changed and path not in folded.moved:
             # A tied alias that no call uses goes with the parameter that it names.
             same = torch.equal(tensor, after[name])
-            if not same and not any(
-                tensor.data_ptr() == before[c].data_ptr() for c in changed if c in before
-            ):
+            if not same and not any(tensor.data_ptr() == before[c].data_ptr() for c in changed if c in before):
                 proofs.append({"parameter": name, "change": "unchanged", "exact": False})
     return proofs
 
@@ -152,12 +150,7 @@ def failures(certificate: Mapping[str, Any]) -> list[str]:
 
 
 def write_fold(
-    directory: Path,
-    original: nn.Module,
-    folded: Fold,
-    source: ModelSource,
-    batches: Iterable[Inputs],
-    inputs: str,
+    directory: Path, original: nn.Module, folded: Fold, source: ModelSource, batches: Iterable[Inputs], inputs: str
 ) -> dict[str, Any]:
     """Write checkpoint and certificate; returns the certificate.
 
@@ -196,9 +189,7 @@ def _certificate_of(directory: Path) -> dict[str, Any]:
     try:
         return read_json(directory / _CERTIFICATE)
     except (OSError, ValueError) as error:
-        msg = (
-            f"{directory}: has no readable {_CERTIFICATE} ({error}); give the output directory of lngeom fold"
-        )
+        msg = f"{directory}: has no readable {_CERTIFICATE} ({error}); give the output directory of lngeom fold"
         raise ModelError(msg) from None
 
 

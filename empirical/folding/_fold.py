@@ -208,10 +208,7 @@ def _move(recorded: Trace, streams: Streams, call: Call, result: Fold) -> None:
         change = Map(name, "folded", reader.axis, norm.path, "", norm.gain_offset)
         old = own(network, name), None if bias is None else own(network, bias)
         weight, offset = lngeom.fold_affine(
-            *old,
-            gain=None if gain is None else gain + norm.gain_offset,
-            norm_bias=shift,
-            layout=change.layout,
+            *old, gain=None if gain is None else gain + norm.gain_offset, norm_bias=shift, layout=change.layout
         )
         put(network, name, weight.detach())
         result.maps.append(change)
@@ -250,10 +247,7 @@ def _as_rms(module: Any, eps: float, *, affine: bool) -> RMSNorm:
 
 
 def rms_form(
-    checkpoint: nn.Module,
-    norms: Mapping[str, float],
-    moved: Iterable[str],
-    entries: Iterable[tuple[str, int | str]],
+    checkpoint: nn.Module, norms: Mapping[str, float], moved: Iterable[str], entries: Iterable[tuple[str, int | str]]
 ) -> nn.Module:
     """The RMSNorm form of a folded checkpoint, with which it shares its parameters."""
     shared = {id(t): t for t in (*checkpoint.parameters(), *checkpoint.buffers())}

@@ -32,16 +32,7 @@ _MOVED = frozenset(
         "repeat_interleave", "stack", "detach", "__get__", "requires_grad_", "__setitem__",
     }
 )  # fmt: skip
-_PRODUCTS = {
-    "linear": 0,
-    "addmm": 1,
-    "matmul": 0,
-    "__matmul__": 0,
-    "bmm": 0,
-    "baddbmm": 1,
-    "mean": -1,
-    "sum": -1,
-}
+_PRODUCTS = {"linear": 0, "addmm": 1, "matmul": 0, "__matmul__": 0, "bmm": 0, "baddbmm": 1, "mean": -1, "sum": -1}
 _CASTS = ("to", "type", "float", "double", "type_as")
 
 
@@ -68,10 +59,7 @@ def _layer_norm(x: Tensor, gain: Any, bias: Any, eps: float, u: float) -> Tensor
 
 def _attention(q: Tensor, k: Tensor, v: Tensor, given: Mapping[str, Any], u: float) -> Tensor:
     """Bound for softmax(q kᵀ s + mask) v in one call, whatever blocks it works in."""
-    k, v = (
-        t.repeat_interleave(q.shape[-3] // t.shape[-3], -3) if t.shape[-3] != q.shape[-3] else t
-        for t in (k, v)
-    )
+    k, v = (t.repeat_interleave(q.shape[-3] // t.shape[-3], -3) if t.shape[-3] != q.shape[-3] else t for t in (k, v))
     scale = given.get("scale") or 1 / math.sqrt(q.shape[-1])
     scores, mask = q @ k.mT * scale, given.get("attn_mask")
     if mask is None and given.get("is_causal"):
@@ -80,12 +68,8 @@ def _attention(q: Tensor, k: Tensor, v: Tensor, given: Mapping[str, Any], u: flo
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf) if mask.dtype == torch.bool else scores + mask
     p, n = scores.softmax(-1), scores.shape[-1]
-    below = torch.where(
-        p > 0, error + u * ((scores - scores.amax(-1, keepdim=True)).abs() + scores.abs()), 0.0
-    )
-    return (p * (below + (p * below).sum(-1, keepdim=True) + (2 * n + 8) * u)) @ v.abs() + _gamma(n, u) * (
-        p @ v.abs()
-    )
+    below = torch.where(p > 0, error + u * ((scores - scores.amax(-1, keepdim=True)).abs() + scores.abs()), 0.0)
+    return (p * (below + (p * below).sum(-1, keepdim=True) + (2 * n + 8) * u)) @ v.abs() + _gamma(n, u) * (p @ v.abs())
 
 
 def _gamma(n: float, u: float) -> float:
@@ -97,9 +81,7 @@ class _Bounds(TorchFunctionMode):
         super().__init__()
         self.roundoff, self.total = roundoff, 0.0
 
-    def __torch_function__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         kwargs, name = kwargs or {}, getattr(func, "__name__", "")
         if not torch.is_grad_enabled():
             return func(*args, **kwargs)
@@ -108,9 +90,7 @@ class _Bounds(TorchFunctionMode):
         result = func(*args, **kwargs)
         tracked = mapped(result, lambda t: t if t.requires_grad or not t.is_floating_point() else _leaf(t))
         with torch.no_grad():
-            for tensor in (
-                [tracked] if isinstance(tracked, Tensor) else tracked if type(tracked) is tuple else []
-            ):
+            for tensor in [tracked] if isinstance(tracked, Tensor) else tracked if type(tracked) is tuple else []:
                 if not isinstance(tensor, Tensor) or not tensor.is_floating_point():
                     continue
                 u = max(self.roundoff, torch.finfo(tensor.dtype).eps / 2)
@@ -126,9 +106,7 @@ class _Bounds(TorchFunctionMode):
 
         return count
 
-    def _local(
-        self, name: str, func: Any, args: Any, kwargs: Any, out: Tensor, u: float, source: Any
-    ) -> Tensor | None:
+    def _local(self, name: str, func: Any, args: Any, kwargs: Any, out: Tensor, u: float, source: Any) -> Tensor | None:
         if name in _MOVED:
             return None
         if name in _CASTS:
@@ -148,9 +126,7 @@ class _Bounds(TorchFunctionMode):
             below = torch.where(out > 0, (x - x.amax(dim, keepdim=True)).abs(), 0.0)
             return u * out * (below + (out * below).sum(dim, keepdim=True) + x.shape[dim] + 8)
         if name == "scaled_dot_product_attention":
-            q, k, v = (
-                t.detach() for t in (*args, kwargs.get("query"), kwargs.get("key"), kwargs.get("value"))[:3]
-            )
+            q, k, v = (t.detach() for t in (*args, kwargs.get("query"), kwargs.get("key"), kwargs.get("value"))[:3])
             return _attention(q, k, v, kwargs, u)
         if name == "layer_norm":
             given = dict(zip(("input", "shape", "weight", "bias", "eps"), args, strict=False)) | kwargs

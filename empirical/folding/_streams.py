@@ -53,9 +53,7 @@ def _first(result: Tensor | tuple[Tensor, ...], call: Call, slot: int) -> Tensor
 
 def _agree(a: Tensor, b: Tensor) -> bool:
     # Half the digits: the rounding of a probe is far below, and what does not commute differs by order one.
-    return a.shape == b.shape and bool(
-        (a - b).abs().max() <= math.sqrt(torch.finfo(a.dtype).eps) * b.abs().max()
-    )
+    return a.shape == b.shape and bool((a - b).abs().max() <= math.sqrt(torch.finfo(a.dtype).eps) * b.abs().max())
 
 
 class Prober:
@@ -83,8 +81,7 @@ class Prober:
         values, size = self.floats(call), self.trace.tensors[slot].shape[axis]
         base = _first(self.trace.replay(call, values), call, slot)
         choices = [
-            [None, *((number, a) for a, n in enumerate(value.shape) if n == size)]
-            for number, value in values.items()
+            [None, *((number, a) for a, n in enumerate(value.shape) if n == size)] for number, value in values.items()
         ]
         open_ = [options for options in choices if len(options) > 1]
         if len(open_) <= _OPERANDS:
@@ -145,10 +142,7 @@ class _Search:
             call.norm is not None
             and call.norm.kind == "layernorm"
             and flat
-            and (
-                bias is None
-                or bool(bias.double().mean().abs() <= torch.finfo(bias.dtype).eps * bias.abs().max())
-            )
+            and (bias is None or bool(bias.double().mean().abs() <= torch.finfo(bias.dtype).eps * bias.abs().max()))
         )
 
     def demand(self, place: Place) -> dict[int, int]:
@@ -181,9 +175,7 @@ class _Search:
                 if "dropout" in call.name:
                     msg = f"dropout is on, at {_where(call)}, between a writer and the stream: call eval()"
                     raise Refused(msg)
-                raise _Entry(
-                    slot, f"unknown writer: {_where(call)} is no linear map, and writes inside the network"
-                )
+                raise _Entry(slot, f"unknown writer: {_where(call)} is no linear map, and writes inside the network")
             queue += sources
         return wanted
 
@@ -198,9 +190,7 @@ class _Search:
         wide = self.trace.tensors[norm.inputs[0]].shape[-1]
         for path, key, number in self.trace.boundaries:
             if (
-                number in below
-                and number not in self.entries
-                and self.trace.tensors[number].shape[-1] == wide
+                number in below and number not in self.entries and self.trace.tensors[number].shape[-1] == wide
             ) and path != (norm.norm.path if norm.norm else None):
                 self.entries[number] = (path, key)
                 return
@@ -332,9 +322,7 @@ def _reader(
             continue
         for axis, n in enumerate(value.shape):
             got = prober.trace.replay(call, values | {slot: scaled(value, axis)}) if n == size else None
-            if got is not None and _agree(
-                _first(got, call, call.outputs[0]), _first(target, call, call.outputs[0])
-            ):
+            if got is not None and _agree(_first(got, call, call.outputs[0]), _first(target, call, call.outputs[0])):
                 weight, turned = source
                 others = [s for s in values if s in prober.trace.parameters and s != slot]
                 return Reader(weight, axis ^ turned, others[0] if others else None)

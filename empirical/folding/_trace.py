@@ -20,9 +20,7 @@ def mapped(value: Any, change: Callable[[Tensor], Any]) -> Any:
     if isinstance(value, Tensor):
         return change(value)
     if isinstance(value, (tuple, list)):
-        return (
-            type(value)(mapped(entry, change) for entry in value) if type(value) in (tuple, list) else value
-        )
+        return type(value)(mapped(entry, change) for entry in value) if type(value) in (tuple, list) else value
     if type(value) is dict:
         return {key: mapped(entry, change) for key, entry in value.items()}
     return value
@@ -109,9 +107,7 @@ class _Recorder(TorchFunctionMode):
             self.trace.parameters[self._aliases[here[0]]] = here[0]
         return self._aliases[here[0]]
 
-    def record(
-        self, function: Any, args: Any, kwargs: Any, result: Any, norm: FoundNorm | None = None
-    ) -> None:
+    def record(self, function: Any, args: Any, kwargs: Any, result: Any, norm: FoundNorm | None = None) -> None:
         outputs: list[Tensor] = []
         mapped(result, outputs.append)
         if not outputs:
@@ -122,18 +118,14 @@ class _Recorder(TorchFunctionMode):
             inputs.append(self.slot(tensor))
             return _Slot(inputs[-1])
 
-        call = Call(
-            function, mapped(args, numbered), mapped(kwargs, numbered), inputs, [], self._stack[-1], norm
-        )
+        call = Call(function, mapped(args, numbered), mapped(kwargs, numbered), inputs, [], self._stack[-1], norm)
         call.outputs += [self._new(tensor) for tensor in outputs]
         self.trace.calls.append(call)
         self.trace.maker.update(dict.fromkeys(call.outputs, call))
         for number in inputs:
             self.trace.users.setdefault(number, []).append(call)
 
-    def __torch_function__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
         if not self._muted:
             self.record(func, args, kwargs or {}, result)

@@ -26,12 +26,7 @@ def axes() -> Figure:
     for k, (values, title) in enumerate(GAINS):
         gain = np.array(values)
         scene = Scene(
-            figure.add_subplot(2, 3, k + 1, projection="3d"),
-            2.1,
-            elevation=38,
-            azimuth=-52,
-            coordinates=1.9,
-            zoom=1.6,
+            figure.add_subplot(2, 3, k + 1, projection="3d"), 2.1, elevation=38, azimuth=-52, coordinates=1.9, zoom=1.6
         )
         ellipse = lg.layer_norm(around(), gain, eps=0.0)
         scene.sheet(ellipse, BLUE, alpha=0.12)
@@ -45,11 +40,7 @@ def axes() -> Figure:
         zeros = gain == 0
         if zeros.any():
             # The ellipse with semi-axes √d|g_i| along the coordinates, which is too long.
-            recipe = (
-                np.sqrt(3.0)
-                * gain
-                * np.stack([np.cos(t := np.linspace(0, 2 * np.pi, 181)), np.sin(t), 0 * t], -1)
-            )
+            recipe = np.sqrt(3.0) * gain * np.stack([np.cos(t := np.linspace(0, 2 * np.pi, 181)), np.sin(t), 0 * t], -1)
             scene.curve(recipe, ORANGE, linewidth=1.4, linestyle="--")
         shown = ", ".join(f"{length:.3f}" for length in lengths)
         scene.axes.set_title(f"$g$ = {components(gain)}\n{title}\nsemi-axes {shown}")

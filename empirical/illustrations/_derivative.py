@@ -67,9 +67,7 @@ def _draw_factors(axes: Axes) -> None:
     tangential, radial, _ = np.sort(lg.jacobian_singular_values(x, eps=EPS), axis=-1)[:, ::-1].T
     axes.loglog(sigma, tangential, color=BLUE, linewidth=2.0, label=r"around: $1/s$")
     axes.loglog(sigma, radial, color=VERMILION, linewidth=2.0, label=r"outward: $\varepsilon/s^3$")
-    axes.axhline(
-        1 / np.sqrt(EPS), color=QUIET, linewidth=0.9, linestyle="--", label=r"$1/\sqrt{\varepsilon}$"
-    )
+    axes.axhline(1 / np.sqrt(EPS), color=QUIET, linewidth=0.9, linestyle="--", label=r"$1/\sqrt{\varepsilon}$")
     axes.axvline(np.sqrt(EPS), color=INK, linewidth=0.9, linestyle=":", label=r"$\sigma=\sqrt{\varepsilon}$")
     axes.set_xlabel(r"standard deviation $\sigma$ of the input")
     axes.set_title("the two factors by which\nsmall changes are stretched")
@@ -92,7 +90,5 @@ def derivative() -> Figure:
         axes.set_xticks([])
         axes.set_yticks([])
     _draw_factors(third)
-    figure.suptitle(
-        rf"LayerNorm of three components near inputs of different length, $\varepsilon={EPS:g}$", size=13
-    )
+    figure.suptitle(rf"LayerNorm of three components near inputs of different length, $\varepsilon={EPS:g}$", size=13)
     return figure

@@ -61,9 +61,7 @@ def fibers() -> Figure:
     )
     for direction, color in zip(directions(4, 72.0), COLORS, strict=False):
         low, high = -HEIGHT * ONE, HEIGHT * ONE
-        left.sheet(
-            np.stack([low, low + REACH * direction, high + REACH * direction, high]), color, alpha=0.14
-        )
+        left.sheet(np.stack([low, low + REACH * direction, high + REACH * direction, high]), color, alpha=0.14)
         x = half_plane(direction)
         left.points(x, color, s=16)
         left.points(lg.layer_norm(x, eps=0.0)[:1], color, s=110, marker="*", edgecolors=INK, linewidths=0.6)

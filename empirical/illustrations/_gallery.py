@@ -42,14 +42,10 @@ FIGURES: dict[str, Illustration] = {
     "fibers": Illustration(_fibers.fibers, "which inputs have the same output, without and with ε"),
     "outputs": Illustration(_outputs.outputs, "where outputs lie, and why mean zero is the wrong test"),
     "axes": Illustration(_axes.axes, "principal axes of the outputs for six gains, zeros included"),
-    "critical-points": Illustration(
-        _axes.critical_points, "semi-axes as critical points between the squared gains"
-    ),
+    "critical-points": Illustration(_axes.critical_points, "semi-axes as critical points between the squared gains"),
     "jacobian": Illustration(_derivative.derivative, "what LayerNorm does to small changes of its input"),
     "layer-norm-rms-norm": Illustration(
-        _rms.layer_norm_and_rms_norm,
-        "how far LayerNorm and RMSNorm are apart, and where a run lies",
-        "optional",
+        _rms.layer_norm_and_rms_norm, "how far LayerNorm and RMSNorm are apart, and where a run lies", "optional"
     ),
     "angles-by-layer": Illustration(
         _runs.angles_by_layer, "angles to 1 layer by layer, and the energy that they hide", "required"
@@ -59,9 +55,7 @@ FIGURES: dict[str, Illustration] = {
     ),
     "mirror": Illustration(_mirror.mirror, "LayerNorm, u-Norm, and the mirror that exchanges them"),
     "keys": Illustration(_keys.keys, "which keys a query can single out, without and with ε"),
-    "squashing": Illustration(
-        _squashing.squashing, "why weights behind a norm grow, and what DyT and Derf do instead"
-    ),
+    "squashing": Illustration(_squashing.squashing, "why weights behind a norm grow, and what DyT and Derf do instead"),
 }
 """All pictures by name."""
 

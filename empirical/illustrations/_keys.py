@@ -30,14 +30,10 @@ def keys() -> Figure:
         panel.fill(*points[corners].T, facecolor=BLUE, alpha=0.1, edgecolor=BLUE)
         panel.scatter(*points[corners].T, color=BLUE, s=26, label=f"{len(corners)} that some query prefers")
         if len(hidden):
-            panel.scatter(
-                *points[hidden].T, color=VERMILION, s=26, marker="X", label=f"{len(hidden)} that none does"
-            )
+            panel.scatter(*points[hidden].T, color=VERMILION, s=26, marker="X", label=f"{len(hidden)} that none does")
         panel.set_aspect("equal")
         panel.set_axis_off()
         panel.set_title(rf"$\varepsilon = {eps:g}$", color=INK)
         panel.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, fontsize=11)
-    figure.suptitle(
-        "Keys behind a LayerNorm, d = 3: a query prefers the one that lies farthest in its direction"
-    )
+    figure.suptitle("Keys behind a LayerNorm, d = 3: a query prefers the one that lies farthest in its direction")
     return figure

@@ -43,25 +43,17 @@ def eps_sweep() -> Figure:
         r = lg.gauge(x, eps=eps)
         marks = scene.points(z, r, cmap="viridis", vmin=0.0, vmax=1.0, s=12)
         scene.points(BIAS[None], VERMILION, s=45, marker="P")
-        top.set_title(
-            rf"$\varepsilon = 10^{{{exponent}}}$: {np.mean(r > 0.99):.0%} at the surface ($r > 0.99$)"
-        )
+        top.set_title(rf"$\varepsilon = 10^{{{exponent}}}$: {np.mean(r > 0.99):.0%} at the surface ($r > 0.99$)")
         bottom = figure.add_subplot(2, 3, k + 4)
         bottoms.append(bottom)
         bottom.scatter(deviation, r, c=r, cmap="viridis", vmin=0.0, vmax=1.0, s=12, linewidths=0)
         # σ(t·(1, −1, 0)) = t √(2/3), so that these inputs have the deviations of the grid.
         line = np.sqrt(1.5) * grid[:, None] * np.array([1.0, -1.0, 0.0])
         bottom.plot(
-            grid,
-            lg.gauge(line, eps=eps),
-            color=INK,
-            linewidth=1.0,
-            label=r"$r=\sqrt{\sigma^2/(\sigma^2+\varepsilon)}$",
+            grid, lg.gauge(line, eps=eps), color=INK, linewidth=1.0, label=r"$r=\sqrt{\sigma^2/(\sigma^2+\varepsilon)}$"
         )
         root = np.sqrt(eps)
-        bottom.axvline(
-            root, color=VERMILION, linestyle="--", linewidth=1.2, label=r"$\sigma=\sqrt{\varepsilon}$"
-        )
+        bottom.axvline(root, color=VERMILION, linestyle="--", linewidth=1.2, label=r"$\sigma=\sqrt{\varepsilon}$")
         bottom.set_xscale("log")
         bottom.set_xlim(0.8 * min(grid[0], np.sqrt(EPSILONS[-1])), 1.2 * grid[-1])
         bottom.set_ylim(-0.03, 1.05)
@@ -91,12 +83,7 @@ def outputs() -> Figure:
     circle, ellipse = lg.standardize(around(), eps=0.0), lg.layer_norm(around(), GAIN, BIAS, eps=0.0)
     alpha = 1.0 / GAIN
     scene = Scene(
-        left.add_subplot(projection="3d"),
-        1.75,
-        center=0.35 * ONE + 0.4 * BIAS,
-        elevation=14,
-        azimuth=-70,
-        zoom=1.5,
+        left.add_subplot(projection="3d"), 1.75, center=0.35 * ONE + 0.4 * BIAS, elevation=14, azimuth=-70, zoom=1.5
     )
     scene.sheet(1.06 * circle, QUIET)
     scene.curve(circle, QUIET, linewidth=1.2)
@@ -125,13 +112,7 @@ def outputs() -> Figure:
         panel.set_ylabel("outputs")
         panel.set_title(title)
     top.set_xlabel(r"mean of the components of $z$")
-    top.annotate(
-        "fails, though\nthe layer is correct",
-        (0.05, 0.75),
-        xycoords="axes fraction",
-        ha="left",
-        color=INK,
-    )
+    top.annotate("fails, though\nthe layer is correct", (0.05, 0.75), xycoords="axes fraction", ha="left", color=INK)
     bottom.set_xlabel(r"distance of $z$ from the plane through $b$ with normal $\alpha$")
     bottom.annotate(
         f"holds, up to rounding:\nat most {np.abs(tested).max():.0e}",
@@ -140,8 +121,6 @@ def outputs() -> Figure:
         ha="left",
         color=INK,
     )
-    figure.suptitle(
-        f"Where outputs lie: 400 outputs, g = {components(GAIN)}, b = {components(BIAS)}", size=13
-    )
+    figure.suptitle(f"Where outputs lie: 400 outputs, g = {components(GAIN)}, b = {components(BIAS)}", size=13)
     scene.curve(np.stack([np.zeros(3), BIAS]), PURPLE, linewidth=1.0, linestyle=":")
     return figure

@@ -116,14 +116,7 @@ def _geometry(axes: Axes) -> None:
 def _distances(axes: Axes, run: Run | None) -> None:
     theta = np.linspace(0.5, 179.5, 718)
     axes.plot(theta, distance(np.radians(theta)), color=VERMILION, linewidth=2.2)
-    axes.plot(
-        np.degrees(THETA),
-        distance(THETA),
-        "o",
-        color=VERMILION,
-        markersize=8,
-        label="the $x$ of the left side",
-    )
+    axes.plot(np.degrees(THETA), distance(THETA), "o", color=VERMILION, markersize=8, label="the $x$ of the left side")
     if run is not None:
         low, high = angle_range(run)
         most = float(distance(np.radians([low, high])).max())
@@ -153,7 +146,5 @@ def layer_norm_and_rms_norm(run: Run | None = None) -> Figure:
     left, right = figure.subplots(1, 2, width_ratios=(1.15, 1.0))
     _geometry(left)
     _distances(right, run)
-    figure.suptitle(
-        r"LayerNorm and RMSNorm of one vector, at $\varepsilon=0$ and before gain and bias", size=13
-    )
+    figure.suptitle(r"LayerNorm and RMSNorm of one vector, at $\varepsilon=0$ and before gain and bias", size=13)
     return figure

@@ -80,22 +80,14 @@ class Scene:
         first, second, third = np.moveaxis(turned(x), -1, 0)
         return first, second, third
 
-    def arrow(
-        self, start: ArrayLike, end: ArrayLike, color: str, *, linewidth: float = 2.4, head: float = 0.1
-    ) -> None:
+    def arrow(self, start: ArrayLike, end: ArrayLike, color: str, *, linewidth: float = 2.4, head: float = 0.1) -> None:
         """Vector from `start` to `end`; the length of its head in units of the space."""
         begin, step = turned(start), turned(np.asarray(end, dtype=float) - np.asarray(start, dtype=float))
         length = float(np.linalg.norm(step))
         if length > 0:
             ratio = min(0.4, head * 2 / length)
             self.axes.quiver(
-                *begin,
-                *step,
-                color=color,
-                linewidth=linewidth,
-                arrow_length_ratio=ratio,
-                capstyle="round",
-                **FREE,
+                *begin, *step, color=color, linewidth=linewidth, arrow_length_ratio=ratio, capstyle="round", **FREE
             )
 
     def segment(self, start: ArrayLike, end: ArrayLike, color: str, **style: Any) -> None:

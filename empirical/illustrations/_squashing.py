@@ -22,9 +22,7 @@ def squashing() -> Figure:
     lengths, weights = [], x.copy()
     for _ in range(200):
         lengths.append(np.linalg.norm(lg.project(weights)))
-        weights = weights - 0.3 * lg.jacobian_transpose_product(
-            weights, error * (-1) ** len(lengths), eps=0.0
-        )
+        weights = weights - 0.3 * lg.jacobian_transpose_product(weights, error * (-1) ** len(lengths), eps=0.0)
     left.plot(lengths, color=BLUE, label=r"length $\|\Pi w\|$")
     left.plot(0.3 / np.square(lengths), color=ORANGE, label=r"effective rate $\eta/\|\Pi w\|^2$")
     left.set_xlabel("step of gradient descent behind a LayerNorm, ε = 0")
@@ -33,9 +31,7 @@ def squashing() -> Figure:
     values = np.linspace(-12, 12, 481)
     for others, color in ((1.0, VERMILION), (3.0, ORANGE), (6.0, PURPLE)):
         rows = np.column_stack([values, np.full((len(values), 3), others)])
-        right.plot(
-            values, lg.rms_norm(rows, eps=0.0)[:, 0], color=color, label=f"RMSNorm, d = 4, others {others:g}"
-        )
+        right.plot(values, lg.rms_norm(rows, eps=0.0)[:, 0], color=color, label=f"RMSNorm, d = 4, others {others:g}")
     right.plot(values, 2 * np.tanh(0.4 * values), color=GREEN, linestyle="--", label="DyT, tanh")
     right.plot(values, 2 * erf(0.35 * values), color=SKY, linestyle="--", label="Derf, erf")
     right.axhline(0, color=QUIET, linewidth=0.6)

@@ -91,10 +91,7 @@ def three_steps() -> Figure:
     scene.points(cloud, BLUE, s=16, label="vectors $x$")
     scene.points(shadow, GREEN, s=16, label=r"projected: $\Pi x$, on the hyperplane $\mathbf{1}^\perp$")
     scene.points(
-        standard,
-        PURPLE,
-        s=16,
-        label=r"standardized: $y=\sqrt{d}\,\Pi x/\|\Pi x\|$, on a circle of radius $\sqrt{3}$",
+        standard, PURPLE, s=16, label=r"standardized: $y=\sqrt{d}\,\Pi x/\|\Pi x\|$, on a circle of radius $\sqrt{3}$"
     )
     scene.arrow(np.zeros(3), 1.15 * ONE, VERMILION)
     scene.text(1.24 * ONE, r"$\mathbf{1}$", VERMILION, size=14)
@@ -102,9 +99,7 @@ def three_steps() -> Figure:
     scene.arrow(x, lg.project(x), GREEN, linewidth=2.8)
     scene.arrow(lg.project(x), y, PURPLE, linewidth=2.8)
     scene.text(x, "$x$", BLUE, shift=(-0.05, 0.05, 0.16), size=14)
-    scene.text(
-        0.5 * (x + lg.project(x)), "1. project\noff $\\mathbf{1}$", GREEN, shift=(-0.1, 0.3, 0.0), size=10
-    )
+    scene.text(0.5 * (x + lg.project(x)), "1. project\noff $\\mathbf{1}$", GREEN, shift=(-0.1, 0.3, 0.0), size=10)
     scene.text(1.27 * y, "2. normalize\n3. times $\\sqrt{d}$", PURPLE, size=10)
     scene.axes.legend(loc="lower left", fontsize=10)
     scene.axes.set_title("What standardization does: off the uniform vector, onto a sphere")

@@ -57,15 +57,9 @@ def _one_step(axes: Axes) -> None:
 
 def _many_steps(axes: Axes, run: Run | None) -> None:
     blocks = np.arange(BLOCKS + 1)
+    axes.plot(blocks, sums(aligned=True), color=ORANGE, linewidth=2.0, label="equal increments, all aligned: $l+1$")
     axes.plot(
-        blocks, sums(aligned=True), color=ORANGE, linewidth=2.0, label="equal increments, all aligned: $l+1$"
-    )
-    axes.plot(
-        blocks,
-        sums(aligned=False),
-        color=GREEN,
-        linewidth=2.0,
-        label=rf"equal increments, random directions, $d={D}$",
+        blocks, sums(aligned=False), color=GREEN, linewidth=2.0, label=rf"equal increments, random directions, $d={D}$"
     )
     axes.plot(blocks, np.sqrt(blocks + 1.0), color=INK, linewidth=1.0, linestyle=":", label=r"$\sqrt{l+1}$")
     if run is not None:

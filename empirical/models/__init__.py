@@ -16,11 +16,7 @@ if TYPE_CHECKING:
         norm_sites as norm_sites,
         topology_of as topology_of,
     )
-    from ._gpt2_rms import (
-        GPT2RMSConfig as GPT2RMSConfig,
-        GPT2RMSLMHeadModel as GPT2RMSLMHeadModel,
-        RMSNorm as RMSNorm,
-    )
+    from ._gpt2_rms import GPT2RMSConfig as GPT2RMSConfig, GPT2RMSLMHeadModel as GPT2RMSLMHeadModel, RMSNorm as RMSNorm
     from ._known import KNOWN_MODELS as KNOWN_MODELS, KnownModel as KnownModel
     from ._load import (
         DTYPES as DTYPES,
@@ -33,12 +29,7 @@ if TYPE_CHECKING:
         resolve_device as resolve_device,
         resolve_dtype as resolve_dtype,
     )
-    from ._published import (
-        PUBLISHED as PUBLISHED,
-        SOURCE as PUBLISHED_SOURCE,
-        Published as Published,
-        Spread as Spread,
-    )
+    from ._published import PUBLISHED as PUBLISHED, SOURCE as PUBLISHED_SOURCE, Published as Published, Spread as Spread
     from ._sites import Kind as Kind, NormSite as NormSite, Role as Role
     from ._source import ModelSource as ModelSource, bundled_model as bundled_model, find_model as find_model
     from ._text import text_config as text_config, text_inputs as text_inputs

@@ -81,9 +81,7 @@ _QK = ("q_norm", "k_norm")
 
 
 def _llama_like(name: str, module: str, *, not_stream: tuple[str, ...] = ()) -> Family:
-    return Family(
-        name, "layers", _PRE_LN, "norm", "rmsnorm", (module,), eps="variance_epsilon", not_stream=not_stream
-    )
+    return Family(name, "layers", _PRE_LN, "norm", "rmsnorm", (module,), eps="variance_epsilon", not_stream=not_stream)
 
 
 FAMILIES: dict[str, Family] = {
@@ -91,17 +89,9 @@ FAMILIES: dict[str, Family] = {
     "gpt2_rms": Family("GPT-2 with RMSNorm", "h", _PRE_LN_GPT2, "ln_f", "rmsnorm", ("RMSNorm",)),
     "gpt_neo": Family("GPT-Neo", "h", _PRE_LN_GPT2, "ln_f", "layernorm", ("LayerNorm",)),
     "gpt_neox": Family(
-        "GPT-NeoX, Pythia",
-        "layers",
-        _PRE_LN,
-        "final_layer_norm",
-        "layernorm",
-        ("LayerNorm",),
-        topology="parallel",
+        "GPT-NeoX, Pythia", "layers", _PRE_LN, "final_layer_norm", "layernorm", ("LayerNorm",), topology="parallel"
     ),
-    "gptj": Family(
-        "GPT-J", "h", (Norm("ln_1", "pre_both"),), "ln_f", "layernorm", ("LayerNorm",), topology="shared"
-    ),
+    "gptj": Family("GPT-J", "h", (Norm("ln_1", "pre_both"),), "ln_f", "layernorm", ("LayerNorm",), topology="shared"),
     "llama": _llama_like("Llama", "LlamaRMSNorm"),
     "mistral": _llama_like("Mistral", "MistralRMSNorm"),
     "qwen2": _llama_like("Qwen2", "Qwen2RMSNorm"),

@@ -27,12 +27,7 @@ from ._source import ModelSource
 from ._text import text_config
 from ._weights import refuse_declared, refuse_integers, unused_weights
 
-DTYPES = {
-    "float32": torch.float32,
-    "bfloat16": torch.bfloat16,
-    "float16": torch.float16,
-    "float64": torch.float64,
-}
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16, "float64": torch.float64}
 
 
 @dataclass(frozen=True)
@@ -103,20 +98,11 @@ def _explained(source: ModelSource, error: Exception) -> ModelError:
     elif "gated" in lower or "401" in lower or "403" in lower:
         reason, advice = "access is restricted", "accept its licence on huggingface.co and set HF_TOKEN"
     elif "safetensors" in lower and "no file named" in lower:
-        reason, advice = (
-            "it has no safetensors weights",
-            "pickled weights run code; load them with --allow-pickle",
-        )
+        reason, advice = ("it has no safetensors weights", "pickled weights run code; load them with --allow-pickle")
     elif not source.is_local and os.environ.get("HF_HUB_OFFLINE", "0") not in ("", "0"):
-        reason, advice = (
-            "it is not in the local cache",
-            "HF_HUB_OFFLINE is set; unset it, or give a local directory",
-        )
+        reason, advice = ("it is not in the local cache", "HF_HUB_OFFLINE is set; unset it, or give a local directory")
     elif not source.is_local and isinstance(error, OSError):
-        reason, advice = (
-            "it was not found on the hub",
-            "check its name and the network, or give a local directory",
-        )
+        reason, advice = ("it was not found on the hub", "check its name and the network, or give a local directory")
     else:
         reason, advice = f"{name}: {text[:160]}", "check the files, or download them again"
     return ModelError(f"model {source.spec!r} cannot be loaded: {reason}; {advice}")
@@ -271,9 +257,7 @@ def load_model(
     return LoadedModel(source, model, sites, topology, revision, random_weights, unused)
 
 
-def load_network(
-    source: ModelSource, *, dtype: torch.dtype | None = None, allow_pickle: bool = False
-) -> nn.Module:
+def load_network(source: ModelSource, *, dtype: torch.dtype | None = None, allow_pickle: bool = False) -> nn.Module:
     """Load a whole network, head included, of any architecture of transformers, on the CPU and in evaluation mode.
 
     Args:

@@ -81,9 +81,7 @@ class ModelSource:
         files = (
             [directory / self.gguf_file]
             if self.gguf_file
-            else sorted(
-                path for path in directory.iterdir() if path.suffix in (".json", ".safetensors", ".bin")
-            )
+            else sorted(path for path in directory.iterdir() if path.suffix in (".json", ".safetensors", ".bin"))
         )
         digest = hashlib.sha256()
         for path in files:
@@ -101,9 +99,7 @@ def _gguf(spec: str, path: Path) -> ModelSource:
     with path.open("rb") as stream:
         magic = stream.read(len(_GGUF_MAGIC))
     if magic != _GGUF_MAGIC:
-        msg = (
-            f"model {spec!r}: begins with {magic!r}, GGUF files begin with {_GGUF_MAGIC!r}; download it again"
-        )
+        msg = f"model {spec!r}: begins with {magic!r}, GGUF files begin with {_GGUF_MAGIC!r}; download it again"
         raise ModelError(msg)
     return ModelSource(spec, str(path.parent), gguf_file=path.name)
 

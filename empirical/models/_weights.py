@@ -129,11 +129,7 @@ def fingerprints(model: nn.Module, sites: Collection[NormSite]) -> dict[str, str
         if isinstance(value, DTensor):  # its parts lie in several processes, each of which comes here
             value = value.full_tensor()
         head = f"{name}\0{value.dtype}\0{tuple(value.shape)}\0".encode()
-        bits = (
-            b""
-            if value.is_meta
-            else value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data
-        )
+        bits = b"" if value.is_meta else value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data
         for digest in (whole, norms) if name.startswith(layers) else (whole,):
             digest.update(head)
             digest.update(bits)

@@ -162,11 +162,7 @@ def _compared(
     limit, distance = error * _SLACK, np.abs(seen - exact)
     with np.errstate(invalid="ignore"):
         worst = np.argmax(distance / limit, axis=-1)[:, None]
-    return (
-        np.take_along_axis(distance, worst, -1)[:, 0],
-        np.take_along_axis(limit, worst, -1)[:, 0],
-        decidable,
-    )
+    return (np.take_along_axis(distance, worst, -1)[:, 0], np.take_along_axis(limit, worst, -1)[:, 0], decidable)
 
 
 def _geometry(sample: Sample, error: np.ndarray) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:

@@ -37,14 +37,5 @@ def isotropy(rows: Sequence[Mapping[str, Any]]) -> Iterator[Prediction]:
             continue
         verdict = "isotropic" if low <= 1 <= high else "not isotropic"
         yield Prediction(
-            row["site"],
-            name,
-            ISOTROPY,
-            mean,
-            1.0,
-            row["tokens"],
-            verdict,
-            low,
-            high,
-            row["rank_among_random"],
+            row["site"], name, ISOTROPY, mean, 1.0, row["tokens"], verdict, low, high, row["rank_among_random"]
         )

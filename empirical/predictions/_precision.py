@@ -31,9 +31,7 @@ def computed_in(model: nn.Module, dtype: torch.dtype) -> Iterator[None]:
     """
     with ExitStack() as hooks:
         for module in model.modules():
-            own = [
-                name for name, value in module.named_parameters(recurse=False) if value.is_floating_point()
-            ]
+            own = [name for name, value in module.named_parameters(recurse=False) if value.is_floating_point()]
             # Rows are looked up, then cast: the table may be the largest layer.
             if isinstance(module, nn.Embedding):
                 hooks.callback(module.register_forward_hook(lambda _m, _a, rows: rows.to(dtype)).remove)

@@ -15,14 +15,7 @@ from ._sample import forward, samples
 from ._shift import THEOREMS as SHIFT, shift
 
 THEOREM_IDS = tuple(
-    sorted(
-        {
-            ISOTROPY,
-            *SHIFT.values(),
-            *ZERO_GAINS.values(),
-            *(id for kind in EXACT.values() for id in kind.values()),
-        }
-    )
+    sorted({ISOTROPY, *SHIFT.values(), *ZERO_GAINS.values(), *(id for kind in EXACT.values() for id in kind.values())})
 )
 """Ids of all theorems that speak of a running model."""
 
@@ -62,7 +55,4 @@ def predict(loaded: LoadedModel, tokens: np.ndarray) -> list[Prediction]:
     >>> count(predict(loaded, np.arange(16).reshape(2, 8)))  # seven of each of three layers, one of the model
     {'isotropic': 0, 'not isotropic': 0, 'holds': 22, 'undecided': 0, 'violated': 0}
     """
-    return [
-        *shift(loaded, tokens),
-        *judge(loaded.model, loaded.sites, lambda: forward(loaded, tokens)),
-    ]
+    return [*shift(loaded, tokens), *judge(loaded.model, loaded.sites, lambda: forward(loaded, tokens))]

@@ -72,9 +72,7 @@ def judged(
     values, limits = measured[usable], bound[usable]
     worst = int(np.argmax(values / limits))  # a NaN counts as the largest, and exceeds its bound
     verdict: Verdict = "holds" if bool(np.all(values <= limits)) else "violated"
-    return Prediction(
-        site, prediction, theorem, float(values[worst]), float(limits[worst]), len(values), verdict
-    )
+    return Prediction(site, prediction, theorem, float(values[worst]), float(limits[worst]), len(values), verdict)
 
 
 def undecided(site: str, prediction: str, theorem: str, reason: str) -> Prediction:

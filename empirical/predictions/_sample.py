@@ -101,9 +101,7 @@ def _sample(site: NormSite, module: nn.Module, x: Tensor, z: Tensor) -> Sample:
         scaled = first_tensor(module(x * SCALE if site.axis == -1 else (x * SCALE)[..., None, None]))
     assert scaled is not None  # it returned one in the pass
     gain, bias = affine(module, site.gain, site.gain_offset, site.bias, site.d)
-    parameters = [
-        each for name in (site.gain, site.bias) if name and (each := getattr(module, name, None)) is not None
-    ]
+    parameters = [each for name in (site.gain, site.bias) if name and (each := getattr(module, name, None)) is not None]
     alike = all(each.dtype == x.dtype for each in (z, *parameters))
     dtype = str(x.dtype).removeprefix("torch.") if alike else None
     return Sample(site, _float64(x), _float64(z), _float64(scaled.reshape(x.shape)), gain, bias, dtype)

@@ -59,16 +59,8 @@ if TYPE_CHECKING:
     from ._growth import growth_figure as growth_figure
     from ._measured import COLUMNS as COLUMNS, Measured as Measured, compare as compare
     from ._page import write_report as write_report
-    from ._study import (
-        study_report as study_report,
-        verdict as verdict,
-        write_study_report as write_study_report,
-    )
-    from ._training import (
-        draw_runs as draw_runs,
-        load_drawn as load_drawn,
-        write_run_report as write_run_report,
-    )
+    from ._study import study_report as study_report, verdict as verdict, write_study_report as write_study_report
+    from ._training import draw_runs as draw_runs, load_drawn as load_drawn, write_run_report as write_run_report
     from ._training_figures import Drawn as Drawn
 else:
     __getattr__ = lazy(__name__, __file__)

@@ -46,11 +46,7 @@ def write_ablation(directory: Path) -> Path:
     """
     manifest, rows = read_json(directory / "manifest.json"), read_table(directory / "ablation.csv")
     pictures = [
-        (
-            "changes",
-            cost_figure(rows, manifest["norms"], single=False),
-            "Changes of many norms, or of the writers.",
-        ),
+        ("changes", cost_figure(rows, manifest["norms"], single=False), "Changes of many norms, or of the writers."),
         ("norms", cost_figure(rows, manifest["norms"], single=True), "The change at one norm at a time."),
     ]
     text = render(
@@ -58,9 +54,7 @@ def write_ablation(directory: Path) -> Path:
         manifest=manifest,
         environment=[name for name in ENVIRONMENT if name in manifest],
         rows=rows,
-        figures=[
-            (name, drawn(figure, name), words) for name, figure, words in pictures if figure.axes[0].lines
-        ],
+        figures=[(name, drawn(figure, name), words) for name, figure, words in pictures if figure.axes[0].lines],
     )
     path = directory / "report.html"
     write_text(path, text)

@@ -89,23 +89,14 @@ def write_comparison(
         comparison += rows
         manifest = model.manifest
         shown.append(
-            _Model(
-                model.name,
-                manifest["weights"],
-                manifest["tokens_measured"],
-                growth(model.rows),
-                *_lines(rows),
-            )
+            _Model(model.name, manifest["weights"], manifest["tokens_measured"], growth(model.rows), *_lines(rows))
         )
     page = render(
         "comparison.html",
         models=shown,
         verdicts=list(_verdicts(models)),
         signs=_SIGNS,
-        figures=[
-            (name, drawn(figure, name), FIGURES[name][-1])
-            for name, figure in comparison_figures(models).items()
-        ],
+        figures=[(name, drawn(figure, name), FIGURES[name][-1]) for name, figure in comparison_figures(models).items()],
         comparison=comparison,
         quantities=QUANTITIES,
         published_growth=PUBLISHED_GROWTH,

@@ -20,9 +20,7 @@ Row = dict[str, Any]
 _COLUMNS = 4
 
 
-def _panels(
-    models: Sequence[Measured], draw: Callable[[Axes, Measured], None], label: str, axis: str
-) -> Figure:
+def _panels(models: Sequence[Measured], draw: Callable[[Axes, Measured], None], label: str, axis: str) -> Figure:
     with matplotlib.rc_context(STYLE):
         columns = min(_COLUMNS, len(models))
         lines = -(-len(models) // columns)
@@ -78,9 +76,7 @@ def _energy(axes: Axes, model: Measured) -> None:
         for name in ("random_d_cos2_low", "random_d_cos2_high", "random_d_cos2_median", "d_cos2")
     )
     axes.axhline(1, color=NEUTRAL, lw=0.8, ls=(0, (4, 3)), label="isotropic: 1")
-    axes.fill_between(
-        places, low, high, color=RANDOM_A, alpha=0.22, lw=0, label="random directions: 5 % to 95 %"
-    )
+    axes.fill_between(places, low, high, color=RANDOM_A, alpha=0.22, lw=0, label="random directions: 5 % to 95 %")
     axes.plot(places, median, color=RANDOM_A, ls=(0, (5, 2)), label="their median")
     axes.plot(places, values, color=UNIFORM, marker="o", markersize=2.5, label="uniform direction 1")
 
@@ -97,9 +93,7 @@ def _norms(axes: Axes, model: Measured) -> None:
             depths = np.arange(fit.first_depth, fit.last_depth + 1)
             color, dashes = styles[fit.law]
             axes.plot(depths, fit.norms(depths), color=color, ls=dashes, label=f"{fit.law} law, from depth 1")
-    axes.plot(
-        np.arange(len(found.norms)), found.norms, color=NEUTRAL, marker="o", ms=2.5, lw=0, label="mean norm"
-    )
+    axes.plot(np.arange(len(found.norms)), found.norms, color=NEUTRAL, marker="o", ms=2.5, lw=0, label="mean norm")
 
 
 FIGURES: dict[str, tuple[Callable[[Axes, Measured], None], str, str, str]] = {

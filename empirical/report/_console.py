@@ -137,9 +137,7 @@ def growth_words(fit: Growth) -> str:
     """The estimate with its interval, if so few depths leave one, as it stands in its law."""
     assert fit.estimate is not None
     digits = ".3f" if fit.law == "exponential" else ".2f"
-    known = (
-        fit.low is not None and fit.high is not None and math.isfinite(fit.low) and math.isfinite(fit.high)
-    )
+    known = fit.low is not None and fit.high is not None and math.isfinite(fit.low) and math.isfinite(fit.high)
     interval = f" [{fit.low:{digits}}, {fit.high:{digits}}]" if known else " (no interval)"
     if fit.law == "exponential":
         return f"×{fit.estimate:{digits}}{interval} per block"
@@ -166,9 +164,7 @@ def growth_line(rows: Sequence[dict[str, Any]]) -> str:
         return f"norm of the stream over depth: no fit, {fits[0].reason}"
     exponential, power = shown[-len(LAWS) :]
     better = (
-        "which law fits better is undecided"
-        if power.better == "undecided"
-        else f"the {power.better} law fits better"
+        "which law fits better is undecided" if power.better == "undecided" else f"the {power.better} law fits better"
     )
     depths = f"norm of the stream over depth, from {power.first_depth} on"
     return f"{depths}: {growth_words(exponential)}, or {growth_words(power)}; {better}"

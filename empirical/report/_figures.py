@@ -114,12 +114,7 @@ def _angles(axes: Axes, rows: Sequence[Row], single: Sequence[Row], blocks: int)
     if shown:
         spread = math.degrees(1 / math.sqrt(shown[0]["d"]))
         axes.axhspan(
-            90 - spread,
-            90 + spread,
-            color=NEUTRAL,
-            alpha=0.16,
-            linewidth=0,
-            label=f"isotropic: 90° ± {spread:.2f}°",
+            90 - spread, 90 + spread, color=NEUTRAL, alpha=0.16, linewidth=0, label=f"isotropic: 90° ± {spread:.2f}°"
         )
     else:
         _say_nothing_counts(axes)
@@ -221,10 +216,7 @@ def _reach(rows: Sequence[Row]) -> list[list[float]]:
     below = [row["d_cos2"] - max(row["d_cos2_low"], row["d_cos2"] / 100) for row in rows]
     above = [row["d_cos2_high"] - row["d_cos2"] for row in rows]
     finite = [math.isfinite(reach) for reach in above]
-    return [
-        [reach if ok else 0.0 for reach, ok in zip(reaches, finite, strict=True)]
-        for reaches in (below, above)
-    ]
+    return [[reach if ok else 0.0 for reach, ok in zip(reaches, finite, strict=True)] for reaches in (below, above)]
 
 
 def layer_figure(rows: Sequence[Row], title: str) -> Figure:

@@ -35,9 +35,7 @@ def growth_figure(rows: Sequence[Row], title: str) -> Figure | None:
             for fit in fits:
                 if fit.law == law and fit.estimate is not None:
                     _law(axes, fit)
-            axes.plot(
-                depths, found.norms, color=NEUTRAL, marker="o", linewidth=0, label="mean norm", zorder=3
-            )
+            axes.plot(depths, found.norms, color=NEUTRAL, marker="o", linewidth=0, label="mean norm", zorder=3)
             axes.set_title(f"{law} law")
             axes.legend(loc="lower right")
             _depth_axis(axes, law, len(depths) - 1)

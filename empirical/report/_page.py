@@ -44,11 +44,7 @@ def write_report(directory: Path) -> Path:
     except (OSError, ValueError) as error:
         msg = f"{directory}: holds no finished run ({error}); give the output directory of a sweep"
         raise RunError(msg) from None
-    shown = {
-        name: words
-        for name, words in _FIGURES.items()
-        if name != "growth" or not statistics.stream(rows).reason
-    }
+    shown = {name: words for name, words in _FIGURES.items() if name != "growth" or not statistics.stream(rows).reason}
     text = render(
         "run.html",
         subject=subject_of(manifest),

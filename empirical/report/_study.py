@@ -210,12 +210,8 @@ def _sections(study: Rows, writers: Rows, gradients: Rows, controls: Rows) -> li
             figure="depth",
             caption="d·E[cos²θ] of the uniform vector over depth",
         ),
-        Section(
-            "Widths and depths", figure="sizes", caption="d·E[cos²θ] of the uniform vector for each size"
-        ),
-        Section(
-            "The theorem: gradients of the writers are orthogonal to 1", points=_gradient_sentences(gradients)
-        ),
+        Section("Widths and depths", figure="sizes", caption="d·E[cos²θ] of the uniform vector for each size"),
+        Section("The theorem: gradients of the writers are orthogonal to 1", points=_gradient_sentences(gradients)),
         Section(
             "What training writes along 1",
             [
@@ -348,13 +344,9 @@ def write_study_report(out: Path) -> None:
             not checked.
     """
     try:
-        study, writers, gradients = (
-            read_table(out / f"{name}.csv") for name in ("study", "writers", "gradients")
-        )
+        study, writers, gradients = (read_table(out / f"{name}.csv") for name in ("study", "writers", "gradients"))
     except FileNotFoundError as error:
-        msg = (
-            f"{out} holds no gathered study ({Path(error.filename).name} is missing): run lngeom study first"
-        )
+        msg = f"{out} holds no gathered study ({Path(error.filename).name} is missing): run lngeom study first"
         raise RunError(msg) from error
     summaries = summarize(study)
     if not _undecayed(summaries):

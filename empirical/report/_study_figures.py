@@ -47,16 +47,9 @@ def draw_steps(study: Rows, summaries: Sequence[CellSummary], path: Path) -> Non
         sites = over_steps(study, cell)
         for (site, curve), colour in zip(sites.items(), shades(len(sites)), strict=True):
             values = [value for _, value in curve]
-            panel.plot(
-                steps, [value.mean for value in values], color=colour, linewidth=1.3, label=labels[site]
-            )
+            panel.plot(steps, [value.mean for value in values], color=colour, linewidth=1.3, label=labels[site])
             panel.fill_between(
-                steps,
-                [v.low for v in values],
-                [v.high for v in values],
-                color=colour,
-                alpha=0.15,
-                linewidth=0,
+                steps, [v.low for v in values], [v.high for v in values], color=colour, alpha=0.15, linewidth=0
             )
         panel.axhline(1, color=NEUTRAL, linestyle="--", linewidth=0.8)
         panel.set(title=cell_label(cell), yscale="log")
@@ -132,8 +125,6 @@ def draw_sizes(summaries: Sequence[CellSummary], path: Path) -> None:
         )
     panel.axhline(1, color=NEUTRAL, linestyle="--", linewidth=0.8)
     panel.set_xticks(range(len(sizes)), [f"{layers} blocks\nd = {width}" for layers, width in sizes])
-    panel.set(
-        ylabel="d·E[cos²θ] behind block 0", yscale="log", title="AdamW with weight decay, after training"
-    )
+    panel.set(ylabel="d·E[cos²θ] behind block 0", yscale="log", title="AdamW with weight decay, after training")
     panel.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     save(figure, path)

@@ -43,16 +43,12 @@ STYLE: dict[Any, Any] = {
 def label_decades(axes: Axes) -> None:
     """Label a logarithmic vertical axis with plain numbers, so many that a small range has some too."""
     low, high = axes.get_ylim()
-    axes.yaxis.set_major_locator(
-        MaxNLocator(5) if high < 10 * low else LogLocator(subs=(1, 2, 5), numticks=12)
-    )
+    axes.yaxis.set_major_locator(MaxNLocator(5) if high < 10 * low else LogLocator(subs=(1, 2, 5), numticks=12))
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
 
 
-def new_figure(
-    rows: int, columns: int, size: tuple[float, float], **options: Any
-) -> tuple[Figure, np.ndarray]:
+def new_figure(rows: int, columns: int, size: tuple[float, float], **options: Any) -> tuple[Figure, np.ndarray]:
     """A figure with a grid of panels, `size` inches each."""
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(size[0] * columns, size[1] * rows), layout="constrained")

@@ -56,9 +56,7 @@ def _facts(run: dict[str, Any], summary: dict[str, Any], drawn: Drawn) -> list[s
         f"{summary['steps']:,} steps, {summary['tokens']:,} tokens of {run['data']['corpus']}.",
         f"Held-out loss {drawn.held_out[-1]['loss']:.4f} nats per token; entropy of the token frequencies of the same "
         f"text {drawn.unigram_entropy:.4f}.",
-        f"{speed:,.0f} tokens per second on {run['device']}."
-        if speed
-        else "Continued when it was already complete.",
+        f"{speed:,.0f} tokens per second on {run['device']}." if speed else "Continued when it was already complete.",
         f"Model FLOP utilisation {100 * utilisation:.1f} %." if utilisation else "",
     ]
     return [fact for fact in facts if fact]

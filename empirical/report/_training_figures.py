@@ -64,9 +64,7 @@ def draw_losses(runs: Sequence[Drawn], path: Path) -> None:
             markersize=3.5,
             label=f"{run.title}, held-out text",
         )
-    panel.axhline(
-        runs[0].unigram_entropy, color=NEUTRAL, linestyle="--", linewidth=1, label="unigram entropy"
-    )
+    panel.axhline(runs[0].unigram_entropy, color=NEUTRAL, linestyle="--", linewidth=1, label="unigram entropy")
     panel.set(xlabel="step", ylabel="loss (nats per token)", title="Training (thin) and held-out loss")
     panel.legend(fontsize=9)
     save(figure, path)
@@ -86,9 +84,7 @@ def draw_angles(runs: Sequence[Drawn], path: Path) -> None:
         steps = [row["step"] for row in next(iter(sites.values()))]
         band = math.degrees(1 / math.sqrt(run.width))
         for panel, (column, name) in zip(row_of_panels, directions, strict=True):
-            panel.axhspan(
-                90 - band, 90 + band, color=NEUTRAL, alpha=0.18, linewidth=0, label="isotropic 90° ± 1/√d"
-            )
+            panel.axhspan(90 - band, 90 + band, color=NEUTRAL, alpha=0.18, linewidth=0, label="isotropic 90° ± 1/√d")
             for index, (rows, colour) in enumerate(zip(sites.values(), colours, strict=True)):
                 places = np.arange(len(steps)) + 0.6 * (index / max(1, len(sites) - 1) - 0.5)
                 panel.errorbar(
@@ -117,9 +113,7 @@ def draw_shares(runs: Sequence[Drawn], path: Path) -> None:
     for run, panel in zip(runs, panels[0], strict=True):
         sites = _by_site(run.norms)
         for rows, colour in zip(sites.values(), shades(len(sites)), strict=True):
-            panel.plot(
-                steps, [row["d_cos2"] for row in rows], color=colour, linewidth=1.3, label=site_label(rows[0])
-            )
+            panel.plot(steps, [row["d_cos2"] for row in rows], color=colour, linewidth=1.3, label=site_label(rows[0]))
             panel.fill_between(
                 steps,
                 [row["d_cos2_low"] for row in rows],
@@ -128,13 +122,7 @@ def draw_shares(runs: Sequence[Drawn], path: Path) -> None:
                 alpha=0.15,
                 linewidth=0,
             )
-            panel.plot(
-                steps,
-                [row["random_d_cos2_median"] for row in rows],
-                color=colour,
-                linestyle=":",
-                linewidth=0.8,
-            )
+            panel.plot(steps, [row["random_d_cos2_median"] for row in rows], color=colour, linestyle=":", linewidth=0.8)
         panel.axhline(1, color=NEUTRAL, linestyle="--", linewidth=0.8)
         panel.set(title=f"{run.title} (dotted: median random direction)", xlabel="step", yscale="log")
         panel.set_xscale("symlog", linthresh=max(1, steps[1]))

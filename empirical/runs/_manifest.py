@@ -21,11 +21,7 @@ def environment(device: torch.device) -> dict[str, Any]:
     import torch
 
     versions = {name: importlib.metadata.version(name) for name in _PACKAGES}
-    name = (
-        torch.cuda.get_device_name(device)
-        if device.type == "cuda"
-        else platform.processor() or platform.machine()
-    )
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.processor() or platform.machine()
     return {
         "python": platform.python_version(),
         "versions": versions,

@@ -39,11 +39,7 @@ def read_table(path: Path) -> list[dict[str, Any]]:
 
 
 def write_table(
-    path: Path,
-    rows: Iterable[Mapping[str, Any]],
-    columns: Sequence[str] | None = None,
-    *,
-    digits: int | None = None,
+    path: Path, rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None, *, digits: int | None = None
 ) -> None:
     """Write rows at once, numbers in full or to some significant digits, nothing where a value is None.
 

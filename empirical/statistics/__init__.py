@@ -40,11 +40,7 @@ if TYPE_CHECKING:
         write_csv as write_growth,
     )
     from ._inference import CONFIDENCE as CONFIDENCE, ratio_interval as ratio_interval
-    from ._reduction import (
-        input_features as input_features,
-        output_features as output_features,
-        reduce as reduce,
-    )
+    from ._reduction import input_features as input_features, output_features as output_features, reduce as reduce
     from ._sketch import Sketch as Sketch, sketch as sketch
     from ._state import (
         BUCKETS as BUCKETS,

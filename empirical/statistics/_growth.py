@@ -196,20 +196,15 @@ def _fits(found: Stream, first: int) -> list[Growth]:
         reason = f"a law takes two depths, and from depth {first} on there is {len(norms)}"
     if reason:
         return [
-            Growth(law, first, None, PARAMETERS[law], *[None] * 7, better="undecided", reason=reason)
-            for law in LAWS
+            Growth(law, first, None, PARAMETERS[law], *[None] * 7, better="undecided", reason=reason) for law in LAWS
         ]
     depths, logs = np.arange(first, first + len(norms)), np.log(norms)
     lines: dict[Law, Trend] = {law: trend(regressor(law, depths), logs) for law in LAWS}
     better = _better(lines, logs)
-    return [
-        _growth(law, line, depths, logs, found.sampling_errors[first:], better) for law, line in lines.items()
-    ]
+    return [_growth(law, line, depths, logs, found.sampling_errors[first:], better) for law, line in lines.items()]
 
 
-def _growth(
-    law: Law, line: Trend, depths: np.ndarray, logs: np.ndarray, errors: np.ndarray, better: Better
-) -> Growth:
+def _growth(law: Law, line: Trend, depths: np.ndarray, logs: np.ndarray, errors: np.ndarray, better: Better) -> Growth:
     slope, (low, high) = float(line.slope[0]), line.interval
     spread, squares = float(((logs - logs.mean()) ** 2).sum()), float(line.squares[0])
     ends = [slope, low, high]

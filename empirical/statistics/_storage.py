@@ -70,9 +70,7 @@ def load(path: Path) -> tuple[States, dict[str, str]]:
         msg = f"{path}: holds no state of this version ({_FORMAT}); remove it and run again"
         raise RunError(msg)
     keys = {name.rsplit("/", 2)[0] for name in tensors}
-    return {
-        (site, side): _state(tensors, f"{site}/{side}") for site in sorted(keys) for side in SIDES
-    }, metadata
+    return {(site, side): _state(tensors, f"{site}/{side}") for site in sorted(keys) for side in SIDES}, metadata
 
 
 def _state(tensors: dict[str, np.ndarray], prefix: str) -> SiteState:

@@ -12,17 +12,7 @@ import numpy as np
 from ..models import NormSite
 from ..runs import read_table, write_table
 from ._inference import ratio_interval
-from ._state import (
-    BINS_PER_DEGREE,
-    BINS_PER_OCTAVE,
-    BUCKETS,
-    FEATURES,
-    NORM_OCTAVES,
-    SIDES,
-    Side,
-    SiteState,
-    States,
-)
+from ._state import BINS_PER_DEGREE, BINS_PER_OCTAVE, BUCKETS, FEATURES, NORM_OCTAVES, SIDES, Side, SiteState, States
 
 ALL = "all"
 

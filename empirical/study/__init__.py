@@ -36,11 +36,7 @@ if TYPE_CHECKING:
         loss_against_layer_norm as loss_against_layer_norm,
         summarize_controls as summarize_controls,
     )
-    from ._interval import (
-        SeedMean as SeedMean,
-        geometric_mean as geometric_mean,
-        student_mean as student_mean,
-    )
+    from ._interval import SeedMean as SeedMean, geometric_mean as geometric_mean, student_mean as student_mean
     from ._plan import (
         TINY as TINY,
         Condition as Condition,
@@ -65,11 +61,4 @@ if TYPE_CHECKING:
 else:
     __getattr__ = lazy(__name__, __file__)
 
-__all__ = [
-    "Condition",
-    "conditions",
-    "controls",
-    "gather",
-    "plan",
-    "run_study",
-]
+__all__ = ["Condition", "conditions", "controls", "gather", "plan", "run_study"]

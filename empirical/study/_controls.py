@@ -23,10 +23,7 @@ def gather_controls(finished: Sequence[tuple[dict[str, Any], Path]], out: Path) 
     rows = []
     for cell, folder in finished:
         losses = {row["step"]: row["loss"] for row in read_table(folder / "held_out.csv")}
-        rows += [
-            {**cell, **row, "held_out_loss": losses[row["step"]]}
-            for row in read_table(folder / "directions.csv")
-        ]
+        rows += [{**cell, **row, "held_out_loss": losses[row["step"]]} for row in read_table(folder / "directions.csv")]
     write_table(out / "controls.csv", rows)
 
 
@@ -53,12 +50,8 @@ def summarize_controls(controls: Rows) -> list[ControlSummary]:
     last = max(row["step"] for row in controls)
     deep = [row for row in controls if row["step"] == last and row["site"] != "h.0"]
     found = []
-    for norm, optimizer, direction in dict.fromkeys(
-        (r["norm"], r["optimizer"], r["direction"]) for r in deep
-    ):
-        rows = [
-            r for r in deep if (r["norm"], r["optimizer"], r["direction"]) == (norm, optimizer, direction)
-        ]
+    for norm, optimizer, direction in dict.fromkeys((r["norm"], r["optimizer"], r["direction"]) for r in deep):
+        rows = [r for r in deep if (r["norm"], r["optimizer"], r["direction"]) == (norm, optimizer, direction)]
         seeds = sorted({row["seed"] for row in rows})
         shares, random = (
             [log_mean([row[column] for row in rows if row["seed"] == seed]) for seed in seeds]
@@ -67,9 +60,7 @@ def summarize_controls(controls: Rows) -> list[ControlSummary]:
         ranks = [row["rank_among_random"] for row in rows if row["site"] == "ln_f"]
         chance = chance_of_ranks(ranks, rows[0]["directions"])
         found.append(
-            ControlSummary(
-                norm, optimizer, str(direction), geometric_mean(shares), geometric_mean(random), chance
-            )
+            ControlSummary(norm, optimizer, str(direction), geometric_mean(shares), geometric_mean(random), chance)
         )
     return found
 

@@ -92,9 +92,7 @@ def conditions() -> list[Condition]:
         for norm in NORMS
     ]
     elsewhere = [
-        Condition(norm, "adamw", DECAYS["adamw"][1], layers, width)
-        for layers, width in OTHER_SIZES
-        for norm in NORMS
+        Condition(norm, "adamw", DECAYS["adamw"][1], layers, width) for layers, width in OTHER_SIZES for norm in NORMS
     ]
     return at_tiny + elsewhere
 

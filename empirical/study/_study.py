@@ -78,9 +78,7 @@ def gather(out: Path, runs: Sequence[tuple[Condition, int]]) -> None:
         rows["study"] += [
             {**cell, **row, "held_out_loss": losses[row["step"]]} for row in read_table(folder / "norms.csv")
         ]
-        rows["writers"] += [
-            {**cell, **row} for row in read_table(folder / "writers.csv") if row["step"] == last
-        ]
+        rows["writers"] += [{**cell, **row} for row in read_table(folder / "writers.csv") if row["step"] == last]
         rows["gradients"] += [{**cell, **row} for row in read_table(folder / "gradients.csv")]
     for name, table in rows.items():
         write_table(out / f"{name}.csv", table, digits=5)

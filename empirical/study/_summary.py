@@ -103,10 +103,7 @@ def summarize(study: Rows) -> list[CellSummary]:
                 geometric_mean(_per_seed(after, "d_cos2", log_mean)),
                 geometric_mean(_per_seed(after, "random_d_cos2_median", log_mean)),
                 student_mean(
-                    [
-                        rank / after[0]["directions"]
-                        for rank in _per_seed(after, "rank_among_random", _plain_mean)
-                    ]
+                    [rank / after[0]["directions"] for rank in _per_seed(after, "rank_among_random", _plain_mean)]
                 ),
                 (sum(row["rank_among_random"] == 0 for row in after), len(after)),
                 ranks := tuple(row["rank_among_random"] for row in after if row["layer"] is None),
@@ -123,9 +120,7 @@ def paired_losses(study: Rows) -> list[tuple[tuple[Any, ...], list[float]]]:
     found = []
     for cell, rows in _by((row for row in study if row["step"] == last), *CELL[1:]).items():
         of_seed = {(row["norm"], row["seed"]): row["held_out_loss"] for row in rows}
-        seeds = sorted(
-            {seed for norm, seed in of_seed if ("layer", seed) in of_seed and ("rms", seed) in of_seed}
-        )
+        seeds = sorted({seed for norm, seed in of_seed if ("layer", seed) in of_seed and ("rms", seed) in of_seed})
         if seeds:
             found.append((cell, [of_seed["layer", seed] - of_seed["rms", seed] for seed in seeds]))
     return found
@@ -137,8 +132,7 @@ def first_step_below(study: Rows, cell: tuple[Any, ...]) -> int | None:
     found = None
     for (step,), of_step in sorted(_by(rows, "step").items(), reverse=True):
         share, random = (
-            geometric_mean(_per_seed(of_step, column, log_mean))
-            for column in ("d_cos2", "random_d_cos2_median")
+            geometric_mean(_per_seed(of_step, column, log_mean)) for column in ("d_cos2", "random_d_cos2_median")
         )
         if share.high >= random.low:
             break
@@ -149,10 +143,7 @@ def first_step_below(study: Rows, cell: tuple[Any, ...]) -> int | None:
 def along_depth(study: Rows, cell: tuple[Any, ...], step: int) -> list[tuple[dict[str, Any], SeedMean]]:
     """d·E[cos²θ] of 1 at every site of a cell after `step` steps, over seeds, in the order of the forward pass."""
     rows = [row for row in study if cell_of(row) == cell and row["step"] == step]
-    return [
-        (of_site[0], geometric_mean([row["d_cos2"] for row in of_site]))
-        for of_site in _by(rows, "site").values()
-    ]
+    return [(of_site[0], geometric_mean([row["d_cos2"] for row in of_site])) for of_site in _by(rows, "site").values()]
 
 
 def over_steps(study: Rows, cell: tuple[Any, ...]) -> dict[str, list[tuple[int, SeedMean]]]:
@@ -201,8 +192,7 @@ def summarize_writers(writers: Rows) -> list[WriterSummary]:
 
         # Weighted by the energy of each change, as if all changed rows stood in one matrix.
         shares = [
-            sum(row["change_share"] * row["change_size"] ** 2 for row in of_seed)
-            / _energy(of_seed, "change_size")
+            sum(row["change_share"] * row["change_size"] ** 2 for row in of_seed) / _energy(of_seed, "change_size")
             for of_seed in seeds
         ]
         found.append(
@@ -222,6 +212,4 @@ def _energy(rows: Rows, column: str) -> float:
 
 
 def _growth(seeds: Sequence[Rows], column: str) -> SeedMean:
-    return geometric_mean(
-        [math.sqrt(_energy(rows, column) / _energy(rows, f"start_{column}")) for rows in seeds]
-    )
+    return geometric_mean([math.sqrt(_energy(rows, column) / _energy(rows, f"start_{column}")) for rows in seeds])

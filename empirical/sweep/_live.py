@@ -33,13 +33,7 @@ _BATCHES = 8
 
 
 def _tensors(batch: Any) -> Iterator[Tensor]:
-    values = (
-        batch.values()
-        if isinstance(batch, Mapping)
-        else batch
-        if isinstance(batch, (tuple, list))
-        else (batch,)
-    )
+    values = batch.values() if isinstance(batch, Mapping) else batch if isinstance(batch, (tuple, list)) else (batch,)
     return (value for value in values if isinstance(value, Tensor))
 
 
@@ -63,9 +57,7 @@ def _on(device: torch.device, batch: Any) -> Any:
 def _masked(observer: Observer, batch: Any) -> None:
     """Tell the observer which positions are padding, if the batch does."""
     given = batch if isinstance(batch, Mapping) else {}
-    mask, decoder, ids = (
-        given.get(name) for name in ("attention_mask", "decoder_attention_mask", "decoder_input_ids")
-    )
+    mask, decoder, ids = (given.get(name) for name in ("attention_mask", "decoder_attention_mask", "decoder_input_ids"))
     if decoder is None and ids is not None:
         decoder = torch.ones_like(ids)
     observer.mask(mask, decoder, strict=False)

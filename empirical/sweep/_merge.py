@@ -119,9 +119,7 @@ def merge_runs(directories: Sequence[Path], output: Path, *, command: str = "") 
         "merged_from": [str(path) for path in directories],
         "tokens_measured": measured["tokens"],
         "token_policy": manifests[0]["token_policy"],
-        **{
-            key: manifests[0][key] for key in ("norm_weights_sha256", "weights_sha256") if key in manifests[0]
-        },
+        **{key: manifests[0][key] for key in ("norm_weights_sha256", "weights_sha256") if key in manifests[0]},
         "topology": manifests[0]["topology"],
         "sites": manifests[0]["sites"],
     }

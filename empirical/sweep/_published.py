@@ -52,12 +52,7 @@ def sweep_all(sweep: Sweep, *, console: Console | None = None, command: str = ""
     for name in KNOWN_MODELS:
         console.print(f"\n{name}", style="bold", highlight=False)
         try:
-            run_sweep(
-                replace(sweep, model=name, output=str(base / name)),
-                console=console,
-                command=command,
-                show=False,
-            )
+            run_sweep(replace(sweep, model=name, output=str(base / name)), console=console, command=command, show=False)
         except (LngeomError, OSError) as error:
             failures[name] = one_line(error)
             console.print(f"{name}: {failures[name]}", markup=False, highlight=False, soft_wrap=True)
@@ -71,8 +66,7 @@ def sweep_all(sweep: Sweep, *, console: Console | None = None, command: str = ""
     about = {
         "command": command,
         "tokens per model": f"{sweep.tokens:,}",
-        "corpus": sweep.corpus
-        or ("random token ids" if sweep.random_weights else "bundled English Wikipedia"),
+        "corpus": sweep.corpus or ("random token ids" if sweep.random_weights else "bundled English Wikipedia"),
         "weights": "random, from the configurations alone" if sweep.random_weights else "trained",
         "seed": sweep.seed,
     }

@@ -12,16 +12,7 @@ from typing import Any
 from .. import predictions, statistics
 from ..runs import RunDirectory, RunError, write_table
 
-_SHOWN = (
-    "site",
-    "side",
-    "angle_mean_deg",
-    "angle_std_deg",
-    "d_cos2",
-    "d_cos2_low",
-    "d_cos2_high",
-    "norm_mean",
-)
+_SHOWN = ("site", "side", "angle_mean_deg", "angle_std_deg", "d_cos2", "d_cos2_low", "d_cos2_high", "norm_mean")
 _COMPARED = ("angle_mean_deg", "d_cos2", "norm_mean", "distance_mean", "rotation_mean_deg")
 
 
@@ -64,9 +55,7 @@ class Run:
         """The rows of all tokens, for notebooks."""
         shown = [row for row in self.rows if row["bucket"] == "all"]
         head = "".join(f"<th>{name}</th>" for name in _SHOWN)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{_cell(row[name])}</td>" for name in _SHOWN) + "</tr>" for row in shown
-        )
+        body = "".join("<tr>" + "".join(f"<td>{_cell(row[name])}</td>" for name in _SHOWN) + "</tr>" for row in shown)
         title = f"{self.manifest['model']}, {self.manifest['tokens_measured']:,} tokens"
         return f"<table><caption>{title}</caption><tr>{head}</tr>{body}</table>"
 
@@ -122,15 +111,10 @@ def compare(
     if len(paths) < 2:
         msg = f"{len(paths)} run given: comparing takes two or more"
         raise RunError(msg)
-    tables = [
-        {(row["site"], row["side"]): row for row in read(path).rows if row["bucket"] == "all"}
-        for path in paths
-    ]
+    tables = [{(row["site"], row["side"]): row for row in read(path).rows if row["bucket"] == "all"} for path in paths]
     shared = [key for key in tables[0] if all(key in table for table in tables[1:])]
     if not shared:
-        msg = (
-            f"{paths[0]} and {paths[1]}: have no norm layer of one name; compare runs of models of one shape"
-        )
+        msg = f"{paths[0]} and {paths[1]}: have no norm layer of one name; compare runs of models of one shape"
         raise RunError(msg)
     rows: list[dict[str, Any]] = []
     for key in shared:

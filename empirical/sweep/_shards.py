@@ -127,10 +127,7 @@ def measure(
     documents: np.ndarray,
 ) -> dict[Any, Any]:
     """The states of all sites after a forward pass over some sequences, of which the documents are known."""
-    with (
-        Observer(loaded.model, loaded.sites, directions=directions, seed=seed) as observer,
-        torch.inference_mode(),
-    ):
+    with Observer(loaded.model, loaded.sites, directions=directions, seed=seed) as observer, torch.inference_mode():
         for begin in range(0, len(rows), batch):
             ids = torch.from_numpy(rows[begin : begin + batch].astype(np.int64)).to(loaded.device)
             observer.documents(torch.from_numpy(documents[begin : begin + batch]))

@@ -128,9 +128,7 @@ def _settle(sweep: Sweep) -> _Plan:
     return _Plan(sweep, source, config, corpus, device, dtype, length, batch, shard)
 
 
-def run_sweep(
-    sweep: Sweep, *, console: Console | None = None, command: str = "", show: bool = True
-) -> RunDirectory:
+def run_sweep(sweep: Sweep, *, console: Console | None = None, command: str = "", show: bool = True) -> RunDirectory:
     """Measure every norm layer of a model on a corpus, and write the run directory.
 
     A run that was stopped is continued from its last finished shard; one that is complete is only shown.
@@ -189,9 +187,7 @@ def run_sweep(
             batch=plan.batch, shard=plan.shard, directions=sweep.directions, seed=sweep.seed,
         )  # fmt: skip
         group.wait()
-        judged = (
-            predictions.predict(loaded, run.tokens()) if group.team == 0 else []
-        )  # every part of it takes part
+        judged = predictions.predict(loaded, run.tokens()) if group.team == 0 else []  # every part of it takes part
         if group.leads:
             _finish(run, loaded, judged, console, plan.shard, show=show)
         group.wait()
@@ -227,9 +223,7 @@ def _know_weights(run: RunDirectory, loaded: LoadedModel, group: Ranks, console:
         )
         raise RunError(msg)
     if loaded.unused:
-        names = ", ".join(loaded.unused[:3]) + (
-            f" and {more} more" if (more := len(loaded.unused) - 3) > 0 else ""
-        )
+        names = ", ".join(loaded.unused[:3]) + (f" and {more} more" if (more := len(loaded.unused) - 3) > 0 else "")
         line = f"weights that the measured part has no place for: {names}"
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
@@ -257,9 +251,7 @@ def _draw(run: RunDirectory, plan: _Plan, console: Console) -> None:
     write_sequences(run.sequences_path, sequences)
     hashes = {"tokens_sha256": sha256_of(run.tokens_path), "sequences_sha256": sha256_of(run.sequences_path)}
     if any(recorded.get(key, value) != value for key, value in hashes.items()):
-        msg = (
-            f"{run.path}: the corpus gives other tokens than when the run was begun; choose another --output"
-        )
+        msg = f"{run.path}: the corpus gives other tokens than when the run was begun; choose another --output"
         raise RunError(msg)
     tokens = run.tokens()
     if tokens.size < total:

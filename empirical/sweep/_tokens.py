@@ -45,9 +45,7 @@ def _text(
     if policy.start is not None and length < 2:
         msg = "--sequence-length 1: every sequence would be the start token alone; use 2 or more"
         raise CorpusError(msg)
-    names = {
-        key: None if id is None else tokenizer.convert_ids_to_tokens(id) for key, id in vars(policy).items()
-    }
+    names = {key: None if id is None else tokenizer.convert_ids_to_tokens(id) for key, id in vars(policy).items()}
 
     def counted() -> Iterator[np.ndarray]:
         for ids in encoded(corpus.documents(), tokenizer, policy):

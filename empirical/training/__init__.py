@@ -31,10 +31,7 @@ from .._lazy import lazy
 if TYPE_CHECKING:
     from ..runs import Ranks as Ranks, ranks as ranks
     from ._batches import Batches as Batches
-    from ._controls import (
-        CONTROLS as CONTROLS,
-        UNorm as UNorm,
-    )
+    from ._controls import CONTROLS as CONTROLS, UNorm as UNorm
     from ._data import TokenData as TokenData, open_data as open_data, prepare as prepare
     from ._gradients import WriterGradient as WriterGradient, writer_gradients as writer_gradients
     from ._measure import Measurement as Measurement
@@ -44,11 +41,7 @@ if TYPE_CHECKING:
     from ._shape import SHAPES as SHAPES, Shape as Shape, checkpoint_steps as checkpoint_steps
     from ._stream import StreamMeasurement as StreamMeasurement
     from ._throughput import flops_per_token as flops_per_token
-    from ._tokenizer import (
-        Tokenizer as Tokenizer,
-        load_tokenizer as load_tokenizer,
-        train_tokenizer as train_tokenizer,
-    )
+    from ._tokenizer import Tokenizer as Tokenizer, load_tokenizer as load_tokenizer, train_tokenizer as train_tokenizer
     from ._trainer import Report as Report, train as train
     from ._writers import uniform_share as uniform_share, writers as writers
 else:

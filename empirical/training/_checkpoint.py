@@ -54,10 +54,7 @@ def save_state(
     current = folder / f"step-{step:08d}"
 
     def fill(draft: Path) -> None:
-        save_file(
-            {name: p.detach().contiguous() for name, p in model.named_parameters()},
-            draft / "model.safetensors",
-        )
+        save_file({name: p.detach().contiguous() for name, p in model.named_parameters()}, draft / "model.safetensors")
         moments = {
             f"{index}.{name}": value.contiguous()
             for index, values in optimizer.state_dict()["state"].items()

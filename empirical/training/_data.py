@@ -106,9 +106,7 @@ def _tokenizer(corpus: Corpus, name: str | None, vocabulary: int) -> Tokenizer:
     return train_tokenizer(training, vocabulary)
 
 
-def _write(
-    pieces: Iterable[tuple[bool, np.ndarray]], folder: Path, limit: int | None
-) -> tuple[int, int, int]:
+def _write(pieces: Iterable[tuple[bool, np.ndarray]], folder: Path, limit: int | None) -> tuple[int, int, int]:
     """Write both parts, at most `limit` tokens in all; returns their lengths and the largest id."""
     lengths, largest = [0, 0], 0
     with (folder / "train.bin").open("wb") as train, (folder / "held_out.bin").open("wb") as held_out:
@@ -122,12 +120,7 @@ def _write(
 
 
 def prepare(
-    corpus: Corpus,
-    folder: Path,
-    *,
-    tokenizer: str | None = None,
-    vocabulary: int = 2_048,
-    limit: int | None = None,
+    corpus: Corpus, folder: Path, *, tokenizer: str | None = None, vocabulary: int = 2_048, limit: int | None = None
 ) -> TokenData:
     """Tokenize a corpus into `folder`, unless that was done before, and open the result.
 

@@ -137,9 +137,7 @@ def writer_gradients(model: GPT2LMHeadModel, tokens: Tensor) -> list[WriterGradi
     ...  for norm in ("layer", "rms")]
     [True, False]
     """
-    norms = {
-        name: module for name, module in model.named_modules() if isinstance(module, nn.LayerNorm | RMSNorm)
-    }
+    norms = {name: module for name, module in model.named_modules() if isinstance(module, nn.LayerNorm | RMSNorm)}
     projections = {name: module for name, module in model.named_modules() if name.endswith("c_proj")}
     inputs: dict[str, Tensor] = {}
     gradients: dict[str, tuple[Tensor, Tensor]] = {}

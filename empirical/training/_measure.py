@@ -127,9 +127,7 @@ class Measurement:
                 ids = part.to(device)
                 logits = model(input_ids=ids[:, :-1]).logits
                 total += float(
-                    functional.cross_entropy(
-                        logits.flatten(0, 1).float(), ids[:, 1:].flatten(), reduction="sum"
-                    )
+                    functional.cross_entropy(logits.flatten(0, 1).float(), ids[:, 1:].flatten(), reduction="sum")
                 )
             states = observer.states
         model.train()

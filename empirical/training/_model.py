@@ -17,9 +17,7 @@ Norm = Literal["layer", "rms", "u", "post", "none"]
 """Which normalization the network uses: LayerNorm, RMSNorm, or that of a control arm."""
 
 
-def build_model(
-    shape: Shape, norm: Norm, *, seed: int, eps: float = 1e-5, end_of_text: int = 0
-) -> GPT2LMHeadModel:
+def build_model(shape: Shape, norm: Norm, *, seed: int, eps: float = 1e-5, end_of_text: int = 0) -> GPT2LMHeadModel:
     """GPT-2 network in float32 with untied embeddings and no dropout, initialized from `seed`.
 
     The initial values are drawn in the same order for both norms, and neither norm draws any: networks of one

@@ -47,14 +47,10 @@ class StreamMeasurement:
         ),
     }
 
-    def __init__(
-        self, data: TokenData, *, width: int, seed: int, length: int, tokens: int, directions: int
-    ) -> None:
+    def __init__(self, data: TokenData, *, width: int, seed: int, length: int, tokens: int, directions: int) -> None:
         self._text = data.held_out_sequences(length, tokens)
         named = np.stack([np.full(width, width**-0.5), projected_direction(width, seed)])
-        self._columns = torch.from_numpy(
-            np.concatenate([named, random_directions(width, directions, seed=0)]).T
-        )
+        self._columns = torch.from_numpy(np.concatenate([named, random_directions(width, directions, seed=0)]).T)
 
     def __call__(self, model: GPT2LMHeadModel, step: int) -> dict[str, list[dict[str, Any]]]:
         """Rows of every table of ``tables``."""

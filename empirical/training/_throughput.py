@@ -5,14 +5,7 @@ from __future__ import annotations
 import torch
 from transformers import GPT2LMHeadModel
 
-PEAK_BFLOAT16 = {
-    "A100": 312e12,
-    "H100 PCIe": 756e12,
-    "H100": 989e12,
-    "H200": 989e12,
-    "L40S": 362e12,
-    "A6000": 155e12,
-}
+PEAK_BFLOAT16 = {"A100": 312e12, "H100 PCIe": 756e12, "H100": 989e12, "H200": 989e12, "L40S": 362e12, "A6000": 155e12}
 """Dense bfloat16 matrix FLOP/s by a part of the device name, from the vendor's data sheets."""
 
 

@@ -77,9 +77,7 @@ def train_tokenizer(texts: Iterable[str], vocabulary: int) -> Tokenizer:
             "lower --vocabulary or use a longer corpus"
         )
         raise InputError(msg)
-    return Tokenizer(
-        PreTrainedTokenizerFast(tokenizer_object=model, eos_token=END_OF_TEXT, bos_token=END_OF_TEXT)
-    )
+    return Tokenizer(PreTrainedTokenizerFast(tokenizer_object=model, eos_token=END_OF_TEXT, bos_token=END_OF_TEXT))
 
 
 def load_tokenizer(name: str) -> Tokenizer:

@@ -117,14 +117,8 @@ def train(
         msg = f"{recipe.sequences} sequences per step do not divide among {processes.count} processes: change either"
         raise InputError(msg)
     batches = Batches(data.train, length=recipe.sequence_length, sequences=recipe.sequences, seed=recipe.seed)
-    model = build_model(
-        recipe.shape, recipe.norm, seed=recipe.seed, eps=recipe.eps, end_of_text=data.end_of_text
-    )
-    size = {
-        "length": recipe.sequence_length,
-        "tokens": execution.held_out_tokens,
-        "directions": execution.directions,
-    }
+    model = build_model(recipe.shape, recipe.norm, seed=recipe.seed, eps=recipe.eps, end_of_text=data.end_of_text)
+    size = {"length": recipe.sequence_length, "tokens": execution.held_out_tokens, "directions": execution.directions}
     measure: Measurement | StreamMeasurement
     if recipe.norm in CONTROLS:
         measure = StreamMeasurement(data, width=recipe.shape.width, seed=recipe.seed, **size)
@@ -221,9 +215,7 @@ def _train(
     return True
 
 
-def summary(
-    model: Any, recipe: Recipe, data: TokenData, processes: Ranks, speed: float | None
-) -> dict[str, Any]:
+def summary(model: Any, recipe: Recipe, data: TokenData, processes: Ranks, speed: float | None) -> dict[str, Any]:
     """What a finished run says of itself; `speed` in tokens per second of training, measurement and saving apart."""
     flops = flops_per_token(model, recipe.sequence_length)
     peak = peak_flops(processes.device)
@@ -234,8 +226,6 @@ def summary(
         "unigram_entropy": data.unigram_entropy(),
         "tokens_per_second": speed,
         "flops_per_token": flops,
-        "model_flop_utilisation": None
-        if peak is None or speed is None
-        else speed * flops / (peak * processes.count),
+        "model_flop_utilisation": None if peak is None or speed is None else speed * flops / (peak * processes.count),
         "peak_flops": peak,
     }

@@ -19,10 +19,4 @@ from ._enclosure import Enclosure as Enclosure
 from ._interval import SQRT_BITS as SQRT_BITS, Interval as Interval, UndecidedError as UndecidedError
 from ._rounded import Rounded as Rounded
 
-__all__ = [
-    "Enclosure",
-    "Interval",
-    "Rounded",
-    "UndecidedError",
-    "namespace",
-]
+__all__ = ["Enclosure", "Interval", "Rounded", "UndecidedError", "namespace"]

@@ -19,10 +19,7 @@ from .._errors import InputError
 Array = Any
 """An array of the array-API standard, or a carrier that implements its namespace."""
 
-_RANGES = {
-    "float64": (2.0**-400, 2.0**600, 2.0**450, 2.0**-600),
-    "float32": (2.0**-38, 2.0**92, 2.0**50, 2.0**-80),
-}
+_RANGES = {"float64": (2.0**-400, 2.0**600, 2.0**450, 2.0**-600), "float32": (2.0**-38, 2.0**92, 2.0**50, 2.0**-80)}
 """Below the first size a row is multiplied by the second, above the third by the fourth, so that no sum of squares
 overflows up to d = 2^20 and none of a difference of two components underflows: float32, for example, goes from 2^-149
 to 2^128; its small rows come to lie between 2^-57 and 2^54, its large ones between 2^-30 and 2^48."""

@@ -71,9 +71,7 @@ class Dual:
 def _parts(*operands: Any) -> tuple[int, tuple[Any, Any], tuple[Any, Any]]:
     """The innermost level, and value and tangent of both operands with respect to it."""
     level = max(x.level for x in operands if isinstance(x, Dual))
-    first, second = (
-        (x.value, x.tangent) if isinstance(x, Dual) and x.level == level else (x, 0) for x in operands
-    )
+    first, second = ((x.value, x.tangent) if isinstance(x, Dual) and x.level == level else (x, 0) for x in operands)
     return level, first, second
 
 

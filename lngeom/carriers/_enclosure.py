@@ -171,9 +171,7 @@ def _stretch(values: Sequence[int], length: int, factor: int = 1) -> Sequence[in
 def _sum(a: Enclosure, b: Enclosure) -> Enclosure:
     p, q = a._unit, b._unit
     # The largest unit that both are integer multiples of.
-    unit = Fraction(
-        math.gcd(p.numerator * q.denominator, q.numerator * p.denominator), p.denominator * q.denominator
-    )
+    unit = Fraction(math.gcd(p.numerator * q.denominator, q.numerator * p.denominator), p.denominator * q.denominator)
     length, m, n = max(len(a), len(b)), int(p / unit), int(q / unit)
     lower = list(map(operator.add, _stretch(a._lower, length, m), _stretch(b._lower, length, n)))
     if a._lower is a._upper and b._lower is b._upper:
@@ -194,9 +192,7 @@ def _product(a: Enclosure, b: Enclosure) -> Enclosure:
 
 def _reciprocal(a: Enclosure) -> Enclosure:
     if any(low <= 0 <= high for low, high in zip(a._lower, a._upper, strict=True)):
-        msg = (
-            "a divisor contains 0: the quotient is not bounded; LayerNorm of a constant vector needs eps > 0"
-        )
+        msg = "a divisor contains 0: the quotient is not bounded; LayerNorm of a constant vector needs eps > 0"
         raise UndecidedError(msg)
     if len(a) == 1 and a.is_exact:
         value = a._lower[0] * a._unit

@@ -194,9 +194,7 @@ class Interval:
             UndecidedError: If 0 lies inside.
         """
         if self.lower <= 0 <= self.upper:
-            msg = (
-                f"divisor {self} contains 0: the quotient is not bounded; exclude 0 or enclose more narrowly"
-            )
+            msg = f"divisor {self} contains 0: the quotient is not bounded; exclude 0 or enclose more narrowly"
             raise UndecidedError(msg)
         return Interval(1 / self.upper, 1 / self.lower)
 

@@ -56,8 +56,7 @@ class Rounded:
         exact = [values] if isinstance(values, int | float | Fraction) else list(values)
         nearest = [float(value) for value in exact]
         distance = [
-            float(abs(Fraction(a) - Fraction(b))) if a != b else 0.0
-            for a, b in zip(nearest, exact, strict=True)
+            float(abs(Fraction(a) - Fraction(b))) if a != b else 0.0 for a, b in zip(nearest, exact, strict=True)
         ]
         return cls(nearest, [e and e + TINY for e in distance])
 
@@ -144,8 +143,7 @@ def _total(x: Rounded, *, axis: int = -1, keepdims: bool = False) -> Rounded:
     n = len(x)
     gamma = (n + 16) * UNIT / (1 - (n + 16) * UNIT)
     return Rounded(
-        numpy.sum(x.value, keepdims=True),
-        (gamma * numpy.sum(abs(x.value)) + numpy.sum(x.error)) * (1 + gamma),
+        numpy.sum(x.value, keepdims=True), (gamma * numpy.sum(abs(x.value)) + numpy.sum(x.error)) * (1 + gamma)
     )
 
 

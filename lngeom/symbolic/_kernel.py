@@ -19,19 +19,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from ._terms import (
-    ProofError,
-    Term,
-    _replacements,
-    _require,
-    _substituted,
-    _term,
-    _total,
-    d,
-    inv,
-    sqrt,
-    term,
-)
+from ._terms import ProofError, Term, _replacements, _require, _substituted, _term, _total, d, inv, sqrt, term
 
 
 class Formula(NamedTuple):
@@ -109,9 +97,7 @@ def _said(theorem: Theorem) -> tuple:
     return _PROVED[theorem]
 
 
-def _prove(
-    t: Term, relation: str, hypotheses: frozenset, rule: str, arguments: tuple, *used: Theorem
-) -> Theorem:
+def _prove(t: Term, relation: str, hypotheses: frozenset, rule: str, arguments: tuple, *used: Theorem) -> Theorem:
     theorem = object.__new__(Theorem)
     plain = tuple(a.pairs if type(a) is Term else a for a in arguments)
     _PROVED[theorem] = (hypotheses, (t.pairs, relation), (rule, plain, used))

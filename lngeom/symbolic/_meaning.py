@@ -140,8 +140,7 @@ class _Meaning:
     def monomial(self, monomial: tuple) -> list[Fraction | Interval]:
         columns = [(self.atom(atom), exponent) for atom, exponent in monomial]
         return [
-            math.prod((values[i] ** exponent for values, exponent in columns), start=Fraction(1))
-            for i in range(self.d)
+            math.prod((values[i] ** exponent for values, exponent in columns), start=Fraction(1)) for i in range(self.d)
         ]
 
     def atom(self, atom: tuple) -> Sequence[Fraction | Interval]:

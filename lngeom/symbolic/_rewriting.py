@@ -28,9 +28,7 @@ MAX_LENGTH = 400
 MAX_ROUNDS = 8
 
 
-def rewrite(
-    goal: Term, equations: list[tuple[Theorem, Any]], signs: list[Theorem], *, related: bool = True
-) -> Theorem:
+def rewrite(goal: Term, equations: list[tuple[Theorem, Any]], signs: list[Theorem], *, related: bool = True) -> Theorem:
     rules = _closure(goal, equations, signs, related)
     left, parts = _reduce(goal, rules)
     if left:
@@ -39,9 +37,7 @@ def rewrite(
     return _combined(goal, parts, rules)
 
 
-def _closure(
-    goal: Term, equations: list[tuple[Theorem, Any]], signs: list[Theorem], related: bool
-) -> list[Rule]:
+def _closure(goal: Term, equations: list[tuple[Theorem, Any]], signs: list[Theorem], related: bool) -> list[Rule]:
     """The equations with the laws of all roots and inverses met, until no new ones come in.
 
     With `related` also the relations between different roots; their own proofs do without.
@@ -92,9 +88,7 @@ def _reduce(left: Term, rules: list[Rule]) -> tuple[Term, Parts]:
 
 
 def _combined(goal: Term, parts: Parts, rules: list[Rule]) -> Theorem:
-    chosen = [
-        (a, None if b is None else Term({b: Fraction(1)}), rules[k][0]) for (k, b), a in parts.items() if a
-    ]
+    chosen = [(a, None if b is None else Term({b: Fraction(1)}), rules[k][0]) for (k, b), a in parts.items() if a]
     return kernel.combine(goal, chosen)
 
 
@@ -154,16 +148,12 @@ def _laws(terms: Iterable[Term], find: Callable[[Term, str], Theorem | None]) ->
             if not more and len(monomial) == 1 and monomial[0][0][0] == "sqrt":
                 w = argument(monomial[0][0])
                 inside = find(w, ">")
-                if (
-                    inside
-                ):  # for i = inv √w also i·w = √w and i² = inv w, so that every way of rewriting ends equal
+                if inside:  # for i = inv √w also i·w = √w and i² = inv w, so that every way of rewriting ends equal
                     i = kernel.inv(u)
                     j, root = kernel.inverse(kernel.weaken(inside, "!=")), kernel.square_of_root(inside)
                     yield kernel.combine(i * w - u, [(u, None, law), (-i, None, root)])
                     above = kernel.combine(i * i * w - 1, [(i * u + 1, None, law), (-i * i, None, root)])
-                    yield kernel.combine(
-                        i * i - kernel.inv(w), [(-i * i, None, j), (kernel.inv(w), None, above)]
-                    )
+                    yield kernel.combine(i * i - kernel.inv(w), [(-i * i, None, j), (kernel.inv(w), None, above)])
 
 
 def _proportional_roots(terms: Iterable[Term], signs: list[Theorem]) -> Iterator[tuple[Theorem, Term]]:
@@ -223,7 +213,5 @@ def _root_of_quotient(u: Term, w: Term) -> Term | None:
         if quotient * w == u:
             ((monomial, c),) = tuple(quotient)
             odd = Term({tuple((atom, 1) for atom, k in monomial if k % 2): c})
-            return kernel.sqrt(odd) * Term(
-                {tuple((atom, k // 2) for atom, k in monomial if k // 2): Fraction(1)}
-            )
+            return kernel.sqrt(odd) * Term({tuple((atom, k // 2) for atom, k in monomial if k // 2): Fraction(1)})
     return None

@@ -167,9 +167,7 @@ class Term(tuple):
         return iter([(monomial, Fraction(*c)) for monomial, c in self.pairs])
 
     def __getitem__(self, index: Any) -> Any:
-        if (
-            index != (..., 0) or not self.is_scalar
-        ):  # the only component that every dimension has is a scalar's
+        if index != (..., 0) or not self.is_scalar:  # the only component that every dimension has is a scalar's
             raise IndexError(index)
         return self
 
@@ -271,10 +269,7 @@ def term(value: Any) -> Term:
 
 
 def _rational(value: Any) -> tuple[int, int]:
-    _require(
-        type(value) is int or type(value) is Fraction,
-        f"{type(value).__name__} is no term, integer or fraction",
-    )
+    _require(type(value) is int or type(value) is Fraction, f"{type(value).__name__} is no term, integer or fraction")
     n, m = (value, 1) if type(value) is int else (value.numerator, value.denominator)
     _require(type(n) is int and type(m) is int and m > 0, "numerator and denominator must be integers")
     return _reduced(n, m)
@@ -319,9 +314,7 @@ def _monomial(monomial: Any) -> tuple:
 def _rebuilt(atom: Any) -> tuple:
     """The atom made here that `atom` copies."""
     kind, *content = _items(atom)
-    _require(
-        type(kind) is str and len(content) == (kind != "d"), "an atom is a name of a kind and its content"
-    )
+    _require(type(kind) is str and len(content) == (kind != "d"), "an atom is a name of a kind and its content")
     if kind == "d":
         return _D
     _require(kind in _MAKERS, f"{kind!r} is no kind of atom")
@@ -341,9 +334,7 @@ def _atom(kind: str, content: Any, vector: bool) -> Term:
 
 
 def _name(name: Any) -> str:
-    _require(
-        type(name) is str and _NAME.fullmatch(name) is not None, f"{name!r} is no name: letters, digits and _"
-    )
+    _require(type(name) is str and _NAME.fullmatch(name) is not None, f"{name!r} is no name: letters, digits and _")
     return name
 
 
@@ -518,8 +509,7 @@ def _replacements(values: Mapping[Term, Any]) -> dict[tuple, Term]:
     for old, new in [(term(old), term(new)) for old, new in values.items()]:
         atom = old.pairs[0][0][0][0] if old.pairs and old.pairs[0][0] else _D
         _require(
-            old.pairs == ((((atom, 1),), _ONE),) and atom[0] in ("v", "s"),
-            "only vectors and scalars are replaced",
+            old.pairs == ((((atom, 1),), _ONE),) and atom[0] in ("v", "s"), "only vectors and scalars are replaced"
         )
         _require(atom[0] == "v" or not _is_vector(new.pairs), "a scalar can only become a scalar")
         found[atom] = new
@@ -559,7 +549,5 @@ def _ones_like(x: Term) -> Term:
     return _polynomial({(): _ONE}, x)
 
 
-NAMESPACE = SimpleNamespace(
-    __name__="lngeom.symbolic", abs=abs, mean=_mean, ones_like=_ones_like, sqrt=sqrt, sum=_sum
-)
+NAMESPACE = SimpleNamespace(__name__="lngeom.symbolic", abs=abs, mean=_mean, ones_like=_ones_like, sqrt=sqrt, sum=_sum)
 """What `lngeom.layer_norm` and the others call when they run on terms."""

@@ -197,9 +197,7 @@ def trace(operator: Callable[[Any], Any], like: Any) -> Any:
                 rest[a] = rest.get(a, 0) + k if a != atom else 0
         cofactor = Term({tuple(sorted((a, k) for a, k in rest.items() if k)): coefficient})
         if direct + len(sums) != 1 or substitute(cofactor, {probe: 0}) != cofactor:
-            msg = (
-                f"the operator is not linear: {text(Term({monomial: coefficient}))} in the image of a vector"
-            )
+            msg = f"the operator is not linear: {text(Term({monomial: coefficient}))} in the image of a vector"
             raise ProofError(msg)
         result += summed(cofactor * ones(probe))
     return result

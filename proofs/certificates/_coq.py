@@ -16,9 +16,7 @@ Local Open Scope ring_scope.
 """
 _RELATIONS = {"=": "REq", "!=": "RNe", ">": "RGt", ">=": "RGe"}
 _SHORT = {"=": "eq", "!=": "ne", ">": "gt", ">=": "ge"}
-_TAKEN = re.compile(
-    r"[nRIijklm]|t\d+|given\d+|mean|basis|vec|sca|as|at|end|exists|fun|in|let|of|using|where|with"
-)
+_TAKEN = re.compile(r"[nRIijklm]|t\d+|given\d+|mean|basis|vec|sca|as|at|end|exists|fun|in|let|of|using|where|with")
 _INNER = {"i": "j", "j": "k", "k": "l", "l": "i", "m": "j"}
 
 
@@ -54,8 +52,7 @@ class _Certificate:
         self.named = {k for k in shared if not self._binds(k)}
         lines = [
             *(f"Definition {name}_{k} : source := {self._source(k, set(shared))}." for k in shared),
-            f"Definition {name}_hypotheses : seq statement := "
-            f"{_list(self._statement(f, shared) for f in hypotheses)}.",
+            f"Definition {name}_hypotheses : seq statement := {_list(self._statement(f, shared) for f in hypotheses)}.",
             f"Definition {name}_conclusion : statement := {self._statement(goal, shared)}.",
             f"Definition {name}_steps : seq (step * sequent) := steps",
             f"  {_list(map(self._node, self.nodes))}",
@@ -184,9 +181,7 @@ class _Certificate:
         binder = " ".join(filter(None, [arguments, "i" if vector else ""]))
         function = f"fun {binder} => " if binder else ""
         where = "i" if vector else "ord0"
-        replayed = (
-            f"@{self.name}_replayed R n (vec {values}) (sca {_list(map(_safe, self.scalars))}) {uses} {where}"
-        )
+        replayed = f"@{self.name}_replayed R n (vec {values}) (sca {_list(map(_safe, self.scalars))}) {uses} {where}"
         lets = "".join(
             f"    let t{k}{' i' if self._varies(k) else ''} := {self._show(k, 'i', inside=False)} in\n"
             for k in sorted(self.named)
@@ -218,9 +213,7 @@ class _Certificate:
 
     def _varies(self, k: int) -> bool:
         kind = self.nodes[k][0]
-        return kind == "v" or (
-            kind not in ("S", "mean", "trace") and any(map(self._varies, self._operands(k)))
-        )
+        return kind == "v" or (kind not in ("S", "mean", "trace") and any(map(self._varies, self._operands(k))))
 
     def _show(self, k: int, index: str, *, inside: bool = True) -> str:
         """A node as a formula, at the component `index`."""

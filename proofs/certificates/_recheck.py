@@ -93,9 +93,7 @@ class Algebra:
         if not p:
             return self.zero
         lowest = min(monomial[_D] - monomial[_E] for monomial in p)
-        scale = self.ring.from_dict(
-            {(max(-lowest, 0), max(lowest, 0), *[0] * (len(self.ring.gens) - 2)): QQ(1)}
-        )
+        scale = self.ring.from_dict({(max(-lowest, 0), max(lowest, 0), *[0] * (len(self.ring.gens) - 2)): QQ(1)})
         c = p.LC if len(p) == 1 else self.content(p)
         unit = self.times(p, scale).mul_ground(1 / c)
         if unit.LC < 0:
@@ -264,9 +262,7 @@ class Terms:
             ("mean", 1): lambda p: a.times(a.total(p), a.e),
             ("abs", 1): lambda p: a.root(a.times(p, p)),
         }
-        _need(
-            type(kind) is str and (kind, len(values)) in makers, f"{kind!r} of {len(values)} terms is unknown"
-        )
+        _need(type(kind) is str and (kind, len(values)) in makers, f"{kind!r} of {len(values)} terms is unknown")
         return makers[kind, len(values)](*values)
 
     def formula(self, value: Any) -> tuple[PolyElement, str]:
@@ -293,9 +289,7 @@ class Rules:
         self.terms = terms
         self.a = terms.algebra
 
-    def conclude(
-        self, rule: Any, stated: tuple[PolyElement, str], arguments: list, used: list[Sequent]
-    ) -> Sequent:
+    def conclude(self, rule: Any, stated: tuple[PolyElement, str], arguments: list, used: list[Sequent]) -> Sequent:
         """The sequent that follows."""
         known = type(rule) is str and rule in _PREMISES
         _need(known, f"{rule!r} is no rule")
@@ -303,10 +297,7 @@ class Rules:
         if wanted is not None:
             _need(len(used) == len(wanted), f"{rule} has {len(wanted)} premises")
             for (_, _, relation), allowed in zip(used, wanted, strict=True):
-                _need(
-                    relation in allowed.split(),
-                    f"a premise of {rule} reads {relation} 0, needed is {allowed}",
-                )
+                _need(relation in allowed.split(), f"a premise of {rule} reads {relation} 0, needed is {allowed}")
         if rule not in ("combine", "instantiate"):
             _list(arguments, _ARGUMENTS.get(rule, 0))
         found = getattr(self, f"_{rule}")(stated, arguments, used)
@@ -331,10 +322,7 @@ class Rules:
         _list(arguments, len(used))
         goal = self.a.zero
         for factors, (_, e, relation) in zip(arguments, used, strict=True):
-            _need(
-                relation == "=" and len(_list(factors)) in (1, 2),
-                "combined are equations, with one or two factors",
-            )
+            _need(relation == "=" and len(_list(factors)) in (1, 2), "combined are equations, with one or two factors")
             a, *b = map(self.terms, factors)
             goal += self.a.times(a, self.a.total(self.a.times(b[0], e)) if b else e)
         return goal, "="
@@ -421,9 +409,7 @@ class Rules:
             _need(kind == "v" or not self.a.is_vector(value), "a scalar becomes a vector")
             values[place] = value
         hypotheses, p, relation = used[0]
-        said = frozenset(
-            (_key(self.a.substituted(self.a.ring.from_dict(dict(h)), values)), r) for h, r in hypotheses
-        )
+        said = frozenset((_key(self.a.substituted(self.a.ring.from_dict(dict(h)), values)), r) for h, r in hypotheses)
         return said, self.a.substituted(p, values), relation
 
 
@@ -457,10 +443,7 @@ def recheck(data: dict[str, Any]) -> int:
     2
     """
     members = {"format", "id", "statement", "steps", "terms", "sha256"}
-    _need(
-        type(data) is dict and set(data) - {"title"} == members,
-        f"a certificate has the members {sorted(members)}",
-    )
+    _need(type(data) is dict and set(data) - {"title"} == members, f"a certificate has the members {sorted(members)}")
     _need(data["format"] == FORMAT, f"the format is {data['format']!r}, known is {FORMAT!r}")
     _need(data["sha256"] == digest(data), "the content does not have the stated hash")
     size = 32
@@ -488,10 +471,7 @@ def _rechecked(data: dict[str, Any], algebra: Algebra) -> int:
         proved.append(found)
     _need(bool(proved), "there is no step")
     statement = data["statement"]
-    _need(
-        type(statement) is dict and set(statement) == {"hypotheses", "conclusion"},
-        "the statement is a sequent",
-    )
+    _need(type(statement) is dict and set(statement) == {"hypotheses", "conclusion"}, "the statement is a sequent")
     said = (terms.formulas(statement["hypotheses"]), *terms.formula(statement["conclusion"]))
     _need(proved[-1] == said, "the last step is not the statement")
     return len(proved)

@@ -42,12 +42,7 @@ def _run(folder: Path, *command: str) -> str:
         raise InputError(msg)
     try:
         done = subprocess.run(
-            [program, *command[1:]],
-            cwd=folder,
-            capture_output=True,
-            encoding="utf-8",
-            timeout=_LIMIT,
-            check=False,
+            [program, *command[1:]], cwd=folder, capture_output=True, encoding="utf-8", timeout=_LIMIT, check=False
         )
     except subprocess.TimeoutExpired as error:
         msg = f"{' '.join(command)} had not finished after {_LIMIT:g} s"

@@ -113,13 +113,8 @@ THEOREMS = (
         statement="‖z − x(x·z)/(x·x)‖² = ‖z‖²(1 − c²), c = x·z/(‖x‖‖z‖)",
         source=Source(OWN, "angles", "the arc tangent keeps its accuracy at every angle"),
         vectors="x z",
-        hypotheses={
-            "x ≠ 0": lambda x, z: greater(square_norm(x)),
-            "z ≠ 0": lambda x, z: greater(square_norm(z)),
-        },
-        claim=lambda x, z: equal(
-            square_norm(z - dot(x, z) / dot(x, x) * x), square_norm(z) * (1 - _cosine(x, z) ** 2)
-        ),
+        hypotheses={"x ≠ 0": lambda x, z: greater(square_norm(x)), "z ≠ 0": lambda x, z: greater(square_norm(z))},
+        claim=lambda x, z: equal(square_norm(z - dot(x, z) / dot(x, x) * x), square_norm(z) * (1 - _cosine(x, z) ** 2)),
         without={
             "x ≠ 0": "for the zero vector both sides are ‖z‖² by the total inverse",
             "z ≠ 0": "for the zero vector both sides are 0",
@@ -129,9 +124,7 @@ THEOREMS = (
         mutants=(
             Mutant(
                 "with c in the place of c²",
-                lambda x, z: equal(
-                    square_norm(z - dot(x, z) / dot(x, x) * x), square_norm(z) * (1 - _cosine(x, z))
-                ),
+                lambda x, z: equal(square_norm(z - dot(x, z) / dot(x, x) * x), square_norm(z) * (1 - _cosine(x, z))),
             ),
         ),
     ),
@@ -139,9 +132,7 @@ THEOREMS = (
         id="angles.cosine",
         title="The angle to 1 has cosine μ/√(μ² + σ²)",
         statement="x·1/(‖x‖√d) = μ/√(μ² + σ²)",
-        source=Source(
-            GUPTA, "section 2.1", "defines θ by the norm of the mean vector, ‖x‖ cos θ, without its sign"
-        ),
+        source=Source(GUPTA, "section 2.1", "defines θ by the norm of the mean vector, ‖x‖ cos θ, without its sign"),
         hypotheses=NONZERO,
         claim=lambda x: equal(_cosine(x, ones(x)), mean(x) / root(mean(x) ** 2 + variance(x))),
         without={"x ≠ 0": "for the zero vector both sides are 0 by the total inverse"},
@@ -150,8 +141,7 @@ THEOREMS = (
             Mutant(
                 "|μ|/√(μ² + σ²), as from the norm of the mean vector",
                 lambda x: equal(
-                    _cosine(x, ones(x)),
-                    norm(lg.mean_vector(x)) / root(dim(x)) / root(mean(x) ** 2 + variance(x)),
+                    _cosine(x, ones(x)), norm(lg.mean_vector(x)) / root(dim(x)) / root(mean(x) ** 2 + variance(x))
                 ),
             ),
         ),
@@ -162,9 +152,7 @@ THEOREMS = (
         statement="‖Πx‖/‖x‖ = σ/√(μ² + σ²)",
         source=Source(OWN, "angles", "the arc tangent keeps its accuracy at every angle"),
         hypotheses=NONZERO,
-        claim=lambda x: equal(
-            norm(lg.project(x)) / norm(x), root(variance(x)) / root(mean(x) ** 2 + variance(x))
-        ),
+        claim=lambda x: equal(norm(lg.project(x)) / norm(x), root(variance(x)) / root(mean(x) ** 2 + variance(x))),
         without={"x ≠ 0": "for the zero vector both sides are 0 by the total inverse"},
         last_step="sin θ = ‖Πx‖/‖x‖ ≥ 0 and cos θ have the quotient σ : μ, hence θ = atan2(σ, μ) in [0, π].",
         cites=("definition of the two-argument arc tangent",),
@@ -172,8 +160,7 @@ THEOREMS = (
             Mutant(
                 "σ/√(μ² + σ²) with the sample variance's norm",
                 lambda x: equal(
-                    norm(lg.project(x)) / norm(x),
-                    root(variance(x) + 1) / root(mean(x) ** 2 + variance(x) + 1),
+                    norm(lg.project(x)) / norm(x), root(variance(x) + 1) / root(mean(x) ** 2 + variance(x) + 1)
                 ),
             ),
         ),
@@ -188,10 +175,7 @@ THEOREMS = (
         hypotheses={"c > 0": lambda c: greater(c)},
         claim=lambda x, b, c: equal(_cosine(x, c * b), _cosine(x, b)),
         mutants=(
-            Mutant(
-                "for c ≠ 0",
-                hypotheses={"c ≠ 0": lambda c: unequal(c)},
-            ),
+            Mutant("for c ≠ 0", hypotheses={"c ≠ 0": lambda c: unequal(c)}),
             Mutant("the inner product itself", lambda x, b, c: equal(dot(x, c * b), dot(x, b))),
         ),
     ),
@@ -208,17 +192,14 @@ THEOREMS = (
         id="angles.null_mean_square",
         title="A random isotropic direction has mean squared cosine 1/d with every vector",
         statement="tr(xxᵀ)/d = ‖x‖²/d",
-        source=Source(
-            GUPTA, "section 3", "says that random vectors are orthogonal on average, with small spread"
-        ),
+        source=Source(GUPTA, "section 3", "says that random vectors are orthogonal on average, with small spread"),
         claim=lambda x: equal(trace(lambda v: x * dot(x, v), x) / dim(x), square_norm(x) / dim(x)),
         last_step="For a unit vector b of isotropic law E[bbᵀ] = I/d, so E(x·b)² = xᵀx/d; cos² has law "
         "Beta(1/2, (d − 1)/2).",
         cites=("invariance of the isotropic law under rotations", "law of one coordinate on the sphere"),
         mutants=(
             Mutant(
-                "‖x‖²/d²",
-                lambda x: equal(trace(lambda v: x * dot(x, v), x) / dim(x), square_norm(x) / dim(x) ** 2),
+                "‖x‖²/d²", lambda x: equal(trace(lambda v: x * dot(x, v), x) / dim(x), square_norm(x) / dim(x) ** 2)
             ),
             Mutant(
                 "the squared component along 1, one direction for all",
@@ -230,14 +211,9 @@ THEOREMS = (
         id="angles.mean_angle",
         title="x and −x along 1 have all their energy along 1",
         statement="Πx = 0 and x′ = −x imply (x·1̂)² + (x′·1̂)² = ‖x‖² + ‖x′‖²",
-        source=Source(
-            SUMMARY, "abstract", "concludes from a mean angle of 90° that there is no component along 1"
-        ),
+        source=Source(SUMMARY, "abstract", "concludes from a mean angle of 90° that there is no component along 1"),
         vectors="x x_",
-        hypotheses={
-            "Πx = 0": lambda x: equal(lg.project(x), 0),
-            "x′ = −x": lambda x, x_: equal(x_, -x),
-        },
+        hypotheses={"Πx = 0": lambda x: equal(lg.project(x), 0), "x′ = −x": lambda x, x_: equal(x_, -x)},
         claim=lambda x, x_: equal(
             (dot(ones(x), x) ** 2 + dot(ones(x), x_) ** 2) / dim(x), square_norm(x) + square_norm(x_)
         ),
@@ -267,22 +243,17 @@ THEOREMS = (
         claim=lambda x, eps: equal(
             dot(x, lg.standardize(x, eps=eps)), norm(lg.project(x)) * norm(lg.standardize(x, eps=eps))
         ),
-        proof=lambda goal, x, eps: _kept_direction(
-            goal, lg.project(x), lg.standardize(x, eps=eps), variance(x), eps
-        ),
+        proof=lambda goal, x, eps: _kept_direction(goal, lg.project(x), lg.standardize(x, eps=eps), variance(x), eps),
         remark="Unless x is constant; this is sin θ, so that the rotation is by |90° − θ|, whatever ε is.",
         mutants=(
             Mutant(
                 "no rotation",
-                lambda x, eps: equal(
-                    dot(x, lg.standardize(x, eps=eps)), norm(x) * norm(lg.standardize(x, eps=eps))
-                ),
+                lambda x, eps: equal(dot(x, lg.standardize(x, eps=eps)), norm(x) * norm(lg.standardize(x, eps=eps))),
             ),
             Mutant(
                 "with a gain, here x itself, the same",
                 lambda x, eps: equal(
-                    dot(x, lg.layer_norm(x, x, eps=eps)),
-                    norm(lg.project(x)) * norm(lg.layer_norm(x, x, eps=eps)),
+                    dot(x, lg.layer_norm(x, x, eps=eps)), norm(lg.project(x)) * norm(lg.layer_norm(x, x, eps=eps))
                 ),
             ),
         ),
@@ -299,9 +270,7 @@ THEOREMS = (
         mutants=(
             Mutant(
                 "with a gain, here x itself, either",
-                lambda x, eps: equal(
-                    dot(x, lg.rms_norm(x, x, eps=eps)), norm(x) * norm(lg.rms_norm(x, x, eps=eps))
-                ),
+                lambda x, eps: equal(dot(x, lg.rms_norm(x, x, eps=eps)), norm(x) * norm(lg.rms_norm(x, x, eps=eps))),
             ),
         ),
     ),
@@ -311,11 +280,7 @@ THEOREMS = (
         statement="(1·x)² ≤ k‖x‖² for x supported on k coordinates, so that |cos θ| ≤ √(k/d)",
         source=Source(GUPTA, "section 3.2", "finds hidden states of Llama models orthogonal to 1"),
         vectors="x m",
-        hypotheses=MASK
-        | {
-            "m∘x = x": lambda x, m: equal(m * x, x),
-            "k > 0": lambda x, m: greater(dot(m, ones(x))),
-        },
+        hypotheses=MASK | {"m∘x = x": lambda x, m: equal(m * x, x), "k > 0": lambda x, m: greater(dot(m, ones(x)))},
         claim=lambda x, m: at_least(dot(m, ones(x)) * square_norm(x), dot(ones(x), x) ** 2),
         proof=_supported,
         model=lambda random, d: (
@@ -347,8 +312,7 @@ THEOREMS = (
             "(1 − m)x ≠ 0": lambda x, m: greater(dot(1 - m, x * x)),
         },
         claim=lambda x, m: at_least(
-            root(dot(m, ones(x))) * _length(m, x) + root(dot(1 - m, ones(x))) * _length(1 - m, x),
-            dot(ones(x), x),
+            root(dot(m, ones(x))) * _length(m, x) + root(dot(1 - m, ones(x))) * _length(1 - m, x), dot(ones(x), x)
         ),
         proof=_massive,
         model=mask_model,
@@ -364,10 +328,7 @@ THEOREMS = (
         },
         remark="Divide by √d‖x‖, and take −x for the other sign.",
         mutants=(
-            Mutant(
-                "without the rest",
-                lambda x, m: at_least(root(dot(m, ones(x))) * _length(m, x), dot(ones(x), x)),
-            ),
+            Mutant("without the rest", lambda x, m: at_least(root(dot(m, ones(x))) * _length(m, x), dot(ones(x), x))),
             Mutant(
                 "shares exchanged",
                 lambda x, m: at_least(

@@ -79,28 +79,16 @@ def _selected(goal: Formula, given: list[Proved], g: Any) -> Proved:
     return as_sum(goal, [apart], *given[1:])
 
 
-APART = {
-    "the outputs differ": lambda x, z: greater(
-        square_norm(lg.standardize(x, eps=0) - lg.standardize(z, eps=0))
-    )
-}
-VARY = {
-    "x varies": lambda x: greater(lg.moments(x)[1]),
-    "x′ varies": lambda z: greater(lg.moments(z)[1]),
-}
-GAINS = {
-    "−c ≤ g_i h_i": lambda g, h, c: at_least(c + g * h),
-    "g_i h_i ≤ c": lambda g, h, c: at_least(c - g * h),
-}
+APART = {"the outputs differ": lambda x, z: greater(square_norm(lg.standardize(x, eps=0) - lg.standardize(z, eps=0)))}
+VARY = {"x varies": lambda x: greater(lg.moments(x)[1]), "x′ varies": lambda z: greater(lg.moments(z)[1])}
+GAINS = {"−c ≤ g_i h_i": lambda g, h, c: at_least(c + g * h), "g_i h_i ≤ c": lambda g, h, c: at_least(c - g * h)}
 
 THEOREMS = (
     Theorem(
         id="attention.logit_bound",
         title="Normalized queries and keys bound the logit by the dimension and the largest product of gains",
         statement="q·k ≤ d·max|g_i h_i| for q = RMS_ε(x; g) and k = RMS_ε(x′; h)",
-        source=Source(
-            HENRY, "section 2", "queries and keys are normalized so that their product cannot saturate"
-        ),
+        source=Source(HENRY, "section 2", "queries and keys are normalized so that their product cannot saturate"),
         vectors="x z g h",
         scalars="c eps",
         hypotheses=GAINS | POSITIVE_EPS,
@@ -123,9 +111,7 @@ THEOREMS = (
         mutants=(
             Mutant(
                 "max|g_i h_i|, without the dimension",
-                lambda x, z, g, h, c, eps: at_least(
-                    c, dot(lg.rms_norm(x, g, eps=eps), lg.rms_norm(z, h, eps=eps))
-                ),
+                lambda x, z, g, h, c, eps: at_least(c, dot(lg.rms_norm(x, g, eps=eps), lg.rms_norm(z, h, eps=eps))),
             ),
             Mutant(
                 "without a norm of the keys",
@@ -170,9 +156,7 @@ THEOREMS = (
         source=Source(BRODY, "section 3.2", "scaling keeps keys from being unselectable"),
         vectors="x z g",
         hypotheses={
-            "the outputs differ": lambda x, z: greater(
-                square_norm(lg.rms_norm(x, eps=0) - lg.rms_norm(z, eps=0))
-            ),
+            "the outputs differ": lambda x, z: greater(square_norm(lg.rms_norm(x, eps=0) - lg.rms_norm(z, eps=0))),
             "x ≠ 0": lambda x: greater(square_norm(x)),
             "x′ ≠ 0": lambda z: greater(square_norm(z)),
         }
@@ -200,8 +184,7 @@ THEOREMS = (
                     "x′ ≠ 0": lambda z: greater(square_norm(z)),
                 },
                 model=lambda random, d: (
-                    keys_model(random, d)
-                    | {"x": (1,) * d, "z": (-1,) + (1,) * (d - 1), "g": (0,) + (1,) * (d - 1)}
+                    keys_model(random, d) | {"x": (1,) * d, "z": (-1,) + (1,) * (d - 1), "g": (0,) + (1,) * (d - 1)}
                 ),
             ),
         ),
@@ -215,20 +198,14 @@ THEOREMS = (
         scalars="c m eps",
         hypotheses={
             "q·LN_ε(x) ≤ m": lambda x, q, g, b, m, eps: at_least(m, dot(q, lg.layer_norm(x, g, b, eps=eps))),
-            "q·LN_ε(−x) ≤ m": lambda x, q, g, b, m, eps: at_least(
-                m, dot(q, lg.layer_norm(-x, g, b, eps=eps))
-            ),
+            "q·LN_ε(−x) ≤ m": lambda x, q, g, b, m, eps: at_least(m, dot(q, lg.layer_norm(-x, g, b, eps=eps))),
         },
         claim=lambda x, q, g, b, c, m, eps: at_least(m, dot(q, lg.layer_norm(c * ones(x), g, b, eps=eps))),
-        proof=lambda goal, given: as_sum(
-            goal, [product(constant(Fraction(1, 2), ">"), one) for one in given]
-        ),
+        proof=lambda goal, given: as_sum(goal, [product(constant(Fraction(1, 2), ">"), one) for one in given]),
         mutants=(
             Mutant(
                 "at most half of it",
-                lambda x, q, g, b, c, m, eps: at_least(
-                    m, 2 * dot(q, lg.layer_norm(c * ones(x), g, b, eps=eps))
-                ),
+                lambda x, q, g, b, c, m, eps: at_least(m, 2 * dot(q, lg.layer_norm(c * ones(x), g, b, eps=eps))),
             ),
         ),
     ),
@@ -248,11 +225,6 @@ THEOREMS = (
         claim=lambda x, z, q, c, m: at_least(m, dot(q, c * x + (1 - c) * z)),
         proof=lambda goal, given: as_sum(goal, [product(given[2], given[0]), product(given[3], given[1])]),
         without={"c ≥ 0": _outside(-1), "c ≤ 1": _outside(2)},
-        mutants=(
-            Mutant(
-                "at most half of that",
-                lambda x, z, q, c, m: at_least(m, 2 * dot(q, c * x + (1 - c) * z)),
-            ),
-        ),
+        mutants=(Mutant("at most half of that", lambda x, z, q, c, m: at_least(m, 2 * dot(q, c * x + (1 - c) * z))),),
     ),
 )

@@ -131,10 +131,7 @@ THEOREMS = (
         source=Source(RIECHERS, "section 2", "Π = I − 1̂1̂ᵀ is a projector"),
         claim=lambda x: equal(lg.project(lg.project(x)), lg.project(x)),
         mutants=(
-            Mutant(
-                "without the divisor d",
-                lambda x: equal(without_divisor(without_divisor(x)), without_divisor(x)),
-            ),
+            Mutant("without the divisor d", lambda x: equal(without_divisor(without_divisor(x)), without_divisor(x))),
             Mutant(
                 "with the divisor d − 1",
                 lambda x: equal(with_sample_divisor(with_sample_divisor(x)), with_sample_divisor(x)),
@@ -161,15 +158,11 @@ THEOREMS = (
         statement="(x − μ1)·z = x·z − dμν, ν the mean of z",
         source=Source(OWN, "angles", "the rotation by gain and bias follows from x·z and the two means"),
         vectors="x z",
-        claim=lambda x, z: equal(
-            dot(lg.project(x), z), lg.centered_inner_product(dot(x, z), mean(x), mean(z), dim(x))
-        ),
+        claim=lambda x, z: equal(dot(lg.project(x), z), lg.centered_inner_product(dot(x, z), mean(x), mean(z), dim(x))),
         mutants=(
             Mutant(
                 "without the factor d",
-                lambda x, z: equal(
-                    dot(lg.project(x), z), lg.centered_inner_product(dot(x, z), mean(x), mean(z), 1)
-                ),
+                lambda x, z: equal(dot(lg.project(x), z), lg.centered_inner_product(dot(x, z), mean(x), mean(z), 1)),
             ),
         ),
     ),
@@ -241,16 +234,11 @@ THEOREMS = (
         id="projection.orthogonal_parts",
         title="The mean vector and the projected vector are orthogonal",
         statement="μ1·Πy = 0",
-        source=Source(
-            GUPTA, "section 2.1", "a vector is split into a part along 1 and a part orthogonal to 1"
-        ),
+        source=Source(GUPTA, "section 2.1", "a vector is split into a part along 1 and a part orthogonal to 1"),
         vectors="x y",
         claim=lambda x, y: equal(dot(lg.mean_vector(x), lg.project(y)), 0),
         mutants=(
-            Mutant(
-                "the vector itself and its projection are orthogonal",
-                lambda x: equal(dot(x, lg.project(x)), 0),
-            ),
+            Mutant("the vector itself and its projection are orthogonal", lambda x: equal(dot(x, lg.project(x)), 0)),
         ),
     ),
     Theorem(
@@ -291,8 +279,7 @@ THEOREMS = (
         claim=lambda x: equal(lg.mean_vector(x), dot(x, unit(x)) * unit(x)),
         mutants=(
             Mutant(
-                "1 itself in place of the unit vector",
-                lambda x: equal(lg.mean_vector(x), dot(x, ones(x)) * ones(x)),
+                "1 itself in place of the unit vector", lambda x: equal(lg.mean_vector(x), dot(x, ones(x)) * ones(x))
             ),
             Mutant("with the divisor √d once", lambda x: equal(lg.mean_vector(x), dot(x, unit(x)) * ones(x))),
         ),
@@ -301,16 +288,13 @@ THEOREMS = (
         id="projection.mean_vector_norm",
         title="The norm of the mean vector is the absolute scalar projection",
         statement="‖μ1‖ = |x·1̂|",
-        source=Source(
-            GUPTA, "eqs. 5 and 6", "the norm of the mean vector is x·1̂, without the absolute value"
-        ),
+        source=Source(GUPTA, "eqs. 5 and 6", "the norm of the mean vector is x·1̂, without the absolute value"),
         claim=lambda x: equal(norm(lg.mean_vector(x)), abs(dot(x, unit(x)))),
         mutants=(
             Mutant("without the absolute value", lambda x: equal(norm(lg.mean_vector(x)), dot(x, unit(x)))),
             Mutant("‖μ1‖ = |μ|, without √d", lambda x: equal(norm(lg.mean_vector(x)), abs(lg.moments(x)[0]))),
             Mutant(
-                "‖μ1‖ = μ√d, with its sign",
-                lambda x: equal(norm(lg.mean_vector(x)), lg.moments(x)[0] * root(dim(x))),
+                "‖μ1‖ = μ√d, with its sign", lambda x: equal(norm(lg.mean_vector(x)), lg.moments(x)[0] * root(dim(x)))
             ),
         ),
     ),
@@ -320,16 +304,12 @@ THEOREMS = (
         statement="‖μ1‖ = ‖x‖ |cos θ|, θ the angle between x and 1",
         source=Source(GUPTA, "eq. 5", "the norm of the mean vector is ‖x‖ cos θ"),
         hypotheses={"x is not 0": lambda x: greater(square_norm(x))},
-        claim=lambda x: equal(
-            norm(lg.mean_vector(x)), norm(x) * abs(dot(x, ones(x)) / (norm(x) * norm(ones(x))))
-        ),
+        claim=lambda x: equal(norm(lg.mean_vector(x)), norm(x) * abs(dot(x, ones(x)) / (norm(x) * norm(ones(x))))),
         without={"x is not 0": "for x = 0 both sides are 0 when the cosine, a quotient by 0, is read as 0"},
         mutants=(
             Mutant(
                 "without the absolute value",
-                lambda x: equal(
-                    norm(lg.mean_vector(x)), norm(x) * (dot(x, ones(x)) / (norm(x) * norm(ones(x))))
-                ),
+                lambda x: equal(norm(lg.mean_vector(x)), norm(x) * (dot(x, ones(x)) / (norm(x) * norm(ones(x))))),
             ),
         ),
     ),
@@ -347,8 +327,7 @@ THEOREMS = (
                 lambda x, c: greater(square_norm(x - c * ones(x)), square_norm(lg.project(x))),
             ),
             Mutant(
-                "the zero vector is the nearest",
-                lambda x, c: at_least(square_norm(x - c * ones(x)), square_norm(x)),
+                "the zero vector is the nearest", lambda x, c: at_least(square_norm(x - c * ones(x)), square_norm(x))
             ),
         ),
     ),
@@ -360,9 +339,7 @@ THEOREMS = (
         vectors="x w",
         scalars="a c",
         hypotheses={
-            "P² = P on w": lambda w, a, c: equal(
-                _equivariant(a, c)(_equivariant(a, c)(w)), _equivariant(a, c)(w)
-            ),
+            "P² = P on w": lambda w, a, c: equal(_equivariant(a, c)(_equivariant(a, c)(w)), _equivariant(a, c)(w)),
             "P² = P on 1": lambda x, a, c: equal(
                 _equivariant(a, c)(_equivariant(a, c)(ones(x))), _equivariant(a, c)(ones(x))
             ),

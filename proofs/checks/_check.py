@@ -33,9 +33,7 @@ class Counterexample:
     values: Values
 
     def __str__(self) -> str:
-        return f"d = {self.dimension}: " + ", ".join(
-            f"{name} = {_shown(v)}" for name, v in self.values.items()
-        )
+        return f"d = {self.dimension}: " + ", ".join(f"{name} = {_shown(v)}" for name, v in self.values.items())
 
 
 def _shown(value: Any) -> str:
@@ -53,10 +51,7 @@ def check_proof(theorem: Theorem) -> symbolic.Theorem:
         msg = f"{theorem.id} proves another statement: {formula(proved.conclusion)}"
         raise CheckError(msg)
     declared = frozenset(theorem.assumed().values())
-    for extra, kind in (
-        (proved.hypotheses - declared, "undeclared"),
-        (declared - proved.hypotheses, "unused"),
-    ):
+    for extra, kind in ((proved.hypotheses - declared, "undeclared"), (declared - proved.hypotheses, "unused")):
         if extra:
             shown = "; ".join(map(formula, extra))
             msg = f"{theorem.id} has {kind} hypotheses: {shown}"
@@ -177,12 +172,7 @@ def check_hypothesis(theorem: Theorem, said: str) -> Counterexample | str:
 
 
 def _counterexample(
-    theorem: Theorem,
-    assumed: list[Formula],
-    goal: Formula,
-    model: Model | None,
-    seed: str,
-    also: Formula | None = None,
+    theorem: Theorem, assumed: list[Formula], goal: Formula, model: Model | None, seed: str, also: Formula | None = None
 ) -> Counterexample | None:
     false = [goal] if also is None else [also, goal]
     found = search(

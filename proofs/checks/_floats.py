@@ -31,11 +31,7 @@ MEASURES = 30
 
 # Evidence is the same on every run and machine: no clock, no chance, nothing remembered.
 _LIMITS = settings(
-    max_examples=MEASURES,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=MEASURES, deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
 
 _numbers = st.one_of(

@@ -58,9 +58,7 @@ PATTERNS: tuple[Callable[[Random, int], list[int]], ...] = (
     _nonzero,
     _massive,
 )
-SCALARS = tuple(
-    Fraction(*pair) for pair in ((-2, 1), (-1, 1), (-1, 2), (0, 1), (1, 3), (1, 2), (1, 1), (2, 1), (3, 1))
-)
+SCALARS = tuple(Fraction(*pair) for pair in ((-2, 1), (-1, 1), (-1, 2), (0, 1), (1, 3), (1, 2), (1, 1), (2, 1), (3, 1)))
 
 
 def draw_vector(random: Random, d: int) -> tuple[Fraction, ...]:

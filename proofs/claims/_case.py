@@ -252,8 +252,7 @@ def decide(a: Any, relation: Relation, b: Any) -> bool | None:
 def agree(a: Any, b: Any) -> bool:
     """Whether narrow enclosures overlap in every component, as those of equal numbers do."""
     return all(
-        not p.certainly_different(q)
-        and p.width + q.width <= AGREEMENT * max(p.magnitude, q.magnitude, Fraction(1))
+        not p.certainly_different(q) and p.width + q.width <= AGREEMENT * max(p.magnitude, q.magnitude, Fraction(1))
         for p, q in _pairs(a, b)
     )
 

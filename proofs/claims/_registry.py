@@ -58,9 +58,7 @@ def select(*, document: str | None = None, verdict: Verdict | None = None) -> li
     ['3-2', '3-3']
     """
     return [
-        claim
-        for claim in claims()
-        if document in (None, document_of(claim).key) and verdict in (None, claim.verdict)
+        claim for claim in claims() if document in (None, document_of(claim).key) and verdict in (None, claim.verdict)
     ]
 
 

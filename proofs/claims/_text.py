@@ -119,11 +119,7 @@ class Page:
         for verdict in present:
             first = f"  {self.paint(f'{named(verdict):<15}', verdict)} "
             lines.append(first + MEANINGS[verdict])
-        return [
-            *lines,
-            "",
-            "  `lngeom claims ID` explains one of them, with its counterexample worked through.",
-        ]
+        return [*lines, "", "  `lngeom claims ID` explains one of them, with its counterexample worked through."]
 
     # ---------------------------------------------------------------------------------------------- one of them
 
@@ -133,10 +129,7 @@ class Page:
         lines = [head, *self._quiet(f"{document_of(claim).title}, {claim.place}", ""), ""]
         lines += self._item("The claim", claim.says)
         if claim.why:
-            lines += [
-                "",
-                *self._item("Why" if claim.verdict in _PLAINLY else "Why not", claim.why),
-            ]
+            lines += ["", *self._item("Why" if claim.verdict in _PLAINLY else "Why not", claim.why)]
         lines += ["", *self._item(_CORRECTIONS.get(claim.verdict, "Instead"), claim.correction)]
         if claim.hypotheses:
             said = {"true": "Stated there", "true_under": "Needed"}.get(claim.verdict, "Given")
@@ -148,12 +141,7 @@ class Page:
             lines += ["", *self._item(_EXAMPLES.get(claim.verdict, "An example"), example.says), ""]
             lines += self._worked(example.work())
         if claim.example is not None:
-            lines += [
-                "",
-                *self._item("Worked out", claim.example.says),
-                "",
-                *self._worked(claim.example.show()),
-            ]
+            lines += ["", *self._item("Worked out", claim.example.says), "", *self._worked(claim.example.show())]
         if claim.theorems:
             lines += ["", *self._theorems(claim.theorems)]
         if claim.columns:
@@ -221,8 +209,4 @@ _CORRECTIONS: dict[Verdict, str] = {
     "empirical": "To measure",
     "convention": "In fact",
 }
-_EXAMPLES: dict[Verdict, str] = {
-    "true_under": "Without",
-    "false": "Refuted",
-    "non_sequitur": "A model",
-}
+_EXAMPLES: dict[Verdict, str] = {"true_under": "Without", "false": "Refuted", "non_sequitur": "A model"}

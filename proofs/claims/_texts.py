@@ -37,9 +37,7 @@ _FIELDS = {field.name for field in fields(Claim)}
 
 
 def _read(name: str) -> dict[str, Any]:
-    return tomllib.loads(
-        resources.files("proofs.claims").joinpath("texts", f"{name}.toml").read_text("utf-8")
-    )
+    return tomllib.loads(resources.files("proofs.claims").joinpath("texts", f"{name}.toml").read_text("utf-8"))
 
 
 @functools.cache
@@ -75,13 +73,9 @@ def _claim(name: str, record: dict[str, Any]) -> Claim:
     id = record.get("id", "a claim without id")
     unknown = sorted(set(record) - _FIELDS)
     if unknown:
-        msg = (
-            f"{name}.toml, {id}: {', '.join(unknown)} is not a field; fields are {', '.join(sorted(_FIELDS))}"
-        )
+        msg = f"{name}.toml, {id}: {', '.join(unknown)} is not a field; fields are {', '.join(sorted(_FIELDS))}"
         raise CheckError(msg)
-    values: dict[str, Any] = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in record.items()
-    }
+    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in record.items()}
     for key, known in (("counterexample", examples()), ("example", examples()), ("citations", sources())):
         named = [record[key]] if isinstance(record.get(key), str) else record.get(key, [])
         missing = [one for one in named if one not in known]

@@ -29,13 +29,9 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``lngeom prove``."""
-    parser.add_argument(
-        "ids", nargs="*", metavar="ID", help="theorem (chapter.slug) or chapter; default: all"
-    )
+    parser.add_argument("ids", nargs="*", metavar="ID", help="theorem (chapter.slug) or chapter; default: all")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the evidence to FILE")
-    parser.add_argument(
-        "--certificates", type=Path, metavar="DIR", help="write each proof as a file ID.json into DIR"
-    )
+    parser.add_argument("--certificates", type=Path, metavar="DIR", help="write each proof as a file ID.json into DIR")
     parser.add_argument(
         "--jobs", type=int, default=None, metavar="N", help="processes to check with (default: one per core)"
     )
@@ -115,9 +111,7 @@ def _table(found: list[Evidence]) -> str:
     for one in found:
         theorem = one.theorem
         refuted = f"{len(one.mutants)}/{len(theorem.mutants)}"
-        rows.append(
-            (theorem.id, theorem.statement, str(theorem.source), one.status, f"{one.proof_ms:.1f}", refuted)
-        )
+        rows.append((theorem.id, theorem.statement, str(theorem.source), one.status, f"{one.proof_ms:.1f}", refuted))
     widths = _fit([max(len(row[k]) for row in rows) for k in range(6)])
     lines = [_row(row, widths) for row in rows]
     lines.insert(1, "  ".join("─" * width for width in widths))

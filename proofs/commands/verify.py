@@ -19,12 +19,7 @@ from .._theorem import CheckError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``lngeom verify``."""
-    parser.add_argument(
-        "--results",
-        type=Path,
-        metavar="FILE",
-        help="record of the run (default: in the package)",
-    )
+    parser.add_argument("--results", type=Path, metavar="FILE", help="record of the run (default: in the package)")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep certificates and Coq files in DIR")
 
 

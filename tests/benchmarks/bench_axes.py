@@ -178,9 +178,7 @@ def exponents(records: list[Record]) -> Record:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="d = 256, 512, 1024 and no long vector")
     parser.add_argument("--sizes", type=int, nargs="+", help="dimensions to measure")
     parser.add_argument("--svd-limit", type=int, default=8192, help="largest d for svd (minutes at 8192)")
@@ -196,9 +194,7 @@ def main() -> None:
         return
     sizes = options.sizes or ([256, 512, 1024] if options.quick else [512, 1024, 2048, 4096, 8192])
     load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
-    print(
-        f"{platform.machine()}, {os.cpu_count()} CPUs{load}, numpy {np.__version__}, scipy {scipy.__version__}"
-    )
+    print(f"{platform.machine()}, {os.cpu_count()} CPUs{load}, numpy {np.__version__}, scipy {scipy.__version__}")
 
     records = [measure(d, options) for d in sizes]
     print_table("CPU seconds" if options.cpu else "seconds", [*METHODS], records, ".4g")

@@ -39,9 +39,7 @@ def measure(statement: str) -> tuple[float, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=20, help="processes of each kind (default: 20)")
     parser.add_argument("--json", type=Path, help="write the ratios to this file")
     options = parser.parse_args()
@@ -61,12 +59,7 @@ def main() -> None:
     verdict = "met" if more < 0.2 else "MISSED"
     if options.json:
         results = [
-            {
-                "work": f"import {name}",
-                "ratio": statistics.median(ratios),
-                "low": ratios[0],
-                "high": ratios[-1],
-            }
+            {"work": f"import {name}", "ratio": statistics.median(ratios), "low": ratios[0], "high": ratios[-1]}
             for name in STATEMENTS
             if (ratios := sorted(a[0] / b[0] for a, b in zip(times[name], times["numpy"], strict=True)))
         ]

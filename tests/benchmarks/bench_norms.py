@@ -51,9 +51,7 @@ def variants(
         ),
     }
     if compiled:
-        pairs |= {
-            f"{name}, compiled": (torch.compile(ours), theirs) for name, (ours, theirs) in pairs.items()
-        }
+        pairs |= {f"{name}, compiled": (torch.compile(ours), theirs) for name, (ours, theirs) in pairs.items()}
     result: dict[str, Any] = {}
     for name, (ours, theirs) in pairs.items():
         result[name] = ours, theirs
@@ -83,9 +81,7 @@ def timed(function: Callable[..., torch.Tensor], x: torch.Tensor) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--shape", type=int, nargs=2, default=(8192, 4096), metavar=("N", "D"))
     parser.add_argument("--dtype", choices=("float32", "float64", "bfloat16", "float16"), default="float32")
     parser.add_argument("--device", default="cpu", help="PyTorch device (default: cpu)")
@@ -93,9 +89,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", type=Path, help="write the ratios to this file")
     parser.add_argument("--compiled", action="store_true", help="the same formulas through torch.compile too")
-    parser.add_argument(
-        "--csv", help="write the times of PyTorch's own two kernels, each round of them, here"
-    )
+    parser.add_argument("--csv", help="write the times of PyTorch's own two kernels, each round of them, here")
     arguments = parser.parse_args()
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
@@ -133,18 +127,10 @@ def main() -> None:
         print(f"{name:34}{1e3 * best[0]:10.1f}{1e3 * best[1]:10.1f}{best[0] / best[1]:8.2f}", end="")
         print(f"{errors[0]:12.1f}{errors[1]:12.1f}")
         ratios = sorted(a / b for a, b in measured[1:])
-        results.append(
-            {"work": name, "ratio": statistics.median(ratios), "low": ratios[0], "high": ratios[-1]}
-        )
+        results.append({"work": name, "ratio": statistics.median(ratios), "low": ratios[0], "high": ratios[-1]})
     if arguments.json:
-        about = {
-            "command": " ".join(["python", *sys.argv]),
-            "peer": f"PyTorch {torch.__version__}",
-            "shape": [n, d],
-        }
-        arguments.json.write_text(
-            json.dumps({**about, "results": results}, indent=1) + "\n", encoding="utf-8"
-        )
+        about = {"command": " ".join(["python", *sys.argv]), "peer": f"PyTorch {torch.__version__}", "shape": [n, d]}
+        arguments.json.write_text(json.dumps({**about, "results": results}, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

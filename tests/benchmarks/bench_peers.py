@@ -67,9 +67,7 @@ class Bench:
         kept: list[Any] = []
         modules = dict(self.model.model.named_modules())
         handles = [
-            modules[site.path].register_forward_hook(
-                lambda _, args, out: kept.extend((keep(args[0]), keep(out)))
-            )
+            modules[site.path].register_forward_hook(lambda _, args, out: kept.extend((keep(args[0]), keep(out))))
             for site in self.sites
         ]
         self.model.model(self.ids, use_cache=False)
@@ -148,9 +146,7 @@ class Bench:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, default in (
         ("blocks", 30),
         ("width", 576),
@@ -187,12 +183,8 @@ def main() -> None:
                 "places": places[name],
             }
         )
-        print(
-            f"{name:22} {results[-1]['ratio']:.3f} ({ratios[0]:.3f} to {ratios[-1]:.3f}), {places[name]} places"
-        )
-    print(
-        f"written to disk by store_then_analyse: {bench.bytes / 1e6:.0f} MB for {bench.ids.numel():,} tokens"
-    )
+        print(f"{name:22} {results[-1]['ratio']:.3f} ({ratios[0]:.3f} to {ratios[-1]:.3f}), {places[name]} places")
+    print(f"written to disk by store_then_analyse: {bench.bytes / 1e6:.0f} MB for {bench.ids.numel():,} tokens")
     if options.json:
         versions = {
             name: version(name)

@@ -167,24 +167,15 @@ def load(model: str, options: argparse.Namespace) -> LoadedModel:
     if random:
         config.quantization_config = None
         del config.quantization_config
-    return load_model(
-        source, dtype=options.dtype, device=options.device, random_weights=random, config=config
-    )
+    return load_model(source, dtype=options.dtype, device=options.device, random_weights=random, config=config)
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--model", default=str(bundled_model()))
     add("--all", action="store_true", help="the seven known models with random weights")
-    add(
-        "--blocks",
-        type=int,
-        default=0,
-        help="keep the shape but for the number of blocks, with random weights",
-    )
+    add("--blocks", type=int, default=0, help="keep the shape but for the number of blocks, with random weights")
     add("--device", default="cpu")
     add("--dtype", default="auto")
     add("--batch-size", type=int, default=8)
@@ -207,9 +198,7 @@ def main() -> None:
     if options.memory:
         for tokens in options.memory:
             bare, observed = (peak_of_process(options, tokens, watched) for watched in (False, True))
-            records.append(
-                {"tokens": tokens, "bare_mb": bare, "observed_mb": observed, "extra_mb": observed - bare}
-            )
+            records.append({"tokens": tokens, "bare_mb": bare, "observed_mb": observed, "extra_mb": observed - bare})
             print(json.dumps(records[-1]), flush=True)
     for name in () if options.memory else KNOWN_MODELS if options.all else (options.model,):
         records.append(overhead(load(name, options), options))
@@ -218,11 +207,7 @@ def main() -> None:
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
     if options.json:
-        device = (
-            torch.cuda.get_device_name()
-            if options.device != "cpu"
-            else platform.processor() or platform.machine()
-        )
+        device = torch.cuda.get_device_name() if options.device != "cpu" else platform.processor() or platform.machine()
         about = {"command": " ".join(["python", *sys.argv]), "device": device, "torch": torch.__version__}
         options.json.write_text(json.dumps({**about, "results": records}, indent=2) + "\n")
 

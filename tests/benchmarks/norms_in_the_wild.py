@@ -49,13 +49,7 @@ def named() -> Iterator[Entry]:
         ("jax", "jax.nn.standardize", "layernorm", 1e-5, lambda f: lambda x: f(x, epsilon=1e-5)),
         ("flax", "flax.linen.LayerNorm", "layernorm", 1e-6, lambda c: c()),
         ("flax", "flax.linen.RMSNorm", "rmsnorm", 1e-6, lambda c: c()),
-        (
-            "flax",
-            "flax.linen.LayerNorm (slow variance)",
-            "layernorm",
-            1e-6,
-            lambda c: c(use_fast_variance=False),
-        ),
+        ("flax", "flax.linen.LayerNorm (slow variance)", "layernorm", 1e-6, lambda c: c(use_fast_variance=False)),
         ("keras", "keras.layers.LayerNormalization", "layernorm", 1e-3, lambda c: c()),
         ("keras", "keras.layers.RMSNormalization", "rmsnorm", 1e-6, lambda c: c()),
     ):
@@ -77,10 +71,7 @@ def compiled() -> Iterator[Entry]:
     def layer(x: Any, weight: Any, bias: Any) -> Any:
         return torch.nn.functional.layer_norm(x, (x.shape[-1],), weight, bias, 1e-5)
 
-    for name, function, kind, eps in (
-        ("F.layer_norm", layer, "layernorm", 1e-5),
-        ("Llama's", llama, "rmsnorm", 1e-6),
-    ):
+    for name, function, kind, eps in (("F.layer_norm", layer, "layernorm", 1e-5), ("Llama's", llama, "rmsnorm", 1e-6)):
         yield "torch", f"torch.compile of {name}", torch.compile(function, dynamic=True), kind, eps
 
 
@@ -117,23 +108,10 @@ def transformers_classes() -> Iterator[Entry]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("docs/results"))
-    parser.add_argument(
-        "--minutes", type=float, default=120.0, help="stop after this time (default: %(default)s)"
-    )
+    parser.add_argument("--minutes", type=float, default=120.0, help="stop after this time (default: %(default)s)")
     arguments = parser.parse_args()
     end = time.monotonic() + 60 * arguments.minutes
-    columns = (
-        "package",
-        "version",
-        "norm",
-        "kind",
-        "eps",
-        "dtype",
-        "pass",
-        "verdict",
-        "cause",
-        "worst_ratio",
-    )
+    columns = ("package", "version", "norm", "kind", "eps", "dtype", "pass", "verdict", "cause", "worst_ratio")
     target = arguments.out / "norms_in_the_wild.csv"
     with target.open("w", newline="", encoding="utf-8") as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -147,9 +125,7 @@ def main() -> int:
                         if (backward and skipped) or time.monotonic() > end:
                             continue
                         try:
-                            found = check(
-                                norm, kind=kind, eps=eps, dtype=dtype, d=D, name=name, backward=backward
-                            )
+                            found = check(norm, kind=kind, eps=eps, dtype=dtype, d=D, name=name, backward=backward)
                             row = (found.verdict, found.cause, f"{found.worst_ratio:.3g}")
                         except LngeomError as error:
                             row = ("not checked", str(error)[:120], "")

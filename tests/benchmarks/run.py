@@ -33,9 +33,7 @@ PARTS = {
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--json", type=Path, default=RESULTS)
@@ -63,9 +61,7 @@ def main() -> int:
         found[name] |= {
             "command": " ".join(shown),
             "hardware": f"{platform.machine()}, {platform.system()}",
-            "versions": {
-                name: version(name) for name in ("lngeom", "numpy", "scipy", "torch", "transformers")
-            },
+            "versions": {name: version(name) for name in ("lngeom", "numpy", "scipy", "torch", "transformers")},
         }
         options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     print(f"written to {options.json}" + (f"; failed: {', '.join(failed)}" if failed else ""))

@@ -41,13 +41,7 @@ def faults(namespaces: dict[str, Any]) -> list[dict[str, Any]]:
         for name, fault in FAULTS.items():
             if name == "changed input" and framework == "jax":  # its arrays cannot be changed
                 continue
-            size = (
-                None
-                if name == "wide rows"
-                else 37
-                if "block" in fault.words or "multiple" in fault.words
-                else 16
-            )
+            size = None if name == "wide rows" else 37 if "block" in fault.words or "multiple" in fault.words else 16
             found = check(fault.make(xp), kind=fault.kind, eps=EPS, d=size, name=name)
             caught = found.verdict != "rounding"
             named = found.verdict == fault.verdict and fault.words in (found.cause or "")
@@ -95,9 +89,7 @@ def main() -> int:
         accused = accusations(namespaces, arguments.vectors)
     caught, named = (sum(row[key] for row in rows) for key in ("caught", "named"))
     print(f"{len(rows)} faults: {caught} caught, {named} named rightly ({100 * named / len(rows):.1f} %)")
-    print(
-        f"{len(CORRECT) * len(namespaces)} correct kernels, {arguments.vectors} vectors each: {accused} accused"
-    )
+    print(f"{len(CORRECT) * len(namespaces)} correct kernels, {arguments.vectors} vectors each: {accused} accused")
     if arguments.csv:
         with arguments.csv.open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, rows[0], lineterminator="\n")

@@ -35,15 +35,7 @@ class Fault(NamedTuple):
 
         def run(x: Any, g: Any, b: Any = None) -> Any:
             m = mean(xp, x)
-            own = {
-                "x": x,
-                "g": g,
-                "b": b,
-                "m": m,
-                "c": x - m,
-                "v": mean(xp, (x - m) ** 2),
-                "s": mean(xp, x * x),
-            }
+            own = {"x": x, "g": g, "b": b, "m": m, "c": x - m, "v": mean(xp, (x - m) ** 2), "s": mean(xp, x * x)}
             return eval(program, {**words, **own})
 
         if self.kind == "rmsnorm":
@@ -115,9 +107,7 @@ def merged(block: int, *, first: bool) -> Callable[[Any], Kernel]:
                 part = x[..., i : i + block]
                 n, center = part.shape[-1], mean(xp, part)
                 step = center - m
-                squares = (
-                    squares + n * mean(xp, (part - center) ** 2) + step * step * (count * n / (count + n))
-                )
+                squares = squares + n * mean(xp, (part - center) ** 2) + step * step * (count * n / (count + n))
                 m, count = m + step * (n / (count + n)), count + n
             r = 1 / xp.sqrt(squares / x.shape[-1] + EPS)
             return x * (r * gain) + (bias - m * (r * gain)) if first else (x - m) * r * gain + bias
@@ -156,10 +146,7 @@ SUMS: dict[str, Callable[[Any, Any], Any]] = {
 }
 CORRECT: dict[str, tuple[Callable[[Any], Kernel], str]] = {
     **{f"two passes, {name}": (summed(average), "layernorm") for name, average in SUMS.items()},
-    **{
-        f"multiplied first, {name}": (summed(average, first=True), "layernorm")
-        for name, average in SUMS.items()
-    },
+    **{f"multiplied first, {name}": (summed(average, first=True), "layernorm") for name, average in SUMS.items()},
     **{f"rms, {name}": (summed_rms(average), "rmsnorm") for name, average in SUMS.items()},
     **{f"merged {k}, {f}": (merged(k, first=f), "layernorm") for k in (1, 4, 16) for f in (False, True)},
 }

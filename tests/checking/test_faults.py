@@ -37,8 +37,6 @@ def test_fault_is_caught_and_named(name: str) -> None:
 @pytest.mark.parametrize("name", CORRECT)
 def test_correct_kernel_is_not_accused(name: str) -> None:
     make, kind = CORRECT[name]
-    finding = check(
-        make(NAMESPACES["numpy" if len(name) % 2 else "torch"]), kind=kind, eps=EPS, d=24, name=name
-    )
+    finding = check(make(NAMESPACES["numpy" if len(name) % 2 else "torch"]), kind=kind, eps=EPS, d=24, name=name)
     assert finding.verdict == "rounding", finding
     assert finding.worst_ratio <= 1

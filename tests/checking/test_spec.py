@@ -105,7 +105,5 @@ def test_onnx_files_are_checked() -> None:
     x, y = (helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, [None, 4]) for n in ("x", "y"))
     node = helper.make_node("LayerNormalization", ["x", "g", "b"], ["y"], epsilon=1e-5)
     graph = helper.make_graph([node], "norm", [x], [y], made)
-    onnx.save(
-        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "norm.onnx"
-    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "norm.onnx")
     assert check_spec("norm.onnx")["norm.onnx"].verdict == "rounding"

@@ -87,9 +87,7 @@ def test_an_opened_certificate_is_typeset_without_a_network(tmp_path: Path) -> N
     assert "cdn." not in re.sub(r"<a [^>]*>", "", page)
 
 
-@pytest.mark.parametrize(
-    "page", ["index", "graph", "touch", "ledger/index", "derivations/projection", "results/index"]
-)
+@pytest.mark.parametrize("page", ["index", "graph", "touch", "ledger/index", "derivations/projection", "results/index"])
 def test_no_serious_hindrance_to_anyone(page: str, tmp_path: Path) -> None:
     module = npm()
     folder = DOCS / "_build" / "npm-tests" / "axe"
@@ -104,9 +102,7 @@ def test_no_serious_hindrance_to_anyone(page: str, tmp_path: Path) -> None:
         "{ document.body.dataset.axe = JSON.stringify(found.violations.map((one) => "
         "[one.impact, one.id, one.nodes.slice(0, 3).map((node) => node.html.slice(0, 160))])); }))</script>"
     )
-    text = path.read_text(encoding="utf-8").replace(
-        "<head>", f'<head><base href="{path.parent.as_uri()}/">', 1
-    )
+    text = path.read_text(encoding="utf-8").replace("<head>", f'<head><base href="{path.parent.as_uri()}/">', 1)
     changed = tmp_path / "page.html"
     changed.write_text(text.replace("</body>", f"{run}</body>"), encoding="utf-8")
     found = re.search(r'data-axe="([^"]*)"', seen(changed.as_uri()))

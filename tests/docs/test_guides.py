@@ -42,9 +42,7 @@ def test_page_prints_what_it_says(name: str) -> None:
 
 @pytest.mark.real_data
 @pytest.mark.parametrize("name", sorted(MEASURING))
-def test_measuring_page_prints_what_it_says(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_measuring_page_prints_what_it_says(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     try:
         bundled_model()
         bundled_wikipedia()

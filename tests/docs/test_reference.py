@@ -68,10 +68,7 @@ def test_packages_are_all_that_offer_names() -> None:
     found = {
         name
         for root in (lngeom, proofs, empirical)
-        for name in (
-            root.__name__,
-            *(part.name for part in pkgutil.walk_packages(root.__path__, f"{root.__name__}.")),
-        )
+        for name in (root.__name__, *(part.name for part in pkgutil.walk_packages(root.__path__, f"{root.__name__}.")))
         if "._" not in name and ".test_" not in name and not name.endswith(".conftest")
         if hasattr(importlib.import_module(name), "__all__")
     }

@@ -79,9 +79,7 @@ def test_smollm2_grows_as_the_page_says() -> None:
         fits = {(fit["law"], fit["first_depth"]): fit for fit in csv.DictReader(file)}
     exponential, power = fits["exponential", "1"], fits["power", "1"]
     assert exponential["better"] == power["better"] == "undecided"
-    factor, exponent = (
-        [float(fit[name]) for name in ("estimate", "low", "high")] for fit in (exponential, power)
-    )
+    factor, exponent = ([float(fit[name]) for name in ("estimate", "low", "high")] for fit in (exponential, power))
     assert "{:.3f} [{:.3f}, {:.3f}] per block".format(*factor) in page
     assert "p = {:.2f} [{:.2f}, {:.2f}]".format(*exponent) in page
     misses = f"norm by {float(exponential['misfit']):.2f}, the power law by {float(power['misfit']):.2f}"
@@ -102,10 +100,7 @@ def test_smollm2_has_the_energies_that_the_page_says(table: list[dict[str, Any]]
     assert f"At {below} of {len(rows)} norms it lies below the median" in page
     above = [row for row in rows if row["d_cos2_low"] > 1]
     layers = [row["layer"] for row in above if row["layer"] is not None]
-    assert (
-        f"above 1 it lies at {len(above)}, in blocks {min(layers)} to {max(layers)} and before the final"
-        in page
-    )
+    assert f"above 1 it lies at {len(above)}, in blocks {min(layers)} to {max(layers)} and before the final" in page
     (final,) = [row for row in rows if row["role"] == "final"]
     assert f"{final['d_cos2']:.2f} [{final['d_cos2_low']:.2f}, {final['d_cos2_high']:.2f}]" in page
 
@@ -271,14 +266,10 @@ def test_the_kernels_are_timed_as_the_ledger_says() -> None:
     with (DOCS / "results" / "cost" / "kernels.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     best = {
-        name: min(float(r["milliseconds"]) for r in rows if r["norm"] == name)
-        for name in ("layer_norm", "rms_norm")
+        name: min(float(r["milliseconds"]) for r in rows if r["norm"] == name) for name in ("layer_norm", "rms_norm")
     }
     said_there = find("0-6").correction
-    assert (
-        f"rms_norm takes {best['rms_norm'] / best['layer_norm']:.1f} times the time of layer_norm"
-        in said_there
-    )
+    assert f"rms_norm takes {best['rms_norm'] / best['layer_norm']:.1f} times the time of layer_norm" in said_there
 
 
 def recorded(name: str) -> list[dict[str, Any]]:
@@ -290,9 +281,9 @@ def test_cost_is_quoted_as_it_was_recorded() -> None:
     shapes = recorded("shapes")
     assert [row["model"] for row in shapes] == list(KNOWN_MODELS)
     for row in shapes:
-        line = (
-            "| {model} | {d} | {sites} | {ratio:.3f} | {ratio_low:.3f} to {ratio_high:.3f} | {pairs} |"
-        ).format(**row)
+        line = ("| {model} | {d} | {sites} | {ratio:.3f} | {ratio_low:.3f} to {ratio_high:.3f} | {pairs} |").format(
+            **row
+        )
         assert line in page
         assert row["ratio"] <= 1.05
         if row["d"] >= 2048:
@@ -311,12 +302,9 @@ def lines_of_code(source: str) -> int:
     strings = [
         node.body[0]
         for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
-        and ast.get_docstring(node) is not None
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None
     ]
-    described = {
-        line for node in strings for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
-    }
+    described = {line for node in strings for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
     layout = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     written = {
@@ -352,7 +340,5 @@ def test_the_page_of_architectures_counts_its_table() -> None:
         assert re.search(rf"{what}\**,? \| {count:,} \|", page.replace("**", "")), (what, count)
     assert len(concerned) - len(complete) == 24
     assert len(complete) >= 490
-    otherwise = {
-        name for row in built if row["named_otherwise"] for name in row["named_otherwise"].split(", ")
-    }
+    otherwise = {name for row in built if row["named_otherwise"] for name in row["named_otherwise"].split(", ")}
     assert otherwise == set(re.findall(r"`(Llama4TextL2Norm|MoonshineStreamingFrameCMVN)`", page))

@@ -61,21 +61,12 @@ def _configs() -> dict[str, Any]:
         "n_positions": POSITIONS,
         "vocab_size": VOCABULARY,
     }
-    wide: dict[str, Any] = {
-        "hidden_size": WIDTH,
-        "num_hidden_layers": BLOCKS,
-        "num_attention_heads": 2,
-        **_SHARED,
-    }
+    wide: dict[str, Any] = {"hidden_size": WIDTH, "num_hidden_layers": BLOCKS, "num_attention_heads": 2, **_SHARED}
     return {
         "gpt2": GPT2Config(**gpt, **_SPECIAL),
         "gpt2_rms": GPT2RMSConfig(**gpt, **_SPECIAL),
         "gpt_neo": GPTNeoConfig(
-            hidden_size=WIDTH,
-            num_layers=BLOCKS,
-            num_heads=2,
-            attention_types=[[["global", "local"], 1]],
-            **_SHARED,
+            hidden_size=WIDTH, num_layers=BLOCKS, num_heads=2, attention_types=[[["global", "local"], 1]], **_SHARED
         ),
         "gpt_neox": GPTNeoXConfig(intermediate_size=32, **wide),
         "gptj": GPTJConfig(rotary_dim=4, **gpt, **_SPECIAL),
@@ -105,9 +96,7 @@ def tiny_model(architecture: str, seed: int = 0) -> Any:
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             # Fresh norms have gain 1 and bias 0, and weights of size 0.02 leave the stream almost unchanged.
-            parameter.add_(
-                torch.randn_like(parameter) * (0.1 if "norm" in name.lower() or "ln_" in name else 0.2)
-            )
+            parameter.add_(torch.randn_like(parameter) * (0.1 if "norm" in name.lower() or "ln_" in name else 0.2))
     return model.eval()
 
 

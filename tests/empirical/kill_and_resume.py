@@ -82,14 +82,7 @@ def run(model: str, corpus: str, base: Path, kills: int) -> dict[str, Any]:
     results = ("sites.csv", "predictions.csv", "state.safetensors", "tokens.npy", "DONE")
     expected = {name: (peace / name).read_bytes() for name in results}
     draw = random.Random(0)
-    report: dict[str, Any] = {
-        "code": code,
-        "moments": moments,
-        "kills": 0,
-        "runs": 0,
-        "starts": 0,
-        "different": [],
-    }
+    report: dict[str, Any] = {"code": code, "moments": moments, "kills": 0, "runs": 0, "starts": 0, "different": []}
     while report["kills"] < kills:
         ended = None
         while ended != 0:

@@ -99,10 +99,7 @@ def test_each_change_costs_what_the_changed_network_loses(family: str, formula: 
                 replaced(changed, norm.path, formula if change.index is None else _without(change.index))
             expected = losses(changed, given) - base
         # Logits are made log-probabilities in float32: 2^-24 of at most 20 nats at each of 11 tokens, with room for 4.
-        assert torch.allclose(found, expected, rtol=0, atol=4 * 11 * 20 * 2.0**-24), (
-            change.name,
-            change.site,
-        )
+        assert torch.allclose(found, expected, rtol=0, atol=4 * 11 * 20 * 2.0**-24), (change.name, change.site)
         assert change.name in ("none", "folded") or found.abs().max() > 1e-3
     assert all(torch.equal(tensor, before[name]) for name, tensor in network.state_dict().items())
 
@@ -124,9 +121,7 @@ def test_stacks_of_whisper_are_changed_apart_and_the_encoder_runs_once() -> None
     assert len(runs) == 1
     with applied(network, decoder), torch.inference_mode():
         batch = {name: torch.from_numpy(value)[None] for name, value in case.inputs.items()}
-        whole = nn.functional.cross_entropy(
-            network(**batch).logits[0], torch.from_numpy(case.labels), reduction="sum"
-        )
+        whole = nn.functional.cross_entropy(network(**batch).logits[0], torch.from_numpy(case.labels), reduction="sum")
     plain = measure(Change("none", "all"))[0, 2]
     assert abs(cached - (float(whole) - plain)) <= 4 * 8 * 20 * 2.0**-24
 
@@ -179,9 +174,7 @@ def test_run_resumes_and_says_what_the_columns_are(tmp_path: Path, monkeypatch: 
 def test_folder_of_cases_and_bad_corpora(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(CorpusError, match="is a directory"):
         open_corpus(str(tmp_path))
-    np.savez(
-        tmp_path / "0.npz", input_ids=np.arange(4), labels=np.array([1, 2, 3, -100]), document=7, speech=True
-    )
+    np.savez(tmp_path / "0.npz", input_ids=np.arange(4), labels=np.array([1, 2, 3, -100]), document=7, speech=True)
     (case,) = cases(open_corpus(str(tmp_path)), None, tokens=9, length=9, per_document=1)
     assert (case.document, case.tokens, list(case.inputs)) == (7, 3, ["input_ids"])
     np.savez(tmp_path / "1.npz", input_ids=np.arange(4))
@@ -189,9 +182,7 @@ def test_folder_of_cases_and_bad_corpora(tmp_path: Path, capsys: pytest.CaptureF
         cases(open_corpus(str(tmp_path)), None, tokens=9, length=9, per_document=1)
     with pytest.raises(CorpusError, match="what random tokens cost says nothing"):
         cases(open_corpus("random"), None, tokens=9, length=9, per_document=1)
-    hf.GPT2LMHeadModel(hf.GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=16)).save_pretrained(
-        tmp_path / "m"
-    )
+    hf.GPT2LMHeadModel(hf.GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=16)).save_pretrained(tmp_path / "m")
     np.save(tmp_path / "short.npy", np.arange(3))
     assert main(["ablate", str(tmp_path / "m"), "--corpus", str(tmp_path / "short.npy")]) == 2
     assert "holds no case" in capsys.readouterr().err

@@ -119,10 +119,7 @@ def test_every_column_of_an_architecture_of_no_table(name: str) -> None:
         (seen,) = stored[site.path]
         sides = [side.movedim(site.axis, -1) for side in seen]
         # Heads of a token are vectors at its position.
-        sides = [
-            side.transpose(1, 2) if side.ndim == 4 and side.shape[2] == IDS.shape[1] else side
-            for side in sides
-        ]
+        sides = [side.transpose(1, 2) if side.ndim == 4 and side.shape[2] == IDS.shape[1] else side for side in sides]
         heads = sides[0].shape[2] if sides[0].ndim == 4 and sides[0].shape[1] == IDS.shape[1] else 1
         x, z = (side.reshape(3, -1, site.d) for side in sides)
         oracle = Oracle(modules[site.path], site, x, z, random_directions(site.d, 8, 3), first=heads)
@@ -156,10 +153,7 @@ def test_a_model_in_memory_is_measured_resumed_and_compared(tmp_path: Path, with
     assert [(row["site"], row["norm"], row["tokens"]) for row in whole.rows if row["bucket"] == "all"] == [
         ("1", "rmsnorm", 200), ("1", "rmsnorm", 200), ("4", "layernorm", 200), ("4", "layernorm", 200),
     ]  # fmt: skip
-    assert {each.verdict for each in whole.predictions if "cos²" not in each.prediction} <= {
-        "holds",
-        "undecided",
-    }
+    assert {each.verdict for each in whole.predictions if "cos²" not in each.prediction} <= {"holds", "undecided"}
     assert any(each.verdict == "holds" for each in whole.predictions)
 
     def dying() -> Any:
@@ -181,12 +175,7 @@ def test_a_model_in_memory_is_measured_resumed_and_compared(tmp_path: Path, with
     measure(model, batches, tmp_path / "after", shard_batches=2)
     table = compare([run.path, tmp_path / "after"])
     changes = {(row["site"], row["side"]): row["norm_mean_2"] / row["norm_mean_1"] for row in table}
-    assert changes == {
-        ("1", "input"): 1,
-        ("1", "output"): 1,
-        ("4", "input"): 1,
-        ("4", "output"): pytest.approx(2),
-    }
+    assert changes == {("1", "input"): 1, ("1", "output"): 1, ("4", "input"): 1, ("4", "output"): pytest.approx(2)}
 
 
 def test_a_function_is_measured_from_the_command_line(
@@ -200,10 +189,7 @@ def test_a_function_is_measured_from_the_command_line(
     table = json.loads(capsys.readouterr().out)
     assert {row["site"] for row in table} == {"1", "4"}
     assert main(["norms", "mine:by_hand", "--json"]) == 0
-    assert {row["path"]: row["gain"] for row in json.loads(capsys.readouterr().out)} == {
-        "1": "scale",
-        "4": "weight",
-    }
+    assert {row["path"]: row["gain"] for row in json.loads(capsys.readouterr().out)} == {"1": "scale", "4": "weight"}
     assert main(["compare", "runs/mine.by_hand", "runs/mine.by_hand", "--json"]) == 0
     assert {row["d_cos2_change_2"] for row in json.loads(capsys.readouterr().out)} == {0}
     assert main(["sweep", "mine:by_hand", "--tokens", "5"]) == 2
@@ -216,16 +202,7 @@ def test_a_function_is_measured_from_the_command_line(
 def test_an_encoder_decoder_is_swept_with_the_text_on_both_sides(tmp_path: Path, without_pages: None) -> None:
     model, _, count = built("t5")
     model.save_pretrained(tmp_path / "t5")
-    words = [
-        "--corpus",
-        "random",
-        "--tokens",
-        "64",
-        "--sequence-length",
-        "16",
-        "--output",
-        str(tmp_path / "run"),
-    ]
+    words = ["--corpus", "random", "--tokens", "64", "--sequence-length", "16", "--output", str(tmp_path / "run")]
     assert main(["sweep", str(tmp_path / "t5"), *words, "--quiet"]) == 0
     found = read(tmp_path / "run")
     assert found.manifest["input"] == "the same text on both sides"

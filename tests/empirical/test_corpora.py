@@ -46,9 +46,7 @@ TEXTS = ["Albedo is light thrown back.", "Zebra & lion"]
     ("suffix", "compress"),
     [(".xml", bytes), (".xml.bz2", bz2.compress), (".xml.gz", gzip.compress), (".xml.xz", lzma.compress)],
 )
-def test_dump_yields_the_text_of_articles(
-    tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes]
-) -> None:
+def test_dump_yields_the_text_of_articles(tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes]) -> None:
     path = tmp_path / f"wiki{suffix}"
     path.write_bytes(compress(dump(*PAGES)))
     assert list(open_corpus(str(path)).documents()) == TEXTS
@@ -234,9 +232,7 @@ def test_unknown_sources_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.pdf").touch()
     expected = {
         "nowhere.txt": f"corpus 'nowhere.txt': no such file; give a file ({FORMATS}) or hf:NAME:CONFIG",
-        str(
-            tmp_path
-        ): f"corpus {str(tmp_path)!r}: is a directory; give one file ({FORMATS}) or hf:NAME:CONFIG",
+        str(tmp_path): f"corpus {str(tmp_path)!r}: is a directory; give one file ({FORMATS}) or hf:NAME:CONFIG",
         str(tmp_path / "a.pdf"): f"corpus {str(tmp_path / 'a.pdf')!r}: unknown format '.pdf'; "
         f"known are {FORMATS}, and hf:NAME:CONFIG",
     }
@@ -251,9 +247,7 @@ def test_damaged_hub_names_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     for spec in ("hf:", "hf:a:b:c:d"):
         with pytest.raises(CorpusError) as caught:
             list(open_corpus(spec).documents())
-        assert (
-            str(caught.value) == f"corpus {spec!r}: expected hf:NAME, hf:NAME:CONFIG or hf:NAME:CONFIG:SPLIT"
-        )
+        assert str(caught.value) == f"corpus {spec!r}: expected hf:NAME, hf:NAME:CONFIG or hf:NAME:CONFIG:SPLIT"
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(
         CorpusError, match=r"cannot be streamed .*; HF_HUB_OFFLINE is set: unset it, or give a local file"

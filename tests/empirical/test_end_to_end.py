@@ -24,10 +24,7 @@ def test_a_run_from_end_to_end(
 ) -> None:
     output = tmp_path / "run"
     options = ["--tokens", "512", "--sequence-length", str(LENGTH), "--directions", "4", "--device", "cpu"]
-    assert (
-        main(["sweep", str(model_directory), "--corpus", str(token_file), "--output", str(output), *options])
-        == 0
-    )
+    assert main(["sweep", str(model_directory), "--corpus", str(token_file), "--output", str(output), *options]) == 0
     assert "measuring tiny-llama: 512/512 tokens" in capsys.readouterr().out
     assert {path.name for path in output.iterdir()} >= {
         "DONE", "manifest.json", "predictions.csv", "report.html", "sites.csv", "state.safetensors", "tokens.npy",
@@ -43,12 +40,7 @@ def test_a_run_from_end_to_end(
     assert manifest["tokens_measured"] == 512
     ids = np.fromfile(token_file, "<u2")
     measured = np.load(output / "tokens.npy")
-    places = [
-        at
-        for row in measured
-        for at in range(0, len(ids), LENGTH)
-        if np.array_equal(row, ids[at : at + LENGTH])
-    ]
+    places = [at for row in measured for at in range(0, len(ids), LENGTH) if np.array_equal(row, ids[at : at + LENGTH])]
     # Sequences are whole, in the order of the file, and spread over it.
     assert measured.shape == (512 // LENGTH, LENGTH)
     assert places == sorted(set(places))

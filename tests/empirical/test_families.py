@@ -20,9 +20,7 @@ def calls(model: Any, sites: tuple[NormSite, ...]) -> list[tuple[str, tuple[Any,
     handles = []
     for site in sites:
 
-        def hook(
-            _: nn.Module, arguments: tuple[Any, ...], keywords: dict[str, Any], path: str = site.path
-        ) -> None:
+        def hook(_: nn.Module, arguments: tuple[Any, ...], keywords: dict[str, Any], path: str = site.path) -> None:
             seen.append((path, arguments, keywords))
 
         handles.append(model.get_submodule(site.path).register_forward_pre_hook(hook, with_kwargs=True))
@@ -52,11 +50,7 @@ def test_same_input_is_the_same_tensor(any_model: Any) -> None:
     sites = norm_sites(any_model)
     inputs = {path: arguments[0] for path, arguments, _ in calls(any_model, sites)}
     for site in sites:
-        twins = [
-            other.path
-            for other in sites
-            if other.path != site.path and inputs[other.path] is inputs[site.path]
-        ]
+        twins = [other.path for other in sites if other.path != site.path and inputs[other.path] is inputs[site.path]]
         assert twins == [] or site.same_input_as in (*twins, None)
         assert (site.same_input_as in twins) == (site.same_input_as is not None)
 
@@ -107,9 +101,7 @@ def test_a_norm_of_no_table_is_refused() -> None:
     model.layers[0].extra = type(model.norm)(WIDTH)
     with pytest.raises(ModelError) as caught:
         norm_sites(model)
-    assert (
-        str(caught.value) == "layers.0.extra and 0 more norm modules are in no table of architecture 'llama'"
-    )
+    assert str(caught.value) == "layers.0.extra and 0 more norm modules are in no table of architecture 'llama'"
 
 
 def test_post_norm_opt_is_refused() -> None:

@@ -47,9 +47,7 @@ FAMILIES: dict[str, Callable[[], Any]] = {
     "falcon-new": lambda: hf.FalconForCausalLM(hf.FalconConfig(new_decoder_architecture=True, **_TEXT)),
     "phi": lambda: hf.PhiForCausalLM(hf.PhiConfig(intermediate_size=32, **_TEXT)),
     "bloom": lambda: hf.BloomForCausalLM(
-        hf.BloomConfig(
-            hidden_size=WIDTH, n_layer=2, n_head=2, vocab_size=VOCABULARY, bos_token_id=1, eos_token_id=2
-        )
+        hf.BloomConfig(hidden_size=WIDTH, n_layer=2, n_head=2, vocab_size=VOCABULARY, bos_token_id=1, eos_token_id=2)
     ),
     "whisper": lambda: hf.WhisperForConditionalGeneration(hf.WhisperConfig(**_WHISPER)),
     "vit": lambda: hf.ViTForImageClassification(hf.ViTConfig(**_VISION)),
@@ -78,10 +76,7 @@ def compared(network: Any, folded: Fold) -> dict[str, Any]:
 
 
 def agrees(found: dict[str, Any]) -> bool:
-    return (
-        found["largest_difference"] <= found["bound"]
-        and found["difference_in_float64"] <= found["bound_in_float64"]
-    )
+    return found["largest_difference"] <= found["bound"] and found["difference_in_float64"] <= found["bound_in_float64"]
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
@@ -104,9 +99,7 @@ def test_every_family_computes_the_same(family: str, gains: bool, dtype: torch.d
 @pytest.mark.parametrize("family", RMS)
 def test_gains_of_rms_norm_models_move_and_nothing_is_centred(family: str) -> None:
     network = trained(RMS[family])
-    with pytest.raises(
-        ModelError, match="it has no LayerNorm, so no mean is subtracted and none may be removed"
-    ):
+    with pytest.raises(ModelError, match="it has no LayerNorm, so no mean is subtracted and none may be removed"):
         empirical.fold(network)
     folded = empirical.fold(network, gains=True)
     assert len(folded.moved) == 5
@@ -219,9 +212,7 @@ def test_what_cannot_be_folded_is_refused_with_the_reason(oddity: str, reason: s
 
 def test_post_norm_needs_constant_gains_and_centred_biases() -> None:
     network = trained(lambda: hf.BertForMaskedLM(tiny_config("bert")))
-    with pytest.raises(
-        ModelError, match=r"Post-LN: bert\.encoder\.layer\.0\.attention\.output\.LayerNorm writes"
-    ):
+    with pytest.raises(ModelError, match=r"Post-LN: bert\.encoder\.layer\.0\.attention\.output\.LayerNorm writes"):
         empirical.fold(network)
     for path, module in network.named_modules():
         if isinstance(module, nn.LayerNorm) and not path.startswith("cls"):
@@ -266,10 +257,7 @@ def test_command_writes_what_the_stock_class_loads(
         next(p for p in stock.parameters() if p.ndim == 2).add_(1e-3)
     stock.save_pretrained(tmp_path / "folded")
     assert main(["fold", "--verify", str(tmp_path / "folded")]) == 1
-    assert (
-        "FAILED  the weights of the folded network are not those of the certificate"
-        in capsys.readouterr().out
-    )
+    assert "FAILED  the weights of the folded network are not those of the certificate" in capsys.readouterr().out
     assert verify_fold(tmp_path / "folded")[1]
 
 

@@ -43,13 +43,7 @@ def rounding(law: Law, logs: np.ndarray, first: int) -> float:
     regressor, which is least where correlation 1 takes its differences.
     """
     steps = np.diff(regressor(law, np.arange(first, first + len(logs))))
-    return (
-        (len(logs) + 16)
-        * UNIT
-        * (1 + np.abs(logs).max())
-        * math.sqrt(len(logs))
-        / float(np.linalg.norm(steps))
-    )
+    return (len(logs) + 16) * UNIT * (1 + np.abs(logs).max()) * math.sqrt(len(logs)) / float(np.linalg.norm(steps))
 
 
 @pytest.mark.parametrize("blocks", [2, 3, 12, 48])
@@ -128,9 +122,7 @@ def test_trend_is_generalized_least_squares(correlation: float) -> None:
     coefficients = np.linalg.solve(normal, design.T @ inverse @ target)
     residual = target - design @ coefficients
     squares = float(residual @ inverse @ residual)
-    reach = scipy.stats.t.ppf(0.975, points - 2) * math.sqrt(
-        squares / (points - 2) * np.linalg.inv(normal)[0, 0]
-    )
+    reach = scipy.stats.t.ppf(0.975, points - 2) * math.sqrt(squares / (points - 2) * np.linalg.inv(normal)[0, 0])
     found = trend(x, y, np.array([correlation]))
     # Solving with a matrix loses its condition number in roundings, n for each of its products (Higham, section 9.3).
     slack = points * 8 * np.linalg.cond(covariance) * np.linalg.cond(normal) * UNIT
@@ -171,9 +163,7 @@ def test_the_stream_is_what_enters_the_blocks_and_leaves_the_last(architecture: 
         assert {(fit.estimate, fit.better, fit.reason) for fit in fits} == {(None, "undecided", found.reason)}
         return
     # The last of these hidden states has been normalized already.
-    expected = np.array(
-        [float(x.reshape(3, 8, WIDTH)[:, 1:].norm(dim=-1).mean()) for x in (*states[:BLOCKS], kept[0])]
-    )
+    expected = np.array([float(x.reshape(3, 8, WIDTH)[:, 1:].norm(dim=-1).mean()) for x in (*states[:BLOCKS], kept[0])])
     assert found.reason == ""
     # Lengths of float64 vectors to 3(d + 8) roundings, a mean of 21 of them on either path.
     assert np.all(np.abs(found.norms - expected) <= (3 * (WIDTH + 8) + 2 * 21) * UNIT * expected)

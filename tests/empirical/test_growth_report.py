@@ -27,9 +27,7 @@ def test_the_line_gives_both_laws_and_says_which_fits() -> None:
         "norm of the stream over depth, from 0 on: ×2.000 (no interval) per block, "
         "or (depth + 1)^1.00 (no interval); which law fits better is undecided"
     )
-    assert growth_line(table([2.0, 0.0])) == (
-        "norm of the stream over depth: no fit, the mean norm at depth 1 is 0"
-    )
+    assert growth_line(table([2.0, 0.0])) == ("norm of the stream over depth: no fit, the mean norm at depth 1 is 0")
 
 
 def test_the_figure_shows_the_norms_and_every_fit() -> None:
@@ -60,9 +58,7 @@ def test_two_depths_are_drawn_without_a_band() -> None:
 
 
 @pytest.mark.parametrize("architecture", ["bert", "gptj"])
-def test_the_page_has_a_figure_where_there_is_a_stream(
-    architecture: str, token_file: Path, tmp_path: Path
-) -> None:
+def test_the_page_has_a_figure_where_there_is_a_stream(architecture: str, token_file: Path, tmp_path: Path) -> None:
     model, run = tmp_path / architecture, tmp_path / "run"
     tiny_model(architecture).save_pretrained(model)
     options = ["--tokens", "128", "--sequence-length", "32", "--directions", "2", "--device", "cpu"]

@@ -17,9 +17,7 @@ WIDTH, BLOCKS, LENGTH = 64, 4, 256
 SITES = 2 * BLOCKS + 1
 
 
-@pytest.mark.skipif(
-    not Path("/proc/self/clear_refs").exists(), reason="only Linux lets a process forget its peak"
-)
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="only Linux lets a process forget its peak")
 def test_memory_beyond_the_forward_pass_does_not_grow_with_the_tokens(tmp_path: Path) -> None:
     config = LlamaConfig(
         vocab_size=64,
@@ -31,14 +29,7 @@ def test_memory_beyond_the_forward_pass_does_not_grow_with_the_tokens(tmp_path: 
         max_position_embeddings=LENGTH,
     )
     AutoModel.from_config(config).save_pretrained(tmp_path / "model")
-    words = [
-        sys.executable,
-        str(SCRIPT),
-        "--model",
-        str(tmp_path / "model"),
-        "--sequence-length",
-        str(LENGTH),
-    ]
+    words = [sys.executable, str(SCRIPT), "--model", str(tmp_path / "model"), "--sequence-length", str(LENGTH)]
     words += ["--memory", *map(str, TOKENS), "--json", str(tmp_path / "memory.json")]
     done = subprocess.run(
         words, stderr=subprocess.PIPE, text=True, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"}

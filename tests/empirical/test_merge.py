@@ -41,16 +41,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def sweep(model: Path, text: Path, output: Path, *more: str) -> Path:
-    words = [
-        "--tokens",
-        str(PARTS * EACH),
-        "--sequence-length",
-        str(LENGTH),
-        "--directions",
-        "4",
-        "--device",
-        "cpu",
-    ]
+    words = ["--tokens", str(PARTS * EACH), "--sequence-length", str(LENGTH), "--directions", "4", "--device", "cpu"]
     assert main(["sweep", str(model), "--corpus", str(text), "--output", str(output), *words, *more]) == 0
     return output
 
@@ -68,9 +59,7 @@ class Recorder:
         self.batches: list[tuple[Side, dict[str, list[float]], list[list[bool]]]] = []
         real = _observer.reduce
 
-        def recording(
-            side: Side, vectors: Any, features: Any, buckets: Any, *entering: Any, **known: Any
-        ) -> Any:
+        def recording(side: Side, vectors: Any, features: Any, buckets: Any, *entering: Any, **known: Any) -> Any:
             found = {name: features[name].tolist() for name in FEATURES[side]}
             self.batches.append((side, found, buckets.reshape(len(BUCKETS), -1).tolist()))
             return real(side, vectors, features, buckets, *entering, **known)
@@ -89,13 +78,7 @@ class Recorder:
                     if is_in
                 ]
                 mean = sum(values, Fraction(0)) / len(values)
-                yield (
-                    name,
-                    bucket,
-                    mean,
-                    sum(((v - mean) ** 2 for v in values), Fraction(0)),
-                    float(max(values)),
-                )
+                yield (name, bucket, mean, sum(((v - mean) ** 2 for v in values), Fraction(0)), float(max(values)))
 
 
 def wrong_moments(states: States, sites: Sequence[NormSite], recorder: Recorder, parts: int) -> list[str]:
@@ -141,9 +124,7 @@ def test_merged_moments_are_those_of_all_tokens(chan: bool, monkeypatch: pytest.
         parts.append(observer.states)
     states = reduce(merge, parts)
     if not chan:  # m2 by adding those of the parts alone: what is between their means is lost
-        states = {
-            key: replace(state, m2=sum(part[key].m2 for part in parts)) for key, state in states.items()
-        }
+        states = {key: replace(state, m2=sum(part[key].m2 for part in parts)) for key, state in states.items()}
     wrong = wrong_moments(states, sites, recorder, len(parts))
     every = [f"m2 of {name}" for _ in sites for side in SIDES for name in FEATURES[side] for _ in BUCKETS]
     assert wrong == ([] if chan else every)
@@ -153,22 +134,14 @@ def test_merged_runs_equal_one_run(
     model_directory: Path, texts: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # The forward passes are those of the parts, batch by batch: not one bit differs.
-    runs = [
-        sweep(model_directory, text, tmp_path / text.stem, "--batch-size", str(EACH // LENGTH))
-        for text in texts
-    ]
+    runs = [sweep(model_directory, text, tmp_path / text.stem, "--batch-size", str(EACH // LENGTH)) for text in texts]
     *parts, whole = runs
     assert main(["merge", *map(str, parts), "--output", str(tmp_path / "merged")]) == 0
-    merged, expected = (
-        statistics.load(path / "state.safetensors")[0] for path in (tmp_path / "merged", whole)
-    )
+    merged, expected = (statistics.load(path / "state.safetensors")[0] for path in (tmp_path / "merged", whole))
     assert merged.keys() == expected.keys()
     for key, state in merged.items():
         for field in fields(state):
-            assert np.array_equal(getattr(state, field.name), getattr(expected[key], field.name)), (
-                key,
-                field,
-            )
+            assert np.array_equal(getattr(state, field.name), getattr(expected[key], field.name)), (key, field)
     for name in ("sites.csv", "growth.csv"):
         assert (tmp_path / "merged" / name).read_bytes() == (whole / name).read_bytes()
     manifest = RunDirectory(tmp_path / "merged").manifest()

@@ -50,12 +50,7 @@ def changed(source: Path, target: Path, **entries: object) -> Path:
 
 def test_local_directory(model_directory: Path) -> None:
     loaded = load_model(find_model(str(model_directory)), device="cpu")
-    assert (loaded.dtype, loaded.device.type, len(loaded.sites), loaded.topology) == (
-        "float32",
-        "cpu",
-        5,
-        "sequential",
-    )
+    assert (loaded.dtype, loaded.device.type, len(loaded.sites), loaded.topology) == ("float32", "cpu", 5, "sequential")
     assert loaded.revision.startswith("sha256:")
     assert not loaded.model.training
     stored = load_file(model_directory / "model.safetensors")
@@ -86,9 +81,7 @@ def test_dtypes(model_directory: Path) -> None:
 def test_random_weights_depend_on_the_seed_alone(model_directory: Path) -> None:
     source = find_model(str(model_directory))
     first, again, other = (
-        load_model(source, device="cpu", random_weights=True, seed=seed).model.state_dict()[
-            "embed_tokens.weight"
-        ]
+        load_model(source, device="cpu", random_weights=True, seed=seed).model.state_dict()["embed_tokens.weight"]
         for seed in (1, 1, 2)
     )
     assert torch.equal(first, again)
@@ -186,9 +179,7 @@ def test_families_that_are_not_known_and_models_that_read_no_text_are_told() -> 
 def test_damaged_models_are_refused(model_directory: Path, tmp_path: Path) -> None:
     config = changed(model_directory, tmp_path / "config")
     (config / "config.json").write_text("{ not json")
-    assert message(lambda: load_config(find_model(str(config)))).startswith(
-        f"model {str(config)!r} cannot be loaded: "
-    )
+    assert message(lambda: load_config(find_model(str(config)))).startswith(f"model {str(config)!r} cannot be loaded: ")
     cut = changed(model_directory, tmp_path / "cut")
     data = (cut / "model.safetensors").read_bytes()
     (cut / "model.safetensors").write_bytes(data[: len(data) // 2])
@@ -198,9 +189,7 @@ def test_damaged_models_are_refused(model_directory: Path, tmp_path: Path) -> No
     )
     gguf = tmp_path / "cut.gguf"
     gguf.write_bytes(b"GGUF\x03\x00\x00\x00")
-    assert message(lambda: load_config(find_model(str(gguf)))).startswith(
-        f"model {str(gguf)!r} cannot be loaded: "
-    )
+    assert message(lambda: load_config(find_model(str(gguf)))).startswith(f"model {str(gguf)!r} cannot be loaded: ")
 
 
 def test_a_missing_tokenizer_is_told(model_directory: Path) -> None:

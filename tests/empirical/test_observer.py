@@ -23,9 +23,7 @@ SITE = NormSite("norm", None, "norm", "layernorm", 1e-5, D)
 class Shaped(nn.Module):
     """A norm that sees what `change` makes of the input."""
 
-    def __init__(
-        self, change: Callable[[Tensor], Tensor] = lambda x: x, *, channels_first: bool = False
-    ) -> None:
+    def __init__(self, change: Callable[[Tensor], Tensor] = lambda x: x, *, channels_first: bool = False) -> None:
         super().__init__()
         self.norm, self.change = nn.LayerNorm(D), change
         self.channels_first = channels_first
@@ -119,9 +117,7 @@ def test_what_cannot_be_read_is_an_error_that_names_module_and_shapes() -> None:
 
 
 def test_a_sequence_first_encoder_is_read_by_its_sequences() -> None:
-    model = nn.TransformerEncoder(
-        nn.TransformerEncoderLayer(D, 2, dropout=0.0), 1, enable_nested_tensor=False
-    ).eval()
+    model = nn.TransformerEncoder(nn.TransformerEncoderLayer(D, 2, dropout=0.0), 1, enable_nested_tensor=False).eval()
     x = vectors(S, B).float()
     sites = norms(model, x).sites
     with Observer(model, sites, directions=4, batch_dim=1) as observer, torch.no_grad():

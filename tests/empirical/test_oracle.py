@@ -91,13 +91,7 @@ class Oracle:
     """The rows of one norm layer from its stored inputs and outputs, shape (sequences, positions, d)."""
 
     def __init__(
-        self,
-        module: Any,
-        site: NormSite,
-        x: torch.Tensor,
-        z: torch.Tensor,
-        directions: np.ndarray,
-        first: int = 1,
+        self, module: Any, site: NormSite, x: torch.Tensor, z: torch.Tensor, directions: np.ndarray, first: int = 1
     ) -> None:
         self.first = first  # vectors at the first position of a sequence: as many as there are heads
         work = torch.finfo(torch.promote_types(x.dtype, torch.float32))
@@ -113,16 +107,12 @@ class Oracle:
         centred = self.x - np.mean(self.x, axis=-1, keepdims=True) if self.layernorm else self.x
         mean_square = np.mean(centred**2, axis=-1, keepdims=True)
         self.normalized = centred / np.sqrt(mean_square + self.eps)
-        self.kappa = (np.linalg.norm(self.x, axis=-1) / np.linalg.norm(centred, axis=-1)) * np.ones(
-            self.x.shape[:-1]
-        )
+        self.kappa = (np.linalg.norm(self.x, axis=-1) / np.linalg.norm(centred, axis=-1)) * np.ones(self.x.shape[:-1])
 
     def distance(self) -> Values:
         """Root mean square difference of the components of LayerNorm and RMSNorm, without gain and bias."""
         centred = self.x - np.mean(self.x, axis=-1, keepdims=True)
-        layer, rms = (
-            v / np.sqrt(np.mean(v**2, axis=-1, keepdims=True) + self.eps) for v in (centred, self.x)
-        )
+        layer, rms = (v / np.sqrt(np.mean(v**2, axis=-1, keepdims=True) + self.eps) for v in (centred, self.x))
         kappa = np.linalg.norm(self.x, axis=-1) / np.linalg.norm(centred, axis=-1)
         value = np.linalg.norm(layer - rms, axis=-1) / math.sqrt(self.d)
         return Values(value, (2.4 + 2.1 * kappa) * self.gamma)
@@ -268,9 +258,7 @@ def measured_and_stored(
         return keep
 
     norms = [
-        path
-        for path, module in modules.items()
-        if "Norm" in type(module).__name__ and not path.endswith(OF_HEADS)
+        path for path, module in modules.items() if "Norm" in type(module).__name__ and not path.endswith(OF_HEADS)
     ]
     assert sorted(norms) == sorted(site.path for site in sites)
     handles = [modules[path].register_forward_hook(keeping(path)) for path in norms]
@@ -280,9 +268,7 @@ def measured_and_stored(
         handle.remove()
     compared = random_directions(sites[0].d, directions, seed)
     # Some architectures flatten the batch before they normalize.
-    vectors = {
-        path: (x.reshape(*ids.shape, -1), z.reshape(*ids.shape, -1)) for path, (x, z) in stored.items()
-    }
+    vectors = {path: (x.reshape(*ids.shape, -1), z.reshape(*ids.shape, -1)) for path, (x, z) in stored.items()}
     oracles = (Oracle(modules[site.path], site, *vectors[site.path], compared) for site in sites)
     return statistics.rows(observer.states, sites), [row for oracle in oracles for row in oracle.rows()]
 
@@ -369,9 +355,7 @@ def test_every_column_of_a_real_model_on_real_text(smollm: Path, wikipedia: Path
         seed=0,
         advance=lambda _: None,
     )
-    table, expected = measured_and_stored(
-        loaded.model, np.load(tmp_path / "tokens.npy"), directions=64, seed=0
-    )
+    table, expected = measured_and_stored(loaded.model, np.load(tmp_path / "tokens.npy"), directions=64, seed=0)
     assert len(table) == 61 * 2 * 3
     assert {row["tokens"] for row in table if row["bucket"] == "all"} == {3 * 128}
     assert disagreements(table, expected) == []

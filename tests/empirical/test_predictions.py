@@ -30,10 +30,7 @@ TOKENS = np.random.default_rng(0).integers(3, VOCABULARY, (3, 32))
 def loaded(model: Any) -> Any:
     """What the checks need of a model that was built here."""
     return SimpleNamespace(
-        model=model,
-        sites=norm_sites(model),
-        topology=topology_of(model.config),
-        device=torch.device("cpu"),
+        model=model, sites=norm_sites(model), topology=topology_of(model.config), device=torch.device("cpu")
     )
 
 
@@ -129,11 +126,7 @@ def test_a_missing_mean_subtraction_is_reported() -> None:
         module.forward = forward
 
     found = violated(tiny_model("gpt2"), kernel, whole=True)
-    assert found >= {
-        "standardization.mean_zero",
-        "ellipsoid.hyperplane",
-        "angles.rotation_by_layer_norm",
-    }
+    assert found >= {"standardization.mean_zero", "ellipsoid.hyperplane", "angles.rotation_by_layer_norm"}
 
 
 def test_a_subtracted_mean_in_an_rms_norm_is_reported() -> None:
@@ -185,10 +178,7 @@ def test_nothing_is_decided_without_a_bound() -> None:
     sharp = tiny_model("gpt2")
     sharp.h[0].ln_1.eps = 0.0
     first = [each for each in predict(loaded(sharp), TOKENS) if each.site == "h.0.ln_1"]
-    assert {each.theorem for each in first if each.verdict == "undecided"} == {
-        "epsilon.gauge",
-        "ellipsoid.interior",
-    }
+    assert {each.theorem for each in first if each.verdict == "undecided"} == {"epsilon.gauge", "ellipsoid.interior"}
     assert {each.reason for each in first if each.verdict == "undecided"} == {"the theorem takes ε > 0"}
 
     for architecture, of_all in (("llama", 5), ("gpt2", 7)):
@@ -224,9 +214,7 @@ def row(**entries: Any) -> dict[str, Any]:
 
 def test_isotropy_is_judged_by_its_interval() -> None:
     [held] = predictions.isotropy([row()])
-    expected = Prediction(
-        "norm", held.prediction, predictions.ISOTROPY, 1.2, 1.0, 10, "isotropic", 0.9, 1.5, 3
-    )
+    expected = Prediction("norm", held.prediction, predictions.ISOTROPY, 1.2, 1.0, 10, "isotropic", 0.9, 1.5, 3)
     assert held == expected
     [low] = predictions.isotropy([row(d_cos2=0.5, d_cos2_low=0.4, d_cos2_high=0.6)])
     [high] = predictions.isotropy([row(d_cos2=9.0, d_cos2_low=8.0, d_cos2_high=10.0)])
@@ -244,9 +232,7 @@ def test_predictions_survive_their_file(tmp_path: Path) -> None:
     ]
     predictions.write_csv(tmp_path / "predictions.csv", written)
     assert predictions.read_csv(tmp_path / "predictions.csv") == written
-    assert predictions.summary(written) == (
-        "predictions: exact 1 undecided; null 1 not isotropic; shift 1 holds"
-    )
+    assert predictions.summary(written) == ("predictions: exact 1 undecided; null 1 not isotropic; shift 1 holds")
     assert asdict(replace(written[0])).keys() == set(predictions.COLUMNS)
 
 
@@ -269,9 +255,7 @@ def test_a_run_and_a_merged_run_show_their_verdicts(
     assert f"predictions: exact {5 * len(sites)} holds; null " in line
     assert capsys.readouterr().out.count(line) >= 1
     page = (run.path / "report.html").read_text(encoding="utf-8")
-    assert (
-        page.index("<h2>Predictions</h2>") < page.index("<h2>Figures</h2>") < page.index("Every prediction")
-    )
+    assert page.index("<h2>Predictions</h2>") < page.index("<h2>Figures</h2>") < page.index("Every prediction")
     assert page.count("rmsnorm.interior") == 1 + len(sites)
 
     assert main(["merge", *runs, "--output", str(tmp_path / "merged")]) == 0

@@ -42,18 +42,9 @@ OPTIONS = [
 ]
 
 
-def together(
-    processes: int, *words: str, restarts: int = 0, environment: Mapping[str, str] | None = None
-) -> str:
+def together(processes: int, *words: str, restarts: int = 0, environment: Mapping[str, str] | None = None) -> str:
     """What processes that ``torchrun`` starts print, standard error last."""
-    launcher = [
-        sys.executable,
-        "-m",
-        "torch.distributed.run",
-        "--standalone",
-        "--nproc-per-node",
-        str(processes),
-    ]
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
     done = subprocess.run(
         [*launcher, "--max-restarts", str(restarts), *words],
         capture_output=True, text=True, check=False, env={**os.environ, "OMP_NUM_THREADS": "1", **(environment or {})},
@@ -73,9 +64,7 @@ def test_processes_of_torchrun_measure_what_one_measures(
     if fault:
         (tmp_path / "sitecustomize.py").write_text(KILLER)
         environment["PYTHONPATH"] = str(tmp_path)
-    printed = together(
-        processes, "-m", "lngeom", *words, str(tmp_path / "many"), restarts=1, environment=environment
-    )
+    printed = together(processes, "-m", "lngeom", *words, str(tmp_path / "many"), restarts=1, environment=environment)
     assert ("continuing after" in printed) == fault
     assert ("-9" in printed) == fault
     # Shards are measured one by one and merged in order, whoever measured them: not only counts, all bits agree.

@@ -21,18 +21,13 @@ def test_report_is_rebuilt(
 ) -> None:
     run = tmp_path / "run"
     options = ["--tokens", "64", "--sequence-length", "32", "--directions", "2", "--device", "cpu"]
-    assert (
-        main(["sweep", str(model_directory), "--corpus", str(token_file), "--output", str(run), *options])
-        == 0
-    )
+    assert main(["sweep", str(model_directory), "--corpus", str(token_file), "--output", str(run), *options]) == 0
     made = {path.name: path.read_bytes() for path in run.iterdir() if path.suffix in (".html", ".svg")}
     assert "report.html" in made
     for name in made:
         (run / name).unlink()
     assert main(["report", str(run)]) == 0
-    assert {
-        path.name: path.read_bytes() for path in run.iterdir() if path.suffix in (".html", ".svg")
-    } == made
+    assert {path.name: path.read_bytes() for path in run.iterdir() if path.suffix in (".html", ".svg")} == made
     (run / "DONE").unlink()
     capsys.readouterr()
     assert main(["report", str(run)]) == 2
@@ -52,9 +47,9 @@ def test_gains_that_are_all_zero_give_figures_with_empty_panels() -> None:
             norm(torch.arange(80.0).sin().reshape(2, 5, 8))
     drawn = figures(rows(observer.states, sites), "zero gains")
     for figure in (drawn["energy"], drawn["angle_after"]):
-        assert [
-            any(text.get_text() == "no finite hidden state" for text in axes.texts) for axes in figure.axes
-        ][-2:] == [True, True]
+        assert [any(text.get_text() == "no finite hidden state" for text in axes.texts) for axes in figure.axes][
+            -2:
+        ] == [True, True]
 
 
 def test_a_run_without_a_finite_hidden_state_has_a_page_that_says_so(
@@ -66,10 +61,7 @@ def test_a_run_without_a_finite_hidden_state_has_a_page_that_says_so(
     model.save_pretrained(tmp_path / "model")
     run = tmp_path / "run"
     options = ["--tokens", "64", "--sequence-length", "32", "--directions", "2", "--device", "cpu"]
-    assert (
-        main(["sweep", str(tmp_path / "model"), "--corpus", str(token_file), "--output", str(run), *options])
-        == 0
-    )
+    assert main(["sweep", str(tmp_path / "model"), "--corpus", str(token_file), "--output", str(run), *options]) == 0
     assert "left out as not finite: " in capsys.readouterr().out
     assert (run / "DONE").exists()
     for name in ("angle_before", "angle_after", "energy"):

@@ -28,10 +28,7 @@ TOKENS = np.random.default_rng(0).integers(3, VOCABULARY, (2, 32))
 def judged(model: Any) -> Prediction:
     """The verdict on a model, whose table of norms was made before it was changed, if it was."""
     described: Any = SimpleNamespace(
-        model=model,
-        sites=norm_sites(model),
-        topology=topology_of(model.config),
-        device=torch.device("cpu"),
+        model=model, sites=norm_sites(model), topology=topology_of(model.config), device=torch.device("cpu")
     )
     [found] = shift(described, TOKENS)
     return found
@@ -99,9 +96,7 @@ def test_a_single_rms_norm_among_layer_norms_is_reported(path: str, dtype: torch
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("weight", [1.0, 1e-2, 1e-4])
-def test_a_branch_that_reads_the_stream_before_its_norm_is_reported(
-    weight: float, dtype: torch.dtype
-) -> None:
+def test_a_branch_that_reads_the_stream_before_its_norm_is_reported(weight: float, dtype: torch.dtype) -> None:
     model = tiny_model("gpt2").to(dtype)
     reading_the_stream(model.h[0], weight)
     assert judged(model).verdict == "violated"

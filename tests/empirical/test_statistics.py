@@ -40,17 +40,7 @@ REQUIRED = [
 ]
 """What readers of ``sites.csv`` rely on, in this order, before all other columns."""
 
-EXACT = (
-    "tokens",
-    "nonfinite",
-    "underflow",
-    "zero",
-    "angles",
-    "norms",
-    "sequences",
-    "documents",
-    "document_tokens",
-)
+EXACT = ("tokens", "nonfinite", "underflow", "zero", "angles", "norms", "sequences", "documents", "document_tokens")
 
 
 def norm_model(dtype: torch.dtype = torch.float32) -> nn.Sequential:
@@ -209,9 +199,7 @@ def test_a_nonfinite_activation_is_counted_and_does_not_poison_the_rest(value: f
     # The same numbers as if these tokens were padding, but for the bucket of the position after a first one.
     x[1], left_out[1] = hidden_states()[1], 1
     without = states(x, left_out)
-    counted = {
-        key: replace(state, nonfinite=np.zeros_like(state.nonfinite)) for key, state in states(x).items()
-    }
+    counted = {key: replace(state, nonfinite=np.zeros_like(state.nonfinite)) for key, state in states(x).items()}
     assert_close(counted, without, 60)
 
 
@@ -226,9 +214,7 @@ def test_nonfinite_activations_show_at_their_own_site_only() -> None:
     sites = [replace(SITE, path=path) for path in ("0", "2")]
     with Observer(model, sites, directions=2) as observer:
         model(hidden_states().float())
-    table = {
-        (row["site"], row["side"]): row for row in rows(observer.states, sites) if row["bucket"] == "all"
-    }
+    table = {(row["site"], row["side"]): row for row in rows(observer.states, sites) if row["bucket"] == "all"}
     assert {key: row["nonfinite"] for key, row in table.items()} == {
         ("0", "input"): 0, ("0", "output"): 0, ("2", "input"): 1, ("2", "output"): 1,
     }  # fmt: skip

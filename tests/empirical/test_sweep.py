@@ -33,13 +33,7 @@ def sweep(*words: object) -> int:
 
 
 def arguments(model: Path, corpus: Path, output: Path, **options: object) -> list[object]:
-    given = {
-        "tokens": 512,
-        "sequence_length": LENGTH,
-        "batch_size": 4,
-        "shard_tokens": 128,
-        "directions": 4,
-    } | options
+    given = {"tokens": 512, "sequence_length": LENGTH, "batch_size": 4, "shard_tokens": 128, "directions": 4} | options
     words: list[object] = [model, "--corpus", corpus, "--output", output, "--device", "cpu"]
     for name, value in given.items():
         words += [f"--{name.replace('_', '-')}", value]
@@ -53,16 +47,12 @@ def table(output: Path) -> list[dict[str, str]]:
 
 def tokenizer(start: bool) -> PreTrainedTokenizerFast:
     """A word-level tokenizer that puts <s> before a text, or does not."""
-    words = {
-        word: i for i, word in enumerate(["<unk>", "<s>", "</s>", *(f"w{i}" for i in range(VOCABULARY - 3))])
-    }
+    words = {word: i for i, word in enumerate(["<unk>", "<s>", "</s>", *(f"w{i}" for i in range(VOCABULARY - 3))])}
     inner = Tokenizer(models.WordLevel(words, unk_token="<unk>"))
     inner.pre_tokenizer = pre_tokenizers.Whitespace()
     if start:
         inner.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
-    return PreTrainedTokenizerFast(
-        tokenizer_object=inner, unk_token="<unk>", bos_token="<s>", eos_token="</s>"
-    )
+    return PreTrainedTokenizerFast(tokenizer_object=inner, unk_token="<unk>", bos_token="<s>", eos_token="</s>")
 
 
 def test_a_finished_run_is_shown_and_not_repeated(
@@ -129,9 +119,7 @@ def test_batches_do_not_change_the_numbers(token_file: Path, tmp_path: Path) -> 
     AutoModel.from_config(config, dtype=torch.float32).save_pretrained(tmp_path / "model")
     tables = []
     for name, batch, shard in (("a", 1, 32), ("b", 5, 224), ("c", 16, 512)):
-        words = arguments(
-            tmp_path / "model", token_file, tmp_path / name, batch_size=batch, shard_tokens=shard
-        )
+        words = arguments(tmp_path / "model", token_file, tmp_path / name, batch_size=batch, shard_tokens=shard)
         assert sweep(*words) == 0
         tables.append(statistics.read_csv(tmp_path / name / "sites.csv"))
     exact = ("site", "side", "bucket", "tokens", "sequences", "nonfinite", "zero")
@@ -148,10 +136,7 @@ def test_batches_do_not_change_the_numbers(token_file: Path, tmp_path: Path) -> 
                 "d_cos2": WIDTH * 2 * 8 * gamma,
                 "random_d_cos2_median": WIDTH * 2 * 10 * gamma,
             }.items():
-                assert abs(row[column] - reference[column]) <= off + summed * reference[column], (
-                    row["site"],
-                    column,
-                )
+                assert abs(row[column] - reference[column]) <= off + summed * reference[column], (row["site"], column)
 
 
 def test_an_interrupted_run_goes_on_to_the_same_bits(
@@ -203,9 +188,7 @@ def test_out_of_memory_halves_the_batch(
 
 
 @pytest.mark.parametrize("start", [False, True])
-def test_text_is_packed_by_the_tokenizers_own_policy(
-    model_directory: Path, tmp_path: Path, start: bool
-) -> None:
+def test_text_is_packed_by_the_tokenizers_own_policy(model_directory: Path, tmp_path: Path, start: bool) -> None:
     model = shutil.copytree(model_directory, tmp_path / "model")
     tokenizer(start).save_pretrained(model)
     corpus = tmp_path / "text.jsonl"
@@ -227,9 +210,7 @@ def test_text_is_packed_by_the_tokenizers_own_policy(
 def test_a_corpus_that_ends_early_is_measured_to_its_end(
     model_directory: Path, token_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert (
-        sweep(*arguments(model_directory, token_file, tmp_path / "run", tokens="1e4", shard_tokens=4096)) == 0
-    )
+    assert sweep(*arguments(model_directory, token_file, tmp_path / "run", tokens="1e4", shard_tokens=4096)) == 0
     assert "the corpus ends after 4,096 of 10,016 tokens; measuring those" in capsys.readouterr().out
     assert {row["tokens"] for row in table(tmp_path / "run") if row["bucket"] == "all"} == {"4096"}
 
@@ -274,9 +255,7 @@ def test_a_device_map_changes_no_number(model_directory: Path, token_file: Path,
     assert sweep(*arguments(model_directory, token_file, tmp_path / "plain")) == 0
     assert sweep(*arguments(model_directory, token_file, tmp_path / "mapped"), "--device-map", "auto") == 0
     if not torch.cuda.is_available():  # the map then spreads the model over other devices than --device cpu
-        assert (tmp_path / "mapped" / "sites.csv").read_bytes() == (
-            tmp_path / "plain" / "sites.csv"
-        ).read_bytes()
+        assert (tmp_path / "mapped" / "sites.csv").read_bytes() == (tmp_path / "plain" / "sites.csv").read_bytes()
 
 
 def test_bad_device_maps_are_refused(
@@ -293,12 +272,8 @@ def test_bad_device_maps_are_refused(
     )
 
 
-def test_bad_corpora_are_refused(
-    model_directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    empty, short, wrong, text = (
-        tmp_path / name for name in ("empty.bin", "short.bin", "wrong.npy", "text.txt")
-    )
+def test_bad_corpora_are_refused(model_directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    empty, short, wrong, text = (tmp_path / name for name in ("empty.bin", "short.bin", "wrong.npy", "text.txt"))
     empty.touch()
     np.zeros(LENGTH - 1, "<u2").tofile(short)
     np.save(wrong, np.full(100, -7))
@@ -356,9 +331,7 @@ def test_missing_data_packages_are_told(
     import importlib.util
 
     real = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name, *rest: None if name == finder else real(name, *rest)
-    )
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == finder else real(name, *rest))
     kind, seen, package = {
         "gensim": (
             "corpus",

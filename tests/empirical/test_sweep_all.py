@@ -61,9 +61,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 
 @pytest.mark.usefixtures("tiny_known")
-def test_all_models(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_models(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     base = tmp_path / "all"
     real = _shards.measure
 
@@ -94,9 +92,7 @@ def test_all_models(
     assert {row["model"] for row in rows_of(base / "predictions.csv")} == set(KNOWN_MODELS)
     for name in ("sites", "predictions", "growth"):
         parts = [rows_of(base / model / f"{name}.csv") for model in KNOWN_MODELS]
-        expected = [
-            {"model": model, **row} for model, part in zip(KNOWN_MODELS, parts, strict=True) for row in part
-        ]
+        expected = [{"model": model, **row} for model, part in zip(KNOWN_MODELS, parts, strict=True) for row in part]
         assert rows_of(base / f"{name}.csv") == expected
     page = (base / "comparison.html").read_text()
     assert all(f"<td>{name}</td><td>random, seed 0</td>" in page for name in KNOWN_MODELS)
@@ -152,9 +148,7 @@ def test_both_norms_of_a_sequential_block_are_averaged() -> None:
         for role, offset in (("pre_attn", 1), ("pre_mlp", 3))
     ]
     manifest = {"weights": "trained", "tokens_measured": 5}
-    angles = [
-        row for row in compare(Measured("gpt2-xl", manifest, rows, [])) if row["quantity"] == "hidden_angle"
-    ]
+    angles = [row for row in compare(Measured("gpt2-xl", manifest, rows, [])) if row["quantity"] == "hidden_angle"]
     assert [(row["layer"], row["sites"], row["measured_mean"]) for row in angles] == [
         (None, 4, 7),
         (0, 2, 2),
@@ -162,18 +156,10 @@ def test_both_norms_of_a_sequential_block_are_averaged() -> None:
     ]
 
 
-def test_the_comparison_is_rebuilt(
-    measured_all: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_comparison_is_rebuilt(measured_all: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     base = shutil.copytree(measured_all, tmp_path / "all")
     names = [path.name for path in base.iterdir() if path.suffix in (".html", ".csv")]
-    assert sorted(names) == [
-        "comparison.csv",
-        "comparison.html",
-        "growth.csv",
-        "predictions.csv",
-        "sites.csv",
-    ]
+    assert sorted(names) == ["comparison.csv", "comparison.html", "growth.csv", "predictions.csv", "sites.csv"]
     made = {name: (base / name).read_bytes() for name in names}
     for name in names:
         (base / name).unlink()
@@ -206,9 +192,7 @@ def test_verdicts_are_counted_for_each_model(measured_all: Path) -> None:
         theorems = dict.fromkeys(row["theorem"] for row in written if row["prediction"] == name)
         assert html.unescape(title) == name + "".join(f"<small><code>{id}</code></small>" for id in theorems)
         for model, cell in zip(KNOWN_MODELS, cells, strict=True):
-            verdicts = [
-                row["verdict"] for row in written if (row["model"], row["prediction"]) == (model, name)
-            ]
+            verdicts = [row["verdict"] for row in written if (row["model"], row["prediction"]) == (model, name)]
             signs = {"isotropic": "○", "not isotropic": "●", "holds": "✓", "undecided": "?", "violated": "✗"}
             expected = [f"{sign} {verdicts.count(kind)}" for kind, sign in signs.items() if kind in verdicts]
             assert re.findall("<span.*?>(.*?)</span>", cell) == expected
@@ -222,27 +206,12 @@ def test_models_that_cannot_be_fetched_are_told_one_by_one(
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
     base = tmp_path / "all"
     assert (
-        main(
-            [
-                "sweep",
-                "all",
-                "--corpus",
-                "random",
-                "--tokens",
-                "512",
-                "--device",
-                "cpu",
-                "--output",
-                str(base),
-            ]
-        )
-        == 1
+        main(["sweep", "all", "--corpus", "random", "--tokens", "512", "--device", "cpu", "--output", str(base)]) == 1
     )
     printed = capsys.readouterr().out
     for name in KNOWN_MODELS:
         assert (
-            f"{name}: model {name!r} cannot be loaded: it is not in the local cache; HF_HUB_OFFLINE is set"
-            in printed
+            f"{name}: model {name!r} cannot be loaded: it is not in the local cache; HF_HUB_OFFLINE is set" in printed
         )
     page = (base / "comparison.html").read_text()
     assert "0 of 7 models measured" in page

@@ -46,14 +46,6 @@ def test_teams_of_processes_measure_what_one_process_does(tmp_path: Path) -> Non
 def test_what_cannot_be_shared_is_told(
     words: list[str], message: str, model_directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = [
-        "sweep",
-        str(model_directory),
-        "--corpus",
-        "random",
-        *OPTIONS,
-        "--output",
-        str(tmp_path / "run"),
-    ]
+    command = ["sweep", str(model_directory), "--corpus", "random", *OPTIONS, "--output", str(tmp_path / "run")]
     assert main([*command, *words]) == 2
     assert message in capsys.readouterr().err

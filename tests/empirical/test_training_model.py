@@ -65,12 +65,7 @@ def test_shapes_of_table_2_have_their_sizes_only_with_untied_embeddings(
     name: str, layers: int, width: int, heads: int, learning_rate: float, millions: tuple[float, float, float]
 ) -> None:
     shape = SHAPES[name]
-    assert (shape.layers, shape.width, shape.heads, shape.learning_rate) == (
-        layers,
-        width,
-        heads,
-        learning_rate,
-    )
+    assert (shape.layers, shape.width, shape.heads, shape.learning_rate) == (layers, width, heads, learning_rate)
     with torch.device("meta"):
         layer, rms = build_model(shape, "layer", seed=0), build_model(shape, "rms", seed=0)
     assert layer.num_parameters() == shape.parameters
@@ -214,9 +209,7 @@ def test_sgd_leaves_the_component_along_1_and_adamw_does_not(optimizer: str) -> 
     for name, parameter in writers(model):
         # The buffer holds at most 1 + m + m² < 3 times the largest gradient, three steps use it; every step rounds
         # each of the d coordinates of a row three times (buffer, product, sum), and the two sums along 1 round d times.
-        size = (
-            torch.maximum(before[name].abs().max(), parameter.detach().abs().max()) + 9 * recipe.learning_rate
-        )
+        size = torch.maximum(before[name].abs().max(), parameter.detach().abs().max()) + 9 * recipe.learning_rate
         unit = torch.finfo(torch.float64).eps
         reach = 9 * recipe.learning_rate * largest[name] + (9 + 2 * SMALL.width) * SMALL.width * unit * size
         moved.append(bool((along(parameter) - along(before[name])).abs().max() > reach))
@@ -225,19 +218,13 @@ def test_sgd_leaves_the_component_along_1_and_adamw_does_not(optimizer: str) -> 
 
 
 def test_share_of_energy_along_1() -> None:
-    assert uniform_share(torch.ones(3, 7)) == pytest.approx(
-        7, rel=14 * 2.0**-53
-    )  # 7 squares and sums of 2, rounded
+    assert uniform_share(torch.ones(3, 7)) == pytest.approx(7, rel=14 * 2.0**-53)  # 7 squares and sums of 2, rounded
     assert uniform_share(torch.tensor([[1.0, -1.0], [3.0, -3.0]])) == 0
     assert np.isnan(uniform_share(torch.zeros(2, 5)))
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"heads": 3}, "heads must divide the width"),
-        ({"layers": 0}, "all must be at least 1"),
-    ],
+    ("change", "message"), [({"heads": 3}, "heads must divide the width"), ({"layers": 0}, "all must be at least 1")]
 )
 def test_impossible_shapes(change: dict[str, int], message: str) -> None:
     with pytest.raises(InputError, match=message):

@@ -27,9 +27,7 @@ from lngeom.cli import main
 
 SHAPE = Shape(1, 16, 2, 5e-3, 12, 64, 16, 4, 0.25)
 RECIPE = Recipe(SHAPE, "layer", "adamw", 5e-3, SHAPE.steps, SHAPE.sequences, SHAPE.positions, warmup=0.2)
-EXECUTION = Execution(
-    held_out_tokens=64, directions=4, save_every=5, keep_networks=False, check_gradients=True
-)
+EXECUTION = Execution(held_out_tokens=64, directions=4, save_every=5, keep_networks=False, check_gradients=True)
 TABLES = ("losses", "held_out", "norms", "writers", "gradients")
 
 
@@ -52,9 +50,7 @@ def data(ids: Path, tmp_path_factory: pytest.TempPathFactory) -> TokenData:
     return prepare(open_corpus(str(ids)), tmp_path_factory.mktemp("data"))
 
 
-def run(
-    recipe: Recipe, data: TokenData, out: Path, execution: Execution = EXECUTION, **options: object
-) -> bool:
+def run(recipe: Recipe, data: TokenData, out: Path, execution: Execution = EXECUTION, **options: object) -> bool:
     with ranks(torch.device("cpu")) as processes:
         return train(recipe, data, out, processes=processes, execution=execution, **options)  # type: ignore[arg-type]
 
@@ -127,30 +123,11 @@ def test_kill_9_and_the_same_command_gives_the_same_losses(ids: Path, tmp_path: 
     steps = 150
     options = ["--norm", "rms", "--corpus", str(ids), "--data", str(tmp_path / "data"), "--device", "cpu"]
     options += ["--layers", "1", "--width", "16", "--heads", "2", "--vocabulary", "64", "--steps", str(steps)]
-    options += [
-        "--sequence-length",
-        "16",
-        "--batch-size",
-        "4",
-        "--held-out-tokens",
-        "64",
-        "--directions",
-        "4",
-    ]
+    options += ["--sequence-length", "16", "--batch-size", "4", "--held-out-tokens", "64", "--directions", "4"]
     options += ["--save-every", "37", "--no-networks"]
 
     running = subprocess.Popen(
-        [
-            sys.executable,
-            "-W",
-            "error",
-            "-m",
-            "lngeom.cli",
-            "train",
-            *options,
-            "--output",
-            str(tmp_path / "killed"),
-        ],
+        [sys.executable, "-W", "error", "-m", "lngeom.cli", "train", *options, "--output", str(tmp_path / "killed")],
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         stdout=subprocess.DEVNULL,
     )

@@ -15,13 +15,7 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
 
-from empirical.report import (
-    Drawn,
-    draw_runs,
-    study_report,
-    verdict,
-    write_study_report,
-)
+from empirical.report import Drawn, draw_runs, study_report, verdict, write_study_report
 from empirical.runs import RunError, read_table, write_table
 from empirical.study import (
     _plan,
@@ -41,9 +35,7 @@ from lngeom.cli import main
 Share = Callable[[str, int, int], float]
 
 
-def study(
-    share: Share, *, seeds: int = 5, random: float = 0.9, losses: Share | None = None
-) -> list[dict[str, Any]]:
+def study(share: Share, *, seeds: int = 5, random: float = 0.9, losses: Share | None = None) -> list[dict[str, Any]]:
     """A made-up study of three norms; `share` of (norm, step, seed) is d·E[cos²θ] behind block 0."""
     rows = []
     for norm in ("layer", "rms"):
@@ -144,9 +136,7 @@ def test_one_seed_says_nothing() -> None:
     assert (student_mean([2.0]).low, student_mean([2.0]).high) == (-math.inf, math.inf)
 
 
-@pytest.mark.parametrize(
-    ("share", "expected"), [(collapsing, "holds"), (alike, "undecided"), (growing, "violated")]
-)
+@pytest.mark.parametrize(("share", "expected"), [(collapsing, "holds"), (alike, "undecided"), (growing, "violated")])
 def test_verdicts_follow_the_numbers(share: Share, expected: str) -> None:
     layer, rms = summarize(study(share))
     assert verdict(layer, rms) == expected
@@ -193,8 +183,7 @@ def test_chance_of_ranks_bounds_the_exact_probability(seeds: int, directions: in
 def test_losses_are_compared_seed_by_seed() -> None:
     """Seeds differ by 1 nat and the norms by 0.01: only the paired difference can see it."""
     rows = study(
-        alike,
-        losses=lambda norm, step, seed: 5.0 + seed + (0.01 if norm == "layer" else 0.0) + 1e-4 * (seed % 2),
+        alike, losses=lambda norm, step, seed: 5.0 + seed + (0.01 if norm == "layer" else 0.0) + 1e-4 * (seed % 2)
     )
     [(cell, pairs)] = paired_losses(rows)
     difference = student_mean(pairs)
@@ -220,11 +209,7 @@ def writer_rows() -> list[dict[str, Any]]:
             "change_share": 1e-12,
         }
         for seed in range(3)
-        for name in (
-            "transformer.wte.weight",
-            "transformer.h.0.mlp.c_proj.weight",
-            "transformer.h.0.mlp.c_proj.bias",
-        )
+        for name in ("transformer.wte.weight", "transformer.h.0.mlp.c_proj.weight", "transformer.h.0.mlp.c_proj.bias")
     ]
 
 
@@ -249,17 +234,7 @@ def test_a_small_study_from_end_to_end(
     ]
     monkeypatch.setattr(_plan, "conditions", lambda: chosen)
     out = tmp_path / "study"
-    command = [
-        "study",
-        "--corpus",
-        str(token_file),
-        "--output",
-        str(out),
-        "--seeds",
-        "2",
-        "--seeds-elsewhere",
-        "1",
-    ]
+    command = ["study", "--corpus", str(token_file), "--output", str(out), "--seeds", "2", "--seeds-elsewhere", "1"]
     command += ["--steps", "2", "--batch-size", "1", "--sequence-length", "8", "--held-out-tokens", "16"]
     command += ["--directions", "4"]
     assert main(command) == 0
@@ -271,9 +246,7 @@ def test_a_small_study_from_end_to_end(
     assert len(rows) == 4 * 3 * 9 + 2 * 3 * 3
     assert {row["norm"] for row in read_table(out / "writers.csv")} == {"layer", "rms"}
     gradients = read_table(out / "gradients.csv")
-    assert all(
-        (row["excess"] <= 1) == (row["norm"] == "layer") for row in gradients if row["share"] is not None
-    )
+    assert all((row["excess"] <= 1) == (row["norm"] == "layer") for row in gradients if row["share"] is not None)
     page = (out / "report.md").read_text(encoding="utf-8")
     ids = re.findall(r'\bid="([^"]+)"', html := (out / "report.html").read_text(encoding="utf-8"))
     assert len(set(ids)) == len(ids)
@@ -315,9 +288,7 @@ def test_the_page_says_what_the_numbers_say() -> None:
         for norm, excess in (("layer", 0.5), ("layer", 2.0), ("rms", 1e12))
         for cell in [{"norm": norm, "optimizer": "adamw", "weight_decay": 0.0, "layers": 4, "width": 128}]
     ]
-    pages = {
-        share: study_report(study(share), writer_rows(), gradients) for share in (collapsing, alike, growing)
-    }
+    pages = {share: study_report(study(share), writer_rows(), gradients) for share in (collapsing, alike, growing)}
     for share, counts in ((collapsing, "1 holds"), (alike, "1 undecided"), (growing, "1 violated")):
         assert counts in pages[share]
     assert "LayerNorm: 1 of 2 gradients" in pages[alike]
@@ -337,14 +308,11 @@ def test_figures_show_every_site(tmp_path: Path) -> None:
     ]
     losses = [{"step": step, "loss": 5.0} for step in (0, 10, 20)]
     runs = [
-        Drawn(norm, 128, losses, losses, [row for row in rows if row["norm"] == norm], 6.4)
-        for norm in ("layer", "rms")
+        Drawn(norm, 128, losses, losses, [row for row in rows if row["norm"] == norm], 6.4) for norm in ("layer", "rms")
     ]
     names = draw_runs(runs, tmp_path)
     first = [(tmp_path / name).read_bytes() for name in names]
-    assert [(tmp_path / name).read_bytes() for name in draw_runs(runs, tmp_path)] == first, (
-        "same tables, same bytes"
-    )
+    assert [(tmp_path / name).read_bytes() for name in draw_runs(runs, tmp_path)] == first, "same tables, same bytes"
     text = (tmp_path / "angles.svg").read_text(encoding="utf-8")
     for label in ("block 0, before attention", "block 1, before attention", "final norm", "random vector ã"):
         assert label in text

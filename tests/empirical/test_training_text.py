@@ -32,18 +32,14 @@ from empirical.training import (
 from lngeom import InputError
 from lngeom.cli import main
 
-RECIPE = Recipe(
-    SHAPES["tiny"], "layer", "adamw", 2.0, steps=1000, sequences=4, sequence_length=16, warmup=0.1
-)
+RECIPE = Recipe(SHAPES["tiny"], "layer", "adamw", 2.0, steps=1000, sequences=4, sequence_length=16, warmup=0.1)
 
 
 @pytest.fixture
 def stories(tmp_path: Path) -> Path:
     """Forty documents, each naming its own number."""
     path = tmp_path / "stories.jsonl"
-    path.write_text(
-        "".join(f'{{"text": "story {n:02} of the sea and of the ships at sea"}}\n' for n in range(40))
-    )
+    path.write_text("".join(f'{{"text": "story {n:02} of the sea and of the ships at sea"}}\n' for n in range(40)))
     return path
 
 
@@ -54,9 +50,7 @@ def test_one_document_in_ten_is_held_out_and_closed(stories: Path, tmp_path: Pat
     held_out = [piece for n, piece in enumerate(pieces) if n % 10 == 9]
     assert len(held_out) == 4
     assert np.array_equal(data.held_out, np.concatenate(held_out))
-    assert np.array_equal(
-        data.train, np.concatenate([piece for n, piece in enumerate(pieces) if n % 10 != 9])
-    )
+    assert np.array_equal(data.train, np.concatenate([piece for n, piece in enumerate(pieces) if n % 10 != 9]))
     assert all(piece[-1] == data.end_of_text for piece in pieces)
     assert (data.vocabulary, tokenizer.size) == (270, 270)
 
@@ -125,9 +119,7 @@ def test_processes_share_a_step(step: int, ranks: int) -> None:
 
 
 def test_seeds_read_the_text_in_other_orders() -> None:
-    orders = [
-        Batches(np.arange(500), length=5, sequences=50, seed=seed).step(0)[:, 0].tolist() for seed in range(3)
-    ]
+    orders = [Batches(np.arange(500), length=5, sequences=50, seed=seed).step(0)[:, 0].tolist() for seed in range(3)]
     assert len({tuple(order) for order in orders}) == 3
 
 

@@ -85,22 +85,12 @@ class Scene:
         run_sweep(sweep, console=Console(quiet=True), show=False)
         assert self.merge(base / "finished", base / "merged") == "done"
         assert self.train(base / "whole", base / "data") == "done"
-        assert (
-            self.train(base / "trained", base / "data", "--minutes", 1e-9) == "done"
-        )  # stopped after a step
+        assert self.train(base / "trained", base / "data", "--minutes", 1e-9) == "done"  # stopped after a step
 
     def sweep(self, output: Path) -> str:
         """Run or resume the sweep."""
         return outcome(
-            "sweep",
-            self.model,
-            "--corpus",
-            self.ids,
-            "--output",
-            output,
-            "--device",
-            "cpu",
-            *self.sweep_words,
+            "sweep", self.model, "--corpus", self.ids, "--output", output, "--device", "cpu", *self.sweep_words
         )
 
     def merge(self, run: Path, output: Path) -> str:
@@ -130,28 +120,20 @@ class Scene:
         """A run that was stopped, one of its files damaged, and resumed."""
         with self.copy("stopped") as (run,):
             what = damage(generator.choice(_files(run)), generator)
-            return self._judged(
-                self.sweep(run), what, run / "sites.csv", self.base / "finished" / "sites.csv"
-            )
+            return self._judged(self.sweep(run), what, run / "sites.csv", self.base / "finished" / "sites.csv")
 
     def finished(self, generator: random.Random) -> str:
         """A finished run, one of its files damaged, and merged with another."""
         with self.copy("finished") as (run,):
-            what = damage(
-                generator.choice([p for p in _files(run) if p.suffix not in (".svg", ".html")]), generator
-            )
+            what = damage(generator.choice([p for p in _files(run) if p.suffix not in (".svg", ".html")]), generator)
             done = self.merge(run, run.parent / "merged")
-            return self._judged(
-                done, what, run.parent / "merged" / "sites.csv", self.base / "merged" / "sites.csv"
-            )
+            return self._judged(done, what, run.parent / "merged" / "sites.csv", self.base / "merged" / "sites.csv")
 
     def trained(self, generator: random.Random) -> str:
         """A training that was stopped, a file of it or of its tokens damaged, and resumed."""
         with self.copy("trained", "data") as (run, data):
             what = damage(generator.choice([*_files(run), *_files(data)]), generator)
-            return self._judged(
-                self.train(run, data), what, run / "norms.csv", self.base / "trained" / "norms.csv"
-            )
+            return self._judged(self.train(run, data), what, run / "norms.csv", self.base / "trained" / "norms.csv")
 
     def model_files(self, generator: random.Random) -> str:
         """A model directory, one of its files damaged: refused, or loaded; its fingerprint says what was."""
@@ -183,9 +165,7 @@ def _npy() -> bytes:
 _SUFFIXES = (".txt", ".jsonl", ".xml", ".npy", ".bin", ".txt.gz", ".jsonl.xz", ".xml.bz2")
 _SOUND = {
     ".npy": _npy(),
-    ".jsonl": b"".join(
-        json.dumps({"text": f"text {n}", "more": [n, {"a": None}]}).encode() + b"\n" for n in range(5)
-    ),
+    ".jsonl": b"".join(json.dumps({"text": f"text {n}", "more": [n, {"a": None}]}).encode() + b"\n" for n in range(5)),
     ".xml": b"<?xml version='1.0' encoding='utf-8'?><mediawiki><page><ns>0</ns><revision><text>'''Albedo''' [[a|b]]"
     b"</text></revision></page></mediawiki>",
 }
@@ -214,21 +194,13 @@ def attack(base: Path, times: int, seed: int = 0) -> dict[str, list[str]]:
         for page in pages:
             patches.enter_context(mock.patch(f"empirical.{page}"))
         scene, generator = Scene(base), random.Random(seed)
-        areas: list[Attempt] = [
-            scene.stopped,
-            scene.finished,
-            scene.trained,
-            scene.model_files,
-            scene.corpora,
-        ]
+        areas: list[Attempt] = [scene.stopped, scene.finished, scene.trained, scene.model_files, scene.corpora]
         return {str(area.__name__): [area(generator) for _ in range(times)] for area in areas}
 
 
 def _main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--times", type=int, default=1000, help="attempts in each area (default: %(default)s)"
-    )
+    parser.add_argument("--times", type=int, default=1000, help="attempts in each area (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

@@ -31,9 +31,7 @@ SITE = NormSite("0", None, "final", "layernorm", 1e-5, D)
 def _states(x: torch.Tensor, documents: torch.Tensor | None) -> Any:
     layer = nn.Sequential(nn.LayerNorm(D, dtype=torch.float64))
     with Observer(layer, [SITE], directions=2) as observer, torch.no_grad():
-        for part, named in zip(
-            x.split(5), [None] * 99 if documents is None else documents.split(5), strict=False
-        ):
+        for part, named in zip(x.split(5), [None] * 99 if documents is None else documents.split(5), strict=False):
             observer.documents(named)
             layer(part)
     return observer.states
@@ -104,9 +102,7 @@ def test_sequences_are_drawn_from_all_over(tmp_path: Path) -> None:
     ids = tmp_path / "ids.npy"
     np.save(ids, np.arange(321) % 64)
     _, found = _drawn(ids, tmp_path / "spread.npy", 4)
-    assert [(s.document, s.offset, s.group) for s in found] == [
-        (None, at, n) for n, at in enumerate((0, 80, 160, 240))
-    ]
+    assert [(s.document, s.offset, s.group) for s in found] == [(None, at, n) for n, at in enumerate((0, 80, 160, 240))]
 
 
 @pytest.fixture
@@ -122,24 +118,14 @@ def parts(model_directory: Path, tmp_path: Path, without_pages: None) -> dict[st
 
 
 def _sweep(model: Path, corpus: Path, output: Path, tokens: int, length: int = 16) -> None:
-    sweep = Sweep(
-        str(model), str(corpus), tokens=tokens, sequence_length=length, directions=4, output=str(output)
-    )
+    sweep = Sweep(str(model), str(corpus), tokens=tokens, sequence_length=length, directions=4, output=str(output))
     run_sweep(sweep, console=Console(quiet=True), show=False)
 
 
 def test_no_token_counts_twice(parts: dict[str, Path], tmp_path: Path) -> None:
     merge_runs([parts["tail"], parts["head"]], tmp_path / "both")
     both = {**parts, "both": tmp_path / "both"}
-    for pair in (
-        "head whole",
-        "whole head",
-        "whole shuffled",
-        "both few",
-        "few both",
-        "both whole",
-        "shuffled tail",
-    ):
+    for pair in ("head whole", "whole head", "whole shuffled", "both few", "few both", "both whole", "shuffled tail"):
         one, other = (both[name] for name in pair.split())
         with pytest.raises(
             LngeomError, match=f"{other}: its sequence at offset .* is in {one} too and would count twice"

@@ -27,9 +27,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A Llama of two blocks as it is published, head included."""
     folder = tmp_path_factory.mktemp("published") / "tiny"
     torch.manual_seed(0)
-    config = LlamaConfig(
-        vocab_size=16, hidden_size=8, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2
-    )
+    config = LlamaConfig(vocab_size=16, hidden_size=8, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2)
     LlamaForCausalLM(config).save_pretrained(folder)
     return folder
 
@@ -73,9 +71,7 @@ def test_other_weights_are_refused(saved: Path, tmp_path: Path, change: Any, con
 
 
 def test_what_feeds_no_norm_may_be_missing(tmp_path: Path) -> None:
-    config = BertConfig(
-        hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16, vocab_size=16
-    )
+    config = BertConfig(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16, vocab_size=16)
     BertForMaskedLM(config).save_pretrained(tmp_path)  # without a pooler, which the base model has
     assert all(name.startswith("cls.") for name in load_model(find_model(str(tmp_path)), device="cpu").unused)
 
@@ -84,9 +80,7 @@ def test_a_run_knows_its_weights(
     saved: Path, tmp_path: Path, without_pages: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = _changed(saved, tmp_path / "model", lambda weights: weights)
-    sweep = Sweep(
-        str(model), "random", tokens=32, sequence_length=8, shard_tokens=16, output=str(tmp_path / "run")
-    )
+    sweep = Sweep(str(model), "random", tokens=32, sequence_length=8, shard_tokens=16, output=str(tmp_path / "run"))
     said = io.StringIO()
     with monkeypatch.context() as stopped:
         stopped.setattr("empirical.sweep._sweep.merged", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))

@@ -12,21 +12,7 @@ from hypothesis import assume, example, given, strategies as st
 
 import lngeom as lg
 from lngeom.carriers import Interval, UndecidedError
-from lngeom.symbolic import (
-    ProofError,
-    S,
-    Term,
-    d,
-    ends,
-    evaluate,
-    inv,
-    ones,
-    scalar,
-    sqrt,
-    substitute,
-    term,
-    vector,
-)
+from lngeom.symbolic import ProofError, S, Term, d, ends, evaluate, inv, ones, scalar, sqrt, substitute, term, vector
 
 X, Y, A = vector("x"), vector("y"), scalar("a")
 
@@ -193,9 +179,7 @@ def test_laws_of_the_normal_form(left: Term, right: Term) -> None:
     assert left == right
 
 
-@pytest.mark.parametrize(
-    ("left", "right"), [(X * inv(X), term(1)), (S(X) * S(Y), S(X * Y)), (sqrt(X * X), X)]
-)
+@pytest.mark.parametrize(("left", "right"), [(X * inv(X), term(1)), (S(X) * S(Y), S(X * Y)), (sqrt(X * X), X)])
 def test_what_is_no_law_is_not_in_the_normal_form(left: Term, right: Term) -> None:
     assert left != right
 

@@ -25,9 +25,7 @@ def observed(network: Any, paths: list[str], path: Path) -> dict[tuple[str, str]
     """For each norm and kind of frame: vectors, and sums of angles, d·cos²θ and distances, over one passage."""
     rows: dict[tuple[str, str], np.ndarray] = {}
     with np.load(path) as case:
-        inputs = {
-            name: torch.from_numpy(case[name])[None] for name in ("input_features", "decoder_input_ids")
-        }
+        inputs = {name: torch.from_numpy(case[name])[None] for name in ("input_features", "decoder_input_ids")}
         speech = torch.from_numpy(case["speech"])
 
     def hook(name: str, eps: float) -> Any:
@@ -57,9 +55,7 @@ def main(output: Path, ablation: Path, count: int) -> None:
     """Measure, write, print."""
     network = load_network(find_model(str(output / "model")))
     paths = list(find_norms(network, sample_inputs(network)))
-    passages = [
-        observed(network, paths, path) for path in sorted((output / "passages").glob("*.npz"))[:count]
-    ]
+    passages = [observed(network, paths, path) for path in sorted((output / "passages").glob("*.npz"))[:count]]
     cost = {row["site"]: row["nats"] for row in read_table(ablation / "ablation.csv")}
     table: list[dict[str, Any]] = []
     for site, frames in passages[0]:

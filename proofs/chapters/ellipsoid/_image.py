@@ -69,15 +69,12 @@ def _inverse_on_ball(goal: Formula, given: list[Proved], g: Any, b: Any, z: Any,
     u, factor = lg.invert(y, eps=eps), root(eps) / root(p)
     above = prove(greater(factor), positive, p_positive)
     square = lg.moments(u)[1] + eps
-    same = root_of_square(
-        square, weaken(above, ">="), prove(equal(factor * factor, square), positive, p_positive)
-    )
+    same = root_of_square(square, weaken(above, ">="), prove(equal(factor * factor, square), positive, p_positive))
     quotient = congruence("inv", root(square), factor, same)
     scaled = prove(equal(lg.project(u) / factor, lg.project(y)), positive, p_positive)
     centered = prove(equal(lg.project(y), y), plane)
     back = combine(
-        lg.standardize(u, eps=eps) - y,
-        [(lg.project(u), None, quotient), (1, None, scaled), (1, None, centered)],
+        lg.standardize(u, eps=eps) - y, [(lg.project(u), None, quotient), (1, None, scaled), (1, None, centered)]
     )
     back = instantiate(back, {y: (z - b) / g})
     back = cut(inside, cut(flat, back))
@@ -96,13 +93,9 @@ THEOREMS = (
         hypotheses=NONZERO_GAIN,
         claim=lambda x, g, b, eps: equal(dot(1 / g, lg.layer_norm(x, g, b, eps=eps) - b), 0),
         mutants=(
+            Mutant("outputs have mean zero", lambda x, g, b, eps: equal(summed(lg.layer_norm(x, g, b, eps=eps)), 0)),
             Mutant(
-                "outputs have mean zero",
-                lambda x, g, b, eps: equal(summed(lg.layer_norm(x, g, b, eps=eps)), 0),
-            ),
-            Mutant(
-                "outputs without bias have mean zero",
-                lambda x, g, eps: equal(summed(lg.layer_norm(x, g, eps=eps)), 0),
+                "outputs without bias have mean zero", lambda x, g, eps: equal(summed(lg.layer_norm(x, g, eps=eps)), 0)
             ),
             Mutant("normal G1", lambda x, g, b, eps: equal(dot(g, lg.layer_norm(x, g, b, eps=eps) - b), 0)),
         ),
@@ -145,10 +138,7 @@ THEOREMS = (
         ),
         without={"g_i ≠ 0": "the total inverse leaves the components of zero gain out, which lowers the sum"},
         mutants=(
-            Mutant(
-                "strictly inside at ε = 0 too",
-                hypotheses=NONZERO_GAIN | {"ε ≥ 0": lambda eps: at_least(eps)},
-            ),
+            Mutant("strictly inside at ε = 0 too", hypotheses=NONZERO_GAIN | {"ε ≥ 0": lambda eps: at_least(eps)}),
             Mutant(
                 "Σ (z_i − b_i)² < d, without the gains",
                 lambda x, g, b, eps: greater(dim(x), square_norm(lg.layer_norm(x, g, b, eps=eps) - b)),
@@ -168,13 +158,9 @@ THEOREMS = (
         hypotheses=NONZERO_GAIN | NOT_CONSTANT,
         claim=lambda x, g, b: equal(sphere(g, lg.layer_norm(x, g, b, eps=0) - b), dim(x)),
         mutants=(
+            Mutant("radius √(d − 1)", lambda x, g, b: equal(sphere(g, lg.layer_norm(x, g, b, eps=0) - b), dim(x) - 1)),
             Mutant(
-                "radius √(d − 1)",
-                lambda x, g, b: equal(sphere(g, lg.layer_norm(x, g, b, eps=0) - b), dim(x) - 1),
-            ),
-            Mutant(
-                "norm √d after the gain",
-                lambda x, g, b: equal(square_norm(lg.layer_norm(x, g, b, eps=0) - b), dim(x)),
+                "norm √d after the gain", lambda x, g, b: equal(square_norm(lg.layer_norm(x, g, b, eps=0) - b), dim(x))
             ),
         ),
     ),
@@ -202,8 +188,7 @@ THEOREMS = (
             Mutant(
                 "the inverse without √ε",
                 lambda g, b, z, eps: equal(
-                    lg.layer_norm((z - b) / g / root(1 - sphere(g, z - b) / dim(z)), g, b, eps=eps),
-                    z,
+                    lg.layer_norm((z - b) / g / root(1 - sphere(g, z - b) / dim(z)), g, b, eps=eps), z
                 ),
             ),
             Mutant(
@@ -219,9 +204,7 @@ THEOREMS = (
         source=Source(OWN, "volume", "product of the semi-axes"),
         vectors="g",
         hypotheses=NONZERO_GAIN,
-        claim=lambda g: equal(
-            dot(1 / g / norm(1 / g), g * ones(g) / root(dim(g))) * norm(1 / g), root(dim(g))
-        ),
+        claim=lambda g: equal(dot(1 / g / norm(1 / g), g * ones(g) / root(dim(g))) * norm(1 / g), root(dim(g))),
         last_step="G maps 1^⊥ to α^⊥ and the unit normal 1̂ to height √d/‖α‖ over it, so that |det G| is the "
         "factor in the hyperplane times √d/‖α‖.",
         cites=("volume is base times height", "volume of the unit ball"),

@@ -85,9 +85,7 @@ def _direction(goal: Formula, eigen: Proved, g: Any, u: Any, lam: Any) -> Proved
     return prove(goal, (eigen, lam * u), flat)
 
 
-PENROSE = Source(
-    RIECHERS, "axes of the hyperellipsoid", "takes the axes from Π₂G⁻²Π₂, which is therefore to be (GΠG)⁺"
-)
+PENROSE = Source(RIECHERS, "axes of the hyperellipsoid", "takes the axes from Π₂G⁻²Π₂, which is therefore to be (GΠG)⁺")
 
 
 UNTILTED = "Π in place of Π₂: Π₂G⁻²Π₂ read as a power of Π"
@@ -105,24 +103,13 @@ THEOREMS = (
             claim=claim(inverse_spread),
             lemmas=_alpha,
             last_step="The four equations together: a matrix satisfies them for GΠG if and only if it is Π₂G⁻²Π₂.",
-            mutants=(
-                Mutant(UNTILTED, claim(untilted)),
-                Mutant("G⁻¹ΠG⁻¹", claim(lambda g, v: lg.project(v / g) / g)),
-            )[:wrong],
+            mutants=(Mutant(UNTILTED, claim(untilted)), Mutant("G⁻¹ΠG⁻¹", claim(lambda g, v: lg.project(v / g) / g)))[
+                :wrong
+            ],
         )
         for number, statement, claim, wrong in (
-            (
-                1,
-                "A X A = A",
-                lambda x: lambda v, g: equal(spread(g, x(g, spread(g, v))), spread(g, v)),
-                1,
-            ),
-            (
-                2,
-                "X A X = X",
-                lambda x: lambda v, g: equal(x(g, spread(g, x(g, v))), x(g, v)),
-                1,
-            ),
+            (1, "A X A = A", lambda x: lambda v, g: equal(spread(g, x(g, spread(g, v))), spread(g, v)), 1),
+            (2, "X A X = X", lambda x: lambda v, g: equal(x(g, spread(g, x(g, v))), x(g, v)), 1),
             (
                 3,
                 "(A X)ᵀ = A X",
@@ -146,9 +133,7 @@ THEOREMS = (
         hypotheses=NONZERO_GAIN,
         claim=lambda v, g: equal(spread(g, inverse_spread(g, v)), off_alpha(g, v)),
         lemmas=_alpha,
-        mutants=(
-            Mutant("the projector off 1", lambda v, g: equal(spread(g, inverse_spread(g, v)), lg.project(v))),
-        ),
+        mutants=(Mutant("the projector off 1", lambda v, g: equal(spread(g, inverse_spread(g, v)), lg.project(v))),),
     ),
     Theorem(
         id="ellipsoid.semi_axes",
@@ -197,14 +182,8 @@ THEOREMS = (
             }
         },
         mutants=(
-            Mutant(
-                "at distance √d·λ",
-                lambda g, v, lam: equal(sphere(g, root(dim(v)) * lam / norm(v) * v), dim(v)),
-            ),
-            Mutant(
-                "at distance √(d/λ)",
-                lambda g, v, lam: equal(sphere(g, root(dim(v) / lam) / norm(v) * v), dim(v)),
-            ),
+            Mutant("at distance √d·λ", lambda g, v, lam: equal(sphere(g, root(dim(v)) * lam / norm(v) * v), dim(v))),
+            Mutant("at distance √(d/λ)", lambda g, v, lam: equal(sphere(g, root(dim(v) / lam) / norm(v) * v), dim(v))),
         ),
     ),
     Theorem(

@@ -31,9 +31,7 @@ THEOREMS = (
         mutants=(
             Mutant(
                 "0 is the center",
-                lambda x, g, b, eps: equal(
-                    lg.layer_norm(-x, g, b, eps=eps), -lg.layer_norm(x, g, b, eps=eps)
-                ),
+                lambda x, g, b, eps: equal(lg.layer_norm(-x, g, b, eps=eps), -lg.layer_norm(x, g, b, eps=eps)),
             ),
             Mutant(
                 "opposite inputs have equal outputs",
@@ -46,9 +44,7 @@ THEOREMS = (
         title="Gain and bias leave an output where it is between center and surface",
         statement="Σ (z_i − b_i)²/g_i² = ‖y‖²",
         source=Source(
-            ABSTRACT,
-            "mechanism 3",
-            "normalization and affine map together concentrate points near the surface",
+            ABSTRACT, "mechanism 3", "normalization and affine map together concentrate points near the surface"
         ),
         vectors="x g b",
         scalars="eps",
@@ -59,9 +55,7 @@ THEOREMS = (
         mutants=(
             Mutant(
                 "without the squares of the gains",
-                lambda x, g, b, eps: equal(
-                    square_norm(_moved(x, g, b, eps)), square_norm(lg.standardize(x, eps=eps))
-                ),
+                lambda x, g, b, eps: equal(square_norm(_moved(x, g, b, eps)), square_norm(lg.standardize(x, eps=eps))),
             ),
             Mutant(
                 "measured from 0",

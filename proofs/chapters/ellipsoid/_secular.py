@@ -84,10 +84,7 @@ THEOREMS = (
         claim=lambda g, lam: equal(spread(g, g / (g * g - lam)), lam * g / (g * g - lam)),
         model=secular_model,
         without={
-            "g_i² ≠ λ": lambda random, d: {
-                "g": tuple(map(Fraction, (*((1, 7) * d)[: d - 1], 5))),
-                "lam": Fraction(25),
-            }
+            "g_i² ≠ λ": lambda random, d: {"g": tuple(map(Fraction, (*((1, 7) * d)[: d - 1], 5))), "lam": Fraction(25)}
         },
         mutants=(
             Mutant(
@@ -97,15 +94,9 @@ THEOREMS = (
                     "g_i ≠ λ": lambda g, lam: unequal(g - lam),
                     "Σ 1/(g_i − λ) = 0": lambda g, lam: equal(summed(1 / (g - lam)), 0),
                 },
-                model=lambda random, d: {
-                    "g": tuple(Fraction(3 + (-1) ** i) for i in range(d)),
-                    "lam": Fraction(3),
-                },
+                model=lambda random, d: {"g": tuple(Fraction(3 + (-1) ** i) for i in range(d)), "lam": Fraction(3)},
             ),
-            Mutant(
-                "the axis 1/(g² − λ)",
-                lambda g, lam: equal(spread(g, 1 / (g * g - lam)), lam / (g * g - lam)),
-            ),
+            Mutant("the axis 1/(g² − λ)", lambda g, lam: equal(spread(g, 1 / (g * g - lam)), lam / (g * g - lam))),
         ),
     ),
     Theorem(
@@ -133,12 +124,7 @@ THEOREMS = (
             },
             "g_i² ≠ λ": axis_model,
         },
-        mutants=(
-            Mutant(
-                "the sum Σ g_i²/(g_i² − λ) vanishes",
-                lambda g, lam: equal(summed(g * g / (g * g - lam)), 0),
-            ),
-        ),
+        mutants=(Mutant("the sum Σ g_i²/(g_i² − λ) vanishes", lambda g, lam: equal(summed(g * g / (g * g - lam)), 0)),),
     ),
     Theorem(
         id="ellipsoid.orthogonal_axes",
@@ -148,20 +134,12 @@ THEOREMS = (
         vectors="g v w",
         scalars="lam mu",
         hypotheses=EIGEN
-        | {
-            "GΠGw = μw": lambda g, w, mu: equal(spread(g, w), mu * w),
-            "λ ≠ μ": lambda lam, mu: unequal(lam - mu),
-        },
+        | {"GΠGw = μw": lambda g, w, mu: equal(spread(g, w), mu * w), "λ ≠ μ": lambda lam, mu: unequal(lam - mu)},
         claim=lambda v, w: equal(dot(v, w), 0),
         proof=_orthogonal,
         model=two_axes_model,
         without={"λ ≠ μ": lambda random, d: (m := axis_model(random, d)) | {"w": m["v"], "mu": m["lam"]}},
-        mutants=(
-            Mutant(
-                "orthogonal after division by the gain",
-                lambda g, v, w: equal(dot(v / g, w / g), 1),
-            ),
-        ),
+        mutants=(Mutant("orthogonal after division by the gain", lambda g, v, w: equal(dot(v / g, w / g), 1)),),
     ),
     Theorem(
         id="ellipsoid.characteristic_polynomial",
@@ -178,18 +156,11 @@ THEOREMS = (
             "With ellipsoid.secular and its converse: a λ ≠ 0 that is no squared gain is an eigenvalue of "
             "GΠG if and only if p′(λ) = 0, where p(λ) = Π(λ − g_i²)."
         ),
-        without={
-            "g_i² ≠ λ": lambda random, d: {
-                "g": (g := gain_model(random, d)["g"]),
-                "lam": g[0] ** 2,
-            }
-        },
+        without={"g_i² ≠ λ": lambda random, d: {"g": (g := gain_model(random, d)["g"]), "lam": g[0] ** 2}},
         mutants=(
             Mutant(
                 "p′(λ)/d, without the factor λ",
-                lambda g, lam: equal(
-                    1 + summed(g * g / (lam - g * g)) / dim(g), summed(1 / (lam - g * g)) / dim(g)
-                ),
+                lambda g, lam: equal(1 + summed(g * g / (lam - g * g)) / dim(g), summed(1 / (lam - g * g)) / dim(g)),
             ),
         ),
     ),

@@ -119,13 +119,10 @@ THEOREMS = (
         claim=lambda a, lam: equal(summed(weights(a, lam) * a), lam * summed(weights(a, lam))),
         proof=_balance,
         model=root_model,
-        without={
-            "a_i ≠ λ": "where a_i = λ the kernel reads 1/0 as 0 and leaves that component out on both sides"
-        },
+        without={"a_i ≠ λ": "where a_i = λ the kernel reads 1/0 as 0 and leaves that component out on both sides"},
         mutants=(
             Mutant(
-                "with the weights 1/(a − λ)",
-                lambda a, lam: equal(summed(a / (a - lam)), lam * summed(1 / (a - lam))),
+                "with the weights 1/(a − λ)", lambda a, lam: equal(summed(a / (a - lam)), lam * summed(1 / (a - lam)))
             ),
         ),
     ),
@@ -142,17 +139,13 @@ THEOREMS = (
         model=root_model,
         without={
             "a_i ≠ λ": "where a_i = λ the kernel reads 1/0 as 0 and leaves that component out on both sides",
-            "v_i ≤ κa_i": lambda random, d: (
-                (m := root_model(random, d)) | {"v": tuple(9 * m["c"] * x for x in m["a"])}
-            ),
+            "v_i ≤ κa_i": lambda random, d: (m := root_model(random, d)) | {"v": tuple(9 * m["c"] * x for x in m["a"])},
         },
         mutants=(
             Mutant(
                 "half of it",
                 lambda a, v, lam, c: at_least(c * lam / 2 - slope(a, v, lam)),
-                model=lambda random, d: (
-                    (m := root_model(random, d)) | {"v": tuple(m["c"] * x for x in m["a"])}
-                ),
+                model=lambda random, d: (m := root_model(random, d)) | {"v": tuple(m["c"] * x for x in m["a"])},
             ),
         ),
     ),

@@ -72,20 +72,16 @@ THEOREMS = (
                 "g": (g := gain_model(random, d)["g"]),
                 "h": tuple(1 / value for value in g),
                 "v": draw_vector(random, d),
-            },
+            }
         },
         mutants=(
-            Mutant(
-                "the square of the Drazin inverse alone",
-                lambda v, g, h: equal(spread(g, h * h * v), g * h * v),
-            ),
+            Mutant("the square of the Drazin inverse alone", lambda v, g, h: equal(spread(g, h * h * v), g * h * v)),
             Mutant(
                 "αα^T/‖α‖² subtracted, as without zero gains",
                 lambda v, g, h: equal(spread(g, h * h * (v - dot(h, v) * h / square_norm(h))), g * h * v),
             ),
             Mutant(
-                "αα^T/d in place of αα^T/k",
-                lambda v, g, h: equal(spread(g, support_spread(h, dim(g), v)), g * h * v),
+                "αα^T/d in place of αα^T/k", lambda v, g, h: equal(spread(g, support_spread(h, dim(g), v)), g * h * v)
             ),
         ),
     ),
@@ -111,9 +107,7 @@ THEOREMS = (
         id="ellipsoid.zero_gain_interior",
         title="With k zero gains the seen components fill a solid ellipsoid at most",
         statement="‖y‖² + (1·y)²/k < d for ε > 0, y = h∘(z − b), h = 1/g on the support and 0 elsewhere",
-        source=Source(
-            ABSTRACT, "experiments", "expects a surface; with k ≥ 2 zero gains it is solid even at ε = 0"
-        ),
+        source=Source(ABSTRACT, "experiments", "expects a surface; with k ≥ 2 zero gains it is solid even at ε = 0"),
         vectors="x g h b",
         scalars="eps",
         hypotheses={said: INVERSE_ON_SUPPORT[said] for said in ("g²h = g", "some gain is 0")} | POSITIVE_EPS,

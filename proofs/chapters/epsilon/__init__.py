@@ -4,9 +4,4 @@ from __future__ import annotations
 
 from . import _length, _limits, _outside, _placements
 
-THEOREMS = (
-    *_length.THEOREMS,
-    *_placements.THEOREMS,
-    *_outside.THEOREMS,
-    *_limits.THEOREMS,
-)
+THEOREMS = (*_length.THEOREMS, *_placements.THEOREMS, *_outside.THEOREMS, *_limits.THEOREMS)

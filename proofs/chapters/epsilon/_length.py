@@ -84,8 +84,7 @@ THEOREMS = (
         scalars="eps",
         hypotheses=POSITIVE_EPS,
         claim=lambda x, eps: equal(
-            length(x, eps),
-            dim(x) * square_norm(lg.project(x)) / (square_norm(lg.project(x)) + dim(x) * eps),
+            length(x, eps), dim(x) * square_norm(lg.project(x)) / (square_norm(lg.project(x)) + dim(x) * eps)
         ),
         mutants=(
             Mutant(
@@ -97,9 +96,7 @@ THEOREMS = (
             Mutant("norm √d for every ε", lambda x, eps: equal(length(x, eps), dim(x))),
             Mutant(
                 "ε outside the root",
-                lambda x, eps: equal(
-                    square_norm(lg.standardize(x, eps=eps, placement="outside")), length(x, eps)
-                ),
+                lambda x, eps: equal(square_norm(lg.standardize(x, eps=eps, placement="outside")), length(x, eps)),
             ),
         ),
     ),
@@ -126,15 +123,11 @@ THEOREMS = (
         hypotheses=POSITIVE_EPS,
         claim=lambda x, eps: equal(norm(lg.standardize(x, eps=eps)), root(dim(x)) * lg.gauge(x, eps=eps)),
         proof=_gauge,
-        without={
-            "ε > 0": "at ε = 0 both sides are √d, or 0 for a constant vector, where the kernel reads 0/0 as 0"
-        },
+        without={"ε > 0": "at ε = 0 both sides are √d, or 0 for a constant vector, where the kernel reads 0/0 as 0"},
         mutants=(
             Mutant(
                 "the gauge squared",
-                lambda x, eps: equal(
-                    norm(lg.standardize(x, eps=eps)), root(dim(x)) * lg.gauge(x, eps=eps) ** 2
-                ),
+                lambda x, eps: equal(norm(lg.standardize(x, eps=eps)), root(dim(x)) * lg.gauge(x, eps=eps) ** 2),
             ),
         ),
     ),
@@ -144,11 +137,7 @@ THEOREMS = (
         statement="ε′ > ε > 0 implies ‖y_ε′‖ < ‖y_ε‖",
         source=Source(RIECHERS, "discussion", "ε sets how far outputs stay from the surface"),
         scalars="eps c",
-        hypotheses={
-            **NOT_CONSTANT,
-            **POSITIVE_EPS,
-            "ε′ > ε": lambda eps, c: greater(c, eps),
-        },
+        hypotheses={**NOT_CONSTANT, **POSITIVE_EPS, "ε′ > ε": lambda eps, c: greater(c, eps)},
         claim=lambda x, eps, c: greater(length(x, eps), length(x, c)),
         proof=_decreasing,
         without={"ε > 0": lambda random, d: two_levels(random, d) | {"eps": Fraction(-1, 4)}},
@@ -161,10 +150,7 @@ THEOREMS = (
         source=Source(RIECHERS, "key results", "typical inputs land near the surface"),
         vectors="x x2",
         scalars="eps",
-        hypotheses={
-            **POSITIVE_EPS,
-            "σ²(x′) > σ²(x)": lambda x, x2: greater(variance(x2), variance(x)),
-        },
+        hypotheses={**POSITIVE_EPS, "σ²(x′) > σ²(x)": lambda x, x2: greater(variance(x2), variance(x))},
         claim=lambda x, x2, eps: greater(length(x2, eps), length(x, eps)),
         proof=_increasing,
         mutants=(
@@ -177,10 +163,7 @@ THEOREMS = (
             ),
             Mutant(
                 "a larger norm suffices",
-                hypotheses={
-                    **POSITIVE_EPS,
-                    "‖x′‖ > ‖x‖": lambda x, x2: greater(square_norm(x2), square_norm(x)),
-                },
+                hypotheses={**POSITIVE_EPS, "‖x′‖ > ‖x‖": lambda x, x2: greater(square_norm(x2), square_norm(x))},
             ),
         ),
     ),
@@ -191,10 +174,7 @@ THEOREMS = (
         source=Source(OWN, "epsilon", "LayerNorm with ε is not free of scale"),
         vectors="x g b",
         scalars="a eps",
-        hypotheses={
-            "a > 0": lambda a: greater(a),
-            "ε >= 0": lambda eps: at_least(eps),
-        },
+        hypotheses={"a > 0": lambda a: greater(a), "ε >= 0": lambda eps: at_least(eps)},
         claim=lambda x, g, b, a, eps: equal(
             lg.layer_norm(a * x, g, b, eps=eps), lg.layer_norm(x, g, b, eps=eps / (a * a))
         ),
@@ -205,10 +185,7 @@ THEOREMS = (
                 "LN_ε does not depend on the scale",
                 lambda x, a, eps: equal(lg.standardize(a * x, eps=eps), lg.standardize(x, eps=eps)),
             ),
-            Mutant(
-                "ε/a",
-                lambda x, a, eps: equal(lg.standardize(a * x, eps=eps), lg.standardize(x, eps=eps / a)),
-            ),
+            Mutant("ε/a", lambda x, a, eps: equal(lg.standardize(a * x, eps=eps), lg.standardize(x, eps=eps / a))),
         ),
     ),
     Theorem(
@@ -223,13 +200,8 @@ THEOREMS = (
         proof=lambda goal, given: assuming(prove(goal), given),
         without={"ε > 0": "at ε = 0 the kernel reads 0/0 as 0; the library returns NaN"},
         mutants=(
-            Mutant(
-                "it becomes 0", lambda x, g, b, c, eps: equal(lg.layer_norm(c * ones(x), g, b, eps=eps), 0)
-            ),
-            Mutant(
-                "the same for RMSNorm",
-                lambda x, g, b, c, eps: equal(lg.rms_norm(c * ones(x), g, b, eps=eps), b),
-            ),
+            Mutant("it becomes 0", lambda x, g, b, c, eps: equal(lg.layer_norm(c * ones(x), g, b, eps=eps), 0)),
+            Mutant("the same for RMSNorm", lambda x, g, b, c, eps: equal(lg.rms_norm(c * ones(x), g, b, eps=eps), b)),
         ),
     ),
 )

@@ -26,9 +26,7 @@ from ..._sources import OWN, RIECHERS
 from ..._theorem import Mutant, Source, Theorem
 
 
-def _between(
-    goal: Formula, given: list[Proved], x: Any, eps: Any, factor: Callable[[Any, Any], Any]
-) -> Proved:
+def _between(goal: Formula, given: list[Proved], x: Any, eps: Any, factor: Callable[[Any, Any], Any]) -> Proved:
     """The claim is (s − σ)² times a positive factor, s = √(σ² + ε)."""
     sigma, s = deviation(x), root(variance(x) + eps)
     positive = prove(greater(factor(sigma, s)), *given)
@@ -57,9 +55,7 @@ THEOREMS = (
             Mutant("variance 1", lambda x, eps: equal(variance(lg.standardize(x, eps=eps)), 1)),
             Mutant(
                 "deviation σ/(σ + ε)",
-                lambda x, eps: equal(
-                    variance(lg.standardize(x, eps=eps)), (deviation(x) / (deviation(x) + eps)) ** 2
-                ),
+                lambda x, eps: equal(variance(lg.standardize(x, eps=eps)), (deviation(x) / (deviation(x) + eps)) ** 2),
             ),
         ),
     ),
@@ -71,8 +67,7 @@ THEOREMS = (
         scalars="eps",
         hypotheses=POSITIVE_EPS,
         claim=lambda x, eps: equal(
-            variance(lg.standardize(x, eps=eps)) - (1 - eps),
-            eps * (variance(x) - (1 - eps)) / (variance(x) + eps),
+            variance(lg.standardize(x, eps=eps)) - (1 - eps), eps * (variance(x) - (1 - eps)) / (variance(x) + eps)
         ),
         last_step=(
             "For 0 < ε < 1 and x not constant the variances of LN_ε(x), LN_ε(LN_ε(x)), … tend to 1 − ε, "
@@ -82,15 +77,13 @@ THEOREMS = (
             Mutant(
                 "the fixed point is 1",
                 lambda x, eps: equal(
-                    variance(lg.standardize(x, eps=eps)) - 1,
-                    eps * (variance(x) - 1) / (variance(x) + eps),
+                    variance(lg.standardize(x, eps=eps)) - 1, eps * (variance(x) - 1) / (variance(x) + eps)
                 ),
             ),
             Mutant(
                 "the factor is 1/(v + ε)",
                 lambda x, eps: equal(
-                    variance(lg.standardize(x, eps=eps)) - (1 - eps),
-                    (variance(x) - (1 - eps)) / (variance(x) + eps),
+                    variance(lg.standardize(x, eps=eps)) - (1 - eps), (variance(x) - (1 - eps)) / (variance(x) + eps)
                 ),
             ),
         ),
@@ -106,9 +99,7 @@ THEOREMS = (
         proof=_upper,
         without={"ε > 0": lambda random, d: two_levels(random, d) | {"eps": Fraction(-3)}},
         mutants=(
-            Mutant(
-                "1 − r <= ε/4σ²", lambda x, eps: at_least(eps / (4 * variance(x)), 1 - lg.gauge(x, eps=eps))
-            ),
+            Mutant("1 − r <= ε/4σ²", lambda x, eps: at_least(eps / (4 * variance(x)), 1 - lg.gauge(x, eps=eps))),
             Mutant("1 − r <= ε/2", lambda x, eps: at_least(eps / 2, 1 - lg.gauge(x, eps=eps))),
         ),
     ),

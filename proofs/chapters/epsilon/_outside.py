@@ -40,8 +40,7 @@ def _quotient(v: Any, given: list[Proved], eps: Any) -> Proved:
     same = prove(equal(norm(v), root(dim(v)) * mean_root), *given)
     share = 1 / (mean_root + eps)
     return combine(
-        (norm(v) + eps * root(dim(v))) * share - root(dim(v)),
-        [(share, None, same), (root(dim(v)), None, law)],
+        (norm(v) + eps * root(dim(v))) * share - root(dim(v)), [(share, None, same), (root(dim(v)), None, law)]
     )
 
 
@@ -72,9 +71,7 @@ THEOREMS = (
         mutants=(
             Mutant(
                 "ε without √d",
-                lambda x, eps: equal(
-                    (norm(lg.project(x)) + eps) * _standard(x, eps), root(dim(x)) * lg.project(x)
-                ),
+                lambda x, eps: equal((norm(lg.project(x)) + eps) * _standard(x, eps), root(dim(x)) * lg.project(x)),
             ),
             Mutant(
                 "ε inside the root",
@@ -101,8 +98,7 @@ THEOREMS = (
             Mutant(
                 "‖x‖ in place of √d σ",
                 lambda x, eps: equal(
-                    square_norm(_standard(x, eps)) * (norm(x) + eps * root(dim(x))) ** 2,
-                    dim(x) * square_norm(x),
+                    square_norm(_standard(x, eps)) * (norm(x) + eps * root(dim(x))) ** 2, dim(x) * square_norm(x)
                 ),
             ),
         ),
@@ -122,9 +118,7 @@ THEOREMS = (
         mutants=(
             Mutant(
                 "ε without √d",
-                lambda x, eps: equal(
-                    square_norm(_sphere(x, eps)) * (norm(x) + eps) ** 2, dim(x) * square_norm(x)
-                ),
+                lambda x, eps: equal(square_norm(_sphere(x, eps)) * (norm(x) + eps) ** 2, dim(x) * square_norm(x)),
             ),
         ),
     ),

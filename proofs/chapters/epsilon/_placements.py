@@ -93,8 +93,7 @@ THEOREMS = (
         scalars="eps",
         hypotheses=POSITIVE_EPS,
         claim=lambda x, eps: equal(
-            lg.scale(variance(x), eps=eps),
-            lg.scale(variance(x), eps=lg.matching_eps(x, eps=eps), placement="outside"),
+            lg.scale(variance(x), eps=eps), lg.scale(variance(x), eps=lg.matching_eps(x, eps=eps), placement="outside")
         ),
         without={"ε > 0": "at ε = 0 both sides are σ, where the kernel reads 0/0 as 0"},
         proof=_conjugate,
@@ -122,9 +121,7 @@ THEOREMS = (
         claim=lambda x, x2, eps, c: unequal(mismatch(x, eps, c), mismatch(x2, eps, c)),
         proof=_no_constant,
         last_step="No ε′ ≥ 0 has σ + ε = √(σ² + ε′) for two vectors of unequal σ, if ε ≠ 0.",
-        without={
-            "ε′ >= 0": "for ε′ < 0 the root inside is not real and PyTorch returns NaN; the kernel reads it as 0"
-        },
+        without={"ε′ >= 0": "for ε′ < 0 the root inside is not real and PyTorch returns NaN; the kernel reads it as 0"},
         mutants=(
             Mutant(
                 "they are unequal whatever ε is",

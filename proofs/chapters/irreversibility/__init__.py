@@ -4,8 +4,4 @@ from __future__ import annotations
 
 from . import _fibers, _forgotten, _others
 
-THEOREMS = (
-    *_forgotten.THEOREMS,
-    *_fibers.THEOREMS,
-    *_others.THEOREMS,
-)
+THEOREMS = (*_forgotten.THEOREMS, *_fibers.THEOREMS, *_others.THEOREMS)

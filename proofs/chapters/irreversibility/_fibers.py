@@ -145,8 +145,7 @@ THEOREMS = (
             "LN(x′) = LN(x)": lambda x, x2: same_output(x, x2, 0),
         },
         claim=lambda x, x2: equal(
-            x2,
-            deviation(x2) / deviation(x) * x + (mean(x2) - deviation(x2) / deviation(x) * mean(x)) * ones(x),
+            x2, deviation(x2) / deviation(x) * x + (mean(x2) - deviation(x2) / deviation(x) * mean(x)) * ones(x)
         ),
         proof=_half_plane,
         model=half_plane,
@@ -155,7 +154,7 @@ THEOREMS = (
             "half-plane {sΠx + t1 : s > 0}."
         ),
         without={
-            "x′ is not constant": "a constant x′ has output 0 in the kernel, so that x is constant too, and a = 0",
+            "x′ is not constant": "a constant x′ has output 0 in the kernel, so that x is constant too, and a = 0"
         },
         mutants=(
             Mutant("x′ = x + c1", lambda x, x2: equal(x2, x + (mean(x2) - mean(x)) * ones(x))),
@@ -169,10 +168,7 @@ THEOREMS = (
         source=Source(OWN, "irreversibility", "with ε only the mean is lost"),
         vectors="x x2",
         scalars="eps",
-        hypotheses={
-            **POSITIVE_EPS,
-            "LN_ε(x′) = LN_ε(x)": lambda x, x2, eps: same_output(x, x2, eps),
-        },
+        hypotheses={**POSITIVE_EPS, "LN_ε(x′) = LN_ε(x)": lambda x, x2, eps: same_output(x, x2, eps)},
         claim=lambda x, x2: equal(x2, x + (mean(x2) - mean(x)) * ones(x)),
         proof=_line,
         model=line,
@@ -203,10 +199,7 @@ THEOREMS = (
             Mutant(
                 "without the square root of ε",
                 lambda x, eps: equal(
-                    eps
-                    * lg.standardize(x, eps=eps)
-                    / root(1 - square_norm(lg.standardize(x, eps=eps)) / dim(x)),
-                    x,
+                    eps * lg.standardize(x, eps=eps) / root(1 - square_norm(lg.standardize(x, eps=eps)) / dim(x)), x
                 ),
             ),
         ),
@@ -255,8 +248,7 @@ THEOREMS = (
         proof=_ray,
         model=ray,
         last_step=(
-            "With irreversibility.rms_norm: the fiber of an x ≠ 0 is exactly the open ray of its positive "
-            "multiples."
+            "With irreversibility.rms_norm: the fiber of an x ≠ 0 is exactly the open ray of its positive multiples."
         ),
         without={"x′ is not 0": "for x′ = 0 the claim reads 0 = 0, as the kernel reads RMS(0) as 0"},
         mutants=(Mutant("x′ = x", lambda x, x2: equal(x2, x)),),
@@ -270,9 +262,7 @@ THEOREMS = (
         scalars="eps",
         hypotheses={
             **POSITIVE_EPS,
-            "RMS_ε(x′) = RMS_ε(x)": lambda x, x2, eps: equal(
-                lg.rms_norm(x2, eps=eps), lg.rms_norm(x, eps=eps)
-            ),
+            "RMS_ε(x′) = RMS_ε(x)": lambda x, x2, eps: equal(lg.rms_norm(x2, eps=eps), lg.rms_norm(x, eps=eps)),
         },
         claim=lambda x, x2: equal(x2, x),
         proof=_point,

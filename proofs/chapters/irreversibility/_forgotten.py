@@ -3,16 +3,7 @@
 from __future__ import annotations
 
 import lngeom as lg
-from lngeom.symbolic import (
-    at_least,
-    dim,
-    equal,
-    greater,
-    ones,
-    square,
-    square_norm,
-    total,
-)
+from lngeom.symbolic import at_least, dim, equal, greater, ones, square, square_norm, total
 
 from ..._hypotheses import NOT_CONSTANT, POSITIVE_EPS, POSITIVE_FACTOR, deviation, mean, variance
 from ..._sources import GUPTA, OWN
@@ -28,15 +19,10 @@ THEOREMS = (
         hypotheses=POSITIVE_FACTOR,
         claim=lambda x, a, c: equal(lg.standardize(a * x + c * ones(x), eps=0), lg.standardize(x, eps=0)),
         mutants=(
-            Mutant(
-                "a < 0",
-                hypotheses={"a < 0": lambda a: greater(-a)},
-            ),
+            Mutant("a < 0", hypotheses={"a < 0": lambda a: greater(-a)}),
             Mutant(
                 "at ε > 0",
-                lambda x, a, c, eps: equal(
-                    lg.standardize(a * x + c * ones(x), eps=eps), lg.standardize(x, eps=eps)
-                ),
+                lambda x, a, c, eps: equal(lg.standardize(a * x + c * ones(x), eps=eps), lg.standardize(x, eps=eps)),
                 {**POSITIVE_FACTOR, **POSITIVE_EPS},
             ),
         ),
@@ -70,14 +56,10 @@ THEOREMS = (
         id="irreversibility.no_left_inverse",
         title="No function of the output recovers the input",
         statement="‖r − x‖² + ‖r − x′‖² >= dc²/2 for x′ = x + c1, whatever r the common output is sent to",
-        source=Source(
-            GUPTA, "section 2.3", "the original vector cannot be recovered from its normalized form"
-        ),
+        source=Source(GUPTA, "section 2.3", "the original vector cannot be recovered from its normalized form"),
         vectors="x r",
         scalars="c",
-        claim=lambda x, r, c: at_least(
-            square_norm(r - x) + square_norm(r - (x + c * ones(x))), dim(x) * c * c / 2
-        ),
+        claim=lambda x, r, c: at_least(square_norm(r - x) + square_norm(r - (x + c * ones(x))), dim(x) * c * c / 2),
         lemmas=lambda x, r, c: [total(square(r - x - c / 2))],
         last_step=(
             "For d ≥ 2 and every ε no function f has f(LN_ε(x)) = x for all x that are not constant: by "
@@ -86,9 +68,7 @@ THEOREMS = (
         mutants=(
             Mutant(
                 "the errors add up to dc²",
-                lambda x, r, c: at_least(
-                    square_norm(r - x) + square_norm(r - (x + c * ones(x))), dim(x) * c * c
-                ),
+                lambda x, r, c: at_least(square_norm(r - x) + square_norm(r - (x + c * ones(x))), dim(x) * c * c),
             ),
         ),
     ),
@@ -126,12 +106,9 @@ THEOREMS = (
         hypotheses=NOT_CONSTANT,
         claim=lambda x: equal(lg.layer_norm(x, deviation(x) * ones(x), mean(x) * ones(x), eps=0), x),
         last_step=(
-            "One gain, σ1, and one bias, μ1, recover all vectors that share μ and σ > 0, however many there "
-            "are."
+            "One gain, σ1, and one bias, μ1, recover all vectors that share μ and σ > 0, however many there are."
         ),
-        without={
-            "x is not constant": "the bias alone recovers a constant vector, where the kernel reads 0/0 as 0"
-        },
+        without={"x is not constant": "the bias alone recovers a constant vector, where the kernel reads 0/0 as 0"},
         mutants=(
             Mutant(
                 "with the variance as gain",

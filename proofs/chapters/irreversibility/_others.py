@@ -7,12 +7,7 @@ from random import Random
 from typing import Any
 
 import lngeom as lg
-from lngeom.symbolic import (
-    equal,
-    greater,
-    ones,
-    root,
-)
+from lngeom.symbolic import equal, greater, ones, root
 
 from ..._hypotheses import POSITIVE_EPS, POSITIVE_FACTOR
 from ..._sources import GUPTA, IOFFE, SUMMARY
@@ -38,9 +33,7 @@ THEOREMS = (
         id="irreversibility.batch_norm_recovery",
         title="Batch normalization with fixed statistics is undone by its own parameters",
         statement="BN(x) with gain √(v + ε) and bias m is x",
-        source=Source(
-            GUPTA, "section 2.3", "α_i = √Var and β_i = E recover the input, which makes it reversible"
-        ),
+        source=Source(GUPTA, "section 2.3", "α_i = √Var and β_i = E recover the input, which makes it reversible"),
         vectors="x m v",
         scalars="eps",
         hypotheses={"v + ε > 0": lambda v, eps: greater(v + eps)},
@@ -53,9 +46,7 @@ THEOREMS = (
             ),
             Mutant(
                 "no bias",
-                lambda x, m, v, eps: equal(
-                    lg.batch_norm(x, root(v + eps), None, eps=eps, mean=m, variance=v), x
-                ),
+                lambda x, m, v, eps: equal(lg.batch_norm(x, root(v + eps), None, eps=eps, mean=m, variance=v), x),
             ),
         ),
     ),
@@ -86,10 +77,7 @@ THEOREMS = (
         hypotheses=POSITIVE_FACTOR,
         claim=lambda x, a, c: equal(column_norm(a * x + c * ones(x), eps=0), column_norm(x, eps=0)),
         mutants=(
-            Mutant(
-                "a < 0",
-                hypotheses={"a < 0": lambda a: greater(-a)},
-            ),
+            Mutant("a < 0", hypotheses={"a < 0": lambda a: greater(-a)}),
             Mutant(
                 "also with fixed statistics",
                 lambda x, a, c: equal(

@@ -55,14 +55,10 @@ THEOREMS = (
         id="jacobian.closed_form",
         title="The directional derivative of LayerNorm is the product that the library computes",
         statement="D LN(x)·v = g∘(Πv − y(y·v)/d)/√(σ² + ε), y = Πx/√(σ² + ε)",
-        source=Source(
-            XIONG, "proof of Lemma 3", "gives the Jacobian without gain and ε, for a centred row vector"
-        ),
+        source=Source(XIONG, "proof of Lemma 3", "gives the Jacobian without gain and ε, for a centred row vector"),
         vectors="x v g b",
         scalars="eps",
-        claim=lambda x, v, g, b, eps: equal(
-            derivative(_layer(g, b, eps), x, v), lg.jacobian_product(x, v, g, eps=eps)
-        ),
+        claim=lambda x, v, g, b, eps: equal(derivative(_layer(g, b, eps), x, v), lg.jacobian_product(x, v, g, eps=eps)),
         last_step="Where σ² + ε > 0 the formal derivative is the derivative of the function.",
         cites=("chain rule",),
         mutants=(
@@ -76,18 +72,14 @@ THEOREMS = (
                 "radial term without 1/d",
                 lambda x, v, g, b, eps: equal(
                     derivative(_layer(g, b, eps), x, v),
-                    g
-                    * (lg.project(v) - standardized(x, eps) * dot(standardized(x, eps), v))
-                    / denominator(x, eps),
+                    g * (lg.project(v) - standardized(x, eps) * dot(standardized(x, eps), v)) / denominator(x, eps),
                 ),
             ),
             Mutant(
                 "projection of the tangent dropped",
                 lambda x, v, g, b, eps: equal(
                     derivative(_layer(g, b, eps), x, v),
-                    g
-                    * (v - standardized(x, eps) * dot(standardized(x, eps), v) / dim(x))
-                    / denominator(x, eps),
+                    g * (v - standardized(x, eps) * dot(standardized(x, eps), v) / dim(x)) / denominator(x, eps),
                 ),
             ),
         ),
@@ -168,15 +160,13 @@ THEOREMS = (
         vectors="x v w g",
         scalars="eps",
         claim=lambda x, v, w, g, eps: equal(
-            dot(w, lg.jacobian_product(x, v, g, eps=eps)),
-            dot(lg.jacobian_transpose_product(x, w, g, eps=eps), v),
+            dot(w, lg.jacobian_product(x, v, g, eps=eps)), dot(lg.jacobian_transpose_product(x, w, g, eps=eps), v)
         ),
         mutants=(
             Mutant(
                 "gain applied after the transposed product",
                 lambda x, v, w, g, eps: equal(
-                    dot(w, lg.jacobian_product(x, v, g, eps=eps)),
-                    dot(lg.jacobian_product(x, w, g, eps=eps), v),
+                    dot(w, lg.jacobian_product(x, v, g, eps=eps)), dot(lg.jacobian_product(x, w, g, eps=eps), v)
                 ),
             ),
         ),
@@ -195,8 +185,7 @@ THEOREMS = (
             Mutant(
                 "the same with a gain, here x itself",
                 lambda x, v, w, eps: equal(
-                    dot(w, lg.jacobian_product(x, v, x, eps=eps)),
-                    dot(v, lg.jacobian_product(x, w, x, eps=eps)),
+                    dot(w, lg.jacobian_product(x, v, x, eps=eps)), dot(v, lg.jacobian_product(x, w, x, eps=eps))
                 ),
             ),
         ),
@@ -238,15 +227,13 @@ THEOREMS = (
             Mutant(
                 "potential √(σ² + ε), without the factor d",
                 lambda x, v, eps: equal(
-                    derivative(lambda t: lg.potential(t, eps=eps) / dim(t), x, v),
-                    dot(standardized(x, eps), v),
+                    derivative(lambda t: lg.potential(t, eps=eps) / dim(t), x, v), dot(standardized(x, eps), v)
                 ),
             ),
             Mutant(
                 "potential of RMSNorm",
                 lambda x, v, eps: equal(
-                    derivative(lambda t: lg.potential(t, eps=eps, centered=False), x, v),
-                    dot(standardized(x, eps), v),
+                    derivative(lambda t: lg.potential(t, eps=eps, centered=False), x, v), dot(standardized(x, eps), v)
                 ),
             ),
         ),

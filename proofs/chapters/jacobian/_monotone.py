@@ -34,11 +34,7 @@ from ._layer import denominator, standardized
 
 def pair_model(random: Random, d: int) -> dict[str, Any]:
     """Two vectors and a positive ε."""
-    return {
-        "x": draw_vector(random, d),
-        "z": draw_vector(random, d),
-        "eps": abs(draw_scalar(random)) or Fraction(1, 2),
-    }
+    return {"x": draw_vector(random, d), "z": draw_vector(random, d), "eps": abs(draw_scalar(random)) or Fraction(1, 2)}
 
 
 def _defined(x: Any, positive: Proved) -> Proved:
@@ -70,9 +66,7 @@ def _weaker(goal: Formula, given: list[Proved], x: Any, z: Any, eps: Any) -> Pro
         defined, s = _defined(v, given[0]), denominator(v, eps)
         both = prove(greater(s + root(eps)), defined, given[0])
         above = 1 / both.conclusion.term
-        spread = product(
-            sum_of_squares(lg.project(v)), prove(greater(1 / dim(v))), prove(greater(above), both)
-        )
+        spread = product(sum_of_squares(lg.project(v)), prove(greater(1 / dim(v))), prove(greater(above), both))
         same = [
             (root(eps) - s, None, inverse(both)),
             (above, None, square_of_root(defined)),
@@ -124,9 +118,7 @@ THEOREMS = (
         claim=lambda x, z, eps: _bound(x, z, eps, root(eps)),
         proof=_weaker,
         model=pair_model,
-        without={
-            "ε > 0": "at ε = 0 it is the last theorem's with less on the right; the library takes no ε < 0"
-        },
+        without={"ε > 0": "at ε = 0 it is the last theorem's with less on the right; the library takes no ε < 0"},
         mutants=(Mutant("with the factor 1", lambda x, z, eps: _bound(x, z, eps, 1)),),
     ),
 )

@@ -64,10 +64,7 @@ def constant_model(random: Random, d: int) -> dict[str, Any]:
 POSITIVE = {"ε > 0": lambda eps: greater(eps)}
 
 
-OFF_X = {
-    "v ⟂ 1": lambda x, v: equal(dot(ones(x), v), 0),
-    "v ⟂ x": lambda x, v: equal(dot(x, v), 0),
-}
+OFF_X = {"v ⟂ 1": lambda x, v: equal(dot(ones(x), v), 0), "v ⟂ x": lambda x, v: equal(dot(x, v), 0)}
 
 
 def _contraction(goal: Formula, positive: Proved, x: Any, v: Any, eps: Any) -> Proved:
@@ -130,17 +127,13 @@ THEOREMS = (
         vectors="x",
         scalars="eps",
         hypotheses=DEFINED,
-        claim=lambda x, eps: equal(
-            lg.jacobian_product(x, x, eps=eps), eps * lg.project(x) / denominator(x, eps) ** 3
-        ),
+        claim=lambda x, eps: equal(lg.jacobian_product(x, x, eps=eps), eps * lg.project(x) / denominator(x, eps) ** 3),
         without={"σ² + ε > 0": "elsewhere the total inverse makes both sides 0"},
         mutants=(
             Mutant("J₀x = 0 with ε present", lambda x, eps: equal(lg.jacobian_product(x, x, eps=eps), 0)),
             Mutant(
                 "ε Πx/√(σ² + ε)",
-                lambda x, eps: equal(
-                    lg.jacobian_product(x, x, eps=eps), eps * lg.project(x) / denominator(x, eps)
-                ),
+                lambda x, eps: equal(lg.jacobian_product(x, x, eps=eps), eps * lg.project(x) / denominator(x, eps)),
             ),
         ),
     ),
@@ -161,8 +154,7 @@ THEOREMS = (
             Mutant(
                 "d − 1 equal singular values",
                 lambda x, eps: equal(
-                    trace(lambda v: lg.jacobian_product(x, v, eps=eps), x),
-                    (dim(x) - 1) / denominator(x, eps),
+                    trace(lambda v: lg.jacobian_product(x, v, eps=eps), x), (dim(x) - 1) / denominator(x, eps)
                 ),
             ),
         ),
@@ -175,18 +167,14 @@ THEOREMS = (
         vectors="x v",
         scalars="eps",
         hypotheses=POSITIVE,
-        claim=lambda x, v, eps: at_least(
-            square_norm(v), eps * square_norm(lg.jacobian_product(x, v, eps=eps))
-        ),
+        claim=lambda x, v, eps: at_least(square_norm(v), eps * square_norm(lg.jacobian_product(x, v, eps=eps))),
         proof=lambda goal, given, x, v, eps: _contraction(goal, given[0], x, v, eps),
         without={"ε > 0": "for ε ≤ 0 the left side is not positive"},
         remark="By the mean value inequality 1/√ε is a Lipschitz constant, ‖GΠ‖₂/√ε with gain.",
         mutants=(
             Mutant(
                 "ε²‖J₀v‖² ≤ ‖v‖², the constant 1/ε of ε outside the root",
-                lambda x, v, eps: at_least(
-                    square_norm(v), eps**2 * square_norm(lg.jacobian_product(x, v, eps=eps))
-                ),
+                lambda x, v, eps: at_least(square_norm(v), eps**2 * square_norm(lg.jacobian_product(x, v, eps=eps))),
             ),
             Mutant(
                 "no stretching at all",
@@ -202,9 +190,7 @@ THEOREMS = (
         vectors="x v g",
         scalars="eps",
         hypotheses={"Πx = 0": lambda x: equal(lg.project(x), 0)},
-        claim=lambda x, v, g, eps: equal(
-            lg.jacobian_product(x, v, g, eps=eps), g * lg.project(v) / root(eps)
-        ),
+        claim=lambda x, v, g, eps: equal(lg.jacobian_product(x, v, g, eps=eps), g * lg.project(v) / root(eps)),
         proof=lambda goal, given, x, v, g, eps: _at_constant(goal, given[0], x, v, g, eps),
         remark="The Lipschitz constant of LayerNorm is ‖GΠ‖₂/√ε.",
         model=constant_model,
@@ -220,14 +206,11 @@ THEOREMS = (
         id="jacobian.norm",
         title="At ε = 0 the norm of the Jacobian is at most √d/‖Πx‖",
         statement="‖Πx‖²‖J₀v‖² ≤ d‖v‖² for ε = 0",
-        source=Source(
-            DIGEST, "Jacobian", "claims ‖J‖₂ = O(d/‖x‖) and cites Xiong et al., who have O(√d/‖x‖)"
-        ),
+        source=Source(DIGEST, "Jacobian", "claims ‖J‖₂ = O(d/‖x‖) and cites Xiong et al., who have O(√d/‖x‖)"),
         vectors="x v",
         hypotheses=NOT_CONSTANT,
         claim=lambda x, v: at_least(
-            dim(x) * square_norm(v),
-            square_norm(lg.project(x)) * square_norm(lg.jacobian_product(x, v, eps=0)),
+            dim(x) * square_norm(v), square_norm(lg.project(x)) * square_norm(lg.jacobian_product(x, v, eps=0))
         ),
         proof=lambda goal, given, x, v: _norm_at_zero(goal, given[0], x, v),
         without={"x is not constant": "at σ = 0 the total inverse makes the right side 0"},
@@ -242,8 +225,7 @@ THEOREMS = (
             Mutant(
                 "‖x‖‖J‖ ≤ d",
                 lambda x, v: at_least(
-                    dim(x) ** 2 * square_norm(v),
-                    square_norm(x) * square_norm(lg.jacobian_product(x, v, eps=0)),
+                    dim(x) ** 2 * square_norm(v), square_norm(x) * square_norm(lg.jacobian_product(x, v, eps=0))
                 ),
                 model=lambda random, d: {
                     "x": tuple(1000 + random.randint(0, 1) for _ in range(d)),

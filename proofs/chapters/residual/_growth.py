@@ -36,9 +36,7 @@ def _sum(*vectors: Any) -> tuple[Any, ...]:
 
 def stream_model(random: Random, d: int) -> dict[str, Any]:
     """Two blocks of a residual stream: h1 = h0 + a1 + m1, h2 = h1 + a2 + m2."""
-    values: dict[str, Any] = {
-        name: draw_vector(random, d) for name in ("h0", "a0", "m0", "a1", "m1", "a2", "m2")
-    }
+    values: dict[str, Any] = {name: draw_vector(random, d) for name in ("h0", "a0", "m0", "a1", "m1", "a2", "m2")}
     values["h1"] = _sum(values["h0"], values["a1"], values["m1"])
     values["h2"] = _sum(values["h1"], values["a2"], values["m2"])
     return values
@@ -97,11 +95,7 @@ THEOREMS = (
                 lambda h0, h1, a1, m1: equal(h1, h0 + (h0 + h0) + (a1 + m1)),
                 model=stream_model,
             ),
-            Mutant(
-                "sum up to l − 1",
-                lambda h0, h2, a1, m1: equal(h2, h0 + (a1 + m1)),
-                model=stream_model,
-            ),
+            Mutant("sum up to l − 1", lambda h0, h2, a1, m1: equal(h2, h0 + (a1 + m1)), model=stream_model),
         ),
     ),
     Theorem(
@@ -115,14 +109,8 @@ THEOREMS = (
         model=orthogonal_model,
         remark="In expectation, with E[h·a] = 0: uncorrelated increments give E‖h_l‖² = ‖h_0‖² + ΣE‖Δ_i‖².",
         mutants=(
-            Mutant(
-                "norms add",
-                lambda h, a: equal(norm(h + a), norm(h) + norm(a)),
-            ),
-            Mutant(
-                "without orthogonality",
-                hypotheses={},
-            ),
+            Mutant("norms add", lambda h, a: equal(norm(h + a), norm(h) + norm(a))),
+            Mutant("without orthogonality", hypotheses={}),
         ),
     ),
     Theorem(
@@ -131,9 +119,7 @@ THEOREMS = (
         statement="‖h + a‖² = ‖h‖² + ‖a‖² implies h·a = 0",
         source=Source(OWN, "residual stream", "the growth law is equivalent to uncorrelated increments"),
         vectors="h a",
-        hypotheses={
-            "‖h + a‖² = ‖h‖² + ‖a‖²": lambda h, a: equal(square_norm(h + a), square_norm(h) + square_norm(a))
-        },
+        hypotheses={"‖h + a‖² = ‖h‖² + ‖a‖²": lambda h, a: equal(square_norm(h + a), square_norm(h) + square_norm(a))},
         claim=lambda h, a: equal(dot(h, a), 0),
         model=orthogonal_model,
         mutants=(Mutant("one of them is 0", lambda h, a: equal(square_norm(h) * square_norm(a), 0)),),
@@ -142,24 +128,15 @@ THEOREMS = (
         id="residual.worst_growth",
         title="The norm grows at most by the norm of the increment",
         statement="‖h + a‖² ≤ (‖h‖ + ‖a‖)²",
-        source=Source(
-            OWN, "residual stream", "aligned increments give growth linear in depth, not as its root"
-        ),
+        source=Source(OWN, "residual stream", "aligned increments give growth linear in depth, not as its root"),
         vectors="h a",
-        hypotheses={
-            "h ≠ 0": lambda h: greater(square_norm(h)),
-            "a ≠ 0": lambda a: greater(square_norm(a)),
-        },
+        hypotheses={"h ≠ 0": lambda h: greater(square_norm(h)), "a ≠ 0": lambda a: greater(square_norm(a))},
         claim=lambda h, a: at_least((norm(h) + norm(a)) ** 2, square_norm(h + a)),
         proof=_triangle,
-        without={
-            "h ≠ 0": "for h = 0 both sides are ‖a‖²",
-            "a ≠ 0": "for a = 0 both sides are ‖h‖²",
-        },
+        without={"h ≠ 0": "for h = 0 both sides are ‖a‖²", "a ≠ 0": "for a = 0 both sides are ‖h‖²"},
         mutants=(
             Mutant(
-                "‖h‖² + ‖a‖² as the bound",
-                lambda h, a: at_least(square_norm(h) + square_norm(a), square_norm(h + a)),
+                "‖h‖² + ‖a‖² as the bound", lambda h, a: at_least(square_norm(h) + square_norm(a), square_norm(h + a))
             ),
         ),
     ),
@@ -177,12 +154,7 @@ THEOREMS = (
         },
         claim=lambda h, c: greater(square_norm(h), square_norm(h + -c * h)),
         proof=lambda goal, given: as_sum(goal, [product(*given)]),
-        mutants=(
-            Mutant(
-                "the norm never decreases",
-                lambda h, c: at_least(square_norm(h + -c * h), square_norm(h)),
-            ),
-        ),
+        mutants=(Mutant("the norm never decreases", lambda h, c: at_least(square_norm(h + -c * h), square_norm(h))),),
     ),
     Theorem(
         id="residual.invisible_growth",
@@ -210,9 +182,7 @@ THEOREMS = (
         vectors="h a g b",
         scalars="eps",
         hypotheses={"Πa = 0": lambda a: equal(lg.project(a), 0)},
-        claim=lambda h, a, g, b, eps: equal(
-            lg.layer_norm(h + a, g, b, eps=eps), lg.layer_norm(h, g, b, eps=eps)
-        ),
+        claim=lambda h, a, g, b, eps: equal(lg.layer_norm(h + a, g, b, eps=eps), lg.layer_norm(h, g, b, eps=eps)),
         proof=_unseen,
         model=lambda random, d: {
             "h": draw_vector(random, d),
@@ -222,10 +192,7 @@ THEOREMS = (
             "eps": Fraction(random.randint(0, 3), 2),
         },
         mutants=(
-            Mutant(
-                "for every attention output, as if sequential and parallel blocks were the same",
-                hypotheses={},
-            ),
+            Mutant("for every attention output, as if sequential and parallel blocks were the same", hypotheses={}),
         ),
     ),
 )

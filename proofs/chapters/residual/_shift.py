@@ -55,9 +55,7 @@ def unnormalized_model(random: Random, d: int) -> Values:
     def written(stream: str) -> tuple[Fraction, ...]:
         return tuple(w * value for w, value in zip(values["w"], values[stream], strict=True))
 
-    return values | {
-        name: _plus(values[stream], written(stream)) for name, stream in (("y", "x"), ("y2", "x2"))
-    }
+    return values | {name: _plus(values[stream], written(stream)) for name, stream in (("y", "x"), ("y2", "x2"))}
 
 
 def unshifted_model(random: Random, d: int) -> Values:
@@ -101,11 +99,7 @@ def _opened(y: Any, eps: Any) -> Any:
 
 
 SHIFTED = {"x′ = x + c1": lambda x, x2, c: equal(x2, x + c * ones(x))}
-BLOCK = {
-    **SHIFTED,
-    "y = x + f": lambda x, y, f: equal(y, x + f),
-    "y′ = x′ + f": lambda x2, y2, f: equal(y2, x2 + f),
-}
+BLOCK = {**SHIFTED, "y = x + f": lambda x, y, f: equal(y, x + f), "y′ = x′ + f": lambda x2, y2, f: equal(y2, x2 + f)}
 UNNORMALIZED = {
     **SHIFTED,
     "y = x + w∘x": lambda x, y, w: equal(y, x + w * x),
@@ -121,9 +115,7 @@ THEOREMS = (
         vectors="x x2 f y y2 g b w",
         scalars="c eps",
         hypotheses=BLOCK,
-        claim=lambda y, y2, g, b, eps: equal(
-            lg.layer_norm(y2, g, b, eps=eps), lg.layer_norm(y, g, b, eps=eps)
-        ),
+        claim=lambda y, y2, g, b, eps: equal(lg.layer_norm(y2, g, b, eps=eps), lg.layer_norm(y, g, b, eps=eps)),
         proof=_same_written,
         model=block_model,
         without={"x′ = x + c1": unrelated_model},
@@ -138,15 +130,8 @@ THEOREMS = (
                 "the same for a network of RMSNorms",
                 lambda y, y2, g, b, eps: equal(lg.rms_norm(y2, g, b, eps=eps), lg.rms_norm(y, g, b, eps=eps)),
             ),
-            Mutant(
-                "a branch reads the stream before its norm",
-                hypotheses=UNNORMALIZED,
-                model=unnormalized_model,
-            ),
-            Mutant(
-                "the stream is read without a final norm",
-                lambda y, y2: equal(y2, y),
-            ),
+            Mutant("a branch reads the stream before its norm", hypotheses=UNNORMALIZED, model=unnormalized_model),
+            Mutant("the stream is read without a final norm", lambda y, y2: equal(y2, y)),
         ),
     ),
     Theorem(
@@ -187,9 +172,7 @@ THEOREMS = (
         id="residual.shift_erased",
         title="A branch behind an RMSNorm can erase the stream, and any shift with it",
         statement="x + f(RMS_ε(x)) = 0 for f(y) = −√ε y/√(1 − ‖y‖²/d) and ε > 0",
-        source=Source(
-            OWN, "residual stream", "that every RMSNorm network depends on the shift is not a theorem"
-        ),
+        source=Source(OWN, "residual stream", "that every RMSNorm network depends on the shift is not a theorem"),
         scalars="eps",
         hypotheses=POSITIVE_EPS,
         claim=lambda x, eps: equal(x - _opened(lg.rms_norm(x, eps=eps), eps), 0),
@@ -197,13 +180,9 @@ THEOREMS = (
         "was added before: whether a given network does is a question for a measurement.",
         mutants=(
             Mutant(
-                "the same behind a LayerNorm",
-                lambda x, eps: equal(x - _opened(lg.standardize(x, eps=eps), eps), 0),
+                "the same behind a LayerNorm", lambda x, eps: equal(x - _opened(lg.standardize(x, eps=eps), eps), 0)
             ),
-            Mutant(
-                "f(y) = −y",
-                lambda x, eps: equal(x - lg.rms_norm(x, eps=eps), 0),
-            ),
+            Mutant("f(y) = −y", lambda x, eps: equal(x - lg.rms_norm(x, eps=eps), 0)),
         ),
     ),
 )

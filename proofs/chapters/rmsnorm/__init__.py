@@ -4,10 +4,4 @@ from __future__ import annotations
 
 from . import _definition, _distance, _fold_limits, _folding, _outputs
 
-THEOREMS = (
-    *_definition.THEOREMS,
-    *_distance.THEOREMS,
-    *_outputs.THEOREMS,
-    *_folding.THEOREMS,
-    *_fold_limits.THEOREMS,
-)
+THEOREMS = (*_definition.THEOREMS, *_distance.THEOREMS, *_outputs.THEOREMS, *_folding.THEOREMS, *_fold_limits.THEOREMS)

@@ -39,9 +39,7 @@ def _balanced(goal: Formula, given: list[Proved], x: Any, g: Any, eps: Any) -> P
     roots = congruence("sqrt", centered_square, plain_square, same)
     inverses = congruence("inv", root(centered_square), root(plain_square), roots)
     centered = prove(equal(lg.project(x), x), *given)
-    return combine(
-        goal.term, [(-g * lg.project(x), None, inverses), (-g / root(plain_square), None, centered)]
-    )
+    return combine(goal.term, [(-g * lg.project(x), None, inverses), (-g / root(plain_square), None, centered)])
 
 
 def _length(x: Any, given: list[Proved]) -> tuple[Proved, ...]:
@@ -76,9 +74,7 @@ THEOREMS = (
         mutants=(
             Mutant(
                 "the norm in place of the root mean square",
-                lambda x, g, b, eps: equal(
-                    lg.rms_norm(x, g, b, eps=eps), g * x / root(square_norm(x) + eps) + b
-                ),
+                lambda x, g, b, eps: equal(lg.rms_norm(x, g, b, eps=eps), g * x / root(square_norm(x) + eps) + b),
             ),
             Mutant(
                 "ε outside the root",
@@ -95,9 +91,7 @@ THEOREMS = (
         source=Source(BLOG, "RMSNorm", "finds the transformation of LN needlessly complicated"),
         vectors="x g b",
         scalars="eps",
-        claim=lambda x, g, b, eps: equal(
-            lg.layer_norm(x, g, b, eps=eps), lg.rms_norm(lg.project(x), g, b, eps=eps)
-        ),
+        claim=lambda x, g, b, eps: equal(lg.layer_norm(x, g, b, eps=eps), lg.rms_norm(lg.project(x), g, b, eps=eps)),
         mutants=(
             Mutant(
                 "centring after the normalization",
@@ -121,9 +115,7 @@ THEOREMS = (
         id="rmsnorm.balanced_input",
         title="On vectors orthogonal to 1 RMSNorm and LayerNorm agree",
         statement="1·x = 0 implies RMS_ε(x) = LN_ε(x)",
-        source=Source(
-            GUPTA, "section 3", "hidden states nearly orthogonal to 1 make the projection redundant"
-        ),
+        source=Source(GUPTA, "section 3", "hidden states nearly orthogonal to 1 make the projection redundant"),
         vectors="x g b",
         scalars="eps",
         hypotheses=BALANCED,
@@ -133,21 +125,14 @@ THEOREMS = (
         mutants=(
             Mutant(
                 "with different ε in the two",
-                lambda x, g, b, eps: equal(
-                    lg.rms_norm(x, g, b, eps=1 + eps), lg.layer_norm(x, g, b, eps=eps)
-                ),
+                lambda x, g, b, eps: equal(lg.rms_norm(x, g, b, eps=1 + eps), lg.layer_norm(x, g, b, eps=eps)),
             ),
             Mutant(
                 "orthogonal to the gain in place of 1",
                 lambda x, g, b, eps: equal(lg.rms_norm(x, g, b, eps=eps), lg.layer_norm(x, g, b, eps=eps)),
                 hypotheses={"g·x = 0": lambda x, g: equal(dot(g, x), 0)},
                 model=lambda random, d: (
-                    {
-                        "x": draw_vector(random, d),
-                        "g": (0,) * d,
-                        "b": (0,) * d,
-                        "eps": 1,
-                    }
+                    {"x": draw_vector(random, d), "g": (0,) * d, "b": (0,) * d, "eps": 1}
                     | ({"x": (3, 1), "g": (1, -3)} if d == 2 else {})
                 ),
             ),
@@ -167,9 +152,7 @@ THEOREMS = (
         claim=lambda x: equal(dot(ones(x), x), 0),
         proof=_mean_vanishes,
         model=balanced_model,
-        without={
-            "‖x‖²/d + ε > 0": lambda random, d: {"x": draw_vector(random, d), "eps": -1000000},
-        },
+        without={"‖x‖²/d + ε > 0": lambda random, d: {"x": draw_vector(random, d), "eps": -1000000}},
         mutants=(Mutant("they agree for constant vectors only", lambda x: equal(lg.project(x), 0)),),
     ),
     Theorem(
@@ -179,8 +162,7 @@ THEOREMS = (
         source=Source(GUPTA, "section 3.2", "infers from θ ≈ 90° that there is nothing to remove"),
         hypotheses=NOT_CONSTANT,
         claim=lambda x: equal(
-            dot(lg.standardize(x, eps=0), lg.rms_norm(x, eps=0)),
-            dim(x) * root(variance(x)) / root(mean_square(x)),
+            dot(lg.standardize(x, eps=0), lg.rms_norm(x, eps=0)), dim(x) * root(variance(x)) / root(mean_square(x))
         ),
         without={"x is not constant": "at σ = 0 both sides are 0 by the total inverse"},
         last_step="Both outputs have norm √d, so their angle has cosine sin θ.",
@@ -193,10 +175,7 @@ THEOREMS = (
                     dim(x) * lg.moments(x)[0] / root(mean_square(x)),
                 ),
             ),
-            Mutant(
-                "parallel outputs",
-                lambda x: equal(dot(lg.standardize(x, eps=0), lg.rms_norm(x, eps=0)), dim(x)),
-            ),
+            Mutant("parallel outputs", lambda x: equal(dot(lg.standardize(x, eps=0), lg.rms_norm(x, eps=0)), dim(x))),
         ),
     ),
     Theorem(

@@ -34,9 +34,7 @@ THEOREMS = (
         id="rmsnorm.distance_with_eps",
         title="The distance of the two outputs for every ε > 0, without a subtraction",
         statement="‖LN_ε(x) − RMS_ε(x)‖² = d (μ²/r²)(1 + (μσ/(s(r + s)))²), with s = √(σ² + ε) and r = √(μ² + σ² + ε)",
-        source=Source(
-            OWN, "RMSNorm", "what a sweep reports of each layer, computed from the two moments alone"
-        ),
+        source=Source(OWN, "RMSNorm", "what a sweep reports of each layer, computed from the two moments alone"),
         scalars="eps",
         hypotheses=POSITIVE_EPS,
         claim=lambda x, eps: equal(_difference(x, eps), dim(x) * lg.layer_rms_distance(x, eps=eps) ** 2),
@@ -44,18 +42,13 @@ THEOREMS = (
         mutants=(
             Mutant(
                 "the part along 1 alone",
-                lambda x, eps: equal(
-                    _difference(x, eps), dim(x) * lg.moments(x)[0] ** 2 / (mean_square(x) + eps)
-                ),
+                lambda x, eps: equal(_difference(x, eps), dim(x) * lg.moments(x)[0] ** 2 / (mean_square(x) + eps)),
             ),
             Mutant(
                 "the formula of ε = 0",
                 lambda x, eps: equal(_difference(x, eps), dim(x) * lg.layer_rms_distance(x, eps=0) ** 2),
             ),
-            Mutant(
-                "without √d",
-                lambda x, eps: equal(_difference(x, eps), lg.layer_rms_distance(x, eps=eps) ** 2),
-            ),
+            Mutant("without √d", lambda x, eps: equal(_difference(x, eps), lg.layer_rms_distance(x, eps=eps) ** 2)),
         ),
     ),
 )

@@ -89,11 +89,7 @@ THEOREMS = (
         without={
             "1·LN_ε(g) = 0": lambda random, d: {"g": draw_vector(random, d), "b": (0,) * d, "eps": 1},
             # For d = 2 the gain (2, 0) has σ² = 1, so that with ε = 3 its output has the sum 1.
-            "1·LN_ε(0) = 0": lambda random, d: {
-                "g": (2,) + (0,) * (d - 1),
-                "b": (-1,) + (0,) * (d - 1),
-                "eps": 3,
-            },
+            "1·LN_ε(0) = 0": lambda random, d: {"g": (2,) + (0,) * (d - 1), "b": (-1,) + (0,) * (d - 1), "eps": 3},
             "ε > 0": "at ε = 0 the first alone implies it where g varies, and the library takes no ε < 0",
         },
         mutants=(Mutant("b = 0 follows", lambda b: equal(b, 0)),),
@@ -113,22 +109,11 @@ THEOREMS = (
         ),
         proof=_recovered,
         model=lambda random, d: (
-            draw(("x", "b"), ("eps",), random, d)
-            | {"g": tuple(v or 1 for v in draw_vector(random, d)), "eps": 1}
+            draw(("x", "b"), ("eps",), random, d) | {"g": tuple(v or 1 for v in draw_vector(random, d)), "eps": 1}
         ),
         without={
-            "g_i ≠ 0": lambda random, d: {
-                "x": ((1, -1, 0) * d)[:d],
-                "g": ((0, 1, 2) * d)[:d],
-                "b": (0,) * d,
-                "eps": 1,
-            },
-            "Σ1/g_i ≠ 0": lambda random, d: {
-                "x": ((1, -1) * d)[:d],
-                "g": ((1, -1) * d)[:d],
-                "b": (0,) * d,
-                "eps": 1,
-            },
+            "g_i ≠ 0": lambda random, d: {"x": ((1, -1, 0) * d)[:d], "g": ((0, 1, 2) * d)[:d], "b": (0,) * d, "eps": 1},
+            "Σ1/g_i ≠ 0": lambda random, d: {"x": ((1, -1) * d)[:d], "g": ((1, -1) * d)[:d], "b": (0,) * d, "eps": 1},
         },
         mutants=(
             Mutant(
@@ -148,8 +133,7 @@ THEOREMS = (
         source=Source(ASHKBOOS, "section 3.2", "the embeddings are centred, the head is another matrix"),
         vectors="e f z",
         claim=lambda e, f, z: equal(
-            dot(lg.project(e), z) - dot(lg.project(f), z),
-            dot(e, z) - dot(f, z) - (mean(e) - mean(f)) * summed(z),
+            dot(lg.project(e), z) - dot(lg.project(f), z), dot(e, z) - dot(f, z) - (mean(e) - mean(f)) * summed(z)
         ),
         mutants=(
             Mutant(
@@ -170,15 +154,11 @@ THEOREMS = (
             lg.rms_norm(lg.project(h) + a, g, b, eps=eps), lg.layer_norm(h + a, g, b, eps=eps)
         ),
         proof=lambda goal, given, h, a, g, b, eps: _entered(goal, given[0], h, a, g, eps),
-        model=lambda random, d: (
-            draw(("h", "a", "g", "b"), ("eps",), random, d) | {"a": centered(random, d), "eps": 1}
-        ),
+        model=lambda random, d: draw(("h", "a", "g", "b"), ("eps",), random, d) | {"a": centered(random, d), "eps": 1},
         mutants=(
             Mutant(
                 "no mean subtraction at all: the entry as it is",
-                lambda h, a, g, b, eps: equal(
-                    lg.rms_norm(h + a, g, b, eps=eps), lg.layer_norm(h + a, g, b, eps=eps)
-                ),
+                lambda h, a, g, b, eps: equal(lg.rms_norm(h + a, g, b, eps=eps), lg.layer_norm(h + a, g, b, eps=eps)),
             ),
         ),
     ),
@@ -186,9 +166,7 @@ THEOREMS = (
         id="rmsnorm.deferred",
         title="A linear map may read before the division, with or without a bias",
         statement="w·RMS_ε(x) + c = (w·x)/√(‖x‖²/d + ε) + c, row by row",
-        source=Source(
-            GRAEF, "section 1", "the division moves behind the linear map, said to need one without bias"
-        ),
+        source=Source(GRAEF, "section 1", "the division moves behind the linear map, said to need one without bias"),
         vectors="x w",
         scalars="c eps",
         claim=lambda x, w, c, eps: equal(
@@ -227,9 +205,7 @@ THEOREMS = (
         mutants=(
             Mutant(
                 "the same for LayerNorm",
-                hypotheses={
-                    "w·LN_ε(g∘w; g) = 0": lambda w, g, eps: equal(dot(w, lg.layer_norm(g * w, g, eps=eps)), 0)
-                }
+                hypotheses={"w·LN_ε(g∘w; g) = 0": lambda w, g, eps: equal(dot(w, lg.layer_norm(g * w, g, eps=eps)), 0)}
                 | NONZERO_GAIN
                 | POSITIVE_EPS,
                 model=lambda random, d: {"w": (1,) * d, "g": (1,) * d, "eps": 1},

@@ -47,8 +47,7 @@ THEOREMS = (
             Mutant(
                 "condition dropped: RMSNorm with the ε that doubles the old one",
                 lambda h, a, g, b, eps: equal(
-                    lg.rms_norm(lg.project(h) + lg.project(a), g, b, eps=2 * eps),
-                    lg.layer_norm(h + a, g, b, eps=eps),
+                    lg.rms_norm(lg.project(h) + lg.project(a), g, b, eps=2 * eps), lg.layer_norm(h + a, g, b, eps=eps)
                 ),
             ),
             Mutant(
@@ -67,23 +66,20 @@ THEOREMS = (
         vectors="h w v b",
         scalars="s t",
         claim=lambda h, w, v, b, s, t: equal(
-            lg.project(h + s * w + t * v + b),
-            lg.project(h) + s * lg.project(w) + t * lg.project(v) + lg.project(b),
+            lg.project(h + s * w + t * v + b), lg.project(h) + s * lg.project(w) + t * lg.project(v) + lg.project(b)
         ),
         last_step="The same for a writer of any number of columns.",
         mutants=(
             Mutant(
                 "the weight centred but not the bias",
                 lambda h, w, v, b, s, t: equal(
-                    lg.project(h + s * w + t * v + b),
-                    lg.project(h) + s * lg.project(w) + t * lg.project(v) + b,
+                    lg.project(h + s * w + t * v + b), lg.project(h) + s * lg.project(w) + t * lg.project(v) + b
                 ),
             ),
             Mutant(
                 "centring along the inputs, here of the coefficients s and t",
                 lambda h, w, v, b, s, t: equal(
-                    lg.project(h + s * w + t * v + b),
-                    lg.project(h) + (s - t) * w + (t - s) * v + lg.project(b),
+                    lg.project(h + s * w + t * v + b), lg.project(h) + (s - t) * w + (t - s) * v + lg.project(b)
                 ),
             ),
         ),
@@ -121,8 +117,7 @@ THEOREMS = (
         vectors="x w g b",
         scalars="c eps",
         claim=lambda x, w, g, b, c, eps: equal(
-            dot(w, lg.layer_norm(x, g, b, eps=eps)) + c,
-            dot(w * g, lg.standardize(x, eps=eps)) + (dot(w, b) + c),
+            dot(w, lg.layer_norm(x, g, b, eps=eps)) + c, dot(w * g, lg.standardize(x, eps=eps)) + (dot(w, b) + c)
         ),
         mutants=(
             Mutant(
@@ -134,8 +129,7 @@ THEOREMS = (
             Mutant(
                 "tied weights: the map is shared and keeps its old values",
                 lambda x, w, g, b, c, eps: equal(
-                    dot(w, lg.layer_norm(x, g, b, eps=eps)) + c,
-                    dot(w, lg.standardize(x, eps=eps)) + (dot(w, b) + c),
+                    dot(w, lg.layer_norm(x, g, b, eps=eps)) + c, dot(w, lg.standardize(x, eps=eps)) + (dot(w, b) + c)
                 ),
             ),
         ),
@@ -155,9 +149,7 @@ THEOREMS = (
         mutants=(
             Mutant(
                 "the same for every gain, here b itself",
-                lambda x, b, eps: equal(
-                    lg.project(lg.layer_norm(x, b, b, eps=eps)), lg.layer_norm(x, b, b, eps=eps)
-                ),
+                lambda x, b, eps: equal(lg.project(lg.layer_norm(x, b, b, eps=eps)), lg.layer_norm(x, b, b, eps=eps)),
             ),
         ),
     ),

@@ -93,9 +93,7 @@ THEOREMS = (
         id="rmsnorm.recovered",
         title="Where no gain is zero, gain and bias of RMSNorm can be undone",
         statement="(RMS_ε(x; g, b) − b)/g = RMS_ε(x)",
-        source=Source(
-            OWN, "measurement", "what a layer puts out is its normalized vector, stretched and moved"
-        ),
+        source=Source(OWN, "measurement", "what a layer puts out is its normalized vector, stretched and moved"),
         vectors="x g b",
         scalars="eps",
         hypotheses=NONZERO_GAIN,
@@ -106,8 +104,7 @@ THEOREMS = (
                 lambda x, g, b, eps: equal(lg.rms_norm(x, g, b, eps=eps) / g - b, lg.rms_norm(x, eps=eps)),
             ),
             Mutant(
-                "the input itself is recovered",
-                lambda x, g, b, eps: equal((lg.rms_norm(x, g, b, eps=eps) - b) / g, x),
+                "the input itself is recovered", lambda x, g, b, eps: equal((lg.rms_norm(x, g, b, eps=eps) - b) / g, x)
             ),
         ),
     ),
@@ -120,9 +117,7 @@ THEOREMS = (
         hypotheses=POSITIVE_EPS,
         claim=lambda x, eps: equal(norm(lg.rms_norm(x, eps=eps)), root(dim(x)) * _gauge(x, eps)),
         proof=_length,
-        without={
-            "ε > 0": "at ε = 0 both sides are √d, or 0 for the zero vector, where the kernel reads 0/0 as 0"
-        },
+        without={"ε > 0": "at ε = 0 both sides are √d, or 0 for the zero vector, where the kernel reads 0/0 as 0"},
         mutants=(
             Mutant("norm √d for every ε", lambda x, eps: equal(norm(lg.rms_norm(x, eps=eps)), root(dim(x)))),
             Mutant(
@@ -147,10 +142,7 @@ THEOREMS = (
         proof=_interior,
         without={"g_i ≠ 0": "the total inverse leaves the components of zero gain out, which lowers the sum"},
         mutants=(
-            Mutant(
-                "strictly inside at ε = 0 too",
-                hypotheses=NONZERO_GAIN | {"ε ≥ 0": lambda eps: at_least(eps)},
-            ),
+            Mutant("strictly inside at ε = 0 too", hypotheses=NONZERO_GAIN | {"ε ≥ 0": lambda eps: at_least(eps)}),
             Mutant(
                 "Σ (z_i − b_i)² < d, without the gains",
                 lambda x, g, b, eps: greater(dim(x), square_norm(lg.rms_norm(x, g, b, eps=eps) - b)),
@@ -173,25 +165,16 @@ THEOREMS = (
         proof=_hidden,
         model=zero_gain_model,
         without={
-            "g²h = g": lambda random, d: {
-                **dict.fromkeys(("x", "g"), (1,) * d),
-                "h": (2,) * d,
-                "b": (0,) * d,
-                "eps": 1,
-            }
+            "g²h = g": lambda random, d: {**dict.fromkeys(("x", "g"), (1,) * d), "h": (2,) * d, "b": (0,) * d, "eps": 1}
         },
         mutants=(
             Mutant(
                 "the number of nonzero gains in place of d",
-                lambda x, g, h, b, eps: greater(
-                    dot(g, h), square_norm(h * (lg.rms_norm(x, g, b, eps=eps) - b))
-                ),
+                lambda x, g, h, b, eps: greater(dot(g, h), square_norm(h * (lg.rms_norm(x, g, b, eps=eps) - b))),
             ),
             Mutant(
                 "h = 1 on the zero gains",
-                lambda x, g, h, b, eps: greater(
-                    dim(x), square_norm((h + 1 - g * h) * lg.rms_norm(x, g, b, eps=eps))
-                ),
+                lambda x, g, h, b, eps: greater(dim(x), square_norm((h + 1 - g * h) * lg.rms_norm(x, g, b, eps=eps))),
             ),
         ),
     ),
@@ -203,28 +186,19 @@ THEOREMS = (
         vectors="x g b",
         scalars="a eps",
         hypotheses={**POSITIVE_FACTOR, "ε >= 0": lambda eps: at_least(eps)},
-        claim=lambda x, g, b, a, eps: equal(
-            lg.rms_norm(a * x, g, b, eps=eps), lg.rms_norm(x, g, b, eps=eps / (a * a))
-        ),
+        claim=lambda x, g, b, a, eps: equal(lg.rms_norm(a * x, g, b, eps=eps), lg.rms_norm(x, g, b, eps=eps / (a * a))),
         proof=_scaled,
         without={"ε >= 0": "for ε < 0 both roots are of a²m + ε up to the factor a², and 0 together"},
         mutants=(
             Mutant(
                 "RMS_ε does not depend on the scale",
-                lambda x, g, b, a, eps: equal(
-                    lg.rms_norm(a * x, g, b, eps=eps), lg.rms_norm(x, g, b, eps=eps)
-                ),
+                lambda x, g, b, a, eps: equal(lg.rms_norm(a * x, g, b, eps=eps), lg.rms_norm(x, g, b, eps=eps)),
             ),
             Mutant(
                 "ε/a",
-                lambda x, g, b, a, eps: equal(
-                    lg.rms_norm(a * x, g, b, eps=eps), lg.rms_norm(x, g, b, eps=eps / a)
-                ),
+                lambda x, g, b, a, eps: equal(lg.rms_norm(a * x, g, b, eps=eps), lg.rms_norm(x, g, b, eps=eps / a)),
             ),
-            Mutant(
-                "for a < 0 too",
-                hypotheses={"a < 0": lambda a: greater(-a), "ε >= 0": lambda eps: at_least(eps)},
-            ),
+            Mutant("for a < 0 too", hypotheses={"a < 0": lambda a: greater(-a), "ε >= 0": lambda eps: at_least(eps)}),
         ),
     ),
 )

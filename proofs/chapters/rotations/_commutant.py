@@ -73,9 +73,7 @@ LAYER = {
         lg.layer_norm(q + c * ones(q), eps=eps), q / lg.scale(variance(x), eps=eps)
     )
 }
-QUAROT_SAYS = Source(
-    QUAROT, "section 3", "RMSNorm commutes with an orthogonal matrix once its gain is folded"
-)
+QUAROT_SAYS = Source(QUAROT, "section 3", "RMSNorm commutes with an orthogonal matrix once its gain is folded")
 SLICE_SAYS = Source(ASHKBOOS, "section 3.2", "LayerNorm is turned into RMSNorm before the stream is rotated")
 
 
@@ -101,8 +99,7 @@ def _layer_size(goal: Formula, given: list[Proved], x: Any, q: Any, c: Any, eps:
     # Of a centred q the variance of q + c1 is ‖q‖²/d and its projection q.
     moved = lg.scale(variance(q), eps=eps)
     plain = combine(
-        q / moved - q / lg.scale(variance(x), eps=eps),
-        [(1, None, equation), (1 / dim(q) / moved, None, centred)],
+        q / moved - q / lg.scale(variance(x), eps=eps), [(1, None, equation), (1 / dim(q) / moved, None, centred)]
     )
     sizes = prove(equal(variance(q), mean_square(q)), centred)
     swapped = same_divisor(
@@ -133,16 +130,12 @@ THEOREMS = (
         scalars="eps",
         hypotheses=ISOMETRY,
         claim=lambda p, x, eps: equal(lg.rms_norm(p, eps=eps), p / lg.scale(mean_square(x), eps=eps)),
-        proof=lambda goal, given, p, x, eps: _divisors_of(
-            goal, given[0], p, mean_square(p), mean_square(x), eps
-        ),
+        proof=lambda goal, given, p, x, eps: _divisors_of(goal, given[0], p, mean_square(p), mean_square(x), eps),
         model=image_model,
         mutants=(
             Mutant(
                 "the same with a gain, here x itself, left in place",
-                lambda p, x, eps: equal(
-                    lg.rms_norm(p, x, eps=eps), p * x / lg.scale(mean_square(x), eps=eps) + p
-                ),
+                lambda p, x, eps: equal(lg.rms_norm(p, x, eps=eps), p * x / lg.scale(mean_square(x), eps=eps) + p),
             ),
             Mutant(
                 "the same for LayerNorm",
@@ -169,10 +162,7 @@ THEOREMS = (
             goal, given[0], given[1], given[2], p, mean_square(p), mean_square(x), eps
         ),
         model=image_model,
-        without={
-            "p ≠ 0": lambda random, d: image_model(random, d) | {"p": (0,) * d},
-            "ε ≥ 0": REFUSED,
-        },
+        without={"p ≠ 0": lambda random, d: image_model(random, d) | {"p": (0,) * d}, "ε ≥ 0": REFUSED},
         mutants=(Mutant("p = x", lambda p, x: equal(p, x)),),
     ),
     Theorem(
@@ -188,14 +178,9 @@ THEOREMS = (
         },
         claim=lambda x: equal(x, 0),
         proof=lambda given, x: definite(
-            x,
-            combine(square_norm(x), [(c, None, e) for c, e in zip((1, -HALF, -HALF), given, strict=True)]),
+            x, combine(square_norm(x), [(c, None, e) for c, e in zip((1, -HALF, -HALF), given, strict=True)])
         ),
-        model=lambda random, d: {
-            "p": (v := draw_vector(random, d)),
-            "x": (0,) * d,
-            "y": random.choice((v, v[::-1])),
-        },
+        model=lambda random, d: {"p": (v := draw_vector(random, d)), "x": (0,) * d, "y": random.choice((v, v[::-1]))},
         without={
             "‖p‖² = ‖y‖²": lambda random, d: {
                 "p": (5, 0)[:d] + (0,) * (d - 2),
@@ -241,9 +226,7 @@ THEOREMS = (
         vectors="q x",
         scalars="c eps",
         hypotheses=CENTRED | SPREAD,
-        claim=lambda q, x, c, eps: equal(
-            lg.layer_norm(q + c * ones(q), eps=eps), q / lg.scale(variance(x), eps=eps)
-        ),
+        claim=lambda q, x, c, eps: equal(lg.layer_norm(q + c * ones(q), eps=eps), q / lg.scale(variance(x), eps=eps)),
         proof=lambda goal, given, q, x, c, eps: combine(
             goal.term,
             [
@@ -251,9 +234,7 @@ THEOREMS = (
                 (
                     q,
                     None,
-                    same_divisor(
-                        variance(q) + eps, variance(x) + eps, prove(equal(variance(q), variance(x)), *given)
-                    ),
+                    same_divisor(variance(q) + eps, variance(x) + eps, prove(equal(variance(q), variance(x)), *given)),
                 ),
             ],
         ),

@@ -89,9 +89,7 @@ THEOREMS = (
         proof=lambda goal, given, u: prove(goal, *_laws(given, u)),
         model=mirror_model,
         without={"u ≠ 1": "for u = 1 the kernel, which reads 1/0 as 0, has H1 = 1 = u"},
-        mutants=(
-            Mutant("a projection in place of the reflection", lambda u: equal(lg.project(ones(u), u), u)),
-        ),
+        mutants=(Mutant("a projection in place of the reflection", lambda u: equal(lg.project(ones(u), u), u)),),
     ),
     Theorem(
         id="rotations.reflection",
@@ -101,9 +99,7 @@ THEOREMS = (
         vectors="u x y",
         hypotheses=OTHER,
         claim=lambda u, x, y: equal(dot(reflected(u, x), reflected(u, y)), dot(x, y)),
-        proof=lambda goal, given, u: prove(
-            goal, (inverse(given[0]), square_norm(u) / square_norm(u - ones(u)))
-        ),
+        proof=lambda goal, given, u: prove(goal, (inverse(given[0]), square_norm(u) / square_norm(u - ones(u)))),
         model=mirror_model,
         without={"u ≠ 1": "for u = 1 the kernel, which reads 1/0 as 0, has Hx = x"},
         mutants=(
@@ -121,14 +117,10 @@ THEOREMS = (
         vectors="u x",
         scalars="eps",
         hypotheses=AS_LONG | OTHER,
-        claim=lambda u, x, eps: equal(
-            u_norm(u, x, eps), reflected(u, lg.layer_norm(reflected(u, x), eps=eps))
-        ),
+        claim=lambda u, x, eps: equal(u_norm(u, x, eps), reflected(u, lg.layer_norm(reflected(u, x), eps=eps))),
         proof=_conjugated,
         model=mirror_model,
-        without={
-            "u ≠ 1": "for u = 1 the kernel, which reads 1/0 as 0, has Hx = x, and both sides are LN_ε(x)"
-        },
+        without={"u ≠ 1": "for u = 1 the kernel, which reads 1/0 as 0, has Hx = x, and both sides are LN_ε(x)"},
         mutants=(
             Mutant(
                 "no reflection of the output",
@@ -142,9 +134,7 @@ THEOREMS = (
             ),
             Mutant(
                 "RMSNorm in place of LayerNorm",
-                lambda u, x, eps: equal(
-                    u_norm(u, x, eps), reflected(u, lg.rms_norm(reflected(u, x), eps=eps))
-                ),
+                lambda u, x, eps: equal(u_norm(u, x, eps), reflected(u, lg.rms_norm(reflected(u, x), eps=eps))),
             ),
         ),
     ),

@@ -34,15 +34,11 @@ THEOREMS = (
             ),
             Mutant(
                 "gain after bias",
-                lambda x, g, b, eps: equal(
-                    lg.layer_norm(x, g, b, eps=eps), g * (lg.standardize(x, eps=eps) + b)
-                ),
+                lambda x, g, b, eps: equal(lg.layer_norm(x, g, b, eps=eps), g * (lg.standardize(x, eps=eps) + b)),
             ),
             Mutant(
                 "the gain squared",
-                lambda x, g, b, eps: equal(
-                    lg.layer_norm(x, g, b, eps=eps), g * g * lg.standardize(x, eps=eps) + b
-                ),
+                lambda x, g, b, eps: equal(lg.layer_norm(x, g, b, eps=eps), g * g * lg.standardize(x, eps=eps) + b),
             ),
         ),
     ),
@@ -55,8 +51,7 @@ THEOREMS = (
         vectors="x g b",
         scalars="eps",
         claim=lambda x, g, b, eps: equal(
-            lg.layer_norm(x, g, b, eps=eps),
-            g * moved(x) / root(square_norm(moved(x)) / dim(x) + eps) + b,
+            lg.layer_norm(x, g, b, eps=eps), g * moved(x) / root(square_norm(moved(x)) / dim(x) + eps) + b
         ),
         mutants=(
             Mutant(
@@ -68,16 +63,14 @@ THEOREMS = (
             Mutant(
                 "ε outside the root",
                 lambda x, g, b, eps: equal(
-                    lg.layer_norm(x, g, b, eps=eps),
-                    g * moved(x) / (root(square_norm(moved(x)) / dim(x)) + eps) + b,
+                    lg.layer_norm(x, g, b, eps=eps), g * moved(x) / (root(square_norm(moved(x)) / dim(x)) + eps) + b
                 ),
                 POSITIVE_EPS,
             ),
             Mutant(
                 "the sample variance, divisor d − 1",
                 lambda x, g, b, eps: equal(
-                    lg.layer_norm(x, g, b, eps=eps),
-                    g * moved(x) / root(square_norm(moved(x)) / (dim(x) - 1) + eps) + b,
+                    lg.layer_norm(x, g, b, eps=eps), g * moved(x) / root(square_norm(moved(x)) / (dim(x) - 1) + eps) + b
                 ),
             ),
         ),
@@ -86,21 +79,15 @@ THEOREMS = (
         id="standardization.recovered",
         title="Where no gain is zero, gain and bias can be undone",
         statement="(LN_ε(x; g, b) − b)/g = y_ε",
-        source=Source(
-            OWN, "measurement", "what a layer puts out is its standardized vector, stretched and moved"
-        ),
+        source=Source(OWN, "measurement", "what a layer puts out is its standardized vector, stretched and moved"),
         vectors="x g b",
         scalars="eps",
         hypotheses=NONZERO_GAIN,
-        claim=lambda x, g, b, eps: equal(
-            (lg.layer_norm(x, g, b, eps=eps) - b) / g, lg.standardize(x, eps=eps)
-        ),
+        claim=lambda x, g, b, eps: equal((lg.layer_norm(x, g, b, eps=eps) - b) / g, lg.standardize(x, eps=eps)),
         mutants=(
             Mutant(
                 "the gain undone before the bias",
-                lambda x, g, b, eps: equal(
-                    lg.layer_norm(x, g, b, eps=eps) / g - b, lg.standardize(x, eps=eps)
-                ),
+                lambda x, g, b, eps: equal(lg.layer_norm(x, g, b, eps=eps) / g - b, lg.standardize(x, eps=eps)),
             ),
             Mutant(
                 "the centred input is recovered",

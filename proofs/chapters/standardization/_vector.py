@@ -96,8 +96,7 @@ THEOREMS = (
                 lambda x: equal(variance(x) * lg.standardize(x, eps=0), x - mean(x)),
             ),
             Mutant(
-                "the sample variance, divisor d − 1",
-                lambda x: equal(lg.standardize(x, eps=0), sample_standardized(x)),
+                "the sample variance, divisor d − 1", lambda x: equal(lg.standardize(x, eps=0), sample_standardized(x))
             ),
         ),
     ),
@@ -112,14 +111,9 @@ THEOREMS = (
         mutants=(
             Mutant(
                 "radius √(d − 1)",
-                lambda x: equal(
-                    norm(lg.project(x)) * lg.standardize(x, eps=0), root(dim(x) - 1) * lg.project(x)
-                ),
+                lambda x: equal(norm(lg.project(x)) * lg.standardize(x, eps=0), root(dim(x) - 1) * lg.project(x)),
             ),
-            Mutant(
-                "without the first step",
-                lambda x: equal(norm(x) * lg.standardize(x, eps=0), root(dim(x)) * x),
-            ),
+            Mutant("without the first step", lambda x: equal(norm(x) * lg.standardize(x, eps=0), root(dim(x)) * x)),
             Mutant(
                 "normalized before it is projected",
                 lambda x: equal(norm(x) * lg.standardize(x, eps=0), root(dim(x)) * lg.project(x)),
@@ -137,9 +131,7 @@ THEOREMS = (
         mutants=(
             Mutant("norm √(d − 1)", lambda x: equal(norm(lg.standardize(x, eps=0)), root(dim(x) - 1))),
             Mutant("norm 1", lambda x: equal(norm(lg.standardize(x, eps=0)), 1)),
-            Mutant(
-                "still √d after a gain", lambda x, g: equal(norm(lg.layer_norm(x, g, eps=0)), root(dim(x)))
-            ),
+            Mutant("still √d after a gain", lambda x, g: equal(norm(lg.layer_norm(x, g, eps=0)), root(dim(x)))),
         ),
     ),
     Theorem(
@@ -151,13 +143,8 @@ THEOREMS = (
         scalars="eps",
         claim=lambda x, eps: equal(dot(ones(x), lg.standardize(x, eps=eps)), 0),
         mutants=(
-            Mutant(
-                "also after a gain", lambda x, g, eps: equal(dot(ones(x), lg.layer_norm(x, g, eps=eps)), 0)
-            ),
-            Mutant(
-                "also after a bias",
-                lambda x, g, eps: equal(dot(ones(x), lg.layer_norm(x, None, g, eps=eps)), 0),
-            ),
+            Mutant("also after a gain", lambda x, g, eps: equal(dot(ones(x), lg.layer_norm(x, g, eps=eps)), 0)),
+            Mutant("also after a bias", lambda x, g, eps: equal(dot(ones(x), lg.layer_norm(x, None, g, eps=eps)), 0)),
         ),
     ),
     Theorem(
@@ -174,10 +161,7 @@ THEOREMS = (
                 lambda x, eps: equal(variance(lg.standardize(x, eps=eps)), 1),
                 {**NOT_CONSTANT, **POSITIVE_EPS},
             ),
-            Mutant(
-                "the sample variance is 1",
-                lambda x: equal(square_norm(lg.standardize(x, eps=0)), dim(x) - 1),
-            ),
+            Mutant("the sample variance is 1", lambda x: equal(square_norm(lg.standardize(x, eps=0)), dim(x) - 1)),
         ),
     ),
     Theorem(
@@ -225,10 +209,7 @@ THEOREMS = (
                 "the sphere need not lie in the hyperplane",
                 hypotheses={"‖x‖² = d": lambda x: equal(square_norm(x), dim(x))},
             ),
-            Mutant(
-                "any radius",
-                hypotheses={"x is orthogonal to 1": lambda x: equal(dot(ones(x), x), 0)},
-            ),
+            Mutant("any radius", hypotheses={"x is orthogonal to 1": lambda x: equal(dot(ones(x), x), 0)}),
         ),
     ),
     Theorem(
@@ -243,9 +224,7 @@ THEOREMS = (
         mutants=(
             Mutant(
                 "also for ε > 0",
-                lambda x, eps: equal(
-                    lg.standardize(lg.standardize(x, eps=eps), eps=eps), lg.standardize(x, eps=eps)
-                ),
+                lambda x, eps: equal(lg.standardize(lg.standardize(x, eps=eps), eps=eps), lg.standardize(x, eps=eps)),
                 {**NOT_CONSTANT, **POSITIVE_EPS},
             ),
         ),
@@ -260,11 +239,7 @@ THEOREMS = (
             "no observation is more than √(n − 1) deviations from the mean",
         ),
         vectors="x e",
-        hypotheses={
-            **NOT_CONSTANT,
-            **COORDINATE,
-            "d >= 2": lambda x: greater(dim(x), 1),
-        },
+        hypotheses={**NOT_CONSTANT, **COORDINATE, "d >= 2": lambda x: greater(dim(x), 1)},
         claim=lambda x, e: at_least(dim(x) - 1, dot(e, lg.standardize(x, eps=0)) ** 2),
         proof=_samuelson,
         model=coordinate_model,

@@ -103,9 +103,7 @@ THEOREMS = (
         id="training.peri_norm_bound",
         title="A norm behind the branch bounds what it can add to the stream, whatever its weights",
         statement="‖LN_ε(z; g)‖² ≤ dc² for |g_i| ≤ c and ε > 0",
-        source=Source(
-            KIM, "section 3", "Peri-LN keeps the variance of the stream from growing exponentially"
-        ),
+        source=Source(KIM, "section 3", "Peri-LN keeps the variance of the stream from growing exponentially"),
         vectors="z g",
         scalars="c eps",
         hypotheses=WITHIN | POSITIVE_EPS,
@@ -118,8 +116,7 @@ THEOREMS = (
         },
         mutants=(
             Mutant(
-                "the same without the norm behind the branch",
-                lambda z, c: at_least(dim(z) * c * c, square_norm(z)),
+                "the same without the norm behind the branch", lambda z, c: at_least(dim(z) * c * c, square_norm(z))
             ),
             Mutant(
                 "c² without the dimension",
@@ -141,9 +138,7 @@ THEOREMS = (
         mutants=(
             Mutant(
                 "the norm before the branch: J(z)av",
-                lambda z, v, g, a: equal(
-                    lg.jacobian_product(z, a * v, g, eps=0), lg.jacobian_product(z, v, g, eps=0)
-                ),
+                lambda z, v, g, a: equal(lg.jacobian_product(z, a * v, g, eps=0), lg.jacobian_product(z, v, g, eps=0)),
             ),
             Mutant(
                 "the same at ε = 1",

@@ -51,9 +51,7 @@ def _squashed(goal: Formula, given: list[Proved], x: Any, eps: Any) -> Proved:
     inside = mean_square(x) + eps
     positive, width = prove(greater(inside), given[0]), prove(greater(dim(x)))
     roots = product(root_positive(width), root_positive(positive))
-    squares = prove(
-        equal(roots.conclusion.term**2, dim(x) * inside), square_of_root(width), square_of_root(positive)
-    )
+    squares = prove(equal(roots.conclusion.term**2, dim(x) * inside), square_of_root(width), square_of_root(positive))
     whole = root_of_square(dim(x) * inside, roots, squares)
     inverses = congruence("inv", root(dim(x) * inside), root(dim(x)) * root(inside), whole)
     ones_out = inverse(root_positive(width))
@@ -98,9 +96,7 @@ THEOREMS = (
         mutants=(
             Mutant(
                 "the average slope in place of the largest",
-                lambda s, g, v, c: at_least(
-                    (summed(s) / dim(s)) ** 2 * c * c * square_norm(v), square_norm(g * s * v)
-                ),
+                lambda s, g, v, c: at_least((summed(s) / dim(s)) ** 2 * c * c * square_norm(v), square_norm(g * s * v)),
             ),
         ),
     ),
@@ -108,15 +104,12 @@ THEOREMS = (
         id="training.elementwise_norm",
         title="RMSNorm squashes each component like a function of it alone, with a width that the others set",
         statement="RMS_ε(x)_i = √d x_i/√(x_i² + C_i) with C_i = Σ_{j≠i} x_j² + dε: one DyISRU for each component",
-        source=Source(
-            STOLLENWERK, "section 4", "DyISRU, √d x/√(x² + C), is an exact elementwise counterpart"
-        ),
+        source=Source(STOLLENWERK, "section 4", "DyISRU, √d x/√(x² + C), is an exact elementwise counterpart"),
         vectors="x",
         scalars="eps",
         hypotheses=POSITIVE_EPS,
         claim=lambda x, eps: equal(
-            lg.rms_norm(x, eps=eps),
-            root(dim(x)) * x / root(x * x + ((square_norm(x) - x * x) + dim(x) * eps)),
+            lg.rms_norm(x, eps=eps), root(dim(x)) * x / root(x * x + ((square_norm(x) - x * x) + dim(x) * eps))
         ),
         proof=_squashed,
         without={"ε > 0": "at ε = 0 it holds too for x ≠ 0, and the library takes no ε < 0"},

@@ -42,9 +42,7 @@ def _same_direction(goal: Formula, given: list[Proved], x: Any, p: Any, q: Any, 
     same = combine(longer - a * step, [(-a * eta, None, gradients)])
     # σ²(u) − σ²(v) = (Πu + Πv)·(u − v)/d for u = longer and v = a·step
     parts = [(1 / dot(ones(x), ones(x)), lg.project(longer + a * step), same)]
-    divisors = same_divisor(
-        variance(longer), variance(a * step), combine(variance(longer) - variance(a * step), parts)
-    )
+    divisors = same_divisor(variance(longer), variance(a * step), combine(variance(longer) - variance(a * step), parts))
     z = vector("z")
     scaled = prove(equal(lg.standardize(a * z, eps=0), lg.standardize(z, eps=0)), positive)
     moved = lg.standardize(longer, eps=0) - lg.standardize(a * step, eps=0)
@@ -94,9 +92,7 @@ THEOREMS = (
             "c": sum(a * b for a, b in zip(w, p, strict=True)),
             "eta": draw_scalar(random),
         },
-        mutants=(
-            Mutant("the norm stays", lambda w, p, eta, c: equal(square_norm(w - eta * p), square_norm(w))),
-        ),
+        mutants=(Mutant("the norm stays", lambda w, p, eta, c: equal(square_norm(w - eta * p), square_norm(w))),),
     ),
     Theorem(
         id="training.effective_rate",

@@ -62,8 +62,7 @@ THEOREMS = (
             summed(sgd_step(w, m, p, eta, beta, lam)), (1 - eta * lam) * summed(w)
         ),
         model=lambda random, d: (
-            draw(("w", "g"), ("eta", "beta", "lam"), random, d)
-            | {"m": centered(random, d), "p": centered(random, d)}
+            draw(("w", "g"), ("eta", "beta", "lam"), random, d) | {"m": centered(random, d), "p": centered(random, d)}
         ),
         mutants=(
             Mutant(
@@ -78,17 +77,13 @@ THEOREMS = (
         statement="(1·(h + a))²‖h‖² ≤ (1·h)²‖h + a‖² for 1·a = 0 and ‖h + a‖² ≥ ‖h‖²",
         source=Source(OWN, "training", "a frozen component in a stream that grows"),
         vectors="h a",
-        hypotheses=ORTHOGONAL
-        | {"‖h + a‖² ≥ ‖h‖²": lambda h, a: at_least(square_norm(h + a), square_norm(h))},
+        hypotheses=ORTHOGONAL | {"‖h + a‖² ≥ ‖h‖²": lambda h, a: at_least(square_norm(h + a), square_norm(h))},
         claim=lambda h, a: at_least(summed(h) ** 2 * square_norm(h + a), summed(h + a) ** 2 * square_norm(h)),
         proof=_diluted,
         model=centred_model,
         without={
             "1·a = 0": lambda random, d: {"h": ((1,) + (0,) * d)[:d], "a": (5,) * d},
-            "‖h + a‖² ≥ ‖h‖²": lambda random, d: {
-                "h": ((3, 1) + (0,) * d)[:d],
-                "a": ((-1, 1) + (0,) * d)[:d],
-            },
+            "‖h + a‖² ≥ ‖h‖²": lambda random, d: {"h": ((3, 1) + (0,) * d)[:d], "a": ((-1, 1) + (0,) * d)[:d]},
         },
         mutants=(
             Mutant(

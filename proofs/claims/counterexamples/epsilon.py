@@ -20,9 +20,7 @@ def long_vectors(case: Case) -> None:
     x = Enclosure([(-1) ** i * eps for i in range(n)])
     size = case.find("‖x‖ of x = (ε, −ε, ε, −ε, ...) in dimension 10⁴", norm(x))
     case.given("‖x‖ = 100 ε", size, "=", 100 * eps)
-    ratio = case.find(
-        "‖g(x)‖/√n, where 1 is claimed", norm(lg.standardize(x, eps=eps, placement="outside")) / 100
-    )
+    ratio = case.find("‖g(x)‖/√n, where 1 is claimed", norm(lg.standardize(x, eps=eps, placement="outside")) / 100)
     case.claimed("g(x) is within 10 % of the sphere", ratio, "≥", Fraction(9, 10))
     case.true("‖g(x)‖/√n = ‖x‖/(‖x‖ + ε√n)", ratio, "=", size / (size + eps * 100))
 

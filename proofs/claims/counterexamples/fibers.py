@@ -36,9 +36,7 @@ def rms_forgets_too(case: Case) -> None:
     """
     x = case.vector("x", 7, 1)
     y = case.vector("2x", 14, 2)
-    case.given(
-        "LayerNorm is not injective: LN(x) = LN(2x)", lg.layer_norm(x, eps=0), "=", lg.layer_norm(y, eps=0)
-    )
+    case.given("LayerNorm is not injective: LN(x) = LN(2x)", lg.layer_norm(x, eps=0), "=", lg.layer_norm(y, eps=0))
     rms, other = case.find("RMS(x)", lg.rms_norm(x, eps=0)), case.find("RMS(2x)", lg.rms_norm(y, eps=0))
     case.claimed("RMSNorm is: RMS(x) ≠ RMS(2x)", rms, "≠", other)
 
@@ -51,9 +49,7 @@ def batch_statistics(case: Case) -> None:
     first = case.find("BN(column)", lg.batch_norm(column, eps=0))
     second = case.find("BN(2 column + 10)", lg.batch_norm(other, eps=0))
     case.true("the outputs are equal", first, "=", second)
-    case.claimed(
-        "the statistics are the same for all vectors", lg.moments(column)[0], "=", lg.moments(other)[0]
-    )
+    case.claimed("the statistics are the same for all vectors", lg.moments(column)[0], "=", lg.moments(other)[0])
     case.claimed("one α and β recover both inputs from equal outputs", column, "=", other)
 
 
@@ -80,8 +76,5 @@ def other_readers(case: Case) -> None:
     case.find("BN of the first batch", lg.batch_norm(alone, eps=1))
     case.find("BN of the second batch", lg.batch_norm(joined, eps=1))
     case.claimed(
-        "the first value is treated alike",
-        lg.batch_norm(alone, eps=1)[0],
-        "=",
-        lg.batch_norm(joined, eps=1)[0],
+        "the first value is treated alike", lg.batch_norm(alone, eps=1)[0], "=", lg.batch_norm(joined, eps=1)[0]
     )

@@ -42,9 +42,7 @@ def first_training_step(case: Case) -> None:
     # For unit gain both Jacobians are symmetric, so that Jᵀc = Jc.
     layer = case.find("gradient by x through LN", _layer(x)(c))
     rms = case.find("gradient by x through RMSNorm", _rms(x)(c))
-    case.claimed(
-        "centring is dispensable in training: the steps x − ½·gradient agree", x - layer / 2, "=", x - rms / 2
-    )
+    case.claimed("centring is dispensable in training: the steps x − ½·gradient agree", x - layer / 2, "=", x - rms / 2)
     case.true("through LN the gradient has no component along 1", dot(ones(x), layer), "=", 0)
 
 

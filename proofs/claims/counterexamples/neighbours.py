@@ -35,10 +35,7 @@ def deferred_with_bias(case: Case) -> None:
     before = case.find("w·RMS(x) + c", dot(w, lg.rms_norm(x, eps=0)) + c)
     size = lg.scale(square_norm(x) / 2, eps=0)
     case.claimed(
-        "with a bias the division cannot be deferred: (w·x)/RMS + c differs",
-        before,
-        "≠",
-        dot(w, x) / size + c,
+        "with a bias the division cannot be deferred: (w·x)/RMS + c differs", before, "≠", dot(w, x) / size + c
     )
     case.true("(w·x)/RMS + c is the same", before, "=", dot(w, x) / size + c)
 
@@ -49,8 +46,7 @@ def key_inside(case: Case) -> None:
     x, eps, q = case.vector("x", 1, -1), case.scalar("ε", 3), case.vector("a query q", 3, 1)
     keys = [lg.layer_norm(v, eps=eps) for v in (x, -x, 0 * x)]
     logits = [
-        case.find(f"logit of the key of {name}", dot(q, k))
-        for name, k in zip(("x", "−x", "0"), keys, strict=True)
+        case.find(f"logit of the key of {name}", dot(q, k)) for name, k in zip(("x", "−x", "0"), keys, strict=True)
     ]
     case.claimed("the last is preferred to the first", logits[2], ">", logits[0])
     case.true("it is the mean of the other two", logits[2], "=", (logits[0] + logits[1]) / 2)
@@ -62,9 +58,7 @@ def reader_without_bias(case: Case) -> None:
     x, g, b = case.vector("x", 1, -1), case.vector("g", 1, 2), case.vector("b", 3, 0)
     z, w = case.find("z = LN(x)", lg.layer_norm(x, g, b, eps=0)), case.vector("w, a row of the reader", 1, 1)
     case.claimed("w and w + α read the same", dot(w + ones(g) / g, z), "=", dot(w, z))
-    case.true(
-        "the difference is α·b, for every x", dot(w + ones(g) / g, z) - dot(w, z), "=", dot(ones(g) / g, b)
-    )
+    case.true("the difference is α·b, for every x", dot(w + ones(g) / g, z) - dot(w, z), "=", dot(ones(g) / g, b))
 
 
 @counterexample
@@ -121,9 +115,7 @@ def mean_far_from_zero(case: Case) -> None:
     growth = [2 * k * u / (1 - 2 * k * u) for k in (8, 4)]  # γ(2M, u) and γ(M, u) for M = 4
     allowed = case.find("tolerance for gain 1, no bias", growth[0] / 2 + growth[1] + 5 * u)
     rounded = (x - mean * (1 + u)) / lg.scale(variance, eps=0)
-    error = case.find(
-        "largest error after one rounding of the mean", norm(rounded - lg.standardize(x, eps=0)) / 2
-    )
+    error = case.find("largest error after one rounding of the mean", norm(rounded - lg.standardize(x, eps=0)) / 2)
     case.claimed("a correct kernel stays within it", error, "≤", allowed)
     case.true("the error is u|μ|/σ", error, "=", 100 * u)
 
@@ -140,10 +132,7 @@ def shorter_weights(case: Case) -> None:
 @counterexample
 def small_branch(case: Case) -> None:
     """A branch that writes little grows more when a norm stands behind it."""
-    h, f = (
-        case.vector("stream h", 2, 0),
-        case.vector("what the branch writes", Fraction(1, 10), Fraction(-1, 10)),
-    )
+    h, f = (case.vector("stream h", 2, 0), case.vector("what the branch writes", Fraction(1, 10), Fraction(-1, 10)))
     case.claimed(
         "with the norm behind the branch the stream grows less",
         square_norm(h + lg.layer_norm(f, eps=0)),

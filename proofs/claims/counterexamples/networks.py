@@ -91,9 +91,7 @@ def best_of_what_was_released(case: Case) -> None:
     cost = case.scalar("cost of RMSNorm", 1)
     more_data = case.scalar("gain from more data", 5)
     layer, rms = case.scalar("score of the best LayerNorm model, less data", 80), 80 - cost + more_data
-    case.given(
-        "the best model uses RMSNorm", case.find("score of the RMSNorm model, more data", rms), ">", layer
-    )
+    case.given("the best model uses RMSNorm", case.find("score of the RMSNorm model, more data", rms), ">", layer)
     case.claimed("so RMSNorm does not hurt: the cost is at most 0", cost, "≤", 0)
 
 

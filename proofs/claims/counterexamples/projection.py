@@ -67,12 +67,8 @@ def another_direction(case: Case) -> None:
 def opposite_pair(case: Case) -> None:
     """A vector along 1 and its opposite: their mean angle is 90°, and all their energy lies along 1."""
     x, y = case.vector("x (probability ½)", 1, 1), case.vector("−x (probability ½)", -1, -1)
-    case.given(
-        "cos|cos| of θ(x) and of θ(−x) add up to 0: the mean angle is 90°", _signed(x) + _signed(y), "=", 0
-    )
-    share = (square_norm(lg.mean_vector(x)) + square_norm(lg.mean_vector(y))) / (
-        square_norm(x) + square_norm(y)
-    )
+    case.given("cos|cos| of θ(x) and of θ(−x) add up to 0: the mean angle is 90°", _signed(x) + _signed(y), "=", 0)
+    share = (square_norm(lg.mean_vector(x)) + square_norm(lg.mean_vector(y))) / (square_norm(x) + square_norm(y))
     case.claimed("no component along 1: E‖μ1‖² / E‖x‖² = 0", share, "=", 0)
     case.true("all energy is along 1: E‖μ1‖² / E‖x‖² = 1", share, "=", 1)
     squares = (cosine(x, ones(x)) * cosine(x, ones(x)) + cosine(y, ones(y)) * cosine(y, ones(y))) / 2
@@ -83,19 +79,12 @@ def opposite_pair(case: Case) -> None:
 def nothing_to_remove(case: Case) -> None:
     """The mean angle is 90° and yet centring changes every single output."""
     x, y = case.vector("x (probability ½)", 1, 7), case.vector("−x (probability ½)", -1, -7)
-    case.given(
-        "cos|cos| of θ(−x) and of θ(x) add up to 0: the mean angle is 90°", _signed(x) + _signed(y), "=", 0
-    )
+    case.given("cos|cos| of θ(−x) and of θ(x) add up to 0: the mean angle is 90°", _signed(x) + _signed(y), "=", 0)
     layer, rms = lg.layer_norm(x, eps=0), lg.rms_norm(x, eps=0)
     case.find("LN(x)", layer)
     case.find("RMS(x)", rms)
     case.claimed("there is nothing to remove: LN(x) = RMS(x)", layer, "=", rms)
-    case.true(
-        "their angle is |90° − θ|: cos = sin θ",
-        cosine(layer, rms),
-        "=",
-        norm(lg.project(x)) / norm(x),
-    )
+    case.true("their angle is |90° − θ|: cos = sin θ", cosine(layer, rms), "=", norm(lg.project(x)) / norm(x))
 
 
 @counterexample
@@ -143,9 +132,7 @@ def what_only_the_mean_tells(case: Case) -> None:
     """A target that only the mean tells: LayerNorm removes it, and it is all that matters."""
     x, y = case.vector("x", 1, 3), case.vector("x′", 5, 7)
     case.given("LayerNorm removes it: LN(x) = LN(x′)", lg.layer_norm(x, eps=0), "=", lg.layer_norm(y, eps=0))
-    case.claimed(
-        "it is not important: the target, the mean, is the same", lg.moments(x)[0], "=", lg.moments(y)[0]
-    )
+    case.claimed("it is not important: the target, the mean, is the same", lg.moments(x)[0], "=", lg.moments(y)[0])
 
 
 @counterexample
