@@ -277,9 +277,12 @@ def _explained(judge: Judge, trials: list[Trial], measured: tuple[float, ...]) -
     whole = _usable(trials)
     if (axis := _other_axis(judge, trials[0])) is not None:
         return "bug", axis
-    verdict, cause = diagnose([trial.case() for trial in whole], dtype, eps=measured)
-    if cause is not None:
-        return verdict, cause
+    # At d = 1 a divisor d − 1 gives NaN, which no definition is compared with: more components name it.
+    several = [trial for trial in whole if trial.d > 1]
+    for chosen in (several, whole) if any(trial.wrong.any() for trial in several) else (whole,):
+        verdict, cause = diagnose([trial.case() for trial in chosen], dtype, eps=measured)
+        if cause is not None:
+            return verdict, cause
     failing = [trial for trial in whole if trial.wrong.any()]
     condition = _condition(judge, trials)
     part = []

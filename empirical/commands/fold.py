@@ -65,7 +65,7 @@ def _fold(arguments: argparse.Namespace) -> int:
 
     from ..corpora import bundled_wikipedia, cases, open_corpus
     from ..folding import fold, sample_inputs, write_fold
-    from ..models import find_model, load_network, load_tokenizer, resolve_dtype
+    from ..models import find_model, load_network, load_tokenizer, longest_sequence, resolve_dtype
 
     source = find_model(arguments.model, arguments.revision)
     network: Any = load_network(source, allow_pickle=arguments.allow_pickle)
@@ -79,9 +79,10 @@ def _fold(arguments: argparse.Namespace) -> int:
     else:
         opened = open_corpus(corpus)
         ids = opened.has_ids or (opened.path is not None and opened.path.is_dir())
+        longest = longest_sequence(network.config) or arguments.sequence_length
         found = cases(
             opened, None if ids else load_tokenizer(source),
-            tokens=arguments.tokens, length=arguments.sequence_length, per_document=1,
+            tokens=arguments.tokens, length=min(arguments.sequence_length, longest), per_document=1,
         )  # fmt: skip
         arrays = ({name: torch.from_numpy(array)[None] for name, array in c.inputs.items()} for c in found)
         weight = next(network.parameters())
