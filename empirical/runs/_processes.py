@@ -59,7 +59,7 @@ class Ranks:
 
     @property
     def writes(self) -> bool:
-        """Whether this process writes what its team measured, each token counts once."""
+        """Whether this process writes what its team measured, so that each token counts once."""
         return self.rank % self.tensor == 0
 
     def divided(self, tensor: int) -> Ranks:
