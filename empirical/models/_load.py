@@ -17,6 +17,7 @@ import torch
 import transformers
 from torch import nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer
+from transformers.distributed import DistributedConfig
 from transformers.utils import logging as transformers_logging
 
 from ..runs import ModelError
@@ -181,6 +182,14 @@ def resolve_dtype(name: str, config: Any, device: torch.device) -> torch.dtype:
     return DTYPES[name]
 
 
+class _Teams(DistributedConfig):
+    """Copies of a model side by side: transformers would wrap them for the exchange of gradients, which have none."""
+
+    @property
+    def dp_size(self) -> int:
+        return 1
+
+
 def load_model(
     source: ModelSource,
     *,
@@ -190,7 +199,7 @@ def load_model(
     random_weights: bool = False,
     seed: int = 0,
     device_map: str | None = None,
-    mesh: Any = None,
+    team: tuple[int, int] = (1, 1),
     config: Any = None,
 ) -> LoadedModel:
     """Load a base model without its head, eager and in evaluation mode.
@@ -204,7 +213,8 @@ def load_model(
         allow_pickle: Whether pickled weights may be read where there are no safetensors.
         random_weights, seed: Whether the weights are drawn, and the seed of PyTorch's global generator before.
         device_map: As in transformers, for models larger than one device; ``device`` is then not used for the weights.
-        mesh: Processes of ``torch.distributed`` that share the model by the tensor-parallel plan of its family.
+        team: How many copies of the model the processes of ``torch.distributed`` hold, and how many of them share one
+            by the tensor-parallel plan of its family.
         config: The configuration, if it is loaded already.
 
     >>> import tempfile
@@ -229,8 +239,8 @@ def load_model(
                     model = AutoModel.from_config(config, dtype=number)
             else:
                 loading: dict[str, Any] = {} if device_map is None else {"device_map": device_map}
-                if mesh is not None:
-                    loading |= {"tp_plan": "auto", "device_mesh": mesh}
+                if team[1] > 1:
+                    loading["distributed_config"] = _Teams(dp_replicate_size=team[0], tp_size=team[1], tp_plan="auto")
                 if source.gguf_file is None:
                     loading["use_safetensors"] = None if allow_pickle else True
                 model, report = AutoModel.from_pretrained(
@@ -238,7 +248,7 @@ def load_model(
                     ignore_mismatched_sizes=True, **source.arguments(), **loading,
                 )  # fmt: skip
                 refuse_integers(source, model.config)
-                if device_map is None and mesh is None:
+                if device_map is None and team[1] == 1:
                     model = model.to(place)
     except torch.cuda.OutOfMemoryError:
         msg = f"model {source.spec!r} does not fit on {place}; use --dtype bfloat16 or --device-map auto"

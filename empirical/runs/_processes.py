@@ -13,7 +13,6 @@ from typing import TypeVar
 import torch
 from torch import Tensor, distributed
 from torch.distributed import PrefixStore  # pyright: ignore[reportPrivateImportUsage]
-from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.rendezvous import rendezvous
 
 from lngeom import LngeomError
@@ -40,6 +39,7 @@ class Ranks:
     Attributes:
         rank, count: Number of this process, from 0, and how many there are.
         device: Where this process computes.
+        tensor: How many processes share one copy of the model.
     """
 
     rank: int
@@ -63,22 +63,14 @@ class Ranks:
         return self.rank % self.tensor == 0
 
     def divided(self, tensor: int) -> Ranks:
-        """The same processes as one team of `tensor` that holds one copy of the model, or each with its own."""
-        if tensor != 1 and self.count != tensor:
+        """The same processes in teams of `tensor`, each of which holds one copy of the model."""
+        if tensor < 1 or self.count % tensor:
             msg = (
-                f"--tensor-parallel {tensor}: {self.count} processes; start it with "
-                f"torchrun --nproc-per-node {tensor} -m lngeom sweep"
+                f"--tensor-parallel {tensor}: {self.count} processes are no whole number of teams; start it with "
+                f"torchrun --nproc-per-node {max(tensor, 1)} -m lngeom sweep, or a multiple"
             )
             raise RunError(msg)
         return replace(self, tensor=tensor)
-
-    @property
-    def mesh(self) -> DeviceMesh | None:
-        """The processes of this team as PyTorch wants them; None where each has the whole model."""
-        if self.tensor == 1:
-            return None
-        shape = (self.teams, self.tensor)
-        return init_device_mesh(self.device.type, shape, mesh_dim_names=("data", "tensor"))["tensor"]
 
     @property
     def leads(self) -> bool:

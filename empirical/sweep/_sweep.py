@@ -174,7 +174,7 @@ def run_sweep(sweep: Sweep, *, console: Console | None = None, command: str = ""
             random_weights=sweep.random_weights,
             seed=sweep.seed,
             device_map=sweep.device_map,
-            mesh=group.mesh,
+            team=(group.teams, group.tensor),
             config=plan.config,
         )
         if group.tensor > 1:  # the test of a shift runs in another precision, on a whole model

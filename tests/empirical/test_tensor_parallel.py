@@ -31,15 +31,17 @@ def test_teams_of_processes_measure_what_one_process_does(tmp_path: Path) -> Non
     # 2⁻²⁹ as large each. The factor of 2⁶ is there because single roundings may happen to be small.
     allowed = apart(tmp_path / "float32", tmp_path / "float64") * 2.0**-29 * 2**6
     assert allowed > 0
-    team = ["--tensor-parallel", "2", "--dtype", "float64", "--output", str(tmp_path / "team")]
-    together(2, "-m", "lngeom", *words, *team)
-    assert apart(tmp_path / "float64", tmp_path / "team") <= allowed
+    for processes in (2, 4):
+        output = tmp_path / f"of-{processes}"
+        team = ["--tensor-parallel", "2", "--dtype", "float64", "--output", str(output)]
+        together(processes, "-m", "lngeom", *words, *team)
+        assert apart(tmp_path / "float64", output) <= allowed
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--tensor-parallel", "2"], "--tensor-parallel 2: 1 processes; start it with"),
+        (["--tensor-parallel", "2"], "--tensor-parallel 2: 1 processes are no whole number of teams"),
         (["--tensor-parallel", "2", "--random-weights"], "--tensor-parallel: takes weights from files"),
     ],
 )
