@@ -101,7 +101,6 @@ class Theorem:
         model: function. Sampler of values that satisfy the hypotheses, where chance alone finds too few.
         without: mapping of str to str or function. For a hypothesis: the reason why it is redundant, or a sampler that
             satisfies all others but not it.
-        measured: function. The statement to be measured in floats, if it differs from `claim`.
         mutants: tuple of Mutant
         definition: Whether the claim only writes out what the library defines.
 
@@ -136,7 +135,6 @@ class Theorem:
     remark: str | None = None
     model: Model | None = None
     without: Mapping[str, str | Model] = field(default_factory=dict)
-    measured: Build | None = None
     mutants: tuple[Mutant, ...] = ()
     definition: bool = False
 

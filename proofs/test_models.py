@@ -9,8 +9,7 @@ import pytest
 
 from lngeom.symbolic import equal, greater, scalar, vector
 
-from ._hypotheses import centered, coordinate, standard
-from ._sources import OWN
+from ._shared import centered, coordinate, standard
 from ._theorem import CheckError, Mutant, Source, Theorem
 from .checks import (
     DIMENSIONS,
@@ -96,7 +95,7 @@ def statement(**changes: object) -> Theorem:
         "id": "projection.test",
         "title": "",
         "statement": "",
-        "source": Source(OWN, "", ""),
+        "source": Source("This project", "", ""),
         "vectors": "x",
         "scalars": "a",
         "hypotheses": {"a > 0": lambda a: greater(a)},

@@ -100,8 +100,7 @@ def check_truth(theorem: Theorem) -> int:
         if refuted(goal, values, d):
             msg = f"{theorem.id} is false at {Counterexample(d, values)}"
             raise CheckError(msg)
-        if theorem.measured is None:
-            _check_carriers(theorem, goal, values, d)
+        _check_carriers(theorem, goal, values, d)
         count += 1
     if not count:
         msg = f"{theorem.id}: no model of the hypotheses in {TRIES} samples; give `model`"

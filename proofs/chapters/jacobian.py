@@ -1,0 +1,181 @@
+"""Jacobian: the derivative of LayerNorm, its spectrum, its norm, and the bounds that do not hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+import lngeom as lg
+from lngeom.symbolic import (
+    Formula,
+    Theorem as Proved,
+    add,
+    at_least,
+    combine,
+    congruence,
+    dim,
+    dot,
+    equal,
+    greater,
+    inverse,
+    ones,
+    prove,
+    root,
+    square,
+    square_norm,
+    square_of_root,
+    transport,
+)
+
+from .._records import read
+from .._shared import variance
+from .._steps import as_sum, product, sum_of_squares
+from ..checks import draw_scalar, draw_vector
+
+
+def standardized(x: Any, eps: Any) -> Any:
+    """Πx/√(σ² + ε)."""
+    return lg.standardize(x, eps=eps)
+
+
+def denominator(x: Any, eps: Any) -> Any:
+    """√(σ² + ε)."""
+    return lg.scale(variance(x), eps=eps)
+
+
+def _layer(g: Any, b: Any, eps: Any) -> Callable[[Any], Any]:
+    return lambda x: lg.layer_norm(x, g, b, eps=eps)
+
+
+def _tangential_square(x: Any, v: Any, eps: Any) -> Proved:
+    """‖Πv − y(y·v)/d‖² ≥ 0."""
+    y = standardized(x, eps)
+    return sum_of_squares(lg.project(v) - y * dot(y, v) / dim(x))
+
+
+def _positive(goal: Formula, given: list[Proved], x: Any, v: Any, eps: Any) -> Proved:
+    """v·Jv = ‖Πv − y(y·v)/d‖²/s + ε(y·v)²/(d s³), because ‖y‖²/d = 1 − ε/s²."""
+    defined, not_negative = given
+    inverse = prove(greater(1 / denominator(x, eps)), defined)
+    along = product(not_negative, square(dot(standardized(x, eps), v)), inverse, inverse, inverse)
+    parts = [product(_tangential_square(x, v, eps), inverse), product(along, prove(greater(1 / dim(x))))]
+    return as_sum(goal, parts, defined)
+
+
+def _off(x: Any, v: Any) -> dict[str, Any]:
+    """`v` made orthogonal to 1 and to x, exactly."""
+    d = len(x)
+    mean = sum(x) / d
+    u = [value - mean for value in x]
+    square = sum(value * value for value in u)
+    shift = sum(v) / d
+    along = sum(a * b for a, b in zip(u, v, strict=True)) / square if square else 0
+    return {"x": tuple(x), "v": tuple(b - shift - along * a for a, b in zip(u, v, strict=True))}
+
+
+def orthogonal_model(random: Random, d: int) -> dict[str, Any]:
+    """A vector v orthogonal to 1 and to x."""
+    return _off(draw_vector(random, d), draw_vector(random, d)) | {"eps": abs(draw_scalar(random))}
+
+
+def constant_model(random: Random, d: int) -> dict[str, Any]:
+    """A constant vector x, and arbitrary others."""
+    return {
+        "x": draw_vector(random, d)[:1] * d,
+        "v": draw_vector(random, d),
+        "g": draw_vector(random, d),
+        "eps": abs(draw_scalar(random)),
+    }
+
+
+def _contraction(goal: Formula, positive: Proved, x: Any, v: Any, eps: Any) -> Proved:
+    """‖v‖² − ε‖Jv‖² = dμ² + ‖Πv‖²σ²/s² + ε(y·v)²(1 + ε/s²)/(d s²), μ the mean of v."""
+    spread = sum_of_squares(lg.project(x))
+    per_dimension = prove(greater(1 / dim(x)))
+    above = add(product(spread, per_dimension), positive)
+    defined = transport(variance(x) + eps, prove(equal(variance(x) + eps, above.conclusion.term)), above)
+    inverse = prove(greater(1 / denominator(x, eps) ** 2), defined)
+    along = product(positive, square(dot(standardized(x, eps), v)), inverse, per_dimension)
+    parts = [
+        product(square(dot(ones(v), v)), per_dimension),
+        product(sum_of_squares(lg.project(v)), spread, per_dimension, inverse),
+        along,
+        product(along, positive, inverse),
+    ]
+    return as_sum(goal, parts, defined)
+
+
+def _norm_at_zero(goal: Formula, varies: Proved, x: Any, v: Any) -> Proved:
+    """d‖v‖² − ‖Πx‖²‖Jv‖² = (1·v)² + (y·v)² at ε = 0."""
+    return as_sum(goal, [square(dot(ones(v), v)), square(dot(standardized(x, 0), v))], varies)
+
+
+def _at_constant(goal: Formula, constant: Proved, x: Any, v: Any, g: Any, eps: Any) -> Proved:
+    """With Πx = 0 the variance vanishes, and √(σ² + ε) = √ε as functions of equal arguments."""
+    vanishes = combine(variance(x), [(1 / dim(x), x, constant)])
+    roots = congruence("sqrt", variance(x) + eps, eps, vanishes)
+    inverses = congruence("inv", denominator(x, eps), root(eps), roots)
+    # y = Πx/s, and Πx = 0.
+    y = combine(standardized(x, eps), [(1 / denominator(x, eps), None, constant)])
+    along = dot(standardized(x, eps), v) / dim(x) / denominator(x, eps)
+    return combine(goal.term, [(g * lg.project(v), None, inverses), (-g * along, None, y)])
+
+
+def pair_model(random: Random, d: int) -> dict[str, Any]:
+    """Two vectors and a positive ε."""
+    return {"x": draw_vector(random, d), "z": draw_vector(random, d), "eps": abs(draw_scalar(random)) or Fraction(1, 2)}
+
+
+def _defined(x: Any, positive: Proved) -> Proved:
+    """σ² + ε > 0."""
+    return prove(greater(variance(x) + positive.conclusion.term), positive)
+
+
+def _cocoercive(goal: Formula, given: list[Proved], x: Any, z: Any, eps: Any) -> Proved:
+    """(y − y′)·(x − x′) − ½(s + s′)‖y − y′‖² = ½dε(s − s′)²(s + s′)/(s s′)², because ‖y‖² = d(1 − ε/s²)."""
+    facts = [_defined(x, given[0]), _defined(z, given[0])]
+    s, t = denominator(x, eps), denominator(z, eps)
+    parts = [
+        prove(greater(dim(x) / 2)),
+        given[0],
+        square(s - t),
+        prove(greater(s + t), *facts),
+        prove(greater(1 / s**2), facts[0]),
+        prove(greater(1 / t**2), facts[1]),
+    ]
+    return as_sum(goal, [product(*parts)], *facts)
+
+
+def _weaker(goal: Formula, given: list[Proved], x: Any, z: Any, eps: Any) -> Proved:
+    """The same with s − √ε = σ²/(s + √ε) ≥ 0 in both places."""
+    stronger = _cocoercive(_bound(x, z, eps, _mean_scale(x, z, eps)), given, x, z, eps)
+    half = prove(greater(dim(x) / dim(x) / 2))
+    gaps = []
+    for v in (x, z):
+        defined, s = _defined(v, given[0]), denominator(v, eps)
+        both = prove(greater(s + root(eps)), defined, given[0])
+        above = 1 / both.conclusion.term
+        spread = product(sum_of_squares(lg.project(v)), prove(greater(1 / dim(v))), prove(greater(above), both))
+        same = [
+            (root(eps) - s, None, inverse(both)),
+            (above, None, square_of_root(defined)),
+            (-above, None, square_of_root(given[0])),
+        ]
+        gap = transport(s - root(eps), combine(s - root(eps) - spread.conclusion.term, same), spread)
+        gaps.append(product(gap, half, sum_of_squares(standardized(x, eps) - standardized(z, eps))))
+    return as_sum(goal, [stronger, *gaps])
+
+
+def _mean_scale(x: Any, z: Any, eps: Any) -> Any:
+    return (denominator(x, eps) + denominator(z, eps)) / 2
+
+
+def _bound(x: Any, z: Any, eps: Any, factor: Any) -> Formula:
+    """(y − y′)·(x − x′) ≥ factor·‖y − y′‖²."""
+    apart = standardized(x, eps) - standardized(z, eps)
+    return at_least(dot(apart, x - z), factor * square_norm(apart))
+
+
+THEOREMS = read(__name__)

@@ -1,0 +1,144 @@
+"""Residual stream: what the blocks add up to, how its norm changes, and what a shift along 1 does to the network."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+import lngeom as lg
+from lngeom.symbolic import (
+    Formula,
+    Theorem as Proved,
+    combine,
+    congruence,
+    cut,
+    dim,
+    equal,
+    greater,
+    instantiate,
+    norm,
+    ones,
+    prove,
+    root,
+    square_norm,
+    vector,
+)
+
+from .._records import read
+from .._registry import find
+from .._steps import as_sum, product, sum_of_squares
+from ..checks import Values, draw_scalar, draw_vector
+
+
+def _sum(*vectors: Any) -> tuple[Any, ...]:
+    return tuple(map(sum, zip(*vectors, strict=True)))
+
+
+def stream_model(random: Random, d: int) -> dict[str, Any]:
+    """Two blocks of a residual stream: h1 = h0 + a1 + m1, h2 = h1 + a2 + m2."""
+    values: dict[str, Any] = {name: draw_vector(random, d) for name in ("h0", "a0", "m0", "a1", "m1", "a2", "m2")}
+    values["h1"] = _sum(values["h0"], values["a1"], values["m1"])
+    values["h2"] = _sum(values["h1"], values["a2"], values["m2"])
+    return values
+
+
+def orthogonal_model(random: Random, d: int) -> dict[str, Any]:
+    """A state and an increment orthogonal to it."""
+    h, a = draw_vector(random, d), draw_vector(random, d)
+    square = sum(value * value for value in h)
+    along = sum(p * q for p, q in zip(h, a, strict=True)) / square if square else Fraction(0)
+    return {"h": h, "a": tuple(q - along * p for p, q in zip(h, a, strict=True))}
+
+
+def _triangle(goal: Formula, given: list[Proved], h: Any, a: Any) -> Proved:
+    """(‖h‖ + ‖a‖)² − ‖h + a‖² = ‖ ‖a‖h − ‖h‖a ‖²/(‖h‖‖a‖)."""
+    first, second = given
+    inverse = product(prove(greater(1 / norm(h)), first), prove(greater(1 / norm(a)), second))
+    return as_sum(goal, [product(sum_of_squares(norm(a) * h - norm(h) * a), inverse)], first, second)
+
+
+def same_output(goal: Formula, centered: Proved, h: Any, h2: Any, g: Any, eps: Any) -> Proved:
+    """From Πh′ = Πh: LN(h′) = LN(h), because variance and root are those of Πh."""
+    after, before = lg.moments(h2)[1] + eps, lg.moments(h)[1] + eps
+    # σ²(h′) − σ²(h) = (Πh′ − Πh)·(h′ + h)/d
+    same = combine(after - before, [(1 / dim(h), h2 + h, centered)])
+    roots = congruence("sqrt", after, before, same)
+    inverses = congruence("inv", root(after), root(before), roots)
+    return combine(goal.term, [(g * lg.project(h2), None, inverses), (g / root(before), None, centered)])
+
+
+def _unseen(goal: Formula, given: list[Proved], h: Any, a: Any, g: Any, eps: Any) -> Proved:
+    centered = prove(equal(lg.project(h + a), lg.project(h)), *given)
+    return same_output(goal, centered, h, h + a, g, eps)
+
+
+def _plus(a: tuple[Fraction, ...], b: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
+    return tuple(p + q for p, q in zip(a, b, strict=True))
+
+
+def block_model(random: Random, d: int) -> Values:
+    """A stream, the same stream with c1 added, and what both are after a branch has written."""
+    values: Values = {name: draw_vector(random, d) for name in ("x", "f", "g", "b", "w")}
+    values |= {"c": draw_scalar(random), "eps": abs(draw_scalar(random))}
+    values["x2"] = tuple(value + values["c"] for value in values["x"])
+    return values | {name: _plus(values[stream], values["f"]) for name, stream in (("y", "x"), ("y2", "x2"))}
+
+
+def unrelated_model(random: Random, d: int) -> Values:
+    """The same with a second stream that is not the first one shifted."""
+    values = block_model(random, d) | {"x2": draw_vector(random, d)}
+    return values | {"y2": _plus(values["x2"], values["f"])}
+
+
+def unnormalized_model(random: Random, d: int) -> Values:
+    """The same with a branch that reads the stream itself, by the weights w."""
+    values = block_model(random, d)
+
+    def written(stream: str) -> tuple[Fraction, ...]:
+        return tuple(w * value for w, value in zip(values["w"], values[stream], strict=True))
+
+    return values | {name: _plus(values[stream], written(stream)) for name, stream in (("y", "x"), ("y2", "x2"))}
+
+
+def unshifted_model(random: Random, d: int) -> Values:
+    """A shift by 0, which changes nothing."""
+    return block_model(random, d) | {"c": Fraction(0)}
+
+
+def constant_model(random: Random, d: int) -> Values:
+    """A positive constant vector, which at ε = 0 RMSNorm does not tell from a longer one."""
+    return block_model(random, d) | {"x": (Fraction(1),) * d, "c": Fraction(2), "eps": Fraction(0)}
+
+
+def hidden_model(random: Random, d: int) -> Values:
+    """All gains zero."""
+    return block_model(random, d) | {"g": (Fraction(0),) * d}
+
+
+def _same_written(goal: Formula, given: list[Proved], y: Any, y2: Any, g: Any, c: Any, eps: Any) -> Proved:
+    """y′ = y + c1, hence Πy′ = Πy."""
+    shifted, after, shifted_after = given
+    carried = combine(y2 - y - c * ones(y), [(1, None, shifted), (1, None, shifted_after), (-1, None, after)])
+    centered = combine(lg.project(y2) - lg.project(y), [(1, None, carried), (-1 / dim(y), ones(y), carried)])
+    return same_output(goal, centered, y, y2, g, eps)
+
+
+def _seen(goal: Formula, given: list[Proved], x: Any, g: Any, b: Any, c: Any, eps: Any) -> Proved:
+    """Without gain and bias the outputs are equal as well, and RMSNorm is injective."""
+    nonzero, positive, same = given
+    injective = find("irreversibility.rms_norm_injective").prove()
+    injective = instantiate(injective, {vector("x2"): x + c * ones(x)})
+    before, after = lg.rms_norm(x, eps=eps), lg.rms_norm(x + c * ones(x), eps=eps)
+    undone = prove(equal((g * after + b - (g * before + b)) / g, after - before), nonzero)
+    # ((g∘y′ + b) − (g∘y + b))/g = y′ − y
+    outputs = combine(after - before, [(-1, None, undone), (1 / g, None, same)])
+    return prove(goal, cut(positive, cut(outputs, injective)))
+
+
+def _opened(y: Any, eps: Any) -> Any:
+    """√ε y/√(1 − ‖y‖²/d), the inverse of RMSNorm."""
+    return root(eps) * y / root(1 - square_norm(y) / dim(y))
+
+
+THEOREMS = read(__name__)

@@ -1,0 +1,66 @@
+"""Standardization: LayerNorm before gain and bias projects onto a sphere of radius √d in the hyperplane 1^⊥."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import lngeom as lg
+from lngeom.symbolic import (
+    Formula,
+    Theorem as Proved,
+    dim,
+    dot,
+    equal,
+    greater,
+    multiply,
+    ones,
+    prove,
+    root,
+    square,
+    total,
+    transport,
+)
+
+from .._records import read
+from .._shared import coordinate, mean, standard, variance
+from ..checks import draw_vector
+
+
+def sample_standardized(x: Any) -> Any:
+    """(x − μ1)/s with the sample variance, divisor d − 1."""
+    return (x - mean(x)) / root(variance(x) * dim(x) / (dim(x) - 1))
+
+
+def coordinate_model(random: Random, d: int) -> dict[str, Any]:
+    """A vector and a coordinate vector."""
+    return {"x": draw_vector(random, d), "e": coordinate(random, d)}
+
+
+def standard_model(random: Random, d: int) -> dict[str, Any]:
+    """A vector of mean 0 and variance 1."""
+    return {"x": standard(random, d)}
+
+
+def _samuelson(goal: Formula, given: list[Proved], x: Any, e: Any) -> Proved:
+    not_constant, zero_or_one, one, dimension = given
+    y, d = lg.standardize(x, eps=0), dim(x)
+    t = dot(e, y)
+    # ‖(d − 1)y − t(de − 1)‖² = d(d − 1)(d − 1 − t²), because ‖y‖² = d, 1·y = 0, ‖e‖² = 1·e = 1.
+    squares = total(square((d - 1) * y - t * (d * e - ones(x))))
+    factor = d * (d - 1)
+    spread = prove(equal((d - 1 - t * t) * factor, squares.conclusion.term), not_constant, zero_or_one, one)
+    product = transport((d - 1 - t * t) * factor, spread, squares)
+    inverse = prove(greater(1 / factor), dimension)
+    whole = multiply(product, inverse)
+    above = prove(greater(factor), dimension)
+    same = prove(equal(goal.term, whole.conclusion.term), above, dimension, not_constant)
+    return transport(goal.term, same, whole)
+
+
+def moved(x: Any) -> Any:
+    """X − μ1, spelled out."""
+    return x - dot(ones(x), x) / dim(x) * ones(x)
+
+
+THEOREMS = read(__name__)

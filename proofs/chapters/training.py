@@ -1,0 +1,143 @@
+"""Training: what a norm does to weights, steps and gradients, and what becomes of the direction of 1."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import lngeom as lg
+from lngeom.symbolic import (
+    Formula,
+    Theorem as Proved,
+    add,
+    combine,
+    congruence,
+    dim,
+    dot,
+    equal,
+    greater,
+    instantiate,
+    inverse,
+    multiply,
+    ones,
+    prove,
+    root,
+    root_of_square,
+    root_positive,
+    square,
+    square_of_root,
+    summed,
+    total,
+    transport,
+    vector,
+)
+
+from .._records import read
+from .._shared import centered, mean_square, variance
+from .._steps import as_sum, product, same_divisor, sum_of_squares
+from ..checks import draw_scalar, draw_vector
+
+
+def step_model(random: Random, d: int) -> dict[str, Any]:
+    """A vector, a gradient there, and the gradient of 1/a of its size."""
+    a, gradient = abs(draw_scalar(random)) or 2, draw_vector(random, d)
+    smaller = tuple(value / a for value in gradient)
+    x, eta = draw_vector(random, d), draw_scalar(random)
+    return {"a": a, "x": x, "p": gradient, "q": smaller, "eta": eta}
+
+
+def _same_direction(goal: Formula, given: list[Proved], x: Any, p: Any, q: Any, a: Any, eta: Any) -> Proved:
+    """Both sides see a(x − ηp): ax − a²ηq is that, and LN₀(az) = LN₀(z) for z = x − ηp."""
+    positive, gradients = given
+    longer, step = a * x - a * a * eta * q, x - eta * p
+    same = combine(longer - a * step, [(-a * eta, None, gradients)])
+    # σ²(u) − σ²(v) = (Πu + Πv)·(u − v)/d for u = longer and v = a·step
+    parts = [(1 / dot(ones(x), ones(x)), lg.project(longer + a * step), same)]
+    divisors = same_divisor(variance(longer), variance(a * step), combine(variance(longer) - variance(a * step), parts))
+    z = vector("z")
+    scaled = prove(equal(lg.standardize(a * z, eps=0), lg.standardize(z, eps=0)), positive)
+    moved = lg.standardize(longer, eps=0) - lg.standardize(a * step, eps=0)
+    over = 1 / lg.scale(variance(a * step), eps=0)
+    centred = combine(
+        lg.project(longer) - lg.project(a * step), [(1, None, same), (-1 / dot(ones(x), ones(x)), 1, same)]
+    )
+    equals = combine(moved, [(lg.project(longer), None, divisors), (over, None, centred)])
+    return combine(goal.term, [(1, None, equals), (1, None, instantiate(scaled, {z: step}))])
+
+
+def sgd_step(w: Any, m: Any, p: Any, eta: Any, beta: Any, lam: Any) -> Any:
+    """A step of SGD with momentum: w − η(βm + p + λw), p the gradient and m the momentum before it."""
+    return w - eta * (beta * m + p + lam * w)
+
+
+def centred_model(random: Random, d: int) -> dict[str, Any]:
+    """Momentum, gradient and update orthogonal to 1, the update also to the stream."""
+    h, a = draw_vector(random, d), centered(random, d)
+    return {"m": centered(random, d), "p": centered(random, d), "a": a, "h": (sum(h) / d,) * d}
+
+
+def _diluted(goal: Formula, given: list[Proved], h: Any, a: Any) -> Proved:
+    """(1·h)²‖h + a‖² − (1·(h + a))²‖h‖² = (1·h)²(‖h + a‖² − ‖h‖²)."""
+    orthogonal, longer = given
+    product = multiply(square(summed(h)), longer)
+    return transport(goal.term, prove(equal(goal.term, product.conclusion.term), orthogonal), product)
+
+
+def branch_model(random: Random, d: int) -> dict[str, Any]:
+    """A gain within a bound, and a linear map that is a multiple of the identity."""
+    x, z, v, g = (draw_vector(random, d) for _ in range(4))
+    bound = max(map(abs, g)) + random.choice((0, 1))
+    return {"x": x, "z": z, "v": v, "g": g, "c": bound, "eps": abs(draw_scalar(random)) or 1, "a": 2}
+
+
+def _branch(goal: Formula, given: list[Proved], x: Any, v: Any, g: Any, c: Any, eps: Any) -> Proved:
+    """c²‖v‖² − s²‖Jv‖² = Σ(c² − g²)w² + c²((1·v)²/d + (y·v)²(1 + ε/s²)/d) with w = sJ₀v and s² = σ² + ε."""
+    within, positive = given
+    per_dimension = prove(greater(1 / dim(x)))
+    above = add(product(sum_of_squares(lg.project(x)), per_dimension), positive)
+    defined = prove(greater(variance(x) + eps), above)
+    inverse = prove(greater(1 / (variance(x) + eps)), defined)
+    s, y = lg.scale(variance(x), eps=eps), lg.standardize(x, eps=eps)
+    along = product(square(c * dot(y, v)), per_dimension)
+    parts = [
+        total(product(within, square(lg.jacobian_product(x, v, eps=eps) * s))),
+        product(square(c * summed(v)), per_dimension),
+        along,
+        product(along, positive, inverse),
+    ]
+    return as_sum(goal, parts, defined)
+
+
+def _bounded(goal: Formula, given: list[Proved], z: Any, g: Any, c: Any, eps: Any) -> Proved:
+    """dc² − ‖g∘y‖² = Σ(c² − g²)y² + c²dε/s², because ‖y‖² = d(1 − ε/s²)."""
+    within, positive = given
+    per_dimension = prove(greater(1 / dim(z)))
+    above = add(product(sum_of_squares(lg.project(z)), per_dimension), positive)
+    defined = prove(greater(variance(z) + eps), above)
+    inverse = prove(greater(1 / (variance(z) + eps)), defined)
+    parts = [
+        total(product(within, square(lg.standardize(z, eps=eps)))),
+        product(square(c), prove(greater(dim(z))), positive, inverse),
+    ]
+    return as_sum(goal, parts, defined)
+
+
+def slope_model(random: Random, d: int) -> dict[str, Any]:
+    """Positive slopes and gains, within bounds."""
+    s, g = (tuple(abs(value) or 1 for value in draw_vector(random, d)) for _ in range(2))
+    return {"s": s, "g": g, "v": draw_vector(random, d), "a": max(s), "c": max(g)}
+
+
+def _squashed(goal: Formula, given: list[Proved], x: Any, eps: Any) -> Proved:
+    """√(‖x‖² + dε) = √d·√(‖x‖²/d + ε), so that √d comes out of the quotient."""
+    inside = mean_square(x) + eps
+    positive, width = prove(greater(inside), given[0]), prove(greater(dim(x)))
+    roots = product(root_positive(width), root_positive(positive))
+    squares = prove(equal(roots.conclusion.term**2, dim(x) * inside), square_of_root(width), square_of_root(positive))
+    whole = root_of_square(dim(x) * inside, roots, squares)
+    inverses = congruence("inv", root(dim(x) * inside), root(dim(x)) * root(inside), whole)
+    ones_out = inverse(root_positive(width))
+    return combine(goal.term, [(-root(dim(x)) * x, None, inverses), (-x / root(inside), None, ones_out)])
+
+
+THEOREMS = read(__name__)
