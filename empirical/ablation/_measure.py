@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import log_softmax
 
 from ..corpora import IGNORED, Case, batches
+from ..runs import CorpusError
 from ._changes import Change, applied
 
 FIELDS = ("document", "tokens", "loss", "kl", "same")
@@ -41,17 +42,23 @@ class Measurement:
             inputs["encoder_outputs"] = (encoded,)
         return inputs
 
-    def _outputs(self, network: nn.Module, encodings: Sequence[Tensor | None]) -> Iterator[Any]:
+    def _outputs(
+        self, network: nn.Module, encodings: Sequence[Tensor | None]
+    ) -> Iterator[tuple[Tensor, Tensor | None]]:
+        """Log-probabilities of every batch, and the output of the encoder."""
         with torch.inference_mode():
             for batch, encoded in zip(self._batches, encodings, strict=True):
-                yield network(**self._inputs(batch, encoded))
+                output = network(**self._inputs(batch, encoded))
+                places = (len(batch), *batch[0].labels.shape)  # one for a picture, whose logits have no axis of tokens
+                logits = output.logits[:, None] if output.logits.ndim == 2 else output.logits
+                if logits.shape[:-1] != places:
+                    msg = f"labels {places} for logits {tuple(logits.shape)}; give one label for each place"
+                    raise CorpusError(msg)
+                yield log_softmax(logits.float(), -1), getattr(output, "encoder_last_hidden_state", None)
 
     def _unchanged(self) -> list[tuple[Tensor, Tensor | None]]:
         if self._base is None:
-            outputs = self._outputs(self._network, [None] * len(self._batches))
-            self._base = [
-                (log_softmax(o.logits.float(), -1), getattr(o, "encoder_last_hidden_state", None)) for o in outputs
-            ]
+            self._base = list(self._outputs(self._network, [None] * len(self._batches)))
         return self._base
 
     def __call__(self, change: Change, seed: int = 0) -> np.ndarray:
@@ -68,8 +75,8 @@ class Measurement:
         )
         with applied(self._network, change, seed=seed) as network:
             changed = self._outputs(network, [e if decoder_only else None for _, e in base])
-            for batch, (log_p, _), output in zip(self._batches, base, changed, strict=True):
-                rows.append(self._row(batch, log_p, log_softmax(output.logits.float(), -1)))  # type: ignore[arg-type]
+            for batch, (log_p, _), (log_q, _) in zip(self._batches, base, changed, strict=True):
+                rows.append(self._row(batch, log_p, log_q))  # type: ignore[arg-type]
         return np.concatenate(rows)  # type: ignore[arg-type]
 
     @staticmethod

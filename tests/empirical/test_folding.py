@@ -16,9 +16,9 @@ from torch import nn
 
 import empirical
 import lngeom
-from empirical.folding import Fold, compare, load_folded, own, sample_inputs, verify_fold
+from empirical.folding import Fold, compare, load_folded, own, sample_inputs
 from empirical.folding._certificate import certify_maps
-from empirical.runs import ModelError
+from empirical.runs import ModelError, read_table
 from lngeom.cli import main
 
 from .conftest import VOCABULARY, WIDTH, tiny_config
@@ -232,33 +232,73 @@ def test_fold_leaves_the_network_alone() -> None:
     assert network.config.tie_word_embeddings
 
 
-@pytest.mark.parametrize("family", ["gpt2", "whisper", "falcon"])
-def test_command_writes_what_the_stock_class_loads(
-    family: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def corpus_for(network: Any, folder: Path) -> Path:
+    """Token ids, or cases of what else a network takes."""
+    random = np.random.default_rng(0)
+    if network.main_input_name == "input_ids":
+        np.save(folder / "ids.npy", random.integers(3, VOCABULARY, 64))
+        return folder / "ids.npy"
+    (folder / "cases").mkdir()
+    for number in range(2):
+        inputs = {name: value[0].numpy() for name, value in sample_inputs(network, rows=1, seed=number).items()}
+        labels = random.integers(0, 2, 8 if "decoder_input_ids" in inputs else 1)
+        np.savez(folder / "cases" / f"{number}.npz", labels=labels, **inputs)
+    return folder / "cases"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_commands_take_a_directory_and_a_corpus_of_any_family(
+    family: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], without_pages: None
 ) -> None:
     network = trained(FAMILIES[family], torch.float32)
     network.save_pretrained(tmp_path / "model")
-    np.save(tmp_path / "ids.npy", np.random.default_rng(0).integers(3, VOCABULARY, 64))
-    corpus = [] if family == "whisper" else ["--corpus", str(tmp_path / "ids.npy"), "--sequence-length", "16"]
-    arguments = ["fold", str(tmp_path / "model"), "--gains", *corpus, "--output", str(tmp_path / "folded")]
-    assert main(arguments) == 0
+    words = [str(tmp_path / "model"), "--corpus", str(corpus_for(network, tmp_path)), "--sequence-length", "16"]
+    folded = tmp_path / "folded"
+    assert main(["fold", *words, "--gains", "--output", str(folded)]) == 0
     assert "largest difference" in capsys.readouterr().out
-    certificate = json.loads((tmp_path / "folded" / "certificate.json").read_text())
-    assert certificate["compared"]["outputs"] == (16 if family == "whisper" else 64)
-    stock = type(network).from_pretrained(tmp_path / "folded").eval()
-    assert list((tmp_path / "folded").glob("*.safetensors"))
+    certificate = json.loads((folded / "certificate.json").read_text())
+    assert certificate["compared"]["outputs"] == {"whisper": 16, "vit": 2}.get(family, 64)
+    stock = type(network).from_pretrained(folded).eval()
+    assert list(folded.glob("*.safetensors"))
     inputs = sample_inputs(network, seed=2)
     with torch.inference_mode():
-        logits = [each(**inputs).logits for each in (network, stock, load_folded(tmp_path / "folded"))]
+        logits = [each(**inputs).logits for each in (network, stock, load_folded(folded))]
     for other in logits[1:]:
         assert (logits[0] - other).abs().max() <= certificate["compared"]["bound"]
-    assert main(["fold", "--verify", str(tmp_path / "folded")]) == 0
+    run = ["--no-sites", "--directions", "1", "--device", "cpu", "--output", str(tmp_path / "run")]
+    assert main(["ablate", *words, *run]) == 0
+    costs = {row["change"]: row for row in read_table(tmp_path / "run" / "ablation.csv") if row["site"] == "all"}
+    # Sums of at most 60 labels, each log-probability of about 10 nats rounded to float32 some hundred times on its way.
+    assert abs(costs["folded"]["nats"]) <= 100 * 10 * 2.0**-24 < costs["rms_norm"]["kl"]
+
+
+def test_a_certificate_sees_what_was_changed_behind_its_back(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    network, folded = trained(FAMILIES["gpt2"], torch.float32), tmp_path / "folded"
+    network.save_pretrained(tmp_path / "model")
+    words = ["--corpus", str(corpus_for(network, tmp_path)), "--sequence-length", "16", "--output", str(folded)]
+    assert main(["fold", str(tmp_path / "model"), *words]) == 0
+    assert main(["fold", "--verify", str(folded)]) == 0
+    path = folded / "certificate.json"
+    whole = json.loads(path.read_text())
+    other_eps = {**whole, "norms": dict.fromkeys(whole["norms"], 1e-3)}
+    for tampered, line in (
+        ({**whole, "maps": whole["maps"][1:]}, f"{whole['maps'][0]['parameter']} is not the unchanged map"),
+        (other_eps, "an output differs by"),
+        ({**whole, "weights_sha256": {**whole["weights_sha256"], "original": "0"}}, "the weights of the original"),
+    ):
+        path.write_text(json.dumps(tampered))
+        capsys.readouterr()
+        assert main(["fold", "--verify", str(folded)]) == 1
+        assert f"FAILED  {line}" in capsys.readouterr().out
+    path.write_text(json.dumps(whole))
+    stock = type(network).from_pretrained(folded)
     with torch.no_grad():
         next(p for p in stock.parameters() if p.ndim == 2).add_(1e-3)
-    stock.save_pretrained(tmp_path / "folded")
-    assert main(["fold", "--verify", str(tmp_path / "folded")]) == 1
+    stock.save_pretrained(folded)
+    assert main(["fold", "--verify", str(folded)]) == 1
     assert "FAILED  the weights of the folded network are not those of the certificate" in capsys.readouterr().out
-    assert verify_fold(tmp_path / "folded")[1]
 
 
 def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
