@@ -30,6 +30,7 @@ extensions = [
     "sphinx_design",
     "sphinx_proof",
     "sphinxcontrib.bibtex",
+    "lngeom_columns",
     "lngeom_evidence",
     "lngeom_formulas",
     "lngeom_graph",

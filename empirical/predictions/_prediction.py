@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from ..runs import read_table, write_table
+from ..statistics import column
 
 Verdict = Literal["isotropic", "not isotropic", "holds", "undecided", "violated"]
 VERDICTS: tuple[Verdict, ...] = ("isotropic", "not isotropic", "holds", "undecided", "violated")
@@ -18,7 +19,7 @@ VERDICTS: tuple[Verdict, ...] = ("isotropic", "not isotropic", "holds", "undecid
 MODEL = "model"
 """What stands for a site where the whole model is meant."""
 
-ISOTROPY = "angles.null_mean_square"
+ISOTROPY = column("d_cos2").theorem
 """The theorem behind the null law of isotropy; all others are about single vectors or about the model."""
 
 

@@ -57,19 +57,7 @@ def write_report(directory: Path) -> Path:
         growth=statistics.growth(rows),
         rows=rows,
         roles=ROLES,
-        columns=[
-            ("angle_mean_deg", "angle °"),
-            ("angle_std_deg", "std °"),
-            ("d_cos2", "d·E[cos²θ]"),
-            ("d_cos2_low", "low"),
-            ("d_cos2_high", "high"),
-            ("random_d_cos2_median", "random median"),
-            ("rank_among_random", "rank"),
-            ("norm_mean", "norm"),
-            ("norm_max", "max norm"),
-            ("gauge_mean", "gauge"),
-            ("rotation_mean_deg", "rotation °"),
-        ],
+        columns=[(column.name, column.heading) for column in statistics.TABLE if column.heading],
     )
     path = directory / "report.html"
     write_text(path, text)

@@ -59,6 +59,11 @@ def _interval(value: SeedMean | None, digits: str = "") -> str:
     return f"{parts[0]} [{parts[1]}, {parts[2]}]"
 
 
+def _within(value: SeedMean, low: float, high: float) -> SeedMean:
+    """The interval, cut off at values that cannot be exceeded."""
+    return value._replace(low=max(value.low, low), high=min(value.high, high))
+
+
 def _size(cell: tuple[Any, ...]) -> str:
     return f"{cell[3]} blocks, d = {cell[4]}"
 
@@ -69,7 +74,7 @@ def verdict(layer: CellSummary, rms: CellSummary) -> Verdict:
     ``holds``: the interval of d·E[cos²θ] lies below that of the median random direction with LayerNorm, and the
     interval with LayerNorm lies below the one with RMSNorm. ``violated``: either pair is reversed. Else ``undecided``.
     """
-    pairs = ((layer.share, layer.random), (layer.share, rms.share))
+    pairs = ((layer.energy, layer.random), (layer.energy, rms.energy))
     if all(below.high < above.low for below, above in pairs):
         return "holds"
     return "violated" if any(below.low > above.high for below, above in pairs) else "undecided"
@@ -90,11 +95,11 @@ def _main_rows(study: Rows, summaries: Sequence[CellSummary]) -> list[list[Any]]
                 NORM_NAMES[summary.cell[0]],
                 f"{OPTIMIZER_NAMES[summary.cell[1]]}, {summary.cell[2]:g}",
                 _size(summary.cell),
-                summary.share.count,
+                summary.energy.count,
                 _interval(summary.start),
-                _interval(summary.share),
+                _interval(summary.energy),
                 _interval(summary.random),
-                _interval(summary.rank.within(0, 1), ".2f"),
+                _interval(_within(summary.rank, 0, 1), ".2f"),
                 f"{summary.lowest[0]} of {summary.lowest[1]}",
                 ", ".join(map(str, summary.ranks)),
                 _number(summary.chance),
@@ -128,7 +133,7 @@ def _writers_rows(writers: Rows) -> list[list[str]]:
             summary.kind,
             _interval(summary.growth),
             _interval(summary.uniform_growth),
-            _interval(summary.change_share),
+            _interval(summary.change),
         ]
         for summary in summarize_writers(writers)
         if summary.cell[3:] == TINY
@@ -268,7 +273,7 @@ def _control_sections(controls: Rows, study: Rows) -> list[Section]:
                     NORM_NAMES[s.norm],
                     OPTIMIZER_NAMES[s.optimizer],
                     s.direction,
-                    _interval(s.share),
+                    _interval(s.energy),
                     _interval(s.random),
                     _number(s.chance),
                 ]

@@ -108,7 +108,7 @@ def draw_sizes(summaries: Sequence[CellSummary], path: Path) -> None:
         _with_interval(
             panel,
             places,
-            [s.share for s in ordered],
+            [s.energy for s in ordered],
             color=_COLOURS[norm],
             marker="o",
             linestyle="none",

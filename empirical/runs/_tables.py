@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
 from ._files import replacing, sync, write_text
 
 TEXT = {
-    "site", "change", "role", "norm", "side", "bucket", "same_input_as", "model", "weights", "quantity", "prediction",
-    "theorem",
-    "verdict", "reason", "direction", "law", "parameter", "better", "writer", "optimizer",
+    "site", "change", "role", "norm", "side", "model", "weights", "quantity", "prediction", "theorem", "verdict",
+    "reason", "direction", "law", "parameter", "better", "writer", "optimizer",
 }  # fmt: skip
-"""Columns that hold words, also where a word looks like a number."""
+"""Columns that hold words, also where a word looks like a number; ``sites.csv`` says by itself which of its do."""
 
 
-def _value(name: str | None, text: str) -> Any:
-    if not text or name in TEXT:
+def _value(text: str, *, is_word: bool) -> Any:
+    if not text or is_word:
         return text or None
     for kind in (int, float):
         try:
@@ -32,10 +31,11 @@ def _append(stream: TextIO, columns: Sequence[str], rows: Iterable[Mapping[str, 
     csv.DictWriter(stream, list(columns), lineterminator="\n").writerows(rows)
 
 
-def read_table(path: Path) -> list[dict[str, Any]]:
-    """Rows of a CSV file: words in the columns :data:`TEXT`, else int, float or words; None for nothing."""
+def read_table(path: Path, *, words: Collection[str | None] = TEXT) -> list[dict[str, Any]]:
+    """Rows of a CSV file: text in the columns `words`, else int, float or text; None for nothing."""
     with path.open(encoding="utf-8", newline="") as file:
-        return [{name: _value(name, text) for name, text in row.items()} for row in csv.DictReader(file)]
+        rows = csv.DictReader(file)
+        return [{name: _value(text, is_word=name in words) for name, text in row.items()} for row in rows]
 
 
 def write_table(

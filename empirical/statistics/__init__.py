@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         stream as stream,
         write_csv as write_growth,
     )
-    from ._inference import CONFIDENCE as CONFIDENCE, ratio_interval as ratio_interval
+    from ._inference import CONFIDENCE as CONFIDENCE, ratio_interval as ratio_interval, student as student
     from ._reduction import input_features as input_features, output_features as output_features, reduce as reduce
     from ._sketch import Sketch as Sketch, sketch as sketch
     from ._state import (
@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from ._storage import load as load, save as save
     from ._table import (
         COLUMNS as COLUMNS,
+        TABLE as TABLE,
+        column as column,
         compute as compute,
         read_csv as read_csv,
         rows as rows,

@@ -5,9 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import scipy.stats
+from scipy.special import stdtrit
 
 CONFIDENCE = 0.95
+
+
+def student(freedom: int, level: float = CONFIDENCE) -> float:
+    """Half the length of Student's interval with so many degrees of freedom, in standard errors."""
+    return float(stdtrit(freedom, (1 + level) / 2))
 
 
 def ratio_interval(sums: np.ndarray, tokens: np.ndarray, *, floor: float = 0.0) -> tuple[float, float, float]:
@@ -44,5 +49,5 @@ def ratio_interval(sums: np.ndarray, tokens: np.ndarray, *, floor: float = 0.0) 
         return mean, floor, math.inf
     squares = float(((sums - mean * tokens) ** 2).sum())
     error = math.sqrt(squares * count / (count - 1)) / total
-    reach = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, count - 1)) * error
+    reach = student(count - 1) * error
     return mean, max(mean - reach, floor), mean + reach

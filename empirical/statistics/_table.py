@@ -1,11 +1,11 @@
-"""The table of a run: one row per site, side and position bucket."""
+"""The table of a run: one row per site, side and position bucket, and each column of it stated once."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,65 +16,134 @@ from ._state import BINS_PER_DEGREE, BINS_PER_OCTAVE, BUCKETS, FEATURES, NORM_OC
 
 ALL = "all"
 
-COLUMNS = (
-    "site",
-    "layer",
-    "role",
-    "norm",
-    "side",
-    "bucket",
-    "tokens",
-    "angle_mean_deg",
-    "angle_std_deg",
-    "d_cos2",
-    "d_cos2_low",
-    "d_cos2_high",
-    "random_d_cos2_median",
-    "rank_among_random",
-    "norm_mean",
-    "norm_std",
-    "norm_max",
-    "gauge_mean",
-    "d",
-    "eps",
-    "same_input_as",
-    "sequences",
-    "nonfinite",
-    "zero",
-    "angle_median_deg",
-    "angle_p01_deg",
-    "angle_p99_deg",
-    "norm_median",
-    "random_a_angle_mean_deg",
-    "random_a_angle_std_deg",
-    "random_b_angle_mean_deg",
-    "random_b_angle_std_deg",
-    "random_d_cos2_low",
-    "random_d_cos2_high",
-    "tilt_mean_deg",
-    "rotation_mean_deg",
-    "rotation_std_deg",
-    "affine_rotation_mean_deg",
-    "distance_mean",
-    "distance_max",
-    "documents",
-    "underflow",
-)
-"""Columns of ``sites.csv``.
 
-``norm`` is ``layernorm`` or ``rmsnorm``; ``bucket`` is ``first`` (position 0), ``rest`` or ``all``; angles are in
-degrees, spreads are population standard deviations over tokens. ``d_cos2`` is d·E[cos²θ] for the uniform direction, 1
-for an isotropic vector, with its 95 % interval, in which ``documents`` are the independent units (sequences, where a
-text does not say where its documents begin); ``random_d_cos2_median``, ``_low`` and ``_high`` are the median and the
-5 % and 95 % points over the random directions; ``rank_among_random`` is the *number* of random directions with a
-smaller value, from 0 to their count. ``gauge_mean`` is the gauge of the layer and stands in the row of its input and of
-its output. For inputs ``tilt`` is |90° − θ|, the angle between LayerNorm(x) and RMSNorm(x), and ``distance`` the root
-mean square difference of their components, ε included and before gain and bias; for outputs ``rotation`` is the angle
-from input to output and ``affine_rotation`` the part of it made by gain and bias. Quantiles are right to
-the width of a bin of the histograms: 0.01°, and 1/16 octave for norms. ``nonfinite``, ``zero`` and ``underflow`` count
-tokens left out. Rotations are taken from cosines, which a sum of d products in float32 gives to about √d·2⁻²⁴ (the
-probabilistic bound): what is below √(2√d·2⁻²⁴) rad, 0.1° at d = 768, may be rounding.
-"""
+class Cell(NamedTuple):
+    """What the formula of a column reads: a norm layer, one side of it, a bucket, and the numbers of :func:`compute`.
+
+    ``entering`` are the numbers of what enters the layer, for columns that stand in both rows.
+    """
+
+    site: NormSite
+    side: Side
+    bucket: str
+    values: dict[str, float]
+    entering: dict[str, float]
+
+
+class Column(NamedTuple):
+    """A column of ``sites.csv``.
+
+    Attributes:
+        name, unit: Its name in the file, and the unit: ``text``, ``°``, empty for plain numbers.
+        formula: Its value; None where it does not apply.
+        doc: What it is.
+        heading: Its name in a table of few columns.
+        theorem: Id of the theorem that says what it is for isotropic vectors, or by which it is computed.
+    """
+
+    name: str
+    unit: str
+    formula: Callable[[Cell], Any]
+    doc: str
+    heading: str = ""
+    theorem: str = ""
+
+
+def _of_site(name: str) -> Callable[[Cell], Any]:
+    return lambda cell: getattr(cell.site, name)
+
+
+def _number(name: str) -> Callable[[Cell], Any]:
+    """A number of :func:`compute`; of a feature that the other side of a layer has, None."""
+    return lambda cell: cell.values.get(name)
+
+
+def _times_d(name: str) -> Callable[[Cell], Any]:
+    return lambda cell: cell.site.d * cell.values[name]
+
+
+_NULL = "angles.null_mean_square"
+TABLE = (
+    Column("site", "text", _of_site("path"), "module path of the norm layer"),
+    Column("layer", "", _of_site("layer"), "index of the block; empty outside of the blocks"),
+    Column("role", "text", _of_site("role"), "what the layer feeds or follows, such as ``pre_attn`` or ``final``"),
+    Column("norm", "text", _of_site("kind"), "``layernorm`` or ``rmsnorm``"),
+    Column("side", "text", lambda cell: cell.side, "``input``, what enters the layer, or ``output``, what leaves it"),
+    Column("bucket", "text", lambda cell: cell.bucket, "``first`` (position 0), ``rest``, or ``all`` tokens"),
+    Column("tokens", "", _number("tokens"), "tokens counted"),
+    Column("angle_mean_deg", "°", _number("angle_mean"), "angle θ to the uniform vector 1, mean", "angle °"),
+    Column("angle_std_deg", "°", _number("angle_std"), "its standard deviation over tokens (population)", "std °"),
+    Column("d_cos2", "", _times_d("cos2"), "energy along 1, d·E[cos²θ]: 1 for isotropic vectors", "d·E[cos²θ]", _NULL),
+    Column("d_cos2_low", "", _times_d("cos2_low"), "its 95 % interval, documents being the independent units", "low"),
+    Column("d_cos2_high", "", _times_d("cos2_high"), "the upper end", "high"),
+    Column(
+        "random_d_cos2_median", "", _times_d("random_cos2_median"),
+        "median energy along the random directions", "random median", _NULL,
+    ),
+    Column(
+        "rank_among_random", "", _number("rank_among_random"),
+        "*number* of random directions with less energy than 1, from 0 to their count", "rank",
+    ),
+    Column("norm_mean", "", _number("norm_mean"), "Euclidean norm, mean over tokens", "norm"),
+    Column("norm_std", "", _number("norm_std"), "its standard deviation over tokens"),
+    Column("norm_max", "", _number("norm_max"), "its maximum", "max norm"),
+    Column(
+        "gauge_mean", "", lambda cell: cell.entering["gauge_mean"],
+        "gauge of the layer, length of its normalized vector over √d; in the rows of both sides", "gauge",
+        "epsilon.gauge",
+    ),
+    Column("d", "", _of_site("d"), "dimension of the vectors"),
+    Column("eps", "", _of_site("eps"), "ε of the layer, inside the root"),
+    Column("same_input_as", "text", _of_site("same_input_as"), "the layer before it that read the very same vectors"),
+    Column("sequences", "", _number("sequences"), "sequences with a token counted"),
+    Column("nonfinite", "", _number("nonfinite"), "tokens left out: NaN, infinite, or with squares that overflow"),
+    Column("zero", "", _number("zero"), "tokens left out: zero, or normalized to zero, so that an angle is undefined"),
+    Column("angle_median_deg", "°", _number("angle_median"), "median of θ, right to half a bin of 0.01°"),
+    Column("angle_p01_deg", "°", _number("angle_p01"), "its 1 % point"),
+    Column("angle_p99_deg", "°", _number("angle_p99"), "its 99 % point"),
+    Column("norm_median", "", _number("norm_median"), "median norm, right to half a bin of 1/16 octave"),
+    Column("random_a_angle_mean_deg", "°", _number("angle_a_mean"), "angle to the first random direction, mean"),
+    Column("random_a_angle_std_deg", "°", _number("angle_a_std"), "its standard deviation"),
+    Column("random_b_angle_mean_deg", "°", _number("angle_b_mean"), "angle to the second random direction, mean"),
+    Column("random_b_angle_std_deg", "°", _number("angle_b_std"), "its standard deviation"),
+    Column("random_d_cos2_low", "", _times_d("random_cos2_low"), "energy along random directions, 5 % point"),
+    Column("random_d_cos2_high", "", _times_d("random_cos2_high"), "its 95 % point"),
+    Column(
+        "tilt_mean_deg", "°", _number("tilt_mean"),
+        "of inputs: |90° − θ|, the angle between LayerNorm(x) and RMSNorm(x), mean", theorem="rmsnorm.angle",
+    ),
+    Column(
+        "rotation_mean_deg", "°", _number("rotation_mean"),
+        "of outputs: angle from input to output, mean; below √(2√d·2⁻²⁴) rad (0.1° at d = 768) it may be rounding, "
+        "since a sum of d products in float32 is right to about √d·2⁻²⁴", "rotation °",
+    ),
+    Column("rotation_std_deg", "°", _number("rotation_std"), "its standard deviation"),
+    Column(
+        "affine_rotation_mean_deg", "°", _number("affine_rotation_mean"), "the part of it made by gain and bias, mean"
+    ),
+    Column(
+        "distance_mean", "", _number("distance_mean"),
+        "of inputs: root mean square difference of the components of LayerNorm(x) and RMSNorm(x), ε included, before "
+        "gain and bias; mean", theorem="rmsnorm.distance_with_eps",
+    ),
+    Column("distance_max", "", _number("distance_max"), "its maximum"),
+    Column(
+        "documents", "", _number("documents"),
+        "independent units of the interval; sequences where a text tells none",
+    ),
+    Column("underflow", "", _number("underflow"), "tokens left out: so small that squares lose bits"),
+)  # fmt: skip
+"""The columns of ``sites.csv`` in their order: what writes, reads, shows, predicts and documents them reads this."""
+
+COLUMNS = tuple(column.name for column in TABLE)
+
+
+def column(name: str) -> Column:
+    """A column of ``sites.csv`` by its name; KeyError for another."""
+    return _BY_NAME[name]
+
+
+_BY_NAME = {each.name: each for each in TABLE}
 
 
 def compute(state: SiteState, side: Side) -> dict[str, dict[str, float]]:
@@ -172,58 +241,9 @@ def rows(states: States, sites: Iterable[NormSite]) -> list[dict[str, Any]]:
         computed = {side: compute(states[site.path, side], side) for side in SIDES}
         for side in SIDES:
             for bucket, values in computed[side].items():
-                table.append(_row(site, side, bucket, values, computed["input"][bucket]))
+                cell = Cell(site, side, bucket, values, computed["input"][bucket])
+                table.append({each.name: each.formula(cell) for each in TABLE})
     return table
-
-
-def _row(
-    site: NormSite, side: Side, bucket: str, values: dict[str, float], entering: dict[str, float]
-) -> dict[str, Any]:
-    d = site.d
-    return {
-        "site": site.path,
-        "layer": site.layer,
-        "role": site.role,
-        "norm": site.kind,
-        "side": side,
-        "bucket": bucket,
-        "tokens": values["tokens"],
-        "angle_mean_deg": values["angle_mean"],
-        "angle_std_deg": values["angle_std"],
-        "d_cos2": d * values["cos2"],
-        "d_cos2_low": d * values["cos2_low"],
-        "d_cos2_high": d * values["cos2_high"],
-        "random_d_cos2_median": d * values["random_cos2_median"],
-        "rank_among_random": values["rank_among_random"],
-        "norm_mean": values["norm_mean"],
-        "norm_std": values["norm_std"],
-        "norm_max": values["norm_max"],
-        "gauge_mean": entering["gauge_mean"],
-        "d": d,
-        "eps": site.eps,
-        "same_input_as": site.same_input_as,
-        "sequences": values["sequences"],
-        "nonfinite": values["nonfinite"],
-        "zero": values["zero"],
-        "angle_median_deg": values["angle_median"],
-        "angle_p01_deg": values["angle_p01"],
-        "angle_p99_deg": values["angle_p99"],
-        "norm_median": values["norm_median"],
-        "random_a_angle_mean_deg": values["angle_a_mean"],
-        "random_a_angle_std_deg": values["angle_a_std"],
-        "random_b_angle_mean_deg": values["angle_b_mean"],
-        "random_b_angle_std_deg": values["angle_b_std"],
-        "random_d_cos2_low": d * values["random_cos2_low"],
-        "random_d_cos2_high": d * values["random_cos2_high"],
-        "tilt_mean_deg": values.get("tilt_mean"),
-        "rotation_mean_deg": values.get("rotation_mean"),
-        "rotation_std_deg": values.get("rotation_std"),
-        "affine_rotation_mean_deg": values.get("affine_rotation_mean"),
-        "distance_mean": values.get("distance_mean"),
-        "distance_max": values.get("distance_max"),
-        "documents": values["documents"],
-        "underflow": values["underflow"],
-    }
 
 
 def write_csv(path: Path, table: Sequence[dict[str, Any]]) -> None:
@@ -233,4 +253,4 @@ def write_csv(path: Path, table: Sequence[dict[str, Any]]) -> None:
 
 def read_csv(path: Path) -> list[dict[str, Any]]:
     """Rows of a table that :func:`write_csv` wrote: int, float and str as they were, None where nothing applies."""
-    return read_table(path)
+    return read_table(path, words={each.name for each in TABLE if each.unit == "text"})

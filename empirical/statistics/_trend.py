@@ -16,9 +16,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import scipy.stats
 
-from ._inference import CONFIDENCE
+from ._inference import student
 
 CORRELATIONS = np.linspace(0, 1, 201)
 """Values of ρ that stand for all."""
@@ -64,7 +63,7 @@ def trend(x: np.ndarray, y: np.ndarray, correlations: np.ndarray = CORRELATIONS)
     if free == 0:
         return Trend(slope, np.full_like(slope, math.inf), np.zeros_like(slope))
     error = np.sqrt(squares / free / steepness)
-    return Trend(slope, scipy.stats.t.ppf((1 + CONFIDENCE) / 2, free) * error, squares)
+    return Trend(slope, student(free) * error, squares)
 
 
 def _whitened(values: np.ndarray, correlations: np.ndarray) -> np.ndarray:

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
         loss_against_layer_norm as loss_against_layer_norm,
         summarize_controls as summarize_controls,
     )
-    from ._interval import SeedMean as SeedMean, geometric_mean as geometric_mean, student_mean as student_mean
     from ._plan import (
         TINY as TINY,
         Condition as Condition,
@@ -48,12 +47,15 @@ if TYPE_CHECKING:
     from ._summary import (
         CellSummary as CellSummary,
         Rows as Rows,
+        SeedMean as SeedMean,
         along_depth as along_depth,
         cell_of as cell_of,
         chance_of_ranks as chance_of_ranks,
         first_step_below as first_step_below,
+        geometric_mean as geometric_mean,
         over_steps as over_steps,
         paired_losses as paired_losses,
+        student_mean as student_mean,
         summarize as summarize,
         summarize_writers as summarize_writers,
         writer_kind as writer_kind,

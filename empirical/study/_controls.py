@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scipy import stats
-
 from ..runs import read_table, write_table
-from ._interval import SeedMean, geometric_mean, student_mean
-from ._summary import Rows, chance_of_ranks, log_mean
+from ..statistics import student
+from ._summary import Rows, SeedMean, chance_of_ranks, geometric_mean, per_seed, student_mean
 
 MARGIN = 0.05
 """Nats per token within which two losses count as equal: about what Heimersheim, arXiv:2409.13710, finds that
@@ -33,14 +31,14 @@ class ControlSummary:
 
     Attributes:
         norm, optimizer, direction: Of the arm, and ``1`` or ``u``.
-        share, random: Geometric mean over sites of d·E[cos²θ] of the direction, and of the median random one.
+        energy, random: Geometric mean over sites of d·E[cos²θ] of the direction, and of the median random one.
         chance: Probability of ranks so low before the head by chance, see :func:`chance_of_ranks`.
     """
 
     norm: str
     optimizer: str
     direction: str
-    share: SeedMean
+    energy: SeedMean
     random: SeedMean
     chance: float
 
@@ -52,16 +50,10 @@ def summarize_controls(controls: Rows) -> list[ControlSummary]:
     found = []
     for norm, optimizer, direction in dict.fromkeys((r["norm"], r["optimizer"], r["direction"]) for r in deep):
         rows = [r for r in deep if (r["norm"], r["optimizer"], r["direction"]) == (norm, optimizer, direction)]
-        seeds = sorted({row["seed"] for row in rows})
-        shares, random = (
-            [log_mean([row[column] for row in rows if row["seed"] == seed]) for seed in seeds]
-            for column in ("d_cos2", "random_d_cos2_median")
-        )
+        energy, random = (geometric_mean(per_seed(rows, column)) for column in ("d_cos2", "random_d_cos2_median"))
         ranks = [row["rank_among_random"] for row in rows if row["site"] == "ln_f"]
         chance = chance_of_ranks(ranks, rows[0]["directions"])
-        found.append(
-            ControlSummary(norm, optimizer, str(direction), geometric_mean(shares), geometric_mean(random), chance)
-        )
+        found.append(ControlSummary(norm, optimizer, str(direction), energy, random, chance))
     return found
 
 
@@ -78,7 +70,7 @@ def equivalence(differences: Sequence[float], margin: float = MARGIN) -> str:
     if wide.count < 2:
         return "undecided"
     degrees = wide.count - 1
-    narrow = (wide.high - wide.mean) * stats.t.ppf(0.95, degrees) / stats.t.ppf(0.975, degrees)
+    narrow = (wide.high - wide.mean) * student(degrees, 0.9) / student(degrees)
     verdicts = [
         *(["equivalent"] if abs(wide.mean) + narrow <= margin else []),
         *(["different"] if not wide.low <= 0 <= wide.high else []),

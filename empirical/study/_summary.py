@@ -6,13 +6,45 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from ._interval import SeedMean, geometric_mean, student_mean
+import numpy as np
+
+from ..statistics import student
 
 Rows = Sequence[dict[str, Any]]
 
 CELL = ("norm", "optimizer", "weight_decay", "layers", "width")
+
+
+class SeedMean(NamedTuple):
+    """A mean over seeds with its 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+    count: int
+
+
+def student_mean(values: Sequence[float]) -> SeedMean:
+    """Arithmetic mean and Student's 95 % interval m ± t s/√n, unbounded for one value."""
+    numbers = np.asarray(values, dtype=float)
+    mean, count = float(numbers.mean()), len(numbers)
+    reach = student(count - 1) * float(numbers.std(ddof=1)) / math.sqrt(count) if count > 1 else math.inf
+    return SeedMean(mean, mean - reach, mean + reach, count)
+
+
+def geometric_mean(values: Sequence[float]) -> SeedMean:
+    r"""Geometric mean of positive numbers, the exponentials of Student's interval of their logarithms.
+
+    d·E[cos²θ] spans orders of magnitude, so seeds are compared by ratios.
+
+    >>> interval = geometric_mean([0.5, 2.0])
+    >>> round(interval.mean, 12), interval.count
+    (1.0, 2)
+    """
+    *ends, count = student_mean([math.log(value) for value in values])
+    return SeedMean(*map(math.exp, ends), count)
 
 
 def cell_of(row: dict[str, Any]) -> tuple[Any, ...]:
@@ -31,9 +63,9 @@ class CellSummary:
 
     Attributes:
         cell: norm, optimizer, weight decay, layers, width.
-        start, share: Geometric mean over sites of d·E[cos²θ] of 1 before and after training, over seeds.
+        start, energy: Geometric mean over sites of d·E[cos²θ] of 1 before and after training, over seeds.
         random: The same after training of the median random direction.
-        rank: Mean over sites of the share of the random directions that have less energy than 1, over seeds.
+        rank: Mean over sites of the fraction of the random directions that have less energy than 1, over seeds.
         lowest: Sites at which 1 has less energy than every random direction, and sites in all, over all seeds.
         ranks: Rank of 1 before the final norm, seed by seed.
         chance: Probability that they are so low by chance, see :func:`chance_of_ranks`.
@@ -42,7 +74,7 @@ class CellSummary:
 
     cell: tuple[Any, ...]
     start: SeedMean
-    share: SeedMean
+    energy: SeedMean
     random: SeedMean
     rank: SeedMean
     lowest: tuple[int, int]
@@ -58,17 +90,17 @@ def _by(rows: Iterable[dict[str, Any]], *names: str) -> dict[tuple[Any, ...], li
     return grouped
 
 
-def log_mean(values: Sequence[float]) -> float:
-    """Geometric mean of positive numbers."""
-    return math.exp(sum(map(math.log, values)) / len(values))
-
-
-def _per_seed(rows: Rows, column: str, mean: Any) -> list[float]:
-    return [mean([row[column] for row in of_seed]) for of_seed in _by(rows, "seed").values()]
-
-
 def _plain_mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
+
+
+def _log_mean(values: Sequence[float]) -> float:
+    return math.exp(_plain_mean([math.log(value) for value in values]))
+
+
+def per_seed(rows: Rows, column: str, mean: Any = _log_mean) -> list[float]:
+    """The mean of a column, geometric by default, for each seed."""
+    return [mean([row[column] for row in of_seed]) for of_seed in _by(rows, "seed").values()]
 
 
 def chance_of_ranks(ranks: Sequence[int], directions: int) -> float:
@@ -99,16 +131,16 @@ def summarize(study: Rows) -> list[CellSummary]:
         summaries.append(
             CellSummary(
                 cell,
-                geometric_mean(_per_seed(before, "d_cos2", log_mean)),
-                geometric_mean(_per_seed(after, "d_cos2", log_mean)),
-                geometric_mean(_per_seed(after, "random_d_cos2_median", log_mean)),
+                geometric_mean(per_seed(before, "d_cos2")),
+                geometric_mean(per_seed(after, "d_cos2")),
+                geometric_mean(per_seed(after, "random_d_cos2_median")),
                 student_mean(
-                    [rank / after[0]["directions"] for rank in _per_seed(after, "rank_among_random", _plain_mean)]
+                    [rank / after[0]["directions"] for rank in per_seed(after, "rank_among_random", _plain_mean)]
                 ),
                 (sum(row["rank_among_random"] == 0 for row in after), len(after)),
                 ranks := tuple(row["rank_among_random"] for row in after if row["layer"] is None),
                 chance_of_ranks(ranks, after[0]["directions"]),
-                student_mean(_per_seed(after, "held_out_loss", _plain_mean)),
+                student_mean(per_seed(after, "held_out_loss", _plain_mean)),
             )
         )
     return summaries
@@ -131,10 +163,8 @@ def first_step_below(study: Rows, cell: tuple[Any, ...]) -> int | None:
     rows = [row for row in study if cell_of(row) == cell and beyond_block_0(row)]
     found = None
     for (step,), of_step in sorted(_by(rows, "step").items(), reverse=True):
-        share, random = (
-            geometric_mean(_per_seed(of_step, column, log_mean)) for column in ("d_cos2", "random_d_cos2_median")
-        )
-        if share.high >= random.low:
+        energy, random = (geometric_mean(per_seed(of_step, name)) for name in ("d_cos2", "random_d_cos2_median"))
+        if energy.high >= random.low:
             break
         found = step
     return found
@@ -166,14 +196,14 @@ class WriterSummary:
         cell, kind: The cell; embeddings, output projections or their biases.
         growth, uniform_growth: Norm after training over that before, of all of them and of their part along 1; None
             for biases, which start at zero.
-        change_share: Energy along 1 of what training added, relative to an average direction.
+        change: Energy along 1 of what training added, 1 for an average direction.
     """
 
     cell: tuple[Any, ...]
     kind: str
     growth: SeedMean | None
     uniform_growth: SeedMean | None
-    change_share: SeedMean
+    change: SeedMean
 
 
 def writer_kind(name: str) -> str:
@@ -189,10 +219,9 @@ def summarize_writers(writers: Rows) -> list[WriterSummary]:
     kinds = [{**row, "kind": writer_kind(row["writer"])} for row in writers]
     for (*cell, kind), rows in _by(kinds, *CELL, "kind").items():
         seeds = list(_by(rows, "seed").values())
-
-        # Weighted by the energy of each change, as if all changed rows stood in one matrix.
-        shares = [
-            sum(row["change_share"] * row["change_size"] ** 2 for row in of_seed) / _energy(of_seed, "change_size")
+        # Weighted by the squared size of each change, as if all changed rows stood in one matrix.
+        changes = [
+            sum(row["change_share"] * row["change_size"] ** 2 for row in of_seed) / _square(of_seed, "change_size")
             for of_seed in seeds
         ]
         found.append(
@@ -201,15 +230,15 @@ def summarize_writers(writers: Rows) -> list[WriterSummary]:
                 kind,
                 _growth(seeds, "size") if kind != "biases" else None,
                 _growth(seeds, "uniform_size") if kind != "biases" else None,
-                geometric_mean(shares),
+                geometric_mean(changes),
             )
         )
     return found
 
 
-def _energy(rows: Rows, column: str) -> float:
+def _square(rows: Rows, column: str) -> float:
     return sum(row[column] ** 2 for row in rows)
 
 
 def _growth(seeds: Sequence[Rows], column: str) -> SeedMean:
-    return geometric_mean([math.sqrt(_energy(rows, column) / _energy(rows, f"start_{column}")) for rows in seeds])
+    return geometric_mean([math.sqrt(_square(rows, column) / _square(rows, f"start_{column}")) for rows in seeds])

@@ -15,12 +15,15 @@ from torch import nn
 
 from empirical.capture import Observer
 from empirical.models import NormSite
+from empirical.predictions import ISOTROPY
 from empirical.runs import RunError
 from empirical.statistics import (
     COLUMNS,
     FEATURES,
+    TABLE,
     SiteState,
     States,
+    column,
     compute,
     load,
     merge,
@@ -30,6 +33,7 @@ from empirical.statistics import (
     write_csv,
 )
 from lngeom import InputError
+from proofs import find
 
 SEQUENCES, POSITIONS, D = 6, 10, 8
 SITE = NormSite("0", None, "final", "layernorm", 1e-5, D)
@@ -96,6 +100,14 @@ def test_the_required_columns_come_first() -> None:
     assert [(row["side"], row["bucket"]) for row in table] == [
         (side, bucket) for side in ("input", "output") for bucket in ("first", "rest", "all")
     ]
+
+
+def test_each_column_says_what_it_is_and_by_which_theorem() -> None:
+    assert all(each.doc and each.unit in ("", "°", "text") for each in TABLE)
+    assert {each.name.endswith("_deg") == (each.unit == "°") for each in TABLE} == {True}
+    theorems = {each.theorem for each in TABLE} - {""}
+    assert {find(id).id for id in theorems} == theorems
+    assert column("d_cos2").theorem == ISOTROPY
 
 
 def test_the_table_survives_the_disk(tmp_path: Path) -> None:

@@ -150,11 +150,11 @@ def test_a_collapse_that_rms_norm_shares_is_not_the_prediction() -> None:
 def test_summaries_leave_out_what_block_0_reads() -> None:
     layer, rms = summarize(study(collapsing))
     expected = geometric_mean([0.01 * (1 + 0.01 * seed) for seed in range(5)]).mean
-    assert layer.share.mean == pytest.approx(expected, rel=2.0**-45)  # some tens of roundings of logarithms
+    assert layer.energy.mean == pytest.approx(expected, rel=2.0**-45)  # some tens of roundings of logarithms
     assert layer.lowest == (10, 10)
     assert rms.lowest == (0, 10)
     assert (layer.rank.mean, rms.rank.mean) == (0.0, 0.5)
-    assert layer.share.count == 5
+    assert layer.energy.count == 5
 
 
 def test_first_step_below_is_the_start_of_what_lasts() -> None:
