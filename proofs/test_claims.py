@@ -18,23 +18,11 @@ from lngeom import InputError, LngeomError
 from lngeom.carriers import Enclosure, Interval
 from lngeom.cli import main
 from lngeom.symbolic import dim, summed
+from lngeom.verdicts import CLAIM_VERDICTS
 
 from . import _registry
 from ._theorem import CheckError
-from .claims import (
-    COLORED,
-    DOCUMENTS,
-    PLAIN,
-    VERDICTS,
-    Claim,
-    Page,
-    claims,
-    counterexamples,
-    counts,
-    document_of,
-    find,
-    select,
-)
+from .claims import COLORED, DOCUMENTS, PLAIN, Claim, Page, claims, counterexamples, counts, document_of, find, select
 from .claims._case import Case, Counterexample, agree, counterexample, decide, show
 from .claims._text import span
 
@@ -66,7 +54,7 @@ def test_counts_are_those_of_the_records() -> None:
     assert [document for document, _ in table] == list(DOCUMENTS)
     assert sum(sum(row.values()) for _, row in table) == len(CLAIMS)
     for document, row in table:
-        for verdict in VERDICTS:
+        for verdict in CLAIM_VERDICTS:
             assert row[verdict] == len(select(document=document.key, verdict=verdict))
 
 

@@ -6,15 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
+from lngeom.verdicts import PREDICTION_VERDICTS, Verdict
+
 from ..runs import read_table, write_table
 from ..statistics import column
-
-Verdict = Literal["isotropic", "not isotropic", "holds", "undecided", "violated"]
-VERDICTS: tuple[Verdict, ...] = ("isotropic", "not isotropic", "holds", "undecided", "violated")
 
 MODEL = "model"
 """What stands for a site where the whole model is meant."""
@@ -84,7 +82,7 @@ def undecided(site: str, prediction: str, theorem: str, reason: str) -> Predicti
 def count(predictions: Iterable[Prediction]) -> dict[Verdict, int]:
     """How many there are of each verdict."""
     found = Counter(each.verdict for each in predictions)
-    return {verdict: found[verdict] for verdict in VERDICTS}
+    return {verdict: found[verdict] for verdict in PREDICTION_VERDICTS}
 
 
 def summary(predictions: Sequence[Prediction]) -> str:

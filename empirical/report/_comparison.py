@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lngeom.verdicts import MEANINGS, PREDICTION_VERDICTS, Verdict
+
 from ..models import KNOWN_MODELS, PUBLISHED_SOURCE
-from ..predictions import Verdict
 from ..runs import write_text
 from ..statistics import Growth, growth
 from ._comparison_figures import FIGURES, comparison_figures
@@ -18,13 +19,7 @@ from ._measured import PUBLISHED_GROWTH, PUBLISHED_GROWTH_SOURCE, QUANTITIES, Me
 from ._verdicts import VerdictLine, verdict_lines
 
 Row = dict[str, Any]
-_SIGNS = (
-    ("isotropic", "○", "open"),
-    ("not isotropic", "●", "open"),
-    ("holds", "✓", "yes"),
-    ("undecided", "?", "open"),
-    ("violated", "✗", "no"),
-)
+_SIGNS = tuple((word, MEANINGS[word].sign, MEANINGS[word].tone) for word in PREDICTION_VERDICTS)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..predictions import Verdict
+from lngeom.verdicts import PREDICTION_VERDICTS, Verdict
+
 from ..runs import RunError, read_table, write_text
 from ..study import (
     MARGIN,
@@ -310,7 +311,7 @@ def _about(study: Rows) -> str:
 
 def _verdict_sentence(summaries: Sequence[CellSummary]) -> str:
     verdicts = [verdict(layer, rms) for layer, rms in _pairs(summaries)]
-    counts = ", ".join(f"{verdicts.count(kind)} {kind}" for kind in ("holds", "undecided", "violated"))
+    counts = ", ".join(f"{verdicts.count(kind)} {kind}" for kind in PREDICTION_VERDICTS[2:])
     return (
         f"Pairs of LayerNorm and RMSNorm in which the prediction holds: {counts}. It holds where the interval with "
         "LayerNorm lies below that of the median random direction and below that with RMSNorm."

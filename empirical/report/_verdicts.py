@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..predictions import ISOTROPY, VERDICTS, Prediction, Verdict, count
+from lngeom.verdicts import PREDICTION_VERDICTS, Verdict
+
+from ..predictions import ISOTROPY, Prediction, count
 
 
 @dataclass(frozen=True)
@@ -46,4 +48,4 @@ def verdict_lines(predictions: Sequence[Prediction]) -> list[VerdictLine]:
 
 def worst_first(predictions: Sequence[Prediction]) -> list[Prediction]:
     """Violated, undecided, then what holds; otherwise in the order of the layers."""
-    return sorted(predictions, key=lambda each: -VERDICTS.index(each.verdict))
+    return sorted(predictions, key=lambda each: -PREDICTION_VERDICTS.index(each.verdict))

@@ -5,15 +5,7 @@ A record names the theorem, the exact counterexample or the measurement; pytest 
 
 from __future__ import annotations
 
-from ._claim import (
-    MEANINGS as MEANINGS,
-    VERDICTS as VERDICTS,
-    Citation as Citation,
-    Claim as Claim,
-    Column as Column,
-    Document as Document,
-    Verdict as Verdict,
-)
+from ._claim import Citation as Citation, Claim as Claim, Column as Column, Document as Document
 from ._registry import (
     DOCUMENTS as DOCUMENTS,
     claims as claims,
@@ -24,18 +16,4 @@ from ._registry import (
 )
 from ._text import COLORED as COLORED, PLAIN as PLAIN, Page as Page
 
-__all__ = [
-    "DOCUMENTS",
-    "MEANINGS",
-    "VERDICTS",
-    "Citation",
-    "Claim",
-    "Column",
-    "Document",
-    "Verdict",
-    "claims",
-    "counts",
-    "document_of",
-    "find",
-    "select",
-]
+__all__ = ["DOCUMENTS", "Citation", "Claim", "Column", "Document", "claims", "counts", "document_of", "find", "select"]

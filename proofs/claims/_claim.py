@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
+
+from lngeom.verdicts import CLAIM_VERDICTS, Verdict
 
 from ._case import Counterexample
-
-Verdict = Literal["true", "true_under", "false", "false_by_source", "non_sequitur", "empirical", "convention"]
-
-VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-
-MEANINGS: dict[Verdict, str] = {
-    "true": "proved as stated, or worked out where it is arithmetic",
-    "true_under": "proved under hypotheses that the document leaves out",
-    "false": "refuted by an exact counterexample; the corrected statement is proved",
-    "false_by_source": "a statement about history or practice that a dated source contradicts",
-    "non_sequitur": "the premise can hold where the conclusion fails",
-    "empirical": "a statement about trained networks, which a measurement answers",
-    "convention": "a definition, a choice, or a statement about history and practice that a dated source bears out",
-}
 
 
 class Document(NamedTuple):
@@ -156,7 +144,7 @@ class Claim:
         """
         needs = {
             "a statement, a place and a correction": bool(self.says and self.place and self.correction),
-            f"a verdict among {', '.join(VERDICTS)}": self.verdict in VERDICTS,
+            f"a verdict among {', '.join(CLAIM_VERDICTS)}": self.verdict in CLAIM_VERDICTS,
         }
         match self.verdict:
             case "true":

@@ -6,8 +6,9 @@ import functools
 from collections.abc import Sequence
 
 from lngeom import InputError
+from lngeom.verdicts import CLAIM_VERDICTS, Verdict
 
-from ._claim import VERDICTS, Claim, Document, Verdict
+from ._claim import Claim, Document
 from ._texts import TEXTS, document, read_claims
 
 DOCUMENTS: tuple[Document, ...] = tuple(map(document, TEXTS))
@@ -74,6 +75,6 @@ def counts(chosen: Sequence[Claim]) -> list[tuple[Document, dict[Verdict, int]]]
     for text in DOCUMENTS:
         of = [claim.verdict for claim in chosen if document_of(claim) is text]
         if of:
-            found: dict[Verdict, int] = {verdict: of.count(verdict) for verdict in VERDICTS}
+            found: dict[Verdict, int] = {verdict: of.count(verdict) for verdict in CLAIM_VERDICTS}
             table.append((text, found))
     return table

@@ -6,9 +6,11 @@ import textwrap
 import unicodedata
 from collections.abc import Iterator, Sequence
 
+from lngeom.verdicts import CLAIM_VERDICTS, MEANINGS, Verdict
+
 from .._registry import find as find_theorem
 from ._case import Case, Line
-from ._claim import MEANINGS, VERDICTS, Claim, Verdict
+from ._claim import Claim
 from ._registry import DOCUMENTS, counts, document_of
 
 Styles = dict[str, str]
@@ -100,7 +102,7 @@ class Page:
 
     def _counts(self, chosen: Sequence[Claim]) -> list[str]:
         table = counts(chosen)
-        present: list[Verdict] = [verdict for verdict in VERDICTS if any(row[verdict] for _, row in table)]
+        present: list[Verdict] = [verdict for verdict in CLAIM_VERDICTS if any(row[verdict] for _, row in table)]
         heads = [*map(named, present), "all"]
         width = max((len(document.key) for document, _ in table), default=0)
 
@@ -118,7 +120,7 @@ class Page:
         lines += [""]
         for verdict in present:
             first = f"  {self.paint(f'{named(verdict):<15}', verdict)} "
-            lines.append(first + MEANINGS[verdict])
+            lines.append(first + MEANINGS[verdict].says)
         return [*lines, "", "  `lngeom claims ID` explains one of them, with its counterexample worked through."]
 
     # ---------------------------------------------------------------------------------------------- one of them

@@ -13,7 +13,9 @@ import os
 import shutil
 import sys
 
-from ..claims import COLORED, DOCUMENTS, PLAIN, VERDICTS, Page, claims, document_of, find, select
+from lngeom.verdicts import CLAIM_VERDICTS
+
+from ..claims import COLORED, DOCUMENTS, PLAIN, Page, claims, document_of, find, select
 
 _WIDEST = 116
 
@@ -27,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only claims of this document: "
         + "; ".join(f"{document.key} ({document.title})" for document in DOCUMENTS),
     )
-    parser.add_argument("--verdict", choices=VERDICTS, help="only claims with this verdict")
+    parser.add_argument("--verdict", choices=CLAIM_VERDICTS, help="only claims with this verdict")
     parser.add_argument("--json", action="store_true", help="print the claims as a JSON list instead")
 
 

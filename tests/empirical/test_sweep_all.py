@@ -20,6 +20,7 @@ from empirical.report import COLUMNS, Measured, compare
 from empirical.runs import RunDirectory
 from empirical.sweep import _shards
 from lngeom.cli import main
+from lngeom.verdicts import MEANINGS, PREDICTION_VERDICTS
 
 from .conftest import BLOCKS, tiny_config
 
@@ -193,8 +194,9 @@ def test_verdicts_are_counted_for_each_model(measured_all: Path) -> None:
         assert html.unescape(title) == name + "".join(f"<small><code>{id}</code></small>" for id in theorems)
         for model, cell in zip(KNOWN_MODELS, cells, strict=True):
             verdicts = [row["verdict"] for row in written if (row["model"], row["prediction"]) == (model, name)]
-            signs = {"isotropic": "○", "not isotropic": "●", "holds": "✓", "undecided": "?", "violated": "✗"}
-            expected = [f"{sign} {verdicts.count(kind)}" for kind, sign in signs.items() if kind in verdicts]
+            expected = [
+                f"{MEANINGS[kind].sign} {verdicts.count(kind)}" for kind in PREDICTION_VERDICTS if kind in verdicts
+            ]
             assert re.findall("<span.*?>(.*?)</span>", cell) == expected
             assert (cell == "–") == (verdicts == [])
 

@@ -1,0 +1,63 @@
+"""The words in which statements are judged: one vocabulary for the claims of texts and for predictions about networks.
+
+A proof settles what is so in every case, and a claim is then *true* or *false*; a measurement finds that something was
+so in the cases seen, up to its bound, and a prediction then *holds* or is *violated*.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+__all__ = ["CLAIM_VERDICTS", "MEANINGS", "PREDICTION_VERDICTS", "Meaning", "Verdict"]
+
+Verdict = Literal[
+    "true", "true_under", "false", "false_by_source", "non_sequitur", "empirical", "convention",
+    "isotropic", "not isotropic", "holds", "undecided", "violated",
+]  # fmt: skip
+
+
+class Meaning(NamedTuple):
+    """What a verdict says.
+
+    Attributes:
+        says: In words.
+        sign: In a table of many.
+        tone: {"yes", "no", "open"}. Whether it speaks for the statement.
+
+    >>> from lngeom.verdicts import MEANINGS, Meaning
+    >>> MEANINGS["undecided"] == Meaning("rounding or too few data leave both answers open", "?", "open")
+    True
+    """
+
+    says: str
+    sign: str
+    tone: Literal["yes", "no", "open"]
+
+
+MEANINGS: dict[Verdict, Meaning] = {
+    "true": Meaning("proved as stated, or worked out where it is arithmetic", "✓", "yes"),
+    "true_under": Meaning("proved under hypotheses that the document leaves out", "✓", "open"),
+    "false": Meaning("refuted by an exact counterexample; the corrected statement is proved", "✗", "no"),
+    "false_by_source": Meaning("a statement about history or practice that a dated source contradicts", "✗", "no"),
+    "non_sequitur": Meaning("the premise can hold where the conclusion fails", "✗", "open"),
+    "empirical": Meaning("a statement about trained networks, which a measurement answers", "○", "open"),
+    "convention": Meaning(
+        "a definition, a choice, or a statement about history and practice that a dated source bears out", "○", "open"
+    ),
+    "isotropic": Meaning("the interval of a null law contains its value", "○", "open"),
+    "not isotropic": Meaning(
+        "the interval excludes it, which a network may do: no theorem is contradicted", "●", "open"
+    ),
+    "holds": Meaning("what was measured lies within the bound", "✓", "yes"),
+    "undecided": Meaning("rounding or too few data leave both answers open", "?", "open"),
+    "violated": Meaning(
+        "what was measured contradicts the theorem, or the norm is not what it is taken for", "✗", "no"
+    ),
+}
+"""All verdicts, those on claims first, each group from the good to the bad."""
+
+CLAIM_VERDICTS: tuple[Verdict, ...] = tuple(MEANINGS)[:7]
+"""Verdicts on claims of texts."""
+
+PREDICTION_VERDICTS: tuple[Verdict, ...] = tuple(MEANINGS)[7:]
+"""Verdicts on predictions about networks."""
