@@ -8,6 +8,7 @@ be any network of transformers with a head. The same command again continues a r
 from __future__ import annotations
 
 import argparse
+import json
 import shlex
 import sys
 
@@ -33,16 +34,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--dtype", default="auto", help="default: float32 on the CPU, else the checkpoint's")
     add("--device", default="auto", help="cpu, cuda, cuda:1, ... (default: a GPU if there is one)")
     add("--allow-pickle", action="store_true", help="load pickled weights, which can run code")
+    add("--json", action="store_true", help="print the table as JSON, and nothing else")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns the exit code."""
-    from ..ablation import Ablation, run_ablation
-    from ..runs import RunError, one_line
+    from rich.console import Console
 
+    from ..ablation import Ablation, run_ablation
+    from ..report import print_rows
+    from ..runs import RunError, one_line, read_table
+
+    given = dict(vars(arguments))
+    as_json, console = given.pop("json"), Console(quiet=arguments.json)
     try:
-        done = run_ablation(Ablation(**vars(arguments)), command=shlex.join(["lngeom", *sys.argv[1:]]))
+        done = run_ablation(Ablation(**given), console=console, command=shlex.join(["lngeom", *sys.argv[1:]]))
     except OSError as error:
         raise RunError(one_line(error)) from None
+    rows = read_table(done.path / "ablation.csv")
+    if as_json:
+        print(json.dumps(rows))
+        return 0
+    print_rows(rows)
     print(f"written to {done.path}: report.html, ablation.csv")
     return 0

@@ -7,6 +7,7 @@ batches may differ. Runs over the same tokens are refused.
 from __future__ import annotations
 
 import argparse
+import json
 import shlex
 from pathlib import Path
 
@@ -21,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the command."""
     parser.add_argument("runs", nargs="+", metavar="DIR", help="output directories of lngeom sweep")
     parser.add_argument("--output", required=True, metavar="DIR", help="directory of the merged run")
+    parser.add_argument("--json", action="store_true", help="print the table as JSON, and nothing else")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -31,6 +33,9 @@ def run(arguments: argparse.Namespace) -> int:
         rows = merge_runs([Path(path) for path in arguments.runs], output, command=command)
     except OSError as error:
         raise RunError(one_line(error)) from None
+    if arguments.json:
+        print(json.dumps(rows))
+        return 0
     report.print_table(rows)
     Console().print(written_to(output), markup=False, highlight=False, soft_wrap=True)
     return 0

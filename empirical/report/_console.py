@@ -124,6 +124,8 @@ def print_rows(rows: Sequence[dict[str, Any]], console: Console | None = None) -
     norm    1.03
     """
     console = console or Console()
+    if not console.is_terminal:
+        console.width = max(console.width, _WIDE)
     table = Table(box=None)
     for name in rows[0] if rows else ():
         table.add_column(name, justify="right" if isinstance(rows[0][name], float) else "left")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +137,9 @@ def test_interval_takes_documents_as_units() -> None:
     assert row["nats_low"] < 0
 
 
-def test_run_resumes_and_says_what_the_columns_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_resumes_and_says_what_the_columns_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     trained(FAMILIES["gpt2"], torch.float32).save_pretrained(tmp_path / "model")
     np.save(tmp_path / "ids.npy", np.random.default_rng(0).integers(3, VOCABULARY, 96))
     ablation = Ablation(
@@ -167,6 +170,11 @@ def test_run_resumes_and_says_what_the_columns_are(tmp_path: Path, monkeypatch: 
     assert "What mean subtraction is worth" in (run.path / "report.html").read_text()
     assert read_json(run.manifest_path)["nats_per_token"] > 0
     assert run.is_done
+    words = [
+        f"--{name.replace('_', '-')}={value}" for name, value in vars(ablation).items() if value and name != "model"
+    ]
+    assert main(["ablate", str(tmp_path / "model"), *words, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == rows
     with pytest.raises(RunError, match="holds another run"):
         run_ablation(Ablation(**{**vars(ablation), "seed": 1}), console=quiet)
 

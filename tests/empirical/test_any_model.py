@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 import transformers as tf
+from pyarrow import parquet
 from torch import Tensor, nn
 
 from empirical.capture import Observer, random_directions
@@ -155,6 +156,12 @@ def test_a_model_in_memory_is_measured_resumed_and_compared(tmp_path: Path, with
     ]  # fmt: skip
     assert {each.verdict for each in whole.predictions if "cos²" not in each.prediction} <= {"holds", "undecided"}
     assert any(each.verdict == "holds" for each in whole.predictions)
+
+    frame = whole.to_pandas()
+    assert list(frame.columns) == list(whole.rows[0])
+    assert frame["tokens"].sum() == sum(row["tokens"] for row in whole.rows)
+    whole.to_parquet(tmp_path / "sites.parquet")
+    assert parquet.read_table(tmp_path / "sites.parquet").to_pylist() == whole.rows
 
     def dying() -> Any:
         yield from batches[:3]

@@ -20,6 +20,7 @@ from empirical.capture import Observer, _observer
 from empirical.models import NormSite, norm_sites
 from empirical.runs import RunDirectory
 from empirical.statistics import BUCKETS, FEATURES, SIDES, Side, States, merge
+from empirical.sweep import read
 from lngeom.cli import main
 
 from .conftest import VOCABULARY, tiny_model
@@ -136,7 +137,9 @@ def test_merged_runs_equal_one_run(
     # The forward passes are those of the parts, batch by batch: not one bit differs.
     runs = [sweep(model_directory, text, tmp_path / text.stem, "--batch-size", str(EACH // LENGTH)) for text in texts]
     *parts, whole = runs
-    assert main(["merge", *map(str, parts), "--output", str(tmp_path / "merged")]) == 0
+    capsys.readouterr()
+    assert main(["merge", *map(str, parts), "--output", str(tmp_path / "merged"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == read(tmp_path / "merged").rows
     merged, expected = (statistics.load(path / "state.safetensors")[0] for path in (tmp_path / "merged", whole))
     assert merged.keys() == expected.keys()
     for key, state in merged.items():
