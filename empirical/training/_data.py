@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import torch
@@ -18,7 +19,7 @@ from ._tokenizer import Tokenizer, load_tokenizer, train_tokenizer
 HELD_OUT_EVERY = 10
 """One document in so many (of token ids: the last part in so many) is kept out of all training."""
 
-_PARTS = ("train", "held_out")
+_FILES = ("train.npy", "held_out.npy")
 _DTYPE = np.dtype("<u4")
 
 
@@ -106,16 +107,27 @@ def _tokenizer(corpus: Corpus, name: str | None, vocabulary: int) -> Tokenizer:
     return train_tokenizer(training, vocabulary)
 
 
+def _write_head(file: BinaryIO, length: int) -> None:
+    """The head of a NumPy file, which has room for any length, so that it can be known last."""
+    file.seek(0)
+    np.lib.format.write_array_header_1_0(file, {"descr": _DTYPE.str, "fortran_order": False, "shape": (length,)})
+
+
 def _write(pieces: Iterable[tuple[bool, np.ndarray]], folder: Path, limit: int | None) -> tuple[int, int, int]:
     """Write both parts, at most `limit` tokens in all; returns their lengths and the largest id."""
     lengths, largest = [0, 0], 0
-    with (folder / "train.bin").open("wb") as train, (folder / "held_out.bin").open("wb") as held_out:
+    with (folder / _FILES[0]).open("wb") as train, (folder / _FILES[1]).open("wb") as held_out:
+        files = (train, held_out)
+        for file in files:
+            _write_head(file, 0)
         for kept, ids in pieces:
-            (held_out if kept else train).write(ids.astype(_DTYPE).tobytes())
+            files[kept].write(ids.astype(_DTYPE).tobytes())
             lengths[kept] += len(ids)
             largest = max(largest, int(ids.max(initial=0)))
             if limit is not None and sum(lengths) >= limit:
                 break
+        for file, length in zip(files, lengths, strict=True):
+            _write_head(file, length)
     return lengths[0], lengths[1], largest
 
 
@@ -158,7 +170,7 @@ def prepare(
             )
             raise CorpusError(msg)
         size, end = (made.size, made.end_of_text) if made else (largest + 1, 0)
-        hashes = {f"{part}.bin": sha256_of(folder / f"{part}.bin") for part in _PARTS}
+        hashes = {name: sha256_of(folder / name) for name in _FILES}
         about = {"source": source, "vocabulary": size, "end_of_text": end, "hashes": hashes}
         write_sealed(manifest, about)
     return open_data(folder, source)
@@ -184,7 +196,7 @@ def open_data(folder: Path, source: dict[str, str | int | None] | None = None) -
         damaged = [name for name, digest in stored["hashes"].items() if sha256_of(folder / name) != digest]
         if damaged:
             raise ValueError(f"the SHA-256 of {damaged[0]} has changed")  # noqa: EM102 - told below
-        parts = [np.memmap(folder / f"{part}.bin", _DTYPE, mode="r") for part in _PARTS]
+        parts = [np.load(folder / name, mmap_mode="r") for name in _FILES]
     except (OSError, ValueError) as error:
         msg = f"{folder} holds no tokenized corpus ({error}): remove it to have it made again"
         raise RunError(msg) from error

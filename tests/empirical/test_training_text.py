@@ -58,9 +58,9 @@ def test_one_document_in_ten_is_held_out_and_closed(stories: Path, tmp_path: Pat
 def test_prepared_text_is_read_once(stories: Path, tmp_path: Path) -> None:
     corpus = open_corpus(str(stories))
     digest = prepare(corpus, tmp_path / "data", vocabulary=270).digest()
-    before = (tmp_path / "data" / "train.bin").stat().st_mtime_ns
+    before = (tmp_path / "data" / "train.npy").stat().st_mtime_ns
     assert prepare(corpus, tmp_path / "data", vocabulary=270).digest() == digest
-    assert (tmp_path / "data" / "train.bin").stat().st_mtime_ns == before
+    assert (tmp_path / "data" / "train.npy").stat().st_mtime_ns == before
     with pytest.raises(RunError, match=r"holds the tokens of .*270.*, not of .*280"):
         prepare(corpus, tmp_path / "data", vocabulary=280)
 

