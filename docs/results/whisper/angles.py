@@ -1,7 +1,7 @@
-"""Angles at every norm of Whisper beside its price, and whether they tell it: ``angles.py ALL SPEECH ABLATION OUTPUT``.
+"""Angles at every norm of Whisper, and whether they tell its price: ``angles.py ALL SPEECH ABLATION OUTPUT``.
 
-ALL and SPEECH are the runs of ``lngeom sweep`` on all frames and on those of speech, ABLATION that of ``lngeom ablate``.
-Writes the table OUTPUT, and prints the rank correlations over the norms of each stack.
+ALL and SPEECH are the runs of ``lngeom sweep`` on all frames and on those of speech, ABLATION that of ``lngeom
+ablate``. Writes the table OUTPUT, and prints the rank correlations over the norms of each stack.
 """
 
 from __future__ import annotations
