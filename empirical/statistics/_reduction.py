@@ -42,7 +42,7 @@ def _distance(x: Sketch, eps: float) -> Tensor:
 
 
 def input_features(x: Sketch, *, kind: str, eps: float) -> dict[str, Tensor]:
-    """Features of the hidden states that enter a norm layer, each of shape (N,).
+    """Features of the hidden states that enter a norm layer, each of shape (..., N).
 
     Args:
         x: Sketch of the N hidden states.
@@ -82,7 +82,7 @@ def output_features(z: Sketch, x: Sketch, inner: Tensor, *, kind: str) -> dict[s
 
     Args:
         z, x: Sketches of the N hidden states that left and that entered.
-        inner: float64, (N,). x·z of each pair.
+        inner: float64, (..., N). x·z of each pair.
         kind: {"layernorm", "rmsnorm"}. What the layer computes.
 
     Returns:
@@ -129,53 +129,54 @@ def reduce(
 
     Args:
         side: Which features are expected, see :data:`FEATURES`.
-        vectors: Sketch of the N = sequences × positions hidden states.
+        vectors: Sketch of the N = sequences × positions hidden states, (..., N): one for each of several layers.
         features: Their features.
         buckets: bool, (B, sequences, positions). Membership in the buckets; padding is in none.
         entering: Sketch of what entered the layer, for what leaves it.
         documents: int64, (sequences,). The document of each sequence; by default each is one of its own.
 
     Returns:
-        SiteState: Tensors on the device of the sketch.
+        SiteState: Tensors on the device of the sketch, with its leading axes.
     """
     member = buckets.reshape(len(BUCKETS), -1)
     norm = vectors.norm
-    values = torch.stack([features[name] for name in FEATURES[side]])
+    values = torch.stack([features[name] for name in FEATURES[side]], dim=-2)
     finite = torch.isfinite(norm if entering is None else norm + entering.norm)
     small = finite & _underflows(vectors)
     if entering is not None:
         small |= finite & _underflows(entering)
-    zero = finite & ~small & ((norm == 0) | ~torch.isfinite(values).all(0))
+    zero = finite & ~small & ((norm == 0) | ~torch.isfinite(values).all(-2))
     valid = finite & ~zero & ~small
-    counted = member & valid
-    tokens = counted.sum(1)
-    values = torch.where(valid, values, torch.zeros((), dtype=values.dtype, device=values.device))
+    counted = member & valid[..., None, :]
+    tokens = counted.sum(-1)
+    values = torch.where(valid[..., None, :], values, 0.0)
     weights = counted.to(torch.float64)
-    mean = values @ weights.T / tokens.clamp(min=1)
-    deviation = values[:, None, :] - mean[:, :, None]
+    mean = values @ weights.mT / tokens.clamp(min=1)[..., None, :]
+    each = values[..., None, :]
+    deviation = each - mean[..., None]
     lowest = torch.full((), -math.inf, dtype=values.dtype, device=values.device)
-    angle, cos2 = values[0], torch.cos(torch.deg2rad(values[0])) ** 2
+    angle, cos2 = values[..., 0, :], torch.cos(torch.deg2rad(values[..., 0, :])) ** 2
     sums = _sums_by_sequence(vectors, cos2, counted, buckets.shape)
-    sizes = counted.reshape(buckets.shape).sum(-1)
+    sizes = counted.unflatten(-1, buckets.shape[1:]).sum(-1)
     if documents is None:
-        documents = torch.full(sizes.shape[1:], UNKNOWN, device=sizes.device)
+        documents = torch.full(sizes.shape[-1:], UNKNOWN, device=sizes.device)
     return SiteState(
         tokens=tokens,
-        nonfinite=(member & ~finite).sum(1),
-        underflow=(member & small).sum(1),
-        zero=(member & zero).sum(1),
+        nonfinite=(member & ~finite[..., None, :]).sum(-1),
+        underflow=(member & small[..., None, :]).sum(-1),
+        zero=(member & zero[..., None, :]).sum(-1),
         mean=mean,
-        m2=(deviation * deviation * weights).sum(-1),
-        maximum=torch.where(counted, values[:, None, :], lowest).amax(-1),
+        m2=(deviation * deviation * weights[..., None, :, :]).sum(-1),
+        maximum=torch.where(counted[..., None, :, :], each, lowest).amax(-1),
         angles=_histogram(angle * BINS_PER_DEGREE, ANGLE_BINS, counted),
         norms=_histogram(
             (torch.log2(torch.where(valid, norm, 1.0)) + NORM_OCTAVES) * BINS_PER_OCTAVE, NORM_BINS, counted
         ),
-        sequences=torch.cat([(sizes > 0).sum(1), (sizes.sum(0) > 0).sum(0, keepdim=True)]),
-        cos2=torch.cat([sums, sums.sum(0, keepdim=True)]).sum(1),
-        documents=documents,
+        sequences=torch.cat([(sizes > 0).sum(-1), (sizes.sum(-2) > 0).sum(-1, keepdim=True)], -1),
+        cos2=torch.cat([sums, sums.sum(-3, keepdim=True)], -3).sum(-2),
+        documents=documents.expand(*sizes.shape[:-2], -1),
         document_tokens=sizes,
-        document_cos2=sums[:, :, 0].contiguous(),
+        document_cos2=sums[..., 0].contiguous(),
     )
 
 
@@ -184,23 +185,23 @@ def _underflows(x: Sketch) -> Tensor:
 
 
 def _sums_by_sequence(vectors: Sketch, cos2: Tensor, counted: Tensor, shape: Any) -> Tensor:
-    """Σcos²θ over the tokens of each sequence, float64, (buckets, sequences, 1 + K)."""
+    """Σcos²θ over the tokens of each sequence, float64, (..., buckets, sequences, 1 + K)."""
     weights = counted.to(torch.float64)
-    squared = weights / torch.where(counted, vectors.d * vectors.mean_square, 1.0)
+    squared = weights / torch.where(counted, (vectors.d * vectors.mean_square)[..., None, :], 1.0)
     # What does not count may be infinite, which a weight of 0 would turn into NaN.
     along = vectors.projections.to(torch.float64).square_().nan_to_num_(0.0, 0.0, 0.0)
     return torch.cat(
-        [_by_sequence(weights, cos2[:, None], shape), _by_sequence(squared, along, shape)], dim=-1
-    ).transpose(0, 1)
+        [_by_sequence(weights, cos2[..., None], shape), _by_sequence(squared, along, shape)], dim=-1
+    ).transpose(-3, -2)
 
 
 def _by_sequence(weights: Tensor, values: Tensor, shape: Any) -> Tensor:
-    """Weighted sums over the positions of each sequence: (sequences, buckets, columns)."""
-    return torch.bmm(weights.reshape(shape).transpose(0, 1), values.reshape(*shape[1:], -1))
+    """Weighted sums over the positions of each sequence: (..., sequences, buckets, columns)."""
+    return weights.unflatten(-1, shape[1:]).transpose(-3, -2) @ values.unflatten(-2, shape[1:])
 
 
 def _histogram(positions: Tensor, bins: int, counted: Tensor) -> Tensor:
     """Counts by bin for each bucket; integers, so that the order of the tokens does not matter."""
-    index = positions.to(torch.int64).clamp_(0, bins - 1).expand(len(BUCKETS), -1)
-    counts = torch.zeros(len(BUCKETS), bins, dtype=torch.int64, device=positions.device)
-    return counts.scatter_add_(1, index, counted.to(torch.int64))
+    index = positions.to(torch.int64).clamp_(0, bins - 1)[..., None, :].expand(counted.shape)
+    counts = torch.zeros(*counted.shape[:-1], bins, dtype=torch.int64, device=positions.device)
+    return counts.scatter_add_(-1, index, counted.to(torch.int64))

@@ -7,7 +7,7 @@ numbers per token.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -15,24 +15,31 @@ from torch import Tensor
 
 from lngeom import angle_from_moments, moments
 
-# On a CPU small enough for the cache, and for the allocator to reuse what it has instead of mapping fresh pages.
-_CHUNK_BYTES = {"cpu": 1 << 20, "cuda": 1 << 26}
+# On a CPU small enough for x, z and a temporary of each core's share to stay in its L2 cache (1 to 2 MB), and for the
+# allocator to reuse what it has instead of mapping fresh pages.
+_CHUNK_BYTES = {"cpu": (1 << 19) * torch.get_num_threads(), "cuda": 1 << 26}
 
 
 @dataclass(frozen=True)
 class Sketch:
-    """What :func:`sketch` keeps of each of N hidden states of dimension d: float64, shape (N,) unless said otherwise.
+    """What :func:`sketch` keeps of each of N hidden states of dimension d: float64, (..., N) unless said otherwise.
 
     Attributes:
         d: Dimension of the hidden states.
         mean, variance: Moments of the components.
-        projections: (N, K), float32 or better. Components along the random directions.
+        projections: (..., N, K), float32 or better. Components along the random directions.
     """
 
     d: int
     mean: Tensor
     variance: Tensor
     projections: Tensor
+
+    @classmethod
+    def of_layers(cls, sketches: Sequence[Sketch]) -> Sketch:
+        """The sketches of several norm layers of one dimension as one, with the layers as first axis."""
+        columns = ([getattr(each, name) for each in sketches] for name in ("mean", "variance", "projections"))
+        return cls(sketches[0].d, *map(torch.stack, columns))
 
     @property
     def mean_square(self) -> Tensor:
@@ -50,7 +57,7 @@ class Sketch:
         The formula of the uniform direction after the rotation that takes the one into the other: x·u plays √dμ and
         what is left of ‖x‖² plays dσ².
         """
-        mean = self.projections[:, index].to(torch.float64) / math.sqrt(self.d)
+        mean = self.projections[..., index].to(torch.float64) / math.sqrt(self.d)
         return torch.rad2deg(angle_from_moments(mean, (self.mean_square - mean * mean).clamp(min=0)))
 
 

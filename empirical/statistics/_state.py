@@ -46,7 +46,8 @@ class SiteState:
     r"""Statistics of one side of one norm layer, as arrays of one library: PyTorch from :func:`reduce`, then NumPy.
 
     B = 2 buckets of position (:data:`BUCKETS`), S = 3 of them with all tokens together as the last, F features
-    (:data:`FEATURES`), K random directions, C documents or, where documents are not known, sequences.
+    (:data:`FEATURES`), K random directions, C documents or, where documents are not known, sequences. States of several
+    layers may stand in one, with the layers as first axis of all arrays.
 
     Attributes:
         tokens: int64, (B,). Tokens in the statistics.
@@ -103,6 +104,11 @@ class SiteState:
             document_cos2=summed(state.document_cos2),
         )
 
+    def layers(self) -> list[SiteState]:
+        """The states of the layers that stand in this one, as NumPy arrays on the host."""
+        together = [_host(getattr(self, field.name)) for field in fields(self)]
+        return [SiteState(*columns).numpy() for columns in zip(*together, strict=True)]
+
 
 States = dict[tuple[str, Side], SiteState]
 """States by site path and side."""
@@ -142,16 +148,16 @@ def merge_sites(a: SiteState, b: SiteState) -> SiteState:
         nonfinite=a.nonfinite + b.nonfinite,
         underflow=a.underflow + b.underflow,
         zero=a.zero + b.zero,
-        mean=a.mean + distance * (right / both),
-        m2=a.m2 + b.m2 + distance * distance * (left * right / both),
+        mean=a.mean + distance * (right / both)[..., None, :],
+        m2=a.m2 + b.m2 + distance * distance * (left * right / both)[..., None, :],
         maximum=xp.maximum(a.maximum, b.maximum),
         angles=a.angles + b.angles,
         norms=a.norms + b.norms,
         sequences=a.sequences + b.sequences,
         cos2=a.cos2 + b.cos2,
-        documents=xp.concat([a.documents, b.documents]),
-        document_tokens=xp.concat([a.document_tokens, b.document_tokens], axis=1),
-        document_cos2=xp.concat([a.document_cos2, b.document_cos2], axis=1),
+        documents=xp.concat([a.documents, b.documents], axis=-1),
+        document_tokens=xp.concat([a.document_tokens, b.document_tokens], axis=-1),
+        document_cos2=xp.concat([a.document_cos2, b.document_cos2], axis=-1),
     )
 
 
