@@ -193,7 +193,7 @@ def invert(y: Array, *, eps: Any, placement: Placement = "inside", centered: boo
             computed in float32.
         eps: ε > 0. At ε = 0 the length of u is lost and nothing inverts the norm.
         placement: {"inside", "outside"}
-        centered: True for LayerNorm, whose outputs have mean 0: rounding's share along 1 is removed. False for
+        centered: True for LayerNorm, whose outputs have mean 0: what rounding leaves along 1 is removed. False for
             RMSNorm.
 
     Returns:

@@ -144,5 +144,5 @@ def massive_activation_bound(rest: Any, *, k: int, d: int) -> Any:
     if isinstance(rest, int | float) and not 0 <= rest <= 1:
         msg = f"rest is {rest!r}: it is a fraction of the squared norm and must lie between 0 and 1"
         raise InputError(msg)
-    share = k / d
-    return share**0.5 * (1 - rest) ** 0.5 + (1 - share) ** 0.5 * rest**0.5
+    part = k / d
+    return part**0.5 * (1 - rest) ** 0.5 + (1 - part) ** 0.5 * rest**0.5

@@ -37,7 +37,7 @@ def _probe(module: Any, weight: Array | None) -> Array:
     # A module without parameters says nothing of its tensors; its library is loaded, since it made the module.
     library = sys.modules.get("torch")
     if library is None:
-        msg = f"{type(module).__name__} has no weight and is no PyTorch module: build Ellipsoid(gain) from arrays"
+        msg = f"{type(module).__name__} has no weight and is not a PyTorch module: build Ellipsoid(gain) from arrays"
         raise InputError(msg)
     return library.tensor([values])
 

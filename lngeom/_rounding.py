@@ -5,7 +5,7 @@ The inputs are exact; every operation obeys the standard model with underflow, f
 flush to zero are both covered. A term passes through at most h additions on its way into a sum, whatever the
 order; γ_k = ku/(1 − ku). Hats mark computed numbers; c = Πx, v = σ², s = √(v + ε).
 
-*Mean.* |μ̂ − μ| ≤ α. Summing: α = γ_{h+2} mean|x| + 3ω. Merging means, m ← m_a + κ(m_b − m_a) with κ the share of
+*Mean.* |μ̂ − μ| ≤ α. Summing: α = γ_{h+2} mean|x| + 3ω. Merging means, m ← m_a + κ(m_b − m_a) with κ the part of
 the second part (Welford; Chan, Golub and LeVeque): a merge adds at most γ_8 max|x| + 3ω to the larger error of
 its parts, because m is a convex combination of them: α = γ_{8h} max|x| + 4hω.
 

@@ -118,7 +118,7 @@ FORGED = {
     "a denominator below 0": "square(one(X, 1, (1, -1)))",
     "a coefficient that is not reduced": "square(one(X, 1, (2, 2)))",
     "a term without a kind": "square(tuple.__new__(Term, (x.pairs,)))",
-    "a term of a kind that is no bool": "square(tuple.__new__(Term, (x.pairs, 1)))",
+    "a term of a kind that is not a bool": "square(tuple.__new__(Term, (x.pairs, 1)))",
     "a float as a coefficient": "square(Term({(): 0.1}))",
     "a polynomial in a subclass of dict": "square(Term(Table({(): 1})))",
     "an atom with a mark": "square(one(('inv', x.pairs, 1)))",
@@ -151,7 +151,7 @@ FORGED = {
     "a relation of a subclass, of a constant": "constant(0, Text('='))",
     "a relation of a subclass, weakened": "weaken(positive, Text('>='))",
     "a function of a subclass": "congruence(Text('inv'), x, 0, zero)",
-    "an exponent that is no integer": "x ** 0.5",
+    "an exponent that is not an integer": "x ** 0.5",
     "values that change when read twice": "only_true(instantiate(zero, Fickle()), "
     "(given(y).conclusion, given(y).hypotheses))",
 }
@@ -293,8 +293,8 @@ KEPT = {
     "dimension": ("dimension()", "", "d - 1, >="),
     "constant": ("constant(2, '>')", "", "term(2), >"),
     "a root of a scalar leaves the sum": ("combine(S(sqrt(a) * x) - sqrt(a) * S(x), [])", "", "x - x, ="),
-    "5 is no square": ("root_nonnegative(5 * x)", "", "one(('sqrt', (5 * x).pairs)), >="),
-    "1/5 is no square": ("root_nonnegative(x / 5)", "", "one(('sqrt', (x / 5).pairs)), >="),
+    "5 is not a square": ("root_nonnegative(5 * x)", "", "one(('sqrt', (5 * x).pairs)), >="),
+    "1/5 is not a square": ("root_nonnegative(x / 5)", "", "one(('sqrt', (x / 5).pairs)), >="),
     "constant 0": ("constant(0, '>=')", "", "term(0), >="),
 }  # fmt: skip
 

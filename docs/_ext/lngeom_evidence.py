@@ -361,7 +361,7 @@ class Drawn(Figure, SphinxDirective):
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives."""
-    logging.getLogger("matplotlib").setLevel(logging.WARNING)  # from which font it takes a symbol is no news
+    logging.getLogger("matplotlib").setLevel(logging.WARNING)  # from which font it takes a symbol is not news
     app.add_config_value("lngeom_evidence", "_build/evidence", "env")
     app.add_directive("command", CommandHelp)
     app.add_directive("drawn", Drawn)

@@ -192,7 +192,7 @@ class Observer:
             entering, leaving = first_tensor((*args, *kwargs.values())), first_tensor(output)
             if entering is None or leaving is None or entering.shape != leaving.shape:
                 shapes = [None if each is None else tuple(each.shape) for each in (entering, leaving)]
-                msg = f"{site.path}: takes shape {shapes[0]} and returns {shapes[1]}, so that it is no norm layer"
+                msg = f"{site.path}: takes shape {shapes[0]} and returns {shapes[1]}, so that it is not a norm layer"
                 raise InputError(msg)
             with torch.no_grad():
                 self._observe(site, entering, leaving)

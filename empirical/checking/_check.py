@@ -327,7 +327,7 @@ def _condition(judge: Judge, trials: list[Trial]) -> str | None:
         good = dims - bad
         block = next((b for b in (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024) if bad == {d for d in dims if d % b}), None)
         if block:
-            found.append(f"only at d that is no multiple of {block}")
+            found.append(f"only at d that is not a multiple of {block}")
         elif min(bad) > max(good):
             found.append(f"only at d > {max(good)}")
         elif max(bad) < min(good):

@@ -104,7 +104,7 @@ def _difference(mine: torch.nn.Module, other: torch.nn.Module, x: torch.Tensor) 
     format_name = str(next((p.dtype for p in other.parameters()), torch.float32)).rpartition(".")[2]
     read = behaviour(rows, wanted, float(FORMATS[format_name].roundoff))
     if read is None or read.eps is None:
-        return None if numpy.allclose(wanted, got) else "outputs differ, and the source's norm is no known one"
+        return None if numpy.allclose(wanted, got) else "outputs differ, and the source's norm is not a known one"
     # The gain as the module stores it, if it is one of its parameters or 1 + one of them; else as it was read.
     own = [p.detach().double().numpy() for p in mine.parameters() if tuple(p.shape) == (d,)]
     gain, bias = (

@@ -77,10 +77,10 @@ def load_plain(path: str | Path) -> Any:
     >>> from empirical.checking import load_plain
     >>> load_plain("no/such/directory")
     Traceback (most recent call last):
-    lngeom._errors.InputError: no/such/directory is no directory: give a model directory of Hugging Face
+    lngeom._errors.InputError: no/such/directory is not a directory: give a model directory of Hugging Face
     """
     if not Path(path).is_dir():
-        msg = f"{path} is no directory: give a model directory of Hugging Face"
+        msg = f"{path} is not a directory: give a model directory of Hugging Face"
         raise InputError(msg)
     from transformers import AutoModel
 

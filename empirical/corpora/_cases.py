@@ -55,7 +55,7 @@ def _of_files(folder: Path) -> Iterator[Case]:
                 inputs: dict[str, Any] = dict(arrays)
             labels, document = inputs.pop("labels"), int(inputs.pop("document", number))
         except (KeyError, ValueError, OSError) as error:
-            msg = f"{path}: is no case ({error}); it needs the network's inputs by name, and labels"
+            msg = f"{path}: is not a case ({error}); it needs the network's inputs by name, and labels"
             raise CorpusError(msg) from None
         inputs.pop("speech", None)
         yield Case(document, inputs, labels.astype(np.int64))

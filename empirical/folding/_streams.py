@@ -175,7 +175,7 @@ class _Search:
                 if "dropout" in call.name:
                     msg = f"dropout is on, at {_where(call)}, between a writer and the stream: call eval()"
                     raise Refused(msg)
-                raise _Entry(slot, f"unknown writer: {_where(call)} is no linear map, and writes inside the network")
+                raise _Entry(slot, f"unknown writer: {_where(call)} is not a linear map, and writes inside the network")
             queue += sources
         return wanted
 
@@ -235,7 +235,7 @@ def find_streams(trace: Trace, kind: str = "layernorm") -> Streams:
                 found.kept[call.norm.path] = str(refusal)
                 break
         else:
-            found.kept[call.norm.path] = "its input has too many entries that are no linear maps"
+            found.kept[call.norm.path] = "its input has too many entries that are not linear maps"
     found.entries = {s: e for s, e in search.entries.items() if s in found.places}
     found.writers = {s: a for s, a in found.places.items() if s in trace.parameters}
     return found
@@ -300,7 +300,7 @@ def find_readers(trace: Trace, norm: Call) -> list[Reader]:
             continue
         reader = None if call.norm else _reader(prober, call, touched, scaled, size)
         if reader is None:
-            msg = f"{_where(call)} reads it, which is no linear map"
+            msg = f"{_where(call)} reads it, which is not a linear map"
             raise Refused(msg)
         readers.append(reader)
     if not readers or any(slot in places for slot in trace.results):

@@ -183,8 +183,8 @@ def _geometry(sample: Sample, error: np.ndarray) -> Iterator[tuple[str, np.ndarr
         yield ORTHOGONALITY, np.abs(y.sum(-1)), e.sum(-1)
         normal = 1 / np.abs(safe)
         yield HYPERPLANE, ellipsoid.offset(sample.z), error @ normal / np.linalg.norm(normal)
-    share = e.sum(-1) ** 2 / zeros if centered and zeros else 0.0
-    yield CONTAINMENT, ellipsoid.gauge(sample.z), 1 + np.sqrt(reach**2 + share) / np.sqrt(d)
+    rest = e.sum(-1) ** 2 / zeros if centered and zeros else 0.0
+    yield CONTAINMENT, ellipsoid.gauge(sample.z), 1 + np.sqrt(reach**2 + rest) / np.sqrt(d)
     turned = np.abs(np.pi / 2 - lg.angle_to_uniform(sample.x)) if centered else 0.0
     with np.errstate(divide="ignore", invalid="ignore"):  # y = 0 has no direction, and decides nothing
         limit = np.where(reach < length, np.arcsin(np.minimum(1, reach / length)), np.inf)

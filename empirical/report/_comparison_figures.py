@@ -104,8 +104,8 @@ FIGURES: dict[str, tuple[Callable[[Axes, Measured], None], str, str, str]] = {
     ),
     "energy": (
         _energy, "d·E[cos²θ]", "block",
-        "Share of the squared norm of the hidden states along 1, times d, among the random directions: 1 for isotropic "
-        "vectors. A mean angle of 90° does not tell it.",
+        "Energy of the hidden states along 1, d·E[cos²θ], among that along random directions: 1 for isotropic vectors. "
+        "A mean angle of 90° does not tell it.",
     ),
     "growth": (
         _norms, "norm of the stream", "depth: blocks passed",

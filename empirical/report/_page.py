@@ -18,8 +18,8 @@ _FIGURES = {
     "directions. Lines are means over tokens, bands one standard deviation; the grey band is what isotropic vectors "
     "would give.",
     "angle_after": "The same for what leaves each norm, gain and bias included.",
-    "energy": "Share of the squared norm along a direction, times d: 1 for isotropic vectors, whatever the direction. "
-    "The mean angle can be 90° where this is far from 1, since angles on both sides of 90° cancel.",
+    "energy": "Energy along a direction, d·E[cos²θ]: 1 for isotropic vectors, whatever the direction. The mean angle "
+    "can be 90° where this is far from 1, since angles on both sides of 90° cancel.",
     "growth": "Mean norm of the residual stream after each block, position 0 of the sequences left out, and two laws "
     "of growth, each where it is a straight line: fitted from the embedding output (depth 0) on, and from the first "
     "block on. Bands are the laws with the ends of the 95 % interval of their slope.",

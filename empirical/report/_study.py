@@ -190,7 +190,7 @@ def _sections(study: Rows, writers: Rows, gradients: Rows, controls: Rows) -> li
             "Does training without a gradient along 1 empty that direction?",
             [
                 "d·E[cos²θ] of 1 behind block 0 (geometric mean over the norms of the later blocks and the final "
-                "one). The rank is the share of random directions with a smaller value than 1, averaged over these "
+                "one). The rank is the fraction of random directions with a smaller value than 1, averaged over these "
                 "norms; *below all* counts the norms, over all seeds, where no random direction has less; *final "
                 "ranks* are those before the final norm, seed by seed, and *by chance* bounds the probability of such "
                 "low ones if 1 were a direction like the random ones, the seeds taken as independent; *from step* is "
@@ -221,12 +221,12 @@ def _sections(study: Rows, writers: Rows, gradients: Rows, controls: Rows) -> li
         Section(
             "What training writes along 1",
             [
-                "Norm of the writers after training over that before, the same of their part along 1, and the share "
-                "along 1 of what training added, relative to an average direction (0: none, 1: as much as in any). SGD "
+                "Norm of the writers after training over that before, the same of their part along 1, and the energy "
+                "along 1 of what training added, in units of an average direction (0: none, 1: as much as in any). SGD "
                 "adds up gradients; AdamW divides each coordinate by a size of its own, which does not keep a vector "
                 "orthogonal to 1."
             ],
-            head=("cell", "writers", "growth of the norm", "growth along 1", "share of the change along 1"),
+            head=("cell", "writers", "growth of the norm", "growth along 1", "energy of the change along 1"),
             rows=_writers_rows(writers),
         ),
         _losses(study),

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..runs import RunError, read_sealed, read_table, write_text
 from ._html import embedded, render
-from ._training_figures import NORM_NAMES, Drawn, draw_angles, draw_losses, draw_shares, site_label
+from ._training_figures import NORM_NAMES, Drawn, draw_angles, draw_energies, draw_losses, site_label
 
 _FIGURES = {
     "losses": (draw_losses, "Loss of each training step and on held-out text, in nats per token."),
@@ -16,8 +16,8 @@ _FIGURES = {
         "Angle of the hidden states that enter each norm with the uniform vector 1 and with two random vectors, at "
         "each checkpoint: mean and standard deviation over tokens.",
     ),
-    "shares": (
-        draw_shares,
+    "energy": (
+        draw_energies,
         "d·E[cos²θ] of the uniform vector at each norm and checkpoint with its 95 % interval; dotted, the median of "
         "the random directions.",
     ),

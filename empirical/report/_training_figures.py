@@ -106,7 +106,7 @@ def draw_angles(runs: Sequence[Drawn], path: Path) -> None:
     save(figure, path)
 
 
-def draw_shares(runs: Sequence[Drawn], path: Path) -> None:
+def draw_energies(runs: Sequence[Drawn], path: Path) -> None:
     """d·E[cos²θ] of 1 at every site against the step, beside the median random direction, log scale."""
     figure, panels = new_figure(1, len(runs), (5.2, 4.0), sharey=True)
     steps = sorted({row["step"] for run in runs for row in run.norms})

@@ -26,7 +26,7 @@ class VerdictLine:
 
 
 def _strain(each: Prediction) -> float:
-    """How near to failing: the share of the bound that is used up, or for a mean how many times it is off."""
+    """How near to failing: the fraction of the bound that is used up, or for a mean how many times it is off."""
     if not each.measured or not each.bound:
         return 0.0
     ratio = each.measured / each.bound

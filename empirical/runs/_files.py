@@ -83,7 +83,7 @@ def read_sealed(path: Path) -> dict[str, Any]:
     """The object that :func:`write_sealed` wrote.
 
     Raises:
-        RunError: If the file is no such object, or another one than was written.
+        RunError: If the file is not such an object, or another one than was written.
     """
     try:
         value = read_json(path)

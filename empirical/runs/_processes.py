@@ -66,7 +66,7 @@ class Ranks:
         """The same processes in teams of `tensor`, each of which holds one copy of the model."""
         if tensor < 1 or self.count % tensor:
             msg = (
-                f"--tensor-parallel {tensor}: {self.count} processes are no whole number of teams; start it with "
+                f"--tensor-parallel {tensor}: {self.count} processes are not a whole number of teams; start it with "
                 f"torchrun --nproc-per-node {max(tensor, 1)} -m lngeom sweep, or a multiple"
             )
             raise RunError(msg)

@@ -43,7 +43,7 @@ def read_sequences(path: Path) -> list[Sequence]:
     """Read what :func:`write_sequences` wrote.
 
     Raises:
-        RunError: If it is no such file.
+        RunError: If the file is of another kind.
     """
     try:
         with path.open(encoding="utf-8", newline="") as stream:

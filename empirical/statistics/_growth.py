@@ -81,7 +81,7 @@ class Growth:
             degree of freedom, and nothing is excluded.
         scale: Norm that the law gives at depth 0.
         misfit: Root mean square of what the law misses of log n_l.
-        r2: Share of the variance of log n_l that it explains; None if there is none.
+        r2: Fraction of the variance of log n_l that it explains; None if there is none.
         sampling_error: Largest relative standard error of a mean norm, tokens taken as independent. Those of one
             sequence are not: for SmolLM2-135M on Wikipedia, standard errors from the spread between sequences are 0.7
             to 3.5 times as large.

@@ -19,7 +19,7 @@ A tiny network learns to count:
 ...     drawn = load_drawn(out)
 ...     write_run_report(out)
 ...     print(complete, drawn.title, [row["step"] for row in drawn.held_out], draw_runs([drawn], Path(folder)))
-True LayerNorm [0, 2, 4] ['losses.svg', 'angles.svg', 'shares.svg']
+True LayerNorm [0, 2, 4] ['losses.svg', 'angles.svg', 'energy.svg']
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ._throughput import flops_per_token as flops_per_token
     from ._tokenizer import Tokenizer as Tokenizer, load_tokenizer as load_tokenizer, train_tokenizer as train_tokenizer
     from ._trainer import Report as Report, train as train
-    from ._writers import uniform_share as uniform_share, writers as writers
+    from ._writers import uniform_energy as uniform_energy, writers as writers
 else:
     __getattr__ = lazy(__name__, __file__)
 
@@ -75,7 +75,7 @@ __all__ = [
     "ranks",
     "train",
     "train_tokenizer",
-    "uniform_share",
+    "uniform_energy",
     "writer_gradients",
     "writers",
 ]

@@ -53,9 +53,9 @@ class Batches:
         The processes take consecutive parts, as consecutive micro-batches of one process would be.
         """
         rows = []
-        share = self._sequences // ranks
-        first = step * self._sequences + rank * share
-        for n in range(first, first + share):
+        count = self._sequences // ranks
+        first = step * self._sequences + rank * count
+        for n in range(first, first + count):
             offset, order = self._pass(n // self.per_pass)
             start = offset + int(order[n % self.per_pass]) * self._length
             rows.append(np.asarray(self._tokens[start : start + self._length + 1], dtype=np.int64))

@@ -61,8 +61,8 @@ class TokenData:
     def unigram_entropy(self) -> float:
         """Entropy in nats of the token frequencies of the held-out text: no unigram model has a lower loss on it."""
         counts = np.bincount(self.held_out, minlength=1).astype(float)
-        shares = counts[counts > 0] / counts.sum()
-        return float(-(shares * np.log(shares)).sum())
+        frequencies = counts[counts > 0] / counts.sum()
+        return float(-(frequencies * np.log(frequencies)).sum())
 
     def held_out_sequences(self, length: int, tokens: int) -> Tensor:
         """Sequences of `length` tokens of the held-out text, spread evenly over it, at least `tokens` tokens in all.

@@ -15,7 +15,7 @@ import lngeom
 from lngeom import InputError
 
 from ._model import RMSNorm
-from ._writers import uniform_share, writers
+from ._writers import uniform_energy, writers
 
 
 @dataclass(frozen=True)
@@ -24,17 +24,17 @@ class WriterGradient:
 
     Attributes:
         name: Parameter name.
-        share: Energy of the gradient's rows along 1, relative to an average direction (:func:`uniform_share`).
+        energy: Of the gradient's rows along 1, 1 for an average direction (:func:`uniform_energy`).
         excess: Largest |1ᵀG_k| over the rows G_k of the gradient, as a multiple of its rounding bound.
 
     >>> from empirical.training import WriterGradient
-    >>> found = [WriterGradient("layer", share=1e-30, excess=0.02), WriterGradient("rms", share=0.9, excess=1e6)]
+    >>> found = [WriterGradient("layer", energy=1e-30, excess=0.02), WriterGradient("rms", energy=0.9, excess=1e6)]
     >>> [each.orthogonal for each in found]
     [True, False]
     """
 
     name: str
-    share: float
+    energy: float
     excess: float
 
     @property
@@ -102,7 +102,7 @@ def _compare(
         bound = rows + width * unit * gradient.abs().sum(-1)
         along = gradient.sum(-1).abs()
         ratio = torch.where(along == 0, torch.zeros_like(along), along / bound)
-        found.append(WriterGradient(name, uniform_share(gradient), float(ratio.max())))
+        found.append(WriterGradient(name, uniform_energy(gradient), float(ratio.max())))
     return found
 
 

@@ -16,7 +16,7 @@ from ..capture import Observer
 from ..models import norm_sites
 from ._data import TokenData
 from ._gradients import writer_gradients
-from ._writers import uniform_share, writers
+from ._writers import uniform_energy, writers
 
 SITE_COLUMNS = (
     "site",
@@ -58,8 +58,8 @@ TABLES: dict[str, tuple[str, ...]] = {
 }
 """The tables of a measurement, by name, with their columns.
 
-Of each writer: ``size`` is the Frobenius norm, ``uniform_size`` that of its part along 1, ``share`` the energy along 1
-relative to an average direction; before training (``start_``), now, and of the ``change`` between the two.
+Of each writer: ``size`` is the Frobenius norm, ``uniform_size`` that of its part along 1, ``share`` the energy along 1,
+1 for an average direction; before training (``start_``), now, and of the ``change`` between the two.
 """
 
 _GRADIENT_SEQUENCES = 2
@@ -147,12 +147,12 @@ class Measurement:
             "start_uniform_size": float(lngeom.mean_vector(start).norm()),
             "size": float(now.norm()),
             "uniform_size": float(lngeom.mean_vector(now).norm()),
-            "share": uniform_share(now),
+            "share": uniform_energy(now),
             "change_size": float(change.norm()),
-            "change_share": uniform_share(change),
+            "change_share": uniform_energy(change),
         }
 
     def _gradients(self, model: GPT2LMHeadModel) -> list[dict[str, Any]]:
         exact = copy.deepcopy(model).cpu().double()
         found = writer_gradients(exact, self._text[:_GRADIENT_SEQUENCES])
-        return [{"writer": writer.name, "share": writer.share, "excess": writer.excess} for writer in found]
+        return [{"writer": writer.name, "share": writer.energy, "excess": writer.excess} for writer in found]

@@ -1,4 +1,4 @@
-"""Speed of a run: tokens per second, and the share of the device's peak that the model's arithmetic uses."""
+"""Speed of a run: tokens per second, and the fraction of the device's peak that the model's arithmetic uses."""
 
 from __future__ import annotations
 

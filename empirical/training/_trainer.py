@@ -68,7 +68,7 @@ class _Passes:
                 narrow = self._execution.dtype == "bfloat16"
                 with torch.autocast(self._device.type, torch.bfloat16, enabled=narrow):
                     loss = next_token_loss(self._module, part.to(self._device))
-                # Each part counts by its share of the sequences, the last one may be shorter.
+                # Each part counts by its number of sequences, the last one may be shorter.
                 loss = loss * (len(part) / len(sequences))
                 loss.backward()
             total += loss.detach()

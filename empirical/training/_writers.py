@@ -37,18 +37,18 @@ def writers(model: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
             yield name, parameter
 
 
-def uniform_share(rows: Tensor) -> float:
-    r"""Energy of vectors along 1 relative to an average direction: d·Σ(x·1̂)²/Σ‖x‖², over all rows x.
+def uniform_energy(rows: Tensor) -> float:
+    r"""Energy of vectors along 1, in units of an average direction's: d·Σ(x·1̂)²/Σ‖x‖², over all rows x.
 
     1 for rows without a preferred direction, 0 for rows orthogonal to 1, d for multiples of 1; NaN if all rows
-    are zero. Of a hidden state's rows it is d·E[cos²θ] with each vector weighted by its energy.
+    are zero. Of hidden states it is d·E[cos²θ] with each vector weighted by its squared norm.
 
     Args:
         rows: Tensor, shape (..., d). Computed in float64.
 
     >>> import torch
-    >>> from empirical.training import uniform_share
-    >>> uniform_share(torch.tensor([[1.0, -1.0], [1.0, 1.0]]))
+    >>> from empirical.training import uniform_energy
+    >>> uniform_energy(torch.tensor([[1.0, -1.0], [1.0, 1.0]]))
     1.0
     """
     wide = rows.detach().double()

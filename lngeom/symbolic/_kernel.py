@@ -128,7 +128,7 @@ def assume(formula: Formula) -> Theorem:
 def constant(value: Any, relation: str) -> Theorem:
     """|- c REL 0 for a rational number c, refused where that is false."""
     c, relation = term(value), _relation(relation)
-    _require(not c.pairs or [monomial for monomial, _ in c.pairs] == [()], f"{c!r} is no number")
+    _require(not c.pairs or [monomial for monomial, _ in c.pairs] == [()], f"{c!r} is not a number")
     _require(_HOLDS[relation](c.pairs[0][1][0] if c.pairs else 0), f"{c!r} {relation} 0 is false")
     return _prove(c, relation, frozenset(), "constant", (c, relation))
 
@@ -239,7 +239,7 @@ def multiply(first: Theorem, second: Theorem) -> Theorem:
 def weaken(theorem: Theorem, relation: str) -> Theorem:
     """From t > 0: t >= 0 or t != 0. From t = 0: t >= 0. No other pair of relations."""
     (t, stronger, hypotheses), relation = _read(theorem, *_ANY), _relation(relation)
-    _require((stronger, relation) in {(">", ">="), (">", "!="), ("=", ">=")}, "this is no weakening")
+    _require((stronger, relation) in {(">", ">="), (">", "!="), ("=", ">=")}, "this is not a weakening")
     return _prove(t, relation, hypotheses, "weaken", (relation,), theorem)
 
 
@@ -271,7 +271,7 @@ def transport(goal: Any, equal: Theorem, theorem: Theorem) -> Theorem:
 
 
 def cut(lemma: Theorem, theorem: Theorem) -> Theorem:
-    """From G |- A and H, A |- B: G, H |- B. Dropped is A alone; if it is no hypothesis of the second, nothing is."""
+    """From G |- A and H, A |- B: G, H |- B. Dropped is A alone; if it is not a hypothesis of the second, nothing is."""
     (a, relation, first), (t, conclusion, second) = _read(lemma, *_ANY), _read(theorem, *_ANY)
     remaining = first | (second - {(a.pairs, relation)})
     return _prove(t, conclusion, remaining, "cut", (), lemma, theorem)

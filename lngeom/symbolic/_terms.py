@@ -98,7 +98,7 @@ class Term(tuple):
     Raises
     ------
     ProofError
-        If `polynomial` is no normal form; from an operation with anything but a term, an integer or a fraction.
+        If `polynomial` is not a normal form; from an operation with anything but a term, an integer or a fraction.
 
     Examples
     --------
@@ -208,7 +208,7 @@ class Term(tuple):
         return inv(self) * other
 
     def __pow__(self, exponent: int) -> Term:
-        _require(type(exponent) is int, f"the exponent {exponent!r} is no integer")
+        _require(type(exponent) is int, f"the exponent {exponent!r} is not an integer")
         return math.prod([self if exponent >= 0 else inv(self)] * abs(exponent), start=_ones_like(self))
 
     def __abs__(self) -> Term:
@@ -250,7 +250,7 @@ def term(value: Any) -> Term:
     Raises
     ------
     ProofError
-        If `value` is no term, integer or fraction, or a term that was not made by the functions of this module.
+        If `value` is not a term, integer or fraction, or a term that was not made by the functions of this module.
 
     Examples
     --------
@@ -269,7 +269,10 @@ def term(value: Any) -> Term:
 
 
 def _rational(value: Any) -> tuple[int, int]:
-    _require(type(value) is int or type(value) is Fraction, f"{type(value).__name__} is no term, integer or fraction")
+    _require(
+        type(value) is int or type(value) is Fraction,
+        f"{type(value).__name__} is neither term nor integer nor fraction",
+    )
     n, m = (value, 1) if type(value) is int else (value.numerator, value.denominator)
     _require(type(n) is int and type(m) is int and m > 0, "numerator and denominator must be integers")
     return _reduced(n, m)
@@ -317,7 +320,7 @@ def _rebuilt(atom: Any) -> tuple:
     _require(type(kind) is str and len(content) == (kind != "d"), "an atom is a name of a kind and its content")
     if kind == "d":
         return _D
-    _require(kind in _MAKERS, f"{kind!r} is no kind of atom")
+    _require(kind in _MAKERS, f"{kind!r} is not a kind of atom")
     made = _MAKERS[kind](content[0]).pairs
     _require(made == ((((atom, 1),), _ONE),), "the content of an atom is in normal form")
     ((((rebuilt, _),), _),) = made
@@ -334,7 +337,7 @@ def _atom(kind: str, content: Any, vector: bool) -> Term:
 
 
 def _name(name: Any) -> str:
-    _require(type(name) is str and _NAME.fullmatch(name) is not None, f"{name!r} is no name: letters, digits and _")
+    _require(type(name) is str and _NAME.fullmatch(name) is not None, f"{name!r} is not a name: letters, digits and _")
     return name
 
 
@@ -394,7 +397,7 @@ def S(value: Any) -> Term:
     Raises
     ------
     ProofError
-        If `value` is no term, as :func:`term`.
+        If `value` is not a term, as :func:`term`.
 
     Examples
     --------
@@ -416,7 +419,7 @@ def inv(value: Any) -> Term:
     Raises
     ------
     ProofError
-        If `value` is no term, as :func:`term`.
+        If `value` is not a term, as :func:`term`.
 
     Examples
     --------
@@ -450,7 +453,7 @@ def sqrt(value: Any) -> Term:
     Raises
     ------
     ProofError
-        If `value` is no term, as :func:`term`.
+        If `value` is not a term, as :func:`term`.
 
     Examples
     --------

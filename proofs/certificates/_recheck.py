@@ -197,17 +197,17 @@ def _key(p: PolyElement) -> frozenset:
 
 
 def _integer(value: Any, low: int, high: float = math.inf) -> int:
-    _need(type(value) is int and low <= value < high, f"{value!r} is no integer from {low} to below {high}")
+    _need(type(value) is int and low <= value < high, f"{value!r} is not an integer from {low} to below {high}")
     return value
 
 
 def _name(value: Any) -> str:
-    _need(type(value) is str and value.isidentifier() and value.isascii(), f"{value!r} is no name")
+    _need(type(value) is str and value.isidentifier() and value.isascii(), f"{value!r} is not a name")
     return value
 
 
 def _list(value: Any, size: int | None = None) -> list:
-    _need(type(value) is list and size in (None, len(value)), f"{value!r} is no list of {size} entries")
+    _need(type(value) is list and size in (None, len(value)), f"{value!r} is not a list of {size} entries")
     return value
 
 
@@ -268,7 +268,7 @@ class Terms:
     def formula(self, value: Any) -> tuple[PolyElement, str]:
         """A term and its relation to 0."""
         place, relation = _list(value, 2)
-        _need(relation in RELATIONS, f"{relation!r} is no relation")
+        _need(relation in RELATIONS, f"{relation!r} is not a relation")
         return self(place), relation
 
     def formulas(self, value: Any) -> frozenset:
@@ -292,7 +292,7 @@ class Rules:
     def conclude(self, rule: Any, stated: tuple[PolyElement, str], arguments: list, used: list[Sequent]) -> Sequent:
         """The sequent that follows."""
         known = type(rule) is str and rule in _PREMISES
-        _need(known, f"{rule!r} is no rule")
+        _need(known, f"{rule!r} is not a rule")
         wanted = _PREMISES[rule]
         if wanted is not None:
             _need(len(used) == len(wanted), f"{rule} has {len(wanted)} premises")
@@ -357,7 +357,7 @@ class Rules:
         return self.a.root(t) - u, "="
 
     def _congruence(self, stated: Any, arguments: list, used: list) -> tuple:
-        _need(arguments[0] in ("inv", "sqrt"), f"{arguments[0]!r} is no function")
+        _need(arguments[0] in ("inv", "sqrt"), f"{arguments[0]!r} is not a function")
         f = self.a.inverse if arguments[0] == "inv" else self.a.root
         p, q = map(self.terms, arguments[1:])
         _need(used[0][1] == p - q, "the equation is not a − b = 0")
@@ -376,7 +376,7 @@ class Rules:
 
     def _weaken(self, stated: Any, arguments: list, used: list) -> tuple:
         pair = (used[0][2], stated[1])
-        _need(pair in ((">", ">="), (">", "!="), ("=", ">=")), "this is no weakening")
+        _need(pair in ((">", ">="), (">", "!="), ("=", ">=")), "this is not a weakening")
         return used[0][1], stated[1]
 
     def _strengthen(self, stated: Any, arguments: list, used: list) -> tuple:

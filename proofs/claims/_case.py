@@ -4,7 +4,7 @@ A :class:`Case` is the blackboard on which a counterexample is worked: values ar
 the functions of :mod:`lngeom` on :class:`~lngeom.carriers.Enclosure`, and each statement is decided by intervals
 that contain the exact numbers. A premise that is not certainly true and a claim that is not certainly false raise, so
 a counterexample that can be shown is a proof. Only what is said to hold instead may be an equality of irrational
-numbers, which no interval decides: agreement to 30 digits is shown there, and is no proof.
+numbers, which no interval decides: agreement to 30 digits is shown there, and is not a proof.
 """
 
 from __future__ import annotations

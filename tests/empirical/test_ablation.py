@@ -186,7 +186,7 @@ def test_folder_of_cases_and_bad_corpora(tmp_path: Path, capsys: pytest.CaptureF
     (case,) = cases(open_corpus(str(tmp_path)), None, tokens=9, length=9, per_document=1)
     assert (case.document, case.tokens, list(case.inputs)) == (7, 3, ["input_ids"])
     np.savez(tmp_path / "1.npz", input_ids=np.arange(4))
-    with pytest.raises(CorpusError, match=r"1\.npz: is no case"):
+    with pytest.raises(CorpusError, match=r"1\.npz: is not a case"):
         cases(open_corpus(str(tmp_path)), None, tokens=9, length=9, per_document=1)
     with pytest.raises(CorpusError, match="what random tokens cost says nothing"):
         cases(open_corpus("random"), None, tokens=9, length=9, per_document=1)

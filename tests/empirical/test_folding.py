@@ -196,7 +196,7 @@ class Odd(nn.Module):
     [
         ("reader", "a reader without a norm: linear in b sees the mean of the stream"),
         ("output", "a reader without a norm: the stream itself, .* is an output of the model"),
-        ("gelu", "unknown writer: gelu in the model is no linear map, and writes inside the network"),
+        ("gelu", "unknown writer: gelu in the model is not a linear map, and writes inside the network"),
         ("dropout", r"dropout is on, at dropout in drop, between a writer and the stream: call eval\(\)"),
     ],
 )

@@ -49,7 +49,7 @@ from empirical.sweep import draw_tokens
 from .conftest import ARCHITECTURES, VOCABULARY, tiny_model
 
 OF_HEADS = ("q_norm", "k_norm")
-"""Norms of queries and keys, which are no vectors of the stream."""
+"""Norms of queries and keys, which are not vectors of the stream."""
 
 
 class Value(NamedTuple):

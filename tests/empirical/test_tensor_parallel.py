@@ -41,7 +41,7 @@ def test_teams_of_processes_measure_what_one_process_does(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--tensor-parallel", "2"], "--tensor-parallel 2: 1 processes are no whole number of teams"),
+        (["--tensor-parallel", "2"], "--tensor-parallel 2: 1 processes are not a whole number of teams"),
         (["--tensor-parallel", "2", "--random-weights"], "--tensor-parallel: takes weights from files"),
     ],
 )

@@ -24,7 +24,7 @@ from empirical.training import (
     UNorm,
     build_model,
     flops_per_token,
-    uniform_share,
+    uniform_energy,
     writer_gradients,
     writers,
 )
@@ -217,10 +217,10 @@ def test_sgd_leaves_the_component_along_1_and_adamw_does_not(optimizer: str) -> 
     assert not any(moved) if optimizer == "sgd" else all(moved)
 
 
-def test_share_of_energy_along_1() -> None:
-    assert uniform_share(torch.ones(3, 7)) == pytest.approx(7, rel=14 * 2.0**-53)  # 7 squares and sums of 2, rounded
-    assert uniform_share(torch.tensor([[1.0, -1.0], [3.0, -3.0]])) == 0
-    assert np.isnan(uniform_share(torch.zeros(2, 5)))
+def test_energy_along_1() -> None:
+    assert uniform_energy(torch.ones(3, 7)) == pytest.approx(7, rel=14 * 2.0**-53)  # 7 squares and sums of 2, rounded
+    assert uniform_energy(torch.tensor([[1.0, -1.0], [3.0, -3.0]])) == 0
+    assert np.isnan(uniform_energy(torch.zeros(2, 5)))
 
 
 @pytest.mark.parametrize(

@@ -32,11 +32,11 @@ from empirical.study import (
 )
 from lngeom.cli import main
 
-Share = Callable[[str, int, int], float]
+Energy = Callable[[str, int, int], float]
 
 
-def study(share: Share, *, seeds: int = 5, random: float = 0.9, losses: Share | None = None) -> list[dict[str, Any]]:
-    """A made-up study of three norms; `share` of (norm, step, seed) is d·E[cos²θ] behind block 0."""
+def study(energy: Energy, *, seeds: int = 5, random: float = 0.9, losses: Energy | None = None) -> list[dict[str, Any]]:
+    """A made-up study of three norms; `energy` of (norm, step, seed) is d·E[cos²θ] behind block 0."""
     rows = []
     for norm in ("layer", "rms"):
         for seed in range(seeds):
@@ -46,7 +46,7 @@ def study(share: Share, *, seeds: int = 5, random: float = 0.9, losses: Share | 
                     ("h.1.ln_1", 1, "pre_attn"),
                     ("ln_f", None, "final"),
                 ):
-                    value = 1.0 if layer == 0 else share(norm, step, seed)
+                    value = 1.0 if layer == 0 else energy(norm, step, seed)
                     rows.append(
                         {
                             "norm": norm,
@@ -136,9 +136,9 @@ def test_one_seed_says_nothing() -> None:
     assert (student_mean([2.0]).low, student_mean([2.0]).high) == (-math.inf, math.inf)
 
 
-@pytest.mark.parametrize(("share", "expected"), [(collapsing, "holds"), (alike, "undecided"), (growing, "violated")])
-def test_verdicts_follow_the_numbers(share: Share, expected: str) -> None:
-    layer, rms = summarize(study(share))
+@pytest.mark.parametrize(("energy", "expected"), [(collapsing, "holds"), (alike, "undecided"), (growing, "violated")])
+def test_verdicts_follow_the_numbers(energy: Energy, expected: str) -> None:
+    layer, rms = summarize(study(energy))
     assert verdict(layer, rms) == expected
 
 
@@ -288,9 +288,9 @@ def test_the_page_says_what_the_numbers_say() -> None:
         for norm, excess in (("layer", 0.5), ("layer", 2.0), ("rms", 1e12))
         for cell in [{"norm": norm, "optimizer": "adamw", "weight_decay": 0.0, "layers": 4, "width": 128}]
     ]
-    pages = {share: study_report(study(share), writer_rows(), gradients) for share in (collapsing, alike, growing)}
-    for share, counts in ((collapsing, "1 holds"), (alike, "1 undecided"), (growing, "1 violated")):
-        assert counts in pages[share]
+    pages = {energy: study_report(study(energy), writer_rows(), gradients) for energy in (collapsing, alike, growing)}
+    for energy, counts in ((collapsing, "1 holds"), (alike, "1 undecided"), (growing, "1 violated")):
+        assert counts in pages[energy]
     assert "LayerNorm: 1 of 2 gradients" in pages[alike]
     assert "RMSNorm: 0 of 1 gradients" in pages[alike]
 

@@ -181,7 +181,7 @@ def _refused_or_done(what: str, action: Callable[[], Any]) -> str:
             warnings.simplefilter("ignore")
             action()
     except LngeomError as error:
-        return f"{what}: {error!r} is no single line" if "\n" in str(error) else ""
+        return f"{what}: {error!r} is not a single line" if "\n" in str(error) else ""
     except Exception as error:  # what is wrong here is just this: an error that no one foresaw
         return f"{what}: {type(error).__name__}: {error}"
     return ""

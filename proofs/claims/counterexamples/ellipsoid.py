@@ -140,4 +140,4 @@ def direction_from_preimage(case: Case) -> None:
     axis = case.find("Gu", g * u)
     image = case.find("GΠG(Gu)", g * lg.project(g * axis))
     case.true("Gu is an axis: GΠG(Gu) = ζGu", image, "=", value * axis)
-    case.claimed("the direction is not delivered: GΠG(Gu) is no multiple of Gu", image, "≠", value * axis)
+    case.claimed("the direction is not delivered: GΠG(Gu) is not a multiple of Gu", image, "≠", value * axis)

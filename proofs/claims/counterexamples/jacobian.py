@@ -59,7 +59,7 @@ def large_norm_small_deviation(case: Case) -> None:
 
 @counterexample
 def amplified_though_long(case: Case) -> None:
-    """A long input with a small deviation amplifies gradients: long is no synonym of attenuated."""
+    """A long input with a small deviation amplifies gradients: long is not a synonym of attenuated."""
     x = case.vector("x", 1000, 1000, 1001)
     v = case.vector("v", 1, -1, 0)
     case.given("the input is long", norm(x), ">", 1000)

@@ -143,7 +143,7 @@ def small_branch(case: Case) -> None:
 
 @counterexample
 def one_width_for_all(case: Case) -> None:
-    """With one C for all components DyISRU is no RMSNorm."""
+    """With one C for all components DyISRU is not an RMSNorm."""
     x = case.vector("x", 1, 7)
     common = x / lg.scale(x * x / 2 + 12, eps=0)  # √d x/√(x² + C) with d = 2 and C = 24
     case.claimed("DyISRU with C = 24 is RMSNorm", common, "=", lg.rms_norm(x, eps=0))
