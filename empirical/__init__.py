@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from ._lazy import lazy
 
 if TYPE_CHECKING:
-    from .discovery import norms as norms
-    from .folding import fold as fold
-    from .sweep import measure as measure
+    from .discovery import norms
+    from .folding import fold
+    from .sweep import measure
 else:
     __getattr__ = lazy(__name__, __file__)
 

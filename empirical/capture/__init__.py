@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ._directions import random_directions as random_directions
-from ._monitor import Monitor as Monitor, NormCallback as NormCallback
-from ._observer import Observer as Observer
+from ._directions import random_directions
+from ._monitor import Monitor, NormCallback
+from ._observer import Observer
 
 __all__ = ["Monitor", "NormCallback", "Observer", "random_directions"]

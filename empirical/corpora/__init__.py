@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
-    from ._cases import IGNORED as IGNORED, Case as Case, batches as batches, cases as cases
-    from ._corpus import Corpus as Corpus, bundled_wikipedia as bundled_wikipedia, open_corpus as open_corpus
-    from ._markup import plain_text as plain_text
-    from ._mediawiki import articles as articles
-    from ._packing import TokenPolicy as TokenPolicy, encoded as encoded, flat_pieces as flat_pieces, packed as packed
-    from ._random import random_pieces as random_pieces
+    from ._cases import IGNORED, Case, batches, cases
+    from ._corpus import Corpus, bundled_wikipedia, open_corpus
+    from ._markup import plain_text
+    from ._mediawiki import articles
+    from ._packing import TokenPolicy, encoded, flat_pieces, packed
+    from ._random import random_pieces
 else:
     __getattr__ = lazy(__name__, __file__)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
-    from ._gallery import FIGURES as FIGURES, Illustration as Illustration, draw as draw, save as save
+    from ._gallery import FIGURES, Illustration, draw, save
     from ._style import FORMATS as FORMATS
 else:
     __getattr__ = lazy(__name__, __file__)

@@ -7,33 +7,25 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
-    from ._families import (
-        FAMILIES as FAMILIES,
-        Family as Family,
-        Norm as Norm,
-        Topology as Topology,
-        family_of as family_of,
-        norm_sites as norm_sites,
-        topology_of as topology_of,
-    )
-    from ._gpt2_rms import GPT2RMSConfig as GPT2RMSConfig, GPT2RMSLMHeadModel as GPT2RMSLMHeadModel, RMSNorm as RMSNorm
-    from ._known import KNOWN_MODELS as KNOWN_MODELS, KnownModel as KnownModel
+    from ._families import FAMILIES, Family, Norm, Topology, family_of, norm_sites, topology_of
+    from ._gpt2_rms import GPT2RMSConfig as GPT2RMSConfig, GPT2RMSLMHeadModel as GPT2RMSLMHeadModel, RMSNorm
+    from ._known import KNOWN_MODELS, KnownModel
     from ._load import (
-        DTYPES as DTYPES,
-        LoadedModel as LoadedModel,
-        load_config as load_config,
-        load_model as load_model,
-        load_network as load_network,
-        load_tokenizer as load_tokenizer,
-        longest_sequence as longest_sequence,
-        resolve_device as resolve_device,
-        resolve_dtype as resolve_dtype,
+        DTYPES,
+        LoadedModel,
+        load_config,
+        load_model,
+        load_network,
+        load_tokenizer,
+        longest_sequence,
+        resolve_device,
+        resolve_dtype,
     )
-    from ._published import PUBLISHED as PUBLISHED, SOURCE as PUBLISHED_SOURCE, Published as Published, Spread as Spread
-    from ._sites import Kind as Kind, NormSite as NormSite, Role as Role
-    from ._source import ModelSource as ModelSource, bundled_model as bundled_model, find_model as find_model
-    from ._text import text_config as text_config, text_inputs as text_inputs
-    from ._weights import fingerprints as fingerprints
+    from ._published import PUBLISHED, SOURCE as PUBLISHED_SOURCE, Published, Spread
+    from ._sites import Kind, NormSite, Role
+    from ._source import ModelSource, bundled_model, find_model
+    from ._text import text_config, text_inputs
+    from ._weights import fingerprints
 else:
     __getattr__ = lazy(__name__, __file__)
 

@@ -7,20 +7,12 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
-    from ._exact import check as check
-    from ._isotropy import isotropy as isotropy
-    from ._predict import THEOREM_IDS as THEOREM_IDS, judge as judge, predict as predict
-    from ._prediction import (
-        COLUMNS as COLUMNS,
-        ISOTROPY as ISOTROPY,
-        Prediction as Prediction,
-        count as count,
-        read_csv as read_csv,
-        summary as summary,
-        write_csv as write_csv,
-    )
-    from ._sample import Sample as Sample, samples as samples
-    from ._shift import shift as shift
+    from ._exact import check
+    from ._isotropy import isotropy
+    from ._predict import THEOREM_IDS, judge, predict
+    from ._prediction import COLUMNS, ISOTROPY, Prediction, count, read_csv, summary, write_csv
+    from ._sample import Sample, samples
+    from ._shift import shift
 else:
     __getattr__ = lazy(__name__, __file__)
 

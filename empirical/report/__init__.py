@@ -40,27 +40,16 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
-    from ._ablation import cost_figure as cost_figure, write_ablation as write_ablation
-    from ._comparison import write_comparison as write_comparison
-    from ._comparison_figures import comparison_figures as comparison_figures
-    from ._console import (
-        growth_line as growth_line,
-        print_rows as print_rows,
-        print_table as print_table,
-        summary as summary,
-    )
-    from ._figures import (
-        angle_figure as angle_figure,
-        draw_figures as draw_figures,
-        energy_figure as energy_figure,
-        figures as figures,
-        layer_figure as layer_figure,
-    )
-    from ._growth import growth_figure as growth_figure
-    from ._measured import COLUMNS as COLUMNS, Measured as Measured, compare as compare
-    from ._page import write_report as write_report
-    from ._study import study_report as study_report, verdict as verdict, write_study_report as write_study_report
-    from ._training import draw_runs as draw_runs, load_drawn as load_drawn, write_run_report as write_run_report
+    from ._ablation import cost_figure, write_ablation
+    from ._comparison import write_comparison
+    from ._comparison_figures import comparison_figures
+    from ._console import growth_line, print_rows, print_table, summary
+    from ._figures import angle_figure, draw_figures, energy_figure, figures, layer_figure
+    from ._growth import growth_figure
+    from ._measured import COLUMNS as COLUMNS, Measured, compare as compare
+    from ._page import write_report
+    from ._study import study_report, verdict as verdict, write_study_report
+    from ._training import draw_runs, load_drawn, write_run_report
     from ._training_figures import Drawn as Drawn
 else:
     __getattr__ = lazy(__name__, __file__)

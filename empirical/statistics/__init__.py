@@ -34,34 +34,17 @@ if TYPE_CHECKING:
     from ._growth import (
         GROWTH_COLUMNS as GROWTH_COLUMNS,
         LAWS as LAWS,
-        Growth as Growth,
-        growth as growth,
-        stream as stream,
+        Growth,
+        growth,
+        stream,
         write_csv as write_growth,
     )
-    from ._inference import CONFIDENCE as CONFIDENCE, ratio_interval as ratio_interval, student as student
-    from ._reduction import input_features as input_features, output_features as output_features, reduce as reduce
-    from ._sketch import Sketch as Sketch, sketch as sketch
-    from ._state import (
-        BUCKETS as BUCKETS,
-        FEATURES as FEATURES,
-        SIDES as SIDES,
-        Side as Side,
-        SiteState as SiteState,
-        States as States,
-        merge as merge,
-        merge_sites as merge_sites,
-    )
-    from ._storage import load as load, save as save
-    from ._table import (
-        COLUMNS as COLUMNS,
-        TABLE as TABLE,
-        column as column,
-        compute as compute,
-        read_csv as read_csv,
-        rows as rows,
-        write_csv as write_csv,
-    )
+    from ._inference import CONFIDENCE, ratio_interval, student as student
+    from ._reduction import input_features, output_features, reduce
+    from ._sketch import Sketch, sketch
+    from ._state import BUCKETS, FEATURES, SIDES, Side, SiteState, States, merge, merge_sites
+    from ._storage import load, save
+    from ._table import COLUMNS, TABLE as TABLE, column as column, compute, read_csv, rows, write_csv
 else:
     __getattr__ = lazy(__name__, __file__)
 

@@ -36,14 +36,8 @@ if TYPE_CHECKING:
         loss_against_layer_norm as loss_against_layer_norm,
         summarize_controls as summarize_controls,
     )
-    from ._plan import (
-        TINY as TINY,
-        Condition as Condition,
-        conditions as conditions,
-        controls as controls,
-        plan as plan,
-    )
-    from ._study import gather as gather, run_study as run_study
+    from ._plan import TINY as TINY, Condition, conditions, controls, plan
+    from ._study import gather, run_study
     from ._summary import (
         CellSummary as CellSummary,
         Rows as Rows,

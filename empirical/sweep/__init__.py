@@ -32,20 +32,20 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
-    from ._live import is_live as is_live, load_live as load_live, measure as measure
-    from ._merge import merge_runs as merge_runs
+    from ._live import is_live as is_live, load_live as load_live, measure
+    from ._merge import merge_runs
     from ._options import (
         ALL as ALL,
         DEFAULT_DIRECTIONS as DEFAULT_DIRECTIONS,
         DEFAULT_LENGTH as DEFAULT_LENGTH,
         DEFAULT_TOKENS as DEFAULT_TOKENS,
-        Sweep as Sweep,
+        Sweep,
     )
-    from ._published import holds_all as holds_all, sweep_all as sweep_all, write_all as write_all
-    from ._read import Run as Run, compare as compare, read as read
+    from ._published import holds_all, sweep_all, write_all
+    from ._read import Run, compare, read
     from ._results import write_pages as write_pages, written_to as written_to
     from ._show import show_finished as show_finished
-    from ._sweep import run_sweep as run_sweep
+    from ._sweep import run_sweep
     from ._tokens import draw_tokens as draw_tokens
 else:
     __getattr__ = lazy(__name__, __file__)

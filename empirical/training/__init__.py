@@ -29,21 +29,21 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
-    from ..runs import Ranks as Ranks, ranks as ranks
-    from ._batches import Batches as Batches
-    from ._controls import CONTROLS as CONTROLS, UNorm as UNorm
-    from ._data import TokenData as TokenData, open_data as open_data, prepare as prepare
-    from ._gradients import WriterGradient as WriterGradient, writer_gradients as writer_gradients
-    from ._measure import Measurement as Measurement
-    from ._model import Norm as Norm, RMSNorm as RMSNorm, build_model as build_model
-    from ._recipe import Optimizer as Optimizer, Recipe as Recipe, learning_rate as learning_rate
-    from ._run import Execution as Execution
-    from ._shape import SHAPES as SHAPES, Shape as Shape, checkpoint_steps as checkpoint_steps
-    from ._stream import StreamMeasurement as StreamMeasurement
-    from ._throughput import flops_per_token as flops_per_token
-    from ._tokenizer import Tokenizer as Tokenizer, load_tokenizer as load_tokenizer, train_tokenizer as train_tokenizer
-    from ._trainer import Report as Report, train as train
-    from ._writers import uniform_energy as uniform_energy, writers as writers
+    from ..runs import Ranks, ranks
+    from ._batches import Batches
+    from ._controls import CONTROLS, UNorm
+    from ._data import TokenData, open_data, prepare
+    from ._gradients import WriterGradient, writer_gradients
+    from ._measure import Measurement
+    from ._model import Norm, RMSNorm, build_model
+    from ._recipe import Optimizer, Recipe, learning_rate
+    from ._run import Execution
+    from ._shape import SHAPES, Shape, checkpoint_steps
+    from ._stream import StreamMeasurement
+    from ._throughput import flops_per_token
+    from ._tokenizer import Tokenizer, load_tokenizer, train_tokenizer
+    from ._trainer import Report, train
+    from ._writers import uniform_energy, writers
 else:
     __getattr__ = lazy(__name__, __file__)
 
