@@ -29,21 +29,17 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
+    from ..models import RMSNorm
     from ..runs import Ranks, ranks
     from ._batches import Batches
-    from ._controls import CONTROLS, UNorm
     from ._data import TokenData, open_data, prepare
-    from ._gradients import WriterGradient, writer_gradients
-    from ._measure import Measurement
-    from ._model import Norm, RMSNorm, build_model
-    from ._recipe import Optimizer, Recipe, learning_rate
+    from ._gradients import WriterGradient, uniform_energy, writer_gradients, writers
+    from ._measure import Measurement, StreamMeasurement
+    from ._model import CONTROLS, UNorm, build_model, flops_per_token
+    from ._recipe import SHAPES, Norm, Optimizer, Recipe, Shape, checkpoint_steps, learning_rate
     from ._run import Execution
-    from ._shape import SHAPES, Shape, checkpoint_steps
-    from ._stream import StreamMeasurement
-    from ._throughput import flops_per_token
     from ._tokenizer import Tokenizer, load_tokenizer, train_tokenizer
     from ._trainer import Report, train
-    from ._writers import uniform_energy, writers
 else:
     __getattr__ = lazy(__name__, __file__)
 

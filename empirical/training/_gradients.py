@@ -1,7 +1,15 @@
-"""Check on a running network that the gradient of every writer is orthogonal to the uniform vector."""
+"""The writers of the residual stream, their part along the uniform vector, and a check that no gradient has one.
+
+A writer is a parameter whose rows are added to the stream. In a network where every reader of the stream begins with
+LayerNorm, the loss is unchanged when c·1 is added to the stream at any point, because LayerNorm(x + c1) = LayerNorm(x).
+A writer w (an embedding row, a bias, a row of an output projection) enters the stream only as s·w with a scalar s that
+does not depend on w, so the loss is unchanged under w → w + c1, and its gradient has no component along 1.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -14,8 +22,47 @@ from transformers import GPT2LMHeadModel
 import lngeom
 from lngeom import InputError
 
-from ._model import RMSNorm
-from ._writers import uniform_energy, writers
+from ..models import RMSNorm
+
+_WRITER = re.compile(r"(?:^|\.)(?:wte\.weight|wpe\.weight|h\.\d+\.(?:attn|mlp)\.c_proj\.(?:weight|bias))$")
+
+
+def writers(model: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
+    """Writers of a GPT-2 network by name: token and position embeddings, both output projections and their biases.
+
+    In each of them the last axis is that of the residual stream (Hugging Face's ``Conv1D`` stores [in, out]), so a
+    row is a vector that is added to the stream. The LM head reads the stream and is not a writer; gains and biases of
+    the norms act behind the stream.
+
+    >>> import torch
+    >>> from empirical.training import SHAPES, build_model, writers
+    >>> with torch.device("meta"):
+    ...     names = [name for name, _ in writers(build_model(SHAPES["tiny"], "layer", seed=0))]
+    >>> len(names), names[2]
+    (18, 'transformer.h.0.attn.c_proj.weight')
+    """
+    for name, parameter in model.named_parameters():
+        if _WRITER.search(name):
+            yield name, parameter
+
+
+def uniform_energy(rows: Tensor) -> float:
+    r"""Energy of vectors along 1, in units of an average direction's: d·Σ(x·1̂)²/Σ‖x‖², over all rows x.
+
+    1 for rows without a preferred direction, 0 for rows orthogonal to 1, d for multiples of 1; NaN if all rows
+    are zero. Of hidden states it is d·E[cos²θ] with each vector weighted by its squared norm.
+
+    Args:
+        rows: (..., d). Computed in float64.
+
+    >>> import torch
+    >>> from empirical.training import uniform_energy
+    >>> uniform_energy(torch.tensor([[1.0, -1.0], [1.0, 1.0]]))
+    1.0
+    """
+    wide = rows.detach().double()
+    along, whole = lngeom.mean_vector(wide), wide
+    return float(wide.shape[-1] * (along * along).sum() / (whole * whole).sum())
 
 
 @dataclass(frozen=True)
@@ -43,25 +90,14 @@ class WriterGradient:
         return self.excess <= 1
 
 
-@dataclass
-class _Pass:
-    """One norm layer in one forward and backward pass: its input, and the gradients of its output and input."""
-
-    x: Tensor
-    output_gradient: Tensor
-    input_gradient: Tensor
-
-
-def _row_magnitude(module: nn.LayerNorm | RMSNorm, seen: _Pass) -> Tensor:
+def _row_magnitude(module: nn.LayerNorm | RMSNorm, x: Tensor, output_gradient: Tensor) -> Tensor:
     """M_t: sum over components of the absolute values of the terms whose total is 1ᵀr_t in exact arithmetic 0."""
-    mean, variance = lngeom.moments(seen.x)
+    mean, variance = lngeom.moments(x)
     inverse = 1 / lngeom.scale(variance, eps=module.eps)
-    a = (module.weight * seen.output_gradient).abs()
-    total = a.sum(-1, keepdim=True)
-    d = seen.x.shape[-1]
-    slope = inverse**3 / d * (mean.abs() * total + (a * seen.x.abs()).sum(-1, keepdim=True))
-    magnitude = 2 * inverse * total + slope * (seen.x.abs().sum(-1, keepdim=True) + d * mean.abs())
-    return magnitude[..., 0]
+    a = (module.weight * output_gradient).abs()
+    total, d = a.sum(-1, keepdim=True), x.shape[-1]
+    slope = inverse**3 / d * (mean.abs() * total + (a * x.abs()).sum(-1, keepdim=True))
+    return (2 * inverse * total + slope * (x.abs().sum(-1, keepdim=True) + d * mean.abs()))[..., 0]
 
 
 def _compare(
@@ -77,10 +113,10 @@ def _compare(
     stream = torch.zeros(tokens[:, 1:].shape, dtype=dtype)  # Σ_l‖r_lt‖₁
     error = torch.zeros_like(stream)  # bound of |1ᵀδ_t|
     for name, module in norms.items():
-        seen = _Pass(inputs[name], *gradients[name])
-        size = seen.input_gradient.abs().sum(-1)
+        outward, inward = gradients[name]
+        size = inward.abs().sum(-1)
         stream += size
-        error += (width + 10) * unit * _row_magnitude(module, seen) + len(norms) * unit * size
+        error += (width + 10) * unit * _row_magnitude(module, inputs[name], outward) + len(norms) * unit * size
     per_token = error + (count + 1) * unit * stream
 
     found = []
@@ -122,12 +158,8 @@ def writer_gradients(model: GPT2LMHeadModel, tokens: Tensor) -> list[WriterGradi
     - the sum 1ᵀG_k itself: du‖G_k‖₁.
 
     Args:
-        model: GPT2LMHeadModel. A network of :func:`build_model`, float32 or float64; its gradients are cleared.
-        tokens: Tensor, shape (sequences, length + 1), int64. Text; each token but the first of each sequence is
-            predicted.
-
-    Returns:
-        list of WriterGradient: In the order of :func:`writers`.
+        model: A network of :func:`build_model`, float32 or float64; its gradients are cleared.
+        tokens: int64, (sequences, length + 1). Each token but the first of each sequence is predicted.
 
     >>> import torch
     >>> from empirical.training import Shape, build_model, writer_gradients

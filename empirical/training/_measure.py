@@ -1,58 +1,44 @@
-"""What is measured at a checkpoint: the sweep's own statistics on held-out text, the loss there, and the writers."""
+"""What is measured at a checkpoint: the sweep's own statistics on held-out text, the loss there, and the writers.
+
+Of a control arm, whose norms are those of no family that the sweep knows, it is the energy of the stream along 1, along
+u, and along random directions.
+"""
 
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
 import torch
+from torch import Tensor
 from torch.nn import functional
 from transformers import GPT2LMHeadModel
 
 import lngeom
 
 from .. import statistics
-from ..capture import Observer
+from ..capture import Observer, random_directions
 from ..models import norm_sites
 from ._data import TokenData
-from ._gradients import writer_gradients
-from ._writers import uniform_energy, writers
+from ._gradients import uniform_energy, writer_gradients, writers
+from ._model import projected_direction
 
 SITE_COLUMNS = (
-    "site",
-    "layer",
-    "role",
-    "tokens",
-    "angle_mean_deg",
-    "angle_std_deg",
-    "random_a_angle_mean_deg",
-    "random_a_angle_std_deg",
-    "random_b_angle_mean_deg",
-    "random_b_angle_std_deg",
-    "d_cos2",
-    "d_cos2_low",
-    "d_cos2_high",
-    "random_d_cos2_median",
-    "random_d_cos2_low",
-    "random_d_cos2_high",
-    "rank_among_random",
+    *("site", "layer", "role", "tokens", "angle_mean_deg", "angle_std_deg", "random_a_angle_mean_deg"),
+    *("random_a_angle_std_deg", "random_b_angle_mean_deg", "random_b_angle_std_deg", "d_cos2", "d_cos2_low"),
+    *("d_cos2_high", "random_d_cos2_median", "random_d_cos2_low", "random_d_cos2_high", "rank_among_random"),
     "norm_mean",
 )
 """The columns kept of the sweep's table: one row per site, for the vectors that enter the norm, at all positions."""
 
+Tables = dict[str, list[dict[str, Any]]]
 TABLES: dict[str, tuple[str, ...]] = {
     "held_out": ("step", "tokens", "loss"),
     "norms": ("step", *SITE_COLUMNS, "directions"),
     "writers": (
-        "step",
-        "writer",
-        "start_size",
-        "start_uniform_size",
-        "size",
-        "uniform_size",
-        "share",
-        "change_size",
-        "change_share",
+        *("step", "writer", "start_size", "start_uniform_size", "size", "uniform_size", "share"),
+        *("change_size", "change_share"),
     ),
     "gradients": ("step", "writer", "share", "excess"),
 }
@@ -69,13 +55,9 @@ class Measurement:
     """Measures a network at its checkpoints, always on the same text and against the same random directions.
 
     Args:
-        model: GPT2LMHeadModel. The network before its first step; its writers are remembered.
-        data: TokenData. Its held-out part is measured.
-        length: Tokens per sequence.
-        tokens: Tokens to measure, rounded up to whole sequences.
-        directions: Random directions that the uniform one is ranked among.
-        check_gradients: tuple of int. Steps after which the gradients of the writers are checked as well, in float64
-            on the CPU.
+        model: The network before its first step; its writers are remembered.
+        data: Its held-out part is measured, `tokens` of it in sequences of `length`, rounded up to whole sequences.
+        check_gradients: Steps after which the gradients of the writers are checked as well, in float64 on the CPU.
 
     >>> import numpy as np
     >>> from empirical.training import Measurement, Shape, TokenData, build_model
@@ -105,10 +87,10 @@ class Measurement:
         self._check_gradients = check_gradients
         self._start = {name: parameter.detach().cpu().clone() for name, parameter in writers(model)}
 
-    def __call__(self, model: GPT2LMHeadModel, step: int) -> dict[str, list[dict[str, Any]]]:
+    def __call__(self, model: GPT2LMHeadModel, step: int) -> Tables:
         """Rows of every table of ``TABLES``."""
         loss, sites = self._forward(model)
-        tables: dict[str, list[dict[str, Any]]] = {
+        tables: Tables = {
             "held_out": [{"tokens": self._text[:, 1:].numel(), "loss": loss}],
             "norms": sites,
             "writers": [self._writer(name, parameter) for name, parameter in writers(model)],
@@ -156,3 +138,65 @@ class Measurement:
         exact = copy.deepcopy(model).cpu().double()
         found = writer_gradients(exact, self._text[:_GRADIENT_SEQUENCES])
         return [{"writer": writer.name, "share": writer.energy, "excess": writer.excess} for writer in found]
+
+
+class StreamMeasurement:
+    """Measures the energy along 1 and u where blocks and head read the stream; for control arms, as a Measurement.
+
+    ``width`` and ``seed`` are d and the seed of the run, which name u.
+
+    >>> import numpy as np
+    >>> from empirical.training import Shape, StreamMeasurement, TokenData, build_model
+    >>> model = build_model(Shape(1, 8, 2, 1e-3, 10, 11, 4, 2, 0.1), "u", seed=0)
+    >>> data = TokenData(np.arange(11), np.arange(9), 11, 0, source={}, tokenizer=None)
+    >>> measure = StreamMeasurement(data, width=8, seed=0, length=4, tokens=8, directions=4)
+    >>> [(row["site"], row["direction"]) for row in measure(model, step=0)["directions"]]
+    [('h.0', '1'), ('h.0', 'u'), ('ln_f', '1'), ('ln_f', 'u')]
+    """
+
+    tables: ClassVar[dict[str, tuple[str, ...]]] = {
+        "held_out": ("step", "tokens", "loss"),
+        "directions": (
+            *("step", "site", "direction", "d_cos2", "random_d_cos2_median", "rank_among_random", "directions"),
+        ),
+    }
+
+    def __init__(self, data: TokenData, *, width: int, seed: int, length: int, tokens: int, directions: int) -> None:
+        self._text = data.held_out_sequences(length, tokens)
+        named = np.stack([np.full(width, width**-0.5), projected_direction(width, seed)])
+        self._columns = torch.from_numpy(np.concatenate([named, random_directions(width, directions, seed=0)]).T)
+
+    def __call__(self, model: GPT2LMHeadModel, step: int) -> Tables:
+        """Rows of every table of ``tables``."""
+        base = model.transformer
+        sites = {**{f"h.{k}": block for k, block in enumerate(base.h)}, "ln_f": base.ln_f}
+        energies: dict[str, Tensor] = {}
+
+        def reading(site: str) -> Any:
+            def read(_: Any, given: tuple[Tensor, ...]) -> None:
+                x = given[0].double().cpu()
+                cos2 = (x @ self._columns) ** 2 / (x * x).sum(-1, keepdim=True)
+                energies[site] = x.shape[-1] * cos2.flatten(0, -2).mean(0)
+
+            return read
+
+        hooks = [module.register_forward_pre_hook(reading(site)) for site, module in sites.items()]
+        model.eval()
+        with torch.inference_mode():
+            ids = self._text.to(model.lm_head.weight.device)
+            logits = model(input_ids=ids[:, :-1]).logits
+            loss = float(functional.cross_entropy(logits.flatten(0, 1).float(), ids[:, 1:].flatten()))
+        model.train()
+        for hook in hooks:
+            hook.remove()
+        rows = [
+            {
+                "step": step, "site": site, "direction": direction, "d_cos2": float(energy),
+                "random_d_cos2_median": float(found[2:].median()), "rank_among_random": int((found[2:] < energy).sum()),
+                "directions": len(found) - 2,
+            }
+            for site, found in energies.items()
+            for direction, energy in zip(("1", "u"), found[:2], strict=True)
+        ]  # fmt: skip
+        held_out = {"step": step, "tokens": self._text[:, 1:].numel(), "loss": loss}
+        return {"held_out": [held_out], "directions": rows}

@@ -22,17 +22,14 @@ from ._recipe import Recipe
 class Execution:
     """How a recipe is run; none of it changes what is computed, apart from rounding.
 
-    Args:
-        dtype: {"float32", "bfloat16"}. bfloat16 runs matrix products in bfloat16 (autocast); the parameters stay in
-            float32.
+    Attributes:
+        dtype: ``bfloat16`` runs matrix products in it (autocast); the parameters stay in float32.
         micro_sequences: Most sequences in one forward pass; a step accumulates the gradients of several.
-        compile: Whether training passes go through ``torch.compile``. Measurement never does.
+        compile: Training passes go through ``torch.compile``; measurement never does.
         save_every: Steps between two states from which a killed run can go on; checkpoints are states too.
-        keep_networks: Whether each checkpoint also keeps its network, in Hugging Face's form.
-        held_out_tokens, directions: Size of the measurement: tokens of held-out text and random directions.
-        check_gradients: Whether the first and the last measurement also check the gradients of the writers, in
-            float64.
-        minutes: Stop after so much time, at the next step, in a state that the same command continues; 0 for no limit.
+        keep_networks: Each checkpoint also keeps its network, in Hugging Face's form.
+        check_gradients: The first and the last measurement also check the gradients of the writers, in float64.
+        minutes: Stop after so much time, in a state that the same command continues; 0 for no limit.
 
     >>> from empirical.training import Execution
     >>> Execution(dtype="bfloat16", micro_sequences=4).compile

@@ -20,16 +20,12 @@ from lngeom import InputError
 from ..runs import Ranks, RunError, StepTable, lock, write_sealed
 from ._batches import Batches
 from ._checkpoint import check_hashes, load_state, save_network, save_state
-from ._controls import CONTROLS
 from ._data import TokenData
-from ._measure import Measurement
-from ._model import build_model
-from ._optimizer import build_optimizer
-from ._recipe import Recipe, learning_rate
+from ._measure import Measurement, StreamMeasurement
+from ._model import CONTROLS, build_model
+from ._recipe import Recipe, checkpoint_steps, learning_rate
 from ._run import Execution, manifest, open_run
-from ._shape import checkpoint_steps
-from ._stream import StreamMeasurement
-from ._throughput import flops_per_token, peak_flops
+from ._throughput import summary
 
 LOSS_COLUMNS = ("step", "tokens", "loss", "learning_rate", "gradient_norm")
 """Columns of ``losses.csv``: steps count from 1; the loss, in nats per token, is that before the step is taken."""
@@ -42,6 +38,31 @@ def next_token_loss(model: Callable[..., Any], sequences: Tensor) -> Tensor:
     """Mean loss in nats of predicting each token of `sequences` but the first, shape (sequences, length + 1)."""
     logits = model(input_ids=sequences[:, :-1]).logits
     return functional.cross_entropy(logits.flatten(0, 1).float(), sequences[:, 1:].flatten())
+
+
+def build_optimizer(recipe: Recipe, model: nn.Module) -> torch.optim.Optimizer:
+    r"""AdamW or SGD with momentum for the parameters of `model`.
+
+    Weight decay λ acts on parameters with two axes or more. In AdamW it is decoupled, w ← (1 − ηλ)w; in SGD it
+    enters the gradient, ∇ + λw, so that with momentum m the stationary rate of decay is ηλ/(1 − m). Neither mixes
+    the coordinates of a vector: decay shrinks every direction alike.
+
+    An SGD step is a linear combination of past gradients: where all gradients are orthogonal to 1, so is the step.
+    An AdamW step divides each coordinate by a size of its own, √v, and is orthogonal to 1 only as far as the sizes
+    of the d coordinates agree.
+
+    References:
+        Loshchilov and Hutter, "Decoupled weight decay regularization", arXiv:1711.05101, algorithms 1 and 2.
+    """
+    parameters = list(model.parameters())
+    groups = [
+        {"params": [p for p in parameters if p.ndim >= 2], "weight_decay": recipe.weight_decay},
+        {"params": [p for p in parameters if p.ndim < 2], "weight_decay": 0.0},
+    ]
+    if recipe.optimizer == "sgd":
+        return torch.optim.SGD(groups, lr=recipe.learning_rate, momentum=recipe.momentum)
+    on_gpu = all(parameter.is_cuda for parameter in parameters)
+    return torch.optim.AdamW(groups, lr=recipe.learning_rate, betas=recipe.betas, fused=on_gpu)
 
 
 class _Passes:
@@ -90,13 +111,10 @@ def train(
     come from the last state, and on the CPU the losses are bit for bit those of an uninterrupted run.
 
     Args:
-        recipe: Recipe. What determines the losses.
-        data: TokenData. Text; its vocabulary must not exceed that of the shape.
+        recipe, data: What determines the losses; the vocabulary of the text must not exceed that of the shape.
         out: Run directory: ``run.json``, ``losses.csv``, the tables of the measurement, ``networks/step-*``,
             ``state/``, and ``summary.json``, written last.
-        processes: Ranks. From :func:`ranks`.
-        execution: Execution. dtype, accumulation, compilation, saving, size of the measurement.
-        report: Progress.
+        report: Called with the tokens that have been trained on since the last call.
 
     Returns:
         bool: Whether the run is complete; it is not when ``execution.minutes`` ran out.
@@ -213,19 +231,3 @@ def _train(
         speed = (step - first) * recipe.tokens_per_step / seconds if step > first else None
         write_sealed(out / "summary.json", summary(model, recipe, data, processes, speed))
     return True
-
-
-def summary(model: Any, recipe: Recipe, data: TokenData, processes: Ranks, speed: float | None) -> dict[str, Any]:
-    """What a finished run says of itself; `speed` in tokens per second of training, measurement and saving apart."""
-    flops = flops_per_token(model, recipe.sequence_length)
-    peak = peak_flops(processes.device)
-    return {
-        "steps": recipe.steps,
-        "tokens": recipe.steps * recipe.tokens_per_step,
-        "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "unigram_entropy": data.unigram_entropy(),
-        "tokens_per_second": speed,
-        "flops_per_token": flops,
-        "model_flop_utilisation": None if peak is None or speed is None else speed * flops / (peak * processes.count),
-        "peak_flops": peak,
-    }

@@ -29,7 +29,7 @@ from empirical.training import (
     writers,
 )
 from empirical.training._checkpoint import save_network
-from empirical.training._optimizer import build_optimizer
+from empirical.training._trainer import build_optimizer
 from lngeom import InputError
 
 SMALL = Shape(2, 32, 2, 1e-3, 10, 64, 16, 4, 0.1)
