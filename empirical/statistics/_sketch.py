@@ -15,7 +15,7 @@ from torch import Tensor
 
 from lngeom import angle_from_moments, moments
 
-# On a CPU small enough for x, z and a temporary of each core's share to stay in its L2 cache (1 to 2 MB), and for the
+# On a CPU small enough for x, z and a temporary of what a core takes to stay in its L2 cache (1 to 2 MB), and for the
 # allocator to reuse what it has instead of mapping fresh pages.
 _CHUNK_BYTES = {"cpu": (1 << 19) * torch.get_num_threads(), "cuda": 1 << 26}
 
