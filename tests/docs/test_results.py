@@ -105,6 +105,34 @@ def test_smollm2_has_the_energies_that_the_page_says(table: list[dict[str, Any]]
     assert f"{final['d_cos2']:.2f} [{final['d_cos2_low']:.2f}, {final['d_cos2_high']:.2f}]" in page
 
 
+def test_a_sixth_of_the_tokens_says_the_same_of_smollm2(table: list[dict[str, Any]]) -> None:
+    def measured(row: dict[str, Any]) -> tuple[float, float]:
+        reach = (row["d_cos2_high"] - row["d_cos2_low"]) / 2
+        return row["d_cos2"], reach / float(stats.t.ppf(0.975, row["documents"] - 1))
+
+    few = {
+        row["site"]: row for row in read_csv(RUN / "sites-16k.csv") if (row["bucket"], row["side"]) == ("all", "input")
+    }
+    pairs = [(measured(row), measured(few[row["site"]])) for row in side(table, "input")]
+    apart = sum(abs(a - b) > 1.96 * math.hypot(u, v) for (a, u), (b, v) in pairs)
+    page = said("results/smollm2.md")
+    assert apart <= 5
+    assert f"at {apart} of {len(pairs)} norms the input's value" in page
+    assert f"spread over {table[0]['documents']} articles" in page
+    assert f"{few['norm']['tokens']:,} tokens of {few['norm']['documents']} articles" in page
+
+
+def test_the_price_of_centring_smollm2_is_that_of_its_table() -> None:
+    page = said("results/smollm2.md")
+    rows = {(row["change"], row["site"]): row for row in read_table(RUN / "ablation.csv")}
+    for key in (("centred", "embeddings"), ("centred", "all"), ("u_norm", "direction 0")):
+        row = rows[key]
+        price = f"{row['nats']:.4f} [{row['nats_low']:.4f}, {row['nats_high']:.4f}]"
+        assert f"| {price} | {100 * row['top1']:.1f} % |" in page
+        assert (row["nats_high"] - row["nats_low"]) / 2 <= 0.005
+    assert f"On {rows['none', 'all']['tokens']:,} tokens" in page
+
+
 def test_derivations_quote_the_measured_gauge(table: list[dict[str, Any]]) -> None:
     gauges = sorted((row["gauge_mean"], row["site"]) for row in side(table, "input"))
     assert gauges[0][1] == "layers.0.input_layernorm"
