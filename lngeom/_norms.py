@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from ._errors import InputError
 from ._projection import center, mean_square
-from .carriers import Array, check_eps, check_parameter, check_vectors, namespace, narrow, unit, widen
+from .carriers import Array, check_eps, check_parameter, check_vectors, in_range, namespace, narrow, widen
 
 Placement = Literal["inside", "outside"]
 """Where ε enters the denominator: ``"inside"`` the root, √(σ² + ε), or ``"outside"`` it, σ + ε."""
@@ -52,15 +52,19 @@ def _affine(y: Array, gain: Array | None, bias: Array | None) -> Array:
     return y
 
 
-def _normalized(v: Array, eps: Any, placement: Placement, axis: int = -1) -> Array:
-    """v/√(‖v‖²/d + ε) or v/(‖v‖/√d + ε). Multiplying v by u and ε by u² or u leaves it as it is, without overflow."""
+def normalized(
+    x: Array, *, eps: Any, placement: Placement, centered: bool, axis: int = -1
+) -> tuple[Array, Array, Array | None]:
+    """y = v/D with v = Πx or x and D = √(‖v‖²/d + ε) or ‖v‖/√d + ε; then D times the unit, and the unit of each row."""
     check_eps(eps)
-    # Where √ε (or ε) is of ordinary size a smaller v has squares that vanish beside it, and need not be scaled up.
-    inside = placement == "inside"
-    u = unit(v, eps**0.5 if inside else eps, axis) if hasattr(v, "dtype") else None
-    if u is not None:
-        v, eps = v * u, eps * u * u if inside else eps * u
-    return v / scale(mean_square(v, axis), eps=eps, placement=placement)
+
+    def compute(x: Array, eps: Any) -> tuple[Array, Array]:
+        v = center(x, axis)[1] if centered else x
+        divisor = scale(mean_square(v, axis), eps=eps, placement=placement)
+        return v / divisor, divisor
+
+    result, unit = in_range(compute, widen(x), eps, power=2 if placement == "inside" else 1, axis=axis)
+    return *result, unit
 
 
 def layer_norm(
@@ -90,8 +94,8 @@ def layer_norm(
     check_vectors("x", x)
     check_parameter("gain", gain, x)
     check_parameter("bias", bias, x)
-    _, deviation = center(x)
-    return narrow(_affine(_normalized(deviation, eps, placement), gain, bias), x)
+    y, *_ = normalized(x, eps=eps, placement=placement, centered=True)
+    return narrow(_affine(y, gain, bias), x)
 
 
 def standardize(x: Array, *, eps: Any, placement: Placement = "inside") -> Array:
@@ -144,7 +148,8 @@ def rms_norm(
     check_vectors("x", x)
     check_parameter("gain", gain, x)
     check_parameter("bias", bias, x)
-    return narrow(_affine(_normalized(widen(x), eps, placement), gain, bias), x)
+    y, *_ = normalized(x, eps=eps, placement=placement, centered=False)
+    return narrow(_affine(y, gain, bias), x)
 
 
 def batch_norm(
@@ -200,8 +205,8 @@ def batch_norm(
         msg = f"{given} is given and {missing} is not: pass both fixed statistics, or none to use those of the batch"
         raise InputError(msg)
     if mean is None:
-        _, deviation = center(x, axis=(axis := _batch_axis(x)))
-        return narrow(_affine(_normalized(deviation, eps, placement, axis), gain, bias), x)
+        y, *_ = normalized(x, eps=eps, placement=placement, centered=True, axis=_batch_axis(x))
+        return narrow(_affine(y, gain, bias), x)
     deviation = (widen(x) - widen(mean)) / scale(widen(variance), eps=eps, placement=placement)
     return narrow(_affine(deviation, gain, bias), x)
 

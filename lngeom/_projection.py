@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from ._errors import InputError
-from .carriers import Array, check_parameter, check_vectors, namespace, narrow, unit, widen
+from .carriers import Array, check_parameter, check_vectors, in_range, namespace, narrow, widen
 
 
 def uniform(d: int, *, xp: Any = numpy, dtype: Any = None) -> Array:
@@ -54,8 +54,20 @@ def moments(x: Array) -> tuple[Array, Array]:
     (array([2.]), array([1.]))
     """
     check_vectors("x", x)
-    mean, deviation = center(x)
-    return mean, mean_square(deviation)
+    mean, variance, u = scaled_moments(x)
+    return (mean, variance) if u is None else (mean / u, variance / u / u)
+
+
+def scaled_moments(x: Array) -> tuple[Array, Array, Array | None]:
+    """Mean and variance of u·x, and the unit u of each row (:func:`lngeom.carriers.in_range`)."""
+
+    def compute(x: Array, _: Any) -> tuple[tuple[Array, Array], Array]:
+        mean, deviation = center(x)
+        variance = mean_square(deviation)
+        return (mean, variance), variance
+
+    (moments, _), u = in_range(compute, widen(x))
+    return *moments, u
 
 
 def center(x: Array, axis: int = -1) -> tuple[Array, Array]:
@@ -140,8 +152,7 @@ def angle_to_uniform(x: Array) -> Array:
     90.0
     """
     check_vectors("x", x)
-    u = unit(wide := widen(x))
-    mean, variance = moments(wide if u is None else wide * u)
+    mean, variance, _ = scaled_moments(x)
     return angle_from_moments(mean, variance)[..., 0]
 
 

@@ -9,9 +9,9 @@ from ._carrier import (
     check_vectors as check_vectors,
     detached as detached,
     dtype_name as dtype_name,
+    in_range as in_range,
     namespace as namespace,
     narrow as narrow,
-    unit as unit,
     widen as widen,
 )
 from ._dual import derivative as derivative

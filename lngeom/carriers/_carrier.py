@@ -8,6 +8,7 @@ term of the proof kernel, stands for vectors of every dimension; there is nothin
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -127,22 +128,38 @@ def narrow(result: Array, like: Array) -> Array:
     return result
 
 
-def unit(x: Array, least: Any = 0.0, axis: int = -1) -> Array | None:
-    """Power of two, one per row along `axis`, by which `x` is multiplied so that its squares are in range.
+def in_range(
+    compute: Callable[[Array, Any], tuple[Any, Array]], x: Array, eps: Any = 0.0, *, power: int = 2, axis: int = -1
+) -> tuple[Any, Array | None]:
+    """The result of ``compute(x, eps)``, which returns it with the root of a mean square, and the unit of each row.
 
-    It is 1 for a row of ordinary size, the largest |x_i| plus `least`; None says that there is nothing to multiply by.
-    Arrays of NumPy get None where all rows are ordinary; others keep to one path, which can be traced and mapped.
+    Where squares leave the range of the dtype it is ``compute(u·x, u**power·eps)``, u a power of two along `axis`, so
+    that no digit changes: a result of degree k in (x, eps**(1/power)) is still to be divided by u**k. The unit is None
+    where it is 1 in every row.
     """
     if not hasattr(x, "dtype") or dtype_name(x) not in _RANGES or 0 in x.shape:
-        return None
-    xp = namespace(x)
-    low, up, high, down = _RANGES[dtype_name(x)]
-    size = xp.max(xp.abs(x), axis=axis, keepdims=True) + least
-    small, large = size < low, size > high
-    if array_api_compat.is_numpy_array(x) and not (small | large).any():
-        return None
+        return compute(x, eps), None
+    xp, (low, up, high, down) = namespace(x), _RANGES[dtype_name(x)]
+    if array_api_compat.is_numpy_array(x) or (
+        array_api_compat.is_torch_array(x) and x.device.type == "cpu" and not xp.compiler.is_compiling()
+    ):
+        with numpy.errstate(all="ignore"):
+            result = compute(x, eps)
+            divisor = detached(result[1])
+        try:
+            if bool(xp.all((divisor >= low) & (divisor < math.inf))):
+                return result, None
+        except RuntimeError:  # under torch.vmap there is no number to look at
+            pass
+    # Where the root of eps (or eps) is of ordinary size a smaller x has squares that vanish beside it.
+    size = xp.max(xp.abs(x), axis=axis, keepdims=True) + eps ** (1 / power)
     one = xp.ones_like(size)
-    return xp.where(small, up * one, xp.where(large, down * one, one))
+    u = xp.where(size < low, up * one, xp.where(size > high, down * one, one))
+    if not isinstance(eps, int | float) or eps > 0:
+        # A constant row has no divisor but eps, however large its components are.
+        scaled = eps * u**power
+        eps = xp.where(scaled > 0, scaled, float(xp.finfo(x.dtype).smallest_normal) * xp.finfo(x.dtype).eps * one)
+    return compute(x * u, eps), u
 
 
 def detached(x: Array) -> Array:
