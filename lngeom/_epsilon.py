@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._errors import InputError
-from ._norms import Placement, scale
+from ._norms import Placement, normalized, scale
 from ._projection import moments
-from .carriers import Array, check_eps
+from .carriers import Array, check_vectors
 
 
 def gauge(x: Array, *, eps: Any, placement: Placement = "inside") -> Array:
@@ -30,8 +29,9 @@ def gauge(x: Array, *, eps: Any, placement: Placement = "inside") -> Array:
     >>> float(lg.gauge(np.array([-3.0, 3.0]), eps=7.0))
     0.75
     """
-    _, variance = moments(x)
-    return gauge_from_mean_square(variance, eps=eps, placement=placement)[..., 0]
+    check_vectors("x", x)
+    terms = normalized(x, eps=eps, placement=placement, centered=True)
+    return (scale(terms.square, eps=0) / terms.divisor)[..., 0]
 
 
 def gauge_from_mean_square(mean_square: Array, *, eps: Any, placement: Placement = "inside") -> Array:
@@ -78,14 +78,12 @@ def matching_eps(x: Array, *, eps: Any, placement: Placement = "inside") -> Arra
     >>> float(lg.matching_eps(x, eps=7.0)), float(lg.matching_eps(x, eps=1.0, placement="outside"))
     (1.0, 7.0)
     """
-    check_eps(eps)
-    _, variance = moments(x)
-    deviation = scale(variance, eps=0)
+    check_vectors("x", x)
+    if isinstance(eps, int | float) and eps == 0:
+        return 0 * moments(x)[1][..., 0]
+    terms = normalized(x, eps=eps, placement=placement, centered=True)
+    unit = 1 if terms.unit is None else terms.unit
+    deviation, divisor = scale(terms.square, eps=0) / unit, terms.divisor / unit
     if placement == "outside":
         return (2 * deviation * eps + eps * eps)[..., 0]
-    if placement != "inside":
-        msg = f'placement is {placement!r}: eps stands "inside" the root (PyTorch, Hugging Face) or "outside" it'
-        raise InputError(msg)
-    if isinstance(eps, int | float) and eps == 0:
-        return (0 * deviation)[..., 0]  # the quotient would be 0/0 where σ = 0
-    return (eps / (scale(variance, eps=eps) + deviation))[..., 0]
+    return (eps / (divisor + deviation))[..., 0]

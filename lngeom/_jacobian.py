@@ -8,7 +8,7 @@ import numpy
 from array_api_compat import device
 
 from ._errors import InputError
-from ._norms import Placement, scale
+from ._norms import Normalized, Placement, normalized, scale
 from ._projection import project
 from .carriers import Array, check_parameter, check_vectors, namespace, narrow, widen
 
@@ -16,26 +16,23 @@ if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
 
 
-def _terms(x: Array, *, eps: Any, placement: Placement, centered: bool) -> tuple[Array, Array, Any]:
-    """Return y, D and c of the Jacobian (I − c·yyᵀ/d)/D without gain, on 1^⊥ or on all of R^d."""
-    xp, u = namespace(x), project(widen(x)) if centered else widen(x)
-    mean_square = xp.mean(u * u, axis=-1, keepdims=True)
-    divisor = scale(mean_square, eps=eps, placement=placement)
-    y = u / divisor
+def _radial(terms: Normalized, placement: Placement) -> Any:
+    """Factor c of the Jacobian (I − c·yyᵀ/d)/D: 1 inside the root, D/σ outside it."""
     if placement == "inside":
-        return y, divisor, 1
-    size = scale(mean_square, eps=0)
-    if hasattr(x, "shape"):  # the direction of u = 0 is arbitrary: the radial term vanishes with y
-        size = xp.where(size > 0, size, xp.ones_like(size))
-    return y, divisor, divisor / size
+        return 1
+    size = scale(terms.square, eps=0)
+    if hasattr(size, "shape"):  # the direction of u = 0 is arbitrary: the radial term vanishes with y
+        size = namespace(size).where(size > 0, size, namespace(size).ones_like(size))
+    return terms.divisor / size
 
 
 def _product(x: Array, vector: Array, *, eps: Any, placement: Placement, centered: bool) -> Array:
     """Jacobian without gain times `vector`; it is symmetric, so that this serves both sides."""
-    y, divisor, c = _terms(x, eps=eps, placement=placement, centered=centered)
+    terms = normalized(x, eps=eps, placement=placement, centered=centered)
     wide = project(widen(vector)) if centered else widen(vector)
-    along = namespace(x, vector).mean(y * wide, axis=-1, keepdims=True)
-    return (wide - c * along * y) / divisor
+    along = namespace(x, vector).mean(terms.y * wide, axis=-1, keepdims=True)
+    product = (wide - _radial(terms, placement) * along * terms.y) / terms.divisor
+    return product if terms.unit is None else product * terms.unit
 
 
 def _check(x: Array, gain: Array | None, vector: Array = None, name: str = "vector") -> None:
@@ -237,10 +234,12 @@ def jacobian_singular_values(x: Array, *, eps: Any, placement: Placement = "insi
     """
     check_vectors("x", x)
     xp, wide = namespace(x), widen(x)
-    y, divisor, _ = _terms(wide, eps=eps, placement=placement, centered=centered)
-    radial = eps / divisor**3 if placement == "inside" else eps / divisor**2
-    zero = 0 * y[..., :1]  # NaN where the derivative does not exist
+    terms = normalized(wide, eps=eps, placement=placement, centered=centered)
+    tangential = 1 / terms.divisor if terms.unit is None else terms.unit / terms.divisor
+    radial = eps * tangential * tangential  # in this order nothing leaves the range of the dtype
+    radial = radial * tangential if placement == "inside" else radial
+    zero = 0 * terms.y[..., :1]  # NaN where the derivative does not exist
     d, constant = x.shape[-1], int(centered)
-    counts = ((1 / divisor + zero, max(0, d - 1 - constant)), (radial + zero, min(1, d - constant)), (zero, constant))
+    counts = ((tangential + zero, max(0, d - 1 - constant)), (radial + zero, min(1, d - constant)), (zero, constant))
     parts = [xp.broadcast_to(value, (*value.shape[:-1], n)) for value, n in counts]
     return narrow(xp.concat(parts, axis=-1), x)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from ._errors import InputError
 from ._projection import center, mean_square
@@ -52,19 +52,27 @@ def _affine(y: Array, gain: Array | None, bias: Array | None) -> Array:
     return y
 
 
-def normalized(
-    x: Array, *, eps: Any, placement: Placement, centered: bool, axis: int = -1
-) -> tuple[Array, Array, Array | None]:
-    """y = v/D with v = Πx or x and D = √(‖v‖²/d + ε) or ‖v‖/√d + ε; then D times the unit, and the unit of each row."""
+class Normalized(NamedTuple):
+    """y = v/D with v = Πx or x, D = √(m + ε) or √m + ε, m the mean square of v; of u·x, where `unit` is u, not None."""
+
+    y: Array
+    divisor: Array
+    square: Array
+    unit: Array | None
+
+
+def normalized(x: Array, *, eps: Any, placement: Placement, centered: bool, axis: int = -1) -> Normalized:
+    """Divide by the scale; y is that of x whatever the unit, D has its degree 1."""
     check_eps(eps)
 
-    def compute(x: Array, eps: Any) -> tuple[Array, Array]:
-        v = center(x, axis)[1] if centered else x
-        divisor = scale(mean_square(v, axis), eps=eps, placement=placement)
-        return v / divisor, divisor
+    def compute(x: Array, eps: Any, unit: Array | None) -> tuple[tuple[Array, Array, Array], Array]:
+        v = center(x, unit, axis)[1] if centered else x if unit is None else x * unit
+        square = mean_square(v, axis)
+        divisor = scale(square, eps=eps, placement=placement)
+        return (v / divisor, divisor, square), divisor
 
     result, unit = in_range(compute, widen(x), eps, power=2 if placement == "inside" else 1, axis=axis)
-    return *result, unit
+    return Normalized(*result, unit)
 
 
 def layer_norm(
@@ -94,7 +102,7 @@ def layer_norm(
     check_vectors("x", x)
     check_parameter("gain", gain, x)
     check_parameter("bias", bias, x)
-    y, *_ = normalized(x, eps=eps, placement=placement, centered=True)
+    y = normalized(x, eps=eps, placement=placement, centered=True).y
     return narrow(_affine(y, gain, bias), x)
 
 
@@ -148,7 +156,7 @@ def rms_norm(
     check_vectors("x", x)
     check_parameter("gain", gain, x)
     check_parameter("bias", bias, x)
-    y, *_ = normalized(x, eps=eps, placement=placement, centered=False)
+    y = normalized(x, eps=eps, placement=placement, centered=False).y
     return narrow(_affine(y, gain, bias), x)
 
 
@@ -205,7 +213,7 @@ def batch_norm(
         msg = f"{given} is given and {missing} is not: pass both fixed statistics, or none to use those of the batch"
         raise InputError(msg)
     if mean is None:
-        y, *_ = normalized(x, eps=eps, placement=placement, centered=True, axis=_batch_axis(x))
+        y = normalized(x, eps=eps, placement=placement, centered=True, axis=_batch_axis(x)).y
         return narrow(_affine(y, gain, bias), x)
     deviation = (widen(x) - widen(mean)) / scale(widen(variance), eps=eps, placement=placement)
     return narrow(_affine(deviation, gain, bias), x)

@@ -8,9 +8,8 @@ from typing import Any
 import numpy
 
 from ._axes import check_gain, principal_axes
-from ._norms import Placement, scale
-from ._projection import project
-from .carriers import Array, check_vectors, namespace, widen
+from ._norms import Placement, normalized, scale
+from .carriers import Array, check_vectors, namespace
 
 
 def lipschitz_constant(gain: Array, *, eps: float, placement: Placement = "inside", centered: bool = True) -> float:
@@ -67,6 +66,6 @@ def potential(x: Array, *, eps: Any, centered: bool = True) -> Array:
     8.0
     """
     check_vectors("x", x)
-    xp, u = namespace(x), project(widen(x)) if centered else widen(x)
-    root = scale(xp.mean(u * u, axis=-1, keepdims=True), eps=eps)
-    return xp.sum(root * xp.ones_like(u), axis=-1)
+    terms = normalized(x, eps=eps, placement="inside", centered=centered)
+    root = terms.divisor if terms.unit is None else terms.divisor / terms.unit
+    return namespace(x).sum(root * namespace(x).ones_like(terms.y), axis=-1)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from ._errors import InputError
-from .carriers import Array, check_parameter, check_vectors, in_range, namespace, narrow, widen
+from .carriers import Array, check_parameter, check_vectors, in_range, mean_in_range, namespace, narrow, widen
 
 
 def uniform(d: int, *, xp: Any = numpy, dtype: Any = None) -> Array:
@@ -61,20 +61,19 @@ def moments(x: Array) -> tuple[Array, Array]:
 def scaled_moments(x: Array) -> tuple[Array, Array, Array | None]:
     """Mean and variance of u·x, and the unit u of each row (:func:`lngeom.carriers.in_range`)."""
 
-    def compute(x: Array, _: Any) -> tuple[tuple[Array, Array], Array]:
-        mean, deviation = center(x)
+    def compute(x: Array, _: Any, unit: Array | None) -> tuple[tuple[Array, Array], Array]:
+        mean, deviation = center(x, unit)
         variance = mean_square(deviation)
         return (mean, variance), variance
 
-    (moments, _), u = in_range(compute, widen(x))
-    return *moments, u
+    (mean, variance), unit = in_range(compute, widen(x))
+    return mean, variance, unit
 
 
-def center(x: Array, axis: int = -1) -> tuple[Array, Array]:
-    """Mean along `axis`, which is kept, and deviation from it, half precision widened."""
-    xp, x = namespace(x), widen(x)
-    mean = xp.mean(x, axis=axis, keepdims=True)
-    return mean, x - mean
+def center(x: Array, unit: Array | None = None, axis: int = -1) -> tuple[Array, Array]:
+    """Mean of u·x along `axis`, which is kept, and deviation of u·x from it; u, the unit of a row, is 1 for None."""
+    mean = mean_in_range(x, unit, axis)
+    return mean, (x if unit is None else x * unit) - mean
 
 
 def mean_square(v: Array, axis: int = -1) -> Array:

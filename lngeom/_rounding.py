@@ -47,7 +47,7 @@ import numpy
 from ._errors import InputError
 from ._formats import FORMATS
 from ._norms import Placement, layer_norm, rms_norm, scale
-from ._projection import moments, project
+from ._projection import moments, project, scaled_moments
 from .carriers import Array, Enclosure, Interval, check_eps, check_parameter, check_vectors, dtype_name, namespace
 
 Method = Literal["two-pass", "merged", "one-pass"]
@@ -74,7 +74,8 @@ def condition_number(x: Array) -> Array:
     >>> float(lg.condition_number(np.array([99.0, 101.0])))
     100.00499987500625
     """
-    mean, variance = moments(x)
+    check_vectors("x", x)
+    mean, variance, _ = scaled_moments(x)
     ratio = mean / scale(variance, eps=0)
     return namespace(ratio).sqrt(1 + ratio * ratio)[..., 0]
 

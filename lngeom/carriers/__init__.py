@@ -10,6 +10,7 @@ from ._carrier import (
     detached as detached,
     dtype_name as dtype_name,
     in_range as in_range,
+    mean_in_range as mean_in_range,
     namespace as namespace,
     narrow as narrow,
     widen as widen,

@@ -129,37 +129,52 @@ def narrow(result: Array, like: Array) -> Array:
 
 
 def in_range(
-    compute: Callable[[Array, Any], tuple[Any, Array]], x: Array, eps: Any = 0.0, *, power: int = 2, axis: int = -1
+    compute: Callable[[Array, Any, Array | None], tuple[Any, Array]],
+    x: Array,
+    eps: Any = 0.0,
+    *,
+    power: int = 2,
+    axis: int = -1,
 ) -> tuple[Any, Array | None]:
-    """The result of ``compute(x, eps)``, which returns it with the root of a mean square, and the unit of each row.
+    """The result of ``compute(x, eps, None)``, which returns it with a mean square or its root, and the unit used.
 
-    Where squares leave the range of the dtype it is ``compute(u·x, u**power·eps)``, u a power of two along `axis`, so
-    that no digit changes: a result of degree k in (x, eps**(1/power)) is still to be divided by u**k. The unit is None
-    where it is 1 in every row.
+    Where squares leave the range of the dtype it is ``compute(x, eps·u**power, u)``, which is to compute with u·x. The
+    unit u, one per row along `axis`, is a power of two, so that no digit changes: a result of degree k in
+    (x, eps**(1/power)) is still to be divided by u**k. It is None where it is 1 in every row.
     """
     if not hasattr(x, "dtype") or dtype_name(x) not in _RANGES or 0 in x.shape:
-        return compute(x, eps), None
+        return compute(x, eps, None)[0], None
     xp, (low, up, high, down) = namespace(x), _RANGES[dtype_name(x)]
     if array_api_compat.is_numpy_array(x) or (
         array_api_compat.is_torch_array(x) and x.device.type == "cpu" and not xp.compiler.is_compiling()
     ):
         with numpy.errstate(all="ignore"):
-            result = compute(x, eps)
-            divisor = detached(result[1])
+            result, size = compute(x, eps, None)
+            ordinary = xp.all((detached(size) >= low) & (detached(size) < math.inf))
         try:
-            if bool(xp.all((divisor >= low) & (divisor < math.inf))):
+            if bool(ordinary):
                 return result, None
-        except RuntimeError:  # under torch.vmap there is no number to look at
+        except RuntimeError:  # mapped by torch.vmap, which has no number to look at
             pass
     # Where the root of eps (or eps) is of ordinary size a smaller x has squares that vanish beside it.
     size = xp.max(xp.abs(x), axis=axis, keepdims=True) + eps ** (1 / power)
     one = xp.ones_like(size)
     u = xp.where(size < low, up * one, xp.where(size > high, down * one, one))
     if not isinstance(eps, int | float) or eps > 0:
-        # A constant row has no divisor but eps, however large its components are.
-        scaled = eps * u**power
-        eps = xp.where(scaled > 0, scaled, float(xp.finfo(x.dtype).smallest_normal) * xp.finfo(x.dtype).eps * one)
-    return compute(x * u, eps), u
+        # All that divides a constant row is eps, however large its components are.
+        info, scaled = xp.finfo(x.dtype), (eps * u * u if power == 2 else eps * u)
+        eps = xp.where(scaled > 0, scaled, float(info.smallest_normal) * float(info.eps) * one)
+    return compute(x, eps, u)[0], u
+
+
+def mean_in_range(x: Array, unit: Array | None, axis: int = -1) -> Array:
+    """Mean of u·x along `axis`, which is kept."""
+    xp = namespace(x)
+    if unit is None or array_api_compat.is_numpy_array(x):
+        return xp.mean(x if unit is None else x * unit, axis=axis, keepdims=True)
+    # What is summed does not wait for the unit: a compiler sums in the pass that looks for the largest component.
+    down = xp.mean(x * _RANGES[dtype_name(x)][3], axis=axis, keepdims=True)
+    return xp.where(unit < 1, down, xp.mean(x, axis=axis, keepdims=True) * unit)
 
 
 def detached(x: Array) -> Array:
