@@ -50,13 +50,18 @@ from ._potential import lipschitz_constant as lipschitz_constant, potential as p
 from ._projection import (
     angle_from_moments as angle_from_moments,
     angle_to_uniform as angle_to_uniform,
+    condition_number as condition_number,
     mean_vector as mean_vector,
     moments as moments,
     project as project,
     uniform as uniform,
 )
-from ._rounding import condition_number as condition_number, error_bound as error_bound
-from ._tolerance import Acceptance as Acceptance, Tolerance as Tolerance, tolerance as tolerance
+from ._tolerance import (
+    Acceptance as Acceptance,
+    Tolerance as Tolerance,
+    error_bound as error_bound,
+    tolerance as tolerance,
+)
 
 __version__: str
 

@@ -83,6 +83,13 @@ class Definition:
             )
         return output, numpy.where(numpy.isfinite(error), error * 1.01, numpy.inf)
 
+    def bound(self, sample: Sample, family: Family) -> Reals:
+        """How far the box of the family reaches from the exact output, shape (n, d); inf where it has no end."""
+        (exact, error), (low, high) = self.enclosed(sample), family.box()
+        with numpy.errstate(all="ignore"):
+            bound = numpy.maximum(high - exact, exact - low) + error
+        return numpy.where(numpy.isnan(bound), numpy.inf, bound)
+
     def _affine(self, sample: Sample) -> tuple[Reals, Reals]:
         one = numpy.ones(sample.d, dtype=REAL)
         return (one if self.gain is None else self.gain), (0 * one if self.bias is None else self.bias)
@@ -125,8 +132,10 @@ class Definition:
                 tiny = tiny + float(arithmetic.storage.tiny) * cast
             slack = numpy.abs(gain) * ((5 * u + cast) * size + u * first + tiny) + u * numpy.abs(bias)
             slack = numpy.where(gain == 0, u * numpy.abs(bias) + w, slack)
-        free = vanishing[:, 0] | spread.overflows(sample, arithmetic) | ~numpy.isfinite(high + alpha)[:, 0]
-        return Family(numerator, p_low, p_high, p_high * reach, gain, bias, slack, free, arithmetic.storage)
+            # A kernel that multiplies first may overflow on the way to a number.
+            first = bounded * (numpy.max(abs(gain)) + 1) * (sample.largest + 1) > float(arithmetic.work.largest)
+            free = (vanishing | first | ~numpy.isfinite(high + alpha))[:, 0] | spread.overflows(sample, arithmetic)
+            return Family(numerator, p_low, p_high, p_high * reach, gain, bias, slack, free, arithmetic.storage)
 
 
 # ---------------------------------------------------------------------------------- variants and mistakes

@@ -10,11 +10,10 @@ import numpy
 
 from ._definitions import Definition, Verdict, candidates, rounded
 from ._errors import InputError
-from ._family import Arithmetic, Reals, Sample
+from ._family import Arithmetic, Method, Reals, Sample
 from ._formats import FORMATS
 from ._norms import Placement
-from ._rounding import Method, check_additions
-from ._tolerance import declared, definition, floats
+from ._tolerance import declared, definition, floats, longest, outward
 from .carriers import Array, dtype_name
 
 _EXAMINED = 4  # rows with the largest ratios on which variants and mistakes are tried, and as many of other sizes
@@ -256,7 +255,7 @@ def explain_difference(
     """
     dtype = dtype_name(got) if dtype is None and hasattr(got, "dtype") else dtype
     rows, base, name = definition(x, gain, bias, eps, dtype, centered, placement)
-    order = "any" if additions is None else check_additions(additions, rows.shape[-1])
+    order = longest(additions)
     computed = floats(got)
     if computed.shape != rows.shape:
         msg = f"got has shape {computed.shape}, but x has shape {rows.shape}: compare outputs of the same vectors"
@@ -286,21 +285,14 @@ def explain_difference(
         method = "one-pass" if verdict == "unstable" and "one-pass" in str(cause) else None
 
     exact, error = base.enclosed(sample)
-    low, high = family.box()
     with numpy.errstate(all="ignore"):
         difference = abs(got_rows - exact) + error
         difference = numpy.where(numpy.isnan(difference), numpy.inf, difference)
-        bound = numpy.maximum(high - exact, exact - low) + error
-    lower, upper, apart, reach = (
-        _toward(a, rows.shape, up) for a, up in ((exact - error, -1), (exact + error, 1), (difference, 1), (bound, 1))
-    )
+    lower, upper = outward(exact - error, rows.shape, -1), outward(exact + error, rows.shape)
+    apart, reach = outward(difference, rows.shape), outward(base.bound(sample, family), rows.shape)
     ratio = fit.ratio.reshape(rows.shape)
     message = _message(verdict, cause, also_fits, method, apart, reach, ratio)
     return Explanation(verdict, method, cause, also_fits, lower, upper, apart, reach, ratio, ratio > 1, message)
-
-
-def _toward(values: Reals, shape: tuple[int, ...], direction: int) -> numpy.ndarray:
-    return numpy.nextafter(values.astype(numpy.float64), direction * numpy.inf).reshape(shape)
 
 
 def _indistinct(case: Case, dtype: str, plain: Arithmetic) -> Iterator[str]:

@@ -39,6 +39,8 @@ from ._formats import FORMATS, Format
 from ._projection import moments, project
 
 Order = Literal["any", "sequential", "pairwise"] | int
+Method = Literal["two-pass", "merged", "one-pass"]
+METHODS: tuple[Method, ...] = ("two-pass", "merged", "one-pass")
 Reals = numpy.ndarray
 REAL = numpy.longdouble
 UNIT = float(numpy.finfo(REAL).eps) / 2
@@ -76,9 +78,6 @@ def partial_sums(terms: Reals, order: Order) -> Reals:
     n, d = terms.shape
     if d == 1:
         return numpy.zeros((n, 1), dtype=REAL)
-    total = numpy.abs(numpy.sum(terms, axis=-1, keepdims=True))
-    if isinstance(order, int):
-        return total + (order - 1) * numpy.sum(numpy.abs(terms), axis=-1, keepdims=True)
     if order == "sequential":
         return numpy.sum(numpy.abs(numpy.cumsum(terms, axis=-1))[:, 1:], axis=-1, keepdims=True)
     if order == "pairwise":
@@ -92,7 +91,10 @@ def partial_sums(terms: Reals, order: Order) -> Reals:
     ascending = numpy.sort(terms, axis=-1)
     negative = numpy.cumsum(-numpy.minimum(ascending, 0), axis=-1)
     positive = numpy.cumsum(numpy.maximum(ascending[:, ::-1], 0), axis=-1)
-    return total + numpy.sum(numpy.maximum(negative, positive)[:, 1:-1], axis=-1, keepdims=True)
+    most = numpy.sum(numpy.maximum(negative, positive)[:, 1:-1], axis=-1, keepdims=True)
+    if isinstance(order, int):
+        most = numpy.minimum(most, (order - 1) * numpy.sum(numpy.abs(terms), axis=-1, keepdims=True))
+    return numpy.abs(numpy.sum(terms, axis=-1, keepdims=True)) + most
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ class Arithmetic:
     work: Format
     sums: Format
     storage: Format
-    method: str | None = None
+    method: Method | None = None
     order: Order = "any"
     confidence: float | None = None  # λ of a probabilistic bound: uT becomes λu√T₂ with T₂ ≤ T max|S_k|
 
@@ -230,13 +232,14 @@ class Family:
 
     def box(self) -> tuple[Reals, Reals]:
         """Lower and upper ends of the outputs, each component by itself; infinite in free rows."""
-        ends = [self.gain * p * self.numerator for p in (self.low, self.high)]
-        reach = numpy.abs(self.gain) * self.reach + self.slack
-        low, high = numpy.minimum(*ends) + self.bias - reach, numpy.maximum(*ends) + self.bias + reach
-        low = low - _half_ulp(low, self.storage) * _SLACK
-        high = high + _half_ulp(high, self.storage) * _SLACK
-        free = self.free[:, None] | ~numpy.isfinite(low) | ~numpy.isfinite(high)
-        return numpy.where(free, -numpy.inf, low), numpy.where(free, numpy.inf, high)
+        with numpy.errstate(all="ignore"):
+            ends = [self.gain * p * self.numerator for p in (self.low, self.high)]
+            reach = numpy.abs(self.gain) * self.reach + self.slack
+            low, high = numpy.minimum(*ends) + self.bias - reach, numpy.maximum(*ends) + self.bias + reach
+            low = low - _half_ulp(low, self.storage) * _SLACK
+            high = high + _half_ulp(high, self.storage) * _SLACK
+            free = self.free[:, None] | ~(numpy.maximum(-low, high) < float(self.storage.largest))
+            return numpy.where(free, -numpy.inf, low), numpy.where(free, numpy.inf, high)
 
     def fit(self, y: Reals) -> Fit:
         """The member of the family that comes closest to `y`, shape (n, d)."""

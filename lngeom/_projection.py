@@ -175,3 +175,29 @@ def angle_from_moments(mean: Array, variance: Array) -> Array:
     """
     xp = namespace(mean, variance)
     return xp.atan2(xp.sqrt(variance), mean)
+
+
+def condition_number(x: Array) -> Array:
+    r"""Condition number κ = ‖x‖/‖Πx‖ = √(1 + (μ/σ)²) = 1/sin θ of LayerNorm at each vector x.
+
+    A relative change of size δ < 1/κ in x turns the direction of its LayerNorm by an angle of sine at most κδ. RMSNorm
+    has κ = 1.
+
+    Args:
+        x: array, shape (..., d).
+
+    Returns:
+        array, shape (...): At least 1; inf for a constant vector, NaN for the zero vector.
+
+    References:
+        N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 1.9, for the variance.
+
+    >>> import numpy as np, lngeom as lg
+    >>> float(lg.condition_number(np.array([99.0, 101.0])))
+    100.00499987500625
+    """
+    check_vectors("x", x)
+    mean, variance, _ = scaled_moments(x)
+    xp = namespace(mean)
+    ratio = mean / xp.sqrt(variance)
+    return xp.sqrt(1 + ratio * ratio)[..., 0]

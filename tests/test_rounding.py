@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from fractions import Fraction
 from typing import Any
 
 import array_api_strict
@@ -18,6 +17,7 @@ from hypothesis.extra import numpy as hnp
 import lngeom as lg
 from lngeom._formats import FORMATS
 from lngeom.carriers import Enclosure
+from lngeom.rounding import Arithmetic
 
 TORCH = {"float64": torch.float64, "float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 SPECIAL = [
@@ -93,7 +93,7 @@ IMPLEMENTATIONS = {
 @pytest.mark.parametrize("dtype", FORMATS)
 @pytest.mark.parametrize("implementation", IMPLEMENTATIONS)
 @given(data=st.data())
-@settings(max_examples=50)  # for each of twenty pairs of an implementation and a format
+@settings(max_examples=25)  # for each of twenty pairs of an implementation and a format
 def test_no_implementation_leaves_the_bound(implementation, dtype, data) -> None:
     x, gain, bias, eps = data.draw(layers(dtype))
     check_bound(implementation, dtype, x, gain, bias, eps)
@@ -101,9 +101,8 @@ def test_no_implementation_leaves_the_bound(implementation, dtype, data) -> None
 
 @pytest.mark.parametrize("dtype", FORMATS)
 @pytest.mark.parametrize("implementation", IMPLEMENTATIONS)
-@pytest.mark.parametrize("row", SPECIAL, ids=str)
-def test_special_vectors_stay_in_the_bound(implementation, dtype, row) -> None:
-    for eps in EPS:
+def test_special_vectors_stay_in_the_bound(implementation, dtype) -> None:
+    for row, eps in itertools.product(SPECIAL, EPS):
         check_bound(implementation, dtype, torch.tensor(row, dtype=torch.float64).to(TORCH[dtype]), None, None, eps)
 
 
@@ -193,11 +192,12 @@ def test_bound_grows_with_the_condition_number_the_format_and_the_additions() ->
 
 
 def test_a_bound_without_the_error_of_the_mean_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    x = (np.random.default_rng(0).normal(size=64) + 1e4).astype(np.float32)
-    computed = torch.tensor(lg.standardize(x, eps=0.0))
+    # So nearly constant that most additions round in one direction.
+    x = (0.1 * np.random.default_rng(1).normal(size=2048) + 9999.7).astype(np.float32)
+    computed = in_sequence(torch.tensor(x), None, None, 0.0)
     difference = exact_distance(computed, x, None, None, 0, lg.layer_norm)
     assert (difference <= lg.error_bound(x, eps=0.0)).all()
-    monkeypatch.setitem(lg.error_bound.__globals__, "_mean_error", lambda *arguments: Fraction(0))
+    monkeypatch.setattr(Arithmetic, "growth", lambda self, terms: 0 * terms[:, :1])
     assert (difference > lg.error_bound(x, eps=0.0)).any()
 
 
