@@ -1,7 +1,14 @@
 """The geometry of LayerNorm and RMSNorm, for NumPy, PyTorch and every other array-API library.
 
-Vectors lie along the last axis: x has shape (..., d). Gain and bias have shape (d,). Angles are in radians.
-ε (``eps``) is an explicit keyword everywhere, because its value and its place differ between libraries.
+What holds for every function stands here. Vectors lie along the last axis: `x` has shape (..., d), `gain` and `bias`
+have shape (d,), absent ones are 1 and 0. Arrays have a real floating dtype, and all of one call belong to one library;
+so do results, on the same device. float16 and bfloat16 are computed in float32: results with components are rounded to
+the dtype of `x` once, single numbers per vector stay float32. `eps` ≥ 0 is an explicit keyword everywhere, because its
+value and its place differ between libraries: with `placement` "inside" a layer divides by √(σ² + ε) (PyTorch, Hugging
+Face), with "outside" by σ + ε. `centered` False stands for RMSNorm: no mean is subtracted, and σ² is ‖x‖²/d. At ε = 0 a
+vector with σ = 0 has no normalization, and its row is NaN. A row with a NaN or an infinity spoils no other. Rows whose
+squares leave the range of the dtype are multiplied by a power of two, which changes no digit. Angles are in radians.
+Whatever breaks a rule raises :class:`InputError`.
 """
 
 from __future__ import annotations

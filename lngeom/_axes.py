@@ -43,17 +43,10 @@ def to_numpy(array: Array) -> Floats:
 
 
 class PrincipalAxes(ABC):
-    """Principal axes of an ellipsoid: lengths at once, directions when asked for.
+    """Principal axes of an ellipsoid: lengths at once, directions when asked for; made by :func:`principal_axes`.
 
-    Made by :func:`principal_axes`. Nothing of size d × d is stored unless ``directions`` is read. Results are float64
-    arrays of the library and on the device that the gain came from, without a gradient.
-
-    >>> import numpy as np, lngeom as lg
-    >>> axes = lg.principal_axes(np.array([3.0, -1.0, 2.0]))
-    >>> axes
-    <2 principal axes in dimension 3, semi-axes 4.58258 to 2.64575>
-    >>> axes.direction(0).round(6)
-    array([ 0.909137,  0.101015, -0.404061])
+    Nothing of size d × d is stored unless ``directions`` is read. Results are float64 arrays of the library and on the
+    device that the gain came from, without a gradient.
     """
 
     def __init__(self, gain: Array) -> None:
@@ -85,13 +78,10 @@ class PrincipalAxes(ABC):
 
     @abstractmethod
     def certificate(self, *, exact: bool = False) -> Certificate:
-        """Prove an interval around every semi-axis, whatever way it was computed.
+        """Prove an interval around every semi-axis, whatever way it was computed; costs about as much as the axes.
 
-        Costs about as much as the axes themselves; see :class:`Certificate` for what is enclosed.
-
-        Args:
-            exact: Decide every sign in integer arithmetic: intervals of the offsets shrink from some 100 to some 10
-                units of 2⁻⁵³, and time grows by a factor of about a hundred.
+        `exact` decides every sign in integer arithmetic: intervals of the offsets shrink from some 100 to some 10 units
+        of 2⁻⁵³, and time grows by a factor of about a hundred.
         """
 
     def _here(self, result: Floats) -> Array:
@@ -129,9 +119,9 @@ class PrincipalAxes(ABC):
 
     @functools.cached_property
     def directions(self) -> Array:
-        """All unit directions as the columns of a (d, m) matrix, in the order of ``semi_axes``.
+        """All unit directions as the columns of a (d, m) matrix, in the order of ``semi_axes``; signs carry no meaning.
 
-        8·d·m bytes, computed in O(d²) time on first access and kept. Column signs carry no meaning.
+        8·d·m bytes, computed in O(d²) time on first access and kept.
         """
         rows = np.empty((len(self), self.d))
         for positions, block in self._blocks():
@@ -139,13 +129,9 @@ class PrincipalAxes(ABC):
         return self._here(rows).T
 
     def apply(self, coordinates: Array) -> Array:
-        """Product V c of the (d, m) matrix of directions with vectors c, without forming it.
+        """Product V c of the (d, m) matrix of directions with vectors c, (..., m), without forming it; shape (..., d).
 
-        Args:
-            coordinates: array, shape (..., m). Coordinates along the axes.
-
-        Returns:
-            array, shape (..., d): Float64, in O(d²) time and O(d) memory per vector.
+        O(d²) time and O(d) memory per vector, as :meth:`adjoint`.
         """
         flat = self._flat("coordinates", coordinates, len(self))
         result = np.zeros((flat.shape[0], self.d))
@@ -154,14 +140,7 @@ class PrincipalAxes(ABC):
         return self._here(result.reshape(*coordinates.shape[:-1], self.d))
 
     def adjoint(self, vectors: Array) -> Array:
-        """Product Vᵀ z, the coordinates along the axes of the part of z in their span, without forming V.
-
-        Args:
-            vectors: array, shape (..., d)
-
-        Returns:
-            array, shape (..., m): Float64, in O(d²) time and O(d) memory per vector.
-        """
+        """Product Vᵀ z, shape (..., m): coordinates along the axes of the part in their span of z, shape (..., d)."""
         flat = self._flat("vectors", vectors, self.d)
         result = np.zeros((flat.shape[0], len(self)))
         for positions, block in self._blocks():
@@ -270,40 +249,33 @@ class CoordinateAxes(PrincipalAxes):
 
 
 def principal_axes(gain: Array, *, centered: bool = True) -> PrincipalAxes:
-    r"""Semi-axes and directions of the ellipsoid that LayerNorm with this gain fills: the SVD of √d GΠ in O(d²).
+    """Semi-axes and directions of the ellipsoid that LayerNorm with this gain fills: the SVD of √d GΠ in O(d²).
 
-    The squared semi-axes over d are the eigenvalues λ of GΠG = G² − ggᵀ/d, G = diag(g). Those that are not equal to
-    a tied g_i² are the roots of Σ 1/(g_i² − λ) = 0, the critical points of ∏(λ − g_i²): one strictly between any two
+    The squared semi-axes over d are the eigenvalues λ of GΠG = G² − ggᵀ/d, G = diag(g). Those that are not equal to a
+    tied g_i² are the roots of Σ 1/(g_i² − λ) = 0, the critical points of ∏(λ − g_i²): one strictly between any two
     neighbouring distinct g_i². Directions are v_i ∝ g_i/(g_i² − λ). This holds for every gain. With k zeros the
-    smallest root has the pole 0 of weight k below it, and the axes are those of the inverse of
-    diag(g_S⁻²) + αα^T/k, α = 1/g_S, on the support S of the gain; the published formula for zero gains drops the
-    second term.
+    smallest root has the pole 0 of weight k below it, and the axes are those of the inverse of diag(g_S⁻²) + αα^T/k, α
+    = 1/g_S, on the support S of the gain; the published formula for zero gains drops the second term. For RMSNorm the
+    axes are the coordinate axes, with semi-axes √d|g_i|.
 
-    Each length is computed to nearly full relative accuracy, also where lengths differ by hundreds of orders of
-    magnitude or lie close together, which a dense eigensolver cannot do.
+    Each length is computed in float64 to nearly full relative accuracy, also where lengths differ by hundreds of orders
+    of magnitude or lie close together, which a dense eigensolver cannot do. Nonzero gains may have magnitudes from
+    2⁻⁵¹¹ to 2⁵¹¹.
 
-    Args:
-        gain: array, shape (d,). g, of any real floating dtype and any array library; a PyTorch parameter is detached.
-            Computed in float64. Nonzero magnitudes from 2⁻⁵¹¹ to 2⁵¹¹.
-        centered: True for LayerNorm; False for RMSNorm, whose axes are the coordinate axes, with semi-axes √d|g_i|.
+    Returns PrincipalAxes with ``.semi_axes`` (m,) descending, m = d − max(1, k) for k zero gains (RMSNorm: d − k);
+    ``.direction(i)`` (d,) in O(d); ``.directions`` (d, m); ``.apply`` and ``.adjoint`` multiply by V and Vᵀ without
+    forming it; ``.certificate()`` proves an interval around each length.
 
-    Returns:
-        PrincipalAxes: ``.semi_axes`` (m,) descending, m = d − max(1, k) with k zero gains (d − k for RMSNorm);
-            ``.direction(i)`` (d,) in O(d); ``.directions`` (d, m); ``.apply`` and ``.adjoint`` multiply by V and Vᵀ
-            without forming it; ``.certificate()`` proves an interval around each length. With d = 1 or an all-zero
-            gain there are no axes.
-
-    References:
-        Riechers, arXiv:2405.04134 (semi-axes √(N/λ) of Π₂G⁻²Π₂, nonzero gains); Golub, SIAM Review 15 (1973), section
-        5, for the secular equation; Li, LAPACK Working Note 89, for the iteration.
+    Source: Riechers, arXiv:2405.04134 (semi-axes √(N/λ) of Π₂G⁻²Π₂, nonzero gains); Golub, SIAM Review 15 (1973),
+    section 5, for the secular equation; Li, LAPACK Working Note 89, for the iteration.
 
     >>> import numpy as np, lngeom as lg
     >>> axes = lg.principal_axes(np.array([3.0, -1.0, 2.0]))
-    >>> axes.semi_axes
-    array([4.58257569, 2.64575131])
+    >>> axes
+    <2 principal axes in dimension 3, semi-axes 4.58258 to 2.64575>
+    >>> axes.semi_axes, axes.direction(0).round(3)
+    (array([4.58257569, 2.64575131]), array([ 0.909,  0.101, -0.404]))
     >>> bool(np.allclose(axes.adjoint(axes.direction(0)), [1, 0]))
     True
-    >>> lg.principal_axes(np.array([1.0, 0.0])).semi_axes
-    array([1.])
     """
     return CenteredAxes(gain) if centered else CoordinateAxes(gain)

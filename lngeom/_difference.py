@@ -20,16 +20,7 @@ _EXAMINED = 4  # rows with the largest ratios on which variants and mistakes are
 
 
 class Case(NamedTuple):
-    """Rows x, what a kernel computed from them, and the layer that it should be.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from lngeom.rounding import Arithmetic, Case, Definition, Sample
-    >>> layer = Definition(centered=True, gain=None, bias=None, eps=0.0)
-    >>> Case(layer, Sample([[1.0, 3.0]]), np.array([[-1.0, 1.0]])).explained_by(layer, Arithmetic.of("float32"))
-    True
-    """
+    """Rows x, what a kernel computed from them, and the layer that it should be."""
 
     base: Definition
     sample: Sample
@@ -154,26 +145,16 @@ class Explanation:
     """What a computed output differs by, and what can and cannot have caused it; made by :func:`explain_difference`.
 
     Attributes:
-        verdict: {"rounding", "unstable", "variant", "bug"}. ``"rounding"``: a backward-stable kernel may return it.
-            ``"unstable"``: only a named algorithm that loses digits may. ``"variant"``: it is another documented
-            definition. ``"bug"``: none of these.
-        method: {"two-pass", "merged", "one-pass"} or None. The first way to compute the variance that explains every
-            row.
+        verdict: {"rounding", "unstable", "variant", "bug"}. A backward-stable kernel may return it; only a named
+            algorithm that loses digits may; it is another documented definition; none of these.
+        method: {"two-pass", "merged", "one-pass"} or None. The first way to the variance that explains every row.
         cause: str or None. The algorithm, definition or mistake whose own family holds what was computed.
         also_fits: tuple of str. For rounding: variants and mistakes that the precision cannot rule out.
-        lower, upper: float64 arrays, shape (..., d). Enclosure of the exact output.
-        difference, bound: float64 arrays, shape (..., d). Error of each component, rounded up, and how far a
-            backward-stable kernel may be off there.
-        ratio: float64 array, shape (..., d). Distance from the closest output of a correct kernel over its tolerance;
-            at most 1 within the family.
-        outside: bool array, shape (..., d). The components with a ratio above 1.
-        message: One readable sentence, which is also the repr; :meth:`component` has one for each component.
-
-    >>> import numpy as np, lngeom as lg
-    >>> x = np.array([1.0, 2.0, 6.0])
-    >>> explanation = lg.explain_difference(x, (x - 3) / x.std(ddof=1), eps=0.0)
-    >>> explanation.verdict, explanation.cause
-    ('variant', 'variance divided by d - 1 (ddof=1)')
+        lower, upper, difference, bound: float64 arrays, shape (..., d). Enclosure of the exact output; error of each
+            component, rounded up, and how far a backward-stable kernel may be off there.
+        ratio, outside: arrays, shape (..., d). Distance from the closest output of a correct kernel over its
+            tolerance, and whether that is above 1.
+        message: One sentence, which is also the repr; :meth:`component` has one for each component.
     """
 
     verdict: Verdict
@@ -220,38 +201,24 @@ def explain_difference(
     placement: Placement = "inside",
     additions: int | None = None,
 ) -> Explanation:
-    r"""Compare `got` with the exact ``layer_norm(x, gain, bias, eps=eps)`` and say: rounding, a variant, or a bug.
+    """Compare `got` with the exact ``layer_norm(x, gain, bias, eps=eps)`` and say: rounding, a variant, or a bug.
 
     Accepted is what some backward-stable kernel may return (:func:`tolerance`). Of the rest each documented variant,
     each usual mistake (divisor d − 1, no mean subtraction, ε elsewhere or another ε, gain missing or used as 1 + gain,
     ...) and each unstable algorithm is tried, by the family of outputs that it would have itself.
 
-    Args:
-        x: array, shape (..., d). The inputs of the layer, finite.
-        got: array, shape (..., d). What was computed from them.
-        gain, bias: arrays, shape (d,)
-        eps: ε ≥ 0.
-        dtype: str or dtype. Format of `x` and `got`; default: the dtype of `got`.
-        centered: True for LayerNorm, False for RMSNorm.
-        placement: {"inside", "outside"}
-        additions: As for :func:`error_bound`. The default, any order of summation, never blames a correct kernel.
-
-    Returns:
-        Explanation: Frozen; its repr is the sentence.
-
-    Raises:
-        InputError: As :func:`error_bound`; `got` of another shape than `x`; a constant vector (for RMSNorm: the zero
-            vector) at ε = 0, which has no exact output.
-
-    References:
-        N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 3.1 and 4.2.
+    `got`, of the shape of `x`, is what was computed, in the format `dtype`, by default its own. `additions` is that of
+    :func:`error_bound`; without it no correct kernel is ever blamed. Returns an Explanation, whose repr is the
+    sentence. Raises InputError for a constant vector (RMSNorm: the zero vector) at ε = 0, which has no exact output.
+    Source: N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 3.1 and 4.2.
 
     >>> import numpy as np, lngeom as lg
     >>> x = np.array([1.0, 2.0, 6.0])
     >>> lg.explain_difference(x, lg.layer_norm(x, eps=1e-5), eps=1e-5).verdict
     'rounding'
-    >>> print(lg.explain_difference(x, (x - 3) / x.std(ddof=1), eps=0.0).cause)
-    variance divided by d - 1 (ddof=1)
+    >>> explanation = lg.explain_difference(x, (x - 3) / x.std(ddof=1), eps=0.0)
+    >>> explanation.verdict, explanation.cause
+    ('variant', 'variance divided by d - 1 (ddof=1)')
     """
     dtype = dtype_name(got) if dtype is None and hasattr(got, "dtype") else dtype
     rows, base, name = definition(x, gain, bias, eps, dtype, centered, placement)

@@ -21,26 +21,20 @@ Floats = NDArray[np.float64]
 
 
 class Ellipsoid:
-    r"""Ellipsoid {b + g ∘ y : 1ᵀy = 0, ‖y‖ ≤ √d} of LayerNorm, or {b + g ∘ y : ‖y‖ ≤ √d} of RMSNorm.
+    """Ellipsoid {b + g ∘ y : 1ᵀy = 0, ‖y‖ ≤ √d} of LayerNorm, or {b + g ∘ y : ‖y‖ ≤ √d} of RMSNorm.
 
-    For ε > 0 outputs fill its interior, at gauge σ/√(σ² + ε). At ε = 0 they fill its surface, unless too many gains
-    are zero (see ``solid``). With k zero gains it has dimension m = d − max(1, k) (RMSNorm: d − k): the output
-    hyperplane has the normal α = 1/g when k = 0, and is spanned by the coordinates of nonzero gain when k ≥ 1.
-
-    Args:
-        gain: array, shape (d,). g, of any real floating dtype and array library. See :func:`lngeom.principal_axes` for
-            its range.
-        bias: array, shape (d,). b; absent means 0.
-        centered: True for LayerNorm, False for RMSNorm.
+    For ε > 0 outputs fill its interior, at gauge σ/√(σ² + ε). At ε = 0 they fill its surface, unless too many gains are
+    zero. With k zero gains it has dimension m = d − max(1, k) (RMSNorm: d − k): the output hyperplane has the normal α
+    = 1/g when k = 0, and is spanned by the coordinates of nonzero gain when k ≥ 1. The gain has the range of
+    :func:`lngeom.principal_axes`; in all methods z and u have shape (..., d) and the library of the gain.
 
     Attributes:
         gain, center: arrays, shape (d,). g and b.
-        centered
-        d, dimension: Of the space, and m of the ellipsoid.
+        centered, d
+        dimension: m.
         solid: Whether outputs fill it even at ε = 0, because some freedom of y is invisible: k ≥ 2 (RMSNorm: k ≥ 1).
 
-    References:
-        Riechers, arXiv:2405.04134, for nonzero gains and ε > 0.
+    Source: Riechers, arXiv:2405.04134, for nonzero gains and ε > 0.
 
     >>> import numpy as np, lngeom as lg
     >>> gain, bias = np.array([1.0, 2.0, 3.0]), np.array([0.5, 0.0, 0.0])
@@ -72,12 +66,9 @@ class Ellipsoid:
     def from_module(cls, module: Any) -> Ellipsoid:
         """Ellipsoid of a norm module: ``torch.nn.LayerNorm``, ``torch.nn.RMSNorm``, or one of Hugging Face's.
 
-        Reads ``weight``, ``bias`` and ``eps`` or ``variance_epsilon``, then applies the module to one vector and takes
-        the formula that reproduces its output. So an RMSNorm gives the ellipsoid without the hyperplane whatever its
-        class is called, and a layer that stores gain − 1 gives the right gain. Nothing is imported.
-
-        Raises:
-            InputError: If the module is over several axes, or computes neither formula.
+        The module is applied to one vector, and the formula that reproduces its output is taken: an RMSNorm gives the
+        ellipsoid without the hyperplane whatever its class is called, a layer that stores gain − 1 the right gain.
+        Raises InputError if the module is over several axes, or computes neither formula.
 
         >>> import torch, lngeom as lg
         >>> lg.Ellipsoid.from_module(torch.nn.RMSNorm(4))
@@ -102,7 +93,7 @@ class Ellipsoid:
 
     @property
     def normals(self) -> Array:
-        """Orthonormal basis of the directions in which the ellipsoid has no extent, shape (d, d − m).
+        """Orthonormal basis, shape (d, d − m), of the directions in which the ellipsoid has no extent.
 
         One column α/‖α‖ for a LayerNorm with no zero gain, else the coordinate vectors of the zero gains.
         """
@@ -123,18 +114,12 @@ class Ellipsoid:
         return (moved, xp.where(seen, moved / xp.where(seen, gain, xp.ones_like(gain)), xp.zeros_like(moved)), seen)
 
     def gauge(self, z: Array) -> Array:
-        r"""Gauge r of z: 0 at the center, 1 on the surface; z lies in the ellipsoid scaled by r about its center.
+        """Gauge r of z, shape (...): 0 at the center, 1 on the surface; z lies in r times the ellipsoid.
 
-        r = ‖y‖/√d with y = (z − b)/g where no gain is zero. With k ≥ 1 zero gains in LayerNorm the unseen
-        components of y make its sum zero at the least norm: r² = (‖y_S‖² + (1ᵀy_S)²/k)/d. For outputs of LayerNorm r
-        equals ``lngeom.gauge(x, eps=eps)`` if k ≤ 1, and is at most that otherwise. A displacement out of the
-        ellipsoid's flat is left out where it has zero gain; ``offset`` measures it.
-
-        Args:
-            z: array, shape (..., d). Same library as the gain; float16 and bfloat16 are computed in float32.
-
-        Returns:
-            array, shape (...)
+        r = ‖y‖/√d with y = (z − b)/g where no gain is zero. With k ≥ 1 zero gains in LayerNorm the unseen components of
+        y make its sum zero at the least norm: r² = (‖y_S‖² + (1ᵀy_S)²/k)/d. For outputs of LayerNorm it equals
+        ``lngeom.gauge(x, eps=eps)`` if k ≤ 1, and is at most that otherwise. A displacement out of the ellipsoid's flat
+        is left out where it has zero gain; ``offset`` measures it.
         """
         xp = namespace(z, self.gain)
         _, y, _ = self._preimage(z)
@@ -144,7 +129,7 @@ class Ellipsoid:
         return xp.sqrt(square / self.d)
 
     def offset(self, z: Array) -> Array:
-        r"""Euclidean distance of z, shape (..., d), from the flat the ellipsoid lies in, shape (...).
+        """Euclidean distance of z from the flat the ellipsoid lies in, shape (...).
 
         |α·(z − b)|/‖α‖ for a LayerNorm with no zero gain, else the norm of z − b over the zero gains.
         """
@@ -156,21 +141,13 @@ class Ellipsoid:
         return xp.sqrt(xp.sum(hidden * hidden, axis=-1))
 
     def contains(self, z: Array, *, rtol: float | None = None) -> Array:
-        r"""Whether z lies in the closed ellipsoid, up to rounding.
+        """Whether z lies in the closed ellipsoid up to rounding, bool of shape (...).
 
-        z passes if it may be b + g ∘ (y + e) with y in the ball of the ellipsoid and
-        |e_i| ≤ rtol·(|y_i| + |b_i/g_i| + 1): an error in y of `rtol` relative to y_i or to its root mean square 1, or
-        one in z of `rtol` relative to b_i. The gauge may then exceed 1 by ‖e‖/√d (times √(d/k) with k ≥ 1 zero
-        gains), 1ᵀy/√d may be as large as ‖e‖, and where g_i = 0 z_i may differ from b_i by `rtol`·|b_i|.
-
-        Args:
-            z: array, shape (..., d). Same library as the gain.
-            rtol: Default (d + 8)·eps of the dtype of z (half precision: its eps plus (d + 8)·eps of float32). That
-                bounds the rounding of any LayerNorm or RMSNorm whose sums of d terms may be taken in any order, for
-                inputs with condition number ‖x‖/‖Πx‖ up to 2; multiply it by the condition number for others.
-
-        Returns:
-            array of bool, shape (...)
+        z passes if it may be b + g ∘ (y + e) with y in the ball of the ellipsoid and |e_i| ≤ `rtol`·(|y_i| + |b_i/g_i|
+        + 1). The gauge may then exceed 1 by ‖e‖/√d (times √(d/k) with k ≥ 1 zero gains), 1ᵀy/√d may be as large as ‖e‖,
+        and where g_i = 0 z_i may differ from b_i by `rtol`·|b_i|. The default (d + 8)·eps of the dtype of z (half
+        precision: its eps plus (d + 8)·eps of float32) bounds the rounding of any LayerNorm or RMSNorm, in any order of
+        summation, for inputs of condition number up to 2; multiply it by the condition number for others.
         """
         if rtol is not None and not 0 <= rtol < math.inf:
             msg = f"rtol is {rtol!r}: a bound of relative errors must be finite and >= 0"
@@ -193,14 +170,7 @@ class Ellipsoid:
         return inside
 
     def support(self, u: Array) -> Array:
-        r"""Support function h(u) = max {u·z : z in the ellipsoid} = b·u + √d‖Π(g ∘ u)‖ (RMSNorm: without Π).
-
-        Args:
-            u: array, shape (..., d). Directions; same library as the gain.
-
-        Returns:
-            array, shape (...)
-        """
+        """Support function h(u) = max {u·z : z in the ellipsoid} = b·u + √d‖Π(g ∘ u)‖ (RMSNorm: no Π), shape (...)."""
         check_vectors("u", u)
         check_parameter("gain", self.gain, u)
         xp = namespace(u, self.gain)
@@ -210,16 +180,15 @@ class Ellipsoid:
         return along + math.sqrt(self.d) * xp.sqrt(xp.sum(pulled * pulled, axis=-1))
 
     def nearest(self, z: Array) -> Array:
-        """Point of the surface nearest to z, both of shape (..., d), in float64.
+        """Point of the surface nearest to z, shape (..., d), float64, in O(d²) time and O(d) memory for each z.
 
-        From the principal axes: O(d²) time and O(d) memory for each z. The center has the ends of the shortest
-        axis as nearest points; one of them is returned. NaN for a z that is not finite.
+        The center has both ends of the shortest axis; one of them is returned. NaN for a z that is not finite.
         """
         _, nearest = self._nearest(z)
         return self._like(to_numpy(self.axes.apply(self._like(nearest))) + to_numpy(self.center))
 
     def distance(self, z: Array) -> Array:
-        """Euclidean distance of z, shape (..., d), from the surface, shape (...), in float64."""
+        """Euclidean distance of z from the surface, shape (...), in float64."""
         coordinates, nearest = self._nearest(z)
         offset = to_numpy(self.offset(self._like(to_numpy(z))))
         return self._like(np.hypot(offset, np.linalg.norm(coordinates - nearest, axis=-1)))
@@ -240,10 +209,10 @@ class Ellipsoid:
 
     @property
     def log_volume(self) -> float:
-        r"""Natural logarithm of the m-dimensional volume, in O(d) without the axes; 0 (one point) where m = 0.
+        """Natural logarithm of the m-dimensional volume, in O(d) without the axes; 0 (one point) where m = 0.
 
-        log of the unit ball's π^{m/2}/Γ(m/2 + 1), plus ½ log of the product of the squared semi-axes, d^m times
-        ∏g_i² · Σg_i⁻²/d (no zero gain), ∏_S g_i² · k/d (k ≥ 1 zeros), or ∏_S g_i² (RMSNorm).
+        The unit ball's π^{m/2}/Γ(m/2 + 1) times the root of the product of the squared semi-axes, d^m times ∏g_i² ·
+        Σg_i⁻²/d (no zero gain), ∏_S g_i² · k/d (k ≥ 1 zeros), or ∏_S g_i² (RMSNorm).
         """
         m, size = self.dimension, np.abs(to_numpy(self.gain))
         if m == 0:
@@ -274,11 +243,11 @@ class Ellipsoid:
         return self._embed(ball)
 
     def sample_surface(self, n: int, rng: np.random.Generator | int) -> Array:
-        r"""Draw n points uniformly by area from the surface, shape (n, d), float64; `rng` may be a seed.
+        """Draw n points uniformly by area from the surface, shape (n, d), float64; `rng` may be a seed.
 
-        LayerNorm of a random direction is *not* uniform: it crowds where the surface is most curved. The image of
-        a uniform u on the sphere is kept with probability s_min‖u/s‖, s the semi-axes, proportional to how much
-        the map stretches area there; this keeps at least about one in √m.
+        LayerNorm of a random direction is *not* uniform: it crowds where the surface is most curved. The image of a
+        uniform u on the sphere is kept with probability s_min‖u/s‖, s the semi-axes, proportional to how much the map
+        stretches area there; this keeps at least about one in √m.
         """
         _check_count(n)
         lengths, rng = to_numpy(self.semi_axes), np.random.default_rng(rng)

@@ -10,20 +10,10 @@ from .carriers import Array, check_vectors
 
 
 def gauge(x: Array, *, eps: Any, placement: Placement = "inside") -> Array:
-    r"""Gauge r = ‖y‖/√d = σ/√(σ² + ε) of the LayerNorm output: 1 on the surface of the ellipsoid, 0 at its center.
+    """Gauge r = ‖y‖/√d = σ/√(σ² + ε) of the LayerNorm output: 1 on the surface of the ellipsoid, 0 at its center.
 
-    Gain and bias do not change it: the gauge of an ellipsoid is invariant under the affine map that makes it.
-
-    Args:
-        x: array, shape (..., d). Real floating dtype; float16 and bfloat16 are computed in float32.
-        eps: ε ≥ 0.
-        placement: {"inside", "outside"}. σ/√(σ² + ε) or σ/(σ + ε).
-
-    Returns:
-        array, shape (...): Between 0 and 1; NaN for a constant vector at ε = 0. float32 for half-precision `x`.
-
-    References:
-        Riechers, arXiv:2405.04134, eq. 6 and figure 2.
+    Gain and bias do not change it, nor does any affine map change the gauge of an ellipsoid. With ε outside r = σ/(σ +
+    ε). Returns shape (...), from 0 to 1. Source: Riechers, arXiv:2405.04134, eq. 6 and figure 2.
 
     >>> import numpy as np, lngeom as lg
     >>> float(lg.gauge(np.array([-3.0, 3.0]), eps=7.0))
@@ -31,22 +21,13 @@ def gauge(x: Array, *, eps: Any, placement: Placement = "inside") -> Array:
     """
     check_vectors("x", x)
     terms = normalized(x, eps=eps, placement=placement, centered=True)
-    return (scale(terms.square, eps=0) / terms.divisor)[..., 0]
+    return gauge_from_mean_square(terms.square, eps=terms.eps, placement=placement)[..., 0]
 
 
 def gauge_from_mean_square(mean_square: Array, *, eps: Any, placement: Placement = "inside") -> Array:
-    r"""Gauge √(m/(m + ε)) of a norm layer: m = σ² for LayerNorm, m = ‖x‖²/d for RMSNorm.
+    """Gauge √(m/(m + ε)), or √m/(√m + ε), of a norm layer: `mean_square` m is σ² for LayerNorm, ‖x‖²/d for RMSNorm.
 
-    Args:
-        mean_square: m ≥ 0, real floating dtype.
-        eps: ε ≥ 0.
-        placement: {"inside", "outside"}. √m/√(m + ε) or √m/(√m + ε).
-
-    Returns:
-        array: Between 0 and 1, of the shape of `mean_square`; NaN where m = 0 at ε = 0.
-
-    References:
-        Riechers, arXiv:2405.04134, eq. 6.
+    Returns the shape of `mean_square`; NaN where m = 0 at ε = 0. Source: Riechers, arXiv:2405.04134, eq. 6.
 
     >>> import numpy as np, lngeom as lg
     >>> float(lg.gauge_from_mean_square(np.array(9.0), eps=7.0))
@@ -56,22 +37,12 @@ def gauge_from_mean_square(mean_square: Array, *, eps: Any, placement: Placement
 
 
 def matching_eps(x: Array, *, eps: Any, placement: Placement = "inside") -> Array:
-    r"""The ε' in the *other* place that gives the same output for x: ε_inside = 2σε_outside + ε_outside².
+    """The ε' in the *other* place that gives the same output for x: ε_inside = 2σε_outside + ε_outside².
 
-    √(σ² + ε_inside) = σ + ε_outside holds for one σ at a time, so that no constant converts a layer from one
-    convention to the other: the relation is per vector. From inside to outside it reads
-    ε_outside = ε_inside/(√(σ² + ε_inside) + σ), which does not cancel.
-
-    Args:
-        x: array, shape (..., d). Real floating dtype; float16 and bfloat16 are computed in float32.
-        eps: ε ≥ 0 as the layer has it.
-        placement: {"inside", "outside"}. Where the layer has it.
-
-    Returns:
-        array, shape (...): ε' for the other placement, one per vector; float32 for half-precision `x`.
-
-    References:
-        Elementary; both conventions occur side by side in the code of Zhang and Sennrich, arXiv:1910.07467.
+    √(σ² + ε_inside) = σ + ε_outside holds for one σ at a time: no constant converts a layer from one convention to the
+    other. From inside to outside it reads ε_inside/(√(σ² + ε_inside) + σ), which does not cancel. `eps` and `placement`
+    are what the layer has. Returns shape (...), one ε' per vector. Source: elementary; both conventions stand side by
+    side in the code of Zhang and Sennrich, arXiv:1910.07467.
 
     >>> import numpy as np, lngeom as lg
     >>> x = np.array([-3.0, 3.0])
@@ -82,8 +53,9 @@ def matching_eps(x: Array, *, eps: Any, placement: Placement = "inside") -> Arra
     if isinstance(eps, int | float) and eps == 0:
         return 0 * moments(x)[1][..., 0]
     terms = normalized(x, eps=eps, placement=placement, centered=True)
-    unit = 1 if terms.unit is None else terms.unit
-    deviation, divisor = scale(terms.square, eps=0) / unit, terms.divisor / unit
+    deviation = scale(terms.square, eps=0)
     if placement == "outside":
+        deviation = deviation if terms.unit is None else deviation / terms.unit
         return (2 * deviation * eps + eps * eps)[..., 0]
-    return (eps / (divisor + deviation))[..., 0]
+    matched = terms.eps / (terms.divisor + deviation)
+    return (matched if terms.unit is None else matched / terms.unit)[..., 0]

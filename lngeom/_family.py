@@ -1,27 +1,19 @@
-r"""What a correct norm kernel may return: a family with two parameters, whatever the order of its sums.
+"""What a correct norm kernel may return: a family with two parameters, whatever the order of its sums.
 
-Standard model with underflow, fl(a ∘ b) = (a ∘ b)(1 + δ) + η, |δ| ≤ u, |η| ≤ ω; c = Πx, v the mean square that is
-divided by (σ², or ‖x‖²/d for RMSNorm); hats are computed numbers, T(t) the sum of the absolute partial sums of t.
+Derived on the page "How far floats may be off" (docs/derivations/tolerance.md). Standard model with underflow, fl(a ∘
+b) = (a ∘ b)(1 + δ) + η, |δ| ≤ u, |η| ≤ ω; c = Πx, v the mean square that is divided by (σ², or ‖x‖²/d for RMSNorm);
+hats are computed numbers, T(t) the sum of the absolute partial sums of t, γ_k = ku/(1 − ku).
 
-*One error of the mean.* μ̂ = μ + δ shifts every deviation by the same δ, and Σc = 0 makes (1/d)Σ(c − δ)² = v + δ². A
-sum of d terms has the error Σ ε_k Ŝ_k over its d − 1 additions, |ε_k| ≤ u, hence at most uT(x)(1 + γ_d). Of a known
-tree T is computed; for a chain of at most h additions T ≤ |S| + (h − 1)Σ|x|; for any order T ≤ |S| + Σ_{1<k<d} max(P_k,
-N_k), P_k and N_k the sums of the k largest positive and negative parts. So |δ| ≤ α = uT(x)(1 + γ_d)/d + u(mean|x| +
-3|μ|) + 2ω, also for a mean taken as a product with 1/d. Merged means (Welford; Chan, Golub, LeVeque), m = m_a +
-(m_b − m_a)n_b/n, round m once and the increment three times: dδ is at most uΣ n|m| + 4uΣ k|m_b − m_a|, k = min(n_a,
-n_b). n|m| is a partial sum; by Cauchy-Schwarz with Σk ≤ d log₂(d)/2, Σ k(m_b − m_a)² ≤ 2dv, 4u√(log₂(d)v) is added.
+*Mean.* μ̂ = μ + δ, |δ| ≤ α = uT(x)(1 + γ_d)/d + u(mean|x| + 3|μ|) + 2ω; merged means add 4u√(log₂(d)v).
 
-*One error of the variance.* Two passes: v̂ = (v + δ²)(1 + θ), |θ| ≤ uT((|c| + α)²)(1 + γ_d)/(d(v + δ²)) + 8u. Merged:
-each term w(m_b − m_a)² is off by at most 4α'w|m_b − m_a| + 4α'²w, α' = α + ω; by Cauchy-Schwarz and Σw ≤ dL, L =
-⌈log₂ d⌉/2, v̂ is within D + γ_{2h+8}(v + D) of v, D = 4α'√(Lv) + 4α'²L. One pass, mean x² − μ̂²: within γ_{h+3} mean x²
+*Variance.* Two passes: v̂ = (v + δ²)(1 + θ), |θ| ≤ uT((|c| + α)²)(1 + γ_d)/(d(v + δ²)) + 8u. Merged: v̂ is within D +
+γ_{2h+8}(v + D) of v, D = 4α'√(Lv) + 4α'²L, α' = α + ω, L = ⌈log₂ d⌉/2. One pass, mean x² − μ̂²: within γ_{h+3} mean x²
 + 2|μ|α + α² + u(|μ| + α)², and one rounding more.
 
-*Family.* With p = r̂ (a root and a reciprocal, at most 6u) and q = pδ every component obeys
-ŷ_i = g_i(p c_i − q) + b_i ± E_i,  E_i = 4u|g_i|p(|c_i| + α) + u|ŷ_i| + half an ulp of the format of ŷ_i,
-and, if x is multiplied by r̂ (or g r̂) before the mean is subtracted, u|g_i|p(3|x_i| + 4|μ|) more. For given p this
-confines q to an interval [max (p n_i − h_i), min (p n_i − l_i)], n_i = c_i: its emptiness is a convex piecewise
-linear function of p alone, so that Kelley's cutting planes decide in finitely many steps whether some p
-and |q| ≤ pα exist.
+*Family.* With p = r̂ (a root and a reciprocal, at most 6u) and q = pδ every component obeys ŷ_i = g_i(p c_i − q) + b_i
+± E_i, E_i = 4u|g_i|p(|c_i| + α) + u|ŷ_i| + half an ulp of the format of ŷ_i, and u|g_i|p(3|x_i| + 4|μ|) more if x is
+multiplied before the mean is subtracted. For given p this confines q to an interval, whose emptiness is a convex
+piecewise linear function of p alone: Kelley's cutting planes decide in finitely many steps.
 
 All of this is evaluated in extended precision (64 bits where the processor has them) with unit w: c has an absolute
 error of at most (d + 8)w max|x|, which is added to α, and every bound is enlarged by the factor 1 + 2⁻²⁰.

@@ -38,31 +38,21 @@ def _same_dimension(x: Array, other: Array) -> None:
 
 
 def same_fiber(x: Array, other: Array, *, eps: float, centered: bool = True, roundings: int = _ROUNDINGS) -> Array:
-    r"""Whether LayerNorm gives the same output for two vectors, decided from the vectors up to their rounding.
+    """Whether LayerNorm gives the same output for two vectors, decided from the vectors up to their rounding.
 
     At ε > 0, LN(x) = LN(x') exactly when Πx = Πx': the fiber of x is the line {x + t1}. At ε = 0 it is the half plane
-    {t1 + sΠx : s > 0}: LN(x) = LN(x') exactly when Πx' = cΠx with some c > 0. One gain may be zero, as the component
-    it hides follows from the others, whose sum it makes 0; two zero gains hide more (RMSNorm: one does).
+    {t1 + sΠx : s > 0}: LN(x) = LN(x') exactly when Πx' = cΠx with some c > 0. RMSNorm has points and rays {sx : s > 0}.
+    One gain may be zero, as the component it hides follows from the others, whose sum it makes 0; two zero gains hide
+    more (RMSNorm: one does).
 
-    In floats neither holds exactly. The two vectors count as equivalent if no more separates them than `roundings`
-    roundings of each component can: ‖Πx − Πx'‖ ≤ n u (‖x‖ + ‖x'‖) at ε > 0, and
-    ‖Πx/‖Πx‖ − Πx'/‖Πx'‖‖ ≤ 2n u (κ(x) + κ(x')) at ε = 0, where u is the unit roundoff of the dtype, κ = ‖x‖/‖Πx‖ and
-    n is `roundings` plus d/2 u₆₄/u for the means taken here in float64.
+    In floats `x` and `other`, of one dtype, count as equivalent if no more than `roundings` roundings of each component
+    (1 for loading a number, 1 for each operation) separate them: ‖Πx − Πx'‖ ≤ n u (‖x‖ + ‖x'‖) at ε > 0, and ‖Πx/‖Πx‖ −
+    Πx'/‖Πx'‖‖ ≤ 2n u (κ(x) + κ(x')) at ε = 0, where u is the unit roundoff of the dtype, κ = ‖x‖/‖Πx‖ and n is
+    `roundings` plus d/2 u₆₄/u for the means taken here in float64. Of ε only counts whether it is 0. Returns bool of
+    the broadcast shape (...); False at ε = 0 where one of the two has no direction.
 
-    Args:
-        x, other: arrays, shape (..., d). One dtype and library; broadcast against each other.
-        eps: ε ≥ 0. Its size does not matter, only whether it is zero.
-        centered: False for RMSNorm, whose fibers are points (ε > 0) and rays {sx : s > 0} (ε = 0).
-        roundings: How often each component has been rounded on its way here: 1 for loading a number, 1 more for each
-            operation.
-
-    Returns:
-        array of bool, shape (...): False at ε = 0 where one of the two has no direction (σ = 0), as LayerNorm is not
-            defined there.
-
-    References:
-        Brody et al., arXiv:2305.02582, appendix B, for ε = 0. Gupta et al., arXiv:2409.12951, section 2.3, infer the
-        irreversibility from a count of statistics; the fibers are the reason.
+    Source: Brody et al., arXiv:2305.02582, appendix B, for ε = 0. Gupta et al., arXiv:2409.12951, section 2.3, infer
+    the irreversibility from a count of statistics; the fibers are the reason.
 
     >>> import numpy as np, lngeom as lg
     >>> x = np.array([1.0, 2.0, 4.0])
@@ -92,12 +82,7 @@ def same_fiber(x: Array, other: Array, *, eps: float, centered: bool = True, rou
 
 @dataclass(frozen=True, eq=False)
 class Fiber:
-    """All vectors with the norm-layer output of one vector; made by :func:`fiber`.
-
-    Attributes:
-        x: array, shape (d,). The vector it was made from.
-        eps: ε of the norm; only whether it is zero matters.
-        centered: True for LayerNorm, False for RMSNorm.
+    """All vectors with the norm-layer output of one vector `x`, shape (d,); made by :func:`fiber`.
 
     >>> import numpy as np, lngeom as lg
     >>> fiber = lg.fiber(np.array([1.0, 2.0, 6.0]), eps=0.0)
@@ -122,12 +107,7 @@ class Fiber:
         return int(self.centered) + int(self.eps == 0)
 
     def point(self, *, shift: float = 0.0, factor: float = 1.0) -> Array:
-        """Element `factor`·base + `shift`·1 of the fiber.
-
-        Raises:
-            InputError: If `shift` is not 0 for RMSNorm, or `factor` not positive, or not 1 at ε > 0: that is another
-                fiber.
-        """
+        """Element `factor`·base + `shift`·1 of the fiber; raises InputError where that is in another fiber."""
         if not self.centered and shift != 0:
             msg = f"shift is {shift!r}: RMSNorm sees shifts along the uniform vector; only 0 stays in the fiber"
             raise InputError(msg)
@@ -149,21 +129,11 @@ class Fiber:
 
 
 def fiber(x: Array, *, eps: float, centered: bool = True) -> Fiber:
-    r"""The set of vectors that a norm layer maps to the same output as x.
+    """The set of vectors that a norm layer maps to the same output as `x`, shape (d,).
 
-    Args:
-        x: array, shape (d,). One vector.
-        eps: ε ≥ 0.
-        centered: True for LayerNorm, False for RMSNorm.
-
-    Returns:
-        Fiber: With ``.base``, ``.dimension``, ``.point(shift=, factor=)`` and ``.contains(x)``.
-
-    Raises:
-        InputError: If `x` is not one vector; if ε = 0 and x has no direction (σ = 0), where the norm is not defined.
-
-    References:
-        Brody et al., arXiv:2305.02582, appendix B.
+    Returns a Fiber with ``.base``, ``.dimension``, ``.point(shift=, factor=)`` and ``.contains(x)``. Raises InputError
+    if ε = 0 and x has no direction (σ = 0), where the norm is not defined. Source: Brody et al., arXiv:2305.02582,
+    appendix B.
 
     >>> import numpy as np, lngeom as lg
     >>> print(lg.fiber(np.array([1.0, 2.0, 6.0]), eps=1e-5))
@@ -183,29 +153,15 @@ def fiber(x: Array, *, eps: float, centered: bool = True) -> Fiber:
 
 
 def invert(y: Array, *, eps: Any, placement: Placement = "inside", centered: bool = True) -> Array:
-    r"""The u ⊥ 1 with ``standardize(u, eps=eps)`` = y: LayerNorm is a diffeomorphism of 1^⊥ onto an open ball.
+    """The u ⊥ 1 with ``standardize(u, eps=eps)`` = y: LayerNorm is a diffeomorphism of 1^⊥ onto an open ball.
 
-    u = √ε y/√(1 − ‖y‖²/d) for ε inside the root, u = ε y/(1 − ‖y‖/√d) outside. All preimages of y are u + t1. Undo
-    bias and gain first: y = (z − b)/g.
-
-    Args:
-        y: array, shape (..., d). Outputs of the norm without gain and bias, ‖y‖ < √d. float16 and bfloat16 are
-            computed in float32.
-        eps: ε > 0. At ε = 0 the length of u is lost and nothing inverts the norm.
-        placement: {"inside", "outside"}
-        centered: True for LayerNorm, whose outputs have mean 0: what rounding leaves along 1 is removed. False for
-            RMSNorm.
-
-    Returns:
-        array, shape (..., d): Same dtype as `y`. The relative error of y is amplified by 1/(1 − ‖y‖²/d) = (σ² + ε)/ε,
-            which is large for ordinary inputs: their length can be read off the output only in its last digits.
-
-    Raises:
-        InputError: If ε is not positive; if some y lies outside the open ball; if some y has a mean, above √u of its
-            root mean square (u the unit roundoff): rounding cannot have left that unless half of all digits were lost.
-
-    References:
-        Elementary from Riechers, arXiv:2405.04134, eq. 6.
+    u = √ε y/√(1 − ‖y‖²/d) for ε inside the root, u = ε y/(1 − ‖y‖/√d) outside; all preimages of y are u + t1. `y`,
+    shape (..., d), is an output without gain and bias: undo them first, y = (z − b)/g. Rounding's share along 1 is
+    removed (not for RMSNorm). Returns the shape and dtype of y. The relative error of y is amplified by 1/(1 − ‖y‖²/d)
+    = (σ² + ε)/ε, which is large for ordinary inputs: their length can be read off the output only in its last digits.
+    Raises InputError if ε is 0, which forgets the length of u; if some y lies outside the open ball; if some y has a
+    mean above √u of its root mean square (u the unit roundoff), which rounding leaves only if half of all digits are
+    lost. Source: elementary from Riechers, arXiv:2405.04134, eq. 6.
 
     >>> import numpy as np, lngeom as lg
     >>> lg.invert(lg.standardize(np.array([7.0, 1.0]), eps=7.0), eps=7.0)

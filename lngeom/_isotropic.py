@@ -19,20 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class IsotropicAngle:
-    r"""Law of the angle θ between any fixed direction and an isotropic random vector of R^d, in radians.
+    """Law of the angle θ between any fixed direction and an isotropic random vector of R^d, in radians, `d` ≥ 2.
 
     The density is proportional to sin^(d−2) θ on [0, π]; cos² θ ~ Beta(1/2, (d − 1)/2), of mean exactly 1/d. The mean
-    angle is π/2 and its variance exactly ψ₁(d/2)/2, ψ₁ the trigamma function: the standard deviation is 1/√d to
-    leading order. Against this law an observed angle to the uniform vector is large, small, or nothing at all.
-    The mean angle π/2 alone shows no orthogonality (±1 with equal chance has it too); d·E[cos² θ] = 1 is the test.
-    Its functions take numbers or arrays and return float64 of the same shape.
-
-    Args:
-        d: Dimension, at least 2.
-
-    References:
-        Muirhead, Aspects of Multivariate Statistical Theory (1982), theorem 1.5.7. The measurements to be held against
-        it: Gupta et al., arXiv:2409.12951, section 3.
+    angle is π/2 and its variance exactly ψ₁(d/2)/2, ψ₁ the trigamma function: the standard deviation is 1/√d to leading
+    order. The mean angle π/2 alone shows no orthogonality (±1 with equal chance has it too); d·E[cos² θ] = 1 is the
+    test. Its functions take numbers or arrays and return float64 of the same shape. Source: Muirhead, Aspects of
+    Multivariate Statistical Theory (1982), theorem 1.5.7; to be held against it: Gupta et al., arXiv:2409.12951,
+    section 3.
 
     >>> import numpy as np, lngeom as lg
     >>> null = lg.IsotropicAngle(4096)
@@ -116,23 +110,13 @@ class IsotropicAngle:
 
 
 def massive_activation_bound(rest: Any, *, k: int, d: int) -> Any:
-    r"""Bound on |cos θ| to the uniform vector for a vector with few large components.
+    """Bound on |cos θ| to the uniform vector for a vector with few large components.
 
-    If k of the d components carry all of ‖x‖² but a fraction δ, then
-    |cos θ| ≤ √(k/d) √(1 − δ) + √(1 − k/d) √δ, by Cauchy-Schwarz on both parts. Massive activations alone thus make
-    hidden states nearly orthogonal to 1: two of 4096 components with all the energy leave θ within 1.3° of 90°.
-
-    Args:
-        rest: float or array. δ, the fraction of ‖x‖² outside the k components, between 0 and 1.
-        k: Number of large components, 1 ≤ k ≤ d.
-        d: Dimension.
-
-    Returns:
-        float or array of the shape of `rest`: At most 1. Sharp: equality for components that are equal within both
-            groups and of one sign.
-
-    References:
-        Massive activations: Sun et al., arXiv:2402.17762.
+    If `k` of the `d` components carry all of ‖x‖² but a fraction δ, the `rest` (a float or an array), then |cos θ| ≤
+    √(k/d) √(1 − δ) + √(1 − k/d) √δ, by Cauchy-Schwarz on both parts; equal for components that are equal within both
+    groups and of one sign. Massive activations alone thus make hidden states nearly orthogonal to 1: two of 4096
+    components with all the energy leave θ within 1.3° of 90°. Returns the shape of `rest`. Source: Sun et al.,
+    arXiv:2402.17762, for massive activations.
 
     >>> import math, lngeom as lg
     >>> round(90 - math.degrees(math.acos(lg.massive_activation_bound(0.0, k=2, d=4096))), 2)

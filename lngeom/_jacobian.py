@@ -8,7 +8,7 @@ import numpy
 from array_api_compat import device
 
 from ._errors import InputError
-from ._norms import Normalized, Placement, normalized, scale
+from ._norms import Placement, normalized, scale
 from ._projection import project
 from .carriers import Array, check_parameter, check_vectors, namespace, narrow, widen
 
@@ -16,22 +16,19 @@ if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
 
 
-def _radial(terms: Normalized, placement: Placement) -> Any:
-    """Factor c of the Jacobian (I − c·yyᵀ/d)/D: 1 inside the root, D/σ outside it."""
-    if placement == "inside":
-        return 1
-    size = scale(terms.square, eps=0)
-    if hasattr(size, "shape"):  # the direction of u = 0 is arbitrary: the radial term vanishes with y
-        size = namespace(size).where(size > 0, size, namespace(size).ones_like(size))
-    return terms.divisor / size
-
-
 def _product(x: Array, vector: Array, *, eps: Any, placement: Placement, centered: bool) -> Array:
-    """Jacobian without gain times `vector`; it is symmetric, so that this serves both sides."""
+    """Jacobian (I − c·yyᵀ/d)/D without gain times `vector`; it is symmetric, so that this serves both sides."""
     terms = normalized(x, eps=eps, placement=placement, centered=centered)
+    divisor, c = terms.divisor, 1
+    y = terms.v / divisor
+    if placement == "outside":
+        size = scale(terms.square, eps=0)
+        if hasattr(x, "shape"):  # the direction of v = 0 is arbitrary: the radial term vanishes with y
+            size = namespace(x).where(size > 0, size, namespace(x).ones_like(size))
+        c = divisor / size
     wide = project(widen(vector)) if centered else widen(vector)
-    along = namespace(x, vector).mean(terms.y * wide, axis=-1, keepdims=True)
-    product = (wide - _radial(terms, placement) * along * terms.y) / terms.divisor
+    along = namespace(x, vector).mean(y * wide, axis=-1, keepdims=True)
+    product = (wide - c * along * y) / divisor
     return product if terms.unit is None else product * terms.unit
 
 
@@ -57,29 +54,14 @@ def jacobian_product(
     placement: Placement = "inside",
     centered: bool = True,
 ) -> Array:
-    r"""Directional derivative J t of LayerNorm at x along t, in O(d): what ``torch.func.jvp`` returns.
+    """Directional derivative J t of LayerNorm at x along the `tangent` t, in O(d): what ``torch.func.jvp`` returns.
 
-    J t = g ∘ [Πt − c y (y·t)/d]/D with y = Πx/D, and D = √(σ² + ε), c = 1 for ε inside the root, or D = σ + ε,
-    c = D/σ for ε outside. Every direction orthogonal to 1 and x is divided by D; the radial direction y is shrunk
-    further, by ε/D² inside and ε/D outside; shifts along 1 do nothing.
-
-    Args:
-        x: array, shape (..., d). Where the derivative is taken; float16 and bfloat16 are computed in float32 and
-            rounded once.
-        tangent: array, shape (..., d). t, broadcast against `x`.
-        gain: array, shape (d,)
-        eps: ε ≥ 0.
-        placement: {"inside", "outside"}
-        centered: True for LayerNorm; False for RMSNorm, where Π is the identity and σ² is ‖x‖²/d.
-
-    Returns:
-        array, shape (..., d): NaN where x has σ = 0 and ε = 0. At σ = 0 and ε > 0 the derivative exists: J = GΠ/√ε
-            (GΠ/ε outside). Automatic differentiation of the ``"outside"`` formula gives NaN there, because it takes √
-            at 0.
-
-    References:
-        Xiong et al., arXiv:2002.04745, proof of Lemma 3, at ε = 0; with ε by the quotient rule. Dropping the radial
-        term is a frequent mistake: diag(g/D)Π is not the derivative.
+    J t = g ∘ [Πt − c y (y·t)/d]/D with y = Πx/D, and D = √(σ² + ε), c = 1 for ε inside the root, or D = σ + ε, c = D/σ
+    for ε outside. Directions orthogonal to 1 and x are divided by D; the radial direction y is shrunk further, by ε/D²
+    inside and ε/D outside; shifts along 1 do nothing. Without the radial term diag(g/D)Π, a frequent mistake, is not
+    the derivative. t, shape (..., d), broadcasts against `x`. Returns that shape; at σ = 0 and ε > 0 J = GΠ/√ε (GΠ/ε
+    outside, where automatic differentiation gives NaN, because it takes √ at 0). Source: Xiong et al.,
+    arXiv:2002.04745, proof of Lemma 3, at ε = 0; with ε by the quotient rule.
 
     >>> import numpy as np, lngeom as lg
     >>> x = np.array([1.0, -1.0, 1.0, -1.0])
@@ -102,20 +84,11 @@ def jacobian_transpose_product(
     placement: Placement = "inside",
     centered: bool = True,
 ) -> Array:
-    r"""Gradient Jᵀc of c·LayerNorm(x) with respect to x, in O(d): the backward pass, ``torch.func.vjp``.
+    """Gradient Jᵀc of c·LayerNorm(x) with respect to x, in O(d): the backward pass, ``torch.func.vjp``.
 
-    Without the gain J is symmetric, so that Jᵀc = J₀(g ∘ c). The result is orthogonal to 1 for every c: the sum of
-    the outputs of an ungained LayerNorm has gradient 0, which is not a bug.
-
-    Args:
-        x, gain, eps, placement, centered: As :func:`jacobian_product`.
-        cotangent: array, shape (..., d). c, the gradient of a loss with respect to the output; broadcast against `x`.
-
-    Returns:
-        array, shape (..., d)
-
-    References:
-        Xiong et al., arXiv:2002.04745, proof of Lemma 3.
+    The `cotangent` c is the gradient of a loss with respect to the output. Without the gain J is symmetric, so that Jᵀc
+    = J₀(g ∘ c). The result is orthogonal to 1: the sum of the outputs of an ungained LayerNorm has gradient 0, which is
+    not a bug. Returns the broadcast shape (..., d). Source: as :func:`jacobian_product`.
 
     >>> import numpy as np, lngeom as lg
     >>> lg.jacobian_transpose_product(np.array([3.0, -3.0, 0.0]), np.array([1.0, 1.0, 1.0]), eps=3.0)
@@ -129,20 +102,11 @@ def jacobian_transpose_product(
 def jacobian(
     x: Array, gain: Array | None = None, *, eps: Any, placement: Placement = "inside", centered: bool = True
 ) -> Array:
-    r"""Jacobian matrix J[i, j] = ∂zᵢ/∂xⱼ of LayerNorm: J = G [Π − c yyᵀ/d]/D, dense.
+    """Jacobian matrix J[i, j] = ∂zᵢ/∂xⱼ of LayerNorm: J = G [Π − c yyᵀ/d]/D, dense.
 
-    With y, D and c as in :func:`jacobian_product`, which is to be preferred for products. For ε inside the root this
-    is G (v + ε)^(-1/2) [Π − Πx(Πx)ᵀ/(d(v + ε))], v = σ². It is symmetric positive semidefinite without a gain, and
-    J1 = 0 always.
-
-    Args:
-        x, gain, eps, placement, centered: As :func:`jacobian_product`.
-
-    Returns:
-        array, shape (..., d, d)
-
-    References:
-        Xiong et al., arXiv:2002.04745, proof of Lemma 3, at ε = 0.
+    With y, D and c as in :func:`jacobian_product`, which is to be preferred for products. For ε inside the root this is
+    G (v + ε)^(-1/2) [Π − Πx(Πx)ᵀ/(d(v + ε))], v = σ²: symmetric positive semidefinite without a gain, and J1 = 0
+    always. Returns shape (..., d, d). Source: as :func:`jacobian_product`.
 
     >>> import numpy as np, lngeom as lg
     >>> lg.jacobian(np.array([1.0, -1.0]), eps=3.0)
@@ -165,24 +129,14 @@ def jacobian_operator(
     placement: Placement = "inside",
     centered: bool = True,
 ) -> LinearOperator:
-    r"""Jacobian of LayerNorm at one NumPy vector as a ``scipy.sparse.linalg.LinearOperator``.
+    """Jacobian of LayerNorm at one NumPy vector `x`, shape (d,), as a ``scipy.sparse.linalg.LinearOperator``.
 
     Products with it and its transpose cost O(d), so that ``svds``, ``lsqr`` and the like never see a d × d matrix.
-
-    Args:
-        x: numpy.ndarray, shape (d,). Other libraries: use :func:`jacobian_product` and
-            :func:`jacobian_transpose_product`.
-        gain, eps, placement, centered: As :func:`jacobian_product`.
-
-    Returns:
-        scipy.sparse.linalg.LinearOperator, shape (d, d)
-
-    References:
-        Xiong et al., arXiv:2002.04745, proof of Lemma 3, at ε = 0.
+    Other libraries have :func:`jacobian_product` and :func:`jacobian_transpose_product`. Returns an operator of shape
+    (d, d). Source: as :func:`jacobian_product`.
 
     >>> import numpy as np, lngeom as lg
-    >>> operator = lg.jacobian_operator(np.array([1.0, -1.0]), eps=3.0)
-    >>> operator @ np.array([1.0, 0.0])
+    >>> lg.jacobian_operator(np.array([1.0, -1.0]), eps=3.0) @ np.array([1.0, 0.0])
     array([ 0.1875, -0.1875])
     """
     from scipy.sparse.linalg import LinearOperator
@@ -211,22 +165,13 @@ def jacobian_operator(
 
 
 def jacobian_singular_values(x: Array, *, eps: Any, placement: Placement = "inside", centered: bool = True) -> Array:
-    r"""Singular values of the Jacobian without gain, descending: 1/D (d − 2 times), 1/D shrunk, 0.
+    """Singular values of the Jacobian without gain, descending: 1/D (d − 2 times), 1/D shrunk, 0.
 
-    The shrunk one belongs to the radial direction: ε/D³ for ε inside, ε/D² for ε outside, D = √(σ² + ε) or σ + ε.
-    It is 0 at ε = 0, where LayerNorm has rank d − 2. The largest is √d/(‖x‖ sin θ) at ε = 0, θ the angle between x
-    and 1, and not bounded by any function of ‖x‖. With a gain use ``numpy.linalg.svdvals(jacobian(x, gain, eps=eps))``.
-
-    Args:
-        x: array, shape (..., d). float16 and bfloat16 are computed in float32 and rounded once.
-        eps, placement: As :func:`jacobian_product`.
-        centered: False for RMSNorm: 1/D (d − 1 times), 1/D shrunk.
-
-    Returns:
-        array, shape (..., d): NaN where x has σ = 0 and ε = 0.
-
-    References:
-        Xiong et al., arXiv:2002.04745, Lemma 3 is the statement ‖J‖₂ = O(√d/‖x‖), which needs sin θ bounded below.
+    The shrunk one belongs to the radial direction: ε/D³ for ε inside, ε/D² for ε outside. It is 0 at ε = 0, where
+    LayerNorm has rank d − 2; the largest is √d/(‖x‖ sin θ) there, θ the angle between x and 1, and not bounded by any
+    function of ‖x‖. RMSNorm has 1/D d − 1 times. With a gain use ``numpy.linalg.svdvals(jacobian(x, gain, eps=eps))``.
+    Returns shape (..., d). Source: Xiong et al., arXiv:2002.04745, Lemma 3, ‖J‖₂ = O(√d/‖x‖), which needs sin θ bounded
+    below.
 
     >>> import numpy as np, lngeom as lg
     >>> lg.jacobian_singular_values(np.array([3.0, -3.0, 0.0]), eps=3.0)

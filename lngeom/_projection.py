@@ -11,18 +11,10 @@ from .carriers import Array, check_parameter, check_vectors, in_range, mean_in_r
 
 
 def uniform(d: int, *, xp: Any = numpy, dtype: Any = None) -> Array:
-    r"""Uniform vector 1 = (1, 1, ..., 1) in R^d, of norm √d.
+    """Uniform vector 1 = (1, 1, ..., 1) in R^d, of norm √d.
 
-    Args:
-        d: Dimension, at least 1.
-        xp: namespace. Array namespace to build it in: ``numpy`` (default), ``torch``, ...
-        dtype: dtype of `xp`. Default: the default floating dtype of `xp`.
-
-    Returns:
-        array, shape (d,)
-
-    References:
-        Gupta et al., arXiv:2409.12951, section 2.1.
+    In the array namespace `xp` (``numpy``, ``torch``, ...) and in `dtype`, by default that of `xp`. Returns shape (d,),
+    `d` ≥ 1. Source: Gupta et al., arXiv:2409.12951, section 2.1.
 
     >>> import lngeom as lg
     >>> lg.uniform(3)
@@ -35,19 +27,11 @@ def uniform(d: int, *, xp: Any = numpy, dtype: Any = None) -> Array:
 
 
 def moments(x: Array) -> tuple[Array, Array]:
-    r"""Mean μ = 1ᵀx/d and population variance σ² = ‖x − μ1‖²/d of the components of each vector.
+    """Mean μ = 1ᵀx/d and population variance σ² = ‖x − μ1‖²/d of the components of each vector.
 
-    The two numbers every formula of LayerNorm is made of. The variance is computed from the centred vector
-    (two passes): the one-pass difference of squares loses all digits when x is nearly parallel to 1.
-
-    Args:
-        x: array, shape (..., d). Real floating dtype; float16 and bfloat16 are computed in float32.
-
-    Returns:
-        mean, variance: arrays, shape (..., 1). In float32 for half-precision `x`, else in the dtype of `x`.
-
-    References:
-        Gupta et al., arXiv:2409.12951, eqs. 1 and 3. The divisor is d, not d − 1.
+    The two numbers every formula of LayerNorm is made of; the divisor is d, not d − 1. The variance is computed from
+    the centred vector: the difference of squares loses all digits where x is nearly parallel to 1. Returns two arrays
+    of shape (..., 1). Source: Gupta et al., arXiv:2409.12951, eqs. 1 and 3.
 
     >>> import numpy as np, lngeom as lg
     >>> lg.moments(np.array([1.0, 3.0]))
@@ -61,12 +45,11 @@ def moments(x: Array) -> tuple[Array, Array]:
 def scaled_moments(x: Array) -> tuple[Array, Array, Array | None]:
     """Mean and variance of u·x, and the unit u of each row (:func:`lngeom.carriers.in_range`)."""
 
-    def compute(x: Array, _: Any, unit: Array | None) -> tuple[tuple[Array, Array], Array]:
+    def compute(x: Array, unit: Array | None) -> tuple[Array, Array]:
         mean, deviation = center(x, unit)
-        variance = mean_square(deviation)
-        return (mean, variance), variance
+        return mean, mean_square(deviation)
 
-    (mean, variance), unit = in_range(compute, widen(x))
+    mean, variance, _, unit = in_range(compute, widen(x))
     return mean, variance, unit
 
 
@@ -82,18 +65,11 @@ def mean_square(v: Array, axis: int = -1) -> Array:
 
 
 def project(x: Array, direction: Array | None = None) -> Array:
-    r"""Centred vector Πx = x − μ1 = (I − 11ᵀ/d) x, the orthogonal projection of x onto the hyperplane 1^⊥.
+    """Centred vector Πx = x − μ1 = (I − 11ᵀ/d) x, the orthogonal projection of x onto the hyperplane 1^⊥.
 
-    Args:
-        x: array, shape (..., d). Real floating dtype; float16 and bfloat16 are computed in float32 and rounded once.
-        direction: array, shape (d,). Project off this vector u instead of 1: x − u(u·x)/(u·u), NaN for u = 0. RMSNorm
-            of that is *u-Norm*.
-
-    Returns:
-        array, shape (..., d): Same dtype as `x`.
-
-    References:
-        Gupta et al., arXiv:2409.12951, eq. 8; Riechers, arXiv:2405.04134, Π = I − 1̂1̂ᵀ.
+    With a `direction` u, shape (d,), project off that instead: x − u(u·x)/(u·u), NaN for u = 0; RMSNorm of it is
+    *u-Norm*. Returns the shape and dtype of `x`. Source: Gupta et al., arXiv:2409.12951, eq. 8; Riechers,
+    arXiv:2405.04134, Π = I − 1̂1̂ᵀ.
 
     >>> import numpy as np, lngeom as lg
     >>> lg.project(np.array([1.0, 2.0, 6.0]))
@@ -110,16 +86,10 @@ def project(x: Array, direction: Array | None = None) -> Array:
 
 
 def mean_vector(x: Array) -> Array:
-    r"""Mean vector μ1 = (x·1̂)1̂, the part of x along the uniform vector; its norm is |x·1̂| = |μ|√d.
+    """Mean vector μ1 = (x·1̂)1̂, the part of x along the uniform vector; its norm is |x·1̂| = |μ|√d.
 
-    Args:
-        x: array, shape (..., d). Real floating dtype; float16 and bfloat16 are computed in float32 and rounded once.
-
-    Returns:
-        array, shape (..., d): Same dtype as `x`; x = ``mean_vector(x) + project(x)``.
-
-    References:
-        Gupta et al., arXiv:2409.12951, eqs. 2 and 7 (eqs. 5 and 6 drop the absolute value of the norm).
+    Returns the shape and dtype of `x` = ``mean_vector(x) + project(x)``. Source: Gupta et al., arXiv:2409.12951, eqs. 2
+    and 7 (eqs. 5 and 6 drop the absolute value of the norm).
 
     >>> import numpy as np, lngeom as lg
     >>> lg.mean_vector(np.array([1.0, 2.0, 6.0]))
@@ -131,20 +101,11 @@ def mean_vector(x: Array) -> Array:
 
 
 def angle_to_uniform(x: Array) -> Array:
-    r"""Angle θ between x and the uniform vector 1, as atan2(σ, μ), in radians from 0 to π.
+    """Angle θ between x and the uniform vector 1, as atan2(σ, μ), from 0 to π.
 
-    Since x·1 = dμ and ‖x‖² = d(μ² + σ²), cos θ = μ/√(μ² + σ²) and sin θ = σ/√(μ² + σ²). The arc tangent keeps
-    its relative accuracy at every angle, where an arc cosine loses it near 0 and π. The zero vector has no angle;
-    atan2(0, 0) = 0 is returned for it.
-
-    Args:
-        x: array, shape (..., d). Real floating dtype; float16 and bfloat16 are computed in float32.
-
-    Returns:
-        array, shape (...): Radians; float32 for half-precision `x`, else the dtype of `x`.
-
-    References:
-        Gupta et al., arXiv:2409.12951, section 2.1 (θ_x1) and section 3.
+    Since x·1 = dμ and ‖x‖² = d(μ² + σ²), cos θ = μ/√(μ² + σ²) and sin θ = σ/√(μ² + σ²). The arc tangent keeps its
+    relative accuracy at every angle, where an arc cosine loses it near 0 and π. Returns shape (...); the zero vector,
+    which has no angle, gets 0. Source: Gupta et al., arXiv:2409.12951, sections 2.1 (θ_x1) and 3.
 
     >>> import numpy as np, lngeom as lg
     >>> float(np.degrees(lg.angle_to_uniform(np.array([1.0, -1.0]))))
@@ -156,18 +117,10 @@ def angle_to_uniform(x: Array) -> Array:
 
 
 def angle_from_moments(mean: Array, variance: Array) -> Array:
-    r"""Angle atan2(σ, μ) with the uniform vector 1 of a vector whose components have mean μ and variance σ².
+    """Angle atan2(σ, μ) with the uniform vector 1 of a vector whose components have `mean` μ and `variance` σ².
 
-    What :func:`angle_to_uniform` computes after :func:`moments`, for when both moments are wanted as well.
-
-    Args:
-        mean, variance: μ and σ² ≥ 0, shapes that broadcast; real floating dtype.
-
-    Returns:
-        array: Radians, of the broadcast shape; NaN where a variance is negative.
-
-    References:
-        Gupta et al., arXiv:2409.12951, section 2.1.
+    What :func:`angle_to_uniform` computes after :func:`moments`, for when both moments are wanted as well. Returns the
+    broadcast shape; NaN where a variance is negative. Source: Gupta et al., arXiv:2409.12951, section 2.1.
 
     >>> import numpy as np, lngeom as lg
     >>> float(np.degrees(lg.angle_from_moments(np.array(-3.0), np.array(9.0))))
@@ -178,19 +131,11 @@ def angle_from_moments(mean: Array, variance: Array) -> Array:
 
 
 def condition_number(x: Array) -> Array:
-    r"""Condition number κ = ‖x‖/‖Πx‖ = √(1 + (μ/σ)²) = 1/sin θ of LayerNorm at each vector x.
+    """Condition number κ = ‖x‖/‖Πx‖ = √(1 + (μ/σ)²) = 1/sin θ of LayerNorm at each vector x.
 
-    A relative change of size δ < 1/κ in x turns the direction of its LayerNorm by an angle of sine at most κδ. RMSNorm
-    has κ = 1.
-
-    Args:
-        x: array, shape (..., d).
-
-    Returns:
-        array, shape (...): At least 1; inf for a constant vector, NaN for the zero vector.
-
-    References:
-        N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 1.9, for the variance.
+    A relative change of size δ < 1/κ in x turns the direction of its LayerNorm by an angle of sine at most κδ; RMSNorm
+    has κ = 1. Returns shape (...): inf for a constant vector, NaN for the zero vector. Source: N. J. Higham, Accuracy
+    and Stability of Numerical Algorithms, 2nd ed., section 1.9, for the variance.
 
     >>> import numpy as np, lngeom as lg
     >>> float(lg.condition_number(np.array([99.0, 101.0])))

@@ -23,13 +23,8 @@ KINDS: tuple[Kind, ...] = ("layernorm", "rmsnorm")
 class Acceptance:
     """What :meth:`lngeom.Tolerance.accepts` answers; true in a condition if every row is accepted.
 
-    Attributes:
-        ok
-        p, delta: float64 arrays, shape (...). Scale and error of the mean of the closest member of the family, for
-            each row.
-        ratio: float64 array, shape (..., d). Distance of each component from that member over its tolerance; at most 1
-            where accepted.
-        reason: One sentence.
+    `ok` and `reason`, one sentence; `p` and `delta` (...), scale and error of the mean of the closest member of the
+    family; `ratio` (..., d), distance of each component from that member over its tolerance, at most 1 where accepted.
 
     >>> import numpy as np, lngeom as lg
     >>> lg.tolerance(np.array([1.0, 3.0]), eps=0.0).accepts(np.array([-1.0, 1.0]))
@@ -56,15 +51,10 @@ class Tolerance:
     Attributes:
         box: pair of float64 arrays, shape (..., d). Ends of the interval of each component by itself, rounded outward;
             infinite where no bound exists.
-        alpha: float64 array, shape (...). Bound of the error of the mean.
-        theta: float64 array, shape (...). Bound of the relative error of the mean square that is divided by.
+        alpha, theta: float64 arrays, shape (...). Bounds of the error of the mean, and of the relative error of the
+            mean square that is divided by.
         adversarial: True if the bounds hold for every rounding; False for a probabilistic bound, which chosen inputs
             can break.
-
-    >>> import numpy as np, lngeom as lg
-    >>> allowed = lg.tolerance(np.array([1.0, 3.0], dtype=np.float32), eps=0.0, algorithm="two-pass")
-    >>> bool((allowed.box[1] - allowed.box[0] < 1e-5).all()), float(allowed.alpha) < 1e-6
-    (True, True)
     """
 
     box: tuple[numpy.ndarray, numpy.ndarray]
@@ -109,15 +99,14 @@ def tolerance(
     placement: Placement = "inside",
     confidence: float | None = None,
 ) -> Tolerance:
-    r"""What a correct kernel may return at `x`: ŷ_i = g_i(p c_i − q) + b_i ± E_i, with bounds of p and of q.
+    """What a correct kernel may return at `x`: ŷ_i = g_i(p c_i − q) + b_i ± E_i, with bounds of p and of q.
 
     Without `algorithm` and `order` the family holds the outputs of every backward-stable kernel: two passes or merged
-    partial statistics, in every order. Declared ones make it smaller.
+    partial statistics, in every order. Declared ones make it smaller. The derivation is on the page "How far floats may
+    be off".
 
     Args:
-        x: array, shape (..., d). Finite, taken as exact.
-        gain, bias: arrays, shape (d,)
-        eps: ε ≥ 0.
+        x, gain, bias: Finite, taken as exact.
         kind: {"layernorm", "rmsnorm"}
         algorithm: {"two-pass", "merged", "one-pass"}. Two passes that subtract the mean first; merged (Welford); or
             mean x² − μ². Default: the first two, in any form.
@@ -126,24 +115,20 @@ def tolerance(
             else float32. A half format means all operations.
         order: "any", "sequential", "pairwise" or int. Order of each sum; an integer is the largest number of additions
             that a term passes through.
-        placement: {"inside", "outside"}
-        confidence: λ of a probabilistic bound: an error of n additions grows as λ√n u, with probability at least 1 − 2
-            exp(−λ²/2) if rounding errors are independent with mean 0. Not adversarial.
+        confidence: λ of a probabilistic bound: an error of n additions grows as λ√n u, with probability at least
+            1 − 2 exp(−λ²/2) if rounding errors are independent with mean 0. Not adversarial.
 
-    Returns:
-        Tolerance: `box`, `alpha`, `theta`, and `accepts(y)`.
-
-    References:
-        N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 4.2; N. J. Higham and T. Mary,
-        SIAM J. Sci. Comput. 41 (2019), theorem 2.4, for `confidence`.
+    Returns a Tolerance: `box`, `alpha`, `theta`, and `accepts(y)`. Source: N. J. Higham, Accuracy and Stability of
+    Numerical Algorithms, 2nd ed., section 4.2; N. J. Higham and T. Mary, SIAM J. Sci. Comput. 41 (2019), theorem 2.4,
+    for `confidence`.
 
     >>> import numpy as np, lngeom as lg
     >>> x = np.array([1.0, 2.0, 6.0])
-    >>> tolerance = lg.tolerance(x, eps=1e-5)
-    >>> bool(tolerance.accepts(lg.layer_norm(x, eps=1e-5)))
-    True
-    >>> bool(tolerance.accepts((x - 3) / x.std(ddof=1)))
-    False
+    >>> allowed = lg.tolerance(x, eps=1e-5)
+    >>> bool(allowed.accepts(lg.layer_norm(x, eps=1e-5))), bool(allowed.accepts((x - 3) / x.std(ddof=1)))
+    (True, False)
+    >>> bool((allowed.box[1] - allowed.box[0] < 1e-14).all()), float(allowed.alpha) < 1e-14
+    (True, True)
     """
     if kind not in KINDS:
         msg = f"kind is {kind!r}: the norms are {' and '.join(KINDS)}"
@@ -182,26 +167,21 @@ def error_bound(
     method: Method = "two-pass",
     additions: int | None = None,
 ) -> numpy.ndarray:
-    r"""Bound of the error of each component of ``layer_norm(x, gain, bias, eps=eps)`` or of ``rms_norm``.
+    """Bound of the error of each component of ``layer_norm(x, gain, bias, eps=eps)`` or of ``rms_norm``.
 
-    How far the box of :func:`tolerance` reaches from the exact value. For sums in any order the leading term is below
-    (d + 2)uκ, u the unit roundoff and κ the :func:`condition_number`.
+    How far the box of :func:`tolerance`, which says what `dtype` is, reaches from the exact value. For sums in any
+    order the leading term is below (d + 2)uκ, u the unit roundoff and κ the :func:`condition_number`.
 
     Args:
-        x, gain, bias, eps, dtype, placement: As :func:`tolerance`.
-        centered: True for LayerNorm, False for RMSNorm.
         method: {"two-pass", "merged", "one-pass"}. How the variance is computed: from the centred vector (this
             library); by merging partial means and sums of squares (PyTorch); or as mean x² − μ² (Flax). The last two
             may multiply before they subtract the mean.
-        additions: h, the largest number of additions a term passes through. Default: any order. A pairwise sum such as
+        additions: The largest number of additions a term passes through. Default: any order. A pairwise sum such as
             NumPy's over the last axis of a contiguous array has at most 24 + log₂ d.
 
-    Returns:
-        numpy array of float64, shape (..., d): inf where a square may overflow or σ² + ε may be computed as 0.
-
-    References:
-        N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 2.2, 3.1 and 4.2; T. F. Chan,
-        G. H. Golub and R. J. LeVeque, The American Statistician 37 (1983), 242-247.
+    Returns float64, shape (..., d): inf where a square may overflow or σ² + ε may be computed as 0. Source: N. J.
+    Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 2.2, 3.1 and 4.2; T. F. Chan, G. H. Golub
+    and R. J. LeVeque, The American Statistician 37 (1983), 242-247.
 
     >>> import numpy as np, lngeom as lg
     >>> bool((lg.error_bound(np.array([1.0, 2.0, 6.0]), eps=0.0) < 1e-14).all())

@@ -129,31 +129,31 @@ def narrow(result: Array, like: Array) -> Array:
 
 
 def in_range(
-    compute: Callable[[Array, Any, Array | None], tuple[Any, Array]],
+    compute: Callable[[Array, Array | None], tuple[Array, Array]],
     x: Array,
     eps: Any = 0.0,
     *,
     power: int = 2,
     axis: int = -1,
-) -> tuple[Any, Array | None]:
-    """The result of ``compute(x, eps, None)``, which returns it with a mean square or its root, and the unit used.
+) -> tuple[Array, Array, Any, Array | None]:
+    """What ``compute(x, None)`` returns, some result and a mean square, then ε and the unit used.
 
-    Where squares leave the range of the dtype it is ``compute(x, eps·u**power, u)``, which is to compute with u·x. The
-    unit u, one per row along `axis`, is a power of two, so that no digit changes: a result of degree k in
-    (x, eps**(1/power)) is still to be divided by u**k. It is None where it is 1 in every row.
+    Where squares leave the range of the dtype it is ``compute(x, u)``, which is to compute with u·x, and u**power·ε.
+    The unit u, one per row along `axis`, is a power of two, so that no digit changes: a result of degree k in
+    (x, ε**(1/power)) is still to be divided by u**k. It is None where it is 1 in every row.
     """
     if not hasattr(x, "dtype") or dtype_name(x) not in _RANGES or 0 in x.shape:
-        return compute(x, eps, None)[0], None
+        return *compute(x, None), eps, None
     xp, (low, up, high, down) = namespace(x), _RANGES[dtype_name(x)]
     if array_api_compat.is_numpy_array(x) or (
         array_api_compat.is_torch_array(x) and x.device.type == "cpu" and not xp.compiler.is_compiling()
     ):
         with numpy.errstate(all="ignore"):
-            result, size = compute(x, eps, None)
-            ordinary = xp.all((detached(size) >= low) & (detached(size) < math.inf))
+            result, square = compute(x, None)
+            size = detached(square) + (eps if power == 2 else eps * eps)
         try:
-            if bool(ordinary):
-                return result, None
+            if bool(xp.all((size >= low * low) & (size < math.inf))):
+                return result, square, eps, None
         except RuntimeError:  # mapped by torch.vmap, which has no number to look at
             pass
     # Where the root of eps (or eps) is of ordinary size a smaller x has squares that vanish beside it.
@@ -164,7 +164,7 @@ def in_range(
         # All that divides a constant row is eps, however large its components are.
         info, scaled = xp.finfo(x.dtype), (eps * u * u if power == 2 else eps * u)
         eps = xp.where(scaled > 0, scaled, float(info.smallest_normal) * float(info.eps) * one)
-    return compute(x, eps, u)[0], u
+    return *compute(x, u), eps, u
 
 
 def mean_in_range(x: Array, unit: Array | None, axis: int = -1) -> Array:

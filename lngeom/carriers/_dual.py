@@ -101,15 +101,10 @@ NAMESPACE = SimpleNamespace(
 def derivative(function: Callable[[Any], Any], x: Any, v: Any) -> Any:
     """Directional derivative of `function` at `x` along `v`, Df(x)·v, for a function of one vector or scalar.
 
-    Args:
-        function: function of one argument. Made of +, −, ·, / and the functions sum, mean, sqrt and ones_like of the
-            array namespace, as those of lngeom.
-        x, v: Term, Enclosure, or arrays of shape (..., d). The point and the direction.
-
-    Returns:
-        as `function` returns: On terms the formal derivative. It is the derivative where every root met on the way is
-            taken of something positive and every divisor is not 0; elsewhere the total inverse gives it a value
-            without meaning.
+    The function is made of +, −, ·, / and sum, mean, sqrt and ones_like of the array namespace, as those of lngeom; x
+    and v are terms, enclosures or arrays. On terms this is the formal derivative, which is the derivative where every
+    root met on the way is taken of something positive and every divisor is not 0; elsewhere the total inverse gives it
+    a value without meaning.
 
     >>> from lngeom.symbolic import derivative, square_norm, vector
     >>> derivative(square_norm, vector("x"), vector("v"))

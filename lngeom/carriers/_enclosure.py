@@ -24,17 +24,11 @@ from ._interval import SQRT_BITS, Interval, UndecidedError
 class Enclosure:
     """Vector of d numbers, each known to lie in an interval; a carrier for the formulas of this library.
 
-    Entry i lies in [lower[i]·unit, upper[i]·unit] with integers lower, upper and a fraction unit > 0 for all
-    entries. Sums, differences, products, means and division by exact numbers add no width; square roots and
-    quotients by vectors add at most 2⁻¹⁵⁹ relative to each entry. Operands are enclosures of equal length or
-    length 1, intervals, integers, fractions and finite floats (taken at their exact value).
-
-    Args:
-        values: sequence of float, int, Fraction or Interval; or an array of shape (d,). Floats are taken at their
-            exact value.
-
-    Raises:
-        InputError: If `values` is empty, not one vector, or not finite.
+    Entry i lies in [lower[i]·unit, upper[i]·unit] with integers lower, upper and a fraction unit > 0 for all entries.
+    Sums, differences, products, means and division by exact numbers add no width; square roots and quotients by vectors
+    add at most 2⁻¹⁵⁹ relative to each entry. `values` and operands are numbers taken at their exact value (int,
+    Fraction, finite float), intervals, or one array of shape (d,); operands also enclosures of equal length or length
+    1.
 
     >>> import lngeom as lg
     >>> from lngeom.carriers import Enclosure

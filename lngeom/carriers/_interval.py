@@ -70,19 +70,12 @@ def _decimal(value: Fraction) -> Decimal:
 
 
 class Interval:
-    """Closed interval [lower, upper] of rational endpoints that holds one unknown real number.
+    """Closed interval [lower, upper] of rational endpoints that holds one unknown real number; immutable.
 
-    Immutable. Arithmetic with integers, fractions and finite floats (taken at their exact value) is defined;
-    division needs a divisor that cannot be 0, the square root an argument that cannot be negative.
-    Comparisons answer only what is certain for every pair of numbers in the two intervals and raise
+    Ends are integers, fractions or finite floats (taken at their exact value), and so are operands; without `upper` the
+    number is known exactly. Division needs a divisor that cannot be 0, the square root an argument that cannot be
+    negative. Comparisons answer only what is certain for every pair of numbers in the two intervals and raise
     :class:`UndecidedError` otherwise; the methods ``certainly_...`` return False instead of raising.
-
-    Args:
-        lower: int, float or Fraction
-        upper: int, float or Fraction. Default: `lower`, an exactly known number.
-
-    Raises:
-        InputError: If an endpoint is not finite or lower > upper.
 
     >>> from lngeom.carriers import Interval
     >>> root = Interval(2).sqrt()
@@ -147,11 +140,7 @@ class Interval:
         return self.lower <= other.lower and other.upper <= self.upper
 
     def rounded(self, bits: int = SQRT_BITS) -> Interval:
-        """Interval around this one whose endpoints are k·2^e with k of at most `bits` + 1 bits.
-
-        Exact arithmetic lets numerators and denominators grow; rounding outward between long calculations
-        keeps them short.
-        """
+        """Interval around this one whose endpoints are k·2^e, k of at most `bits` + 1 bits: fractions stay short."""
         return Interval(_dyadic(self.lower, bits, up=False), _dyadic(self.upper, bits, up=True))
 
     # ---------------------------------------------------------------------------------------- arithmetic
@@ -188,11 +177,7 @@ class Interval:
     __rmul__ = __mul__
 
     def reciprocal(self) -> Interval:
-        """Interval of 1/t for t inside.
-
-        Raises:
-            UndecidedError: If 0 lies inside.
-        """
+        """Interval of 1/t for t inside; undecided if 0 lies inside."""
         if self.lower <= 0 <= self.upper:
             msg = f"divisor {self} contains 0: the quotient is not bounded; exclude 0 or enclose more narrowly"
             raise UndecidedError(msg)
@@ -220,11 +205,7 @@ class Interval:
         return -self if self.upper <= 0 else Interval(0, self.magnitude)
 
     def sqrt(self) -> Interval:
-        """Interval of √t for t inside, exact for squares of fractions.
-
-        Raises:
-            UndecidedError: If a negative number lies inside.
-        """
+        """Interval of √t for t inside, exact for squares of fractions; undecided if a negative number lies inside."""
         if self.lower < 0:
             msg = f"argument {self} of the square root may be negative: enclose more narrowly or exclude it"
             raise UndecidedError(msg)
