@@ -127,7 +127,7 @@ def tolerance(
     >>> allowed = lg.tolerance(x, eps=1e-5)
     >>> bool(allowed.accepts(lg.layer_norm(x, eps=1e-5))), bool(allowed.accepts((x - 3) / x.std(ddof=1)))
     (True, False)
-    >>> bool((allowed.box[1] - allowed.box[0] < 1e-14).all()), float(allowed.alpha) < 1e-14
+    >>> bool((allowed.box[1] - allowed.box[0] < 1e-13).all()), float(allowed.alpha) < 1e-13
     (True, True)
     """
     if kind not in KINDS:
