@@ -82,9 +82,7 @@ def derivative() -> Figure:
     _draw_inputs(first)
     _draw_outputs(second)
     for axes in (first, second):
-        axes.set_aspect("equal")
-        axes.set_xlim(-2.0, 2.0)
-        axes.set_ylim(-2.0, 2.0)
+        axes.set(aspect="equal", xlim=(-2.0, 2.0), ylim=(-2.0, 2.0))
         axes.axhline(0.0, color=QUIET, linewidth=0.5)
         axes.axvline(0.0, color=QUIET, linewidth=0.5)
         axes.set_xticks([])

@@ -109,8 +109,7 @@ def outputs() -> Figure:
     ):
         panel.hist(values, bins=bins, color=color)
         panel.axvline(0.0, color=INK, linewidth=1.0, linestyle="--")
-        panel.set_ylabel("outputs")
-        panel.set_title(title)
+        panel.set(ylabel="outputs", title=title)
     top.set_xlabel(r"mean of the components of $z$")
     top.annotate("fails, though\nthe layer is correct", (0.05, 0.75), xycoords="axes fraction", ha="left", color=INK)
     bottom.set_xlabel(r"distance of $z$ from the plane through $b$ with normal $\alpha$")

@@ -106,9 +106,7 @@ def _geometry(axes: Axes) -> None:
         va="center",
         arrowprops={"arrowstyle": "-", "color": VERMILION, "linewidth": 0.8, "shrinkA": 2},
     )
-    axes.set_aspect("equal")
-    axes.set_xlim(-2.1, 3.3)
-    axes.set_ylim(-0.95, 2.05)
+    axes.set(aspect="equal", xlim=(-2.1, 3.3), ylim=(-0.95, 2.05))
     axes.axis("off")
     axes.set_title(r"The plane of $\mathbf{1}$ and $\Pi x$: two points of a circle of radius $\sqrt{d}$")
 

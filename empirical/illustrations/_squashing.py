@@ -35,8 +35,7 @@ def squashing() -> Figure:
     right.plot(values, 2 * np.tanh(0.4 * values), color=GREEN, linestyle="--", label="DyT, tanh")
     right.plot(values, 2 * erf(0.35 * values), color=SKY, linestyle="--", label="Derf, erf")
     right.axhline(0, color=QUIET, linewidth=0.6)
-    right.set_xlabel("the component")
-    right.set_ylabel("its output")
+    right.set(xlabel="the component", ylabel="its output")
     right.set_title("A norm takes its width from the other components", color=INK)
     right.legend(loc="lower right", fontsize=9.5)
     return figure

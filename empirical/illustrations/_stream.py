@@ -47,9 +47,7 @@ def _one_step(axes: Axes) -> None:
         )
         ratio = np.linalg.norm(end) / length
         axes.plot([], [], color=color, linewidth=2.2, label=f"{label} ({ratio:.2f} of it)")
-    axes.set_aspect("equal")
-    axes.set_xlim(-0.15, 3.1)
-    axes.set_ylim(-0.65, 2.45)
+    axes.set(aspect="equal", xlim=(-0.15, 3.1), ylim=(-0.65, 2.45))
     axes.axis("off")
     axes.legend(loc="upper left", fontsize=10)
     axes.set_title(r"One step $h+\Delta$ (dashed: the length of $h$)")
@@ -73,9 +71,7 @@ def _many_steps(axes: Axes, run: Run | None) -> None:
             linewidth=1.6,
             label=f"{run.name}: median norm, first positions left out",
         )
-    axes.set_yscale("log")
-    axes.set_xlabel("blocks $l$ passed")
-    axes.set_ylabel("norm, relative to the start")
+    axes.set(yscale="log", xlabel="blocks $l$ passed", ylabel="norm, relative to the start")
     axes.grid(color=QUIET, alpha=0.2)
     axes.legend(loc="upper left", fontsize=10)
     axes.set_title("Many steps: what summation alone leaves open")

@@ -32,8 +32,7 @@ def _panels(models: Sequence[Measured], draw: Callable[[Axes, Measured], None], 
             draw(panel, model)
             if panel.get_yscale() == "log":
                 label_decades(panel)
-            panel.set_title(model.label)
-            panel.set_xlabel(axis)
+            panel.set(title=model.label, xlabel=axis)
             panel.xaxis.set_major_locator(MaxNLocator(integer=True))
         for panel in panels[::columns]:
             panel.set_ylabel(label)
