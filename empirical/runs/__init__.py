@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         measured_by as measured_by,
     )
     from ._processes import Ranks as Ranks, leads as leads, ranks as ranks
-    from ._progress import Advance as Advance, progress as progress
+    from ._progress import Advance as Advance, progress as progress, say as say
     from ._sequences import Sequence as Sequence, read_sequences as read_sequences, write_sequences as write_sequences
     from ._tables import StepTable as StepTable, read_table as read_table, write_table as write_table
 else:

@@ -15,6 +15,11 @@ _SECONDS_BETWEEN_LINES = 10.0
 Advance = Callable[[int], None]
 
 
+def say(console: Console, line: str) -> None:
+    """Print a line as it is, however long, whatever is in it."""
+    console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
 def _duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
@@ -60,8 +65,7 @@ def _lines(console: Console, title: str, total: int, done: int) -> Iterator[Adva
         rate = counted / (now - started)
         left = (total - done - counted) / rate
         ending = f"took {_duration(now - started)}" if finished else f"{_duration(left)} left"
-        line = f"{title}: {done + counted:,}/{total:,} tokens, {rate:,.0f} tokens/s, {ending}"
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        say(console, f"{title}: {done + counted:,}/{total:,} tokens, {rate:,.0f} tokens/s, {ending}")
 
     yield advance
 

@@ -23,7 +23,7 @@ from .. import predictions, report, statistics
 from ..capture import Observer
 from ..discovery import call, norms
 from ..models import FAMILIES, NormSite, fingerprints, norm_sites, topology_of
-from ..runs import ModelError, RunDirectory, RunError, environment, lock, replacing
+from ..runs import ModelError, RunDirectory, RunError, environment, lock, replacing, say
 from ._options import DEFAULT_DIRECTIONS
 from ._results import write_results, written_to
 
@@ -167,7 +167,7 @@ def measure(
             module.training = True
     if show:
         report.print_table(statistics.read_csv(run.path / "sites.csv"))
-    console.print(written_to(run.path), markup=False, highlight=False, soft_wrap=True)
+    say(console, written_to(run.path))
     return run
 
 
@@ -205,8 +205,7 @@ def _measure_shards(
         with replacing(run.shard_path(index)) as draft:
             statistics.save(draft, states, {"batches_sha256": digest})
         took = time.perf_counter() - started
-        line = f"measured {index * size + len(chunk):,} batches, the last {len(chunk)} in {took:.1f} s"
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        say(console, f"measured {index * size + len(chunk):,} batches, the last {len(chunk)} in {took:.1f} s")
     return whole.hexdigest()
 
 

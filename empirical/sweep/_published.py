@@ -16,7 +16,7 @@ from lngeom import LngeomError
 from .. import predictions, statistics
 from ..models import KNOWN_MODELS
 from ..report import COLUMNS, Measured, compare, write_comparison
-from ..runs import RunDirectory, RunError, leads, one_line, read_json, write_json, write_table
+from ..runs import RunDirectory, RunError, leads, one_line, read_json, say, write_json, write_table
 from ._options import Sweep
 from ._sweep import run_sweep
 
@@ -55,7 +55,7 @@ def sweep_all(sweep: Sweep, *, console: Console | None = None, command: str = ""
             run_sweep(replace(sweep, model=name, output=str(base / name)), console=console, command=command, show=False)
         except (LngeomError, OSError) as error:
             failures[name] = one_line(error)
-            console.print(f"{name}: {failures[name]}", markup=False, highlight=False, soft_wrap=True)
+            say(console, f"{name}: {failures[name]}")
         finally:
             # A model takes most of a GPU: it has to be gone before the next comes.
             gc.collect()
@@ -78,7 +78,7 @@ def sweep_all(sweep: Sweep, *, console: Console | None = None, command: str = ""
         f"{len(measured)} of {len(KNOWN_MODELS)} models measured; written to {base}: comparison.html, comparison.csv, "
         "sites.csv, predictions.csv, growth.csv"
     )
-    console.print(f"\n{line}", markup=False, highlight=False, soft_wrap=True)
+    say(console, f"\n{line}")
     return failures
 
 

@@ -16,7 +16,7 @@ from rich.console import Console
 from .. import statistics
 from ..capture import Observer
 from ..models import LoadedModel, text_inputs
-from ..runs import ModelError, Ranks, RunDirectory, RunError, progress, read_sequences, replacing
+from ..runs import ModelError, Ranks, RunDirectory, RunError, progress, read_sequences, replacing, say
 
 
 def measure_shards(
@@ -46,8 +46,7 @@ def measure_shards(
     sizes = {index: len(tokens[index * shard : (index + 1) * shard]) * length for index in mine}
     done = sum(size for index, size in sizes.items() if index in finished)
     if finished:
-        line = f"continuing after {len(finished)} of {shards} shards"
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        say(console, f"continuing after {len(finished)} of {shards} shards")
     with progress(console, f"measuring {loaded.source.name}", sum(sizes.values()), done) as advance:
         for index in left:
             rows = tokens[index * shard : (index + 1) * shard]
@@ -68,8 +67,7 @@ def measure_shards(
                     advance(-counted)
                     batch = _halved(batch, length)
                     torch.cuda.empty_cache()
-                    line = f"the GPU ran out of memory; going on with {batch} sequences at once"
-                    console.print(line, markup=False, highlight=False, soft_wrap=True)
+                    say(console, f"the GPU ran out of memory; going on with {batch} sequences at once")
             seconds = time.perf_counter() - started
             if not group.writes:
                 continue
@@ -105,8 +103,7 @@ def _sound_shards(run: RunDirectory, tokens: np.ndarray, shard: int, console: Co
         except RunError as error:
             aside = run.shard_path(index).with_suffix(".damaged")
             run.shard_path(index).replace(aside)
-            line = f"{str(error).partition(';')[0]}; set aside as {aside.name} and measured again"
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
+            say(console, f"{str(error).partition(';')[0]}; set aside as {aside.name} and measured again")
     return sound
 
 

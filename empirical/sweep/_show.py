@@ -9,7 +9,7 @@ from rich.console import Console
 from lngeom import LngeomError
 
 from .. import predictions, report, statistics
-from ..runs import RunDirectory
+from ..runs import RunDirectory, say
 from ._options import Sweep, corpus_of, output_of, source_of
 
 
@@ -33,7 +33,7 @@ def show_finished(sweep: Sweep, console: Console, command: str) -> bool:
     except (LngeomError, OSError):
         return False
     if same:
-        console.print(f"{run.path}: this run is done", markup=False, highlight=False, soft_wrap=True)
+        say(console, f"{run.path}: this run is done")
         show_run(run, console)
     return same
 
@@ -50,4 +50,4 @@ def print_verdicts(run: RunDirectory, console: Console) -> None:
     """Print one line on the predictions, if the run has any."""
     if run.predictions_path.exists():
         line = predictions.summary(predictions.read_csv(run.predictions_path))
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        say(console, line)

@@ -38,6 +38,7 @@ from ..runs import (
     lock,
     progress,
     ranks,
+    say,
     sha256_of,
     write_sequences,
 )
@@ -160,7 +161,7 @@ def run_sweep(sweep: Sweep, *, console: Console | None = None, command: str = ""
             return status
 
         if group.by_leader(opened) == "done":
-            console.print(f"{run.path}: this run is done", markup=False, highlight=False, soft_wrap=True)
+            say(console, f"{run.path}: this run is done")
             if show and group.leads:
                 show_run(run, console)
             return run
@@ -224,8 +225,7 @@ def _know_weights(run: RunDirectory, loaded: LoadedModel, group: Ranks, console:
         raise RunError(msg)
     if loaded.unused:
         names = ", ".join(loaded.unused[:3]) + (f" and {more} more" if (more := len(loaded.unused) - 3) > 0 else "")
-        line = f"weights that the measured part has no place for: {names}"
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        say(console, f"weights that the measured part has no place for: {names}")
 
 
 def _draw(run: RunDirectory, plan: _Plan, console: Console) -> None:
@@ -233,8 +233,7 @@ def _draw(run: RunDirectory, plan: _Plan, console: Console) -> None:
     if "token_policy" in recorded:
         if run.tokens_are_sound():
             return
-        line = f"{run.tokens_path}: is damaged or gone; drawn again"
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        say(console, f"{run.tokens_path}: is damaged or gone; drawn again")
     tokenizer = None if plan.corpus.has_ids or plan.corpus.is_random else load_tokenizer(plan.source)
     total = plan.sequences * plan.length
     with progress(console, f"reading {Path(plan.corpus.spec).name}", total) as advance:
@@ -255,8 +254,7 @@ def _draw(run: RunDirectory, plan: _Plan, console: Console) -> None:
         raise RunError(msg)
     tokens = run.tokens()
     if tokens.size < total:
-        line = f"the corpus ends after {tokens.size:,} of {total:,} tokens; measuring those"
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        say(console, f"the corpus ends after {tokens.size:,} of {total:,} tokens; measuring those")
     run.amend(token_policy=policy, tokens_measured=int(tokens.size), **hashes)
 
 
@@ -277,4 +275,4 @@ def _finish(
     if show:
         report.print_table(rows)
         print_verdicts(run, console)
-    console.print(written_to(run.path), markup=False, highlight=False, soft_wrap=True)
+    say(console, written_to(run.path))

@@ -26,20 +26,8 @@ if os.environ.get("RANK") == "1" and os.environ.get("TORCHELASTIC_RESTART_COUNT"
                 os.kill(os.getpid(), signal.SIGKILL)
     sys.addaudithook(hook)
 """
-OPTIONS = [
-    "--tokens",
-    "512",
-    "--sequence-length",
-    "32",
-    "--batch-size",
-    "4",
-    "--shard-tokens",
-    "64",
-    "--directions",
-    "4",
-    "--device",
-    "cpu",
-]
+ONE_LINE = "--tokens 512 --sequence-length 32 --batch-size 4 --shard-tokens 64 --directions 4 --device cpu"
+OPTIONS = ONE_LINE.split()
 
 
 def together(processes: int, *words: str, restarts: int = 0, environment: Mapping[str, str] | None = None) -> str:

@@ -25,6 +25,8 @@ from empirical.training import Execution, Ranks, Recipe, Shape, TokenData, prepa
 from lngeom import InputError
 from lngeom.cli import main
 
+from .test_ranks import together
+
 SHAPE = Shape(1, 16, 2, 5e-3, 12, 64, 16, 4, 0.25)
 RECIPE = Recipe(SHAPE, "layer", "adamw", 5e-3, SHAPE.steps, SHAPE.sequences, SHAPE.positions, warmup=0.2)
 EXECUTION = Execution(held_out_tokens=64, directions=4, save_every=5, keep_networks=False, check_gradients=True)
@@ -180,27 +182,8 @@ def test_two_processes_compute_what_two_micro_batches_do(ids: Path, tmp_path: Pa
         "    train(recipe, data, out, processes=processes, execution=execution)\n"
     )
     data = prepare(open_corpus(str(ids)), tmp_path / "data")
-    together = [
-        sys.executable,
-        "-m",
-        "torch.distributed.run",
-        "--standalone",
-        "--nproc-per-node",
-        "2",
-        "--max-restarts",
-        "1",
-        str(script),
-    ]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [*together, str(tmp_path / "data"), str(tmp_path / "two")],
-        env=environment,
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert ("-9" in done.stderr) == fault
+    printed = together(2, str(script), str(tmp_path / "data"), str(tmp_path / "two"), restarts=1)
+    assert ("-9" in printed) == fault
     run(RECIPE, data, tmp_path / "one", replace(EXECUTION, micro_sequences=RECIPE.sequences // 2))
     assert tables(tmp_path / "two") == tables(tmp_path / "one")
 

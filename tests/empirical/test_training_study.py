@@ -33,39 +33,19 @@ from empirical.study import (
 from lngeom.cli import main
 
 Energy = Callable[[str, int, int], float]
+CELL: dict[str, Any] = {"optimizer": "adamw", "weight_decay": 0.0, "layers": 4, "width": 128}
 
 
 def study(energy: Energy, *, seeds: int = 5, random: float = 0.9, losses: Energy | None = None) -> list[dict[str, Any]]:
     """A made-up study of three norms; `energy` of (norm, step, seed) is d·E[cos²θ] behind block 0."""
+    sites = (("h.0.ln_1", 0, "pre_attn"), ("h.1.ln_1", 1, "pre_attn"), ("ln_f", None, "final"))
     rows = []
-    for norm in ("layer", "rms"):
-        for seed in range(seeds):
-            for step in (0, 10, 20):
-                for site, layer, role in (
-                    ("h.0.ln_1", 0, "pre_attn"),
-                    ("h.1.ln_1", 1, "pre_attn"),
-                    ("ln_f", None, "final"),
-                ):
-                    value = 1.0 if layer == 0 else energy(norm, step, seed)
-                    rows.append(
-                        {
-                            "norm": norm,
-                            "optimizer": "adamw",
-                            "weight_decay": 0.0,
-                            "layers": 4,
-                            "width": 128,
-                            "seed": seed,
-                            "step": step,
-                            "site": site,
-                            "layer": layer,
-                            "role": role,
-                            "d_cos2": value,
-                            "random_d_cos2_median": random,
-                            "rank_among_random": 0 if value < 0.1 else 32,
-                            "directions": 64,
-                            "held_out_loss": 5.0 if losses is None else losses(norm, step, seed),
-                        }
-                    )
+    for norm, seed, step, (site, layer, role) in product(("layer", "rms"), range(seeds), (0, 10, 20), sites):
+        value = 1.0 if layer == 0 else energy(norm, step, seed)
+        loss = 5.0 if losses is None else losses(norm, step, seed)
+        found = {"d_cos2": value, "random_d_cos2_median": random, "rank_among_random": 0 if value < 0.1 else 32}
+        place = {"seed": seed, "step": step, "site": site, "layer": layer, "role": role}
+        rows.append({**CELL, "norm": norm, **place, **found, "directions": 64, "held_out_loss": loss})
     return rows
 
 
@@ -194,22 +174,13 @@ def test_losses_are_compared_seed_by_seed() -> None:
 
 
 def writer_rows() -> list[dict[str, Any]]:
-    base = {"norm": "layer", "optimizer": "sgd", "weight_decay": 0.0, "layers": 4, "width": 128, "step": 20}
+    base = {**CELL, "norm": "layer", "optimizer": "sgd", "step": 20}
+    found = {"size": 6.0, "uniform_size": 0.5, "share": 0.5, "change_size": 4.0, "change_share": 1e-12}
+    starts = {"wte.weight": (3.0, 0.5), "h.0.mlp.c_proj.weight": (3.0, 0.5), "h.0.mlp.c_proj.bias": (0.0, 0.0)}
     return [
-        {
-            **base,
-            "seed": seed,
-            "writer": name,
-            "start_size": 0.0 if name.endswith("bias") else 3.0,
-            "start_uniform_size": 0.0 if name.endswith("bias") else 0.5,
-            "size": 6.0,
-            "uniform_size": 0.5,
-            "share": 0.5,
-            "change_size": 4.0,
-            "change_share": 1e-12,
-        }
+        {**base, "seed": seed, "writer": f"transformer.{name}", "start_size": a, "start_uniform_size": b, **found}
         for seed in range(3)
-        for name in ("transformer.wte.weight", "transformer.h.0.mlp.c_proj.weight", "transformer.h.0.mlp.c_proj.bias")
+        for name, (a, b) in starts.items()
     ]
 
 
@@ -284,9 +255,8 @@ def test_tables_come_back_as_they_were(tmp_path: Path) -> None:
 
 def test_the_page_says_what_the_numbers_say() -> None:
     gradients = [
-        {**cell, "seed": 0, "step": 0, "writer": "w", "share": 1.0, "excess": excess}
+        {**CELL, "norm": norm, "seed": 0, "step": 0, "writer": "w", "share": 1.0, "excess": excess}
         for norm, excess in (("layer", 0.5), ("layer", 2.0), ("rms", 1e12))
-        for cell in [{"norm": norm, "optimizer": "adamw", "weight_decay": 0.0, "layers": 4, "width": 128}]
     ]
     pages = {energy: study_report(study(energy), writer_rows(), gradients) for energy in (collapsing, alike, growing)}
     for energy, counts in ((collapsing, "1 holds"), (alike, "1 undecided"), (growing, "1 violated")):
@@ -296,14 +266,11 @@ def test_the_page_says_what_the_numbers_say() -> None:
 
 
 def test_figures_show_every_site(tmp_path: Path) -> None:
+    angles = {}
+    for name in ("angle", "random_a_angle", "random_b_angle"):
+        angles |= {f"{name}_mean_deg": 90.0, f"{name}_std_deg": 3.0}
     rows = [
-        {
-            **row,
-            "d_cos2_low": row["d_cos2"] / 2,
-            "d_cos2_high": 2 * row["d_cos2"],
-            **{f"{name}_mean_deg": 90.0 for name in ("angle", "random_a_angle", "random_b_angle")},
-            **{f"{name}_std_deg": 3.0 for name in ("angle", "random_a_angle", "random_b_angle")},
-        }
+        {**row, "d_cos2_low": row["d_cos2"] / 2, "d_cos2_high": 2 * row["d_cos2"], **angles}
         for row in study(collapsing, seeds=1)
     ]
     losses = [{"step": step, "loss": 5.0} for step in (0, 10, 20)]
