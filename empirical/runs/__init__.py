@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         one_line as one_line,
     )
     from ._files import (
+        lock as lock,
         read_json as read_json,
         read_sealed as read_sealed,
         replacing as replacing,
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
         write_sealed as write_sealed,
         write_text as write_text,
     )
-    from ._lock import lock as lock
     from ._manifest import (
         ENVIRONMENT as ENVIRONMENT,
         environment as environment,

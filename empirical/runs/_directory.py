@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,7 +23,6 @@ _RESULTS = ("sites.csv", "predictions.csv", "sequences.csv")
 _SHARD = re.compile(r"(\d{6})\.safetensors")
 
 
-@dataclass(frozen=True)
 class RunDirectory:
     """A directory that holds one run.
 
@@ -34,32 +32,11 @@ class RunDirectory:
     SHA-256 of the tables. The manifest carries its own and those of tokens and sequences, each state its own.
     """
 
-    path: Path
-
-    @property
-    def manifest_path(self) -> Path:
-        """The manifest."""
-        return self.path / "manifest.json"
-
-    @property
-    def tokens_path(self) -> Path:
-        """Token ids, shape (sequences, sequence length)."""
-        return self.path / "tokens.npy"
-
-    @property
-    def sequences_path(self) -> Path:
-        """Where each sequence comes from."""
-        return self.path / "sequences.csv"
-
-    @property
-    def state_path(self) -> Path:
-        """The merged state of all shards."""
-        return self.path / "state.safetensors"
-
-    @property
-    def predictions_path(self) -> Path:
-        """The verdicts on what the theorems predict."""
-        return self.path / "predictions.csv"
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.manifest_path, self.state_path = path / "manifest.json", path / "state.safetensors"
+        self.tokens_path, self.sequences_path = path / "tokens.npy", path / "sequences.csv"
+        self.predictions_path = path / "predictions.csv"
 
     @property
     def is_done(self) -> bool:

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import filelock
+
 from ._errors import RunError
 
 _SEAL = "sha256"
@@ -111,3 +113,14 @@ def write_folder(folder: Path, fill: Callable[[Path], None]) -> None:
         sync(path)
     draft.rename(folder)
     sync(folder.parent)
+
+
+def lock(directory: Path) -> filelock.BaseFileLock:
+    """Hold a directory for this process; the hold ends with the process, however that ends."""
+    hold = filelock.FileLock(directory / ".lock")
+    try:
+        hold.acquire(timeout=0)
+    except filelock.Timeout:
+        msg = f"{directory}: another process is writing this run; wait for it, or choose another directory"
+        raise RunError(msg) from None
+    return hold

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 from ._errors import RunError
-from ._files import write_text
+from ._tables import read_table, write_table
 
 
 class Sequence(NamedTuple):
@@ -32,28 +30,16 @@ class Sequence(NamedTuple):
 
 def write_sequences(path: Path, sequences: Iterable[Sequence]) -> None:
     """Write sequences as CSV, replacing the file at once."""
-    lines = io.StringIO()
-    writer = csv.writer(lines, lineterminator="\n")
-    writer.writerow(Sequence._fields)
-    writer.writerows(sequences)
-    write_text(path, lines.getvalue())
+    write_table(path, (sequence._asdict() for sequence in sequences), Sequence._fields)
 
 
 def read_sequences(path: Path) -> list[Sequence]:
-    """Read what :func:`write_sequences` wrote.
-
-    Raises:
-        RunError: If the file is of another kind.
-    """
+    """Read what :func:`write_sequences` wrote; RunError if the file is of another kind."""
     try:
-        with path.open(encoding="utf-8", newline="") as stream:
-            rows = list(csv.reader(stream))
-        if not rows or tuple(rows[0]) != Sequence._fields:
-            raise ValueError(f"it begins with {rows[0] if rows else 'nothing'}")  # noqa: EM102 - told below
-        return [
-            Sequence(corpus, int(document) if document else None, int(offset), int(group), digest)
-            for corpus, document, offset, group, digest in rows[1:]
-        ]
-    except (OSError, ValueError, csv.Error) as error:
+        found = [Sequence(**row) for row in read_table(path, words=("corpus", "sha256"))]
+        if not all(isinstance(each.offset, int) and isinstance(each.group, int) for each in found):
+            raise ValueError("a number is missing")  # noqa: EM101 - told below
+    except (OSError, ValueError, TypeError) as error:
         msg = f"{path}: cannot be read ({error}); measure again in another directory"
         raise RunError(msg) from None
+    return found
