@@ -14,11 +14,12 @@ from lngeom import InputError
 
 from ..discovery import norms
 from ..models import NormSite
-from ..runs import read_table, write_table
+from ..runs import StepTable
 from ..statistics import rows
 from ._observer import Observer
 
 _SCALARS = ("angle_mean_deg", "d_cos2", "norm_mean", "norm_max")
+_COLUMNS = ("step", "site", "side", *_SCALARS)
 
 
 class Monitor:
@@ -65,10 +66,8 @@ class Monitor:
             msg = f"{type(model).__name__}: no norm layer was found; give sites, or look at empirical.discovery.norms"
             raise InputError(msg)
         self._model, self._directions, self._batch_dim = model, directions, batch_dim
-        self._path = None if output is None else Path(output) / "norms.csv"
-        self._rows: list[dict[str, Any]] = []
-        if self._path is not None and self._path.exists():  # a training that goes on
-            self._rows = read_table(self._path)
+        self._table = None if output is None else StepTable(Path(output) / "norms.csv", _COLUMNS)
+        self._begun = False
 
     @contextmanager
     def __call__(self, step: int) -> Iterator[None]:
@@ -86,11 +85,12 @@ class Monitor:
         for row in table:
             prefix = f"norms/{row['site']}/{row['side']}"
             self.scalars |= {f"{prefix}/{name}": float(row[name]) for name in _SCALARS}
-        if self._path is not None:
-            kept = [{"step": step, **{name: row[name] for name in ("site", "side", *_SCALARS)}} for row in table]
-            self._rows = [row for row in self._rows if row["step"] < step] + kept
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            write_table(self._path, self._rows)
+        if self._table is not None:
+            if not self._begun:  # a training that goes on repeats the steps after its last state
+                self._table.path.parent.mkdir(parents=True, exist_ok=True)
+                self._table.keep_until(step - 1)
+                self._begun = True
+            self._table.append({"step": step, **{name: row[name] for name in _COLUMNS[1:]}} for row in table)
 
 
 class NormCallback(TrainerCallback):
