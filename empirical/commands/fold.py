@@ -105,7 +105,8 @@ def _summary(certificate: dict) -> str:
     lines += [f"{path}: {reason}" for path, reason in certificate["kept"].items()]
     lines.append(
         f"{compared['outputs']} outputs ({compared['inputs']}): largest difference "
-        f"{compared['largest_difference']:.3g}, bound of {compared['dtype']} rounding {compared['bound']:.3g}; "
+        f"{compared['largest_difference']:.3g}, bound of {compared['dtype']} rounding {compared['bound']:.3g}, "
+        f"{compared['probable_bound']:.3g} if roundings are independent; "
         f"there in float64 {compared['difference_in_float64']:.3g}, bound {compared['bound_in_float64']:.3g}; "
         f"KL {compared['kl']:.3g} nats; the same first guess at {100 * compared['top1']:.2f} %"
     )

@@ -95,19 +95,29 @@ class Prober:
                 return chosen
         return None
 
-    def passes(
-        self,
-        call: Call,
-        places: dict[int, int],
-        change: Callable[[Tensor, int], Tensor],
-        given: Mapping[int, int] | None = None,
-    ) -> dict[int, int] | None:
-        """Where a change of the inputs appears among the outputs: nowhere, along an axis, or (None) otherwise.
+    def stops(
+        self, places: dict[int, int], change: Callable[[Tensor, int], Tensor], centred: Mapping[int, int] | None = None
+    ) -> Iterator[tuple[Call, dict[int, int]]]:
+        """Follow a change of slots through the pass: the calls that do not hand it on as it is, and what they read.
 
-        Other inputs, those in `given`, have mean zero as it is.
+        `places` grows by the slots that it reaches. Other slots, those in `centred`, have mean zero as it is.
         """
+        for call in self.trace.calls:
+            touched = {slot: places[slot] for slot in call.inputs if slot in places}
+            if not touched:
+                continue
+            passed = None if call.norm else self._passes(call, touched, change, centred or {})
+            if passed is None:
+                yield call, touched
+            else:
+                places |= passed
+
+    def _passes(
+        self, call: Call, places: dict[int, int], change: Callable[[Tensor, int], Tensor], centred: Mapping[int, int]
+    ) -> dict[int, int] | None:
+        """Where a change of the inputs appears among the outputs: nowhere, along an axis, or (None) otherwise."""
         values = self.floats(call)
-        values |= {s: _center(values[s], a) for s, a in (given or {}).items() if s in values}
+        values |= {s: _center(v, centred[s]) for s, v in values.items() if s in centred and s not in places}
         changed = {s: change(values[s], places[s]) for s in values if s in places}
         size = {values[s].shape[places[s]] for s in changed}.pop()
         before, after = self.trace.replay(call, values), self.trace.replay(call, values | changed)
@@ -179,6 +189,16 @@ class _Search:
             queue += sources
         return wanted
 
+    def reach(self, norm: Call) -> dict[int, int]:
+        """Every slot to be centred for the input of a norm, where the stream begins nonlinearly that entry alone."""
+        for _ in range(3):  # a stream has one entry, or two where two inputs meet
+            try:
+                return self.demand((norm.inputs[0], -1))
+            except _Entry as entry:
+                self.enter(entry.slot, str(entry), norm)
+        msg = "its input has too many entries that are not linear maps"
+        raise Refused(msg)
+
     def enter(self, slot: int, reason: str, norm: Call) -> None:
         """Find the module boundary behind a nonlinear entry, where the stream can be centred once."""
         if any(call.norm is not None for call in self._ancestors(slot)):
@@ -215,27 +235,14 @@ class _Entry(Exception):
 
 def find_streams(trace: Trace, kind: str = "layernorm") -> Streams:
     """The streams that the norms of one kind read, and what has to be centred for their inputs to be centred."""
-    prober = Prober(trace)
-    search, found = _Search(prober), Streams()
+    search, found = _Search(Prober(trace)), Streams()
     for call in trace.calls:
-        if call.norm is None or call.norm.kind != kind:
-            continue
-        for _ in range(3):  # a stream has one entry, or two where two inputs meet
+        if call.norm is not None and call.norm.kind == kind:
             try:
-                found.places |= search.demand((call.inputs[0], -1))
+                found.places |= search.reach(call)
                 found.norms.append(call)
-                break
-            except _Entry as entry:
-                try:
-                    search.enter(entry.slot, str(entry), call)
-                except Refused as refusal:
-                    found.kept[call.norm.path] = str(refusal)
-                    break
             except Refused as refusal:
                 found.kept[call.norm.path] = str(refusal)
-                break
-        else:
-            found.kept[call.norm.path] = "its input has too many entries that are not linear maps"
     found.entries = {s: e for s, e in search.entries.items() if s in found.places}
     found.writers = {s: a for s, a in found.places.items() if s in trace.parameters}
     return found
@@ -243,28 +250,16 @@ def find_streams(trace: Trace, kind: str = "layernorm") -> Streams:
 
 def check_readers(trace: Trace, streams: Streams) -> None:
     """Follow the centred stream through the whole pass; raises :class:`Refused` where someone else reads it."""
-    prober = Prober(trace)
     places = {**streams.writers, **dict.fromkeys(streams.entries, -1)}
-    for call in trace.calls:
-        touched = {s: places[s] for s in call.inputs if s in places}
-        if not touched:
-            continue
-        if call.norm is not None:
-            if call.norm.kind == "layernorm" and all(
-                a % trace.tensors[s].ndim == trace.tensors[s].ndim - 1 for s, a in touched.items()
-            ):
-                continue
+    # What is to be centred and was not changed came centred from a norm: Post-LN with a constant gain.
+    for call, touched in Prober(trace).stops(places, _center, streams.places):
+        last = all(a % trace.tensors[s].ndim == trace.tensors[s].ndim - 1 for s, a in touched.items())
+        if call.norm is not None and not (call.norm.kind == "layernorm" and last):
             msg = f"{call.norm.path} is an RMSNorm and sees the mean of the stream"
             raise Refused(msg)
-        if all(slot in streams.entries for slot in call.outputs):
-            continue
-        # What is to be centred and was not changed came centred from a norm: Post-LN with a constant gain.
-        given = {s: a for s in call.inputs if s not in places and (a := streams.places.get(s)) is not None}
-        passed = prober.passes(call, touched, _center, given)
-        if passed is None:
+        if call.norm is None and not all(slot in streams.entries for slot in call.outputs):
             msg = f"a reader without a norm: {_where(call)} sees the mean of the stream"
             raise Refused(msg)
-        places |= passed
     if leaving := [slot for slot in trace.results if slot in places]:
         msg = f"a reader without a norm: the stream itself, slot {leaving[0]}, is an output of the model"
         raise Refused(msg)
@@ -290,14 +285,7 @@ def find_readers(trace: Trace, norm: Call) -> list[Reader]:
 
     places = {norm.outputs[0]: trace.tensors[norm.outputs[0]].ndim - 1}
     readers: list[Reader] = []
-    for call in trace.calls:
-        touched = {s: places[s] for s in call.inputs if s in places}
-        if not touched:
-            continue
-        passed = None if call.norm else prober.passes(call, touched, scaled)
-        if passed is not None:
-            places |= passed
-            continue
+    for call, touched in prober.stops(places, scaled):
         reader = None if call.norm else _reader(prober, call, touched, scaled, size)
         if reader is None:
             msg = f"{_where(call)} reads it, which is not a linear map"

@@ -92,6 +92,7 @@ def test_every_family_computes_the_same(family: str, gains: bool, dtype: torch.d
     assert all(entry["exact"] for entry in certify_maps(network, folded))
     found = compared(network, folded)
     assert agrees(found)
+    assert found["largest_difference"] <= found["probable_bound"] <= found["bound"]
     assert found["top1"] == 1
     assert 0 < found["bound_in_float64"] < (1e-4 if dtype == torch.float64 else 0.1) * found["largest_output"]
 
