@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import gc
 import importlib.util
+import itertools
 import json
 import platform
 import statistics
@@ -80,14 +81,14 @@ def gpu_peak(loaded: LoadedModel, ids: torch.Tensor, directions: int | None) -> 
     return torch.cuda.max_memory_allocated() - before
 
 
-def overhead(loaded: LoadedModel, options: argparse.Namespace) -> Record:
+def overhead(loaded: LoadedModel, batch: int, directions: int, options: argparse.Namespace) -> Record:
     """Ratio of observed to bare time, speed, and on a GPU the memory."""
     clock = time.process_time if options.cpu_time else time.perf_counter
-    ids = batches(loaded, options.batch_size, options.sequence_length)
+    ids = batches(loaded, batch, options.sequence_length)
     bare, observed = [], []
     with torch.inference_mode():
         forward(loaded, ids)
-        watching = observer(loaded, options.directions)
+        watching = observer(loaded, directions)
         with watching:
             forward(loaded, ids)
         begun = time.perf_counter()
@@ -101,6 +102,8 @@ def overhead(loaded: LoadedModel, options: argparse.Namespace) -> Record:
             "dtype": loaded.dtype,
             "sites": len(loaded.sites),
             "d": loaded.config.hidden_size,
+            "directions": directions,
+            "batch": list(ids.shape),
             "tokens": ids.numel() * len(observed),
             "pairs": len(bare),
             "ratio": statistics.median(b / a for a, b in zip(bare, observed, strict=True)),
@@ -109,7 +112,7 @@ def overhead(loaded: LoadedModel, options: argparse.Namespace) -> Record:
             "tokens_per_second": ids.numel() / statistics.median(observed),
         }
         if loaded.device.type == "cuda":
-            peaks = [gpu_peak(loaded, ids, directions) for directions in (None, options.directions)]
+            peaks = [gpu_peak(loaded, ids, k) for k in (None, directions)]
             record["extra_megabytes"] = (peaks[1] - peaks[0]) / 1e6
             record["peak_gigabytes"] = torch.cuda.max_memory_allocated() / 1e9
     return record
@@ -126,8 +129,8 @@ def peak_of_process(options: argparse.Namespace, tokens: int, watched: bool) -> 
         "--model",
         options.model,
     ]
-    words += ["--batch-size", str(options.batch_size), "--sequence-length", str(options.sequence_length)]
-    words += ["--directions", str(options.directions), "--blocks", str(options.blocks)]
+    words += ["--batch-size", str(options.batch_size[0]), "--sequence-length", str(options.sequence_length)]
+    words += ["--directions", str(options.directions[0]), "--blocks", str(options.blocks)]
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)
     return float(done.stdout.split()[-1])
 
@@ -135,11 +138,11 @@ def peak_of_process(options: argparse.Namespace, tokens: int, watched: bool) -> 
 def child(options: argparse.Namespace) -> None:
     tokens, kind = int(options.child[0]), options.child[1]
     loaded = load(options.model, options)
-    ids = batches(loaded, options.batch_size, options.sequence_length)
+    ids = batches(loaded, options.batch_size[0], options.sequence_length)
     with torch.inference_mode():
         forward(loaded, ids)
         forget_peak()
-        with observer(loaded, options.directions) if kind == "observed" else nullcontext() as seen:
+        with observer(loaded, options.directions[0]) if kind == "observed" else nullcontext() as seen:
             for _ in range(0, tokens, ids.numel()):
                 forward(loaded, ids)
             if seen is not None and not seen.states:
@@ -178,9 +181,9 @@ def parse() -> argparse.Namespace:
     add("--blocks", type=int, default=0, help="keep the shape but for the number of blocks, with random weights")
     add("--device", default="cpu")
     add("--dtype", default="auto")
-    add("--batch-size", type=int, default=8)
+    add("--batch-size", type=int, nargs="+", default=[8])
     add("--sequence-length", type=int, default=512)
-    add("--directions", type=int, default=64)
+    add("--directions", type=int, nargs="+", default=[64])
     add("--seconds", type=float, default=30)
     add("--cpu-time", action="store_true")
     add("--memory", type=int, nargs="+", metavar="TOKENS")
@@ -201,8 +204,10 @@ def main() -> None:
             records.append({"tokens": tokens, "bare_mb": bare, "observed_mb": observed, "extra_mb": observed - bare})
             print(json.dumps(records[-1]), flush=True)
     for name in () if options.memory else KNOWN_MODELS if options.all else (options.model,):
-        records.append(overhead(load(name, options), options))
-        print(json.dumps(records[-1]), flush=True)
+        loaded = load(name, options)
+        for batch, directions in itertools.product(options.batch_size, options.directions):
+            records.append(overhead(loaded, batch, directions, options))
+            print(json.dumps(records[-1]), flush=True)
         gc.collect()
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
