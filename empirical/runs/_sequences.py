@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -37,9 +38,9 @@ def read_sequences(path: Path) -> list[Sequence]:
     """Read what :func:`write_sequences` wrote; RunError if the file is of another kind."""
     try:
         found = [Sequence(**row) for row in read_table(path, words=("corpus", "sha256"))]
-        if not all(isinstance(each.offset, int) and isinstance(each.group, int) for each in found):
-            raise ValueError("a number is missing")  # noqa: EM101 - told below
-    except (OSError, ValueError, TypeError) as error:
+        if not found or any(type(number) is not int for _, _, *numbers, _ in found for number in numbers):
+            raise ValueError("it is empty, or a number is missing")  # noqa: EM101 - told below
+    except (OSError, ValueError, TypeError, csv.Error) as error:
         msg = f"{path}: cannot be read ({error}); measure again in another directory"
         raise RunError(msg) from None
     return found
