@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import graphlib
 import importlib
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -150,3 +151,15 @@ def test_a_finished_run_is_shown_without_pytorch(tmp_path: Path) -> None:
     command = ["sweep", "tiny", "--random-weights", "--tokens", "64", "--sequence-length", "16", "--device", "cpu"]
     assert "torch" in loaded_by(command, tmp_path), "the first time it measures"
     assert loaded_by(command, tmp_path) & HEAVY == set()
+
+
+def test_the_house_is_described_as_it_stands() -> None:
+    """Every room is in the tree of CONTRIBUTING, and each step of its walks is a function or class of its file."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    tree = text[text.index("lngeom/  ") : text.index("## Three walks")]
+    rooms = {path.parent.name for root in FORBIDDEN for path in (ROOT / root).glob("*/__init__.py")}
+    assert {room for room in rooms if f"{room}/" not in tree} == set()
+    steps = re.findall(r"`([\w/]+\.py): (\w+)`", text)
+    assert len(steps) >= 10
+    for file, name in steps:
+        assert re.search(rf"^(?:def|class) {name}\b", (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE), file

@@ -200,9 +200,9 @@ class Observer:
         return observe
 
     def _observe(self, site: NormSite, entering: Tensor, leaving: Tensor) -> None:
-        # Gradient checkpointing calls layers a second time, in the backward pass: each vector counts once. PyTorch offers
-        # no public word for being inside of one; hooks on gradients tell when it reaches a tensor, not that it has ended,
-        # nor that it failed. Its own hooks for several gradients ask this function.
+        # Gradient checkpointing calls layers a second time, in the backward pass: each vector counts once. PyTorch has
+        # no public word for being inside of one; hooks on gradients tell when it reaches a tensor, not that it has
+        # ended, nor that it failed. Its own hooks for several gradients ask this function.
         if not entering.numel() or torch._C._current_graph_task_id() != -1:
             return
         if entering.device != leaving.device:  # over several devices, what enters may still be where it came from
