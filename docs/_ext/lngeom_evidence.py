@@ -8,21 +8,23 @@ that the theorems of one chapter correct. They read the JSON files that ``lngeom
 from __future__ import annotations
 
 import argparse
+import csv
 import html
 import importlib
 import json
 import logging
-import re
+import math
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from docutils.parsers.rst import directives
 from lngeom_certificates import as_html
+from lngeom_records import address, columns, coq_record, items, ledger_pages, load, predicts, settled, users
 from sphinx.application import Sphinx
 from sphinx.directives.patches import Figure
-from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 from empirical.illustrations import save
@@ -48,28 +50,16 @@ HEADS = {
     "failed": "NOT PROVED",
 }
 """What the box of a theorem says first."""
+KINDS = {
+    "theorem": "a theorem",
+    "identity": "an identity: both sides have one normal form",
+    "definition": "a definition of the library written out",
+}
+MEASURED = ("prediction", "page")
 CORRECTED = ("false", "false_by_source", "true_under", "non_sequitur")
 """Verdicts on statements that cannot be repeated as they stand."""
 DRAWN = "_build/figures"
 """Folder of the pictures, below that of the sources."""
-
-
-def load(app: Sphinx, name: str) -> Any:
-    """Content of a JSON file of the folder of evidence."""
-    path = Path(app.confdir) / app.config.lngeom_evidence / name
-    if not path.exists():
-        msg = f"{path} is missing: build the site with `make docs`, which writes the evidence first"
-        raise ExtensionError(msg)
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
-def ledger_pages(app: Sphinx) -> dict[str, str]:
-    """For each document its page of the ledger, as the pages themselves say."""
-    return {
-        name: path.stem
-        for path in (Path(app.srcdir) / "ledger").glob("*.md")
-        for name in re.findall(r"^```\{ledger\} (.+)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    }
 
 
 def cell(text: str) -> str:
@@ -103,41 +93,24 @@ class Evidence(SphinxDirective):
         )
 
     def _text(self, theorem: dict[str, Any]) -> str:
-        head = HEADS[theorem["status"]]
         refuted = theorem["mutants_refuted"]
-        steps = f"{theorem['steps']} step{'s' * (theorem['steps'] != 1)}"
         variants = f" · {refuted} wrong variant{'s' * (refuted != 1)} refuted" if refuted else ""
-        replayed = f", replayed in Coq {theorem['replayed']}" * bool(theorem["replayed"])
         lines = [
-            f"::::{{dropdown}} {head}{variants}",
+            f"::::{{dropdown}} {HEADS[theorem['status']]}{variants}",
             f"**Claim** `{theorem['statement']}`",
             "",
             f"**Source** {cell(theorem['source'])}: {cell(theorem['says'])}",
             "",
-            f"**Proof** {theorem['proof_ms']} ms, {steps} confirmed by the second checker{replayed}; true at "
-            f"{theorem['models']} exact models; measured {theorem['measured']} times in floats within the derived "
-            "bound.",
-            "",
+            *_table(f"{theorem['status']}, {KINDS[theorem['kind']]} | found", self._checks(theorem)),
         ]
-        used = [
-            f"{{ref}}`claim {claim['id']} <claim-{claim['id']}>`"
-            for claim in load(self.env.app, "claims.json")
-            if f"theorem {theorem['id']}" in claim["settled_by"]
-        ]
-        if used:
-            lines += [f"**Settles** {', '.join(used)}", ""]
         if theorem["hypotheses"]:
-            lines += ["| hypothesis, as the kernel uses it | without it |", "|---|---|"]
-            lines += [
-                f"| {cell(said)} | {cell(theorem['necessary'].get(said, ''))} |" for said in theorem["hypotheses"]
-            ]
+            without = ((said, theorem["necessary"].get(said, "")) for said in theorem["hypotheses"])
+            lines += _table("hypothesis, as the kernel uses it | without it", without)
         else:
-            lines += ["**Hypotheses** none."]
-        lines += [""]
+            lines += ["**Hypotheses** none.", ""]
         if theorem["mutants"]:
-            lines += ["| wrong variant | counterexample |", "|---|---|"]
-            lines += [f"| {cell(title)} | {cell(found)} |" for title, found in theorem["mutants"].items()]
-            lines += [""]
+            lines += _table("wrong variant | counterexample", theorem["mutants"].items())
+        lines += self._neighbours(theorem["id"])
         if theorem["remark"]:
             lines += [f"**Remark**, no part of what is proved: {cell(theorem['remark'])}", ""]
         if theorem["last_step"]:
@@ -145,6 +118,58 @@ class Evidence(SphinxDirective):
             where = "proved in Coq" if theorem["status"] == "proved in Coq" else "in words"
             lines += [f"**Last step, {where}** {cell(theorem['last_step'])}{cites}", ""]
         return "\n".join([*lines, "::::", ""])
+
+    def _checks(self, theorem: dict[str, Any]) -> list[tuple[str, str]]:
+        """Who looked at the theorem, and with what result."""
+        steps = f"{theorem['steps']} step{'s' * (theorem['steps'] != 1)}"
+        record = coq_record()
+        if theorem["replayed"]:
+            axioms = ", ".join(record["axioms"]) or "no axiom"
+            coq = f"this very certificate replayed by the checker proved sound there, {axioms}"
+            coq += "; the last step proved on top of it" * (theorem["status"] == "proved in Coq")
+        else:
+            coq = "replayed in an earlier form, not as it is now" * (theorem["id"] in record["certificates"])
+            coq = (coq or "not replayed") + "; `make verify` does it"
+        return [
+            ("kernel", f"proved from exactly these hypotheses in {theorem['proof_ms']} ms"),
+            ("second checker", f"{steps} derived again from the certificate alone"),
+            (f"Coq {record['coq']}", coq),
+            ("exact models", f"true at {theorem['models']}"),
+            ("floats", f"within the derived error bound {theorem['measured']} times"),
+        ]
+
+    def _neighbours(self, id: str) -> list[str]:
+        """What the theorem uses, and what rests on it, as the graph has it."""
+        found = items(self.env.app)
+        by = [(name, found[name]) for name in users(found)[id]]
+        lines = []
+        for title, names in (
+            ("Uses", found[id].rests_on),
+            ("Used by", [name for name, item in by if item.kind == "theorem"]),
+        ):
+            if names:
+                lines += [f"**{title}** {', '.join(f'{{prf:ref}}`{name} <{name}>`' for name in names)}", ""]
+        claims = [(name.removeprefix("claim "), item) for name, item in by if item.kind == "claim"]
+        if claims:
+            said = (
+                f"{{ref}}`claim {claim} <claim-{claim}>`, {item.status.replace('_', ' ')}"
+                + f" (with {', '.join(f'`{one}`' for one in item.columns)})" * bool(item.columns)
+                for claim, item in claims
+            )
+            lines += [f"**Claims that rest on it** {'; '.join(said)}", ""]
+        measured = [
+            f"{item.title} ({{doc}}`/{item.link.removesuffix('.html')}`)" for _, item in by if item.kind in MEASURED
+        ]
+        if predicts(id):
+            measured = ["judged at every norm that it speaks of by {doc}`lngeom sweep </guides/sweep>`", *measured]
+        if read := columns(id):
+            measured.append(f"columns {', '.join(f'`{one}`' for one in read)} of `sites.csv`")
+        return [*lines, *([f"**Measured** {'; '.join(measured)}", ""] if measured else [])]
+
+
+def _table(head: str, rows: Iterable[tuple[str, str]]) -> list[str]:
+    """Lines of a table of two columns."""
+    return [f"| {head} |", "|---|---|", *(f"| {cell(left)} | {cell(right)} |" for left, right in rows), ""]
 
 
 class Ledger(SphinxDirective):
@@ -196,8 +221,7 @@ class Imprecise(SphinxDirective):
         claims = [
             claim
             for claim in load(self.env.app, "claims.json")
-            if claim["verdict"] in CORRECTED
-            and any(one.startswith(f"theorem {chapter}.") for one in claim["settled_by"])
+            if claim["verdict"] in CORRECTED and any(id.startswith(f"{chapter}.") for id in settled(claim, "theorem"))
         ]
         if not claims:
             msg = f"no theorem of chapter {chapter!r} corrects a claim"
@@ -225,10 +249,7 @@ class LedgerTable(SphinxDirective):
         for claim in load(self.env.app, "claims.json"):
             link = f"{pages[claim['document']]}.html#claim-{claim['id']}"
             verdict = claim["verdict"].replace("_", " ")
-            theorems = ", ".join(
-                f'<a href="../derivations/{id.partition(".")[0]}.html#{id}">{id}</a>'
-                for id in (one.removeprefix("theorem ") for one in claim["settled_by"] if one.startswith("theorem "))
-            )
+            theorems = ", ".join(f'<a href="../{address(id)}">{id}</a>' for id in settled(claim, "theorem"))
             rows.append(
                 f'<tr data-verdict="{verdict}" data-text="{html.escape(claim["document"])}">'
                 f'<td><a href="{link}">{claim["id"]}</a></td>'
@@ -254,34 +275,56 @@ class Numbers(SphinxDirective):
     """``{numbers}``: what a newcomer should know first, four numbers that the checks and the committed runs give."""
 
     def run(self) -> list[nodes.Node]:
-        """Insert four cards."""
+        """Insert four cards, each a link."""
         theorems = load(self.env.app, "theorems.json")["theorems"]
         status = Counter(theorem["status"] for theorem in theorems)
-        simple = Counter(theorem["kind"] for theorem in theorems)
         claims = Counter(claim["verdict"] for claim in load(self.env.app, "claims.json"))
-        proved = sum(count for name, count in status.items() if name.startswith("proved"))
         by_status = ", ".join(f"{count} {name}" for name, count in status.most_common())
+        whole = {row["change"]: row for row in self._table("whisper/ablation.csv") if row["site"] == "all"}
+        price, folded = (float(whole[change]["nats"]) for change in ("rms_norm", "folded"))
+        shapes = json.loads(self._read("cost/shapes.json"))["results"]
         cards = [
             (
-                f"{proved}",
-                "derivations/index",
-                f"theorems proved for every dimension ({by_status}); "
-                f"{simple['identity']} are identities, {simple['definition']} definitions written out",
+                f"{sum(count for name, count in status.items() if name != 'failed')}",
+                "graph",
+                f"theorems about LayerNorm and RMSNorm, for every dimension: {by_status}",
             ),
             (
-                f"{claims['false']}",
+                f"{claims['false']} false",
                 "ledger/index",
-                f"of {sum(claims.values())} claims of the literature are false; "
-                f"{claims['true']} are true, {claims['true_under']} under hypotheses left out",
+                f"of {sum(claims.values())} claims of the literature; {claims['true']} are true, "
+                f"{claims['true_under']} true under hypotheses left out",
+            ),
+            (
+                f"{price:.2f} nats",
+                "results/whisper",
+                "a token: what it costs Whisper to have RMSNorms for its LayerNorms. With mean subtraction folded "
+                f"into the weights around them it costs less than {_power_above(abs(folded))}",
+            ),
+            (
+                f"+{100 * (max(shape['ratio'] for shape in shapes) - 1):.1f} %",
+                "results/cost",
+                f"at most: the time that measuring every norm adds to a forward pass, over {len(shapes)} shapes of "
+                "published models",
             ),
         ]
-        cards += [tuple(line.split(" | ")) for line in self.content if line.strip()]
         text = ["::::::{grid} 2 2 4 4", ":gutter: 2", ":class-container: numbers", ""]
         for number, page, said in cards:
             text += [f":::::{{grid-item-card}} {number}", f":link: {page}", ":link-type: doc", said, ":::::", ""]
         return self.parse_text_to_nodes("\n".join([*text, "::::::", ""]))
 
-    has_content = True
+    def _read(self, name: str) -> str:
+        path = Path(self.env.srcdir) / "results" / name
+        self.env.note_dependency(str(path))
+        return path.read_text(encoding="utf-8")
+
+    def _table(self, name: str) -> list[dict[str, str]]:
+        return list(csv.DictReader(self._read(name).splitlines()))
+
+
+def _power_above(value: float) -> str:
+    """The least power of ten above a small number."""
+    return f"$10^{{{math.floor(math.log10(value)) + 1}}}$"
 
 
 class LedgerCounts(SphinxDirective):

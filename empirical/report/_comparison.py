@@ -16,6 +16,7 @@ from ..statistics import Growth, growth
 from ._comparison_figures import FIGURES, comparison_figures
 from ._html import drawn, render
 from ._measured import PUBLISHED_GROWTH, PUBLISHED_GROWTH_SOURCE, QUANTITIES, Measured, compare
+from ._remarks import of_models
 from ._verdicts import VerdictLine, verdict_lines
 
 Row = dict[str, Any]
@@ -96,7 +97,7 @@ def write_comparison(
         quantities=QUANTITIES,
         published_growth=PUBLISHED_GROWTH,
         growth_source=PUBLISHED_GROWTH_SOURCE,
-        failures=failures,
+        remarks=of_models(models, comparison, failures),
         known=len(KNOWN_MODELS),
         source=PUBLISHED_SOURCE,
         about=about,

@@ -11,6 +11,7 @@ from ..runs import ENVIRONMENT, RunError, read_json, write_text
 from ._console import summary
 from ._figures import ROLES, subject_of
 from ._html import embedded, render
+from ._remarks import of_run
 from ._verdicts import verdict_lines, worst_first
 
 _FIGURES = {
@@ -50,6 +51,7 @@ def write_report(directory: Path) -> Path:
         subject=subject_of(manifest),
         manifest=manifest,
         environment=[name for name in ENVIRONMENT if name in manifest],
+        remarks=of_run(rows, judged),
         summary=summary(rows),
         verdict_lines=verdict_lines(judged),
         judged=worst_first(judged),

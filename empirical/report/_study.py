@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lngeom.verdicts import PREDICTION_VERDICTS, Verdict
+from lngeom.verdicts import Verdict
 
 from ..runs import RunError, read_table, write_text
 from ..study import (
@@ -194,8 +194,7 @@ def _sections(study: Rows, writers: Rows, gradients: Rows, controls: Rows) -> li
                 "norms; *below all* counts the norms, over all seeds, where no random direction has less; *final "
                 "ranks* are those before the final norm, seed by seed, and *by chance* bounds the probability of such "
                 "low ones if 1 were a direction like the random ones, the seeds taken as independent; *from step* is "
-                "the first checkpoint from which on the interval of 1 lies below that of the median random direction.",
-                _verdict_sentence(summaries),
+                "the first checkpoint from which on the interval of 1 lies below that of the median random direction."
             ],
             head=_MAIN_HEAD,
             rows=_main_rows(study, summaries),
@@ -234,17 +233,22 @@ def _sections(study: Rows, writers: Rows, gradients: Rows, controls: Rows) -> li
     ]
 
 
+def _loss_sentence(study: Rows) -> str:
+    pooled = [value for _, pairs in paired_losses(study) for value in pairs]
+    return (
+        f"Held-out loss with LayerNorm minus that with RMSNorm over all {len(pooled)} pairs, taken as independent: "
+        f"{_interval(student_mean(pooled), '+.4f')} nats per token, {equivalence(pooled)}."
+    )
+
+
 def _losses(study: Rows) -> Section:
     paired = paired_losses(study)
-    pooled = [value for _, pairs in paired for value in pairs]
     return Section(
         "The loss",
         [
             "Held-out loss with LayerNorm minus that with RMSNorm, nats per token, paired by seed. *Equivalent* at 5 "
             f"%: the 90 % interval lies within ±{MARGIN} nats, about what GPT-2 small loses without any LayerNorm "
-            "(arXiv:2409.13710); *different*: the 95 % interval does not contain 0. Over all "
-            f"{len(pooled)} pairs, taken as independent: {_interval(student_mean(pooled), '+.4f')}, "
-            f"{equivalence(pooled)}."
+            f"(arXiv:2409.13710); *different*: the 95 % interval does not contain 0. {_loss_sentence(study)}"
         ],
         head=("optimizer", "size", "difference", "verdict"),
         rows=[
@@ -311,11 +315,19 @@ def _about(study: Rows) -> str:
 
 def _verdict_sentence(summaries: Sequence[CellSummary]) -> str:
     verdicts = [verdict(layer, rms) for layer, rms in _pairs(summaries)]
-    counts = ", ".join(f"{verdicts.count(kind)} {kind}" for kind in PREDICTION_VERDICTS[2:])
-    return (
-        f"Pairs of LayerNorm and RMSNorm in which the prediction holds: {counts}. It holds where the interval with "
-        "LayerNorm lies below that of the median random direction and below that with RMSNorm."
+    other = "".join(
+        f", {verdicts.count(kind)} {words}"
+        for kind, words in (("undecided", "undecided"), ("violated", "the other way round"))
+        if kind in verdicts
     )
+    return (
+        f"With LayerNorm training leaves less along 1 than along the median random direction, and less than with "
+        f"RMSNorm, interval below interval: {verdicts.count('holds')} of {len(verdicts)} pairs{other}."
+    )
+
+
+def _remarks(study: Rows, gradients: Rows) -> list[str]:
+    return [_verdict_sentence(summarize(study)), _loss_sentence(study), *_gradient_sentences(gradients)]
 
 
 def study_report(study: Rows, writers: Rows, gradients: Rows, controls: Rows = ()) -> str:
@@ -333,10 +345,10 @@ def study_report(study: Rows, writers: Rows, gradients: Rows, controls: Rows = (
     ...      "random_d_cos2_median": 1.0, "rank_among_random": 0, "directions": 64, "held_out_loss": 5.0}
     ...     for norm, after in (("layer", 0.01), ("rms", 1.0)) for seed in range(2) for step in (0, 100)
     ... ]
-    >>> next(line for line in study_report(study, [], []).splitlines() if line.startswith("Pairs")).partition(".")[0]
-    'Pairs of LayerNorm and RMSNorm in which the prediction holds: 1 holds, 0 undecided, 0 violated'
+    >>> study_report(study, [], []).splitlines()[4].rpartition(": ")[2]
+    '1 of 1 pairs.'
     """
-    parts = [f"# {_TITLE}", "", _about(study), ""]
+    parts = [f"# {_TITLE}", "", _about(study), "", *(f"- {said}" for said in _remarks(study, gradients)), ""]
     for section in _sections(study, writers, gradients, controls):
         parts += section.markdown()
     return "\n".join(parts)
@@ -371,7 +383,7 @@ def write_study_report(out: Path) -> None:
         "study.html",
         title=_TITLE,
         about=_about(study),
-        verdict=_verdict_sentence(summaries),
+        remarks=_remarks(study, gradients),
         sections=_sections(study, writers, gradients, controls),
         svgs={
             name: embedded((out / f"{name}.svg").read_text(encoding="utf-8"), name)

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..runs import RunError, read_sealed, read_table, write_text
 from ._html import embedded, render
+from ._remarks import of_training
 from ._training_figures import NORM_NAMES, Drawn, draw_angles, draw_energies, draw_losses, site_label
 
 _FIGURES = {
@@ -68,12 +69,15 @@ def write_run_report(out: Path, beside: Path | None = None) -> None:
     draw_runs([drawn] if beside is None else [load_drawn(beside), drawn], out)
     last = max(row["step"] for row in drawn.norms)
     start = {row["site"]: row["d_cos2"] for row in drawn.norms if row["step"] == 0}
-    at_end = [row | {"start": start[row["site"]], "label": site_label(row)} for row in drawn.norms]
+    ended = [
+        row | {"start": start[row["site"]], "label": site_label(row)} for row in drawn.norms if row["step"] == last
+    ]
     page = render(
         "training.html",
         title=f"Training with {drawn.title}",
         facts=_facts(run, summary, drawn),
-        rows=[row for row in at_end if row["step"] == last],
+        remarks=of_training(ended),
+        rows=ended,
         figures=[
             (name, embedded((out / f"{name}.svg").read_text(encoding="utf-8"), name), words)
             for name, (_, words) in _FIGURES.items()

@@ -1,0 +1,187 @@
+"""What the checks and the committed runs recorded, and what of it rests on what.
+
+Boxes of theorems and the graph read the same nodes, so that neither can say more than the other. An edge is there where
+a record says so: a claim names the theorem that settles it, a verdict of a committed run names the theorem that
+predicts it, a page names the theorem that it uses, and a certificate passes through the conclusion of another theorem.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+
+from empirical.predictions import THEOREM_IDS
+from empirical.statistics import TABLE
+
+_REFERENCE = re.compile(r"\{prf:ref\}`(?:[^`<]*<)?([\w.]+)>?`")
+
+
+class Item(NamedTuple):
+    """A node of the graph: where it leads, what it says, what it rests on, and the columns that it reads."""
+
+    kind: str
+    status: str
+    title: str
+    link: str
+    rests_on: tuple[str, ...]
+    columns: tuple[str, ...] = ()
+
+
+def load(app: Sphinx, name: str) -> Any:
+    """Content of a JSON file of the folder of evidence; the page at hand is written anew when it changes."""
+    path = Path(app.confdir) / app.config.lngeom_evidence / name
+    if not path.exists():
+        msg = f"{path} is missing: build the site with `make docs`, which writes the evidence first"
+        raise ExtensionError(msg)
+    app.env.note_dependency(str(path))
+    return _read(path)
+
+
+@cache
+def _read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def ledger_pages(app: Sphinx) -> dict[str, str]:
+    """For each document its page of the ledger, as the pages themselves say."""
+    return _ledger_pages(Path(app.srcdir))
+
+
+@cache
+def _ledger_pages(docs: Path) -> dict[str, str]:
+    return {
+        name: path.stem
+        for path in (docs / "ledger").glob("*.md")
+        for name in re.findall(r"^```\{ledger\} (.+)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    }
+
+
+def items(app: Sphinx) -> dict[str, Item]:
+    """All nodes by name: theorems, claims, predictions of committed runs, pages of results."""
+    for name in ("theorems.json", "claims.json"):
+        load(app, name)
+    return _items(Path(app.srcdir), Path(app.confdir) / app.config.lngeom_evidence)
+
+
+@cache
+def _items(docs: Path, evidence: Path) -> dict[str, Item]:
+    theorems = _read(evidence / "theorems.json")["theorems"]
+    known = {theorem["id"] for theorem in theorems}
+    through = passes_through({path.stem: _read(path) for path in (evidence / "certificates").glob("*.json")})
+    named = _named(docs / "derivations")
+    found = {
+        id: Item("theorem", one["status"], one["title"], address(id), tuple(sorted(through[id] | (named[id] & known))))
+        for one in theorems
+        for id in (one["id"],)
+    }
+    pages = _ledger_pages(docs)
+    for claim in _read(evidence / "claims.json"):
+        rests = settled(claim, "theorem") or settled(claim, "prediction")
+        if rests:
+            link = f"ledger/{pages[claim['document']]}.html#claim-{claim['id']}"
+            columns = settled(claim, "column")
+            found[f"claim {claim['id']}"] = Item("claim", claim["verdict"], claim["claim"], link, rests, columns)
+    for table in sorted((docs / "results").rglob("predictions.csv")):
+        page = table.parent.relative_to(docs).as_posix()
+        for (prediction, theorem), verdicts in _verdicts(table).items():
+            counts = ", ".join(f"{verdicts.count(one)} {one}" for one in dict.fromkeys(verdicts))
+            status = verdicts[0] if len(set(verdicts)) == 1 else "mixed"
+            title = f"{prediction}: {counts}"
+            found[f"{prediction} in {table.parent.name}"] = Item(
+                "prediction", status, title, f"{page}.html", (theorem,)
+            )
+    for page in sorted((docs / "results").rglob("*.md")):
+        text, where = page.read_text(encoding="utf-8"), page.relative_to(docs).with_suffix("").as_posix()
+        if rests := tuple(sorted(known & set(_REFERENCE.findall(text)))):
+            title = text.partition("# ")[2].partition("\n")[0]
+            found[f"page {where}"] = Item("page", "page", title, f"{where}.html", rests)
+    return found
+
+
+def users(items: dict[str, Item]) -> dict[str, list[str]]:
+    """For each node the names of those that rest on it."""
+    used: dict[str, list[str]] = defaultdict(list)
+    for name, item in items.items():
+        for other in item.rests_on:
+            used[other].append(name)
+    return used
+
+
+def address(theorem: str) -> str:
+    """Where a theorem stands on the site."""
+    return f"derivations/{theorem.partition('.')[0]}.html#{theorem}"
+
+
+def settled(claim: dict[str, Any], kind: str) -> tuple[str, ...]:
+    """Names of one kind, such as ``theorem``, by which a claim is settled."""
+    return tuple(one.removeprefix(f"{kind} ") for one in claim["settled_by"] if one.startswith(f"{kind} "))
+
+
+def coq_record() -> dict[str, Any]:
+    """What `lngeom verify` wrote when it last replayed the certificates in Coq."""
+    return _read(Path(__file__).parents[2] / "proofs" / "certificates" / "coq" / "results.json")
+
+
+def predicts(theorem: str) -> bool:
+    """Whether a sweep judges this theorem at the norms of a model."""
+    return theorem in THEOREM_IDS
+
+
+def columns(theorem: str) -> list[str]:
+    """Columns of ``sites.csv`` that the theorem explains, or by which they are computed."""
+    return [column.name for column in TABLE if column.theorem == theorem]
+
+
+def _named(derivations: Path) -> dict[str, set[str]]:
+    """What the text after each theorem refers to, up to the next heading."""
+    named: dict[str, set[str]] = defaultdict(set)
+    for page in derivations.glob("*.md"):
+        label = None
+        for line in page.read_text(encoding="utf-8").splitlines():
+            label = next(iter(re.findall(r"^:label: (\S+)$", line)), None if line.startswith("#") else label)
+            if label is not None:
+                named[label] |= set(_REFERENCE.findall(line)) - {label}
+    return named
+
+
+def _verdicts(table: Path) -> dict[tuple[str, str], list[str]]:
+    """The verdicts of a run by prediction and theorem."""
+    verdicts: dict[tuple[str, str], list[str]] = defaultdict(list)
+    with table.open(encoding="utf-8", newline="") as stream:
+        for row in csv.DictReader(stream):
+            verdicts[row["prediction"], row["theorem"]].append(row["verdict"])
+    return verdicts
+
+
+def passes_through(certificates: dict[str, dict[str, Any]]) -> dict[str, set[str]]:
+    """For each theorem the others whose sequent is a step of its certificate; one-step certificates are definitions."""
+
+    def written(certificate: dict[str, Any], step: dict[str, Any]) -> str:
+        terms = certificate["terms"]
+
+        def spelled(k: int) -> Any:
+            return [spelled(j) if isinstance(j, int) and terms[k][0] not in ("q", "^") else j for j in terms[k][1:]] + [
+                terms[k][0]
+            ]
+
+        return json.dumps(
+            [
+                spelled(step["conclusion"][0]),
+                step["conclusion"][1],
+                sorted(map(str, ([spelled(h[0]), h[1]] for h in step["hypotheses"]))),
+            ]
+        )
+
+    last = {written(one, one["steps"][-1]): id for id, one in certificates.items() if len(one["steps"]) > 1}
+    return {
+        id: {last[said] for step in one["steps"][:-1] if (said := written(one, step)) in last} - {id}
+        for id, one in certificates.items()
+    }
