@@ -1,46 +1,61 @@
-"""The built site in a real browser: what the figure computes, how certificates open, and no serious hindrance."""
+"""The built site in a real browser: what figures compute, what keys reach, and no serious hindrance to anyone."""
 
 from __future__ import annotations
 
-import html
-import importlib.util
 import json
-import re
-import shutil
-import subprocess
+from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
 
 import lngeom as lg
 
-DOCS = Path(__file__).parents[2] / "docs"
-SITE = DOCS / "_build" / "html"
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+from ._browser import BROWSER, Page, browse
+from .conftest import DOCS, extension
 
-pytestmark = [
-    pytest.mark.skipif(BROWSER is None, reason="needs Chromium: install it to run the pages"),
-    pytest.mark.skipif(not (SITE / "index.html").exists(), reason="needs the built site: run `make docs`"),
-]
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs Chromium: install it to run the pages")
+
+PAGES = (
+    "index",
+    "graph",
+    "touch",
+    "trust",
+    "conventions",
+    "derivations/index",
+    "derivations/projection",
+    "ledger/index",
+    "ledger/gupta",
+    "guides/sweep",
+    "gallery/five_minutes",
+    "results/index",
+    "results/smollm2",
+    "results/whisper",
+    "results/training/index",
+    "results/norms_in_the_wild",
+    "api/norms",
+    "api/commands",
+)
+"""One of every kind at least."""
 
 
-def seen(address: str) -> str:
-    """The document after its scripts have run."""
-    assert BROWSER is not None
-    options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=30000", "--dump-dom"]
-    return subprocess.run([BROWSER, *options, address], capture_output=True, text=True, check=True).stdout
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with browse(str(tmp_path_factory.mktemp("profile"))) as opened:
+        opened.show(1300, dark=False)
+        yield opened
 
 
-def npm() -> ModuleType:
-    """The extension of the site that fetches pinned packages."""
-    spec = importlib.util.spec_from_file_location("lngeom_formulas", DOCS / "_ext" / "lngeom_formulas.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture(scope="module")
+def axe() -> str:
+    """The script of axe-core, of the pinned version."""
+    formulas = extension("lngeom_formulas")
+    folder = DOCS / "_build" / "npm-tests" / "axe"
+    missing = formulas.fetch(formulas.AXE, folder)
+    if missing is not None:
+        pytest.skip(f"needs axe-core from npm: {missing}")
+    return (folder / "axe.min.js").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -52,11 +67,10 @@ def npm() -> ModuleType:
         ((0.1, -3.0, 2.5), (0.0, 1.0, 2.0), -6.0),
     ],
 )
-def test_the_figure_computes_what_the_library_does(x, gain, logeps: float) -> None:
-    place = f"{(SITE / 'touch.html').as_uri()}#x={','.join(map(str, x))}&g={','.join(map(str, gain))}&logeps={logeps}"
-    found = re.search(r'data-values="([^"]*)"', seen(place))
-    assert found is not None
-    shown = json.loads(html.unescape(found.group(1)))
+def test_the_figure_computes_what_the_library_does(x, gain, logeps: float, page: Page, site: Path) -> None:
+    place = f"{(site / 'touch.html').as_uri()}#x={','.join(map(str, x))}&g={','.join(map(str, gain))}&logeps={logeps}"
+    page.open(place)
+    shown = values(page)
     vector, g, eps = np.array(x), np.array(gain), 10.0**logeps
     axes = lg.principal_axes(g)
     # A dozen operations on numbers of at most 10 each in float64, and a root of a difference of such.
@@ -70,42 +84,94 @@ def test_the_figure_computes_what_the_library_does(x, gain, logeps: float) -> No
             assert abs(float(np.dot(direction, axes.direction(k)))) >= 1 - 100 * near
 
 
-def test_an_opened_certificate_is_typeset_without_a_network(tmp_path: Path) -> None:
-    page = (SITE / "derivations" / "projection.html").read_text(encoding="utf-8")
-    base = f'<base href="{(SITE / "derivations").as_uri()}/">'
-    opens = (
-        "<script>addEventListener('load', () => MathJax.startup.promise.then(() => "
-        "{ document.querySelector('details.certificate').open = true; }))</script>"
-    )
-    changed = tmp_path / "projection.html"
-    changed.write_text(
-        page.replace("<head>", f"<head>{base}", 1).replace("</body>", f"{opens}</body>"), encoding="utf-8"
-    )
-    document = seen(changed.as_uri())
-    first = document.partition('<ol class="certificate"')[2].partition("</ol>")[0]
-    assert "<mjx-container" in first
-    assert "cdn." not in re.sub(r"<a [^>]*>", "", page)
+def values(page: Page) -> dict[str, Any]:
+    return json.loads(page.evaluate("document.querySelector('.touch output').dataset.values"))
 
 
-@pytest.mark.parametrize("page", ["index", "graph", "touch", "ledger/index", "derivations/projection", "results/index"])
-def test_no_serious_hindrance_to_anyone(page: str, tmp_path: Path) -> None:
-    module = npm()
-    folder = DOCS / "_build" / "npm-tests" / "axe"
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    missing = module.fetch(module.AXE, folder)
-    if missing is not None:
-        pytest.skip(f"needs axe-core from npm: {missing}")
-    path = SITE / f"{page}.html"
-    run = (
-        f'<script src="{(folder / "axe.min.js").as_uri()}"></script>'
-        '<script>addEventListener("load", () => axe.run().then((found) => '
-        "{ document.body.dataset.axe = JSON.stringify(found.violations.map((one) => "
-        "[one.impact, one.id, one.nodes.slice(0, 3).map((node) => node.html.slice(0, 160))])); }))</script>"
+def test_an_opened_certificate_is_typeset_without_a_network(page: Page, site: Path) -> None:
+    page.open((site / "derivations" / "projection.html").as_uri())
+    opened = (
+        "(async () => { const box = document.querySelector('details.certificate'); box.open = true;"
+        "for (let k = 0; k < 200 && !box.querySelector('mjx-container'); k++)"
+        " await new Promise((on) => setTimeout(on, 50));"
+        "return box.querySelectorAll('mjx-container').length; })()"
     )
-    text = path.read_text(encoding="utf-8").replace("<head>", f'<head><base href="{path.parent.as_uri()}/">', 1)
-    changed = tmp_path / "page.html"
-    changed.write_text(text.replace("</body>", f"{run}</body>"), encoding="utf-8")
-    found = re.search(r'data-axe="([^"]*)"', seen(changed.as_uri()))
-    assert found is not None, "axe-core did not finish"
-    serious = [one for one in json.loads(html.unescape(found.group(1))) if one[0] in ("serious", "critical")]
-    assert serious == []
+    assert page.evaluate(opened) > 0
+    loaded = "[...document.querySelectorAll('script[src], link[rel=stylesheet]')].map((one) => one.src || one.href)"
+    assert all(one.startswith("file:") for one in page.evaluate(loaded))
+
+
+def reach(page: Page, selector: str) -> None:
+    """Press Tab until something is reached."""
+    for _ in range(400):
+        page.press("Tab")
+        if page.evaluate(f"document.activeElement.matches({json.dumps(selector)})"):
+            return
+    pytest.fail(f"no key reaches {selector}")
+
+
+def test_keys_move_the_sliders(page: Page, site: Path) -> None:
+    page.open((site / "touch.html").as_uri())
+    before = values(page)
+    reach(page, ".touch input")
+    page.press("ArrowRight")
+    assert values(page)["y"] != before["y"]
+    names = page.evaluate("[...document.querySelectorAll('.touch input')].map((one) => one.labels[0].textContent)")
+    assert len(names) == 9
+    assert all(names)
+
+
+def test_keys_filter_the_ledger(page: Page, site: Path) -> None:
+    page.open((site / "ledger" / "index.html").as_uri())
+    visible = "document.querySelectorAll('table.ledger tbody tr:not([hidden])').length"
+    whole = page.evaluate(visible)
+    reach(page, ".ledger-filter select")
+    page.press("ArrowDown")
+    assert 0 < page.evaluate(visible) < whole
+    assert page.evaluate("document.querySelector('.ledger-filter [aria-live]').textContent").endswith(
+        f"of {whole} claims"
+    )
+
+
+def test_keys_choose_in_the_graph_and_follow(page: Page, site: Path) -> None:
+    page.open((site / "graph.html").as_uri())
+    reach(page, "svg.theorem-graph a.theorem")
+    page.press("Enter")
+    assert page.evaluate("document.querySelectorAll('.edge.on').length") > 0
+    assert page.evaluate("location.pathname").endswith("/graph.html")
+    target = page.evaluate("document.activeElement.getAttribute('href')")
+    page.evaluate("window.gone = new Promise((on) => addEventListener('pagehide', on)), 0")
+    page.press("Enter")
+    page.evaluate("new Promise((on) => setTimeout(on, 300)).then(() => 0)")
+    assert page.evaluate("location.href").endswith(target)
+
+
+def hindrances(page: Page, axe: str) -> list[Any]:
+    """What axe-core calls serious, with every box open but the long certificates."""
+    page.evaluate("document.querySelectorAll('details:not(.certificate)').forEach((box) => { box.open = true; })")
+    page.evaluate(f"{axe}; 0")
+    return page.evaluate(
+        "axe.run().then((found) => found.violations.filter((one) => ['serious', 'critical'].includes(one.impact))"
+        ".map((one) => [one.id, one.nodes.slice(0, 3).map((node) => node.html.slice(0, 160))]))"
+    )
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1300, 400])
+@pytest.mark.parametrize("name", PAGES)
+def test_no_serious_hindrance_to_anyone(name: str, width: int, *, dark: bool, page: Page, site: Path, axe: str) -> None:
+    page.show(width, dark=dark)
+    page.open((site / f"{name}.html").as_uri())
+    assert hindrances(page, axe) == []
+    # Nothing makes the whole page scroll sideways.
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1300, 400])
+@pytest.mark.parametrize("kind", ["sweep"])
+def test_no_serious_hindrance_in_a_report(kind: str, width: int, *, dark: bool, page: Page, axe: str) -> None:
+    page.show(width, dark=dark)
+    page.open((DOCS / "results" / "smollm2" / "report.html").as_uri())
+    assert hindrances(page, axe) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width

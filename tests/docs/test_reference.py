@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import inspect
 import pkgutil
 import re
@@ -21,18 +21,9 @@ from empirical.illustrations import FIGURES
 from lngeom.cli import COMMANDS
 from proofs import CHAPTERS, theorems
 
+from .conftest import extension
+
 DOCS = Path(__file__).parents[2] / "docs"
-
-
-def dead_links(site: Path) -> list[str]:
-    """The check that the build of the site makes."""
-    path = DOCS / "_ext" / "lngeom_links.py"
-    spec = importlib.util.spec_from_file_location("lngeom_links", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.dead_links(site)
 
 
 PACKAGES = (
@@ -163,6 +154,7 @@ def test_dead_links_are_found(tmp_path: Path) -> None:
     (tmp_path / "sub" / "page.html").write_text(
         '<h1 id="there">x</h1><a href="../index.html#top">x</a><a href="https://example.org/#z">y</a>'
     )
+    dead_links = extension("lngeom_links").dead_links
     assert dead_links(tmp_path) == []
     (tmp_path / "sub" / "page.html").write_text('<a href="../index.html#gone">x</a><img src="none.svg">')
     assert dead_links(tmp_path) == [

@@ -1,0 +1,109 @@
+"""How the site is made: packages that several builds fetch at once, cards, boxes that follow the records."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+import re
+import runpy
+import tarfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from sphinx.errors import ConfigError
+
+from .conftest import DOCS, extension
+
+EVIDENCE = DOCS / "_build" / "evidence"
+
+
+def test_several_builds_fetch_one_package_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside = tmp_path / "package" / "parts" / "a.js"
+    inside.parent.mkdir(parents=True)
+    inside.write_text("formula")
+    with tarfile.open(tmp_path / "small.tgz", "w:gz") as archive:
+        archive.add(tmp_path / "package", "package")
+    # An npm that takes its time, so that all are at it together.
+    npm = tmp_path / "bin" / "npm"
+    npm.parent.mkdir()
+    npm.write_text(f"#!/bin/sh\nsleep 0.3\ncp {tmp_path}/small.tgz .\n")
+    npm.chmod(0o755)
+    monkeypatch.setenv("PATH", str(npm.parent), prepend=":")
+    module, folder = extension("lngeom_formulas"), tmp_path / "site" / "small"
+    digest = hashlib.sha512((tmp_path / "small.tgz").read_bytes()).hexdigest()
+    package = module.Package("small@1.0.0", digest, "package", ("parts",))
+    with ThreadPoolExecutor(6) as pool:
+        assert list(pool.map(lambda _: module.fetch(package, folder), range(6))) == [None] * 6
+    assert [path.relative_to(tmp_path / "site").as_posix() for path in sorted((tmp_path / "site").rglob("*"))] == [
+        "small",
+        "small/parts",
+        "small/parts/a.js",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("address", "picture"), [("", None), ("https://example.org/lngeom/", "https://example.org/lngeom/_static/card.png")]
+)
+def test_a_card_has_a_picture_where_the_site_has_an_address(
+    address: str, picture: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LNGEOM_SITE", address)
+    settings = runpy.run_path(str(DOCS / "conf.py"))
+    assert settings["html_baseurl"] == address
+    assert settings["myst_html_meta"].get("property=og:image") == picture
+    assert (DOCS / "_static" / "card.png").exists()
+
+
+def test_an_address_of_the_site_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LNGEOM_SITE", "example.org")
+    with pytest.raises(ConfigError, match=r"^LNGEOM_SITE='example\.org' is not an address: give all of it"):
+        runpy.run_path(str(DOCS / "conf.py"))
+
+
+def boxes(site: Path, chapter: str) -> list[str]:
+    """The boxes of evidence of a chapter, in the order of its theorems, as one line of text with targets of links."""
+    page = (site / "derivations" / f"{chapter}.html").read_text(encoding="utf-8")
+    found = re.split(r'<div class="evidence docutils container">', page)[1:]
+    return [one.partition('<details class="certificate">')[0] for one in found]
+
+
+def named(box: str, title: str) -> list[str]:
+    """Theorems that a paragraph of a box links to."""
+    paragraph = box.partition(f"<strong>{title}</strong>")[2].partition("</p>")[0]
+    return re.findall(r'href="[^"#]*#([a-z_]+\.[a-z_0-9]+)"', paragraph)
+
+
+def test_boxes_say_what_the_records_say(site: Path) -> None:
+    theorems = json.loads((EVIDENCE / "theorems.json").read_text(encoding="utf-8"))["theorems"]
+    claims = json.loads((EVIDENCE / "claims.json").read_text(encoding="utf-8"))
+    by_chapter: dict[str, list[str]] = {}
+    edges: set[tuple[str, str]] = set()
+    reversed_edges: set[tuple[str, str]] = set()
+    for theorem in theorems:
+        chapter = theorem["id"].partition(".")[0]
+        box = by_chapter.setdefault(chapter, boxes(site, chapter)).pop(0)
+        words = html.unescape(re.sub(r"<[^>]+>", "", box))
+        assert theorem["status"] in words
+        assert f"{theorem['steps']} step" in words
+        assert ("this very certificate replayed" in words) == bool(theorem["replayed"])
+        assert words.count("false at") >= sum(found.startswith("false at") for found in theorem["mutants"].values())
+        resting = {claim["id"] for claim in claims if f"theorem {theorem['id']}" in claim["settled_by"]}
+        assert resting <= set(re.findall(r'href="[^"]*#claim-([\w-]+)"', box)), theorem["id"]
+        edges |= {(theorem["id"], other) for other in named(box, "Uses")}
+        reversed_edges |= {(other, theorem["id"]) for other in named(box, "Used by")}
+    assert not any(by_chapter.values())
+    assert edges == reversed_edges != set()
+
+
+def test_the_first_screen_counts_what_the_records_hold(site: Path) -> None:
+    theorems = json.loads((EVIDENCE / "theorems.json").read_text(encoding="utf-8"))["theorems"]
+    claims = json.loads((EVIDENCE / "claims.json").read_text(encoding="utf-8"))
+    page = (site / "index.html").read_text(encoding="utf-8")
+    titles = [re.sub(r"<[^>]+>", "", one).strip() for one in re.findall(r"sd-card-title[^>]*>(.*?)</div>", page, re.S)]
+    false = sum(claim["verdict"] == "false" for claim in claims)
+    assert titles[:2] == [str(len(theorems)), f"{false} false"]
+    # The four numbers come before the three ways, and these before the picture.
+    assert page.index('class="sd-container-fluid sd-sphinx-override sd-mb-4 numbers') < page.index("As a library")
+    assert page.index("As an instrument") < page.index("<figure")
