@@ -36,7 +36,7 @@ docs: $(STAMP)
 	$(BIN)/lngeom prove --json docs/_build/evidence/theorems.json --certificates docs/_build/evidence/certificates > docs/_build/evidence/theorems.txt
 	$(BIN)/lngeom claims --json > docs/_build/evidence/claims.json
 	$(BIN)/sphinx-build -n -W --keep-going -q -b html docs docs/_build/html
-	@if command -v chromium >/dev/null || command -v google-chrome >/dev/null; then $(BIN)/python -m pytest -q -n 0 tests/docs/test_browser.py; \
+	@if command -v chromium >/dev/null || command -v google-chrome >/dev/null; then $(BIN)/python -m pytest -q tests/docs/test_browser.py tests/docs/test_site.py; \
 	else echo "the pages were not run in a browser: Chromium is not installed"; fi
 	@echo "open docs/_build/html/index.html"
 

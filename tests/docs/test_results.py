@@ -21,6 +21,7 @@ from scipy import stats
 from empirical.models import KNOWN_MODELS
 from empirical.runs import read_table
 from empirical.statistics import read_csv
+from proofs import theorems
 from proofs.claims import DOCUMENTS, claims, find
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -288,6 +289,72 @@ def test_the_readme_counts_verdicts_as_the_ledger_does() -> None:
         assert f"{found[verdict]} {words}" in readme, verdict
     assert len(DOCUMENTS) == 14
     assert readme.count("fourteen texts") == 2
+    first = (
+        f"**{found['false']} of {len(claims())} claims** of the literature are false, {found['true_under']} true only"
+    )
+    assert first in readme
+
+
+def test_the_readme_begins_with_numbers_of_the_records() -> None:
+    readme = said("../README.md")
+    assert f"**{len(theorems())} theorems** hold for every dimension" in readme
+    assert f"**{prices()['rms_norm', 'all']['nats']:.2f} nats a token**" in readme
+    most = max(row["ratio"] for row in recorded("shapes"))
+    assert f"**+{100 * (most - 1):.1f} %** at most" in readme
+    assert "of seven published shapes" in readme
+    assert len(recorded("shapes")) == 7
+
+
+def prices() -> dict[tuple[str, str], dict[str, Any]]:
+    """What each change costs Whisper."""
+    return {(row["change"], row["site"]): row for row in read_table(DOCS / "results" / "whisper" / "ablation.csv")}
+
+
+def priced(row: dict[str, Any], digits: str) -> str:
+    return f"{row['nats']:{digits}} [{row['nats_low']:{digits}}, {row['nats_high']:{digits}}]"
+
+
+def test_whisper_costs_what_its_table_says() -> None:
+    page, table = said("results/whisper.md"), prices()
+    assert f"cost this network {table['rms_norm', 'all']['nats']:.2f} nats per token; folded first" in page
+    for site, words in (
+        ("all", "every LayerNorm replaced by RMSNorm, nothing folded"),
+        ("model.encoder", "those of the encoder alone"),
+        ("model.decoder", "those of the decoder alone"),
+    ):
+        row = table["rms_norm", site]
+        assert f"| {words} | {priced(row, '.3f' if row['nats'] < 1 else '.2f')} |" in page
+    random = ", ".join(priced(row, ".2f") for (change, _), row in table.items() if change == "u_norm")
+    assert f"| a random direction removed in the place of \\mathbf 1, two of them | {random} |" in page
+    folded = table["folded", "all"]
+    assert max(abs(folded[name]) for name in ("nats", "nats_low", "nats_high")) < 5e-7
+    assert folded["top1"] == 1
+    assert f"On {table['none', 'all']['tokens']:,} tokens" in page
+    singles = {site: row for (change, site), row in table.items() if change == "rms_norm" and site.count(".") > 1}
+    costs = [row["nats"] for site, row in singles.items() if ".encoder." in site]
+    assert f"between {min(costs):.2f} and {max(costs):.2f} nats" in page
+    last = singles.pop("model.decoder.layer_norm")
+    assert f"costs {priced(last, '.3f')}." in page
+    others = [row for site, row in singles.items() if ".decoder." in site]
+    assert len(others) == 12
+    assert max(row["nats"] for row in others) < 0.01
+    assert f"with intervals that end below {max(row['nats_high'] for row in others) + 0.0005:.3f}" in page
+
+
+def test_whisper_has_the_angles_that_the_page_says() -> None:
+    page, rows = said("results/whisper.md"), read_table(DOCS / "results" / "whisper" / "angles.csv")
+
+    def over(place: str, frames: str = "all") -> list[dict[str, Any]]:
+        return [row for row in rows if row["frames"] == frames and place in row["site"]]
+
+    for place, frames in ((".encoder.", "all"), (".encoder.", "speech"), (".decoder.", "all")):
+        angles = [row["angle_mean_deg"] for row in over(place, frames)]
+        assert f"{min(angles):.1f}° to {max(angles):.1f}°" in page, (place, frames)
+    for place, digits in (("", ".2f"), (".encoder.", ".2f"), (".decoder.", ".2f")):
+        chosen = over(place)
+        for column in (lambda row: abs(90 - row["angle_mean_deg"]), lambda row: row["distance_mean"]):
+            rho = stats.spearmanr([column(row) for row in chosen], [row["nats"] for row in chosen]).statistic
+            assert f"{rho:{digits}}" in page
 
 
 def test_the_kernels_are_timed_as_the_ledger_says() -> None:
