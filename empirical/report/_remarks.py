@@ -51,14 +51,14 @@ def of_run(rows: Sequence[Row], predictions: Sequence[Prediction]) -> list[str]:
     above = sum(row["d_cos2_low"] is not None and row["d_cos2_low"] > 1 for row in before)
     below = sum(row["d_cos2_high"] is not None and row["d_cos2_high"] < 1 for row in before)
     lines = [
-        f"{directions} more than the share 1/d of the squared length that an average direction holds before {above} "
-        f"of {counted(len(before), 'norm layer')}, and less before {below}: from {interval(least, 'd_cos2')} times "
-        f"1/d at {_place(least)} to {interval(most, 'd_cos2')} at {_place(most)}."
+        f"{directions} more energy than an average direction before {above} of {counted(len(before), 'norm layer')}, "
+        f"and less before {below}: from {interval(least, 'd_cos2')} times as much at {_place(least)} "
+        f"to {interval(most, 'd_cos2')} at {_place(most)}."
     ]
     lowest = [row for row in before if row["rank_among_random"] == 0]
     if lowest:
         lines.append(
-            f"Before {counted(len(lowest), 'norm layer')} it holds less than every random direction, "
+            f"Before {counted(len(lowest), 'norm layer')} it holds less energy than every random direction, "
             f"first at {_place(lowest[0])}."
         )
     apart = max((row for row in before if row["distance_mean"] is not None), key=_distance, default=None)
@@ -134,7 +134,7 @@ def of_training(rows: Sequence[Row]) -> list[str]:
     fallen = min(rows, key=lambda row: row["d_cos2"] / row["start"] if row["start"] else 1.0)
     chosen = {row["site"]: row for row in (rows[-1], fallen)}
     return [
-        f"Before the {row['label']} the direction 1 began with {row['start']:.3g} times the share of an average "
+        f"Before the {row['label']} the direction 1 began with {row['start']:.3g} times the energy of an average "
         f"direction and ended with {interval(row, 'd_cos2')}, above {row['rank_among_random']} of {row['directions']} "
         "random directions."
         for row in chosen.values()

@@ -49,9 +49,9 @@ def test_a_run_says_where_the_direction_stands_out_and_what_is_long() -> None:
         site("ln_f", 3.0, 2.0, 4.0, role="final"),
     ]
     energy, lowest, apart, long = of_run(rows, [])
-    assert "before 1 of 3 norm layers, and less before 1: from 0.5 [0.4, 0.6]" in energy
+    assert "before 1 of 3 norm layers, and less before 1: from 0.5 [0.4, 0.6] times as much at a" in energy
     assert energy.endswith("to 3 [2, 4] at the final norm.")
-    assert lowest == "Before 1 norm layer it holds less than every random direction, first at a."
+    assert lowest == "Before 1 norm layer it holds less energy than every random direction, first at a."
     assert apart.endswith("differ most at b, by 5 % of the length of an output on average.")
     assert long == "The longest hidden state before b is 40 times as long as they are on average."
     assert of_run([], []) == []
@@ -91,7 +91,7 @@ def test_a_training_says_what_became_of_the_direction() -> None:
         "Before the final norm",
         "Before the block 0, before MLP",
     ]
-    assert "began with 1 times the share of an average direction and ended with 0.5 [0.25, 1]" in lines[0]
+    assert "began with 1 times the energy of an average direction and ended with 0.5 [0.25, 1]" in lines[0]
 
 
 def test_a_comparison_begins_with_words(tmp_path: Path) -> None:
