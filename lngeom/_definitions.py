@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy
 
-from ._family import REAL, UNIT, Arithmetic, Family, Reals, Sample, Spread
+from ._family import REAL, UNIT, Arithmetic, Family, Reals, Sample
 from ._formats import FORMATS
 from ._norms import Placement, scale
 
@@ -100,7 +99,7 @@ class Definition:
         u, w = float(arithmetic.work.roundoff), float(arithmetic.work.tiny)
         center, square, numerator = self.exact(sample)
         centered = self.centered if self.spread_centered is None else self.spread_centered
-        spread = Spread.of(sample, arithmetic, centered=centered)
+        spread = sample.spread(arithmetic, centered=centered)
         gain, bias = self._affine(sample)
         with numpy.errstate(all="ignore"):
             low, high, alpha = spread.low, spread.high, spread.alpha
@@ -117,7 +116,10 @@ class Definition:
             p_high = self.reciprocal(numpy.maximum(least - 2 * w, 0), sample) * (1 + inexact)
             p_low, p_high = (numpy.minimum(p_low, p_high), numpy.maximum(p_low, p_high))  # a mistake may increase
             # The certain divisor of a mistake is not excused by a doubtful one of the layer; below ω it vanishes.
-            vanishing = square < 16 * w if self.name else (p_high == numpy.inf) | (low + self.eps <= 0)
+            if self.name:
+                vanishing = (square < 16 * w) & (p_high * p_high > 1 / (16 * w))
+            else:
+                vanishing = (p_high == numpy.inf) | (low + self.eps <= 0)
             vanishing |= ~numpy.isfinite(self.reciprocal(square, sample))
             bounded = numpy.where(numpy.isfinite(p_high), p_high, numpy.where(vanishing, 0, p_low))
             size = bounded * (numpy.abs(numerator) + alpha)
@@ -232,6 +234,7 @@ def _scale_mistakes(base: Definition, d: int) -> Iterator[Change]:
         "not divided by the root": lambda v, e, s: numpy.ones_like(v),
         "multiplied by the root instead of divided": lambda v, e, s: 1 / scale(v, eps=e),
         "divided by the norm, factor sqrt(d) missing": lambda v, e, s: scale(v * s.d, eps=e),
+        "divided by the norm, factor sqrt(d) and eps missing": lambda v, e, s: scale(v * s.d, eps=0),
         "divided by d once too often": lambda v, e, s: scale(v / s.d, eps=e),
         "sum of squares divided by d + 1": lambda v, e, s: scale(v * s.d / (s.d + 1), eps=e),
         "mean absolute value instead of the root mean square": lambda v, e, s: (
@@ -270,6 +273,7 @@ def _statistics_mistakes(base: Definition, d: int) -> Iterator[Change]:
     else:
         text = "divided by the standard deviation instead of the root mean square"
         yield change(text, lambda s: (zero, s.variance), spread_centered=True)
+        yield change("mean subtracted, yet not in the mean square", lambda s: (s.mean, s.square), centered=True)
         if d > 1:
             unbiased = lambda s: (zero, s.variance * s.d / (s.d - 1))  # noqa: E731
             yield change(f"{text}, with divisor d - 1", unbiased, spread_centered=True)
@@ -396,14 +400,23 @@ def rounded(x: Reals, dtype: str) -> Reals:
     return numpy.where(abs(value) > float(form.largest), numpy.copysign(numpy.inf, value), value)
 
 
-def candidates(base: Definition, d: int, dtype: str, *, eps: tuple[float, ...] = ()) -> Iterator[Definition]:
-    """`base` with one change each, then with two of different kinds, best known first."""
+def candidates(
+    base: Definition, d: int, dtype: str, *, eps: tuple[float, ...] = ()
+) -> Iterator[tuple[str, Verdict, Callable[[], Definition]]]:
+    """Name, verdict and maker of `base` with one change each, then with two of different kinds, best known first."""
+
+    def changed(name: str, verdict: Verdict, *parts: Change) -> tuple[str, Verdict, Callable[[], Definition]]:
+        def make() -> Definition:
+            definition = base
+            for part in parts:
+                definition = part[3](definition)
+            return replace(definition, name=name, verdict=verdict)
+
+        return name, verdict, make
+
     known = list(changes(base, d, dtype, eps=eps))
-    for _, name, verdict, change in known:
-        yield replace(change(base), name=name, verdict=verdict)
-    usual = [item for item in known if item[2] == "variant"]
-    for first, second in itertools.product(usual, known):
-        later = known.index(second) > known.index(first) or second[2] != "variant"
-        if first[0] != second[0] and later:
-            verdict: Verdict = "variant" if second[2] == "variant" else "bug"
-            yield replace(second[3](first[3](base)), name=f"{first[1]}; {second[1]}", verdict=verdict)
+    yield from (changed(item[1], item[2], item) for item in known)
+    for i, first in enumerate(known):
+        for j, second in enumerate(known):
+            if first[2] == "variant" and first[0] != second[0] and (j > i or second[2] != "variant"):
+                yield changed(f"{first[1]}; {second[1]}", second[2], first, second)

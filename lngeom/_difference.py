@@ -29,7 +29,11 @@ class Case(NamedTuple):
     def explained_by(self, definition: Definition, arithmetic: Arithmetic) -> bool:
         """Whether a kernel of the definition may return every row."""
         with numpy.errstate(all="ignore"):
-            return bool(definition.family(self.sample, arithmetic).fit(self.got).ok.all())
+            family = definition.family(self.sample, arithmetic)
+            low, high = family.box()
+            if (numpy.isfinite(self.got) & ((self.got < low) | (self.got > high))).any():
+                return False  # without the linear program: most definitions fail here
+            return bool(family.fit(self.got).ok.all())
 
 
 def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) -> tuple[Verdict, str | None]:
@@ -46,15 +50,16 @@ def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) 
     ('variant', 'variance divided by d - 1 (ddof=1)')
     """
     plain = Arithmetic.of(dtype)
-    known = [{c.name: c for c in candidates(case.base, case.sample.d, dtype, eps=eps)} for case in cases]
-    names = list(dict.fromkeys(name for found in known for name in found))
-    verdicts = {name: definition.verdict for found in known for name, definition in found.items()}
+    cases, makers, verdicts = list(cases), {}, {}
+    for d, base in {case.sample.d: case.base for case in cases}.items():
+        found = list(candidates(base, d, dtype, eps=eps))
+        makers[d] = {name: make for name, _, make in found}
+        verdicts.update({name: verdict for name, verdict, _ in found})
+    names = list(verdicts)
     variants = [name for name in names if verdicts[name] == "variant"]
 
     def explained(name: str, arithmetic: Arithmetic) -> bool:
-        return all(
-            case.explained_by(found.get(name, case.base), arithmetic) for case, found in zip(cases, known, strict=True)
-        )
+        return _explain(cases, {d: found[name]() for d, found in makers.items() if name in found}, arithmetic)
 
     def computed(name: str, algorithm: str) -> str:
         return f"{name}; {algorithm}" if name else algorithm
@@ -67,6 +72,12 @@ def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) 
     for name in ("", *(single if cases[0].base.centered else ())):
         if cases[0].base.centered and explained(name, one_pass):
             return "unstable", computed(name, "one-pass variance mean(x^2) - mean(x)^2, which loses kappa^2 digits")
+    if plain.storage.bits < 24:
+        wider = replace(plain, storage=replace(plain.storage, bits=plain.storage.bits - 1))
+        for name in ("", *single):
+            if explained(name, wider) and all(_inward(case, plain) for case in cases):
+                text = f"output rounded toward zero in {dtype}, not to nearest"
+                return "unstable", computed(name, text)
     for name in names:
         if verdicts[name] == "bug" and explained(name, plain):
             return "bug", name
@@ -85,6 +96,51 @@ def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) 
                 if explained(name, replace(low, method="one-pass")):
                     return "unstable", computed(name, f"one-pass variance in {form}")
     return "bug", None
+
+
+def indistinct(cases: Sequence[Case], dtype: str) -> Iterator[str]:
+    """Names of single variants and mistakes that differ from the layer and explain all `cases` as well as it does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lngeom.rounding import Case, Definition, Sample, indistinct
+    >>> layer = Definition(centered=True, gain=None, bias=None, eps=1e-12)
+    >>> list(indistinct([Case(layer, Sample([[1.0, 3.0]]), np.array([[-1.0, 1.0]]))], "float16"))[0]
+    'eps outside the root'
+    """
+    cases, bases = list(cases), {case.sample.d: case.base for case in cases}
+    makers = {d: {n: make for n, _, make in candidates(base, d, dtype)} for d, base in bases.items()}
+    for name in dict.fromkeys(name for found in makers.values() for name in found):
+        if "; " in name:
+            continue
+        made = {d: found[name]() for d, found in makers.items() if name in found}
+        if any(definition.casts for definition in made.values()):  # the same definition, rounded once more
+            continue
+        apart = (_differs(case, made[case.sample.d]) for case in cases if case.sample.d in made)
+        if _explain(cases, made, Arithmetic.of(dtype)) and any(apart):
+            yield name
+
+
+def _explain(cases: list[Case], made: dict[int, Definition], arithmetic: Arithmetic) -> bool:
+    """Whether the definitions `made` for each d explain all cases; one that refutes them moves to the front."""
+    for i, case in enumerate(cases):
+        if not case.explained_by(made.get(case.sample.d, case.base), arithmetic):
+            cases.insert(0, cases.pop(i))
+            return False
+    return True
+
+
+def _differs(case: Case, definition: Definition) -> bool:
+    exact, error = case.base.enclosed(case.sample)
+    with numpy.errstate(all="ignore"):
+        return bool((abs(definition.output(case.sample) - exact) > 4 * error).any())
+
+
+def _inward(case: Case, plain: Arithmetic) -> bool:
+    """Whether no component is farther from zero than a correct kernel's before it is rounded to the storage format."""
+    low, high = case.base.family(case.sample, replace(plain, storage=plain.work)).box()
+    return bool((abs(case.got) <= numpy.maximum(abs(low), abs(high))).all())
 
 
 def _wrong_scale(cases: Sequence[Case], plain: Arithmetic) -> tuple[Verdict, str] | None:
@@ -246,7 +302,7 @@ def explain_difference(
     if fit.ok.all():
         strict = base.family(sample, replace(plain, method="two-pass")).fit(got_rows).ok.all()
         verdict, cause, method = "rounding", None, "two-pass" if strict or not centered else "merged"
-        also_fits = tuple(_indistinct(case, name, plain))
+        also_fits = tuple(indistinct([case], name))
     else:
         verdict, cause = diagnose([case], name)
         method = "one-pass" if verdict == "unstable" and "one-pass" in str(cause) else None
@@ -260,20 +316,6 @@ def explain_difference(
     ratio = fit.ratio.reshape(rows.shape)
     message = _message(verdict, cause, also_fits, method, apart, reach, ratio)
     return Explanation(verdict, method, cause, also_fits, lower, upper, apart, reach, ratio, ratio > 1, message)
-
-
-def _indistinct(case: Case, dtype: str, plain: Arithmetic) -> Iterator[str]:
-    """Names of single variants and mistakes that differ from the layer and explain the case as well."""
-    exact, error = case.base.enclosed(case.sample)
-    for candidate in candidates(case.base, case.sample.d, dtype):
-        if "; " in candidate.name:
-            return
-        if candidate.casts:  # the same definition, rounded once more
-            continue
-        with numpy.errstate(all="ignore"):
-            same = not (abs(candidate.output(case.sample) - exact) > 4 * error).any()
-        if not same and case.explained_by(candidate, plain):
-            yield candidate.name
 
 
 def _message(

@@ -22,7 +22,6 @@ error of at most (d + 8)w max|x|, which is added to α, and every bound is enlar
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal
 
 import numpy
@@ -36,7 +35,7 @@ METHODS: tuple[Method, ...] = ("two-pass", "merged", "one-pass")
 Reals = numpy.ndarray
 REAL = numpy.longdouble
 UNIT = float(numpy.finfo(REAL).eps) / 2
-_SLACK = 1 + 2.0**-20
+SLACK = 1 + 2.0**-20
 _CUTS = 200  # Kelley's method ends after as many cuts as f has pieces; it takes about ten
 
 
@@ -58,11 +57,14 @@ class Sample:
         self.square = numpy.mean(self.x * self.x, axis=-1, keepdims=True)
         self.largest = numpy.max(numpy.abs(self.x), axis=-1, keepdims=True)
         self.margin = (self.d + 8) * UNIT * self.largest
+        self._spreads: dict[tuple[Arithmetic, bool], Spread] = {}
 
-    @cached_property
-    def orderless(self) -> Reals:
-        """T(x) for any order."""
-        return partial_sums(self.x, "any")
+    def spread(self, arithmetic: Arithmetic, *, centered: bool) -> Spread:
+        """:meth:`Spread.of` these rows, computed once: a diagnosis asks for it with each definition that it tries."""
+        key = arithmetic, centered
+        if key not in self._spreads:
+            self._spreads[key] = Spread.of(self, arithmetic, centered=centered)
+        return self._spreads[key]
 
 
 def partial_sums(terms: Reals, order: Order) -> Reals:
@@ -160,13 +162,13 @@ class Spread:
         with numpy.errstate(all="ignore"):
             if not centered:
                 v, error = sample.square, arithmetic.growth(sample.x * sample.x) / d
-                error = error * _SLACK + 8 * u * v + 4 * w + (d + 8) * UNIT * v
+                error = error * SLACK + 8 * u * v + 4 * w + (d + 8) * UNIT * v
                 return cls(zero, numpy.maximum(v - error, 0), v + error)
             v = sample.variance
             size = numpy.mean(numpy.abs(sample.x), axis=-1, keepdims=True)
             # Declared two passes divide the sum; otherwise each term may be multiplied by a rounded 1/d.
             divided = 2 * mean if arithmetic.method == "two-pass" else size + 3 * mean
-            alpha = (arithmetic.growth(sample.x) / d + u * divided + 2 * w) * _SLACK + sample.margin
+            alpha = (arithmetic.growth(sample.x) / d + u * divided + 2 * w) * SLACK + sample.margin
             shifted = numpy.abs(sample.deviation) + alpha
             two = arithmetic.growth(shifted * shifted) / d
             # Rounding each difference moves the root mean square by a factor 1 ± u and by ω.
@@ -176,15 +178,15 @@ class Spread:
             if arithmetic.method == "one-pass":
                 change = gamma(h + 3, us) * sample.square + 2 * mean * alpha + alpha**2
                 change = change + u * (mean + alpha) ** 2 + u * v + 4 * w
-                bottom, top = v - change * _SLACK, v + change * (1 + u) * _SLACK
+                bottom, top = v - change * SLACK, v + change * (1 + u) * SLACK
             elif arithmetic.method != "two-pass":
                 change = 4 * us * numpy.sqrt(numpy.log2(max(d, 2)) * v) + 2 * d * w
-                alpha = alpha + change * _SLACK
+                alpha = alpha + change * SLACK
                 levels = (d - 1).bit_length() / 2
                 shift = alpha + w
                 change = 4 * shift * numpy.sqrt(levels * v) + 4 * shift**2 * levels
                 change = change + gamma(2 * h + 8, us) * (v + change) + (levels + 8) * w
-                bottom, top = (numpy.minimum(bottom, v - change * _SLACK), numpy.maximum(top, v + change * _SLACK))
+                bottom, top = (numpy.minimum(bottom, v - change * SLACK), numpy.maximum(top, v + change * SLACK))
             inexact = 2 * sample.margin * numpy.sqrt(v) + sample.margin**2 + (d + 8) * UNIT * v
             return cls(alpha, bottom - inexact, top + inexact)
 
@@ -228,8 +230,8 @@ class Family:
             ends = [self.gain * p * self.numerator for p in (self.low, self.high)]
             reach = numpy.abs(self.gain) * self.reach + self.slack
             low, high = numpy.minimum(*ends) + self.bias - reach, numpy.maximum(*ends) + self.bias + reach
-            low = low - _half_ulp(low, self.storage) * _SLACK
-            high = high + _half_ulp(high, self.storage) * _SLACK
+            low = low - _half_ulp(low, self.storage) * SLACK
+            high = high + _half_ulp(high, self.storage) * SLACK
             free = self.free[:, None] | ~(numpy.maximum(-low, high) < float(self.storage.largest))
             return numpy.where(free, -numpy.inf, low), numpy.where(free, numpy.inf, high)
 
@@ -258,7 +260,7 @@ class Family:
             alone = numpy.where(distance == 0, numpy.minimum(alone, 1), alone)
             told = (numpy.max(ratio, axis=-1) > 1) & (numpy.max(alone, axis=-1) > 1)
             ratio = numpy.where(told[:, None], alone, ratio)
-        ratio = numpy.where(self.free[:, None], 0, ratio / _SLACK).astype(numpy.float64)
+        ratio = numpy.where(self.free[:, None], 0, ratio / SLACK).astype(numpy.float64)
         return Fit(p[:, 0].astype(float), q[:, 0].astype(float), ratio)
 
 

@@ -10,7 +10,7 @@ import numpy
 
 from ._definitions import Definition
 from ._errors import InputError
-from ._family import METHODS, REAL, Arithmetic, Family, Method, Order, Reals, Sample, Spread
+from ._family import METHODS, REAL, Arithmetic, Family, Method, Order, Reals, Sample
 from ._formats import FORMATS
 from ._norms import Placement
 from .carriers import Array, check_eps, check_parameter, check_vectors, dtype_name
@@ -140,7 +140,7 @@ def tolerance(
     arithmetic = declared(name, algorithm, accumulate, order, confidence)
     sample = Sample(rows.reshape(-1, rows.shape[-1]))
     family = base.family(sample, arithmetic)
-    spread = Spread.of(sample, arithmetic, centered=base.centered)
+    spread = sample.spread(arithmetic, centered=base.centered)
     square = sample.variance if base.centered else sample.square
     with numpy.errstate(all="ignore"):
         theta = numpy.maximum(spread.high - square, square - spread.low) / square

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from ._certainty import certainly_outside as certainly_outside
 from ._definitions import Definition as Definition, rounded as rounded
-from ._difference import Case as Case, diagnose as diagnose
+from ._difference import Case as Case, diagnose as diagnose, indistinct as indistinct
 from ._family import REAL as REAL, Arithmetic as Arithmetic, Sample as Sample, Spread as Spread
 from ._formats import FORMATS as FORMATS
 
-__all__ = ["Arithmetic", "Case", "Definition", "Sample", "diagnose"]
+__all__ = ["Arithmetic", "Case", "Definition", "Sample", "certainly_outside", "diagnose", "indistinct"]

@@ -9,7 +9,18 @@ from typing import Any
 import numpy
 
 from lngeom import InputError
-from lngeom.rounding import FORMATS, REAL, Arithmetic, Case, Definition, Sample, diagnose, rounded
+from lngeom.rounding import (
+    FORMATS,
+    REAL,
+    Arithmetic,
+    Case,
+    Definition,
+    Sample,
+    certainly_outside,
+    diagnose,
+    indistinct,
+    rounded,
+)
 
 from ..behaviour import behaviour, probes
 from ._finding import Finding
@@ -39,6 +50,11 @@ class Trial:
     def wrong(self) -> numpy.ndarray:
         return self.ratio.max(axis=-1) > 1
 
+    @property
+    def worst(self) -> int:
+        """The row with the largest ratio."""
+        return int(numpy.argmax(self.ratio.max(axis=-1)))
+
     def case(self, rows: int = 4) -> Case:
         """A few rows for the diagnosis: the worst, and others over the whole group."""
         worst = numpy.argsort(-self.ratio.max(axis=-1), kind="stable")[:rows]
@@ -66,6 +82,11 @@ class Judge:
         base = self.base(x.shape[-1])
         fit = base.family(Sample(x), self.arithmetic).fit(got)
         return Trial(label, x, got, base, fit.ratio)
+
+    def certain(self, trial: Trial) -> bool:
+        """Whether the worst row of a trial is wrong in exact arithmetic too."""
+        row = trial.worst
+        return certainly_outside(trial.x[row], trial.got[row], trial.base, self.arithmetic)
 
     def trial(self, label: str, x: numpy.ndarray) -> Trial:
         """The kernel on the rows `x`."""
@@ -158,20 +179,30 @@ def check(
         verdict, cause = "bug", state
     elif any(trial.wrong.any() for trial in trials):
         verdict, cause = _explained(judge, trials, measured)
+    failing = [trial for trial in trials if trial.wrong.any()]
+    # The evidence is the worst of the rows of the smallest dimension that fails.
+    failing.sort(key=lambda trial: (trial.d, -float(trial.ratio.max())))
+    shown, exact = max(trials, key=lambda trial: float(trial.ratio.max())), False
+    if failing and not state:
+        # A row that floats accuse is evidence once fractions do; where none is, the floats were too near to tell.
+        proved = (trial for trial in (smallest_input(judge, failing[0]), *failing) if judge.certain(trial))
+        shown = next(proved, shown)
+        exact = judge.certain(shown)
+        if not exact:
+            verdict, cause, failing = "rounding", None, []
+    if verdict == "rounding":
+        names = ", ".join(indistinct([trial.case() for trial in trials], dtype))
+        notes += [f"undetectable by these inputs, within rounding: {names}"] if names else []
     if verdict == "rounding" and backward:
         verdict, cause, gradient = check_gradient(judge, groups)
         trials += gradient
-    failing = [trial for trial in trials if trial.wrong.any()]
-    # The evidence is the worst of the rows of the smallest dimension that fails.
-    least = min((trial.d for trial in failing), default=0)
-    shortest = [trial for trial in failing if trial.d == least]
-    worst = max(shortest or trials, key=lambda trial: float(trial.ratio.max()))
-    ratio = max((float(t.ratio.max()) for t in trials), default=0.0)
-    shown = smallest_input(judge, worst) if failing and not state and not worst.label.startswith("d/d") else worst
-    row = int(numpy.argmax(shown.ratio.max(axis=-1)))
-    evidence = _evidence(judge, shown, row) if not worst.label.startswith("d/d") else (None, None, None)
+        shown = max(gradient or trials, key=lambda trial: float(trial.ratio.max())) if cause else shown
+    ratio = max(float(trial.ratio.max()) for trial in trials)
+    row = shown.worst
+    evidence = _evidence(judge, shown) if not shown.label.startswith("d/d") else (None, None, None)
     gain = "none" if judge.base(main).gain is None else "1 + weight" if cause and "1 + gain" in cause else "weight"
-    return Finding(verdict, cause, kind, float(eps), gain, dtype, ratio, shown.x[row].tolist(), *evidence, tuple(notes))
+    record = (verdict, cause, kind, float(eps), gain, dtype, ratio, shown.x[row].tolist())
+    return Finding(*record, *evidence, tuple(notes), exact)
 
 
 def _inferred(kernel: Kernel, kind: str | None, eps: float | None, d: int) -> tuple[str, float, tuple[float, ...]]:
@@ -264,7 +295,8 @@ def _shapes(judge: Judge, x: numpy.ndarray) -> tuple[list[Trial], list[str]]:
     ):
         made = view(kernel.array(values))
         tried(label, x, lambda made=made: kernel.framework.read(kernel.call(made, arrays, d)))
-    many = numpy.resize(x, (_ROWS_OF_BATCH, d)) if d <= 1024 else numpy.resize(x, (64, d))
+    # All different, so that a row computed in the place of another one is seen.
+    many = judge.stored(numpy.random.default_rng(d).normal(size=(_ROWS_OF_BATCH if d <= 1024 else 64, d)))
     tried(f"batches of {len(many)} rows", many, lambda: kernel.run(many, *parameters))
     if not numpy.array_equal(alone(4), together[:4], equal_nan=True):
         notes.append("not batch invariant: a row alone gives other bits than in a batch")
@@ -274,29 +306,27 @@ def _shapes(judge: Judge, x: numpy.ndarray) -> tuple[list[Trial], list[str]]:
 def _explained(judge: Judge, trials: list[Trial], measured: tuple[float, ...]) -> tuple[str, str | None]:
     """Verdict and cause: what explains all, else what explains the failing groups, else where it fails."""
     dtype = judge.kernel.dtype
-    whole = _usable(trials)
     if (axis := _other_axis(judge, trials[0])) is not None:
         return "bug", axis
+    if _rows_mix(judge, trials[0]):
+        return "bug", "the output of a row depends on the other rows of its batch"
+    # The failing ones first, so that a wrong explanation is given up early.
+    whole = sorted(trials, key=lambda trial: (not trial.wrong.any(), trial.d > 300))
     # At d = 1 a divisor d − 1 gives NaN, which no definition is compared with: more components name it.
     several = [trial for trial in whole if trial.d > 1]
-    for chosen in (several, whole) if any(trial.wrong.any() for trial in several) else (whole,):
-        verdict, cause = diagnose([trial.case() for trial in chosen], dtype, eps=measured)
-        if cause is not None:
-            return verdict, cause
+    chosen = several if any(trial.wrong.any() for trial in several) else whole
+    verdict, cause = diagnose([trial.case() for trial in chosen], dtype, eps=measured)
+    if cause is not None:
+        return verdict, cause
     failing = [trial for trial in whole if trial.wrong.any()]
     condition = _condition(judge, trials)
     part = []
-    if failing:
-        cases = [trial.case() for trial in failing if trial.wrong.all()] or [failing[0].case()]
+    cases = [trial.case() for trial in failing if trial.wrong.all()] or [trial.case() for trial in failing[:1]]
+    # Rows of variance 0 alone would let anything without ε explain whatever comes out.
+    if any(case.base.exact(case.sample)[1].any() for case in cases):
         verdict, cause = diagnose(cases, dtype, eps=measured)
-        cause = None if verdict == "unstable" else cause  # an algorithm would show everywhere
-        part = [cause] if cause else []
+        part = [cause] if cause and verdict != "unstable" else []  # an algorithm would show everywhere
     return "bug", "; ".join([*(part or [_symptom(trials)]), *([condition] if condition else [])])
-
-
-def _usable(trials: list[Trial]) -> list[Trial]:
-    """Trials with the failing ones first, so that a wrong explanation is given up early; large batches thinned."""
-    return sorted(trials, key=lambda trial: (not trial.wrong.any(), trial.d > 300))
 
 
 def _other_axis(judge: Judge, trial: Trial) -> str | None:
@@ -318,10 +348,19 @@ def _other_axis(judge: Judge, trial: Trial) -> str | None:
     return None
 
 
+def _rows_mix(judge: Judge, trial: Trial) -> bool:
+    """Whether the first rows, wrong in their batch, differ by more than rounding when each is a batch alone."""
+    alone = numpy.concatenate([judge.trial("", row).got for row in trial.x[:3, None]])
+    unit = 2.0 ** -FORMATS[judge.kernel.dtype].bits * (1 + abs(alone))
+    return bool(trial.wrong[:3].any() and (abs(alone - trial.got[:3]) > 64 * trial.d * unit).any())
+
+
 def _condition(judge: Judge, trials: list[Trial]) -> str | None:
     """Where it fails, if that is only in some dimensions, groups or batches."""
+    # Shapes and batches are tried at one dimension: they do not tell in which others it fails.
+    everywhere = {trial.label for trial in trials if trial.d != trials[0].d}
     dims = {trial.d for trial in trials}
-    bad = {trial.d for trial in trials if trial.wrong.any()}
+    bad = {trial.d for trial in trials if trial.wrong.any() and trial.label in everywhere} or dims
     found = []
     if bad != dims:
         good = dims - bad
@@ -339,7 +378,7 @@ def _condition(judge: Judge, trials: list[Trial]) -> str | None:
     if wrong != labels and len(wrong) <= len(labels) // 2:
         text = " and ".join(sorted(wrong))
         for trial in trials:
-            if wrong == {trial.label} and trial.label.startswith("batches of"):
+            if wrong == {trial.label} and trial.label.startswith("batches of") and not trial.wrong[0]:
                 text = f"row {int(numpy.flatnonzero(trial.wrong)[0])} and later rows of {trial.label}"
         found.append(f"only for {text}")
     return ", ".join(found) or None
@@ -351,6 +390,9 @@ def _symptom(trials: list[Trial]) -> str:
     rows = [(t.d, r) for t in wrong for r in t.ratio[t.wrong]]
     if all(not numpy.isfinite(t.got[t.wrong]).all(axis=-1).any() for t in wrong):
         return "NaN or inf"
+    limit = {abs(value) for t in wrong for value in t.got[t.ratio > 1]}
+    if len(limit) == 1 and all(abs(t.got).max() <= max(limit) for t in trials) and max(limit) > 0:
+        return f"output limited to ±{max(limit):.3g}"
     places = [numpy.flatnonzero(r > 1) for _, r in rows]
     if all(p.tolist() == [d - 1] for p, (d, _) in zip(places, rows, strict=True)) and max(d for d, _ in rows) > 1:
         return "last component wrong"
@@ -362,8 +404,9 @@ def _symptom(trials: list[Trial]) -> str:
     return "no known variant, mistake or algorithm"
 
 
-def _evidence(judge: Judge, trial: Trial, row: int) -> tuple[float | None, float | None, float | None]:
-    """The worst component of a row: computed, exact, and the half-width of its interval."""
+def _evidence(judge: Judge, trial: Trial) -> tuple[float | None, float | None, float | None]:
+    """The worst component of the worst row: computed, exact, and the half-width of its interval."""
+    row = trial.worst
     i = int(numpy.argmax(trial.ratio[row]))
     sample = Sample(trial.x[row : row + 1])
     exact = float(trial.base.output(sample)[0, i])

@@ -31,7 +31,9 @@ class Finding:
     wrong, right, bound : float or None
         The worst component at that input, what it should be, and how far a correct kernel may be off.
     notes : tuple of str
-        What was seen beside.
+        What was seen beside; among it the known mistakes that no input tried tells from rounding.
+    exact : bool
+        Whether fractions, not floats, decided that `input` gives a wrong output.
 
     Examples
     --------
@@ -56,6 +58,7 @@ class Finding:
     right: float | None = None
     bound: float | None = None
     notes: tuple[str, ...] = field(default=())
+    exact: bool = False
 
     def passes(self, allowed: tuple[str, ...] = ()) -> bool:
         """Whether it is right: rounding, or a variant whose cause contains one of the words `allowed`."""
@@ -86,7 +89,8 @@ class Finding:
         )
         if self.verdict != "rounding":
             if self.wrong is not None and self.right is not None and self.bound is not None:
-                lines.append(f"  got {self.wrong:.9g} instead of {self.right:.9g} ± {self.bound:.2g}")
+                proof = ", decided in exact arithmetic" if self.exact else ""
+                lines.append(f"  got {self.wrong:.9g} instead of {self.right:.9g} ± {self.bound:.2g}{proof}")
             lines.append(f"  at x = {_short(self.input)}")
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy
 
 from lngeom.carriers import Array
+from lngeom.rounding import FORMATS
 
 DIMENSIONS = (1, 2, 3, 5, 8, 17, 33, 100, 128, 257, 1000, 1025, 4096)
 """Tried beside the main one where a kernel takes any: powers of 2, their neighbours, and beyond usual blocks."""
@@ -46,6 +47,11 @@ def suite(d: int, dtype: str, *, rows: int = 8, seed: int = 0) -> Iterator[tuple
     yield "subnormal rows", drawn(2) * _SUBNORMAL[dtype]
     yield "zero rows", numpy.zeros((2, d))
     yield ("constant rows", numpy.ones((4, d)) * numpy.array([[1.0], [-3.7], [1000.1], [min(6e4, _TOP[dtype])]]))
+    # Neighbouring numbers of the format: the largest mean over deviation that it holds.
+    base = numpy.array([[1.7], [-237.0], [907.0]])
+    steps = numpy.concatenate([numpy.eye(1, d, d // 3).repeat(3, 0), rng.integers(0, 2, (3, d))])
+    nearly = numpy.resize(base, (6, 1)) * (1 + 1.5 * float(FORMATS[dtype].roundoff) * steps)
+    yield "nearly constant rows", nearly
     sparse = numpy.zeros((3, d))
     sparse[0, 0], sparse[1, -1], sparse[2, d // 2] = 1, -2, 100
     yield "rows with one entry", sparse

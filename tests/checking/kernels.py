@@ -80,6 +80,12 @@ with (Path(__file__).parent / "faults.csv").open(encoding="utf-8", newline="") a
     FAULTS = {row["name"]: Fault(**row) for row in csv.DictReader(_file)}
 
 
+def size(fault: Fault) -> int | None:
+    """Dimension at which the fault is looked for: None for many, 37 where a rest after whole blocks is needed."""
+    blocks = any(word in fault.words for word in ("block", "multiple"))
+    return None if fault.name == "wide rows" else 37 if blocks else 16
+
+
 def sequential(xp: Any, a: Any) -> Any:
     return sum((a[..., i : i + 1] for i in range(a.shape[-1])), 0 * a[..., :1]) / a.shape[-1]
 

@@ -1,0 +1,139 @@
+r"""Whether an output is outside the family of correct ones, decided in exact rational arithmetic.
+
+The family is that of :mod:`lngeom._family` for every backward-stable way and every order of summation, with the same
+bounds; here each of them is a fraction, and a root is a fraction next to it on the side that favours the kernel. For
+given p the row confines q to an interval whose emptiness f(p) is convex and piecewise linear. Two of its tangents that
+meet above 0 are the proof that no p is left; a p with f(p) ≤ 0 is the proof of the contrary.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+from ._definitions import Definition
+from ._family import SLACK, Arithmetic
+
+_SLACK = Fraction(SLACK)
+_BITS = 160  # of a root; it is rounded so that the kernel is favoured
+
+
+def certainly_outside(x: Sequence[float], y: Sequence[float], layer: Definition, arithmetic: Arithmetic) -> bool:
+    """Whether no correct kernel of `layer` returns the row `y` for the row `x`, both of length d and taken as exact.
+
+    False as well where no bound exists: for squares that may overflow, or a variance that may vanish at ε = 0.
+
+    Examples
+    --------
+    >>> from lngeom.rounding import Arithmetic, Definition, certainly_outside
+    >>> layer = Definition(centered=True, gain=None, bias=None, eps=0.0)
+    >>> [certainly_outside([1.0, 3.0], [-1.0, y], layer, Arithmetic.of("float32")) for y in (1.0, 1.000001)]
+    [False, True]
+    """
+    d, u, w = len(x), arithmetic.work.roundoff, arithmetic.work.tiny
+    values = [Fraction(float(a)) for a in x]
+    gains, biases = (
+        [Fraction(default)] * d if p is None else [Fraction(float(a)) for a in p]
+        for p, default in ((layer.gain, 1), (layer.bias, 0))
+    )
+    largest = max(map(abs, values))
+    if (2 * d + 8) * u >= Fraction(1, 2) or 4 * d * max(largest**2, largest) > arithmetic.work.largest:
+        return False
+    mean = sum(values) / d if layer.centered else Fraction(0)
+    numerator = [a - mean for a in values]
+    alpha, low, high = _spread(values, numerator, mean, u, w, centered=layer.centered)
+    eps = Fraction(layer.eps)
+    ends = _reciprocal(layer, eps, high + 2 * w, up=False), _reciprocal(layer, eps, max(low - 2 * w, 0), up=True)
+    if ends[0] is None or ends[1] is None or low + eps <= 0:
+        return False
+    p_low, p_high = ends[0] * (1 - 8 * u), ends[1] * (1 + 8 * u)
+    reach = p_high * (alpha + 3 * u * abs(mean))
+    lines: list[tuple[Fraction, Fraction, Fraction]] = []  # n, l and h of l ≤ p n − q ≤ h
+    for a, n, g, b, got in zip(values, numerator, gains, biases, map(float, y), strict=True):
+        if not math.isfinite(got):
+            top = arithmetic.storage.largest * (1 - 2 * arithmetic.storage.roundoff)
+            if (abs(g) * (abs(n) * p_high + reach) + abs(b)) * (1 + Fraction(1, 1000)) < top:
+                return True  # no overflow excuses it
+            continue
+        first = 3 * abs(a) + 4 * abs(mean) if layer.centered else 0
+        tiny = w * (4 * p_high + 4 + (abs(a) + abs(b) + 1) / max(abs(g), w))
+        own = abs(g) * (p_high * u * (5 * (abs(n) + alpha) + first) + tiny) + u * abs(b) if g else u * abs(b) + w
+        exponent = max(math.frexp(got)[1], arithmetic.storage.low + 1)
+        error = (own + Fraction(2) ** (exponent - arithmetic.storage.bits - 1)) * _SLACK
+        off = Fraction(got) - b
+        if g:
+            lines.append((n, *sorted(((off - error) / g, (off + error) / g))))
+        elif abs(off) > error:
+            return True
+    return bool(lines) and _empty(lines, p_low, p_high, reach)
+
+
+def _spread(
+    x: list[Fraction], c: list[Fraction], mean: Fraction, u: Fraction, w: Fraction, *, centered: bool
+) -> tuple[Fraction, Fraction, Fraction]:
+    """Bounds of the errors of mean and mean square, as those of Spread: α, and the interval of the mean square."""
+    d = len(x)
+
+    def gamma(k: int) -> Fraction:
+        return k * u / (1 - k * u)
+
+    def growth(terms: list[Fraction]) -> Fraction:
+        ascending = sorted(terms)
+        negative = positive = total = Fraction(0)
+        for k in range(d - 1):
+            negative, positive = negative - min(ascending[k], 0), positive + max(ascending[-1 - k], 0)
+            total += max(negative, positive) if k else 0
+        return u * (abs(sum(terms)) + total) * (1 + gamma(d)) / d if d > 1 else Fraction(0)
+
+    v = sum(a * a for a in c) / d
+    if not centered:
+        error = growth([a * a for a in x]) * _SLACK + 8 * u * v + 4 * w
+        return Fraction(0), max(v - error, Fraction(0)), v + error
+    alpha = (growth(x) + u * (sum(map(abs, x)) / d + 3 * abs(mean)) + 2 * w) * _SLACK
+    two = growth([(abs(a) + alpha) ** 2 for a in c])
+    bottom = max(_root(max(v * (1 - 8 * u) - two - 4 * w, Fraction(0)), up=False) - w, Fraction(0)) ** 2
+    top = (_root((v + alpha * alpha) * (1 + 8 * u) + two + 4 * w, up=True) + w) ** 2
+    alpha += (4 * u * _root(Fraction(math.log2(max(d, 2))) * v, up=True) + 2 * d * w) * _SLACK
+    levels, shift = Fraction((d - 1).bit_length(), 2), alpha + w
+    change = 4 * shift * _root(levels * v, up=True) + 4 * shift**2 * levels
+    change = (change + gamma(2 * d + 8) * (v + change) + (levels + 8) * w) * _SLACK
+    return alpha, min(bottom, v - change), max(top, v + change)
+
+
+def _reciprocal(layer: Definition, eps: Fraction, square: Fraction, *, up: bool) -> Fraction | None:
+    """1/D of a mean square, rounded up or down; None where D is 0."""
+    inside = layer.placement == "inside"
+    divisor = _root(square + eps if inside else square, up=not up) + (0 if inside else eps)
+    return 1 / divisor if divisor > 0 else None
+
+
+def _root(value: Fraction, *, up: bool) -> Fraction:
+    """A fraction next to √value, below or above it."""
+    whole = value.numerator * value.denominator
+    shift = max(0, _BITS - whole.bit_length() // 2)
+    root = math.isqrt(whole << 2 * shift)
+    return Fraction(root + (up and whole > 0), value.denominator << shift)
+
+
+def _empty(lines: list[tuple[Fraction, Fraction, Fraction]], left: Fraction, right: Fraction, reach: Fraction) -> bool:
+    """Whether no p in [left, right] leaves a q with |q| ≤ reach, by Kelley's cutting planes."""
+
+    def tangent(p: Fraction) -> tuple[Fraction, Fraction, Fraction]:
+        """p, f(p) and a slope of f there."""
+        bottom, low = max((p * n - most, n) for n, _, most in lines)
+        top, high = min((p * n - least, n) for n, least, _ in lines)
+        bottom, low = max((bottom, low), (-reach, Fraction(0)))
+        top, high = min((top, high), (reach, Fraction(0)))
+        return p, bottom - top, low - high
+
+    one, other = tangent(left), tangent(right)
+    while one[1] > 0 and other[1] > 0:
+        if one[2] >= 0 or other[2] <= 0:
+            return True
+        p = (other[1] - one[1] + one[2] * one[0] - other[2] * other[0]) / (one[2] - other[2])
+        if one[1] + one[2] * (p - one[0]) > 0:
+            return True
+        middle = tangent(p)
+        one, other = (middle, other) if middle[2] < 0 else (one, middle)
+    return False
