@@ -22,13 +22,13 @@ _BITS = 160  # of a root; it is rounded so that the kernel is favoured
 def certainly_outside(x: Sequence[float], y: Sequence[float], layer: Definition, arithmetic: Arithmetic) -> bool:
     """Whether no correct kernel of `layer` returns the row `y` for the row `x`, both of length d and taken as exact.
 
-    False as well where no bound exists: for squares that may overflow, or a variance that may vanish at ε = 0.
+    False as well where no bound exists: where a square may overflow, or the variance vanish at ε = 0.
 
     Examples
     --------
     >>> from lngeom.rounding import Arithmetic, Definition, certainly_outside
     >>> layer = Definition(centered=True, gain=None, bias=None, eps=0.0)
-    >>> [certainly_outside([1.0, 3.0], [-1.0, y], layer, Arithmetic.of("float32")) for y in (1.0, 1.000001)]
+    >>> [certainly_outside([1.0, 3.0], [-1.0, y], layer, Arithmetic.of("float32")) for y in (1.0, 1.00001)]
     [False, True]
     """
     d, u, w = len(x), arithmetic.work.roundoff, arithmetic.work.tiny
@@ -48,6 +48,8 @@ def certainly_outside(x: Sequence[float], y: Sequence[float], layer: Definition,
     if ends[0] is None or ends[1] is None or low + eps <= 0:
         return False
     p_low, p_high = ends[0] * (1 - 8 * u), ends[1] * (1 + 8 * u)
+    if p_high * (max(map(abs, gains)) + 1) * (largest + 1) > arithmetic.work.largest:
+        return False  # a kernel that multiplies first may overflow on the way to a number
     reach = p_high * (alpha + 3 * u * abs(mean))
     lines: list[tuple[Fraction, Fraction, Fraction]] = []  # n, l and h of l ≤ p n − q ≤ h
     for a, n, g, b, got in zip(values, numerator, gains, biases, map(float, y), strict=True):

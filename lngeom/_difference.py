@@ -98,8 +98,10 @@ def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) 
     return "bug", None
 
 
-def indistinct(cases: Sequence[Case], dtype: str) -> Iterator[str]:
+def indistinct(cases: Sequence[Case], dtype: str, arithmetic: Arithmetic | None = None) -> Iterator[str]:
     """Names of single variants and mistakes that differ from the layer and explain all `cases` as well as it does.
+
+    `arithmetic` is that of a kernel of `dtype` which declares nothing, unless another is given.
 
     Examples
     --------
@@ -118,7 +120,7 @@ def indistinct(cases: Sequence[Case], dtype: str) -> Iterator[str]:
         if any(definition.casts for definition in made.values()):  # the same definition, rounded once more
             continue
         apart = (_differs(case, made[case.sample.d]) for case in cases if case.sample.d in made)
-        if _explain(cases, made, Arithmetic.of(dtype)) and any(apart):
+        if _explain(cases, made, arithmetic or Arithmetic.of(dtype)) and any(apart):
             yield name
 
 
@@ -302,7 +304,7 @@ def explain_difference(
     if fit.ok.all():
         strict = base.family(sample, replace(plain, method="two-pass")).fit(got_rows).ok.all()
         verdict, cause, method = "rounding", None, "two-pass" if strict or not centered else "merged"
-        also_fits = tuple(indistinct([case], name))
+        also_fits = tuple(indistinct([case], name, plain))
     else:
         verdict, cause = diagnose([case], name)
         method = "one-pass" if verdict == "unstable" and "one-pass" in str(cause) else None

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from ._check import check as check
 from ._finding import CheckFailed as CheckFailed, Finding as Finding
-from ._spec import check_spec as check_spec, load_plain as load_plain
+from ._onnx import OnnxNorm as OnnxNorm, onnx_norms as onnx_norms
+from ._spec import check_spec as check_spec
 
 if TYPE_CHECKING:
     from ._doctor import Diagnosis as Diagnosis, compare_models as compare_models
@@ -22,4 +23,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(msg)
 
 
-__all__ = ["CheckFailed", "Diagnosis", "Finding", "check", "check_spec", "compare_models", "load_plain"]
+__all__ = ["CheckFailed", "Diagnosis", "Finding", "OnnxNorm", "check", "check_spec", "compare_models", "onnx_norms"]

@@ -193,16 +193,17 @@ def check(
     if verdict == "rounding":
         names = ", ".join(indistinct([trial.case() for trial in trials], dtype))
         notes += [f"undetectable by these inputs, within rounding: {names}"] if names else []
+    ratio, gradient_ratio = max(float(trial.ratio.max()) for trial in trials), None
     if verdict == "rounding" and backward:
         verdict, cause, gradient = check_gradient(judge, groups)
-        trials += gradient
-        shown = max(gradient or trials, key=lambda trial: float(trial.ratio.max())) if cause else shown
-    ratio = max(float(trial.ratio.max()) for trial in trials)
+        worst = max(gradient, key=lambda trial: float(trial.ratio.max()))
+        gradient_ratio = float(worst.ratio.max())
+        shown, ratio = (worst, max(ratio, gradient_ratio)) if cause else (shown, ratio)
     row = shown.worst
     evidence = _evidence(judge, shown) if not shown.label.startswith("d/d") else (None, None, None)
     gain = "none" if judge.base(main).gain is None else "1 + weight" if cause and "1 + gain" in cause else "weight"
     record = (verdict, cause, kind, float(eps), gain, dtype, ratio, shown.x[row].tolist())
-    return Finding(*record, *evidence, tuple(notes), exact)
+    return Finding(*record, *evidence, tuple(notes), exact, gradient_ratio)
 
 
 def _inferred(kernel: Kernel, kind: str | None, eps: float | None, d: int) -> tuple[str, float, tuple[float, ...]]:

@@ -12,6 +12,7 @@ from lngeom import InputError
 from lngeom.rounding import FORMATS, REAL, Arithmetic, Case, Definition, Sample, diagnose
 
 from ..behaviour import behaviour, probes
+from ._onnx import OnnxNorm
 
 
 @dataclass(frozen=True)
@@ -61,8 +62,10 @@ def _recorded(model: torch.nn.Module, ids: torch.Tensor) -> list[tuple[str, torc
     return found
 
 
-def compare_models(source: torch.nn.Module, port: torch.nn.Module, ids: Any) -> Diagnosis:
+def compare_models(source: torch.nn.Module, port: torch.nn.Module | list[OnnxNorm], ids: Any) -> Diagnosis:
     """Run both on the token ids, then each norm of the port on the inputs of the source's: the first that differs.
+
+    Of an ONNX file the port is the list of its norms, :func:`onnx_norms`, in the order in which they run.
 
     Both norms get the same vectors, so that an error further up does not hide one further down. The source's gain, bias
     and ε are read off its outputs; the port's outputs must lie in the family of that layer.
@@ -76,12 +79,13 @@ def compare_models(source: torch.nn.Module, port: torch.nn.Module, ids: Any) -> 
     True
     """
     tokens = torch.as_tensor(ids)
-    here, there = _recorded(source.eval(), tokens), _recorded(port.eval(), tokens)
+    here = _recorded(source.eval(), tokens)
+    there = port if isinstance(port, list) else [norm for _, norm, _ in _recorded(port.eval(), tokens)]
     if len(here) != len(there) or not here:
         msg = f"the source runs {len(here)} norms and the port {len(there)}: compare two forms of one model"
         raise InputError(msg)
     differences = []
-    for (name, mine, x), (_, other, _) in zip(here, there, strict=True):
+    for (name, mine, x), other in zip(here, there, strict=True):
         cause = _difference(mine, other, x)
         if cause is not None:
             differences.append((name, cause))
@@ -89,19 +93,14 @@ def compare_models(source: torch.nn.Module, port: torch.nn.Module, ids: Any) -> 
     return Diagnosis(len(here), name, cause, differences)
 
 
-def _difference(mine: torch.nn.Module, other: torch.nn.Module, x: torch.Tensor) -> str | None:
+def _difference(mine: torch.nn.Module, other: torch.nn.Module | OnnxNorm, x: torch.Tensor) -> str | None:
     d = x.shape[-1]
     rows = x.reshape(-1, d)[:32].double().numpy()
     rows = numpy.concatenate([rows, probes(d).astype(numpy.float32).astype(float)])
-    outputs = []
-    for module in (mine, other):
-        dtype = next((p.dtype for p in module.parameters()), torch.float32)
-        with torch.no_grad():
-            outputs.append(module(torch.tensor(rows).to(dtype)).double().numpy())
-    wanted, got = outputs
+    wanted, got = (_run(module, rows) for module in (mine, other))
+    format_name = other.dtype.name if isinstance(other, OnnxNorm) else str(_dtype(other)).rpartition(".")[2]
     if numpy.array_equal(wanted, got):
         return None
-    format_name = str(next((p.dtype for p in other.parameters()), torch.float32)).rpartition(".")[2]
     read = behaviour(rows, wanted, float(FORMATS[format_name].roundoff))
     if read is None or read.eps is None:
         return None if numpy.allclose(wanted, got) else "outputs differ, and the source's norm is not a known one"
@@ -125,3 +124,14 @@ def _difference(mine: torch.nn.Module, other: torch.nn.Module, x: torch.Tensor) 
         gain_off, bias_off = abs(theirs.gain - read.gain).max(), abs(theirs.bias - read.bias).max()
         cause = f"gain off by up to {gain_off:.3g}, bias by up to {bias_off:.3g}"
     return f"{verdict}: {cause or 'no known variant, mistake or algorithm'}"
+
+
+def _dtype(module: torch.nn.Module) -> torch.dtype:
+    return next((p.dtype for p in module.parameters()), torch.float32)
+
+
+def _run(module: torch.nn.Module | OnnxNorm, rows: numpy.ndarray) -> numpy.ndarray:
+    if isinstance(module, OnnxNorm):
+        return module(rows).astype(float)
+    with torch.no_grad():
+        return module(torch.tensor(rows).to(_dtype(module))).double().numpy()

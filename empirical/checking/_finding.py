@@ -34,6 +34,8 @@ class Finding:
         What was seen beside; among it the known mistakes that no input tried tells from rounding.
     exact : bool
         Whether fractions, not floats, decided that `input` gives a wrong output.
+    gradient_ratio : float or None
+        Largest distance of a derivative from the exact one over its bound, where the derivatives were checked.
 
     Examples
     --------
@@ -59,6 +61,7 @@ class Finding:
     bound: float | None = None
     notes: tuple[str, ...] = field(default=())
     exact: bool = False
+    gradient_ratio: float | None = None
 
     def passes(self, allowed: tuple[str, ...] = ()) -> bool:
         """Whether it is right: rounding, or a variant whose cause contains one of the words `allowed`."""

@@ -1,25 +1,22 @@
-"""What a SPEC of the command line names: one kernel, the norm of an ONNX file, or every norm of a model."""
+"""What a SPEC of the command line names: one kernel, or every norm of an ONNX file or of a model."""
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from typing import Any
-
-import numpy
 
 from lngeom import InputError
 
 from ._check import check
 from ._finding import Finding
-
-_NODES = {"LayerNormalization": "layernorm", "RMSNormalization": "rmsnorm", "SimplifiedLayerNormalization": "rmsnorm"}
+from ._onnx import onnx_norms
 
 
 def check_spec(spec: str, **options: Any) -> dict[str, Finding]:
-    """Findings by name of ``module:name``, of an ONNX file with one norm, or of a model directory of Hugging Face.
+    """Findings by name of ``module:name``, or of the norms of an ONNX file, a GGUF file or a model directory.
 
-    Options are those of :func:`check`. Norms of a model with one class, dimension and ε are checked once.
+    Options are those of :func:`check`; norms of an ONNX file are checked in their own dtype. Norms of a model with one
+    class, dimension and ε are checked once.
 
     Examples
     --------
@@ -30,70 +27,24 @@ def check_spec(spec: str, **options: Any) -> dict[str, Finding]:
     """
     path = Path(spec)
     if path.suffix == ".onnx":
-        return {spec: check(OnnxNorm(path), name=spec, **{**options, "dtype": "float32"})}
-    if path.is_dir():
+        norms = onnx_norms(path)
+        if not norms:
+            msg = f"{path} has no norm: neither a fused node nor a module that torch.onnx.export noted as a norm"
+            raise InputError(msg)
+        found = {norm.name: check(norm, name=norm.__name__, **{**options, "dtype": norm.dtype.name}) for norm in norms}
+        return {spec: found[norms[0].name]} if len(norms) == 1 else found
+    if path.is_dir() or path.suffix == ".gguf":
         return dict(_of_model(path, options))
     if ":" in spec:
         return {spec: check(spec, **options)}
-    msg = f"{spec!r} is neither module:name nor an .onnx file nor a model directory: give one of them"
+    msg = f"{spec!r} is neither module:name nor an .onnx or .gguf file nor a model directory: give one of them"
     raise InputError(msg)
 
 
-class OnnxNorm:
-    """The one norm of an ONNX file, run by onnxruntime, with gain, bias and ε as the file states them."""
-
-    def __init__(self, path: Path) -> None:
-        try:
-            onnx, runtime = (importlib.import_module(name) for name in ("onnx", "onnxruntime"))
-        except ModuleNotFoundError as error:
-            msg = f"{path} needs the packages onnx and onnxruntime: pip install onnx onnxruntime"
-            raise InputError(msg) from error
-        try:
-            model = onnx.load(str(path))
-            self.session = runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-        except Exception as error:  # the two libraries share no class of errors
-            msg = f"{path} cannot be read as an ONNX model: {type(error).__name__}: {str(error)[:120]}"
-            raise InputError(msg) from error
-        nodes = [node for node in model.graph.node if node.op_type in _NODES]
-        if len(nodes) != 1:
-            msg = f"{path} has {len(nodes)} nodes {', '.join(_NODES)}: export the one norm that is to be checked"
-            raise InputError(msg)
-        values = {i.name: onnx.numpy_helper.to_array(i).astype(float) for i in model.graph.initializer}
-        given = [values.get(name) for name in nodes[0].input[1:]]
-        self.gain, self.bias = (*given, None, None)[:2]
-        self.eps = next((float(a.f) for a in nodes[0].attribute if a.name == "epsilon"), 1e-5)
-        self.input = self.session.get_inputs()[0].name
-        self.__name__ = _NODES[nodes[0].op_type].replace("norm", "_norm")
-
-    def __call__(self, x: numpy.ndarray) -> numpy.ndarray:
-        return self.session.run(None, {self.input: numpy.ascontiguousarray(x, dtype=numpy.float32)})[0]
-
-
-def load_plain(path: str | Path) -> Any:
-    """The base model in a directory of Hugging Face, from safetensors or a GGUF file, in evaluation mode.
-
-    Examples
-    --------
-    >>> from empirical.checking import load_plain
-    >>> load_plain("no/such/directory")
-    Traceback (most recent call last):
-    lngeom._errors.InputError: no/such/directory is not a directory: give a model directory of Hugging Face
-    """
-    if not Path(path).is_dir():
-        msg = f"{path} is not a directory: give a model directory of Hugging Face"
-        raise InputError(msg)
-    from transformers import AutoModel
-
-    gguf = sorted(file.name for file in Path(path).glob("*.gguf"))
-    try:
-        return AutoModel.from_pretrained(path, local_files_only=True, **({"gguf_file": gguf[0]} if gguf else {})).eval()
-    except Exception as error:  # transformers raises whatever the files lead to
-        msg = f"{path} cannot be loaded as a model: {type(error).__name__}: {' '.join(str(error).split())[:120]}"
-        raise InputError(msg) from error
-
-
 def _of_model(path: Path, options: dict[str, Any]) -> Any:
-    model = load_plain(path)
+    from ..models import find_model, load_network
+
+    model = load_network(find_model(str(path)))
     known: dict[Any, Finding] = {}
     norms = [
         (name, module)

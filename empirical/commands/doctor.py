@@ -1,18 +1,20 @@
 """Is this port the same model? Two forms of one model on the same tokens: the first norm that differs, and why.
 
-SOURCE and PORT are model directories of Hugging Face (a GGUF file inside one counts). Each norm of the port gets the
-inputs of the source's norm, so that only its own definition matters: gain offset, eps, centering, order of casts.
+SOURCE is a model directory of Hugging Face or a GGUF file, PORT one of these or an ONNX file, whose norms are fused
+nodes or modules that torch.onnx.export noted. Each norm of the port gets the inputs of the source's norm, so that only
+its own definition matters: gain offset, eps, centering, order of casts.
 """
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the command."""
-    parser.add_argument("source", metavar="SOURCE", help="model directory that is right")
-    parser.add_argument("port", metavar="PORT", help="model directory that should be the same model")
+    parser.add_argument("source", metavar="SOURCE", help="model directory or .gguf file that is right")
+    parser.add_argument("port", metavar="PORT", help="directory, .gguf or .onnx file of what should be the same model")
     parser.add_argument("--tokens", type=int, default=64, help="length of the input (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of the token ids (default: %(default)s)")
 
@@ -21,10 +23,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns the exit code."""
     import torch
 
-    from ..checking import compare_models, load_plain
+    from ..checking import compare_models, onnx_norms
+    from ..models import find_model, load_network
 
-    source, port = load_plain(arguments.source), load_plain(arguments.port)
-    size = min(model.config.get_text_config().vocab_size for model in (source, port))
+    source = load_network(find_model(arguments.source))
+    path = Path(arguments.port)
+    port = onnx_norms(path) if path.suffix == ".onnx" else load_network(find_model(arguments.port))
+    models = (source,) if path.suffix == ".onnx" else (source, port)
+    size = min(model.config.get_text_config().vocab_size for model in models)
     generator = torch.Generator().manual_seed(arguments.seed)
     ids = torch.randint(size, (1, arguments.tokens), generator=generator)
     found = compare_models(source, port, ids)

@@ -1,8 +1,9 @@
-"""Norms in the wild: every norm class that can be imported here, through ``lngeom check``.
+"""Norms in the wild: every norm that can be imported here, through ``lngeom check``.
 
-``python tests/benchmarks/norms_in_the_wild.py --out docs/results`` writes ``norms_in_the_wild.csv``. Packages that are
-not installed are left out and named. Classes of transformers with the same source are checked once, the most frequent
-first, forward.
+``python tests/benchmarks/norms_in_the_wild.py --out docs/results`` writes ``norms_in_the_wild.csv`` and, grouped by
+what they do, ``norms_in_the_wild_groups.csv``. Packages that are not installed are left out and named; Keras is
+checked on the backend that KERAS_BACKEND names. Classes of transformers with the same source are checked once. What
+stands in the CSV already is not checked again, so that parts (``--only``) and interrupted runs go on.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import csv
 import importlib
 import importlib.metadata
 import inspect
+import itertools
+import os
 import re
 import sys
 import time
@@ -21,70 +24,211 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from empirical.checking import check
+import numpy
+
+from empirical.checking import Finding, check
 from lngeom import LngeomError
 
 D = 64
 DTYPES = ("float32", "bfloat16", "float16")
-Entry = tuple[str, str, Any, str, float]
-"""Package, name, target, kind and ε."""
+COLUMNS = ("package", "version", "norm", "classes", "kind", "eps", "dtype", "direction", "verdict", "cause",
+           "worst_ratio", "reproducer")  # fmt: skip
+Entry = tuple[str, str, int, Any, str, float]
+"""Package, name, how many classes have this source, target, kind and ε."""
 
 
 def _get(path: str) -> Any:
-    module, _, name = path.rpartition(".")
-    return getattr(importlib.import_module(module), name)
+    """What ``module.name`` or ``module.Class(arguments)`` names."""
+    call, found = path.partition("("), None
+    parts = call[0].split(".")
+    for cut in range(len(parts) - 1, 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:cut]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[cut:]:
+            found = getattr(found, part)
+        return eval(f"found({call[2]}", {"found": found, "D": D}) if call[1] else found
+    raise ModuleNotFoundError(path)
 
 
-def named() -> Iterator[Entry]:
+def exported(only: set[str]) -> Iterator[Entry]:
     """Functions and classes that packages export."""
-    for package, path, kind, eps, make in (
+    backend = os.environ.get("KERAS_BACKEND", "tensorflow")
+    table: tuple[tuple[str, str, str, float, Any], ...] = (
         ("torch", "torch.nn.functional.layer_norm", "layernorm", 1e-5, None),
         ("torch", "torch.nn.functional.rms_norm", "rmsnorm", 1e-5, None),
         ("torch", "torch.nn.LayerNorm", "layernorm", 1e-5, None),
+        ("torch", "torch.nn.RMSNorm", "rmsnorm", 1e-6, lambda c: lambda d: c(d, eps=1e-6)),
+        ("torch", "torch.compile", "layernorm", 1e-5, _compiled_layer_norm),
+        ("torch", "torch.compile", "rmsnorm", 1e-6, _compiled_llama),
         ("timm", "timm.layers.LayerNorm", "layernorm", 1e-6, None),
+        ("timm", "timm.layers.LayerNormFp32", "layernorm", 1e-5, None),
         ("timm", "timm.layers.RmsNorm", "rmsnorm", 1e-6, None),
+        ("timm", "timm.layers.RmsNormFp32", "rmsnorm", 1e-6, None),
         ("timm", "timm.layers.SimpleNorm", "rmsnorm", 1e-6, None),
+        ("timm", "timm.layers.SimpleNormFp32", "rmsnorm", 1e-6, None),
+        ("timm", "timm.layers.LayerNorm2d", "layernorm", 1e-6, _channels_first),
+        ("timm", "timm.layers.RmsNorm2d", "rmsnorm", 1e-6, _channels_first),
         ("x-transformers", "x_transformers.x_transformers.LayerNorm", "layernorm", 1e-5, None),
         ("x-transformers", "x_transformers.x_transformers.RMSNorm", "rmsnorm", 0.0, None),
+        ("x-transformers", "x_transformers.x_transformers.SimpleRMSNorm", "rmsnorm", 0.0, None),
+        ("diffusers", "diffusers.models.normalization.RMSNorm", "rmsnorm", 1e-6, lambda c: lambda d: c(d, 1e-6)),
+        ("diffusers", "diffusers.models.normalization.FP32LayerNorm", "layernorm", 1e-5, None),
         ("jax", "jax.nn.standardize", "layernorm", 1e-5, lambda f: lambda x: f(x, epsilon=1e-5)),
-        ("flax", "flax.linen.LayerNorm", "layernorm", 1e-6, lambda c: c()),
-        ("flax", "flax.linen.RMSNorm", "rmsnorm", 1e-6, lambda c: c()),
-        ("flax", "flax.linen.LayerNorm (slow variance)", "layernorm", 1e-6, lambda c: c(use_fast_variance=False)),
-        ("keras", "keras.layers.LayerNormalization", "layernorm", 1e-3, lambda c: c()),
-        ("keras", "keras.layers.RMSNormalization", "rmsnorm", 1e-6, lambda c: c()),
-    ):
+        ("flax", "flax.linen.LayerNorm()", "layernorm", 1e-6, None),
+        ("flax", "flax.linen.LayerNorm(use_fast_variance=False)", "layernorm", 1e-6, None),
+        ("flax", "flax.linen.RMSNorm()", "rmsnorm", 1e-6, None),
+        ("flax", "flax.nnx.LayerNorm", "layernorm", 1e-6, _nnx),
+        ("flax", "flax.nnx.RMSNorm", "rmsnorm", 1e-6, _nnx),
+        ("dm-haiku", "haiku.LayerNorm", "layernorm", 1e-5, lambda c: _haiku(c, create_offset=True)),
+        ("dm-haiku", "haiku.RMSNorm", "rmsnorm", 1e-5, _haiku),
+        ("equinox", "equinox.nn.LayerNorm", "layernorm", 1e-5, _mapped),
+        ("equinox", "equinox.nn.RMSNorm", "rmsnorm", 1e-5, _mapped),
+        ("tensorflow", "tensorflow.nn.batch_normalization", "layernorm", 1e-5, _moments),
+        ("onnx", "onnx.reference.ReferenceEvaluator", "layernorm", 1e-5, lambda c: _onnx(c, "LayerNormalization")),
+        ("onnxruntime", "onnxruntime.InferenceSession", "layernorm", 1e-5, lambda c: _onnx(c, "LayerNormalization")),
+        ("onnxruntime", "onnxruntime.InferenceSession", "rmsnorm", 1e-5, lambda c: _onnx(c, "RMSNormalization")),
+        ("openvino", "openvino.Core", "layernorm", 1e-5, lambda c: _onnx(c, "LayerNormalization")),
+        ("openvino", "openvino.Core", "rmsnorm", 1e-5, lambda c: _onnx(c, "RMSNormalization")),
+        (f"keras/{backend}", "keras.layers.LayerNormalization()", "layernorm", 1e-3, None),
+        (f"keras/{backend}", "keras.layers.RMSNormalization()", "rmsnorm", 1e-6, None),
+    )
+    for package, path, kind, eps, make in table:
+        if only and package not in only:
+            continue
         try:
-            target = _get(path.partition(" ")[0])
-            yield package, path, target if make is None else make(target), kind, eps
-        except (ImportError, AttributeError) as error:
-            print(f"left out: {path}: {error}", file=sys.stderr)
+            target = _get(path)
+            yield package, path, 1, target if make is None else make(target), kind, eps
+        except Exception as error:  # an import may fail in any way
+            print(f"left out: {path}: {type(error).__name__}: {error}"[:160], file=sys.stderr)
 
 
-def compiled() -> Iterator[Entry]:
-    """The same through torch.compile."""
+def _compiled_layer_norm(compiler: Any) -> Any:
+    import torch
+
+    def layer_norm(x: Any, weight: Any, bias: Any) -> Any:
+        return torch.nn.functional.layer_norm(x, (x.shape[-1],), weight, bias, 1e-5)
+
+    return compiler(layer_norm, dynamic=True)
+
+
+def _compiled_llama(compiler: Any) -> Any:
     import torch
 
     def llama(x: Any, weight: Any) -> Any:
         wide = x.float()
         return weight * (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-6)).to(x.dtype)
 
-    def layer(x: Any, weight: Any, bias: Any) -> Any:
-        return torch.nn.functional.layer_norm(x, (x.shape[-1],), weight, bias, 1e-5)
-
-    for name, function, kind, eps in (("F.layer_norm", layer, "layernorm", 1e-5), ("Llama's", llama, "rmsnorm", 1e-6)):
-        yield "torch", f"torch.compile of {name}", torch.compile(function, dynamic=True), kind, eps
+    return compiler(llama, dynamic=True)
 
 
-def transformers_classes() -> Iterator[Entry]:
+def _channels_first(target: Any) -> Any:
+    """Rows as pixels of a batch of images with one column."""
+    import torch
+
+    class Rows(torch.nn.Module):
+        def __init__(self, d: int) -> None:
+            super().__init__()
+            self.norm = target(d)
+
+        def forward(self, x: Any) -> Any:
+            return self.norm(x.reshape(-1, x.shape[-1], 1, 1)).reshape(x.shape)
+
+    return Rows
+
+
+def _nnx(target: Any) -> Any:
+    nnx = importlib.import_module("flax.nnx")
+
+    def norm(x: Any, scale: Any, bias: Any = None) -> Any:
+        made = target(x.shape[-1], rngs=nnx.Rngs(0))
+        made.scale.value = scale
+        if bias is not None:
+            made.bias.value = bias
+        return made(x)
+
+    return norm if target.__name__ == "LayerNorm" else lambda x, scale: norm(x, scale)
+
+
+def _haiku(target: Any, **options: Any) -> Any:
+    haiku = importlib.import_module("haiku")
+
+    def norm(x: Any, scale: Any, offset: Any = None) -> Any:
+        run = haiku.without_apply_rng(haiku.transform(lambda x: target(-1, create_scale=True, **options)(x)))
+        (name,) = run.init(None, x)
+        return run.apply({name: {"scale": scale} if offset is None else {"scale": scale, "offset": offset}}, x)
+
+    return norm if options else lambda x, scale: norm(x, scale)
+
+
+def _mapped(target: Any) -> Any:
+    """Equinox norms take one vector."""
+    jax, tree_at = importlib.import_module("jax"), importlib.import_module("equinox").tree_at
+
+    def norm(x: Any, weight: Any, bias: Any) -> Any:
+        made = tree_at(lambda m: (m.weight, m.bias), target(x.shape[-1]), (weight, bias))
+        return jax.vmap(made)(x.reshape(-1, x.shape[-1])).reshape(x.shape)
+
+    return norm
+
+
+def _moments(batch_normalization: Any) -> Any:
+    tensorflow = importlib.import_module("tensorflow")
+
+    def norm(x: Any, gain: Any, bias: Any) -> Any:
+        return batch_normalization(x, *tensorflow.nn.moments(x, -1, keepdims=True), bias, gain, 1e-5)
+
+    return norm
+
+
+def _onnx(runtime: Any, operator: str) -> Any:
+    """One node with inputs x, gain and bias, in the dtype of x, run by a runtime."""
+    onnx = importlib.import_module("onnx")
+    names = ["x", "gain", "bias"][: 3 if operator == "LayerNormalization" else 2]
+    made: dict[Any, Any] = {}
+
+    def model(dtype: numpy.dtype) -> Any:
+        element = onnx.helper.np_dtype_to_tensor_dtype(dtype)
+        shapes = {"x": ["n", "d"], "gain": ["d"], "bias": ["d"], "y": ["n", "d"]}
+        values = {name: onnx.helper.make_tensor_value_info(name, element, shape) for name, shape in shapes.items()}
+        node = onnx.helper.make_node(operator, names, ["y"], epsilon=1e-5, axis=-1)
+        graph = onnx.helper.make_graph([node], "norm", [values[name] for name in names], [values["y"]])
+        return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 23)], ir_version=10)
+
+    def session(dtype: numpy.dtype) -> Any:
+        proto = model(dtype)
+        if runtime.__name__ == "ReferenceEvaluator":
+            return lambda given: runtime(proto).run(None, given)[0]
+        if runtime.__name__ == "InferenceSession":
+            held = runtime(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+            return lambda given: held.run(None, given)[0]
+        core = runtime()
+        held = core.compile_model(core.read_model(proto.SerializeToString()), "CPU")
+        return lambda given: held([given[name] for name in names])[0]
+
+    def norm(*arrays: numpy.ndarray) -> numpy.ndarray:
+        x = arrays[0]
+        if x.dtype not in made:
+            made[x.dtype] = session(x.dtype)
+        rows = numpy.ascontiguousarray(x.reshape(-1, x.shape[-1]))
+        return numpy.asarray(made[x.dtype](dict(zip(names, (rows, *arrays[1:]), strict=True)))).reshape(x.shape)
+
+    if len(names) == 3:
+        return lambda x, gain, bias: norm(x, gain, bias)
+    return lambda x, gain: norm(x, gain)
+
+
+def transformers_classes(only: set[str]) -> Iterator[Entry]:
     """Norm classes of the model files of transformers, one for each different source."""
-    import transformers
-
-    root = Path(transformers.__file__).parent / "models"
+    if only and "transformers" not in only:
+        return
+    root = Path(importlib.import_module("transformers").__file__ or "").parent / "models"
     seen: dict[str, list[str]] = {}
     for path in sorted(root.glob("*/modeling_*.py")):
         text = path.read_text(encoding="utf-8")
         for node in ast.parse(text).body:
-            if isinstance(node, ast.ClassDef) and re.search(r"Norm(2d)?$", node.name):
+            if isinstance(node, ast.ClassDef) and re.search(r"Norm(1P|2d)?$", node.name):
                 body = [part for part in node.body if not isinstance(part, ast.Expr)]
                 key = re.sub(r"\b\w*Norm\w*\b", "N", "\n".join(map(ast.unparse, body)))
                 seen.setdefault(key, []).append(f"{path.parent.name}.{path.stem}.{node.name}")
@@ -101,42 +245,87 @@ def transformers_classes() -> Iterator[Entry]:
             continue
         source = inspect.getsource(target)
         centered = re.search(r"layer_norm|nn\.LayerNorm|\.mean\(.*\n?.*var|- .*mean|u = ", source)
-        kind = "layernorm" if centered else "rmsnorm"
-        yield "transformers", f"{name} ({len(names)} classes)", made, kind, eps
+        yield "transformers", name, len(names), target, "layernorm" if centered else "rmsnorm", eps
+
+
+def _shown(found: Finding) -> str:
+    """The input with runs of equal numbers counted, and what came out of it."""
+    if found.wrong is None:
+        return ""
+    runs = [f"{value:g} * {n}" if n > 1 else f"{value:g}" for value, group in itertools.groupby(found.input)
+            for n in [len(list(group))]]  # fmt: skip
+    x = ", ".join(runs) if len(runs) <= 12 else f"{', '.join(runs[:12])}, ... ({len(found.input)})"
+    return f"x = [{x}]: {found.wrong:.5g} for {found.right:.5g} ± {found.bound:.2g}"
+
+
+def _checked(entry: Entry, dtype: str) -> Iterator[tuple[Any, ...]]:
+    """Rows of the CSV for one norm in one dtype: direction, verdict, cause, worst ratio, reproducer."""
+    _, name, _, norm, kind, eps = entry
+    differentiable = not entry[0].startswith(("keras", "tensorflow", "onnx", "openvino"))
+    try:
+        found = check(norm, kind=kind, eps=eps, dtype=dtype, d=D, name=name, backward=differentiable)
+    except Exception as error:
+        text = str(error) if isinstance(error, LngeomError) else f"{type(error).__name__}: {error}"
+        yield "forward", "not checked", " ".join(text.split())[:120], "", ""
+        return
+    wrong_gradient = (found.cause or "").startswith("backward")
+    forward = ("rounding", "") if wrong_gradient else (found.verdict, found.cause or "")
+    yield "forward", *forward, f"{found.worst_ratio:.3g}", "" if wrong_gradient else _shown(found)
+    if found.gradient_ratio is not None:
+        yield "backward", found.verdict, found.cause or "", f"{found.gradient_ratio:.3g}", ""
+
+
+def groups(rows: list[dict[str, str]]) -> list[tuple[Any, ...]]:
+    """What classes do, by kind and the verdicts of each dtype: their number, and the packages with the first names."""
+    by_norm: dict[tuple[str, ...], dict[str, str]] = {}
+    for row in rows:
+        key = row["package"], row["norm"], row["classes"], row["kind"]
+        text = row["verdict"] + (f": {row['cause']}" if row["cause"] and row["verdict"] != "not checked" else "")
+        by_norm.setdefault(key, {})[f"{row['dtype']}, {row['direction']}"] = text
+    found: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+    for key, told in by_norm.items():
+        forward = [told.get(f"{dtype}, forward", "") for dtype in DTYPES]
+        backward = {text for place, text in told.items() if "backward" in place}
+        found.setdefault((key[3], *forward, "; ".join(sorted(backward))), []).append(key)
+    ordered = sorted(found.items(), key=lambda item: -sum(int(key[2]) for key in item[1]))
+    return [
+        (sum(int(key[2]) for key in keys), ", ".join(f"{key[0]} {key[1]}" for key in keys[:3]), *told)
+        for told, keys in ordered
+    ]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("docs/results"))
+    parser.add_argument("--only", nargs="+", default=[], metavar="PACKAGE", help="default: all that are installed")
     parser.add_argument("--minutes", type=float, default=120.0, help="stop after this time (default: %(default)s)")
     arguments = parser.parse_args()
-    end = time.monotonic() + 60 * arguments.minutes
-    columns = ("package", "version", "norm", "kind", "eps", "dtype", "pass", "verdict", "cause", "worst_ratio")
+    end, only = time.monotonic() + 60 * arguments.minutes, set(arguments.only)
     target = arguments.out / "norms_in_the_wild.csv"
-    with target.open("w", newline="", encoding="utf-8") as file, warnings.catch_warnings():
+    started = target.exists()
+    with target.open("a+", newline="", encoding="utf-8") as file:
         warnings.simplefilter("ignore")
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        for source in (named, compiled, transformers_classes):
-            for package, name, norm, kind, eps in source():
-                for dtype in DTYPES:
-                    for backward in (False, True):
-                        skipped = package == "keras" or dtype == "float16" or source is transformers_classes
-                        if (backward and skipped) or time.monotonic() > end:
-                            continue
-                        try:
-                            found = check(norm, kind=kind, eps=eps, dtype=dtype, d=D, name=name, backward=backward)
-                            row = (found.verdict, found.cause, f"{found.worst_ratio:.3g}")
-                        except LngeomError as error:
-                            row = ("not checked", str(error)[:120], "")
-                        except Exception as error:
-                            row = ("not checked", f"{type(error).__name__}: {error}"[:120], "")
-                        version = importlib.metadata.version(package)
-                        way = "backward" if backward else "forward"
-                        writer.writerow((package, version, name, kind, f"{eps:g}", dtype, way, *row))
-                        file.flush()
-                        if row[0] not in ("rounding", "variant"):
-                            break
+        if not started:
+            writer.writerow(COLUMNS)
+        file.seek(0)
+        rows = list(csv.DictReader(file))
+        known = {(row["package"], row["norm"], row["kind"], row["dtype"]) for row in rows}
+        for entry in itertools.chain(exported(only), transformers_classes(only)):
+            package, name, classes, _, kind, eps = entry
+            for dtype in DTYPES:
+                if (package, name, kind, dtype) in known or time.monotonic() > end:
+                    continue
+                version = importlib.metadata.version(package.partition("/")[0].replace("tensorflow", "tensorflow-cpu"))
+                for told in _checked(entry, dtype):
+                    row = (package, version, name, classes, kind, f"{eps:g}", dtype, *told)
+                    writer.writerow(row)
+                    rows.append(dict(zip(COLUMNS, map(str, row), strict=True)))
+                file.flush()
+    with (arguments.out / "norms_in_the_wild_groups.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("classes", "for example", "kind", *DTYPES, "backward"))
+        writer.writerows(groups(rows))
     print(target)
     return 0
 

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -76,20 +77,85 @@ def test_plugin_fails_a_test_and_loads_nothing_at_collection() -> None:
     assert "variant: gain used as 1 + gain (as Gemma)" in done.stdout
 
 
-def test_a_port_is_diagnosed_at_its_first_wrong_norm(capsys: pytest.CaptureFixture[str]) -> None:
-    config = LlamaConfig(
-        hidden_size=16, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2, vocab_size=32
-    )
-    model = AutoModel.from_config(config)
-    model.save_pretrained("source")
+def llama(folder: str) -> Any:
+    """A saved network of five RMSNorms with gains around 1."""
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+    model = AutoModel.from_config(LlamaConfig(**sizes, vocab_size=32))
+    with torch.no_grad():
+        for norm in norms(model):
+            norm.weight.normal_(1, 0.3)
+    model.save_pretrained(folder)
+    return model
+
+
+def norms(model: Any) -> list[Any]:
+    return [module for module in model.modules() if type(module).__name__ == "LlamaRMSNorm"]
+
+
+def as_directory(model: Any) -> str:
+    model.save_pretrained("port")
+    return "port"
+
+
+def as_gguf(model: Any) -> str:
+    gguf, config, place = pytest.importorskip("gguf", reason="the package gguf is not installed"), model.config, {}
+    for name in ("q", "k", "v"):
+        place[f"attn_{name}"] = f"self_attn.{name}_proj"
+    place |= {"attn_output": "self_attn.o_proj", "attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm"}
+    place |= {f"ffn_{name}": f"mlp.{name}_proj" for name in ("gate", "up", "down")}
+    writer = gguf.GGUFWriter("port.gguf", "llama")
+    writer.add_block_count(2)
+    writer.add_context_length(config.max_position_embeddings)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_head_count(config.num_attention_heads)
+    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    writer.add_vocab_size(config.vocab_size)
+    weights = model.state_dict()
+    tensors = {"token_embd": "embed_tokens", "output_norm": "norm"}
+    tensors |= {f"blk.{i}.{ours}": f"layers.{i}.{theirs}" for i in range(2) for ours, theirs in place.items()}
+    for ours, theirs in tensors.items():
+        writer.add_tensor(f"{ours}.weight", weights[f"{theirs}.weight"].numpy())
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return "port.gguf"
+
+
+def as_onnx(model: Any) -> str:
+    """Its norms alone, one after another."""
+    onnx = pytest.importorskip("onnx", reason="the packages onnx and onnxruntime are not installed")
+    pytest.importorskip("onnxruntime", reason="the packages onnx and onnxruntime are not installed")
+    helper, gains = onnx.helper, [norm.weight.detach().numpy() for norm in norms(model)]
+    made = [onnx.numpy_helper.from_array(gain, f"g{i}") for i, gain in enumerate(gains)]
+    eps = model.config.rms_norm_eps
+    nodes = [
+        helper.make_node("RMSNormalization", [f"x{i}", f"g{i}"], [f"x{i + 1}"], name=f"norm {i}", epsilon=eps)
+        for i in range(len(gains))
+    ]
+    x, y = (helper.make_tensor_value_info(f"x{i}", onnx.TensorProto.FLOAT, [None, 32]) for i in (0, len(gains)))
+    graph = helper.make_graph(nodes, "norms", [x], [y], made)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10), "port.onnx")
+    return "port.onnx"
+
+
+@pytest.mark.parametrize("saved", [as_directory, as_gguf, as_onnx])
+def test_a_port_is_diagnosed_at_its_first_wrong_norm(saved: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    model = llama("source")
+    assert main(["doctor", "source", saved(model)]) == 0
     with torch.no_grad():
         model.layers[1].input_layernorm.weight += 1
-    model.save_pretrained("port")
-    assert main(["doctor", "source", "source"]) == 0
     capsys.readouterr()
-    assert main(["doctor", "source", "port"]) == 1
+    assert main(["doctor", "source", saved(model)]) == 1
     out = capsys.readouterr().out
     assert "first norm that differs: layers.1.input_layernorm: variant: gain used as 1 + gain" in out
+    assert "1 of 5 norms differ" in out
+
+
+def test_every_norm_of_a_model_is_checked() -> None:
+    llama("source")
     findings = check_spec("source", dtype="float32")
     assert len(findings) == 5
     assert {finding.verdict for finding in findings.values()} == {"rounding"}
