@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 import lngeom as lg
-from lngeom.symbolic import Theorem as Proved, cut, dim, root, square_norm
+from lngeom.symbolic import Proved, cut, dim, root, square_norm
 
 from .checks import Values, draw_scalar, draw_vector
 

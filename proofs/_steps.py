@@ -8,7 +8,7 @@ from typing import Any
 from lngeom.symbolic import (
     Formula,
     ProofError,
-    Theorem,
+    Proved,
     add,
     combine,
     congruence,
@@ -24,17 +24,17 @@ from lngeom.symbolic import (
 )
 
 
-def sum_of_squares(v: Any) -> Theorem:
+def sum_of_squares(v: Any) -> Proved:
     """‖v‖² ≥ 0."""
     return total(square(v))
 
 
-def product(*signs: Theorem) -> Theorem:
+def product(*signs: Proved) -> Proved:
     """The product of terms of known sign has the sign."""
     return functools.reduce(multiply, signs)
 
 
-def as_sum(goal: Formula, parts: list[Theorem], *facts: Any) -> Theorem:
+def as_sum(goal: Formula, parts: list[Proved], *facts: Any) -> Proved:
     """An inequality whose left side equals a sum of terms of known sign, by the facts."""
     whole = functools.reduce(add, parts)
     if goal.relation == ">=" and whole.conclusion.relation == ">":
@@ -45,12 +45,12 @@ def as_sum(goal: Formula, parts: list[Theorem], *facts: Any) -> Theorem:
     return transport(goal.term, prove(equal(goal.term, whole.conclusion.term), *facts), whole)
 
 
-def same_divisor(a: Any, b: Any, same: Theorem) -> Theorem:
+def same_divisor(a: Any, b: Any, same: Proved) -> Proved:
     """From a − b = 0: 1/√a − 1/√b = 0."""
     return congruence("inv", root(a), root(b), congruence("sqrt", a, b, same))
 
 
-def same_radicand(a: Theorem, b: Theorem, divisors: Theorem) -> Theorem:
+def same_radicand(a: Proved, b: Proved, divisors: Proved) -> Proved:
     """From a ≥ 0, b ≥ 0 and 1/√a − 1/√b = 0: a − b = 0."""
     p, q = a.conclusion.term, b.conclusion.term
     roots = congruence("inv", 1 / root(p), 1 / root(q), divisors)

@@ -200,7 +200,7 @@ class Theorem:
         chosen = self.claim if mutant is None or mutant.claim is None else mutant.claim
         return call(chosen, self.atoms())
 
-    def prove(self, mutant: Mutant | None = None) -> symbolic.Theorem:
+    def prove(self, mutant: Mutant | None = None) -> symbolic.Proved:
         """Run the proof, or the same proof on a wrong variant, and return the theorem of the kernel.
 
         >>> from proofs import find

@@ -46,7 +46,6 @@ BROKEN: dict[Callable[..., Any], tuple[str, ...]] = {
     sample_variance: (
         "standardization.definition",
         "standardization.norm",
-        "standardization.variance_one",
         "standardization.idempotent",
         "epsilon.norm",
         "epsilon.fixed_point",
@@ -62,7 +61,6 @@ BROKEN: dict[Callable[..., Any], tuple[str, ...]] = {
         "epsilon.norm",
         "epsilon.gauge",
         "epsilon.scaling",
-        "epsilon.variance_map",
         "irreversibility.inverse",
         "irreversibility.onto_ball",
     ),

@@ -23,8 +23,8 @@ def test_table_and_evidence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     ids = ["projection.idempotent", "ellipsoid.volume"]
     assert main(["prove", *ids, "--jobs", "1", "--json", str(file)]) == 0
     printed = capsys.readouterr().out
-    assert "2 theorems for every d: 1 proved, 1 up to cited fact; 3 wrong variants refuted" in printed
-    assert "true by normal form: 1; definitions written out: 0" in printed
+    assert "2 statements for every d: 1 proved, 1 up to cited fact; 3 wrong variants refuted" in printed
+    assert "by kind: 1 theorem, 1 identity, 0 definition" in printed
     header = printed.splitlines()[0].split()
     assert header == ["theorem", "statement", "source", "status", "ms", "refuted"]
     written = json.loads(file.read_text(encoding="utf-8"))

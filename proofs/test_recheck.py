@@ -47,7 +47,7 @@ def misused() -> dict[str, Any]:
             theorem = eval(audit.MISUSED[name], PERMISSIVE)
         except Exception:
             continue
-        if type(theorem).__name__ == "Theorem":
+        if type(theorem).__name__ == "Proved":
             made[name] = theorem
     return made
 

@@ -346,16 +346,18 @@ class LedgerCounts(SphinxDirective):
 
 
 class StatusCounts(SphinxDirective):
-    """``{status-counts}``: how many theorems have which status, and how many were replayed in Coq."""
+    """``{status-counts}``: how many theorems have which status and kind, and how many were replayed in Coq."""
 
     def run(self) -> list[nodes.Node]:
         """Insert the table, generated from the evidence."""
         theorems = load(self.env.app, "theorems.json")["theorems"]
-        rows = ["| status | theorems | replayed in Coq |", "|---|---:|---:|"]
+        kinds = {"theorem": "theorems", "identity": "identities", "definition": "definitions"}
+        rows = [f"| status | {' | '.join(kinds.values())} | all | replayed in Coq |", "|---|---:|---:|---:|---:|---:|"]
         for status in [*dict.fromkeys(one["status"] for one in theorems), None]:
             chosen = [one for one in theorems if status in (None, one["status"])]
             replayed = sum(bool(one["replayed"]) for one in chosen)
-            rows += [f"| {status or 'all'} | {len(chosen)} | {replayed} |"]
+            counts = " | ".join(str(sum(one["kind"] == kind for one in chosen)) for kind in kinds)
+            rows += [f"| {status or 'all'} | {counts} | {len(chosen)} | {replayed} |"]
         return self.parse_text_to_nodes("\n".join(rows) + "\n")
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from ..carriers import derivative as derivative
 from ._kernel import (
     Formula as Formula,
-    Theorem as Theorem,
+    Proved as Proved,
     add as add,
     assume as assume,
     cancel as cancel,
@@ -70,9 +70,9 @@ __all__ = [
     "ONE",
     "Formula",
     "ProofError",
+    "Proved",
     "S",
     "Term",
-    "Theorem",
     "add",
     "assume",
     "at_least",

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._kernel import Formula, Theorem, transport
+from ._kernel import Formula, Proved, transport
 from ._rewriting import rewrite
 from ._signs import Signs
 from ._terms import ProofError, term
 from ._text import formula
 
 
-def prove(goal: Formula, *facts: Theorem | tuple[Theorem, Any], remainder: Any = None) -> Theorem:
+def prove(goal: Formula, *facts: Proved | tuple[Proved, Any], remainder: Any = None) -> Proved:
     """Prove a formula from theorems.
 
     Parameters
     ----------
     goal : Formula
-    *facts : Theorem, or pair (Theorem, term)
+    *facts : Proved, or pair (Proved, term)
         What may be used; hypotheses enter as ``assume(formula)``. A pair says for which monomial the equation is
         to be solved; otherwise for its heaviest.
     remainder : Term, optional
@@ -30,7 +30,7 @@ def prove(goal: Formula, *facts: Theorem | tuple[Theorem, Any], remainder: Any =
 
     Returns
     -------
-    Theorem
+    Proved
         Its conclusion is `goal`.
 
     Raises

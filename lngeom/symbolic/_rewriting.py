@@ -11,13 +11,13 @@ from fractions import Fraction
 from typing import Any
 
 from . import _kernel as kernel
-from ._kernel import Formula, Theorem
+from ._kernel import Formula, Proved
 from ._monomials import argument, atoms_of, divide, match, power_of_d, quotients, weight
 from ._signs import Signs
 from ._terms import ONE, ProofError, S, Term, term
 from ._text import formula, text
 
-Rule = tuple[Theorem, Term, Fraction, tuple, Callable[[int], bool]]
+Rule = tuple[Proved, Term, Fraction, tuple, Callable[[int], bool]]
 """An equation e = 0, e, the coefficient and monomial it is solved for, and the powers of d it may be multiplied by."""
 
 Parts = dict[tuple[int, tuple | None], Term]
@@ -28,7 +28,7 @@ MAX_LENGTH = 400
 MAX_ROUNDS = 8
 
 
-def rewrite(goal: Term, equations: list[tuple[Theorem, Any]], signs: list[Theorem], *, related: bool = True) -> Theorem:
+def rewrite(goal: Term, equations: list[tuple[Proved, Any]], signs: list[Proved], *, related: bool = True) -> Proved:
     rules = _closure(goal, equations, signs, related)
     left, parts = _reduce(goal, rules)
     if left:
@@ -37,15 +37,15 @@ def rewrite(goal: Term, equations: list[tuple[Theorem, Any]], signs: list[Theore
     return _combined(goal, parts, rules)
 
 
-def _closure(goal: Term, equations: list[tuple[Theorem, Any]], signs: list[Theorem], related: bool) -> list[Rule]:
+def _closure(goal: Term, equations: list[tuple[Proved, Any]], signs: list[Proved], related: bool) -> list[Rule]:
     """The equations with the laws of all roots and inverses met, until no new ones come in.
 
     With `related` also the relations between different roots; their own proofs do without.
     """
     find = Signs(signs).find
     terms = [goal, *(theorem.conclusion.term for theorem, _ in equations)]
-    inner: list[tuple[Theorem, Any]] = []
-    laws: list[tuple[Theorem, Any]] = []
+    inner: list[tuple[Proved, Any]] = []
+    laws: list[tuple[Proved, Any]] = []
     for _ in range(MAX_ROUNDS):
         atoms = atoms_of(terms)
         roots = []
@@ -62,7 +62,7 @@ def _closure(goal: Term, equations: list[tuple[Theorem, Any]], signs: list[Theor
     return [rule for theorem, solved in inner + equations + laws for rule in _solved(theorem, solved)]
 
 
-def _inner(atoms: Iterable[tuple], rules: list[Rule]) -> Iterator[tuple[Theorem, Any]]:
+def _inner(atoms: Iterable[tuple], rules: list[Rule]) -> Iterator[tuple[Proved, Any]]:
     """f(u) = f(v) for functions of terms u that the rules rewrite into v."""
     for atom in sorted(atoms):
         if atom[0] in ("inv", "sqrt"):
@@ -87,12 +87,12 @@ def _reduce(left: Term, rules: list[Rule]) -> tuple[Term, Parts]:
     return left, parts
 
 
-def _combined(goal: Term, parts: Parts, rules: list[Rule]) -> Theorem:
+def _combined(goal: Term, parts: Parts, rules: list[Rule]) -> Proved:
     chosen = [(a, None if b is None else Term({b: Fraction(1)}), rules[k][0]) for (k, b), a in parts.items() if a]
     return kernel.combine(goal, chosen)
 
 
-def _solved(theorem: Theorem, solved: Any) -> Iterator[Rule]:
+def _solved(theorem: Proved, solved: Any) -> Iterator[Rule]:
     """An equation solved for its heaviest monomial, in all powers of d.
 
     If it has several heaviest monomials that differ in the power of d, those powers are reduced from above and from
@@ -129,7 +129,7 @@ def _step(left: Term, rules: list[Rule]) -> tuple[int, Term, tuple | None] | Non
     return None
 
 
-def _laws(terms: Iterable[Term], find: Callable[[Term, str], Theorem | None]) -> Iterator[Theorem]:
+def _laws(terms: Iterable[Term], find: Callable[[Term, str], Proved | None]) -> Iterator[Proved]:
     """Equations of the roots and inverses in terms, as far as signs allow."""
     for atom in sorted(atoms_of(terms)):
         if atom[0] == "sqrt":
@@ -156,7 +156,7 @@ def _laws(terms: Iterable[Term], find: Callable[[Term, str], Theorem | None]) ->
                     yield kernel.combine(i * i - kernel.inv(w), [(-i * i, None, j), (kernel.inv(w), None, above)])
 
 
-def _proportional_roots(terms: Iterable[Term], signs: list[Theorem]) -> Iterator[tuple[Theorem, Term]]:
+def _proportional_roots(terms: Iterable[Term], signs: list[Proved]) -> Iterator[tuple[Proved, Term]]:
     """√u = r√w, and the same for inverses, where u = r²w for a monomial r >= 0; solved for the left side."""
     radicands = sorted(
         (argument(atom) for atom in atoms_of(terms) if atom[0] == "sqrt"), key=lambda t: (len(repr(t)), t)
@@ -173,7 +173,7 @@ def _proportional_roots(terms: Iterable[Term], signs: list[Theorem]) -> Iterator
                 yield from same
 
 
-def _monomial_roots(terms: Iterable[Term], signs: list[Theorem]) -> Iterator[tuple[Theorem, Term]]:
+def _monomial_roots(terms: Iterable[Term], signs: list[Proved]) -> Iterator[tuple[Proved, Term]]:
     """√(uw) = r√w for the nonnegative factors u = r² of a monomial, and the same for inverses."""
     find = Signs(signs).find
     for atom in sorted(atoms_of(terms)):
@@ -194,7 +194,7 @@ def _monomial_roots(terms: Iterable[Term], signs: list[Theorem]) -> Iterator[tup
             yield from _same_root(argument(atom), root, signs)
 
 
-def _same_root(u: Term, root: Term, signs: list[Theorem]) -> list[tuple[Theorem, Term]]:
+def _same_root(u: Term, root: Term, signs: list[Proved]) -> list[tuple[Proved, Term]]:
     """√u = root and its inverse, each solved for the left side; empty where it is not proved."""
     positive = Signs(signs).find(root, ">=")
     if positive is None:

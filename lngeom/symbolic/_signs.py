@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
 from . import _kernel as kernel
-from ._kernel import Theorem
+from ._kernel import Proved
 from ._monomials import argument, quotients
 from ._terms import ProofError, S, Term, d
 
@@ -18,12 +18,12 @@ MAX_DEPTH = 6
 class Signs:
     """Known signs, and the search for those that follow."""
 
-    def __init__(self, facts: Iterable[Theorem]) -> None:
+    def __init__(self, facts: Iterable[Proved]) -> None:
         self.facts = list(facts)
         self.depth = 0
 
-    def find(self, t: Term, relation: str) -> Theorem | None:
-        """Theorem ``t relation 0``, or None."""
+    def find(self, t: Term, relation: str) -> Proved | None:
+        """Proved ``t relation 0``, or None."""
         if self.depth > MAX_DEPTH:
             return None
         self.depth += 1
@@ -32,7 +32,7 @@ class Signs:
         finally:
             self.depth -= 1
 
-    def _known(self, t: Term, relation: str) -> Theorem | None:
+    def _known(self, t: Term, relation: str) -> Proved | None:
         for fact in self.facts:
             if fact.conclusion.term == t:
                 known = fact.conclusion.relation
@@ -45,17 +45,17 @@ class Signs:
             return kernel.strengthen(weak, nonzero) if weak and nonzero else None
         return None
 
-    def _fact(self, t: Term, relation: str) -> Theorem | None:
+    def _fact(self, t: Term, relation: str) -> Proved | None:
         return next((fact for fact in self.facts if fact.conclusion == (t, relation)), None)
 
-    def _search(self, t: Term, relation: str) -> Theorem | None:
+    def _search(self, t: Term, relation: str) -> Proved | None:
         if len(t) == 1 or not t:
             return self._monomial(t, relation)
         if relation == "!=":
             return self._nonzero(t)
         return self._scaled(t, relation) or self._sum(t, relation) or self._peeled(t, relation)
 
-    def _nonzero(self, t: Term) -> Theorem | None:
+    def _nonzero(self, t: Term) -> Proved | None:
         scaled = self._scaled(t, "!=")
         if scaled:
             return scaled
@@ -65,7 +65,7 @@ class Signs:
         below = self.find(-t, ">")
         return kernel.multiply(kernel.weaken(below, "!="), kernel.constant(-1, "!=")) if below else None
 
-    def _monomial(self, t: Term, relation: str) -> Theorem | None:
+    def _monomial(self, t: Term, relation: str) -> Proved | None:
         if not t:
             return kernel.constant(0, ">=") if relation == ">=" else None
         ((monomial, coefficient),) = tuple(t)
@@ -84,7 +84,7 @@ class Signs:
                 return None
         return functools.reduce(kernel.multiply, factors)
 
-    def _negative(self, atom: tuple, exponent: int, relation: str) -> Theorem | None:
+    def _negative(self, atom: tuple, exponent: int, relation: str) -> Proved | None:
         """Sign of (−atom)^exponent."""
         if atom[0] in ("d", "sqrt"):
             return None
@@ -95,7 +95,7 @@ class Signs:
             one = self._known(-Term({((atom, 1),): Fraction(1)}), relation)
         return _repeat(one, exponent) if one else None
 
-    def _power(self, atom: tuple, exponent: int, relation: str) -> Theorem | None:
+    def _power(self, atom: tuple, exponent: int, relation: str) -> Proved | None:
         if atom == ("d",):
             positive = kernel.add(kernel.dimension(), kernel.constant(1, ">"))
             one = positive if exponent > 0 else kernel.inverse_sign(positive)
@@ -112,7 +112,7 @@ class Signs:
         nonzero = self.find(base, "!=")
         return kernel.strengthen(squared, _repeat(nonzero, exponent)) if nonzero else None
 
-    def _atom(self, atom: tuple, base: Term, relation: str) -> Theorem | None:
+    def _atom(self, atom: tuple, base: Term, relation: str) -> Proved | None:
         kind = atom[0]
         if kind == "sqrt":
             if relation == ">=":
@@ -134,7 +134,7 @@ class Signs:
             return kernel.weaken(positive, "!=") if positive else None
         return None
 
-    def _scaled(self, t: Term, relation: str) -> Theorem | None:
+    def _scaled(self, t: Term, relation: str) -> Proved | None:
         for fact in self.facts:
             u, known = fact.conclusion
             if len(u) != len(t) or len(t) < 2:
@@ -150,7 +150,7 @@ class Signs:
                     return kernel.multiply(factor, premise)
         return None
 
-    def _sum(self, t: Term, relation: str) -> Theorem | None:
+    def _sum(self, t: Term, relation: str) -> Proved | None:
         """Every summand is nonnegative, and one positive if need be."""
         found, strict = None, False
         for monomial, coefficient in t:
@@ -162,7 +162,7 @@ class Signs:
             found = kernel.add(found, sign) if found else sign
         return found if strict or relation == ">=" else None
 
-    def _peeled(self, t: Term, relation: str) -> Theorem | None:
+    def _peeled(self, t: Term, relation: str) -> Proved | None:
         """A multiple of a known sign, or of a variance, plus a shorter rest."""
         for fact in itertools.chain(self.facts, _variances(t)):
             u, known = fact.conclusion
@@ -184,14 +184,14 @@ class Signs:
         return None
 
 
-def _repeat(theorem: Theorem, times: int) -> Theorem:
+def _repeat(theorem: Proved, times: int) -> Proved:
     result = theorem
     for _ in range(times - 1):
         result = kernel.multiply(result, theorem)
     return result
 
 
-def _variances(t: Term) -> Iterator[Theorem]:
+def _variances(t: Term) -> Iterator[Proved]:
     """|- S(m²) − S(m)²/d >= 0 for the sums of squares in t."""
     for monomial, _ in t:
         for atom, _ in monomial:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from ._kernel import Formula, Theorem
+from ._kernel import Formula, Proved
 from ._monomials import is_vector
 from ._terms import Term
 
@@ -99,7 +99,7 @@ def formula(statement: Formula, names: Names = NO_NAMES) -> str:
     return f"{text(Term(statement.term.pairs), names)} {_SIGN[statement.relation]} 0"
 
 
-def sequent(theorem: Theorem) -> str:
+def sequent(theorem: Proved) -> str:
     """What a theorem says: its hypotheses, the turnstile, its conclusion.
 
     Raises
@@ -117,7 +117,7 @@ def sequent(theorem: Theorem) -> str:
     return f"{hypotheses}{' ' if hypotheses else ''}⊢ {formula(theorem.conclusion)}"
 
 
-def certificate(theorem: Theorem) -> list[str]:
+def certificate(theorem: Proved) -> list[str]:
     """The proof of a theorem: abbreviations of roots and inverses, then a numbered line for each step.
 
     Every premise stands before its use, and what is proved twice stands once.
@@ -137,11 +137,11 @@ def certificate(theorem: Theorem) -> list[str]:
     1. S(x) = 0    [assume]
     2. S(x)·S(y) = 0    [S(y)·(1)]
     """
-    steps: list[Theorem] = []
+    steps: list[Proved] = []
     numbers: dict[tuple, int] = {}
     visited: dict[int, int] = {}
 
-    def visit(step: Theorem) -> int:
+    def visit(step: Proved) -> int:
         if id(step) not in visited:
             said = (step.conclusion, step.hypotheses)
             if said not in numbers:

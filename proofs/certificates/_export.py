@@ -77,13 +77,13 @@ def write(theorems: Iterable[Theorem], folder: Path) -> list[dict[str, Any]]:
     return found
 
 
-def _steps(proved: symbolic.Theorem, table: Table) -> list[dict[str, Any]]:
+def _steps(proved: symbolic.Proved, table: Table) -> list[dict[str, Any]]:
     """Every premise before its use, and what is proved twice once."""
     steps: list[dict[str, Any]] = []
     numbers: dict[tuple[Any, ...], int] = {}
     visited: dict[int, int] = {}
 
-    def visit(step: symbolic.Theorem) -> int:
+    def visit(step: symbolic.Proved) -> int:
         if id(step) not in visited:
             said = (step.conclusion, step.hypotheses)
             if said not in numbers:

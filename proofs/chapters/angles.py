@@ -8,7 +8,7 @@ from typing import Any
 
 from lngeom.symbolic import (
     Formula,
-    Theorem as Proved,
+    Proved,
     at_least,
     combine,
     constant,

@@ -7,24 +7,11 @@ from random import Random
 from typing import Any
 
 import lngeom as lg
-from lngeom.symbolic import (
-    Formula,
-    Theorem as Proved,
-    add,
-    constant,
-    dim,
-    equal,
-    greater,
-    prove,
-    square,
-    total,
-    transport,
-)
+from lngeom.symbolic import Formula, Proved, add, constant, dim, equal, greater, prove, square, total, transport
 
 from .._records import read
 from .._shared import mean_square, standard
 from .._steps import as_sum, product
-from .._theorem import Model
 from ..checks import draw_scalar, draw_vector
 
 
@@ -39,12 +26,6 @@ def keys_model(random: Random, d: int) -> dict[str, Any]:
     """Two standardized vectors, so that nothing irrational remains, and a gain without zeros."""
     g = tuple(value or 1 for value in draw_vector(random, d))
     return {"x": standard(random, d), "z": standard(random, d), "g": g, "b": draw_vector(random, d), "q": g}
-
-
-def _outside(c: int) -> Model:
-    """A point on the line of two keys, but not between them: c = −1 or 2."""
-    far, near = (-2, 1) if c < 0 else (1, -1)
-    return lambda random, d: {"x": (far,) * d, "z": (near,) * d, "q": (1,) * d, "c": c, "m": d}
 
 
 def _short(x: Any, positive: Proved, c: Proved) -> Proved:

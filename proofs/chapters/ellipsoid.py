@@ -9,7 +9,7 @@ from typing import Any
 import lngeom as lg
 from lngeom.symbolic import (
     Formula,
-    Theorem as Proved,
+    Proved,
     assume,
     cancel,
     combine,
@@ -192,6 +192,13 @@ def secular_model(random: Random, d: int) -> dict[str, Any]:
     return {"g": tuple(g), "lam": lam, "w": w, "v": v}
 
 
+def two_skew_axes(random: Random, d: int) -> dict[str, Any]:
+    """Two eigenvectors of G²Π: 1, with eigenvalue 0, and g²/(g² − λ) for a root λ of the secular equation."""
+    m = secular_model(random, d)
+    w = tuple(g * v for g, v in zip(m["g"], m["v"], strict=True))
+    return {"g": m["g"], "v": (1,) * d, "lam": 0, "w": w, "mu": m["lam"]}
+
+
 def _secular_converse(goal: Formula, given: list[Proved], g: Any, v: Any, lam: Any) -> Proved:
     """The eigenvector is v = c·g∘w with c = g·v/d and w = 1/(g² − λ); then cλS(w) = 0, and ‖v‖² = c(g∘w)·v is not 0."""
     off, eigen, value, length = given
@@ -287,13 +294,6 @@ def _hidden_share(goal: Formula, given: list[Proved], x: Any, g: Any, h: Any, ep
         sum_of_squares(hidden * (y - dot(hidden, y) / k)),
     ]
     return as_sum(goal, parts, positive, defined, k_positive, (first, g * g * h), (idempotent, g**2 * h**2))
-
-
-INVERSE_ON_SUPPORT = {
-    "g²h = g": lambda g, h: equal(g * g * h, g),
-    "gh² = h": lambda g, h: equal(g * h * h, h),
-    "some gain is 0": lambda g, h: greater(dim(g) - dot(g, h)),
-}
 
 
 THEOREMS = read(__name__)

@@ -9,7 +9,7 @@ from typing import Any
 import lngeom as lg
 from lngeom.symbolic import (
     Formula,
-    Theorem as Proved,
+    Proved,
     cancel,
     combine,
     congruence,

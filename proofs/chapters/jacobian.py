@@ -8,26 +8,7 @@ from random import Random
 from typing import Any
 
 import lngeom as lg
-from lngeom.symbolic import (
-    Formula,
-    Theorem as Proved,
-    add,
-    at_least,
-    combine,
-    congruence,
-    dim,
-    dot,
-    equal,
-    greater,
-    inverse,
-    ones,
-    prove,
-    root,
-    square,
-    square_norm,
-    square_of_root,
-    transport,
-)
+from lngeom.symbolic import Formula, Proved, combine, congruence, dim, dot, greater, ones, prove, root, square
 
 from .._records import read
 from .._shared import variance
@@ -90,23 +71,6 @@ def constant_model(random: Random, d: int) -> dict[str, Any]:
     }
 
 
-def _contraction(goal: Formula, positive: Proved, x: Any, v: Any, eps: Any) -> Proved:
-    """‖v‖² − ε‖Jv‖² = dμ² + ‖Πv‖²σ²/s² + ε(y·v)²(1 + ε/s²)/(d s²), μ the mean of v."""
-    spread = sum_of_squares(lg.project(x))
-    per_dimension = prove(greater(1 / dim(x)))
-    above = add(product(spread, per_dimension), positive)
-    defined = transport(variance(x) + eps, prove(equal(variance(x) + eps, above.conclusion.term)), above)
-    inverse = prove(greater(1 / denominator(x, eps) ** 2), defined)
-    along = product(positive, square(dot(standardized(x, eps), v)), inverse, per_dimension)
-    parts = [
-        product(square(dot(ones(v), v)), per_dimension),
-        product(sum_of_squares(lg.project(v)), spread, per_dimension, inverse),
-        along,
-        product(along, positive, inverse),
-    ]
-    return as_sum(goal, parts, defined)
-
-
 def _norm_at_zero(goal: Formula, varies: Proved, x: Any, v: Any) -> Proved:
     """d‖v‖² − ‖Πx‖²‖Jv‖² = (1·v)² + (y·v)² at ε = 0."""
     return as_sum(goal, [square(dot(ones(v), v)), square(dot(standardized(x, 0), v))], varies)
@@ -148,34 +112,8 @@ def _cocoercive(goal: Formula, given: list[Proved], x: Any, z: Any, eps: Any) ->
     return as_sum(goal, [product(*parts)], *facts)
 
 
-def _weaker(goal: Formula, given: list[Proved], x: Any, z: Any, eps: Any) -> Proved:
-    """The same with s − √ε = σ²/(s + √ε) ≥ 0 in both places."""
-    stronger = _cocoercive(_bound(x, z, eps, _mean_scale(x, z, eps)), given, x, z, eps)
-    half = prove(greater(dim(x) / dim(x) / 2))
-    gaps = []
-    for v in (x, z):
-        defined, s = _defined(v, given[0]), denominator(v, eps)
-        both = prove(greater(s + root(eps)), defined, given[0])
-        above = 1 / both.conclusion.term
-        spread = product(sum_of_squares(lg.project(v)), prove(greater(1 / dim(v))), prove(greater(above), both))
-        same = [
-            (root(eps) - s, None, inverse(both)),
-            (above, None, square_of_root(defined)),
-            (-above, None, square_of_root(given[0])),
-        ]
-        gap = transport(s - root(eps), combine(s - root(eps) - spread.conclusion.term, same), spread)
-        gaps.append(product(gap, half, sum_of_squares(standardized(x, eps) - standardized(z, eps))))
-    return as_sum(goal, [stronger, *gaps])
-
-
 def _mean_scale(x: Any, z: Any, eps: Any) -> Any:
     return (denominator(x, eps) + denominator(z, eps)) / 2
-
-
-def _bound(x: Any, z: Any, eps: Any, factor: Any) -> Formula:
-    """(y − y′)·(x − x′) ≥ factor·‖y − y′‖²."""
-    apart = standardized(x, eps) - standardized(z, eps)
-    return at_least(dot(apart, x - z), factor * square_norm(apart))
 
 
 THEOREMS = read(__name__)

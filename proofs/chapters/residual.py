@@ -9,7 +9,7 @@ from typing import Any
 import lngeom as lg
 from lngeom.symbolic import (
     Formula,
-    Theorem as Proved,
+    Proved,
     combine,
     congruence,
     cut,
@@ -43,14 +43,6 @@ def stream_model(random: Random, d: int) -> dict[str, Any]:
     return values
 
 
-def orthogonal_model(random: Random, d: int) -> dict[str, Any]:
-    """A state and an increment orthogonal to it."""
-    h, a = draw_vector(random, d), draw_vector(random, d)
-    square = sum(value * value for value in h)
-    along = sum(p * q for p, q in zip(h, a, strict=True)) / square if square else Fraction(0)
-    return {"h": h, "a": tuple(q - along * p for p, q in zip(h, a, strict=True))}
-
-
 def _triangle(goal: Formula, given: list[Proved], h: Any, a: Any) -> Proved:
     """(‖h‖ + ‖a‖)² − ‖h + a‖² = ‖ ‖a‖h − ‖h‖a ‖²/(‖h‖‖a‖)."""
     first, second = given
@@ -66,11 +58,6 @@ def same_output(goal: Formula, centered: Proved, h: Any, h2: Any, g: Any, eps: A
     roots = congruence("sqrt", after, before, same)
     inverses = congruence("inv", root(after), root(before), roots)
     return combine(goal.term, [(g * lg.project(h2), None, inverses), (g / root(before), None, centered)])
-
-
-def _unseen(goal: Formula, given: list[Proved], h: Any, a: Any, g: Any, eps: Any) -> Proved:
-    centered = prove(equal(lg.project(h + a), lg.project(h)), *given)
-    return same_output(goal, centered, h, h + a, g, eps)
 
 
 def _plus(a: tuple[Fraction, ...], b: tuple[Fraction, ...]) -> tuple[Fraction, ...]:

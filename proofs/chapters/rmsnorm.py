@@ -8,7 +8,7 @@ from typing import Any
 import lngeom as lg
 from lngeom.symbolic import (
     Formula,
-    Theorem as Proved,
+    Proved,
     at_least,
     cancel,
     combine,
@@ -26,6 +26,7 @@ from lngeom.symbolic import (
     root_of_square,
     square,
     square_norm,
+    square_of_root,
     summed,
     weaken,
 )
@@ -65,6 +66,20 @@ def _length(x: Any, given: list[Proved]) -> tuple[Proved, ...]:
     share = prove(greater(1 / dim(x)))
     parts = [product(given[0], prove(greater(dim(x)))), product(square(dot(ones(x), x)), share)]
     return (as_sum(greater(square_norm(x)), parts),)
+
+
+def _angle(goal: Formula, given: list[Proved], x: Any) -> Proved:
+    """LN(x)·RMS(x) = d sin θ, and both outputs have the norm √d."""
+    (length,) = _length(x, given)
+    y, z, width = lg.standardize(x, eps=0), lg.rms_norm(x, eps=0), root(dim(x))
+    sine = root(variance(x)) / root(mean_square(x))
+    inner = prove(equal(dot(y, z), dim(x) * sine), *given)
+    first, second = (prove(equal(norm(v), width), *given, length) for v in (y, z))
+    square = square_of_root(prove(greater(dim(x))))
+    return combine(
+        goal.term,
+        [(1, None, inner), (-sine * norm(z), None, first), (-sine * width, None, second), (-sine, None, square)],
+    )
 
 
 def _mean_vanishes(goal: Formula, given: list[Proved], x: Any, eps: Any) -> Proved:

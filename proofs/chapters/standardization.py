@@ -8,7 +8,7 @@ from typing import Any
 import lngeom as lg
 from lngeom.symbolic import (
     Formula,
-    Theorem as Proved,
+    Proved,
     dim,
     dot,
     equal,

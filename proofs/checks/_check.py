@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import islice
 from random import Random
 from typing import Any
 
@@ -13,10 +14,10 @@ from lngeom import symbolic
 from lngeom.carriers import Enclosure, Interval, UndecidedError
 from lngeom.symbolic import Formula, ProofError, evaluate, formula
 
-from .._theorem import CheckError, Model, Mutant, Theorem, call
+from .._theorem import Build, CheckError, Model, Mutant, Theorem, call
 from ..certificates import Refused, certificate, last_step_proved, recheck, replayed
 from ._floats import measure
-from ._models import Values, draw, draw_scalar, draw_vector, refuted, satisfied, search
+from ._models import Values, accepted, draw, refuted, satisfied, search
 
 MODELS = 12
 """Exact models at which a claim is evaluated."""
@@ -24,23 +25,28 @@ MODELS = 12
 TRIES = 6000
 """Samples drawn at most in search of a model or a counterexample."""
 
+CANDIDATES = 40
+"""Counterexamples in terms that are looked at for one at which the library does not divide by 0."""
+
 
 @dataclass(frozen=True)
-class Counterexample:
-    """Dimension, vectors and scalars at which a statement is certainly false."""
+class Refutation:
+    """Dimension, vectors and scalars at which a statement is certainly false, or at which the library has no number."""
 
     dimension: int
     values: Values
+    undefined: bool = False
 
     def __str__(self) -> str:
-        return f"d = {self.dimension}: " + ", ".join(f"{name} = {_shown(v)}" for name, v in self.values.items())
+        shown = ", ".join(f"{name} = {_shown(v)}" for name, v in self.values.items())
+        return f"d = {self.dimension}: {shown}" + (", where the library divides by 0" if self.undefined else "")
 
 
 def _shown(value: Any) -> str:
     return str(value) if isinstance(value, int | Fraction) else f"({', '.join(map(str, value))})"
 
 
-def check_proof(theorem: Theorem) -> symbolic.Theorem:
+def check_proof(theorem: Theorem) -> symbolic.Proved:
     """The proof exists, proves the claim, and uses exactly the declared hypotheses."""
     try:
         proved = theorem.prove()
@@ -98,7 +104,7 @@ def check_truth(theorem: Theorem) -> int:
     goal, count = theorem.goal(), 0
     for (d, values), _ in zip(models(theorem), range(MODELS), strict=False):
         if refuted(goal, values, d):
-            msg = f"{theorem.id} is false at {Counterexample(d, values)}"
+            msg = f"{theorem.id} is false at {Refutation(d, values)}"
             raise CheckError(msg)
         _check_carriers(theorem, goal, values, d)
         count += 1
@@ -108,22 +114,29 @@ def check_truth(theorem: Theorem) -> int:
     return count
 
 
-def _check_carriers(theorem: Theorem, goal: Formula, values: Values, d: int) -> None:
-    """What the library computes on enclosures meets what the term says."""
+def _computed(build: Build, values: Values) -> Any:
+    """What the library computes for a statement on enclosures, or nothing where it divides by 0."""
     carriers = {
         name: Enclosure([Fraction(v) for v in (value if isinstance(value, tuple | list) else [value])])
         for name, value in values.items()
     }
     try:
-        direct = call(theorem.claim, carriers).term
-        meant = evaluate(goal.term, values, d)
+        return call(build, carriers).term
     except UndecidedError:
-        return  # an inverse of 0: total in the kernel, no number for the library
+        return None  # an inverse of 0: total in the kernel, no number for the library
+
+
+def _check_carriers(theorem: Theorem, goal: Formula, values: Values, d: int) -> None:
+    """What the library computes on enclosures meets what the term says."""
+    direct = _computed(theorem.claim, values)
+    if direct is None:
+        return
+    meant = evaluate(goal.term, values, d)
     computed = list(direct) if isinstance(direct, Enclosure) else [direct]
     for k, value in enumerate(meant):
         gap = _interval(computed[k % len(computed)]) - _interval(value)
         if not gap.contains(0):
-            msg = f"{theorem.id}: term and library differ in component {k} at {Counterexample(d, values)}"
+            msg = f"{theorem.id}: term and library differ in component {k} at {Refutation(d, values)}"
             raise CheckError(msg)
 
 
@@ -136,7 +149,7 @@ def check_property(theorem: Theorem) -> int:
     return measure(theorem)
 
 
-def check_mutant(theorem: Theorem, mutant: Mutant) -> Counterexample:
+def check_mutant(theorem: Theorem, mutant: Mutant) -> Refutation:
     """The proof of a wrong variant fails, and an exact counterexample exists."""
     try:
         theorem.prove(mutant)
@@ -145,25 +158,23 @@ def check_mutant(theorem: Theorem, mutant: Mutant) -> Counterexample:
     else:
         msg = f"{theorem.id}: the mutant {mutant.title!r} has a proof"
         raise CheckError(msg)
-    goal = theorem.goal(mutant)
+    wrong = replace(theorem, claim=mutant.claim or theorem.claim)
     assumed = list(theorem.assumed(mutant).values())
-    found = _counterexample(theorem, assumed, goal, mutant.model, f"{theorem.id}/{mutant.title}")
-    if found is None:
+    found = _counterexample(wrong, assumed, mutant.model, f"{theorem.id}/{mutant.title}")
+    if found is None or found.undefined:
         msg = f"{theorem.id}: no counterexample to the mutant {mutant.title!r} in {TRIES} samples"
         raise CheckError(msg)
     return found
 
 
-def check_hypothesis(theorem: Theorem, said: str) -> Counterexample | str:
+def check_hypothesis(theorem: Theorem, said: str) -> Refutation | str:
     """A hypothesis is necessary, by a counterexample without it, or redundant, by the reason given."""
     reason = theorem.without.get(said)
     if isinstance(reason, str):
         return reason
     assumed = theorem.assumed()
     dropped = assumed.pop(said)
-    found = _counterexample(
-        theorem, list(assumed.values()), theorem.goal(), reason, f"{theorem.id}/{said}", also=dropped
-    )
+    found = _counterexample(theorem, list(assumed.values()), reason, f"{theorem.id}/{said}", dropped)
     if found is None:
         msg = f"{theorem.id}: no counterexample without {said!r}; give a sampler or a reason in `without`"
         raise CheckError(msg)
@@ -171,16 +182,22 @@ def check_hypothesis(theorem: Theorem, said: str) -> Counterexample | str:
 
 
 def _counterexample(
-    theorem: Theorem, assumed: list[Formula], goal: Formula, model: Model | None, seed: str, also: Formula | None = None
-) -> Counterexample | None:
-    false = [goal] if also is None else [also, goal]
+    theorem: Theorem, assumed: list[Formula], model: Model | None, seed: str, *also: Formula
+) -> Refutation | None:
+    """Where the assumed holds but not the claim, nor what else is named; if it can, where nothing is divided by 0."""
+    false = [*also, theorem.goal()]
     found = search(
         _sampler(theorem, model),
-        lambda values, d: satisfied(assumed, values, d) and all(refuted(f, values, d) for f in false),
+        lambda values, d: satisfied(assumed, values, d) and all(refuted(formula, values, d) for formula in false),
         seed=seed,
         tries=TRIES,
     )
-    return next((Counterexample(d, values) for d, values in found), None)
+    undefined = None
+    for d, values in islice(found, CANDIDATES):
+        if _computed(theorem.claim, values) is not None:
+            return Refutation(d, values)
+        undefined = undefined or Refutation(d, values, undefined=True)
+    return undefined
 
 
 def _sampler(theorem: Theorem, special: Model | None) -> Callable[[Random, int], Values]:
@@ -195,8 +212,8 @@ def _sampler(theorem: Theorem, special: Model | None) -> Callable[[Random, int],
         values = {name: drawn[name] for name in (*vectors, *scalars) if name in drawn}
         if random.random() < 0.4:
             name = random.choice([*vectors, *scalars])
-            values[name] = draw_vector(random, d) if name in vectors else draw_scalar(random)
-        return values
+            values |= draw([name], [], random, d) if name in vectors else draw([], [name], random, d)
+        return accepted(values)
 
     return sample
 
@@ -236,8 +253,8 @@ class Evidence:
     dimensions: int = 0
     models: int = 0
     measured: int = 0
-    mutants: dict[str, Counterexample] = field(default_factory=dict)
-    hypotheses: dict[str, Counterexample | str] = field(default_factory=dict)
+    mutants: dict[str, Refutation] = field(default_factory=dict)
+    hypotheses: dict[str, Refutation | str] = field(default_factory=dict)
     replayed: str = ""
     faults: list[str] = field(default_factory=list)
 

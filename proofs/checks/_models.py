@@ -75,7 +75,12 @@ def draw_scalar(random: Random) -> Fraction:
 def draw(vectors: Sequence[str], scalars: Sequence[str], random: Random, d: int) -> Values:
     """Independent values for all names."""
     values: Values = {name: draw_vector(random, d) for name in vectors}
-    return values | {name: draw_scalar(random) for name in scalars}
+    return accepted(values | {name: draw_scalar(random) for name in scalars})
+
+
+def accepted(values: Values) -> Values:
+    """The values with ``eps`` not below 0: the library takes no other."""
+    return values | {"eps": abs(values["eps"])} if "eps" in values else values
 
 
 def search(

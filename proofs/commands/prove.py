@@ -122,9 +122,9 @@ def _table(found: list[Evidence]) -> str:
     mutants = sum(len(one.mutants) for one in found)
     seconds = sum(one.proof_ms for one in found) / 1000
     lines.append(
-        f"\n{len(found)} theorems for every d: {kinds}; {mutants} wrong variants refuted; "
+        f"\n{len(found)} statements for every d: {kinds}; {mutants} wrong variants refuted; "
         f"the proofs took {seconds:.1f} s\n"
-        f"true by normal form: {sorts['identity']}; definitions written out: {sorts['definition']}"
+        f"by kind: {sorts['theorem']} theorem, {sorts['identity']} identity, {sorts['definition']} definition"
     )
     return "\n".join(lines)
 

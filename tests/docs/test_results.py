@@ -357,6 +357,16 @@ def test_whisper_has_the_angles_that_the_page_says() -> None:
             assert f"{rho:{digits}}" in page
 
 
+def test_the_readme_counts_theorems_by_kind_and_by_status() -> None:
+    kinds = Counter(theorem.kind for theorem in theorems())
+    status = Counter("cited" if one.cites else "coq" if one.last_step else "proved" for one in theorems())
+    by_kind = f"{kinds['theorem']} theorems, {kinds['identity']} identities and {kinds['definition']} definitions"
+    by_status = (
+        f"{status['proved']} proved by the kernel, {status['coq']} in Coq besides, {status['cited']} up to a cited fact"
+    )
+    assert f"{by_kind}, for every dimension: {by_status}" in said("../README.md")
+
+
 def test_the_kernels_are_timed_as_the_ledger_says() -> None:
     with (DOCS / "results" / "cost" / "kernels.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))

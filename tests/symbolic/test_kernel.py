@@ -16,9 +16,9 @@ import lngeom as lg
 from lngeom.carriers import UndecidedError
 from lngeom.symbolic import (
     Formula,
+    Proved,
     S,
     Term,
-    Theorem,
     add,
     assume,
     at_least,
@@ -74,7 +74,7 @@ def some_term(random: Random, depth: int = 2) -> Term:
     return random.choice([p + q, p - q, p * q, p * p, p * p + q * q, S(p * q), S(p), p])
 
 
-def rule_instances(random: Random) -> list[Theorem]:
+def rule_instances(random: Random) -> list[Proved]:
     """One instance of every rule, with random terms and assumptions that models can meet."""
     t, u, v = (some_term(random) for _ in range(3))
     sign = random.choice((">", ">=", "!="))
@@ -82,7 +82,7 @@ def rule_instances(random: Random) -> list[Theorem]:
     weak = random.choice((">", ">="))
     # w is a free vector: the assumption w − t = 0 has models with any t.
     known, zero = assume(equal(W, t)), assume(equal(W, 0))
-    made: list[Callable[[], Theorem]] = [
+    made: list[Callable[[], Proved]] = [
         lambda: assume(Formula(t, sign)),
         lambda: constant(random.randint(1, 3), sign),
         dimension,
@@ -114,7 +114,7 @@ def rule_instances(random: Random) -> list[Theorem]:
     return [make() for make in made]
 
 
-def models(theorem: Theorem, random: Random) -> list[tuple[int, dict[str, Any]]]:
+def models(theorem: Proved, random: Random) -> list[tuple[int, dict[str, Any]]]:
     """Models of the hypotheses; an assumption about w is met by choosing w."""
     found = []
     for n in (1, 2, 4):
