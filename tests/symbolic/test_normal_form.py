@@ -195,7 +195,7 @@ def test_the_library_runs_on_terms() -> None:
 
 @pytest.mark.parametrize("value", [0.5, "x", None, 1j])
 def test_terms_take_exact_numbers_only(value: Any) -> None:
-    with pytest.raises(ProofError, match="no term, integer or fraction"):
+    with pytest.raises(ProofError, match="neither term nor integer nor fraction"):
         _ = X + value
 
 
