@@ -156,7 +156,7 @@ def invert(y: Array, *, eps: Any, placement: Placement = "inside", centered: boo
     """The u ⊥ 1 with ``standardize(u, eps=eps)`` = y: LayerNorm is a diffeomorphism of 1^⊥ onto an open ball.
 
     u = √ε y/√(1 − ‖y‖²/d) for ε inside the root, u = ε y/(1 − ‖y‖/√d) outside; all preimages of y are u + t1. `y`,
-    shape (..., d), is an output without gain and bias: undo them first, y = (z − b)/g. Rounding's share along 1 is
+    shape (..., d), is an output without gain and bias: undo them first, y = (z − b)/g. What rounding leaves along 1 is
     removed (not for RMSNorm). Returns the shape and dtype of y. The relative error of y is amplified by 1/(1 − ‖y‖²/d)
     = (σ² + ε)/ε, which is large for ordinary inputs: their length can be read off the output only in its last digits.
     Raises InputError if ε is 0, which forgets the length of u; if some y lies outside the open ball; if some y has a
