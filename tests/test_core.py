@@ -33,31 +33,14 @@ def parameters(d: int, dtype: Any = np.float32) -> tuple[np.ndarray, np.ndarray]
 
 
 @given(VECTORS, EPS)
-def test_layer_norm_is_that_of_pytorch_up_to_the_bounds_of_both(x: np.ndarray, eps: float) -> None:
-    gain, bias = parameters(x.shape[-1])
-    ours = lg.layer_norm(x, gain, bias, eps=eps)
-    theirs = F.layer_norm(torch.tensor(x), x.shape[-1:], torch.tensor(gain), torch.tensor(bias), eps).numpy()
+def test_norms_are_those_of_pytorch_up_to_the_bounds_of_both(x: np.ndarray, eps: float) -> None:
+    (gain, bias), shape = parameters(x.shape[-1]), x.shape[-1:]
+    theirs = F.layer_norm(torch.tensor(x), shape, torch.tensor(gain), torch.tensor(bias), eps).numpy()
     bound = sum(lg.error_bound(x, gain, bias, eps=eps, method=method) for method in METHODS)
-    assert ours.dtype == np.float32
-    assert np.all(np.abs(ours.astype(float) - theirs) <= bound)
-
-
-@given(VECTORS, EPS)
-def test_rms_norm_is_that_of_pytorch_up_to_the_bounds_of_both(x: np.ndarray, eps: float) -> None:
-    gain, _ = parameters(x.shape[-1])
-    ours = lg.rms_norm(x, gain, eps=eps)
-    theirs = F.rms_norm(torch.tensor(x), x.shape[-1:], torch.tensor(gain), eps).numpy()
+    assert np.all(np.abs(lg.layer_norm(x, gain, bias, eps=eps).astype(float) - theirs) <= bound)
+    theirs = F.rms_norm(torch.tensor(x), shape, torch.tensor(gain), eps).numpy()
     bound = 2 * lg.error_bound(x, gain, eps=eps, centered=False)
-    assert np.all(np.abs(ours.astype(float) - theirs) <= bound)
-
-
-def test_the_oracles_can_tell_a_wrong_formula() -> None:
-    x = np.random.default_rng(0).normal(size=(4, 16)).astype(np.float32)
-    sample_variance = x.var(axis=-1, ddof=1, keepdims=True)  # divisor d - 1, the usual mistake
-    wrong = (x - x.mean(axis=-1, keepdims=True)) / np.sqrt(sample_variance + np.float32(1e-5))
-    exact = F.layer_norm(torch.tensor(x), (16,), eps=1e-5).numpy()
-    bound = sum(lg.error_bound(x, eps=1e-5, method=method) for method in METHODS)
-    assert np.any(np.abs(wrong - exact) > bound)
+    assert np.all(np.abs(lg.rms_norm(x, gain, eps=eps).astype(float) - theirs) <= bound)
 
 
 @pytest.mark.parametrize("training", [True, False])
@@ -99,14 +82,6 @@ def test_fixed_batch_norm_is_undone_by_its_own_statistics_and_batch_statistics_a
 # ------------------------------------------------------------------------------------- identities
 
 
-@given(VECTORS)
-def test_x_is_its_mean_vector_plus_its_projection(x: np.ndarray) -> None:
-    total = lg.mean_vector(x).astype(float) + lg.project(x)
-    # Two float32 roundings of each part and d of the mean that both subtract and add.
-    slack = (x.shape[-1] + 4) * 2.0**-24 * np.max(np.abs(x), axis=-1, keepdims=True)
-    assert np.all(np.abs(total - x) <= slack)
-
-
 def test_projecting_off_a_direction() -> None:
     x, u = np.array([[3.0, 1.0], [0.0, 2.0]]), np.array([1.0, 1.0])
     assert np.array_equal(lg.project(x, u), lg.project(x))
@@ -118,59 +93,6 @@ def test_projecting_off_a_direction() -> None:
         lg.project(x, np.ones(3))
 
 
-def test_norm_of_the_mean_vector_is_the_absolute_scalar_projection() -> None:
-    x = np.array([-1.0, -1.0])
-    mean, _ = lg.moments(x)
-    norm = np.linalg.norm(lg.mean_vector(x))
-    signed = float(mean[0] * math.sqrt(2))
-    assert norm == abs(signed) == math.sqrt(2)
-    assert norm != signed, "the sign is lost in published versions of the formula"
-
-
-def test_layer_norm_is_rms_norm_of_the_projection() -> None:
-    rng = np.random.default_rng(2)
-    x, (gain, bias) = rng.normal(1.0, 1.0, (5, 33)), parameters(33, np.float64)
-    for placement in PLACEMENTS:
-        direct = lg.layer_norm(x, gain, bias, eps=1e-3, placement=placement)
-        # Both compute Π x and then the mean square of the same floats: the same operations, so equality.
-        np.testing.assert_array_equal(direct, lg.rms_norm(lg.project(x), gain, bias, eps=1e-3, placement=placement))
-
-
-def test_subtracting_the_mean_after_normalizing_is_another_map() -> None:
-    x = np.array([7.0, 1.0])
-    assert np.linalg.norm(lg.project(lg.rms_norm(x, eps=0.0))) == pytest.approx(
-        math.sqrt(2) * math.sin(float(lg.angle_to_uniform(x))), rel=8 * 2.0**-53, abs=0
-    )
-    assert not np.allclose(lg.project(lg.rms_norm(x, eps=0.0)), lg.layer_norm(x, eps=0.0), atol=0.1)
-
-
-@given(st.integers(2, 60), st.sampled_from([1e-12, 1e-5, 1e-2, 1.0]))
-def test_gauge_is_the_length_of_the_output(d: int, eps: float) -> None:
-    x = np.random.default_rng(d).normal(0.3, 0.1, d)
-    for placement in PLACEMENTS:
-        y = lg.standardize(x, eps=eps, placement=placement)
-        # Both sides: 3d/2 + 10 roundings, from the mean square, its root and the quotient.
-        slack = 2 * (1.5 * d + 10) * 2.0**-53
-        assert abs(np.linalg.norm(y) / math.sqrt(d) / lg.gauge(x, eps=eps, placement=placement) - 1) <= slack
-
-
-def test_rescaling_the_input_rescales_eps() -> None:
-    x = np.random.default_rng(3).normal(size=20)
-    # A factor that is a power of two changes no rounding as long as eps is scaled exactly too.
-    np.testing.assert_array_equal(lg.standardize(4 * x, eps=2.0**-10), lg.standardize(x, eps=2.0**-14))
-
-
-@given(st.integers(2, 30), st.floats(1e-8, 10.0))
-def test_matching_eps_makes_the_two_placements_agree(d: int, eps: float) -> None:
-    x = np.random.default_rng(d).normal(size=d)
-    for placement, other in (PLACEMENTS, PLACEMENTS[::-1]):
-        matched = float(lg.matching_eps(x, eps=eps, placement=placement))
-        one = lg.standardize(x, eps=eps, placement=placement)
-        two = lg.standardize(x, eps=matched, placement=other)
-        # Same numerators; the denominators share the computed σ² and differ by at most 10 roundings.
-        assert np.all(np.abs(one - two) <= 12 * 2.0**-53 * np.abs(one))
-
-
 def test_matching_eps_is_per_vector_and_exact_at_the_edges() -> None:
     constant = np.full(3, 5.0)
     assert float(lg.matching_eps(constant, eps=0.0)) == 0.0
@@ -178,22 +100,6 @@ def test_matching_eps_is_per_vector_and_exact_at_the_edges() -> None:
     assert float(lg.matching_eps(constant, eps=2.0, placement="outside")) == 4.0
     small, large = lg.matching_eps(np.array([[-1.0, 1.0], [-100.0, 100.0]]), eps=1e-2, placement="outside")
     assert large > 90 * small
-
-
-@given(VECTORS, EPS)
-def test_distance_of_the_two_norms_is_that_of_their_outputs(x: np.ndarray, eps: float) -> None:
-    d = x.shape[-1]
-    outputs = lg.standardize(x, eps=eps), lg.rms_norm(x, eps=eps)
-    apart = np.linalg.norm(outputs[0].astype(float) - outputs[1], axis=-1) / np.sqrt(d)
-    bounds = lg.error_bound(x, eps=eps, method="two-pass"), lg.error_bound(x, eps=eps, centered=False)
-    # The vectors are float32 and so are taken exactly by float64, whose moments and 30 operations err by less than
-    # 2(d + 30) roundings, κ times as much where the mean cancels; the float32 outputs by their bounds.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        condition = np.fmin(lg.condition_number(x.astype(float)), 2.0**53)
-    slack = 2 * (d + 30) * 2.0**-53 * condition
-    distance = lg.layer_rms_distance(x.astype(float), eps=eps)
-    assert np.all(np.abs(distance - apart) <= np.linalg.norm(sum(bounds), axis=-1) / np.sqrt(d) + slack)
-    assert np.all((distance >= 0) & (distance <= np.sqrt(2) + slack))
 
 
 @given(st.integers(2, 40))
@@ -244,13 +150,6 @@ def test_a_constant_vector_whose_mean_rounds_is_not_mapped_to_zero(library: str,
         assert np.all(np.abs(y) <= lg.error_bound(x, eps=eps))
         largest = max(largest, float(np.max(np.abs(y))))
     assert largest > 0
-
-
-def test_eps_zero_has_no_limit_on_the_line_of_constant_vectors() -> None:
-    one, t = np.ones(3), 2.0**-20
-    first, second = np.array([1.0, -1.0, 0.0]), np.array([1.0, 1.0, -2.0])
-    limits = [lg.standardize(one + t * u, eps=0.0) for u in (first, second)]
-    assert np.linalg.norm(limits[0] - limits[1]) > 1, "arbitrarily near to 1 there are outputs far apart"
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import array_api_strict
 import numpy as np
 import pytest
 import torch
@@ -55,24 +54,6 @@ def test_dead_direction_of_zero_gains_is_the_limit() -> None:
     assert lg.dead_direction(np.zeros(4)).tolist() == [0.5] * 4
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
-def test_dead_direction_keeps_the_dtype(dtype: type) -> None:
-    gain = np.array([3.0, 4.0], dtype=dtype)
-    normal = lg.dead_direction(gain)
-    assert normal.dtype == dtype
-    np.testing.assert_allclose(normal, [0.8, 0.6], rtol=4 * float(np.finfo(dtype).eps))
-
-
-def test_dead_direction_is_the_kernel_of_the_output_covariance_for_any_law() -> None:
-    rng, gain, d = generator(), np.array([0.5, -2.0, 1.0, 3.0, 0.1]), 5
-    x = rng.exponential(size=(1000, d)) ** 3 + rng.random((1000, 1)) * 10  # skewed, far from isotropic
-    z = lg.layer_norm(x, gain, np.arange(5.0), eps=1e-5)
-    covariance = np.cov(z.T)
-    # Outputs lie on the hyperplane up to 1e-16 times a condition number below 1e3 here; the covariance is of order 1.
-    assert np.linalg.norm(covariance @ lg.dead_direction(gain)) <= 1e-12
-    assert np.linalg.norm(covariance @ np.full(d, d**-0.5)) > 0.01
-
-
 def test_dead_direction_is_differentiable() -> None:
     gain = torch.tensor([0.7, -1.3, 2.0], dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(lg.dead_direction, (gain,))
@@ -82,21 +63,3 @@ def test_dead_direction_survives_extreme_gains() -> None:
     assert lg.dead_direction(np.array([1e-300, 1e300])).tolist() == [1.0, 0.0]
     with pytest.raises(lg.InputError, match="NaN"):
         lg.dead_direction(np.array([np.nan]))
-
-
-def test_dead_direction_on_every_library() -> None:
-    expected = lg.dead_direction(np.array([3.0, -4.0]))
-    for convert in (torch.asarray, array_api_strict.asarray):
-        gain = convert(np.array([3.0, -4.0]))
-        normal = lg.dead_direction(gain)
-        assert type(normal) is type(gain)
-        np.testing.assert_allclose(np.from_dlpack(normal), expected, rtol=4 * U)
-    half = lg.dead_direction(torch.tensor([3.0, -4.0], dtype=torch.bfloat16))
-    assert half.dtype == torch.bfloat16
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device, torch finds none")
-def test_dead_direction_stays_on_the_gpu() -> None:
-    gain = torch.tensor([3.0, -4.0], device="cuda")
-    assert lg.dead_direction(gain).device == gain.device
