@@ -15,60 +15,45 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ._angle import (
-    angle_from_inner_product as angle_from_inner_product,
-    centered_inner_product as centered_inner_product,
-)
-from ._axes import PrincipalAxes as PrincipalAxes, principal_axes as principal_axes
-from ._certificate import Certificate as Certificate
-from ._dead_direction import dead_direction as dead_direction
-from ._difference import Explanation as Explanation, explain_difference as explain_difference
-from ._ellipsoid import Ellipsoid as Ellipsoid
-from ._epsilon import gauge as gauge, gauge_from_mean_square as gauge_from_mean_square, matching_eps as matching_eps
-from ._errors import InputError as InputError, LngeomError as LngeomError
-from ._fibers import Fiber as Fiber, fiber as fiber, invert as invert, same_fiber as same_fiber
-from ._folding import (
-    FoldCertificate as FoldCertificate,
-    center_writer as center_writer,
-    certify_centering as certify_centering,
-    certify_fold as certify_fold,
-    fold_affine as fold_affine,
-)
-from ._isotropic import IsotropicAngle as IsotropicAngle, massive_activation_bound as massive_activation_bound
+from ._axes import PrincipalAxes, principal_axes
+from ._certificate import Certificate
+from ._dead_direction import dead_direction
+from ._difference import Explanation, explain_difference
+from ._ellipsoid import Ellipsoid
+from ._epsilon import gauge, gauge_from_mean_square, matching_eps
+from ._errors import InputError, LngeomError
+from ._fibers import Fiber, fiber, invert, same_fiber
+from ._folding import FoldCertificate, center_writer, certify_centering, certify_fold, fold_affine
+from ._isotropic import IsotropicAngle, massive_activation_bound
 from ._jacobian import (
-    jacobian as jacobian,
-    jacobian_operator as jacobian_operator,
-    jacobian_product as jacobian_product,
-    jacobian_singular_values as jacobian_singular_values,
-    jacobian_transpose_product as jacobian_transpose_product,
-)
-from ._layer_rms import (
-    layer_rms_distance as layer_rms_distance,
-    layer_rms_distance_from_moments as layer_rms_distance_from_moments,
+    jacobian,
+    jacobian_operator,
+    jacobian_product,
+    jacobian_singular_values,
+    jacobian_transpose_product,
 )
 from ._norms import (
-    batch_norm as batch_norm,
-    layer_norm as layer_norm,
-    rms_norm as rms_norm,
-    scale as scale,
-    standardize as standardize,
+    batch_norm,
+    layer_norm,
+    layer_rms_distance,
+    layer_rms_distance_from_moments,
+    rms_norm,
+    scale,
+    standardize,
 )
-from ._potential import lipschitz_constant as lipschitz_constant, potential as potential
+from ._potential import lipschitz_constant, potential
 from ._projection import (
-    angle_from_moments as angle_from_moments,
-    angle_to_uniform as angle_to_uniform,
-    condition_number as condition_number,
-    mean_vector as mean_vector,
-    moments as moments,
-    project as project,
-    uniform as uniform,
+    angle_from_inner_product,
+    angle_from_moments,
+    angle_to_uniform,
+    centered_inner_product,
+    condition_number,
+    mean_vector,
+    moments,
+    project,
+    uniform,
 )
-from ._tolerance import (
-    Acceptance as Acceptance,
-    Tolerance as Tolerance,
-    error_bound as error_bound,
-    tolerance as tolerance,
-)
+from ._tolerance import Acceptance, Tolerance, error_bound, tolerance
 
 __version__: str
 

@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+from harness import parser, table, write  # pyright: ignore[reportMissingImports]
 
 import lngeom as lg
 
@@ -160,11 +161,10 @@ def measure(d: int, options: argparse.Namespace) -> Record:
     return record
 
 
-def print_table(title: str, columns: list[str], records: list[Record], form: str) -> None:
-    print(f"\n{title}\n| d | " + " | ".join(columns) + " |\n|" + "---|" * (len(columns) + 1))
-    for record in records:
-        cells = (format(record[column], form) if column in record else "-" for column in columns)
-        print(f"| {record['d']:.0f} | " + " | ".join(cells) + " |", flush=True)
+def show(title: str, columns: list[str], records: list[Record], form: str) -> None:
+    print(f"\n{title}")
+    cells = ([format(record[name], form) if name in record else "-" for name in columns] for record in records)
+    table(["d", *columns], ([f"{record['d']:.0f}", *row] for record, row in zip(records, cells, strict=True)))
 
 
 def exponents(records: list[Record]) -> Record:
@@ -178,16 +178,13 @@ def exponents(records: list[Record]) -> Record:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="d = 256, 512, 1024 and no long vector")
-    parser.add_argument("--sizes", type=int, nargs="+", help="dimensions to measure")
-    parser.add_argument("--svd-limit", type=int, default=8192, help="largest d for svd (minutes at 8192)")
-    parser.add_argument("--long", type=int, default=65536, help="d of the lengths-only run; 0 for none")
-    parser.add_argument("--cpu", action="store_true", help="CPU seconds: for a machine that others use too")
-    parser.add_argument("--json", type=Path, help="also write all numbers to this file")
-    parser.add_argument("--one", choices=METHODS, help=argparse.SUPPRESS)
-    parser.add_argument("--no-accuracy", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    made = parser(__doc__, svd_limit=8192, long=65536)
+    made.add_argument("--quick", action="store_true", help="d = 256, 512, 1024 and no long vector")
+    made.add_argument("--sizes", type=int, nargs="+", help="dimensions to measure")
+    made.add_argument("--cpu", action="store_true", help="CPU seconds: for a machine that others use too")
+    made.add_argument("--one", choices=METHODS, help=argparse.SUPPRESS)
+    made.add_argument("--no-accuracy", action="store_true", help=argparse.SUPPRESS)
+    options = made.parse_args()
     if options.one:
         clock = time.process_time if options.cpu else time.perf_counter
         print(json.dumps(run_here(options.one, options.sizes[0], clock, not options.no_accuracy)))
@@ -197,14 +194,17 @@ def main() -> None:
     print(f"{platform.machine()}, {os.cpu_count()} CPUs{load}, numpy {np.__version__}, scipy {scipy.__version__}")
 
     records = [measure(d, options) for d in sizes]
-    print_table("CPU seconds" if options.cpu else "seconds", [*METHODS], records, ".4g")
-    print_table("ratios", ["eigh/axes", "svd/axes", "eigvalsh/lengths"], records, ".1f")
-    print_table("peak memory, MB", [f"{name} MB" for name in METHODS], records, ".0f")
     compared = [f"{name} error" for name in ("lengths", "dlasd4", "eigh", "eigvalsh", "svd")]
-    print_table("worst relative error of a squared length", compared, records, ".1e")
-    print_table("half-width of the certified offsets, relative", ["certificate width"], records, ".1e")
     parts = [f"{name} {part}" for part in ("residual", "orthogonality") for name in ("axes", "eigh")]
-    print_table("directions", parts, records, ".1e")
+    for title, columns, form in (
+        ("CPU seconds" if options.cpu else "seconds", [*METHODS], ".4g"),
+        ("ratios", ["eigh/axes", "svd/axes", "eigvalsh/lengths"], ".1f"),
+        ("peak memory, MB", [f"{name} MB" for name in METHODS], ".0f"),
+        ("worst relative error of a squared length", compared, ".1e"),
+        ("half-width of the certified offsets, relative", ["certificate width"], ".1e"),
+        ("directions", parts, ".1e"),
+    ):
+        show(title, columns, records, form)
     fits = exponents(records)
     print("\ntime ~ d^p: " + ", ".join(f"{name} {fit:.2f}" for name, fit in fits.items()))
 
@@ -212,8 +212,7 @@ def main() -> None:
         long = {"d": options.long} | run_apart("lengths", options.long, options, accuracy=False)
         records.append(long)
         print(f"lengths alone at d = {options.long}: {long['lengths']:.1f} s, {long['lengths MB']:.0f} MB")
-    if options.json:
-        options.json.write_text(json.dumps({"records": records, "exponents": fits}, indent=1) + "\n")
+    write(options.json, records=records, exponents=fits)
 
 
 if __name__ == "__main__":

@@ -12,19 +12,16 @@ largest difference from the float64 result over the largest entry of it, in unit
 
 from __future__ import annotations
 
-import argparse
 import csv
-import json
 import platform
-import statistics
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import torch
 import torch.nn.functional as F
+from harness import in_turn, parser, ratio, table, write  # pyright: ignore[reportMissingImports]
 
 import lngeom as lg
 
@@ -70,67 +67,54 @@ def variants(
     return result
 
 
-def timed(function: Callable[..., torch.Tensor], x: torch.Tensor) -> float:
-    if x.is_cuda:
+def seconds(function: Callable[[], torch.Tensor]) -> float:
+    if torch.cuda.is_available():
         torch.cuda.synchronize()
     start = time.perf_counter()
-    function(x)
-    if x.is_cuda:
+    function()
+    if torch.cuda.is_available():
         torch.cuda.synchronize()
     return time.perf_counter() - start
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shape", type=int, nargs=2, default=(8192, 4096), metavar=("N", "D"))
-    parser.add_argument("--dtype", choices=("float32", "float64", "bfloat16", "float16"), default="float32")
-    parser.add_argument("--device", default="cpu", help="PyTorch device (default: cpu)")
-    parser.add_argument("--threads", type=int, help="threads of PyTorch (default: its own choice)")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--json", type=Path, help="write the ratios to this file")
-    parser.add_argument("--compiled", action="store_true", help="the same formulas through torch.compile too")
-    parser.add_argument("--csv", help="write the times of PyTorch's own two kernels, each round of them, here")
-    arguments = parser.parse_args()
+    options = parser(__doc__, device="cpu", rounds=5)
+    options.add_argument("--shape", type=int, nargs=2, default=(8192, 4096), metavar=("N", "D"))
+    options.add_argument("--dtype", choices=("float32", "float64", "bfloat16", "float16"), default="float32")
+    options.add_argument("--threads", type=int, help="threads of PyTorch (default: its own choice)")
+    options.add_argument("--compiled", action="store_true", help="the same formulas through torch.compile too")
+    options.add_argument("--csv", help="write the times of PyTorch's own two kernels, each round of them, here")
+    arguments = options.parse_args()
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
-    n, d = arguments.shape
-    dtype = getattr(torch, arguments.dtype)
-    generator = torch.Generator().manual_seed(0)
+    (n, d), dtype, generator = arguments.shape, getattr(torch, arguments.dtype), torch.Generator().manual_seed(0)
     x, c = (torch.randn(n, d, generator=generator).to(arguments.device, dtype) for _ in range(2))
     gain, bias = ((torch.randn(d, generator=generator) * 0.3 + m).to(arguments.device, dtype) for m in (1, 0))
-    table = variants(x, gain, bias, c, arguments.compiled)
-    times: dict[str, list[tuple[float, float]]] = {name: [] for name in table}
-    for _ in range(arguments.rounds + 1):
-        for name, (ours, theirs) in table.items():
-            times[name].append((timed(ours, x), timed(theirs, x)))
+    pairs = variants(x, gain, bias, c, arguments.compiled)
+    work = {(name, k): partial(pair[k], x) for name, pair in pairs.items() for k in (0, 1)}
+    times: Any = in_turn(work, arguments.rounds, seconds)
+    shape = (n, d, arguments.dtype, torch.get_num_threads(), arguments.device)
     if arguments.csv:
         with open(arguments.csv, "w", encoding="utf-8", newline="") as file:
             lines = csv.writer(file, lineterminator="\n")
             lines.writerow(("norm", "rows", "d", "dtype", "threads", "device", "round", "milliseconds"))
-            for name, measured in times.items():
+            for name in pairs:
                 if "closed" not in name:
-                    for number, (_, theirs) in enumerate(measured[1:], 1):
-                        shape = (n, d, arguments.dtype, torch.get_num_threads(), arguments.device)
-                        lines.writerow((name, *shape, number, round(1e3 * theirs, 4)))
-    print(
-        f"PyTorch {torch.__version__}, {arguments.device}, {torch.get_num_threads()} threads, {platform.processor()}, "
-        f"({n}, {d}) {arguments.dtype}, best of {arguments.rounds}"
-    )
-    print(f"{'':34}{'ours ms':>10}{'torch ms':>10}{'ratio':>8}{'our error':>12}{'torch error':>12}")
-    results: list[dict[str, Any]] = []
+                    theirs = enumerate(times[name, 1], 1)
+                    lines.writerows((name, *shape, number, round(1e3 * took, 4)) for number, took in theirs)
+    print(f"PyTorch {torch.__version__}, {platform.processor()}, (N, D, dtype, threads, device) = {shape}")
     rows, unit = x[:64], torch.finfo(dtype).eps / 2
-    for name, measured in times.items():
-        best = [min(column) for column in zip(*measured[1:], strict=True)]  # the first round warms up
-        function = variants(rows, gain, bias, c[:64], arguments.compiled)[name]
-        exact = function[1](rows.double())
-        errors = [float((f(rows).double() - exact).abs().max() / exact.abs().max()) / unit for f in function]
-        print(f"{name:34}{1e3 * best[0]:10.1f}{1e3 * best[1]:10.1f}{best[0] / best[1]:8.2f}", end="")
-        print(f"{errors[0]:12.1f}{errors[1]:12.1f}")
-        ratios = sorted(a / b for a, b in measured[1:])
-        results.append({"work": name, "ratio": statistics.median(ratios), "low": ratios[0], "high": ratios[-1]})
-    if arguments.json:
-        about = {"command": " ".join(["python", *sys.argv]), "peer": f"PyTorch {torch.__version__}", "shape": [n, d]}
-        arguments.json.write_text(json.dumps({**about, "results": results}, indent=1) + "\n", encoding="utf-8")
+    small = variants(rows, gain, bias, c[:64], arguments.compiled)
+    lines = []
+    for name, pair in small.items():
+        exact = pair[1](rows.double())
+        errors = [float((f(rows).double() - exact).abs().max() / exact.abs().max()) / unit for f in pair]
+        best = [min(times[name, k]) for k in (0, 1)]
+        numbers = [f"{1e3 * best[0]:.1f}", f"{1e3 * best[1]:.1f}", f"{best[0] / best[1]:.2f}"]
+        lines.append((name, *numbers, *(f"{error:.1f}" for error in errors)))
+    table(("best", "ours ms", "torch ms", "ratio", "our error", "torch error"), lines)
+    results = [{"work": name, **ratio(times[name, 0], times[name, 1])} for name in pairs]
+    write(arguments.json, peer=f"PyTorch {torch.__version__}", shape=[n, d], results=results)
 
 
 if __name__ == "__main__":

@@ -14,20 +14,18 @@ from __future__ import annotations
 import argparse
 import copy
 import importlib.util
-import json
 import platform
 import resource
-import statistics
-import sys
 import tempfile
-import time
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from harness import in_turn, parser, ratio, table, write  # pyright: ignore[reportMissingImports]
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from empirical.capture import Observer, random_directions
@@ -146,59 +144,34 @@ class Bench:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, default in (
-        ("blocks", 30),
-        ("width", 576),
-        ("batch-size", 4),
-        ("sequence-length", 512),
-        ("directions", 64),
-        ("rounds", 5),
-    ):
-        parser.add_argument(f"--{name}", type=int, default=default, help="default: %(default)s")
-    parser.add_argument("--json", type=Path, help="write the results to this file")
-    options = parser.parse_args()
+    options = parser(
+        __doc__, blocks=30, width=576, batch_size=4, sequence_length=512, directions=64, rounds=5
+    ).parse_args()
     bench = Bench(options)
     peers = ["lngeom", "output_hidden_states", "hooks_that_keep", "store_then_analyse"]
     peers += [name for name in ("nnsight", "transformer_lens") if importlib.util.find_spec(name)]
     if "transformer_lens" in peers:
         bench.prepare_bridge()
-    times: dict[str, list[float]] = {name: [] for name in ("bare", *peers)}
     places: dict[str, int] = {}
+
+    def measured(name: str) -> None:
+        places[name] = getattr(bench, name)()
+
     with torch.inference_mode():
-        for _ in range(options.rounds + 1):
-            for name in times:
-                start = time.perf_counter()
-                places[name] = getattr(bench, name)()
-                times[name].append(time.perf_counter() - start)
-    results = []
-    for name in peers:
-        ratios = sorted(b / a for a, b in zip(times["bare"][1:], times[name][1:], strict=True))
-        results.append(
-            {
-                "peer": name,
-                "ratio": statistics.median(ratios),
-                "low": ratios[0],
-                "high": ratios[-1],
-                "places": places[name],
-            }
-        )
-        print(f"{name:22} {results[-1]['ratio']:.3f} ({ratios[0]:.3f} to {ratios[-1]:.3f}), {places[name]} places")
+        times = in_turn({name: partial(measured, name) for name in ("bare", *peers)}, options.rounds)
+    results = [{"peer": n, **ratio(times[n], times["bare"]), "places": places[n]} for n in peers]
+    table(results[0], ([f"{v:.3f}" if isinstance(v, float) else v for v in row.values()] for row in results))
     print(f"written to disk by store_then_analyse: {bench.bytes / 1e6:.0f} MB for {bench.ids.numel():,} tokens")
-    if options.json:
-        versions = {
-            name: version(name)
-            for name in ("torch", "transformers", "numpy", *(n.replace("_", "-") for n in peers[4:]))
-        }
-        about = {
-            "command": " ".join(["python", *sys.argv]),
-            "machine": f"{platform.machine()}, {torch.get_num_threads()} threads",
-            "work": f"{bench.ids.numel()} tokens, {options.blocks} blocks, d {options.width}, K {options.directions}",
-            "peer_versions": versions,
-            "peak_megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3,
-            "stored_bytes": bench.bytes,
-        }
-        options.json.write_text(json.dumps({**about, "results": results}, indent=1) + "\n", encoding="utf-8")
+    named = ("torch", "transformers", "numpy", *(name.replace("_", "-") for name in peers[4:]))
+    write(
+        options.json,
+        machine=f"{platform.machine()}, {torch.get_num_threads()} threads",
+        work=f"{bench.ids.numel()} tokens, {options.blocks} blocks, d {options.width}, K {options.directions}",
+        peer_versions={name: version(name) for name in named},
+        peak_megabytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3,
+        stored_bytes=bench.bytes,
+        results=results,
+    )
 
 
 if __name__ == "__main__":

@@ -29,10 +29,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from harness import parser, ratio, write  # pyright: ignore[reportMissingImports]
 
-if (
-    importlib.util.find_spec("array_api_compat") is None
-):  # a plain Python on a GPU machine: SciPy carries the same package
+if importlib.util.find_spec("array_api_compat") is None:  # on a GPU machine SciPy carries the same package
     sys.modules["array_api_compat"] = importlib.import_module("scipy._lib.array_api_compat")
 
 from empirical.capture import Observer
@@ -96,6 +95,7 @@ def overhead(loaded: LoadedModel, batch: int, directions: int, options: argparse
             bare.append(seconds(loaded, ids, clock))
             with watching:
                 observed.append(seconds(loaded, ids, clock))
+        found = ratio(observed, bare)
         record: Record = {
             "model": loaded.source.name,
             "weights": "random" if loaded.random_weights else "trained",
@@ -106,9 +106,9 @@ def overhead(loaded: LoadedModel, batch: int, directions: int, options: argparse
             "batch": list(ids.shape),
             "tokens": ids.numel() * len(observed),
             "pairs": len(bare),
-            "ratio": statistics.median(b / a for a, b in zip(bare, observed, strict=True)),
-            "ratio_low": min(b / a for a, b in zip(bare, observed, strict=True)),
-            "ratio_high": max(b / a for a, b in zip(bare, observed, strict=True)),
+            "ratio": found["ratio"],
+            "ratio_low": found["low"],
+            "ratio_high": found["high"],
             "tokens_per_second": ids.numel() / statistics.median(observed),
         }
         if loaded.device.type == "cuda":
@@ -120,15 +120,8 @@ def overhead(loaded: LoadedModel, batch: int, directions: int, options: argparse
 
 def peak_of_process(options: argparse.Namespace, tokens: int, watched: bool) -> float:
     """Peak resident megabytes of a process that only does this."""
-    words = [
-        sys.executable,
-        __file__,
-        "--child",
-        str(tokens),
-        "observed" if watched else "bare",
-        "--model",
-        options.model,
-    ]
+    words = [sys.executable, __file__, "--child", str(tokens), "observed" if watched else "bare"]
+    words += ["--model", options.model]
     words += ["--batch-size", str(options.batch_size[0]), "--sequence-length", str(options.sequence_length)]
     words += ["--directions", str(options.directions[0]), "--blocks", str(options.blocks)]
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)
@@ -174,22 +167,16 @@ def load(model: str, options: argparse.Namespace) -> LoadedModel:
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add = parser.add_argument
-    add("--model", default=str(bundled_model()))
-    add("--all", action="store_true", help="the seven known models with random weights")
-    add("--blocks", type=int, default=0, help="keep the shape but for the number of blocks, with random weights")
-    add("--device", default="cpu")
-    add("--dtype", default="auto")
-    add("--batch-size", type=int, nargs="+", default=[8])
-    add("--sequence-length", type=int, default=512)
-    add("--directions", type=int, nargs="+", default=[64])
-    add("--seconds", type=float, default=30)
-    add("--cpu-time", action="store_true")
-    add("--memory", type=int, nargs="+", metavar="TOKENS")
-    add("--json", type=Path)
-    add("--child", nargs=2, help=argparse.SUPPRESS)
-    return parser.parse_args()
+    made = parser(
+        __doc__, device="cpu", dtype="auto", batch_size=[8], sequence_length=512, directions=[64], seconds=30.0
+    )
+    made.add_argument("--model", default=str(bundled_model()))
+    made.add_argument("--all", action="store_true", help="the seven known models with random weights")
+    made.add_argument("--blocks", type=int, default=0, help="so many blocks of the same shape, with random weights")
+    made.add_argument("--cpu-time", action="store_true")
+    made.add_argument("--memory", type=int, nargs="+", metavar="TOKENS")
+    made.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
+    return made.parse_args()
 
 
 def main() -> None:
@@ -211,10 +198,8 @@ def main() -> None:
         gc.collect()
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
-    if options.json:
-        device = torch.cuda.get_device_name() if options.device != "cpu" else platform.processor() or platform.machine()
-        about = {"command": " ".join(["python", *sys.argv]), "device": device, "torch": torch.__version__}
-        options.json.write_text(json.dumps({**about, "results": records}, indent=2) + "\n")
+    device = torch.cuda.get_device_name() if options.device != "cpu" else platform.processor() or platform.machine()
+    write(options.json, device=device, torch=torch.__version__, results=records)
 
 
 if __name__ == "__main__":

@@ -98,20 +98,14 @@ def main() -> int:
         (script, *words), quick = PARTS[name]
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "part.json")
-            command = [
-                sys.executable,
-                str(HERE / script),
-                *words,
-                *(quick if options.quick else ()),
-                "--json",
-                str(path),
-            ]
+            words = [*words, *(quick if options.quick else ())]
+            command = [sys.executable, str(HERE / script), *words, "--json", str(path)]
             print(f"== {name}", flush=True)
             if subprocess.run(command, check=False).returncode:
                 failed.append(name)
                 continue
             found[name] = json.loads(path.read_text())
-        shown = ["python", f"tests/benchmarks/{script}", *words, *(quick if options.quick else ())]
+        shown = ["python", f"tests/benchmarks/{script}", *words]
         found[name] |= {
             "command": " ".join(shown),
             "hardware": f"{platform.machine()}, {platform.system()}",
