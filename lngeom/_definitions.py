@@ -146,6 +146,11 @@ Change = tuple[str, str, Verdict, Callable[[Definition], Definition]]
 """What a change is about (two of one kind exclude each other), its name, what it is, and the change."""
 
 _USUAL_EPS = (0.0, 1e-12, 1e-10, 1e-8, 1e-7, 2.0**-23, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1.0)
+_BLOCKS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
+
+
+def _change(kind: str, name: str, verdict: Verdict = "bug", **new: Any) -> Change:
+    return kind, name, verdict, lambda z: replace(z, **new)
 
 
 def changes(base: Definition, d: int, dtype: str, *, eps: tuple[float, ...] = ()) -> Iterator[Change]:
@@ -157,52 +162,35 @@ def changes(base: Definition, d: int, dtype: str, *, eps: tuple[float, ...] = ()
     yield from _affine_mistakes(base)
     for name in ("float16", "bfloat16"):
         if FORMATS[name].bits < FORMATS[dtype].bits:
-            yield (
-                "input",
-                f"input rounded to {name}",
-                "bug",
-                lambda z, name=name: replace(z, prepare=lambda x: rounded(x, name)),
-            )
+            yield _change("input", f"input rounded to {name}", prepare=lambda x, name=name: rounded(x, name))
 
 
 def _variants(base: Definition, d: int, dtype: str) -> Iterator[Change]:
-    half = FORMATS[dtype].bits < 24
-    if half and (base.gain is not None or base.bias is not None):
+    half, g = FORMATS[dtype].bits < 24, base.gain
+    if half and (g is not None or base.bias is not None):
         text = f"normalized value cast to {dtype} before the gain (as Llama)"
-        yield "cast", text, "variant", lambda z: replace(z, casts=1.01 if z.bias is None else 2.02)
+        yield _change("cast", text, "variant", casts=1.01 if base.bias is None else 2.02)
     if half:
-        u = float(FORMATS[dtype].roundoff)
         text = f"reciprocal of the root cast to {dtype} before the product"
-        yield "cast", text, "variant", lambda z: replace(z, casts=2.02, scale_error=u * 1.01)
-    if base.gain is not None:
-        g = base.gain
-        yield "gain", "gain used as 1 + gain (as Gemma)", "variant", lambda z: replace(z, gain=1 + g)
+        yield _change("cast", text, "variant", casts=2.02, scale_error=float(FORMATS[dtype].roundoff) * 1.01)
+    if g is not None:
+        yield _change("gain", "gain used as 1 + gain (as Gemma)", "variant", gain=1 + g)
         if half:
             text = f"gain used as 1 + gain, rounded to {dtype} (as Nemotron)"
-            yield "gain", text, "variant", lambda z: replace(z, gain=rounded(1 + g, dtype))
-    if base.placement == "inside" and base.eps:
-        yield "eps", "eps outside the root", "variant", lambda z: replace(z, placement="outside")
-    elif base.eps:
-        yield "eps", "eps inside the root", "variant", lambda z: replace(z, placement="inside")
+            yield _change("gain", text, "variant", gain=rounded(1 + g, dtype))
+    if base.eps:
+        other = "outside" if base.placement == "inside" else "inside"
+        yield _change("eps", f"eps {other} the root", "variant", placement=other)
     if base.centered:
         if d > 1:
             text = "variance divided by d - 1 (ddof=1)"
-            yield "statistics", text, "variant", lambda z: replace(z, statistics=_sample_variance)
-        yield "statistics", "mean not subtracted (RMSNorm)", "variant", lambda z: replace(z, centered=False)
+            yield _change("statistics", text, "variant", statistics=lambda s: (s.mean, s.variance * s.d / (s.d - 1)))
+        yield _change("statistics", "mean not subtracted (RMSNorm)", "variant", centered=False)
     else:
-        yield "statistics", "mean subtracted (LayerNorm)", "variant", lambda z: replace(z, centered=True)
+        yield _change("statistics", "mean subtracted (LayerNorm)", "variant", centered=True)
     if base.eps:
-        text = "eps multiplied by max|x|^2"
-        yield (
-            "eps",
-            text,
-            "variant",
-            lambda z: replace(z, denominator=lambda v, e, s: scale(v + e * s.largest**2, eps=0)),
-        )
-
-
-def _sample_variance(sample: Sample) -> tuple[Any, Any]:
-    return sample.mean, sample.variance * sample.d / (sample.d - 1)
+        form: Denominator = lambda v, e, s: scale(v + e * s.largest**2, eps=0)  # noqa: E731
+        yield _change("eps", "eps multiplied by max|x|^2", "variant", denominator=form)
 
 
 def _eps_mistakes(base: Definition, measured: tuple[float, ...]) -> Iterator[Change]:
@@ -219,15 +207,17 @@ def _eps_mistakes(base: Definition, measured: tuple[float, ...]) -> Iterator[Cha
         "root of eps added outside the root": lambda v, e, s: scale(v, eps=0) + e**0.5,
     }
     if base.eps:
-        yield "eps", "eps missing", "bug", lambda z: replace(z, eps=0.0)
-        for name, form in forms.items():
-            yield "eps", name, "bug", lambda z, form=form: replace(z, denominator=form)
+        yield _change("eps", "eps missing", eps=0.0)
+        yield from (_change("eps", name, denominator=form) for name, form in forms.items())
     for eps in (*_USUAL_EPS, *measured):
         if abs(eps - base.eps) > 1e-3 * base.eps and (eps or not base.eps):
-            yield "eps", f"eps = {eps:.3g}", "bug", lambda z, eps=eps: replace(z, eps=eps)
+            yield _change("eps", f"eps = {eps:.3g}", eps=eps)
 
 
 def _scale_mistakes(base: Definition, d: int) -> Iterator[Change]:
+    def size(s: Sample) -> Reals:
+        return abs(s.deviation if base.centered else s.x)
+
     forms: dict[str, Denominator] = {
         "square root missing (divided by the variance)": lambda v, e, s: v + e,
         "square root taken twice": lambda v, e, s: scale(scale(v, eps=e), eps=0),
@@ -237,29 +227,19 @@ def _scale_mistakes(base: Definition, d: int) -> Iterator[Change]:
         "divided by the norm, factor sqrt(d) and eps missing": lambda v, e, s: scale(v * s.d, eps=0),
         "divided by d once too often": lambda v, e, s: scale(v / s.d, eps=e),
         "sum of squares divided by d + 1": lambda v, e, s: scale(v * s.d / (s.d + 1), eps=e),
-        "mean absolute value instead of the root mean square": lambda v, e, s: (
-            numpy.mean(abs(s.deviation if base.centered else s.x), axis=-1, keepdims=True) + e
-        ),
-        "largest absolute value instead of the root mean square": lambda v, e, s: (
-            numpy.max(abs(s.deviation if base.centered else s.x), axis=-1, keepdims=True) + e
-        ),
+        "mean absolute value instead of the root mean square": lambda v, e, s: size(s).mean(-1, keepdims=True) + e,
+        "largest absolute value instead of the root mean square": lambda v, e, s: size(s).max(-1, keepdims=True) + e,
     }
+    if not base.centered:
+        forms["sum of squares divided by d - 1"] = lambda v, e, s: scale(v * s.d / (s.d - 1), eps=e)
     for name, form in forms.items():
         if d > 1 or "d" not in name.split():
-            yield "scale", name, "bug", lambda z, form=form: replace(z, denominator=form)
-    if not base.centered and d > 1:
-        text = "sum of squares divided by d - 1"
-        yield (
-            "scale",
-            text,
-            "bug",
-            lambda z: replace(z, denominator=lambda v, e, s: scale(v * s.d / (s.d - 1), eps=e)),
-        )
+            yield _change("scale", name, denominator=form)
 
 
 def _statistics_mistakes(base: Definition, d: int) -> Iterator[Change]:
     def change(text: str, statistics: Statistics, **more: Any) -> Change:
-        return "statistics", text, "bug", lambda z: replace(z, statistics=statistics, **more)
+        return _change("statistics", text, statistics=statistics, **more)
 
     zero = REAL(0)
     if base.centered:
@@ -268,8 +248,7 @@ def _statistics_mistakes(base: Definition, d: int) -> Iterator[Change]:
         )
         yield change("mean missing in the variance", lambda s: (s.mean, s.square), centered=True, spread_centered=False)
         yield change("mean added instead of subtracted", lambda s: (-s.mean, s.variance), spread_centered=True)
-        yield change("mean replaced by the median", lambda s: _about(s.x, numpy.median(s.x, axis=-1, keepdims=True)))
-
+        yield change("mean replaced by the median", _about_the_median)
     else:
         text = "divided by the standard deviation instead of the root mean square"
         yield change(text, lambda s: (zero, s.variance), spread_centered=True)
@@ -287,36 +266,35 @@ def _statistics_mistakes(base: Definition, d: int) -> Iterator[Change]:
 
         return statistics
 
+    parts: dict[str, Callable[[Reals], Reals]] = {"last": lambda x: x[:, :-1], "first": lambda x: x[:, 1:]}
     if d > 1:
-        yield change("last component left out of the statistics", of_part(lambda x: x[:, :-1]))
-        yield change("last component left out of the sums, divisor d", of_part(lambda x: x[:, :-1], divisor=d))
-        yield change("first component left out of the statistics", of_part(lambda x: x[:, 1:]))
-        yield change("first component left out of the sums, divisor d", of_part(lambda x: x[:, 1:], divisor=d))
+        for which, part in parts.items():
+            yield change(f"{which} component left out of the statistics", of_part(part))
+            yield change(f"{which} component left out of the sums, divisor d", of_part(part, divisor=d))
         yield change("statistics of every other component", of_part(lambda x: x[:, ::2]))
     if d > 3:  # one component alone has no variance
         yield change("statistics of the first half only", of_part(lambda x: x[:, : d // 2]))
-    for block in (4, 8, 16, 32, 64, 128, 256, 512, 1024):
+    for block in _BLOCKS:
         padded, whole = -(-d // block) * block, d // block * block
         if d % block and padded <= 8 * d + 64:
-            zeros = lambda x, k=padded: numpy.pad(x, ((0, 0), (0, k - x.shape[-1])))  # noqa: E731
-            yield change(f"padding to a multiple of {block} counted in the statistics", of_part(zeros))
+            text, extent = f"padding to a multiple of {block} counted in", (0, padded - d)
+            yield change(f"{text} the statistics", of_part(lambda x, w=extent: numpy.pad(x, ((0, 0), w))))
             if base.centered:
                 extra = lambda s, k=padded: s.variance + s.mean**2 * (k - s.d) / s.d  # noqa: E731
-                text = f"padding to a multiple of {block} counted in the variance"
-                yield change(text, lambda s, extra=extra: (s.mean, extra(s)))
-                text = f"padding to a multiple of {block} counted in sum and divisor of the variance"
-                yield change(text, lambda s, extra=extra, k=padded: (s.mean, extra(s) * s.d / k))
-                text = f"variance divided by d padded to a multiple of {block}"
-                yield change(text, lambda s, k=padded: (s.mean, s.variance * s.d / k))
+                yield change(f"{text} the variance", lambda s, extra=extra: (s.mean, extra(s)))
+                part = f"{text} sum and divisor of the variance"
+                yield change(part, lambda s, extra=extra, k=padded: (s.mean, extra(s) * s.d / k))
+                part = f"variance divided by d padded to a multiple of {block}"
+                yield change(part, lambda s, k=padded: (s.mean, s.variance * s.d / k))
         if d % block and whole:
-            part = lambda x, k=whole: x[:, :k]  # noqa: E731
             text = f"components after the last whole block of {block} left out of the"
-            yield change(f"{text} statistics", of_part(part))
-            yield change(f"{text} sums", of_part(part, divisor=d))
+            yield change(f"{text} statistics", of_part(lambda x, k=whole: x[:, :k]))
+            yield change(f"{text} sums", of_part(lambda x, k=whole: x[:, :k], divisor=d))
 
 
-def _about(x: Reals, center: Reals) -> tuple[Any, Any]:
-    return center, numpy.mean((x - center) ** 2, axis=-1, keepdims=True)
+def _about_the_median(s: Sample) -> tuple[Any, Any]:
+    center = numpy.median(s.x, axis=-1, keepdims=True)
+    return center, numpy.mean((s.x - center) ** 2, axis=-1, keepdims=True)
 
 
 def _affine_mistakes(base: Definition) -> Iterator[Change]:
@@ -337,14 +315,10 @@ def _affine_mistakes(base: Definition) -> Iterator[Change]:
             "gain multiplied by 2": 2 * g,
             "gain halved": g / 2,
         }
-        for name, gain in gains.items():
-            yield "gain", name, "bug", lambda z, gain=gain: replace(z, gain=gain)
-        text = "gain applied before the normalization"
-        yield "order", text, "bug", lambda z: replace(z, prepare=lambda x: x * g, gain=None)
-        text = "gain applied before and after the normalization"
-        yield "order", text, "bug", lambda z: replace(z, prepare=lambda x: x * g)
-        text = "last component without the gain"
-        yield "gain", text, "bug", lambda z: replace(z, gain=numpy.concatenate([g[:-1], [1]]))
+        yield from (_change("gain", name, gain=gain) for name, gain in gains.items())
+        yield _change("order", "gain applied before the normalization", prepare=lambda x: x * g, gain=None)
+        yield _change("order", "gain applied before and after the normalization", prepare=lambda x: x * g)
+        yield _change("gain", "last component without the gain", gain=numpy.concatenate([g[:-1], [1]]))
     if b is not None:
         biases: dict[str, Reals | None] = {
             "bias missing": None,
@@ -357,30 +331,24 @@ def _affine_mistakes(base: Definition) -> Iterator[Change]:
         }
         if g is not None:
             biases["bias multiplied by the gain (added before it)"] = b * g
-            biases["gain and bias exchanged"] = b
-        for name, bias in biases.items():
-            if name == "gain and bias exchanged":
-                yield "bias", name, "bug", lambda z: replace(z, gain=b, bias=g)
-            else:
-                yield "bias", name, "bug", lambda z, bias=bias: replace(z, bias=bias)
-        text = "bias added before the normalization"
-        yield "order", text, "bug", lambda z: replace(z, prepare=lambda x: x + b, bias=None)
-
-        def scaled(z: Definition, power: int) -> Definition:
-            # (x − m)r·g + b·r^k·(g): the numerator takes the bias along.
-            gain = numpy.ones_like(b) if g is None else g
-            offset = b / numpy.where(gain == 0, 1, gain) if power else b
-            return replace(z, bias=None, statistics=lambda s: _carrying(z, s, offset))
-
-        text = "bias divided by the root as well"
-        yield "bias", text, "bug", lambda z: scaled(z, 1)
-        text = "bias divided by the root and multiplied by the gain"
-        yield "bias", text, "bug", lambda z: scaled(z, 0)
+        yield from (_change("bias", name, bias=bias) for name, bias in biases.items())
+        if g is not None:
+            yield _change("bias", "gain and bias exchanged", gain=b, bias=g)
+        yield _change("order", "bias added before the normalization", prepare=lambda x: x + b, bias=None)
+        undone = b if g is None else b / numpy.where(g == 0, 1, g)
+        for text, offset in (("", undone), (" and multiplied by the gain", b)):
+            name = "bias divided by the root as well" if not text else f"bias divided by the root{text}"
+            yield "bias", name, "bug", lambda z, offset=offset: _carrying(z, offset)
 
 
-def _carrying(z: Definition, sample: Sample, offset: Reals) -> tuple[Any, Any]:
-    center, square, _ = replace(z, bias=None).exact(sample)
-    return center - offset, square
+def _carrying(z: Definition, offset: Reals) -> Definition:
+    """The bias taken along by the numerator: (x − m + offset)/D."""
+
+    def statistics(sample: Sample) -> tuple[Any, Any]:
+        center, square, _ = replace(z, bias=None).exact(sample)
+        return center - offset, square
+
+    return replace(z, bias=None, statistics=statistics)
 
 
 def rounded(x: Reals, dtype: str) -> Reals:
