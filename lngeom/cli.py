@@ -8,6 +8,7 @@ and the light commands never load PyTorch.
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import os
 import sys
@@ -48,6 +49,10 @@ COMMANDS: dict[str, Command] = {
     "figure": Command("empirical.commands.figure", "draw pictures of the geometry", "empirical"),
 }
 """All commands by name, in the order of ``lngeom --help``."""
+
+
+_KEPT = "then the same command goes on with what is finished"
+_ADVICE = {errno.ENOSPC: f"free space, {_KEPT}", errno.EFBIG: f"raise the limit of a file's size, {_KEPT}"}
 
 
 def _outline() -> str:
@@ -99,10 +104,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        print(
-            f"lngeom {chosen.command}: {where}{error.strerror or error}; free space, or choose another place",
-            file=sys.stderr,
-        )
+        advice = _ADVICE.get(error.errno or 0, "choose a place that can be read and written")
+        print(f"lngeom {chosen.command}: {where}{error.strerror or error}; {advice}", file=sys.stderr)
+        return 2
+    except (MemoryError, RuntimeError) as error:
+        if not isinstance(error, MemoryError) and "can't allocate memory" not in str(error):  # which is PyTorch's
+            raise
+        print(f"lngeom {chosen.command}: the memory is full; free some or ask for less, {_KEPT}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(f"\nlngeom {chosen.command}: interrupted", file=sys.stderr)

@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 import torch
 from rich.console import Console
-from safetensors.numpy import load_file, save_file
 
 from ..corpora import Case, bundled_wikipedia, cases, open_corpus
-from ..models import bundled_model, find_model, load_network, load_tokenizer, resolve_device, resolve_dtype
+from ..models import bundled_model, find_model, load_network, load_tokenizer, resolve_device, resolve_dtype, text_config
 from ..report import write_ablation
-from ..runs import RunDirectory, environment, lock, progress, replacing, write_table
+from ..runs import RunDirectory, RunError, environment, lock, progress, read_sealed, write_sealed, write_table
 from ..statistics import ratio_interval
 from ._changes import Change, plan_changes
 from ._measure import Measurement
@@ -70,6 +69,10 @@ def _shards(given: Sequence[Case], tokens: int) -> list[list[Case]]:
     return shards
 
 
+def _shard(run: RunDirectory, number: int) -> Path:
+    return run.path / "shards" / f"{number:06}.json"
+
+
 def summarize(change: Change, rows: np.ndarray) -> dict[str, Any]:
     """One line of ``ablation.csv`` from the cases of a change: documents are the independent units."""
     _, where = np.unique(rows[:, 0], return_inverse=True)
@@ -119,8 +122,9 @@ def run_ablation(ablation: Ablation, *, console: Console | None = None, command:
     ids = corpus.has_ids or (corpus.path is not None and corpus.path.is_dir())
     tokenizer = None if ids else load_tokenizer(source)
     given = cases(
-        corpus, tokenizer, tokens=ablation.tokens, length=ablation.sequence_length, per_document=ablation.per_document
-    )
+        corpus, tokenizer, tokens=ablation.tokens, length=ablation.sequence_length, per_document=ablation.per_document,
+        vocabulary=getattr(text_config(network.config), "vocab_size", None),
+    )  # fmt: skip
     measured = {
         "model": source.name,
         "revision": source.resolved_revision(network.config),
@@ -150,6 +154,17 @@ def run_ablation(ablation: Ablation, *, console: Console | None = None, command:
     return run
 
 
+def _read(path: Path, console: Console) -> np.ndarray | None:
+    """The rows of a finished shard; None if it is not there, or damaged, so that it is measured again."""
+    try:
+        return np.array(read_sealed(path)["rows"])
+    except FileNotFoundError:
+        return None
+    except RunError as error:
+        console.print(f"{error}: measured again".replace("; remove the directory and run again", ""), markup=False)
+        return None
+
+
 def _measure(
     run: RunDirectory, network: torch.nn.Module, given: list[Case], ablation: Ablation, console: Console
 ) -> None:
@@ -159,28 +174,27 @@ def _measure(
     before, work = 0, []
     for number, shard in enumerate(shards):
         mine = [c for c in changes if before < ablation.site_tokens or c not in single]
-        work += [(number, change, run.shard_path(number * len(changes) + changes.index(change))) for change in mine]
+        work += [(number, change, _shard(run, number * len(changes) + changes.index(change))) for change in mine]
         before += sum(case.tokens for case in shard)
     sizes = [sum(case.tokens for case in shards[number]) for number, _, _ in work]
-    done = sum(size for size, (_, _, path) in zip(sizes, work, strict=True) if path.exists())
+    found = {path: rows for _, _, path in work if (rows := _read(path, console)) is not None}
+    done = sum(size for size, (_, _, path) in zip(sizes, work, strict=True) if path in found)
     with progress(console, f"{len(changes)} changes", sum(sizes), done) as advance:
         at, measurement = -1, None
         for size, (number, change, path) in zip(sizes, work, strict=True):
-            if path.exists():
+            if path in found:
                 continue
             if measurement is None or at != number:
                 measurement, at = Measurement(network, shards[number], ablation.batch_tokens), number
-            with replacing(path) as draft:
-                save_file({"rows": measurement(change, ablation.seed)}, draft)
+            found[path] = measurement(change, ablation.seed)
+            write_sealed(path, {"rows": found[path].tolist()})
             advance(size)
-    found = {
-        change: np.concatenate([load_file(path)["rows"] for _, c, path in work if c == change]) for change in changes
-    }
-    base = found[changes[0]]
+    joined = {change: np.concatenate([found[path] for _, c, path in work if c == change]) for change in changes}
+    base = joined[changes[0]]
     run.amend(
         nats_per_token=float(base[:, 2].sum() / base[:, 1].sum()), not_folded=reason,
         norms=[norm.path for norm in max(changes, key=lambda c: len(c.norms)).norms],
     )  # fmt: skip
-    write_table(run.path / "ablation.csv", [summarize(change, rows) for change, rows in found.items()], digits=6)
+    write_table(run.path / "ablation.csv", [summarize(change, rows) for change, rows in joined.items()], digits=6)
     write_ablation(run.path)
     run.finish()

@@ -17,6 +17,8 @@ from ..discovery import FoundNorm
 from ..folding import centered, find_norms, find_streams, fold, own, put, sample_inputs, trace
 from ..runs import ModelError
 
+_MOST_DIRECTIONS = 1_000
+
 Kind = Literal["none", "folded", "rms_norm", "centred", "u_norm"]
 
 
@@ -68,6 +70,9 @@ def plan_changes(network: nn.Module, *, directions: int = 3, sites: bool = True)
     >>> [(change.name, change.site) for change in changes][:4]
     [('none', 'all'), ('centred', 'all'), ('centred', 'embeddings'), ('centred', 'writers')]
     """
+    if directions > _MOST_DIRECTIONS:
+        msg = f"--directions {directions}: each takes a pass over all tokens; use at most {_MOST_DIRECTIONS:,}"
+        raise ModelError(msg)
     config: Any = network.config
     wide = [n for n in find_norms(network, sample_inputs(network)).values() if n.d == config.hidden_size]
     if not wide:

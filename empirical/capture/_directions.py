@@ -6,6 +6,8 @@ import numpy as np
 
 from lngeom import InputError
 
+_LARGEST = 1 << 30
+
 
 def random_directions(d: int, count: int, seed: int) -> np.ndarray:
     r"""Isotropic random unit vectors of R^d: normalized Gaussian ones, the same on every machine.
@@ -33,6 +35,9 @@ def random_directions(d: int, count: int, seed: int) -> np.ndarray:
         raise InputError(msg)
     if seed < 0:
         msg = f"seed {seed}: must be 0 or more"
+        raise InputError(msg)
+    if 8 * d * count > _LARGEST:
+        msg = f"{count:,} random directions of dimension {d}: use at most {_LARGEST // 8 // d:,}, which take 1 GiB"
         raise InputError(msg)
     gaussian = np.random.Generator(np.random.PCG64([seed, d])).standard_normal((count, d))
     return gaussian / np.linalg.norm(gaussian, axis=1, keepdims=True)

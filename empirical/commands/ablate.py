@@ -43,14 +43,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     from ..ablation import Ablation, run_ablation
     from ..report import print_rows
-    from ..runs import RunError, one_line, read_table
+    from ..runs import read_table
 
     given = dict(vars(arguments))
     as_json, console = given.pop("json"), Console(quiet=arguments.json)
-    try:
-        done = run_ablation(Ablation(**given), console=console, command=shlex.join(["lngeom", *sys.argv[1:]]))
-    except OSError as error:
-        raise RunError(one_line(error)) from None
+    done = run_ablation(Ablation(**given), console=console, command=shlex.join(["lngeom", *sys.argv[1:]]))
     rows = read_table(done.path / "ablation.csv")
     if as_json:
         print(json.dumps(rows))

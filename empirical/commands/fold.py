@@ -31,17 +31,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns the exit code."""
-    from ..runs import ModelError, RunError, one_line
+    from ..runs import ModelError
 
-    try:
-        if arguments.verify is not None:
-            return _verify(arguments)
-        if arguments.model is None:
-            msg = "no model given: name one, or give --verify DIR"
-            raise ModelError(msg)
-        return _fold(arguments)
-    except OSError as error:
-        raise RunError(one_line(error)) from None
+    if arguments.verify is not None:
+        return _verify(arguments)
+    if arguments.model is None:
+        msg = "no model given: name one, or give --verify DIR"
+        raise ModelError(msg)
+    return _fold(arguments)
 
 
 def _verify(arguments: argparse.Namespace) -> int:
@@ -65,7 +62,7 @@ def _fold(arguments: argparse.Namespace) -> int:
 
     from ..corpora import bundled_wikipedia, cases, open_corpus
     from ..folding import fold, sample_inputs, write_fold
-    from ..models import find_model, load_network, load_tokenizer, longest_sequence, resolve_dtype
+    from ..models import find_model, load_network, load_tokenizer, longest_sequence, resolve_dtype, text_config
 
     source = find_model(arguments.model, arguments.revision)
     network: Any = load_network(source, allow_pickle=arguments.allow_pickle)
@@ -83,6 +80,7 @@ def _fold(arguments: argparse.Namespace) -> int:
         found = cases(
             opened, None if ids else load_tokenizer(source),
             tokens=arguments.tokens, length=min(arguments.sequence_length, longest), per_document=1,
+            vocabulary=getattr(text_config(network.config), "vocab_size", None),
         )  # fmt: skip
         arrays = ({name: torch.from_numpy(array)[None] for name, array in c.inputs.items()} for c in found)
         weight = next(network.parameters())

@@ -14,7 +14,6 @@ from pathlib import Path
 from rich.console import Console
 
 from .. import report
-from ..runs import RunError, one_line
 from ..sweep import merge_runs, written_to
 
 
@@ -29,10 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns the exit code."""
     output = Path(arguments.output)
     command = shlex.join(["lngeom", "merge", *arguments.runs, "--output", arguments.output])
-    try:
-        rows = merge_runs([Path(path) for path in arguments.runs], output, command=command)
-    except OSError as error:
-        raise RunError(one_line(error)) from None
+    rows = merge_runs([Path(path) for path in arguments.runs], output, command=command)
     if arguments.json:
         print(json.dumps(rows))
         return 0

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ..runs import RunDirectory, RunError, one_line
+from ..runs import RunDirectory
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,9 +34,5 @@ def _rebuild(directory: Path) -> Path:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns the exit code."""
     for path in arguments.runs:
-        try:
-            page = _rebuild(Path(path))
-        except OSError as error:
-            raise RunError(one_line(error)) from None
-        Console().print(f"written: {page}", markup=False, highlight=False, soft_wrap=True)
+        Console().print(f"written: {_rebuild(Path(path))}", markup=False, highlight=False, soft_wrap=True)
     return 0

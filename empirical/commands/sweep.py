@@ -16,7 +16,7 @@ from dataclasses import fields
 
 from rich.console import Console
 
-from ..runs import RunError, one_line
+from ..runs import RunError
 from ..sweep import ALL, DEFAULT_DIRECTIONS, DEFAULT_LENGTH, DEFAULT_TOKENS, Sweep, show_finished
 from ._numbers import count
 
@@ -109,15 +109,12 @@ def run(arguments: argparse.Namespace) -> int:
     from ..runs import leads
     from ..sweep import is_live, read, run_sweep, sweep_all
 
-    try:
-        if is_live(sweep.model):
-            _measure(sweep, console, command, silent=silent, as_json=arguments.json)
-            return 0
-        if sweep.model == ALL:
-            return 1 if sweep_all(sweep, console=console, command=command) else 0
-        found = run_sweep(sweep, console=console, command=command, show=not silent)
-        if arguments.json and leads():
-            print(json.dumps(read(found.path).rows))
-    except OSError as error:
-        raise RunError(one_line(error)) from None
+    if is_live(sweep.model):
+        _measure(sweep, console, command, silent=silent, as_json=arguments.json)
+        return 0
+    if sweep.model == ALL:
+        return 1 if sweep_all(sweep, console=console, command=command) else 0
+    found = run_sweep(sweep, console=console, command=command, show=not silent)
+    if arguments.json and leads():
+        print(json.dumps(read(found.path).rows))
     return 0

@@ -76,7 +76,9 @@ def _of_text(corpus: Corpus, tokenizer: Any, length: int, most: int) -> Iterator
                 yield Case.of_ids(number, row)
 
 
-def cases(corpus: Corpus, tokenizer: Any, *, tokens: int, length: int, per_document: int) -> list[Case]:
+def cases(
+    corpus: Corpus, tokenizer: Any, *, tokens: int, length: int, per_document: int, vocabulary: int | None = None
+) -> list[Case]:
     """The first cases of a corpus, with at least so many tokens to be predicted if it has them.
 
     Args:
@@ -86,6 +88,7 @@ def cases(corpus: Corpus, tokenizer: Any, *, tokens: int, length: int, per_docum
         tokenizer: For texts.
         tokens, length: How many tokens to predict, and the longest sequence.
         per_document: How many sequences of one text are taken at most.
+        vocabulary: Of the network, if ids outside of it are to be refused.
 
     Raises:
         CorpusError: If there is none, or a file is damaged.
@@ -106,6 +109,9 @@ def cases(corpus: Corpus, tokenizer: Any, *, tokens: int, length: int, per_docum
     found: list[Case] = []
     counted = 0
     for case in _of_files(corpus.path) if folder and corpus.path else _of_text(corpus, tokenizer, length, per_document):
+        for name, array in case.inputs.items() if vocabulary is not None else ():
+            if name.endswith("input_ids"):
+                corpus.within(array, vocabulary)
         found.append(case)
         counted += case.tokens
         if counted >= tokens:

@@ -87,6 +87,17 @@ class Corpus:
             raise CorpusError(msg)
         return token_ids(self.path)
 
+    def within(self, ids: np.ndarray, vocabulary: int) -> np.ndarray:
+        """The token ids, if all of them are below `vocabulary`; else a :class:`CorpusError`."""
+        low, high = int(ids.min(initial=0)), int(ids.max(initial=0))
+        if low < 0 or high >= vocabulary:
+            msg = (
+                f"corpus {self.spec!r}: token id {low if low < 0 else high} is outside the model's vocabulary of "
+                f"{vocabulary}; encode the text with the tokenizer of this model"
+            )
+            raise CorpusError(msg)
+        return ids
+
     def sha256(self) -> str | None:
         """Hash of the file; None for hub data sets and files above 1 GiB, which are identified by their tokens."""
         if self.path is None or self.path.stat().st_size > _HASHED_BYTES:
@@ -127,7 +138,8 @@ def open_corpus(spec: str) -> Corpus:
     if not path.is_file():
         if next(path.glob("*.npz"), None) is not None:
             return Corpus(spec, path)
-        msg = f"corpus {spec!r}: is a directory; give one file ({_FORMATS}) or hf:NAME:CONFIG"
+        kind = "a directory" if path.is_dir() else "a pipe or a device"
+        msg = f"corpus {spec!r}: is {kind}; give one file ({_FORMATS}) or hf:NAME:CONFIG"
         raise CorpusError(msg)
     if path.suffix not in _IDS:
         _reader(path)

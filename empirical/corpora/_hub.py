@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from ..runs import CorpusError
+from ..runs import CorpusError, hub_silence
 
 SCHEME = "hf:"
 
@@ -29,6 +29,10 @@ def streamed(spec: str, field: str = "text") -> Iterator[str]:
     except ModuleNotFoundError:
         msg = f"corpus {spec!r}: needs the package 'datasets'; install it with: pip install 'lngeom[data]'"
         raise CorpusError(msg) from None
+    offline = os.environ.get("HF_HUB_OFFLINE", "0") not in ("", "0")
+    if not offline and (silence := hub_silence()):
+        msg = f"corpus {spec!r}: huggingface.co does not answer ({silence}); check the network, or give a local file"
+        raise CorpusError(msg)
     try:
         stream = datasets.load_dataset(name, config, split=split, streaming=True)
         features = list(stream.features or {})
@@ -40,7 +44,6 @@ def streamed(spec: str, field: str = "text") -> Iterator[str]:
     except (OSError, ValueError, DatasetsError) as error:
         if isinstance(error, CorpusError):
             raise
-        offline = os.environ.get("HF_HUB_OFFLINE", "0") not in ("", "0")
         reason = str(error).strip().partition("\n")[0]
         advice = "HF_HUB_OFFLINE is set: unset it" if offline else "check its name on huggingface.co and the network"
         msg = f"corpus {spec!r}: cannot be streamed ({type(error).__name__}: {reason}); {advice}, or give a local file"

@@ -14,8 +14,10 @@ FLAT_DTYPE = np.dtype("<u2")
 
 def _npy(path: Path) -> np.ndarray:
     try:
-        array = np.lib.format.open_memmap(path, mode="r")
-    except (ValueError, EOFError, OSError) as error:
+        with np.errstate(all="ignore"):
+            array = np.lib.format.open_memmap(path, mode="r")
+    except Exception as error:
+        # A header is a Python literal, and NumPy raises whatever reading that one does.
         msg = f"corpus {path}: no array of numbers ({error}); write it with numpy.save"
         raise CorpusError(msg) from None
     if array.dtype.kind not in "iu" or array.ndim not in (1, 2):

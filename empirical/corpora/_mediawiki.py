@@ -82,6 +82,8 @@ def articles(path: Path) -> Iterator[str]:
     except DefusedXmlException as error:
         msg = f"corpus {path}: declares entities ({type(error).__name__}), which no dump does; refused"
         raise CorpusError(msg) from None
-    except ParseError as error:
+    except CorpusError:
+        raise
+    except (ParseError, LookupError, ValueError) as error:  # the last two of encodings that the parser does not know
         msg = f"corpus {path}: not well-formed XML ({error}); the file is cut off or no dump, download it again"
         raise CorpusError(msg) from None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
 
-_DOCUMENTS_AT_ONCE = 8
+from ..runs import CorpusError
+
+_DOCUMENTS_AT_ONCE, _CHARACTERS_AT_ONCE = 8, 1 << 20
 
 
 @dataclass(frozen=True)
@@ -57,10 +58,39 @@ def encoded(documents: Iterable[str], tokenizer: Any, policy: TokenPolicy) -> It
     [[1, 2, 0], [2, 0]]
     """
     ending = [] if policy.separator is None else [policy.separator]
-    remaining = iter(documents)
-    while batch := list(islice(remaining, _DOCUMENTS_AT_ONCE)):
-        for ids in tokenizer(batch, add_special_tokens=False, verbose=False)["input_ids"]:
-            yield np.asarray(ids + ending, dtype=np.int64)
+
+    def ids_of(texts: list[str]) -> list[list[int]]:
+        return tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
+
+    for batch in _batches(documents):
+        if len(batch) > 1:
+            yield from (np.asarray(ids + ending, dtype=np.int64) for ids in ids_of(batch))
+        else:
+            parts = [np.asarray(ids_of([part])[0], dtype=np.int64) for part in _parts(batch[0])]
+            yield np.concatenate([*parts, np.asarray(ending, dtype=np.int64)])
+
+
+def _batches(documents: Iterable[str]) -> Iterator[list[str]]:
+    """A few documents at a time, a long one alone: a tokenizer takes hundreds of bytes for each character."""
+    batch: list[str] = []
+    for text in documents:
+        if batch and (len(batch) == _DOCUMENTS_AT_ONCE or sum(map(len, batch)) + len(text) > _CHARACTERS_AT_ONCE):
+            yield batch
+            batch = []
+        batch.append(text)
+    if batch:
+        yield batch
+
+
+def _parts(text: str) -> Iterator[str]:
+    """A long text in parts, each from a space on where there is one: nearly all tokenizers cut there themselves."""
+    begin = 0
+    while len(text) - begin > _CHARACTERS_AT_ONCE:
+        end = begin + _CHARACTERS_AT_ONCE
+        end = max(text.rfind(" ", begin + 1, end), begin) if " " in text[begin + 1 : end] else end
+        yield text[begin:end]
+        begin = end
+    yield text[begin:]
 
 
 def packed(pieces: Iterable[np.ndarray], length: int, start: int | None = None) -> Iterator[np.ndarray]:
@@ -110,4 +140,9 @@ def flat_pieces(ids: np.ndarray, size: int = 1 << 20) -> Iterator[np.ndarray]:
     [([0, 1, 2], 'int64'), ([3, 4], 'int64')]
     """
     for begin in range(0, len(ids), size):
-        yield np.asarray(ids[begin : begin + size], dtype=np.int64)
+        piece = ids[begin : begin + size]
+        for odd in (int(piece.min()), int(piece.max())):
+            if not 0 <= odd < 1 << 31:
+                msg = f"token id {odd} is no id: they are numbers from 0, below 2^31; encode the text again"
+                raise CorpusError(msg)
+        yield np.asarray(piece, dtype=np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,37 +11,62 @@ from ..runs import CorpusError
 from ._streams import opened
 
 _PIECE = 1 << 20
+_LONGEST = 1 << 26
+"""Bytes of a record; it has to be in memory as a whole, in up to four bytes a character and again as a text."""
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 def paragraphs(path: Path) -> Iterator[str]:
-    """Yield a text file in pieces of whole lines, about a megabyte each, so that a file of any length streams."""
-    read = 0
+    """Yield a text file in pieces of about a megabyte, so that a file of any length streams, and a line of any length.
+
+    A piece ends with a line, or before a word where a line is longer.
+    """
+    read, kept = 0, b""
     with opened(path) as stream:
-        while lines := stream.readlines(_PIECE):
-            piece = b"".join(lines)
-            try:
-                yield piece.decode()
-            except UnicodeDecodeError as error:
-                at = read + error.start
-                msg = f"corpus {path}: not UTF-8 ({error.reason} at byte {at}); convert it, for example with iconv"
-                raise CorpusError(msg) from None
+        while more := stream.read(_PIECE):
+            kept += more
+            end = kept.rfind(b"\n") + 1 or max(kept.rfind(b" "), 0)
+            if not end and len(kept) > _PIECE:  # a word of a megabyte, or a script without spaces: before a character
+                end = next((at for at in range(len(kept) - 4, len(kept) - 8, -1) if kept[at] & 0xC0 != 0x80), len(kept))
+            piece, kept = kept[:end], kept[end:]
+            if piece:
+                yield _decoded(path, piece, read)
             read += len(piece)
+    if kept:
+        yield _decoded(path, kept, read)
+
+
+def _decoded(path: Path, piece: bytes, begins: int) -> str:
+    try:
+        return piece.decode()
+    except UnicodeDecodeError as error:
+        at = begins + error.start
+        msg = f"corpus {path}: not UTF-8 ({error.reason} at byte {at}); convert it, for example with iconv"
+        raise CorpusError(msg) from None
 
 
 def records(path: Path, field: str = "text") -> Iterator[str]:
     """Yield ``record[field]`` of each line of a JSON-lines file; empty lines are passed over."""
     with opened(path) as stream:
-        for number, line in enumerate(stream, start=1):
+        for number, line in enumerate(iter(lambda: stream.readline(_LONGEST + 1), b""), start=1):
+            if len(line) > _LONGEST:
+                msg = (
+                    f"corpus {path}, line {number}: longer than {_LONGEST >> 20} MiB; cut its text into several records"
+                )
+                raise CorpusError(msg)
             if not line.strip():
                 continue
             try:
                 record = json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 msg = f"corpus {path}, line {number}: not JSON ({error}); one JSON object per line is expected"
                 raise CorpusError(msg) from None
             text = record.get(field) if isinstance(record, dict) else None
             if not isinstance(text, str):
                 seen = sorted(record) if isinstance(record, dict) else type(record).__name__
                 msg = f"corpus {path}, line {number}: no string under {field!r}, seen {seen}; rename the field"
+                raise CorpusError(msg)
+            if not text.isascii() and _HALF.search(text):
+                msg = f"corpus {path}, line {number}: half of a surrogate pair is no character; write the text as UTF-8"
                 raise CorpusError(msg)
             yield text

@@ -20,7 +20,7 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer
 from transformers.distributed import DistributedConfig
 from transformers.utils import logging as transformers_logging
 
-from ..runs import ModelError
+from ..runs import ModelError, hub_silence
 from . import _gpt2_rms as _gpt2_rms  # makes its model type known to AutoModel
 from ._families import FAMILIES, Topology, family_of, norm_sites, topology_of
 from ._sites import NormSite
@@ -86,6 +86,11 @@ def _quiet() -> Iterator[None]:
             transformers_logging.enable_progress_bar()
 
 
+def _arguments(source: ModelSource) -> dict[str, Any]:
+    """What ``from_pretrained`` is given: the local cache alone where the hub does not answer."""
+    return source.arguments() | ({"local_files_only": True} if not source.is_local and hub_silence() else {})
+
+
 def _explained(source: ModelSource, error: Exception) -> ModelError:
     """One line from whatever transformers raised."""
     name = type(error).__name__
@@ -102,6 +107,10 @@ def _explained(source: ModelSource, error: Exception) -> ModelError:
         reason, advice = ("it has no safetensors weights", "pickled weights run code; load them with --allow-pickle")
     elif not source.is_local and os.environ.get("HF_HUB_OFFLINE", "0") not in ("", "0"):
         reason, advice = ("it is not in the local cache", "HF_HUB_OFFLINE is set; unset it, or give a local directory")
+    elif isinstance(error, MemoryError) or "can't allocate memory" in lower:
+        reason, advice = "the memory is full", "free some, use --dtype bfloat16, or choose a smaller model"
+    elif not source.is_local and (silence := hub_silence()):
+        reason, advice = f"huggingface.co does not answer ({silence})", "check the network, or give a local directory"
     elif not source.is_local and isinstance(error, OSError):
         reason, advice = ("it was not found on the hub", "check its name and the network, or give a local directory")
     else:
@@ -126,7 +135,7 @@ def load_config(source: ModelSource, *, random_weights: bool = False) -> Any:
         return source.known.config()
     try:
         with _quiet():
-            config = AutoConfig.from_pretrained(source.location, **source.arguments())
+            config = AutoConfig.from_pretrained(source.location, **_arguments(source))
     except Exception as error:
         # transformers raises OSError, ValueError, KeyError and more here, depending on the file at fault.
         raise _explained(source, error) from None
@@ -150,7 +159,7 @@ def resolve_device(name: str) -> torch.device:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         device = torch.device(name)
-        torch.empty(0, device=device)
+        torch.zeros(1, device=device).item()  # which the device "meta" has not
     except (RuntimeError, AssertionError) as error:
         reason = str(error).partition("\n")[0]
         msg = f"--device {name}: cannot be used ({reason}); use auto, cpu or cuda"
@@ -245,7 +254,7 @@ def load_model(
                     loading["use_safetensors"] = None if allow_pickle else True
                 model, report = AutoModel.from_pretrained(
                     source.location, dtype=number, use_kernels=False, output_loading_info=True,
-                    ignore_mismatched_sizes=True, **source.arguments(), **loading,
+                    ignore_mismatched_sizes=True, **_arguments(source), **loading,
                 )  # fmt: skip
                 refuse_integers(source, model.config)
                 if device_map is None and team[1] == 1:
@@ -289,16 +298,22 @@ def load_network(source: ModelSource, *, dtype: torch.dtype | None = None, allow
     """
     try:
         with _quiet():
-            config = AutoConfig.from_pretrained(source.location, **source.arguments())
+            config = AutoConfig.from_pretrained(source.location, **_arguments(source))
+            refuse_declared(source, config)
             named = (config.architectures or ["AutoModelForCausalLM"])[0]
             chosen = getattr(transformers, named, transformers.AutoModelForCausalLM)
             safe = {} if source.gguf_file else {"use_safetensors": None if allow_pickle else True}
-            network = chosen.from_pretrained(
-                source.location, dtype=dtype or "auto", use_kernels=False, **source.arguments(), **safe
-            )
+            network, report = chosen.from_pretrained(
+                source.location, dtype=dtype or "auto", use_kernels=False, output_loading_info=True,
+                ignore_mismatched_sizes=True, **_arguments(source), **safe,
+            )  # fmt: skip
+            refuse_integers(source, network.config)
+    except ModelError:
+        raise
     except Exception as error:
         # As above.
         raise _explained(source, error) from None
+    unused_weights(source, network, report)
     network.config.use_cache = False
     return network.eval()
 
@@ -319,7 +334,7 @@ def load_tokenizer(source: ModelSource) -> Any:
     """
     try:
         with _quiet():
-            return AutoTokenizer.from_pretrained(source.location, **source.arguments())
+            return AutoTokenizer.from_pretrained(source.location, **_arguments(source))
     except Exception as error:
         # As above.
         reason = " ".join(str(error).split())[:160]

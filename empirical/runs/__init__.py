@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         write_sealed as write_sealed,
         write_text as write_text,
     )
+    from ._hub import hub_silence as hub_silence
     from ._manifest import (
         ENVIRONMENT as ENVIRONMENT,
         environment as environment,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import filelock
+from safetensors import SafetensorError
 
 from ._errors import RunError
 
@@ -34,6 +35,16 @@ def sync(path: Path) -> None:
 
 
 @contextmanager
+def _whole(path: Path) -> Iterator[None]:
+    """What fills a draft; safetensors has an error of its own for a disk that is full."""
+    try:
+        yield
+    except SafetensorError as error:
+        msg = f"{path}: cannot be written ({error}); free space, then the same command goes on"
+        raise RunError(msg) from None
+
+
+@contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Yield the path of a draft beside ``path``; on leaving it is on the disk and takes the place of ``path`` at once.
 
@@ -41,7 +52,8 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     draft = path.with_name(f".{path.name}.draft")
     try:
-        yield draft
+        with _whole(path):
+            yield draft
         sync(draft)
         # Some libraries write for the owner alone.
         draft.chmod(0o666 & ~_umask())
@@ -108,7 +120,8 @@ def write_folder(folder: Path, fill: Callable[[Path], None]) -> None:
     draft = folder.with_name(f".{folder.name}.draft")
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)
-    fill(draft)
+    with _whole(folder):
+        fill(draft)
     for path in draft.rglob("*"):
         sync(path)
     draft.rename(folder)

@@ -36,11 +36,7 @@ def save(path: Path, states: States, metadata: dict[str, str]) -> None:
     # One entry: the order of several differs from write to write.
     about = {**metadata, "format": _FORMAT}
     about = json.dumps({**about, "sha256": _digest(tensors, about)}, sort_keys=True)
-    try:
-        safetensors.numpy.save_file(tensors, path, {_ENTRY: about})
-    except safetensors.SafetensorError as error:
-        msg = f"{path}: cannot be written ({error}); free space, the same command goes on"
-        raise RunError(msg) from None
+    safetensors.numpy.save_file(tensors, path, {_ENTRY: about})
 
 
 def _digest(tensors: dict[str, np.ndarray], about: dict[str, str]) -> str:

@@ -112,6 +112,9 @@ def _settle(sweep: Sweep) -> _Plan:
     if sweep.random_weights and sweep.device_map is not None:
         msg = f"--device-map {sweep.device_map}: random weights are drawn on one device; leave one of the two out"
         raise RunError(msg)
+    if not 0 <= sweep.seed < 1 << 63:
+        msg = f"--seed {sweep.seed}: must be 0 or more and below 2^63"
+        raise RunError(msg)
     device = resolve_device(sweep.device)
     dtype = resolve_dtype(sweep.dtype, config, device)
     longest = longest_sequence(config)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -20,18 +21,6 @@ _LEAST_AHEAD, _MOST_AHEAD = 1 << 16, 1 << 22
 
 MOST_DOCUMENTS = 1024
 """Where more are measured, neighbouring documents count as one, so that states stay small."""
-
-
-def _checked(row: np.ndarray, corpus: Corpus, vocabulary: int) -> np.ndarray:
-    low, high = int(row.min()), int(row.max())
-    if low < 0 or high >= vocabulary:
-        bad = low if low < 0 else high
-        msg = (
-            f"corpus {corpus.spec!r}: token id {bad} is outside the model's vocabulary of {vocabulary}; "
-            "encode the text with the tokenizer of this model"
-        )
-        raise CorpusError(msg)
-    return row
 
 
 def _text(
@@ -110,12 +99,16 @@ def draw_tokens(
         wanted = sequences * length
         chosen = _spread(rows, sequences, min(max(_AHEAD, _LEAST_AHEAD // wanted), _MOST_AHEAD // wanted))
     dtype = np.dtype(np.uint16 if vocabulary <= 1 << 16 else np.uint32)
+    free, needed = shutil.disk_usage(path.parent).free, dtype.itemsize * sequences * length
+    if corpus.is_random and needed > free:  # other corpora may end before
+        msg = f"--tokens {sequences * length:,}: take {needed / 1e9:,.0f} GB and {free / 1e9:,.0f} are free; lower it"
+        raise CorpusError(msg)
     places: list[tuple[int, str]] = []
     with replacing(path) as draft, draft.open("w+b") as stream:
         # Written and not mapped: a full disk is then an error that can be told, and not the end of the process.
         _head(stream, dtype, sequences, length)
         for number, row in chosen:
-            stored = _checked(row, corpus, vocabulary).astype(dtype).tobytes()
+            stored = corpus.within(row, vocabulary).astype(dtype).tobytes()
             stream.write(stored)
             places.append((number * content, hashlib.sha256(stored).hexdigest()[:32]))
             advance(length)

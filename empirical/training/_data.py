@@ -166,7 +166,8 @@ def prepare(
         if not train or not held_out:
             msg = (
                 f"corpus {corpus.spec!r}: {train + held_out:,} tokens, too few to train on nine tenths and measure "
-                f"on one; give at least {HELD_OUT_EVERY} documents"
+                f"on one; give at least {HELD_OUT_EVERY} documents: records of .jsonl, pages of a dump; a .txt file "
+                "has one a megabyte"
             )
             raise CorpusError(msg)
         size, end = (made.size, made.end_of_text) if made else (largest + 1, 0)

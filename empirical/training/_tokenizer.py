@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 from tokenizers import Tokenizer as Model, decoders, models, pre_tokenizers, trainers
-from transformers import AutoTokenizer, PreTrainedTokenizerFast
+from transformers import PreTrainedTokenizerFast
 
 from lngeom import InputError
 
 from ..corpora import TokenPolicy, encoded
+from ..models import ModelSource, load_tokenizer as load_any
 from ..runs import ModelError
 
 END_OF_TEXT = "<|endoftext|>"
@@ -91,12 +92,4 @@ def load_tokenizer(name: str) -> Tokenizer:
     ...     load_tokenizer(folder).size
     258
     """
-    try:
-        return Tokenizer(AutoTokenizer.from_pretrained(name, trust_remote_code=False))
-    except (OSError, ValueError, KeyError) as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        msg = (
-            f"no tokenizer can be loaded from {name!r} ({reason}); give a directory with tokenizer.json or a hub id, "
-            "or leave --tokenizer out to have one trained on the corpus"
-        )
-        raise ModelError(msg) from error
+    return Tokenizer(load_any(ModelSource(name, name)))

@@ -227,7 +227,7 @@ BAD: list[tuple[dict[str, object], str]] = [
     ({"tokens": 31}, "--tokens 31: fewer than one sequence of 32; raise it, or lower --sequence-length"),
     ({"sequence_length": POSITIONS + 1}, "--sequence-length 65: tiny-llama has 64 positions; use 64 or less"),
     ({"directions": 1}, "1 random directions: at least 2 are needed to compare the uniform direction with"),
-    ({"seed": -1}, "seed -1: must be 0 or more"),
+    ({"seed": -1}, "--seed -1: must be 0 or more and below 2^63"),
 ]
 
 
@@ -320,7 +320,8 @@ def test_a_full_disk_is_told(
     monkeypatch.setattr(statistics, "save", full)
     assert sweep(*arguments(model_directory, token_file, tmp_path / "run")) == 2
     assert capsys.readouterr().err == (
-        "lngeom sweep: state.safetensors: No space left on device; free space or choose another --output\n"
+        "lngeom sweep: state.safetensors: No space left on device; free space, "
+        "then the same command goes on with what is finished\n"
     )
 
 

@@ -191,7 +191,7 @@ def test_vocabularies_that_cannot_be(vocabulary: int, message: str) -> None:
 
 
 def test_no_tokenizer_there(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="no tokenizer can be loaded from"):
+    with pytest.raises(ModelError, match="has no tokenizer that can be loaded"):
         load_tokenizer(str(tmp_path))
 
 
