@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.complete
 WORKERS ?= auto
 
-.PHONY: setup sweep test verify lint docs linkcheck bench bench-peers bench-gpu clean
+.PHONY: setup sweep test verify lint docs linkcheck attack bench bench-peers bench-gpu clean
 
 setup: $(STAMP)
 
@@ -21,6 +21,10 @@ sweep: $(STAMP)
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS) tests proofs
+
+# Every attack on the measurements, 1,000 attempts in an area; `make attack ATTACK="--times 10"` makes fewer.
+attack: $(STAMP)
+	$(BIN)/python -m tests.faults.attack $(ATTACK)
 
 # Needs Coq with mathcomp, and says so where they are absent.
 verify: $(STAMP)

@@ -70,7 +70,11 @@ def arranged(x: Tensor, site: NormSite, batch: Batch | None, batch_dim: int) -> 
 
 def as_mask(mask: Any) -> Tensor:
     """A mask as Booleans, shape (sequences, positions): from Booleans, zeros and ones, or what is added to scores."""
-    values = torch.as_tensor(mask)
+    try:
+        values = torch.as_tensor(mask)
+    except (TypeError, ValueError, RuntimeError) as error:
+        msg = f"mask cannot be read ({error}): give a tensor, an array or lists of numbers, (sequences, positions)"
+        raise InputError(msg) from None
     if values.ndim == 4 and values.shape[1] == 1:  # additive masks have axes for heads and queries
         values = values[:, 0, -1]
     if values.ndim != 2:
@@ -78,7 +82,7 @@ def as_mask(mask: Any) -> Tensor:
         raise InputError(msg)
     if values.dtype == torch.bool:
         return values
-    if values.is_floating_point() and bool((values < 0).any()):
+    if values.is_floating_point() and bool((values < 0).any()) and not bool((values > 0).any()):
         return values == 0
     if bool(((values != 0) & (values != 1)).any()):
         odd = values[(values != 0) & (values != 1)][0].item()

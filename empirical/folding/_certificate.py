@@ -6,6 +6,7 @@ import contextlib
 import copy
 import hashlib
 import importlib.metadata
+import io
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -176,7 +177,8 @@ def write_fold(
         raise ModelError(msg)
 
     def fill(draft: Path) -> None:
-        folded.checkpoint.save_pretrained(draft)  # type: ignore[operator]
+        with contextlib.redirect_stderr(io.StringIO()):  # a progress bar
+            folded.checkpoint.save_pretrained(draft)  # type: ignore[operator]
         np.savez_compressed(draft / _WORST, **cast(Any, {name: t.cpu().numpy() for name, t in worst.items()}))
         write_json(draft / _CERTIFICATE, certificate)
         with contextlib.suppress(ModelError):  # a network for token ids alone has none

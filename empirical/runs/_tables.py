@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
+from ._errors import RunError
 from ._files import replacing, sync, write_text
 
 TEXT = {
@@ -32,10 +33,19 @@ def _append(stream: TextIO, columns: Sequence[str], rows: Iterable[Mapping[str, 
 
 
 def read_table(path: Path, *, words: Collection[str | None] = TEXT) -> list[dict[str, Any]]:
-    """Rows of a CSV file: text in the columns `words`, else int, float or text; None for nothing."""
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = csv.DictReader(file)
-        return [{name: _value(text, is_word=name in words) for name, text in row.items()} for row in rows]
+    """Rows of a CSV file: text in the columns `words`, else int, float or text; None for nothing.
+
+    Raises:
+        RunError: If it is not text, or a row has more or fewer cells than there are columns.
+    """
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            columns, *rows = csv.reader(file)
+        found = (zip(columns, row, strict=True) for row in rows if row)
+        return [{name: _value(text, is_word=name in words) for name, text in row} for row in found]
+    except (ValueError, csv.Error) as error:
+        msg = f"{path}: is not a table ({error}); make it again"
+        raise RunError(msg) from None
 
 
 def write_table(

@@ -22,6 +22,7 @@ from ..runs import (
     lock,
     measured_by,
     read_sequences,
+    sha256_of,
     write_sequences,
 )
 from ._results import write_results
@@ -79,6 +80,43 @@ def _disjoint(runs: Sequence[RunDirectory]) -> list[list[SequenceOfRun]]:
     return found
 
 
+_MULTIPLIER = 0x9E3779B97F4A7C15
+"""Odd, so that it has an inverse modulo 2^64."""
+
+
+def _stretches(tokens: np.ndarray, width: int) -> np.ndarray:
+    """A hash of every `width` tokens in a row of a sequence, wherever they stand: shape (sequences, stretches)."""
+    powers = np.cumprod(np.full(tokens.shape[1], _MULTIPLIER, np.uint64))
+    inverse = np.cumprod(np.full(tokens.shape[1], pow(_MULTIPLIER, -1, 1 << 64), np.uint64))
+    sums = np.cumsum((tokens + np.uint64(1)) * powers, axis=1)
+    sums = np.concatenate([np.zeros_like(sums[:, :1]), sums], axis=1)
+    return (sums[:, width:] - sums[:, :-width]) * inverse[: tokens.shape[1] - width + 1]
+
+
+def _refuse_shifted(runs: Sequence[RunDirectory], sequences: Sequence[Sequence[SequenceOfRun]]) -> None:
+    """Refuse runs on different files that hold the same text cut at other places, which no whole sequence shows.
+
+    A quarter of a sequence, at least 16 tokens, is compared: of a shifted sequence one half or more is in another one,
+    and a whole quarter of each half is there that begins at a multiple of a quarter.
+    """
+    blocks: list[tuple[RunDirectory, set[str], np.ndarray]] = []
+    for run, own in zip(runs, sequences, strict=True):
+        tokens = np.asarray(run.tokens(), np.uint64)
+        width, corpora = max(16, tokens.shape[1] // 4), {sequence.corpus for sequence in own}
+        if width > tokens.shape[1]:
+            return
+        found = _stretches(tokens, width)
+        for other, theirs, seen in blocks:
+            if corpora != theirs and np.isin(found, seen).any():
+                place = own[int(np.isin(found, seen).any(1).argmax())].offset
+                msg = (
+                    f"{run.path}: {width} tokens in a row of its sequence at offset {place} are in {other.path} too "
+                    "and would count twice; merge runs on disjoint parts of a text"
+                )
+                raise RunError(msg)
+        blocks.append((run, corpora, found[:, ::width].ravel()))
+
+
 def _renumbered(run: RunDirectory, sequences: Sequence[SequenceOfRun]) -> statistics.States:
     """The states of a run, its documents by the numbers that they have in the merged one."""
     before = read_sequences(run.sequences_path)
@@ -107,6 +145,7 @@ def merge_runs(directories: Sequence[Path], output: Path, *, command: str = "") 
     manifests = [run.finished_manifest() for run in runs]
     _check(runs, manifests)
     sequences = _disjoint(runs)
+    _refuse_shifted(runs, sequences)
     target = RunDirectory(output)
     target.prepare()
     measured = measured_by(manifests[0])
@@ -127,6 +166,9 @@ def merge_runs(directories: Sequence[Path], output: Path, *, command: str = "") 
         if target.begin(measured, about) == "done":
             msg = f"{output}: holds this merge already; choose another --output to make it again"
             raise RunError(msg)
+        target.write_tokens(np.concatenate([run.tokens() for run in runs]))
         write_sequences(target.sequences_path, itertools.chain.from_iterable(sequences))
+        hashes = {"tokens_sha256": sha256_of(target.tokens_path), "sequences_sha256": sha256_of(target.sequences_path)}
+        target.amend(**hashes)
         states = functools.reduce(statistics.merge, map(_renumbered, runs, sequences))
         return write_results(target, states, [NormSite(**site) for site in manifests[0]["sites"]])

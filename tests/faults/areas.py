@@ -1,0 +1,288 @@
+"""The attacks, area by area; each attempt returns what was wrong, or nothing."""
+
+from __future__ import annotations
+
+import errno
+import random
+import resource
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+import lngeom as lg
+from empirical.capture import Observer
+from empirical.models import NormSite, find_model, load_model
+from empirical.runs import RunDirectory
+from lngeom import LngeomError
+
+from .loaders import SOUND, read_corpus
+from .scene import LENGTH, STAGES, Scene, damage, hindered, in_child, outcome, read_only, refused_or
+
+Attack = Callable[[Scene, random.Random], str]
+
+
+def _files(*folders: Path) -> list[Path]:
+    found = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+    return sorted(path for path in found if not path.name.startswith(".") and path.suffix not in (".svg", ".html"))
+
+
+def stopped_sweep(scene: Scene, generator: random.Random) -> str:
+    """A sweep that was stopped, one of its files damaged, and resumed."""
+    with scene.copy("stopped") as (run,):
+        what = damage(generator.choice(_files(run)), generator)
+        return scene.judged("sweep", scene.run("sweep", run), run, what)
+
+
+def finished_sweep(scene: Scene, generator: random.Random) -> str:
+    """A finished sweep, one of its files damaged, and merged with another."""
+    with scene.copy("finished") as (run,):
+        what = damage(generator.choice(_files(run)), generator)
+        done = outcome("merge", run, scene.base / "beside", "--output", run.parent / "merged")
+        return scene.judged("merge", done, run.parent / "merged", what)
+
+
+def stopped_training(scene: Scene, generator: random.Random) -> str:
+    """A training that was stopped, a file of it or of its tokens damaged, and resumed."""
+    with scene.copy("trained", "trained-data") as folders:
+        what = damage(generator.choice(_files(*folders)), generator)
+        return scene.judged("train", scene.run("train", folders[0]), folders[0], what)
+
+
+def model_files(scene: Scene, generator: random.Random) -> str:
+    """A model directory, one of its files damaged: refused, or loaded; its fingerprint says what was."""
+    with scene.copy("model") as (model,):
+        what = damage(generator.choice([model / "config.json", model / "model.safetensors"]), generator)
+        return refused_or(what, lambda: load_model(find_model(str(model)), device="cpu") and "")
+
+
+def corpora(scene: Scene, generator: random.Random) -> str:
+    """A file of random bytes, or a sound one damaged, under each suffix that is known."""
+    suffix, sound = generator.choice(list(SOUND)), generator.random() < 0.7
+    path = scene.base / f"attacked{suffix}"
+    path.write_bytes(SOUND[suffix] if sound else generator.randbytes(generator.randrange(200)))
+    what = damage(path, generator) if sound else f"random bytes as {suffix}"
+    return refused_or(f"{what}: {path.read_bytes()[:80]!r}", lambda: read_corpus(path))
+
+
+@contextmanager
+def _begun(scene: Scene, stage: str) -> Iterator[Path]:
+    """A directory for a stage to write to."""
+    with tempfile.TemporaryDirectory(dir=scene.base) as folder:
+        if STAGES[stage].within:
+            with scene.copy(STAGES[stage].within) as (run,):
+                yield run
+        else:
+            yield Path(folder, "out")
+
+
+def _resumed(scene: Scene, stage: str, first: str, output: Path, what: str) -> str:
+    """What is wrong with a first start that was hindered, and with the same command again."""
+    if first not in ("done", "refused", "killed"):
+        return f"{stage} {what}: {first}"
+    again = scene.run(stage, output)
+    if again == "refused" and stage in ("fold", "merge"):  # which take a new directory only: the first start was done
+        again = "done" if output.exists() else again
+    wrong = scene.judged(stage, again, output, f"{what}, then again")
+    return wrong or (f"{stage} {what}, then again: refused" if again == "refused" else "")
+
+
+def kills(scene: Scene, generator: random.Random) -> str:
+    """kill -9 at a random moment, once or twice, and the same command again."""
+    stage, moments = generator.choice(list(STAGES)), [generator.randrange(1, 40) for _ in range(2)]
+    with _begun(scene, stage) as output:
+        for moment in moments:
+
+            def dying(moment: int = moment) -> str:
+                with hindered(output.parent, moment, 0):
+                    return scene.run(stage, output)
+
+            ended = in_child(dying)
+        # A second start of what takes a new directory only is refused if the first came to its end before its moment.
+        return _resumed(scene, stage, "killed" if ended == "refused" else ended, output, f"{moments}")
+
+
+def full_disk(scene: Scene, generator: random.Random) -> str:
+    """A disk without space for a file, or with space for its first bytes only, and then space again."""
+    stage, moment, short = generator.choice(list(STAGES)), generator.randrange(1, 40), generator.random() < 0.5
+    size = int(2 ** generator.uniform(4, 15))
+    with _begun(scene, stage) as output:
+        if short:
+            hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+            try:
+                first = scene.run(stage, output)
+            finally:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+            return _resumed(scene, stage, first, output, f"{size} bytes a file")
+        with hindered(output.parent, moment, errno.ENOSPC, until=moment + generator.choice([1, 10**9])):
+            first = scene.run(stage, output)
+        return _resumed(scene, stage, first, output, f"full at change {moment}")
+
+
+def read_only_disk(scene: Scene, generator: random.Random) -> str:
+    """A disk that becomes read-only; a finished run is shown from one."""
+    stage, moment = generator.choice([*STAGES, "shown"]), generator.randrange(1, 40)
+    if stage == "shown":
+        with scene.copy("finished") as (run,), read_only(run):
+            shown = outcome("sweep", scene.model, "--corpus", scene.base / "ids.npy", "--output", run)
+            return "" if scene.run("sweep", run) == "done" and shown == "refused" else f"not shown: {shown}"
+    with _begun(scene, stage) as output:
+        with hindered(output.parent, moment, errno.EROFS):
+            first = scene.run(stage, output)
+        return _resumed(scene, stage, first, output, f"read-only from change {moment}")
+
+
+def full_memory(scene: Scene, generator: random.Random) -> str:
+    """A process that gets so many more bytes of memory and no more, and then memory again."""
+    stage, more = generator.choice(list(STAGES)), int(2 ** generator.uniform(12, 27))
+    with _begun(scene, stage) as output:
+
+        def starved() -> str:
+            pages = int(Path("/proc/self/statm").read_text().split()[0])
+            limit = pages * resource.getpagesize() + more
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+            return scene.run(stage, output)
+
+        return _resumed(scene, stage, in_child(starved), output, f"{more} bytes of memory")
+
+
+def merges(scene: Scene, generator: random.Random) -> str:
+    """Runs on parts of a text merged in any order and nesting: refused if a token would count twice."""
+    kinds = generator.choices(
+        ["aligned", "shifted", "reordered", "longer"], [6, 2, 2, 1], k=generator.choice([2, 2, 3])
+    )
+    spans = [(kind, 160 * generator.randrange(6) + 13 * (kind == "shifted")) for kind in kinds]
+    paths = [_part(scene, *span) for span in spans]
+    twice = any(abs(a[1] - b[1]) < 128 for n, a in enumerate(spans) for b in spans[:n])
+    right = "refused" if twice or 0 < kinds.count("longer") < len(kinds) else "done"
+    with tempfile.TemporaryDirectory(dir=scene.base) as folder:
+        done, target = "done", Path(folder, "merged")
+        if len(paths) == 3 and generator.random() < 0.5:
+            done = outcome("merge", *paths[:2], "--output", Path(folder, "nested"))
+            paths = [Path(folder, "nested"), paths[2]]
+        if done == "done":
+            done = outcome("merge", *paths, "--output", target)
+        if done == right == "done" and RunDirectory(target).manifest()["tokens_measured"] != 128 * len(kinds):
+            return f"{spans}: other tokens"
+        return "" if done == right else f"{spans}: {done}, not {right}"
+
+
+def _part(scene: Scene, kind: str, begin: int) -> Path:
+    """A finished run on 128 tokens of the text from some place on."""
+    name = f"{kind}{begin}"
+    if not (scene.base / name).exists():
+        rows = scene.ids[begin : begin + 128].reshape(-1, 32)
+        rows = rows[::-1] if kind == "reordered" else rows
+        scene.measured(rows.reshape(-1), name, LENGTH if kind == "longer" else 32)
+    return scene.base / name
+
+
+def masks(_: Scene, generator: random.Random) -> str:
+    """A mask in any form: the tokens that are text are counted and no others, or the form is refused."""
+    x = torch.randn(2, 5, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(generator.randrange(1 << 30)))
+    text = torch.tensor([[generator.random() < 0.6 for _ in range(5)] for _ in range(2)])
+    low = generator.choice([-1e9, -1e4, float("-inf"), torch.finfo(torch.float32).min])
+    added = torch.zeros(2, 5).masked_fill(~text, low)
+    usual = [text, text.int(), text.double(), text.tolist(), text.numpy(), added, added.half(), added[:, None, None]]
+    odd = [
+        "text",
+        [[1, 0], [1]],
+        text[0],
+        text.int() + 2,
+        added * float("nan"),
+        text.int() - 3,
+        1 - 2e9 * ~text,
+        [[None] * 5] * 2,
+        1j * x[..., 0],
+    ]
+    form, given = generator.choice([(True, m) for m in usual] + [(False, m) for m in odd])
+    site, layer = (
+        NormSite("0", None, "final", "layernorm", 1e-5, 4),
+        nn.Sequential(nn.LayerNorm(4, dtype=torch.float64)),
+    )
+
+    def observe() -> str:
+        with Observer(layer, [site], directions=2) as observer, torch.no_grad():
+            observer.mask(given)
+            layer(x)
+        counted = int(observer.states["0", "input"].tokens.sum())
+        return "" if form and counted == int(text.sum()) else f"mask {given!r}: {counted} tokens counted"
+
+    return refused_or(f"mask {given!r}", observe) or ("" if form is False else _not_refused(observe))
+
+
+def _not_refused(action: Callable[[], Any]) -> str:
+    try:
+        action()
+    except LngeomError as error:
+        return f"refused: {error}"
+    return ""
+
+
+_X = np.array([[1.0, 7.0, -2.5, 3.0], [4.0, 4.0, 4.0, 5.0]])
+_ODD: list[Any] = [
+    None, "x", 3, 2.5, True, {}, [], [[]], [[1.0], [2.0, 3.0]], object(), 1j * _X, _X > 0, _X.astype(object),
+    _X.astype(str),
+    _X.astype("M8[s]"), _X[:, :0], _X[:0], np.float64(2.0), np.array(2.0), np.ma.masked_array(_X, _X < 0),
+    np.matrix(_X),
+    torch.tensor(_X).to_sparse(), torch.tensor(_X, device="meta"), torch.tensor(_X).to(torch.complex64), _X * np.nan,
+    np.zeros(4, [("a", float)]), torch.tensor(_X).tolist(), (1.0, 2.0), -1.0, float("nan"), float("inf"), 10**400, b"x",
+]  # fmt: skip
+_PLAIN: list[Any] = [
+    _X,
+    _X.astype("f4"),
+    _X.astype("f2"),
+    _X.astype(int),
+    torch.tensor(_X),
+    torch.tensor(_X).bfloat16(),
+]
+
+
+def core(_: Scene, generator: random.Random) -> str:
+    """The core's functions on anything: refused, or what numbers that can be computed with give."""
+    function = generator.choice(
+        [lg.layer_norm, lg.rms_norm, lg.project, lg.moments, lg.angle_to_uniform, lg.mean_vector]
+    )
+    x = generator.choice(_ODD if generator.random() < 0.5 else _PLAIN)
+    given: dict[str, Any] = {}
+    if function in (lg.layer_norm, lg.rms_norm):
+        given["eps"] = generator.choice([*_ODD, *[1e-5] * len(_ODD)])
+        given |= {n: generator.choice(_ODD) for n in ("gain", "bias", "placement") if generator.random() < 0.15}
+    what = f"{function.__name__}({x!r}, {given})"
+
+    def computed() -> str:
+        found = function(x, **given)
+        if function not in (lg.layer_norm, lg.rms_norm) or len(given) > 1 or not isinstance(x, np.ndarray):
+            return ""
+        wide = x.astype(float)
+        centred = wide - wide.mean(-1, keepdims=True) if function is lg.layer_norm else wide
+        with np.errstate(all="ignore"):
+            right = centred / np.sqrt((centred**2).mean(-1, keepdims=True) + given["eps"])
+        # Four numbers of at most 7: a few roundings of the format, and 64 are allowed.
+        close = np.allclose(found, right, rtol=0, atol=64 * float(np.finfo(found.dtype).eps), equal_nan=True)
+        return "" if close else f"{what} is {found}"
+
+    return refused_or(what, computed)
+
+
+AREAS: dict[str, tuple[Attack, float]] = {
+    "a stopped sweep, a file damaged": (stopped_sweep, 1.0),
+    "a finished sweep, a file damaged": (finished_sweep, 1.0),
+    "a stopped training, a file damaged": (stopped_training, 1.0),
+    "a model, a file damaged": (model_files, 1.0),
+    "corpora of random bytes, and damaged": (corpora, 1.0),
+    "merges of overlapping and disjoint runs": (merges, 0.3),
+    "kill -9, then again": (kills, 0.3),
+    "disk full, then again": (full_disk, 0.3),
+    "disk read-only, then again": (read_only_disk, 0.3),
+    "memory full, then again": (full_memory, 0.3),
+    "masks in every form": (masks, 1.0),
+    "anything given to the core's functions": (core, 2.0),
+}
+"""Each with the share of the attempts that it gets: those that run commands several times take longer."""

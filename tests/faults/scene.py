@@ -1,0 +1,224 @@
+"""What is attacked: every command that leaves something on the disk, on a tiny network, and what each leaves."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest import mock
+
+import numpy as np
+import torch
+from rich.console import Console
+from transformers import GPT2Config, GPT2LMHeadModel
+
+from empirical.sweep import Sweep, run_sweep
+from lngeom import LngeomError
+from lngeom.cli import main
+
+LENGTH = 16
+"""Tokens of a sequence."""
+_SWEEP = ["--tokens", 128, "--sequence-length", LENGTH, "--shard-tokens", 32, "--directions", 2, "--device", "cpu"]
+_TRAIN = [
+    "train", "--norm", "rms", "--layers", 1, "--width", 8, "--heads", 1, "--steps", 4, "--batch-size", 2, "--device",
+    "cpu", "--sequence-length", 8, "--held-out-tokens", 16, "--directions", 2, "--save-every", 2,
+]  # fmt: skip
+_ABLATE = ["--tokens", 60, "--site-tokens", 30, "--sequence-length", LENGTH, "--shard-tokens", 20, "--device", "cpu"]
+
+
+class Stage(NamedTuple):
+    """A command: its words but the directories; what of the scene it reads, or works on; and the result to compare."""
+
+    words: list[Any]
+    reads: tuple[str, ...]
+    result: str
+    within: str = ""
+
+
+STAGES = {
+    "sweep": Stage(["sweep", *_SWEEP], ("model", "--corpus", "ids.npy"), "sites.csv"),
+    "train": Stage(_TRAIN, ("--corpus", "ids.npy"), "norms.csv"),
+    "merge": Stage(["merge"], ("finished", "beside"), "sites.csv"),
+    "report": Stage(["report"], (), "report.html", within="finished"),
+    "ablate": Stage(["ablate", *_ABLATE], ("model", "--corpus", "ids.npy"), "ablation.csv"),
+    "fold": Stage(["fold", "--tokens", 32], ("model", "--corpus", "ids.npy"), "model.safetensors"),
+}
+
+
+def outcome(*words: object) -> str:
+    """What a command did: "refused" in one line, "done", or anything else, which is wrong."""
+    said, told = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(told), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            code = main([str(word) for word in words])
+        except Exception as error:  # what is wrong is just this: an error that no one foresaw
+            return f"{type(error).__name__}: {error}"
+    lines = told.getvalue().strip().splitlines()
+    if code == 2 and len(lines) == 1:
+        return "refused"
+    return "done" if code == 0 else f"exit code {code}: {lines}"
+
+
+def in_child(action: Callable[[], str]) -> str:
+    """What an action says in a forked process; "killed", or the exit code, if that process ended before."""
+    with tempfile.TemporaryDirectory() as folder:
+        answer = Path(folder, "answer")
+        if (child := os.fork()) == 0:
+            with contextlib.suppress(BaseException):
+                answer.write_text(action())
+            os._exit(0)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if code:
+            return "killed" if code == -signal.SIGKILL else f"exit code {code}"
+        return answer.read_text() if answer.exists() else "nothing said"
+
+
+_CHANGES = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.chmod", "os.truncate"}
+_hindrance: tuple[str, Callable[[], None]] | None = None
+
+
+def _hook(event: str, arguments: tuple[Any, ...]) -> None:
+    if _hindrance is None or not arguments or _hindrance[0] not in str(arguments[0]):
+        return
+    if event == "open":
+        _, mode, flags = arguments
+        if not flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT) and not set(mode or "") & set("wax+"):
+            return
+    elif event not in _CHANGES:
+        return
+    _hindrance[1]()
+
+
+sys.addaudithook(_hook)
+
+
+@contextlib.contextmanager
+def hindered(folder: Path, from_change: int, what: int, until: float = float("inf")) -> Iterator[None]:
+    """Make changes of the disk in a folder fail with an error number, or kill this process at the first (number 0).
+
+    Opening for writing, renaming, removing, making a directory, changing permissions: what a dying process leaves
+    changes only there. The changes that fail are those from the given one on, until another.
+    """
+    global _hindrance
+    seen = 0
+
+    def change() -> None:
+        nonlocal seen
+        seen += 1
+        if from_change <= seen < until:
+            if not what:
+                os.kill(os.getpid(), signal.SIGKILL)
+            raise OSError(what, os.strerror(what), str(folder))
+
+    _hindrance = (str(folder), change)
+    try:
+        yield
+    finally:
+        _hindrance = None
+
+
+def read_only(folder: Path) -> contextlib.AbstractContextManager[None]:
+    """A folder of a disk that nobody writes to."""
+    return hindered(folder, 1, errno.EROFS)
+
+
+class Scene:
+    """A tiny model, a text of ids, and what each stage makes of them when left in peace."""
+
+    def __init__(self, base: Path) -> None:
+        torch.set_num_threads(1)  # processes are forked from this one
+        self.base, self.model = base, base / "model"
+        torch.manual_seed(0)
+        config = GPT2Config(
+            n_embd=8, n_layer=1, n_head=2, vocab_size=16, n_positions=32, bos_token_id=0, eos_token_id=0
+        )
+        GPT2LMHeadModel(config).save_pretrained(self.model)
+        self.ids = np.random.default_rng(0).integers(0, 16, 2048).astype(np.uint16)
+        np.save(base / "ids.npy", self.ids)
+        with mock.patch("empirical.sweep._sweep._finish"):
+            assert self.run("sweep", base / "stopped") == "done"
+        assert self.run("sweep", base / "finished") == "done"
+        self.measured(self.ids[:64] + 1 & 15, "beside")
+        shutil.copytree(base / "finished", base / "report")
+        for name in ("merge", "report", "ablate", "fold", "train"):
+            assert self.run(name, base / name) == "done", name
+        assert self.run("train", base / "trained", "--minutes", 1e-9) == "done"  # stopped after a step
+        self.expected = {name: (self.directory(name) / stage.result).read_bytes() for name, stage in STAGES.items()}
+
+    def directory(self, stage: str) -> Path:
+        """What a stage left."""
+        return self.base / ("finished" if stage == "sweep" else stage)
+
+    def measured(self, ids: np.ndarray, name: str, length: int = LENGTH) -> Path:
+        """A finished run on some token ids."""
+        np.save(self.base / f"{name}.npy", ids)
+        sweep = Sweep(
+            str(self.model), str(self.base / f"{name}.npy"), tokens=len(ids), sequence_length=length, directions=2,
+            output=str(self.base / name), device="cpu",
+        )  # fmt: skip
+        with _without_pages():
+            return run_sweep(sweep, console=Console(quiet=True), show=False).path
+
+    def run(self, stage: str, output: Path, *more: object) -> str:
+        """Run a stage into a directory, or go on with it; pages are drawn in the stage that is about them."""
+        chosen = STAGES[stage]
+        words = [self.base / name if (self.base / name).exists() else name for name in chosen.reads]
+        where = [output] if chosen.within else ["--output", output]
+        with contextlib.nullcontext() if chosen.within else _without_pages():
+            return outcome(*chosen.words[:1], *words, *chosen.words[1:], *where, *more)
+
+    def judged(self, stage: str, done: str, output: Path, what: str = "") -> str:
+        """What is wrong with what a command did and left; nothing if it was refused, or is what it should be."""
+        if done == "refused":
+            return ""
+        same = done == "done" and (output / STAGES[stage].result).read_bytes() == self.expected[stage]
+        return "" if same else f"{stage} {what}: {done}" + (", and the result is another" if done == "done" else "")
+
+    @contextlib.contextmanager
+    def copy(self, *names: str) -> Iterator[list[Path]]:
+        """Copies of directories, to be damaged."""
+        with tempfile.TemporaryDirectory(dir=self.base) as folder:
+            yield [Path(shutil.copytree(self.base / name, Path(folder, name))) for name in names]
+
+
+@contextlib.contextmanager
+def _without_pages() -> Iterator[None]:
+    with contextlib.ExitStack() as patches:
+        for page in ("draw_figures", "write_report", "write_run_report"):
+            patches.enter_context(mock.patch(f"empirical.report.{page}"))
+        yield
+
+
+def refused_or(what: str, action: Callable[[], Any]) -> str:
+    """What is wrong with an action that may be refused in one line; it returns what is wrong otherwise, or nothing."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return action() or ""
+    except LngeomError as error:
+        return f"{what}: {error!r} is no single line" if "\n" in str(error) else ""
+    except Exception as error:  # what is wrong here is just this: an error that no one foresaw
+        return f"{what}: {type(error).__name__}: {error}"
+
+
+def damage(path: Path, generator: random.Random) -> str:
+    """Flip one bit of a file or cut it off; returns what was done."""
+    data = bytearray(path.read_bytes())
+    if not data or generator.random() < 0.1:
+        path.write_bytes(data[: generator.randrange(len(data) + 1)])
+        return f"{path.name} cut"
+    place = generator.randrange(len(data))
+    data[place] ^= 1 << generator.randrange(8)
+    path.write_bytes(data)
+    return f"{path.name}, bit of byte {place}"
