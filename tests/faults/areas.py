@@ -230,7 +230,7 @@ _ODD: list[Any] = [
     None, "x", 3, 2.5, True, {}, [], [[]], [[1.0], [2.0, 3.0]], object(), 1j * _X, _X > 0, _X.astype(object),
     _X.astype(str),
     _X.astype("M8[s]"), _X[:, :0], _X[:0], np.float64(2.0), np.array(2.0), np.ma.masked_array(_X, _X < 0),
-    np.matrix(_X),
+    _X.view(np.matrix),
     torch.tensor(_X).to_sparse(), torch.tensor(_X, device="meta"), torch.tensor(_X).to(torch.complex64), _X * np.nan,
     np.zeros(4, [("a", float)]), torch.tensor(_X).tolist(), (1.0, 2.0), -1.0, float("nan"), float("inf"), 10**400, b"x",
 ]  # fmt: skip

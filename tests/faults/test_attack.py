@@ -12,7 +12,7 @@ import pytest
 
 from empirical.runs import read_table
 
-from .areas import AREAS, finished_sweep
+from .areas import AREAS, stopped_sweep
 from .scene import Scene, outcome
 
 
@@ -29,11 +29,10 @@ def test_nothing_wrong_passes(tmp_path: Path) -> None:
 
 
 def test_an_attack_that_goes_unnoticed_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    scene, generator = Scene(tmp_path), random.Random(0)
     monkeypatch.setattr("empirical.statistics._storage._digest", lambda *_: "")
     monkeypatch.setattr("empirical.runs._files._seal", lambda _: "")
-    monkeypatch.setattr("empirical.runs._directory.sha256_of", lambda _: "")
-    assert any(finished_sweep(scene, generator) for _ in range(20))
+    scene, generator = Scene(tmp_path), random.Random(0)
+    assert any(stopped_sweep(scene, generator) for _ in range(25))
 
 
 def test_what_counts_as_refused() -> None:
