@@ -143,6 +143,6 @@ def flat_pieces(ids: np.ndarray, size: int = 1 << 20) -> Iterator[np.ndarray]:
         piece = ids[begin : begin + size]
         for odd in (int(piece.min()), int(piece.max())):
             if not 0 <= odd < 1 << 31:
-                msg = f"token id {odd} is no id: they are numbers from 0, below 2^31; encode the text again"
+                msg = f"token id {odd}: ids are numbers from 0, below 2^31; encode the text again"
                 raise CorpusError(msg)
         yield np.asarray(piece, dtype=np.int64)

@@ -67,6 +67,6 @@ def records(path: Path, field: str = "text") -> Iterator[str]:
                 msg = f"corpus {path}, line {number}: no string under {field!r}, seen {seen}; rename the field"
                 raise CorpusError(msg)
             if not text.isascii() and _HALF.search(text):
-                msg = f"corpus {path}, line {number}: half of a surrogate pair is no character; write the text as UTF-8"
+                msg = f"corpus {path}, line {number}: half of a surrogate pair is not a character; write UTF-8"
                 raise CorpusError(msg)
             yield text

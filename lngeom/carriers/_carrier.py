@@ -101,9 +101,15 @@ def check_parameter(name: str, parameter: Array, x: Array) -> None:
 
 def check_eps(eps: Any) -> None:
     """Raise unless the number `eps` is finite and not negative; carriers are taken as they are."""
-    if isinstance(eps, bool) or eps is None or isinstance(eps, str):
+    if isinstance(eps, bool | str | bytes | list | tuple | complex) or not hasattr(eps, "__add__"):
         msg = f"eps is {eps!r}: give the number the layer uses (for example module.eps), or 0.0 for none"
         raise InputError(msg)
+    if hasattr(eps, "shape"):
+        if tuple(eps.shape)[-1:] not in ((), (1,)):
+            msg = f"eps has shape {tuple(eps.shape)}: it is one number, or one for each vector, of shape (..., 1)"
+            raise InputError(msg)
+        if eps.shape or hasattr(eps, "layout"):
+            check_vectors("eps", eps if eps.shape else eps.reshape(1))
     if isinstance(eps, int | float) and not (math.isfinite(eps) and eps >= 0):
         msg = f"eps is {eps!r}: it is added to a variance and must be finite and >= 0"
         raise InputError(msg)

@@ -207,7 +207,7 @@ def refused_or(what: str, action: Callable[[], Any]) -> str:
             warnings.simplefilter("ignore")
             return action() or ""
     except LngeomError as error:
-        return f"{what}: {error!r} is no single line" if "\n" in str(error) else ""
+        return f"{what}: {error!r} is not a single line" if "\n" in str(error) else ""
     except Exception as error:  # what is wrong here is just this: an error that no one foresaw
         return f"{what}: {type(error).__name__}: {error}"
 
