@@ -35,6 +35,7 @@ PARTS = {
         ["bench_sweep.py", "--all", "--blocks", "2", "--batch-size", "4", "--seconds", "30"],
         ["--seconds", "5"],
     ),
+    "models": (["bench_models.py"], ["--width", "256", "--rounds", "5"]),
     "peers": (["bench_peers.py"], ["--batch-size", "2", "--rounds", "3"]),
 }
 """Script with its options, and what the quick form adds."""

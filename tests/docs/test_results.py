@@ -400,6 +400,10 @@ def test_cost_is_quoted_as_it_was_recorded() -> None:
         line = "| {tokens:,} | {bare_mb:.0f} | {observed_mb:.0f} | {extra_mb:.0f} |".format(**row)
         assert line in page
         assert row["extra_mb"] < 100
+    for row in recorded("models"):
+        assert "| {ratio:.3f} | {low:.3f} to {high:.3f} |".format(**row) in page
+    (training,) = (row for row in recorded("models") if "training" in row["work"])
+    assert training["high"] <= 1.02
 
 
 def lines_of_code(source: str) -> int:
