@@ -27,8 +27,6 @@ class Formula(NamedTuple):
 
     Of a vector ``x != 0`` says that *no* component is 0, which is more than that x is not the zero vector.
 
-    Examples
-    --------
     >>> from lngeom.symbolic import Formula, formula, vector
     >>> print(formula(Formula(vector("x"), "!=")))
     x ≠ 0
@@ -44,13 +42,9 @@ class Proved:
     It says: for every d >= 1, every vector and every scalar, if all hypotheses hold in every component, then so does
     the conclusion.
 
-    Raises
-    ------
-    ProofError
-        When called, and when something is read from an object that no rule made.
+    Raises:
+        ProofError: When called, and when something is read from an object that no rule made.
 
-    Examples
-    --------
     >>> from lngeom.symbolic import square, total, vector
     >>> theorem = total(square(vector("x")))
     >>> theorem

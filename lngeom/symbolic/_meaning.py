@@ -19,28 +19,18 @@ Values = Mapping[str, Any]
 def evaluate(t: Term, values: Values, dimension: int) -> list[Fraction | Interval]:
     """The d components of a term in one model: exact fractions, or intervals around irrational square roots.
 
-    Parameters
-    ----------
-    t : Term
-    values : mapping of str
-        A rational number for each scalar of the term, and a sequence of d of them for each vector, by name.
-    dimension : int
-        d, at least 1.
+    Args:
+        t (Term)
+        values (mapping of str): A rational number for each scalar of the term, and d of them for each vector, by name.
+        dimension (int): d, at least 1.
 
-    Returns
-    -------
-    list of Fraction or Interval, length d
-        Inverses of 0 and roots of negative numbers are 0, as in the kernel.
+    Returns:
+        list of Fraction or Interval, length d: Inverses of 0 and roots of negative numbers are 0, as in the kernel.
 
-    Raises
-    ------
-    UndecidedError
-        If an inverse is taken of an interval around 0, whose value at 0 is another than beside it.
-    KeyError, IndexError
-        If a vector or scalar of the term has no value, or a vector fewer than d components.
+    Raises:
+        UndecidedError: If an inverse is taken of an interval around 0, whose value at 0 is another than beside it.
+        KeyError, IndexError: If a vector or scalar of the term has no value, or a vector fewer than d components.
 
-    Examples
-    --------
     >>> import lngeom as lg
     >>> from lngeom.symbolic import evaluate, vector
     >>> print(*evaluate(lg.project(vector("x")), {"x": (1, 2, 6)}, 3))
@@ -52,24 +42,13 @@ def evaluate(t: Term, values: Values, dimension: int) -> list[Fraction | Interva
 def holds(statement: Formula, values: Values, dimension: int) -> bool | None:
     """Whether a formula is true in every component; None where the enclosure does not decide.
 
-    Parameters
-    ----------
-    statement : Formula
-    values, dimension
-        As for :func:`evaluate`.
+    Args:
+        statement (Formula)
+        values, dimension: As for :func:`evaluate`.
 
-    Returns
-    -------
-    bool or None
-        True and False are certain.
+    Returns:
+        bool or None: True and False are certain.
 
-    Raises
-    ------
-    KeyError, IndexError
-        As :func:`evaluate`.
-
-    Examples
-    --------
     >>> from lngeom.symbolic import equal, holds, norm, vector
     >>> statement = equal(norm(vector("x")), 5)
     >>> holds(statement, {"x": (3, 4)}, 2), holds(statement, {"x": (1, 1)}, 2)

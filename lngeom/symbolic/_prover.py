@@ -19,27 +19,18 @@ from ._text import formula
 def prove(goal: Formula, *facts: Proved | tuple[Proved, Any], remainder: Any = None) -> Proved:
     """Prove a formula from theorems.
 
-    Parameters
-    ----------
-    goal : Formula
-    *facts : Proved, or pair (Proved, term)
-        What may be used; hypotheses enter as ``assume(formula)``. A pair says for which monomial the equation is
-        to be solved; otherwise for its heaviest.
-    remainder : Term, optional
-        For an inequality: an equal term of evident sign.
+    Args:
+        goal (Formula)
+        *facts (Proved, or pair (Proved, term)): What may be used; hypotheses enter as ``assume(formula)``. A pair says
+            for which monomial the equation is to be solved; otherwise for its heaviest.
+        remainder (Term, optional): For an inequality: an equal term of evident sign.
 
-    Returns
-    -------
-    Proved
-        Its conclusion is `goal`.
+    Returns:
+        Proved: Its conclusion is `goal`.
 
-    Raises
-    ------
-    ProofError
-        If none is found; the message shows what is left of the goal.
+    Raises:
+        ProofError: If none is found; the message shows what is left of the goal.
 
-    Examples
-    --------
     >>> import lngeom as lg
     >>> from lngeom.symbolic import assume, dot, equal, prove, sequent, vector
     >>> x, y = vector("x"), vector("y")

@@ -40,8 +40,6 @@ _KNOWN: dict[int, tuple] = {id(_D): _D}  # the same by identity: what is in it w
 class ProofError(LngeomError):
     """A rule does not apply, or a proof was not found. Neither says that the statement is false.
 
-    Examples
-    --------
     >>> from lngeom.symbolic import constant
     >>> constant(-1, ">")
     Traceback (most recent call last):
@@ -90,18 +88,12 @@ class Term(tuple):
     that all components are equal, in every model of every dimension. Integers and fractions mix with terms, floats
     do not.
 
-    Parameters
-    ----------
-    polynomial : dict of monomial to int or Fraction, or tuple
-        Or the tuple of pairs that ``pairs`` gives.
+    Args:
+        polynomial (dict of monomial to int or Fraction, or tuple): Or the tuple of pairs that ``pairs`` gives.
 
-    Raises
-    ------
-    ProofError
-        If `polynomial` is not a normal form; from an operation with anything but a term, an integer or a fraction.
+    Raises:
+        ProofError: If `polynomial` is not a normal form; from an operation with what :func:`term` refuses.
 
-    Examples
-    --------
     >>> from lngeom.symbolic import ONE, vector
     >>> x, y = vector("x"), vector("y")
     >>> (x + y) * (x - y) == x**2 - y**2, x / x == ONE
@@ -124,8 +116,6 @@ class Term(tuple):
     def pairs(self) -> tuple:
         """The normal form: sorted pairs of a monomial and a rational (n, m), nested tuples of str and int.
 
-        Examples
-        --------
         >>> from lngeom.symbolic import vector
         >>> (vector("x") ** 2 / 3).pairs
         ((((('v', 'x'), 2),), (1, 3)),)
@@ -136,8 +126,6 @@ class Term(tuple):
     def is_scalar(self) -> bool:
         """Whether it has the shape (..., 1) of a scalar; a sum has, a vector of equal components has not.
 
-        Examples
-        --------
         >>> from lngeom.symbolic import S, ones, vector
         >>> x = vector("x")
         >>> x.is_scalar, S(x).is_scalar, ones(x).is_scalar
@@ -247,13 +235,9 @@ def term(value: Any) -> Term:
     Subclasses, floats and tuples that only look like a normal form are refused: their parts could change or redefine
     equality.
 
-    Raises
-    ------
-    ProofError
-        If `value` is not a term, integer or fraction, or a term that was not made by the functions of this module.
+    Raises:
+        ProofError: If `value` is not a term, integer or fraction, or a term that was not made by this module.
 
-    Examples
-    --------
     >>> from fractions import Fraction
     >>> from lngeom.symbolic import term
     >>> term(Fraction(1, 2))
@@ -344,13 +328,9 @@ def _name(name: Any) -> str:
 def vector(name: str) -> Term:
     """Arbitrary vector of R^d. Equal names are equal vectors; no component is known to be different from 0.
 
-    Raises
-    ------
-    ProofError
-        If `name` is not made of ASCII letters, digits and ``_``, with a letter first.
+    Raises:
+        ProofError: If `name` is not made of ASCII letters, digits and ``_``, with a letter first.
 
-    Examples
-    --------
     >>> import lngeom as lg
     >>> from lngeom.symbolic import vector
     >>> lg.project(vector("x"))
@@ -362,13 +342,6 @@ def vector(name: str) -> Term:
 def scalar(name: str) -> Term:
     """Arbitrary real number. It may be 0 or negative unless a hypothesis forbids it.
 
-    Raises
-    ------
-    ProofError
-        As :func:`vector`.
-
-    Examples
-    --------
     >>> import lngeom as lg
     >>> from lngeom.symbolic import scalar, vector
     >>> lg.scale(lg.moments(vector("x"))[1], eps=scalar("eps"))
@@ -394,13 +367,6 @@ def _total(t: Term) -> Term:
 def S(value: Any) -> Term:
     """Sum of the components of a vector; a scalar has one component and is its own sum, as on arrays.
 
-    Raises
-    ------
-    ProofError
-        If `value` is not a term, as :func:`term`.
-
-    Examples
-    --------
     >>> from lngeom.symbolic import S, ones, scalar, vector
     >>> x = vector("x")
     >>> S(scalar("a") * x + 1), S(ones(x)), S(S(x))
@@ -416,13 +382,6 @@ def inv(value: Any) -> Term:
     Products, powers, inverses and rational factors are taken apart: inv(st) = inv(s)·inv(t) and inv(inv t) = t hold
     also at 0. But t·inv t is 1 only where t is not 0, and stays as it is: see :func:`inverse`.
 
-    Raises
-    ------
-    ProofError
-        If `value` is not a term, as :func:`term`.
-
-    Examples
-    --------
     >>> from lngeom.symbolic import inv, scalar, vector
     >>> inv(2 * scalar("a") * vector("x")), inv(inv(vector("x"))), inv(0)
     (1/2·inv(a)·inv(x), x, 0)
@@ -450,13 +409,6 @@ def sqrt(value: Any) -> Term:
     Rational factors that are squares come out, √(c²t) = c√t for c > 0. √(t²), which is |t|, stays as it is:
     see :func:`root_of_square`.
 
-    Raises
-    ------
-    ProofError
-        If `value` is not a term, as :func:`term`.
-
-    Examples
-    --------
     >>> from lngeom.symbolic import sqrt, vector
     >>> x = vector("x")
     >>> sqrt(4 * x), sqrt(x * x), sqrt(-1)
@@ -491,13 +443,9 @@ def substitute(value: Any, values: Mapping[Term, Any]) -> Term:
 
     A vector for a scalar would be wrong: scalars have been taken out of sums.
 
-    Raises
-    ------
-    ProofError
-        If a vector is to replace a scalar, or anything but a vector or a scalar is to be replaced.
+    Raises:
+        ProofError: If a vector is to replace a scalar, or anything but a vector or a scalar is to be replaced.
 
-    Examples
-    --------
     >>> from lngeom.symbolic import S, substitute, vector
     >>> x, y = vector("x"), vector("y")
     >>> substitute(S(x * y), {x: y, y: x + 1})

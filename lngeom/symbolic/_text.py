@@ -69,8 +69,6 @@ def text(term: Term, names: Names = NO_NAMES) -> str:
     c, s and t are scalars and other names vectors; a vector of such a name has an arrow, a⃗, and a scalar of another a
     subscript, xₛ. A vector of equal components is a multiple of 𝟏. So different terms never read alike.
 
-    Examples
-    --------
     >>> import lngeom as lg
     >>> from lngeom.symbolic import text, vector
     >>> print(text(lg.moments(vector("x1"))[1]))
@@ -90,8 +88,6 @@ def text(term: Term, names: Names = NO_NAMES) -> str:
 def formula(statement: Formula, names: Names = NO_NAMES) -> str:
     """A formula as text.
 
-    Examples
-    --------
     >>> from lngeom.symbolic import dot, formula, greater, vector
     >>> print(formula(greater(dot(vector("x"), vector("y")))))
     S(x·y) > 0
@@ -102,13 +98,9 @@ def formula(statement: Formula, names: Names = NO_NAMES) -> str:
 def sequent(theorem: Proved) -> str:
     """What a theorem says: its hypotheses, the turnstile, its conclusion.
 
-    Raises
-    ------
-    ProofError
-        If it was never proved.
+    Raises:
+        ProofError: If it was never proved.
 
-    Examples
-    --------
     >>> from lngeom.symbolic import assume, dot, greater, sequent, vector
     >>> print(sequent(assume(greater(dot(vector("x"), vector("y"))))))
     S(x·y) > 0 ⊢ S(x·y) > 0
@@ -122,13 +114,9 @@ def certificate(theorem: Proved) -> list[str]:
 
     Every premise stands before its use, and what is proved twice stands once.
 
-    Raises
-    ------
-    ProofError
-        If it was never proved.
+    Raises:
+        ProofError: If it was never proved.
 
-    Examples
-    --------
     >>> from lngeom.symbolic import S, assume, certificate, combine, equal, vector
     >>> x, y = vector("x"), vector("y")
     >>> balanced = assume(equal(S(x), 0))

@@ -20,8 +20,6 @@ from ._text import text
 def summed(x: Any) -> Any:
     """Sum of the components Σxᵢ, of arrays (..., d) in shape (..., 1); of a term S(x).
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from lngeom.symbolic import summed
     >>> summed(np.array([1.0, 2.0]))
@@ -33,8 +31,6 @@ def summed(x: Any) -> Any:
 def ones(x: Any) -> Any:
     """Uniform vector 1 of the space of `x`, in the shape and dtype of `x`.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from lngeom.symbolic import ones
     >>> ones(np.array([3.0, 4.0]))
@@ -46,8 +42,6 @@ def ones(x: Any) -> Any:
 def dim(x: Any) -> Any:
     """Dimension d of the space of `x`, as the sum of the components of 1; shape (..., 1).
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from lngeom.symbolic import dim, vector
     >>> dim(vector("x")), dim(np.array([3.0, 4.0]))
@@ -59,8 +53,6 @@ def dim(x: Any) -> Any:
 def dot(x: Any, y: Any) -> Any:
     """Inner product x·y = Σxᵢyᵢ, of arrays (..., d) in shape (..., 1); of terms S(x·y).
 
-    Examples
-    --------
     >>> from lngeom.symbolic import dot, vector
     >>> dot(vector("x"), vector("y"))
     S(x·y)
@@ -71,8 +63,6 @@ def dot(x: Any, y: Any) -> Any:
 def square_norm(x: Any) -> Any:
     """‖x‖² = Σxᵢ², of arrays (..., d) in shape (..., 1); of a term S(x²).
 
-    Examples
-    --------
     >>> from lngeom.symbolic import square_norm, vector
     >>> square_norm(vector("x"))
     S(x²)
@@ -83,8 +73,6 @@ def square_norm(x: Any) -> Any:
 def root(t: Any) -> Any:
     """√t in each component. Below 0 a term has the root 0, an array NaN.
 
-    Examples
-    --------
     >>> from lngeom.symbolic import root, vector
     >>> root(vector("x") ** 2)
     √(x²)
@@ -95,8 +83,6 @@ def root(t: Any) -> Any:
 def norm(x: Any) -> Any:
     """Euclidean norm ‖x‖ = √Σxᵢ², of arrays (..., d) in shape (..., 1); of a term √(S(x²)).
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from lngeom.symbolic import norm
     >>> norm(np.array([3.0, 4.0]))
@@ -108,8 +94,6 @@ def norm(x: Any) -> Any:
 def equal(a: Any, b: Any) -> Formula:
     """The statement a = b, in every component, as a − b = 0.
 
-    Examples
-    --------
     >>> from lngeom.symbolic import equal, formula, square_norm, vector
     >>> print(formula(equal(square_norm(vector("x")), 1)))
     −1 + S(x²) = 0
@@ -120,8 +104,6 @@ def equal(a: Any, b: Any) -> Formula:
 def greater(a: Any, b: Any = 0) -> Formula:
     """The statement a > b, in every component, as a − b > 0.
 
-    Examples
-    --------
     >>> from lngeom.symbolic import formula, greater, vector
     >>> print(formula(greater(vector("x"), 1)))
     −1 + x > 0
@@ -132,8 +114,6 @@ def greater(a: Any, b: Any = 0) -> Formula:
 def at_least(a: Any, b: Any = 0) -> Formula:
     """The statement a >= b, in every component, as a − b >= 0.
 
-    Examples
-    --------
     >>> from lngeom.symbolic import at_least, formula, vector
     >>> print(formula(at_least(vector("x"))))
     x ≥ 0
@@ -147,8 +127,6 @@ def unequal(a: Any, b: Any = 0) -> Formula:
     For scalars that is the negation of :func:`equal`, for vectors it says more. That a vector is not 0 is
     ``greater(square_norm(x))``.
 
-    Examples
-    --------
     >>> from lngeom.symbolic import formula, unequal, vector
     >>> print(formula(unequal(vector("x"))))
     x ≠ 0
@@ -162,13 +140,9 @@ def trace(operator: Callable[[Any], Any], like: Any) -> Any:
     On terms the operator v ↦ Σ m·v + Σ m·S(n·v) has trace Σ S(m) + Σ S(m·n). For one array of shape (d,) it is the
     sum of the diagonal, of shape (1,), and that the operator is linear is not checked.
 
-    Raises
-    ------
-    ProofError
-        If an operator on terms is not linear.
+    Raises:
+        ProofError: If an operator on terms is not linear.
 
-    Examples
-    --------
     The projector off the uniform vector:
 
     >>> import lngeom as lg
