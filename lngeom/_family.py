@@ -59,6 +59,19 @@ class Sample:
         self.margin = (self.d + 8) * UNIT * self.largest
         self._spreads: dict[tuple[Arithmetic, bool], Spread] = {}
 
+    def sums_exactly(self, sums: Format) -> Reals:
+        """Rows, shape (n, 1), that any order of addition sums without rounding.
+
+        If every component is a multiple of q and Σ|x| ≤ 2^bits q, each partial sum is a number of the format.
+        """
+        values = self.x.astype(numpy.float64)
+        mantissa, exponent = numpy.frexp(values)
+        whole = numpy.ldexp(mantissa, 53).astype(numpy.int64)
+        unit = numpy.where(whole == 0, numpy.inf, numpy.ldexp((whole & -whole).astype(numpy.float64), exponent - 53))
+        least = unit.min(axis=-1, keepdims=True)
+        size = numpy.sum(numpy.abs(values), axis=-1, keepdims=True)
+        return (size <= numpy.ldexp(least, sums.bits)) & (values == self.x).all(axis=-1, keepdims=True)
+
     def spread(self, arithmetic: Arithmetic, *, centered: bool) -> Spread:
         """:meth:`Spread.of` these rows, computed once: a diagnosis asks for it with each definition that it tries."""
         key = arithmetic, centered
@@ -168,7 +181,10 @@ class Spread:
             size = numpy.mean(numpy.abs(sample.x), axis=-1, keepdims=True)
             # Declared two passes divide the sum; otherwise each term may be multiplied by a rounded 1/d.
             divided = 2 * mean if arithmetic.method == "two-pass" else size + 3 * mean
-            alpha = (arithmetic.growth(sample.x) / d + u * divided + 2 * w) * SLACK + sample.margin
+            error = arithmetic.growth(sample.x)
+            if arithmetic.method == "two-pass":  # merged means round even where sums do not
+                error = numpy.where(sample.sums_exactly(arithmetic.sums), 0, error)
+            alpha = (error / d + u * divided + 2 * w) * SLACK + sample.margin
             shifted = numpy.abs(sample.deviation) + alpha
             two = arithmetic.growth(shifted * shifted) / d
             # Rounding each difference moves the root mean square by a factor 1 ± u and by ω.

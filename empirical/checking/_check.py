@@ -323,8 +323,9 @@ def _explained(judge: Judge, trials: list[Trial], measured: tuple[float, ...]) -
     condition = _condition(judge, trials)
     part = []
     cases = [trial.case() for trial in failing if trial.wrong.all()] or [trial.case() for trial in failing[:1]]
-    # Rows of variance 0 alone would let anything without ε explain whatever comes out.
-    if any(case.base.exact(case.sample)[1].any() for case in cases):
+    # Rows whose variance vanishes would alone let anything without ε explain whatever comes out.
+    least = 16 * float(judge.arithmetic.work.tiny)
+    if any((case.base.exact(case.sample)[1] > least).any() for case in cases):
         verdict, cause = diagnose(cases, dtype, eps=measured)
         part = [cause] if cause and verdict != "unstable" else []  # an algorithm would show everywhere
     return "bug", "; ".join([*(part or [_symptom(trials)]), *([condition] if condition else [])])
@@ -344,7 +345,7 @@ def _other_axis(judge: Judge, trial: Trial) -> str | None:
         expected = (x - center) / numpy.sqrt(square + base.eps) * gain + bias
         # Fewer than d·n roundings: far below the differences of order 1 between rows and columns.
         allowed = 4 * x.size * 2.0 ** -FORMATS[judge.kernel.dtype].bits * (1 + abs(expected))
-        if (abs(trial.got - expected) <= numpy.minimum(allowed, 0.05)).all():
+        if (abs(trial.got - expected) <= numpy.minimum(allowed, 0.05 * abs(expected).max())).all():
             return text
     return None
 

@@ -13,7 +13,6 @@ import ast
 import csv
 import importlib
 import importlib.metadata
-import inspect
 import itertools
 import os
 import re
@@ -33,8 +32,8 @@ D = 64
 DTYPES = ("float32", "bfloat16", "float16")
 COLUMNS = ("package", "version", "norm", "classes", "kind", "eps", "dtype", "direction", "verdict", "cause",
            "worst_ratio", "reproducer")  # fmt: skip
-Entry = tuple[str, str, int, Any, str, float]
-"""Package, name, how many classes have this source, target, kind and ε."""
+Entry = tuple[str, str, int, Any, str | None, float | None]
+"""Package, name, how many classes have this source, target, kind and ε, each None if it is to be found."""
 
 
 def _get(path: str) -> Any:
@@ -60,8 +59,8 @@ def exported(only: set[str]) -> Iterator[Entry]:
         ("torch", "torch.nn.functional.rms_norm", "rmsnorm", 1e-5, None),
         ("torch", "torch.nn.LayerNorm", "layernorm", 1e-5, None),
         ("torch", "torch.nn.RMSNorm", "rmsnorm", 1e-6, lambda c: lambda d: c(d, eps=1e-6)),
-        ("torch", "torch.compile", "layernorm", 1e-5, _compiled_layer_norm),
-        ("torch", "torch.compile", "rmsnorm", 1e-6, _compiled_llama),
+        ("torch", "torch.compile of F.layer_norm", "layernorm", 1e-5, _compiled_layer_norm),
+        ("torch", "torch.compile of Llama's", "rmsnorm", 1e-6, _compiled_llama),
         ("timm", "timm.layers.LayerNorm", "layernorm", 1e-6, None),
         ("timm", "timm.layers.LayerNormFp32", "layernorm", 1e-5, None),
         ("timm", "timm.layers.RmsNorm", "rmsnorm", 1e-6, None),
@@ -87,10 +86,28 @@ def exported(only: set[str]) -> Iterator[Entry]:
         ("equinox", "equinox.nn.RMSNorm", "rmsnorm", 1e-5, _mapped),
         ("tensorflow", "tensorflow.nn.batch_normalization", "layernorm", 1e-5, _moments),
         ("onnx", "onnx.reference.ReferenceEvaluator", "layernorm", 1e-5, lambda c: _onnx(c, "LayerNormalization")),
-        ("onnxruntime", "onnxruntime.InferenceSession", "layernorm", 1e-5, lambda c: _onnx(c, "LayerNormalization")),
-        ("onnxruntime", "onnxruntime.InferenceSession", "rmsnorm", 1e-5, lambda c: _onnx(c, "RMSNormalization")),
-        ("openvino", "openvino.Core", "layernorm", 1e-5, lambda c: _onnx(c, "LayerNormalization")),
-        ("openvino", "openvino.Core", "rmsnorm", 1e-5, lambda c: _onnx(c, "RMSNormalization")),
+        (
+            "onnxruntime",
+            "onnxruntime.InferenceSession of LayerNormalization",
+            "layernorm",
+            1e-5,
+            lambda c: _onnx(c, "LayerNormalization"),
+        ),
+        (
+            "onnxruntime",
+            "onnxruntime.InferenceSession of RMSNormalization",
+            "rmsnorm",
+            1e-5,
+            lambda c: _onnx(c, "RMSNormalization"),
+        ),
+        (
+            "openvino",
+            "openvino.Core of LayerNormalization",
+            "layernorm",
+            1e-5,
+            lambda c: _onnx(c, "LayerNormalization"),
+        ),
+        ("openvino", "openvino.Core of RMSNormalization", "rmsnorm", 1e-5, lambda c: _onnx(c, "RMSNormalization")),
         (f"keras/{backend}", "keras.layers.LayerNormalization()", "layernorm", 1e-3, None),
         (f"keras/{backend}", "keras.layers.RMSNormalization()", "rmsnorm", 1e-6, None),
     )
@@ -98,7 +115,7 @@ def exported(only: set[str]) -> Iterator[Entry]:
         if only and package not in only:
             continue
         try:
-            target = _get(path)
+            target = _get(path.partition(" of ")[0])
             yield package, path, 1, target if make is None else make(target), kind, eps
         except Exception as error:  # an import may fail in any way
             print(f"left out: {path}: {type(error).__name__}: {error}"[:160], file=sys.stderr)
@@ -110,6 +127,7 @@ def _compiled_layer_norm(compiler: Any) -> Any:
     def layer_norm(x: Any, weight: Any, bias: Any) -> Any:
         return torch.nn.functional.layer_norm(x, (x.shape[-1],), weight, bias, 1e-5)
 
+    importlib.import_module("torch._dynamo").config.recompile_limit = 64  # beyond it, eager runs unasked
     return compiler(layer_norm, dynamic=True)
 
 
@@ -236,57 +254,58 @@ def transformers_classes(only: set[str]) -> Iterator[Entry]:
         module, _, name = names[0].rpartition(".")
         try:
             target = getattr(importlib.import_module(f"transformers.models.{module}"), name)
-            made = target(D)
-            stated = [getattr(made, name, None) for name in ("variance_epsilon", "eps", "epsilon")]
-            eps = next(float(value) for value in stated if value is not None)
-        except Exception as error:  # whatever a class wants instead of a dimension
-            text = f"left out: {names[0]} ({len(names)} classes): {type(error).__name__}: {error}"
-            print(text[:160], file=sys.stderr)
+        except ImportError as error:
+            print(f"left out: {names[0]}: {error}"[:160], file=sys.stderr)
             continue
-        source = inspect.getsource(target)
-        centered = re.search(r"layer_norm|nn\.LayerNorm|\.mean\(.*\n?.*var|- .*mean|u = ", source)
-        yield "transformers", name, len(names), target, "layernorm" if centered else "rmsnorm", eps
+        yield "transformers", name, len(names), target, None, None
 
 
 def _shown(found: Finding) -> str:
     """The input with runs of equal numbers counted, and what came out of it."""
-    if found.wrong is None:
+    if found.wrong is None or found.verdict == "rounding":
         return ""
-    runs = [f"{value:g} * {n}" if n > 1 else f"{value:g}" for value, group in itertools.groupby(found.input)
+    runs = [f"{value:.7g} * {n}" if n > 1 else f"{value:.7g}" for value, group in itertools.groupby(found.input)
             for n in [len(list(group))]]  # fmt: skip
     x = ", ".join(runs) if len(runs) <= 12 else f"{', '.join(runs[:12])}, ... ({len(found.input)})"
     return f"x = [{x}]: {found.wrong:.5g} for {found.right:.5g} ± {found.bound:.2g}"
 
 
 def _checked(entry: Entry, dtype: str) -> Iterator[tuple[Any, ...]]:
-    """Rows of the CSV for one norm in one dtype: direction, verdict, cause, worst ratio, reproducer."""
-    _, name, _, norm, kind, eps = entry
-    differentiable = not entry[0].startswith(("keras", "tensorflow", "onnx", "openvino"))
-    try:
-        found = check(norm, kind=kind, eps=eps, dtype=dtype, d=D, name=name, backward=differentiable)
-    except Exception as error:
-        text = str(error) if isinstance(error, LngeomError) else f"{type(error).__name__}: {error}"
-        yield "forward", "not checked", " ".join(text.split())[:120], "", ""
+    """Rows of the CSV for one norm in one dtype, from the kind on."""
+    package, name, _, norm, kind, eps = entry
+    options: dict[str, Any] = {"eps": eps, "dtype": dtype, "d": D, "name": name}
+    options["backward"] = not package.startswith(("keras", "tensorflow", "onnx", "openvino"))
+    # A class says neither whether it takes images nor, if it computes no norm, which one it should.
+    tries = [(norm, kind)] if kind else [(n, k) for n in (norm, _channels_first(norm)) for k in (None, "rmsnorm")]
+    problem = ""
+    for target, named in tries:
+        try:
+            found = check(target, kind=named, **options)
+        except Exception as error:
+            text = str(error) if isinstance(error, LngeomError) else f"{type(error).__name__}: {error}"
+            problem = problem or " ".join(text.split())[:120]
+            continue
+        told, gradient = (found.kind, f"{found.eps:g}", dtype), (found.cause or "").startswith("backward")
+        forward = ("rounding", "") if gradient else (found.verdict, found.cause or "")
+        yield *told, "forward", *forward, f"{found.worst_ratio:.3g}", "" if gradient else _shown(found)
+        if found.gradient_ratio is not None:
+            yield *told, "backward", found.verdict, found.cause or "", f"{found.gradient_ratio:.3g}", ""
         return
-    wrong_gradient = (found.cause or "").startswith("backward")
-    forward = ("rounding", "") if wrong_gradient else (found.verdict, found.cause or "")
-    yield "forward", *forward, f"{found.worst_ratio:.3g}", "" if wrong_gradient else _shown(found)
-    if found.gradient_ratio is not None:
-        yield "backward", found.verdict, found.cause or "", f"{found.gradient_ratio:.3g}", ""
+    yield kind or "", f"{eps:g}" if eps is not None else "", dtype, "forward", "not checked", problem, "", ""
 
 
 def groups(rows: list[dict[str, str]]) -> list[tuple[Any, ...]]:
     """What classes do, by kind and the verdicts of each dtype: their number, and the packages with the first names."""
     by_norm: dict[tuple[str, ...], dict[str, str]] = {}
     for row in rows:
-        key = row["package"], row["norm"], row["classes"], row["kind"]
+        key = row["package"], row["norm"], row["classes"]
         text = row["verdict"] + (f": {row['cause']}" if row["cause"] and row["verdict"] != "not checked" else "")
-        by_norm.setdefault(key, {})[f"{row['dtype']}, {row['direction']}"] = text
+        by_norm.setdefault(key, {"kind": row["kind"]})[f"{row['dtype']}, {row['direction']}"] = text
     found: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     for key, told in by_norm.items():
         forward = [told.get(f"{dtype}, forward", "") for dtype in DTYPES]
         backward = {text for place, text in told.items() if "backward" in place}
-        found.setdefault((key[3], *forward, "; ".join(sorted(backward))), []).append(key)
+        found.setdefault((told["kind"], *forward, "; ".join(sorted(backward))), []).append(key)
     ordered = sorted(found.items(), key=lambda item: -sum(int(key[2]) for key in item[1]))
     return [
         (sum(int(key[2]) for key in keys), ", ".join(f"{key[0]} {key[1]}" for key in keys[:3]), *told)
@@ -310,15 +329,15 @@ def main() -> int:
             writer.writerow(COLUMNS)
         file.seek(0)
         rows = list(csv.DictReader(file))
-        known = {(row["package"], row["norm"], row["kind"], row["dtype"]) for row in rows}
+        known = {(row["package"], row["norm"], row["dtype"]) for row in rows}
         for entry in itertools.chain(exported(only), transformers_classes(only)):
-            package, name, classes, _, kind, eps = entry
+            package, name, classes, *_ = entry
             for dtype in DTYPES:
-                if (package, name, kind, dtype) in known or time.monotonic() > end:
+                if (package, name, dtype) in known or time.monotonic() > end:
                     continue
                 version = importlib.metadata.version(package.partition("/")[0].replace("tensorflow", "tensorflow-cpu"))
                 for told in _checked(entry, dtype):
-                    row = (package, version, name, classes, kind, f"{eps:g}", dtype, *told)
+                    row = (package, version, name, classes, *told)
                     writer.writerow(row)
                     rows.append(dict(zip(COLUMNS, map(str, row), strict=True)))
                 file.flush()

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from empirical.checking import check
-from lngeom import tolerance
+from lngeom import layer_norm, tolerance
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "checking"))
 from kernels import CORRECT, EPS, FAULTS, size  # pyright: ignore[reportMissingImports]
@@ -67,6 +67,19 @@ def correct(framework: str, xp: Any, known: set[tuple[str, str]], vectors: int) 
         yield framework, name, "rounding", verdict, "", f"{ratio:.3g}", done, verdict == "rounding"
 
 
+def without_the_mean(vectors: int) -> tuple[float, float, float]:
+    """At d = 4 and μ = 100: the tolerance of ROCm's hipDNN, the largest error of PyTorch's kernel, and its ratio to ours.
+
+    (γ(2d)/2 + γ(d) + 5u) max|gain|, γ(k) = 2ku to first order (pull request 6580 of ROCm/rocm-libraries): 21u.
+    """
+    x = np.random.default_rng(0).normal(100, 1, size=(vectors, 4)).astype(np.float32)
+    torch = importlib.import_module("torch")
+    got = torch.nn.functional.layer_norm(torch.tensor(x), (4,), eps=EPS).numpy()
+    exact = layer_norm(x.astype(np.longdouble), eps=EPS)
+    ratio = tolerance(x, eps=EPS).accepts(got).ratio.max()
+    return 21 * 2.0**-24, float(abs(got - exact).max()), float(ratio)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--vectors", type=int, default=100_000, help="rows for each correct kernel")
@@ -111,6 +124,11 @@ def told(rows: list[tuple[str, ...]]) -> int:
     share = 100 * named / len(visible)
     print(f"{len(visible)} faults beyond the bound: {caught} caught, {named} named rightly ({share:.1f} %)")
     print(f"{len(right)} correct kernels of {min(int(row[6]) for row in right)} vectors each: {len(accused)} accused")
+    derived, error, ratio = without_the_mean(10_000)
+    print(
+        f"hipDNN's formula at d = 4, μ = 100: {derived:.3g}; PyTorch is off by {error:.3g}, {error / derived:.1f} times it"
+    )
+    print(f"and {ratio:.2g} of the tolerance that lngeom derives")
     expected = {row[1] for row in seeded if row[2] == "rounding"}
     missed = {row[1] for row in hidden} - expected
     return int(bool(missed or accused) or caught < len(visible) or named < 0.9 * len(visible))
