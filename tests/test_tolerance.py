@@ -73,7 +73,7 @@ def rounding(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def adversarial(dtype: str, order: str, d: int) -> np.ndarray:
     """A row with μ/σ near 10⁴ whose sums round upward: each next component is the best of 64, or each level of the tree
-    keeps the better half of its pairs. Half formats have such rows of two neighbours only, which float32 sums exactly."""
+    keeps the better half of its pairs. Half formats have only such rows of two neighbours, summed exactly."""
     rng, step = np.random.default_rng(1), 2 * ROUNDOFF[dtype]
     if dtype in ("bfloat16", "float16"):
         row = np.full(d, 2 - 4 * step, dtype=np.float32)
