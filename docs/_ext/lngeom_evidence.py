@@ -147,8 +147,8 @@ class Evidence(SphinxDirective):
             ("Uses", found[id].rests_on),
             ("Used by", [name for name, item in by if item.kind == "theorem"]),
         ):
-            if names:
-                lines += [f"**{title}** {', '.join(f'{{prf:ref}}`{name} <{name}>`' for name in names)}", ""]
+            linked = ", ".join(f"{{prf:ref}}`{name} <{name}>`" for name in names)
+            lines += [f"**{title}** {linked or 'no other theorem'}", ""]
         claims = [(name.removeprefix("claim "), item) for name, item in by if item.kind == "claim"]
         if claims:
             said = (
