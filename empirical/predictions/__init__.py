@@ -8,8 +8,7 @@ from .._lazy import lazy
 
 if TYPE_CHECKING:
     from ._exact import check
-    from ._isotropy import isotropy
-    from ._predict import THEOREM_IDS, judge, predict
+    from ._predict import THEOREM_IDS, isotropy, judge, predict
     from ._prediction import COLUMNS, ISOTROPY, Prediction, count, read_csv, summary, write_csv
     from ._sample import Sample, samples
     from ._shift import shift

@@ -14,8 +14,8 @@ multiplies the small norm of the embeddings at once.
 
 **The interval.** The layers are the sample: the tokens are so many that their sampling error is small beside what the
 laws miss (``sampling_error`` and ``misfit`` tell; for SmolLM2-135M, 1 % beside 16 % and 31 % after 12,264 tokens). What
-a law misses is alike in neighbouring layers; the interval of :func:`empirical.statistics._trend.trend` allows for every
-correlation between neighbours from 0 to 1.
+a law misses is alike in neighbouring layers; the interval of a trend (``_inference.py``) allows for every correlation
+between neighbours from 0 to 1.
 
 **Which law.** Both have as many parameters, so that for a given correlation the ratio of their likelihoods is that of
 their whitened residual sums of squares to the power -(n - 2)/2 for n depths. A law is called better if it is more
@@ -38,8 +38,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ..runs import write_table
-from ._inference import CONFIDENCE
-from ._trend import Trend, trend
+from ._inference import CONFIDENCE, Trend, trend
 
 Law = Literal["exponential", "power"]
 Better = Literal["exponential", "power", "undecided"]

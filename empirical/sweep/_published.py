@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,9 @@ from lngeom import LngeomError
 from .. import predictions, statistics
 from ..models import KNOWN_MODELS
 from ..report import COLUMNS, Measured, compare, write_comparison
-from ..runs import RunDirectory, RunError, leads, one_line, read_json, say, write_json, write_table
+from ..runs import RunError, leads, one_line, read_json, say, write_json, write_table
 from ._options import Sweep
+from ._read import read
 from ._sweep import run_sweep
 
 __all__ = ["holds_all", "sweep_all", "write_all"]
@@ -103,7 +104,8 @@ def write_all(base: Path) -> Path:
     """
     try:
         record = read_json(base / _RECORD)
-        models = [_measured(base / name) for name in record["measured"]]
+        runs = {name: read(base / name) for name in record["measured"]}
+        models = [Measured(name, run.manifest, run.rows, run.predictions) for name, run in runs.items()]
         failures, about = record["failures"], record["about"]
     except RunError:
         raise
@@ -111,31 +113,14 @@ def write_all(base: Path) -> Path:
         msg = f"{base}: cannot be read ({error}); run its command again: lngeom sweep all"
         raise RunError(msg) from None
     write_table(base / "comparison.csv", (row for model in models for row in compare(model)), COLUMNS)
-    _join(base / "sites.csv", statistics.COLUMNS, {model.name: model.rows for model in models})
-    _join(
-        base / "predictions.csv",
-        predictions.COLUMNS,
-        {model.name: [asdict(each) for each in model.predictions] for model in models},
+    tables: tuple[tuple[str, Sequence[str], Callable[[Measured], Iterable[Mapping[str, Any]]]], ...] = (
+        ("sites", statistics.COLUMNS, lambda model: model.rows),
+        ("predictions", predictions.COLUMNS, lambda model: map(asdict, model.predictions)),
+        ("growth", statistics.GROWTH_COLUMNS, lambda model: map(asdict, statistics.growth(model.rows))),
     )
-    _join(
-        base / "growth.csv",
-        statistics.GROWTH_COLUMNS,
-        {model.name: [asdict(fit) for fit in statistics.growth(model.rows)] for model in models},
-    )
+    for name, columns, of in tables:  # of all models, the model in the first column
+        joined = ({"model": model.name, **row} for model in models for row in of(model))
+        write_table(base / f"{name}.csv", joined, ("model", *columns))
     page = base / "comparison.html"
     write_comparison(page, models, failures, about)
     return page
-
-
-def _measured(path: Path) -> Measured:
-    run = RunDirectory(path)
-    manifest = run.finished_manifest()
-    rows = statistics.read_csv(path / "sites.csv")
-    judged = predictions.read_csv(run.predictions_path) if run.predictions_path.exists() else []
-    return Measured(path.name, manifest, rows, judged)
-
-
-def _join(path: Path, columns: Sequence[str], tables: Mapping[str, Iterable[Mapping[str, Any]]]) -> None:
-    """One table of several models, the model in its first column."""
-    joined = ({"model": name, **row} for name, rows in tables.items() for row in rows)
-    write_table(path, joined, ("model", *columns))

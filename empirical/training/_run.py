@@ -1,4 +1,4 @@
-"""The directory of a training run: what it records, and when it may be continued."""
+"""The directory of a training run: what it records, when it may be continued, and what it says of itself at its end."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from lngeom import InputError
 
 from ..runs import Ranks, RunError, read_sealed, write_sealed
 from ._data import TokenData
+from ._model import flops_per_token
 from ._recipe import Recipe
 
 
@@ -102,3 +103,31 @@ def open_run(out: Path, record: dict[str, Any]) -> None:
     except OSError as error:
         msg = f"{out} cannot be written ({error.strerror}): choose another directory"
         raise RunError(msg) from error
+
+
+PEAK_BFLOAT16 = {"A100": 312e12, "H100 PCIe": 756e12, "H100": 989e12, "H200": 989e12, "L40S": 362e12, "A6000": 155e12}
+"""Dense bfloat16 matrix FLOP/s by a part of the device name, from the vendor's data sheets."""
+
+
+def _peak_flops(device: torch.device) -> float | None:
+    """Peak bfloat16 FLOP/s of a GPU, or None where it is not known (any CPU)."""
+    if device.type != "cuda":
+        return None
+    name = torch.cuda.get_device_name(device)
+    return next((peak for part, peak in PEAK_BFLOAT16.items() if part in name), None)
+
+
+def summary(model: Any, recipe: Recipe, data: TokenData, processes: Ranks, speed: float | None) -> dict[str, Any]:
+    """What a finished run says of itself; `speed` in tokens per second of training, measurement and saving apart."""
+    flops = flops_per_token(model, recipe.sequence_length)
+    peak = _peak_flops(processes.device)
+    return {
+        "steps": recipe.steps,
+        "tokens": recipe.steps * recipe.tokens_per_step,
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "unigram_entropy": data.unigram_entropy(),
+        "tokens_per_second": speed,
+        "flops_per_token": flops,
+        "model_flop_utilisation": None if peak is None or speed is None else speed * flops / (peak * processes.count),
+        "peak_flops": peak,
+    }

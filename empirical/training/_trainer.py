@@ -24,8 +24,7 @@ from ._data import TokenData
 from ._measure import Measurement, StreamMeasurement
 from ._model import CONTROLS, build_model
 from ._recipe import Recipe, checkpoint_steps, learning_rate
-from ._run import Execution, manifest, open_run
-from ._throughput import summary
+from ._run import Execution, manifest, open_run, summary
 
 LOSS_COLUMNS = ("step", "tokens", "loss", "learning_rate", "gradient_norm")
 """Columns of ``losses.csv``: steps count from 1; the loss, in nats per token, is that before the step is taken."""

@@ -18,7 +18,7 @@ from empirical.capture import Observer
 from empirical.models import norm_sites
 from empirical.statistics import GROWTH_COLUMNS, LAWS, growth, rows, stream, write_growth
 from empirical.statistics._growth import Law, regressor
-from empirical.statistics._trend import trend
+from empirical.statistics._inference import trend
 
 from .conftest import ARCHITECTURES, BLOCKS, VOCABULARY, WIDTH, tiny_model
 
