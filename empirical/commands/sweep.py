@@ -13,12 +13,14 @@ import argparse
 import json
 import shlex
 from dataclasses import fields
-
-from rich.console import Console
+from typing import TYPE_CHECKING
 
 from ..runs import RunError
-from ..sweep import ALL, DEFAULT_DIRECTIONS, DEFAULT_LENGTH, DEFAULT_TOKENS, Sweep, show_finished
+from ..sweep import ALL, DEFAULT_DIRECTIONS, DEFAULT_LENGTH, DEFAULT_TOKENS, Sweep
 from ._numbers import count
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -96,6 +98,10 @@ def _measure(sweep: Sweep, console: Console, command: str, *, silent: bool, as_j
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns the exit code."""
+    from rich.console import Console
+
+    from ..sweep import show_finished
+
     sweep = Sweep(**{field.name: getattr(arguments, field.name) for field in fields(Sweep)})
     silent = arguments.quiet or arguments.json
     console = Console(quiet=silent)

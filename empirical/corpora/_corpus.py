@@ -13,12 +13,18 @@ import numpy as np
 from ..runs import CorpusError
 from ._hub import SCHEME, streamed
 from ._ids import token_ids
-from ._mediawiki import articles
 from ._plain import paragraphs, records
 from ._random import SPEC as RANDOM
 from ._streams import COMPRESSIONS, content_suffix
 
-_TEXTS: dict[str, Callable[[Path], Iterator[str]]] = {".xml": articles, ".txt": paragraphs, ".jsonl": records}
+
+def _articles(path: Path) -> Iterator[str]:
+    from ._mediawiki import articles  # the parser of wiki markup takes a while to load
+
+    return articles(path)
+
+
+_TEXTS: dict[str, Callable[[Path], Iterator[str]]] = {".xml": _articles, ".txt": paragraphs, ".jsonl": records}
 """Readers by suffix."""
 
 _IDS = (".npy", ".bin")
@@ -111,7 +117,7 @@ class Corpus:
 
 def _reader(path: Path) -> Callable[[Path], Iterator[str]]:
     """The reader of a text file; dumps are published in parts whose names end in ``.xml-p1p41242.bz2``."""
-    default = articles if path.suffix in COMPRESSIONS else None
+    default = _articles if path.suffix in COMPRESSIONS else None
     reader = _TEXTS.get(content_suffix(path), default)
     if reader is None:
         msg = f"corpus {str(path)!r}: unknown format {path.suffix!r}; known are {_FORMATS}, and hf:NAME:CONFIG"

@@ -39,12 +39,15 @@ def _cells(row: dict[str, Any] | None, side: str, *, wide: bool, medium: bool) -
     return {name: "" if row is None else cell(row) for name, cell in shown.items() if cell is not None}
 
 
-def print_table(rows: Sequence[dict[str, Any]], console: Console | None = None) -> None:
+def print_table(
+    rows: Sequence[dict[str, Any]], console: Console | None = None, fits: Sequence[Growth] | None = None
+) -> None:
     """Print one line per norm layer (all tokens), and what the whole run says in a few.
 
     Args:
         rows: The table of the run, as :func:`empirical.statistics.rows` makes it.
         console: Where to print; columns that do not fit its width are left out.
+        fits: Laws of growth of the run, if they are known; else they are fitted.
 
     >>> import io
     >>> from rich.console import Console
@@ -81,11 +84,11 @@ def print_table(rows: Sequence[dict[str, Any]], console: Console | None = None) 
         cells = (_cells(row[side], side, wide=wide, medium=medium).values() for side in SIDES)
         table.add_row(site, *itertools.chain.from_iterable(cells))
     console.print(table)
-    for line in summary(rows):
+    for line in summary(rows, fits):
         console.print(line, markup=False, highlight=False)
 
 
-def summary(rows: Sequence[dict[str, Any]]) -> list[str]:
+def summary(rows: Sequence[dict[str, Any]], fits: Sequence[Growth] | None = None) -> list[str]:
     r"""What a run says in a few lines: ranges over the norm layers, beside what isotropic vectors would give."""
     lines = []
     for side, words in (("input", "before"), ("output", "after")):
@@ -101,7 +104,7 @@ def summary(rows: Sequence[dict[str, Any]]) -> list[str]:
     widths = sorted({row["d"] for row in rows})
     isotropic = ", ".join(f"90° ± {math.degrees(1 / math.sqrt(d)):.2f}° (d = {d})" for d in widths)
     lines.append(f"isotropic vectors: {isotropic}, d·E[cos²θ] = 1")
-    lines.append(growth_line(rows))
+    lines.append(growth_line(rows, fits))
     bad = sorted({row["site"] for row in rows if row["nonfinite"]})
     if bad:
         count = sum(row["nonfinite"] for row in rows if row["bucket"] == "all")
@@ -146,7 +149,7 @@ def growth_words(fit: Growth) -> str:
     return f"(depth + 1)^{fit.estimate:{digits}}{interval}"
 
 
-def growth_line(rows: Sequence[dict[str, Any]]) -> str:
+def growth_line(rows: Sequence[dict[str, Any]], fits: Sequence[Growth] | None = None) -> str:
     """How the norm of the stream grows after the first block, in one line.
 
     >>> from empirical.report import growth_line
@@ -160,7 +163,7 @@ def growth_line(rows: Sequence[dict[str, Any]]) -> str:
     >>> growth_line(rows[:1])
     'norm of the stream over depth: no fit, a law takes two depths, and from depth 0 on there is 1'
     """
-    fits = growth(rows)
+    fits = growth(rows) if fits is None else fits
     shown = [fit for fit in fits if fit.estimate is not None]
     if not shown:
         return f"norm of the stream over depth: no fit, {fits[0].reason}"

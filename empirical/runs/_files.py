@@ -9,12 +9,14 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import filelock
 from safetensors import SafetensorError
 
 from ._errors import RunError
+
+if TYPE_CHECKING:
+    import filelock
 
 _SEAL = "sha256"
 
@@ -130,6 +132,8 @@ def write_folder(folder: Path, fill: Callable[[Path], None]) -> None:
 
 def lock(directory: Path) -> filelock.BaseFileLock:
     """Hold a directory for this process; the hold ends with the process, however that ends."""
+    import filelock
+
     hold = filelock.FileLock(directory / ".lock")
     try:
         hold.acquire(timeout=0)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         LAWS as LAWS,
         Growth,
         growth,
+        read_csv as read_growth,
         stream,
         write_csv as write_growth,
     )
@@ -68,6 +69,7 @@ __all__ = [
     "output_features",
     "ratio_interval",
     "read_csv",
+    "read_growth",
     "reduce",
     "rows",
     "save",

@@ -37,7 +37,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ..runs import write_table
+from ..runs import read_table, write_table
 from ._inference import CONFIDENCE, Trend, trend
 
 Law = Literal["exponential", "power"]
@@ -166,7 +166,7 @@ def growth(rows: Sequence[Mapping[str, Any]]) -> list[Growth]:
     >>> import tempfile
     >>> from pathlib import Path
     >>> import numpy as np
-    >>> from empirical.statistics import growth, stream, write_growth
+    >>> from empirical.statistics import growth, read_growth, stream, write_growth
     >>> rows = [
     ...     {"side": "input", "bucket": "rest", "role": "pre_attn", "layer": layer, "norm_mean": 3.0 * 2**layer,
     ...      "norm_std": 0.0, "tokens": 4}
@@ -181,8 +181,8 @@ def growth(rows: Sequence[Mapping[str, Any]]) -> list[Growth]:
     'each norm stands on the stream and sets its length anew (Post-LN)'
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_growth(Path(folder, "growth.csv"), growth(rows))
-    ...     print(Path(folder, "growth.csv").read_text()[:30])
-    law,first_depth,last_depth,par
+    ...     read_growth(Path(folder, "growth.csv")) == growth(rows)
+    True
     """
     found = stream(rows)
     return [fit for first in FIRST_DEPTHS for fit in _fits(found, first)]
@@ -237,3 +237,8 @@ def _better(lines: Mapping[Law, Trend], logs: np.ndarray) -> Better:
 def write_csv(path: Path, fits: Sequence[Growth]) -> None:
     """Write fits as CSV, numbers in full; empty where nothing applies."""
     write_table(path, [asdict(fit) for fit in fits], GROWTH_COLUMNS)
+
+
+def read_csv(path: Path) -> list[Growth]:
+    """Read what :func:`write_csv` wrote."""
+    return [Growth(**{**row, "reason": row["reason"] or ""}) for row in read_table(path)]

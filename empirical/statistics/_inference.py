@@ -16,13 +16,14 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
 
 CONFIDENCE = 0.95
 
 
 def student(freedom: int, level: float = CONFIDENCE) -> float:
     """Half the length of Student's interval with so many degrees of freedom, in standard errors."""
+    from scipy.special import stdtrit  # as long to load as NumPy, and not needed to show a finished run
+
     return float(stdtrit(freedom, (1 + level) / 2))
 
 

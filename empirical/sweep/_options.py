@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ..corpora import Corpus, bundled_wikipedia, open_corpus
-from ..models import ModelSource, bundled_model, find_model
+if TYPE_CHECKING:
+    from ..corpora import Corpus
+    from ..models import ModelSource
 
 ALL = "all"
 """The name that stands for every known model."""
@@ -62,6 +64,8 @@ class Sweep:
 
 def corpus_of(sweep: Sweep) -> Corpus:
     """What it reads. Random weights know no language: random token ids serve them as well, and need no tokenizer."""
+    from ..corpora import bundled_wikipedia, open_corpus
+
     if sweep.corpus is not None:
         return open_corpus(sweep.corpus)
     return open_corpus("random" if sweep.random_weights else str(bundled_wikipedia()))
@@ -69,6 +73,8 @@ def corpus_of(sweep: Sweep) -> Corpus:
 
 def source_of(sweep: Sweep) -> ModelSource:
     """Where its model is."""
+    from ..models import bundled_model, find_model
+
     return find_model(sweep.model if sweep.model is not None else str(bundled_model()), sweep.revision)
 
 
