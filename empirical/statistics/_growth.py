@@ -37,7 +37,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ..runs import read_table, write_table
+from ..runs import RunError, read_table, write_table
 from ._inference import CONFIDENCE, Trend, trend
 
 Law = Literal["exponential", "power"]
@@ -240,5 +240,9 @@ def write_csv(path: Path, fits: Sequence[Growth]) -> None:
 
 
 def read_csv(path: Path) -> list[Growth]:
-    """Read what :func:`write_csv` wrote."""
-    return [Growth(**{**row, "reason": row["reason"] or ""}) for row in read_table(path)]
+    """Read what :func:`write_csv` wrote; RunError if the file is of another kind."""
+    try:
+        return [Growth(**{**row, "reason": row["reason"] or ""}) for row in read_table(path)]
+    except (TypeError, KeyError, ValueError) as error:
+        msg = f"{path}: cannot be read as fits of growth ({error}); write it again with: lngeom report {path.parent}"
+        raise RunError(msg) from None

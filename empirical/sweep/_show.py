@@ -41,9 +41,9 @@ def show_finished(sweep: Sweep, console: Console, command: str) -> bool:
 def show_run(run: RunDirectory, console: Console) -> None:
     """Print the table of a finished run, if its files are what they were."""
     run.finished_manifest()
-    report.print_table(
-        statistics.read_csv(run.path / "sites.csv"), fits=statistics.read_growth(run.path / "growth.csv")
-    )
+    kept = run.path / "growth.csv"
+    fits = statistics.read_growth(kept) if kept.exists() else None
+    report.print_table(statistics.read_csv(run.path / "sites.csv"), fits=fits)
     print_verdicts(run, console)
     console.print(f"see {run.path / 'report.html'}", markup=False, soft_wrap=True)
 

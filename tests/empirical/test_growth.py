@@ -16,7 +16,8 @@ import torch
 
 from empirical.capture import Observer
 from empirical.models import norm_sites
-from empirical.statistics import GROWTH_COLUMNS, LAWS, growth, rows, stream, write_growth
+from empirical.runs import RunError
+from empirical.statistics import GROWTH_COLUMNS, LAWS, growth, read_growth, rows, stream, write_growth
 from empirical.statistics._growth import Law, regressor
 from empirical.statistics._inference import trend
 
@@ -211,4 +212,8 @@ def test_fits_are_written(tmp_path: Path) -> None:
         written = list(csv.DictReader(file))
     assert list(written[0]) == list(GROWTH_COLUMNS)
     assert [float(row["estimate"]) for row in written[:4]] == [fit.estimate for fit in fits[:4]]
+    assert read_growth(tmp_path / "growth.csv") == fits
+    (tmp_path / "growth.csv").write_text("law\npower\n")
+    with pytest.raises(RunError, match="write it again with: lngeom report"):
+        read_growth(tmp_path / "growth.csv")
     assert (written[4]["estimate"], written[4]["reason"]) == ("", "the mean norm at depth 1 is 0")
