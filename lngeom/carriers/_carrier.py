@@ -101,7 +101,8 @@ def check_parameter(name: str, parameter: Array, x: Array) -> None:
 
 def check_eps(eps: Any) -> None:
     """Raise unless the number `eps` is finite and not negative; carriers are taken as they are."""
-    if isinstance(eps, bool | str | bytes | list | tuple | complex) or not hasattr(eps, "__add__"):
+    # A term of the kernel is a tuple too, of a class of its own.
+    if isinstance(eps, bool | str | bytes | complex) or type(eps) in (list, tuple) or not hasattr(eps, "__add__"):
         msg = f"eps is {eps!r}: give the number the layer uses (for example module.eps), or 0.0 for none"
         raise InputError(msg)
     if hasattr(eps, "shape"):
