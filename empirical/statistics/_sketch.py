@@ -15,9 +15,9 @@ from torch import Tensor
 
 from lngeom import angle_from_moments, moments
 
-# On a CPU small enough for x, z and a temporary of what a core takes to stay in its L2 cache (1 to 2 MB), and for the
-# allocator to reuse what it has instead of mapping fresh pages.
-_CHUNK_BYTES = {"cpu": (1 << 19) * torch.get_num_threads(), "cuda": 1 << 26}
+# On a CPU small enough for the cache of a core, and for the allocator to reuse what it has: the temporaries of larger
+# chunks are given back to the system and cost a page fault for each 4 KB when they come again.
+_CHUNK_BYTES = {"cpu": 1 << 19, "cuda": 1 << 26}
 
 
 @dataclass(frozen=True)

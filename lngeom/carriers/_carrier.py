@@ -157,9 +157,13 @@ def in_range(
     ):
         with numpy.errstate(all="ignore"):
             result, square = compute(x, None)
-            size = detached(square) + (eps if power == 2 else eps * eps)
+            added = eps if power == 2 else eps * eps
+            number = isinstance(eps, int | float)
+            size = detached(square if number else square + added)
         try:
-            if bool(xp.all((size >= low * low) & (size < math.inf))):
+            # Two reductions to plain numbers: each comparison of arrays would cost as much as a small norm.
+            extremes = [float(end(size)) + (added if number else 0.0) for end in (xp.min, xp.max)]
+            if extremes[0] >= low * low and extremes[1] < math.inf:
                 return result, square, eps, None
         except RuntimeError:  # mapped by torch.vmap, which has no number to look at
             pass
