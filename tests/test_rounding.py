@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+import time
 from typing import Any
 
 import array_api_strict
@@ -272,6 +273,22 @@ def test_torch_is_rounding_and_rounding_before_the_gain_is_told(dtype) -> None:
     told = lg.explain_difference(x, twice, gain=gain, eps=1e-5, centered=False, additions=64)
     assert told.verdict == "variant"
     assert told.cause == f"normalized value cast to {dtype} before the gain (as Llama)"
+
+
+def test_a_batch_in_half_precision_is_explained_in_two_seconds() -> None:
+    """In processor time, so that other work on the machine does not count."""
+    generator = torch.Generator().manual_seed(7)
+    x, weight = (
+        torch.randn(256, 1024, generator=generator).bfloat16(),
+        torch.randn(1024, generator=generator).bfloat16(),
+    )
+    wide = x.float()
+    got = weight * (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-6)).bfloat16()
+    start = time.process_time()
+    told = lg.explain_difference(x, got, gain=weight, eps=1e-6, dtype=torch.bfloat16, centered=False)
+    assert time.process_time() - start < 2
+    assert (told.verdict, repr(told)) == ("variant", told.message)
+    assert "as Llama" in repr(told)
 
 
 def test_one_pass_variance_is_told_apart_from_a_bug() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ import torch
 
 import lngeom as lg
 from empirical.behaviour import behaviour, probes
-from lngeom.rounding import rounded
+from lngeom.rounding import REAL, Arithmetic, Definition, Sample, certainly_outside, rounded
 
 TORCH = {n: getattr(torch, n) for n in ("float64", "float32", "bfloat16", "float16")}
 ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24, "bfloat16": 2.0**-8, "float16": 2.0**-11}
@@ -135,6 +136,25 @@ def test_torch_is_accepted_and_its_neighbours_are_not(dtype: str) -> None:
     root_mean_square = lg.tolerance(x, gain, eps=1e-6, kind="rmsnorm", dtype=TORCH[dtype])
     assert root_mean_square.accepts(functional.rms_norm(x, (64,), gain, 1e-6))
     assert not root_mean_square.accepts(functional.rms_norm(x, (64,), gain, 1e-2))
+
+
+@pytest.mark.parametrize("dtype", TORCH)
+def test_fractions_accuse_what_the_family_does_not_hold(dtype: str) -> None:
+    """Outputs up to two tolerances off: floats and fractions agree but where the ratio is 1 to a thousandth."""
+    rng, seen = np.random.default_rng(11), set()
+    for d, centered in itertools.product((1, 2, 17), (True, False)):
+        gain, bias = rng.normal(size=(2, d)).astype(REAL)
+        layer = Definition(centered, gain, bias, 1e-5)
+        x = rounded(rng.normal(size=(8, d)) + 10.0 ** rng.uniform(-3, 2, (8, 1)), dtype).astype(float)
+        family = layer.family(Sample(x), Arithmetic.of(dtype))
+        exact = layer.output(Sample(x))
+        off = family.tolerance(exact) * rng.uniform(-2, 2, x.shape)
+        got = rounded(exact + off, dtype).astype(float)
+        for row, y, ratio in zip(x, got, family.fit(got).ratio.max(axis=-1), strict=True):
+            outside = certainly_outside(row, y, layer, Arithmetic.of(dtype))
+            assert outside == (ratio > 1) or abs(ratio - 1) < 1e-3
+            seen.add(outside)
+    assert seen == {True, False}
 
 
 def test_declared_algorithms_are_told_apart() -> None:

@@ -294,8 +294,11 @@ def _shapes(judge: Judge, x: numpy.ndarray) -> tuple[list[Trial], list[str]]:
         ("every other component of a wider array", numpy.repeat(x, 2, axis=-1), lambda a: a[..., ::2]),
         ("a transposed array", x.T.copy(), lambda a: a.T),
     ):
-        made = view(kernel.array(values))
-        tried(label, x, lambda made=made: kernel.framework.read(kernel.call(made, arrays, d)))
+
+        def viewed(values: numpy.ndarray = values, view: Any = view) -> numpy.ndarray:
+            return kernel.framework.read(kernel.call(view(kernel.array(values)), arrays, d))
+
+        tried(label, x, viewed)
     # All different, so that a row computed in the place of another one is seen.
     many = judge.stored(numpy.random.default_rng(d).normal(size=(_ROWS_OF_BATCH if d <= 1024 else 64, d)))
     tried(f"batches of {len(many)} rows", many, lambda: kernel.run(many, *parameters))

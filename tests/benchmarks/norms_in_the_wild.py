@@ -254,7 +254,7 @@ def transformers_classes(only: set[str]) -> Iterator[Entry]:
         module, _, name = names[0].rpartition(".")
         try:
             target = getattr(importlib.import_module(f"transformers.models.{module}"), name)
-        except ImportError as error:
+        except Exception as error:  # a model file may import what is not installed, or what does not load
             print(f"left out: {names[0]}: {error}"[:160], file=sys.stderr)
             continue
         yield "transformers", name, len(names), target, None, None
