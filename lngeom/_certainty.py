@@ -24,8 +24,6 @@ def certainly_outside(x: Sequence[float], y: Sequence[float], layer: Definition,
 
     False as well where no bound exists: where a square may overflow, or the variance vanish at ε = 0.
 
-    Examples
-    --------
     >>> from lngeom.rounding import Arithmetic, Definition, certainly_outside
     >>> layer = Definition(centered=True, gain=None, bias=None, eps=0.0)
     >>> [certainly_outside([1.0, 3.0], [-1.0, y], layer, Arithmetic.of("float32")) for y in (1.0, 1.00001)]

@@ -24,8 +24,6 @@ class Definition:
     `casts` counts the roundings to the storage format between the norm and the output; `scale_error` is the relative
     error that the reciprocal of D may have beyond rounding.
 
-    Examples
-    --------
     >>> from lngeom.rounding import Definition, Sample
     >>> Definition(centered=False, gain=None, bias=None, eps=0.0).output(Sample([[3.0, 3.0]])).astype(float)
     array([[1., 1.]])
@@ -354,8 +352,6 @@ def _carrying(z: Definition, offset: Reals) -> Definition:
 def rounded(x: Reals, dtype: str) -> Reals:
     """`x` rounded to the nearest number of the format, ties to even.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from lngeom.rounding import rounded
     >>> float(rounded(np.array(1.003), "bfloat16"))

@@ -41,8 +41,6 @@ def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) 
 
     `eps` are values measured on the kernel. A variant or mistake that a dimension cannot show counts as the layer.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from lngeom.rounding import Case, Definition, Sample, diagnose
     >>> layer = Definition(centered=True, gain=None, bias=None, eps=0.0)
@@ -103,8 +101,6 @@ def indistinct(cases: Sequence[Case], dtype: str, arithmetic: Arithmetic | None 
 
     `arithmetic` is that of a kernel of `dtype` which declares nothing, unless another is given.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from lngeom.rounding import Case, Definition, Sample, indistinct
     >>> layer = Definition(centered=True, gain=None, bias=None, eps=1e-12)

@@ -42,8 +42,6 @@ _CUTS = 200  # Kelley's method ends after as many cuts as f has pieces; it takes
 class Sample:
     """Rows x, shape (n, d), in extended precision, with the exact quantities that bounds are made of.
 
-    Examples
-    --------
     >>> from lngeom.rounding import Sample
     >>> float(Sample([[1.0, 3.0]]).variance[0, 0])
     1.0
@@ -110,8 +108,6 @@ class Arithmetic:
 
     ``method`` None stands for every backward-stable way: two passes or merged, subtracting or multiplying first.
 
-    Examples
-    --------
     >>> from lngeom.rounding import Arithmetic
     >>> float(Arithmetic.of("bfloat16").work.roundoff) == 2.0**-24
     True
@@ -153,8 +149,6 @@ def gamma(k: float, u: float) -> float:
 class Spread:
     """Bounds of the two errors: |δ| ≤ `alpha`, v̂ in [`low`, `high`]; all of shape (n, 1).
 
-    Examples
-    --------
     >>> from lngeom.rounding import Arithmetic, Sample, Spread
     >>> spread = Spread.of(Sample([[1.0, 3.0]]), Arithmetic.of("float32"), centered=True)
     >>> bool(spread.low < 1 < spread.high), bool(spread.alpha < 1e-6)
@@ -217,8 +211,6 @@ class Spread:
 class Family:
     """Outputs g(p·n − q) + b ± E with p in [low, high] and |q| ≤ reach, for each row; `free` rows may be anything.
 
-    Examples
-    --------
     >>> from lngeom.rounding import Arithmetic, Definition, Sample
     >>> layer = Definition(centered=True, gain=None, bias=None, eps=0.0)
     >>> family = layer.family(Sample([[1.0, 3.0]]), Arithmetic.of("float32"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -179,45 +178,6 @@ def test_half_precision_is_computed_in_single_and_rounded_once() -> None:
     single = [a.astype(np.float32) for a in (x, gain, bias)]
     np.testing.assert_array_equal(z, lg.layer_norm(*single, eps=1e-5).astype(np.float16))
     assert lg.gauge(x, eps=1e-5).dtype == np.float32
-
-
-def test_the_formulas_take_exact_numbers() -> None:
-    """Run on a vector of fractions that has only the operators and the namespace the formulas use."""
-    x = Fractions([Fraction(1), Fraction(2), Fraction(6)])
-    assert lg.project(x).entries == [-2, -1, 3]
-    mean, variance = lg.moments(x)
-    assert (mean.entries, variance.entries) == ([3], [Fraction(14, 3)])
-    assert lg.mean_vector(x).entries == [3, 3, 3]
-
-
-class Fractions:
-    """Vector of fractions, a carrier without shape and dtype."""
-
-    def __init__(self, entries: list[Any]) -> None:
-        self.entries = entries
-
-    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
-        return Fractions
-
-    @staticmethod
-    def mean(x: Fractions, *, axis: int, keepdims: bool) -> Fractions:
-        assert (axis, keepdims) == (-1, True)
-        return Fractions([sum(x.entries) / len(x.entries)])
-
-    @staticmethod
-    def ones_like(x: Fractions) -> Fractions:
-        return Fractions([Fraction(1) for _ in x.entries])
-
-    def _with(self, other: Fractions, combine: Callable[[Any, Any], Any]) -> Fractions:
-        n = max(len(self.entries), len(other.entries))
-        a, b = (e * n if len(e) == 1 else e for e in (self.entries, other.entries))
-        return Fractions([combine(p, q) for p, q in zip(a, b, strict=True)])
-
-    def __sub__(self, other: Fractions) -> Fractions:
-        return self._with(other, lambda p, q: p - q)
-
-    def __mul__(self, other: Fractions) -> Fractions:
-        return self._with(other, lambda p, q: p * q)
 
 
 # -------------------------------------------------------------------------------------- error texts

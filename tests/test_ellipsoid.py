@@ -148,16 +148,6 @@ def test_volume_is_that_of_the_semi_axes(name: str, centered: bool) -> None:
     assert ellipsoid.volume == math.exp(ellipsoid.log_volume)
 
 
-def test_volume_of_large_and_graded_ellipsoids() -> None:
-    assert lg.Ellipsoid(np.full(4096, 1e150)).volume == math.inf
-    gain = np.logspace(-150, 150, 31)
-    ellipsoid = lg.Ellipsoid(gain)
-    m = ellipsoid.dimension
-    expected = np.sum(np.log(ellipsoid.semi_axes)) + 0.5 * m * math.log(math.pi) - math.lgamma(0.5 * m + 1)
-    # 31 logarithms of magnitude up to 350, a few units each.
-    assert abs(ellipsoid.log_volume - expected) <= 31 * 350 * 4 * U
-
-
 def brute_force_distance(ellipsoid: lg.Ellipsoid, z: np.ndarray, n: int) -> np.ndarray:
     """Distance to n points of the boundary of a two-dimensional ellipsoid, evenly spaced in the parameter."""
     t = 2 * math.pi * np.arange(n) / n
@@ -313,24 +303,6 @@ def test_from_module(kind: str) -> None:
     assert not ellipsoid.gain.requires_grad
     x = torch.randn(50, 16, generator=random).to(ellipsoid.gain.dtype)
     assert torch.all(ellipsoid.contains(module(x).detach()))
-
-
-@pytest.mark.parametrize(
-    ("module", "centered"),
-    [
-        ("llama.modeling_llama.LlamaRMSNorm", False),
-        ("t5.modeling_t5.T5LayerNorm", False),
-        ("gemma.modeling_gemma.GemmaRMSNorm", False),
-        ("olmo.modeling_olmo.OlmoLayerNorm", True),
-    ],
-)
-def test_from_module_of_hugging_face(module: str, centered: bool) -> None:
-    models = pytest.importorskip("transformers.models", reason="needs transformers")
-    path, _, name = module.rpartition(".")
-    layer = getattr(__import__(f"{models.__name__}.{path}", fromlist=[name]), name)(8)
-    ellipsoid = lg.Ellipsoid.from_module(layer)
-    assert ellipsoid.centered == centered  # the T5 class is called LayerNorm and is none
-    np.testing.assert_allclose(ellipsoid.semi_axes, math.sqrt(8), rtol=16 * U)
 
 
 @pytest.mark.parametrize(

@@ -9,23 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
-from matplotlib.text import Annotation
 from mpl_toolkits.mplot3d.art3d import Line3D
 
 import lngeom as lg
-from empirical.illustrations import (
-    FIGURES,
-    _axes,
-    _derivative,
-    _fibers,
-    _outputs,
-    _rms,
-    _runs,
-    _steps,
-    _stream,
-    draw,
-    save,
-)
+from empirical.illustrations import FIGURES, _axes, _derivative, _fibers, _outputs, _rms, _runs, _steps, draw, save
 from empirical.illustrations._space import ONE, around, turned
 from lngeom.cli import main
 
@@ -127,16 +114,6 @@ def test_distance_of_the_two_norms_is_the_chord_of_the_theorem() -> None:
     assert np.ravel(np.asarray(mark.get_ydata(), float))[0] == _rms.distance(_rms.THETA)
 
 
-def test_plane_of_the_two_norms_shows_what_the_library_computes() -> None:
-    axes = draw("layer-norm-rms-norm").axes[0]
-    x = _rms.inputs(_rms.THETA, _rms.LENGTH)
-    assert abs(float(lg.angle_to_uniform(x)) - _rms.THETA) <= ROUNDING
-    chord = [_rms._plane(norm(x, eps=0.0)) for norm in (lg.rms_norm, lg.layer_norm)]
-    drawn = [np.asarray(line.get_xydata(), float) for line in axes.get_lines()]
-    assert any(line.shape == (2, 2) and np.array_equal(line, chord) for line in drawn)
-    assert {tuple(text.xy) for text in axes.texts if isinstance(text, Annotation)} >= {tuple(point) for point in chord}
-
-
 def test_range_of_a_run_is_marked_only_where_a_run_is_given() -> None:
     table = _runs.read_run(RUN)
     low, high = _rms.angle_range(table)
@@ -172,19 +149,6 @@ def test_ellipses_of_the_derivative_are_its_singular_values() -> None:
         half = np.pi / (stretched.size - 1)
         assert longest * np.cos(half) - ROUNDING <= stretched.max() <= longest + ROUNDING
         assert shortest - ROUNDING <= stretched.min() <= np.hypot(shortest, longest * np.sin(half)) + ROUNDING
-
-
-def test_sums_grow_as_the_theorems_say() -> None:
-    blocks = np.arange(_stream.BLOCKS + 1)
-    assert np.abs(_stream.sums(aligned=True) - (blocks + 1)).max() <= _stream.BLOCKS * ROUNDING
-    grown = _stream.sums(aligned=False)
-    # l + 1 independent unit vectors: E‖sum‖² = l + 1, with variance 2·(l + 1)·l/d; five deviations.
-    deviation = np.sqrt(2 * (blocks + 1) * blocks / _stream.D)
-    assert np.all(np.abs(grown**2 - (blocks + 1)) <= 5 * deviation + ROUNDING)
-    orthogonal, aligned, opposed = (step for _, step, _ in _stream.STEPS)
-    length = np.linalg.norm(_stream.STATE)
-    after = [float(np.linalg.norm(_stream.STATE + step)) for step in (orthogonal, aligned, opposed)]
-    assert after[2] < length < after[0] < after[1]
 
 
 def test_stream_of_a_run_counts_each_vector_once() -> None:

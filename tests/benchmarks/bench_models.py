@@ -10,30 +10,20 @@ variants once, in turn; printed are the median over the rounds, the smallest and
 
 from __future__ import annotations
 
-import argparse
-import json
-import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 import torch
 import transformers
+from harness import in_turn, parser, ratio, seconds, table, write  # pyright: ignore[reportMissingImports]
 
 import empirical
 from empirical.capture import Monitor
 
 EVERY = 50
-
-
-def seconds(action: Callable[[], object], clock: Callable[[], float]) -> float:
-    start = clock()
-    action()
-    return clock() - start
 
 
 def forwards(network: Any, ids: torch.Tensor) -> dict[str, Callable[[], object]]:
@@ -67,15 +57,9 @@ def steps(network: Any, ids: torch.Tensor, folder: str) -> dict[str, Callable[[]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add = parser.add_argument
-    add("--width", type=int, default=512)
-    add("--blocks", type=int, default=4)
-    add("--tokens", type=int, default=512, help="in two sequences (default: %(default)s)")
-    add("--rounds", type=int, default=11)
-    add("--cpu-time", action="store_true", help="CPU seconds, for a busy machine")
-    add("--json", type=Path)
-    options = parser.parse_args()
+    made = parser(__doc__, width=512, blocks=4, tokens=512, rounds=11)
+    made.add_argument("--cpu-time", action="store_true", help="CPU seconds, for a busy machine")
+    options = made.parse_args()
     clock = time.process_time if options.cpu_time else time.perf_counter
     torch.manual_seed(0)
     config = transformers.GPT2Config(
@@ -86,22 +70,15 @@ def main() -> None:
     ids = torch.randint(0, 2048, (2, options.tokens // 2))
     with tempfile.TemporaryDirectory() as folder:
         actions = {**forwards(network, ids), **steps(network, ids, folder)}
-        for action in actions.values():  # compiles
-            action()
-        rounds = [{name: seconds(action, clock) for name, action in actions.items()} for _ in range(options.rounds)]
-    compared: dict[str, Callable[[dict[str, float]], float]] = {
-        "folded / original": lambda t: t["folded"] / t["original"],
-        "folded / original, compiled": lambda t: t["folded, compiled"] / t["original, compiled"],
-        f"training measured every {EVERY} steps / bare": lambda t: 1 + (t["measured step"] / t["step"] - 1) / EVERY,
-    }
-    results: list[dict[str, Any]] = []
-    for name, ratio in compared.items():
-        found = sorted(map(ratio, rounds))
-        results.append({"work": name, "ratio": statistics.median(found), "low": found[0], "high": found[-1]})
-        print(f"{name:48}{results[-1]['ratio']:8.3f}  ({found[0]:.3f} to {found[-1]:.3f}, {len(found)} rounds)")
-    if options.json:
-        about = {"command": " ".join(["python", *sys.argv]), "peer": f"PyTorch {torch.__version__}"}
-        options.json.write_text(json.dumps({**about, "results": results}, indent=1) + "\n", encoding="utf-8")
+        times = in_turn(actions, options.rounds, lambda action: seconds(action, clock))
+    measured = [bare + (more - bare) / EVERY for bare, more in zip(times["step"], times["measured step"], strict=True)]
+    results = [
+        {"work": "folded / original", **ratio(times["folded"], times["original"])},
+        {"work": "folded / original, compiled", **ratio(times["folded, compiled"], times["original, compiled"])},
+        {"work": f"training measured every {EVERY} steps / bare", **ratio(measured, times["step"])},
+    ]
+    table(results[0], ([f"{v:.3f}" if isinstance(v, float) else v for v in row.values()] for row in results))
+    write(options.json, peer=f"PyTorch {torch.__version__}", results=results)
 
 
 if __name__ == "__main__":

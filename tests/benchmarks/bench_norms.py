@@ -14,14 +14,13 @@ from __future__ import annotations
 
 import csv
 import platform
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import torch
 import torch.nn.functional as F
-from harness import in_turn, parser, ratio, table, write  # pyright: ignore[reportMissingImports]
+from harness import in_turn, parser, ratio, seconds, table, write  # pyright: ignore[reportMissingImports]
 
 import lngeom as lg
 
@@ -67,14 +66,11 @@ def variants(
     return result
 
 
-def seconds(function: Callable[[], torch.Tensor]) -> float:
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
-    start = time.perf_counter()
+def finished(function: Callable[[], torch.Tensor]) -> None:
+    """What a GPU was asked to do is done."""
     function()
     if torch.cuda.is_available():
         torch.cuda.synchronize()
-    return time.perf_counter() - start
 
 
 def main() -> None:
@@ -92,7 +88,7 @@ def main() -> None:
     gain, bias = ((torch.randn(d, generator=generator) * 0.3 + m).to(arguments.device, dtype) for m in (1, 0))
     pairs = variants(x, gain, bias, c, arguments.compiled)
     work = {(name, k): partial(pair[k], x) for name, pair in pairs.items() for k in (0, 1)}
-    times: Any = in_turn(work, arguments.rounds, seconds)
+    times: Any = in_turn(work, arguments.rounds, lambda f: seconds(partial(finished, f)))
     shape = (n, d, arguments.dtype, torch.get_num_threads(), arguments.device)
     if arguments.csv:
         with open(arguments.csv, "w", encoding="utf-8", newline="") as file:

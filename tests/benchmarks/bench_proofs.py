@@ -9,16 +9,15 @@ of three calls; the replay in Coq is not repeated here, its seconds are those th
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import sympy as sp
 import torch
+from harness import parser, seconds, write  # pyright: ignore[reportMissingImports]
 
 from empirical.checking import check
 from proofs import find, theorems
@@ -26,13 +25,8 @@ from proofs.certificates import RESULTS
 from proofs.checks import check_certificate, check_proof
 
 
-def seconds(function: Callable[[], Any], rounds: int = 3) -> float:
-    best = float("inf")
-    for _ in range(rounds):
-        start = time.process_time()
-        function()
-        best = min(best, time.process_time() - start)
-    return best
+def best(function: Callable[[], Any], rounds: int = 3) -> float:
+    return min(seconds(function, time.process_time) for _ in range(rounds))
 
 
 def standardized(x: list[Any]) -> tuple[list[Any], Any]:
@@ -70,12 +64,9 @@ def by_sympy(statement: Callable[[list[Any]], Any], d: int) -> tuple[float, bool
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--limit", type=float, default=10, help="seconds for SymPy at one dimension")
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
-    kernel = {theorem.id: seconds(lambda theorem=theorem: check_proof(theorem)) for theorem in theorems()}
-    second = {theorem.id: seconds(lambda theorem=theorem: check_certificate(theorem)) for theorem in theorems()}
+    options = parser(__doc__, limit=10.0).parse_args()
+    kernel = {theorem.id: best(lambda theorem=theorem: check_proof(theorem)) for theorem in theorems()}
+    second = {theorem.id: best(lambda theorem=theorem: check_certificate(theorem)) for theorem in theorems()}
     found: dict[str, Any] = {
         "theorems": len(kernel),
         "kernel_seconds": sum(kernel.values()),
@@ -97,10 +88,9 @@ def main() -> None:
             if took > options.limit or not seen:
                 break
     for dtype in ("float32", "bfloat16"):
-        found[f"check_{dtype}_seconds"] = seconds(lambda dtype=dtype: check(torch.nn.LayerNorm(64), dtype=dtype), 1)
+        found[f"check_{dtype}_seconds"] = best(lambda dtype=dtype: check(torch.nn.LayerNorm(64), dtype=dtype), 1)
     print(json.dumps({name: value for name, value in found.items() if name != "sympy"}, indent=1))
-    if options.json:
-        options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    write(options.json, **found)
 
 
 if __name__ == "__main__":

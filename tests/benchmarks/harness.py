@@ -32,16 +32,16 @@ def in_turn(
     times: dict[str, list[Any]] = {name: [] for name in work}
     for number in range(rounds + 1):
         for name, function in work.items():
-            took = (time_of or wall)(function)
+            took = (time_of or seconds)(function)
             if number:
                 times[name].append(took)
     return times
 
 
-def wall(function: Callable[[], object]) -> float:
-    start = time.perf_counter()
+def seconds(function: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
+    start = clock()
     function()
-    return time.perf_counter() - start
+    return clock() - start
 
 
 def ratio(ours: Iterable[float], theirs: Iterable[float]) -> dict[str, float]:
