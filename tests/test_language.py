@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 BEFORE = "a|the|its|their|this|small|measured|largest|\\w+'s"
 RULES = {
     "d·E[cos²θ] is the energy along a direction, not its share": rf"\b({BEFORE}) shares?\b|\bshares? (of|along)\b",
-    "something is not a thing, rather than no thing": r"(?<!here )\b(is|are) no (?!longer|need|\w+er\b)\w",
+    "something is not a thing, rather than no thing": r"(?<!here )\b(is|are) no (?!longer|more|need|\w+er\b)\w",
 }
 
 
