@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from typing import Any
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-PATIENCE = 120
-"""Seconds; a page of 200 claims takes some, and other tests take the processor."""
+PATIENCE = 300
+"""Seconds; a report with four figures takes some, and other tests take the processor."""
 KEYS = {"Tab": 9, "Enter": 13, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowRight": 39, "ArrowDown": 40}
 
 
