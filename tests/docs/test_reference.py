@@ -31,6 +31,7 @@ PACKAGES = (
     "lngeom.carriers",
     "lngeom.rounding",
     "lngeom.symbolic",
+    "lngeom.verdicts",
     "proofs",
     "proofs.certificates",
     "proofs.claims",
