@@ -38,11 +38,14 @@ def certainly_outside(x: Sequence[float], y: Sequence[float], layer: Definition,
     largest = max(map(abs, values))
     if (2 * d + 8) * u >= Fraction(1, 2) or 4 * d * max(largest**2, largest) > arithmetic.work.largest:
         return False
-    mean = sum(values) / d if layer.centered else Fraction(0)
+    mean = sum(values, Fraction(0)) / d if layer.centered else Fraction(0)
     numerator = [a - mean for a in values]
     alpha, low, high = _spread(values, numerator, mean, u, w, centered=layer.centered)
     eps = Fraction(layer.eps)
-    ends = _reciprocal(layer, eps, high + 2 * w, up=False), _reciprocal(layer, eps, max(low - 2 * w, 0), up=True)
+    ends = (
+        _reciprocal(layer, eps, high + 2 * w, up=False),
+        _reciprocal(layer, eps, max(low - 2 * w, Fraction(0)), up=True),
+    )
     if ends[0] is None or ends[1] is None or low + eps <= 0:
         return False
     p_low, p_high = ends[0] * (1 - 8 * u), ends[1] * (1 + 8 * u)
@@ -63,7 +66,8 @@ def certainly_outside(x: Sequence[float], y: Sequence[float], layer: Definition,
         error = (own + Fraction(2) ** (exponent - arithmetic.storage.bits - 1)) * _SLACK
         off = Fraction(got) - b
         if g:
-            lines.append((n, *sorted(((off - error) / g, (off + error) / g))))
+            sides = (off - error) / g, (off + error) / g
+            lines.append((n, min(sides), max(sides)))
         elif abs(off) > error:
             return True
     return bool(lines) and _empty(lines, p_low, p_high, reach)
@@ -86,11 +90,11 @@ def _spread(
             total += max(negative, positive) if k else 0
         return u * (abs(sum(terms)) + total) * (1 + gamma(d)) / d if d > 1 else Fraction(0)
 
-    v = sum(a * a for a in c) / d
+    v = sum((a * a for a in c), Fraction(0)) / d
     if not centered:
         error = growth([a * a for a in x]) * _SLACK + 8 * u * v + 4 * w
         return Fraction(0), max(v - error, Fraction(0)), v + error
-    alpha = (growth(x) + u * (sum(map(abs, x)) / d + 3 * abs(mean)) + 2 * w) * _SLACK
+    alpha = (growth(x) + u * (sum(map(abs, x), Fraction(0)) / d + 3 * abs(mean)) + 2 * w) * _SLACK
     two = growth([(abs(a) + alpha) ** 2 for a in c])
     bottom = max(_root(max(v * (1 - 8 * u) - two - 4 * w, Fraction(0)), up=False) - w, Fraction(0)) ** 2
     top = (_root((v + alpha * alpha) * (1 + 8 * u) + two + 4 * w, up=True) + w) ** 2

@@ -216,8 +216,8 @@ def definition(
         msg = f"dtype is {name!r}: error bounds are known for {', '.join(FORMATS)}"
         raise InputError(msg)
     wide = "float64" if name == "float64" else "float32"
-    affine = [None if p is None else _numbers(n, p, wide).astype(REAL) for n, p in (("gain", gain), ("bias", bias))]
-    return _numbers("x", x, name), Definition(centered, *affine, float(eps), placement), name
+    g, b = (None if p is None else _numbers(n, p, wide).astype(REAL) for n, p in (("gain", gain), ("bias", bias)))
+    return _numbers("x", x, name), Definition(centered, g, b, float(eps), placement), name
 
 
 def _numbers(name: str, values: Array, format_name: str) -> numpy.ndarray:

@@ -100,7 +100,7 @@ class _Reader:
         return {said: self.formula(self.said[said]) for said in names}
 
     def mutant(self, title: str, record: str | dict[str, Any]) -> Mutant:
-        wrong = {"claim": record} if isinstance(record, str) else record
+        wrong: dict[str, Any] = {"claim": record} if isinstance(record, str) else record
         return Mutant(
             title,
             self.formula(wrong["claim"]) if "claim" in wrong else None,

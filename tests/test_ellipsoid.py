@@ -363,7 +363,8 @@ def test_bad_input() -> None:
     with pytest.raises(lg.InputError, match="do not mix"):
         lg.Ellipsoid(gain, torch.zeros(2))
     ellipsoid = lg.Ellipsoid(gain)
-    for n in (-1, 1.5, True):
+    counts: tuple[Any, ...] = (-1, 1.5, True)
+    for n in counts:
         for draw in (ellipsoid.sample_inside, ellipsoid.sample_surface):
             with pytest.raises(lg.InputError, match="number of points"):
                 draw(n, 0)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,9 +29,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     source = load_network(find_model(arguments.source))
     path = Path(arguments.port)
-    port = onnx_norms(path) if path.suffix == ".onnx" else load_network(find_model(arguments.port))
-    models = (source,) if path.suffix == ".onnx" else (source, port)
-    size = min(model.config.get_text_config().vocab_size for model in models)
+    port: Any = onnx_norms(path) if path.suffix == ".onnx" else load_network(find_model(arguments.port))
+    configs: list[Any] = [model.config for model in (source, port) if not isinstance(model, list)]
+    size = min(config.get_text_config().vocab_size for config in configs)
     generator = torch.Generator().manual_seed(arguments.seed)
     ids = torch.randint(size, (1, arguments.tokens), generator=generator)
     found = compare_models(source, port, ids)

@@ -109,8 +109,8 @@ def cases(
     found: list[Case] = []
     counted = 0
     for case in _of_files(corpus.path) if folder and corpus.path else _of_text(corpus, tokenizer, length, per_document):
-        for name, array in case.inputs.items() if vocabulary is not None else ():
-            if name.endswith("input_ids"):
+        for name, array in case.inputs.items():
+            if vocabulary is not None and name.endswith("input_ids"):
                 corpus.within(array, vocabulary)
         found.append(case)
         counted += case.tokens

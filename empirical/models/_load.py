@@ -17,7 +17,7 @@ import torch
 import transformers
 from torch import nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer
-from transformers.distributed import DistributedConfig
+from transformers.distributed.configuration_utils import DistributedConfig
 from transformers.utils import logging as transformers_logging
 
 from ..runs import ModelError, hub_silence
@@ -301,7 +301,7 @@ def load_network(source: ModelSource, *, dtype: torch.dtype | None = None, allow
             config = AutoConfig.from_pretrained(source.location, **_arguments(source))
             refuse_declared(source, config)
             named = (config.architectures or ["AutoModelForCausalLM"])[0]
-            chosen = getattr(transformers, named, transformers.AutoModelForCausalLM)
+            chosen: Any = getattr(transformers, named, transformers.AutoModelForCausalLM)
             safe = {} if source.gguf_file else {"use_safetensors": None if allow_pickle else True}
             network, report = chosen.from_pretrained(
                 source.location, dtype=dtype or "auto", use_kernels=False, output_loading_info=True,

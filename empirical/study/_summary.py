@@ -23,7 +23,7 @@ class SeedMean(NamedTuple):
     mean: float
     low: float
     high: float
-    count: int
+    count: int  # pyright: ignore[reportIncompatibleMethodOverride]
 
 
 def student_mean(values: Sequence[float]) -> SeedMean:
@@ -43,8 +43,8 @@ def geometric_mean(values: Sequence[float]) -> SeedMean:
     >>> round(interval.mean, 12), interval.count
     (1.0, 2)
     """
-    *ends, count = student_mean([math.log(value) for value in values])
-    return SeedMean(*map(math.exp, ends), count)
+    mean, low, high, count = student_mean([math.log(value) for value in values])
+    return SeedMean(math.exp(mean), math.exp(low), math.exp(high), count)
 
 
 def cell_of(row: dict[str, Any]) -> tuple[Any, ...]:

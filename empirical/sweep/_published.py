@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -113,10 +113,10 @@ def write_all(base: Path) -> Path:
         msg = f"{base}: cannot be read ({error}); run its command again: lngeom sweep all"
         raise RunError(msg) from None
     write_table(base / "comparison.csv", (row for model in models for row in compare(model)), COLUMNS)
-    tables: tuple[tuple[str, Sequence[str], Callable[[Measured], Iterable[Mapping[str, Any]]]], ...] = (
+    tables: tuple[tuple[str, Sequence[str], Callable[[Measured], Iterable[Any]]], ...] = (
         ("sites", statistics.COLUMNS, lambda model: model.rows),
-        ("predictions", predictions.COLUMNS, lambda model: map(asdict, model.predictions)),
-        ("growth", statistics.GROWTH_COLUMNS, lambda model: map(asdict, statistics.growth(model.rows))),
+        ("predictions", predictions.COLUMNS, lambda model: (asdict(one) for one in model.predictions)),
+        ("growth", statistics.GROWTH_COLUMNS, lambda model: (asdict(fit) for fit in statistics.growth(model.rows))),
     )
     for name, columns, of in tables:  # of all models, the model in the first column
         joined = ({"model": model.name, **row} for model in models for row in of(model))

@@ -66,7 +66,7 @@ def variants(
     return result
 
 
-def finished(function: Callable[[], torch.Tensor]) -> None:
+def finished(function: Callable[[], object]) -> None:
     """What a GPU was asked to do is done."""
     function()
     if torch.cuda.is_available():
@@ -87,7 +87,7 @@ def main() -> None:
     x, c = (torch.randn(n, d, generator=generator).to(arguments.device, dtype) for _ in range(2))
     gain, bias = ((torch.randn(d, generator=generator) * 0.3 + m).to(arguments.device, dtype) for m in (1, 0))
     pairs = variants(x, gain, bias, c, arguments.compiled)
-    work = {(name, k): partial(pair[k], x) for name, pair in pairs.items() for k in (0, 1)}
+    work: Any = {(name, k): partial(pair[k], x) for name, pair in pairs.items() for k in (0, 1)}
     times: Any = in_turn(work, arguments.rounds, lambda f: seconds(partial(finished, f)))
     shape = (n, d, arguments.dtype, torch.get_num_threads(), arguments.device)
     if arguments.csv:

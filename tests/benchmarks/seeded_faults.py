@@ -55,7 +55,7 @@ def correct(framework: str, xp: Any, known: set[tuple[str, str]], vectors: int) 
         x += rng.normal(size=(n, 1)) * 10.0 ** rng.uniform(-6, 5, (n, 1))
         x, done = x.astype(np.float32), done + n
         given = {"rmsnorm": (x, gain), "layernorm": (x, gain, bias)}
-        allowed = {kind: tolerance(*arrays, eps=EPS, kind=kind) for kind, arrays in given.items()}
+        allowed = {kind: tolerance(*arrays, eps=EPS, kind=kind) for kind, arrays in given.items()}  # pyright: ignore[reportArgumentType]
         seen: dict[tuple[str, bytes], float] = {}  # kernels that round alike are judged once
         for name, (kernel, kind) in left.items():
             got = np.asarray(kernel(xp)(*map(make, given[kind])))

@@ -80,7 +80,12 @@ def test_plugin_fails_a_test_and_loads_nothing_at_collection() -> None:
 def llama(folder: str) -> Any:
     """A saved network of five RMSNorms with gains around 1."""
     torch.manual_seed(0)
-    sizes = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+    sizes: dict[str, Any] = {
+        "hidden_size": 32,
+        "intermediate_size": 32,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+    }
     model = AutoModel.from_config(LlamaConfig(**sizes, vocab_size=32))
     with torch.no_grad():
         for norm in norms(model):

@@ -66,5 +66,5 @@ def test_rank_correlations_of_whisper_are_those_of_its_table(norms: list[dict[st
     (line,) = (line for line in text.splitlines() if line.startswith(f"| `{column}` |"))
     said = [float(cell.split()[0]) for cell in line.split("|")[2:5]]
     chosen = [[row for row in norms if stack in row["site"].split(".")[1]] for stack in ("", "encoder", "decoder")]
-    found = [spearmanr([row[column] for row in rows], [row["nats"] for row in rows]).statistic for rows in chosen]
-    assert said == [round(float(value), 2) for value in found]
+    found: list[Any] = [spearmanr([row[column] for row in rows], [row["nats"] for row in rows]) for rows in chosen]
+    assert said == [round(float(one.statistic), 2) for one in found]

@@ -95,6 +95,7 @@ def _resumed(scene: Scene, stage: str, first: str, output: Path, what: str) -> s
 def kills(scene: Scene, generator: random.Random) -> str:
     """kill -9 at a random moment, once or twice, and the same command again."""
     stage, moments = generator.choice(list(STAGES)), [generator.randrange(1, 40) for _ in range(2)]
+    ended = ""
     with _begun(scene, stage) as output:
         for moment in moments:
 
@@ -257,7 +258,7 @@ def core(_: Scene, generator: random.Random) -> str:
     what = f"{function.__name__}({x!r}, {given})"
 
     def computed() -> str:
-        found = function(x, **given)
+        found: Any = function(x, **given)
         if function not in (lg.layer_norm, lg.rms_norm) or len(given) > 1 or not isinstance(x, np.ndarray):
             return ""
         wide = x.astype(float)

@@ -47,7 +47,7 @@ def test_intervals_take_documents_as_units() -> None:
     # On either path a cos² is right to 6γ, derived in tests/empirical/test_oracle.py, with what sums of all tokens
     # round in γ, and so is a mean; a standard error is a seminorm of the six means, right to 6γ/√5.
     gamma = (x[..., 0].numel() + 3 * D + 16) * 2.0**-53
-    slack = 6 * gamma * (1 + scipy.stats.t.ppf(0.975, 5) / math.sqrt(5))
+    slack = float(6 * gamma * (1 + scipy.stats.t.ppf(0.975, 5) / math.sqrt(5)))
     # By hand: documents are equally long, so that their means are a sample of six.
     low, high = scipy.stats.t.interval(0.95, 5, cos2.mean(), scipy.stats.sem(cos2.reshape(6, -1).mean(1)))
     assert [found["cos2_low"], found["cos2_high"]] == pytest.approx([max(low, 0.0), high], rel=0, abs=slack)
