@@ -101,9 +101,8 @@ def test_all_models(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypa
     # Verdicts first, then figures, then the numbers, then how they came about.
     titles = re.findall("<h2>(.*?)</h2>", page)
     assert titles == [
-        "What stands out",
-        "Predictions", "Figures", "Measured beside published", "Growth of the residual stream", "Layer by layer",
-        "How it was measured",
+        "What stands out", "What theorems say of the norm layers", "Figures", "Measured beside published",
+        "Growth of the residual stream", "Layer by layer", "How it was measured",
     ]  # fmt: skip
     assert page.count("<svg") == 3
     opened = re.findall(r"""(?:src|href)\s*=\s*["']([^"'#][^"']*)|url\(["']?([^#"')][^)]*)|@import""", page)
