@@ -71,7 +71,7 @@ class Sample:
         return (size <= numpy.ldexp(least, sums.bits)) & (values == self.x).all(axis=-1, keepdims=True)
 
     def spread(self, arithmetic: Arithmetic, *, centered: bool) -> Spread:
-        """:meth:`Spread.of` these rows, computed once: a diagnosis asks for it with each definition that it tries."""
+        """``Spread.of`` these rows, computed once: a diagnosis asks for it with each definition that it tries."""
         key = arithmetic, centered
         if key not in self._spreads:
             self._spreads[key] = Spread.of(self, arithmetic, centered=centered)

@@ -94,7 +94,7 @@ class Corpus:
         return token_ids(self.path)
 
     def within(self, ids: np.ndarray, vocabulary: int) -> np.ndarray:
-        """The token ids, if all of them are below `vocabulary`; else a :class:`CorpusError`."""
+        """The token ids, if all of them are below `vocabulary`; else a ``CorpusError``."""
         low, high = int(ids.min(initial=0)), int(ids.max(initial=0))
         if low < 0 or high >= vocabulary:
             msg = (
