@@ -28,7 +28,7 @@ document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll(".graph-frame").forEach(graph);
   // Tables and figures that are wider than the screen say so.
   document.querySelectorAll("pre").forEach((box) => { if (box.scrollWidth > box.clientWidth) { box.tabIndex = 0; box.classList.add("wider"); } });
-  document.querySelectorAll(".table-wrapper, .scrolls, article figure").forEach((box) => {
+  document.querySelectorAll(".table-wrapper, .scrolls, article figure, article p:has(> img)").forEach((box) => {
     if (box.scrollWidth > box.clientWidth + 2) {
       box.classList.add("wider");
       box.tabIndex = 0;
