@@ -24,6 +24,10 @@ def scale(mean_square: Array, *, eps: Any, placement: Placement = "inside") -> A
     array([3.])
     """
     check_eps(eps)
+    return _denominator(mean_square, eps, placement)
+
+
+def _denominator(mean_square: Array, eps: Any, placement: Placement) -> Array:
     xp = namespace(mean_square)
     if placement == "inside":
         return xp.sqrt(mean_square + eps)
@@ -53,7 +57,7 @@ class Normalized(NamedTuple):
     @property
     def divisor(self) -> Array:
         """D = √(m + ε) or √m + ε."""
-        return scale(self.square, eps=self.eps, placement=self.placement)
+        return _denominator(self.square, self.eps, self.placement)
 
     @property
     def y(self) -> Array:

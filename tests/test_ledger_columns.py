@@ -15,7 +15,7 @@ from empirical.illustrations import FIGURES
 from empirical.runs import write_table
 from empirical.statistics import COLUMNS
 from empirical.study import _study, plan
-from empirical.training import _trainer
+from empirical.training import _run, _trainer
 from empirical.training._measure import TABLES
 from proofs.claims import Claim, Column, claims
 
@@ -48,7 +48,7 @@ def study_columns(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
 def summary_entries() -> set[str]:
     """Entries of the summary of a run, made for a network of one parameter."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_trainer, "flops_per_token", lambda model, length: 1.0)
+        patch.setattr(_run, "flops_per_token", lambda model, length: 1.0)
         stand_in = SimpleNamespace(
             parameters=lambda: [torch.zeros(1)],
             steps=1,
@@ -59,7 +59,7 @@ def summary_entries() -> set[str]:
             count=1,
         )
         value = cast(Any, stand_in)
-        return set(json.loads(json.dumps(_trainer.summary(value, value, value, value, 1.0))))
+        return set(json.loads(json.dumps(_run.summary(value, value, value, value, 1.0))))
 
 
 @pytest.mark.parametrize("column", REFERENCES, ids=str)

@@ -160,13 +160,13 @@ def in_range(
             added = eps if power == 2 else eps * eps
             number = isinstance(eps, int | float)
             size = detached(square if number else square + added)
-        try:
-            # Two reductions to plain numbers: each comparison of arrays would cost as much as a small norm.
-            extremes = [float(end(size)) + (added if number else 0.0) for end in (xp.min, xp.max)]
-            if extremes[0] >= low * low and extremes[1] < math.inf:
-                return result, square, eps, None
-        except RuntimeError:  # mapped by torch.vmap, which has no number to look at
-            pass
+            try:
+                # Two reductions: a comparison of all numbers would cost as much as a small norm.
+                least = low * low - (added if number else 0.0)
+                if bool(xp.min(size) >= least) and bool(xp.max(size) < math.inf):
+                    return result, square, eps, None
+            except RuntimeError:  # mapped by torch.vmap, which has no number to look at
+                pass
     # Where the root of eps (or eps) is of ordinary size a smaller x has squares that vanish beside it.
     size = xp.max(xp.abs(x), axis=axis, keepdims=True) + eps ** (1 / power)
     one = xp.ones_like(size)

@@ -48,6 +48,7 @@ TITLES = {
     "directions": "The same with other numbers of random directions",
     "tokens": "The same with other batches",
     "shapes": "The seven models with two blocks each, random weights",
+    "models": "Folded networks, and a training that is measured, each against what it was",
     "peers": "The same table by other means, each against the bare forward pass",
 }
 DIVISIONS = (("axes", "eigh"), ("axes", "svd"), ("lengths", "eigvalsh"))
