@@ -51,7 +51,7 @@ TITLES = {
     "models": "Folded networks, and a training that is measured, each against what it was",
     "peers": "The same table by other means, each against the bare forward pass",
 }
-DIVISIONS = (("axes", "eigh"), ("axes", "svd"), ("lengths", "eigvalsh"))
+DIVISIONS = (("axes", "eigh"), ("axes", "svd"), ("lengths", "eigvalsh"), ("lengths", "dlasd4"))
 
 
 def rows(part: str, found: dict[str, Any]) -> Iterator[tuple[str, str, float, float | None, float | None]]:
@@ -79,7 +79,7 @@ def tables(found: dict[str, Any]) -> str:
     """All results as the site shows them."""
     lines: list[str] = []
     for part in (part for part in PARTS if part in found):
-        lines += [f"### {TITLES[part]}", "", f"`{found[part]['command']}`", ""]
+        lines += [f"## {TITLES[part]}", "", f"`{found[part]['command']}`", ""]
         lines += ["| work | peer | time / peer | smallest to largest |", "|---|---|---:|---:|"]
         for work, peer, ratio, low, high in rows(part, found[part]):
             spread = "" if low is None or high is None else f"{low:.3g} to {high:.3g}"

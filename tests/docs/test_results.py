@@ -8,6 +8,7 @@ import io
 import json
 import math
 import re
+import runpy
 import tokenize
 from collections import Counter
 from decimal import Decimal
@@ -387,6 +388,13 @@ def test_cost_is_quoted_as_it_was_recorded() -> None:
         assert "| {ratio:.3f} | {low:.3f} to {high:.3f} |".format(**row) in page
     (training,) = (row for row in recorded("models") if "training" in row["work"])
     assert training["high"] <= 1.02
+
+
+def test_the_tables_of_benchmarks_are_those_of_the_records() -> None:
+    made = runpy.run_path(str(DOCS.parent / "tests" / "benchmarks" / "run.py"))
+    found = json.loads((DOCS / "results" / "benchmarks.json").read_text(encoding="utf-8"))
+    assert (DOCS / "results" / "benchmarks.txt").read_text(encoding="utf-8") == made["tables"](found)
+    assert {"norms", "axes", "proofs"} <= set(found) <= set(made["PARTS"])
 
 
 def lines_of_code(source: str) -> int:
