@@ -101,6 +101,9 @@ def _refuse_shifted(runs: Sequence[RunDirectory], sequences: Sequence[Sequence[S
     """
     blocks: list[tuple[RunDirectory, set[str], np.ndarray]] = []
     for run, own in zip(runs, sequences, strict=True):
+        if sha256_of(run.tokens_path) != run.manifest().get("tokens_sha256"):
+            msg = f"{run.tokens_path}: is damaged (the manifest has another SHA-256); measure again"
+            raise RunError(msg)
         tokens = np.asarray(run.tokens(), np.uint64)
         width, corpora = max(16, tokens.shape[1] // 4), {sequence.corpus for sequence in own}
         if width > tokens.shape[1]:

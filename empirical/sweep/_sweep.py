@@ -156,8 +156,9 @@ def run_sweep(sweep: Sweep, *, console: Console | None = None, command: str = ""
             console = Console(quiet=True)
 
         def opened() -> Status:
-            run.prepare()
-            held.enter_context(lock(run.path))
+            if not run.is_done:  # a finished run is shown from a disk that nobody can write to
+                run.prepare()
+                held.enter_context(lock(run.path))
             status = run.begin(plan.measured(), {"command": command, **environment(plan.device)})
             if status != "done":
                 _draw(run, plan, console)
