@@ -29,11 +29,13 @@ def scale(mean_square: Array, *, eps: Any, placement: Placement = "inside") -> A
 
 def _denominator(mean_square: Array, eps: Any, placement: Placement) -> Array:
     xp = namespace(mean_square)
-    if placement == "inside":
+    chosen = placement if isinstance(placement, str) else ""
+    if chosen == "inside":
         return xp.sqrt(mean_square + eps)
-    if placement == "outside":
+    if chosen == "outside":
         return xp.sqrt(mean_square) + eps
-    msg = f'placement is {placement!r}: eps stands "inside" the root (PyTorch, Hugging Face) or "outside" it'
+    seen = repr(placement) if isinstance(placement, str) else f"of type {type(placement).__name__}"
+    msg = f'placement is {seen}: eps stands "inside" the root (PyTorch, Hugging Face) or "outside" it'
     raise InputError(msg)
 
 
@@ -73,7 +75,7 @@ def normalized(x: Array, *, eps: Any, placement: Placement, centered: bool, axis
         v = center(x, unit, axis)[1] if centered else x if unit is None else x * unit
         return v, mean_square(v, axis)
 
-    power = 2 if placement == "inside" else 1
+    power = 2 if isinstance(placement, str) and placement == "inside" else 1
     return Normalized(*in_range(compute, widen(x), eps, power=power, axis=axis), placement)
 
 

@@ -20,6 +20,8 @@ from .._errors import InputError
 Array = Any
 """An array of the array-API standard, or a carrier that implements its namespace."""
 
+_LARGEST = float(numpy.finfo(float).max)
+
 _RANGES = {"float64": (2.0**-400, 2.0**600, 2.0**450, 2.0**-600), "float32": (2.0**-38, 2.0**92, 2.0**50, 2.0**-80)}
 """Below the first size a row is multiplied by the second, above the third by the fourth, so that no sum of squares
 overflows up to d = 2^20 and none of a difference of two components underflows: float32, for example, goes from 2^-149
@@ -87,6 +89,9 @@ def check_vectors(name: str, x: Array) -> None:
 
 def check_parameter(name: str, parameter: Array, x: Array) -> None:
     """Raise unless the gain or bias `parameter` is None or of shape (d,) and of the library of `x`."""
+    if type(parameter) in (list, tuple, str, bytes, dict):
+        msg = f"{name} is a {type(parameter).__name__}: give an array of the library of x, of shape (d,), or None"
+        raise InputError(msg)
     if parameter is None or not hasattr(parameter, "shape") or not hasattr(x, "shape"):
         return
     _check_kind(name, parameter)
@@ -111,8 +116,8 @@ def check_eps(eps: Any) -> None:
             raise InputError(msg)
         if eps.shape or hasattr(eps, "layout"):
             check_vectors("eps", eps if eps.shape else eps.reshape(1))
-    if isinstance(eps, int | float) and not (math.isfinite(eps) and eps >= 0):
-        msg = f"eps is {eps!r}: it is added to a variance and must be finite and >= 0"
+    if isinstance(eps, int | float) and not 0 <= eps <= _LARGEST:
+        msg = f"eps is {eps!r:.40}: it is added to a variance and must be finite and >= 0"
         raise InputError(msg)
 
 

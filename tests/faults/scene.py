@@ -36,6 +36,9 @@ _TRAIN = [
 _ABLATE = ["--tokens", 60, "--site-tokens", 30, "--sequence-length", LENGTH, "--shard-tokens", 20, "--device", "cpu"]
 
 
+_SECONDS = 120
+
+
 class Stage(NamedTuple):
     """A command: its words but the directories; what of the scene it reads, or works on; and the result to compare."""
 
@@ -75,6 +78,7 @@ def in_child(action: Callable[[], str]) -> str:
     with tempfile.TemporaryDirectory() as folder:
         answer = Path(folder, "answer")
         if (child := os.fork()) == 0:
+            signal.alarm(_SECONDS)  # one that hangs is ended, and told as the exit code of that
             with contextlib.suppress(BaseException):
                 answer.write_text(action())
             os._exit(0)
