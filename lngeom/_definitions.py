@@ -121,7 +121,7 @@ class Definition:
             vanishing |= ~numpy.isfinite(self.reciprocal(square, sample))
             bounded = numpy.where(numpy.isfinite(p_high), p_high, numpy.where(vanishing, 0, p_low))
             size = bounded * (numpy.abs(numerator) + alpha)
-            if arithmetic.method is None or arithmetic.method != "two-pass":
+            if arithmetic.method != "two-pass":
                 first = bounded * (3 * numpy.abs(sample.x) + 4 * numpy.abs(center))
                 first = first if self.centered else 0
             else:

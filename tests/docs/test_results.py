@@ -298,7 +298,9 @@ def test_the_readme_counts_verdicts_as_the_ledger_does() -> None:
 
 def test_the_readme_begins_with_numbers_of_the_records() -> None:
     readme = said("../README.md")
-    assert f"**{len(theorems())} theorems** hold for every dimension" in readme
+    kinds = Counter(theorem.kind for theorem in theorems())
+    rest = kinds.total() - kinds["theorem"]
+    assert f"**{kinds['theorem']} theorems** and {rest} identities and definitions hold for every dimension" in readme
     assert f"**{prices()['rms_norm', 'all']['nats']:.2f} nats a token**" in readme
     most = max(row["ratio"] for row in recorded("shapes"))
     assert f"**+{100 * (most - 1):.1f} %** at most" in readme
