@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import re
+from pathlib import Path
 from typing import Any
 
 import jinja2
 import matplotlib
+from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 from matplotlib.figure import Figure
 
@@ -28,17 +30,36 @@ def _emphasis(text: str) -> Markup:
     return Markup(re.sub(r"\*(\w[^*]*)\*", r"<em>\1</em>", str(escape(text))))
 
 
-def render(template: str, **entries: Any) -> str:
-    """A page from one of the templates of this package."""
+def _template(name: str) -> jinja2.Template:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("empirical.report", "templates"),
-        autoescape=True,
+        autoescape=jinja2.select_autoescape(["html"]),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        keep_trailing_newline=name.endswith(".md"),
     )
     environment.filters |= {"number": _number, "emphasis": _emphasis}
-    return environment.get_template(template).render(**entries)
+    return environment.get_template(name)
+
+
+def render(template: str, **entries: Any) -> str:
+    """A page from one of the templates of this package."""
+    return _template(template).render(**entries)
+
+
+def from_markdown(text: str, folder: Path) -> Markup:
+    """Markdown as a part of a page: tables that scroll, named by their heading, and the pictures of `folder` inside."""
+    parts: Any = _template("parts.html").module
+
+    def picture(found: re.Match[str]) -> str:
+        svg = (folder / f"{found[1]}.svg").read_text(encoding="utf-8")
+        return parts.figures([(found[1], embedded(svg, found[1]), Markup(found[2]))])
+
+    page = MarkdownIt().enable("table").render(text).replace("<th>", '<th scope="col">')
+    page = re.sub(r'<p><img src="(\w+)\.svg" alt="([^"]*)" /></p>', picture, page)
+    box = r'\1<div class="scroll" tabindex="0" role="region" aria-label="\2">\n\3\n</div>'
+    return Markup(re.sub(r"(?s)(<h2>([^<]*)</h2>(?:(?!<h2>).)*?)(<table>.*?</table>)", box, page))
 
 
 # A figure on its own is black on white; on a page it takes the colours of the page, which may be dark.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,26 +26,11 @@ from ..study import (
     summarize_controls,
     summarize_writers,
 )
-from ._html import embedded, render
+from ._html import from_markdown, render
 from ._study_figures import OPTIMIZER_NAMES, cell_label, draw_depth, draw_sizes, draw_steps
 from ._training_figures import NORM_NAMES, site_label
 
 _TITLE = "LayerNorm against RMSNorm through training"
-_MAIN_HEAD = (
-    "norm",
-    "optimizer, weight decay",
-    "size",
-    "seeds",
-    "before training",
-    "after training",
-    "median random direction",
-    "rank",
-    "below all",
-    "final ranks",
-    "by chance",
-    "from step",
-    "prediction",
-)
 
 
 def _number(value: float) -> str:
@@ -63,10 +47,6 @@ def _interval(value: SeedMean | None, digits: str = "") -> str:
 def _within(value: SeedMean, low: float, high: float) -> SeedMean:
     """The interval, cut off at values that cannot be exceeded."""
     return value._replace(low=max(value.low, low), high=min(value.high, high))
-
-
-def _size(cell: tuple[Any, ...]) -> str:
-    return f"{cell[3]} blocks, d = {cell[4]}"
 
 
 def verdict(layer: CellSummary, rms: CellSummary) -> Verdict:
@@ -86,59 +66,9 @@ def _pairs(summaries: Sequence[CellSummary]) -> list[tuple[CellSummary, CellSumm
     return [(s, rms[s.cell[1:]]) for s in summaries if s.cell[0] == "layer" and s.cell[1:] in rms]
 
 
-def _main_rows(study: Rows, summaries: Sequence[CellSummary]) -> list[list[Any]]:
-    verdicts = {layer.cell: verdict(layer, rms) for layer, rms in _pairs(summaries)}
-    rows = []
-    for summary in summaries:
-        step = first_step_below(study, summary.cell)
-        rows.append(
-            [
-                NORM_NAMES[summary.cell[0]],
-                f"{OPTIMIZER_NAMES[summary.cell[1]]}, {summary.cell[2]:g}",
-                _size(summary.cell),
-                summary.energy.count,
-                _interval(summary.start),
-                _interval(summary.energy),
-                _interval(summary.random),
-                _interval(_within(summary.rank, 0, 1), ".2f"),
-                f"{summary.lowest[0]} of {summary.lowest[1]}",
-                ", ".join(map(str, summary.ranks)),
-                _number(summary.chance),
-                "–" if step is None else step,
-                verdicts.get(summary.cell, ""),
-            ]
-        )
-    return rows
-
-
-def _undecayed(summaries: Sequence[CellSummary]) -> list[tuple[Any, ...]]:
-    return [summary.cell for summary in summaries if summary.cell[3:] == TINY and summary.cell[2] == 0]
-
-
-def _depth_rows(study: Rows, summaries: Sequence[CellSummary]) -> list[list[str]]:
-    cells = _undecayed(summaries)
-    if not cells:
-        return []
-    last = max(row["step"] for row in study if cell_of(row) == cells[0])
-    columns = [along_depth(study, cell, last) for cell in cells]
-    return [
-        [site_label(row), *(_interval(column[index][1]) for column in columns)]
-        for index, (row, _) in enumerate(columns[0])
-    ]
-
-
-def _writers_rows(writers: Rows) -> list[list[str]]:
-    return [
-        [
-            cell_label(summary.cell),
-            summary.kind,
-            _interval(summary.growth),
-            _interval(summary.uniform_growth),
-            _interval(summary.change),
-        ]
-        for summary in summarize_writers(writers)
-        if summary.cell[3:] == TINY
-    ]
+def _undecayed(study: Rows) -> list[tuple[Any, ...]]:
+    cells = dict.fromkeys(cell_of(row) for row in study)
+    return [cell for cell in cells if cell[3:] == TINY and cell[2] == 0]
 
 
 def _gradient_sentences(gradients: Rows) -> list[str]:
@@ -157,149 +87,12 @@ def _gradient_sentences(gradients: Rows) -> list[str]:
     return lines
 
 
-@dataclass(frozen=True)
-class Section:
-    """A part of the page: its title, paragraphs, points, a table, and a figure with what it shows."""
-
-    title: str
-    texts: Sequence[str] = ()
-    points: Sequence[str] = ()
-    head: Sequence[str] = ()
-    rows: Sequence[Sequence[Any]] = ()
-    figure: str = ""
-    caption: str = ""
-
-    def markdown(self) -> Iterator[str]:
-        """Its lines in Markdown."""
-        yield from (f"## {self.title}", "")
-        for text in self.texts:
-            yield from (text, "")
-        if self.points:
-            yield from (*(f"- {point}" for point in self.points), "")
-        if self.head:
-            lines = [self.head, ["---"] * len(self.head), *self.rows]
-            yield from (*("| " + " | ".join(map(str, line)) + " |" for line in lines), "")
-        if self.figure:
-            yield from (f"![{self.caption}]({self.figure}.svg)", "")
-
-
-def _sections(study: Rows, writers: Rows, gradients: Rows, controls: Rows) -> list[Section]:
-    summaries = summarize(study)
-    return [
-        Section(
-            "Does training without a gradient along 1 empty that direction?",
-            [
-                "d·E[cos²θ] of 1 behind block 0 (geometric mean over the norms of the later blocks and the final "
-                "one). The rank is the fraction of random directions with a smaller value than 1, averaged over these "
-                "norms; *below all* counts the norms, over all seeds, where no random direction has less; *final "
-                "ranks* are those before the final norm, seed by seed, and *by chance* bounds the probability of such "
-                "low ones if 1 were a direction like the random ones, the seeds taken as independent; *from step* is "
-                "the first checkpoint from which on the interval of 1 lies below that of the median random direction."
-            ],
-            head=_MAIN_HEAD,
-            rows=_main_rows(study, summaries),
-            figure="steps",
-            caption="d·E[cos²θ] of the uniform vector over steps",
-        ),
-        Section(
-            "Where in the network it starts",
-            [
-                "After training, without weight decay, in the order of the forward pass; the first norm reads the "
-                "embeddings."
-            ],
-            head=[
-                "norm layer",
-                *(f"{NORM_NAMES[cell[0]]}, {OPTIMIZER_NAMES[cell[1]]}" for cell in _undecayed(summaries)),
-            ],
-            rows=_depth_rows(study, summaries),
-            figure="depth",
-            caption="d·E[cos²θ] of the uniform vector over depth",
-        ),
-        Section("Widths and depths", figure="sizes", caption="d·E[cos²θ] of the uniform vector for each size"),
-        Section("The theorem: gradients of the writers are orthogonal to 1", points=_gradient_sentences(gradients)),
-        Section(
-            "What training writes along 1",
-            [
-                "Norm of the writers after training over that before, the same of their part along 1, and the energy "
-                "along 1 of what training added, in units of an average direction (0: none, 1: as much as in any). SGD "
-                "adds up gradients; AdamW divides each coordinate by a size of its own, which does not keep a vector "
-                "orthogonal to 1."
-            ],
-            head=("cell", "writers", "growth of the norm", "growth along 1", "energy of the change along 1"),
-            rows=_writers_rows(writers),
-        ),
-        _losses(study),
-        *(_control_sections(controls, study) if controls else []),
-    ]
-
-
 def _loss_sentence(study: Rows) -> str:
     pooled = [value for _, pairs in paired_losses(study) for value in pairs]
     return (
         f"Held-out loss with LayerNorm minus that with RMSNorm over all {len(pooled)} pairs, taken as independent: "
         f"{_interval(student_mean(pooled), '+.4f')} nats per token, {equivalence(pooled)}."
     )
-
-
-def _losses(study: Rows) -> Section:
-    paired = paired_losses(study)
-    return Section(
-        "The loss",
-        [
-            "Held-out loss with LayerNorm minus that with RMSNorm, nats per token, paired by seed. *Equivalent* at 5 "
-            f"%: the 90 % interval lies within ±{MARGIN} nats, about what GPT-2 small loses without any LayerNorm "
-            f"(arXiv:2409.13710); *different*: the 95 % interval does not contain 0. {_loss_sentence(study)}"
-        ],
-        head=("optimizer", "size", "difference", "verdict"),
-        rows=[
-            [
-                f"{OPTIMIZER_NAMES[cell[0]]}, weight decay {cell[1]:g}",
-                f"{cell[2]} blocks, d = {cell[3]}",
-                _interval(student_mean(pairs), "+.4f"),
-                equivalence(pairs),
-            ]
-            for cell, pairs in paired
-        ],
-    )
-
-
-def _control_sections(controls: Rows, study: Rows) -> list[Section]:
-    return [
-        Section(
-            "Controls: is it 1, or the direction that is projected off?",
-            [
-                "The same networks with another norm: u-Norm, which projects off a random direction u (another for "
-                "each seed) in the place of 1; Post-LN; no norm. d·E[cos²θ] of 1 and of u where blocks and head read "
-                "the stream, behind block 0; *by chance* as above, for the stream that the head's norm reads."
-            ],
-            head=("norm", "optimizer", "direction", "after training", "median random direction", "by chance"),
-            rows=[
-                [
-                    NORM_NAMES[s.norm],
-                    OPTIMIZER_NAMES[s.optimizer],
-                    s.direction,
-                    _interval(s.energy),
-                    _interval(s.random),
-                    _number(s.chance),
-                ]
-                for s in summarize_controls(controls)
-            ],
-        ),
-        Section(
-            "The loss of the controls",
-            ["Held-out loss minus that with LayerNorm, same optimizer, weight decay, size and seed."],
-            head=("norm", "optimizer", "difference", "verdict"),
-            rows=[
-                [
-                    NORM_NAMES[norm],
-                    OPTIMIZER_NAMES[optimizer],
-                    _interval(student_mean(pairs), "+.4f"),
-                    equivalence(pairs),
-                ]
-                for norm, optimizer, pairs in loss_against_layer_norm(controls, study)
-            ],
-        ),
-    ]
 
 
 def _about(study: Rows) -> str:
@@ -348,10 +141,36 @@ def study_report(study: Rows, writers: Rows, gradients: Rows, controls: Rows = (
     >>> study_report(study, [], []).splitlines()[4].rpartition(": ")[2]
     '1 of 1 pairs.'
     """
-    parts = [f"# {_TITLE}", "", _about(study), "", *(f"- {said}" for said in _remarks(study, gradients)), ""]
-    for section in _sections(study, writers, gradients, controls):
-        parts += section.markdown()
-    return "\n".join(parts)
+    summaries, undecayed = summarize(study), _undecayed(study)
+    first = {summary.cell: first_step_below(study, summary.cell) for summary in summaries}
+    verdicts = {layer.cell: verdict(layer, rms) for layer, rms in _pairs(summaries)}
+    last = max(row["step"] for row in study)
+    columns = [along_depth(study, cell, last) for cell in undecayed]
+    return render(
+        "study.md",
+        title=_TITLE,
+        about=_about(study),
+        remarks=_remarks(study, gradients),
+        norms=NORM_NAMES,
+        optimizers=OPTIMIZER_NAMES,
+        label=cell_label,
+        short=_number,
+        interval=_interval,
+        within=_within,
+        difference=lambda pairs: _interval(student_mean(pairs), "+.4f"),
+        equivalence=equivalence,
+        summaries=summaries,
+        since={cell: "–" if step is None else step for cell, step in first.items()},
+        verdicts={summary.cell: verdicts.get(summary.cell, "") for summary in summaries},
+        undecayed=undecayed,
+        depth=[(site_label(sites[0][0]), [mean for _, mean in sites]) for sites in zip(*columns, strict=True)],
+        orthogonal=_gradient_sentences(gradients),
+        writers=[summary for summary in summarize_writers(writers) if summary.cell[3:] == TINY],
+        margin=MARGIN,
+        losses=paired_losses(study),
+        controls=summarize_controls(controls) if controls else [],
+        against=loss_against_layer_norm(controls, study) if controls else [],
+    )
 
 
 def write_study_report(out: Path) -> None:
@@ -366,28 +185,20 @@ def write_study_report(out: Path) -> None:
     except FileNotFoundError as error:
         msg = f"{out} holds no gathered study ({Path(error.filename).name} is missing): run lngeom study first"
         raise RunError(msg) from error
-    summaries = summarize(study)
-    if not _undecayed(summaries):
+    if not _undecayed(study):
         layers, width = TINY
         msg = (
             f"{out} holds no run of {layers} blocks, d = {width}, without weight decay, and the page is about those: "
             "finish them with lngeom study"
         )
         raise RunError(msg)
+    summaries = summarize(study)
     draw_steps(study, summaries, out / "steps.svg")
     draw_depth(study, summaries, out / "depth.svg")
     draw_sizes(summaries, out / "sizes.svg")
     controls = read_table(out / "controls.csv") if (out / "controls.csv").exists() else []
-    write_text(out / "report.md", study_report(study, writers, gradients, controls))
-    page = render(
-        "study.html",
-        title=_TITLE,
-        about=_about(study),
-        remarks=_remarks(study, gradients),
-        sections=_sections(study, writers, gradients, controls),
-        svgs={
-            name: embedded((out / f"{name}.svg").read_text(encoding="utf-8"), name)
-            for name in ("steps", "depth", "sizes")
-        },
-    )
-    write_text(out / "report.html", page)
+    text = study_report(study, writers, gradients, controls)
+    write_text(out / "report.md", text)
+    _, heading, sections = text.partition("\n## ")
+    remarks, body = _remarks(study, gradients), from_markdown(heading + sections, out)
+    write_text(out / "report.html", render("study.html", title=_TITLE, about=_about(study), remarks=remarks, body=body))
