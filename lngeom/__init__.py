@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 from ._axes import PrincipalAxes, principal_axes
 from ._certificate import Certificate
 from ._dead_direction import dead_direction
-from ._difference import Explanation, explain_difference
 from ._ellipsoid import Ellipsoid
 from ._epsilon import gauge, gauge_from_mean_square, matching_eps
 from ._errors import InputError, LngeomError
@@ -53,18 +52,26 @@ from ._projection import (
     project,
     uniform,
 )
-from ._tolerance import Acceptance, Tolerance, error_bound, tolerance
 
-__version__: str
+if TYPE_CHECKING:
+    from ._difference import Explanation, explain_difference
+    from ._tolerance import Acceptance, Tolerance, error_bound, tolerance
 
-if not TYPE_CHECKING:  # hidden, so that a misspelt name stays an error for type checkers
+    __version__: str
+else:  # hidden, so that a misspelt name stays an error for type checkers
+    _LATER = {"Explanation": "_difference", "explain_difference": "_difference"} | dict.fromkeys(
+        ("Acceptance", "Tolerance", "error_bound", "tolerance"), "_tolerance"
+    )
 
-    def __getattr__(name: str) -> str:
-        """Version of the installed distribution, read when asked for: it takes a third of the import."""
+    def __getattr__(name: str) -> object:
+        """What judges kernels, and the version, loaded when asked for: they would take half of the import."""
+        import importlib
+
         if name == "__version__":
-            import importlib.metadata
-
-            return importlib.metadata.version("lngeom")
+            return importlib.import_module("importlib.metadata").version("lngeom")
+        if name in _LATER:
+            globals()[name] = found = getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
+            return found
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
 

@@ -55,6 +55,16 @@ _KEPT = "then the same command goes on with what is finished"
 _ADVICE = {errno.ENOSPC: f"free space, {_KEPT}", errno.EFBIG: f"raise the limit of a file's size, {_KEPT}"}
 
 
+class _Version(argparse.Action):
+    """Says the version, which is read only then: that takes a tenth of the time of ``import numpy``."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from . import __version__
+
+        print(f"lngeom {__version__}")
+        parser.exit()
+
+
 def _outline() -> str:
     width = max(map(len, COMMANDS), default=0)
     return "\n".join(f"  {name:<{width}}  {command.help}" for name, command in COMMANDS.items())
@@ -62,15 +72,13 @@ def _outline() -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code (0 fine, 1 checks failed, 2 bad input)."""
-    from . import __version__
-
     parser = argparse.ArgumentParser(
         prog="lngeom",
         description="The geometry of LayerNorm and RMSNorm: proved for every dimension, measured on real models.",
         epilog=f"commands:\n{_outline()}\n\n`lngeom COMMAND --help` shows the options of a command.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"lngeom {__version__}")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help="what to do, see below")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="its options")
     chosen = parser.parse_args(argv)

@@ -142,7 +142,7 @@ def test_help_loads_nothing_heavy(command: str, tmp_path: Path) -> None:
     assert loaded & HEAVY == set()
 
 
-def test_a_finished_run_is_shown_without_pytorch(tmp_path: Path) -> None:
+def test_a_finished_run_is_shown_and_drawn_without_pytorch(tmp_path: Path) -> None:
     from transformers import LlamaConfig
 
     LlamaConfig(
@@ -151,6 +151,7 @@ def test_a_finished_run_is_shown_without_pytorch(tmp_path: Path) -> None:
     command = ["sweep", "tiny", "--random-weights", "--tokens", "64", "--sequence-length", "16", "--device", "cpu"]
     assert "torch" in loaded_by(command, tmp_path), "the first time it measures"
     assert loaded_by(command, tmp_path) & HEAVY == set()
+    assert loaded_by(["report", "runs/tiny-random"], tmp_path) & HEAVY == {"matplotlib"}, "it draws"
 
 
 def test_the_house_is_described_as_it_stands() -> None:

@@ -11,8 +11,6 @@ import json
 import shlex
 from pathlib import Path
 
-from rich.console import Console
-
 from .. import report
 from ..sweep import merge_runs, written_to
 
@@ -33,5 +31,5 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(rows))
         return 0
     report.print_table(rows)
-    Console().print(written_to(output), markup=False, highlight=False, soft_wrap=True)
+    print(written_to(output))
     return 0

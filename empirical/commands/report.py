@@ -8,8 +8,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from rich.console import Console
-
 from ..runs import RunDirectory
 
 
@@ -34,5 +32,5 @@ def _rebuild(directory: Path) -> Path:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns the exit code."""
     for path in arguments.runs:
-        Console().print(f"written: {_rebuild(Path(path))}", markup=False, highlight=False, soft_wrap=True)
+        print(f"written: {_rebuild(Path(path))}")
     return 0

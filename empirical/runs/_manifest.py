@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import platform
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -18,9 +17,11 @@ _PACKAGES = ("lngeom", "torch", "transformers", "numpy", "tokenizers", "safetens
 
 def environment(device: torch.device) -> dict[str, Any]:
     """Versions, machine and threads: what may differ between two runs that measure the same."""
+    from importlib.metadata import version
+
     import torch
 
-    versions = {name: importlib.metadata.version(name) for name in _PACKAGES}
+    versions = {name: version(name) for name in _PACKAGES}
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.processor() or platform.machine()
     return {
         "python": platform.python_version(),

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
-from rich.table import Column
 
 _SECONDS_BETWEEN_LINES = 10.0
 
@@ -28,6 +26,9 @@ def _duration(seconds: float) -> str:
 
 @contextmanager
 def _bar(console: Console, title: str, total: int, done: int) -> Iterator[Advance]:
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+    from rich.table import Column
+
     columns = (
         SpinnerColumn(),  # a forward pass takes seconds, in which the bar stands still
         TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),

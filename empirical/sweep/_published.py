@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-import torch
 from rich.console import Console
 
 from lngeom import LngeomError
@@ -16,10 +14,9 @@ from lngeom import LngeomError
 from .. import predictions, statistics
 from ..models import KNOWN_MODELS
 from ..report import COLUMNS, Measured, compare, write_comparison
-from ..runs import RunError, leads, one_line, read_json, say, write_json, write_table
+from ..runs import RunError, one_line, read_json, say, write_json, write_table
 from ._options import Sweep
 from ._read import read
-from ._sweep import run_sweep
 
 __all__ = ["holds_all", "sweep_all", "write_all"]
 
@@ -47,6 +44,13 @@ def sweep_all(sweep: Sweep, *, console: Console | None = None, command: str = ""
     >>> len(failures), failures["gpt-j-6b"]
     (7, '--tokens 0: must be 1 or more')
     """
+    import gc
+
+    import torch
+
+    from ..runs import leads
+    from ._sweep import run_sweep
+
     console = (console or Console()) if leads() else Console(quiet=True)
     base = Path(sweep.output or ("runs/all-random" if sweep.random_weights else "runs/all"))
     failures: dict[str, str] = {}

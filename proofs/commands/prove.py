@@ -13,10 +13,8 @@ import json
 import os
 import shutil
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check the chosen theorems, print what was found, and write the evidence."""
+    import tempfile
+
     chosen = list(_chosen(arguments.ids))
     # Hypothesis keeps what it learns about a source file, by default in the current directory.
     with tempfile.TemporaryDirectory() as kept:
@@ -93,6 +93,8 @@ def _progress(chosen: list[Theorem], jobs: int | None) -> Iterator[Evidence]:
         results: Iterator[Evidence] = map(_gather, ids)
         yield from _counted(results, ids, show)
         return
+    from concurrent.futures import ProcessPoolExecutor
+
     with ProcessPoolExecutor(jobs) as pool:
         yield from _counted(pool.map(_gather, ids), ids, show)
 
