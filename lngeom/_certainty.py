@@ -35,21 +35,11 @@ def certainly_outside(x: Sequence[float], y: Sequence[float], layer: Definition,
         [Fraction(default)] * d if p is None else [Fraction(float(a)) for a in p]
         for p, default in ((layer.gain, 1), (layer.bias, 0))
     )
-    largest = max(map(abs, values))
-    if (2 * d + 8) * u >= Fraction(1, 2) or 4 * d * max(largest**2, largest) > arithmetic.work.largest:
+    known = enclosed(values, layer, arithmetic)
+    if known is None:
         return False
-    mean = sum(values, Fraction(0)) / d if layer.centered else Fraction(0)
-    numerator = [a - mean for a in values]
-    alpha, low, high = _spread(values, numerator, mean, u, w, centered=layer.centered)
-    eps = Fraction(layer.eps)
-    ends = (
-        _reciprocal(layer, eps, high + 2 * w, up=False),
-        _reciprocal(layer, eps, max(low - 2 * w, Fraction(0)), up=True),
-    )
-    if ends[0] is None or ends[1] is None or low + eps <= 0:
-        return False
-    p_low, p_high = ends[0] * (1 - 8 * u), ends[1] * (1 + 8 * u)
-    if p_high * (max(map(abs, gains)) + 1) * (largest + 1) > arithmetic.work.largest:
+    numerator, mean, alpha, p_low, p_high = known
+    if p_high * (max(map(abs, gains)) + 1) * (max(map(abs, values)) + 1) > arithmetic.work.largest:
         return False  # a kernel that multiplies first may overflow on the way to a number
     reach = p_high * (alpha + 3 * u * abs(mean))
     lines: list[tuple[Fraction, Fraction, Fraction]] = []  # n, l and h of l ≤ p n − q ≤ h
@@ -71,6 +61,25 @@ def certainly_outside(x: Sequence[float], y: Sequence[float], layer: Definition,
         elif abs(off) > error:
             return True
     return bool(lines) and _empty(lines, p_low, p_high, reach)
+
+
+def enclosed(
+    x: list[Fraction], layer: Definition, arithmetic: Arithmetic
+) -> tuple[list[Fraction], Fraction, Fraction, Fraction, Fraction] | None:
+    """Numerator x − m, mean m, bound α of its error, and the interval of the scale p; None where no bound exists."""
+    d, u, w = len(x), arithmetic.work.roundoff, arithmetic.work.tiny
+    largest = max(map(abs, x))
+    if (2 * d + 8) * u >= Fraction(1, 2) or 4 * d * max(largest**2, largest) > arithmetic.work.largest:
+        return None
+    mean = sum(x, Fraction(0)) / d if layer.centered else Fraction(0)
+    numerator = [a - mean for a in x]
+    alpha, low, high = _spread(x, numerator, mean, u, w, centered=layer.centered)
+    eps = Fraction(layer.eps)
+    least = _reciprocal(layer, eps, high + 2 * w, up=False)
+    most = _reciprocal(layer, eps, max(low - 2 * w, Fraction(0)), up=True)
+    if least is None or most is None or low + eps <= 0:
+        return None
+    return numerator, mean, alpha, least * (1 - 8 * u), most * (1 + 8 * u)
 
 
 def _spread(

@@ -7,5 +7,6 @@ from ._definitions import Definition as Definition, rounded as rounded
 from ._difference import Case as Case, diagnose as diagnose, indistinct as indistinct
 from ._family import REAL as REAL, Arithmetic as Arithmetic, Sample as Sample, Spread as Spread
 from ._formats import FORMATS as FORMATS
+from ._gradients import Gradients as Gradients
 
-__all__ = ["Arithmetic", "Case", "Definition", "Sample", "certainly_outside", "diagnose", "indistinct"]
+__all__ = ["Arithmetic", "Case", "Definition", "Gradients", "Sample", "certainly_outside", "diagnose", "indistinct"]

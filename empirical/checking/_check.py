@@ -24,7 +24,7 @@ from lngeom.rounding import (
 
 from ..behaviour import behaviour, probes
 from ._finding import Finding
-from ._gradient import check_gradient
+from ._gradient import check_gradient, smallest_gradient
 from ._inputs import DIMENSIONS, awkward, suite
 from ._kernel import Kernel, resolve
 from ._shrink import smallest_input
@@ -185,7 +185,9 @@ def check(
     shown, exact = max(trials, key=lambda trial: float(trial.ratio.max())), False
     if failing and not state:
         # A row that floats accuse is evidence once fractions do; where none is, the floats were too near to tell.
-        proved = (trial for trial in (smallest_input(judge, failing[0]), *failing) if judge.certain(trial))
+        first, fixed = failing[0], kernel.fixed is not None
+        small = smallest_input(lambda x: judge.trial(first.label, x), first.x[first.worst], fixed=fixed)
+        proved = (trial for trial in filter(None, (small, *failing)) if judge.certain(trial))
         shown = next(proved, shown)
         exact = judge.certain(shown)
         if not exact:
@@ -193,16 +195,18 @@ def check(
     if verdict == "rounding":
         names = ", ".join(indistinct([trial.case() for trial in trials], dtype))
         notes += [f"undetectable by these inputs, within rounding: {names}"] if names else []
+    elif backward:
+        notes.append("the derivatives were not checked: those of the definition are not those of this forward pass")
     ratio, gradient_ratio = max(float(trial.ratio.max()) for trial in trials), None
+    row, evidence = shown.x[shown.worst].tolist(), _evidence(judge, shown)
     if verdict == "rounding" and backward:
-        verdict, cause, gradient = check_gradient(judge, groups)
-        worst = max(gradient, key=lambda trial: float(trial.ratio.max()))
-        gradient_ratio = float(worst.ratio.max())
-        shown, ratio = (worst, max(ratio, gradient_ratio)) if cause else (shown, ratio)
-    row = shown.worst
-    evidence = _evidence(judge, shown) if not shown.label.startswith("d/d") else (None, None, None)
+        verdict, cause, gradient = check_gradient(judge, main, several=d is None and kernel.fixed is None)
+        gradient_ratio = max(float(trial.ratio.max()) for trial in gradient)
+        if cause:
+            worst = smallest_gradient(judge, gradient[0])
+            ratio, exact, row, evidence = max(ratio, gradient_ratio), True, worst.input, worst.evidence
     gain = "none" if judge.base(main).gain is None else "1 + weight" if cause and "1 + gain" in cause else "weight"
-    record = (verdict, cause, kind, float(eps), gain, dtype, ratio, shown.x[row].tolist())
+    record = (verdict, cause, kind, float(eps), gain, dtype, ratio, row)
     return Finding(*record, *evidence, tuple(notes), exact, gradient_ratio)
 
 

@@ -3,104 +3,185 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from lngeom import InputError, jacobian_transpose_product
-from lngeom.rounding import REAL, Sample, Spread
+from lngeom import InputError
+from lngeom.rounding import Definition, Gradients
+
+from ._inputs import DIMENSIONS, suite
+from ._shrink import smallest_input
 
 if TYPE_CHECKING:
-    from ._check import Judge, Trial
+    from ._check import Judge
 
-_GROUPS = ("ordinary rows", "rows of small variance", "rows with a massive entry", "ordered rows")
+_MISTAKES: dict[str, Callable[[int, Any], dict[str, Any]]] = {
+    "mean of the cotangent not subtracted": lambda d, g: {"mean": 0},
+    "term along the output missing": lambda d, g: {"along": 0},
+    "both correction terms missing": lambda d, g: {"mean": 0, "along": 0},
+    "gain missing": lambda d, g: {"gain": g * 0 + 1},
+    "gain applied twice": lambda d, g: {"gain": g * g},
+    "sum of the cotangent subtracted, not its mean": lambda d, g: {"mean": d},
+    "sum along the output subtracted, not its mean": lambda d, g: {"along": d},
+    "term along the output divided by d - 1": lambda d, g: {"along": d / (d - 1)},
+    "term along the output doubled": lambda d, g: {"along": 2},
+    "term along the output halved": lambda d, g: {"along": 0.5},
+    "sign of the term along the output wrong": lambda d, g: {"along": -1},
+    "sign of the mean of the cotangent wrong": lambda d, g: {"mean": -1},
+}
 
 
-def check_gradient(judge: Judge, groups: list[tuple[str, numpy.ndarray]]) -> tuple[str, str | None, list[Trial]]:
-    """Verdict, cause and trials of the derivatives by x, gain and bias, with cotangents of order 1."""
-    from ._check import Trial
+@dataclass
+class GradientTrial:
+    """One derivative of one group of rows: what came out, and the box that holds every correct one."""
 
-    trials = []
-    for label, rows in groups:
-        if label not in _GROUPS:
+    name: str
+    label: str
+    x: numpy.ndarray
+    cotangent: numpy.ndarray
+    got: numpy.ndarray
+    base: Definition
+    judge: Judge
+
+    def _floats(self) -> Gradients:
+        return Gradients.of(self.x, self.base, self.judge.arithmetic)
+
+    def _of(self, passed: Gradients) -> Any:
+        return {"x": passed.of_input, "gain": passed.of_gain, "bias": passed.of_bias}[self.name]
+
+    def __post_init__(self) -> None:
+        with numpy.errstate(all="ignore"):
+            low, high = self._of(self._floats())(self.cotangent)
+            self.right, self.bound = (low + high) / 2, (high - low) / 2
+            top = float(self.judge.arithmetic.storage.largest)
+            within = numpy.clip(self.got, -top, top)  # inf is right where the exact value may be larger
+            ratio = numpy.where(within == self.right, 0, abs(within - self.right) / self.bound)
+            void = ~numpy.isfinite(self.bound)
+            self.ratio = numpy.where(void, 0, numpy.where(numpy.isnan(within), numpy.inf, ratio)).astype(float)
+
+    @property
+    def wrong(self) -> numpy.ndarray:
+        """Rows outside, as floats see it."""
+        return self.ratio.max(axis=-1) > 1
+
+    @property
+    def worst(self) -> tuple[int, int]:
+        """Row and component with the largest ratio."""
+        row, component = numpy.unravel_index(numpy.argmax(self.ratio), self.ratio.shape)
+        return int(row), int(component)
+
+    @property
+    def input(self) -> list[Any]:
+        """The row, or for derivatives by parameters all rows, at which it is worst."""
+        return self.x[self.worst[0]].tolist() if self.name == "x" else self.x.tolist()
+
+    @property
+    def evidence(self) -> tuple[float, float, float]:
+        """The worst component: computed, exact, and how far a correct kernel may be off."""
+        return float(self.got[self.worst]), float(self.right[self.worst]), float(self.bound[self.worst])
+
+    def outside(self) -> bool:
+        """Whether the worst component is outside the box in fractions too."""
+        row, component = self.worst
+        rows = slice(row, row + 1) if self.name == "x" else slice(None)
+        passed = Gradients.exactly(self.x[rows].tolist(), self.base, self.judge.arithmetic)
+        if passed is None:
+            return False
+        low, high = self._of(passed)(self.cotangent[rows])
+        top = float(self.judge.arithmetic.storage.largest)
+        return not low[0, component] <= numpy.clip(self.got[row, component], -top, top) <= high[0, component]
+
+    def resembles(self, mistake: Callable[[int, Any], dict[str, Any]]) -> bool:
+        """Whether the derivative by x with some mistake lies as close to what came out as a correct one may."""
+        d, gain = self.x.shape[-1], self.base.gain
+        options = mistake(d, numpy.ones(d) if gain is None else gain)
+        with numpy.errstate(all="ignore"):
+            low, high = self._floats().of_input(self.cotangent, **options)
+        return bool(((low <= self.got) & (self.got <= high) | ~numpy.isfinite(self.bound)).all())
+
+
+def check_gradient(judge: Judge, d: int, *, several: bool) -> tuple[str, str | None, list[GradientTrial]]:
+    """Verdict, cause and trials of the derivatives by x, gain and bias, the evidence first; of many d if `several`."""
+    trials = sorted(_trials(judge, d, several=several), key=lambda trial: -trial.ratio.max())
+    wrong = [trial for trial in trials if trial.wrong.any() and trial.outside()]
+    if not wrong:
+        return "rounding", None, trials
+    wrong.sort(key=lambda trial: (trial.name != "x", trial.x.shape[-1]))
+    telling = [trial for trial in wrong if trial.name == "x" and trial.x.shape[-1] > 3]
+    known = [text for text, how in _MISTAKES.items() if telling and all(trial.resembles(how) for trial in telling)]
+    names = sorted({trial.name for trial in wrong}, key=("x", "gain", "bias").index)
+    cause = f"backward pass wrong: {', '.join(f'd/d{name}' for name in names)}"
+    cause += f": {known[0]}" if known else ""
+    where = {trial.label for trial in wrong}
+    return "bug", cause + (f", only for {where.pop()}" if len(where) == 1 else ""), wrong
+
+
+def smallest_gradient(judge: Judge, worst: GradientTrial) -> GradientTrial:
+    """A trial of one row as short and as simple as can be on which the derivative by x is wrong, or `worst`."""
+    if worst.name != "x":
+        return worst
+    row, fixed = worst.x[worst.worst[0]], judge.kernel.fixed is not None
+    small = smallest_input(lambda x: gradient_at(judge, x, worst.label)[0], row, fixed=fixed)
+    return small if small is not None and small.outside() else worst
+
+
+def gradient_at(
+    judge: Judge, x: numpy.ndarray, label: str = "", *, lead: tuple[int, ...] = (-1,)
+) -> list[GradientTrial]:
+    """The derivatives at the rows `x`, with cotangents of order 1, of batches with the leading axes `lead`."""
+    x = judge.stored(x)
+    cotangent = judge.stored(numpy.random.default_rng(7).normal(size=x.shape))
+    cotangent = numpy.ones_like(x) if not lead else cotangent
+    computed = _computed(judge, x, cotangent, lead)
+    base = judge.base(x.shape[-1])
+    return [
+        GradientTrial(name, label, x, cotangent, numpy.reshape(got, (-1, x.shape[-1])), base, judge)
+        for name, got in computed.items()
+    ]
+
+
+def _trials(judge: Judge, main: int, *, several: bool) -> Iterator[GradientTrial]:
+    groups = dict(suite(main, judge.kernel.dtype))
+    for label, rows in groups.items():
+        yield from gradient_at(judge, rows, label)
+    ordinary = groups["ordinary rows"]
+    yield from gradient_at(judge, ordinary, "batches of shape (2, n, d)", lead=(2, -1))
+    yield from gradient_at(judge, ordinary, "one cotangent expanded to all components", lead=())
+    for d in DIMENSIONS if several else ():
+        try:
+            for label, rows in list(suite(d, judge.kernel.dtype, rows=4))[:2] if d != main else ():
+                yield from gradient_at(judge, rows, label)
+        except Exception:  # a kernel may refuse a dimension in any way; the forward pass has noted which
             continue
-        x = judge.stored(rows)
-        base = judge.base(x.shape[-1])
-        cotangent = judge.stored(numpy.random.default_rng(7).normal(size=x.shape))
-        computed = _computed(judge, x, cotangent)
-        for name, (value, bound) in _exact(judge, x, cotangent).items():
-            if computed.get(name) is None:
-                continue
-            got = numpy.atleast_2d(computed[name])
-            with numpy.errstate(all="ignore"):
-                ratio = numpy.where(got == value, 0, abs(got - value) / bound)
-            ratio = numpy.where(numpy.isfinite(bound), ratio, 0)
-            ratio = numpy.where(numpy.isfinite(got) | ~numpy.isfinite(bound), ratio, numpy.inf).astype(float)
-            inputs = x if name == "x" else numpy.broadcast_to(x[:1], value.shape)
-            trials.append(Trial(f"d/d{name} at {label}", inputs, got, base, ratio))
-    wrong = sorted({trial.label.split(" at ")[0] for trial in trials if trial.wrong.any()})
-    return ("bug", f"backward pass wrong: {', '.join(wrong)}", trials) if wrong else ("rounding", None, trials)
 
 
-def _computed(judge: Judge, x: numpy.ndarray, cotangent: numpy.ndarray) -> dict[str, numpy.ndarray]:
+def _computed(
+    judge: Judge, x: numpy.ndarray, cotangent: numpy.ndarray, lead: tuple[int, ...]
+) -> dict[str, numpy.ndarray]:
     kernel, d = judge.kernel, x.shape[-1]
-    read = kernel.framework.read
-    parameters = kernel.parameters(d)
-    own = kernel.holds(d)
-    names = ["x", *(n for n, p in zip(("gain", "bias"), parameters, strict=True) if p is not None and not own)]
-    values = [x, *(p for p in parameters if p is not None and not own)]
-    arrays = [kernel.array(value) for value in values]
+    read, shape = kernel.framework.read, (*(lead or (-1,)), d)
+    given = dict(zip(("gain", "bias"), kernel.parameters(d), strict=True))
+    own = kernel.leaves(d)
+    leaves = {"x": kernel.array(x.reshape(shape))}
+    leaves |= own or {name: kernel.array(p) for name, p in given.items() if p is not None and not kernel.holds(d)}
 
-    def forward(*given: Any) -> Any:
-        by_name = dict(zip(names, given, strict=True))
+    def forward(*values: Any) -> Any:
+        by_name = dict(zip(leaves, values, strict=True))
         return kernel.call(by_name["x"], (by_name.get("gain"), by_name.get("bias")), d)
 
     if kernel.framework.name == "torch":
         torch = importlib.import_module("torch")
-        leaves = [array.requires_grad_() for array in arrays]
-        output = forward(*leaves)
-        found = torch.autograd.grad(output, leaves, kernel.array(cotangent).to(output.dtype), allow_unused=True)
-        return {n: read(g) for n, g in zip(names, found, strict=True) if g is not None}
+        output = forward(*(leaf.requires_grad_() for leaf in leaves.values()))
+        seed = kernel.array(cotangent.reshape(shape) if lead else numpy.ones(())).to(output.dtype).expand(output.shape)
+        found = torch.autograd.grad(output, list(leaves.values()), seed, allow_unused=True)
+        return {name: read(g) for name, g in zip(leaves, found, strict=True) if g is not None}
     if kernel.framework.name == "jax":
         jax = importlib.import_module("jax")
-        output, pull = jax.vjp(forward, *arrays)
-        return {n: read(g) for n, g in zip(names, pull(kernel.array(cotangent).astype(output.dtype)), strict=True)}
+        output, pull = jax.vjp(forward, *leaves.values())
+        found = pull(kernel.array(cotangent.reshape(shape)).astype(output.dtype))
+        return {name: read(g) for name, g in zip(leaves, found, strict=True)}
     msg = f"{kernel.name} is a {kernel.framework.name} kernel: --backward needs PyTorch or JAX to differentiate it"
     raise InputError(msg)
-
-
-def _exact(judge: Judge, x: numpy.ndarray, cotangent: numpy.ndarray) -> dict[str, tuple[numpy.ndarray, numpy.ndarray]]:
-    """Derivative and bound of its error for x, gain and bias.
-
-    x̄ = p(h − A − Bĉ). A and B are sums of d terms, hence within γ_{2d+16} of their absolute sums in any order; ĉ and p
-    carry the errors α and θ of the forward pass; automatic differentiation of a composite formula rounds each of the
-    three terms fewer than 16 times, and adds what −Σ of its parts leaves of the mean, another such sum.
-    """
-    base, sample = judge.base(x.shape[-1]), Sample(x)
-    u, storage = float(judge.arithmetic.work.roundoff), float(judge.arithmetic.storage.roundoff)
-    spread = Spread.of(sample, judge.arithmetic, centered=base.centered)
-    _, square, numerator = base.exact(sample)
-    with numpy.errstate(all="ignore"):
-        p = base.reciprocal(square, sample)
-        theta = numpy.maximum(spread.high - square, square - spread.low) / (square + base.eps)
-        # Kernels may keep mean and scale for the backward pass in the format of x.
-        kept = 2 * storage * (storage > u)
-        theta = theta + 2 * kept
-        normal, shift = numerator * p, (spread.alpha + kept * abs(sample.mean) * base.centered) * p
-        gain = numpy.ones(x.shape[-1], dtype=REAL) if base.gain is None else base.gain
-        h = cotangent * gain
-        size = numpy.mean(abs(h), axis=-1, keepdims=True)
-        product = numpy.mean(abs(h * normal), axis=-1, keepdims=True) + size * shift
-        k = (4 * x.shape[-1] + 32) * u
-        rough = abs(h) + size + (abs(normal) + shift) * product
-        bound = p * (rough * (k + 2 * theta + 4 * storage) + 2 * shift * (size * abs(normal) + product))
-        exact = jacobian_transpose_product(
-            sample.x, cotangent.astype(REAL), base.gain, eps=base.eps, centered=base.centered
-        )
-        terms = abs(cotangent * normal).sum(axis=0)
-        moved = (abs(cotangent) * (shift + (theta + (x.shape[0] + 16) * u) * abs(normal))).sum(axis=0)
-        return {
-            "x": (exact, bound + float(judge.arithmetic.storage.tiny)),
-            "gain": ((cotangent * normal).sum(axis=0)[None], (moved + 4 * storage * len(x) * terms)[None] + 1e-37),
-            "bias": (cotangent.sum(axis=0)[None], (2 * len(x) * storage * abs(cotangent).sum(axis=0))[None] + 1e-37),
-        }

@@ -52,6 +52,7 @@ class Kernel:
         self.framework: Framework = FRAMEWORKS["numpy"]
         self._made: dict[int, Callable[..., Any]] = {}
         self._parameters: dict[int, tuple[numpy.ndarray | None, numpy.ndarray | None]] = {}
+        self._leaves: dict[int, dict[str, Any]] = {}
         self._settle(d)
 
     # ------------------------------------------------------------------------------------- inference
@@ -164,6 +165,11 @@ class Kernel:
         """Whether gain and bias are the module's own."""
         return d in self._parameters
 
+    def leaves(self, d: int) -> dict[str, Any]:
+        """The module's own gain and bias as tensors of PyTorch, by which it can be differentiated."""
+        self._function(d)
+        return self._leaves.get(d, {})
+
     def _function(self, d: int) -> Callable[..., Any]:
         if d not in self._made:
             self._made[d] = self._prepared(self._build(d) if self.factory else self.target, d)
@@ -224,6 +230,7 @@ class Kernel:
             drawn = rng.integers(72, 250, d) / 128 if role == "gain" else rng.integers(-120, 121, d) / 128
             if hasattr(parameter, "detach"):
                 parameter.data.copy_(self.array(drawn))
+                self._leaves.setdefault(d, {})[role] = parameter
             elif hasattr(parameter, "assign"):
                 parameter.assign(drawn)
             else:

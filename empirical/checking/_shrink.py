@@ -5,24 +5,26 @@ from __future__ import annotations
 import contextlib
 import random
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy
 from hypothesis import HealthCheck, Phase, find, settings, strategies as st
 from hypothesis.errors import HypothesisException
 
-if TYPE_CHECKING:
-    from ._check import Judge, Trial
+T = TypeVar("T")
 
 _SECONDS = 10.0
 _EXAMPLES = 400
 
 
-def smallest_input(judge: Judge, worst: Trial) -> Trial:
-    """A trial of one row as short and as simple as can be on which the kernel is wrong, or `worst` if none is."""
-    witness = worst.x[worst.worst]
-    start, d = time.monotonic(), worst.d
-    lengths = st.just(d) if judge.kernel.fixed is not None else st.integers(1, min(d, 8))
+def smallest_input(attempt: Callable[[numpy.ndarray], T], witness: numpy.ndarray, *, fixed: bool) -> T | None:
+    """The `attempt` of one row as short (unless `fixed`) and simple as can be that is still wrong, None if none is.
+
+    `witness` is a row of which that is known; an attempt has a member `wrong`.
+    """
+    start, d = time.monotonic(), len(witness)
+    lengths = st.just(d) if fixed else st.integers(1, min(d, 8))
     whole = st.integers(-8, 8).map(float)
     drawn: dict[tuple[float, ...], bool] = {}
 
@@ -32,7 +34,7 @@ def smallest_input(judge: Judge, worst: Trial) -> Trial:
             if time.monotonic() - start > _SECONDS:
                 return False
             try:
-                drawn[key] = bool(judge.trial("", numpy.array([values])).wrong.any())
+                drawn[key] = bool(attempt(numpy.array([values])).wrong.any())  # pyright: ignore[reportAttributeAccessIssue]
             except Exception:  # a dimension that the kernel refuses is no smaller example
                 drawn[key] = False
         return drawn[key]
@@ -44,7 +46,7 @@ def smallest_input(judge: Judge, worst: Trial) -> Trial:
     # Shrinking prefers the first of the alternatives; the last one is known to fail.
     options = st.one_of(rows(whole), rows(small), st.just(witness.tolist()))
     if not wrong(witness.tolist()):
-        return worst
+        return None
     # Flaky: once the time is up every further row counts as right.
     with contextlib.suppress(HypothesisException):
         find(
@@ -61,4 +63,4 @@ def smallest_input(judge: Judge, worst: Trial) -> Trial:
         )
     failing = [values for values, is_wrong in drawn.items() if is_wrong]
     simplest = min(failing, key=lambda values: (len(values), len(str(values)), sum(map(abs, values))))
-    return judge.trial(worst.label, numpy.array([simplest]))
+    return attempt(numpy.array([simplest]))

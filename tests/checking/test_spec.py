@@ -62,6 +62,7 @@ def test_classes_dtypes_and_derivatives_are_examined() -> None:
     assert "Llama" in (found.cause or "")
     backward = check("some_kernels:wrong_backward", kind="layernorm", eps=1e-5, d=16, backward=True)
     assert (backward.verdict, backward.cause) == ("bug", "backward pass wrong: d/dx")
+    assert backward.exact
 
 
 def test_plugin_fails_a_test_and_loads_nothing_at_collection() -> None:
