@@ -32,13 +32,12 @@ if TYPE_CHECKING:
     from ..models import RMSNorm
     from ..runs import Ranks, ranks
     from ._batches import Batches
-    from ._data import TokenData, open_data, prepare
+    from ._data import TokenData, open_data, prepare, train_tokenizer
     from ._gradients import WriterGradient, uniform_energy, writer_gradients, writers
     from ._measure import Measurement, StreamMeasurement
     from ._model import CONTROLS, UNorm, build_model, flops_per_token
     from ._recipe import SHAPES, Norm, Optimizer, Recipe, Shape, checkpoint_steps, learning_rate
     from ._run import Execution
-    from ._tokenizer import Tokenizer, load_tokenizer, train_tokenizer
     from ._trainer import Report, train
 else:
     __getattr__ = lazy(__name__, __file__)
@@ -58,14 +57,12 @@ __all__ = [
     "Shape",
     "StreamMeasurement",
     "TokenData",
-    "Tokenizer",
     "UNorm",
     "WriterGradient",
     "build_model",
     "checkpoint_steps",
     "flops_per_token",
     "learning_rate",
-    "load_tokenizer",
     "open_data",
     "prepare",
     "ranks",

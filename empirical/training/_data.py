@@ -10,11 +10,18 @@ from typing import BinaryIO
 
 import numpy as np
 import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import Tensor
+from transformers import PreTrainedTokenizerFast
 
-from ..corpora import Corpus, flat_pieces
-from ..runs import CorpusError, RunError, read_sealed, sha256_of, write_sealed
-from ._tokenizer import Tokenizer, load_tokenizer, train_tokenizer
+from lngeom import InputError
+
+from ..corpora import Corpus, TokenPolicy, encoded, flat_pieces
+from ..models import ModelSource, load_tokenizer
+from ..runs import CorpusError, ModelError, RunError, read_sealed, sha256_of, write_sealed
+
+END_OF_TEXT = "<|endoftext|>"
+"""GPT-2's token between documents."""
 
 HELD_OUT_EVERY = 10
 """One document in so many (of token ids: the last part in so many) is kept out of all training."""
@@ -88,11 +95,6 @@ def _is_held_out(index: int) -> bool:
     return index % HELD_OUT_EVERY == HELD_OUT_EVERY - 1
 
 
-def _documents(corpus: Corpus, tokenizer: Tokenizer) -> Iterator[tuple[bool, np.ndarray]]:
-    for index, ids in enumerate(tokenizer.encode(corpus.documents())):
-        yield _is_held_out(index), ids
-
-
 def _flat_ids(corpus: Corpus) -> Iterator[tuple[bool, np.ndarray]]:
     ids = corpus.token_ids()
     border = len(ids) - len(ids) // HELD_OUT_EVERY
@@ -100,11 +102,52 @@ def _flat_ids(corpus: Corpus) -> Iterator[tuple[bool, np.ndarray]]:
     yield from ((True, piece) for piece in flat_pieces(ids[border:]))
 
 
-def _tokenizer(corpus: Corpus, name: str | None, vocabulary: int) -> Tokenizer:
-    if name is not None:
-        return load_tokenizer(name)
-    training = (text for index, text in enumerate(corpus.documents()) if not _is_held_out(index))
-    return train_tokenizer(training, vocabulary)
+def train_tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenizerFast:
+    """Byte-level BPE tokenizer, of GPT-2's kind, with `vocabulary` tokens learnt from `texts`.
+
+    Raises:
+        InputError: If `vocabulary` is less than the 256 bytes and the end-of-text token, or more than the text
+            supports.
+
+    References:
+        Radford et al. 2019, "Language models are unsupervised multitask learners", section 2.2.
+
+    >>> from empirical.training import train_tokenizer
+    >>> tokenizer = train_tokenizer(["aaaa aaaa"], 258)  # all bytes, the end of text, and the pair aa
+    >>> [len(ids) for ids in tokenizer(["aaaa", "abab"])["input_ids"]]  # aa aa, and a b a b
+    [2, 4]
+    """
+    if vocabulary < 257:
+        msg = f"the vocabulary has {vocabulary} tokens: it needs at least 257, all bytes and the end of text"
+        raise InputError(msg)
+    model = Tokenizer(models.BPE())
+    model.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    model.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary,
+        special_tokens=[END_OF_TEXT],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    model.train_from_iterator(texts, trainer)
+    if model.get_vocab_size() < vocabulary:
+        msg = (
+            f"the text yields {model.get_vocab_size()} tokens, fewer than the {vocabulary} asked for: "
+            "lower --vocabulary or use a longer corpus"
+        )
+        raise InputError(msg)
+    return PreTrainedTokenizerFast(tokenizer_object=model, eos_token=END_OF_TEXT, bos_token=END_OF_TEXT)
+
+
+def _tokenizer(corpus: Corpus, name: str | None, vocabulary: int) -> PreTrainedTokenizerFast:
+    """The tokenizer of that name, whose code is never run; without one, a tokenizer trained on the training part."""
+    if name is None:
+        return train_tokenizer((t for n, t in enumerate(corpus.documents()) if not _is_held_out(n)), vocabulary)
+    found = load_tokenizer(ModelSource(name, name))
+    if not isinstance(found.eos_token_id, int):
+        msg = "the tokenizer has no end-of-text token (eos_token), which must stand between the documents"
+        raise ModelError(msg)
+    return found
 
 
 def _write_head(file: BinaryIO, length: int) -> None:
@@ -160,8 +203,9 @@ def prepare(
             made, pieces = None, _flat_ids(corpus)
         else:
             made = _tokenizer(corpus, tokenizer, vocabulary)
-            made.save(folder / "tokenizer")
-            pieces = _documents(corpus, made)
+            made.save_pretrained(str(folder / "tokenizer"))
+            ids = encoded(corpus.documents(), made, TokenPolicy(None, made.eos_token_id))
+            pieces = ((_is_held_out(number), each) for number, each in enumerate(ids))
         train, held_out, largest = _write(pieces, folder, limit)
         if not train or not held_out:
             msg = (
@@ -170,7 +214,7 @@ def prepare(
                 "has one a megabyte"
             )
             raise CorpusError(msg)
-        size, end = (made.size, made.end_of_text) if made else (largest + 1, 0)
+        size, end = (len(made), made.eos_token_id) if made else (largest + 1, 0)
         hashes = {name: sha256_of(folder / name) for name in _FILES}
         about = {"source": source, "vocabulary": size, "end_of_text": end, "hashes": hashes}
         write_sealed(manifest, about)

@@ -12,7 +12,8 @@ import pytest
 import torch
 from hypothesis import given, strategies as st
 
-from empirical.corpora import open_corpus
+from empirical.corpora import TokenPolicy, encoded, open_corpus
+from empirical.models import ModelSource, load_tokenizer
 from empirical.runs import CorpusError, ModelError, RunError
 from empirical.training import (
     SHAPES,
@@ -20,7 +21,6 @@ from empirical.training import (
     Recipe,
     checkpoint_steps,
     learning_rate,
-    load_tokenizer,
     open_data,
     prepare,
     train_tokenizer,
@@ -41,14 +41,14 @@ def stories(tmp_path: Path) -> Path:
 
 def test_one_document_in_ten_is_held_out_and_closed(stories: Path, tmp_path: Path) -> None:
     data = prepare(open_corpus(str(stories)), tmp_path / "data", vocabulary=270)
-    tokenizer = load_tokenizer(str(tmp_path / "data" / "tokenizer"))
-    pieces = list(tokenizer.encode(open_corpus(str(stories)).documents()))
+    tokenizer = load_tokenizer(ModelSource("stories", str(tmp_path / "data" / "tokenizer")))
+    pieces = list(encoded(open_corpus(str(stories)).documents(), tokenizer, TokenPolicy.of(tokenizer)))
     held_out = [piece for n, piece in enumerate(pieces) if n % 10 == 9]
     assert len(held_out) == 4
     assert np.array_equal(data.held_out, np.concatenate(held_out))
     assert np.array_equal(data.train, np.concatenate([piece for n, piece in enumerate(pieces) if n % 10 != 9]))
     assert all(piece[-1] == data.end_of_text for piece in pieces)
-    assert (data.vocabulary, tokenizer.size) == (270, 270)
+    assert (data.vocabulary, len(tokenizer)) == (270, 270)
 
 
 def test_prepared_text_is_read_once(stories: Path, tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_prepared_text_is_read_once(stories: Path, tmp_path: Path) -> None:
 
 
 def test_a_tokenizer_can_come_from_elsewhere(stories: Path, tmp_path: Path) -> None:
-    train_tokenizer(["the sea and the ships"] * 3, 260).save(tmp_path / "mine")
+    train_tokenizer(["the sea and the ships"] * 3, 260).save_pretrained(tmp_path / "mine")
     data = prepare(open_corpus(str(stories)), tmp_path / "data", tokenizer=str(tmp_path / "mine"))
     assert data.vocabulary == 260
 
@@ -190,9 +190,10 @@ def test_vocabularies_that_cannot_be(vocabulary: int, message: str) -> None:
         train_tokenizer(["a few words"], vocabulary)
 
 
-def test_no_tokenizer_there(tmp_path: Path) -> None:
+def test_no_tokenizer_there(stories: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
     with pytest.raises(ModelError, match="has no tokenizer that can be loaded"):
-        load_tokenizer(str(tmp_path))
+        prepare(open_corpus(str(stories)), tmp_path / "data", tokenizer=str(tmp_path / "empty"))
 
 
 @pytest.mark.parametrize(
