@@ -8,7 +8,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from ..study import TINY, CellSummary, Rows, SeedMean, along_depth, over_steps
+from ..study import TINY, CellSummary, Rows, SeedMean, along_depth
 from ._style import BLUE, NEUTRAL, VERMILION, new_figure, save
 from ._training_figures import NORM_NAMES, shades, site_label
 
@@ -42,12 +42,12 @@ def draw_steps(study: Rows, summaries: Sequence[CellSummary], path: Path) -> Non
     cells = _tiny_cells(summaries)
     steps = sorted({row["step"] for row in study})
     figure, panels = new_figure(-(-len(cells) // 2), 2, (5.4, 3.1), sharex=True, sharey=True)
-    labels = {row["site"]: site_label(row) for row in study}
     for cell, panel in zip(cells, panels.flat, strict=False):
-        sites = over_steps(study, cell)
-        for (site, curve), colour in zip(sites.items(), shades(len(sites)), strict=True):
-            values = [value for _, value in curve]
-            panel.plot(steps, [value.mean for value in values], color=colour, linewidth=1.3, label=labels[site])
+        sites = list(zip(*(along_depth(study, cell, step) for step in steps), strict=True))
+        for site, colour in zip(sites, shades(len(sites)), strict=True):
+            values = [value for _, value in site]
+            label = site_label(site[0][0])
+            panel.plot(steps, [value.mean for value in values], color=colour, linewidth=1.3, label=label)
             panel.fill_between(
                 steps, [v.low for v in values], [v.high for v in values], color=colour, alpha=0.15, linewidth=0
             )

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
         chance_of_ranks as chance_of_ranks,
         first_step_below as first_step_below,
         geometric_mean as geometric_mean,
-        over_steps as over_steps,
         paired_losses as paired_losses,
         student_mean as student_mean,
         summarize as summarize,

@@ -4,25 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-from ..runs import read_table, write_table
 from ..statistics import student
-from ._summary import Rows, SeedMean, chance_of_ranks, geometric_mean, per_seed, student_mean
+from ._summary import Rows, SeedMean, by, chance_of_ranks, final_losses, geometric_mean, per_seed, student_mean
 
 MARGIN = 0.05
 """Nats per token within which two losses count as equal: about what Heimersheim, arXiv:2409.13710, finds that
 GPT-2 small loses without any LayerNorm."""
-
-
-def gather_controls(finished: Sequence[tuple[dict[str, Any], Path]], out: Path) -> None:
-    """Write ``controls.csv``: 1 and u at every site and checkpoint of the finished runs of the control arms."""
-    rows = []
-    for cell, folder in finished:
-        losses = {row["step"]: row["loss"] for row in read_table(folder / "held_out.csv")}
-        rows += [{**cell, **row, "held_out_loss": losses[row["step"]]} for row in read_table(folder / "directions.csv")]
-    write_table(out / "controls.csv", rows)
 
 
 @dataclass(frozen=True)
@@ -48,8 +36,7 @@ def summarize_controls(controls: Rows) -> list[ControlSummary]:
     last = max(row["step"] for row in controls)
     deep = [row for row in controls if row["step"] == last and row["site"] != "h.0"]
     found = []
-    for norm, optimizer, direction in dict.fromkeys((r["norm"], r["optimizer"], r["direction"]) for r in deep):
-        rows = [r for r in deep if (r["norm"], r["optimizer"], r["direction"]) == (norm, optimizer, direction)]
+    for (norm, optimizer, direction), rows in by(deep, "norm", "optimizer", "direction").items():
         energy, random = (geometric_mean(per_seed(rows, column)) for column in ("d_cos2", "random_d_cos2_median"))
         ranks = [row["rank_among_random"] for row in rows if row["site"] == "ln_f"]
         chance = chance_of_ranks(ranks, rows[0]["directions"])
@@ -80,16 +67,9 @@ def equivalence(differences: Sequence[float], margin: float = MARGIN) -> str:
 
 def loss_against_layer_norm(controls: Rows, study: Rows) -> list[tuple[str, str, list[float]]]:
     """Held-out loss of each control arm minus that of LayerNorm with the same optimizer, decay, size and seed."""
-    last = max(row["step"] for row in controls)
-    keys = ("optimizer", "weight_decay", "layers", "width", "seed")
-    layer = {
-        tuple(row[key] for key in keys): row["held_out_loss"]
-        for row in study
-        if row["norm"] == "layer" and row["step"] == last
-    }
-    arms: dict[tuple[str, str], dict[Any, float]] = {}
-    for row in controls:
-        cell = tuple(row[key] for key in keys)
-        if row["step"] == last and cell in layer:
-            arms.setdefault((row["norm"], row["optimizer"]), {})[cell] = row["held_out_loss"] - layer[cell]
-    return [(norm, optimizer, list(pairs.values())) for (norm, optimizer), pairs in arms.items()]
+    losses = final_losses(study)
+    arms: dict[tuple[str, str], list[float]] = {}
+    for (norm, cell, seed), loss in final_losses(controls).items():
+        if ("layer", cell, seed) in losses:
+            arms.setdefault((norm, cell[0]), []).append(loss - losses["layer", cell, seed])
+    return [(*arm, pairs) for arm, pairs in arms.items()]

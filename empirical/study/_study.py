@@ -9,11 +9,8 @@ from typing import Any
 
 from ..runs import Ranks, read_table, write_table
 from ..training import CONTROLS, Execution, Report, TokenData, train
-from ._controls import gather_controls
 from ._plan import Condition
-
-CELL_COLUMNS = ("norm", "optimizer", "weight_decay", "layers", "width", "seed")
-"""Columns that name a run, before the columns of each table."""
+from ._summary import CELL
 
 
 def run_study(
@@ -33,14 +30,12 @@ def run_study(
     A finished run leaves its tables and its manifest; its state is removed. A run that was interrupted resumes.
 
     Args:
-        data: TokenData. Text, shared by all runs.
+        data, runs: The text of all runs; cells and seeds, from :func:`plan`.
         out: Receives ``runs/NAME-seedN/`` and the gathered tables.
-        runs: sequence of (Condition, int). Cells and seeds, from :func:`plan`.
         steps, sequences, sequence_length: Length of each run, and the size of its steps.
         execution: Size of the measurement; networks should not be kept, and a page of the study takes gradients that
             were checked.
-        processes: Ranks. From :func:`ranks`.
-        report: Progress in tokens, over all runs.
+        processes, report: From :func:`ranks`; progress in tokens, over all runs.
     """
     for condition, seed in runs:
         folder = out / "runs" / f"{condition.name}-seed{seed}"
@@ -54,31 +49,25 @@ def run_study(
 
 
 def gather(out: Path, runs: Sequence[tuple[Condition, int]]) -> None:
-    """Write ``study.csv`` (every site at every checkpoint), ``writers.csv`` (after training) and ``gradients.csv``.
+    """Gather the tables of those runs that are finished.
 
-    Args:
-        out: Directory of the study.
-        runs: sequence of (Condition, int). Those whose tables are gathered; what is not finished is left out.
-            Runs of control arms go to ``controls.csv``.
+    ``study.csv`` (every site at every checkpoint), ``writers.csv`` (after training) and ``gradients.csv``; runs of
+    control arms go to ``controls.csv``.
     """
-    finished = [
-        ({name: getattr(condition, name) for name in CELL_COLUMNS[:-1]} | {"seed": seed}, folder)
-        for condition, seed in runs
-        if (folder := out / "runs" / f"{condition.name}-seed{seed}").joinpath("summary.json").exists()
-    ]
-    controls = [run for run in finished if run[0]["norm"] in CONTROLS]
-    if controls:
-        gather_controls(controls, out)
-    rows: dict[str, list[dict[str, Any]]] = {"study": [], "writers": [], "gradients": []}
-    for cell, folder in finished:
-        if cell["norm"] in CONTROLS:
+    tables: dict[str, list[dict[str, Any]]] = {name: [] for name in ("controls", "study", "writers", "gradients")}
+    for condition, seed in runs:
+        folder = out / "runs" / f"{condition.name}-seed{seed}"
+        if not (folder / "summary.json").exists():
             continue
+        cell = {**{name: getattr(condition, name) for name in CELL}, "seed": seed}
         losses = {row["step"]: row["loss"] for row in read_table(folder / "held_out.csv")}
-        last = max(losses)
-        rows["study"] += [
-            {**cell, **row, "held_out_loss": losses[row["step"]]} for row in read_table(folder / "norms.csv")
-        ]
-        rows["writers"] += [{**cell, **row} for row in read_table(folder / "writers.csv") if row["step"] == last]
-        rows["gradients"] += [{**cell, **row} for row in read_table(folder / "gradients.csv")]
-    for name, table in rows.items():
-        write_table(out / f"{name}.csv", table, digits=5)
+        control, last = condition.norm in CONTROLS, max(losses)
+        sites = read_table(folder / ("directions.csv" if control else "norms.csv"))
+        rows = [{**cell, **row, "held_out_loss": losses[row["step"]]} for row in sites]
+        tables["controls" if control else "study"] += rows
+        if not control:
+            writers, gradients = (read_table(folder / f"{name}.csv") for name in ("writers", "gradients"))
+            tables["writers"] += [{**cell, **row} for row in writers if row["step"] == last]
+            tables["gradients"] += [{**cell, **row} for row in gradients]
+    for name, rows in tables.items():
+        write_table(out / f"{name}.csv", rows, digits=None if name == "controls" else 5)

@@ -69,7 +69,6 @@ class CellSummary:
         lowest: Sites at which 1 has less energy than every random direction, and sites in all, over all seeds.
         ranks: Rank of 1 before the final norm, seed by seed.
         chance: Probability that they are so low by chance, see :func:`chance_of_ranks`.
-        loss: Held-out loss in nats, over seeds.
     """
 
     cell: tuple[Any, ...]
@@ -80,10 +79,10 @@ class CellSummary:
     lowest: tuple[int, int]
     ranks: tuple[int, ...]
     chance: float
-    loss: SeedMean
 
 
-def _by(rows: Iterable[dict[str, Any]], *names: str) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
+def by(rows: Iterable[dict[str, Any]], *names: str) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
+    """Rows by their values in some columns, in the order of the table."""
     grouped: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
         grouped[tuple(row[name] for name in names)].append(row)
@@ -100,7 +99,7 @@ def _log_mean(values: Sequence[float]) -> float:
 
 def per_seed(rows: Rows, column: str, mean: Any = _log_mean) -> list[float]:
     """The mean of a column, geometric by default, for each seed."""
-    return [mean([row[column] for row in of_seed]) for of_seed in _by(rows, "seed").values()]
+    return [mean([row[column] for row in of_seed]) for of_seed in by(rows, "seed").values()]
 
 
 def chance_of_ranks(ranks: Sequence[int], directions: int) -> float:
@@ -123,7 +122,7 @@ def chance_of_ranks(ranks: Sequence[int], directions: int) -> float:
 def summarize(study: Rows) -> list[CellSummary]:
     """Every cell of the study, in the order of the table."""
     summaries = []
-    for cell, rows in _by(study, *CELL).items():
+    for cell, rows in by(study, *CELL).items():
         last = max(row["step"] for row in rows)
         deep = [row for row in rows if beyond_block_0(row)]
         after = [row for row in deep if row["step"] == last]
@@ -140,29 +139,33 @@ def summarize(study: Rows) -> list[CellSummary]:
                 (sum(row["rank_among_random"] == 0 for row in after), len(after)),
                 ranks := tuple(row["rank_among_random"] for row in after if row["layer"] is None),
                 chance_of_ranks(ranks, after[0]["directions"]),
-                student_mean(per_seed(after, "held_out_loss", _plain_mean)),
             )
         )
     return summaries
 
 
+def final_losses(rows: Rows) -> dict[tuple[str, tuple[Any, ...], int], float]:
+    """Held-out losses after training, by norm, by the rest of the cell, and by seed."""
+    last = max(row["step"] for row in rows)
+    ended = [row for row in rows if row["step"] == last]
+    return {(row["norm"], cell_of(row)[1:], row["seed"]): row["held_out_loss"] for row in ended}
+
+
 def paired_losses(study: Rows) -> list[tuple[tuple[Any, ...], list[float]]]:
     """Held-out losses of LayerNorm minus those of RMSNorm, seed by seed, for each cell but its norm."""
-    last = max(row["step"] for row in study)
-    found = []
-    for cell, rows in _by((row for row in study if row["step"] == last), *CELL[1:]).items():
-        of_seed = {(row["norm"], row["seed"]): row["held_out_loss"] for row in rows}
-        seeds = sorted({seed for norm, seed in of_seed if ("layer", seed) in of_seed and ("rms", seed) in of_seed})
-        if seeds:
-            found.append((cell, [of_seed["layer", seed] - of_seed["rms", seed] for seed in seeds]))
-    return found
+    losses = final_losses(study)
+    found: dict[tuple[Any, ...], list[float]] = {}
+    for (norm, cell, seed), loss in losses.items():
+        if norm == "layer" and ("rms", cell, seed) in losses:
+            found.setdefault(cell, []).append(loss - losses["rms", cell, seed])
+    return list(found.items())
 
 
 def first_step_below(study: Rows, cell: tuple[Any, ...]) -> int | None:
     """First checkpoint from which on the interval of 1 lies below that of the median random direction, if any."""
     rows = [row for row in study if cell_of(row) == cell and beyond_block_0(row)]
     found = None
-    for (step,), of_step in sorted(_by(rows, "step").items(), reverse=True):
+    for (step,), of_step in sorted(by(rows, "step").items(), reverse=True):
         energy, random = (geometric_mean(per_seed(of_step, name)) for name in ("d_cos2", "random_d_cos2_median"))
         if energy.high >= random.low:
             break
@@ -173,19 +176,7 @@ def first_step_below(study: Rows, cell: tuple[Any, ...]) -> int | None:
 def along_depth(study: Rows, cell: tuple[Any, ...], step: int) -> list[tuple[dict[str, Any], SeedMean]]:
     """d·E[cos²θ] of 1 at every site of a cell after `step` steps, over seeds, in the order of the forward pass."""
     rows = [row for row in study if cell_of(row) == cell and row["step"] == step]
-    return [(of_site[0], geometric_mean([row["d_cos2"] for row in of_site])) for of_site in _by(rows, "site").values()]
-
-
-def over_steps(study: Rows, cell: tuple[Any, ...]) -> dict[str, list[tuple[int, SeedMean]]]:
-    """d·E[cos²θ] of 1 by site and step of a cell, over seeds."""
-    rows = [row for row in study if cell_of(row) == cell]
-    return {
-        site: [
-            (step, geometric_mean([row["d_cos2"] for row in of_step]))
-            for (step,), of_step in sorted(_by(of_site, "step").items())
-        ]
-        for (site,), of_site in _by(rows, "site").items()
-    }
+    return [(of_site[0], geometric_mean([row["d_cos2"] for row in of_site])) for of_site in by(rows, "site").values()]
 
 
 @dataclass(frozen=True)
@@ -217,8 +208,8 @@ def summarize_writers(writers: Rows) -> list[WriterSummary]:
     """Every kind of writer of every cell: norms are pooled over the writers of a kind by their squares."""
     found = []
     kinds = [{**row, "kind": writer_kind(row["writer"])} for row in writers]
-    for (*cell, kind), rows in _by(kinds, *CELL, "kind").items():
-        seeds = list(_by(rows, "seed").values())
+    for (*cell, kind), rows in by(kinds, *CELL, "kind").items():
+        seeds = list(by(rows, "seed").values())
         # Weighted by the squared size of each change, as if all changed rows stood in one matrix.
         changes = [
             sum(row["change_share"] * row["change_size"] ** 2 for row in of_seed) / _square(of_seed, "change_size")
