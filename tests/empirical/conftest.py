@@ -31,10 +31,13 @@ from transformers import (
 from empirical.corpora import bundled_wikipedia
 from empirical.models import GPT2RMSConfig, bundled_model
 from lngeom import LngeomError
+from lngeom.cli import main
 
 # Tiny models gain nothing from threads, and test processes run side by side.
 torch.set_num_threads(1)
 
+Words = Callable[..., list[str]]
+Refused = Callable[..., str]
 VOCABULARY = 64
 BLOCKS = 2
 WIDTH = 16
@@ -128,6 +131,32 @@ def token_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("corpora") / "tokens.bin"
     np.random.default_rng(0).integers(0, VOCABULARY, 4096).astype("<u2").tofile(path)
     return path
+
+
+@pytest.fixture
+def words(model_directory: Path, token_file: Path, tmp_path: Path) -> Words:
+    """The command of a sweep: into a folder of this name, with options by their names."""
+
+    def made(name: str = "run", *more: object, model: object = model_directory, **options: object) -> list[str]:
+        given = {"corpus": token_file, "output": tmp_path / name, "device": "cpu", "directions": 4, **options}
+        given = {"tokens": 64, "sequence_length": 32, **given}
+        named = (word for option, value in given.items() for word in (f"--{option.replace('_', '-')}", value))
+        return ["sweep", *map(str, (model, *named, *more))]
+
+    return made
+
+
+@pytest.fixture
+def refused(capsys: pytest.CaptureFixture[str]) -> Refused:
+    """Runs a command that must end with exit code 2 and one line on standard error, and returns that line."""
+
+    def run(*command: object) -> str:
+        capsys.readouterr()
+        assert main([*map(str, command)]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        return line
+
+    return run
 
 
 @pytest.fixture

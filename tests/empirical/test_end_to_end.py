@@ -11,6 +11,8 @@ import pytest
 
 from lngeom.cli import main
 
+from .conftest import Words
+
 LENGTH = 32
 
 
@@ -20,11 +22,10 @@ def table(output: Path) -> list[dict[str, str]]:
 
 
 def test_a_run_from_end_to_end(
-    model_directory: Path, token_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: Words, token_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = tmp_path / "run"
-    options = ["--tokens", "512", "--sequence-length", str(LENGTH), "--directions", "4", "--device", "cpu"]
-    assert main(["sweep", str(model_directory), "--corpus", str(token_file), "--output", str(output), *options]) == 0
+    assert main(words(tokens=512, sequence_length=LENGTH)) == 0
     assert "measuring tiny-llama: 512/512 tokens" in capsys.readouterr().out
     assert {path.name for path in output.iterdir()} >= {
         "DONE", "manifest.json", "predictions.csv", "report.html", "sites.csv", "state.safetensors", "tokens.npy",

@@ -11,7 +11,7 @@ from empirical.report import growth_figure, growth_line
 from empirical.statistics import growth, stream
 from lngeom.cli import main
 
-from .conftest import tiny_model
+from .conftest import Words, tiny_model
 from .test_growth import table
 
 
@@ -58,11 +58,10 @@ def test_two_depths_are_drawn_without_a_band() -> None:
 
 
 @pytest.mark.parametrize("architecture", ["bert", "gptj"])
-def test_the_page_has_a_figure_where_there_is_a_stream(architecture: str, token_file: Path, tmp_path: Path) -> None:
+def test_the_page_has_a_figure_where_there_is_a_stream(architecture: str, words: Words, tmp_path: Path) -> None:
     model, run = tmp_path / architecture, tmp_path / "run"
     tiny_model(architecture).save_pretrained(model)
-    options = ["--tokens", "128", "--sequence-length", "32", "--directions", "2", "--device", "cpu"]
-    assert main(["sweep", str(model), "--corpus", str(token_file), "--output", str(run), *options]) == 0
+    assert main(words(model=model)) == 0
     page = (run / "report.html").read_text()
     drawn = architecture == "gptj"
     assert (run / "growth.svg").exists() == ('<figure id="growth">' in page) == drawn

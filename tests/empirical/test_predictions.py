@@ -21,7 +21,7 @@ from empirical.runs import RunDirectory
 from lngeom.cli import main
 from proofs import find
 
-from .conftest import ARCHITECTURES, VOCABULARY, tiny_model
+from .conftest import ARCHITECTURES, VOCABULARY, Words, tiny_model
 
 DTYPES = [torch.float32, torch.bfloat16, torch.float16]
 TOKENS = np.random.default_rng(0).integers(3, VOCABULARY, (3, 32))
@@ -237,16 +237,14 @@ def test_predictions_survive_their_file(tmp_path: Path) -> None:
 
 
 def test_a_run_and_a_merged_run_show_their_verdicts(
-    model_directory: Path, token_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: Words, token_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     numbers = np.fromfile(token_file, "<u2")
     runs = []
     for part in range(2):
         numbers[part * 64 : part * 64 + 64].tofile(tmp_path / f"{part}.bin")
         runs.append(str(tmp_path / f"run-{part}"))
-        words = ["--corpus", str(tmp_path / f"{part}.bin"), "--output", runs[-1], "--device", "cpu"]
-        options = ["--tokens", "64", "--sequence-length", "32", "--directions", "4"]
-        assert main(["sweep", str(model_directory), *words, *options]) == 0
+        assert main(words(f"run-{part}", corpus=tmp_path / f"{part}.bin")) == 0
     run = RunDirectory(Path(runs[0]))
     found = predictions.read_csv(run.predictions_path)
     sites = [NormSite(**site) for site in run.manifest()["sites"]]

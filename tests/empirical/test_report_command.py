@@ -13,15 +13,12 @@ from empirical.report import figures
 from empirical.statistics import rows
 from lngeom.cli import main
 
-from .conftest import tiny_model
+from .conftest import Refused, Words, tiny_model
 
 
-def test_report_is_rebuilt(
-    model_directory: Path, token_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_report_is_rebuilt(words: Words, refused: Refused, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    options = ["--tokens", "64", "--sequence-length", "32", "--directions", "2", "--device", "cpu"]
-    assert main(["sweep", str(model_directory), "--corpus", str(token_file), "--output", str(run), *options]) == 0
+    assert main(words()) == 0
     made = {path.name: path.read_bytes() for path in run.iterdir() if path.suffix in (".html", ".svg")}
     assert "report.html" in made
     for name in made:
@@ -29,9 +26,7 @@ def test_report_is_rebuilt(
     assert main(["report", str(run)]) == 0
     assert {path.name: path.read_bytes() for path in run.iterdir() if path.suffix in (".html", ".svg")} == made
     (run / "DONE").unlink()
-    capsys.readouterr()
-    assert main(["report", str(run)]) == 2
-    assert capsys.readouterr().err.startswith(
+    assert refused("report", run).startswith(
         f"lngeom report: {run}: is not finished; run its command again first: lngeom sweep "
     )
 
@@ -53,15 +48,14 @@ def test_gains_that_are_all_zero_give_figures_with_empty_panels() -> None:
 
 
 def test_a_run_without_a_finite_hidden_state_has_a_page_that_says_so(
-    token_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: Words, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model = tiny_model("gpt2")
     with torch.no_grad():
         model.wte.weight.fill_(torch.inf)
     model.save_pretrained(tmp_path / "model")
     run = tmp_path / "run"
-    options = ["--tokens", "64", "--sequence-length", "32", "--directions", "2", "--device", "cpu"]
-    assert main(["sweep", str(tmp_path / "model"), "--corpus", str(token_file), "--output", str(run), *options]) == 0
+    assert main(words(model=tmp_path / "model")) == 0
     assert "left out as not finite: " in capsys.readouterr().out
     assert (run / "DONE").exists()
     for name in ("angle_before", "angle_after", "energy"):

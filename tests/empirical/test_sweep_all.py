@@ -22,7 +22,7 @@ from empirical.sweep import _shards
 from lngeom.cli import main
 from lngeom.verdicts import MEANINGS, PREDICTION_VERDICTS
 
-from .conftest import BLOCKS, tiny_config
+from .conftest import BLOCKS, Refused, tiny_config
 
 pytestmark = pytest.mark.usefixtures("without_pages")
 
@@ -157,7 +157,9 @@ def test_both_norms_of_a_sequential_block_are_averaged() -> None:
     ]
 
 
-def test_the_comparison_is_rebuilt(measured_all: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_comparison_is_rebuilt(
+    measured_all: Path, refused: Refused, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     base = shutil.copytree(measured_all, tmp_path / "all")
     names = [path.name for path in base.iterdir() if path.suffix in (".html", ".csv")]
     assert sorted(names) == ["comparison.csv", "comparison.html", "growth.csv", "predictions.csv", "sites.csv"]
@@ -170,14 +172,12 @@ def test_the_comparison_is_rebuilt(measured_all: Path, tmp_path: Path, capsys: p
     assert {name: (base / name).read_bytes() for name in names} == made
     done = (base / "gpt2-xl" / "DONE").read_bytes()
     (base / "gpt2-xl" / "DONE").unlink()
-    assert main(["report", str(base)]) == 2
-    assert capsys.readouterr().err.startswith(
+    assert refused("report", base).startswith(
         f"lngeom report: {base / 'gpt2-xl'}: is not finished; run its command again first: lngeom sweep "
     )
     (base / "gpt2-xl" / "sites.csv").unlink()
     (base / "gpt2-xl" / "DONE").write_bytes(done)
-    assert main(["report", str(base)]) == 2
-    assert capsys.readouterr().err.endswith("sites.csv'); run its command again: lngeom sweep all\n")
+    assert refused("report", base).endswith("sites.csv'); run its command again: lngeom sweep all")
 
 
 def test_verdicts_are_counted_for_each_model(measured_all: Path) -> None:

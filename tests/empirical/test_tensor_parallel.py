@@ -9,7 +9,7 @@ import pytest
 from empirical.statistics import read_csv
 from lngeom.cli import main
 
-from .conftest import tiny_model
+from .conftest import Refused, Words, tiny_model
 from .test_ranks import OPTIONS, together
 
 COLUMNS = ("angle_mean_deg", "d_cos2", "norm_mean", "norm_max")
@@ -39,15 +39,11 @@ def test_teams_of_processes_measure_what_one_process_does(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("more", "message"),
     [
         (["--tensor-parallel", "2"], "--tensor-parallel 2: 1 processes are not a whole number of teams"),
         (["--tensor-parallel", "2", "--random-weights"], "--tensor-parallel: takes weights from files"),
     ],
 )
-def test_what_cannot_be_shared_is_told(
-    words: list[str], message: str, model_directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    command = ["sweep", str(model_directory), "--corpus", "random", *OPTIONS, "--output", str(tmp_path / "run")]
-    assert main([*command, *words]) == 2
-    assert message in capsys.readouterr().err
+def test_what_cannot_be_shared_is_told(more: list[str], message: str, words: Words, refused: Refused) -> None:
+    assert message in refused(*words("run", *more, corpus="random"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -25,18 +26,24 @@ from empirical.training import (
     prepare,
     train_tokenizer,
 )
-from lngeom import InputError
+from lngeom import InputError, LngeomError
 from lngeom.cli import main
+
+from .conftest import Refused
 
 RECIPE = Recipe(SHAPES["tiny"], "layer", "adamw", 2.0, steps=1000, sequences=4, sequence_length=16, warmup=0.1)
 
 
-@pytest.fixture
-def stories(tmp_path: Path) -> Path:
+def text(folder: Path) -> Path:
     """Forty documents, each naming its own number."""
-    path = tmp_path / "stories.jsonl"
+    path = folder / "stories.jsonl"
     path.write_text("".join(f'{{"text": "story {n:02} of the sea and of the ships at sea"}}\n' for n in range(40)))
     return path
+
+
+@pytest.fixture
+def stories(tmp_path: Path) -> Path:
+    return text(tmp_path)
 
 
 def test_one_document_in_ten_is_held_out_and_closed(stories: Path, tmp_path: Path) -> None:
@@ -84,8 +91,7 @@ def test_unigram_entropy(tmp_path: Path) -> None:
 
 
 def test_held_out_sequences_are_apart(tmp_path: Path) -> None:
-    np.save(tmp_path / "ids.npy", np.arange(5000, dtype=np.uint16))
-    data = prepare(open_corpus(str(tmp_path / "ids.npy")), tmp_path / "data")
+    data = prepare(open_corpus(str(ids(tmp_path, 5000))), tmp_path / "data")
     rows = data.held_out_sequences(10, 95)
     assert rows.shape == (10, 11)
     assert rows[0, 0] == 4500
@@ -168,32 +174,28 @@ def test_impossible_recipes(change: dict[str, object], message: str) -> None:
         replace(RECIPE, **change)
 
 
-def test_too_little_text() -> None:
-    with pytest.raises(CorpusError, match="fewer than two sequences of 8 tokens"):
-        Batches(np.arange(16), length=8, sequences=1, seed=0)
+def ids(folder: Path, count: int) -> Path:
+    np.save(folder / "ids.npy", np.arange(count, dtype=np.uint16))
+    return folder / "ids.npy"
 
 
-def test_nothing_to_hold_out(tmp_path: Path) -> None:
-    np.save(tmp_path / "ids.npy", np.arange(9, dtype=np.uint16))
-    with pytest.raises(CorpusError, match="too few to train on nine tenths"):
-        prepare(open_corpus(str(tmp_path / "ids.npy")), tmp_path / "data")
+BAD: list[tuple[Callable[[Path], object], type[LngeomError], str]] = [
+    (lambda _: Batches(np.arange(16), length=8, sequences=1, seed=0), CorpusError, "fewer than two sequences"),
+    (lambda at: prepare(open_corpus(str(ids(at, 9))), at / "data"), CorpusError, "too few to train on nine tenths"),
+    (open_data, RunError, "holds no tokenized corpus"),
+    (lambda _: train_tokenizer(["a few words"], 256), InputError, "at least 257"),
+    (lambda _: train_tokenizer(["a few words"], 5000), InputError, "the text yields 2"),
+    (lambda at: prepare(open_corpus(str(text(at))), at / "data", tokenizer=str(at)), ModelError,
+     "has no tokenizer that can be loaded"),
+]  # fmt: skip
 
 
-def test_unprepared_data(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="holds no tokenized corpus"):
-        open_data(tmp_path)
-
-
-@pytest.mark.parametrize(("vocabulary", "message"), [(256, "at least 257"), (5000, "the text yields 2")])
-def test_vocabularies_that_cannot_be(vocabulary: int, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        train_tokenizer(["a few words"], vocabulary)
-
-
-def test_no_tokenizer_there(stories: Path, tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(ModelError, match="has no tokenizer that can be loaded"):
-        prepare(open_corpus(str(stories)), tmp_path / "data", tokenizer=str(tmp_path / "empty"))
+@pytest.mark.parametrize(("action", "error", "message"), BAD, ids=[message for _, _, message in BAD])
+def test_what_cannot_be_trained_on_is_refused(
+    action: Callable[[Path], object], error: type[LngeomError], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(error, match=message):
+        action(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -206,13 +208,10 @@ def test_no_tokenizer_there(stories: Path, tmp_path: Path) -> None:
     ],
 )
 def test_bad_commands_say_so_in_one_line(
-    options: list[str], message: str, token_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    options: list[str], message: str, token_file: Path, tmp_path: Path, refused: Refused
 ) -> None:
-    given_corpus = [] if "--corpus" in options else ["--corpus", str(token_file)]
-    assert main(["train", *options, *given_corpus, "--output", str(tmp_path / "run")]) == 2
-    printed = capsys.readouterr().err
-    assert message in printed
-    assert printed.count("\n") == 1
+    given_corpus = [] if "--corpus" in options else ["--corpus", token_file]
+    assert message in refused("train", *options, *given_corpus, "--output", tmp_path / "run")
 
 
 @pytest.mark.parametrize("number", ["0", "-3", "1.5", "many"])
