@@ -105,7 +105,7 @@ def test_token_files(tmp_path: Path) -> None:
 
 def test_hub_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The loader of a stored data set is the one of the hub; only where it looks differs."""
-    datasets = pytest.importorskip("datasets")
+    datasets = pytest.importorskip("datasets", reason="the package datasets of lngeom[data] is not installed")
     source = tmp_path / "wiki.jsonl"
     source.write_text("\n".join(json.dumps({"text": f"article {i}", "title": "t"}) for i in range(5)))
     real = datasets.load_dataset
@@ -243,7 +243,7 @@ def test_unknown_sources_are_refused(tmp_path: Path) -> None:
 
 
 def test_damaged_hub_names_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("datasets")
+    pytest.importorskip("datasets", reason="the package datasets of lngeom[data] is not installed")
     for spec in ("hf:", "hf:a:b:c:d"):
         with pytest.raises(CorpusError) as caught:
             list(open_corpus(spec).documents())

@@ -252,9 +252,15 @@ def test_u_norm_is_blind_to_its_direction_and_layer_norm_for_the_uniform_one() -
     x = torch.from_numpy(np.random.default_rng(0).normal(size=(5, 16)).astype(np.float32))
     direction = np.random.default_rng(1).normal(size=16)
     layer = UNorm(direction, eps=1e-5)
+    shifted = x + 3 * torch.from_numpy(direction.astype(np.float32))
+    unit = torch.from_numpy(direction / np.linalg.norm(direction)).float()
+    kept = (x - (x @ unit)[:, None] * unit).norm(dim=-1)
     with torch.no_grad():
-        moved = layer(x + 3 * torch.from_numpy(direction.astype(np.float32)))
-        assert float((moved - layer(x)).abs().max()) < 1e-4 * float(layer(x).abs().max())
+        # Rounding the direction and the shifted vector, and taking the component off again: d + 8 roundings of the
+        # length of that vector. They show in what is kept and once more in the length that it is divided by.
+        off = 2 * (16 + 8) * 2.0**-24 * shifted.norm(dim=-1) / kept
+        moved = (layer(shifted) - layer(x)).norm(dim=-1)
+        assert bool((moved <= off * layer(x).norm(dim=-1)).all())
         # Two formulas of one function: some tens of roundings of numbers below 4 apart.
         uniform = UNorm(np.ones(16), eps=1e-5)(x)
         assert float((uniform - nn.functional.layer_norm(x, (16,), eps=1e-5)).abs().max()) < 64 * 2.0**-23 * 4
