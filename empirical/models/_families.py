@@ -16,11 +16,7 @@ Topology = Literal["sequential", "parallel", "shared", "post", "branch"]
 
 @dataclass(frozen=True)
 class Norm:
-    """A norm layer of every block: module path inside the block, and what its output feeds.
-
-    Attributes:
-        path: Relative to the block.
-        role: See :data:`Role`.
+    """A norm layer of every block: module path inside the block, and what its output feeds (:data:`Role`).
 
     >>> from empirical.models import FAMILIES
     >>> for norm in FAMILIES["opt"].norms:
@@ -35,14 +31,12 @@ class Norm:
 
 @dataclass(frozen=True)
 class Family:
-    """One architecture.
+    """One architecture, by the name people use.
 
     Attributes:
-        name: The name people use.
-        blocks: Path of the list of blocks in the base model.
-        norms: The norms of a block, in the order in which they run.
-        final: Path of the norm before the head, or None.
-        kind: What the norms compute.
+        blocks, embedding, final: Paths in the base model of the list of blocks, and of the norms right after the
+            embeddings and before the head, or None.
+        norms, kind: The norms of a block, in the order in which they run, and what they compute.
         modules: Class names that these norm modules may have; anything else there was replaced (by a fused kernel,
             say).
         eps: Name of the modules' ε.
@@ -50,7 +44,6 @@ class Family:
             both norms of a block read the stream that enters it (GPT-NeoX); ``shared``: one norm feeds attention and
             MLP (GPT-J); ``post``: norms stand on the stream after each addition (Post-LN, BERT); ``branch``: norms
             stand on what a branch adds to the stream (OLMo 2).
-        embedding: Path of a norm right after the embeddings, or None.
         gain_offset: 1 where the module multiplies by 1 + weight, else 0.
         not_stream: Last names of norm modules that act on something else than hidden states (queries and keys).
 

@@ -14,13 +14,8 @@ import lngeom
 class RMSNorm(nn.Module):
     """The layer z = g ∘ x/√(‖x‖²/d + ε) + b, computed by :func:`lngeom.rms_norm`.
 
-    Args:
-        width: d, the length of the gain.
-        eps: ε, inside the root.
-        gain, bias: Whether there is a g, and a b; by default as in Llama.
-
-    References:
-        B. Zhang and R. Sennrich, arXiv:1910.07467, equation 4, with ε inside the root as in Llama.
+    `gain` and `bias` say whether there is a g, and a b. B. Zhang and R. Sennrich, arXiv:1910.07467, equation 4, with ε
+    inside the root and no bias as in Llama.
 
     >>> import torch
     >>> from empirical.training import RMSNorm

@@ -36,11 +36,9 @@ class LoadedModel:
     """A base model ready to be measured, from :func:`load_model`.
 
     Attributes:
-        source: Where it came from.
         model: The base model, in evaluation mode.
-        sites: Its norm layers, in the order in which they run; empty for an architecture that is not in the table
-            ``FAMILIES``, until they are discovered.
-        topology: How they sit in the residual stream, where the table says so.
+        sites, topology: Its norm layers, in the order in which they run, and how they sit in the residual stream;
+            empty and None for an architecture that is not in the table ``FAMILIES``, until they are discovered.
         revision: Commit on the hub, or hash of the local files.
         random_weights: Whether the weights were drawn at random from the configuration.
         unused: Weights of the checkpoint that the base model has no place for, those of its head for example.
@@ -118,14 +116,35 @@ def _explained(source: ModelSource, error: Exception) -> ModelError:
     return ModelError(f"model {source.spec!r} cannot be loaded: {reason}; {advice}")
 
 
+@contextmanager
+def _loading(source: ModelSource) -> Iterator[None]:
+    """Quietly, and with one line for whatever goes wrong."""
+    try:
+        with _quiet():
+            yield
+    except ModelError:
+        raise
+    except Exception as error:
+        # transformers raises OSError, ValueError, KeyError and more here, depending on the file at fault.
+        raise _explained(source, error) from None
+
+
+def _pretrained(source: ModelSource, kind: Any, *, allow_pickle: bool, **options: Any) -> tuple[Any, dict[str, Any]]:
+    """A model of a class of transformers with the weights of a checkpoint, and what was reported of these."""
+    if source.gguf_file is None:
+        options["use_safetensors"] = None if allow_pickle else True
+    model, report = kind.from_pretrained(
+        source.location, use_kernels=False, output_loading_info=True, ignore_mismatched_sizes=True,
+        **_arguments(source), **options,
+    )  # fmt: skip
+    refuse_integers(source, model.config)
+    return model, report
+
+
 def load_config(source: ModelSource, *, random_weights: bool = False) -> Any:
     """The configuration of a model, its architecture checked before any weight is read.
 
-    For random weights a model known by name needs no hub: its shape is known, too.
-
-    Args:
-        source: From :func:`find_model`.
-        random_weights: Whether the weights will be drawn, so that the shape is all that is needed.
+    For `random_weights` the shape is all that is needed, and that of a model known by name is known without the hub.
 
     >>> from empirical.models import find_model, load_config
     >>> load_config(find_model("gpt2-xl"), random_weights=True).n_layer
@@ -133,12 +152,8 @@ def load_config(source: ModelSource, *, random_weights: bool = False) -> Any:
     """
     if random_weights and source.known is not None:
         return source.known.config()
-    try:
-        with _quiet():
-            config = AutoConfig.from_pretrained(source.location, **_arguments(source))
-    except Exception as error:
-        # transformers raises OSError, ValueError, KeyError and more here, depending on the file at fault.
-        raise _explained(source, error) from None
+    with _loading(source):
+        config = AutoConfig.from_pretrained(source.location, **_arguments(source))
     if config.model_type in FAMILIES:
         family_of(config)
     if not random_weights:
@@ -168,12 +183,7 @@ def resolve_device(name: str) -> torch.device:
 
 
 def resolve_dtype(name: str, config: Any, device: torch.device) -> torch.dtype:
-    """The torch dtype of a name; ``auto`` is float32 on the CPU and the dtype of the checkpoint elsewhere.
-
-    Args:
-        name: ``auto``, or one of :data:`DTYPES`.
-        config: Of transformers; it names the dtype of the checkpoint.
-        device: Where the model is to be.
+    """The torch dtype of a name of :data:`DTYPES`; ``auto`` is float32 on the CPU, elsewhere that of the checkpoint.
 
     >>> import torch
     >>> from transformers import GPT2Config
@@ -214,13 +224,11 @@ def load_model(
     """Load a base model without its head, eager and in evaluation mode.
 
     Weights are read from safetensors (or the GGUF file); pickled ones only with ``allow_pickle``, because reading them
-    can run code. ``random_weights`` builds the same architecture from the configuration alone, seeded.
+    can run code. ``random_weights`` builds the same architecture from the configuration alone, PyTorch's global
+    generator seeded.
 
     Args:
-        source: From :func:`find_model`.
-        dtype, device: As for :func:`resolve_dtype` and :func:`resolve_device`.
-        allow_pickle: Whether pickled weights may be read where there are no safetensors.
-        random_weights, seed: Whether the weights are drawn, and the seed of PyTorch's global generator before.
+        source, dtype, device: See :func:`find_model`, :func:`resolve_dtype` and :func:`resolve_device`.
         device_map: As in transformers, for models larger than one device; ``device`` is then not used for the weights.
         team: How many copies of the model the processes of ``torch.distributed`` hold, and how many of them share one
             by the tensor-parallel plan of its family.
@@ -240,33 +248,22 @@ def load_model(
     place = resolve_device(device)
     number = resolve_dtype(dtype, config, place)
     report: dict[str, Any] = dict.fromkeys(("missing_keys", "mismatched_keys", "unexpected_keys"), ())
-    try:
-        with _quiet():
+    with _loading(source):
+        try:
             if random_weights:
                 torch.manual_seed(seed)
                 with torch.device(place):
                     model = AutoModel.from_config(config, dtype=number)
             else:
-                loading: dict[str, Any] = {} if device_map is None else {"device_map": device_map}
+                options: dict[str, Any] = {} if device_map is None else {"device_map": device_map}
                 if team[1] > 1:
-                    loading["distributed_config"] = _Teams(dp_replicate_size=team[0], tp_size=team[1], tp_plan="auto")
-                if source.gguf_file is None:
-                    loading["use_safetensors"] = None if allow_pickle else True
-                model, report = AutoModel.from_pretrained(
-                    source.location, dtype=number, use_kernels=False, output_loading_info=True,
-                    ignore_mismatched_sizes=True, **_arguments(source), **loading,
-                )  # fmt: skip
-                refuse_integers(source, model.config)
+                    options["distributed_config"] = _Teams(dp_replicate_size=team[0], tp_size=team[1], tp_plan="auto")
+                model, report = _pretrained(source, AutoModel, allow_pickle=allow_pickle, dtype=number, **options)
                 if device_map is None and team[1] == 1:
                     model = model.to(place)
-    except torch.cuda.OutOfMemoryError:
-        msg = f"model {source.spec!r} does not fit on {place}; use --dtype bfloat16 or --device-map auto"
-        raise ModelError(msg) from None
-    except ModelError:
-        raise
-    except Exception as error:
-        # As above: what transformers raises depends on which file is at fault.
-        raise _explained(source, error) from None
+        except torch.cuda.OutOfMemoryError:
+            msg = f"model {source.spec!r} does not fit on {place}; use --dtype bfloat16 or --device-map auto"
+            raise ModelError(msg) from None
     unused = unused_weights(source, model, report)
     model.eval()
     revision = source.resolved_revision(model.config, random_weights=random_weights)
@@ -276,16 +273,10 @@ def load_model(
     return LoadedModel(source, model, sites, topology, revision, random_weights, unused)
 
 
-def load_network(source: ModelSource, *, dtype: torch.dtype | None = None, allow_pickle: bool = False) -> nn.Module:
+def load_network(source: ModelSource, *, allow_pickle: bool = False) -> nn.Module:
     """Load a whole network, head included, of any architecture of transformers, on the CPU and in evaluation mode.
 
-    Args:
-        source: From :func:`find_model`.
-        dtype: Of the weights; by default that of the checkpoint.
-        allow_pickle: As for :func:`load_model`.
-
-    Raises:
-        ModelError: If it cannot be found or loaded.
+    Its dtype is that of the checkpoint; `allow_pickle` as for :func:`load_model`. Raises ModelError.
 
     >>> import tempfile
     >>> from transformers import GPT2Config, GPT2LMHeadModel
@@ -296,23 +287,12 @@ def load_network(source: ModelSource, *, dtype: torch.dtype | None = None, allow
     ...     type(load_network(find_model(folder))).__name__
     'GPT2LMHeadModel'
     """
-    try:
-        with _quiet():
-            config = AutoConfig.from_pretrained(source.location, **_arguments(source))
-            refuse_declared(source, config)
-            named = (config.architectures or ["AutoModelForCausalLM"])[0]
-            chosen: Any = getattr(transformers, named, transformers.AutoModelForCausalLM)
-            safe = {} if source.gguf_file else {"use_safetensors": None if allow_pickle else True}
-            network, report = chosen.from_pretrained(
-                source.location, dtype=dtype or "auto", use_kernels=False, output_loading_info=True,
-                ignore_mismatched_sizes=True, **_arguments(source), **safe,
-            )  # fmt: skip
-            refuse_integers(source, network.config)
-    except ModelError:
-        raise
-    except Exception as error:
-        # As above.
-        raise _explained(source, error) from None
+    with _loading(source):
+        config = AutoConfig.from_pretrained(source.location, **_arguments(source))
+        refuse_declared(source, config)
+        named = (config.architectures or ["AutoModelForCausalLM"])[0]
+        chosen = getattr(transformers, named, transformers.AutoModelForCausalLM)
+        network, report = _pretrained(source, chosen, allow_pickle=allow_pickle, dtype="auto")
     unused_weights(source, network, report)
     network.config.use_cache = False
     return network.eval()

@@ -24,16 +24,13 @@ class Spread(NamedTuple):
 
 @dataclass(frozen=True)
 class Published:
-    """What Gupta et al. print for one model, averaged over its layers.
+    """What Gupta et al., arXiv:2409.12951v2, print for one model, averaged over its layers.
 
     Attributes:
         hidden_angle, attn_angle, mlp_angle: Angle to the uniform vector in degrees: hidden states, outputs of the norm
             before the attention (LN1) and before the MLP (LN2). Table 2.
         hidden_norm, attn_norm, mlp_norm: Euclidean norms of the same. Table 3.
         attn_rotation, mlp_rotation: Angle in degrees from the hidden state to the output of the norm. Table 4.
-
-    References:
-        Gupta et al., arXiv:2409.12951v2, Tables 2 to 4.
 
     >>> from empirical.models import PUBLISHED
     >>> gpt_j = PUBLISHED["gpt-j-6b"]

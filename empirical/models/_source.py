@@ -24,8 +24,7 @@ class ModelSource:
     """A model that can be loaded by transformers.
 
     Attributes:
-        spec: What the user typed.
-        location: First argument of ``from_pretrained``: hub id or directory.
+        spec, location: What the user typed, and the first argument of ``from_pretrained``: hub id or directory.
         gguf_file: Name of the GGUF file in that directory, or None.
         revision: Branch, tag or commit on the hub, or None.
         known: The model of that name, if it is one of :data:`KNOWN_MODELS`.
@@ -107,9 +106,7 @@ def _gguf(spec: str, path: Path) -> ModelSource:
 def find_model(spec: str, revision: str | None = None) -> ModelSource:
     """The model behind a name of :data:`KNOWN_MODELS`, a hub id, a directory or a ``.gguf`` file.
 
-    Args:
-        spec: The text; names of known models in any case.
-        revision: Branch, tag or commit, for models of the hub only.
+    Names of known models in any case; a `revision` (branch, tag or commit) for models of the hub only.
 
     >>> from empirical.models import find_model
     >>> find_model("pythia-1.4b").location, find_model("Qwen/Qwen3-0.6B", revision="main").revision

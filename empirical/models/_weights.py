@@ -84,13 +84,7 @@ def refuse_integers(source: ModelSource, config: Any) -> None:
 
 
 def unused_weights(source: ModelSource, model: nn.Module, loading: dict[str, Any]) -> tuple[str, ...]:
-    """The weights of a checkpoint that the model has no place for, after making sure that the others are all there.
-
-    Args:
-        source: For the message.
-        model: As loaded.
-        loading: transformers' report: ``missing_keys``, ``mismatched_keys`` and ``unexpected_keys``.
-    """
+    """The weights that the model has no place for, by the report of transformers; refused if any other is lacking."""
     unused = tuple(sorted(loading["unexpected_keys"]))
     missing = {name for name in loading["missing_keys"] if not name.startswith(_UNMEASURED)}
     if missing:

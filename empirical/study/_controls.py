@@ -15,12 +15,10 @@ GPT-2 small loses without any LayerNorm."""
 
 @dataclass(frozen=True)
 class ControlSummary:
-    """One direction in one control arm after training, behind block 0, over seeds.
+    """One direction, ``1`` or ``u``, in one control arm after training, behind block 0, over seeds.
 
-    Attributes:
-        norm, optimizer, direction: Of the arm, and ``1`` or ``u``.
-        energy, random: Geometric mean over sites of d·E[cos²θ] of the direction, and of the median random one.
-        chance: Probability of ranks so low before the head by chance, see :func:`chance_of_ranks`.
+    ``energy`` and ``random`` are geometric means over sites of d·E[cos²θ], of it and of the median random direction;
+    ``chance`` the probability of ranks so low before the head, see :func:`chance_of_ranks`.
     """
 
     norm: str

@@ -10,12 +10,7 @@ from ..training import CONTROLS, SHAPES, Norm, Optimizer, Recipe
 
 @dataclass(frozen=True)
 class Condition:
-    """One cell of the study: everything about a run but its seed.
-
-    Attributes:
-        norm, optimizer: As in :class:`empirical.training.Recipe`.
-        weight_decay: 0, or the customary value of the optimizer.
-        layers, width: Depth and d; the heads keep 32 dimensions each.
+    """One cell of the study: everything about a run but its seed. The heads keep 32 dimensions each.
 
     >>> from empirical.study import Condition
     >>> cell = Condition("rms", "adamw", 0.1, layers=2, width=128)
@@ -112,10 +107,6 @@ def plan(seeds: int, elsewhere: int) -> Iterator[tuple[Condition, int]]:
     """All runs in their order: `seeds` of each cell at ``tiny``, then `elsewhere` of each other, seed by seed.
 
     A study that is stopped has compared the same cells in every round of seeds that it finished.
-
-    Args:
-        seeds: Runs of each cell at ``tiny``, with the seeds 0, 1, ...
-        elsewhere: Runs of each cell at another size.
 
     >>> from empirical.study import plan
     >>> runs = [(condition.name, seed) for condition, seed in plan(seeds=3, elsewhere=1)]

@@ -62,9 +62,8 @@ class CellSummary:
     """One cell of the study after training, at the sites behind block 0.
 
     Attributes:
-        cell: norm, optimizer, weight decay, layers, width.
-        start, energy: Geometric mean over sites of d·E[cos²θ] of 1 before and after training, over seeds.
-        random: The same after training of the median random direction.
+        start, energy, random: Geometric mean over sites of d·E[cos²θ], over seeds: of 1 before and after training, and
+            of the median random direction after it.
         rank: Mean over sites of the fraction of the random directions that have less energy than 1, over seeds.
         lowest: Sites at which 1 has less energy than every random direction, and sites in all, over all seeds.
         ranks: Rank of 1 before the final norm, seed by seed.

@@ -15,11 +15,7 @@ class Batches:
     The training text is cut into sequences anew in each pass, at an offset of its own, and visited in an order of
     its own. Sequence number n of the run is sequence n mod N of pass n div N, N sequences to a pass.
 
-    Args:
-        tokens: array of token ids. The training text.
-        length: Predicted tokens per sequence; one more is read, since the last token is predicted but not read.
-        sequences: Sequences per step.
-        seed: Seed of offsets and orders.
+    `sequences` of `length` predicted tokens make a step; one token more is read, which is predicted alone.
 
     >>> import numpy as np
     >>> from empirical.training import Batches

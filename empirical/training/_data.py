@@ -74,9 +74,7 @@ class TokenData:
     def held_out_sequences(self, length: int, tokens: int) -> Tensor:
         """Sequences of `length` tokens of the held-out text, spread evenly over it, at least `tokens` tokens in all.
 
-        Returns:
-            Tensor, shape (sequences, length + 1), int64: One token more than is read, because the last token read
-                predicts it.
+        Shape (sequences, length + 1), int64: the last token is predicted and not read.
         """
         wanted, whole = -(-tokens // length), (len(self.held_out) - 1) // length
         if wanted > whole:
@@ -103,14 +101,10 @@ def _flat_ids(corpus: Corpus) -> Iterator[tuple[bool, np.ndarray]]:
 
 
 def train_tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenizerFast:
-    """Byte-level BPE tokenizer, of GPT-2's kind, with `vocabulary` tokens learnt from `texts`.
+    """Byte-level BPE tokenizer with `vocabulary` tokens learnt from `texts`, as of GPT-2 (Radford et al. 2019, 2.2).
 
     Raises:
-        InputError: If `vocabulary` is less than the 256 bytes and the end-of-text token, or more than the text
-            supports.
-
-    References:
-        Radford et al. 2019, "Language models are unsupervised multitask learners", section 2.2.
+        InputError: If that is less than the 256 bytes and the end-of-text token, or more than the text supports.
 
     >>> from empirical.training import train_tokenizer
     >>> tokenizer = train_tokenizer(["aaaa aaaa"], 258)  # all bytes, the end of text, and the pair aa
@@ -179,19 +173,13 @@ def prepare(
 ) -> TokenData:
     """Tokenize a corpus into `folder`, unless that was done before, and open the result.
 
-    Args:
-        corpus: Corpus. Documents, of which every tenth is held out; or token ids, of which the last tenth is.
-        folder: Receives the token ids, ``tokenizer/`` and, last, ``data.json``.
-        tokenizer: Directory or hub id of a tokenizer; by default one is trained on the training documents.
-        vocabulary: Tokens of the tokenizer that is trained.
-        limit: Stop after so many tokens: for corpora larger than the run.
+    Every tenth document is held out, of token ids the last tenth. `tokenizer` is a directory or hub id; by default one
+    of `vocabulary` tokens is trained on the training documents. `limit` stops after so many tokens, for corpora larger
+    than the run. ``data.json`` is written last.
 
     Raises:
         CorpusError: If there is too little text to hold some out.
         RunError: If the folder holds the tokens of something else.
-
-    Returns:
-        TokenData
     """
     source: dict[str, str | int | None] = {"corpus": corpus.spec, "sha256": corpus.sha256(), "limit": limit}
     if not corpus.has_ids:

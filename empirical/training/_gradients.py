@@ -50,10 +50,7 @@ def uniform_energy(rows: Tensor) -> float:
     r"""Energy of vectors along 1, in units of an average direction's: d·Σ(x·1̂)²/Σ‖x‖², over all rows x.
 
     1 for rows without a preferred direction, 0 for rows orthogonal to 1, d for multiples of 1; NaN if all rows
-    are zero. Of hidden states it is d·E[cos²θ] with each vector weighted by its squared norm.
-
-    Args:
-        rows: (..., d). Computed in float64.
+    are zero. Of hidden states it is d·E[cos²θ] with each vector weighted by its squared norm. Computed in float64.
 
     >>> import torch
     >>> from empirical.training import uniform_energy
@@ -69,10 +66,7 @@ def uniform_energy(rows: Tensor) -> float:
 class WriterGradient:
     """What the gradient of one writer has along 1.
 
-    Attributes:
-        name: Parameter name.
-        energy: Of the gradient's rows along 1, 1 for an average direction (:func:`uniform_energy`).
-        excess: Largest |1ᵀG_k| over the rows G_k of the gradient, as a multiple of its rounding bound.
+    ``energy`` is :func:`uniform_energy` of its rows G_k, ``excess`` the largest |1ᵀG_k| as a multiple of its bound.
 
     >>> from empirical.training import WriterGradient
     >>> found = [WriterGradient("layer", energy=1e-30, excess=0.02), WriterGradient("rms", energy=0.9, excess=1e6)]
@@ -157,9 +151,8 @@ def writer_gradients(model: GPT2LMHeadModel, tokens: Tensor) -> list[WriterGradi
     - the sum over the N tokens: (N + 1)u Σ_t |h_tk| Σ_l‖r_lt‖₁;
     - the sum 1ᵀG_k itself: du‖G_k‖₁.
 
-    Args:
-        model: A network of :func:`build_model`, float32 or float64; its gradients are cleared.
-        tokens: int64, (sequences, length + 1). Each token but the first of each sequence is predicted.
+    `model` is one of :func:`build_model`, float32 or float64, whose gradients are cleared; of `tokens`, int64 of shape
+    (sequences, length + 1), each but the first of a sequence is predicted.
 
     >>> import torch
     >>> from empirical.training import Shape, build_model, writer_gradients

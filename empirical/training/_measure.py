@@ -54,10 +54,9 @@ _GRADIENT_SEQUENCES = 2
 class Measurement:
     """Measures a network at its checkpoints, always on the same text and against the same random directions.
 
-    Args:
-        model: The network before its first step; its writers are remembered.
-        data: Its held-out part is measured, `tokens` of it in sequences of `length`, rounded up to whole sequences.
-        check_gradients: Steps after which the gradients of the writers are checked as well, in float64 on the CPU.
+    `model` is the network before its first step, whose writers are remembered. Of the held-out part of `data` it
+    measures `tokens` in sequences of `length`, rounded up to whole ones; after the steps `check_gradients` it checks
+    the gradients of the writers, too, in float64 on the CPU.
 
     >>> import numpy as np
     >>> from empirical.training import Measurement, Shape, TokenData, build_model

@@ -89,10 +89,7 @@ def build_model(shape: Shape, norm: Norm, *, seed: int, eps: float = 1e-5, end_o
     seed start from equal weights and differ in the norm alone. Dropout is off because a mask after a writer would
     undo the orthogonality that the study is about, and because the studied text does not mention it.
 
-    The global generator of PyTorch is left as it was. `end_of_text` is recorded in the configuration.
-
-    Returns:
-        GPT2LMHeadModel: In training mode; on the meta device if called under ``torch.device("meta")``.
+    It is in training mode; PyTorch's global generator is left as it was. `end_of_text` goes into the configuration.
 
     References:
         Gupta et al., arXiv:2409.12951, section 3.3 and Table 2. The sizes in its names are those of untied embeddings:
@@ -139,11 +136,8 @@ def flops_per_token(model: GPT2LMHeadModel, sequence_length: int) -> float:
     r"""Floating-point operations of forward and backward pass per token, 6N + 12·L·T·d.
 
     N counts the parameters that multiply each token: all but the two embedding tables, which are looked up. The
-    second term is the attention scores and their application to the values, over T tokens (the causal half is not
-    deducted, as is the custom).
-
-    References:
-        Chowdhery et al., "PaLM", arXiv:2204.02311, appendix B.
+    second term is the attention scores and their application to the values, over T tokens; the causal half is not
+    deducted (Chowdhery et al., "PaLM", arXiv:2204.02311, appendix B).
 
     >>> from empirical.training import Shape, build_model, flops_per_token
     >>> model = build_model(Shape(1, 8, 2, 1e-3, 10, 11, 4, 2, 0.1), "layer", seed=0)

@@ -12,7 +12,7 @@ Norm = Literal["layer", "rms", "u", "post", "none"]
 """Which normalization the network uses: LayerNorm, RMSNorm, or that of a control arm."""
 
 Optimizer = Literal["adamw", "sgd"]
-"""AdamW, or SGD with momentum."""
+"""AdamW (decoupled weight decay), or SGD with momentum (weight decay added to the gradient)."""
 
 
 @dataclass(frozen=True)
@@ -69,16 +69,14 @@ class Recipe:
     """Everything that determines the losses of a run, besides the text.
 
     Attributes:
-        optimizer: AdamW (decoupled weight decay), or SGD with momentum (weight decay added to the gradient).
         learning_rate: The peak; ``floor`` is the last one as a fraction of it.
         weight_decay: On matrices and embeddings, never on gains and biases.
         warmup: Fraction of the run in which the learning rate grows linearly from 0.
         clip: Largest norm of the whole gradient; 0 for none. Clipping scales the gradient and so keeps its direction.
         seed: Of the initial values and of the order of the text.
 
-    References:
-        Gupta et al., arXiv:2409.12951, appendix A.2: AdamW, batch 64, sequences of 1,024 tokens, linear warm-up,
-        cosine decay to 10 % of the peak. It gives neither the length of the warm-up nor the weight decay.
+    AdamW, batch 64, 1,024 tokens, linear warm-up and cosine decay to 10 % of the peak are those of Gupta et al.,
+    arXiv:2409.12951, appendix A.2, which gives neither the length of the warm-up nor the weight decay.
 
     >>> from empirical.training import SHAPES, Recipe
     >>> Recipe(SHAPES["tiny"], "layer", "adamw", 2e-3, steps=100, sequences=16, sequence_length=128).tokens_per_step

@@ -48,10 +48,7 @@ def build_optimizer(recipe: Recipe, model: nn.Module) -> torch.optim.Optimizer:
 
     An SGD step is a linear combination of past gradients: where all gradients are orthogonal to 1, so is the step.
     An AdamW step divides each coordinate by a size of its own, √v, and is orthogonal to 1 only as far as the sizes
-    of the d coordinates agree.
-
-    References:
-        Loshchilov and Hutter, "Decoupled weight decay regularization", arXiv:1711.05101, algorithms 1 and 2.
+    of the d coordinates agree. Loshchilov and Hutter, arXiv:1711.05101, algorithms 1 and 2.
     """
     parameters = list(model.parameters())
     groups = [
@@ -109,14 +106,8 @@ def train(
     The same call continues after a kill at any moment: parameters, moments, generators and the position in the text
     come from the last state, and on the CPU the losses are bit for bit those of an uninterrupted run.
 
-    Args:
-        recipe, data: What determines the losses; the vocabulary of the text must not exceed that of the shape.
-        out: Run directory: ``run.json``, ``losses.csv``, the tables of the measurement, ``networks/step-*``,
-            ``state/``, and ``summary.json``, written last.
-        report: Called with the tokens that have been trained on since the last call.
-
-    Returns:
-        bool: Whether the run is complete; it is not when ``execution.minutes`` ran out.
+    `out` receives ``run.json``, ``losses.csv``, the tables of the measurement, ``networks/step-*``, ``state/`` and,
+    last, ``summary.json``. Returns whether the run is complete: it is not when ``execution.minutes`` ran out.
 
     Raises:
         RunError: If the directory holds something else or another process trains in it, or the loss is no longer
