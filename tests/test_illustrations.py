@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -236,12 +234,3 @@ def test_command_lists_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_command_refuses(arguments: list[str], error: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2
     assert error in capsys.readouterr().err
-
-
-def test_pictures_need_no_torch() -> None:
-    code = (
-        "import sys; from empirical.illustrations import FIGURES; "
-        "print('torch' in sys.modules, 'matplotlib' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False", "True"]

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import typing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -139,26 +138,21 @@ def loaded_by(statement: str) -> set[str]:
     return set(found)
 
 
-def test_import_loads_nothing_heavy() -> None:
-    loaded = loaded_by("import lngeom")
-    packages = {name.partition(".")[0] for name in loaded}
-    assert {"lngeom", "array_api_compat"} <= packages
-    heavy: Any = {
-        "scipy",
-        "torch",
-        "transformers",
-        "sympy",
-        "matplotlib",
-        "pandas",
-        "hypothesis",
-        "proofs",
-        "empirical",
-    }
-    assert packages & heavy == set()
-    assert loaded_by("import scipy.special") & {"scipy.special"}, "the probe sees a heavy module when there is one"
+HEAVY = "torch transformers matplotlib sympy hypothesis pandas"
 
 
-def test_functions_that_need_scipy_load_only_what_they_need() -> None:
-    loaded = loaded_by("import lngeom; lngeom.IsotropicAngle(5).cdf(1.0)")
-    assert "scipy.special" in loaded
-    assert "scipy.stats" not in loaded
+@pytest.mark.parametrize(
+    ("statement", "wanted", "unwanted"),
+    [
+        ("import lngeom", "array_api_compat", f"scipy proofs empirical {HEAVY}"),
+        ("import lngeom.cli", "lngeom.cli", f"scipy proofs empirical {HEAVY}"),
+        ("import proofs", "proofs", f"scipy empirical {HEAVY}"),
+        ("import empirical.illustrations", "empirical.illustrations", f"proofs {HEAVY}"),
+        ("from empirical.illustrations import draw; draw('steps')", "matplotlib", "torch transformers sympy proofs"),
+        ("import lngeom; lngeom.IsotropicAngle(5).cdf(1.0)", "scipy.special", f"scipy.stats {HEAVY}"),
+    ],
+)
+def test_an_import_loads_only_what_it_needs(statement: str, wanted: str, unwanted: str) -> None:
+    loaded = loaded_by(statement)
+    assert wanted in loaded
+    assert loaded.isdisjoint(unwanted.split())
