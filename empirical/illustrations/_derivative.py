@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 import lngeom as lg
 
-from ._space import FLOOR, Floats
+from ._space import Floats, around, at_angles, plane, ring
 from ._style import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, VERMILION
 
 EPS = 0.2
@@ -18,19 +18,15 @@ AWAY = (0.0, 0.4, 0.9, 1.7)
 """Distances of the inputs from the line of 1."""
 COLORS = (VERMILION, ORANGE, GREEN, PURPLE)
 
-_BASIS: Floats = np.stack([row / np.linalg.norm(row) for row in FLOOR])
-
 
 def centers() -> Floats:
     """Inputs in the hyperplane 1^⊥, one at each distance, in different directions; shape (n, 3)."""
-    angle = np.radians(20.0 + 95.0 * np.arange(len(AWAY)))
-    return np.array(AWAY)[:, None] * np.stack([np.cos(angle), np.sin(angle)], -1) @ _BASIS
+    return np.array(AWAY)[:, None] * at_angles(np.radians(20.0 + 95.0 * np.arange(len(AWAY))))
 
 
 def circle(center: Floats, n: int = 121) -> Floats:
     """Inputs around another one, at the distance `RADIUS`; shape (n, 3)."""
-    angle = np.linspace(0.0, 2.0 * np.pi, n)
-    return center + RADIUS * np.stack([np.cos(angle), np.sin(angle)], -1) @ _BASIS
+    return center + RADIUS * around(n)
 
 
 def linearized(center: Floats) -> Floats:
@@ -39,24 +35,19 @@ def linearized(center: Floats) -> Floats:
     return lg.layer_norm(center, eps=EPS) + steps @ lg.jacobian(center, eps=EPS).T
 
 
-def _plane(x: Floats) -> Floats:
-    return x @ _BASIS.T
-
-
 def _draw_inputs(axes: Axes) -> None:
     for center, color in zip(centers(), COLORS, strict=True):
-        axes.fill(*_plane(circle(center)).T, color=color, alpha=0.35, linewidth=0)
-        axes.plot(*_plane(center), ".", color=color)
+        axes.fill(*plane(circle(center)).T, color=color, alpha=0.35, linewidth=0)
+        axes.plot(*plane(center), ".", color=color)
     axes.set_title("inputs in $\\mathbf{1}^\\perp$, with\nsmall circles around them")
 
 
 def _draw_outputs(axes: Axes) -> None:
-    angle = np.linspace(0.0, 2.0 * np.pi, 361)
-    axes.plot(np.sqrt(3) * np.cos(angle), np.sqrt(3) * np.sin(angle), color=QUIET, linewidth=1.0)
+    ring(axes)
     for center, color in zip(centers(), COLORS, strict=True):
-        axes.fill(*_plane(lg.layer_norm(circle(center), eps=EPS)).T, color=color, alpha=0.35, linewidth=0)
-        axes.plot(*_plane(linearized(center)).T, color=color, linewidth=1.1)
-        axes.plot(*_plane(lg.layer_norm(center, eps=EPS)), ".", color=color)
+        axes.fill(*plane(lg.layer_norm(circle(center), eps=EPS)).T, color=color, alpha=0.35, linewidth=0)
+        axes.plot(*plane(linearized(center)).T, color=color, linewidth=1.1)
+        axes.plot(*plane(lg.layer_norm(center, eps=EPS)), ".", color=color)
     axes.set_title("their outputs (filled), and what the\nderivative makes of the circles (line)")
 
 

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 import lngeom as lg
 
-from ._space import FLOOR, ONE, Floats, Scene, around
+from ._space import ONE, Floats, Scene, around, at_angles
 from ._style import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, VERMILION
 
 EPS = 0.4
@@ -20,9 +20,7 @@ REACH = 2.2
 
 def directions(n: int, start: float) -> Floats:
     """Unit vectors around the hyperplane 1^⊥, the first at an angle in degrees; shape (n, 3)."""
-    angle = np.radians(start) + 2.0 * np.pi * np.arange(n) / n
-    u, v = (row / np.linalg.norm(row) for row in FLOOR)
-    return np.cos(angle)[:, None] * u + np.sin(angle)[:, None] * v
+    return at_angles(np.radians(start) + 2.0 * np.pi * np.arange(n) / n)
 
 
 def half_plane(direction: Floats, n: int = 9) -> Floats:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from lngeom import InputError
 
-from . import _axes, _derivative, _fibers, _keys, _mirror, _outputs, _rms, _runs, _squashing, _steps, _stream
+from . import _axes, _derivative, _fibers, _outputs, _relatives, _rms, _runs, _steps, _stream
 from ._style import FORMATS, SETTINGS
 
 
@@ -53,9 +53,9 @@ FIGURES: dict[str, Illustration] = {
     "residual-growth": Illustration(
         _stream.residual_growth, "how the norm of a sum grows, and that of a measured stream", "optional"
     ),
-    "mirror": Illustration(_mirror.mirror, "LayerNorm, u-Norm, and the mirror that exchanges them"),
-    "keys": Illustration(_keys.keys, "which keys a query can single out, without and with ε"),
-    "squashing": Illustration(_squashing.squashing, "why weights behind a norm grow, and what DyT and Derf do instead"),
+    "mirror": Illustration(_relatives.mirror, "LayerNorm, u-Norm, and the mirror that exchanges them"),
+    "keys": Illustration(_outputs.keys, "which keys a query can single out, without and with ε"),
+    "squashing": Illustration(_relatives.squashing, "why weights behind a norm grow, and what DyT and Derf do instead"),
 }
 """All pictures by name."""
 

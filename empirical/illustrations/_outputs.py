@@ -1,4 +1,4 @@
-"""Where outputs lie: what ε does to them, and why their mean says nothing about the projection."""
+"""Where outputs lie: what ε does to them, why their mean is no test, and which of them a query can single out."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from scipy.spatial import ConvexHull
 
 import lngeom as lg
 
-from ._space import ONE, Scene, around, components
+from ._space import ONE, Scene, around, components, plane, ring
 from ._style import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, VERMILION
 
 EPSILONS = (1e-1, 1e-3, 1e-5)
@@ -122,4 +123,27 @@ def outputs() -> Figure:
     )
     figure.suptitle(f"Where outputs lie: 400 outputs, g = {components(GAIN)}, b = {components(BIAS)}", size=13)
     scene.curve(np.stack([np.zeros(3), BIAS]), PURPLE, linewidth=1.0, linestyle=":")
+    return figure
+
+
+def keys() -> Figure:
+    """The keys of thirty inputs in the plane of the outputs: on a circle at ε = 0, and inside it with ε."""
+    figure = Figure(figsize=(11, 5.6), layout="constrained")
+    panels: Any = figure.subplots(1, 2, sharex=True, sharey=True)
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(30, 3)) * 10 ** rng.uniform(-1.5, 0.5, (30, 1))
+    for panel, eps in zip(panels, (0.0, 0.1), strict=True):
+        points = plane(lg.standardize(x, eps=eps))
+        corners = ConvexHull(points).vertices
+        hidden = np.setdiff1d(np.arange(len(points)), corners)
+        ring(panel)
+        panel.fill(*points[corners].T, facecolor=BLUE, alpha=0.1, edgecolor=BLUE)
+        panel.scatter(*points[corners].T, color=BLUE, s=26, label=f"{len(corners)} that some query prefers")
+        if len(hidden):
+            panel.scatter(*points[hidden].T, color=VERMILION, s=26, marker="X", label=f"{len(hidden)} that none does")
+        panel.set_aspect("equal")
+        panel.set_axis_off()
+        panel.set_title(rf"$\varepsilon = {eps:g}$", color=INK)
+        panel.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, fontsize=11)
+    figure.suptitle("Keys behind a LayerNorm, d = 3: a query prefers the one that lies farthest in its direction")
     return figure

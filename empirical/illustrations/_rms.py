@@ -5,27 +5,28 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 import lngeom as lg
 
 from ._runs import Run, entering
+from ._space import Floats, flat_arrow, ring
 from ._style import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, VERMILION
 
 D = 3
-ACROSS: NDArray[np.float64] = np.array([1.0, 0.0, -1.0]) / np.sqrt(2.0)
+ACROSS: Floats = np.array([1.0, 0.0, -1.0]) / np.sqrt(2.0)
 """A unit vector orthogonal to 1."""
 THETA = np.radians(52.0)
 LENGTH = 2.7
 
 
-def inputs(theta: ArrayLike, length: float = 1.0) -> NDArray[np.float64]:
+def inputs(theta: ArrayLike, length: float = 1.0) -> Floats:
     """Vectors at the angles θ to 1, in the plane of 1 and `ACROSS`; shape (..., 3)."""
     angle = np.asarray(theta, dtype=float)[..., None]
     return length * (np.cos(angle) * lg.uniform(D) / np.sqrt(D) + np.sin(angle) * ACROSS)
 
 
-def distance(theta: ArrayLike) -> NDArray[np.float64]:
+def distance(theta: ArrayLike) -> Floats:
     """Distance of LayerNorm(x) and RMSNorm(x) at ε = 0, in units of √d, for x at the angles θ to 1."""
     x = inputs(theta)
     return np.linalg.norm(lg.layer_norm(x, eps=0.0) - lg.rms_norm(x, eps=0.0), axis=-1) / np.sqrt(D)
@@ -39,25 +40,9 @@ def angle_range(run: Run) -> tuple[float, float]:
     return min(low), max(high)
 
 
-def _plane(x: NDArray[np.float64]) -> NDArray[np.float64]:
+def _plane(x: Floats) -> Floats:
     """Coordinates along `ACROSS` and along 1."""
     return np.stack([x @ ACROSS, x @ lg.uniform(D) / np.sqrt(D)], -1)
-
-
-def _arrow(axes: Axes, end: NDArray[np.float64], color: str, width: float) -> None:
-    axes.annotate(
-        "",
-        end.tolist(),
-        (0.0, 0.0),
-        arrowprops={
-            "arrowstyle": "-|>",
-            "color": color,
-            "linewidth": width,
-            "mutation_scale": 16,
-            "shrinkA": 0,
-            "shrinkB": 0,
-        },
-    )
 
 
 def _arc(axes: Axes, start: float, end: float, radius: float, color: str) -> None:
@@ -71,15 +56,12 @@ def _geometry(axes: Axes) -> None:
     point, shadow = _plane(x), _plane(lg.project(x))
     layer, rms = _plane(lg.layer_norm(x, eps=0.0)), _plane(lg.rms_norm(x, eps=0.0))
     radius = np.sqrt(D)
-    full = np.linspace(0.0, 2.0 * np.pi, 361)
-    axes.plot(radius * np.sin(full), radius * np.cos(full), color=QUIET, linewidth=1.0)
+    ring(axes)
     axes.axhline(0.0, color=QUIET, linewidth=0.8)
     axes.plot(*zip(point, shadow, strict=True), color=QUIET, linestyle=":", linewidth=1.3)
     axes.plot(*zip(rms, layer, strict=True), color=VERMILION, linewidth=2.6)
-    _arrow(axes, np.array([0.0, radius]), INK, 1.6)
-    _arrow(axes, point, BLUE, 1.6)
-    _arrow(axes, rms, ORANGE, 2.6)
-    _arrow(axes, layer, PURPLE, 2.6)
+    for end, color, width in (((0.0, radius), INK, 1.6), (point, BLUE, 1.6), (rms, ORANGE, 2.6), (layer, PURPLE, 2.6)):
+        flat_arrow(axes, (0.0, 0.0), end, color, width)
     axes.plot(*shadow, "o", color=GREEN, markersize=6)
     _arc(axes, 0.0, THETA, 0.45, INK)
     _arc(axes, THETA, np.pi / 2, 0.7, VERMILION)

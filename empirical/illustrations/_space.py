@@ -27,11 +27,31 @@ def turned(x: ArrayLike) -> Floats:
     return np.asarray(x, dtype=float) @ _FRAME.T
 
 
+def at_angles(angle: ArrayLike) -> Floats:
+    """Unit vectors of the hyperplane 1^⊥ at angles in radians; shape (..., 3)."""
+    turn = np.asarray(angle, dtype=float)[..., None]
+    return np.cos(turn) * _FRAME[0] + np.sin(turn) * _FRAME[1]
+
+
 def around(n: int = 241) -> Floats:
-    """Inputs of n directions around the hyperplane 1^⊥, the first and last the same; shape (n, 3)."""
-    angle = np.linspace(0.0, 2.0 * np.pi, n)[:, None]
-    u, v = (row / np.linalg.norm(row) for row in FLOOR)
-    return np.cos(angle) * u + np.sin(angle) * v
+    """Unit vectors of n directions around the hyperplane 1^⊥, the first and last the same; shape (n, 3)."""
+    return at_angles(np.linspace(0.0, 2.0 * np.pi, n))
+
+
+def plane(x: ArrayLike) -> Floats:
+    """The projection to the hyperplane 1^⊥ in two coordinates; shape (..., 2)."""
+    return turned(x)[..., :2]
+
+
+def ring(axes: Any, **style: Any) -> None:
+    """The circle of radius √3 in a flat panel, on which outputs lie at ε = 0."""
+    axes.plot(*np.sqrt(3) * plane(around(361)).T, **{"color": QUIET, "linewidth": 1.0, **style})
+
+
+def flat_arrow(axes: Any, start: ArrayLike, end: ArrayLike, color: str, width: float) -> None:
+    """Vector from `start` to `end` in a flat panel."""
+    style = {"arrowstyle": "-|>", "mutation_scale": 16, "shrinkA": 0, "shrinkB": 0}
+    axes.annotate("", tuple(end), tuple(start), arrowprops={**style, "color": color, "linewidth": width})
 
 
 def components(x: Floats) -> str:

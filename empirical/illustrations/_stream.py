@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ._runs import Run, entering_blocks
+from ._space import flat_arrow
 from ._style import BLUE, GREEN, INK, ORANGE, QUIET, VERMILION
 
 D, BLOCKS = 576, 30
@@ -29,8 +30,7 @@ def sums(*, aligned: bool) -> NDArray[np.float64]:
 
 
 def _one_step(axes: Axes) -> None:
-    arrow = {"arrowstyle": "-|>", "mutation_scale": 15, "shrinkA": 0, "shrinkB": 0}
-    axes.annotate("", STATE.tolist(), (0.0, 0.0), arrowprops={**arrow, "color": BLUE, "linewidth": 2.6})
+    flat_arrow(axes, (0.0, 0.0), STATE, BLUE, 2.6)
     axes.text(0.7, 0.08, "$h$", color=BLUE, size=14)
     angle = np.linspace(-0.3, 1.25, 90)
     length = np.linalg.norm(STATE)
@@ -39,12 +39,7 @@ def _one_step(axes: Axes) -> None:
         end = STATE + step
         # What would lie on the arrow of h is drawn a little beside it.
         beside = np.array([-0.05, 0.16]) * (k == 2)
-        axes.annotate(
-            "",
-            (end + beside).tolist(),
-            (STATE + beside).tolist(),
-            arrowprops={**arrow, "color": color, "linewidth": 2.2},
-        )
+        flat_arrow(axes, STATE + beside, end + beside, color, 2.2)
         ratio = np.linalg.norm(end) / length
         axes.plot([], [], color=color, linewidth=2.2, label=f"{label} ({ratio:.2f} of it)")
     axes.set(aspect="equal", xlim=(-0.15, 3.1), ylim=(-0.65, 2.45))
