@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ast
-import csv
-import io
 import json
 import math
 import re
 import runpy
-import tokenize
+import statistics
 from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +58,7 @@ def test_smollm2_was_measured_as_the_page_says(table: list[dict[str, Any]]) -> N
     assert f"on {tokens:,} tokens" in page
     assert f"into {sequences} sequences of {tokens // sequences} tokens" in page
     assert f"d = {d}" in page
-    assert f"a spread of {180 / 3.141592653589793 / d**0.5:.2f}°" in page
+    assert f"a spread of {math.degrees(d**-0.5):.2f}°" in page
     assert f"{len({row['site'] for row in table})} norm layers" in page
 
 
@@ -77,15 +76,12 @@ def test_smollm2_has_the_angles_that_the_page_says(table: list[dict[str, Any]]) 
 
 def test_smollm2_grows_as_the_page_says() -> None:
     page = said("results/smollm2.md")
-    with (RUN / "growth.csv").open(encoding="utf-8", newline="") as file:
-        fits = {(fit["law"], fit["first_depth"]): fit for fit in csv.DictReader(file)}
-    exponential, power = fits["exponential", "1"], fits["power", "1"]
+    fits = {fit["law"]: fit for fit in read_table(RUN / "growth.csv") if fit["first_depth"] == 1}
+    exponential, power = fits["exponential"], fits["power"]
     assert exponential["better"] == power["better"] == "undecided"
-    factor, exponent = ([float(fit[name]) for name in ("estimate", "low", "high")] for fit in (exponential, power))
-    assert "{:.3f} [{:.3f}, {:.3f}] per block".format(*factor) in page
-    assert "p = {:.2f} [{:.2f}, {:.2f}]".format(*exponent) in page
-    misses = f"norm by {float(exponential['misfit']):.2f}, the power law by {float(power['misfit']):.2f}"
-    assert misses in page
+    assert "{estimate:.3f} [{low:.3f}, {high:.3f}] per block".format(**exponential) in page
+    assert "p = {estimate:.2f} [{low:.2f}, {high:.2f}]".format(**power) in page
+    assert f"norm by {exponential['misfit']:.2f}, the power law by {power['misfit']:.2f}" in page
     norms = [row["norm_mean"] for row in read_csv(RUN / "sites.csv") if row["bucket"] == "rest"]
     # Two sides a norm, two norms a block: what enters the first and the second block.
     times = f"{norms[4] / norms[0]:.0f}"
@@ -162,23 +158,21 @@ ARMS = {"layer": "LayerNorm", "rms": "RMSNorm", "u": "u-Norm", "post": "Post-LN"
 OPTIMIZERS = {"adamw": "AdamW", "sgd": "SGD with momentum"}
 
 
-def rows_of(name: str) -> list[dict[str, str]]:
-    with (TRAINING / name).open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+def ended(name: str) -> list[dict[str, Any]]:
+    """What a table of training says of the last step."""
+    return [row for row in read_table(TRAINING / name) if row["step"] == 300]
 
 
 def student(values: list[float], quantile: float = 0.975) -> tuple[float, float, float]:
     """Mean and interval of Student, in the words of the page: m ± t s/√n."""
     n, mean = len(values), sum(values) / len(values)
-    deviation = math.sqrt(sum((value - mean) ** 2 for value in values) / (n - 1))
-    reach = float(stats.t.ppf(quantile, n - 1)) * deviation / math.sqrt(n)
+    reach = float(stats.t.ppf(quantile, n - 1)) * statistics.stdev(values) / math.sqrt(n)
     return mean, mean - reach, mean + reach
 
 
 def geometric(values: list[float]) -> str:
     """The same of logarithms, as the page prints it."""
-    parts = map(math.exp, student([math.log(value) for value in values]))
-    mean, low, high = (f"{x:.3g}" if x >= 1e-3 else f"{x:.1e}" for x in parts)
+    mean, low, high = (printed(math.exp(x)) for x in student([math.log(value) for value in values]))
     return f"{mean} [{low}, {high}]"
 
 
@@ -193,31 +187,26 @@ def printed(chance: float) -> str:
     return f"{chance:.3g}" if chance >= 1e-3 else f"{chance:.1e}"
 
 
-def of_seeds(rows: list[dict[str, str]], column: str) -> list[float]:
+def of_seeds(rows: list[dict[str, Any]], column: str) -> list[float]:
     """The geometric mean over sites of each seed."""
     seeds = sorted({row["seed"] for row in rows})
-    logs = ([math.log(float(row[column])) for row in rows if row["seed"] == seed] for seed in seeds)
-    return [math.exp(sum(values) / len(values)) for values in logs]
+    return [statistics.geometric_mean(row[column] for row in rows if row["seed"] == seed) for seed in seeds]
 
 
 def test_the_headline_of_the_study_follows_from_its_table() -> None:
     page, readme = said("results/training/index.md"), said("../README.md")
-    table = [row for row in rows_of("study.csv") if row["step"] == "300"]
-    for optimizer, decay in (("adamw", "0"), ("adamw", "0.1"), ("sgd", "0"), ("sgd", "0.0005")):
+    table = [row for row in ended("study.csv") if (row["layers"], row["width"]) == (4, 128)]
+    for optimizer, decay in (("adamw", 0), ("adamw", 0.1), ("sgd", 0), ("sgd", 0.0005)):
         line = f"| {OPTIMIZERS[optimizer]}, {decay} |"
         for norm in ("layer", "rms"):
-            cell = [
-                row
-                for row in table
-                if (row["norm"], row["optimizer"], row["weight_decay"]) == (norm, optimizer, decay)
-                and (row["layers"], row["width"]) == ("4", "128")
-            ]
-            ranks = [int(row["rank_among_random"]) for row in cell if row["role"] == "final"]
+            wanted = (norm, optimizer, decay)
+            cell = [row for row in table if (row["norm"], row["optimizer"], row["weight_decay"]) == wanted]
+            ranks = [row["rank_among_random"] for row in cell if row["role"] == "final"]
             line += f" {', '.join(map(str, ranks))} | {printed(by_chance(ranks, 256))} |"
-            deep = [row for row in cell if row["layer"] != "0"]
+            deep = [row for row in cell if row["layer"] != 0]
             assert geometric(of_seeds(deep, "d_cos2")) in said("results/training/study.md")
         assert line in page
-        if (optimizer, decay) == ("adamw", "0"):
+        if (optimizer, decay) == ("adamw", 0):
             layer, chance, rms = (part.strip() for part in line.split("|")[2:5])
             assert f"1 ranks {layer} among 256 random directions" in readme
             assert f"by chance with probability {chance} if" in readme
@@ -226,30 +215,27 @@ def test_the_headline_of_the_study_follows_from_its_table() -> None:
 
 def test_the_controls_follow_from_their_table() -> None:
     page = said("results/training/index.md")
-    table = [row for row in rows_of("controls.csv") if row["step"] == "300" and row["site"] != "h.0"]
-    for norm, optimizer, decay in (
-        (n, o, d) for n in ("u", "none", "post") for o, d in (("adamw", "0.1"), ("sgd", "0"))
-    ):
+    table = [row for row in ended("controls.csv") if row["site"] != "h.0"]
+    for norm, (optimizer, decay) in product(("u", "none", "post"), (("adamw", 0.1), ("sgd", 0))):
         line = f"| {ARMS[norm]} | {OPTIMIZERS[optimizer]}, {decay} |"
         chance = 1.0
         for direction in ("1", "u"):
-            arm = [
-                row
-                for row in table
-                if (row["norm"], row["optimizer"], row["direction"]) == (norm, optimizer, direction)
-            ]
+            wanted = (norm, optimizer, direction)
+            arm = [row for row in table if (row["norm"], row["optimizer"], row["direction"]) == wanted]
             line += f" {geometric(of_seeds(arm, 'd_cos2'))} |"
-            chance = by_chance([int(row["rank_among_random"]) for row in arm if row["site"] == "ln_f"], 256)
+            chance = by_chance([row["rank_among_random"] for row in arm if row["site"] == "ln_f"], 256)
         assert f"{line} {printed(chance)} |" in page
 
 
+def held_out(table: str, norm: str) -> dict[tuple[Any, ...], float]:
+    """The last loss on held-out text by optimizer, weight decay, layers, width and seed."""
+    cell = ("optimizer", "weight_decay", "layers", "width", "seed")
+    return {tuple(row[name] for name in cell): row["held_out_loss"] for row in ended(table) if row["norm"] == norm}
+
+
 def test_the_losses_are_as_equivalent_as_the_pages_say() -> None:
-    losses: dict[tuple[str, ...], dict[str, float]] = {}
-    for row in rows_of("study.csv"):
-        if row["step"] == "300":
-            cell = tuple(row[name] for name in ("optimizer", "weight_decay", "layers", "width", "seed"))
-            losses.setdefault(cell, {})[row["norm"]] = float(row["held_out_loss"])
-    pairs = [found["layer"] - found["rms"] for found in losses.values()]
+    layer, rms = held_out("study.csv", "layer"), held_out("study.csv", "rms")
+    pairs = [loss - rms[cell] for cell, loss in layer.items()]
     mean, low, high = student(pairs)
     assert f"{len(pairs)} pairs of seeds the difference is {mean:.4f} [{low:.4f}, {high:.4f}]" in said(
         "results/training/index.md"
@@ -263,16 +249,9 @@ def test_the_losses_are_as_equivalent_as_the_pages_say() -> None:
     ("norm", "optimizer", "id"), [("none", "sgd", "1-59"), ("none", "sgd", "4-25"), ("post", "adamw", "4-17")]
 )
 def test_the_ledger_quotes_the_controls_as_their_table_says(norm: str, optimizer: str, id: str) -> None:
-    names = ("optimizer", "weight_decay", "layers", "width", "seed")
-    layer, control = (
-        {
-            tuple(row[name] for name in names): float(row["held_out_loss"])
-            for row in rows_of(table)
-            if (row["norm"], row["optimizer"], row["step"]) == (arm, optimizer, "300")
-        }
-        for table, arm in (("study.csv", "layer"), ("controls.csv", norm))
-    )
-    mean, low, high = student([loss - layer[cell] for cell, loss in control.items()])
+    layer, control = held_out("study.csv", "layer"), held_out("controls.csv", norm)
+    pairs = [loss - layer[cell] for cell, loss in control.items() if cell[0] == optimizer]
+    mean, low, high = student(pairs)
     assert f"{mean:.2f} [{low:.2f}, {high:.2f}] nats" in find(id).correction
 
 
@@ -354,13 +333,9 @@ def test_the_readme_counts_theorems_by_kind_and_by_status() -> None:
 
 
 def test_the_kernels_are_timed_as_the_ledger_says() -> None:
-    with (DOCS / "results" / "cost" / "kernels.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    best = {
-        name: min(float(r["milliseconds"]) for r in rows if r["norm"] == name) for name in ("layer_norm", "rms_norm")
-    }
-    said_there = find("0-6").correction
-    assert f"rms_norm takes {best['rms_norm'] / best['layer_norm']:.1f} times the time of layer_norm" in said_there
+    rows = read_table(DOCS / "results" / "cost" / "kernels.csv")
+    layer, rms = (min(r["milliseconds"] for r in rows if r["norm"] == name) for name in ("layer_norm", "rms_norm"))
+    assert f"rms_norm takes {rms / layer:.1f} times the time of layer_norm" in find("0-6").correction
 
 
 def recorded(name: str) -> list[dict[str, Any]]:
@@ -400,22 +375,15 @@ def test_the_tables_of_benchmarks_are_those_of_the_records() -> None:
 
 
 def lines_of_code(source: str) -> int:
-    """Lines with a token that is neither a comment nor part of a docstring."""
-    strings = [
-        node.body[0]
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None
-    ]
-    described = {line for node in strings for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
-    layout = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
-    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
-    written = {
+    """Lines that are neither empty nor a comment nor part of a docstring."""
+    described = {
         line
-        for token in tokens
-        if token.type not in (*layout, tokenize.ENDMARKER)
-        for line in range(token.start[0], token.end[0] + 1)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
     }
-    return len(written - described)
+    lines = enumerate(source.splitlines(), 1)
+    return sum(bool(line.strip()) and not line.strip().startswith("#") and n not in described for n, line in lines)
 
 
 def test_trusted_kernel_is_as_short_as_the_page_says() -> None:
