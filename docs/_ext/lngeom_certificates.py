@@ -55,39 +55,38 @@ def tex(terms: list[Node], root: int) -> str:
     return piece(root, SUM)
 
 
+FORMS = {
+    "/": r"\frac{{{}}}{{{}}}",
+    "S": r"\operatorname{{S}}({})",
+    "sqrt": r"\sqrt{{{}}}",
+    "mean": r"\operatorname{{mean}}({})",
+    "abs": r"\left|{}\right|",
+}
+"""What encloses its arguments, so that nothing around it can tear them apart."""
+
+
 def _node(node: Node, piece: Any) -> tuple[str, int]:
     kind, *rest = node
-    match kind:
-        case "v" | "s":
-            return _name(rest[0]), ATOM
-        case "d":
+    match kind, rest:
+        case ("v" | "s", [name]):
+            return _name(name), ATOM
+        case "d", _:
             return "d", ATOM
-        case "q":
-            p, q = rest
-            return (str(p), ATOM if p >= 0 else SUM) if q == 1 else (rf"\tfrac{{{p}}}{{{q}}}", ATOM if p >= 0 else SUM)
-        case "+":
-            parts = [piece(k, SUM) for k in rest]
-            return parts[0] + "".join(part if part.startswith("-") else f" + {part}" for part in parts[1:]), SUM
-        case "-":
-            return (
-                f"-{piece(rest[0], PRODUCT)}"
-                if len(rest) == 1
-                else f"{piece(rest[0], SUM)} - {piece(rest[1], PRODUCT)}"
-            ), SUM
-        case "/":
-            return rf"\frac{{{piece(rest[0], SUM)}}}{{{piece(rest[1], SUM)}}}", ATOM
-        case "S":
-            return rf"\operatorname{{S}}({piece(rest[0], SUM)})", ATOM
-        case "sqrt":
-            return rf"\sqrt{{{piece(rest[0], SUM)}}}", ATOM
-        case "mean":
-            return rf"\operatorname{{mean}}({piece(rest[0], SUM)})", ATOM
-        case "abs":
-            return rf"\left|{piece(rest[0], SUM)}\right|", ATOM
-        case "trace":
-            return rf"\operatorname{{tr}}_{{{rest[0]}}}({piece(rest[1], SUM)})", ATOM
-        case "f":
-            return rf"{rest[0]}({piece(rest[1], SUM)})", ATOM
+        case "q", [p, q]:
+            return str(p) if q == 1 else rf"\tfrac{{{p}}}{{{q}}}", ATOM if p >= 0 else SUM
+        case "+", _:
+            first, *others = (piece(k, SUM) for k in rest)
+            return first + "".join(part if part.startswith("-") else f" + {part}" for part in others), SUM
+        case "-", [k]:
+            return f"-{piece(k, PRODUCT)}", SUM
+        case "-", [k, j]:
+            return f"{piece(k, SUM)} - {piece(j, PRODUCT)}", SUM
+        case "trace", [index, k]:
+            return rf"\operatorname{{tr}}_{{{index}}}({piece(k, SUM)})", ATOM
+        case "f", [name, k]:
+            return rf"{name}({piece(k, SUM)})", ATOM
+    if kind in FORMS:
+        return FORMS[kind].format(*(piece(k, SUM) for k in rest)), ATOM
     msg = f"unknown node {kind!r} in a certificate"
     raise ValueError(msg)
 
