@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import torch
+from torch.nn.functional import layer_norm, rms_norm
 from transformers import (
     AutoModel,
     BertConfig,
@@ -29,7 +31,7 @@ from transformers import (
 )
 
 from empirical.corpora import bundled_wikipedia
-from empirical.models import GPT2RMSConfig, bundled_model
+from empirical.models import GPT2RMSConfig, bundled_model, norm_sites, topology_of
 from lngeom import LngeomError
 from lngeom.cli import main
 
@@ -101,6 +103,23 @@ def tiny_model(architecture: str, seed: int = 0) -> Any:
             # Fresh norms have gain 1 and bias 0, and weights of size 0.02 leave the stream almost unchanged.
             parameter.add_(torch.randn_like(parameter) * (0.1 if "norm" in name.lower() or "ln_" in name else 0.2))
     return model.eval()
+
+
+def loaded(model: Any) -> Any:
+    """What predictions need of a model that was built here; its table of norms is made now."""
+    return SimpleNamespace(
+        model=model, sites=norm_sites(model), topology=topology_of(model.config), device=torch.device("cpu")
+    )
+
+
+def uncentred(module: Any) -> None:
+    """Makes an RMSNorm of a LayerNorm, behind its name."""
+    module.forward = lambda x: rms_norm(x, x.shape[-1:], module.weight, module.eps) + module.bias
+
+
+def centred(module: Any) -> None:
+    """Makes a LayerNorm of an RMSNorm."""
+    module.forward = lambda x: layer_norm(x, x.shape[-1:], module.weight, None, module.variance_epsilon)
 
 
 @pytest.fixture(params=ARCHITECTURES)

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,23 +14,16 @@ import torch
 from torch import Tensor, nn
 
 from empirical import predictions, statistics
-from empirical.models import NormSite, norm_sites, topology_of
+from empirical.models import NormSite, norm_sites
 from empirical.predictions import Prediction, predict
 from empirical.runs import RunDirectory
 from lngeom.cli import main
 from proofs import find
 
-from .conftest import ARCHITECTURES, VOCABULARY, Words, tiny_model
+from .conftest import ARCHITECTURES, VOCABULARY, Words, centred, loaded, tiny_model, uncentred
 
 DTYPES = [torch.float32, torch.bfloat16, torch.float16]
 TOKENS = np.random.default_rng(0).integers(3, VOCABULARY, (3, 32))
-
-
-def loaded(model: Any) -> Any:
-    """What the checks need of a model that was built here."""
-    return SimpleNamespace(
-        model=model, sites=norm_sites(model), topology=topology_of(model.config), device=torch.device("cpu")
-    )
 
 
 def test_every_theorem_exists() -> None:
@@ -119,24 +111,12 @@ def test_a_forgotten_one_beside_the_weight_is_reported(dtype: torch.dtype) -> No
 
 
 def test_a_missing_mean_subtraction_is_reported() -> None:
-    def kernel(module: Any) -> None:
-        def forward(x: Tensor) -> Tensor:
-            return nn.functional.rms_norm(x, x.shape[-1:], module.weight, module.eps) + module.bias
-
-        module.forward = forward
-
-    found = violated(tiny_model("gpt2"), kernel, whole=True)
+    found = violated(tiny_model("gpt2"), uncentred, whole=True)
     assert found >= {"standardization.mean_zero", "ellipsoid.hyperplane", "angles.rotation_by_layer_norm"}
 
 
 def test_a_subtracted_mean_in_an_rms_norm_is_reported() -> None:
-    def kernel(module: Any) -> None:
-        def forward(x: Tensor) -> Tensor:
-            return nn.functional.layer_norm(x, x.shape[-1:], module.weight, None, module.variance_epsilon)
-
-        module.forward = forward
-
-    found = violated(tiny_model("llama"), kernel)
+    found = violated(tiny_model("llama"), centred)
     assert found >= {"rmsnorm.definition", "angles.rotation_by_rms_norm"}
 
 
@@ -155,8 +135,7 @@ def test_nothing_is_decided_without_a_bound() -> None:
     assert {each.verdict for each in wide if each.site != "model"} == {"undecided"}
 
     zero = tiny_model("gpt2")
-    with torch.no_grad():
-        zero.h[0].ln_1.weight[3] = 0.0
+    zero.h[0].ln_1.weight.data[3] = 0.0
     found = {each.theorem: each.verdict for each in predict(loaded(zero), TOKENS) if each.site == "h.0.ln_1"}
     assert {theorem for theorem, verdict in found.items() if verdict == "holds"} == {
         "standardization.layer",
@@ -166,8 +145,7 @@ def test_nothing_is_decided_without_a_bound() -> None:
     assert "violated" not in found.values()
 
     hidden = tiny_model("llama")
-    with torch.no_grad():
-        hidden.layers[0].input_layernorm.weight[3] = 0.0
+    hidden.layers[0].input_layernorm.weight.data[3] = 0.0
     first = [each for each in predict(loaded(hidden), TOKENS) if each.site == "layers.0.input_layernorm"]
     assert {each.theorem for each in first if each.verdict == "holds"} == {
         "rmsnorm.definition",
@@ -190,8 +168,7 @@ def test_nothing_is_decided_without_a_bound() -> None:
         assert [each.verdict for each in first] == ["undecided"] * of_all
 
     lost = tiny_model("gpt2")
-    with torch.no_grad():
-        lost.wte.weight.fill_(math.nan)
+    lost.wte.weight.data.fill_(math.nan)
     assert {each.verdict for each in predict(loaded(lost), TOKENS)} == {"undecided"}
 
 

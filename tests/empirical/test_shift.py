@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,12 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoModel
 
-from empirical.models import norm_sites, topology_of
+from empirical.models import norm_sites
 from empirical.predictions import Prediction, _shift, shift
 from empirical.predictions._precision import computed_in
 from empirical.predictions._shift import DEPENDENCE, INVARIANCE
 
-from .conftest import VOCABULARY, tiny_config, tiny_model
+from .conftest import VOCABULARY, centred, loaded, tiny_config, tiny_model, uncentred
 
 DTYPES = [torch.float32, torch.bfloat16]
 TOKENS = np.random.default_rng(0).integers(3, VOCABULARY, (2, 32))
@@ -27,29 +26,8 @@ TOKENS = np.random.default_rng(0).integers(3, VOCABULARY, (2, 32))
 
 def judged(model: Any) -> Prediction:
     """The verdict on a model, whose table of norms was made before it was changed, if it was."""
-    described: Any = SimpleNamespace(
-        model=model, sites=norm_sites(model), topology=topology_of(model.config), device=torch.device("cpu")
-    )
-    [found] = shift(described, TOKENS)
+    [found] = shift(loaded(model), TOKENS)
     return found
-
-
-def uncentred(module: Any) -> None:
-    """An RMSNorm in the place of a LayerNorm, behind its name."""
-
-    def forward(x: Tensor) -> Tensor:
-        return nn.functional.rms_norm(x, x.shape[-1:], module.weight, module.eps) + module.bias
-
-    module.forward = forward
-
-
-def centred(module: Any) -> None:
-    """A LayerNorm in the place of an RMSNorm."""
-
-    def forward(x: Tensor) -> Tensor:
-        return nn.functional.layer_norm(x, x.shape[-1:], module.weight, None, module.variance_epsilon)
-
-    module.forward = forward
 
 
 def reading_the_stream(block: nn.Module, weight: float) -> None:
@@ -161,16 +139,10 @@ def test_nothing_is_decided_where_nothing_can_be(monkeypatch: pytest.MonkeyPatch
     assert (found.verdict, found.reason) == ("undecided", "a layer in float64 does not fit on the device")
 
 
-def test_rounding_as_large_as_the_effect_decides_nothing() -> None:
-    wide = torch.zeros(3, 4, 8, dtype=torch.float64)
-    wide[2] = 1.0
-    narrow = wide + 0.3
-    assert _shift._judged(INVARIANCE, narrow, wide).verdict == "undecided"
-    assert _shift._judged(DEPENDENCE, narrow, wide).verdict == "undecided"
-    wide[1] = 1.0
-    narrow = wide + 0.3
-    assert _shift._judged(INVARIANCE, narrow, wide).verdict == "violated"
-    assert _shift._judged(DEPENDENCE, narrow, wide).verdict == "holds"
+@pytest.mark.parametrize(("moved", "verdicts"), [(0.0, ("undecided", "undecided")), (1.0, ("violated", "holds"))])
+def test_rounding_as_large_as_the_effect_decides_nothing(moved: float, verdicts: tuple[str, str]) -> None:
+    wide = torch.tensor([0.0, moved, 1.0], dtype=torch.float64)[:, None, None].expand(3, 4, 8)
+    assert tuple(_shift._judged(law, wide + 0.3, wide).verdict for law in (INVARIANCE, DEPENDENCE)) == verdicts
 
 
 @pytest.mark.parametrize("size", [1e-6, 1.0, 1e5])
@@ -210,15 +182,9 @@ def held(model: nn.Module) -> Callable[[], bool]:
     parameters = dict(model.named_parameters())
 
     def unchanged() -> bool:
-        return (
-            {name: id(value) for name, value in model.named_parameters()}
-            == {name: id(value) for name, value in parameters.items()}
-            and list(dict(model.named_parameters())) == list(parameters)
-            and not any(
-                each._forward_hooks or each._forward_pre_hooks or each._forward_hooks_always_called
-                for each in model.modules()
-            )
-        )
+        now = [(name, id(value)) for name, value in model.named_parameters()]
+        hooks = (each._forward_hooks or each._forward_pre_hooks for each in model.modules())
+        return now == [(name, id(value)) for name, value in parameters.items()] and not any(hooks)
 
     return unchanged
 
