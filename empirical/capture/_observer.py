@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,6 +34,11 @@ _TOGETHER = 8
 """Layers that are reduced at once: with 64 directions 4 KB a token wait, and an eighth of the operators is called."""
 
 
+def _kernel_by_default(device: torch.device) -> bool:
+    """On a CPU only long runs gain more time than a compiler takes."""
+    return device.type == "cuda" and importlib.util.find_spec("triton") is not None
+
+
 @dataclass
 class _Queue:
     """Sketches of layers that one call can reduce: alike in kind, ε, d, device, shape of the batch and padding."""
@@ -56,6 +63,8 @@ class Observer:
         directions: Number of random unit directions to compare the uniform one with, at least 2.
         seed: Seed of the random directions.
         batch_dim: Axis of the sequences, 0 or 1. None is 0, and an error where a module has ``batch_first=False``.
+        compiled: Whether PyTorch compiles the reductions of hidden states to one kernel, which takes some seconds, a
+            third of the time from then on, and a C++ compiler or Triton. None: on a GPU, if Triton is there.
 
     >>> import torch
     >>> from torch import nn
@@ -77,6 +86,7 @@ class Observer:
         directions: int = 64,
         seed: int = 0,
         batch_dim: int | None = None,
+        compiled: bool | None = None,
     ) -> None:
         modules = dict(model.named_modules())
         for site in sites:
@@ -89,6 +99,7 @@ class Observer:
         self._model = model
         self._batch_dim = known_batch_dim(model, batch_dim)
         self._modules = {site: modules[site.path] for site in sites}
+        self._compiled = compiled
         self._directions = {site.d: random_directions(site.d, directions, seed) for site in sites}
         self._columns: dict[tuple[int, torch.dtype, torch.device], Tensor] = {}
         self._states: dict[tuple[tuple[str, ...], Side], SiteState] = {}
@@ -213,9 +224,20 @@ class Observer:
         buckets = self._membership(site, (sequences, positions, heads), z.device)
         queue = self._queues.setdefault((site.kind, site.eps, id(columns), id(buckets)), _Queue(site, buckets))
         queue.paths.append(site.path)
-        queue.sketches.append(sketched(x.reshape(-1, d), z.reshape(-1, d), columns))
+        queue.sketches.append(self._sketched(x.reshape(-1, d), z.reshape(-1, d), columns))
         if len(queue.paths) == _TOGETHER:
             self._reduce(queue)
+
+    def _sketched(self, x: Tensor, z: Tensor, columns: Tensor) -> tuple[Sketch, Sketch, Tensor]:
+        if self._compiled is None:
+            self._compiled = _kernel_by_default(z.device)
+            if self._compiled:
+                try:
+                    return sketched(x, z, columns, compiled=True)
+                except InputError as error:
+                    warnings.warn(f"{error}; measuring goes on without it", stacklevel=2)
+                    self._compiled = False
+        return sketched(x, z, columns, compiled=self._compiled)
 
     def _flush(self) -> None:
         for queue in self._queues.values():

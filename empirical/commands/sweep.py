@@ -58,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--shard-tokens", type=count, metavar="N", help="tokens between two checkpoints (default: by device)")
     add("--directions", type=count, default=DEFAULT_DIRECTIONS, help="random directions (default: %(default)s)")
     add("--seed", type=int, default=0, help="seed of the random directions (default: %(default)s)")
+    add("--compile", action="store_true", help="one compiled kernel for the statistics, for long runs on a CPU")
     add("--random-weights", action="store_true", help="draw the weights at random from the model's configuration")
     add("--quiet", action="store_true", help="print nothing")
     add("--json", action="store_true", help="print the table as JSON, and nothing else")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -152,11 +151,11 @@ def reduce(
     values = torch.where(valid[..., None, :], values, 0.0)
     weights = counted.to(torch.float64)
     mean = values @ weights.mT / tokens.clamp(min=1)[..., None, :]
-    each = values[..., None, :]
-    deviation = each - mean[..., None]
-    lowest = torch.full((), -math.inf, dtype=values.dtype, device=values.device)
-    angle, cos2 = values[..., 0, :], torch.cos(torch.deg2rad(values[..., 0, :])) ** 2
-    sums = _sums_by_sequence(vectors, cos2, counted, buckets.shape)
+    deviation = values - mean @ weights  # from the mean of its bucket: buckets have no token in common
+    inverse = weights / torch.where(valid, vectors.d * vectors.mean_square, 1.0)[..., None, :]
+    along = vectors.d * torch.where(valid, vectors.mean, 0.0) ** 2
+    cos2 = (inverse * along[..., None, :]).unflatten(-1, buckets.shape[1:]).sum(-1)
+    energies = torch.cat([cos2.sum(-1, keepdim=True), _along_directions(vectors.projections, inverse)], -1)
     sizes = counted.unflatten(-1, buckets.shape[1:]).sum(-1)
     if documents is None:
         documents = torch.full(sizes.shape[-1:], UNKNOWN, device=sizes.device)
@@ -166,17 +165,19 @@ def reduce(
         underflow=(member & small[..., None, :]).sum(-1),
         zero=(member & zero[..., None, :]).sum(-1),
         mean=mean,
-        m2=(deviation * deviation * weights[..., None, :, :]).sum(-1),
-        maximum=torch.where(counted[..., None, :, :], each, lowest).amax(-1),
-        angles=_histogram(angle * BINS_PER_DEGREE, ANGLE_BINS, counted),
+        m2=(deviation * deviation) @ weights.mT,
+        maximum=torch.stack(
+            [torch.where(one[..., None, :], values, -math.inf).amax(-1) for one in counted.unbind(-2)], -1
+        ),
+        angles=_histogram(values[..., 0, :] * BINS_PER_DEGREE, ANGLE_BINS, counted),
         norms=_histogram(
             (torch.log2(torch.where(valid, norm, 1.0)) + NORM_OCTAVES) * BINS_PER_OCTAVE, NORM_BINS, counted
         ),
         sequences=torch.cat([(sizes > 0).sum(-1), (sizes.sum(-2) > 0).sum(-1, keepdim=True)], -1),
-        cos2=torch.cat([sums, sums.sum(-3, keepdim=True)], -3).sum(-2),
+        cos2=torch.cat([energies, energies.sum(-2, keepdim=True)], -2),
         documents=documents.expand(*sizes.shape[:-2], -1),
         document_tokens=sizes,
-        document_cos2=sums[..., 0].contiguous(),
+        document_cos2=cos2,
     )
 
 
@@ -184,20 +185,16 @@ def _underflows(x: Sketch) -> Tensor:
     return (x.mean_square > 0) & (x.mean_square < torch.finfo(x.projections.dtype).tiny)
 
 
-def _sums_by_sequence(vectors: Sketch, cos2: Tensor, counted: Tensor, shape: Any) -> Tensor:
-    """Σcos²θ over the tokens of each sequence, float64, (..., buckets, sequences, 1 + K)."""
-    weights = counted.to(torch.float64)
-    squared = weights / torch.where(counted, (vectors.d * vectors.mean_square)[..., None, :], 1.0)
-    # What does not count may be infinite, which a weight of 0 would turn into NaN.
-    along = vectors.projections.to(torch.float64).square_().nan_to_num_(0.0, 0.0, 0.0)
-    return torch.cat(
-        [_by_sequence(weights, cos2[..., None], shape), _by_sequence(squared, along, shape)], dim=-1
-    ).transpose(-3, -2)
-
-
-def _by_sequence(weights: Tensor, values: Tensor, shape: Any) -> Tensor:
-    """Weighted sums over the positions of each sequence: (..., sequences, buckets, columns)."""
-    return weights.unflatten(-1, shape[1:]).transpose(-3, -2) @ values.unflatten(-2, shape[1:])
+def _along_directions(projections: Tensor, weights: Tensor) -> Tensor:
+    """Weighted sums of squares over the tokens, float64, (..., B, K); layer by layer, so that memory is used again."""
+    found = weights.new_empty(*weights.shape[:-1], projections.shape[-1])
+    squares = weights.new_empty(projections.shape[-2:])
+    layers = (each.reshape(-1, *each.shape[-2:]) for each in (projections, weights, found))
+    for values, weight, sums in zip(*layers, strict=True):
+        # What does not count may be infinite, which a weight of 0 would turn into NaN.
+        squares.copy_(values).square_().nan_to_num_(0.0, 0.0, 0.0)
+        torch.mm(weight, squares, out=sums)
+    return found
 
 
 def _histogram(positions: Tensor, bins: int, counted: Tensor) -> Tensor:

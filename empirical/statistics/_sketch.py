@@ -1,19 +1,22 @@
 """A few numbers per hidden state: all that the statistics read of the hidden states themselves.
 
-The hidden states are read once, in chunks that bound the memory taken and stay in the cache. What is left is a few
-numbers per token.
+The hidden states are read once, in chunks that bound the memory taken and stay in the cache, or by one compiled kernel
+for both sides of a norm layer. What is left is a few numbers per token.
 """
 
 from __future__ import annotations
 
+import functools
 import math
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from lngeom import angle_from_moments, moments
+from lngeom import InputError, angle_from_moments, moments
 
 # On a CPU small enough for the cache of a core, and for the allocator to reuse what it has: the temporaries of larger
 # chunks are given back to the system and cost a page fault for each 4 KB when they come again.
@@ -61,9 +64,29 @@ class Sketch:
         return torch.rad2deg(angle_from_moments(mean, (self.mean_square - mean * mean).clamp(min=0)))
 
 
-def _numbers(x: Tensor, z: Tensor) -> Tensor:
-    """Mean and variance of each row of x, the same of z, and x·z: shape (5, n)."""
-    return torch.stack([*(each[:, 0] for each in (*moments(x), *moments(z))), (x * z).sum(-1)])
+def _numbers(x: Tensor, z: Tensor, dtype: torch.dtype) -> Tensor:
+    """Mean and variance of each row of x, the same of z, and x·z, computed in some dtype: float64, shape (5, n)."""
+    x, z = x.to(dtype), z.to(dtype)
+    rows = (*(each[:, 0] for each in (*moments(x), *moments(z))), (x * z).sum(-1))
+    return torch.stack([row.to(torch.float64) for row in rows])
+
+
+@functools.cache
+def _kernel() -> Any:
+    return torch.compile(_numbers)
+
+
+def _by_kernel(x: Tensor, z: Tensor, dtype: torch.dtype) -> Tensor:
+    """What :func:`_numbers` returns, by one kernel that PyTorch makes of it: C++ on a CPU, Triton on a GPU."""
+    for side in (x, z):
+        torch._dynamo.maybe_mark_dynamic(side, 0)  # one kernel for all batches
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyTorch warns of what it deprecates itself, and of caches on the way
+        try:
+            return _kernel()(x, z, dtype)
+        except torch._dynamo.exc.BackendCompilerFailed as error:
+            msg = f"no kernel could be compiled ({str(error).splitlines()[0]}): install a compiler, or measure without"
+            raise InputError(msg) from error
 
 
 def _chunks(count: int, d: int, device: torch.device) -> Iterator[slice]:
@@ -71,13 +94,14 @@ def _chunks(count: int, d: int, device: torch.device) -> Iterator[slice]:
     return (slice(begin, begin + size) for begin in range(0, count, size))
 
 
-def sketch(x: Tensor, z: Tensor, directions: Tensor) -> tuple[Sketch, Sketch, Tensor]:
+def sketch(x: Tensor, z: Tensor, directions: Tensor, *, compiled: bool = False) -> tuple[Sketch, Sketch, Tensor]:
     """Sketches of what enters and what leaves a norm layer, and their inner products.
 
     Args:
         x, z: (N, d). Hidden states, on one device.
         directions: (d, K). Random unit directions as columns, float32 or float64: everything is computed in their
             dtype.
+        compiled: By one kernel for both sides, the same formulas through ``torch.compile``; up to rounding equal.
 
     Returns:
         x, z: Sketch
@@ -93,11 +117,14 @@ def sketch(x: Tensor, z: Tensor, directions: Tensor) -> tuple[Sketch, Sketch, Te
     [2.0, 0.5]
     """
     count, d = x.shape
-    found = torch.empty(5, count, dtype=torch.float64, device=z.device)
+    found = torch.empty(5, 0 if compiled else count, dtype=torch.float64, device=z.device)
     along = torch.empty(2, count, directions.shape[1], dtype=directions.dtype, device=z.device)
-    for part in _chunks(count, d, z.device):
-        sides = x[part].to(directions.dtype), z[part].to(directions.dtype)
-        found[:, part] = _numbers(*sides)
-        for side, projections in zip(sides, along, strict=True):
-            torch.mm(side, directions, out=projections[part])
+    whole = compiled and x.dtype == z.dtype == directions.dtype  # nothing is converted that would take memory
+    if compiled:
+        found = _by_kernel(x, z, directions.dtype)
+    for part in [slice(None)] if whole else _chunks(count, d, z.device):
+        if not compiled:
+            found[:, part] = _numbers(x[part], z[part], directions.dtype)
+        for side, projections in zip((x, z), along, strict=True):
+            torch.mm(side[part].to(directions.dtype), directions, out=projections[part])
     return Sketch(d, found[0], found[1], along[0]), Sketch(d, found[2], found[3], along[1]), found[4]

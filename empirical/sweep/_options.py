@@ -32,6 +32,7 @@ class Sweep:
         tensor_parallel: Processes of ``torchrun`` that share one copy of the model.
         dtype, device, device_map: As in transformers; ``auto`` is float32 on the CPU, the checkpoint's dtype on a GPU.
         directions, seed: Random unit directions to compare the uniform direction with, and the seed that draws them.
+        compile: Reduce the hidden states by one compiled kernel on a CPU too; on a GPU with Triton that is the default.
         allow_pickle: Load pickled weights where there are no safetensors.
         random_weights: Draw the weights at random from the model's configuration.
         output: The run directory; by default ``runs/NAME``.
@@ -57,6 +58,7 @@ class Sweep:
     tensor_parallel: int = 1
     directions: int = DEFAULT_DIRECTIONS
     seed: int = 0
+    compile: bool = False
     allow_pickle: bool = False
     random_weights: bool = False
     output: str | None = None

@@ -29,6 +29,7 @@ def measure_shards(
     shard: int,
     directions: int,
     seed: int,
+    compiled: bool | None = None,
 ) -> None:
     """Measure the shards that are not there yet: several processes take turns.
 
@@ -61,7 +62,7 @@ def measure_shards(
                 started = time.perf_counter()
                 try:
                     numbers = documents[index * shard : (index + 1) * shard]
-                    states = measure(loaded, rows, batch, directions, seed, advanced, numbers)
+                    states = measure(loaded, rows, batch, directions, seed, advanced, numbers, compiled)
                     break
                 except torch.cuda.OutOfMemoryError:
                     advance(-counted)
@@ -122,9 +123,11 @@ def measure(
     seed: int,
     advance: Callable[[int], None],
     documents: np.ndarray,
+    compiled: bool | None = None,
 ) -> dict[Any, Any]:
     """The states of all sites after a forward pass over some sequences, of which the documents are known."""
-    with Observer(loaded.model, loaded.sites, directions=directions, seed=seed) as observer, torch.inference_mode():
+    watching = Observer(loaded.model, loaded.sites, directions=directions, seed=seed, compiled=compiled)
+    with watching as observer, torch.inference_mode():
         for begin in range(0, len(rows), batch):
             ids = torch.from_numpy(rows[begin : begin + batch].astype(np.int64)).to(loaded.device)
             observer.documents(torch.from_numpy(documents[begin : begin + batch]))

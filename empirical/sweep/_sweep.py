@@ -88,6 +88,7 @@ class _Plan:
             "shard_sequences": self.shard,
             "directions": self.sweep.directions,
             "seed": self.sweep.seed,
+            **({"compiled": True} if self.sweep.compile else {}),
         }
 
 
@@ -190,6 +191,7 @@ def run_sweep(sweep: Sweep, *, console: Console | None = None, command: str = ""
         measure_shards(
             run, loaded, console, group,
             batch=plan.batch, shard=plan.shard, directions=sweep.directions, seed=sweep.seed,
+            compiled=sweep.compile or None,
         )  # fmt: skip
         group.wait()
         judged = predictions.predict(loaded, run.tokens()) if group.team == 0 else []  # every part of it takes part

@@ -1,0 +1,131 @@
+"""The reductions of hidden states as one kernel that PyTorch compiles, in C++ and in Triton, beside the plain ones.
+
+Triton needs no GPU here: its interpreter runs the very kernel that PyTorch writes, which is told that the CPU is what
+it writes Triton for. That takes a process of its own.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from empirical.capture import Observer, _observer
+from empirical.models import NormSite
+from empirical.statistics import Sketch, sketch
+from lngeom import InputError
+
+D = 24
+SITE = NormSite("0", None, "final", "layernorm", 1e-5, D)
+COMPILER = pytest.mark.skipif(
+    not any(map(shutil.which, ("g++", "clang++", "c++"))), reason="needs a C++ compiler on the path"
+)
+TRITON = pytest.mark.skipif(
+    importlib.util.find_spec("triton") is None, reason="needs triton: pip install triton (Linux, 280 MB)"
+)
+
+
+def excess(rows: int, dtype: torch.dtype) -> float:
+    """Largest difference of the two paths over what both may be off by together; see ``test_oracle.py`` for γ."""
+    scales = torch.tensor([1.0, 1e-6, 1e6, 1e-20, 1e18])[torch.arange(rows) % 5, None]
+    generator = torch.Generator().manual_seed(rows)
+    x, z = (scales * (torch.randn(rows, D, generator=generator) + 3) for _ in range(2))
+    x, z = x.to(dtype), z.to(dtype)
+    directions = torch.eye(D)[:, :2].contiguous()
+    (bare_x, bare_z, bare), (x_, z_, inner) = (sketch(x, z, directions, compiled=way) for way in (False, True))
+    u = 2.0**-24
+    gamma = (D + 8) * u / (1 - (D + 8) * u)
+    product = 2 * gamma * bare_x.norm * bare_z.norm
+
+    def of(mine: Sketch, theirs: Sketch) -> list[Any]:
+        size = theirs.norm / D**0.5
+        return [
+            ((mine.mean - theirs.mean).abs(), 2 * gamma * size),
+            ((mine.variance.sqrt() - theirs.variance.sqrt()).abs(), 4.2 * gamma * size),
+            ((mine.projections - theirs.projections).abs().amax(-1), 2 * gamma * theirs.norm),
+        ]
+
+    pairs = [*of(x_, bare_x), *of(z_, bare_z), ((inner - bare).abs(), product)]
+    return max(float((off / bound).max()) for off, bound in pairs)
+
+
+def through_triton() -> None:
+    """In a process of its own: all that is compiled for the CPU becomes Triton, which is interpreted."""
+    triton: Any = importlib.import_module("triton")
+    target = importlib.import_module("triton.backends.compiler").GPUTarget("cuda", 90, 32)
+
+    class Driver:
+        """What PyTorch asks for when it names a kernel; nothing is launched."""
+
+        get_current_target = staticmethod(lambda: target)
+        get_current_device = staticmethod(lambda: 0)
+
+    triton.runtime.driver.set_active(Driver())
+    importlib.import_module("torch._inductor.config").cpu_backend = "triton"
+    from torch._inductor.utils import run_and_get_code
+
+    worst, (code, *_) = run_and_get_code(excess, 7, getattr(torch, sys.argv[1]))
+    assert code.count("@triton.jit") == 1, "both sides and all numbers in one kernel"
+    print(worst)
+
+
+@COMPILER
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_a_kernel_in_c_gives_the_same_numbers(dtype: torch.dtype) -> None:
+    assert max(excess(rows, dtype) for rows in (7, 40)) <= 1
+
+
+@TRITON
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_kernel_in_triton_gives_the_same_numbers(dtype: str) -> None:
+    program = f"from {__name__} import through_triton; through_triton()"
+    done = subprocess.run(
+        [sys.executable, "-c", program, dtype], env={**os.environ, "TRITON_INTERPRET": "1"}, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) <= 1
+
+
+def observed(compiled: bool | None) -> Any:
+    layer = nn.Sequential(nn.LayerNorm(D))
+    with Observer(layer, [SITE], directions=3, compiled=compiled) as observer:
+        layer(torch.randn(2, 5, D, generator=torch.Generator().manual_seed(0)))
+    return observer.states["0", "output"]
+
+
+@pytest.fixture
+def nothing_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        failure = RuntimeError("no working C++ compiler")
+        raise torch._dynamo.exc.BackendCompilerFailed(print, failure, None)
+
+    monkeypatch.setattr("empirical.statistics._sketch._kernel", lambda: refuse)
+
+
+@pytest.mark.usefixtures("nothing_compiles")
+def test_without_a_compiler_measuring_goes_on_and_what_was_asked_for_is_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with pytest.raises(InputError, match=r"no kernel could be compiled \(.*\): install a compiler"):
+        observed(True)
+    monkeypatch.setattr(_observer, "_kernel_by_default", lambda _: True)
+    with pytest.warns(UserWarning, match="measuring goes on without it"):
+        found = observed(None)
+    assert np.array_equal(found.mean, observed(False).mean)
+
+
+def test_only_a_gpu_with_triton_compiles_unasked(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = _observer._kernel_by_default
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: object())
+    assert [chosen(torch.device(name)) for name in ("cpu", "cuda")] == [False, True]
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    assert not chosen(torch.device("cuda"))
