@@ -51,7 +51,7 @@ COMMANDS: dict[str, Command] = {
 """All commands by name, in the order of ``lngeom --help``."""
 
 
-_KEPT = "then the same command goes on with what is finished"
+_KEPT = "then run the same command again: what is finished is kept"
 _ADVICE = {errno.ENOSPC: f"free space, {_KEPT}", errno.EFBIG: f"raise the limit of a file's size, {_KEPT}"}
 
 

@@ -227,7 +227,7 @@ def test_command_lists_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[s
         (["figure"], "no figure is named"),
         (["figure", "nothing"], "'nothing' is not a figure: choose one of steps"),
         (["figure", "angles-by-layer"], "angles-by-layer is drawn from a run: give the directory"),
-        (["figure", "steps", "--run", str(RUN)], "--run is given, but steps shows no run"),
+        (["figure", "steps", "--run", str(RUN)], "--run is given, but steps is not drawn from a run"),
         (["figure", "critical-points", "--out", "/dev/null/x"], "choose another directory with --out"),
     ],
 )

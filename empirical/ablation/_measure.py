@@ -52,7 +52,7 @@ class Measurement:
                 places = (len(batch), *batch[0].labels.shape)  # one for a picture, whose logits have no axis of tokens
                 logits = output.logits[:, None] if output.logits.ndim == 2 else output.logits
                 if logits.shape[:-1] != places:
-                    msg = f"labels {places} for logits {tuple(logits.shape)}; give one label for each place"
+                    msg = f"labels {places} for logits {tuple(logits.shape)}; give one label for each position"
                     raise CorpusError(msg)
                 yield log_softmax(logits.float(), -1), getattr(output, "encoder_last_hidden_state", None)
 

@@ -221,13 +221,13 @@ def _inferred(kernel: Kernel, kind: str | None, eps: float | None, d: int) -> tu
         named = kernel.name.lower()
         kind = found.kind if found else "rmsnorm" if "rms" in named else "layernorm" if "layer" in named else None
         if kind is None:
-            msg = f"{kernel.name} computes neither norm and its name does not tell which it should: give --kind"
+            msg = f"{kernel.name} computes neither norm, and its name does not say which it should: give --kind"
             raise InputError(msg)
     measured = (float(found.eps),) if found and found.eps is not None and found.eps > 0 else ()
     if eps is None:
         own = kernel.eps if kernel.eps is not None else found.eps if found else None
         if own is None:
-            msg = f"{kernel.name} does not tell its eps, and its outputs do not either: give --eps"
+            msg = f"{kernel.name} does not state its eps, and its outputs do not reveal it: give --eps"
             raise InputError(msg)
         eps = float(f"{own:.2g}") if kernel.eps is None else own
     return kind, eps, measured

@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--output", "--out", metavar="DIR", help="run directory (default: runs/ablate-NAME)")
     add("--tokens", type=count, default=16_384, help="tokens to predict (default: %(default)s)")
     add("--site-tokens", type=count, default=4_096, help="and with single norms changed (default: %(default)s)")
-    add("--no-sites", dest="site_tokens", action="store_const", const=0, help="change no single norms")
+    add("--no-sites", dest="site_tokens", action="store_const", const=0, help="do not change norms one at a time")
     add("--sequence-length", type=count, default=512, metavar="N", help="longest sequence (default: %(default)s)")
     add("--per-document", type=count, default=2, metavar="N", help="sequences of one text (default: %(default)s)")
     add("--batch-tokens", type=count, default=1_024, metavar="N", help="per forward pass (default: %(default)s)")

@@ -56,7 +56,7 @@ def _chosen(named: Sequence[str], *, drawn_from_run: bool) -> Sequence[str]:
 
     if ALL not in named:
         if drawn_from_run and all(name in FIGURES and FIGURES[name].run == "unused" for name in named):
-            msg = f"--run is given, but {', '.join(named)} shows no run; leave it out"
+            msg = f"--run is given, but {', '.join(named)} is not drawn from a run; leave --run out"
             raise InputError(msg)
         return named
     if drawn_from_run:

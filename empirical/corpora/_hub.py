@@ -37,7 +37,7 @@ def streamed(spec: str, field: str = "text") -> Iterator[str]:
         stream = datasets.load_dataset(name, config, split=split, streaming=True)
         features = list(stream.features or {})
         if features and field not in features:
-            msg = f"corpus {spec!r}: has the columns {features}, no {field!r}; choose a data set with a text column"
+            msg = f"corpus {spec!r}: has the columns {features} and not {field!r}; choose a data set with a text column"
             raise CorpusError(msg)
         for record in stream:
             yield record[field]

@@ -18,7 +18,7 @@ def _npy(path: Path) -> np.ndarray:
             array = np.lib.format.open_memmap(path, mode="r")
     except Exception as error:
         # A header is a Python literal, and NumPy raises whatever reading that one does.
-        msg = f"corpus {path}: no array of numbers ({error}); write it with numpy.save"
+        msg = f"corpus {path}: not an array of numbers ({error}); write it with numpy.save"
         raise CorpusError(msg) from None
     if array.dtype.kind not in "iu" or array.ndim not in (1, 2):
         seen = f"{array.dtype} of shape {array.shape}"

@@ -80,10 +80,10 @@ def articles(path: Path) -> Iterator[str]:
         with opened(path) as stream:
             yield from _read(stream)
     except DefusedXmlException as error:
-        msg = f"corpus {path}: declares entities ({type(error).__name__}), which no dump does; refused"
+        msg = f"corpus {path}: declares entities ({type(error).__name__}), which MediaWiki dumps never do; refused"
         raise CorpusError(msg) from None
     except CorpusError:
         raise
     except (ParseError, LookupError, ValueError) as error:  # the last two of encodings that the parser does not know
-        msg = f"corpus {path}: not well-formed XML ({error}); the file is cut off or no dump, download it again"
+        msg = f"corpus {path}: not well-formed XML ({error}); the file is cut off or is not a dump, download it again"
         raise CorpusError(msg) from None

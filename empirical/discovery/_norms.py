@@ -65,7 +65,7 @@ class FoundNorm:
 
 @dataclass(frozen=True)
 class NoNorm:
-    """A module with the name or the parameters of a norm that is none, and why: what was tried, how far off it was.
+    """A module with the name or the parameters of a norm that is not one, and why: what was tried, how far off it was.
 
     >>> from torch import nn
     >>> from empirical.discovery import norms
@@ -84,7 +84,7 @@ class Norms:
 
     Attributes:
         found: The norms, in the order of the pass; those that it did not call last.
-        others: What looks like a norm and is none that can be measured.
+        others: What looks like a norm but cannot be measured as one.
         functional: Calls of functions that normalize outside of these modules: the module that made them, and the
             function.
 

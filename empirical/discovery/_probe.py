@@ -24,7 +24,7 @@ _ROWS, _CONDITION = 72, 2.0
 _LARGE = 6  # rows at which no usual ε matters
 _FAR = 0.3  # of the largest output: what is that far from every norm there needs no closer look
 _RAISED = re.compile(r"\w+(Error|Exception): ")
-_WITHIN = 3  # vectors of a probe that share an example, so that a norm over more than one axis is none of ours
+_WITHIN = 3  # vectors of a probe that share an example, so that a norm over more than one axis is not ours
 
 
 @dataclass(frozen=True)
@@ -232,7 +232,7 @@ def _understood(module: nn.Module, x: np.ndarray, z: np.ndarray, axis: int) -> R
     parameters = own_parameters(module)
     gain, bias = _named(found.gain, parameters, 1.0), _named(found.bias, parameters, 0.0)
     if gain is None or bias is None or bias[1]:
-        what = "gain is neither 1 nor w nor 1 + w" if gain is None else "bias is none of its parameters"
+        what = "gain is neither 1 nor w nor 1 + w" if gain is None else "bias is not one of its parameters"
         return f"a {found.kind} with eps {found.eps:.3g}, but its {what}"
     eps = _eps(module, found.eps)
     fewest, most = _CHECKED

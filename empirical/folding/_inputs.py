@@ -14,7 +14,7 @@ def sample_inputs(model: nn.Module, *, rows: int = 2, length: int = 8, seed: int
     """Random inputs of the kind that the network takes: token ids, spectrograms with token ids, or pictures.
 
     Raises:
-        ModelError: If its main input is none of these.
+        ModelError: If its main input is not one of these.
     """
     config: Any = getattr(model, "config", None)
     random = torch.Generator().manual_seed(seed)

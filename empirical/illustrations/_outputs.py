@@ -1,4 +1,4 @@
-"""Where outputs lie: what ε does to them, why their mean is no test, and which of them a query can single out."""
+"""Where outputs lie: what ε does to them, why their mean tests nothing, and which of them a query can single out."""
 
 from __future__ import annotations
 

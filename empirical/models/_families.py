@@ -209,6 +209,7 @@ def norm_sites(model: nn.Module) -> tuple[NormSite, ...]:
         and path.rpartition(".")[2] not in family.not_stream
     ]
     if left:
-        msg = f"{left[0]} and {len(left) - 1} more norm modules are in no table of architecture {config.model_type!r}"
+        more = f"{left[0]} and {len(left) - 1} more norm modules"
+        msg = f"{more} are not in the table of architecture {config.model_type!r}"
         raise ModelError(msg)
     return tuple(sites)

@@ -131,7 +131,7 @@ def find_model(spec: str, revision: str | None = None) -> ModelSource:
         msg = f"model {spec!r}: is not a directory; give one with config.json, a .gguf file, or a hub id"
         raise ModelError(msg)
     elif spec.startswith((".", "~", os.sep)) or not _HUB_ID.fullmatch(spec):
-        msg = f"model {spec!r}: no such file or directory, and no hub id (owner/name); check the path"
+        msg = f"model {spec!r}: no such file or directory, and not a hub id (owner/name); check the path"
         raise ModelError(msg)
     else:
         return ModelSource(spec, spec, revision=revision)

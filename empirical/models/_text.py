@@ -36,7 +36,7 @@ def text_inputs(model: nn.Module, ids: Tensor) -> dict[str, Any]:
     name = getattr(model, "main_input_name", "input_ids")
     if name != "input_ids":
         msg = (
-            f"{type(model).__name__} reads {name}, no text: write a function that returns the model and its batches, "
+            f"{type(model).__name__} reads {name}, not text: write a function that returns the model and its batches, "
             "and give it as MODULE:FUNCTION"
         )
         raise ModelError(msg)

@@ -21,7 +21,7 @@ class Measured:
         name: One of :data:`empirical.models.KNOWN_MODELS`.
         manifest: ``weights`` and ``tokens_measured`` are read.
         rows: As :func:`empirical.statistics.rows` makes them.
-        predictions: Of the run; none if there are none.
+        predictions: Of the run, if it has any.
 
     >>> from empirical.report import Measured
     >>> Measured("gpt2-xl", {"weights": "random, seed 0", "tokens_measured": 512}, rows=[], predictions=[]).label

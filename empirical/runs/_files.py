@@ -42,7 +42,7 @@ def _whole(path: Path) -> Iterator[None]:
     try:
         yield
     except SafetensorError as error:
-        msg = f"{path}: cannot be written ({error}); free space, then the same command goes on"
+        msg = f"{path}: cannot be written ({error}); free space, then run the same command again to resume"
         raise RunError(msg) from None
 
 

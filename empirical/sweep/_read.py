@@ -114,7 +114,7 @@ def compare(
     tables = [{(row["site"], row["side"]): row for row in read(path).rows if row["bucket"] == "all"} for path in paths]
     shared = [key for key in tables[0] if all(key in table for table in tables[1:])]
     if not shared:
-        msg = f"{paths[0]} and {paths[1]}: have no norm layer of one name; compare runs of models of one shape"
+        msg = f"{paths[0]} and {paths[1]}: have no norm layer in common; compare runs of models of the same shape"
         raise RunError(msg)
     rows: list[dict[str, Any]] = []
     for key in shared:

@@ -95,7 +95,7 @@ def load_state(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer)
         optimizer.load_state_dict({"state": moments, "param_groups": optimizer.state_dict()["param_groups"]})
         _restore_generators(load_file(latest / "generators.safetensors"))
     except (OSError, KeyError, RuntimeError, ValueError, SafetensorError) as error:
-        msg = f"the state in {latest} cannot be restored ({error}): remove that folder and start anew"
+        msg = f"the state in {latest} cannot be restored ({error}): remove that folder and start again"
         raise RunError(msg) from error
     return about["step"]
 
@@ -110,13 +110,13 @@ def check_hashes(state: Path, files: Iterable[Path]) -> dict[str, Any]:
         about = read_sealed(state / "state.json")
         seen = {path.name: sha256_of(path) for path in files}
     except OSError as error:
-        msg = f"the state in {state} is not whole ({error.strerror}): remove that folder and start anew"
+        msg = f"the state in {state} is not whole ({error.strerror}): remove that folder and start again"
         raise RunError(msg) from None
     for name, digest in seen.items():
         if about["hashes"].get(name) != digest:
-            msg = f"{name} of the state in {state} has changed (by its SHA-256): start anew in another directory"
+            msg = f"{name} of the state in {state} has changed (by its SHA-256): start again in another directory"
             raise RunError(msg)
     if state.name != f"step-{about['step']:08d}":
-        msg = f"the state in {state} is that of step {about['step']}: give the folder its name back, or start anew"
+        msg = f"the state in {state} is that of step {about['step']}: give the folder its name back, or start again"
         raise RunError(msg)
     return about

@@ -95,7 +95,7 @@ def open_run(out: Path, record: dict[str, Any]) -> None:
                 raise RunError(msg)
         return
     if out.exists() and (not out.is_dir() or any(not path.name.startswith(".") for path in out.iterdir())):
-        msg = f"{out} exists and holds no training run: choose another directory"
+        msg = f"{out} exists and does not hold a training run: choose another directory"
         raise RunError(msg)
     try:
         out.mkdir(parents=True, exist_ok=True)

@@ -194,7 +194,7 @@ def test_folder_of_cases_and_bad_corpora(tmp_path: Path, capsys: pytest.CaptureF
     np.save(tmp_path / "short.npy", np.arange(3))
     assert main(["ablate", str(tmp_path / "m"), "--corpus", str(tmp_path / "short.npy")]) == 2
     assert "holds no case" in capsys.readouterr().err
-    with pytest.raises(CorpusError, match=r"labels \(1, 5\) for logits \(1, 4, 64\); give one label for each place"):
+    with pytest.raises(CorpusError, match=r"labels \(1, 5\) for logits \(1, 4, 64\); give one label for each position"):
         Measurement(trained(FAMILIES["gpt2"]), [Case(0, {"input_ids": np.arange(4)}, np.arange(5))], 8)(
             Change("none", "all")
         )

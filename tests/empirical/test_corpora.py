@@ -162,10 +162,11 @@ REFUSED: list[tuple[str, bytes, str]] = [
     ("plain.xml.bz2", b"no bzip2 at all", f": cannot be decompressed (Invalid data stream); {AGAIN}"),
     ("plain.xml.gz", b"no gzip at all", f": cannot be decompressed (Not a gzipped file (b'no')); {AGAIN}"),
     ("cut.xml", WHOLE[:-300], ": not well-formed XML (no element found: line 1, column 200595); "
-     "the file is cut off or no dump, download it again"),
+     "the file is cut off or is not a dump, download it again"),
     ("html.xml", b"<html><p></html>", ": not well-formed XML (mismatched tag: line 1, column 11); "
-     "the file is cut off or no dump, download it again"),
-    ("bomb.xml", dump(page("A", "&b;"), head=BOMB), ": declares entities (DTDForbidden), which no dump does; refused"),
+     "the file is cut off or is not a dump, download it again"),
+    ("bomb.xml", dump(page("A", "&b;"), head=BOMB),
+     ": declares entities (DTDForbidden), which MediaWiki dumps never do; refused"),
     ("latin.txt", "Köln".encode("latin-1"), ": not UTF-8 (invalid start byte at byte 1); "
      "convert it, for example with iconv"),
     ("line.jsonl", b'{"text": "x"}\nnonsense\n', ", line 2: not JSON (Expecting value: line 1 column 1 (char 0)); "
@@ -202,9 +203,9 @@ def test_damaged_token_files_are_refused(tmp_path: Path) -> None:
         odd: ": 3 bytes, not a multiple of 2; flat files hold uint16, other ids are stored as .npy",
         floats: ": float64 of shape (4,); token ids are integers, of shape (tokens,) or (sequences, tokens)",
         cube: ": int64 of shape (2, 2, 2); token ids are integers, of shape (tokens,) or (sequences, tokens)",
-        text: ": no array of numbers (the magic string is not correct; expected b'\\x93NUMPY', got b'no arr'); "
+        text: ": not an array of numbers (the magic string is not correct; expected b'\\x93NUMPY', got b'no arr'); "
         "write it with numpy.save",
-        objects: ": no array of numbers (Array can't be memory-mapped: Python objects in dtype.); "
+        objects: ": not an array of numbers (Array can't be memory-mapped: Python objects in dtype.); "
         "write it with numpy.save",
     }
     assert {path: refused(path, Corpus.token_ids) for path in expected} == expected

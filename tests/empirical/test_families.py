@@ -101,7 +101,7 @@ def test_a_norm_of_no_table_is_refused() -> None:
     model.layers[0].extra = type(model.norm)(WIDTH)
     with pytest.raises(ModelError) as caught:
         norm_sites(model)
-    assert str(caught.value) == "layers.0.extra and 0 more norm modules are in no table of architecture 'llama'"
+    assert str(caught.value) == "layers.0.extra and 0 more norm modules are not in the table of architecture 'llama'"
 
 
 def test_post_norm_opt_is_refused() -> None:

@@ -116,8 +116,8 @@ def test_models_that_are_not_there(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "not.gguf").write_bytes(b"PK\x03\x04 something else")
     expected = {
-        "./nowhere": "model './nowhere': no such file or directory, and no hub id (owner/name); check the path",
-        "a/b/c": "model 'a/b/c': no such file or directory, and no hub id (owner/name); check the path",
+        "./nowhere": "model './nowhere': no such file or directory, and not a hub id (owner/name); check the path",
+        "a/b/c": "model 'a/b/c': no such file or directory, and not a hub id (owner/name); check the path",
         "nowhere.gguf": "model 'nowhere.gguf': no such file; "
         "give a .gguf file, a directory with config.json, or a hub id",
         str(tmp_path / "not.gguf"): f"model {str(tmp_path / 'not.gguf')!r}: begins with b'PK\\x03\\x04', "
@@ -174,7 +174,7 @@ def test_families_that_are_not_known_and_models_that_read_no_text_are_told() -> 
         f"architecture 't5' is not known; known are {KNOWN}; a new one is a row of FAMILIES"
     )
     vit = AutoModel.from_config(ViTConfig(hidden_size=8, num_hidden_layers=1, num_attention_heads=2))
-    assert "ViTModel reads pixel_values, no text" in message(lambda: text_inputs(vit, torch.ones(1, 4)))
+    assert "ViTModel reads pixel_values, not text" in message(lambda: text_inputs(vit, torch.ones(1, 4)))
 
 
 def test_damaged_models_are_refused(model_directory: Path, tmp_path: Path) -> None:

@@ -285,7 +285,7 @@ def test_a_full_disk_is_told(words: Words, refused: Refused, monkeypatch: pytest
     monkeypatch.setattr(statistics, "save", full)
     assert refused(*words()) == (
         "lngeom sweep: state.safetensors: No space left on device; free space, "
-        "then the same command goes on with what is finished"
+        "then run the same command again: what is finished is kept"
     )
 
 

@@ -270,7 +270,7 @@ def test_two_processes_do_not_train_in_one_directory(data: TokenData, tmp_path: 
 
 def test_a_directory_of_something_else_is_refused(data: TokenData, tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("all of it")
-    with pytest.raises(RunError, match="exists and holds no training run"):
+    with pytest.raises(RunError, match="exists and does not hold a training run"):
         run(RECIPE, data, tmp_path)
     assert (tmp_path / "thesis.txt").read_text() == "all of it"
 
