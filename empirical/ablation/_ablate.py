@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,9 @@ import numpy as np
 import torch
 from rich.console import Console
 
-from ..corpora import Case, bundled_wikipedia, cases, open_corpus
-from ..models import bundled_model, find_model, load_network, load_tokenizer, resolve_device, resolve_dtype, text_config
+from ..corpora import Case, bundled_wikipedia, open_corpus
+from ..folding import cases_for
+from ..models import bundled_model, find_model, load_network, resolve_device, resolve_dtype
 from ..report import write_ablation
 from ..runs import RunDirectory, RunError, environment, lock, progress, read_sealed, write_sealed, write_table
 from ..statistics import ratio_interval
@@ -119,12 +119,11 @@ def run_ablation(ablation: Ablation, *, console: Console | None = None, command:
     network = load_network(source, allow_pickle=ablation.allow_pickle)
     dtype = resolve_dtype(ablation.dtype, network.config, device)
     network.to(device=device, dtype=dtype)
-    ids = corpus.has_ids or (corpus.path is not None and corpus.path.is_dir())
-    tokenizer = None if ids else load_tokenizer(source)
-    given = cases(
-        corpus, tokenizer, tokens=ablation.tokens, length=ablation.sequence_length, per_document=ablation.per_document,
-        vocabulary=getattr(text_config(network.config), "vocab_size", None),
+    given = cases_for(
+        network, source, corpus,
+        tokens=ablation.tokens, length=ablation.sequence_length, per_document=ablation.per_document,
     )  # fmt: skip
+    names = ("site_tokens", "sequence_length", "per_document", "batch_tokens", "shard_tokens", "directions", "seed")
     measured = {
         "model": source.name,
         "revision": source.resolved_revision(network.config),
@@ -134,18 +133,11 @@ def run_ablation(ablation: Ablation, *, console: Console | None = None, command:
         "corpus_sha256": corpus.sha256(),
         "tokens": sum(case.tokens for case in given),
         "documents": len({case.document for case in given}),
-        "site_tokens": ablation.site_tokens,
-        "sequence_length": ablation.sequence_length,
-        "per_document": ablation.per_document,
-        "batch_tokens": ablation.batch_tokens,
-        "shard_tokens": ablation.shard_tokens,
-        "directions": ablation.directions,
-        "seed": ablation.seed,
+        **{name: getattr(ablation, name) for name in names},
     }
     run = RunDirectory(Path(ablation.output or f"runs/ablate-{source.name}"))
-    with ExitStack() as held:
-        run.prepare()
-        held.enter_context(lock(run.path))
+    run.prepare()
+    with lock(run.path):
         if run.begin(measured, {"command": command, **environment(device)}) == "done":
             console.print(f"{run.path}: this run is done", markup=False, highlight=False, soft_wrap=True)
             return run

@@ -11,11 +11,9 @@ from torch import Tensor, nn
 from torch.nn.functional import log_softmax
 
 from ..corpora import IGNORED, Case, batches
+from ..folding import tensors
 from ..runs import CorpusError
 from ._changes import Change, applied
-
-FIELDS = ("document", "tokens", "loss", "kl", "same")
-"""Of each case: its document and tokens; the sums of their losses, divergences and agreeing first guesses."""
 
 
 class Measurement:
@@ -32,11 +30,7 @@ class Measurement:
         self._base: list[tuple[Tensor, Tensor | None]] | None = None
 
     def _inputs(self, batch: list[Case], encoded: Tensor | None) -> dict[str, Any]:
-        weight = next(self._network.parameters())
-        inputs: dict[str, Any] = {}
-        for name in batch[0].inputs:
-            tensor = torch.from_numpy(np.stack([case.inputs[name] for case in batch])).to(weight.device)
-            inputs[name] = tensor.to(weight.dtype) if tensor.is_floating_point() else tensor
+        inputs: dict[str, Any] = tensors(self._network, batch)
         if encoded is not None:
             inputs = {name: value for name, value in inputs.items() if name.startswith("decoder_")}
             inputs["encoder_outputs"] = (encoded,)
@@ -62,12 +56,14 @@ class Measurement:
         return self._base
 
     def __call__(self, change: Change, seed: int = 0) -> np.ndarray:
-        """One row of :data:`FIELDS` for each case; the loss of ``none`` is the network's own, else the difference."""
+        """A row for each case: its document, its tokens, the sums of their losses, divergences and agreeing guesses.
+
+        The loss of ``none`` is the network's own, else the difference to it.
+        """
         base, config = self._unchanged(), cast(Any, self._network.config)
-        rows: list[Tensor] = []
         if change.name == "none":
-            outputs: Iterator[Tensor] = (log_p for log_p, _ in base)
-            return np.concatenate([self._row(*pair, None) for pair in zip(self._batches, outputs, strict=True)])
+            pairs = zip(self._batches, base, strict=True)
+            return np.concatenate([self._row(batch, log_p, None) for batch, (log_p, _) in pairs])
         encoder = getattr(self._network, "get_encoder", None) if config.is_encoder_decoder else None
         prefix = next((n for n, m in self._network.named_modules() if encoder and m is encoder()), None)
         decoder_only = (
@@ -75,9 +71,8 @@ class Measurement:
         )
         with applied(self._network, change, seed=seed) as network:
             changed = self._outputs(network, [e if decoder_only else None for _, e in base])
-            for batch, (log_p, _), (log_q, _) in zip(self._batches, base, changed, strict=True):
-                rows.append(self._row(batch, log_p, log_q))  # type: ignore[arg-type]
-        return np.concatenate(rows)  # type: ignore[arg-type]
+            triples = zip(self._batches, base, changed, strict=True)
+            return np.concatenate([self._row(batch, log_p, log_q) for batch, (log_p, _), (log_q, _) in triples])
 
     @staticmethod
     def _row(batch: list[Case], log_p: Tensor, log_q: Tensor | None) -> np.ndarray:

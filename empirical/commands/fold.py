@@ -60,9 +60,9 @@ def _fold(arguments: argparse.Namespace) -> int:
 
     import torch
 
-    from ..corpora import bundled_wikipedia, cases, open_corpus
-    from ..folding import fold, sample_inputs, write_fold
-    from ..models import find_model, load_network, load_tokenizer, longest_sequence, resolve_dtype, text_config
+    from ..corpora import bundled_wikipedia, open_corpus
+    from ..folding import cases_for, fold, sample_inputs, tensors, write_fold
+    from ..models import find_model, load_network, longest_sequence, resolve_dtype
 
     source = find_model(arguments.model, arguments.revision)
     network: Any = load_network(source, allow_pickle=arguments.allow_pickle)
@@ -75,16 +75,9 @@ def _fold(arguments: argparse.Namespace) -> int:
         batches, named = [sample_inputs(network)], "random, seed 0"
     else:
         opened = open_corpus(corpus)
-        ids = opened.has_ids or (opened.path is not None and opened.path.is_dir())
-        longest = longest_sequence(network.config) or arguments.sequence_length
-        found = cases(
-            opened, None if ids else load_tokenizer(source),
-            tokens=arguments.tokens, length=min(arguments.sequence_length, longest), per_document=1,
-            vocabulary=getattr(text_config(network.config), "vocab_size", None),
-        )  # fmt: skip
-        arrays = ({name: torch.from_numpy(array)[None] for name, array in c.inputs.items()} for c in found)
-        weight = next(network.parameters())
-        batches = [{n: t.to(weight.dtype) if t.is_floating_point() else t for n, t in a.items()} for a in arrays]
+        length = min(arguments.sequence_length, longest_sequence(network.config) or arguments.sequence_length)
+        found = cases_for(network, source, opened, tokens=arguments.tokens, length=length, per_document=1)
+        batches = [tensors(network, [case]) for case in found]
         named = f"{sum(case.tokens for case in found)} tokens of {Path(opened.spec).name}"
     folded = fold(network, gains=arguments.gains)
     output = Path(arguments.output or f"runs/{source.name}-folded")

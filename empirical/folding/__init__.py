@@ -25,7 +25,7 @@ from ._certificate import (
     write_fold as write_fold,
 )
 from ._fold import Fold as Fold, Map as Map, centered as centered, fold as fold, own as own, put as put
-from ._inputs import sample_inputs as sample_inputs
+from ._inputs import cases_for as cases_for, sample_inputs as sample_inputs, tensors as tensors
 from ._streams import find_streams as find_streams
 from ._trace import find_norms as find_norms, trace as trace
 

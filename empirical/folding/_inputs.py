@@ -1,12 +1,16 @@
-"""Inputs for a forward pass of any network of transformers."""
+"""Inputs for a forward pass of any network of transformers, and the cases of a corpus."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
+from ..corpora import Case, Corpus, cases
+from ..models import ModelSource, load_tokenizer, text_config
 from ..runs import ModelError
 
 
@@ -37,3 +41,18 @@ def sample_inputs(model: nn.Module, *, rows: int = 2, length: int = 8, seed: int
         return {"pixel_values": noise(rows, config.num_channels, config.image_size, config.image_size)}
     msg = f"{type(model).__name__} takes {main}, which cannot be made up; pass inputs=... to fold"
     raise ModelError(msg)
+
+
+def cases_for(network: nn.Module, source: ModelSource, corpus: Corpus, **sizes: int) -> list[Case]:
+    """The cases of a corpus for a network, see :func:`empirical.corpora.cases`; only texts need its tokenizer."""
+    given = corpus.has_ids or (corpus.path is not None and corpus.path.is_dir())
+    vocabulary = getattr(text_config(network.config), "vocab_size", None)
+    return cases(corpus, None if given else load_tokenizer(source), vocabulary=vocabulary, **sizes)
+
+
+def tensors(network: nn.Module, batch: Sequence[Case]) -> dict[str, Tensor]:
+    """The inputs of cases of one shape, on the device of a network and in its format."""
+    weight = next(network.parameters())
+    stacked = {name: np.stack([case.inputs[name] for case in batch]) for name in batch[0].inputs}
+    found = {name: torch.from_numpy(array).to(weight.device) for name, array in stacked.items()}
+    return {name: t.to(weight.dtype) if t.is_floating_point() else t for name, t in found.items()}

@@ -48,7 +48,7 @@ def ring(axes: Any, **style: Any) -> None:
     axes.plot(*np.sqrt(3) * plane(around(361)).T, **{"color": QUIET, "linewidth": 1.0, **style})
 
 
-def flat_arrow(axes: Any, start: ArrayLike, end: ArrayLike, color: str, width: float) -> None:
+def flat_arrow(axes: Any, start: Any, end: Any, color: str, width: float) -> None:
     """Vector from `start` to `end` in a flat panel."""
     style = {"arrowstyle": "-|>", "mutation_scale": 16, "shrinkA": 0, "shrinkB": 0}
     axes.annotate("", tuple(end), tuple(start), arrowprops={**style, "color": color, "linewidth": width})

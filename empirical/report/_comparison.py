@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from lngeom.verdicts import MEANINGS, PREDICTION_VERDICTS, Verdict
 
 from ..models import KNOWN_MODELS, PUBLISHED_SOURCE
 from ..runs import write_text
-from ..statistics import Growth, growth
+from ..statistics import growth
 from ._comparison_figures import FIGURES, comparison_figures
 from ._html import drawn, render
 from ._measured import PUBLISHED_GROWTH, PUBLISHED_GROWTH_SOURCE, QUANTITIES, Measured, compare
@@ -23,46 +22,25 @@ Row = dict[str, Any]
 _SIGNS = tuple((word, MEANINGS[word].sign, MEANINGS[word].tone) for word in PREDICTION_VERDICTS)
 
 
-@dataclass(frozen=True)
-class _Model:
-    """What the page shows of one model."""
-
-    name: str
-    weights: str
-    tokens: int
-    growth: list[Growth]
-    quantities: list[str]
-    lines: list[tuple[str, list[float | None]]]
-
-
-@dataclass(frozen=True)
-class _Verdicts:
-    """A prediction, its theorems (LayerNorm and RMSNorm have their own), and its verdicts in each model, if any."""
-
-    prediction: str
-    theorems: list[str]
-    by_model: list[Mapping[Verdict, int] | None]
-
-
-def _verdicts(models: Sequence[Measured]) -> Iterator[_Verdicts]:
-    """All predictions together, then one by one in the order in which they first appear."""
+def _verdicts(models: Sequence[Measured]) -> Iterator[Row]:
+    """All predictions together, then one by one: its theorems (LayerNorm and RMSNorm have their own), its verdicts."""
     tables = [verdict_lines(model.predictions) for model in models]
     theorems: dict[str, dict[str, None]] = {}
     for line in (line for table in tables for line in table):
         theorems.setdefault(line.prediction, {})[line.theorem] = None
     if theorems:
-        yield _Verdicts("all predictions", [], [_counts(table) for table in tables])
+        yield {"prediction": "all predictions", "theorems": [], "by_model": [_counts(table) for table in tables]}
     for name, ids in theorems.items():
         counts = [_counts([line for line in table if line.prediction == name]) for table in tables]
-        yield _Verdicts(name, list(ids), counts)
+        yield {"prediction": name, "theorems": list(ids), "by_model": counts}
 
 
 def _counts(lines: Sequence[VerdictLine]) -> Mapping[Verdict, int] | None:
     return sum((Counter(line.counts) for line in lines), Counter[Verdict]()) if lines else None
 
 
-def _lines(rows: Sequence[Row]) -> tuple[list[str], list[tuple[str, list[float | None]]]]:
-    """The quantities of one model, and its table: published, measured, then every block."""
+def _shown(model: Measured, rows: Sequence[Row]) -> Row:
+    """What the page shows of one model: its table has lines for what is published, measured, and for every block."""
     quantities = list(dict.fromkeys(row["quantity"] for row in rows))
     found = {(row["quantity"], row["layer"]): row for row in rows}
     layers = sorted({row["layer"] for row in rows if row["layer"] is not None})
@@ -71,25 +49,25 @@ def _lines(rows: Sequence[Row]) -> tuple[list[str], list[tuple[str, list[float |
         return [found[name, layer][column] if (name, layer) in found else None for name in quantities]
 
     lines = [("published", cells(None, "published_mean")), ("all blocks", cells(None))]
-    return quantities, [*lines, *((str(layer), cells(layer)) for layer in layers)]
+    return {
+        "name": model.name,
+        "weights": model.manifest["weights"],
+        "tokens": model.manifest["tokens_measured"],
+        "growth": growth(model.rows),
+        "quantities": quantities,
+        "lines": [*lines, *((str(layer), cells(layer)) for layer in layers)],
+    }
 
 
 def write_comparison(
     path: Path, models: Sequence[Measured], failures: Mapping[str, str], about: Mapping[str, Any]
 ) -> None:
     """Write the page as one HTML file that opens offline."""
-    comparison: list[Row] = []
-    shown = []
-    for model in models:
-        rows = compare(model)
-        comparison += rows
-        manifest = model.manifest
-        shown.append(
-            _Model(model.name, manifest["weights"], manifest["tokens_measured"], growth(model.rows), *_lines(rows))
-        )
+    compared = [compare(model) for model in models]
+    comparison = [row for rows in compared for row in rows]
     page = render(
         "comparison.html",
-        models=shown,
+        models=[_shown(model, rows) for model, rows in zip(models, compared, strict=True)],
         verdicts=list(_verdicts(models)),
         signs=_SIGNS,
         figures=[(name, drawn(figure, name), FIGURES[name][-1]) for name, figure in comparison_figures(models).items()],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -18,25 +17,18 @@ _WIDE, _MEDIUM = 140, 124
 """Widths of the table with intervals and without them; a narrower one also leaves out norms. All are in sites.csv."""
 
 
-def _spread(row: dict[str, Any]) -> str:
-    return f"{row['angle_mean_deg']:.2f} ± {row['angle_std_deg']:.2f}"
-
-
-def _energy(row: dict[str, Any], *, interval: bool) -> str:
-    value = f"{row['d_cos2']:.3g}"
-    return f"{value} [{row['d_cos2_low']:.2g}, {row['d_cos2_high']:.2g}]" if interval else value
-
-
-def _cells(row: dict[str, Any] | None, side: str, *, wide: bool, medium: bool) -> dict[str, str]:
-    """Headings and cells of one side of a norm layer; without a row, the headings alone."""
+def _cells(row: dict[str, Any], side: str, *, wide: bool, medium: bool) -> dict[str, str]:
+    """Headings and cells of one side of a norm layer."""
     place = "in" if side == "input" else "out"
-    shown = {
-        f"angle {place} (°)": _spread if medium or side == "input" else None,
-        f"d·E[cos²θ] {place}" if medium else f"d·E {place}": lambda row: _energy(row, interval=wide),
-        "rank": lambda row: str(row["rank_among_random"]),
-        f"norm {place}": (lambda row: f"{row['norm_mean']:.3g}") if medium else None,
+    interval = f" [{row['d_cos2_low']:.2g}, {row['d_cos2_high']:.2g}]" if wide else ""
+    cells = {
+        f"angle {place} (°)": f"{row['angle_mean_deg']:.2f} ± {row['angle_std_deg']:.2f}",
+        f"d·E[cos²θ] {place}" if medium else f"d·E {place}": f"{row['d_cos2']:.3g}{interval}",
+        "rank": str(row["rank_among_random"]),
+        f"norm {place}": f"{row['norm_mean']:.3g}",
     }
-    return {name: "" if row is None else cell(row) for name, cell in shown.items() if cell is not None}
+    left_out = () if medium else ("norm in", "norm out", "angle out (°)")
+    return {name: cell for name, cell in cells.items() if name not in left_out}
 
 
 def print_table(
@@ -71,18 +63,18 @@ def print_table(
     if not console.is_terminal:
         console.width = max(console.width, _WIDE)
     wide, medium = console.width >= _WIDE, console.width >= _MEDIUM
-    chosen = [row for row in rows if row["bucket"] == "all"]
-    sites = {row["site"]: {} for row in chosen}
-    for row in chosen:
-        sites[row["site"]][row["side"]] = row
+    sites: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        if row["bucket"] == "all":
+            sites.setdefault(row["site"], {})[row["side"]] = row
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("norm layer", no_wrap=True)
-    for side in SIDES:
-        for heading in _cells(None, side, wide=wide, medium=medium):
-            table.add_column(escape(heading), justify="right", no_wrap=True)
     for site, row in sites.items():
-        cells = (_cells(row[side], side, wide=wide, medium=medium).values() for side in SIDES)
-        table.add_row(site, *itertools.chain.from_iterable(cells))
+        cells = [cell for side in SIDES for cell in _cells(row[side], side, wide=wide, medium=medium).items()]
+        if not table.row_count:
+            for heading, _ in cells:
+                table.add_column(escape(heading), justify="right", no_wrap=True)
+        table.add_row(site, *(cell for _, cell in cells))
     console.print(table)
     for line in summary(rows, fits):
         console.print(line, markup=False, highlight=False)
@@ -95,11 +87,11 @@ def summary(rows: Sequence[dict[str, Any]], fits: Sequence[Growth] | None = None
         found = [row for row in rows if row["side"] == side and row["bucket"] == "all" and row["tokens"] > 0]
         if not found:
             continue
-        low, high = _range(found, "angle_mean_deg")
-        least, most = _range(found, "d_cos2")
+        angles, energies = ([row[name] for row in found] for name in ("angle_mean_deg", "d_cos2"))
         lines.append(
-            f"{words} the norm: mean angle to 1 from {low:.2f}° to {high:.2f}°, "
-            f"d·E[cos²θ] from {least:.3g} to {most:.3g} over {len(found)} layer{'' if len(found) == 1 else 's'}"
+            f"{words} the norm: mean angle to 1 from {min(angles):.2f}° to {max(angles):.2f}°, "
+            f"d·E[cos²θ] from {min(energies):.3g} to {max(energies):.3g} "
+            f"over {len(found)} layer{'s' * (len(found) != 1)}"
         )
     widths = sorted({row["d"] for row in rows})
     isotropic = ", ".join(f"90° ± {math.degrees(1 / math.sqrt(d)):.2f}° (d = {d})" for d in widths)
@@ -110,11 +102,6 @@ def summary(rows: Sequence[dict[str, Any]], fits: Sequence[Growth] | None = None
         count = sum(row["nonfinite"] for row in rows if row["bucket"] == "all")
         lines.append(f"left out as not finite: {count} hidden states, at {len(bad)} layers, first {bad[0]}")
     return lines
-
-
-def _range(rows: Sequence[dict[str, Any]], column: str) -> tuple[float, float]:
-    values = [row[column] for row in rows]
-    return min(values), max(values)
 
 
 def print_rows(rows: Sequence[dict[str, Any]], console: Console | None = None) -> None:

@@ -66,17 +66,19 @@ averages over all layers: they stand beside each layer for comparison. ``differe
 minus published mean.
 """
 
-# quantity: (side, roles, column of the mean, of the standard deviation, of the maximum)
-_QUANTITIES: dict[str, tuple[str, tuple[str, ...], str, str | None, str | None]] = {
-    "hidden_angle": ("input", ("pre_attn", "pre_mlp", "pre_both"), "angle_mean_deg", "angle_std_deg", None),
-    "attn_angle": ("output", ("pre_attn", "pre_both"), "angle_mean_deg", "angle_std_deg", None),
-    "mlp_angle": ("output", ("pre_mlp",), "angle_mean_deg", "angle_std_deg", None),
-    "hidden_norm": ("input", ("pre_attn", "pre_mlp", "pre_both"), "norm_mean", "norm_std", "norm_max"),
-    "attn_norm": ("output", ("pre_attn", "pre_both"), "norm_mean", "norm_std", "norm_max"),
-    "mlp_norm": ("output", ("pre_mlp",), "norm_mean", "norm_std", "norm_max"),
-    "attn_rotation": ("output", ("pre_attn", "pre_both"), "rotation_mean_deg", "rotation_std_deg", None),
-    "mlp_rotation": ("output", ("pre_mlp",), "rotation_mean_deg", "rotation_std_deg", None),
+_BEFORE_ATTENTION = ("pre_attn", "pre_both")
+_QUANTITIES = {
+    "hidden_angle": ("angle of hidden states to 1", "input", (*_BEFORE_ATTENTION, "pre_mlp")),
+    "attn_angle": ("angle to 1 after LN1", "output", _BEFORE_ATTENTION),
+    "mlp_angle": ("angle to 1 after LN2", "output", ("pre_mlp",)),
+    "hidden_norm": ("norm of hidden states", "input", (*_BEFORE_ATTENTION, "pre_mlp")),
+    "attn_norm": ("norm after LN1", "output", _BEFORE_ATTENTION),
+    "mlp_norm": ("norm after LN2", "output", ("pre_mlp",)),
+    "attn_rotation": ("rotation by LN1", "output", _BEFORE_ATTENTION),
+    "mlp_rotation": ("rotation by LN2", "output", ("pre_mlp",)),
 }
+QUANTITIES = {name: words for name, (words, _, _) in _QUANTITIES.items()}
+"""The quantities of the published tables, in words."""
 
 PUBLISHED_GROWTH = {"gpt2-xl": 1.045}
 """Factors by which the norm of the residual stream was found to grow per block."""
@@ -85,21 +87,9 @@ PUBLISHED_GROWTH_SOURCE = (
     "Heimersheim and Turner, Residual stream norms grow exponentially over the forward pass (2023)"
 )
 
-QUANTITIES = {
-    "hidden_angle": "angle of hidden states to 1",
-    "attn_angle": "angle to 1 after LN1",
-    "mlp_angle": "angle to 1 after LN2",
-    "hidden_norm": "norm of hidden states",
-    "attn_norm": "norm after LN1",
-    "mlp_norm": "norm after LN2",
-    "attn_rotation": "rotation by LN1",
-    "mlp_rotation": "rotation by LN2",
-}
-"""The quantities of the published tables, in words."""
 
-
-def _average(rows: Sequence[Row], column: str | None) -> float | None:
-    values = [row[column] for row in rows if column is not None and row[column] is not None]
+def _average(rows: Sequence[Row], column: str) -> float | None:
+    values = [row[column] for row in rows if row[column] is not None]
     return math.fsum(values) / len(values) if values else None
 
 
@@ -112,7 +102,9 @@ def compare(model: Measured) -> list[Row]:
     manifest = model.manifest
     about = {"model": model.name, "weights": manifest["weights"], "tokens": manifest["tokens_measured"]}
     table = []
-    for quantity, (side, roles, mean, std, largest) in _QUANTITIES.items():
+    for quantity, (_, side, roles) in _QUANTITIES.items():
+        what = quantity.rpartition("_")[2]
+        unit = "" if what == "norm" else "_deg"
         chosen = [
             row
             for row in model.rows
@@ -124,25 +116,15 @@ def compare(model: Measured) -> list[Row]:
         published = getattr(PUBLISHED[model.name], quantity) or Spread(math.nan)
         for layer in (None, *sorted({row["layer"] for row in chosen})):
             of_layer = [row for row in chosen if layer in (None, row["layer"])]
-            measured = _measured(of_layer, mean, std, largest)
-            found = measured["measured_mean"]
-            table.append(
-                about
-                | {"quantity": quantity, "layer": layer, "sites": len(of_layer)}
-                | measured
-                | {
-                    "published_mean": published.mean,
-                    "published_std": published.std,
-                    "published_max": published.maximum,
-                    "difference": found - published.mean if model.is_trained and found is not None else None,
-                }
-            )
+            found = _average(of_layer, f"{what}_mean{unit}")
+            measured = {
+                "measured_mean": found,
+                "measured_std": _average(of_layer, f"{what}_std{unit}"),
+                "measured_max": max(row["norm_max"] for row in of_layer) if what == "norm" else None,
+                "published_mean": published.mean,
+                "published_std": published.std,
+                "published_max": published.maximum,
+                "difference": found - published.mean if model.is_trained and found is not None else None,
+            }
+            table.append({**about, "quantity": quantity, "layer": layer, "sites": len(of_layer), **measured})
     return table
-
-
-def _measured(rows: Sequence[Row], mean: str, std: str | None, largest: str | None) -> Row:
-    return {
-        "measured_mean": _average(rows, mean),
-        "measured_std": _average(rows, std),
-        "measured_max": max(row[largest] for row in rows) if largest else None,
-    }
