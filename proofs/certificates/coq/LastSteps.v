@@ -335,7 +335,7 @@ Lemma RMS_centre eps x : RMS eps (centre x) =1 LN eps x.
 Proof. by []. Qed.
 
 (** The whole network of LayerNorms, and the network of RMSNorms whose writers are centred. *)
-Theorem rmsnorm__fold_read__last_step (p : nat) eps
+Theorem rmsnorm__decomposition__last_step (p : nat) eps
     (branch : nat -> 'M[R]_(p, n.+1) -> 'I_p -> V) (x y : nat -> 'I_p -> V) (l : nat) :
   let read norm (u : 'I_p -> V) := \matrix_(t, i) norm (u t) i : 'M[R]_(p, n.+1) in
   (forall (k : nat) (t : 'I_p), x k.+1 t =1 fun i => x k t i + branch k (read (LN eps) (x k)) t i) ->
