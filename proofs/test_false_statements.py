@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-import copy
-import subprocess
+import functools
 import sys
 import tomllib
 import types
@@ -50,10 +49,15 @@ def environment(sources: dict[str, ast.Module] | None = None) -> dict[str, Any]:
     return names
 
 
+@functools.cache
+def read(attempt: str) -> types.CodeType:
+    return compile(attempt, "an attempt", "eval")
+
+
 def refused(attempt: str, names: dict[str, Any]) -> bool:
     """Whether the kernel says no, in its own words."""
     try:
-        eval(attempt, names)
+        eval(read(attempt), names)
     except names["ProofError"]:
         return True
     except IndexError as error:
@@ -72,7 +76,7 @@ def kept(name: str, names: dict[str, Any]) -> bool:
     """Whether a rule concludes what it should, from the hypotheses that it needs."""
     attempt, hypotheses, conclusion = KEPT[name]
     try:
-        theorem = eval(attempt, names)
+        theorem = eval(read(attempt), names)
         found = {(h.term.pairs, h.relation) for h in theorem.hypotheses}
         return found == said(hypotheses, names) and {
             (theorem.conclusion.term.pairs, theorem.conclusion.relation)
@@ -94,15 +98,12 @@ def test_rules_keep_their_hypotheses(rule: str) -> None:
     assert kept(rule, GENUINE)
 
 
-def test_everything_is_refused_when_assertions_are_off() -> None:
-    """Python -O strips assert statements; nothing of the kernel rests on one."""
-    code = (
-        "from proofs import test_false_statements as audit\n"
-        "for name, attempt in (audit.FORGED | audit.MISUSED).items():\n"
-        "    if not audit.refused(attempt, audit.GENUINE):\n        print('accepted:', name)\n"
-    )
-    done = subprocess.run([sys.executable, "-O", "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == ""
+def test_no_rule_rests_on_an_assertion() -> None:
+    """Python -O strips assert statements and makes __debug__ false, which is all that it changes."""
+    nodes = [node for tree in TREES.values() for node in ast.walk(tree)]
+    assert len(nodes) > 1000
+    assert not [node for node in nodes if isinstance(node, ast.Assert)]
+    assert not [node for node in nodes if isinstance(node, ast.Name) and node.id == "__debug__"]
 
 
 # ---------------------------------------------------------------------- every side condition has a test that needs it
@@ -189,7 +190,8 @@ def opposite(node: ast.Call) -> Iterator[ast.Call]:
             yield call(node, [ast.BoolOp(ast.Or(), [test, plus]), *node.args[1:]])
 
 
-TREES = {name: ast.parse((FOLDER / f"{name}.py").read_text(encoding="utf-8")) for name in FILES}
+TEXTS = {name: (FOLDER / f"{name}.py").read_text(encoding="utf-8") for name in FILES}
+TREES = {name: ast.parse(text) for name, text in TEXTS.items()}
 
 
 def changes() -> Iterator[tuple[str, dict[str, ast.Module]]]:
@@ -197,7 +199,7 @@ def changes() -> Iterator[tuple[str, dict[str, ast.Module]]]:
     for name in FILES:
         for wanted in range(1000):
             change = Change(wanted)
-            tree = ast.fix_missing_locations(change.visit(copy.deepcopy(TREES[name])))
+            tree = ast.fix_missing_locations(change.visit(ast.parse(TEXTS[name])))
             if not change.done:
                 break
             yield f"{name} {change.done}", {**TREES, name: tree}
@@ -206,15 +208,18 @@ def changes() -> Iterator[tuple[str, dict[str, ast.Module]]]:
 def test_no_side_condition_of_a_rule_can_be_removed_unseen() -> None:
     """A kernel that lacks one condition accepts what the true one refuses, or loses a hypothesis."""
     assert all(kept(rule, GENUINE) for rule in KEPT)
-    count, survived = 0, []
+    count, survived, attempts = 0, [], [*FORGED.values(), *MISUSED.values()]
     for done, sources in changes():
         count += 1
         try:
             names = environment(sources)
         except TypeError:  # without arithmetic not even the attempts can be written
             continue
-        red = any(not refused(attempt, names) for attempt in (*FORGED.values(), *MISUSED.values()))
-        if not red and all(kept(rule, names) for rule in KEPT):
+        red = next((attempt for attempt in attempts if not refused(attempt, names)), None)
+        if red is not None:  # what sees one weakening is likely to see the next
+            attempts.remove(red)
+            attempts.insert(0, red)
+        elif all(kept(rule, names) for rule in KEPT):
             survived.append(done)
         for name in [name for name in sys.modules if name.partition(".")[0] == "changed"]:
             del sys.modules[name]

@@ -1,4 +1,4 @@
-"""Every theorem × {proof, certificate, models, truth, floats, each mutant, each hypothesis}."""
+"""Every theorem passes every check, and a record that cannot be read is named."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import pytest
 from . import chapters
 from ._records import read
 from ._registry import CHAPTERS, theorems
-from ._theorem import CheckError, Mutant, Theorem
-from .checks import _check as check
+from ._theorem import CheckError, Theorem
+from .checks import check_proof, gather
 
 RECORD = """
 [hypotheses]
@@ -33,34 +33,13 @@ proof = "as_sum(goal, [product(given[0], square(x))])"
 """
 
 
-def test_proof_proves_the_claim_from_the_declared_hypotheses(theorem: Theorem) -> None:
-    proved = check.check_proof(theorem)
-    assert proved.conclusion == theorem.goal()
-
-
-def test_the_second_checker_confirms_every_step(theorem: Theorem) -> None:
-    assert check.check_certificate(theorem) >= 1
-
-
-def test_hypotheses_have_models(theorem: Theorem) -> None:
-    assert check.check_models(theorem) >= 1
-
-
-def test_claim_is_true_at_exact_models(theorem: Theorem) -> None:
-    assert check.check_truth(theorem) >= 1
-
-
-def test_claim_holds_in_floats_within_the_derived_bound(theorem: Theorem) -> None:
-    assert check.check_property(theorem) >= 1
-
-
-def test_mutant_is_refuted(theorem: Theorem, mutant: Mutant) -> None:
-    found = check.check_mutant(theorem, mutant)
-    assert found.dimension >= 1
-
-
-def test_hypothesis_is_necessary_or_marked(theorem: Theorem, hypothesis: str) -> None:
-    assert check.check_hypothesis(theorem, hypothesis)
+def test_every_check_of_a_theorem_passes(theorem: Theorem) -> None:
+    """Proof, certificate, models, truth, floats, each wrong variant, each hypothesis: what ``lngeom prove`` runs."""
+    evidence = gather(theorem)
+    assert evidence.faults == []
+    assert min(evidence.steps, evidence.dimensions, evidence.models, evidence.measured) >= 1
+    assert list(evidence.mutants) == [mutant.title for mutant in theorem.mutants]
+    assert list(evidence.hypotheses) == list(theorem.hypotheses)
 
 
 def test_ids_are_unique_and_belong_to_a_chapter() -> None:
@@ -85,7 +64,7 @@ def recorded(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[
 
 def test_a_record_is_a_theorem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (theorem,) = recorded(RECORD, tmp_path, monkeypatch)
-    assert check.check_proof(theorem).conclusion.relation == ">="
+    assert check_proof(theorem).conclusion.relation == ">="
 
 
 @pytest.mark.parametrize(

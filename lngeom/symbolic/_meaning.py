@@ -36,7 +36,8 @@ def evaluate(t: Term, values: Values, dimension: int) -> list[Fraction | Interva
     >>> print(*evaluate(lg.project(vector("x")), {"x": (1, 2, 6)}, 3))
     -2 -1 3
     """
-    return _Meaning(values, dimension).of(t)
+    found = _Meaning(values, dimension).of(t)
+    return found * (dimension // len(found))
 
 
 def holds(statement: Formula, values: Values, dimension: int) -> bool | None:
@@ -102,7 +103,7 @@ def _root(value: Fraction | Interval) -> Fraction | Interval:
 
 
 class _Meaning:
-    """Evaluation in one model; atoms are evaluated once."""
+    """Evaluation in one model; atoms are evaluated once. Vectors have d values and scalars one."""
 
     def __init__(self, values: Values, dimension: int) -> None:
         self.values = values
@@ -110,16 +111,16 @@ class _Meaning:
         self.seen: dict[tuple, Sequence[Fraction | Interval]] = {}
 
     def of(self, t: Term) -> list[Fraction | Interval]:
-        result: list[Fraction | Interval] = [Fraction(0)] * self.d
-        for monomial, coefficient in t:
-            product = self.monomial(monomial)
-            result = [a + coefficient * b for a, b in zip(result, product, strict=True)]
-        return result
+        parts = [(coefficient, self.monomial(monomial)) for monomial, coefficient in t]
+        size = max((len(product) for _, product in parts), default=1)
+        return [sum((c * product[i % len(product)] for c, product in parts), start=Fraction(0)) for i in range(size)]
 
     def monomial(self, monomial: tuple) -> list[Fraction | Interval]:
         columns = [(self.atom(atom), exponent) for atom, exponent in monomial]
+        size = max((len(values) for values, _ in columns), default=1)
         return [
-            math.prod((values[i] ** exponent for values, exponent in columns), start=Fraction(1)) for i in range(self.d)
+            math.prod((values[i % len(values)] ** exponent for values, exponent in columns), start=Fraction(1))
+            for i in range(size)
         ]
 
     def atom(self, atom: tuple) -> Sequence[Fraction | Interval]:
@@ -130,13 +131,13 @@ class _Meaning:
     def compute(self, atom: tuple) -> Sequence[Fraction | Interval]:
         match atom[0]:
             case "d":
-                return [Fraction(self.d)] * self.d
+                return [Fraction(self.d)]
             case "v":
-                return [Fraction(value) for value in self.values[atom[1]]]
+                return [Fraction(self.values[atom[1]][i]) for i in range(self.d)]
             case "s":
-                return [Fraction(self.values[atom[1]])] * self.d
+                return [Fraction(self.values[atom[1]])]
             case "S":
-                return [sum(self.monomial(atom[1]), start=Fraction(0))] * self.d
+                return [sum(self.monomial(atom[1]), start=Fraction(0))]
             case "inv":
                 return [_inverse(value) for value in self.of(Term(atom[1]))]
         return [_root(value) for value in self.of(Term(atom[1]))]

@@ -25,7 +25,7 @@ MODELS = 12
 TRIES = 6000
 """Samples drawn at most in search of a model or a counterexample."""
 
-CANDIDATES = 40
+CANDIDATES = 5
 """Counterexamples in terms that are looked at for one at which the library does not divide by 0."""
 
 
@@ -65,18 +65,13 @@ def check_proof(theorem: Theorem) -> symbolic.Proved:
     return proved
 
 
-def check_certificate(theorem: Theorem) -> int:
+def check_certificate(theorem: Theorem, data: dict[str, Any]) -> int:
     """The second checker, which does not know the kernel, accepts the certificate; returns its number of steps."""
     try:
-        return recheck(certificate(theorem))
+        return recheck(data)
     except Refused as error:
         msg = f"{theorem.id}: the second checker refuses the certificate: {error}"
         raise CheckError(msg) from error
-
-
-def check_replay(theorem: Theorem) -> str:
-    """The version of Coq that replayed the certificate, which has to be the one recorded; otherwise nothing."""
-    return replayed(certificate(theorem))
 
 
 def models(theorem: Theorem, mutant: Mutant | None = None) -> Iterator[tuple[int, Values]]:
@@ -90,28 +85,24 @@ def models(theorem: Theorem, mutant: Mutant | None = None) -> Iterator[tuple[int
     )
 
 
-def check_models(theorem: Theorem) -> int:
-    """The hypotheses have models, so that the theorem says something; returns in how many dimensions."""
-    found = {d for (d, _), _ in zip(models(theorem), range(2 * MODELS), strict=False)}
+def check_models(theorem: Theorem) -> list[tuple[int, Values]]:
+    """The hypotheses have models, so that the theorem says something; returns dimension and values of some."""
+    found = list(islice(models(theorem), 2 * MODELS))
     if not found:
         msg = f"{theorem.id}: no model of the hypotheses in {TRIES} samples; give `model`"
         raise CheckError(msg)
-    return len(found)
+    return found
 
 
-def check_truth(theorem: Theorem) -> int:
-    """The claim is true at exact models, as a term and as the library computes it on enclosures."""
-    goal, count = theorem.goal(), 0
-    for (d, values), _ in zip(models(theorem), range(MODELS), strict=False):
+def check_truth(theorem: Theorem, found: list[tuple[int, Values]]) -> int:
+    """The claim is true at the models, as a term and as the library computes it on enclosures; returns at how many."""
+    goal = theorem.goal()
+    for d, values in found:
         if refuted(goal, values, d):
             msg = f"{theorem.id} is false at {Refutation(d, values)}"
             raise CheckError(msg)
         _check_carriers(theorem, goal, values, d)
-        count += 1
-    if not count:
-        msg = f"{theorem.id}: no model of the hypotheses in {TRIES} samples; give `model`"
-        raise CheckError(msg)
-    return count
+    return len(found)
 
 
 def _computed(build: Build, values: Values) -> Any:
@@ -327,11 +318,13 @@ def gather(theorem: Theorem) -> Evidence:
     proved = attempt(check_proof)
     evidence.proof_ms = 1000 * (time.process_time() - start)
     if proved is not None:
+        data = certificate(theorem, proved)
         evidence.certificate = symbolic.certificate(proved)
-        evidence.replayed = attempt(check_replay) or ""
-        evidence.steps = attempt(check_certificate) or 0
-    evidence.dimensions = attempt(check_models) or 0
-    evidence.models = attempt(check_truth) or 0
+        evidence.replayed = replayed(data)
+        evidence.steps = attempt(check_certificate, data) or 0
+    found = attempt(check_models) or []
+    evidence.dimensions = len({d for d, _ in found})
+    evidence.models = attempt(check_truth, found[:MODELS]) or 0
     evidence.measured = attempt(check_property) or 0
     for mutant in theorem.mutants:
         found = attempt(check_mutant, mutant)

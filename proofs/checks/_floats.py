@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from random import Random
 
 import numpy
-from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from lngeom.carriers import Rounded
 
@@ -29,69 +29,47 @@ ROWS: dict[str, list[float]] = {
 MEASURES = 30
 """Inputs that are measured, beside the special rows."""
 
-# Evidence is the same on every run and machine: no clock, no chance, nothing remembered.
-_LIMITS = settings(
-    max_examples=MEASURES, deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
-)
-
-_numbers = st.one_of(
-    st.floats(-8, 8), st.sampled_from([0.0, 1.0, -1.0, 1e-3, 1e4]), st.floats(-1e8, 1e8, allow_subnormal=True)
-)
-_scalars = st.one_of(st.sampled_from([1e-12, 1e-5, 0.5, 1.0, 3.0, -2.0, 0.0]), st.floats(-100, 100))
+_NUMBERS = (0.0, 1.0, -1.0, 1e-3, 1e4)
+_SCALARS = (1e-12, 1e-5, 0.5, 1.0, 3.0, -2.0, 0.0)
 
 
-@st.composite
-def _inputs(draw: st.DrawFn, vectors: int, scalars: int) -> tuple[list[list[float]], list[float]]:
-    d = draw(st.integers(1, 8))
-    row = st.lists(_numbers, min_size=d, max_size=d)
-    special = [[values[i % len(values)] for i in range(d)] for values in ROWS.values()]
-    chosen = [draw(st.one_of(row, row, st.sampled_from(special))) for _ in range(vectors)]
-    return chosen, [draw(_scalars) for _ in range(scalars)]
+def _number(random: Random) -> float:
+    """Of order one, of any size from the subnormal to 10⁸, or special."""
+    size = random.choice((8.0, 8.0, 10.0 ** random.uniform(-20, 8), 2.0**-1060))
+    return random.choice((*_NUMBERS, size * random.uniform(-1, 1), size * random.uniform(-1, 1)))
 
 
-def _examples(vectors: int, scalars: int) -> list[tuple[list[list[float]], list[float]]]:
-    """Every special row for the first vector, plain values for the rest."""
-    return [
-        (
-            [row, *([[1.0 + k + i % 3 for i in range(len(row))] for k in range(vectors - 1)])],
-            [0.5 + k for k in range(scalars)],
-        )
-        for row in ROWS.values()
-    ]
+def _inputs(theorem: Theorem) -> Iterator[tuple[Values, int]]:
+    """Special rows for the first vector and plain values for the rest, then random ones; or draws of the sampler."""
+    random = Random(theorem.id)  # evidence is the same on every run and machine
+    vectors, scalars = theorem.vectors.split(), theorem.scalars.split()
+    if theorem.model is not None:
+        for _ in range(MEASURES):
+            d = random.choice(DIMENSIONS)
+            yield theorem.model(random, d), d
+        return
+
+    def exact(rows: list[list[float]], numbers: list[float]) -> tuple[Values, int]:
+        values: Values = {name: tuple(map(Fraction, row)) for name, row in zip(vectors, rows, strict=True)}
+        return values | dict(zip(scalars, map(Fraction, numbers), strict=True)), len(rows[0])
+
+    for row in ROWS.values():
+        plain = [[1.0 + k + i % 3 for i in range(len(row))] for k in range(len(vectors) - 1)]
+        yield exact([row, *plain], [0.5 + k for k in range(len(scalars))])
+    for _ in range(MEASURES):
+        d = random.randint(1, 8)
+        special = [[row[i % len(row)] for i in range(d)] for row in ROWS.values()]
+        rows = [
+            random.choice(special) if random.random() < 1 / 3 else [_number(random) for _ in range(d)] for _ in vectors
+        ]
+        yield exact(rows, [random.choice((*_SCALARS, random.uniform(-100, 100))) for _ in scalars])
 
 
 def measure(theorem: Theorem) -> int:
     """Measure the claim at special rows and random floats, or at rounded exact models; returns how often."""
-    vectors, scalars = theorem.vectors.split(), theorem.scalars.split()
     assumed = list(theorem.assumed().values())
-    count = 0
-
-    def one(exact: Values, d: int) -> None:
-        nonlocal count
-        exact = accepted(exact)
-        if satisfied(assumed, exact, d):
-            count += violation(theorem, exact)
-
-    if theorem.model is None:
-
-        @_LIMITS
-        @given(_inputs(len(vectors), len(scalars)))
-        def run(inputs: tuple[list[list[float]], list[float]]) -> None:
-            rows, numbers = inputs
-            exact: Values = dict(zip(vectors, (tuple(map(Fraction, row)) for row in rows), strict=True))
-            one(exact | dict(zip(scalars, map(Fraction, numbers), strict=True)), len(rows[0]) if rows else 1)
-
-        for row in _examples(len(vectors), len(scalars)):
-            run = example(row)(run)
-    else:
-        sample = theorem.model
-
-        @_LIMITS
-        @given(st.integers(0, 2**32), st.sampled_from(DIMENSIONS))
-        def run(seed: int, d: int) -> None:
-            one(sample(Random(seed), d), d)
-
-    run()
+    inputs = ((accepted(values), d) for values, d in _inputs(theorem))
+    count = sum(violation(theorem, values) for values, d in inputs if satisfied(assumed, values, d))
     if not count:
         msg = f"{theorem.id}: no floats satisfy the hypotheses with a finite error bound; give `model`"
         raise CheckError(msg)
