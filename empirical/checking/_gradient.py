@@ -106,17 +106,20 @@ class GradientTrial:
 def check_gradient(judge: Judge, d: int, *, several: bool) -> tuple[str, str | None, list[GradientTrial]]:
     """Verdict, cause and trials of the derivatives by x, gain and bias, the evidence first; of many d if `several`."""
     trials = sorted(_trials(judge, d, several=several), key=lambda trial: -trial.ratio.max())
-    wrong = [trial for trial in trials if trial.wrong.any() and trial.outside()]
-    if not wrong:
+    doubtful = sorted((trial for trial in trials if trial.wrong.any()), key=lambda trial: trial.x.shape[-1])
+    # Of each derivative the first that fractions refute is the evidence; where floats alone do, none.
+    of_each = ([trial for trial in doubtful if trial.name == name] for name in ("x", "gain", "bias"))
+    proved = [trial for group in of_each if (trial := next((t for t in group if t.outside()), None))]
+    if not proved:
         return "rounding", None, trials
-    wrong.sort(key=lambda trial: (trial.name != "x", trial.x.shape[-1]))
+    names = [trial.name for trial in proved]
+    wrong = [trial for trial in doubtful if trial.name in names]
     telling = [trial for trial in wrong if trial.name == "x" and trial.x.shape[-1] > 3]
     known = [text for text, how in _MISTAKES.items() if telling and all(trial.resembles(how) for trial in telling)]
-    names = sorted({trial.name for trial in wrong}, key=("x", "gain", "bias").index)
     cause = f"backward pass wrong: {', '.join(f'd/d{name}' for name in names)}"
     cause += f": {known[0]}" if known else ""
     where = {trial.label for trial in wrong}
-    return "bug", cause + (f", only for {where.pop()}" if len(where) == 1 else ""), wrong
+    return "bug", cause + (f", only for {where.pop()}" if len(where) == 1 else ""), [*proved, *wrong]
 
 
 def smallest_gradient(judge: Judge, worst: GradientTrial) -> GradientTrial:
