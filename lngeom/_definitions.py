@@ -209,7 +209,7 @@ def _eps_mistakes(base: Definition, measured: tuple[float, ...]) -> Iterator[Cha
         yield from (_change("eps", name, denominator=form) for name, form in forms.items())
     for eps in (*_USUAL_EPS, *measured):
         if abs(eps - base.eps) > 1e-3 * base.eps and (eps or not base.eps):
-            yield _change("eps", f"eps = {eps:.3g}", eps=eps)
+            yield _change("eps", f"eps = {eps:.4g}", eps=eps)
 
 
 def _scale_mistakes(base: Definition, d: int) -> Iterator[Change]:
@@ -247,6 +247,10 @@ def _statistics_mistakes(base: Definition, d: int) -> Iterator[Change]:
         yield change("mean missing in the variance", lambda s: (s.mean, s.square), centered=True, spread_centered=False)
         yield change("mean added instead of subtracted", lambda s: (-s.mean, s.variance), spread_centered=True)
         yield change("mean replaced by the median", _about_the_median)
+        sign = lambda s: (abs(s.mean), s.variance + (abs(s.mean) - s.mean) ** 2)  # noqa: E731
+        yield change("absolute value of the mean subtracted", sign)
+        text = "first component subtracted from all before, which rounds each by the size of that one"
+        yield _change("order", text, "unstable", prepare=lambda x: x - x[:, :1])
     else:
         text = "divided by the standard deviation instead of the root mean square"
         yield change(text, lambda s: (zero, s.variance), spread_centered=True)

@@ -77,8 +77,8 @@ def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) 
                 text = f"output rounded toward zero in {dtype}, not to nearest"
                 return "unstable", computed(name, text)
     for name in names:
-        if verdicts[name] == "bug" and explained(name, plain):
-            return "bug", name
+        if verdicts[name] != "variant" and explained(name, plain):
+            return verdicts[name], name
     if (scaled := _wrong_scale(cases, plain)) is not None:
         return scaled
     # Arithmetic in a narrow format shows in most rows.
@@ -113,7 +113,8 @@ def indistinct(cases: Sequence[Case], dtype: str, arithmetic: Arithmetic | None 
         if "; " in name:
             continue
         made = {d: found[name]() for d, found in makers.items() if name in found}
-        if any(definition.casts for definition in made.values()):  # the same definition, rounded once more
+        # The same definition, rounded once more.
+        if any(definition.casts or definition.verdict == "unstable" for definition in made.values()):
             continue
         apart = (_differs(case, made[case.sample.d]) for case in cases if case.sample.d in made)
         if _explain(cases, made, arithmetic or Arithmetic.of(dtype)) and any(apart):
@@ -173,6 +174,10 @@ def _wrong_scale(cases: Sequence[Case], plain: Arithmetic) -> tuple[Verdict, str
         return None
     factor = p / right
     u = max(2.0 ** -(plain.storage.bits - 1), 2.0**-17)
+    off = abs(factor - 1).max()
+    approximate = f"approximate reciprocal square root (off by up to {off:.2g}, {-numpy.log10(off):.1f} digits left)"
+    if off < u:
+        return "unstable", approximate
     if numpy.ptp(factor) < u * factor.max():
         return "bug", f"output multiplied by {numpy.median(factor):.6g}"
     wrong = abs(factor - 1) > 16 * u
@@ -187,9 +192,8 @@ def _wrong_scale(cases: Sequence[Case], plain: Arithmetic) -> tuple[Verdict, str
             for what, value in (("variance", 1 / p**2 - eps), ("reciprocal of the root", p)):
                 if (abs(rounded(value, form) - value) <= 2.0**-17 * value).mean() > 0.9:
                     return "unstable", f"{what} rounded to {form} (half-precision accumulation)"
-    if abs(factor - 1).max() < 2.0**-4:
-        digits = f"{-numpy.log10(abs(factor - 1).max()):.1f} digits left"
-        return ("unstable", f"approximate reciprocal square root (off by up to {abs(factor - 1).max():.2g}, {digits})")
+    if off < 2.0**-4:
+        return "unstable", approximate
     where = f" where the variance is below {threshold:.3g}" if (v[~wrong] > threshold).all() else ""
     return "bug", f"scale wrong by factors {factor.min():.3g} to {factor.max():.3g}{where}"
 

@@ -403,10 +403,11 @@ def _symptom(trials: list[Trial]) -> str:
     if len(limit) == 1 and all(abs(t.got).max() <= max(limit) for t in trials) and max(limit) > 0:
         return f"output limited to ±{max(limit):.3g}"
     places = [numpy.flatnonzero(r > 1) for _, r in rows]
-    if all(p.tolist() == [d - 1] for p, (d, _) in zip(places, rows, strict=True)) and max(d for d, _ in rows) > 1:
-        return "last component wrong"
-    if all(p.tolist() == [0] for p in places) and max(d for d, _ in rows) > 1:
-        return "first component wrong"
+    # A row of large mean holds so wide a family that one wrong component may look like several.
+    for which, at in (("last", -1), ("first", 0)):
+        one = [p.tolist() == [range(d)[at]] for p, (d, _) in zip(places, rows, strict=True) if d > 1]
+        if one and sum(one) > 0.8 * len(one):
+            return f"{which} component wrong"
     start = min(int(p[0]) for p in places)
     if start > 0:
         return f"components from {start} on wrong"

@@ -208,7 +208,11 @@ class Kernel:
             self._parameters[d] = self._draw(named, d)
         if not named and not hasattr(function, "named_parameters"):
             # An object that keeps arrays of shape (d,), or an ONNX file that states them.
-            stated = {_role(k): v for k, v in getattr(function, "__dict__", {}).items() if numpy.shape(v) == (d,)}
+            stated = {
+                _role(k): v
+                for k, v in getattr(function, "__dict__", {}).items()
+                if tuple(getattr(v, "shape", ())) == (d,)
+            }
             if stated and not isinstance(function, FunctionType):
                 read = {role: self.framework.read(value) for role, value in stated.items() if role}
                 self._parameters[d] = read.get("gain"), read.get("bias")
