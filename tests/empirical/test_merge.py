@@ -23,7 +23,7 @@ from empirical.statistics import BUCKETS, FEATURES, SIDES, Side, States, merge
 from empirical.sweep import read
 from lngeom.cli import main
 
-from .conftest import VOCABULARY, tiny_model
+from .conftest import VOCABULARY, Refused, tiny_model
 
 pytestmark = pytest.mark.usefixtures("without_pages")
 LENGTH, EACH, PARTS = 32, 256, 3
@@ -45,12 +45,6 @@ def sweep(model: Path, text: Path, output: Path, *more: str) -> Path:
     words = ["--tokens", str(PARTS * EACH), "--sequence-length", str(LENGTH), "--directions", "4", "--device", "cpu"]
     assert main(["sweep", str(model), "--corpus", str(text), "--output", str(output), *words, *more]) == 0
     return output
-
-
-def refused(capsys: pytest.CaptureFixture[str], *runs: Path, output: Path) -> str:
-    capsys.readouterr()
-    assert main(["merge", *map(str, runs), "--output", str(output)]) == 2
-    return capsys.readouterr().err.removeprefix("lngeom merge: ").rstrip("\n")
 
 
 class Recorder:
@@ -134,8 +128,11 @@ def test_merged_moments_are_those_of_all_tokens(chan: bool, monkeypatch: pytest.
 
 
 def test_merged_runs_equal_one_run(
-    model_directory: Path, texts: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    model_directory: Path, texts: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], refused: Refused
 ) -> None:
+    def merging(*runs: Path, output: str) -> str:
+        return refused("merge", *runs, "--output", tmp_path / output).removeprefix("lngeom merge: ")
+
     # The forward passes are those of the parts, batch by batch: not one bit differs.
     runs = [sweep(model_directory, text, tmp_path / text.stem, "--batch-size", str(EACH // LENGTH)) for text in texts]
     *parts, whole = runs
@@ -154,32 +151,32 @@ def test_merged_runs_equal_one_run(
     assert manifest["merged_from"] == [str(path) for path in parts]
     assert (tmp_path / "merged" / "DONE").exists()
 
-    assert refused(capsys, *parts, output=tmp_path / "merged") == (
+    assert merging(*parts, output="merged") == (
         f"{tmp_path / 'merged'}: holds this merge already; choose another --output to make it again"
     )
-    assert refused(capsys, tmp_path / "merged", parts[1], output=tmp_path / "twice") == (
+    assert merging(tmp_path / "merged", parts[1], output="twice") == (
         f"{parts[1]}: its sequence at offset 0 is in {tmp_path / 'merged'} too and would count twice; "
         "merge runs on disjoint parts of a text"
     )
-    assert refused(capsys, parts[0], parts[0], output=tmp_path / "twice") == (
+    assert merging(parts[0], parts[0], output="twice") == (
         f"{parts[0]}: its sequence at offset 0 is in {parts[0]} too and would count twice; "
         "merge runs on disjoint parts of a text"
     )
     other = sweep(model_directory, texts[1], tmp_path / "other", "--seed", "5")
-    assert refused(capsys, parts[0], other, output=tmp_path / "mixed") == (
+    assert merging(parts[0], other, output="mixed") == (
         f"{other}: seed is 5, in {parts[0]} it is 0; merge runs of one measurement"
     )
     (other / "DONE").unlink()
-    assert refused(capsys, parts[0], other, output=tmp_path / "mixed").startswith(
+    assert merging(parts[0], other, output="mixed").startswith(
         f"{other}: is not finished; run its command again first: lngeom sweep "
     )
-    assert refused(capsys, parts[0], output=tmp_path / "mixed") == "1 run given: merging takes two or more"
-    assert refused(capsys, parts[0], tmp_path, output=tmp_path / "mixed") == (
+    assert merging(parts[0], output="mixed") == "1 run given: merging takes two or more"
+    assert merging(parts[0], tmp_path, output="mixed") == (
         f"{tmp_path}: holds no manifest.json, so it is not a run; give the output directory of a sweep"
     )
     damaged = (parts[1] / "state.safetensors").read_bytes()[:100]
     (parts[1] / "state.safetensors").write_bytes(damaged)
-    assert refused(capsys, parts[0], parts[1], output=tmp_path / "cut").startswith(
+    assert merging(parts[0], parts[1], output="cut").startswith(
         f"{parts[1] / 'state.safetensors'}: cannot be read as a state ("
     )
     assert not (tmp_path / "mixed").exists()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,9 +20,9 @@ from safetensors.torch import load_file
 from empirical.corpora import open_corpus
 from empirical.models import find_model, load_model
 from empirical.report import load_drawn
-from empirical.runs import CorpusError, RunError, StepTable, read_json, write_folder
+from empirical.runs import CorpusError, RunError, StepTable, read_json, read_table, write_folder
 from empirical.training import Execution, Ranks, Recipe, Shape, TokenData, prepare, ranks, train
-from lngeom import InputError
+from lngeom import InputError, LngeomError
 from lngeom.cli import main
 
 from .test_ranks import together
@@ -62,8 +62,7 @@ def tables(out: Path) -> dict[str, bytes]:
 
 
 def losses(out: Path) -> list[float]:
-    with (out / "losses.csv").open() as file:
-        return [float(row["loss"]) for row in csv.DictReader(file)]
+    return [row["loss"] for row in read_table(out / "losses.csv")]
 
 
 @pytest.fixture(scope="module")
@@ -123,10 +122,9 @@ def interrupted(kill: int, recipe: Recipe, data: TokenData, out: Path) -> None:
 def test_kill_9_and_the_same_command_gives_the_same_losses(ids: Path, tmp_path: Path) -> None:
     """The command itself, ended by SIGKILL between two saved states, continues to the same bits."""
     steps = 150
-    options = ["--norm", "rms", "--corpus", str(ids), "--data", str(tmp_path / "data"), "--device", "cpu"]
-    options += ["--layers", "1", "--width", "16", "--heads", "2", "--vocabulary", "64", "--steps", str(steps)]
-    options += ["--sequence-length", "16", "--batch-size", "4", "--held-out-tokens", "64", "--directions", "4"]
-    options += ["--save-every", "37", "--no-networks"]
+    options = f"""--norm rms --corpus {ids} --data {tmp_path / "data"} --device cpu --steps {steps} --save-every 37
+        --layers 1 --width 16 --heads 2 --vocabulary 64 --sequence-length 16 --batch-size 4 --held-out-tokens 64
+        --directions 4 --no-networks""".split()
 
     running = subprocess.Popen(
         [sys.executable, "-W", "error", "-m", "lngeom.cli", "train", *options, "--output", str(tmp_path / "killed")],
@@ -233,25 +231,56 @@ def test_a_finished_run_is_left_as_it_is(data: TokenData, whole: Path) -> None:
 def test_networks_are_kept_at_checkpoints(data: TokenData, tmp_path: Path) -> None:
     run(replace(RECIPE, steps=4), data, tmp_path / "run", replace(EXECUTION, keep_networks=True))
     names = sorted(path.name for path in (tmp_path / "run" / "networks").iterdir())
-    assert names == ["step-00000000", "step-00000001", "step-00000002", "step-00000003", "step-00000004"]
+    assert names == [f"step-{step:08}" for step in range(5)]
     loaded = load_model(find_model(str(tmp_path / "run" / "networks" / names[-1])))
     assert len(loaded.sites) == 3
     assert [path.name for path in (tmp_path / "run" / "state").iterdir()] == ["step-00000004"]
 
 
-@pytest.mark.parametrize(
-    "other", [replace(RECIPE, seed=1), replace(RECIPE, norm="rms"), replace(RECIPE, weight_decay=0.0)]
-)
-def test_a_directory_holds_one_run(other: Recipe, data: TokenData, whole: Path) -> None:
-    with pytest.raises(RunError, match="holds a run with another recipe"):
-        run(other, data, whole)
+def other_text(_: TokenData, whole: Path, at: Path) -> object:
+    np.save(at / "other.npy", np.arange(4_000, dtype=np.uint16) % SHAPE.vocabulary)
+    return run(RECIPE, prepare(open_corpus(str(at / "other.npy")), at / "data"), whole)
 
 
-def test_other_text_is_another_run(whole: Path, tmp_path: Path) -> None:
-    path = tmp_path / "other.npy"
-    np.save(path, np.arange(4_000, dtype=np.uint16) % SHAPE.vocabulary)
-    with pytest.raises(RunError, match="holds a run with another data"):
-        run(RECIPE, prepare(open_corpus(str(path)), tmp_path / "data"), whole)
+def damaged(data: TokenData, whole: Path, at: Path) -> object:
+    shutil.copytree(whole, at / "run")
+    (next((at / "run" / "state").iterdir()) / "optimizer.safetensors").write_bytes(b"\0" * 64)
+    return run(RECIPE, data, at / "run")
+
+
+def diverging(data: TokenData, _: Path, at: Path) -> object:
+    recipe = replace(RECIPE, optimizer="sgd", learning_rate=1e30, warmup=0.0, clip=0.0, weight_decay=0.0)
+    return run(recipe, data, at / "run")
+
+
+NARROW = replace(RECIPE, shape=replace(SHAPE, vocabulary=63))
+REFUSED: list[tuple[Callable[[TokenData, Path, Path], object], type[LngeomError], str]] = [
+    (lambda data, whole, _: run(replace(RECIPE, seed=1), data, whole), RunError, "run with another recipe"),
+    (lambda data, whole, _: run(replace(RECIPE, norm="rms"), data, whole), RunError, "run with another recipe"),
+    (lambda data, whole, _: run(replace(RECIPE, weight_decay=0.0), data, whole), RunError, "run with another recipe"),
+    (other_text, RunError, "holds a run with another data"),
+    (damaged, RunError, "optimizer.safetensors of the state in .* has changed"),
+    (diverging, RunError, r"the loss of step \d+ is (nan|inf): training has diverged; lower"),
+    (lambda data, _, at: run(NARROW, replace(data, vocabulary=64), at / "run"), InputError,
+     "train a smaller tokenizer or a larger network"),
+    (lambda data, _, at: train(RECIPE, data, at / "run", processes=Ranks(0, 3, torch.device("cpu"))), InputError,
+     "4 sequences per step do not divide among 3 processes"),
+    (lambda data, _, at: load_drawn(at), RunError, r"holds no finished run \(summary\.json is missing\)"),
+    (lambda data, _, at: run(RECIPE, data, at / "run", replace(EXECUTION, held_out_tokens=10_000)), CorpusError,
+     "lower --held-out-tokens"),
+    (lambda *_: Execution(dtype="float16"), InputError, "dtype is 'float16'"),  # type: ignore[arg-type]
+    (lambda *_: Execution(save_every=0), InputError, "save_every is 0"),
+    (lambda *_: Execution(directions=0), InputError, "directions is 0"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("action", "error", "message"), REFUSED)
+def test_what_cannot_be_trained_is_refused(
+    action: Callable[[TokenData, Path, Path], object], error: type[LngeomError], message: str,
+    data: TokenData, whole: Path, tmp_path: Path,
+) -> None:  # fmt: skip
+    with pytest.raises(error, match=message):
+        action(data, whole, tmp_path)
 
 
 def test_two_processes_do_not_train_in_one_directory(data: TokenData, tmp_path: Path) -> None:
@@ -273,55 +302,6 @@ def test_a_directory_of_something_else_is_refused(data: TokenData, tmp_path: Pat
     with pytest.raises(RunError, match="exists and does not hold a training run"):
         run(RECIPE, data, tmp_path)
     assert (tmp_path / "thesis.txt").read_text() == "all of it"
-
-
-def test_a_damaged_state_is_refused(data: TokenData, whole: Path, tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    shutil.copytree(whole, out)
-    state = next((out / "state").iterdir())
-    (state / "optimizer.safetensors").write_bytes(b"\0" * 64)
-    with pytest.raises(RunError, match=f"optimizer.safetensors of the state in {state} has changed"):
-        run(RECIPE, data, out)
-
-
-def test_divergence_is_reported_and_not_trained_on(data: TokenData, tmp_path: Path) -> None:
-    recipe = replace(RECIPE, optimizer="sgd", learning_rate=1e30, warmup=0.0, clip=0.0, weight_decay=0.0)
-    with pytest.raises(RunError, match=r"the loss of step \d+ is (nan|inf): training has diverged; lower"):
-        run(recipe, data, tmp_path / "run")
-
-
-def test_more_tokens_than_the_network_knows(data: TokenData, tmp_path: Path) -> None:
-    narrow = replace(RECIPE, shape=replace(SHAPE, vocabulary=63))
-    with pytest.raises(InputError, match="train a smaller tokenizer or a larger network"):
-        run(narrow, replace(data, vocabulary=64), tmp_path / "run")
-
-
-def test_sequences_divide_among_processes(data: TokenData, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="4 sequences per step do not divide among 3 processes"):
-        train(RECIPE, data, tmp_path / "run", processes=Ranks(0, 3, torch.device("cpu")))
-
-
-def test_only_finished_runs_are_drawn(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match=r"holds no finished run \(summary\.json is missing\)"):
-        load_drawn(tmp_path)
-
-
-def test_too_little_held_out_text(data: TokenData, tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match="lower --held-out-tokens"):
-        run(RECIPE, data, tmp_path / "run", replace(EXECUTION, held_out_tokens=10_000))
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"dtype": "float16"}, "dtype is 'float16'"),
-        ({"save_every": 0}, "save_every is 0"),
-        ({"directions": 0}, "directions is 0"),
-    ],
-)
-def test_impossible_executions(change: dict[str, object], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        Execution(**change)  # type: ignore[arg-type]
 
 
 def test_rows_of_steps_to_be_repeated_are_dropped(tmp_path: Path) -> None:
