@@ -31,6 +31,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -243,34 +244,40 @@ def energies(d: int, uniform: Values, random: list[Values]) -> Row:
     }
 
 
+Pair = tuple[torch.Tensor, torch.Tensor]
+
+
+def observed(
+    model: Any, batch: dict[str, Any], sites: Sequence[NormSite], directions: int, seed: int
+) -> tuple[list[dict[str, Any]], dict[str, list[Pair]]]:
+    """The table of the observer, and what entered and left each norm layer in the same pass."""
+    stored: dict[str, list[Pair]] = {site.path: [] for site in sites}
+
+    def keep(path: str, _: Any, args: tuple[torch.Tensor, ...], output: torch.Tensor) -> None:
+        stored[path].append((args[0].clone(), output.clone()))
+
+    handles = [model.get_submodule(path).register_forward_hook(partial(keep, path)) for path in stored]
+    with Observer(model, sites, directions=directions, seed=seed) as observer, torch.inference_mode():
+        model(**batch)
+    for handle in handles:
+        handle.remove()
+    return statistics.rows(observer.states, sites), stored
+
+
 def measured_and_stored(
     model: Any, ids: np.ndarray, directions: int, seed: int
 ) -> tuple[list[dict[str, Any]], list[Row]]:
     """The table of the observer, and the rows that the same hidden states give by the second path."""
-    sites = norm_sites(model)
-    modules = dict(model.named_modules())
-    stored: dict[str, tuple[torch.Tensor, torch.Tensor]] = {}
-
-    def keeping(path: str) -> Any:
-        def keep(_: Any, args: tuple[torch.Tensor, ...], output: torch.Tensor) -> None:
-            stored[path] = (args[0].clone(), output.clone())
-
-        return keep
-
-    norms = [
-        path for path, module in modules.items() if "Norm" in type(module).__name__ and not path.endswith(OF_HEADS)
-    ]
+    sites, modules = norm_sites(model), dict(model.named_modules())
+    norms = [path for path, one in modules.items() if "Norm" in type(one).__name__ and not path.endswith(OF_HEADS)]
     assert sorted(norms) == sorted(site.path for site in sites)
-    handles = [modules[path].register_forward_hook(keeping(path)) for path in norms]
-    with Observer(model, sites, directions=directions, seed=seed) as observer, torch.inference_mode():
-        model(input_ids=torch.from_numpy(ids.astype(np.int64)))
-    for handle in handles:
-        handle.remove()
-    compared = random_directions(sites[0].d, directions, seed)
-    # Some architectures flatten the batch before they normalize.
-    vectors = {path: (x.reshape(*ids.shape, -1), z.reshape(*ids.shape, -1)) for path, (x, z) in stored.items()}
-    oracles = (Oracle(modules[site.path], site, *vectors[site.path], compared) for site in sites)
-    return statistics.rows(observer.states, sites), [row for oracle in oracles for row in oracle.rows()]
+    table, stored = observed(model, {"input_ids": torch.from_numpy(ids.astype(np.int64))}, sites, directions, seed)
+    compared, expected = random_directions(sites[0].d, directions, seed), []
+    for site in sites:
+        (pair,) = stored[site.path]
+        x, z = (each.reshape(*ids.shape, -1) for each in pair)  # some architectures flatten the batch
+        expected += Oracle(modules[site.path], site, x, z, compared).rows()
+    return table, expected
 
 
 def disagreements(table: Sequence[dict[str, Any]], expected: Sequence[Row]) -> list[str]:
