@@ -49,10 +49,14 @@ def test_every_interval_of_a_price_is_one_of_the_table(page: str) -> None:
     assert any(f"{count:,} tokens" in text for count in tokens)
 
 
-def test_embeddings_writers_and_norms_of_smollm2_are_priced_closely() -> None:
-    rows = [row for row in read_table(RESULTS / "smollm2" / "ablation.csv") if row["change"] == "centred"]
-    assert {row["site"] for row in rows} == {"all", "embeddings", "writers"}
-    assert all(row["nats_high"] - row["nats"] <= 0.005 for row in rows)
+def test_changes_of_smollm2_are_priced_closely_and_quoted_with_their_top_1() -> None:
+    page = (RESULTS / "smollm2.md").read_text(encoding="utf-8")
+    rows = [row for row in read_table(RESULTS / "smollm2" / "ablation.csv") if row["change"] in ("centred", "u_norm")]
+    assert {row["site"] for row in rows} >= {"all", "embeddings", "writers", "direction 0"}
+    for row in rows:
+        assert row["nats_high"] - row["nats_low"] <= 0.01
+        price = f"{row['nats']:.4f} [{row['nats_low']:.4f}, {row['nats_high']:.4f}]"
+        assert row["site"] == "writers" or f"| {price} | {100 * row['top1']:.1f} % |" in page, row["site"]
 
 
 @pytest.fixture(scope="module")

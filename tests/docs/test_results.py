@@ -120,17 +120,6 @@ def test_a_sixth_of_the_tokens_says_the_same_of_smollm2(table: list[dict[str, An
     assert f"{few['norm']['tokens']:,} tokens of {few['norm']['documents']} articles" in page
 
 
-def test_the_price_of_centring_smollm2_is_that_of_its_table() -> None:
-    page = said("results/smollm2.md")
-    rows = {(row["change"], row["site"]): row for row in read_table(RUN / "ablation.csv")}
-    for key in (("centred", "embeddings"), ("centred", "all"), ("u_norm", "direction 0")):
-        row = rows[key]
-        price = f"{row['nats']:.4f} [{row['nats_low']:.4f}, {row['nats_high']:.4f}]"
-        assert f"| {price} | {100 * row['top1']:.1f} % |" in page
-        assert (row["nats_high"] - row["nats_low"]) / 2 <= 0.005
-    assert f"On {rows['none', 'all']['tokens']:,} tokens" in page
-
-
 def test_derivations_quote_the_measured_gauge(table: list[dict[str, Any]]) -> None:
     gauges = sorted((row["gauge_mean"], row["site"]) for row in side(table, "input"))
     assert gauges[0][1] == "layers.0.input_layernorm"

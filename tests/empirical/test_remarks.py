@@ -58,21 +58,10 @@ def test_a_run_says_where_the_direction_stands_out_and_what_is_long() -> None:
 
 
 def test_an_ablation_says_what_all_changes_cost_and_which_norm_is_dearest() -> None:
-    def row(change: str, where: str, nats: float) -> dict[str, Any]:
-        return {
-            "change": change,
-            "site": where,
-            "nats": nats,
-            "nats_low": nats - 0.1,
-            "nats_high": nats + 0.1,
-            "top1": 1,
-        }
-
-    rows = [
-        row("rms_norm", "all", 8.0),
-        row("folded", "all", 0.0),
-        row("rms_norm", "a", 2.0),
-        row("rms_norm", "b", 0.05),
+    priced = (("rms_norm", "all", 8.0), ("folded", "all", 0.0), ("rms_norm", "a", 2.0), ("rms_norm", "b", 0.05))
+    rows: list[dict[str, Any]] = [
+        {"change": change, "site": where, "nats": nats, "nats_low": nats - 0.1, "nats_high": nats + 0.1, "top1": 1}
+        for change, where, nats in priced
     ]
     replaced, folded, unchanged, single = of_ablation(rows, ["a", "b"], 1.25)
     assert replaced.startswith("RMSNorms in the place of all LayerNorms, nothing folded, cost 8 [7.9, 8.1] nats")
@@ -97,16 +86,12 @@ def test_a_training_says_what_became_of_the_direction() -> None:
 def test_a_comparison_begins_with_words(tmp_path: Path) -> None:
     name = next(iter(KNOWN_MODELS))
     manifest = {"weights": "random, seed 0", "tokens_measured": 8}
-    measured = Measured(
-        name, manifest, rows=[], predictions=[prediction("holds"), prediction("not isotropic", ISOTROPY)]
-    )
+    judged = [prediction("holds"), prediction("not isotropic", ISOTROPY)]
+    measured = Measured(name, manifest, rows=[], predictions=judged)
     write_comparison(tmp_path / "page.html", [measured], {"gpt-j-6b": "does not fit on cuda"}, {})
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     first = re.sub(r"\s+", " ", page.partition('<div class="summary">')[2].partition("</div>")[0])
-    for said in (
-        "1 model, 1 of them with random weights",
-        "1 times",
-        "gpt-j-6b was not measured: does not fit on cuda",
-    ):
-        assert said in first
+    assert "1 model, 1 of them with random weights" in first
+    assert "1 times" in first
+    assert "gpt-j-6b was not measured: does not fit on cuda" in first
     assert page.index('<div class="summary">') < page.index("What theorems say")

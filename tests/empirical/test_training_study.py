@@ -233,26 +233,14 @@ def test_a_small_study_from_end_to_end(
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
 
 
-def test_no_study_there(tmp_path: Path) -> None:
+def test_a_study_that_the_page_is_not_about_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RunError, match=r"holds no gathered study \(study\.csv is missing\)"):
         write_study_report(tmp_path)
-
-
-def test_a_study_without_the_cells_that_the_page_is_about(tmp_path: Path) -> None:
     write_table(tmp_path / "study.csv", [{**row, "weight_decay": 0.1} for row in study(collapsing)])
     for name in ("writers", "gradients"):
         write_table(tmp_path / f"{name}.csv", writer_rows())
     with pytest.raises(RunError, match=r"holds no run of 4 blocks, d = 128, without weight decay"):
         write_study_report(tmp_path)
-
-
-def test_tables_come_back_as_they_were(tmp_path: Path) -> None:
-    rows = [
-        {"site": "0", "layer": 3, "value": 0.25, "none": None},
-        {"site": "ln_f", "layer": None, "value": 1e-9, "none": None},
-    ]
-    write_table(tmp_path / "t.csv", rows)
-    assert read_table(tmp_path / "t.csv") == rows
 
 
 def test_the_page_says_what_the_numbers_say() -> None:
