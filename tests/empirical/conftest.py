@@ -46,14 +46,14 @@ WIDTH = 16
 POSITIONS = 64
 
 _SPECIAL: dict[str, Any] = {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
-_SHARED: dict[str, Any] = {"vocab_size": VOCABULARY, "max_position_embeddings": POSITIONS, **_SPECIAL}
+SHARED: dict[str, Any] = {"vocab_size": VOCABULARY, "max_position_embeddings": POSITIONS, **_SPECIAL}
 _LLAMA: dict[str, Any] = {
     "hidden_size": WIDTH,
     "intermediate_size": 32,
     "num_hidden_layers": BLOCKS,
     "num_attention_heads": 2,
     "num_key_value_heads": 2,
-    **_SHARED,
+    **SHARED,
 }
 _HEADS: dict[str, Any] = {"head_dim": WIDTH // 2}
 
@@ -66,12 +66,12 @@ def _configs() -> dict[str, Any]:
         "n_positions": POSITIONS,
         "vocab_size": VOCABULARY,
     }
-    wide: dict[str, Any] = {"hidden_size": WIDTH, "num_hidden_layers": BLOCKS, "num_attention_heads": 2, **_SHARED}
+    wide: dict[str, Any] = {"hidden_size": WIDTH, "num_hidden_layers": BLOCKS, "num_attention_heads": 2, **SHARED}
     return {
         "gpt2": GPT2Config(**gpt, **_SPECIAL),
         "gpt2_rms": GPT2RMSConfig(**gpt, **_SPECIAL),
         "gpt_neo": GPTNeoConfig(
-            hidden_size=WIDTH, num_layers=BLOCKS, num_heads=2, attention_types=[[["global", "local"], 1]], **_SHARED
+            hidden_size=WIDTH, num_layers=BLOCKS, num_heads=2, attention_types=[[["global", "local"], 1]], **SHARED
         ),
         "gpt_neox": GPTNeoXConfig(intermediate_size=32, **wide),
         "gptj": GPTJConfig(rotary_dim=4, **gpt, **_SPECIAL),
@@ -176,6 +176,14 @@ def refused(capsys: pytest.CaptureFixture[str]) -> Refused:
         return line
 
     return run
+
+
+def message(action: Callable[[], object]) -> str:
+    """The one line of the error of this project that `action` raises."""
+    with pytest.raises(LngeomError) as caught:
+        action()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
 
 
 @pytest.fixture

@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from empirical.corpora import Corpus, articles, flat_pieces, open_corpus, packed, plain_text
-from empirical.runs import CorpusError
+
+from .conftest import message
 
 NAMESPACE = "http://www.mediawiki.org/xml/export-0.11/"
 
@@ -179,9 +180,7 @@ REFUSED: list[tuple[str, bytes, str]] = [
 
 def refused(spec: object, read: Callable[[Corpus], object] = lambda corpus: list(corpus.documents())) -> str:
     """The message of the error that opening or reading a corpus raises, after what names the corpus."""
-    with pytest.raises(CorpusError) as caught:
-        read(open_corpus(str(spec)))
-    return str(caught.value).removeprefix(f"corpus {spec}")
+    return message(lambda: read(open_corpus(str(spec)))).removeprefix(f"corpus {spec}")
 
 
 @pytest.mark.parametrize(("name", "content", "message"), REFUSED, ids=[name for name, _, _ in REFUSED])

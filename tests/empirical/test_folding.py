@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from empirical.folding._certificate import certify_maps
 from empirical.runs import ModelError, read_table
 from lngeom.cli import main
 
-from .conftest import VOCABULARY, WIDTH, tiny_config
+from .conftest import SHARED, VOCABULARY, WIDTH, tiny_config
 
 ROUNDING = 100 * 10 * 2.0**-24
 """Nats a token: log-probabilities of about 10 nats, rounded to float32 some hundred times on their way."""
@@ -35,16 +36,15 @@ _WHISPER: dict[str, Any] = {
     "max_source_positions": 6, "max_target_positions": 16, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2,
     "decoder_start_token_id": 1,
 }  # fmt: skip
-_TEXT: dict[str, Any] = {
-    "hidden_size": WIDTH, "num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": VOCABULARY,
-    "max_position_embeddings": 64, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0,
-}  # fmt: skip
+_TEXT: dict[str, Any] = {"hidden_size": WIDTH, "num_hidden_layers": 2, "num_attention_heads": 2, **SHARED}
+
+
+def _language(architecture: str) -> Any:
+    return hf.AutoModelForCausalLM.from_config(tiny_config(architecture))
+
+
 FAMILIES: dict[str, Callable[[], Any]] = {
-    "gpt2": lambda: hf.GPT2LMHeadModel(tiny_config("gpt2")),
-    "gpt_neo": lambda: hf.GPTNeoForCausalLM(tiny_config("gpt_neo")),
-    "gpt_neox": lambda: hf.GPTNeoXForCausalLM(tiny_config("gpt_neox")),
-    "gptj": lambda: hf.GPTJForCausalLM(tiny_config("gptj")),
-    "opt": lambda: hf.OPTForCausalLM(tiny_config("opt")),
+    **{name: partial(_language, name) for name in ("gpt2", "gpt_neo", "gpt_neox", "gptj", "opt")},
     "falcon": lambda: hf.FalconForCausalLM(hf.FalconConfig(**_TEXT)),
     "falcon-new": lambda: hf.FalconForCausalLM(hf.FalconConfig(new_decoder_architecture=True, **_TEXT)),
     "phi": lambda: hf.PhiForCausalLM(hf.PhiConfig(intermediate_size=32, **_TEXT)),
@@ -55,11 +55,7 @@ FAMILIES: dict[str, Callable[[], Any]] = {
     "vit": lambda: hf.ViTForImageClassification(hf.ViTConfig(**_VISION)),
 }
 ENTRIES = {"whisper": "model.encoder.layers.0", "bloom": "transformer.h.0"}
-RMS: dict[str, Callable[[], Any]] = {
-    "llama": lambda: hf.LlamaForCausalLM(tiny_config("llama")),
-    "qwen3": lambda: hf.Qwen3ForCausalLM(tiny_config("qwen3")),
-    "gemma": lambda: hf.GemmaForCausalLM(tiny_config("gemma")),
-}
+RMS: dict[str, Callable[[], Any]] = {name: partial(_language, name) for name in ("llama", "qwen3", "gemma")}
 
 
 def trained(make: Callable[[], Any], dtype: torch.dtype = torch.float64) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,19 +24,10 @@ from empirical.models import (
     resolve_dtype,
     text_inputs,
 )
-from empirical.runs import ModelError
 
-from .conftest import POSITIONS, WIDTH
+from .conftest import POSITIONS, WIDTH, message
 
 KNOWN = ", ".join(FAMILIES)
-
-
-def message(action: Callable[[], object]) -> str:
-    """The one line of the ModelError that `action` raises."""
-    with pytest.raises(ModelError) as caught:
-        action()
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 def changed(source: Path, target: Path, **entries: object) -> Path:
@@ -95,8 +85,7 @@ def test_remote_code_is_never_trusted(model_directory: Path, tmp_path: Path) -> 
         model_directory, tmp_path / "remote", auto_map={"AutoModel": "evil.Model"}, model_type="evil-type"
     )
     (directory / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
-    with pytest.raises(ModelError):
-        load_config(find_model(str(directory)))
+    assert "evil" in message(lambda: load_config(find_model(str(directory))))
     assert not (tmp_path / "ran").exists()
 
 

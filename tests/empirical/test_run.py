@@ -6,21 +6,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from empirical.runs import RunDirectory, RunError, first_difference, lock, replacing, write_json
+from empirical.runs import RunDirectory, first_difference, lock, replacing, write_json
+
+from .conftest import message
 
 MEASURED = {"model": "m", "dtype": "float32", "nested": {"seed": 0}}
-
-
-def message(action: Callable[[], object]) -> str:
-    with pytest.raises(RunError) as caught:
-        action()
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
