@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from empirical.statistics import read_csv
 from lngeom.cli import main
 
 from .conftest import Words
 
 LENGTH = 32
-
-
-def table(output: Path) -> list[dict[str, str]]:
-    with (output / "sites.csv").open(newline="") as stream:
-        return list(csv.DictReader(stream))
 
 
 def test_a_run_from_end_to_end(
@@ -31,10 +26,10 @@ def test_a_run_from_end_to_end(
         "DONE", "manifest.json", "predictions.csv", "report.html", "sites.csv", "state.safetensors", "tokens.npy",
     }  # fmt: skip
     assert not (output / "shards").exists()
-    rows = table(output)
+    rows = read_csv(output / "sites.csv")
     assert len(rows) == 5 * 2 * 3
-    assert {row["tokens"] for row in rows if row["bucket"] == "all"} == {"512"}
-    assert {row["tokens"] for row in rows if row["bucket"] == "first"} == {str(512 // LENGTH)}
+    assert {row["tokens"] for row in rows if row["bucket"] == "all"} == {512}
+    assert {row["tokens"] for row in rows if row["bucket"] == "first"} == {512 // LENGTH}
     manifest = json.loads((output / "manifest.json").read_text())
     assert manifest["model"] == "tiny-llama"
     assert manifest["command"].startswith("lngeom sweep ")
@@ -59,9 +54,9 @@ def test_the_default_model_on_the_default_corpus(
     output = tmp_path / "runs" / "SmolLM2-135M-Instruct.Q4_1"
     manifest = json.loads((output / "manifest.json").read_text())
     assert manifest["token_policy"]["separator"] == "<|im_end|>"
-    rows = [row for row in table(output) if row["bucket"] == "all" and row["side"] == "input"]
+    rows = [row for row in read_csv(output / "sites.csv") if row["bucket"] == "all" and row["side"] == "input"]
     assert len(rows) == 61
-    assert {(row["d"], row["norm"], row["tokens"]) for row in rows} == {("576", "rmsnorm", "256")}
+    assert {(row["d"], row["norm"], row["tokens"]) for row in rows} == {(576, "rmsnorm", 256)}
     # That the tokens are those of English text: the first article, word for word.
     from empirical.models import bundled_model, find_model, load_tokenizer
 

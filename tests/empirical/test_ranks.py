@@ -88,24 +88,17 @@ def test_processes_join_more_than_once(tmp_path: Path) -> None:
 
 ALL = """
 import sys
-from dataclasses import replace
-from types import MappingProxyType
-import torch
+import pytest, torch
 from empirical import report
 from empirical.models import KNOWN_MODELS
 from lngeom.cli import main
-from tests.empirical.conftest import tiny_config
+from tests.empirical.test_sweep_all import shrink
 
 torch.set_num_threads(1)
 report.draw_figures = report.write_report = lambda *_: None
-for name in list(KNOWN_MODELS):
-    if name not in ("gpt2-xl", "llama-2-7b"):
-        del KNOWN_MODELS[name]
-        continue
-    known = KNOWN_MODELS[name]
-    shape = tiny_config(known.shape["model_type"]).to_dict()
-    entries = {key: value for key, value in shape.items() if key not in ("transformers_version", "dtype")}
-    KNOWN_MODELS[name] = replace(known, shape=MappingProxyType(entries))
+for name in set(KNOWN_MODELS) - {"gpt2-xl", "llama-2-7b"}:
+    del KNOWN_MODELS[name]
+shrink(pytest.MonkeyPatch())
 sys.exit(main(["sweep", "all", "--random-weights", *sys.argv[2:], "--output", sys.argv[1]]))
 """
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import importlib.util
 import json
 import math
@@ -36,9 +35,8 @@ def words(words: Words) -> Words:
     return partial(words, tokens=512, sequence_length=LENGTH, batch_size=4, shard_tokens=128)
 
 
-def table(output: Path) -> list[dict[str, str]]:
-    with (output / "sites.csv").open(newline="") as stream:
-        return list(csv.DictReader(stream))
+def all_tokens(output: Path) -> set[int]:
+    return {row["tokens"] for row in statistics.read_csv(output / "sites.csv") if row["bucket"] == "all"}
 
 
 def tokenizer(start: bool) -> PreTrainedTokenizerFast:
@@ -162,7 +160,7 @@ def test_out_of_memory_halves_the_batch(
     assert main(words(batch_size=8)) == 0
     assert sizes == [8, 4, 2, 2, 2, 2]
     assert "the GPU ran out of memory; going on with 2 sequences at once" in capsys.readouterr().out
-    assert {row["tokens"] for row in table(tmp_path / "run") if row["bucket"] == "all"} == {"512"}
+    assert all_tokens(tmp_path / "run") == {512}
     monkeypatch.setattr(_shards, "measure", lambda *_: (_ for _ in ()).throw(torch.cuda.OutOfMemoryError))
     assert "one sequence of 32 tokens does not fit on the GPU" in refused(*words("other"))
 
@@ -194,7 +192,7 @@ def test_a_corpus_that_ends_early_is_measured_to_its_end(
 ) -> None:
     assert main(words(tokens="1e4", shard_tokens=4096)) == 0
     assert "the corpus ends after 4,096 of 10,016 tokens; measuring those" in capsys.readouterr().out
-    assert {row["tokens"] for row in table(tmp_path / "run") if row["bucket"] == "all"} == {"4096"}
+    assert all_tokens(tmp_path / "run") == {4096}
 
 
 def test_the_state_is_the_table(words: Words, tmp_path: Path) -> None:

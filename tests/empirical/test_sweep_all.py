@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import html
 import math
 import re
@@ -17,7 +16,7 @@ import pytest
 from empirical import statistics
 from empirical.models import KNOWN_MODELS, PUBLISHED
 from empirical.report import COLUMNS, Measured, compare
-from empirical.runs import RunDirectory
+from empirical.runs import RunDirectory, read_table
 from empirical.sweep import _shards
 from lngeom.cli import main
 from lngeom.verdicts import MEANINGS, PREDICTION_VERDICTS
@@ -56,11 +55,6 @@ def measured_all(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return base
 
 
-def rows_of(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
 @pytest.mark.usefixtures("tiny_known")
 def test_all_models(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     base = tmp_path / "all"
@@ -84,17 +78,17 @@ def test_all_models(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypa
     assert printed.count("this run is done") == 6
     assert "7 of 7 models measured" in printed
 
-    rows = rows_of(base / "comparison.csv")
+    rows = read_table(base / "comparison.csv")
     assert list(rows[0]) == list(COLUMNS)
     assert {row["model"] for row in rows} == set(KNOWN_MODELS)
     assert {row["weights"] for row in rows} == {"random, seed 0"}
-    joined = rows_of(base / "sites.csv")
+    joined = read_table(base / "sites.csv")
     assert {row["model"] for row in joined} == set(KNOWN_MODELS)
-    assert {row["model"] for row in rows_of(base / "predictions.csv")} == set(KNOWN_MODELS)
+    assert {row["model"] for row in read_table(base / "predictions.csv")} == set(KNOWN_MODELS)
     for name in ("sites", "predictions", "growth"):
-        parts = [rows_of(base / model / f"{name}.csv") for model in KNOWN_MODELS]
+        parts = [read_table(base / model / f"{name}.csv") for model in KNOWN_MODELS]
         expected = [{"model": model, **row} for model, part in zip(KNOWN_MODELS, parts, strict=True) for row in part]
-        assert rows_of(base / f"{name}.csv") == expected
+        assert read_table(base / f"{name}.csv") == expected
     page = (base / "comparison.html").read_text()
     assert all(f"<td>{name}</td><td>random, seed 0</td>" in page for name in KNOWN_MODELS)
     assert "7 of 7 models measured" in page
@@ -181,7 +175,7 @@ def test_the_comparison_is_rebuilt(
 
 
 def test_verdicts_are_counted_for_each_model(measured_all: Path) -> None:
-    written = rows_of(measured_all / "predictions.csv")
+    written = read_table(measured_all / "predictions.csv")
     page = (measured_all / "comparison.html").read_text()
     table = page[page.index('aria-label="table of verdicts"') :]
     lines = re.findall("<tr.*?</tr>", table[: table.index("</table>")], re.DOTALL)
