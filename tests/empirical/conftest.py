@@ -14,21 +14,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import torch
 from torch.nn.functional import layer_norm, rms_norm
-from transformers import (
-    AutoModel,
-    BertConfig,
-    GemmaConfig,
-    GPT2Config,
-    GPTJConfig,
-    GPTNeoConfig,
-    GPTNeoXConfig,
-    LlamaConfig,
-    MistralConfig,
-    Olmo2Config,
-    OPTConfig,
-    Qwen2Config,
-    Qwen3Config,
-)
+from transformers import AutoConfig, AutoModel
 
 from empirical.corpora import bundled_wikipedia
 from empirical.models import GPT2RMSConfig, bundled_model, norm_sites, topology_of
@@ -47,51 +33,36 @@ POSITIONS = 64
 
 _SPECIAL: dict[str, Any] = {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
 SHARED: dict[str, Any] = {"vocab_size": VOCABULARY, "max_position_embeddings": POSITIONS, **_SPECIAL}
-_LLAMA: dict[str, Any] = {
-    "hidden_size": WIDTH,
-    "intermediate_size": 32,
-    "num_hidden_layers": BLOCKS,
-    "num_attention_heads": 2,
-    "num_key_value_heads": 2,
-    **SHARED,
-}
+_LLAMA: dict[str, Any] = {"intermediate_size": 32, "num_key_value_heads": 2}
+_WIDE: dict[str, Any] = {"hidden_size": WIDTH, "num_hidden_layers": BLOCKS, "num_attention_heads": 2, **SHARED}
+_GPT: dict[str, Any] = {"n_embd": WIDTH, "n_layer": BLOCKS, "n_head": 2, "n_positions": POSITIONS}
+_GPT |= {"vocab_size": VOCABULARY, **_SPECIAL}
 _HEADS: dict[str, Any] = {"head_dim": WIDTH // 2}
-
-
-def _configs() -> dict[str, Any]:
-    gpt: dict[str, Any] = {
-        "n_embd": WIDTH,
-        "n_layer": BLOCKS,
-        "n_head": 2,
-        "n_positions": POSITIONS,
-        "vocab_size": VOCABULARY,
-    }
-    wide: dict[str, Any] = {"hidden_size": WIDTH, "num_hidden_layers": BLOCKS, "num_attention_heads": 2, **SHARED}
-    return {
-        "gpt2": GPT2Config(**gpt, **_SPECIAL),
-        "gpt2_rms": GPT2RMSConfig(**gpt, **_SPECIAL),
-        "gpt_neo": GPTNeoConfig(
-            hidden_size=WIDTH, num_layers=BLOCKS, num_heads=2, attention_types=[[["global", "local"], 1]], **SHARED
-        ),
-        "gpt_neox": GPTNeoXConfig(intermediate_size=32, **wide),
-        "gptj": GPTJConfig(rotary_dim=4, **gpt, **_SPECIAL),
-        "llama": LlamaConfig(rms_norm_eps=1e-5, **_LLAMA, **_HEADS),
-        "mistral": MistralConfig(**_LLAMA, **_HEADS),
-        "qwen2": Qwen2Config(**_LLAMA),
-        "qwen3": Qwen3Config(**_LLAMA, **_HEADS),
-        "gemma": GemmaConfig(**_LLAMA, **_HEADS),
-        "opt": OPTConfig(ffn_dim=32, word_embed_proj_dim=WIDTH, **wide),
-        "olmo2": Olmo2Config(**_LLAMA),
-        "bert": BertConfig(intermediate_size=32, **wide),
-    }
-
-
-ARCHITECTURES = tuple(_configs())
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "gpt2": _GPT,
+    "gpt2_rms": _GPT,
+    "gpt_neo": {
+        "hidden_size": WIDTH, "num_layers": BLOCKS, "num_heads": 2, "attention_types": [[["global", "local"], 1]],
+        **SHARED,
+    },
+    "gpt_neox": {"intermediate_size": 32, **_WIDE},
+    "gptj": {"rotary_dim": 4, **_GPT},
+    "llama": {"rms_norm_eps": 1e-5, **_WIDE, **_LLAMA, **_HEADS},
+    "mistral": {**_WIDE, **_LLAMA, **_HEADS},
+    "qwen2": {**_WIDE, **_LLAMA},
+    "qwen3": {**_WIDE, **_LLAMA, **_HEADS},
+    "gemma": {**_WIDE, **_LLAMA, **_HEADS},
+    "opt": {"ffn_dim": 32, "word_embed_proj_dim": WIDTH, **_WIDE},
+    "olmo2": {**_WIDE, **_LLAMA},
+    "bert": {"intermediate_size": 32, **_WIDE},
+}  # fmt: skip
+ARCHITECTURES = tuple(_OPTIONS)
 
 
 def tiny_config(architecture: str) -> Any:
     """The configuration of :func:`tiny_model`."""
-    return _configs()[architecture]
+    options = _OPTIONS[architecture]
+    return GPT2RMSConfig(**options) if architecture == "gpt2_rms" else AutoConfig.for_model(architecture, **options)
 
 
 def tiny_model(architecture: str, seed: int = 0) -> Any:
