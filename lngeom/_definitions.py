@@ -319,6 +319,8 @@ def _affine_mistakes(base: Definition) -> Iterator[Change]:
         }
         yield from (_change("gain", name, gain=gain) for name, gain in gains.items())
         yield _change("order", "gain applied before the normalization", prepare=lambda x: x * g, gain=None)
+        text = "1 + gain applied before the normalization (as Muse Spark)"
+        yield _change("order", text, "variant", prepare=lambda x: x * (1 + g), gain=None)
         yield _change("order", "gain applied before and after the normalization", prepare=lambda x: x * g)
         yield _change("gain", "last component without the gain", gain=numpy.concatenate([g[:-1], [1]]))
     if b is not None:

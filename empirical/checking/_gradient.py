@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -151,14 +152,14 @@ def _trials(judge: Judge, main: int, *, several: bool) -> Iterator[GradientTrial
     for label, rows in groups.items():
         yield from gradient_at(judge, rows, label)
     ordinary = groups["ordinary rows"]
-    yield from gradient_at(judge, ordinary, "batches of shape (2, n, d)", lead=(2, -1))
     yield from gradient_at(judge, ordinary, "one cotangent expanded to all components", lead=())
+    others = [("batches of shape (2, n, d)", ordinary, (2, -1))]
     for d in DIMENSIONS if several else ():
-        try:
-            for label, rows in list(suite(d, judge.kernel.dtype, rows=4))[:2] if d != main else ():
-                yield from gradient_at(judge, rows, label)
-        except Exception:  # a kernel may refuse a dimension in any way; the forward pass has noted which
-            continue
+        others += [(label, rows, (-1,)) for label, rows in [*suite(d, judge.kernel.dtype, rows=4)][:2] if d != main]
+    for label, rows, lead in others:
+        # A kernel may refuse a shape in any way its framework has; the forward pass has noted which.
+        with contextlib.suppress(Exception):
+            yield from gradient_at(judge, rows, label, lead=lead)
 
 
 def _computed(

@@ -1,9 +1,10 @@
 """Norms in the wild: every norm that can be imported here, through ``lngeom check``.
 
 ``python tests/benchmarks/norms_in_the_wild.py --out docs/results`` writes ``norms_in_the_wild.csv`` and, grouped by
-what they do, ``norms_in_the_wild_groups.csv``. Packages that are not installed are left out and named; Keras is
-checked on the backend that KERAS_BACKEND names. Classes of transformers with the same source are checked once. What
-stands in the CSV already is not checked again, so that parts (``--only``) and interrupted runs go on.
+what they do and counted by verdict, ``norms_in_the_wild_groups.csv`` and ``norms_in_the_wild_summary.csv``. Packages
+that are not installed are left out and named; Keras is checked on the backend that KERAS_BACKEND names. Classes of
+transformers with the same source are checked once. What stands in the CSV already is not checked again, so that parts
+(``--only``) and interrupted runs go on.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import re
 import sys
 import time
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -338,6 +340,16 @@ def groups(rows: list[dict[str, str]]) -> list[tuple[Any, ...]]:
     ]
 
 
+def summary(rows: list[dict[str, str]]) -> list[tuple[Any, ...]]:
+    """How many classes have each verdict, by dtype, and by dtype of the derivatives."""
+    counted: Counter[tuple[str, str]] = Counter()
+    for row in rows:
+        counted[row["verdict"], f"{row['dtype']}, {row['direction']}"] += int(row["classes"])
+    places = [f"{dtype}, {direction}" for direction in ("forward", "backward") for dtype in DTYPES]
+    verdicts = ("rounding", "variant", "unstable", "bug", "not checked")
+    return [("verdict", *places), *((verdict, *(counted[verdict, place] for place in places)) for verdict in verdicts)]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("docs/results"))
@@ -366,10 +378,10 @@ def main() -> int:
                     writer.writerow(row)
                     rows.append(dict(zip(COLUMNS, map(str, row), strict=True)))
                 file.flush()
-    with (arguments.out / "norms_in_the_wild_groups.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("classes", "for example", "kind", *DTYPES, "backward"))
-        writer.writerows(groups(rows))
+    grouped = [("classes", "for example", "kind", *DTYPES, "backward"), *groups(rows)]
+    for name, table in (("groups", grouped), ("summary", summary(rows))):
+        with (arguments.out / f"norms_in_the_wild_{name}.csv").open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file, lineterminator="\n").writerows(table)
     print(target)
     return 0
 

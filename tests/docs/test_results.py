@@ -401,3 +401,26 @@ def test_the_page_of_architectures_counts_its_table() -> None:
     assert len(complete) >= 490
     otherwise = {name for row in built if row["named_otherwise"] for name in row["named_otherwise"].split(", ")}
     assert otherwise == set(re.findall(r"`(Llama4TextL2Norm|MoonshineStreamingFrameCMVN)`", page))
+
+
+def test_norms_in_the_wild_begin_with_the_counts_of_their_table() -> None:
+    rows = read_csv(DOCS / "results" / "norms_in_the_wild.csv")
+    page, sizes = said("results/norms_in_the_wild.md").replace("*", ""), Counter()
+    packages = {row["package"].partition("/")[0] for row in rows}
+    sources = {row["norm"] for row in rows if row["package"] == "transformers"}
+    for row in rows:
+        if row["direction"] == "forward":
+            sizes[row["dtype"], row["verdict"]] += int(row["classes"])
+    checked = {
+        dtype: sum(n for (own, verdict), n in sizes.items() if own == dtype and verdict != "not checked")
+        for dtype in ("float32", "float16")
+    }
+    defined = sizes["float32", "rounding"] + sizes["float32", "variant"]
+    every = checked["float32"] + sizes["float32", "not checked"]
+    assert len(packages) == 14
+    assert f"Of {every} norm classes of fourteen packages {checked['float32']} could be checked" in page
+    assert f"`float32`: {defined} compute" in page
+    assert sizes["float32", "unstable"] == sizes["float32", "bug"] == 3
+    lost = sizes["float16", "unstable"] + sizes["float16", "bug"]
+    assert f"In `float16` {lost} of {checked['float16']} are unstable or wrong" in page
+    assert f"{len(sources)} sources" in page
