@@ -34,17 +34,6 @@ def test_examples_print_what_they_say(name: str) -> None:
     assert results.failed == 0
 
 
-def test_there_are_examples_in_the_core() -> None:
-    finder = doctest.DocTestFinder(exclude_empty=True)
-    examples = sum(
-        len(test.examples)
-        for name in MODULES[1:]
-        if name.startswith("lngeom.")
-        for test in finder.find(importlib.import_module(name))
-    )
-    assert examples >= 2 * len(lngeom.__all__), "an import and a call for each public name"
-
-
 NO_EXAMPLE = {
     "empirical.checking.OnnxNorm": "it runs only where onnx and onnxruntime are installed",
     "empirical.checking.onnx_norms": "it runs only where onnx and onnxruntime are installed",

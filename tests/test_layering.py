@@ -85,10 +85,9 @@ def test_no_file_imports_in_a_circle() -> None:
 def private_imports(name: str, path: Path) -> Iterator[tuple[str, str]]:
     """What a file takes from a private module that is neither beside it nor above it."""
     for module, taken in imports(name, path, ast.walk(ast.parse(path.read_text(encoding="utf-8")))):
-        parts = module.split(".") if module.split(".")[0] in FORBIDDEN else []
-        private = next((k for k, part in enumerate(parts) if part.startswith("_")), None)
-        if private is not None and not f"{name}.".startswith(".".join(parts[:private]) + "."):
-            yield ".".join(parts[:private]), taken
+        package, private, _ = module.partition("._")
+        if private and package.split(".")[0] in FORBIDDEN and not f"{name}.".startswith(f"{package}."):
+            yield package, taken
 
 
 def test_nobody_imports_from_another_package_s_private_modules() -> None:

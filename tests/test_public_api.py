@@ -77,21 +77,12 @@ def test_docstring_of_a_class_is_complete(name: str) -> None:
             assert inspect.getdoc(value), f"{name}.{member} has no docstring"
 
 
-@pytest.mark.parametrize("name", lg.__all__)
-def test_annotations_are_complete(name: str) -> None:
-    value = getattr(lg, name)
-    if inspect.isclass(value):
-        return
-    signature = inspect.signature(value)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_annotations_are_complete_and_eps_has_no_default(name: str) -> None:
+    signature = inspect.signature(getattr(lg, name))
     assert signature.return_annotation is not inspect.Signature.empty
     assert all(p.annotation is not inspect.Parameter.empty for p in signature.parameters.values())
-
-
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_eps_has_no_default_anywhere(name: str) -> None:
-    parameters = inspect.signature(getattr(lg, name)).parameters
-    if "eps" in parameters:
-        eps = parameters["eps"]
+    if eps := signature.parameters.get("eps"):
         assert eps.default is inspect.Parameter.empty, "libraries differ: the value belongs to the caller"
         assert eps.kind is inspect.Parameter.KEYWORD_ONLY
 

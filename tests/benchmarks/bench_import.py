@@ -74,8 +74,8 @@ def main() -> None:
     )
     # An import runs on one thread: CPU seconds are a lower bound of the wall time, whatever else the machine does.
     more = max(best["import lngeom"][i] - best["import numpy"][i] for i in (0, 1))
-    results = [{"work": name, **ratio(walls[name], walls["import numpy"])} for name in WORK]
-    write(options.json, peer="import numpy", results=results)
+    results = [{"work": name, **ratio(cpus[name], cpus["import numpy"])} for name in WORK]
+    write(options.json, peer="import numpy, CPU seconds", results=results)
     verdict = "met" if more < 0.2 else "MISSED"
     print(f"lngeom costs {1e3 * more:.1f} ms more than numpy alone; the aim, less than 200 ms, is {verdict}")
 
