@@ -282,7 +282,7 @@ class Numbers(SphinxDirective):
         by_status = ", ".join(f"{count} {name}" for name, count in status.most_common())
         whole = {row["change"]: row for row in self._table("whisper/ablation.csv") if row["site"] == "all"}
         price, folded = (float(whole[change]["nats"]) for change in ("rms_norm", "folded"))
-        shapes = json.loads(self._read("cost/shapes.json"))["results"]
+        shapes = json.loads(self._read("benchmarks.json"))["shapes"]["results"]
         cards = [
             (
                 f"{kinds['theorem']} theorems",

@@ -17,17 +17,15 @@ import json
 import math
 import os
 import platform
-import resource
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.linalg
-from harness import parser, table, write  # pyright: ignore[reportMissingImports]
+from harness import parser, peak, table, write  # pyright: ignore[reportMissingImports]
 
 import lngeom as lg
 
@@ -73,15 +71,6 @@ METHODS: dict[str, Callable[[np.ndarray], Any]] = {
     "eigvalsh": lambda gain: np.linalg.eigvalsh(symmetric(gain)),
     "svd": lambda gain: np.linalg.svd(rectangular(gain)),
 }
-
-
-def peak() -> float:
-    """Peak resident memory of this process, in bytes."""
-    status = Path("/proc/self/status")
-    if status.exists():  # Linux; there ru_maxrss starts from that of the parent process
-        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
-        return float(line.split()[1]) * 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def residual(gain: np.ndarray, vectors: np.ndarray, roots: np.ndarray) -> float:
@@ -137,7 +126,7 @@ def run_here(method: str, d: int, clock: Callable[[], float], accuracy: bool) ->
         result = function(gain)
         took = clock() - start
         best, total, runs = min(best, took), total + took, runs + 1
-        memory = memory or (peak() - before) / 1e6
+        memory = memory or (peak() - before)
     record = {method: best, f"{method} MB": memory}
     return record | errors(method, gain, result) if accuracy else record
 

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import argparse
 import copy
+import ctypes
+import gc
 import importlib.util
 import platform
-import resource
 import tempfile
 from collections.abc import Callable
 from functools import partial
@@ -25,7 +26,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from harness import in_turn, parser, ratio, table, write  # pyright: ignore[reportMissingImports]
+from harness import forget_peak, in_turn, parser, peak, ratio, table, write  # pyright: ignore[reportMissingImports]
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from empirical.capture import Observer, random_directions
@@ -72,6 +73,16 @@ class Bench:
         for handle in handles:
             handle.remove()
         return kept
+
+    def beyond(self, name: str) -> float:
+        """Peak memory of a peer in MB, beyond what the process held before it and had no use for any more."""
+        gc.collect()
+        ctypes.CDLL(None).malloc_trim(0)
+        forget_peak()
+        before = peak()
+        with torch.inference_mode():
+            getattr(self, name)()
+        return peak() - before
 
     def bare(self) -> int:
         self.model.model(self.ids, use_cache=False)
@@ -160,6 +171,8 @@ def main() -> None:
     with torch.inference_mode():
         times = in_turn({name: partial(measured, name) for name in ("bare", *peers)}, options.rounds)
     results = [{"peer": n, **ratio(times[n], times["bare"]), "places": places[n]} for n in peers]
+    for row in results:
+        row["peak_megabytes"] = bench.beyond(row["peer"])
     table(results[0], ([f"{v:.3f}" if isinstance(v, float) else v for v in row.values()] for row in results))
     print(f"written to disk by store_then_analyse: {bench.bytes / 1e6:.0f} MB for {bench.ids.numel():,} tokens")
     named = ("torch", "transformers", "numpy", *(name.replace("_", "-") for name in peers[4:]))
@@ -168,7 +181,6 @@ def main() -> None:
         machine=f"{platform.machine()}, {torch.get_num_threads()} threads",
         work=f"{bench.ids.numel()} tokens, {options.blocks} blocks, d {options.width}, K {options.directions}",
         peer_versions={name: version(name) for name in named},
-        peak_megabytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3,
         stored_bytes=bench.bytes,
         results=results,
     )

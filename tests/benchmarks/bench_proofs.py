@@ -87,9 +87,13 @@ def main() -> None:
             print(f"{name}: every d in {1e3 * kernel[name]:.0f} ms; SymPy {verdict} in {1e3 * took:.0f} ms", flush=True)
             if took > options.limit or not seen:
                 break
-    for dtype in ("float32", "bfloat16"):
-        found[f"check_{dtype}_seconds"] = best(lambda dtype=dtype: check(torch.nn.LayerNorm(64), dtype=dtype), 1)
-    print(json.dumps({name: value for name, value in found.items() if name != "sympy"}, indent=1))
+    found["checks"] = {
+        f"{kernel.__name__}(64), {dtype}": best(lambda kernel=kernel, dtype=dtype: check(kernel(64), dtype=dtype), 1)
+        for kernel in (torch.nn.LayerNorm, torch.nn.RMSNorm)
+        for dtype in ("float32", "bfloat16")
+    }
+    found["milliseconds"] = {name: [1e3 * kernel[name], 1e3 * second[name]] for name in kernel}
+    print(json.dumps({name: value for name, value in found.items() if name not in ("sympy", "milliseconds")}, indent=1))
     write(options.json, **found)
 
 

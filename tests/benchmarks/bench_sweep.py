@@ -25,11 +25,10 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 import torch
-from harness import parser, ratio, write  # pyright: ignore[reportMissingImports]
+from harness import forget_peak, parser, peak, ratio, write  # pyright: ignore[reportMissingImports]
 
 if importlib.util.find_spec("array_api_compat") is None:  # on a GPU machine SciPy carries the same package
     sys.modules["array_api_compat"] = importlib.import_module("scipy._lib.array_api_compat")
@@ -64,8 +63,8 @@ def seconds(loaded: LoadedModel, ids: torch.Tensor, clock: Callable[[], float]) 
     return clock() - start
 
 
-def observer(loaded: LoadedModel, directions: int) -> Observer:
-    return Observer(loaded.model, loaded.sites, directions=directions)
+def observer(loaded: LoadedModel, directions: int, *, compiled: bool | None = None) -> Observer:
+    return Observer(loaded.model, loaded.sites, directions=directions, compiled=compiled)
 
 
 def gpu_peak(loaded: LoadedModel, ids: torch.Tensor, directions: int | None) -> int:
@@ -87,7 +86,7 @@ def overhead(loaded: LoadedModel, batch: int, directions: int, options: argparse
     bare, observed = [], []
     with torch.inference_mode():
         forward(loaded, ids)
-        watching = observer(loaded, directions)
+        watching = observer(loaded, directions, compiled=options.compiled or None)
         with watching:
             forward(loaded, ids)
         begun = time.perf_counter()
@@ -103,6 +102,7 @@ def overhead(loaded: LoadedModel, batch: int, directions: int, options: argparse
             "sites": len(loaded.sites),
             "d": loaded.config.hidden_size,
             "directions": directions,
+            "compiled": options.compiled,
             "batch": list(ids.shape),
             "tokens": ids.numel() * len(observed),
             "pairs": len(bare),
@@ -143,17 +143,6 @@ def child(options: argparse.Namespace) -> None:
     print(peak())
 
 
-def forget_peak() -> None:
-    """Let the peak of this process begin at what it holds now: loading a model takes more than running it."""
-    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-
-
-def peak() -> float:
-    """Peak resident memory of this process since then, in MB."""
-    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) * 1024 / 1e6
-
-
 def load(model: str, options: argparse.Namespace) -> LoadedModel:
     source = find_model(model)
     random = source.known is not None or options.blocks > 0
@@ -174,6 +163,7 @@ def parse() -> argparse.Namespace:
     made.add_argument("--all", action="store_true", help="the seven known models with random weights")
     made.add_argument("--blocks", type=int, default=0, help="so many blocks of the same shape, with random weights")
     made.add_argument("--cpu-time", action="store_true")
+    made.add_argument("--compiled", action="store_true", help="reduce by one compiled kernel on a CPU too")
     made.add_argument("--memory", type=int, nargs="+", metavar="TOKENS")
     made.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     return made.parse_args()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import resource
 import statistics
 import sys
 import time
@@ -48,6 +49,20 @@ def ratio(ours: Iterable[float], theirs: Iterable[float]) -> dict[str, float]:
     """Median, lowest and highest ratio of the times of one round."""
     ratios = sorted(a / b for a, b in zip(ours, theirs, strict=True))
     return {"ratio": statistics.median(ratios), "low": ratios[0], "high": ratios[-1]}
+
+
+def forget_peak() -> None:
+    """Let the peak of this process begin at what it holds now; Linux only."""
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+
+
+def peak() -> float:
+    """Peak resident memory of this process since then, in MB; elsewhere than on Linux since its start."""
+    status = Path("/proc/self/status")
+    if status.exists():  # there ru_maxrss starts from that of the parent process
+        lines = status.read_text(encoding="ascii").splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) * 1024 / 1e6
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
 
 
 def table(header: Iterable[object], rows: Iterable[Iterable[object]]) -> None:
