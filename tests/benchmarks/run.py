@@ -40,7 +40,7 @@ PARTS = {
     "tokens": (["bench_sweep.py", "--batch-size", "1", "4", "16", "--seconds", "60"], ["--seconds", "10"]),
     "shapes": (
         ["bench_sweep.py", "--all", "--blocks", "2", "--batch-size", "4", "--seconds", "30"],
-        ["--batch-size", "1", "--seconds", "2"],
+        ["--blocks", "1", "--batch-size", "1", "--seconds", "2"],
     ),
     "floor": (["bench_floor.py"], ["--rounds", "3"]),
     "memory": (["bench_sweep.py", "--memory", "10000", "50000"], ["--batch-size", "2", "--memory", "2048", "8192"]),
