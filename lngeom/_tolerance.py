@@ -217,7 +217,7 @@ def definition(
         raise InputError(msg)
     wide = "float64" if name == "float64" else "float32"
     g, b = (None if p is None else _numbers(n, p, wide).astype(REAL) for n, p in (("gain", gain), ("bias", bias)))
-    return _numbers("x", x, name), Definition(centered, g, b, float(eps), placement), name
+    return _numbers("x", x, name).reshape(tuple(x.shape)), Definition(centered, g, b, float(eps), placement), name
 
 
 def _numbers(name: str, values: Array, format_name: str) -> numpy.ndarray:

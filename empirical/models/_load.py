@@ -12,6 +12,8 @@ from typing import Any
 
 # Kernels of the hub replace the norms' forward on GPUs: hooks would then measure something else than the module says.
 os.environ["USE_HUB_KERNELS"] = "0"
+# Where memory is full a thread may die while it starts, and whoever started it waits without end: none reads weights.
+os.environ["HF_DEACTIVATE_ASYNC_LOAD"] = "1"
 
 import torch
 import transformers
@@ -314,15 +316,20 @@ def load_tokenizer(source: ModelSource) -> Any:
     """
     try:
         with _quiet():
-            return AutoTokenizer.from_pretrained(source.location, **_arguments(source))
+            tokenizer = AutoTokenizer.from_pretrained(source.location, **_arguments(source))
+        # Where there is no file of it, transformers makes one that knows special tokens alone, and perhaps the space.
+        known = set(tokenizer.get_vocab().values()) - set(tokenizer.all_special_ids)
+        reason = "" if len(known) > 1 else "it knows special tokens alone"
     except Exception as error:
         # As above.
-        reason = " ".join(str(error).split())[:160]
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"
+    if reason:
         msg = (
-            f"model {source.spec!r} has no tokenizer that can be loaded ({type(error).__name__}: {reason}); "
-            "give the corpus as token ids (.npy or .bin)"
+            f"model {source.spec!r} has no tokenizer that can be loaded ({reason}); "
+            "save one beside it, or give the corpus as token ids (.npy or .bin)"
         )
-        raise ModelError(msg) from None
+        raise ModelError(msg)
+    return tokenizer
 
 
 def longest_sequence(config: Any) -> int | None:

@@ -38,9 +38,12 @@ def sync(path: Path) -> None:
 
 @contextmanager
 def _whole(path: Path) -> Iterator[None]:
-    """What fills a draft; safetensors has an error of its own for a disk that is full."""
+    """What fills a draft: the error of a write does not know the file, and safetensors has one of its own."""
     try:
         yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
     except SafetensorError as error:
         msg = f"{path}: cannot be written ({error}); free space, then run the same command again to resume"
         raise RunError(msg) from None

@@ -98,7 +98,7 @@ def output_features(z: Sketch, x: Sketch, inner: Tensor, *, kind: str) -> dict[s
     along = centered_inner_product(inner, x.mean, z.mean, x.d) if centred else inner
     # In any order of summation the mean of a constant c is right to (d + 1)·u·|c|, and so is each deviation from it.
     bound = (x.d + 1) * torch.finfo(x.projections.dtype).eps / 2 * x.mean
-    spread = torch.where(x.variance > bound * bound, x.variance, 0.0)
+    spread = torch.where(x.variance > bound * bound, x.variance, torch.nan)
     before = torch.sqrt(x.d * spread) if centred else x.norm
     return {
         "angle": torch.rad2deg(angle_from_moments(z.mean, z.variance)),

@@ -89,6 +89,17 @@ def _by_kernel(x: Tensor, z: Tensor, dtype: torch.dtype) -> Tensor:
             raise InputError(msg) from error
 
 
+def _nearly_parallel(numbers: Tensor, d: int, unit: float) -> Tensor:
+    """Where the norm layer turned x, or x − μ1, by an angle that its cosine in float32 does not tell.
+
+    A cosine is right to 8γ with γ = (d + 8)u, and so its angle θ to 8γ/sin θ: an eighth of θ where sin²θ is 64γ.
+    """
+    mean, variance, other_mean, other_variance, inner = numbers
+    least = (1 - 64 * (d + 8) * unit) * (other_mean * other_mean + other_variance)
+    inner, centred = inner / d, inner / d - mean * other_mean
+    return (inner * inner > least * (mean * mean + variance)) | (centred * centred > least * variance)
+
+
 def _chunks(count: int, d: int, device: torch.device) -> Iterator[slice]:
     size = max(1, _CHUNK_BYTES.get(device.type, _CHUNK_BYTES["cuda"]) // (4 * d))
     return (slice(begin, begin + size) for begin in range(0, count, size))
@@ -127,4 +138,8 @@ def sketch(x: Tensor, z: Tensor, directions: Tensor, *, compiled: bool = False) 
             found[:, part] = _numbers(x[part], z[part], directions.dtype)
         for side, projections in zip((x, z), along, strict=True):
             torch.mm(side[part].to(directions.dtype), directions, out=projections[part])
+    if directions.dtype != torch.float64 and z.device.type == "cpu":  # a GPU would have to be waited for
+        (rows,) = torch.nonzero(_nearly_parallel(found, d, torch.finfo(directions.dtype).eps / 2), as_tuple=True)
+        for part in _chunks(len(rows), d, z.device):
+            found[:, rows[part]] = _numbers(x[rows[part]], z[rows[part]], torch.float64)
     return Sketch(d, found[0], found[1], along[0]), Sketch(d, found[2], found[3], along[1]), found[4]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,10 @@ from torch import Tensor, nn
 from empirical.capture import Observer
 from empirical.discovery import norms
 from empirical.models import NormSite
-from empirical.statistics import States
-from lngeom import InputError
+from empirical.statistics import States, compute
+from lngeom import InputError, moments
+
+from .test_oracle import Oracle
 
 B, S, H, D = 4, 5, 3, 8
 SITE = NormSite("norm", None, "norm", "layernorm", 1e-5, D)
@@ -124,3 +127,41 @@ def test_a_sequence_first_encoder_is_read_by_its_sequences() -> None:
         model(x)
     assert {state.sequences[-1] for state in observer.states.values()} == {B}
     assert len(observer.states) == 2 * len(sites) == 4
+
+
+@pytest.mark.parametrize("layer", [nn.LayerNorm(96, elementwise_affine=False), nn.RMSNorm(96, eps=1e-5)])
+def test_an_angle_below_the_roundings_of_its_cosine_is_computed_in_float64(layer: nn.Module) -> None:
+    kind = "layernorm" if isinstance(layer, nn.LayerNorm) else "rmsnorm"
+    x = torch.randn(B, S, 96, generator=torch.Generator().manual_seed(0)) + 0.5
+    oracle = Oracle(layer, replace(SITE, kind=kind, d=96), x, layer(x).detach(), np.ones((2, 96)))
+    oracle.gamma = (96 + 8 + B * S) * 2.0**-53  # of the oracle's derivation, with u of float64
+    value, bound = oracle.features("output")["affine_rotation"]
+    with Observer(nn.Sequential(layer), [replace(SITE, path="0", kind=kind, d=96)]) as observer, torch.no_grad():
+        observer._model(x)
+    found = compute(observer.states["0", "output"], "output")["all"]["affine_rotation_mean"]
+    assert value.max() < 1e-5
+    assert abs(found - value.mean()) <= bound.mean() < 1e-4
+
+
+@pytest.mark.parametrize("d", [7, 1000])
+def test_a_constant_is_left_out_though_its_variance_is_rounded_to_more_than_0(d: int) -> None:
+    x = torch.randn(2, 5, d, generator=torch.Generator().manual_seed(0))
+    x[0, 0] = x[1, 3] = 0.1
+    assert (moments(x)[1][[0, 1], [0, 3]] > 0).all()
+    layer = nn.LayerNorm(d)
+    nn.init.normal_(layer.bias)  # all that is left of a constant
+    with Observer(nn.Sequential(layer), [replace(SITE, path="0", d=d)], directions=2) as observer:
+        observer._model(x)
+    state = observer.states["0", "output"]
+    assert (state.zero.tolist(), state.tokens.tolist()) == ([1, 1], [1, 7])
+
+
+def test_squares_that_underflow_are_flagged() -> None:
+    x = vectors(2, 5).float() * 1e-30
+    x[0, 0] *= 1e30
+    with Observer(Shaped(), [SITE], directions=2) as observer:
+        observer._model(x)
+    state = observer.states["norm", "input"]
+    assert (state.underflow.tolist(), state.tokens.tolist()) == ([1, 8], [1, 0])
+    exact = observed(Shaped().double(), x.double())["norm", "input"]
+    assert (exact.underflow.tolist(), exact.tokens.tolist()) == ([0, 0], [2, 8])

@@ -13,7 +13,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+import lngeom as lg
 from empirical import predictions, statistics
+from empirical.discovery import layer_error
 from empirical.models import NormSite, norm_sites
 from empirical.predictions import Prediction, predict
 from empirical.runs import RunDirectory
@@ -170,6 +172,18 @@ def test_nothing_is_decided_without_a_bound() -> None:
     lost = tiny_model("gpt2")
     lost.wte.weight.data.fill_(math.nan)
     assert {each.verdict for each in predict(loaded(lost), TOKENS)} == {"undecided"}
+
+
+def test_what_a_zero_gain_hides_is_allowed_its_error() -> None:
+    """An output off by E, all in one direction: the hidden component −Σy_i is then off by ΣE_i/|g_i|."""
+    x, gain = np.array([[1.0, 1.0, 1.0, -3.0]]), np.array([1.0, 1.0, 1.0, 0.0])
+    site = NormSite("norm", None, "final", "layernorm", 1e-9, 4)
+    z, scaled = (lg.layer_norm(a * x, gain, eps=1e-9) for a in (1.0, 8.0))
+    error = layer_error(x, gain, None, kind="layernorm", eps=1e-9, dtype="float32")
+    for times, verdict in ((1, "holds"), (2, "violated")):
+        sample = predictions.Sample(site, x, z + times * error * gain, scaled, gain, None, "float32")
+        found = {each.theorem: each.verdict for each in predictions.check(sample)}
+        assert found["ellipsoid.zero_gain_interior"] == verdict
 
 
 def test_half_of_the_layer_in_another_dtype_is_not_judged() -> None:

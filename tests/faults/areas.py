@@ -21,8 +21,9 @@ from empirical.models import NormSite, find_model, load_model
 from empirical.runs import RunDirectory
 from lngeom import LngeomError
 
+from .lines import SUFFIXES, read_line, write_line
 from .loaders import SOUND, read_corpus
-from .scene import LENGTH, STAGES, Scene, damage, hindered, in_child, outcome, read_only, refused_or
+from .scene import LENGTH, STAGES, Scene, damage, hindered, in_child, outcome, read_only, refused_or, short_files
 
 Attack = Callable[[Scene, random.Random], str]
 
@@ -70,6 +71,18 @@ def corpora(scene: Scene, generator: random.Random) -> str:
     return refused_or(f"{what}: {path.read_bytes()[:80]!r}", lambda: read_corpus(path))
 
 
+def long_lines(scene: Scene, generator: random.Random) -> str:
+    """A text on one line, in each form: read as it was written, in less than 1.5 GB."""
+    for suffix in SUFFIXES:
+        path = scene.base / f"line{suffix}"
+        written = write_line(path, scene.longest, generator)
+        found, *peak = in_child(lambda path=path: read_line(path), seconds=3600).split(" ")
+        path.unlink()
+        if found != written or float(*peak) > 1500:
+            return f"{scene.longest} bytes of {suffix}: {found}, not {written}, {peak} MB"
+    return ""
+
+
 @contextmanager
 def _begun(scene: Scene, stage: str) -> Iterator[Path]:
     """A directory for a stage to write to."""
@@ -114,12 +127,8 @@ def full_disk(scene: Scene, generator: random.Random) -> str:
     size = int(2 ** generator.uniform(4, 15))
     with _begun(scene, stage) as output:
         if short:
-            hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-            resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-            try:
+            with short_files(size):
                 first = scene.run(stage, output)
-            finally:
-                resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
             return _resumed(scene, stage, first, output, f"{size} bytes a file")
         with hindered(output.parent, moment, errno.ENOSPC, until=moment + generator.choice([1, 10**9])):
             first = scene.run(stage, output)
@@ -265,14 +274,15 @@ def core(_: Scene, generator: random.Random) -> str:
         centred = wide - wide.mean(-1, keepdims=True) if function is lg.layer_norm else wide
         with np.errstate(all="ignore"):
             right = centred / np.sqrt((centred**2).mean(-1, keepdims=True) + given["eps"])
-        # Four numbers of at most 7: a few roundings of the format, and 64 are allowed.
-        close = np.allclose(found, right, rtol=0, atol=64 * float(np.finfo(found.dtype).eps), equal_nan=True)
+        bound = lg.error_bound(x.astype(found.dtype), eps=given["eps"], centered=function is lg.layer_norm)
+        close = bool((np.abs(found - right) <= 2 * bound).all())  # each of the two is right to it
         return "" if close else f"{what} is {found}"
 
     return refused_or(what, computed)
 
 
 AREAS: dict[str, tuple[Attack, float]] = {
+    "texts on one line": (long_lines, 0.001),
     "a stopped sweep, a file damaged": (stopped_sweep, 1.0),
     "a finished sweep, a file damaged": (finished_sweep, 1.0),
     "a stopped training, a file damaged": (stopped_training, 1.0),

@@ -1,8 +1,8 @@
 """Attack the measurements from all sides and count what is right: the right result, or one clear line.
 
 ``make attack``, or ``python -m tests.faults.attack``, makes 1,000 attempts in an area, in those that run commands
-several times 300; ``--times 10`` fewer. It prints a table, exits with 1 if anything went wrong, and writes the table
-with ``--csv``.
+several times 300, and one on lines of 1.5 GB; ``--times 10`` fewer, on shorter lines. It prints a table, exits with 1
+if anything went wrong, and writes the table with ``--csv``, area by area.
 """
 
 from __future__ import annotations
@@ -12,25 +12,38 @@ import math
 import random
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from empirical.runs import write_table
 
 from .areas import AREAS
 from .scene import Scene
 
+_LINE = "{area:41} {tried:>6} {right:>6} {wrong:>6}"
 
-def attack(base: Path, times: float, seed: int = 0, areas: str = "") -> dict[str, list[str]]:
-    """Attack each area whose name holds some words; returns what each attempt had wrong, by area."""
-    scene, found = Scene(base), dict[str, list[str]]()
-    for name, (attempt, share) in AREAS.items():
-        generator = random.Random(f"{name} {seed}")
-        if areas in name:
-            found[name] = [attempt(scene, generator) for _ in range(math.ceil(times * share))]
-            wrong = [each for each in found[name] if each]
-            line = f"{name:41} {len(found[name]):6} {len(found[name]) - len(wrong):6} {len(wrong):6}"
-            print("\n    ".join([line, *wrong]), flush=True)
-    return found
+
+def attack(
+    base: Path, times: float, seed: int = 0, areas: str = "", minutes: float = math.inf
+) -> Iterator[dict[str, Any]]:
+    """Attack each area whose name holds some words, and print and yield its row of the table.
+
+    What is left of the time is shared by the areas that are left; in each something is tried.
+    """
+    scene, end = Scene(base, int(1500 * times**2)), time.monotonic() + 60 * minutes
+    chosen = [name for name in AREAS if areas in name]
+    for place, name in enumerate(chosen):
+        (attempt, share), generator = AREAS[name], random.Random(f"{name} {seed}")
+        limit = time.monotonic() + (end - time.monotonic()) / (len(chosen) - place)
+        tried, wrong = 0, list[str]()
+        while tried == 0 or (tried < times * share and time.monotonic() < limit):
+            wrong += filter(None, [attempt(scene, generator)])
+            tried += 1
+        row = {"area": name, "tried": tried, "right": tried - len(wrong), "wrong": len(wrong)}
+        print("\n    ".join([_LINE.format(**row), *wrong]), flush=True)
+        yield row
 
 
 def _main() -> int:
@@ -38,17 +51,17 @@ def _main() -> int:
     parser.add_argument("--times", type=float, default=1000, help="attempts in an area (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--area", default="", help="only areas whose name holds these words")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="try less often where it would take longer")
     parser.add_argument("--csv", type=Path, help="write the table")
     arguments = parser.parse_args()
-    print(f"{'area':41} {'tried':>6} {'right':>6} {'wrong':>6}")
+    rows: list[dict[str, Any]] = []
+    print(_LINE.format(area="area", tried="tried", right="right", wrong="wrong"))
     with tempfile.TemporaryDirectory() as folder:
-        found = attack(Path(folder), arguments.times, arguments.seed, arguments.area)
-    wrong = {name: sum(map(bool, each)) for name, each in found.items()}
-    if arguments.csv:
-        tried = {name: len(each) for name, each in found.items()}
-        rows = [{"area": n, "tried": tried[n], "right": tried[n] - wrong[n], "wrong": wrong[n]} for n in found]
-        write_table(arguments.csv, rows)
-    return int(any(wrong.values()))
+        for row in attack(Path(folder), arguments.times, arguments.seed, arguments.area, arguments.minutes):
+            rows.append(row)
+            if arguments.csv:
+                write_table(arguments.csv, rows)
+    return int(any(row["wrong"] for row in rows))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import errno
 import io
 import os
 import random
+import resource
 import shutil
 import signal
 import sys
@@ -40,45 +41,53 @@ _SECONDS = 120
 
 
 class Stage(NamedTuple):
-    """A command: its words but the directories; what of the scene it reads, or works on; and the result to compare."""
+    """A command: its words but the directories; what of the scene it reads, or works on; and the results to compare."""
 
     words: list[Any]
     reads: tuple[str, ...]
-    result: str
+    results: tuple[str, ...]
     within: str = ""
 
 
 STAGES = {
-    "sweep": Stage(["sweep", *_SWEEP], ("model", "--corpus", "ids.npy"), "sites.csv"),
-    "train": Stage(_TRAIN, ("--corpus", "ids.npy"), "norms.csv"),
-    "merge": Stage(["merge"], ("finished", "beside"), "sites.csv"),
-    "report": Stage(["report"], (), "report.html", within="finished"),
-    "ablate": Stage(["ablate", *_ABLATE], ("model", "--corpus", "ids.npy"), "ablation.csv"),
-    "fold": Stage(["fold", "--tokens", 32], ("model", "--corpus", "ids.npy"), "model.safetensors"),
-}
+    "sweep": Stage(
+        ["sweep", *_SWEEP], ("model", "--corpus", "ids.npy"),
+        ("sites.csv", "predictions.csv", "state.safetensors", "tokens.npy", "DONE"),
+    ),
+    "train": Stage(_TRAIN, ("--corpus", "ids.npy"), ("norms.csv",)),
+    "merge": Stage(["merge"], ("finished", "beside"), ("sites.csv",)),
+    "report": Stage(["report"], (), ("report.html",), within="finished"),
+    "ablate": Stage(["ablate", *_ABLATE], ("model", "--corpus", "ids.npy"), ("ablation.csv",)),
+    "fold": Stage(["fold", "--tokens", 32], ("model", "--corpus", "ids.npy"), ("model.safetensors",)),
+}  # fmt: skip
 
 
-def outcome(*words: object) -> str:
-    """What a command did: "refused" in one line, "done", or anything else, which is wrong."""
+def said(*words: object) -> tuple[str, str]:
+    """What a command did, "refused" in one line, "done", or anything else, which is wrong; and all that it said."""
     said, told = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(told), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             code = main([str(word) for word in words])
         except Exception as error:  # what is wrong is just this: an error that no one foresaw
-            return f"{type(error).__name__}: {error}"
+            return f"{type(error).__name__}: {error}", ""
     lines = told.getvalue().strip().splitlines()
     if code == 2 and len(lines) == 1:
-        return "refused"
-    return "done" if code == 0 else f"exit code {code}: {lines}"
+        return "refused", lines[0]
+    return "done" if code == 0 else f"exit code {code}: {lines}", said.getvalue()
 
 
-def in_child(action: Callable[[], str]) -> str:
+def outcome(*words: object) -> str:
+    """The first of what :func:`said` tells."""
+    return said(*words)[0]
+
+
+def in_child(action: Callable[[], str], seconds: int = _SECONDS) -> str:
     """What an action says in a forked process; "killed", or the exit code, if that process ended before."""
     with tempfile.TemporaryDirectory() as folder:
         answer = Path(folder, "answer")
         if (child := os.fork()) == 0:
-            signal.alarm(_SECONDS)  # one that hangs is ended, and told as the exit code of that
+            signal.alarm(seconds)  # one that hangs is ended, and told as the exit code of that
             with contextlib.suppress(BaseException):
                 answer.write_text(action())
             os._exit(0)
@@ -137,12 +146,26 @@ def read_only(folder: Path) -> contextlib.AbstractContextManager[None]:
     return hindered(folder, 1, errno.EROFS)
 
 
-class Scene:
-    """A tiny model, a text of ids, and what each stage makes of them when left in peace."""
+@contextlib.contextmanager
+def short_files(size: int) -> Iterator[None]:
+    """No file gets more than so many bytes: a write beyond fails, as on a disk that is full."""
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
 
-    def __init__(self, base: Path) -> None:
+
+class Scene:
+    """A tiny model, a text of ids, and what each stage makes of them when left in peace.
+
+    `longest` is how many bytes a line of text has that is attacked with.
+    """
+
+    def __init__(self, base: Path, longest: int = 1 << 16) -> None:
         torch.set_num_threads(1)  # processes are forked from this one
-        self.base, self.model = base, base / "model"
+        self.base, self.model, self.longest = base, base / "model", longest
         torch.manual_seed(0)
         config = GPT2Config(
             n_embd=8, n_layer=1, n_head=2, vocab_size=16, n_positions=32, bos_token_id=0, eos_token_id=0
@@ -158,11 +181,17 @@ class Scene:
         for name in ("merge", "report", "ablate", "fold", "train"):
             assert self.run(name, base / name) == "done", name
         assert self.run("train", base / "trained", "--minutes", 1e-9) == "done"  # stopped after a step
-        self.expected = {name: (self.directory(name) / stage.result).read_bytes() for name, stage in STAGES.items()}
+        self.expected = {name: self.results(name, self.directory(name)) for name in STAGES}
 
     def directory(self, stage: str) -> Path:
         """What a stage left."""
         return self.base / ("finished" if stage == "sweep" else stage)
+
+    @staticmethod
+    def results(stage: str, output: Path) -> list[bytes]:
+        """What a stage is judged by; a draft left behind is one more."""
+        drafts = [bytes(path) for path in output.rglob("*.draft")]
+        return [*((output / name).read_bytes() for name in STAGES[stage].results), *drafts]
 
     def measured(self, ids: np.ndarray, name: str, length: int = LENGTH) -> Path:
         """A finished run on some token ids."""
@@ -176,17 +205,21 @@ class Scene:
 
     def run(self, stage: str, output: Path, *more: object) -> str:
         """Run a stage into a directory, or go on with it; pages are drawn in the stage that is about them."""
+        return self.said(stage, output, *more)[0]
+
+    def said(self, stage: str, output: Path, *more: object) -> tuple[str, str]:
+        """What a stage did, and all that it said; `more` are options, and win over those of the stage."""
         chosen = STAGES[stage]
         words = [self.base / name if (self.base / name).exists() else name for name in chosen.reads]
         where = [output] if chosen.within else ["--output", output]
         with contextlib.nullcontext() if chosen.within else _without_pages():
-            return outcome(*chosen.words[:1], *words, *chosen.words[1:], *where, *more)
+            return said(*chosen.words[:1], *words, *chosen.words[1:], *where, *more)
 
     def judged(self, stage: str, done: str, output: Path, what: str = "") -> str:
         """What is wrong with what a command did and left; nothing if it was refused, or is what it should be."""
         if done == "refused":
             return ""
-        same = done == "done" and (output / STAGES[stage].result).read_bytes() == self.expected[stage]
+        same = done == "done" and self.results(stage, output) == self.expected[stage]
         return "" if same else f"{stage} {what}: {done}" + (", and the result is another" if done == "done" else "")
 
     @contextlib.contextmanager

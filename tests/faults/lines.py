@@ -1,0 +1,67 @@
+"""Text on one line of any length, read to its end and tokenized, and what that takes in memory.
+
+``python -m tests.faults.lines FILE...`` prints the peak of memory above the start in MB for each file.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import random
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+from empirical.corpora import open_corpus
+from empirical.sweep import draw_tokens
+from empirical.training import train_tokenizer
+
+from .scene import in_child
+
+SUFFIXES = (".txt", ".jsonl", ".txt.gz", ".jsonl.gz")
+_ALPHABETS = {"words": 'abc \\"ä', "no spaces": "漢字😀é", "a word": "x"}
+TOKENS = 5_000
+
+
+def write_line(path: Path, size: int, generator: random.Random) -> str:
+    """Write a line of about so many bytes; returns the SHA-256 of its text."""
+    block = "".join(generator.choices(generator.choice(list(_ALPHABETS.values())), k=1 << 14)) + "é"
+    opened = cast("Callable[..., Any]", gzip.open if path.suffix == ".gz" else open)
+    as_json = ".jsonl" in path.suffixes
+    written = (json.dumps(block, ensure_ascii=generator.random() < 0.5)[1:-1] if as_json else block).encode()
+    count, digest = max(1, size // len(written)), hashlib.sha256()
+    with opened(path, "wb", **({"compresslevel": 1} if path.suffix == ".gz" else {})) as stream:
+        stream.write(b'{"id": {"text": 1}, "text": "' if as_json else b"")
+        for _ in range(count):
+            stream.write(written)
+            digest.update(block.encode())
+        stream.write(b'", "more": [1, 2]}\n' if as_json else b"")
+    return digest.hexdigest()
+
+
+def read_line(path: Path) -> str:
+    """Read a corpus to its end and draw tokens of it; returns the SHA-256 of its text and the peak of memory in MB."""
+    tokenizer = train_tokenizer(["a few words"], 258)
+    Path("/proc/self/clear_refs").write_text("5")
+    begun, digest = _megabytes("VmRSS"), hashlib.sha256()
+    for text in open_corpus(str(path)).documents():
+        digest.update(text.encode())
+    with tempfile.TemporaryDirectory() as folder:
+        draw_tokens(
+            Path(folder, "tokens.npy"), open_corpus(str(path)), tokenizer, sequences=TOKENS // 50, length=50,
+            vocabulary=258, seed=0, advance=lambda _: None,
+        )  # fmt: skip
+    return f"{digest.hexdigest()} {_megabytes('VmHWM') - begun:.1f}"
+
+
+def _megabytes(entry: str) -> float:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(entry)) * 1024 / 1e6
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        print(in_child(lambda name=name: read_line(Path(name))))

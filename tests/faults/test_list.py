@@ -1,0 +1,206 @@
+"""Every input that once led to a traceback or to a misleading line: one line says value, rule and next step."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import huggingface_hub
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from empirical.runs import _hub
+
+from .scene import Scene, outcome, read_only, short_files
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Scene:
+    """A model and what every command makes of it."""
+    return Scene(tmp_path_factory.mktemp("scene"))
+
+
+def _npy(head: bytes) -> bytes:
+    return b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head + bytes(16)
+
+
+TEXTS: dict[str, tuple[str, str, bytes, str]] = {
+    "half a surrogate pair": (
+        "train", "a.jsonl", b'{"text": "\\ud800"}', "line 1: half of a surrogate pair is not a character; write UTF-8",
+    ),
+    "deep nesting": (
+        "train", "a.jsonl", b"[" * 100_000, r"line 1: not JSON \(maximum recursion .*\); one JSON object per line",
+    ),
+    "unknown encoding": (
+        "train", "a.xml", b"<?xml version='1.0' encoding='klingon'?><mediawiki/>", r"\(unknown encoding: klingon\); ",
+    ),
+    "header of an array": (
+        "sweep", "a.npy", _npy(b"{'descr': '<u2', 'shape'\n"), "array of numbers .*; write it with numpy.save",
+    ),
+    "shape of 2^60": (
+        "sweep", "a.npy", _npy(b"{'descr': '<u2', 'fortran_order': False, 'shape': (1152921504606846976,)}\n"),
+        r"array of numbers \(mmap length is greater than file size\); write it with numpy\.save",
+    ),
+    "ids above 2^63": (
+        "sweep", "a.npy", _npy(b"{'descr': '<u8', 'fortran_order': False, 'shape': (2,)}\n")[:-1] + b"\x80",
+        "token id 9223372036854775808 is outside the model's vocabulary of 16; encode the text with",
+    ),
+    "no tokenizer": (
+        "sweep", "a.txt", b"some words " * 99, r"no tokenizer .* \(it knows special tokens alone\); save one beside",
+    ),
+}  # fmt: skip
+"""The command that reads a text, file, content, what is said."""
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_texts_that_cannot_be_read(name: str, scene: Scene, tmp_path: Path) -> None:
+    stage, file, content, line = TEXTS[name]
+    (tmp_path / file).write_bytes(content)
+    refused(scene.said(stage, tmp_path / "run", "--corpus", tmp_path / file, "--sequence-length", 2), line)
+
+
+def refused(found: tuple[str, str], line: str) -> None:
+    """Whether a command ended with just this line, in which the next step follows what is wrong."""
+    assert found[0] == "refused", found
+    assert re.search(line, found[1]), found
+    assert re.search(r"^lngeom \w+: .+[;:] \w", found[1])
+
+
+@pytest.mark.parametrize(
+    ("stage", "options", "line"),
+    [
+        ("sweep", ["--device", "meta"], r"--device meta: cannot be used \(.*meta tensors\); use auto, cpu or cuda"),
+        ("sweep", ["--directions", "1e9"], "1,000,000,000 random directions of dimension 8: use at most 16,777,216"),
+        ("train", ["--directions", "1e9"], "1,000,000,000 random directions of dimension 8: use at most 16,777,216"),
+        ("train", ["--device", "meta"], r"--device meta: cannot be used \(.*meta tensors\); use auto, cpu or cuda"),
+        ("sweep", ["--corpus", "random", "--tokens", "1e18"], "--tokens 1,000,.*: take 2,000,000,000 GB and .*; lower"),
+        ("sweep", ["--corpus", "/dev/zero"], "'/dev/zero': is a pipe or a device; give one file"),
+        ("sweep", ["--corpus", "PIPE"], "pipe': is a pipe or a device; give one file"),
+        (
+            "train",
+            ["--corpus", "ONE", "--vocabulary", "270"],
+            r"at least 10 documents: .*; a \.txt file has one a megabyte",
+        ),
+    ],
+)
+def test_options_that_cannot_be(stage: str, options: list[str], line: str, scene: Scene, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "one.txt").write_text("the same words, again and again " * 40)
+    places = {"PIPE": tmp_path / "pipe", "ONE": tmp_path / "one.txt"}
+    refused(scene.said(stage, tmp_path / "run", *(places.get(word, word) for word in options)), line)
+
+
+@pytest.mark.parametrize("started", [False, True])
+def test_a_run_on_no_device_or_with_too_many_directions_is_left_as_it_is(started: bool, scene: Scene) -> None:
+    with scene.copy("stopped" if started else "finished") as (run,):
+        before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+        refused(scene.said("sweep", run, "--device", "meta"), "--device meta: cannot be used")
+        refused(scene.said("sweep", run, "--directions", "1e9"), "directions is 2 there, 1000000000 here")
+        assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+
+
+def _json(value: object) -> Callable[[Path], object]:
+    return lambda path: path.write_text(json.dumps(value))
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:100])
+
+
+def _not_json(path: Path) -> None:
+    raw = path.read_bytes()
+    size = int.from_bytes(raw[:8], "little")
+    header = json.loads(raw[8 : 8 + size])
+    header["__metadata__"] = dict.fromkeys(header["__metadata__"], "{")
+    head = json.dumps(header).encode()
+    path.write_bytes(len(head).to_bytes(8, "little") + head + raw[8 + size :])
+
+
+@pytest.mark.parametrize(
+    ("stage", "folder", "file", "change", "line"),
+    [
+        ("sweep", "stopped", "manifest.json", _json([]), "cannot be read .*; remove the directory and run again"),
+        ("report", "finished", "manifest.json", _json([]), "cannot be read .*; remove the directory and run again"),
+        ("train", "trained", "state/*/state.json", _json([]), "cannot be read .*; remove the directory and run again"),
+        ("train", "trained", "run.json", _cut, "cannot be read .*; remove the directory and run again"),
+        ("report", "finished", "sites.csv", _json([[1], {}]), "is damaged .*; measure again in another directory"),
+        ("report", "finished", "sites.csv", _cut, "is damaged .*; measure again in another directory"),
+    ],
+)
+def test_files_that_cannot_be_read_again(
+    stage: str, folder: str, file: str, change: Any, line: str, scene: Scene
+) -> None:
+    with scene.copy(folder, *(["trained-data"] if stage == "train" else [])) as (run, *_):
+        (path,) = run.glob(file)
+        change(path)
+        refused(scene.said(stage, run), f"{path}: {line}")
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "line"),
+    [
+        ("tokens.npy", _cut, "is damaged or gone; drawn again"),
+        ("tokens.npy", lambda path: np.save(path, np.zeros((8, 4, 4), np.uint16)), "is damaged or gone; drawn again"),
+        ("shards/000002.safetensors", _not_json, "000002.damaged and measured again"),
+        ("shards/000002.safetensors", _cut, "000002.damaged and measured again"),
+        ("shards/000002.safetensors", lambda path: shutil.copy(path.with_name("000001.safetensors"), path),
+         "is of other tokens than its number says; set aside as 000002.damaged and measured again"),
+        ("shards/000002.safetensors", lambda path: shutil.copy(path, path.with_name("000099.safetensors")),
+         "000099.safetensors: is beyond the last shard; set aside"),
+    ],
+)  # fmt: skip
+def test_what_can_be_made_again_is(file: str, change: Any, line: str, scene: Scene) -> None:
+    with scene.copy("stopped") as (run,):
+        change(run / file)
+        done, told = scene.said("sweep", run)
+        assert scene.judged("sweep", done, run) == ""
+        assert re.search(line, told), told
+        assert done == "done"
+
+
+@pytest.mark.parametrize(
+    ("size", "file"), [(100, "manifest.json: File too large"), (4000, "000000.safetensors: cannot be")]
+)
+def test_a_full_disk_is_told_and_the_same_command_goes_on(size: int, file: str, scene: Scene, tmp_path: Path) -> None:
+    with short_files(size):
+        refused(scene.said("sweep", tmp_path / "run"), f"{file}.*; .*the same command")
+    assert scene.judged("sweep", scene.run("sweep", tmp_path / "run"), tmp_path / "run") == ""
+
+
+def test_a_finished_run_is_shown_from_a_disk_that_nobody_can_write_to(scene: Scene) -> None:
+    with scene.copy("finished") as (run,), read_only(run):
+        done, told = scene.said("sweep", run)
+        assert (done, "this run is done" in told) == ("done", True)
+
+
+def test_a_model_whose_gains_are_all_zero_has_its_report(scene: Scene, tmp_path: Path) -> None:
+    model = shutil.copytree(scene.model, tmp_path / "model")
+    weights = load_file(model / "model.safetensors")
+    gains = {name: torch.zeros_like(value) for name, value in weights.items() if "ln_" in name}
+    save_file(weights | gains, model / "model.safetensors", {"format": "pt"})
+    options = ["--tokens", 64, "--sequence-length", 16, "--directions", 2, "--device", "cpu"]
+    words = ["sweep", model, "--corpus", scene.base / "ids.npy", "--output", tmp_path / "run", *options]
+    assert outcome(*words) == "done"
+    assert "no finite hidden state" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_hub_that_does_not_answer_is_told_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object, **__: object) -> None:
+        time.sleep(5)
+
+    assert _hub._SECONDS < 10
+    monkeypatch.setattr(_hub, "_SECONDS", 0.1)
+    monkeypatch.setattr(huggingface_hub, "get_session", lambda: SimpleNamespace(head=never))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "0")
+    begun = time.monotonic()
+    assert _hub.hub_silence.__wrapped__() == "nothing in 0.1 s"
+    assert time.monotonic() - begun < 5
