@@ -60,38 +60,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--no-networks", action="store_true", help="measure at checkpoints without keeping their weights")
     add("--held-out-tokens", type=count, default=8_192, metavar="N", help="to measure (default: %(default)s)")
     add("--directions", type=count, default=256, metavar="N", help="random directions (default: %(default)s)")
-    add(
-        "--minutes",
-        type=float,
-        default=0.0,
-        metavar="X",
-        help="stop after X minutes; run the same command again to resume",
-    )
+    stop = "stop after X minutes; run the same command again to resume"
+    add("--minutes", type=float, default=0.0, metavar="X", help=stop)
 
 
 def _recipe(arguments: argparse.Namespace) -> Recipe:
     from ..training import Recipe
 
-    given = {
-        name: value
-        for name in ("layers", "width", "heads", "steps", "vocabulary")
-        if (value := getattr(arguments, name)) is not None
-    }
-    shape = replace(SHAPES[arguments.config], **given)
+    given = {name: getattr(arguments, name) for name in ("layers", "width", "heads", "steps", "vocabulary")}
+    shape = replace(SHAPES[arguments.config], **{name: value for name, value in given.items() if value is not None})
     default_rate = shape.learning_rate if arguments.optimizer == "adamw" else SGD_LEARNING_RATE
+    same = ("norm", "optimizer", "weight_decay", "warmup", "clip", "eps", "seed")
     return Recipe(
         shape=shape,
-        norm=arguments.norm,
-        optimizer=arguments.optimizer,
         learning_rate=default_rate if arguments.learning_rate is None else arguments.learning_rate,
         steps=shape.steps,
         sequences=arguments.batch_size or shape.sequences,
         sequence_length=arguments.sequence_length or shape.positions,
-        weight_decay=arguments.weight_decay,
-        warmup=arguments.warmup,
-        clip=arguments.clip,
-        eps=arguments.eps,
-        seed=arguments.seed,
+        **{name: getattr(arguments, name) for name in same},
     )
 
 
@@ -112,16 +98,13 @@ def run(arguments: argparse.Namespace) -> int:
     corpus = open_corpus(arguments.corpus if arguments.corpus is not None else str(bundled_wikipedia()))
     with ranks(resolve_device(arguments.device)) as processes:
         on_gpu = processes.device.type == "cuda"
+        same = ("compile", "save_every", "held_out_tokens", "directions", "minutes")
         execution = Execution(
             dtype=("bfloat16" if on_gpu else "float32") if arguments.dtype == "auto" else arguments.dtype,
             micro_sequences=arguments.micro_batch_size or 16,
-            compile=arguments.compile,
-            save_every=arguments.save_every,
             keep_networks=not arguments.no_networks,
-            held_out_tokens=arguments.held_out_tokens,
-            directions=arguments.directions,
             check_gradients=recipe.shape.parameters < GRADIENT_CHECK_LIMIT,
-            minutes=arguments.minutes,
+            **{name: getattr(arguments, name) for name in same},
         )
         folder = Path(arguments.data) if arguments.data else out.with_name(f"{out.name}-data")
         vocabulary = recipe.shape.vocabulary

@@ -268,24 +268,14 @@ def norms_beside(model: nn.Module, batch: Any, known: dict[Any, Reading | str]) 
         if seen is not None and isinstance(reading, Reading) and path in seen.vectors:
             reading = _held(module, d, reading, *seen.vectors[path], seen.inputs[path])
         if isinstance(reading, Reading):
-            r = reading
-            found.append(
-                FoundNorm(
-                    path, name, r.kind, r.eps, r.placement, d, r.axis, r.gain, r.gain_offset, r.bias,
-                    0 if seen is None else seen.calls.get(path, 0), r.ratio,
-                    None if seen is None else seen.twins.get(path),
-                )
-            )  # fmt: skip
+            calls, twin = (0, None) if seen is None else (seen.calls.get(path, 0), seen.twins.get(path))
+            found.append(FoundNorm(path, name, d=d, calls=calls, same_input_as=twin, **vars(reading)))
         elif own_parameters(module) or _named_norm(module):
             others.append(NoNorm(path, name, reading))
     paths = {norm.path for norm in found}
     loose = () if seen is None else tuple(each for each in seen.functions if each[0] not in paths)
-    twins = tuple(_twin(norm, paths) for norm in found)
-    return Norms(twins, tuple(others), loose)
-
-
-def _twin(norm: FoundNorm, paths: set[str]) -> FoundNorm:
-    return norm if norm.same_input_as in paths else replace(norm, same_input_as=None)
+    alone = (replace(norm, same_input_as=norm.same_input_as if norm.same_input_as in paths else None) for norm in found)
+    return Norms(tuple(alone), tuple(others), loose)
 
 
 def _settings(module: nn.Module) -> str:

@@ -40,12 +40,6 @@ class Reading:
     bias: str | None
     ratio: float
 
-    @property
-    def formula(self) -> str:
-        """The gain and the bias as they are written in a formula."""
-        gain = "" if self.gain is None else f"{'1 + ' if self.gain_offset else ''}{self.gain}"
-        return " and ".join(part for part in (gain, self.bias or "") if part) or "neither gain nor bias"
-
 
 def first_tensor(value: Any) -> Tensor | None:
     """The tensor, or the first one of several."""

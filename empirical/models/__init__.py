@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
-    from ._families import FAMILIES, Family, Norm, Topology, family_of, norm_sites, topology_of
+    from ._families import FAMILIES, Family, Topology, family_of, norm_sites, topology_of
     from ._gpt2_rms import GPT2RMSConfig as GPT2RMSConfig, GPT2RMSLMHeadModel as GPT2RMSLMHeadModel, RMSNorm
     from ._known import KNOWN_MODELS, KnownModel
     from ._load import (
@@ -40,7 +40,6 @@ __all__ = [
     "KnownModel",
     "LoadedModel",
     "ModelSource",
-    "Norm",
     "NormSite",
     "Published",
     "RMSNorm",

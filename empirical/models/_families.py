@@ -15,28 +15,14 @@ Topology = Literal["sequential", "parallel", "shared", "post", "branch"]
 
 
 @dataclass(frozen=True)
-class Norm:
-    """A norm layer of every block: module path inside the block, and what its output feeds (:data:`Role`).
-
-    >>> from empirical.models import FAMILIES
-    >>> for norm in FAMILIES["opt"].norms:
-    ...     print(norm.path, norm.role)
-    self_attn_layer_norm pre_attn
-    final_layer_norm pre_mlp
-    """
-
-    path: str
-    role: Role
-
-
-@dataclass(frozen=True)
 class Family:
     """One architecture, by the name people use.
 
     Attributes:
         blocks, embedding, final: Paths in the base model of the list of blocks, and of the norms right after the
             embeddings and before the head, or None.
-        norms, kind: The norms of a block, in the order in which they run, and what they compute.
+        norms, kind: The norms of a block, in the order in which they run, each by its path inside the block and its
+            :data:`Role`; and what they compute.
         modules: Class names that these norm modules may have; anything else there was replaced (by a fused kernel,
             say).
         eps: Name of the modules' ε.
@@ -48,6 +34,8 @@ class Family:
         not_stream: Last names of norm modules that act on something else than hidden states (queries and keys).
 
     >>> from empirical.models import FAMILIES
+    >>> FAMILIES["opt"].norms
+    (('self_attn_layer_norm', 'pre_attn'), ('final_layer_norm', 'pre_mlp'))
     >>> gemma = FAMILIES["gemma"]
     >>> gemma.kind, gemma.gain_offset  # it multiplies by 1 + weight
     ('rmsnorm', 1.0)
@@ -57,7 +45,7 @@ class Family:
 
     name: str
     blocks: str
-    norms: tuple[Norm, ...]
+    norms: tuple[tuple[str, Role], ...]
     final: str | None
     kind: Kind
     modules: tuple[str, ...]
@@ -68,8 +56,8 @@ class Family:
     not_stream: tuple[str, ...] = ()
 
 
-_PRE_LN_GPT2 = (Norm("ln_1", "pre_attn"), Norm("ln_2", "pre_mlp"))
-_PRE_LN = (Norm("input_layernorm", "pre_attn"), Norm("post_attention_layernorm", "pre_mlp"))
+_PRE_LN_GPT2: tuple[tuple[str, Role], ...] = (("ln_1", "pre_attn"), ("ln_2", "pre_mlp"))
+_PRE_LN: tuple[tuple[str, Role], ...] = (("input_layernorm", "pre_attn"), ("post_attention_layernorm", "pre_mlp"))
 _QK = ("q_norm", "k_norm")
 
 
@@ -84,7 +72,7 @@ FAMILIES: dict[str, Family] = {
     "gpt_neox": Family(
         "GPT-NeoX, Pythia", "layers", _PRE_LN, "final_layer_norm", "layernorm", ("LayerNorm",), topology="parallel"
     ),
-    "gptj": Family("GPT-J", "h", (Norm("ln_1", "pre_both"),), "ln_f", "layernorm", ("LayerNorm",), topology="shared"),
+    "gptj": Family("GPT-J", "h", (("ln_1", "pre_both"),), "ln_f", "layernorm", ("LayerNorm",), topology="shared"),
     "llama": _llama_like("Llama", "LlamaRMSNorm"),
     "mistral": _llama_like("Mistral", "MistralRMSNorm"),
     "qwen2": _llama_like("Qwen2", "Qwen2RMSNorm"),
@@ -93,7 +81,7 @@ FAMILIES: dict[str, Family] = {
     "opt": Family(
         "OPT",
         "decoder.layers",
-        (Norm("self_attn_layer_norm", "pre_attn"), Norm("final_layer_norm", "pre_mlp")),
+        (("self_attn_layer_norm", "pre_attn"), ("final_layer_norm", "pre_mlp")),
         "decoder.final_layer_norm",
         "layernorm",
         ("LayerNorm",),
@@ -101,7 +89,7 @@ FAMILIES: dict[str, Family] = {
     "olmo2": Family(
         "OLMo 2",
         "layers",
-        (Norm("post_attention_layernorm", "post_attn"), Norm("post_feedforward_layernorm", "post_mlp")),
+        (("post_attention_layernorm", "post_attn"), ("post_feedforward_layernorm", "post_mlp")),
         "norm",
         "rmsnorm",
         ("Olmo2RMSNorm",),
@@ -112,7 +100,7 @@ FAMILIES: dict[str, Family] = {
     "bert": Family(
         "BERT",
         "encoder.layer",
-        (Norm("attention.output.LayerNorm", "post_attn"), Norm("output.LayerNorm", "post_mlp")),
+        (("attention.output.LayerNorm", "post_attn"), ("output.LayerNorm", "post_mlp")),
         None,
         "layernorm",
         ("LayerNorm",),
@@ -160,8 +148,8 @@ def _modules_of(model: nn.Module, family: Family, blocks: int) -> Iterator[tuple
     if family.embedding is not None:
         yield family.embedding, None, "embedding"
     for layer in range(blocks):
-        for norm in family.norms:
-            yield f"{family.blocks}.{layer}.{norm.path}", layer, norm.role
+        for path, role in family.norms:
+            yield f"{family.blocks}.{layer}.{path}", layer, role
     if family.final is not None:
         yield family.final, None, "final"
 

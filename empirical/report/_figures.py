@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -17,6 +17,7 @@ from ._growth import growth_figure
 from ._style import NEUTRAL, RANDOM_A, RANDOM_B, STYLE, UNIFORM
 
 Row = dict[str, Any]
+_Panel = tuple[str, list[Row], list[Row]]
 
 ROLES = {
     "pre_attn": "norm before the attention",
@@ -31,22 +32,14 @@ ROLES = {
 """What a norm layer stands for, in words."""
 
 
-class _Line(NamedTuple):
-    name: str
-    mean: str
-    spread: str
-    color: str
-    marker: str
-
-
 _LINES = (
-    _Line("random direction ã", "random_a_angle_mean_deg", "random_a_angle_std_deg", RANDOM_A, "s"),
-    _Line("random direction b̃", "random_b_angle_mean_deg", "random_b_angle_std_deg", RANDOM_B, "^"),
-    _Line("uniform direction 1", "angle_mean_deg", "angle_std_deg", UNIFORM, "o"),
+    ("random direction ã", "random_a_angle", RANDOM_A, "s"),
+    ("random direction b̃", "random_b_angle", RANDOM_B, "^"),
+    ("uniform direction 1", "angle", UNIFORM, "o"),
 )
 
 
-def _panels(rows: Sequence[Row], side: str) -> list[tuple[str, list[Row], list[Row]]]:
+def _panels(rows: Sequence[Row], side: str) -> list[_Panel]:
     """For each role in the blocks: its title, its rows by layer, and the rows outside the blocks shown with it."""
     of_side = [row for row in rows if row["side"] == side and row["bucket"] == "all"]
     shown = [row for row in of_side if row["tokens"] > 0]
@@ -79,10 +72,12 @@ def _layer_axis(axes: Axes, rows: Sequence[Row], single: Sequence[Row]) -> int:
     return blocks
 
 
-def _canvas(count: int) -> tuple[Figure, list[Axes]]:
-    figure = Figure(figsize=(max(5.4, 4.9 * count), 4.1), layout="constrained")
-    axes = figure.subplots(1, count, sharey=True, squeeze=False)[0]
-    return figure, list(axes)
+def _draw_row(all_axes: Sequence[Axes], panels: Sequence[_Panel], draw: Callable[..., None], label: str) -> None:
+    """One panel beside another, with one label for all of them."""
+    for axes, (name, in_blocks, single) in zip(all_axes, panels, strict=True):
+        draw(axes, in_blocks, single, _layer_axis(axes, in_blocks, single))
+        axes.set_title(name)
+    all_axes[0].set_ylabel(label)
 
 
 def _legend(figure: FigureBase, axes: Axes) -> None:
@@ -99,11 +94,9 @@ def angle_figure(rows: Sequence[Row], side: str, title: str) -> Figure:
     """
     panels = _panels(rows, side)
     with matplotlib.rc_context(STYLE):
-        figure, all_axes = _canvas(len(panels))
-        for axes, (name, in_blocks, single) in zip(all_axes, panels, strict=True):
-            _angles(axes, in_blocks, single, _layer_axis(axes, in_blocks, single))
-            axes.set_title(name)
-        all_axes[0].set_ylabel("angle (degrees): mean ± standard deviation")
+        figure = Figure(figsize=(max(5.4, 4.9 * len(panels)), 4.1), layout="constrained")
+        all_axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+        _draw_row(all_axes, panels, _angles, "angle (degrees): mean ± standard deviation")
         figure.suptitle(title, fontsize=12)
         _legend(figure, all_axes[0])
     return figure
@@ -119,59 +112,44 @@ def _angles(axes: Axes, rows: Sequence[Row], single: Sequence[Row], blocks: int)
     else:
         _say_nothing_counts(axes)
     axes.axhline(90, color=NEUTRAL, linewidth=0.8, linestyle=(0, (4, 3)))
-    for line in _LINES:
-        _band(axes, line, rows, blocks)
-        _single(axes, line, single, blocks, labelled=not rows)
+    for name, column, color, marker in _LINES:
+        means, spreads = ([row[f"{column}_{what}_deg"] for row in shown] for what in ("mean", "std"))
+        if rows:
+            places = [_place(row, blocks) for row in rows]
+            low = [mean - spread for mean, spread in zip(means, spreads, strict=True)]
+            high = [mean + spread for mean, spread in zip(means, spreads, strict=True)]
+            axes.fill_between(places, low[: len(rows)], high[: len(rows)], color=color, alpha=0.18, linewidth=0)
+            axes.plot(places, means[: len(rows)], color=color, marker=marker, label=name)
+        for index, row in enumerate(single, start=len(rows)):
+            axes.errorbar(
+                _place(row, blocks),
+                means[index],
+                spreads[index],
+                color=color,
+                marker=marker,
+                markerfacecolor="white",
+                markersize=6,
+                capsize=3,
+                linewidth=1.2,
+                label=None if index else name,
+            )
 
 
 def _say_nothing_counts(axes: Axes) -> None:
     axes.text(0.5, 0.4, "no finite hidden state", ha="center", va="center", transform=axes.transAxes)
 
 
-def _band(axes: Axes, line: _Line, rows: Sequence[Row], blocks: int) -> None:
-    if not rows:
-        return
-    places = [_place(row, blocks) for row in rows]
-    low = [row[line.mean] - row[line.spread] for row in rows]
-    high = [row[line.mean] + row[line.spread] for row in rows]
-    axes.fill_between(places, low, high, color=line.color, alpha=0.18, linewidth=0)
-    axes.plot(places, [row[line.mean] for row in rows], color=line.color, marker=line.marker, label=line.name)
-
-
-def _single(axes: Axes, line: _Line, rows: Sequence[Row], blocks: int, *, labelled: bool) -> None:
-    for row in rows:
-        axes.errorbar(
-            _place(row, blocks),
-            row[line.mean],
-            row[line.spread],
-            color=line.color,
-            marker=line.marker,
-            markerfacecolor="white",
-            markersize=6,
-            capsize=3,
-            linewidth=1.2,
-            label=line.name if labelled else None,
-        )
-        labelled = False
-
-
 def energy_figure(rows: Sequence[Row], title: str) -> Figure:
     """d·E[cos²θ] by layer, log scale: the uniform direction among the random ones, before and after the norm."""
-    panels = [
-        (f"{name}: {side}", in_blocks, single)
+    sides = [
+        [(f"{name}: {side}", in_blocks, single) for name, in_blocks, single in _panels(rows, side)]
         for side in ("input", "output")
-        for name, in_blocks, single in _panels(rows, side)
     ]
-    half = len(panels) // 2
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(max(5.4, 4.9 * half), 6.8), layout="constrained")
-        grid = figure.subplots(2, half, sharey=True, squeeze=False)
-        for axes, (name, in_blocks, single) in zip(grid.flat, panels, strict=True):
-            blocks = _layer_axis(axes, in_blocks, single)
-            _energy(axes, in_blocks, single, blocks)
-            axes.set_title(name)
-        for row in grid:
-            row[0].set_ylabel("d·E[cos²θ]")
+        figure = Figure(figsize=(max(5.4, 4.9 * len(sides[0])), 6.8), layout="constrained")
+        grid = figure.subplots(2, len(sides[0]), sharey=True, squeeze=False)
+        for all_axes, panels in zip(grid, sides, strict=True):
+            _draw_row(all_axes, panels, _energy, "d·E[cos²θ]")
         figure.suptitle(title, fontsize=12)
         _legend(figure, grid.flat[0])
     return figure
@@ -233,10 +211,7 @@ def layer_figure(rows: Sequence[Row], title: str) -> Figure:
             (halves[1], _energy, "d·E[cos²θ]"),
         ):
             all_axes = half.subplots(1, len(panels), sharey=True, squeeze=False)[0]
-            for axes, (name, in_blocks, single) in zip(all_axes, panels, strict=True):
-                draw(axes, in_blocks, single, _layer_axis(axes, in_blocks, single))
-                axes.set_title(name)
-            all_axes[0].set_ylabel(label)
+            _draw_row(all_axes, panels, draw, label)
             _legend(half, all_axes[0])
         figure.suptitle(title, fontsize=12)
     return figure
