@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-import transformers as tf
 from pyarrow import parquet
 from torch import Tensor, nn
+from transformers import AutoConfig, AutoModel
 
 from empirical.capture import random_directions
 from empirical.discovery import norms
@@ -40,52 +39,44 @@ BART: dict[str, Any] = {
     "max_position_embeddings": 64,
 }  # fmt: skip
 
-MODELS: dict[str, tuple[Callable[[], Any], dict[str, Any], int]] = {
-    "t5": (lambda: tf.T5Config(d_model=16, d_kv=8, d_ff=32, num_layers=2, num_heads=2, vocab_size=64), PAIRS, 12),
-    "whisper": (
-        lambda: tf.WhisperConfig(
-            **BART, num_mel_bins=8, max_source_positions=20, max_target_positions=32, pad_token_id=0,
-            decoder_start_token_id=1, bos_token_id=1, eos_token_id=2), AUDIO, 12),
-    "mamba": (lambda: tf.MambaConfig(hidden_size=16, num_hidden_layers=2, vocab_size=64, state_size=4), TEXT, 3),
-    "mixtral": (lambda: tf.MixtralConfig(**SIZES, num_local_experts=2), TEXT, 5),
-    "qwen3_moe": (
-        lambda: tf.Qwen3MoeConfig(**SIZES, **HEADS, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=8),
-        TEXT, 9),
-    "gemma2": (lambda: tf.Gemma2Config(**SIZES, head_dim=8), TEXT, 9),
-    "gemma3_text": (lambda: tf.Gemma3TextConfig(**SIZES, head_dim=8), TEXT, 13),
-    "phi3": (lambda: tf.Phi3Config(**SIZES), TEXT, 5),
-    "falcon": (lambda: tf.FalconConfig(**PLAIN, new_decoder_architecture=False), TEXT, 3),
-    "vit": (
-        lambda: tf.ViTConfig(hidden_size=16, intermediate_size=32, num_hidden_layers=2, num_attention_heads=2,
-                             image_size=8, patch_size=4), PIXELS, 5),
-    "phi": (lambda: tf.PhiConfig(**SIZES), TEXT, 3),
-    "starcoder2": (lambda: tf.Starcoder2Config(**SIZES), TEXT, 5),
-    "stablelm": (lambda: tf.StableLmConfig(**SIZES), TEXT, 5),
-    "olmo3": (lambda: tf.Olmo3Config(**SIZES), TEXT, 9),
-    "smollm3": (lambda: tf.SmolLM3Config(**SIZES), TEXT, 5),
-    "cohere": (lambda: tf.CohereConfig(**SIZES), TEXT, 3),
-    "granite": (lambda: tf.GraniteConfig(**SIZES), TEXT, 5),
-    "glm4": (lambda: tf.Glm4Config(**SIZES, head_dim=8), TEXT, 9),
-    "bloom": (lambda: tf.BloomConfig(hidden_size=16, n_layer=2, n_head=2, vocab_size=64), TEXT, 6),
-    "mpt": (lambda: tf.MptConfig(d_model=16, n_heads=2, n_layers=2, vocab_size=64), TEXT, 5),
-    "roberta": (lambda: tf.RobertaConfig(**PLAIN), TEXT, 5),
-    "distilbert": (lambda: tf.DistilBertConfig(dim=16, hidden_dim=32, n_layers=2, n_heads=2, vocab_size=64), TEXT, 5),
-    "electra": (lambda: tf.ElectraConfig(**PLAIN, embedding_size=16), TEXT, 5),
-    "bart": (lambda: tf.BartConfig(**BART), PAIRS, 12),
-    "mamba2": (
-        lambda: tf.Mamba2Config(hidden_size=16, num_hidden_layers=2, vocab_size=64, state_size=4, head_dim=8,
-                                num_heads=4, n_groups=1, expand=2, chunk_size=4), TEXT, 3),
-    "modernbert": (lambda: tf.ModernBertConfig(**PLAIN, cls_token_id=1, sep_token_id=2), TEXT, 5),
-    "dinov2": (
-        lambda: tf.Dinov2Config(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, image_size=8, patch_size=4),
-        PIXELS, 5),
+Sized = dict[str, tuple[dict[str, Any], dict[str, Any], int]]
+
+
+def sized(options: dict[str, Any], batch: dict[str, Any] = TEXT, /, **counts: int) -> Sized:
+    """Architectures of one configuration, by model type: it, their input, and how many norm layers each has."""
+    return {name: (options, batch, count) for name, count in counts.items()}
+
+
+IMAGES = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "image_size": 8, "patch_size": 4}
+STATES = {"hidden_size": 16, "num_hidden_layers": 2, "vocab_size": 64, "state_size": 4}
+MODELS: Sized = {
+    **sized(SIZES, phi=3, phi3=5, starcoder2=5, stablelm=5, olmo3=9, smollm3=5, cohere=3, granite=5),
+    **sized(SIZES | HEADS, gemma2=9, gemma3_text=13, glm4=9),
+    **sized(SIZES | {"num_local_experts": 2}, mixtral=5),
+    **sized(SIZES | HEADS | {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 8}, qwen3_moe=9),
+    **sized(PLAIN, roberta=5),
+    **sized(PLAIN | {"embedding_size": 16}, electra=5),
+    **sized(PLAIN | {"cls_token_id": 1, "sep_token_id": 2}, modernbert=5),
+    **sized(PLAIN | {"new_decoder_architecture": False}, falcon=3),
+    **sized({"hidden_size": 16, "n_layer": 2, "n_head": 2, "vocab_size": 64}, bloom=6),
+    **sized({"d_model": 16, "n_heads": 2, "n_layers": 2, "vocab_size": 64}, mpt=5),
+    **sized({"dim": 16, "hidden_dim": 32, "n_layers": 2, "n_heads": 2, "vocab_size": 64}, distilbert=5),
+    **sized(STATES, mamba=3),
+    **sized(STATES | {"head_dim": 8, "num_heads": 4, "n_groups": 1, "expand": 2, "chunk_size": 4}, mamba2=3),
+    **sized({"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 2, "num_heads": 2, "vocab_size": 64}, PAIRS, t5=12),
+    **sized(BART, PAIRS, bart=12),
+    **sized(
+        BART | {"num_mel_bins": 8, "max_source_positions": 20, "max_target_positions": 32, "pad_token_id": 0,
+                "decoder_start_token_id": 1, "bos_token_id": 1, "eos_token_id": 2}, AUDIO, whisper=12),
+    **sized(IMAGES | {"intermediate_size": 32}, PIXELS, vit=5),
+    **sized(IMAGES, PIXELS, dinov2=5),
 }  # fmt: skip
 
 
 def built(name: str) -> tuple[Any, dict[str, Any], int]:
-    config, batch, count = MODELS[name]
+    options, batch, count = MODELS[name]
     torch.manual_seed(0)
-    model = tf.AutoModel.from_config(config()).eval()
+    model = AutoModel.from_config(AutoConfig.for_model(name, **options)).eval()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.1 * torch.randn_like(parameter))
