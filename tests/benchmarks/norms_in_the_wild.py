@@ -13,6 +13,7 @@ import argparse
 import ast
 import csv
 import ctypes
+import functools
 import importlib
 import importlib.metadata
 import itertools
@@ -89,33 +90,16 @@ def exported(only: set[str]) -> Iterator[Entry]:
         ("equinox", "equinox.nn.LayerNorm", "layernorm", 1e-5, _mapped),
         ("equinox", "equinox.nn.RMSNorm", "rmsnorm", 1e-5, _mapped),
         ("tensorflow", "tensorflow.nn.batch_normalization", "layernorm", 1e-5, _moments),
-        ("onnx", "onnx.reference.ReferenceEvaluator", "layernorm", 1e-5, lambda c: _onnx(c, "LayerNormalization")),
-        (
-            "onnxruntime",
-            "onnxruntime.InferenceSession of LayerNormalization",
-            "layernorm",
-            1e-5,
-            lambda c: _onnx(c, "LayerNormalization"),
-        ),
-        (
-            "onnxruntime",
-            "onnxruntime.InferenceSession of RMSNormalization",
-            "rmsnorm",
-            1e-5,
-            lambda c: _onnx(c, "RMSNormalization"),
-        ),
-        (
-            "openvino",
-            "openvino.Core of LayerNormalization",
-            "layernorm",
-            1e-5,
-            lambda c: _onnx(c, "LayerNormalization"),
-        ),
-        ("openvino", "openvino.Core of RMSNormalization", "rmsnorm", 1e-5, lambda c: _onnx(c, "RMSNormalization")),
         (f"keras/{backend}", "keras.layers.LayerNormalization()", "layernorm", 1e-3, None),
         (f"keras/{backend}", "keras.layers.RMSNormalization()", "rmsnorm", 1e-6, None),
     )
-    for package, path, kind, eps, make in table:
+    runtimes = (("onnx", "reference.ReferenceEvaluator"), ("onnxruntime", "InferenceSession"), ("openvino", "Core"))
+    nodes = (
+        (package, f"{package}.{name} of {node}", kind, 1e-5, functools.partial(_onnx, operator=node))
+        for package, name in runtimes
+        for node, kind in (("LayerNormalization", "layernorm"), ("RMSNormalization", "rmsnorm"))
+    )
+    for package, path, kind, eps, make in (*table, *nodes):
         if only and package not in only:
             continue
         try:
