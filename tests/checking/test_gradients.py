@@ -90,6 +90,42 @@ def test_correct_backward_pass_is_not_accused(name: str, dtype: str) -> None:
     assert 0 < finding.gradient_ratio <= 1
 
 
+def ordered(key: Any) -> Any:
+    """A sum one after another, in the order of `key`."""
+    return lambda a: np.cumsum(np.take_along_axis(a, np.argsort(key(a), -1), -1), -1, dtype=a.dtype)[..., -1:]
+
+
+SUMS = {"upwards": ordered(lambda a: a), "downwards": ordered(lambda a: -a), "by size": ordered(lambda a: -abs(a))}
+FORMS: dict[str, Callable[..., Any]] = {
+    "normalized": lambda x, h, m, r, d, s: r * (h - s(h) / d - (x - m) * r * (s(h * ((x - m) * r)) / d)),
+    "multiplied first": lambda x, h, m, r, d, s: r / d * (d * h - s(h) - (x * r - m * r) * s(h * (x * r - m * r))),
+    "multiplied out": lambda x, h, m, r, d, s: (
+        r * h + (b := (s(h) * m - s(h * x)) * r * r * r / d) * x + (-b * m - s(h) * r / d)
+    ),
+}
+
+
+@pytest.mark.parametrize("order", SUMS)
+@pytest.mark.parametrize("form", FORMS)
+def test_no_order_and_no_form_leaves_the_box(form: str, order: str) -> None:
+    """Rows of every size and mean with one massive entry; cotangents along the row, or massive in one component."""
+    rng, total = np.random.default_rng(6), SUMS[order]
+    for d in (1, 2, 5, 64, 257):
+        x, h = rng.normal(size=(2, 30, d)) * 10.0 ** rng.uniform(-3, 3, (2, 30, 1))
+        x[np.arange(30), rng.integers(d, size=30)] *= 10.0 ** rng.uniform(0, 4, 30)
+        x += rng.normal(size=(30, 1)) * 10.0 ** rng.uniform(-6, 5, (30, 1))
+        h[:10] = abs(h[:10]) * np.sign(x[:10] - x[:10].mean(-1, keepdims=True))
+        h[10:20, d // 2] *= 1e3
+        x, h = x.astype(np.float32), h.astype(np.float32)
+        m = total(x) / np.float32(d)
+        r = 1 / np.sqrt(total((x - m) ** 2) / np.float32(d) + np.float32(EPS))
+        passed = Gradients.of(x.astype(float), Definition(True, None, None, EPS), Arithmetic.of("float32"))
+        low, high = passed.of_input(h.astype(float))
+        got = FORMS[form](x, h, m, r, np.float32(d), total)
+        assert np.isfinite(high - low).mean() > 0.5  # most rows have a bound
+        assert ((low <= got) & (got <= high) | ~np.isfinite(high - low)).all()
+
+
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_backward_pass_is_named_with_its_evidence(name: str) -> None:
     target, which = WRONG[name]
