@@ -5,54 +5,38 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from lngeom.symbolic import (
-    Formula,
-    ProofError,
-    Proved,
-    add,
-    combine,
-    congruence,
-    equal,
-    multiply,
-    prove,
-    root,
-    square,
-    square_of_root,
-    total,
-    transport,
-    weaken,
-)
+from lngeom import symbolic as sy
 
 
-def sum_of_squares(v: Any) -> Proved:
+def sum_of_squares(v: Any) -> sy.Proved:
     """‖v‖² ≥ 0."""
-    return total(square(v))
+    return sy.total(sy.square(v))
 
 
-def product(*signs: Proved) -> Proved:
+def product(*signs: sy.Proved) -> sy.Proved:
     """The product of terms of known sign has the sign."""
-    return functools.reduce(multiply, signs)
+    return functools.reduce(sy.multiply, signs)
 
 
-def as_sum(goal: Formula, parts: list[Proved], *facts: Any) -> Proved:
+def as_sum(goal: sy.Formula, parts: list[sy.Proved], *facts: Any) -> sy.Proved:
     """An inequality whose left side equals a sum of terms of known sign, by the facts."""
-    whole = functools.reduce(add, parts)
+    whole = functools.reduce(sy.add, parts)
     if goal.relation == ">=" and whole.conclusion.relation == ">":
-        whole = weaken(whole, ">=")
+        whole = sy.weaken(whole, ">=")
     if goal.relation != whole.conclusion.relation:
         msg = f"the sum reads {whole.conclusion.relation} 0, the goal {goal.relation} 0"
-        raise ProofError(msg)
-    return transport(goal.term, prove(equal(goal.term, whole.conclusion.term), *facts), whole)
+        raise sy.ProofError(msg)
+    return sy.transport(goal.term, sy.prove(sy.equal(goal.term, whole.conclusion.term), *facts), whole)
 
 
-def same_divisor(a: Any, b: Any, same: Proved) -> Proved:
+def same_divisor(a: Any, b: Any, same: sy.Proved) -> sy.Proved:
     """From a − b = 0: 1/√a − 1/√b = 0."""
-    return congruence("inv", root(a), root(b), congruence("sqrt", a, b, same))
+    return sy.congruence("inv", sy.root(a), sy.root(b), sy.congruence("sqrt", a, b, same))
 
 
-def same_radicand(a: Proved, b: Proved, divisors: Proved) -> Proved:
+def same_radicand(a: sy.Proved, b: sy.Proved, divisors: sy.Proved) -> sy.Proved:
     """From a ≥ 0, b ≥ 0 and 1/√a − 1/√b = 0: a − b = 0."""
     p, q = a.conclusion.term, b.conclusion.term
-    roots = congruence("inv", 1 / root(p), 1 / root(q), divisors)
-    parts = [(root(p) + root(q), None, roots), (-1, None, square_of_root(a)), (1, None, square_of_root(b))]
-    return combine(p - q, parts)
+    roots = sy.congruence("inv", 1 / sy.root(p), 1 / sy.root(q), divisors)
+    parts = [(sy.root(p) + sy.root(q), None, roots), (-1, None, sy.square_of_root(a)), (1, None, sy.square_of_root(b))]
+    return sy.combine(p - q, parts)

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 import lngeom as lg
-from lngeom.symbolic import Formula, Proved, add, constant, dim, equal, greater, prove, square, total, transport
+from lngeom import symbolic as sy
 
 from .._records import read
 from .._shared import mean_square, standard
@@ -28,31 +28,31 @@ def keys_model(random: Random, d: int) -> dict[str, Any]:
     return {"x": standard(random, d), "z": standard(random, d), "g": g, "b": draw_vector(random, d), "q": g}
 
 
-def _short(x: Any, positive: Proved, c: Proved) -> Proved:
+def _short(x: Any, positive: sy.Proved, c: sy.Proved) -> sy.Proved:
     """c(d − ‖RMS_ε(x)‖²)/2 = cdε/(2(m + ε)) ≥ 0, m the mean square."""
-    inside = prove(greater(1 / (mean_square(x) + positive.conclusion.term)), positive)
-    return product(c, prove(greater(dim(x) / 2)), positive, inside)
+    inside = sy.prove(sy.greater(1 / (mean_square(x) + positive.conclusion.term)), positive)
+    return product(c, sy.prove(sy.greater(sy.dim(x) / 2)), positive, inside)
 
 
-def _logit(goal: Formula, given: list[Proved], x: Any, z: Any, g: Any, h: Any, c: Any, eps: Any) -> Proved:
+def _logit(goal: sy.Formula, given: list[sy.Proved], x: Any, z: Any, g: Any, h: Any, c: Any, eps: Any) -> sy.Proved:
     """Dc − q·k = ½c(d − ‖u‖²) + ½c(d − ‖v‖²) + ¼Σ(c − gh)(u + v)² + ¼Σ(c + gh)(u − v)², u, v without gain."""
     below, above, positive = given
-    half = product(constant(Fraction(1, 2), ">"), add(below, above))
-    bound = transport(c, prove(equal(c, half.conclusion.term)), half)
+    half = product(sy.constant(Fraction(1, 2), ">"), sy.add(below, above))
+    bound = sy.transport(c, sy.prove(sy.equal(c, half.conclusion.term)), half)
     u, v = lg.rms_norm(x, eps=eps), lg.rms_norm(z, eps=eps)
-    defined = [prove(greater(mean_square(w) + eps), positive) for w in (x, z)]
+    defined = [sy.prove(sy.greater(mean_square(w) + eps), positive) for w in (x, z)]
     parts = [
         _short(x, positive, bound),
         _short(z, positive, bound),
-        total(product(above, square((u + v) / 2))),
-        total(product(below, square((u - v) / 2))),
+        sy.total(product(above, sy.square((u + v) / 2))),
+        sy.total(product(below, sy.square((u - v) / 2))),
     ]
     return as_sum(goal, parts, *defined)
 
 
-def _selected(goal: Formula, given: list[Proved], g: Any) -> Proved:
+def _selected(goal: sy.Formula, given: list[sy.Proved], g: Any) -> sy.Proved:
     """q·(k − k′) = y·(y − y′) = ‖y − y′‖²/2 for q = y/g, k = g∘y + b and ‖y‖ = ‖y′‖."""
-    apart = product(prove(greater(dim(g) / dim(g) / 2)), given[0])
+    apart = product(sy.prove(sy.greater(sy.dim(g) / sy.dim(g) / 2)), given[0])
     return as_sum(goal, [apart], *given[1:])
 
 

@@ -7,35 +7,7 @@ from random import Random
 from typing import Any
 
 import lngeom as lg
-from lngeom.symbolic import (
-    Formula,
-    Proved,
-    assume,
-    cancel,
-    combine,
-    congruence,
-    cut,
-    dim,
-    dot,
-    equal,
-    greater,
-    instantiate,
-    inverse,
-    multiply,
-    ones,
-    prove,
-    root,
-    root_of_square,
-    square,
-    square_norm,
-    strengthen,
-    summed,
-    total,
-    transport,
-    unequal,
-    vector,
-    weaken,
-)
+from lngeom import symbolic as sy
 
 from .._records import read
 from .._steps import as_sum, product, sum_of_squares
@@ -49,7 +21,7 @@ def spread(g: Any, v: Any) -> Any:
 
 def sphere(g: Any, z: Any) -> Any:
     """Σ z_i²/g_i²."""
-    return square_norm(z / g)
+    return sy.square_norm(z / g)
 
 
 def gain_model(random: Random, d: int) -> dict[str, Any]:
@@ -89,28 +61,30 @@ def image_model(random: Random, d: int) -> dict[str, Any]:
     }
 
 
-def _inverse_on_ball(goal: Formula, given: list[Proved], g: Any, b: Any, z: Any, eps: Any) -> Proved:
+def _inverse_on_ball(goal: sy.Formula, given: list[sy.Proved], g: Any, b: Any, z: Any, eps: Any) -> sy.Proved:
     """LN(u) = y for u = √ε y/√p with p = 1 − ‖y‖²/d, because σ² + ε = ε/p at u; then z = g∘y + b."""
     nonzero, positive, flat, inside = given
-    y = vector("y")
-    plane, ball = assume(equal(summed(y), 0)), assume(greater(dim(y), square_norm(y)))
-    p = 1 - square_norm(lg.project(y)) / dim(y)
-    share = multiply(ball, prove(greater(1 / dim(y))))
-    p_positive = transport(p, prove(equal(p, share.conclusion.term), plane), share)
-    u, factor = lg.invert(y, eps=eps), root(eps) / root(p)
-    above = prove(greater(factor), positive, p_positive)
+    y = sy.vector("y")
+    plane, ball = sy.assume(sy.equal(sy.summed(y), 0)), sy.assume(sy.greater(sy.dim(y), sy.square_norm(y)))
+    p = 1 - sy.square_norm(lg.project(y)) / sy.dim(y)
+    share = sy.multiply(ball, sy.prove(sy.greater(1 / sy.dim(y))))
+    p_positive = sy.transport(p, sy.prove(sy.equal(p, share.conclusion.term), plane), share)
+    u, factor = lg.invert(y, eps=eps), sy.root(eps) / sy.root(p)
+    above = sy.prove(sy.greater(factor), positive, p_positive)
     square = lg.moments(u)[1] + eps
-    same = root_of_square(square, weaken(above, ">="), prove(equal(factor * factor, square), positive, p_positive))
-    quotient = congruence("inv", root(square), factor, same)
-    scaled = prove(equal(lg.project(u) / factor, lg.project(y)), positive, p_positive)
-    centered = prove(equal(lg.project(y), y), plane)
-    back = combine(
+    same = sy.root_of_square(
+        square, sy.weaken(above, ">="), sy.prove(sy.equal(factor * factor, square), positive, p_positive)
+    )
+    quotient = sy.congruence("inv", sy.root(square), factor, same)
+    scaled = sy.prove(sy.equal(lg.project(u) / factor, lg.project(y)), positive, p_positive)
+    centered = sy.prove(sy.equal(lg.project(y), y), plane)
+    back = sy.combine(
         lg.standardize(u, eps=eps) - y, [(lg.project(u), None, quotient), (1, None, scaled), (1, None, centered)]
     )
-    back = instantiate(back, {y: (z - b) / g})
-    back = cut(inside, cut(flat, back))
-    affine = prove(equal(g * ((z - b) / g) + b, z), nonzero)
-    return combine(goal.term, [(g, None, back), (1, None, affine)])
+    back = sy.instantiate(back, {y: (z - b) / g})
+    back = sy.cut(inside, sy.cut(flat, back))
+    affine = sy.prove(sy.equal(g * ((z - b) / g) + b, z), nonzero)
+    return sy.combine(goal.term, [(g, None, back), (1, None, affine)])
 
 
 def _moved(x: Any, g: Any, b: Any, eps: Any) -> Any:
@@ -125,7 +99,7 @@ def inverse_spread(g: Any, v: Any) -> Any:
 
 def off_alpha(g: Any, v: Any) -> Any:
     """Π₂v = v − α(α·v)/‖α‖²."""
-    return v - dot(1 / g, v) / square_norm(1 / g) / g
+    return v - sy.dot(1 / g, v) / sy.square_norm(1 / g) / g
 
 
 def untilted(g: Any, v: Any) -> Any:
@@ -133,42 +107,44 @@ def untilted(g: Any, v: Any) -> Any:
     return lg.project(lg.project(v) / (g * g))
 
 
-def _orthogonal_to_alpha(eigen: Proved, nonzero: Proved, value: Proved, g: Any, v: Any) -> Proved:
+def _orthogonal_to_alpha(eigen: sy.Proved, nonzero: sy.Proved, value: sy.Proved, g: Any, v: Any) -> sy.Proved:
     """α·v = 0, because α·GΠGv = 0 and the eigenvalue is not 0."""
     lam = value.conclusion.term
-    return cancel(dot(1 / g, v), prove(equal(dot(1 / g, v) * lam, 0), nonzero, (eigen, lam * v)), value)
+    return sy.cancel(sy.dot(1 / g, v), sy.prove(sy.equal(sy.dot(1 / g, v) * lam, 0), nonzero, (eigen, lam * v)), value)
 
 
-def _divided(eigen: Proved, nonzero: Proved, lam: Any, g: Any, v: Any) -> Proved:
+def _divided(eigen: sy.Proved, nonzero: sy.Proved, lam: Any, g: Any, v: Any) -> sy.Proved:
     """λ v/g² = v − (g·v)/d · 1/g."""
-    return prove(equal(lam * v / g**2, v - dot(g, v) / dim(g) / g), nonzero, (eigen, lam * v))
+    return sy.prove(sy.equal(lam * v / g**2, v - sy.dot(g, v) / sy.dim(g) / g), nonzero, (eigen, lam * v))
 
 
-def _alpha(given: list[Proved], g: Any) -> tuple[Proved, ...]:
+def _alpha(given: list[sy.Proved], g: Any) -> tuple[sy.Proved, ...]:
     """‖α‖² > 0."""
-    return (prove(greater(square_norm(1 / g)), *given),)
+    return (sy.prove(sy.greater(sy.square_norm(1 / g)), *given),)
 
 
-def _inverse_axis(goal: Formula, given: list[Proved], g: Any, v: Any, lam: Any) -> Proved:
+def _inverse_axis(goal: sy.Formula, given: list[sy.Proved], g: Any, v: Any, lam: Any) -> sy.Proved:
     nonzero, eigen, value = given
     (alpha,) = _alpha([nonzero], g)
     flat = _orthogonal_to_alpha(eigen, nonzero, value, g, v)
     divided = _divided(eigen, nonzero, lam, g, v)
-    return prove(goal, nonzero, alpha, flat, (divided, lam * v / g**2))
+    return sy.prove(goal, nonzero, alpha, flat, (divided, lam * v / g**2))
 
 
-def _end_point(goal: Formula, given: list[Proved], g: Any, v: Any, lam: Any) -> Proved:
+def _end_point(goal: sy.Formula, given: list[sy.Proved], g: Any, v: Any, lam: Any) -> sy.Proved:
     nonzero, eigen, positive, length = given
-    flat = _orthogonal_to_alpha(eigen, nonzero, weaken(positive, "!="), g, v)
+    flat = _orthogonal_to_alpha(eigen, nonzero, sy.weaken(positive, "!="), g, v)
     divided = _divided(eigen, nonzero, lam, g, v)
     # λ‖v/g‖² = ‖v‖² − (g·v)(α·v)/d
-    along = combine(lam * sphere(g, v) - square_norm(v), [(1, v, divided), (-dot(g, v) / dim(g), None, flat)])
-    return prove(goal, along, positive, length)
+    along = sy.combine(
+        lam * sphere(g, v) - sy.square_norm(v), [(1, v, divided), (-sy.dot(g, v) / sy.dim(g), None, flat)]
+    )
+    return sy.prove(goal, along, positive, length)
 
 
-def _direction(goal: Formula, eigen: Proved, g: Any, u: Any, lam: Any) -> Proved:
-    flat = combine(lam * summed(u), [(-1, ones(u), eigen)])
-    return prove(goal, (eigen, lam * u), flat)
+def _direction(goal: sy.Formula, eigen: sy.Proved, g: Any, u: Any, lam: Any) -> sy.Proved:
+    flat = sy.combine(lam * sy.summed(u), [(-1, sy.ones(u), eigen)])
+    return sy.prove(goal, (eigen, lam * u), flat)
 
 
 def two_axes_model(random: Random, d: int) -> dict[str, Any]:
@@ -199,22 +175,22 @@ def two_skew_axes(random: Random, d: int) -> dict[str, Any]:
     return {"g": m["g"], "v": (1,) * d, "lam": 0, "w": w, "mu": m["lam"]}
 
 
-def _secular_converse(goal: Formula, given: list[Proved], g: Any, v: Any, lam: Any) -> Proved:
+def _secular_converse(goal: sy.Formula, given: list[sy.Proved], g: Any, v: Any, lam: Any) -> sy.Proved:
     """The eigenvector is v = c·g∘w with c = g·v/d and w = 1/(g² − λ); then cλS(w) = 0, and ‖v‖² = c(g∘w)·v is not 0."""
     off, eigen, value, length = given
-    w, c, law = 1 / (g * g - lam), dot(g, v) / dim(g), inverse(off)
-    ray = combine(v - c * g * w, [(w, None, eigen), (-v, None, law)])
-    scaled = combine(c * lam * summed(w), [(-1, g, ray), (-c, ones(v), law)])
-    product_zero = combine(
-        summed(w) * (square_norm(v) * lam), [(lam * summed(w), v, ray), (dot(g * w, v), None, scaled)]
+    w, c, law = 1 / (g * g - lam), sy.dot(g, v) / sy.dim(g), sy.inverse(off)
+    ray = sy.combine(v - c * g * w, [(w, None, eigen), (-v, None, law)])
+    scaled = sy.combine(c * lam * sy.summed(w), [(-1, g, ray), (-c, sy.ones(v), law)])
+    product_zero = sy.combine(
+        sy.summed(w) * (sy.square_norm(v) * lam), [(lam * sy.summed(w), v, ray), (sy.dot(g * w, v), None, scaled)]
     )
-    return prove(goal, cancel(summed(w), product_zero, multiply(weaken(length, "!="), value)))
+    return sy.prove(goal, sy.cancel(sy.summed(w), product_zero, sy.multiply(sy.weaken(length, "!="), value)))
 
 
-def _orthogonal(goal: Formula, given: list[Proved], g: Any, v: Any, w: Any, lam: Any, mu: Any) -> Proved:
+def _orthogonal(goal: sy.Formula, given: list[sy.Proved], g: Any, v: Any, w: Any, lam: Any, mu: Any) -> sy.Proved:
     first, second, apart = given
-    product_zero = prove(equal(dot(v, w) * (lam - mu), 0), (first, lam * v), (second, mu * w))
-    return prove(goal, cancel(dot(v, w), product_zero, apart))
+    product_zero = sy.prove(sy.equal(sy.dot(v, w) * (lam - mu), 0), (first, lam * v), (second, mu * w))
+    return sy.prove(goal, sy.cancel(sy.dot(v, w), product_zero, apart))
 
 
 def root_model(random: Random, d: int) -> dict[str, Any]:
@@ -233,42 +209,42 @@ def weights(a: Any, lam: Any) -> Any:
 
 def slope(a: Any, v: Any, lam: Any) -> Any:
     """Σw_i v_i/Σw_i, by how much the root moves when a moves along v."""
-    return summed(weights(a, lam) * v) / summed(weights(a, lam))
+    return sy.summed(weights(a, lam) * v) / sy.summed(weights(a, lam))
 
 
-def _mass(off: Proved, a: Any, lam: Any) -> Proved:
+def _mass(off: sy.Proved, a: Any, lam: Any) -> sy.Proved:
     """Σw > 0, because no component of a is λ."""
-    squares = strengthen(square(1 / (a - lam)), prove(unequal((1 / (a - lam)) ** 2), off))
-    return total(squares)
+    squares = sy.strengthen(sy.square(1 / (a - lam)), sy.prove(sy.unequal((1 / (a - lam)) ** 2), off))
+    return sy.total(squares)
 
 
-def _implicit(goal: Formula, given: list[Proved], a: Any, v: Any, lam: Any) -> Proved:
+def _implicit(goal: sy.Formula, given: list[sy.Proved], a: Any, v: Any, lam: Any) -> sy.Proved:
     """The derivative along (v, ν) is Σw(ν − v), and νΣw = Σwv."""
-    return prove(goal, inverse(_mass(given[0], a, lam)))
+    return sy.prove(goal, sy.inverse(_mass(given[0], a, lam)))
 
 
-def _balance(goal: Formula, given: list[Proved], a: Any, lam: Any) -> Proved:
+def _balance(goal: sy.Formula, given: list[sy.Proved], a: Any, lam: Any) -> sy.Proved:
     """Σwa − λΣw = Σw(a − λ) = Σ1/(a − λ) = 0."""
     off, root = given
-    inverted = inverse(off)
+    inverted = sy.inverse(off)
     # w(a − λ) − 1/(a − λ) = (1/(a − λ))·((a − λ)/(a − λ) − 1)
-    return combine(goal.term, [(1, 1 / (a - lam), inverted), (1, None, root)])
+    return sy.combine(goal.term, [(1, 1 / (a - lam), inverted), (1, None, root)])
 
 
-def _within(goal: Formula, given: list[Proved], a: Any, v: Any, lam: Any, c: Any) -> Proved:
+def _within(goal: sy.Formula, given: list[sy.Proved], a: Any, v: Any, lam: Any, c: Any) -> sy.Proved:
     """(κλ − ν) = Σw(κa − v)/Σw."""
     off, root, near = given
     mass = _mass(off, a, lam)
-    balance = _balance(equal(summed(weights(a, lam) * a), lam * summed(weights(a, lam))), [off, root], a, lam)
-    change = total(multiply(square(1 / (a - lam)), near))
-    scaled = product(change, prove(greater(1 / mass.conclusion.term), mass))
-    moved = [(-c / mass.conclusion.term, None, balance), (-c * lam, None, inverse(mass))]
-    return transport(goal.term, combine(goal.term - scaled.conclusion.term, moved), scaled)
+    balance = _balance(sy.equal(sy.summed(weights(a, lam) * a), lam * sy.summed(weights(a, lam))), [off, root], a, lam)
+    change = sy.total(sy.multiply(sy.square(1 / (a - lam)), near))
+    scaled = product(change, sy.prove(sy.greater(1 / mass.conclusion.term), mass))
+    moved = [(-c / mass.conclusion.term, None, balance), (-c * lam, None, sy.inverse(mass))]
+    return sy.transport(goal.term, sy.combine(goal.term - scaled.conclusion.term, moved), scaled)
 
 
 def support_spread(h: Any, k: Any, v: Any) -> Any:
     """(diag(g⁻²) + αα^T/k) v on the support of g, h the inverse gains there and 0 elsewhere."""
-    return h * h * v + dot(h, v) * h / k
+    return h * h * v + sy.dot(h, v) * h / k
 
 
 def zero_gain_model(random: Random, d: int) -> dict[str, Any]:
@@ -283,15 +259,15 @@ def zero_gain_model(random: Random, d: int) -> dict[str, Any]:
     }
 
 
-def _hidden_share(goal: Formula, given: list[Proved], x: Any, g: Any, h: Any, eps: Any) -> Proved:
+def _hidden_share(goal: sy.Formula, given: list[sy.Proved], x: Any, g: Any, h: Any, eps: Any) -> sy.Proved:
     """With s = gh and m the mean of the hidden y_i: d − ‖sy‖² − (1·sy)²/k = dε/(σ² + ε) + ‖(1 − s)(y − m)‖²."""
     first, k_positive, positive = given
-    y, hidden, k = lg.standardize(x, eps=eps), 1 - g * h, dim(g) - dot(g, h)
-    defined = prove(greater(lg.moments(x)[1] + eps), positive)
-    idempotent = prove(equal(g * h * (g * h), g * h), first)
+    y, hidden, k = lg.standardize(x, eps=eps), 1 - g * h, sy.dim(g) - sy.dot(g, h)
+    defined = sy.prove(sy.greater(lg.moments(x)[1] + eps), positive)
+    idempotent = sy.prove(sy.equal(g * h * (g * h), g * h), first)
     parts = [
-        prove(greater(dim(x) * eps / (lg.moments(x)[1] + eps)), positive, defined),
-        sum_of_squares(hidden * (y - dot(hidden, y) / k)),
+        sy.prove(sy.greater(sy.dim(x) * eps / (lg.moments(x)[1] + eps)), positive, defined),
+        sum_of_squares(hidden * (y - sy.dot(hidden, y) / k)),
     ]
     return as_sum(goal, parts, positive, defined, k_positive, (first, g * g * h), (idempotent, g**2 * h**2))
 

@@ -7,88 +7,73 @@ from random import Random
 from typing import Any
 
 import lngeom as lg
-from lngeom.symbolic import (
-    Formula,
-    Proved,
-    cancel,
-    combine,
-    congruence,
-    dim,
-    dot,
-    equal,
-    greater,
-    inv,
-    inverse,
-    prove,
-    root,
-    square_norm,
-)
+from lngeom import symbolic as sy
 
 from .._records import read
 from .._shared import centered, deviation, standard, variance
 from ..checks import Values, draw_scalar, draw_vector
 
 
-def _equal_scales(outputs: Proved, pair: tuple[Any, Any], levels: tuple[Any, Any], eps: Proved) -> Proved:
+def _equal_scales(outputs: sy.Proved, pair: tuple[Any, Any], levels: tuple[Any, Any], eps: sy.Proved) -> sy.Proved:
     """√(m′ + ε) = √(m + ε) from equal outputs y′ = y: their lengths ‖y‖²/d = m/(m + ε) determine m where ε > 0."""
     y, y2 = pair
     m, m2 = levels
-    e, d = eps.conclusion.term, dim(y)
-    i, i2 = inv(m + e), inv(m2 + e)
-    lengths = combine(dot(y2 - y, y2 + y), [(1, y2 + y, outputs)])
+    e, d = eps.conclusion.term, sy.dim(y)
+    i, i2 = sy.inv(m + e), sy.inv(m2 + e)
+    lengths = sy.combine(sy.dot(y2 - y, y2 + y), [(1, y2 + y, outputs)])
     # ‖y′‖² − ‖y‖² = d(m′i′ − mi) = −dε(i′ − i), since (m + ε)i = 1.
-    spelled = prove(equal((i2 - i) * (d * e) + lengths.conclusion.term, 0), eps)
-    product = combine((i2 - i) * (d * e), [(1, None, spelled), (-1, None, lengths)])
-    same = cancel(i2 - i, product, prove(greater(d * e), eps))
-    above, above2 = prove(greater(m + e), eps), prove(greater(m2 + e), eps)
-    one, one2 = inverse(above), inverse(above2)
+    spelled = sy.prove(sy.equal((i2 - i) * (d * e) + lengths.conclusion.term, 0), eps)
+    product = sy.combine((i2 - i) * (d * e), [(1, None, spelled), (-1, None, lengths)])
+    same = sy.cancel(i2 - i, product, sy.prove(sy.greater(d * e), eps))
+    above, above2 = sy.prove(sy.greater(m + e), eps), sy.prove(sy.greater(m2 + e), eps)
+    one, one2 = sy.inverse(above), sy.inverse(above2)
     # t′ − t = t′t(i − i′) for t = m + ε, t′ = m′ + ε.
     t, t2 = m + e, m2 + e
-    level = combine(t2 - t, [(-t2 * t, None, same), (-t2, None, one), (t, None, one2)])
-    return congruence("sqrt", t2, t, level)
+    level = sy.combine(t2 - t, [(-t2 * t, None, same), (-t2, None, one), (t, None, one2)])
+    return sy.congruence("sqrt", t2, t, level)
 
 
-def _line(goal: Formula, given: list[Proved], x: Any, x2: Any, eps: Any) -> Proved:
+def _line(goal: sy.Formula, given: list[sy.Proved], x: Any, x2: Any, eps: Any) -> sy.Proved:
     positive, outputs = given
     y, y2 = lg.standardize(x, eps=eps), lg.standardize(x2, eps=eps)
     scales = _equal_scales(outputs, (y, y2), (variance(x), variance(x2)), positive)
-    s, s2 = root(variance(x) + eps), root(variance(x2) + eps)
-    own = prove(equal(s * y, lg.project(x)), positive)
-    own2 = prove(equal(s2 * y2, lg.project(x2)), positive)
+    s, s2 = sy.root(variance(x) + eps), sy.root(variance(x2) + eps)
+    own = sy.prove(sy.equal(s * y, lg.project(x)), positive)
+    own2 = sy.prove(sy.equal(s2 * y2, lg.project(x2)), positive)
     # Πx′ = s′y′ = s′y = sy = Πx.
     difference = lg.project(x2) - lg.project(x)
     parts = [(s2, None, outputs), (y, None, scales), (-1, None, own2), (1, None, own)]
-    return prove(goal, combine(difference, parts))
+    return sy.prove(goal, sy.combine(difference, parts))
 
 
-def _point(goal: Formula, given: list[Proved], x: Any, x2: Any, eps: Any) -> Proved:
+def _point(goal: sy.Formula, given: list[sy.Proved], x: Any, x2: Any, eps: Any) -> sy.Proved:
     positive, outputs = given
     y, y2 = lg.rms_norm(x, eps=eps), lg.rms_norm(x2, eps=eps)
-    m, m2 = square_norm(x) / dim(x), square_norm(x2) / dim(x)
+    m, m2 = sy.square_norm(x) / sy.dim(x), sy.square_norm(x2) / sy.dim(x)
     scales = _equal_scales(outputs, (y, y2), (m, m2), positive)
-    s, s2 = root(m + eps), root(m2 + eps)
-    own = prove(equal(s * y, x), positive)
-    own2 = prove(equal(s2 * y2, x2), positive)
+    s, s2 = sy.root(m + eps), sy.root(m2 + eps)
+    own = sy.prove(sy.equal(s * y, x), positive)
+    own2 = sy.prove(sy.equal(s2 * y2, x2), positive)
     parts = [(s2, None, outputs), (y, None, scales), (-1, None, own2), (1, None, own)]
-    return prove(goal, combine(x2 - x, parts))
+    return sy.prove(goal, sy.combine(x2 - x, parts))
 
 
-def _half_plane(goal: Formula, given: list[Proved], x: Any, x2: Any) -> Proved:
+def _half_plane(goal: sy.Formula, given: list[sy.Proved], x: Any, x2: Any) -> sy.Proved:
     not_constant, outputs = given
     s2 = deviation(x2)
-    own = prove(equal(s2 * lg.standardize(x2, eps=0), lg.project(x2)), not_constant)
+    own = sy.prove(sy.equal(s2 * lg.standardize(x2, eps=0), lg.project(x2)), not_constant)
     # Πx′ = σ′ LN(x′) = σ′ LN(x) = (σ′/σ)Πx.
     ratio = deviation(x2) / deviation(x)
-    same = combine(lg.project(x2) - ratio * lg.project(x), [(s2, None, outputs), (-1, None, own)])
-    return prove(goal, same)
+    same = sy.combine(lg.project(x2) - ratio * lg.project(x), [(s2, None, outputs), (-1, None, own)])
+    return sy.prove(goal, same)
 
 
-def _ray(goal: Formula, given: list[Proved], x: Any, x2: Any) -> Proved:
+def _ray(goal: sy.Formula, given: list[sy.Proved], x: Any, x2: Any) -> sy.Proved:
     not_zero, outputs = given
-    s2 = root(square_norm(x2) / dim(x))
-    own = prove(equal(s2 * lg.rms_norm(x2, eps=0), x2), not_zero)
+    s2 = sy.root(sy.square_norm(x2) / sy.dim(x))
+    own = sy.prove(sy.equal(s2 * lg.rms_norm(x2, eps=0), x2), not_zero)
     # x′ = s′ RMS(x′) = s′ RMS(x) = (s′/s)x, with s′ and s the root mean squares.
-    return combine(goal.term, [(s2, None, outputs), (-1, None, own)])
+    return sy.combine(goal.term, [(s2, None, outputs), (-1, None, own)])
 
 
 def half_plane(random: Random, d: int) -> Values:

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 import lngeom as lg
-from lngeom.symbolic import Formula, Proved, combine, congruence, dim, dot, greater, ones, prove, root, square
+from lngeom import symbolic as sy
 
 from .._records import read
 from .._shared import variance
@@ -30,18 +30,18 @@ def _layer(g: Any, b: Any, eps: Any) -> Callable[[Any], Any]:
     return lambda x: lg.layer_norm(x, g, b, eps=eps)
 
 
-def _tangential_square(x: Any, v: Any, eps: Any) -> Proved:
+def _tangential_square(x: Any, v: Any, eps: Any) -> sy.Proved:
     """‖Πv − y(y·v)/d‖² ≥ 0."""
     y = standardized(x, eps)
-    return sum_of_squares(lg.project(v) - y * dot(y, v) / dim(x))
+    return sum_of_squares(lg.project(v) - y * sy.dot(y, v) / sy.dim(x))
 
 
-def _positive(goal: Formula, given: list[Proved], x: Any, v: Any, eps: Any) -> Proved:
+def _positive(goal: sy.Formula, given: list[sy.Proved], x: Any, v: Any, eps: Any) -> sy.Proved:
     """v·Jv = ‖Πv − y(y·v)/d‖²/s + ε(y·v)²/(d s³), because ‖y‖²/d = 1 − ε/s²."""
     defined, not_negative = given
-    inverse = prove(greater(1 / denominator(x, eps)), defined)
-    along = product(not_negative, square(dot(standardized(x, eps), v)), inverse, inverse, inverse)
-    parts = [product(_tangential_square(x, v, eps), inverse), product(along, prove(greater(1 / dim(x))))]
+    inverse = sy.prove(sy.greater(1 / denominator(x, eps)), defined)
+    along = product(not_negative, sy.square(sy.dot(standardized(x, eps), v)), inverse, inverse, inverse)
+    parts = [product(_tangential_square(x, v, eps), inverse), product(along, sy.prove(sy.greater(1 / sy.dim(x))))]
     return as_sum(goal, parts, defined)
 
 
@@ -71,20 +71,20 @@ def constant_model(random: Random, d: int) -> dict[str, Any]:
     }
 
 
-def _norm_at_zero(goal: Formula, varies: Proved, x: Any, v: Any) -> Proved:
+def _norm_at_zero(goal: sy.Formula, varies: sy.Proved, x: Any, v: Any) -> sy.Proved:
     """d‖v‖² − ‖Πx‖²‖Jv‖² = (1·v)² + (y·v)² at ε = 0."""
-    return as_sum(goal, [square(dot(ones(v), v)), square(dot(standardized(x, 0), v))], varies)
+    return as_sum(goal, [sy.square(sy.dot(sy.ones(v), v)), sy.square(sy.dot(standardized(x, 0), v))], varies)
 
 
-def _at_constant(goal: Formula, constant: Proved, x: Any, v: Any, g: Any, eps: Any) -> Proved:
+def _at_constant(goal: sy.Formula, constant: sy.Proved, x: Any, v: Any, g: Any, eps: Any) -> sy.Proved:
     """With Πx = 0 the variance vanishes, and √(σ² + ε) = √ε as functions of equal arguments."""
-    vanishes = combine(variance(x), [(1 / dim(x), x, constant)])
-    roots = congruence("sqrt", variance(x) + eps, eps, vanishes)
-    inverses = congruence("inv", denominator(x, eps), root(eps), roots)
+    vanishes = sy.combine(variance(x), [(1 / sy.dim(x), x, constant)])
+    roots = sy.congruence("sqrt", variance(x) + eps, eps, vanishes)
+    inverses = sy.congruence("inv", denominator(x, eps), sy.root(eps), roots)
     # y = Πx/s, and Πx = 0.
-    y = combine(standardized(x, eps), [(1 / denominator(x, eps), None, constant)])
-    along = dot(standardized(x, eps), v) / dim(x) / denominator(x, eps)
-    return combine(goal.term, [(g * lg.project(v), None, inverses), (-g * along, None, y)])
+    y = sy.combine(standardized(x, eps), [(1 / denominator(x, eps), None, constant)])
+    along = sy.dot(standardized(x, eps), v) / sy.dim(x) / denominator(x, eps)
+    return sy.combine(goal.term, [(g * lg.project(v), None, inverses), (-g * along, None, y)])
 
 
 def pair_model(random: Random, d: int) -> dict[str, Any]:
@@ -92,22 +92,22 @@ def pair_model(random: Random, d: int) -> dict[str, Any]:
     return {"x": draw_vector(random, d), "z": draw_vector(random, d), "eps": abs(draw_scalar(random)) or Fraction(1, 2)}
 
 
-def _defined(x: Any, positive: Proved) -> Proved:
+def _defined(x: Any, positive: sy.Proved) -> sy.Proved:
     """σ² + ε > 0."""
-    return prove(greater(variance(x) + positive.conclusion.term), positive)
+    return sy.prove(sy.greater(variance(x) + positive.conclusion.term), positive)
 
 
-def _cocoercive(goal: Formula, given: list[Proved], x: Any, z: Any, eps: Any) -> Proved:
+def _cocoercive(goal: sy.Formula, given: list[sy.Proved], x: Any, z: Any, eps: Any) -> sy.Proved:
     """(y − y′)·(x − x′) − ½(s + s′)‖y − y′‖² = ½dε(s − s′)²(s + s′)/(s s′)², because ‖y‖² = d(1 − ε/s²)."""
     facts = [_defined(x, given[0]), _defined(z, given[0])]
     s, t = denominator(x, eps), denominator(z, eps)
     parts = [
-        prove(greater(dim(x) / 2)),
+        sy.prove(sy.greater(sy.dim(x) / 2)),
         given[0],
-        square(s - t),
-        prove(greater(s + t), *facts),
-        prove(greater(1 / s**2), facts[0]),
-        prove(greater(1 / t**2), facts[1]),
+        sy.square(s - t),
+        sy.prove(sy.greater(s + t), *facts),
+        sy.prove(sy.greater(1 / s**2), facts[0]),
+        sy.prove(sy.greater(1 / t**2), facts[1]),
     ]
     return as_sum(goal, [product(*parts)], *facts)
 

@@ -8,22 +8,7 @@ from random import Random
 from typing import Any
 
 import lngeom as lg
-from lngeom.symbolic import (
-    Formula,
-    Proved,
-    cancel,
-    combine,
-    definite,
-    dim,
-    dot,
-    equal,
-    greater,
-    ones,
-    prove,
-    root,
-    square_norm,
-    summed,
-)
+from lngeom import symbolic as sy
 
 from .._records import read
 from ..checks import draw_vector
@@ -31,17 +16,17 @@ from ..checks import draw_vector
 
 def unit(x: Any) -> Any:
     """Unit vector 1̂ = 1/√d in the direction of 1."""
-    return ones(x) / root(dim(x))
+    return sy.ones(x) / sy.root(sy.dim(x))
 
 
 def without_divisor(x: Any) -> Any:
     """(I − 11ᵀ)x, the projector without its divisor."""
-    return x - dot(ones(x), x) * ones(x)
+    return x - sy.dot(sy.ones(x), x) * sy.ones(x)
 
 
 def with_sample_divisor(x: Any) -> Any:
     """(I − 11ᵀ/(d − 1))x, written for d other than 1 by its defining product."""
-    return x - dot(ones(x), x) * ones(x) / (dim(x) - 1)
+    return x - sy.dot(sy.ones(x), x) * sy.ones(x) / (sy.dim(x) - 1)
 
 
 def centered_model(random: Random, d: int) -> dict[str, Any]:
@@ -66,31 +51,31 @@ def equivariant_model(random: Random, d: int) -> dict[str, Any]:
     return {"x": draw_vector(random, d), "w": w, "a": a, "c": c}
 
 
-def _vanishing(goal: Formula, given: list[Proved], x: Any) -> Proved:
-    zero = prove(equal(square_norm(lg.project(x)), 0), *given)
-    return prove(goal, definite(lg.project(x), zero))
+def _vanishing(goal: sy.Formula, given: list[sy.Proved], x: Any) -> sy.Proved:
+    zero = sy.prove(sy.equal(sy.square_norm(lg.project(x)), 0), *given)
+    return sy.prove(goal, sy.definite(lg.project(x), zero))
 
 
 def _equivariant(a: Any, c: Any) -> Callable[[Any], Any]:
     """AI + c11ᵀ, the general operator that commutes with all permutations of the coordinates."""
-    return lambda v: a * v + c * summed(v)
+    return lambda v: a * v + c * sy.summed(v)
 
 
-def _only_projector(goal: Formula, given: list[Proved], x: Any, w: Any, a: Any, c: Any) -> Proved:
+def _only_projector(goal: sy.Formula, given: list[sy.Proved], x: Any, w: Any, a: Any, c: Any) -> sy.Proved:
     idempotent_off, idempotent_on, rank, centered, nonzero, dimension = given
     # On w ⟂ 1 the operator is multiplication by a, hence a² = a.
-    along = prove(equal((a * a - a) * square_norm(w), 0), (idempotent_off, a * a * w), centered)
-    a_squared = cancel(a * a - a, along, nonzero)
-    d = dim(x)
+    along = sy.prove(sy.equal((a * a - a) * sy.square_norm(w), 0), (idempotent_off, a * a * w), centered)
+    a_squared = sy.cancel(a * a - a, along, nonzero)
+    d = sy.dim(x)
     # With c = (d − 1)/d − a the equation on 1 becomes (1 − a)(d − 1)(d − 2) = 0.
-    c_known = prove(equal(c, (d - 1) / d - a), (rank, c))
+    c_known = sy.prove(sy.equal(c, (d - 1) / d - a), (rank, c))
     left = idempotent_on.conclusion.term
     factored = (1 - a) * ((d - 1) * (d - 2))
-    same = prove(equal(left, factored), (c_known, c), (a_squared, a * a))
-    product = combine(factored, [(1, None, idempotent_on), (-1, None, same)])
-    above = prove(greater((d - 1) * (d - 2)), dimension)
-    one = cancel(1 - a, product, above)
-    return prove(goal, (one, a), (c_known, c))
+    same = sy.prove(sy.equal(left, factored), (c_known, c), (a_squared, a * a))
+    product = sy.combine(factored, [(1, None, idempotent_on), (-1, None, same)])
+    above = sy.prove(sy.greater((d - 1) * (d - 2)), dimension)
+    one = sy.cancel(1 - a, product, above)
+    return sy.prove(goal, (one, a), (c_known, c))
 
 
 THEOREMS = read(__name__)

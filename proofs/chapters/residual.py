@@ -7,23 +7,7 @@ from random import Random
 from typing import Any
 
 import lngeom as lg
-from lngeom.symbolic import (
-    Formula,
-    Proved,
-    combine,
-    congruence,
-    cut,
-    dim,
-    equal,
-    greater,
-    instantiate,
-    norm,
-    ones,
-    prove,
-    root,
-    square_norm,
-    vector,
-)
+from lngeom import symbolic as sy
 
 from .._records import read
 from .._registry import find
@@ -43,21 +27,21 @@ def stream_model(random: Random, d: int) -> dict[str, Any]:
     return values
 
 
-def _triangle(goal: Formula, given: list[Proved], h: Any, a: Any) -> Proved:
+def _triangle(goal: sy.Formula, given: list[sy.Proved], h: Any, a: Any) -> sy.Proved:
     """(‖h‖ + ‖a‖)² − ‖h + a‖² = ‖ ‖a‖h − ‖h‖a ‖²/(‖h‖‖a‖)."""
     first, second = given
-    inverse = product(prove(greater(1 / norm(h)), first), prove(greater(1 / norm(a)), second))
-    return as_sum(goal, [product(sum_of_squares(norm(a) * h - norm(h) * a), inverse)], first, second)
+    inverse = product(sy.prove(sy.greater(1 / sy.norm(h)), first), sy.prove(sy.greater(1 / sy.norm(a)), second))
+    return as_sum(goal, [product(sum_of_squares(sy.norm(a) * h - sy.norm(h) * a), inverse)], first, second)
 
 
-def same_output(goal: Formula, centered: Proved, h: Any, h2: Any, g: Any, eps: Any) -> Proved:
+def same_output(goal: sy.Formula, centered: sy.Proved, h: Any, h2: Any, g: Any, eps: Any) -> sy.Proved:
     """From Πh′ = Πh: LN(h′) = LN(h), because variance and root are those of Πh."""
     after, before = lg.moments(h2)[1] + eps, lg.moments(h)[1] + eps
     # σ²(h′) − σ²(h) = (Πh′ − Πh)·(h′ + h)/d
-    same = combine(after - before, [(1 / dim(h), h2 + h, centered)])
-    roots = congruence("sqrt", after, before, same)
-    inverses = congruence("inv", root(after), root(before), roots)
-    return combine(goal.term, [(g * lg.project(h2), None, inverses), (g / root(before), None, centered)])
+    same = sy.combine(after - before, [(1 / sy.dim(h), h2 + h, centered)])
+    roots = sy.congruence("sqrt", after, before, same)
+    inverses = sy.congruence("inv", sy.root(after), sy.root(before), roots)
+    return sy.combine(goal.term, [(g * lg.project(h2), None, inverses), (g / sy.root(before), None, centered)])
 
 
 def _plus(a: tuple[Fraction, ...], b: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
@@ -103,29 +87,29 @@ def hidden_model(random: Random, d: int) -> Values:
     return block_model(random, d) | {"g": (Fraction(0),) * d}
 
 
-def _same_written(goal: Formula, given: list[Proved], y: Any, y2: Any, g: Any, c: Any, eps: Any) -> Proved:
+def _same_written(goal: sy.Formula, given: list[sy.Proved], y: Any, y2: Any, g: Any, c: Any, eps: Any) -> sy.Proved:
     """y′ = y + c1, hence Πy′ = Πy."""
     shifted, after, shifted_after = given
-    carried = combine(y2 - y - c * ones(y), [(1, None, shifted), (1, None, shifted_after), (-1, None, after)])
-    centered = combine(lg.project(y2) - lg.project(y), [(1, None, carried), (-1 / dim(y), ones(y), carried)])
+    carried = sy.combine(y2 - y - c * sy.ones(y), [(1, None, shifted), (1, None, shifted_after), (-1, None, after)])
+    centered = sy.combine(lg.project(y2) - lg.project(y), [(1, None, carried), (-1 / sy.dim(y), sy.ones(y), carried)])
     return same_output(goal, centered, y, y2, g, eps)
 
 
-def _seen(goal: Formula, given: list[Proved], x: Any, g: Any, b: Any, c: Any, eps: Any) -> Proved:
+def _seen(goal: sy.Formula, given: list[sy.Proved], x: Any, g: Any, b: Any, c: Any, eps: Any) -> sy.Proved:
     """Without gain and bias the outputs are equal as well, and RMSNorm is injective."""
     nonzero, positive, same = given
     injective = find("irreversibility.rms_norm_injective").prove()
-    injective = instantiate(injective, {vector("x2"): x + c * ones(x)})
-    before, after = lg.rms_norm(x, eps=eps), lg.rms_norm(x + c * ones(x), eps=eps)
-    undone = prove(equal((g * after + b - (g * before + b)) / g, after - before), nonzero)
+    injective = sy.instantiate(injective, {sy.vector("x2"): x + c * sy.ones(x)})
+    before, after = lg.rms_norm(x, eps=eps), lg.rms_norm(x + c * sy.ones(x), eps=eps)
+    undone = sy.prove(sy.equal((g * after + b - (g * before + b)) / g, after - before), nonzero)
     # ((g∘y′ + b) − (g∘y + b))/g = y′ − y
-    outputs = combine(after - before, [(-1, None, undone), (1 / g, None, same)])
-    return prove(goal, cut(positive, cut(outputs, injective)))
+    outputs = sy.combine(after - before, [(-1, None, undone), (1 / g, None, same)])
+    return sy.prove(goal, sy.cut(positive, sy.cut(outputs, injective)))
 
 
 def _opened(y: Any, eps: Any) -> Any:
     """√ε y/√(1 − ‖y‖²/d), the inverse of RMSNorm."""
-    return root(eps) * y / root(1 - square_norm(y) / dim(y))
+    return sy.root(eps) * y / sy.root(1 - sy.square_norm(y) / sy.dim(y))
 
 
 THEOREMS = read(__name__)

@@ -8,26 +8,7 @@ from random import Random
 from typing import Any
 
 import lngeom as lg
-from lngeom.symbolic import (
-    Formula,
-    Proved,
-    at_least,
-    cancel,
-    combine,
-    congruence,
-    constant,
-    dim,
-    dot,
-    equal,
-    greater,
-    inverse,
-    multiply,
-    ones,
-    prove,
-    square_norm,
-    summed,
-    transport,
-)
+from lngeom import symbolic as sy
 
 from .._records import read
 from .._shared import centered, mean_square, variance
@@ -37,8 +18,8 @@ from ..checks import draw_scalar, draw_vector
 
 def reflected(u: Any, x: Any) -> Any:
     """Hx = x − 2w(w·x)/‖w‖² with w = u − 1, the Householder reflection that exchanges 1 and u."""
-    w = u - ones(x)
-    return x - 2 * w * dot(w, x) / square_norm(w)
+    w = u - sy.ones(x)
+    return x - 2 * w * sy.dot(w, x) / sy.square_norm(w)
 
 
 def u_norm(u: Any, x: Any, eps: Any) -> Any:
@@ -55,24 +36,24 @@ def mirror_model(random: Random, d: int) -> dict[str, Any]:
     return {"u": u, "x": draw_vector(random, d), "y": draw_vector(random, d), "eps": eps}
 
 
-def _laws(given: list[Proved], u: Any) -> list[tuple[Proved, Any]]:
+def _laws(given: list[sy.Proved], u: Any) -> list[tuple[sy.Proved, Any]]:
     """‖u‖² = d, 1/(u·u) = 1/d, and (1·u)k = dk − 1 for k = 1/(d − 1·u)."""
     long, other = given
-    gap = dim(u) - summed(u)
-    half = prove(equal(gap, square_norm(u - ones(u)) / 2), (long, square_norm(u)))
-    inverted = inverse(transport(gap, half, multiply(constant(Fraction(1, 2), ">"), other)))
-    lengths = congruence("inv", square_norm(u), dim(u), long)
-    return [(lengths, 1 / square_norm(u)), (long, square_norm(u)), (inverted, summed(u) / gap)]
+    gap = sy.dim(u) - sy.summed(u)
+    half = sy.prove(sy.equal(gap, sy.square_norm(u - sy.ones(u)) / 2), (long, sy.square_norm(u)))
+    inverted = sy.inverse(sy.transport(gap, half, sy.multiply(sy.constant(Fraction(1, 2), ">"), other)))
+    lengths = sy.congruence("inv", sy.square_norm(u), sy.dim(u), long)
+    return [(lengths, 1 / sy.square_norm(u)), (long, sy.square_norm(u)), (inverted, sy.summed(u) / gap)]
 
 
-def _conjugated(goal: Formula, given: list[Proved], u: Any, x: Any, eps: Any) -> Proved:
+def _conjugated(goal: sy.Formula, given: list[sy.Proved], u: Any, x: Any, eps: Any) -> sy.Proved:
     laws = _laws(given, u)
     turned = lg.project(reflected(u, x))
     after, before = mean_square(lg.project(x, u)) + eps, mean_square(turned) + eps
-    divisors = same_divisor(after, before, prove(equal(after, before), *laws))
-    parts = prove(equal(lg.project(x, u), reflected(u, turned)), *laws)
+    divisors = same_divisor(after, before, sy.prove(sy.equal(after, before), *laws))
+    parts = sy.prove(sy.equal(lg.project(x, u), reflected(u, turned)), *laws)
     back = reflected(u, turned)
-    return combine(goal.term, [(1 / lg.scale(after, eps=0), None, parts), (back, None, divisors)])
+    return sy.combine(goal.term, [(1 / lg.scale(after, eps=0), None, parts), (back, None, divisors)])
 
 
 def _permuted(random: Random, *vectors: tuple[Any, ...]) -> tuple[tuple[Any, ...], ...]:
@@ -107,47 +88,47 @@ def centred_image_model(random: Random, d: int) -> dict[str, Any]:
 HALF = Fraction(1, 2)
 
 
-def _divisors_of(goal: Formula, same: Proved, vector: Any, a: Any, b: Any, eps: Any) -> Proved:
+def _divisors_of(goal: sy.Formula, same: sy.Proved, vector: Any, a: Any, b: Any, eps: Any) -> sy.Proved:
     """Goal: vector·(1/√(a + ε) − 1/√(b + ε)), because a = b."""
-    divisors = same_divisor(a + eps, b + eps, prove(equal(a, b), same))
-    return combine(goal.term, [(vector, None, divisors)])
+    divisors = same_divisor(a + eps, b + eps, sy.prove(sy.equal(a, b), same))
+    return sy.combine(goal.term, [(vector, None, divisors)])
 
 
 def _same_size(
-    goal: Formula, equation: Proved, nonzero: Proved, positive: Proved, p: Any, a: Any, b: Any, eps: Any
-) -> Proved:
+    goal: sy.Formula, equation: sy.Proved, nonzero: sy.Proved, positive: sy.Proved, p: Any, a: Any, b: Any, eps: Any
+) -> sy.Proved:
     """From p/√(a + ε) = p/√(b + ε) and p ≠ 0: a = b, and the goal d(a − b)."""
     difference = 1 / lg.scale(a, eps=eps) - 1 / lg.scale(b, eps=eps)
-    product = combine(square_norm(p) * difference, [(1, p, equation)])
-    above = [prove(at_least(m + eps), positive) for m in (a, b)]
-    same = same_radicand(above[0], above[1], cancel(difference, product, nonzero))
-    return combine(goal.term, [(dim(p), None, same)])
+    product = sy.combine(sy.square_norm(p) * difference, [(1, p, equation)])
+    above = [sy.prove(sy.at_least(m + eps), positive) for m in (a, b)]
+    same = same_radicand(above[0], above[1], sy.cancel(difference, product, nonzero))
+    return sy.combine(goal.term, [(sy.dim(p), None, same)])
 
 
-def _layer_size(goal: Formula, given: list[Proved], x: Any, q: Any, c: Any, eps: Any) -> Proved:
+def _layer_size(goal: sy.Formula, given: list[sy.Proved], x: Any, q: Any, c: Any, eps: Any) -> sy.Proved:
     equation, centred, nonzero, positive = given
     # Of a centred q the variance of q + c1 is ‖q‖²/d and its projection q.
     moved = lg.scale(variance(q), eps=eps)
-    plain = combine(
-        q / moved - q / lg.scale(variance(x), eps=eps), [(1, None, equation), (1 / dim(q) / moved, None, centred)]
+    plain = sy.combine(
+        q / moved - q / lg.scale(variance(x), eps=eps), [(1, None, equation), (1 / sy.dim(q) / moved, None, centred)]
     )
-    sizes = prove(equal(variance(q), mean_square(q)), centred)
+    sizes = sy.prove(sy.equal(variance(q), mean_square(q)), centred)
     swapped = same_divisor(
-        mean_square(q) + eps, variance(q) + eps, combine(mean_square(q) - variance(q), [(-1, None, sizes)])
+        mean_square(q) + eps, variance(q) + eps, sy.combine(mean_square(q) - variance(q), [(-1, None, sizes)])
     )
-    equation = combine(
+    equation = sy.combine(
         q / lg.scale(mean_square(q), eps=eps) - q / lg.scale(variance(x), eps=eps),
         [(1, None, plain), (q, None, swapped)],
     )
     return _same_size(goal, equation, nonzero, positive, q, mean_square(q), variance(x), eps)
 
 
-def _mean_kept(goal: Formula, given: list[Proved], x: Any, q: Any, c: Any, eps: Any) -> Proved:
+def _mean_kept(goal: sy.Formula, given: list[sy.Proved], x: Any, q: Any, c: Any, eps: Any) -> sy.Proved:
     """The sum of LN_ε(q + c1) is 0, that of q/√(σ² + ε) is (1·q)/√(σ² + ε)."""
     equation, positive = given
     divisor = lg.scale(variance(x), eps=eps)
-    product = combine(summed(q) / divisor, [(-1, ones(q), equation)])
-    return prove(goal, cancel(summed(q), product, prove(greater(1 / divisor), positive)))
+    product = sy.combine(sy.summed(q) / divisor, [(-1, sy.ones(q), equation)])
+    return sy.prove(goal, sy.cancel(sy.summed(q), product, sy.prove(sy.greater(1 / divisor), positive)))
 
 
 THEOREMS = read(__name__)

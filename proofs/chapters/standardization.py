@@ -6,21 +6,7 @@ from random import Random
 from typing import Any
 
 import lngeom as lg
-from lngeom.symbolic import (
-    Formula,
-    Proved,
-    dim,
-    dot,
-    equal,
-    greater,
-    multiply,
-    ones,
-    prove,
-    root,
-    square,
-    total,
-    transport,
-)
+from lngeom import symbolic as sy
 
 from .._records import read
 from .._shared import coordinate, mean, standard, variance
@@ -29,7 +15,7 @@ from ..checks import draw_vector
 
 def sample_standardized(x: Any) -> Any:
     """(x − μ1)/s with the sample variance, divisor d − 1."""
-    return (x - mean(x)) / root(variance(x) * dim(x) / (dim(x) - 1))
+    return (x - mean(x)) / sy.root(variance(x) * sy.dim(x) / (sy.dim(x) - 1))
 
 
 def coordinate_model(random: Random, d: int) -> dict[str, Any]:
@@ -42,25 +28,25 @@ def standard_model(random: Random, d: int) -> dict[str, Any]:
     return {"x": standard(random, d)}
 
 
-def _samuelson(goal: Formula, given: list[Proved], x: Any, e: Any) -> Proved:
+def _samuelson(goal: sy.Formula, given: list[sy.Proved], x: Any, e: Any) -> sy.Proved:
     not_constant, zero_or_one, one, dimension = given
-    y, d = lg.standardize(x, eps=0), dim(x)
-    t = dot(e, y)
+    y, d = lg.standardize(x, eps=0), sy.dim(x)
+    t = sy.dot(e, y)
     # ‖(d − 1)y − t(de − 1)‖² = d(d − 1)(d − 1 − t²), because ‖y‖² = d, 1·y = 0, ‖e‖² = 1·e = 1.
-    squares = total(square((d - 1) * y - t * (d * e - ones(x))))
+    squares = sy.total(sy.square((d - 1) * y - t * (d * e - sy.ones(x))))
     factor = d * (d - 1)
-    spread = prove(equal((d - 1 - t * t) * factor, squares.conclusion.term), not_constant, zero_or_one, one)
-    product = transport((d - 1 - t * t) * factor, spread, squares)
-    inverse = prove(greater(1 / factor), dimension)
-    whole = multiply(product, inverse)
-    above = prove(greater(factor), dimension)
-    same = prove(equal(goal.term, whole.conclusion.term), above, dimension, not_constant)
-    return transport(goal.term, same, whole)
+    spread = sy.prove(sy.equal((d - 1 - t * t) * factor, squares.conclusion.term), not_constant, zero_or_one, one)
+    product = sy.transport((d - 1 - t * t) * factor, spread, squares)
+    inverse = sy.prove(sy.greater(1 / factor), dimension)
+    whole = sy.multiply(product, inverse)
+    above = sy.prove(sy.greater(factor), dimension)
+    same = sy.prove(sy.equal(goal.term, whole.conclusion.term), above, dimension, not_constant)
+    return sy.transport(goal.term, same, whole)
 
 
 def moved(x: Any) -> Any:
     """X − μ1, spelled out."""
-    return x - dot(ones(x), x) / dim(x) * ones(x)
+    return x - sy.dot(sy.ones(x), x) / sy.dim(x) * sy.ones(x)
 
 
 THEOREMS = read(__name__)

@@ -6,31 +6,7 @@ from random import Random
 from typing import Any
 
 import lngeom as lg
-from lngeom.symbolic import (
-    Formula,
-    Proved,
-    add,
-    combine,
-    congruence,
-    dim,
-    dot,
-    equal,
-    greater,
-    instantiate,
-    inverse,
-    multiply,
-    ones,
-    prove,
-    root,
-    root_of_square,
-    root_positive,
-    square,
-    square_of_root,
-    summed,
-    total,
-    transport,
-    vector,
-)
+from lngeom import symbolic as sy
 
 from .._records import read
 from .._shared import centered, mean_square, variance
@@ -46,23 +22,25 @@ def step_model(random: Random, d: int) -> dict[str, Any]:
     return {"a": a, "x": x, "p": gradient, "q": smaller, "eta": eta}
 
 
-def _same_direction(goal: Formula, given: list[Proved], x: Any, p: Any, q: Any, a: Any, eta: Any) -> Proved:
+def _same_direction(goal: sy.Formula, given: list[sy.Proved], x: Any, p: Any, q: Any, a: Any, eta: Any) -> sy.Proved:
     """Both sides see a(x − ηp): ax − a²ηq is that, and LN₀(az) = LN₀(z) for z = x − ηp."""
     positive, gradients = given
     longer, step = a * x - a * a * eta * q, x - eta * p
-    same = combine(longer - a * step, [(-a * eta, None, gradients)])
+    same = sy.combine(longer - a * step, [(-a * eta, None, gradients)])
     # σ²(u) − σ²(v) = (Πu + Πv)·(u − v)/d for u = longer and v = a·step
-    parts = [(1 / dot(ones(x), ones(x)), lg.project(longer + a * step), same)]
-    divisors = same_divisor(variance(longer), variance(a * step), combine(variance(longer) - variance(a * step), parts))
-    z = vector("z")
-    scaled = prove(equal(lg.standardize(a * z, eps=0), lg.standardize(z, eps=0)), positive)
+    parts = [(1 / sy.dot(sy.ones(x), sy.ones(x)), lg.project(longer + a * step), same)]
+    divisors = same_divisor(
+        variance(longer), variance(a * step), sy.combine(variance(longer) - variance(a * step), parts)
+    )
+    z = sy.vector("z")
+    scaled = sy.prove(sy.equal(lg.standardize(a * z, eps=0), lg.standardize(z, eps=0)), positive)
     moved = lg.standardize(longer, eps=0) - lg.standardize(a * step, eps=0)
     over = 1 / lg.scale(variance(a * step), eps=0)
-    centred = combine(
-        lg.project(longer) - lg.project(a * step), [(1, None, same), (-1 / dot(ones(x), ones(x)), 1, same)]
+    centred = sy.combine(
+        lg.project(longer) - lg.project(a * step), [(1, None, same), (-1 / sy.dot(sy.ones(x), sy.ones(x)), 1, same)]
     )
-    equals = combine(moved, [(lg.project(longer), None, divisors), (over, None, centred)])
-    return combine(goal.term, [(1, None, equals), (1, None, instantiate(scaled, {z: step}))])
+    equals = sy.combine(moved, [(lg.project(longer), None, divisors), (over, None, centred)])
+    return sy.combine(goal.term, [(1, None, equals), (1, None, sy.instantiate(scaled, {z: step}))])
 
 
 def sgd_step(w: Any, m: Any, p: Any, eta: Any, beta: Any, lam: Any) -> Any:
@@ -76,11 +54,11 @@ def centred_model(random: Random, d: int) -> dict[str, Any]:
     return {"m": centered(random, d), "p": centered(random, d), "a": a, "h": (sum(h) / d,) * d}
 
 
-def _diluted(goal: Formula, given: list[Proved], h: Any, a: Any) -> Proved:
+def _diluted(goal: sy.Formula, given: list[sy.Proved], h: Any, a: Any) -> sy.Proved:
     """(1·h)²‖h + a‖² − (1·(h + a))²‖h‖² = (1·h)²(‖h + a‖² − ‖h‖²)."""
     orthogonal, longer = given
-    product = multiply(square(summed(h)), longer)
-    return transport(goal.term, prove(equal(goal.term, product.conclusion.term), orthogonal), product)
+    product = sy.multiply(sy.square(sy.summed(h)), longer)
+    return sy.transport(goal.term, sy.prove(sy.equal(goal.term, product.conclusion.term), orthogonal), product)
 
 
 def branch_model(random: Random, d: int) -> dict[str, Any]:
@@ -90,34 +68,34 @@ def branch_model(random: Random, d: int) -> dict[str, Any]:
     return {"x": x, "z": z, "v": v, "g": g, "c": bound, "eps": abs(draw_scalar(random)) or 1, "a": 2}
 
 
-def _branch(goal: Formula, given: list[Proved], x: Any, v: Any, g: Any, c: Any, eps: Any) -> Proved:
+def _branch(goal: sy.Formula, given: list[sy.Proved], x: Any, v: Any, g: Any, c: Any, eps: Any) -> sy.Proved:
     """c²‖v‖² − s²‖Jv‖² = Σ(c² − g²)w² + c²((1·v)²/d + (y·v)²(1 + ε/s²)/d) with w = sJ₀v and s² = σ² + ε."""
     within, positive = given
-    per_dimension = prove(greater(1 / dim(x)))
-    above = add(product(sum_of_squares(lg.project(x)), per_dimension), positive)
-    defined = prove(greater(variance(x) + eps), above)
-    inverse = prove(greater(1 / (variance(x) + eps)), defined)
+    per_dimension = sy.prove(sy.greater(1 / sy.dim(x)))
+    above = sy.add(product(sum_of_squares(lg.project(x)), per_dimension), positive)
+    defined = sy.prove(sy.greater(variance(x) + eps), above)
+    inverse = sy.prove(sy.greater(1 / (variance(x) + eps)), defined)
     s, y = lg.scale(variance(x), eps=eps), lg.standardize(x, eps=eps)
-    along = product(square(c * dot(y, v)), per_dimension)
+    along = product(sy.square(c * sy.dot(y, v)), per_dimension)
     parts = [
-        total(product(within, square(lg.jacobian_product(x, v, eps=eps) * s))),
-        product(square(c * summed(v)), per_dimension),
+        sy.total(product(within, sy.square(lg.jacobian_product(x, v, eps=eps) * s))),
+        product(sy.square(c * sy.summed(v)), per_dimension),
         along,
         product(along, positive, inverse),
     ]
     return as_sum(goal, parts, defined)
 
 
-def _bounded(goal: Formula, given: list[Proved], z: Any, g: Any, c: Any, eps: Any) -> Proved:
+def _bounded(goal: sy.Formula, given: list[sy.Proved], z: Any, g: Any, c: Any, eps: Any) -> sy.Proved:
     """dc² − ‖g∘y‖² = Σ(c² − g²)y² + c²dε/s², because ‖y‖² = d(1 − ε/s²)."""
     within, positive = given
-    per_dimension = prove(greater(1 / dim(z)))
-    above = add(product(sum_of_squares(lg.project(z)), per_dimension), positive)
-    defined = prove(greater(variance(z) + eps), above)
-    inverse = prove(greater(1 / (variance(z) + eps)), defined)
+    per_dimension = sy.prove(sy.greater(1 / sy.dim(z)))
+    above = sy.add(product(sum_of_squares(lg.project(z)), per_dimension), positive)
+    defined = sy.prove(sy.greater(variance(z) + eps), above)
+    inverse = sy.prove(sy.greater(1 / (variance(z) + eps)), defined)
     parts = [
-        total(product(within, square(lg.standardize(z, eps=eps)))),
-        product(square(c), prove(greater(dim(z))), positive, inverse),
+        sy.total(product(within, sy.square(lg.standardize(z, eps=eps)))),
+        product(sy.square(c), sy.prove(sy.greater(sy.dim(z))), positive, inverse),
     ]
     return as_sum(goal, parts, defined)
 
@@ -128,16 +106,18 @@ def slope_model(random: Random, d: int) -> dict[str, Any]:
     return {"s": s, "g": g, "v": draw_vector(random, d), "a": max(s), "c": max(g)}
 
 
-def _squashed(goal: Formula, given: list[Proved], x: Any, eps: Any) -> Proved:
+def _squashed(goal: sy.Formula, given: list[sy.Proved], x: Any, eps: Any) -> sy.Proved:
     """√(‖x‖² + dε) = √d·√(‖x‖²/d + ε), so that √d comes out of the quotient."""
     inside = mean_square(x) + eps
-    positive, width = prove(greater(inside), given[0]), prove(greater(dim(x)))
-    roots = product(root_positive(width), root_positive(positive))
-    squares = prove(equal(roots.conclusion.term**2, dim(x) * inside), square_of_root(width), square_of_root(positive))
-    whole = root_of_square(dim(x) * inside, roots, squares)
-    inverses = congruence("inv", root(dim(x) * inside), root(dim(x)) * root(inside), whole)
-    ones_out = inverse(root_positive(width))
-    return combine(goal.term, [(-root(dim(x)) * x, None, inverses), (-x / root(inside), None, ones_out)])
+    positive, width = sy.prove(sy.greater(inside), given[0]), sy.prove(sy.greater(sy.dim(x)))
+    roots = product(sy.root_positive(width), sy.root_positive(positive))
+    squares = sy.prove(
+        sy.equal(roots.conclusion.term**2, sy.dim(x) * inside), sy.square_of_root(width), sy.square_of_root(positive)
+    )
+    whole = sy.root_of_square(sy.dim(x) * inside, roots, squares)
+    inverses = sy.congruence("inv", sy.root(sy.dim(x) * inside), sy.root(sy.dim(x)) * sy.root(inside), whole)
+    ones_out = sy.inverse(sy.root_positive(width))
+    return sy.combine(goal.term, [(-sy.root(sy.dim(x)) * x, None, inverses), (-x / sy.root(inside), None, ones_out)])
 
 
 THEOREMS = read(__name__)
