@@ -61,6 +61,19 @@ def test_a_misused_rule_is_refused(name: str) -> None:
         recheck(of(MISUSES[name]))
 
 
+@pytest.mark.parametrize("relation", _recheck.RELATIONS)
+def test_a_product_without_a_sign_is_refused_whatever_it_states(relation: str) -> None:
+    products = [theorem for theorem in MISUSES.values() if theorem.certificate[0] == "multiply"]
+    signless = [t for t in products if {one.conclusion.relation for one in t.certificate[2]} == {">=", "!="}]
+    assert len(signless) >= 2
+    for theorem in signless:
+        data = of(theorem)
+        for formula in (data["steps"][-1]["conclusion"], data["statement"]["conclusion"]):
+            formula[1] = relation
+        with pytest.raises(Refused, match="step"):
+            recheck(signed(data))
+
+
 def test_most_misuses_make_a_certificate() -> None:
     total = {"assume", "dimension", "inverse_total", "root_nonnegative", "square", "inverse_sign", "cut"}
     rules = {theorem.certificate[0] for theorem in MISUSES.values()}

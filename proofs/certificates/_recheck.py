@@ -283,7 +283,7 @@ Sequent = tuple[frozenset, PolyElement, str]
 
 
 class Rules:
-    """What each rule concludes; a method takes the stated conclusion, the arguments and the premises."""
+    """What each rule concludes from its premises, its arguments and the stated conclusion."""
 
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
@@ -291,34 +291,30 @@ class Rules:
 
     def conclude(self, rule: Any, stated: tuple[PolyElement, str], arguments: list, used: list[Sequent]) -> Sequent:
         """The sequent that follows."""
-        known = type(rule) is str and rule in _PREMISES
-        _need(known, f"{rule!r} is not a rule")
+        _need(type(rule) is str and rule in (*_SIMPLE, *_OWN), f"{rule!r} is not a rule")
         wanted = _PREMISES[rule]
         if wanted is not None:
             _need(len(used) == len(wanted), f"{rule} has {len(wanted)} premises")
             for (_, _, relation), allowed in zip(used, wanted, strict=True):
                 _need(relation in allowed.split(), f"a premise of {rule} reads {relation} 0, needed is {allowed}")
-        if rule not in ("combine", "instantiate"):
-            _list(arguments, _ARGUMENTS.get(rule, 0))
-        found = getattr(self, f"_{rule}")(stated, arguments, used)
         hypotheses = frozenset().union(*(h for h, _, _ in used))
-        return found if len(found) == 3 else (hypotheses, *found)
+        if rule in _OWN:
+            found = _OWN[rule](self, stated, arguments, used)
+            return found if len(found) == 3 else (hypotheses, *found)
+        functions = arguments[:1] if rule == "congruence" else []
+        _list(arguments, _ARGUMENTS.get(rule, 0))
+        given = functions + [self.terms(place) for place in arguments[len(functions) :]]
+        condition, term, relation = _SIMPLE[rule](self.a, stated, given, [pair for _, *pair in used])
+        _need(condition, f"a side condition of {rule} fails")
+        return hypotheses, term, relation
 
-    def _assume(self, stated: Any, arguments: list, used: list) -> tuple:
+    def assume(self, stated: Any, arguments: list, used: list) -> tuple:
+        """A |- A."""
+        _list(arguments, 0)
         return frozenset([(_key(stated[0]), stated[1])]), *stated
 
-    def _constant(self, stated: Any, arguments: list, used: list) -> tuple:
-        p, relation = stated
-        _need(p.is_ground, "a constant is a number")
-        c = p.LC if p else QQ(0)
-        truth = {"=": c == 0, "!=": c != 0, ">": c > 0, ">=": c >= 0}[relation]
-        _need(bool(truth), f"{c} {relation} 0 is false")
-        return stated
-
-    def _dimension(self, stated: Any, arguments: list, used: list) -> tuple:
-        return self.a.d - 1, ">="
-
-    def _combine(self, stated: Any, arguments: list, used: list) -> tuple:
+    def combine(self, stated: Any, arguments: list, used: list) -> tuple:
+        """Σ a·e or a·S(b·e) = 0 from equations e = 0."""
         _list(arguments, len(used))
         goal = self.a.zero
         for factors, (_, e, relation) in zip(arguments, used, strict=True):
@@ -327,78 +323,14 @@ class Rules:
             goal += self.a.times(a, self.a.total(self.a.times(b[0], e)) if b else e)
         return goal, "="
 
-    def _cancel(self, stated: Any, arguments: list, used: list) -> tuple:
-        _need(used[0][1] == self.a.times(stated[0], used[1][1]), "the equation is not the product")
-        return stated[0], "="
-
-    def _inverse(self, stated: Any, arguments: list, used: list) -> tuple:
-        t = used[0][1]
-        return self.a.times(t, self.a.inverse(t)) - 1, "="
-
-    def _inverse_total(self, stated: Any, arguments: list, used: list) -> tuple:
-        t = self.terms(arguments[0])
-        return self.a.times(self.a.times(t, t), self.a.inverse(t)) - t, "="
-
-    def _inverse_sign(self, stated: Any, arguments: list, used: list) -> tuple:
-        return self.a.inverse(used[0][1]), used[0][2]
-
-    def _square_of_root(self, stated: Any, arguments: list, used: list) -> tuple:
-        return self.a.power(self.a.root(used[0][1]), 2) - used[0][1], "="
-
-    def _root_nonnegative(self, stated: Any, arguments: list, used: list) -> tuple:
-        return self.a.root(self.terms(arguments[0])), ">="
-
-    def _root_positive(self, stated: Any, arguments: list, used: list) -> tuple:
-        return self.a.root(used[0][1]), ">"
-
-    def _root_of_square(self, stated: Any, arguments: list, used: list) -> tuple:
-        u, t = used[0][1], self.terms(arguments[0])
-        _need(used[1][1] == self.a.power(u, 2) - t, "the equation does not say that t is the square")
-        return self.a.root(t) - u, "="
-
-    def _congruence(self, stated: Any, arguments: list, used: list) -> tuple:
-        _need(arguments[0] in ("inv", "sqrt"), f"{arguments[0]!r} is not a function")
-        f = self.a.inverse if arguments[0] == "inv" else self.a.root
-        p, q = map(self.terms, arguments[1:])
-        _need(used[0][1] == p - q, "the equation is not a − b = 0")
-        return f(p) - f(q), "="
-
-    def _square(self, stated: Any, arguments: list, used: list) -> tuple:
-        return self.a.power(self.terms(arguments[0]), 2), ">="
-
-    def _add(self, stated: Any, arguments: list, used: list) -> tuple:
-        return used[0][1] + used[1][1], ">" if ">" in (used[0][2], used[1][2]) else ">="
-
-    def _multiply(self, stated: Any, arguments: list, used: list) -> tuple:
-        r, s = used[0][2], used[1][2]
-        _need({r, s} != {">=", "!="}, "a nonnegative times a nonzero term has no sign")
-        return self.a.times(used[0][1], used[1][1]), s if r == ">" else r
-
-    def _weaken(self, stated: Any, arguments: list, used: list) -> tuple:
-        pair = (used[0][2], stated[1])
-        _need(pair in ((">", ">="), (">", "!="), ("=", ">=")), "this is not a weakening")
-        return used[0][1], stated[1]
-
-    def _strengthen(self, stated: Any, arguments: list, used: list) -> tuple:
-        _need(used[0][1] == used[1][1], "the two premises speak of different terms")
-        return used[0][1], ">"
-
-    def _total(self, stated: Any, arguments: list, used: list) -> tuple:
-        return self.a.total(used[0][1]), used[0][2]
-
-    def _definite(self, stated: Any, arguments: list, used: list) -> tuple:
-        _need(used[0][1] == self.a.total(self.a.power(stated[0], 2)), "the equation is not S(t·t) = 0")
-        return stated[0], "="
-
-    def _transport(self, stated: Any, arguments: list, used: list) -> tuple:
-        _need(used[0][1] == stated[0] - used[1][1], "the equation is not goal − t = 0")
-        return stated[0], used[1][2]
-
-    def _cut(self, stated: Any, arguments: list, used: list) -> tuple:
+    def cut(self, stated: Any, arguments: list, used: list) -> tuple:
+        """The second premise without the hypothesis that the first proves."""
+        _list(arguments, 0)
         (first, p, relation), (second, q, conclusion) = used
         return first | (second - {(_key(p), relation)}), q, conclusion
 
-    def _instantiate(self, stated: Any, arguments: list, used: list) -> tuple:
+    def instantiate(self, stated: Any, arguments: list, used: list) -> tuple:
+        """The premise with vectors and scalars replaced."""
         values: dict[int, PolyElement] = {}
         for pair in arguments:
             old, new = _list(pair, 2)
@@ -413,6 +345,46 @@ class Rules:
         return said, self.a.substituted(p, values), relation
 
 
+def _truth(p: PolyElement, relation: str) -> bool:
+    """Whether a number has the relation to 0; what is not a number has none."""
+    c = p.LC if p else QQ(0)
+    return p.is_ground and bool({"=": c == 0, "!=": c != 0, ">": c > 0, ">=": c >= 0}[relation])
+
+
+def _function(a: Algebra, name: Any) -> Callable[[PolyElement], PolyElement]:
+    _need(name in ("inv", "sqrt"), f"{name!r} is not a function")
+    return a.inverse if name == "inv" else a.root
+
+
+_OWN = {"assume": Rules.assume, "combine": Rules.combine, "cut": Rules.cut, "instantiate": Rules.instantiate}
+_WEAKER = ((">", ">="), (">", "!="), ("=", ">="))
+# Of the algebra a, the stated conclusion s, the arguments t and the premises p, each a term and its relation:
+# the side condition, and the term and the relation that follow.
+_SIMPLE: dict[str, Callable[[Algebra, Any, list, list], tuple[bool, PolyElement, str]]] = {
+    "constant": lambda a, s, t, p: (_truth(*s), *s),
+    "dimension": lambda a, s, t, p: (True, a.d - 1, ">="),
+    "cancel": lambda a, s, t, p: (p[0][0] == a.times(s[0], p[1][0]), s[0], "="),
+    "inverse": lambda a, s, t, p: (True, a.times(p[0][0], a.inverse(p[0][0])) - 1, "="),
+    "inverse_total": lambda a, s, t, p: (True, a.times(a.power(t[0], 2), a.inverse(t[0])) - t[0], "="),
+    "inverse_sign": lambda a, s, t, p: (True, a.inverse(p[0][0]), p[0][1]),
+    "square_of_root": lambda a, s, t, p: (True, a.power(a.root(p[0][0]), 2) - p[0][0], "="),
+    "root_nonnegative": lambda a, s, t, p: (True, a.root(t[0]), ">="),
+    "root_positive": lambda a, s, t, p: (True, a.root(p[0][0]), ">"),
+    "root_of_square": lambda a, s, t, p: (p[1][0] == a.power(p[0][0], 2) - t[0], a.root(t[0]) - p[0][0], "="),
+    "congruence": lambda a, s, t, p: (
+        p[0][0] == t[1] - t[2], _function(a, t[0])(t[1]) - _function(a, t[0])(t[2]), "=",
+    ),
+    "square": lambda a, s, t, p: (True, a.power(t[0], 2), ">="),
+    "add": lambda a, s, t, p: (True, p[0][0] + p[1][0], ">" if ">" in (p[0][1], p[1][1]) else ">="),
+    "multiply": lambda a, s, t, p: (
+        {p[0][1], p[1][1]} != {">=", "!="}, a.times(p[0][0], p[1][0]), p[1][1] if p[0][1] == ">" else p[0][1],
+    ),
+    "weaken": lambda a, s, t, p: ((p[0][1], s[1]) in _WEAKER, p[0][0], s[1]),
+    "strengthen": lambda a, s, t, p: (p[0][0] == p[1][0], p[0][0], ">"),
+    "total": lambda a, s, t, p: (True, a.total(p[0][0]), p[0][1]),
+    "definite": lambda a, s, t, p: (p[0][0] == a.total(a.power(s[0], 2)), s[0], "="),
+    "transport": lambda a, s, t, p: (p[0][0] == s[0] - p[1][0], s[0], p[1][1]),
+}  # fmt: skip
 _ANY = "= != > >="
 _PREMISES: dict[str, tuple[str, ...] | None] = {
     "assume": (), "constant": (), "dimension": (), "inverse_total": (), "root_nonnegative": (), "square": (),
