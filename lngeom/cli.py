@@ -58,7 +58,9 @@ _ADVICE = {errno.ENOSPC: f"free space, {_KEPT}", errno.EFBIG: f"raise the limit 
 class _Version(argparse.Action):
     """Says the version, which is read only then: that takes a tenth of the time of ``import numpy``."""
 
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: object, values: object, option_string: str | None = None
+    ) -> None:
         from . import __version__
 
         print(f"lngeom {__version__}")
