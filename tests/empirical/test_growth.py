@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -208,12 +207,9 @@ def test_the_sampling_error_is_that_of_the_least_certain_mean() -> None:
 def test_fits_are_written(tmp_path: Path) -> None:
     fits = [*growth(table([1.0, 2.0, 3.0])), replace(growth(table([1.0, 0.0]))[0])]
     write_growth(tmp_path / "growth.csv", fits)
-    with (tmp_path / "growth.csv").open(newline="") as file:
-        written = list(csv.DictReader(file))
-    assert list(written[0]) == list(GROWTH_COLUMNS)
-    assert [float(row["estimate"]) for row in written[:4]] == [fit.estimate for fit in fits[:4]]
+    assert (fits[4].estimate, fits[4].reason) == (None, "the mean norm at depth 1 is 0")
+    assert (tmp_path / "growth.csv").read_text().partition("\n")[0] == ",".join(GROWTH_COLUMNS)
     assert read_growth(tmp_path / "growth.csv") == fits
     (tmp_path / "growth.csv").write_text("law\npower\n")
     with pytest.raises(RunError, match="write it again with: lngeom report"):
         read_growth(tmp_path / "growth.csv")
-    assert (written[4]["estimate"], written[4]["reason"]) == ("", "the mean norm at depth 1 is 0")

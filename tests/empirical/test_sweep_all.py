@@ -111,18 +111,14 @@ def test_comparison_averages_what_the_tables_average(tmp_path: Path) -> None:
     measured = Measured("pythia-1.4b", run.manifest(), rows, [])
     compared = compare(measured)
     table = {row["quantity"]: row for row in compared if row["layer"] is None}
-    before = [
-        row["angle_mean_deg"]
-        for row in rows
-        if row["side"] == "input" and row["bucket"] == "all" and row["role"] == "pre_attn"
-    ]
+    attention = [row for row in rows if row["bucket"] == "all" and row["role"] == "pre_attn"]
+    before = [row["angle_mean_deg"] for row in attention if row["side"] == "input"]
     # Both norms of a parallel block read one vector: the second is not counted again.
     assert table["hidden_angle"]["sites"] == len(before) == BLOCKS
     assert table["hidden_angle"]["measured_mean"] == math.fsum(before) / BLOCKS
     assert table["hidden_angle"]["published_mean"] == PUBLISHED["pythia-1.4b"].hidden_angle.mean
-    assert table["attn_norm"]["measured_max"] == max(
-        row["norm_max"] for row in rows if row["role"] == "pre_attn" and row["side"] == "output"
-    )
+    after = [row["norm_max"] for row in attention if row["side"] == "output"]
+    assert table["attn_norm"]["measured_max"] == max(after)
     assert "mlp_rotation" in table
     assert {row["difference"] for row in compared} == {None}
     layers = [row for row in compared if row["quantity"] == "hidden_angle" and row["layer"] is not None]
@@ -134,9 +130,8 @@ def test_comparison_averages_what_the_tables_average(tmp_path: Path) -> None:
 
 
 def test_both_norms_of_a_sequential_block_are_averaged() -> None:
-    row = {"side": "input", "bucket": "all", "same_input_as": None, "angle_std_deg": 1.0}
-    for name in ("norm_mean", "norm_std", "norm_max"):
-        row[name] = 1.0
+    row = {"side": "input", "bucket": "all", "same_input_as": None}
+    row |= dict.fromkeys(("angle_std_deg", "norm_mean", "norm_std", "norm_max"), 1.0)
     rows = [
         row | {"layer": layer, "role": role, "angle_mean_deg": 10.0 * layer + offset}
         for layer in range(2)
@@ -144,11 +139,8 @@ def test_both_norms_of_a_sequential_block_are_averaged() -> None:
     ]
     manifest = {"weights": "trained", "tokens_measured": 5}
     angles = [row for row in compare(Measured("gpt2-xl", manifest, rows, [])) if row["quantity"] == "hidden_angle"]
-    assert [(row["layer"], row["sites"], row["measured_mean"]) for row in angles] == [
-        (None, 4, 7),
-        (0, 2, 2),
-        (1, 2, 12),
-    ]
+    found = [(row["layer"], row["sites"], row["measured_mean"]) for row in angles]
+    assert found == [(None, 4, 7), (0, 2, 2), (1, 2, 12)]
 
 
 def test_the_comparison_is_rebuilt(
@@ -188,9 +180,8 @@ def test_verdicts_are_counted_for_each_model(measured_all: Path) -> None:
         assert html.unescape(title) == name + "".join(f"<small><code>{id}</code></small>" for id in theorems)
         for model, cell in zip(KNOWN_MODELS, cells, strict=True):
             verdicts = [row["verdict"] for row in written if (row["model"], row["prediction"]) == (model, name)]
-            expected = [
-                f"{MEANINGS[kind].sign} {verdicts.count(kind)}" for kind in PREDICTION_VERDICTS if kind in verdicts
-            ]
+            counted = {kind: verdicts.count(kind) for kind in PREDICTION_VERDICTS if kind in verdicts}
+            expected = [f"{MEANINGS[kind].sign} {count}" for kind, count in counted.items()]
             assert re.findall("<span.*?>(.*?)</span>", cell) == expected
             assert (cell == "–") == (verdicts == [])
 
@@ -201,14 +192,10 @@ def test_models_that_cannot_be_fetched_are_told_one_by_one(
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
     base = tmp_path / "all"
-    assert (
-        main(["sweep", "all", "--corpus", "random", "--tokens", "512", "--device", "cpu", "--output", str(base)]) == 1
-    )
+    assert main(["sweep", "all", "--corpus", "random", "--tokens", "512", "--output", str(base)]) == 1
     printed = capsys.readouterr().out
-    for name in KNOWN_MODELS:
-        assert (
-            f"{name}: model {name!r} cannot be loaded: it is not in the local cache; HF_HUB_OFFLINE is set" in printed
-        )
+    why = "cannot be loaded: it is not in the local cache; HF_HUB_OFFLINE is set"
+    assert all(f"{name}: model {name!r} {why}" in printed for name in KNOWN_MODELS)
     page = (base / "comparison.html").read_text()
     assert "0 of 7 models measured" in page
     assert page.count("was not measured") == 7
