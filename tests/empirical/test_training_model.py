@@ -84,14 +84,19 @@ def test_flops_count_what_multiplies_a_token() -> None:
     assert flops_per_token(model, 16) == 6 * matrices + 12 * layers * 16 * d
 
 
-def test_both_norms_start_from_the_same_weights() -> None:
-    layer, rms = (dict(build_model(SMALL, norm, seed=3).named_parameters()) for norm in ("layer", "rms"))
-    missing = set(layer) - set(rms)
-    assert all(name.rpartition(".")[0].endswith(("ln_1", "ln_2", "ln_f")) for name in missing)
-    assert len(missing) == 2 * SMALL.layers + 1
-    assert all(torch.equal(layer[name], parameter) for name, parameter in rms.items())
-    other = dict(build_model(SMALL, "rms", seed=4).named_parameters())
-    assert not torch.equal(other["lm_head.weight"], rms["lm_head.weight"])
+LACKS = {"rms": 2 * SMALL.layers + 1, "u": 0, "post": 2, "none": 4 * SMALL.layers + 2}
+"""How many parameters of the network with LayerNorm the others do not have."""
+
+
+@pytest.mark.parametrize("norm", LACKS)
+def test_every_arm_starts_from_the_weights_of_layer_norm(norm: Norm) -> None:
+    arms: tuple[tuple[Norm, int], ...] = (("layer", 3), (norm, 3), (norm, 4))
+    layer, arm, other = (dict(build_model(SMALL, kind, seed=seed).named_parameters()) for kind, seed in arms)
+    assert all(torch.equal(layer[name], parameter) for name, parameter in arm.items())
+    assert len(layer) - len(arm) == LACKS[norm]
+    assert all(name.rpartition(".")[0].endswith(("ln_1", "ln_2", "ln_f")) for name in layer.keys() - arm.keys())
+    assert not torch.equal(other["lm_head.weight"], arm["lm_head.weight"])
+    assert LACKS.keys() == {"rms", *CONTROLS}
 
 
 def test_building_leaves_the_generator_of_pytorch_alone() -> None:
@@ -236,15 +241,6 @@ def test_impossible_networks(make: Callable[[], object], message: str) -> None:
 
 
 # ------------------------------------------------------------------------------------------------ control arms
-
-
-@pytest.mark.parametrize("norm", CONTROLS)
-def test_control_arms_start_from_the_weights_of_layer_norm(norm: Norm) -> None:
-    layer = dict(build_model(SMALL, "layer", seed=3).named_parameters())
-    control = dict(build_model(SMALL, norm, seed=3).named_parameters())
-    assert set(control) == {name for name in layer if name in control}
-    assert all(torch.equal(value, layer[name]) for name, value in control.items())
-    assert len(control) == len(layer) - {"u": 0, "post": 2, "none": 4 * SMALL.layers + 2}[norm]
 
 
 def test_u_norm_is_blind_to_its_direction_and_layer_norm_for_the_uniform_one() -> None:
