@@ -1,7 +1,7 @@
 r"""Whether an output is outside the family of correct ones, decided in exact rational arithmetic.
 
 The family is that of :mod:`lngeom._family` for every backward-stable way and every order of summation, with the same
-bounds; here each of them is a fraction, and a root is a fraction next to it on the side that favours the kernel. For
+bounds from the same lines; here each is a fraction, and a root a fraction next to it that favours the kernel. For
 given p the row confines q to an interval whose emptiness f(p) is convex and piecewise linear. Two of its tangents that
 meet above 0 are the proof that no p is left; a p with f(p) ≤ 0 is the proof of the contrary.
 """
@@ -11,9 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
+
+import numpy
 
 from ._definitions import Definition
-from ._family import SLACK, Arithmetic
+from ._family import SLACK, Arithmetic, Reals, Sample
 
 _SLACK = Fraction(SLACK)
 _BITS = 160  # of a root; it is rounded so that the kernel is favoured
@@ -71,47 +74,46 @@ def enclosed(
     largest = max(map(abs, x))
     if (2 * d + 8) * u >= Fraction(1, 2) or 4 * d * max(largest**2, largest) > arithmetic.work.largest:
         return None
-    mean = sum(x, Fraction(0)) / d if layer.centered else Fraction(0)
-    numerator = [a - mean for a in x]
-    alpha, low, high = _spread(x, numerator, mean, u, w, centered=layer.centered)
+    row = Exact([x])
+    spread = row.spread(arithmetic, centered=layer.centered)
+    alpha, low, high = spread.alpha[0, 0], spread.low[0, 0], spread.high[0, 0]
+    mean, numerator = (row.mean[0, 0], row.deviation[0]) if layer.centered else (Fraction(0), row.x[0])
     eps = Fraction(layer.eps)
     least = _reciprocal(layer, eps, high + 2 * w, up=False)
     most = _reciprocal(layer, eps, max(low - 2 * w, Fraction(0)), up=True)
     if least is None or most is None or low + eps <= 0:
         return None
-    return numerator, mean, alpha, least * (1 - 8 * u), most * (1 + 8 * u)
+    return list(numerator), mean, alpha, least * (1 - 8 * u), most * (1 + 8 * u)
 
 
-def _spread(
-    x: list[Fraction], c: list[Fraction], mean: Fraction, u: Fraction, w: Fraction, *, centered: bool
-) -> tuple[Fraction, Fraction, Fraction]:
-    """Bounds of the errors of mean and mean square, as those of Spread: α, and the interval of the mean square."""
-    d = len(x)
+def fractions(values: Any) -> Reals:
+    """An array of fractions."""
+    plain = numpy.array(values, dtype=object)
+    made = [a if isinstance(a, Fraction) else Fraction(float(a)) for a in plain.ravel()]
+    return numpy.array([*made, None], dtype=object)[:-1].reshape(plain.shape)
 
-    def gamma(k: int) -> Fraction:
-        return k * u / (1 - k * u)
 
-    def growth(terms: list[Fraction]) -> Fraction:
-        ascending = sorted(terms)
-        negative = positive = total = Fraction(0)
-        for k in range(d - 1):
-            negative, positive = negative - min(ascending[k], 0), positive + max(ascending[-1 - k], 0)
-            total += max(negative, positive) if k else 0
-        return u * (abs(sum(terms)) + total) * (1 + gamma(d)) / d if d > 1 else Fraction(0)
+class Exact(Sample):
+    """Rows of fractions, shape (n, d), for which ``Spread.of`` computes the same bounds without rounding."""
 
-    v = sum((a * a for a in c), Fraction(0)) / d
-    if not centered:
-        error = growth([a * a for a in x]) * _SLACK + 8 * u * v + 4 * w
-        return Fraction(0), max(v - error, Fraction(0)), v + error
-    alpha = (growth(x) + u * (sum(map(abs, x), Fraction(0)) / d + 3 * abs(mean)) + 2 * w) * _SLACK
-    two = growth([(abs(a) + alpha) ** 2 for a in c])
-    bottom = max(_root(max(v * (1 - 8 * u) - two - 4 * w, Fraction(0)), up=False) - w, Fraction(0)) ** 2
-    top = (_root((v + alpha * alpha) * (1 + 8 * u) + two + 4 * w, up=True) + w) ** 2
-    alpha += (4 * u * _root(Fraction(math.log2(max(d, 2))) * v, up=True) + 2 * d * w) * _SLACK
-    levels, shift = Fraction((d - 1).bit_length(), 2), alpha + w
-    change = 4 * shift * _root(levels * v, up=True) + 4 * shift**2 * levels
-    change = (change + gamma(2 * d + 8) * (v + change) + (levels + 8) * w) * _SLACK
-    return alpha, min(bottom, v - change), max(top, v + change)
+    def __init__(self, x: Any) -> None:
+        self.x = fractions(x)
+        self.d, self._spreads = self.x.shape[-1], {}
+        self.mean = self._mean(self.x)
+        self.deviation = self.x - self.mean
+        self.variance, self.square = self._mean(self.deviation**2), self._mean(self.x**2)
+        self.margin = 0 * self.mean
+
+    def _mean(self, values: Reals) -> Reals:
+        return numpy.sum(values, axis=-1, keepdims=True) / self.d
+
+    def number(self, value: Fraction) -> Fraction:
+        """The fraction itself."""
+        return value
+
+    def root(self, values: Reals, *, up: bool) -> Reals:
+        """Fractions next to the roots, above or below them."""
+        return fractions([[_root(value, up=up) for value in row] for row in values])
 
 
 def _reciprocal(layer: Definition, eps: Fraction, square: Fraction, *, up: bool) -> Fraction | None:

@@ -21,8 +21,10 @@ error of at most (d + 8)w max|x|, which is added to α, and every bound is enlar
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Literal
+from fractions import Fraction
+from typing import Any, Literal
 
 import numpy
 
@@ -57,6 +59,14 @@ class Sample:
         self.margin = (self.d + 8) * UNIT * self.largest
         self._spreads: dict[tuple[Arithmetic, bool], Spread] = {}
 
+    def number(self, value: Fraction) -> Any:
+        """A constant as these rows are computed with."""
+        return float(value)
+
+    def root(self, values: Reals, *, up: bool) -> Reals:
+        """√ of numbers computed from these rows, which fractions round up or down."""
+        return numpy.sqrt(values)
+
     def sums_exactly(self, sums: Format) -> Reals:
         """Rows, shape (n, 1), that any order of addition sums without rounding.
 
@@ -82,7 +92,7 @@ def partial_sums(terms: Reals, order: Order) -> Reals:
     """T: sum of the absolute values of the partial sums of each row, shape (n, 1), or a bound of it."""
     n, d = terms.shape
     if d == 1:
-        return numpy.zeros((n, 1), dtype=REAL)
+        return 0 * terms
     if order == "sequential":
         return numpy.sum(numpy.abs(numpy.cumsum(terms, axis=-1))[:, 1:], axis=-1, keepdims=True)
     if order == "pairwise":
@@ -132,7 +142,8 @@ class Arithmetic:
 
     def growth(self, terms: Reals) -> Reals:
         """Bound of the error of the sum of each row of `terms`, shape (n, 1)."""
-        u, d = float(self.sums.roundoff), terms.shape[-1]
+        u: Any = self.sums.roundoff if terms.dtype == object else float(self.sums.roundoff)
+        d = terms.shape[-1]
         bound = u * partial_sums(terms, self.order) * (1 + gamma(d, u))
         if self.confidence is None:
             return bound
@@ -162,42 +173,44 @@ class Spread:
     @classmethod
     def of(cls, sample: Sample, arithmetic: Arithmetic, *, centered: bool) -> Spread:
         """The bounds of the derivation for each row."""
-        u, us = float(arithmetic.work.roundoff), float(arithmetic.sums.roundoff)
-        h = arithmetic.chain(sample.d)
-        w, d = float(arithmetic.work.tiny), sample.d
+        number, d, h = sample.number, sample.d, arithmetic.chain(sample.d)
+        u, us, w = (number(a) for a in (arithmetic.work.roundoff, arithmetic.sums.roundoff, arithmetic.work.tiny))
+        # What extended precision loses in a mean of squares, beside what it loses in a deviation.
+        slack, unit = number(Fraction(SLACK)), number(Fraction(UNIT)) * (d + 8) if sample.x.dtype != object else 0
         mean, zero = numpy.abs(sample.mean), numpy.zeros_like(sample.mean)
         with numpy.errstate(all="ignore"):
             if not centered:
                 v, error = sample.square, arithmetic.growth(sample.x * sample.x) / d
-                error = error * SLACK + 8 * u * v + 4 * w + (d + 8) * UNIT * v
+                error = error * slack + 8 * u * v + 4 * w + unit * v
                 return cls(zero, numpy.maximum(v - error, 0), v + error)
             v = sample.variance
-            size = numpy.mean(numpy.abs(sample.x), axis=-1, keepdims=True)
+            size = numpy.sum(numpy.abs(sample.x), axis=-1, keepdims=True) / d
             # Declared two passes divide the sum; otherwise each term may be multiplied by a rounded 1/d.
             divided = 2 * mean if arithmetic.method == "two-pass" else size + 3 * mean
             error = arithmetic.growth(sample.x)
             if arithmetic.method == "two-pass":  # merged means round even where sums do not
                 error = numpy.where(sample.sums_exactly(arithmetic.sums), 0, error)
-            alpha = (error / d + u * divided + 2 * w) * SLACK + sample.margin
+            alpha = (error / d + u * divided + 2 * w) * slack + sample.margin
             shifted = numpy.abs(sample.deviation) + alpha
             two = arithmetic.growth(shifted * shifted) / d
             # Rounding each difference moves the root mean square by a factor 1 ± u and by ω.
             bottom, top = v * (1 - 8 * u) - two - 4 * w, (v + alpha * alpha) * (1 + 8 * u) + two + 4 * w
-            top = (numpy.sqrt(top) + w) ** 2
-            bottom = numpy.maximum(numpy.sqrt(numpy.maximum(bottom, 0)) - w, 0) ** 2
+            top = (sample.root(top, up=True) + w) ** 2
+            bottom = numpy.maximum(sample.root(numpy.maximum(bottom, 0), up=False) - w, 0) ** 2
             if arithmetic.method == "one-pass":
                 change = gamma(h + 3, us) * sample.square + 2 * mean * alpha + alpha**2
                 change = change + u * (mean + alpha) ** 2 + u * v + 4 * w
-                bottom, top = v - change * SLACK, v + change * (1 + u) * SLACK
+                bottom, top = v - change * slack, v + change * (1 + u) * slack
             elif arithmetic.method != "two-pass":
-                change = 4 * us * numpy.sqrt(numpy.log2(max(d, 2)) * v) + 2 * d * w
-                alpha = alpha + change * SLACK
-                levels = (d - 1).bit_length() / 2
+                logarithm = number(Fraction(math.log2(max(d, 2))))
+                change = 4 * us * sample.root(logarithm * v, up=True) + 2 * d * w
+                alpha = alpha + change * slack
+                levels = number(Fraction((d - 1).bit_length(), 2))
                 shift = alpha + w
-                change = 4 * shift * numpy.sqrt(levels * v) + 4 * shift**2 * levels
+                change = 4 * shift * sample.root(levels * v, up=True) + 4 * shift**2 * levels
                 change = change + gamma(2 * h + 8, us) * (v + change) + (levels + 8) * w
-                bottom, top = (numpy.minimum(bottom, v - change * SLACK), numpy.maximum(top, v + change * SLACK))
-            inexact = 2 * sample.margin * numpy.sqrt(v) + sample.margin**2 + (d + 8) * UNIT * v
+                bottom, top = (numpy.minimum(bottom, v - change * slack), numpy.maximum(top, v + change * slack))
+            inexact = 2 * sample.margin * sample.root(v, up=True) + sample.margin**2 + unit * v
             return cls(alpha, bottom - inexact, top + inexact)
 
     def overflows(self, sample: Sample, arithmetic: Arithmetic) -> Reals:

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy
 
-from ._certainty import enclosed
+from ._certainty import enclosed, fractions
 from ._definitions import Definition
 from ._family import SLACK, Arithmetic, Reals, Sample, gamma
 
@@ -74,8 +74,8 @@ class Gradients:
         if len(known) < len(rows):
             return None
         deviation, *columns = zip(*known, strict=True)
-        mean, alpha, low, high = (_fractions([[a] for a in column]) for column in columns)
-        return cls._kept(_fractions(x), _fractions(deviation), mean, alpha, low, high, layer, arithmetic)
+        mean, alpha, low, high = (fractions([[a] for a in column]) for column in columns)
+        return cls._kept(fractions(x), fractions(deviation), mean, alpha, low, high, layer, arithmetic)
 
     @classmethod
     def _kept(cls, x: Reals, c: Reals, mean: Reals, alpha: Reals, low: Reals, high: Reals, *rest: Any) -> Gradients:
@@ -163,11 +163,4 @@ class Gradients:
         return value if self.x.dtype == object else float(value)
 
     def _numbers(self, values: Any) -> Reals:
-        return _fractions(values) if self.x.dtype == object else numpy.asarray(values, dtype=self.x.dtype)
-
-
-def _fractions(values: Any) -> Reals:
-    """An array of fractions."""
-    plain = numpy.array(values, dtype=object)
-    made = [a if isinstance(a, Fraction) else Fraction(float(a)) for a in plain.ravel()]
-    return numpy.array([*made, None], dtype=object)[:-1].reshape(plain.shape)
+        return fractions(values) if self.x.dtype == object else numpy.asarray(values, dtype=self.x.dtype)
