@@ -162,6 +162,16 @@ def test_certificates_are_tight_and_agree(name: str, exact: bool) -> None:
         assert certificate.exact == np.unique(np.abs(gain)).size - 1
 
 
+@pytest.mark.parametrize("exact", [False, True])
+def test_the_width_of_an_offset_is_half_its_enclosure(exact: bool) -> None:
+    poles, weights, origin, offset = solved(GAINS["positive"])
+    low, high, _ = enclose(poles, weights, origin, offset, exact=exact)
+    widths = lg.principal_axes(GAINS["positive"]).certificate(exact=exact).offset_width
+    for width, below, above, value in zip(widths[::-1], low, high, offset, strict=True):  # lengths descend
+        half = (Fraction(float(above)) - Fraction(float(below))) / abs(Fraction(float(value))) / 2
+        assert abs(Fraction(float(width)) - half) <= 3 * Fraction(U) * half  # a difference, a product and a quotient
+
+
 @pytest.mark.parametrize("factor", [0.5, 0.7, 0.8, 0.9, 1.1])
 def test_enclosure_of_a_poor_approximation_holds_the_root_or_is_refused(factor: float) -> None:
     poles, weights, origin, offset = solved(GAINS["positive"])
