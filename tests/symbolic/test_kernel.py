@@ -13,48 +13,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import lngeom as lg
+from lngeom import symbolic as sy
 from lngeom.carriers import UndecidedError
-from lngeom.symbolic import (
-    Formula,
-    Proved,
-    S,
-    Term,
-    add,
-    assume,
-    at_least,
-    cancel,
-    combine,
-    congruence,
-    constant,
-    cut,
-    d,
-    definite,
-    dimension,
-    equal,
-    greater,
-    holds,
-    instantiate,
-    inverse,
-    inverse_sign,
-    inverse_total,
-    multiply,
-    prove,
-    root_nonnegative,
-    root_of_square,
-    root_positive,
-    scalar,
-    square,
-    square_of_root,
-    strengthen,
-    term,
-    total,
-    transport,
-    unequal,
-    vector,
-    weaken,
-)
 
-X, Y, W, A = vector("x"), vector("y"), vector("w"), scalar("a")
+X, Y, W, A = sy.vector("x"), sy.vector("y"), sy.vector("w"), sy.scalar("a")
 ROOT = Path(__file__).parents[2]
 
 
@@ -66,55 +28,55 @@ def draw(random: Random, n: int) -> dict[str, Any]:
     return vectors | {"a": number()}
 
 
-def some_term(random: Random, depth: int = 2) -> Term:
+def some_term(random: Random, depth: int = 2) -> sy.Term:
     """A random term; squares and constants often, so that hypotheses about it are often true."""
     if depth == 0:
-        return random.choice([X, Y, X, Y, A, d, term(1), term(-1), S(X)])
+        return random.choice([X, Y, X, Y, A, sy.d, sy.term(1), sy.term(-1), sy.S(X)])
     p, q = some_term(random, depth - 1), some_term(random, depth - 1)
-    return random.choice([p + q, p - q, p * q, p * p, p * p + q * q, S(p * q), S(p), p])
+    return random.choice([p + q, p - q, p * q, p * p, p * p + q * q, sy.S(p * q), sy.S(p), p])
 
 
-def rule_instances(random: Random) -> list[Proved]:
+def rule_instances(random: Random) -> list[sy.Proved]:
     """One instance of every rule, with random terms and assumptions that models can meet."""
     t, u, v = (some_term(random) for _ in range(3))
     sign = random.choice((">", ">=", "!="))
     strict = random.choice((">", "!="))
     weak = random.choice((">", ">="))
     # w is a free vector: the assumption w − t = 0 has models with any t.
-    known, zero = assume(equal(W, t)), assume(equal(W, 0))
-    made: list[Callable[[], Proved]] = [
-        lambda: assume(Formula(t, sign)),
-        lambda: constant(random.randint(1, 3), sign),
-        dimension,
-        lambda: combine(u * (W - t) + v * S(Y * (W - t)), [(u, None, known), (v, Y, known)]),
-        lambda: cancel(W, assume(equal(W * t, 0)), assume(Formula(t, strict))),
-        lambda: inverse(assume(Formula(t, strict))),
-        lambda: inverse_total(t),
-        lambda: inverse_sign(assume(Formula(t, sign))),
-        lambda: inverse_sign(zero),
-        lambda: square_of_root(assume(Formula(t, weak))),
-        lambda: root_nonnegative(t),
-        lambda: root_positive(assume(greater(t))),
-        lambda: root_of_square(W, assume(Formula(u, weak)), assume(equal(u * u, W))),
-        lambda: congruence(random.choice(("inv", "sqrt")), W, t, known),
-        lambda: square(t),
-        lambda: add(assume(Formula(t, weak)), assume(Formula(u, random.choice((">", ">="))))),
-        lambda: multiply(assume(Formula(t, weak)), assume(Formula(u, random.choice((">", ">="))))),
-        lambda: multiply(assume(Formula(t, strict)), assume(Formula(u, random.choice((">", "!="))))),
-        lambda: weaken(assume(greater(t)), random.choice((">=", "!="))),
-        lambda: weaken(zero, ">="),
-        lambda: strengthen(assume(at_least(t)), assume(unequal(t))),
-        lambda: total(assume(Formula(t, weak))),
-        lambda: definite(W, assume(equal(S(W * W), 0))),
-        lambda: transport(W, known, assume(Formula(t, sign))),
-        lambda: cut(known, assume(equal(W, t))),
-        lambda: instantiate(square(X - Y), {X: t, Y: u}),
-        lambda: instantiate(assume(Formula(X * A, sign)), {X: t, A: S(u)}),
+    known, zero = sy.assume(sy.equal(W, t)), sy.assume(sy.equal(W, 0))
+    made: list[Callable[[], sy.Proved]] = [
+        lambda: sy.assume(sy.Formula(t, sign)),
+        lambda: sy.constant(random.randint(1, 3), sign),
+        sy.dimension,
+        lambda: sy.combine(u * (W - t) + v * sy.S(Y * (W - t)), [(u, None, known), (v, Y, known)]),
+        lambda: sy.cancel(W, sy.assume(sy.equal(W * t, 0)), sy.assume(sy.Formula(t, strict))),
+        lambda: sy.inverse(sy.assume(sy.Formula(t, strict))),
+        lambda: sy.inverse_total(t),
+        lambda: sy.inverse_sign(sy.assume(sy.Formula(t, sign))),
+        lambda: sy.inverse_sign(zero),
+        lambda: sy.square_of_root(sy.assume(sy.Formula(t, weak))),
+        lambda: sy.root_nonnegative(t),
+        lambda: sy.root_positive(sy.assume(sy.greater(t))),
+        lambda: sy.root_of_square(W, sy.assume(sy.Formula(u, weak)), sy.assume(sy.equal(u * u, W))),
+        lambda: sy.congruence(random.choice(("inv", "sqrt")), W, t, known),
+        lambda: sy.square(t),
+        lambda: sy.add(sy.assume(sy.Formula(t, weak)), sy.assume(sy.Formula(u, random.choice((">", ">="))))),
+        lambda: sy.multiply(sy.assume(sy.Formula(t, weak)), sy.assume(sy.Formula(u, random.choice((">", ">="))))),
+        lambda: sy.multiply(sy.assume(sy.Formula(t, strict)), sy.assume(sy.Formula(u, random.choice((">", "!="))))),
+        lambda: sy.weaken(sy.assume(sy.greater(t)), random.choice((">=", "!="))),
+        lambda: sy.weaken(zero, ">="),
+        lambda: sy.strengthen(sy.assume(sy.at_least(t)), sy.assume(sy.unequal(t))),
+        lambda: sy.total(sy.assume(sy.Formula(t, weak))),
+        lambda: sy.definite(W, sy.assume(sy.equal(sy.S(W * W), 0))),
+        lambda: sy.transport(W, known, sy.assume(sy.Formula(t, sign))),
+        lambda: sy.cut(known, sy.assume(sy.equal(W, t))),
+        lambda: sy.instantiate(sy.square(X - Y), {X: t, Y: u}),
+        lambda: sy.instantiate(sy.assume(sy.Formula(X * A, sign)), {X: t, A: sy.S(u)}),
     ]
     return [make() for make in made]
 
 
-def models(theorem: Proved, random: Random) -> list[tuple[int, dict[str, Any]]]:
+def models(theorem: sy.Proved, random: Random) -> list[tuple[int, dict[str, Any]]]:
     """Models of the hypotheses; an assumption about w is met by choosing w."""
     found = []
     for n in (1, 2, 4):
@@ -126,12 +88,12 @@ def models(theorem: Proved, random: Random) -> list[tuple[int, dict[str, Any]]]:
                     values["w"] = tuple(-value for value in _values(left, values, n))
                 elif relation == "=" and "'w'" not in repr((t + W).pairs):
                     values["w"] = tuple(_values(t + W, values, n))
-            if all(holds(formula, values, n) for formula in theorem.hypotheses):
+            if all(sy.holds(formula, values, n) for formula in theorem.hypotheses):
                 found.append((n, values))
     return found
 
 
-def _values(t: Term, values: dict[str, Any], n: int) -> list[Any]:
+def _values(t: sy.Term, values: dict[str, Any], n: int) -> list[Any]:
     from lngeom.symbolic import evaluate
 
     return evaluate(t, values, n)
@@ -144,7 +106,7 @@ def test_every_rule_preserves_truth(seed: int) -> None:
     for theorem in rule_instances(random):
         for n, values in models(theorem, random):
             try:
-                truth = holds(theorem.conclusion, values, n)
+                truth = sy.holds(theorem.conclusion, values, n)
             except UndecidedError:
                 continue
             assert truth is not False, (theorem, n, values)
@@ -157,16 +119,35 @@ def test_the_audit_meets_every_rule_in_models() -> None:
         random = Random(seed)
         for theorem in rule_instances(random):
             found = models(theorem, random)
-            if any(holds(theorem.conclusion, values, n) for n, values in found):
+            if any(sy.holds(theorem.conclusion, values, n) for n, values in found):
                 met.add(theorem.certificate[0])
-    assert met == {
-        rule.__name__
-        for rule in (
-            add, assume, cancel, combine, congruence, constant, cut, definite, dimension, instantiate, inverse,
-            inverse_sign, inverse_total, multiply, root_nonnegative, root_of_square, root_positive, square,
-            square_of_root, strengthen, total, transport, weaken,
-        )
-    }  # fmt: skip
+    assert met == set(
+        [
+            "add",
+            "assume",
+            "cancel",
+            "combine",
+            "congruence",
+            "constant",
+            "cut",
+            "definite",
+            "dimension",
+            "instantiate",
+            "inverse",
+            "inverse_sign",
+            "inverse_total",
+            "multiply",
+            "root_nonnegative",
+            "root_of_square",
+            "root_positive",
+            "square",
+            "square_of_root",
+            "strengthen",
+            "total",
+            "transport",
+            "weaken",
+        ]
+    )
 
 
 def exact(value: Any) -> bool:
@@ -177,11 +158,11 @@ def exact(value: Any) -> bool:
 
 
 def test_what_is_recorded_cannot_be_changed() -> None:
-    theorem = add(total(assume(at_least(X / 2))), square(Y))
+    theorem = sy.add(sy.total(sy.assume(sy.at_least(X / 2))), sy.square(Y))
     before, others = repr(theorem), [theorem.conclusion, *theorem.hypotheses]
     for name in ("conclusion", "hypotheses", "certificate", "anything"):
         with pytest.raises(AttributeError):
-            setattr(theorem, name, equal(X, 0))
+            setattr(theorem, name, sy.equal(X, 0))
     for formula in others:
         assert exact(formula.term.pairs)
         assert exact(formula.relation)
@@ -194,7 +175,7 @@ def test_what_is_recorded_cannot_be_changed() -> None:
         # A term that is read is a copy: even a new class for it changes nothing that is recorded.
         formula.term.__class__ = Recast
     assert repr(theorem) == before
-    assert theorem.conclusion.term == S(X) / 2 + Y * Y
+    assert theorem.conclusion.term == sy.S(X) / 2 + Y * Y
 
 
 class Recast(tuple):
@@ -236,14 +217,14 @@ def test_nothing_of_the_symbolic_package_is_asserted() -> None:
 
 
 def test_hypotheses_are_computed() -> None:
-    eps = scalar("eps")
-    assumed = assume(greater(eps))
-    remainder = d * eps / (lg.moments(X)[1] + eps)
-    theorem = prove(greater(d - S(lg.standardize(X, eps=eps) ** 2)), assumed, remainder=remainder)
-    assert theorem.hypotheses == {greater(eps)}
+    eps = sy.scalar("eps")
+    assumed = sy.assume(sy.greater(eps))
+    remainder = sy.d * eps / (lg.moments(X)[1] + eps)
+    theorem = sy.prove(sy.greater(sy.d - sy.S(lg.standardize(X, eps=eps) ** 2)), assumed, remainder=remainder)
+    assert theorem.hypotheses == {sy.greater(eps)}
 
 
 def test_cut_removes_what_is_proved() -> None:
-    lemma = square(X)
-    theorem = add(assume(at_least(X * X)), assume(greater(Y)))
-    assert cut(lemma, theorem).hypotheses == {greater(Y)}
+    lemma = sy.square(X)
+    theorem = sy.add(sy.assume(sy.at_least(X * X)), sy.assume(sy.greater(Y)))
+    assert sy.cut(lemma, theorem).hypotheses == {sy.greater(Y)}
