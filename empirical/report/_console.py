@@ -77,7 +77,7 @@ def print_table(
         table.add_row(site, *(cell for _, cell in cells))
     console.print(table)
     for line in summary(rows, fits):
-        console.print(line, markup=False, highlight=False)
+        console.print(line, markup=False, highlight=False, soft_wrap=not console.is_terminal)
 
 
 def summary(rows: Sequence[dict[str, Any]], fits: Sequence[Growth] | None = None) -> list[str]:
