@@ -114,7 +114,7 @@ def find_model(spec: str, revision: str | None = None) -> ModelSource:
     >>> find_model("./none")
     Traceback (most recent call last):
     empirical.runs._errors.ModelError: model './none': no such file or directory,
-        and no hub id (owner/name); check the path
+        and not a hub id (owner/name); check the path
     """
     path = Path(spec).expanduser()
     if path.suffix == ".gguf":
