@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -280,13 +280,9 @@ def norms_beside(model: nn.Module, batch: Any, known: dict[Any, Reading | str]) 
 
 def _settings(module: nn.Module) -> str:
     """What may tell two modules of one class apart, besides their parameters."""
-    return repr(sorted(_plain(vars(module))))
-
-
-def _plain(entries: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for name, value in entries.items():
-        if isinstance(value, (bool, int, float, str, tuple, type(None))) and not name.startswith("_"):
-            yield name, repr(value)
+    plain = (bool, int, float, str, tuple, type(None))
+    kept = {name: repr(v) for name, v in vars(module).items() if isinstance(v, plain) and not name.startswith("_")}
+    return repr(sorted(kept.items()))
 
 
 def _observed(model: nn.Module, candidates: Mapping[str, nn.Module], batch: Any) -> _Pass:

@@ -45,10 +45,6 @@ def _small(config: Any, scale: int = 16, blocks: int = 2) -> Any:
     return config
 
 
-def _shallow(config: Any) -> Any:
-    return _small(config, scale=1)
-
-
 def _classes(config: Any) -> Iterator[type]:
     """The model classes of a configuration, the base model first."""
     if type(config) in transformers.MODEL_MAPPING:
@@ -70,7 +66,7 @@ def _classes(config: Any) -> Iterator[type]:
 def build(model_type: str) -> nn.Module | str:
     """A model of a type with random weights that take no memory, or why there is none."""
     reason = "transformers has no model class for its configuration"
-    for change in (_small, _shallow, lambda config: config):
+    for change in (_small, lambda config: _small(config, scale=1), lambda config: config):
         try:
             config = change(CONFIG_MAPPING[model_type]())
             classes = list(_classes(config))

@@ -15,14 +15,14 @@ from torch.overrides import TorchFunctionMode
 from ..discovery import FoundNorm, norms
 
 
-def mapped(value: Any, change: Callable[[Tensor], Any]) -> Any:
-    """`value` with every tensor inside tuples, lists and dicts changed."""
-    if isinstance(value, Tensor):
+def mapped(value: Any, change: Callable[[Any], Any], kind: type = Tensor) -> Any:
+    """`value` with every tensor (or what is of another kind) inside tuples, lists and dicts changed."""
+    if isinstance(value, kind):
         return change(value)
-    if isinstance(value, (tuple, list)):
-        return type(value)(mapped(entry, change) for entry in value) if type(value) in (tuple, list) else value
+    if type(value) in (tuple, list):
+        return type(value)(mapped(entry, change, kind) for entry in value)
     if type(value) is dict:
-        return {key: mapped(entry, change) for key, entry in value.items()}
+        return {key: mapped(entry, change, kind) for key, entry in value.items()}
     return value
 
 
@@ -68,15 +68,11 @@ class Trace:
     def replay(self, call: Call, values: Mapping[int, Tensor]) -> Tensor | tuple[Tensor, ...]:
         """The result of the same call on other values, those in place of the recorded ones."""
 
-        def filled(value: Any) -> Any:
-            if isinstance(value, _Slot):
-                return values.get(value.number, self.tensors[value.number]).clone()
-            if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
-                return type(value)(filled(entry) for entry in value)
-            return {k: filled(v) for k, v in value.items()} if type(value) is dict else value
+        def fill(slot: _Slot) -> Tensor:
+            return values.get(slot.number, self.tensors[slot.number]).clone()
 
         with torch.no_grad():
-            return call.function(*filled(call.args), **filled(call.kwargs))
+            return call.function(*mapped(call.args, fill, _Slot), **mapped(call.kwargs, fill, _Slot))
 
 
 class _Recorder(TorchFunctionMode):

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from ..study import TINY, CellSummary, Rows, SeedMean, along_depth
 from ._style import BLUE, NEUTRAL, VERMILION, new_figure, save
-from ._training_figures import NORM_NAMES, shades, site_label
+from ._training_figures import NORM_NAMES, draw_sites, site_label
 
 _COLOURS = {"layer": BLUE, "rms": VERMILION}
 OPTIMIZER_NAMES = {"adamw": "AdamW", "sgd": "SGD with momentum"}
@@ -43,19 +43,14 @@ def draw_steps(study: Rows, summaries: Sequence[CellSummary], path: Path) -> Non
     steps = sorted({row["step"] for row in study})
     figure, panels = new_figure(-(-len(cells) // 2), 2, (5.4, 3.1), sharex=True, sharey=True)
     for cell, panel in zip(cells, panels.flat, strict=False):
-        sites = list(zip(*(along_depth(study, cell, step) for step in steps), strict=True))
-        for site, colour in zip(sites, shades(len(sites)), strict=True):
+        sites = []
+        for site in zip(*(along_depth(study, cell, step) for step in steps), strict=True):
             values = [value for _, value in site]
-            label = site_label(site[0][0])
-            panel.plot(steps, [value.mean for value in values], color=colour, linewidth=1.3, label=label)
-            panel.fill_between(
-                steps, [v.low for v in values], [v.high for v in values], color=colour, alpha=0.15, linewidth=0
-            )
-        panel.axhline(1, color=NEUTRAL, linestyle="--", linewidth=0.8)
-        panel.set(title=cell_label(cell), yscale="log")
+            interval = ([value[end] for value in values] for end in range(3))
+            sites.append((site_label(site[0][0]), *interval))
+        draw_sites(panel, steps, sites)
+        panel.set(title=cell_label(cell))
         panel.title.set_fontsize(9)
-        panel.set_xscale("symlog", linthresh=steps[1])
-        panel.set_xlim(left=0)
     for panel in panels[-1]:
         panel.set_xlabel("step")
     for panel in panels[:, 0]:

@@ -49,21 +49,27 @@ def shades(count: int) -> np.ndarray:
     return matplotlib.colormaps["viridis"](np.linspace(0, 0.9, count))
 
 
+def draw_sites(panel: Axes, steps: Sequence[int], sites: Sequence[Sequence[Any]]) -> None:
+    """d·E[cos²θ] over steps, a line for each site: its label, the values, both ends of their intervals, the medians."""
+    for (label, values, low, high, *medians), colour in zip(sites, shades(len(sites)), strict=True):
+        panel.plot(steps, values, color=colour, linewidth=1.3, label=label)
+        panel.fill_between(steps, low, high, color=colour, alpha=0.15, linewidth=0)
+        for median in medians:
+            panel.plot(steps, median, color=colour, linestyle=":", linewidth=0.8)
+    panel.axhline(1, color=NEUTRAL, linestyle="--", linewidth=0.8)
+    panel.set(yscale="log")
+    panel.set_xscale("symlog", linthresh=max(1, steps[1]))
+    panel.set_xlim(left=0)
+
+
 def draw_losses(runs: Sequence[Drawn], path: Path) -> None:
     """Training loss of each step, held-out loss at the checkpoints, and the entropy no unigram model can beat."""
     figure, panels = new_figure(1, 1, (7.0, 4.2))
     panel: Axes = panels[0, 0]
     for run, colour in zip(runs, (BLUE, VERMILION, GREEN, PINK), strict=False):
-        steps = [row["step"] for row in run.losses]
-        panel.plot(steps, [row["loss"] for row in run.losses], color=colour, alpha=0.35, linewidth=0.8)
-        panel.plot(
-            [row["step"] for row in run.held_out],
-            [row["loss"] for row in run.held_out],
-            color=colour,
-            marker="o",
-            markersize=3.5,
-            label=f"{run.title}, held-out text",
-        )
+        held = {"marker": "o", "markersize": 3.5, "label": f"{run.title}, held-out text"}
+        for rows, style in ((run.losses, {"alpha": 0.35, "linewidth": 0.8}), (run.held_out, held)):
+            panel.plot([row["step"] for row in rows], [row["loss"] for row in rows], color=colour, **style)
     panel.axhline(runs[0].unigram_entropy, color=NEUTRAL, linestyle="--", linewidth=1, label="unigram entropy")
     panel.set(xlabel="step", ylabel="loss (nats per token)", title="Training (thin) and held-out loss")
     panel.legend(fontsize=9)
@@ -111,22 +117,12 @@ def draw_energies(runs: Sequence[Drawn], path: Path) -> None:
     figure, panels = new_figure(1, len(runs), (5.2, 4.0), sharey=True)
     steps = sorted({row["step"] for run in runs for row in run.norms})
     for run, panel in zip(runs, panels[0], strict=True):
-        sites = _by_site(run.norms)
-        for rows, colour in zip(sites.values(), shades(len(sites)), strict=True):
-            panel.plot(steps, [row["d_cos2"] for row in rows], color=colour, linewidth=1.3, label=site_label(rows[0]))
-            panel.fill_between(
-                steps,
-                [row["d_cos2_low"] for row in rows],
-                [row["d_cos2_high"] for row in rows],
-                color=colour,
-                alpha=0.15,
-                linewidth=0,
-            )
-            panel.plot(steps, [row["random_d_cos2_median"] for row in rows], color=colour, linestyle=":", linewidth=0.8)
-        panel.axhline(1, color=NEUTRAL, linestyle="--", linewidth=0.8)
-        panel.set(title=f"{run.title} (dotted: median random direction)", xlabel="step", yscale="log")
-        panel.set_xscale("symlog", linthresh=max(1, steps[1]))
-        panel.set_xlim(left=0)
+        names = ("d_cos2", "d_cos2_low", "d_cos2_high", "random_d_cos2_median")
+        sites = _by_site(run.norms).values()
+        draw_sites(
+            panel, steps, [(site_label(rows[0]), *([r[name] for r in rows] for name in names)) for rows in sites]
+        )
+        panel.set(title=f"{run.title} (dotted: median random direction)", xlabel="step")
     panels[0, 0].set_ylabel("d·E[cos²θ] of 1")
     panels[0, -1].legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
     save(figure, path)

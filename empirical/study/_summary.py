@@ -35,9 +35,7 @@ def student_mean(values: Sequence[float]) -> SeedMean:
 
 
 def geometric_mean(values: Sequence[float]) -> SeedMean:
-    r"""Geometric mean of positive numbers, the exponentials of Student's interval of their logarithms.
-
-    d·E[cos²θ] spans orders of magnitude, so seeds are compared by ratios.
+    """Geometric mean of positive numbers by Student's interval of their logarithms, since seeds differ by ratios.
 
     >>> interval = geometric_mean([0.5, 2.0])
     >>> round(interval.mean, 12), interval.count
