@@ -276,17 +276,6 @@ def test_a_directory_with_another_run_is_refused(words: Words, refused: Refused,
     )
 
 
-def test_a_full_disk_is_told(words: Words, refused: Refused, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: Any) -> None:
-        raise OSError(28, "No space left on device", "state.safetensors")
-
-    monkeypatch.setattr(statistics, "save", full)
-    assert refused(*words()) == (
-        "lngeom sweep: state.safetensors: No space left on device; free space, "
-        "then run the same command again: what is finished is kept"
-    )
-
-
 @pytest.mark.parametrize(
     ("finder", "kind", "seen", "package"),
     [
