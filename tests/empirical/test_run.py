@@ -77,14 +77,6 @@ def test_strange_directories_are_refused(tmp_path: Path) -> None:
     )
 
 
-def test_damaged_manifests_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "manifest.json").write_text("{")
-    assert message(RunDirectory(tmp_path).manifest) == (
-        f"{tmp_path / 'manifest.json'}: cannot be read (Expecting property name enclosed in double quotes: "
-        "line 1 column 2 (char 1)); remove the directory and run again"
-    )
-
-
 def test_outputs_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert message(RunDirectory(tmp_path / "file").prepare) == (

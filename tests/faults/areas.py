@@ -26,6 +26,12 @@ from .loaders import SOUND, read_corpus
 from .scene import LENGTH, STAGES, Scene, damage, hindered, in_child, outcome, read_only, refused_or, short_files
 
 Attack = Callable[[Scene, random.Random], str]
+AREAS: dict[str, tuple[Attack, float]] = {}
+"""Each with the share of the attempts that it gets: those that run commands several times take longer."""
+
+
+def _area(name: str, share: float = 1.0) -> Callable[[Attack], Attack]:
+    return lambda attack: AREAS.setdefault(name, (attack, share))[0]
 
 
 def _files(*folders: Path) -> list[Path]:
@@ -33,6 +39,7 @@ def _files(*folders: Path) -> list[Path]:
     return sorted(path for path in found if not path.name.startswith(".") and path.suffix not in (".svg", ".html"))
 
 
+@_area("a stopped sweep, a file damaged")
 def stopped_sweep(scene: Scene, generator: random.Random) -> str:
     """A sweep that was stopped, one of its files damaged, and resumed."""
     with scene.copy("stopped") as (run,):
@@ -40,6 +47,7 @@ def stopped_sweep(scene: Scene, generator: random.Random) -> str:
         return scene.judged("sweep", scene.run("sweep", run), run, what)
 
 
+@_area("a finished sweep, a file damaged")
 def finished_sweep(scene: Scene, generator: random.Random) -> str:
     """A finished sweep, one of its files damaged, and merged with another."""
     with scene.copy("finished") as (run,):
@@ -48,6 +56,7 @@ def finished_sweep(scene: Scene, generator: random.Random) -> str:
         return scene.judged("merge", done, run.parent / "merged", what)
 
 
+@_area("a stopped training, a file damaged")
 def stopped_training(scene: Scene, generator: random.Random) -> str:
     """A training that was stopped, a file of it or of its tokens damaged, and resumed."""
     with scene.copy("trained", "trained-data") as folders:
@@ -55,6 +64,7 @@ def stopped_training(scene: Scene, generator: random.Random) -> str:
         return scene.judged("train", scene.run("train", folders[0]), folders[0], what)
 
 
+@_area("a model, a file damaged")
 def model_files(scene: Scene, generator: random.Random) -> str:
     """A model directory, one of its files damaged: refused, or loaded; its fingerprint says what was."""
     with scene.copy("model") as (model,):
@@ -62,6 +72,7 @@ def model_files(scene: Scene, generator: random.Random) -> str:
         return refused_or(what, lambda: load_model(find_model(str(model)), device="cpu") and "")
 
 
+@_area("corpora of random bytes, and damaged")
 def corpora(scene: Scene, generator: random.Random) -> str:
     """A file of random bytes, or a sound one damaged, under each suffix that is known."""
     suffix, sound = generator.choice(list(SOUND)), generator.random() < 0.7
@@ -71,6 +82,7 @@ def corpora(scene: Scene, generator: random.Random) -> str:
     return refused_or(f"{what}: {path.read_bytes()[:80]!r}", lambda: read_corpus(path))
 
 
+@_area("texts on one line", 0.001)
 def long_lines(scene: Scene, generator: random.Random) -> str:
     """A text on one line, in each form: read as it was written, in less than 1.5 GB."""
     for suffix in SUFFIXES:
@@ -105,6 +117,7 @@ def _resumed(scene: Scene, stage: str, first: str, output: Path, what: str) -> s
     return wrong or (f"{stage} {what}, then again: refused" if again == "refused" else "")
 
 
+@_area("kill -9, then again", 0.3)
 def kills(scene: Scene, generator: random.Random) -> str:
     """kill -9 at a random moment, once or twice, and the same command again."""
     stage, moments = generator.choice(list(STAGES)), [generator.randrange(1, 40) for _ in range(2)]
@@ -121,6 +134,7 @@ def kills(scene: Scene, generator: random.Random) -> str:
         return _resumed(scene, stage, "killed" if ended == "refused" else ended, output, f"{moments}")
 
 
+@_area("disk full, then again", 0.3)
 def full_disk(scene: Scene, generator: random.Random) -> str:
     """A disk without space for a file, or with space for its first bytes only, and then space again."""
     stage, moment, short = generator.choice(list(STAGES)), generator.randrange(1, 40), generator.random() < 0.5
@@ -135,6 +149,7 @@ def full_disk(scene: Scene, generator: random.Random) -> str:
         return _resumed(scene, stage, first, output, f"full at change {moment}")
 
 
+@_area("disk read-only, then again", 0.3)
 def read_only_disk(scene: Scene, generator: random.Random) -> str:
     """A disk that becomes read-only; a finished run is shown from one."""
     stage, moment = generator.choice([*STAGES, "shown"]), generator.randrange(1, 40)
@@ -148,6 +163,7 @@ def read_only_disk(scene: Scene, generator: random.Random) -> str:
         return _resumed(scene, stage, first, output, f"read-only from change {moment}")
 
 
+@_area("memory full, then again", 0.3)
 def full_memory(scene: Scene, generator: random.Random) -> str:
     """A process that gets so many more bytes of memory and no more, and then memory again."""
     stage, more = generator.choice(list(STAGES)), int(2 ** generator.uniform(12, 27))
@@ -162,6 +178,7 @@ def full_memory(scene: Scene, generator: random.Random) -> str:
         return _resumed(scene, stage, in_child(starved), output, f"{more} bytes of memory")
 
 
+@_area("merges of overlapping and disjoint runs", 0.3)
 def merges(scene: Scene, generator: random.Random) -> str:
     """Runs on parts of a text merged in any order and nesting: refused if a token would count twice."""
     kinds = generator.choices(
@@ -193,6 +210,7 @@ def _part(scene: Scene, kind: str, begin: int) -> Path:
     return scene.base / name
 
 
+@_area("masks in every form")
 def masks(_: Scene, generator: random.Random) -> str:
     """A mask in any form: the tokens that are text are counted and no others, or the form is refused."""
     x = torch.randn(2, 5, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(generator.randrange(1 << 30)))
@@ -254,6 +272,7 @@ _PLAIN: list[Any] = [
 ]
 
 
+@_area("anything given to the core's functions", 2.0)
 def core(_: Scene, generator: random.Random) -> str:
     """The core's functions on anything: refused, or what numbers that can be computed with give."""
     function = generator.choice(
@@ -279,21 +298,3 @@ def core(_: Scene, generator: random.Random) -> str:
         return "" if close else f"{what} is {found}"
 
     return refused_or(what, computed)
-
-
-AREAS: dict[str, tuple[Attack, float]] = {
-    "texts on one line": (long_lines, 0.001),
-    "a stopped sweep, a file damaged": (stopped_sweep, 1.0),
-    "a finished sweep, a file damaged": (finished_sweep, 1.0),
-    "a stopped training, a file damaged": (stopped_training, 1.0),
-    "a model, a file damaged": (model_files, 1.0),
-    "corpora of random bytes, and damaged": (corpora, 1.0),
-    "merges of overlapping and disjoint runs": (merges, 0.3),
-    "kill -9, then again": (kills, 0.3),
-    "disk full, then again": (full_disk, 0.3),
-    "disk read-only, then again": (read_only_disk, 0.3),
-    "memory full, then again": (full_memory, 0.3),
-    "masks in every form": (masks, 1.0),
-    "anything given to the core's functions": (core, 2.0),
-}
-"""Each with the share of the attempts that it gets: those that run commands several times take longer."""
