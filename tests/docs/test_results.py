@@ -408,3 +408,14 @@ def test_norms_in_the_wild_begin_with_the_counts_of_their_table() -> None:
     lost = sizes["float16", "unstable"] + sizes["float16", "bug"]
     assert f"In `float16` {lost} of {checked['float16']} are unstable or wrong" in page
     assert f"{len(sources)} sources" in page
+
+
+@pytest.mark.parametrize(("framework", "name"), [("numpy", "NumPy"), ("torch", "PyTorch"), ("jax", "JAX")])
+def test_seeded_faults_are_counted_as_their_table_has_them(framework: str, name: str) -> None:
+    rows = [row for row in read_csv(DOCS / "results" / "seeded_faults.csv") if row["framework"] == framework]
+    shown = [row for row in rows if row["should_be"] != "rounding"]
+    assert all(row["as_it_should"] in (True, "True") for row in rows)
+    correct = sum(row["vectors"] not in (None, "") for row in rows)
+    hidden = len(rows) - len(shown) - correct
+    told = f"{name} | {len(shown)} of {len(shown)}, all named rightly; {hidden} undetectable | 0 of {correct} |"
+    assert told in said("results/norms_in_the_wild.md").replace("`", "")
