@@ -35,9 +35,12 @@ PARTS = {
     "compiled": (["bench_sweep.py", "--compiled", "--batch-size", "4", "--seconds", "120"], ["--seconds", "20"]),
     "directions": (
         ["bench_sweep.py", "--directions", "2", "64", "256", "--batch-size", "4", "--seconds", "60"],
-        ["--seconds", "10"],
+        ["--sequence-length", "128", "--seconds", "10"],
     ),
-    "tokens": (["bench_sweep.py", "--batch-size", "1", "4", "16", "--seconds", "60"], ["--seconds", "10"]),
+    "tokens": (
+        ["bench_sweep.py", "--batch-size", "1", "4", "16", "--seconds", "60"],
+        ["--sequence-length", "128", "--seconds", "10"],
+    ),
     "shapes": (
         ["bench_sweep.py", "--all", "--blocks", "2", "--batch-size", "4", "--seconds", "30"],
         ["--blocks", "1", "--batch-size", "1", "--seconds", "2"],
@@ -57,7 +60,7 @@ TITLES = {
     "compiled": "The same, reduced by one compiled kernel",
     "directions": "SmolLM2 with other numbers of random directions",
     "tokens": "SmolLM2 with other batches",
-    "shapes": "Seven models with two blocks each, random weights",
+    "shapes": "Seven models at their true width, a block or two of each, random weights",
     "floor": "What it is made of",
     "memory": "Peak memory from the first pass on, SmolLM2",
     "models": "Folded networks, and a training that is measured, each against what it was",
