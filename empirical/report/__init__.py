@@ -44,8 +44,7 @@ if TYPE_CHECKING:
     from ._comparison import write_comparison
     from ._comparison_figures import comparison_figures
     from ._console import growth_line, print_rows, print_table, summary
-    from ._figures import angle_figure, draw_figures, energy_figure, figures, layer_figure
-    from ._growth import growth_figure
+    from ._figures import angle_figure, draw_figures, energy_figure, figures, growth_figure, layer_figure
     from ._measured import COLUMNS as COLUMNS, Measured, compare as compare
     from ._page import write_report
     from ._study import study_report, verdict as verdict, write_study_report

@@ -15,8 +15,8 @@ from ..statistics import growth
 from ._comparison_figures import FIGURES, comparison_figures
 from ._html import drawn, render
 from ._measured import PUBLISHED_GROWTH, PUBLISHED_GROWTH_SOURCE, QUANTITIES, Measured, compare
+from ._page import VerdictLine, verdict_lines
 from ._remarks import of_models
-from ._verdicts import VerdictLine, verdict_lines
 
 Row = dict[str, Any]
 _SIGNS = tuple((word, MEANINGS[word].sign, MEANINGS[word].tone) for word in PREDICTION_VERDICTS)

@@ -1,18 +1,22 @@
-"""The report of a run: one HTML file that opens offline, with the figures and the table inside."""
+"""The report of a run: one HTML file that opens offline, with the figures, the verdicts and the table inside."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from markupsafe import Markup
 
+from lngeom.verdicts import PREDICTION_VERDICTS, Verdict
+
 from .. import predictions, statistics
+from ..predictions import ISOTROPY, Prediction, count
 from ..runs import ENVIRONMENT, RunError, read_json, write_text
 from ._console import summary
 from ._figures import ROLES, subject_of
 from ._html import embedded, render
 from ._remarks import of_run
-from ._verdicts import verdict_lines, worst_first
 
 _FIGURES = {
     "angle_before": "Angle between the hidden states that enter each norm and the uniform vector 1, and two random "
@@ -54,7 +58,8 @@ def write_report(directory: Path) -> Path:
         remarks=of_run(rows, judged),
         summary=summary(rows),
         verdict_lines=verdict_lines(judged),
-        judged=worst_first(judged),
+        # Violated, undecided, then what holds; otherwise in the order of the layers.
+        judged=sorted(judged, key=lambda each: -PREDICTION_VERDICTS.index(each.verdict)),
         figures=[(name, _svg(directory / f"{name}.svg", name), words) for name, words in shown.items()],
         growth=statistics.growth(rows),
         rows=rows,
@@ -64,3 +69,39 @@ def write_report(directory: Path) -> Path:
     path = directory / "report.html"
     write_text(path, text)
     return path
+
+
+@dataclass(frozen=True)
+class VerdictLine:
+    """A prediction over all layers: how often it held, and the place where it came nearest to failing."""
+
+    prediction: str
+    theorem: str
+    counts: dict[Verdict, int]
+    extreme: Prediction | None
+
+    @property
+    def null(self) -> bool:
+        """Whether this is the null law of isotropy, which a network may reject."""
+        return self.theorem == ISOTROPY
+
+
+def _strain(each: Prediction) -> float:
+    """How near to failing: the fraction of the bound that is used up, or for a mean how many times it is off."""
+    if not each.measured or not each.bound:
+        return 0.0
+    ratio = each.measured / each.bound
+    return max(ratio, 1 / ratio) if each.theorem == ISOTROPY else ratio
+
+
+def verdict_lines(predictions: Sequence[Prediction]) -> list[VerdictLine]:
+    """One line for each prediction, in the order in which they first appear."""
+    groups: dict[tuple[str, str], list[Prediction]] = {}
+    for each in predictions:
+        groups.setdefault((each.prediction, each.theorem), []).append(each)
+    lines = []
+    for (name, theorem), found in groups.items():
+        measured = [each for each in found if each.measured is not None]
+        extreme = max(measured, key=_strain) if measured else None
+        lines.append(VerdictLine(name, theorem, count(found), extreme))
+    return lines

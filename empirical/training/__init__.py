@@ -31,8 +31,7 @@ from .._lazy import lazy
 if TYPE_CHECKING:
     from ..models import RMSNorm
     from ..runs import Ranks, ranks
-    from ._batches import Batches
-    from ._data import TokenData, open_data, prepare, train_tokenizer
+    from ._data import Batches, TokenData, open_data, prepare, train_tokenizer
     from ._gradients import WriterGradient, uniform_energy, writer_gradients, writers
     from ._measure import Measurement, StreamMeasurement
     from ._model import CONTROLS, UNorm, build_model, flops_per_token

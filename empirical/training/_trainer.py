@@ -18,9 +18,8 @@ from transformers import GPT2LMHeadModel
 from lngeom import InputError
 
 from ..runs import Ranks, RunError, StepTable, lock, write_sealed
-from ._batches import Batches
 from ._checkpoint import check_hashes, load_state, save_network, save_state
-from ._data import TokenData
+from ._data import Batches, TokenData
 from ._measure import Measurement, StreamMeasurement
 from ._model import CONTROLS, build_model
 from ._recipe import Recipe, checkpoint_steps, learning_rate
