@@ -25,8 +25,9 @@ MODELS = 12
 TRIES = 6000
 """Samples drawn at most in search of a model or a counterexample."""
 
-CANDIDATES = 5
-"""Counterexamples in terms that are looked at for one at which the library does not divide by 0."""
+CANDIDATES = {"mutant": 40, "hypothesis": 5}
+"""Counterexamples in terms that are looked at for one at which the library does not divide by 0. To refute a mutant
+there has to be one; a hypothesis is necessary without."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ def check_mutant(theorem: Theorem, mutant: Mutant) -> Refutation:
         raise CheckError(msg)
     wrong = replace(theorem, claim=mutant.claim or theorem.claim)
     assumed = list(theorem.assumed(mutant).values())
-    found = _counterexample(wrong, assumed, mutant.model, f"{theorem.id}/{mutant.title}")
+    found = _counterexample("mutant", wrong, assumed, mutant.model, f"{theorem.id}/{mutant.title}")
     if found is None or found.undefined:
         msg = f"{theorem.id}: no counterexample to the mutant {mutant.title!r} in {TRIES} samples"
         raise CheckError(msg)
@@ -165,7 +166,7 @@ def check_hypothesis(theorem: Theorem, said: str) -> Refutation | str:
         return reason
     assumed = theorem.assumed()
     dropped = assumed.pop(said)
-    found = _counterexample(theorem, list(assumed.values()), reason, f"{theorem.id}/{said}", dropped)
+    found = _counterexample("hypothesis", theorem, list(assumed.values()), reason, f"{theorem.id}/{said}", dropped)
     if found is None:
         msg = f"{theorem.id}: no counterexample without {said!r}; give a sampler or a reason in `without`"
         raise CheckError(msg)
@@ -173,7 +174,7 @@ def check_hypothesis(theorem: Theorem, said: str) -> Refutation | str:
 
 
 def _counterexample(
-    theorem: Theorem, assumed: list[Formula], model: Model | None, seed: str, *also: Formula
+    kind: str, theorem: Theorem, assumed: list[Formula], model: Model | None, seed: str, *also: Formula
 ) -> Refutation | None:
     """Where the assumed holds but not the claim, nor what else is named; if it can, where nothing is divided by 0."""
     false = [*also, theorem.goal()]
@@ -184,7 +185,7 @@ def _counterexample(
         tries=TRIES,
     )
     undefined = None
-    for d, values in islice(found, CANDIDATES):
+    for d, values in islice(found, CANDIDATES[kind]):
         if _computed(theorem.claim, values) is not None:
             return Refutation(d, values)
         undefined = undefined or Refutation(d, values, undefined=True)
