@@ -94,7 +94,7 @@ def check_parameter(name: str, parameter: Array, x: Array) -> None:
         msg = f"{name} is a {type(parameter).__name__}: give an array of the library of x, of shape (d,), or None"
         raise InputError(msg)
     if isinstance(parameter, int) and abs(parameter) > _LARGEST:
-        msg = f"{name} is {parameter!r:.40}: a number of this size is none of float64; give an array of shape (d,)"
+        msg = f"{name} is {parameter!r:.40}: a number of this size does not fit in float64; give an array of shape (d,)"
         raise InputError(msg)
     if parameter is None or not hasattr(parameter, "shape") or not hasattr(x, "shape"):
         return
