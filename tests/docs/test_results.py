@@ -24,6 +24,8 @@ from empirical.statistics import read_csv
 from proofs import theorems
 from proofs.claims import DOCUMENTS, claims, find
 
+from ..faults.areas import AREAS
+
 DOCS = Path(__file__).parents[2] / "docs"
 RUN = DOCS / "results" / "smollm2"
 BRACKET = r"\[([\d.]+), ([\d.]+)\]"
@@ -345,6 +347,14 @@ def test_the_tables_of_benchmarks_are_those_of_the_records(page: str) -> None:
     assert (DOCS / "results" / f"{page}.txt").read_text(encoding="utf-8") == made["tables"](found, page)
     assert f"{{include}} {page}.txt" in (DOCS / "results" / f"{page}.md").read_text(encoding="utf-8")
     assert set(made["PAGES"][page]) <= set(made["PARTS"]) == set(sum(made["PAGES"].values(), ()))
+
+
+def test_the_page_of_the_attack_has_its_table() -> None:
+    page, rows = said("results/attack.md"), read_table(DOCS / "results" / "attack.csv")
+    assert [row["area"] for row in rows] == list(AREAS)
+    for row in rows:
+        assert "| {area} | {tried:,} | {right:,} | {wrong} |".format(**row) in page
+        assert (row["right"], row["wrong"]) == (row["tried"], 0)
 
 
 def lines_of_code(source: str) -> int:
