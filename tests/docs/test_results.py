@@ -335,7 +335,7 @@ def recorded(part: str) -> list[dict[str, Any]]:
 
 def test_cost_keeps_to_what_its_page_says() -> None:
     assert [row["model"] for row in recorded("shapes")] == list(KNOWN_MODELS)
-    assert all(row["observed_mb"] - row["bare_mb"] < 100 for row in recorded("memory"))
+    assert all(row["observed_mb"] < 1.1 * row["bare_mb"] for row in recorded("memory"))
     (training,) = (row for row in recorded("models") if "training" in row["work"])
     assert training["high"] <= 1.02
 
