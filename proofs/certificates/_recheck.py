@@ -10,6 +10,7 @@ Run by itself: ``python _recheck.py FILE.json ...``.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import math
@@ -72,7 +73,7 @@ class Algebra:
 
     def power(self, p: PolyElement, k: int) -> PolyElement:
         """The product of k factors p."""
-        return math.prod([_Product(self, p)] * k, start=_Product(self, self.one)).value
+        return functools.reduce(self.times, [p] * k, self.one)
 
     def is_vector(self, p: PolyElement) -> bool:
         """Whether a vector stands outside sums."""
@@ -177,16 +178,6 @@ class Algebra:
             _need(linear, "a trace is taken of what is not linear")
             result += self.total(rest)
         return result
-
-
-class _Product:
-    """A factor of a product in which d·(1/d) = 1."""
-
-    def __init__(self, algebra: Algebra, value: PolyElement) -> None:
-        self.algebra, self.value = algebra, value
-
-    def __mul__(self, other: _Product) -> _Product:
-        return _Product(self.algebra, self.algebra.times(self.value, other.value))
 
 
 def _key(p: PolyElement) -> frozenset:
