@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
+import sys
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
@@ -105,7 +106,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     sweep = Sweep(**{field.name: getattr(arguments, field.name) for field in fields(Sweep)})
     silent = arguments.quiet or arguments.json
-    console = Console(quiet=silent)
+    # A name may hold :words:, and a file wants no colours: to look for them is a tenth of the time of showing a run.
+    console = Console(quiet=silent, emoji=False, highlight=sys.stdout.isatty())
     if not console.is_terminal:
         console.width = 160
     command = _command(arguments)

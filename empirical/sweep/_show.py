@@ -43,7 +43,7 @@ def show_run(run: RunDirectory, console: Console) -> None:
     run.finished_manifest()
     kept = run.path / "growth.csv"
     fits = statistics.read_growth(kept) if kept.exists() else None
-    report.print_table(statistics.read_csv(run.path / "sites.csv"), fits=fits)
+    report.print_table(statistics.read_csv(run.path / "sites.csv"), console, fits)
     print_verdicts(run, console)
     console.print(f"see {run.path / 'report.html'}", markup=False, soft_wrap=True)
 
