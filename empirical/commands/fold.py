@@ -10,6 +10,8 @@ reason. With --verify, a written fold is checked again.
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
+from typing import Any
 
 from ._numbers import count
 
@@ -33,31 +35,19 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns the exit code."""
     from ..runs import ModelError
 
-    if arguments.verify is not None:
-        return _verify(arguments)
-    if arguments.model is None:
+    if arguments.verify is None and arguments.model is None:
         msg = "no model given: name one, or give --verify DIR"
         raise ModelError(msg)
-    return _fold(arguments)
-
-
-def _verify(arguments: argparse.Namespace) -> int:
-    from pathlib import Path
-
+    if arguments.verify is None:
+        return _fold(arguments)
     from ..folding import verify_fold
 
     certificate, wrong = verify_fold(Path(arguments.verify), arguments.model)
-    for line in wrong:
-        print(f"FAILED  {line}")
-    if not wrong:
-        print(_summary(certificate))
+    print("\n".join(f"FAILED  {line}" for line in wrong) or _summary(certificate))
     return 1 if wrong else 0
 
 
 def _fold(arguments: argparse.Namespace) -> int:
-    from pathlib import Path
-    from typing import Any
-
     import torch
 
     from ..corpora import bundled_wikipedia, open_corpus

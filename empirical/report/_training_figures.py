@@ -67,8 +67,9 @@ def draw_losses(runs: Sequence[Drawn], path: Path) -> None:
     figure, panels = new_figure(1, 1, (7.0, 4.2))
     panel: Axes = panels[0, 0]
     for run, colour in zip(runs, (BLUE, VERMILION, GREEN, PINK), strict=False):
-        held = {"marker": "o", "markersize": 3.5, "label": f"{run.title}, held-out text"}
-        for rows, style in ((run.losses, {"alpha": 0.35, "linewidth": 0.8}), (run.held_out, held)):
+        thin: dict[str, Any] = {"alpha": 0.35, "linewidth": 0.8}
+        held: dict[str, Any] = {"marker": "o", "markersize": 3.5, "label": f"{run.title}, held-out text"}
+        for rows, style in ((run.losses, thin), (run.held_out, held)):
             panel.plot([row["step"] for row in rows], [row["loss"] for row in rows], color=colour, **style)
     panel.axhline(runs[0].unigram_entropy, color=NEUTRAL, linestyle="--", linewidth=1, label="unigram entropy")
     panel.set(xlabel="step", ylabel="loss (nats per token)", title="Training (thin) and held-out loss")
