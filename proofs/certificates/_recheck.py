@@ -352,7 +352,7 @@ _WEAKER = ((">", ">="), (">", "!="), ("=", ">="))
 # Of the algebra a, the stated conclusion s, the arguments t and the premises p, each a term and its relation:
 # the side condition, and the term and the relation that follow.
 _SIMPLE: dict[str, Callable[[Algebra, Any, list, list], tuple[bool, PolyElement, str]]] = {
-    "constant": lambda a, s, t, p: (_truth(*s), *s),
+    "constant": lambda a, s, t, p: (_truth(*s), s[0], s[1]),
     "dimension": lambda a, s, t, p: (True, a.d - 1, ">="),
     "cancel": lambda a, s, t, p: (p[0][0] == a.times(s[0], p[1][0]), s[0], "="),
     "inverse": lambda a, s, t, p: (True, a.times(p[0][0], a.inverse(p[0][0])) - 1, "="),
