@@ -81,7 +81,7 @@ class Gradients:
     def _kept(cls, x: Reals, c: Reals, mean: Reals, alpha: Reals, low: Reals, high: Reals, *rest: Any) -> Gradients:
         """With mean and scale as a half format holds them."""
         arithmetic: Arithmetic = rest[1]
-        s = arithmetic.storage.roundoff if arithmetic.storage.bits < arithmetic.work.bits else Fraction(0)
+        s: Any = arithmetic.storage.roundoff if arithmetic.storage.bits < arithmetic.work.bits else Fraction(0)
         s = s if x.dtype == object else float(s)
         return cls(x, c, mean, alpha + 2 * s * abs(mean), low * (1 - 2 * s), high * (1 + 2 * s), *rest)
 

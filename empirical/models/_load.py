@@ -314,6 +314,7 @@ def load_tokenizer(source: ModelSource) -> Any:
     ...     load_tokenizer(ModelSource("words", folder))("b a")["input_ids"]
     [2, 1]
     """
+    tokenizer: Any = None
     try:
         with _quiet():
             tokenizer = AutoTokenizer.from_pretrained(source.location, **_arguments(source))

@@ -78,13 +78,15 @@ def _kernel() -> Any:
 
 def _by_kernel(x: Tensor, z: Tensor, dtype: torch.dtype) -> Tensor:
     """What :func:`_numbers` returns, by one kernel that PyTorch makes of it: C++ on a CPU, Triton on a GPU."""
+    from torch._dynamo.exc import BackendCompilerFailed
+
     for side in (x, z):
         torch._dynamo.maybe_mark_dynamic(side, 0)  # one kernel for all batches
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # PyTorch warns of what it deprecates itself, and of caches on the way
         try:
             return _kernel()(x, z, dtype)
-        except torch._dynamo.exc.BackendCompilerFailed as error:
+        except BackendCompilerFailed as error:
             msg = f"no kernel could be compiled ({str(error).splitlines()[0]}): install a compiler, or measure without"
             raise InputError(msg) from error
 

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import torch
@@ -187,8 +187,9 @@ def prepare(
     manifest = folder / "data.json"
     if not manifest.exists():
         folder.mkdir(parents=True, exist_ok=True)
+        made: Any = None
         if corpus.has_ids:
-            made, pieces = None, _flat_ids(corpus)
+            pieces = _flat_ids(corpus)
         else:
             made = _tokenizer(corpus, tokenizer, vocabulary)
             made.save_pretrained(str(folder / "tokenizer"))

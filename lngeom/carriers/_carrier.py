@@ -96,7 +96,7 @@ def check_parameter(name: str, parameter: Array, x: Array) -> None:
     if isinstance(parameter, int) and abs(parameter) > _LARGEST:
         msg = f"{name} is {parameter!r:.40}: a number of this size does not fit in float64; give an array of shape (d,)"
         raise InputError(msg)
-    if parameter is None or not hasattr(parameter, "shape") or not hasattr(x, "shape"):
+    if parameter is None or isinstance(parameter, int) or not (hasattr(parameter, "shape") and hasattr(x, "shape")):
         return
     _check_kind(name, parameter)
     namespace(x, parameter)

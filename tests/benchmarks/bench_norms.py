@@ -47,7 +47,7 @@ def variants(
         ),
     }
     if compiled:
-        once = {name: tuple(map(torch.compile, pair)) for name, pair in pairs.items()}
+        once = {name: (torch.compile(ours), torch.compile(theirs)) for name, (ours, theirs) in pairs.items()}
         pairs |= {f"{name}, compiled": (once[name][0], theirs) for name, (_, theirs) in pairs.items()}
         pairs |= {f"{name}, both compiled": pair for name, pair in once.items()}
     result: dict[str, Any] = {}

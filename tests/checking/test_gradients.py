@@ -134,7 +134,8 @@ def test_wrong_backward_pass_is_named_with_its_evidence(name: str) -> None:
     assert f"backward pass wrong: {which}" in (finding.cause or "")
     assert name in (finding.cause or "")
     assert finding.exact
-    assert abs(finding.wrong - finding.right) > finding.bound > 0  # pyright: ignore[reportOptionalOperand]
+    wrong, right, bound = (float(number or 0) for number in (finding.wrong, finding.right, finding.bound))
+    assert abs(wrong - right) > bound > 0
 
 
 @pytest.mark.parametrize("centered", [True, False])

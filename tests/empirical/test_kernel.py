@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch._dynamo.exc import BackendCompilerFailed
 
 from empirical.capture import Observer, _observer
 from empirical.models import NormSite
@@ -71,7 +72,8 @@ def through_triton() -> None:
         get_current_device = staticmethod(lambda: 0)
 
     triton.runtime.driver.set_active(Driver())
-    importlib.import_module("torch._inductor.config").cpu_backend = "triton"
+    inductor: Any = importlib.import_module("torch._inductor.config")
+    inductor.cpu_backend = "triton"
     from torch._inductor.utils import run_and_get_code
 
     worst, (code, *_) = run_and_get_code(excess, 7, getattr(torch, sys.argv[1]))
@@ -108,7 +110,7 @@ def observed(compiled: bool | None) -> Any:
 def nothing_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> None:
         failure = RuntimeError("no working C++ compiler")
-        raise torch._dynamo.exc.BackendCompilerFailed(print, failure, None)
+        raise BackendCompilerFailed(print, failure, None)
 
     monkeypatch.setattr("empirical.statistics._sketch._kernel", lambda: refuse)
 

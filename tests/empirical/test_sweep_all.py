@@ -180,8 +180,8 @@ def test_verdicts_are_counted_for_each_model(measured_all: Path) -> None:
         assert html.unescape(title) == name + "".join(f"<small><code>{id}</code></small>" for id in theorems)
         for model, cell in zip(KNOWN_MODELS, cells, strict=True):
             verdicts = [row["verdict"] for row in written if (row["model"], row["prediction"]) == (model, name)]
-            counted = {kind: verdicts.count(kind) for kind in PREDICTION_VERDICTS if kind in verdicts}
-            expected = [f"{MEANINGS[kind].sign} {count}" for kind, count in counted.items()]
+            counted = [(MEANINGS[kind].sign, verdicts.count(kind)) for kind in PREDICTION_VERDICTS]
+            expected = [f"{sign} {count}" for sign, count in counted if count]
             assert re.findall("<span.*?>(.*?)</span>", cell) == expected
             assert (cell == "–") == (verdicts == [])
 
