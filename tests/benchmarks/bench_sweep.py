@@ -152,7 +152,11 @@ def load(model: str, options: argparse.Namespace) -> LoadedModel:
     if random:
         config.quantization_config = None
         del config.quantization_config
-    return load_model(source, dtype=options.dtype, device=options.device, random_weights=random, config=config)
+    loaded = load_model(source, dtype=options.dtype, device=options.device, random_weights=random, config=config)
+    if random:  # trained gains are not 1, where each output is nearly parallel to its input and measured in float64
+        for site in loaded.sites:
+            torch.nn.init.uniform_(loaded.model.get_submodule(site.path).weight, 0.5, 1.5)
+    return loaded
 
 
 def parse() -> argparse.Namespace:
