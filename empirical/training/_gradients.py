@@ -66,7 +66,8 @@ def uniform_energy(rows: Tensor) -> float:
 class WriterGradient:
     """What the gradient of one writer has along 1.
 
-    ``energy`` is :func:`uniform_energy` of its rows G_k, ``excess`` the largest |1ᵀG_k| as a multiple of its bound.
+    ``energy`` is :func:`uniform_energy` of its rows G_k, ``excess`` the largest absolute value of 1ᵀG_k as a multiple
+    of its bound.
 
     >>> from empirical.training import WriterGradient
     >>> found = [WriterGradient("layer", energy=1e-30, excess=0.02), WriterGradient("rms", energy=0.9, excess=1e6)]
