@@ -155,7 +155,7 @@ def load(model: str, options: argparse.Namespace) -> LoadedModel:
     loaded = load_model(source, dtype=options.dtype, device=options.device, random_weights=random, config=config)
     if random:  # trained gains are not 1, where each output is nearly parallel to its input and measured in float64
         for site in loaded.sites:
-            torch.nn.init.uniform_(loaded.model.get_submodule(site.path).weight, 0.5, 1.5)
+            torch.nn.init.uniform_(loaded.model.get_parameter(f"{site.path}.weight"), 0.5, 1.5)
     return loaded
 
 
