@@ -29,11 +29,15 @@ def scale(mean_square: Array, *, eps: Any, placement: Placement = "inside") -> A
 
 def _denominator(mean_square: Array, eps: Any, placement: Placement) -> Array:
     xp = namespace(mean_square)
-    chosen = placement if isinstance(placement, str) else ""
-    if chosen == "inside":
+    if _is_inside(placement):
         return xp.sqrt(mean_square + eps)
-    if chosen == "outside":
-        return xp.sqrt(mean_square) + eps
+    return xp.sqrt(mean_square) + eps
+
+
+def _is_inside(placement: Placement) -> bool:
+    """Whether ε stands inside the root. Arrays and other carriers are asked for their type before they are compared."""
+    if isinstance(placement, str) and placement in ("inside", "outside"):
+        return placement == "inside"
     seen = repr(placement) if isinstance(placement, str) else f"of type {type(placement).__name__}"
     msg = f'placement is {seen}: eps stands "inside" the root (PyTorch, Hugging Face) or "outside" it'
     raise InputError(msg)
@@ -75,7 +79,7 @@ def normalized(x: Array, *, eps: Any, placement: Placement, centered: bool, axis
         v = center(x, unit, axis)[1] if centered else x if unit is None else x * unit
         return v, mean_square(v, axis)
 
-    power = 2 if isinstance(placement, str) and placement == "inside" else 1
+    power = 2 if _is_inside(placement) else 1
     return Normalized(*in_range(compute, widen(x), eps, power=power, axis=axis), placement)
 
 

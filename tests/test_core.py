@@ -114,7 +114,7 @@ def test_distance_of_the_two_norms_without_eps_is_a_chord(d: int) -> None:
 
 
 def test_angle_keeps_its_digits_where_an_arc_cosine_has_none() -> None:
-    # x = 1 + tu with Πx = tu, and σ = t exactly: the angle is atan(t).
+    # x = 1 + tu with Πx = tu, and σ = t exactly: the angle is atan(t), by two arc tangents each right to 2u.
     t = 2.0**-40
     x = np.array([1 + t, 1 - t])
     assert float(lg.angle_to_uniform(x)) == pytest.approx(math.atan(t), rel=4 * 2.0**-53, abs=0)
@@ -167,6 +167,7 @@ def test_smallest_dimensions(d: int) -> None:
     x = np.array([[5.0, -1.0], [2.0, 2.0]])[:, :d]
     z = lg.layer_norm(x, eps=1.0)
     expected = np.zeros((2, 1)) if d == 1 else np.array([[1.0, -1.0], [0.0, 0.0]]) * 3 / math.sqrt(10)
+    # A root and a quotient on either side: 2u each.
     np.testing.assert_allclose(z, expected, rtol=4 * 2.0**-53, atol=0)
 
 

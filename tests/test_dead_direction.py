@@ -47,6 +47,7 @@ def test_dead_direction_sees_no_output(name: str, eps: float) -> None:
 
 def test_dead_direction_of_zero_gains_is_the_limit() -> None:
     limit = lg.dead_direction(np.array([3.0, 0.0, -1.0, 0.0]))
+    # A root and a quotient, 2u, against a power, right to 2u.
     np.testing.assert_allclose(limit, [0.0, 0.5**0.5, 0.0, 0.5**0.5], rtol=4 * U)
     # α/‖α‖ differs from its limit by the ratio of gains, 1e-9, to first order.
     near = lg.dead_direction(np.array([3.0, 1e-9, -1.0, 1e-9]))

@@ -6,13 +6,23 @@ import contextlib
 import random
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy
 from hypothesis import HealthCheck, Phase, find, settings, strategies as st
 from hypothesis.errors import HypothesisException
 
-T = TypeVar("T")
+
+class Attempt(Protocol):
+    """What came out of a kernel for some rows."""
+
+    @property
+    def wrong(self) -> numpy.ndarray:
+        """Of which rows the output is wrong."""
+        ...
+
+
+T = TypeVar("T", bound=Attempt)
 
 _SECONDS = 10.0
 _EXAMPLES = 400
@@ -21,7 +31,7 @@ _EXAMPLES = 400
 def smallest_input(attempt: Callable[[numpy.ndarray], T], witness: numpy.ndarray, *, fixed: bool) -> T | None:
     """The `attempt` of one row as short (unless `fixed`) and simple as can be that is still wrong, None if none is.
 
-    `witness` is a row of which that is known; an attempt has a member `wrong`.
+    `witness` is a row of which that is known.
     """
     start, d = time.monotonic(), len(witness)
     lengths = st.just(d) if fixed else st.integers(1, min(d, 8))
@@ -34,8 +44,8 @@ def smallest_input(attempt: Callable[[numpy.ndarray], T], witness: numpy.ndarray
             if time.monotonic() - start > _SECONDS:
                 return False
             try:
-                drawn[key] = bool(attempt(numpy.array([values])).wrong.any())  # pyright: ignore[reportAttributeAccessIssue]
-            except Exception:  # a dimension that the kernel refuses is no smaller example
+                drawn[key] = bool(attempt(numpy.array([values])).wrong.any())
+            except Exception:  # a dimension that the kernel refuses does not make a smaller example
                 drawn[key] = False
         return drawn[key]
 

@@ -12,8 +12,6 @@ from typing import Any
 
 # Kernels of the hub replace the norms' forward on GPUs: hooks would then measure something else than the module says.
 os.environ["USE_HUB_KERNELS"] = "0"
-# Where memory is full a thread may die while it starts, and whoever started it waits without end: none reads weights.
-os.environ["HF_DEACTIVATE_ASYNC_LOAD"] = "1"
 
 import torch
 import transformers
@@ -131,14 +129,28 @@ def _loading(source: ModelSource) -> Iterator[None]:
         raise _explained(source, error) from None
 
 
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Weights are read by one thread: where memory is full another may die while it starts, and is waited for."""
+    name = "HF_DEACTIVATE_ASYNC_LOAD"
+    before = os.environ.get(name)
+    os.environ[name] = "1"
+    try:
+        yield
+    finally:
+        os.environ.pop(name)
+        os.environ.update({} if before is None else {name: before})
+
+
 def _pretrained(source: ModelSource, kind: Any, *, allow_pickle: bool, **options: Any) -> tuple[Any, dict[str, Any]]:
     """A model of a class of transformers with the weights of a checkpoint, and what was reported of these."""
     if source.gguf_file is None:
         options["use_safetensors"] = None if allow_pickle else True
-    model, report = kind.from_pretrained(
-        source.location, use_kernels=False, output_loading_info=True, ignore_mismatched_sizes=True,
-        **_arguments(source), **options,
-    )  # fmt: skip
+    with _one_thread():
+        model, report = kind.from_pretrained(
+            source.location, use_kernels=False, output_loading_info=True, ignore_mismatched_sizes=True,
+            **_arguments(source), **options,
+        )  # fmt: skip
     refuse_integers(source, model.config)
     return model, report
 

@@ -89,14 +89,17 @@ def check_vectors(name: str, x: Array) -> None:
 
 def check_parameter(name: str, parameter: Array, x: Array) -> None:
     """Raise unless the gain or bias `parameter` is None or of shape (d,) and of the library of `x`."""
-    plain = parameter is None or hasattr(parameter, "__add__")
-    if not plain or type(parameter) in (list, tuple, str, bytes, dict):
+    if parameter is None:
+        return
+    if not hasattr(parameter, "__add__") or type(parameter) in (list, tuple, str, bytes, dict):
         msg = f"{name} is a {type(parameter).__name__}: give an array of the library of x, of shape (d,), or None"
         raise InputError(msg)
-    if isinstance(parameter, int) and abs(parameter) > _LARGEST:
-        msg = f"{name} is {parameter!r:.40}: a number of this size does not fit in float64; give an array of shape (d,)"
-        raise InputError(msg)
-    if parameter is None or isinstance(parameter, int) or not (hasattr(parameter, "shape") and hasattr(x, "shape")):
+    if isinstance(parameter, int):
+        if abs(parameter) > _LARGEST:
+            msg = f"{name} is {parameter!r:.40}: it does not fit in float64; give an array of shape (d,)"
+            raise InputError(msg)
+        return
+    if not (hasattr(parameter, "shape") and hasattr(x, "shape")):
         return
     _check_kind(name, parameter)
     namespace(x, parameter)

@@ -432,7 +432,7 @@ def _rechecked(data: dict[str, Any], algebra: Algebra) -> int:
             raise Refused(msg) from None
         _need(found == (hypotheses, *stated), f"step {number} ({step['rule']}) states what does not follow")
         proved.append(found)
-    _need(bool(proved), "there is no step")
+    _need(bool(proved), "it has no steps")
     statement = data["statement"]
     _need(type(statement) is dict and set(statement) == {"hypotheses", "conclusion"}, "the statement is a sequent")
     said = (terms.formulas(statement["hypotheses"]), *terms.formula(statement["conclusion"]))
