@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,17 +16,7 @@ from lngeom import InputError
 
 from ..discovery import first_tensor
 from ..models import NormSite
-from ..statistics import (
-    Side,
-    SiteState,
-    Sketch,
-    States,
-    input_features,
-    merge_sites,
-    output_features,
-    reduce,
-    sketch as sketched,
-)
+from ..statistics import SIDES, Columns, Side, SiteState, States, features, merge_sites, reduce, sketch
 from ._directions import random_directions
 from ._layout import Batch, arranged, as_mask, batch_of, known_batch_dim
 
@@ -45,8 +35,8 @@ class _Queue:
 
     site: NormSite
     buckets: Tensor
+    columns: Columns
     paths: list[str] = field(default_factory=list)
-    sketches: list[tuple[Sketch, Sketch, Tensor]] = field(default_factory=list)
 
 
 class Observer:
@@ -99,7 +89,7 @@ class Observer:
         self._model = model
         self._batch_dim = known_batch_dim(model, batch_dim)
         self._modules = {site: modules[site.path] for site in sites}
-        self._compiled = compiled
+        self._asked, self._compiled = compiled is not None, compiled
         self._directions = {site.d: random_directions(site.d, directions, seed) for site in sites}
         self._columns: dict[tuple[int, torch.dtype, torch.device], Tensor] = {}
         self._states: dict[tuple[tuple[str, ...], Side], SiteState] = {}
@@ -189,13 +179,11 @@ class Observer:
             self._buckets[key] = torch.stack([first, text & ~first]).repeat_interleave(heads, -1)
         return self._buckets[key]
 
-    def _along(self, d: int, x: Tensor) -> Tensor:
-        """The random directions as columns, in float32 or better, where the hidden states are."""
-        dtype = torch.float64 if x.dtype == torch.float64 else torch.float32
-        key = (d, dtype, x.device)
+    def _along(self, d: int, dtype: torch.dtype, device: torch.device) -> Tensor:
+        """The random directions as columns, in the dtype of the hidden states and where they are."""
+        key = (d, dtype, device)
         if key not in self._columns:
-            columns = torch.from_numpy(self._directions[d]).to(x.device, dtype)
-            self._columns[key] = columns.T.contiguous()
+            self._columns[key] = torch.from_numpy(self._directions[d]).to(device, dtype).T.contiguous()
         return self._columns[key]
 
     def _hook(self, site: NormSite) -> Any:
@@ -216,28 +204,34 @@ class Observer:
         # ended, nor that it failed. Its own hooks for several gradients ask this function.
         if not entering.numel() or torch._C._current_graph_task_id() != -1:
             return
+        if self._compiled is None:
+            self._compiled = _kernel_by_default(leaving.device)
         if entering.device != leaving.device:  # over several devices, what enters may still be where it came from
             entering = entering.to(leaving.device)
         x, z = (arranged(each, site, self._batch, self._batch_dim) for each in (entering, leaving))
         sequences, positions, heads, d = x.shape
-        columns = self._along(d, z)
+        columns = self._along(d, torch.promote_types(x.dtype, z.dtype), z.device)
         buckets = self._membership(site, (sequences, positions, heads), z.device)
-        queue = self._queues.setdefault((site.kind, site.eps, id(columns), id(buckets)), _Queue(site, buckets))
+        key = (site.kind, site.eps, id(columns), id(buckets))
+        if key not in self._queues:
+            self._queues[key] = _Queue(site, buckets, Columns.empty(_TOGETHER, buckets[0].numel(), columns))
+        queue = self._queues[key]
+        out = queue.columns[len(queue.paths)]
+        self._by_kernel_if_any(sketch, x.reshape(-1, d), z.reshape(-1, d), columns, out=out)
         queue.paths.append(site.path)
-        queue.sketches.append(self._sketched(x.reshape(-1, d), z.reshape(-1, d), columns))
         if len(queue.paths) == _TOGETHER:
             self._reduce(queue)
 
-    def _sketched(self, x: Tensor, z: Tensor, columns: Tensor) -> tuple[Sketch, Sketch, Tensor]:
-        if self._compiled is None:
-            self._compiled = _kernel_by_default(z.device)
-            if self._compiled:
-                try:
-                    return sketched(x, z, columns, compiled=True)
-                except InputError as error:
-                    warnings.warn(f"{error}; measuring goes on without it", stacklevel=2)
-                    self._compiled = False
-        return sketched(x, z, columns, compiled=self._compiled)
+    def _by_kernel_if_any(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        """Compiled where that is asked for, and where it is the default if it works."""
+        try:
+            return function(*arguments, **options, compiled=self._compiled)
+        except InputError as error:
+            if self._asked or not self._compiled:
+                raise
+            warnings.warn(f"{error}; measuring goes on without it", stacklevel=2)
+            self._compiled = False
+            return function(*arguments, **options)
 
     def _flush(self) -> None:
         for queue in self._queues.values():
@@ -248,14 +242,13 @@ class Observer:
         """Reduce the sketches of all layers of a queue together: as many operators as for one."""
         if not queue.paths:
             return
-        paths, (befores, afters, inners) = tuple(queue.paths), zip(*queue.sketches, strict=True)
-        queue.paths, queue.sketches = [], []
-        before, after, inner = Sketch.of_layers(befores), Sketch.of_layers(afters), torch.stack(inners)
-        entered = input_features(before, kind=queue.site.kind, eps=queue.site.eps)
-        left = output_features(after, before, inner, kind=queue.site.kind)
-        named = None if self._documents is None else self._documents.to(inner.device)
-        self._add((paths, "input"), reduce("input", before, entered, queue.buckets, documents=named))
-        self._add((paths, "output"), reduce("output", after, left, queue.buckets, before, named))
-
-    def _add(self, key: tuple[tuple[str, ...], Side], batch: SiteState) -> None:
-        self._states[key] = merge_sites(self._states[key], batch) if key in self._states else batch
+        paths, columns = tuple(queue.paths), queue.columns[: len(queue.paths)]
+        queue.paths = []
+        values = self._by_kernel_if_any(features, columns, kind=queue.site.kind, eps=queue.site.eps)
+        named = None if self._documents is None else self._documents.to(columns.numbers.device)
+        entering = None
+        for side, vectors in zip(SIDES, (columns.before, columns.after), strict=True):
+            key = (paths, side)
+            onto = self._states.get(key)
+            self._states[key] = reduce(side, vectors, values[side], queue.buckets, entering, named, onto)
+            entering = vectors

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
         write_csv as write_growth,
     )
     from ._inference import CONFIDENCE, ratio_interval, student as student
-    from ._reduction import input_features, output_features, reduce
-    from ._sketch import Sketch, sketch
+    from ._reduction import features, input_features, output_features, reduce
+    from ._sketch import Columns, Sketch, sketch
     from ._state import BUCKETS, FEATURES, SIDES, Side, SiteState, States, merge, merge_sites
     from ._storage import load, save
     from ._table import COLUMNS, TABLE as TABLE, column as column, compute, read_csv, rows, write_csv
@@ -55,12 +55,14 @@ __all__ = [
     "CONFIDENCE",
     "FEATURES",
     "SIDES",
+    "Columns",
     "Growth",
     "Side",
     "SiteState",
     "Sketch",
     "States",
     "compute",
+    "features",
     "growth",
     "input_features",
     "load",

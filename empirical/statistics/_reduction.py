@@ -15,18 +15,20 @@ from lngeom import (
     layer_rms_distance_from_moments,
 )
 
-from ._sketch import Sketch
+from ._compiled import by_kernel, free
+from ._sketch import Columns, Sketch
 from ._state import (
     ANGLE_BINS,
     BINS_PER_DEGREE,
     BINS_PER_OCTAVE,
-    BUCKETS,
     FEATURES,
     NORM_BINS,
     NORM_OCTAVES,
+    SIDES,
     UNKNOWN,
     Side,
     SiteState,
+    joined,
 )
 
 
@@ -110,13 +112,42 @@ def output_features(z: Sketch, x: Sketch, inner: Tensor, *, kind: str) -> dict[s
     }
 
 
+def features(columns: Columns, *, kind: str, eps: float, compiled: bool = False) -> dict[Side, Tensor]:
+    """Features of what enters and of what leaves norm layers, in the order of :data:`FEATURES`.
+
+    Args:
+        columns: What is kept of the N pairs of each of some layers.
+        kind: {"layernorm", "rmsnorm"}. What the layers compute.
+        eps: ε of the layers.
+        compiled: By one kernel, the same formulas through ``torch.compile``; up to rounding equal.
+
+    Returns:
+        dict: By side, float64, (layers, features, N).
+    """
+    first = columns.projections[..., :2]
+    if compiled:
+        found = by_kernel(_features, free(columns.numbers, 0, -1), free(first, 0, -2), columns.d, kind, eps)
+    else:
+        found = _features(columns.numbers, first, columns.d, kind, eps)
+    return dict(zip(SIDES, found, strict=True))
+
+
+def _features(numbers: Tensor, projections: Tensor, d: int, kind: str, eps: float) -> tuple[Tensor, Tensor]:
+    columns = Columns(d, numbers, projections)
+    before, after = columns.before, columns.after
+    entered = input_features(before, kind=kind, eps=eps)
+    left = output_features(after, before, columns.inner, kind=kind)
+    return torch.stack(list(entered.values()), -2), torch.stack(list(left.values()), -2)
+
+
 def reduce(
     side: Side,
     vectors: Sketch,
-    features: dict[str, Tensor],
+    values: Tensor,
     buckets: Tensor,
     entering: Sketch | None = None,
     documents: Tensor | None = None,
+    onto: SiteState | None = None,
 ) -> SiteState:
     """State of the hidden states of some sequences.
 
@@ -129,56 +160,72 @@ def reduce(
     Args:
         side: Which features are expected, see :data:`FEATURES`.
         vectors: Sketch of the N = sequences × positions hidden states, (..., N): one for each of several layers.
-        features: Their features.
-        buckets: bool, (B, sequences, positions). Membership in the buckets; padding is in none.
+        values: Their features, (..., F, N).
+        buckets: bool, (B, sequences, positions). Membership in the buckets, which have no vector in common; padding is
+            in none.
         entering: Sketch of what entered the layer, for what leaves it.
         documents: int64, (sequences,). The document of each sequence; by default each is one of its own.
+        onto: What was reduced before, to go on from. Its histograms are the result's: it is not to be used again.
 
     Returns:
         SiteState: Tensors on the device of the sketch, with its leading axes.
     """
-    member = buckets.reshape(len(BUCKETS), -1)
-    norm = vectors.norm
-    values = torch.stack([features[name] for name in FEATURES[side]], dim=-2)
-    finite = torch.isfinite(norm if entering is None else norm + entering.norm)
-    small = finite & _underflows(vectors)
+    member = buckets.flatten(1)
+    square = vectors.d * vectors.mean_square
+    norm = values[..., FEATURES[side].index("norm"), :]
+    finite, small = torch.isfinite(norm), _underflows(vectors)
     if entering is not None:
-        small |= finite & _underflows(entering)
-    zero = finite & ~small & ((norm == 0) | ~torch.isfinite(values).all(-2))
+        finite, small = finite & torch.isfinite(entering.norm), small | _underflows(entering)
+    small &= finite
+    # A sum is finite where all features are: none is near the largest number there is, norms are roots.
+    zero = finite & ~small & ((norm == 0) | ~torch.isfinite(values.sum(-2)))
     valid = finite & ~zero & ~small
+    mean_square_along = vectors.mean * vectors.mean
+    projections = vectors.projections
     counted = member & valid[..., None, :]
-    tokens = counted.sum(-1)
-    values = torch.where(valid[..., None, :], values, 0.0)
+    if not (valid.device.type == "cpu" and valid.all()):  # a GPU would have to be waited for
+        values, mean_square_along = (
+            torch.where(each, some, 0.0) for each, some in ((valid[..., None, :], values), (valid, mean_square_along))
+        )
+        square = torch.where(valid, square, 1.0)
+        projections = torch.where(valid[..., None], projections, 0.0)
     weights = counted.to(torch.float64)
+    sizes = weights.unflatten(-1, buckets.shape[1:]).sum(-1).to(torch.int64)
+    tokens = sizes.sum(-1)
     mean = values @ weights.mT / tokens.clamp(min=1)[..., None, :]
-    deviation = values - mean @ weights  # from the mean of its bucket: buckets have no token in common
-    inverse = weights / torch.where(valid, vectors.d * vectors.mean_square, 1.0)[..., None, :]
-    along = vectors.d * torch.where(valid, vectors.mean, 0.0) ** 2
-    cos2 = (inverse * along[..., None, :]).unflatten(-1, buckets.shape[1:]).sum(-1)
-    energies = torch.cat([cos2.sum(-1, keepdim=True), _along_directions(vectors.projections, inverse)], -1)
-    sizes = counted.unflatten(-1, buckets.shape[1:]).sum(-1)
+    deviation = values - mean @ weights  # from the mean of its bucket
+    inverse = weights / square[..., None, :]
+    along = inverse * (vectors.d * mean_square_along)[..., None, :]
+    cos2 = along.unflatten(-1, buckets.shape[1:]).sum(-1)
+    energies = torch.cat([cos2.sum(-1, keepdim=True), _along_directions(projections, inverse)], -1)
     if documents is None:
         documents = torch.full(sizes.shape[-1:], UNKNOWN, device=sizes.device)
-    return SiteState(
+    left_out = [(member & each[..., None, :]).sum(-1) for each in (~finite, small, zero)]
+    batch = SiteState(
         tokens=tokens,
-        nonfinite=(member & ~finite[..., None, :]).sum(-1),
-        underflow=(member & small[..., None, :]).sum(-1),
-        zero=(member & zero[..., None, :]).sum(-1),
+        nonfinite=left_out[0],
+        underflow=left_out[1],
+        zero=left_out[2],
         mean=mean,
         m2=(deviation * deviation) @ weights.mT,
         maximum=torch.stack(
             [torch.where(one[..., None, :], values, -math.inf).amax(-1) for one in counted.unbind(-2)], -1
         ),
-        angles=_histogram(values[..., 0, :] * BINS_PER_DEGREE, ANGLE_BINS, counted),
-        norms=_histogram(
-            (torch.log2(torch.where(valid, norm, 1.0)) + NORM_OCTAVES) * BINS_PER_OCTAVE, NORM_BINS, counted
-        ),
+        angles=_empty(ANGLE_BINS, counted) if onto is None else onto.angles,
+        norms=_empty(NORM_BINS, counted) if onto is None else onto.norms,
         sequences=torch.cat([(sizes > 0).sum(-1), (sizes.sum(-2) > 0).sum(-1, keepdim=True)], -1),
         cos2=torch.cat([energies, energies.sum(-2, keepdim=True)], -2),
         documents=documents.expand(*sizes.shape[:-2], -1),
         document_tokens=sizes,
         document_cos2=cos2,
     )
+    state = batch if onto is None else joined(onto, batch, batch.angles, batch.norms)
+    # At the very end: what fails before has changed nothing.
+    angle = values[..., FEATURES[side].index("angle"), :]
+    octaves = torch.log2(torch.where(valid, norm, 1.0)) + NORM_OCTAVES
+    for histogram, positions in ((state.angles, angle * BINS_PER_DEGREE), (state.norms, octaves * BINS_PER_OCTAVE)):
+        _count(histogram, positions, member, counted)
+    return state
 
 
 def _underflows(x: Sketch) -> Tensor:
@@ -191,14 +238,19 @@ def _along_directions(projections: Tensor, weights: Tensor) -> Tensor:
     squares = weights.new_empty(projections.shape[-2:])
     layers = (each.reshape(-1, *each.shape[-2:]) for each in (projections, weights, found))
     for values, weight, sums in zip(*layers, strict=True):
-        # What does not count may be infinite, which a weight of 0 would turn into NaN.
-        squares.copy_(values).square_().nan_to_num_(0.0, 0.0, 0.0)
-        torch.mm(weight, squares, out=sums)
+        torch.mm(weight, squares.copy_(values).square_(), out=sums)
     return found
 
 
-def _histogram(positions: Tensor, bins: int, counted: Tensor) -> Tensor:
-    """Counts by bin for each bucket; integers, so that the order of the tokens does not matter."""
-    index = positions.to(torch.int64).clamp_(0, bins - 1)[..., None, :].expand(counted.shape)
-    counts = torch.zeros(*counted.shape[:-1], bins, dtype=torch.int64, device=positions.device)
-    return counts.scatter_add_(-1, index, counted.to(torch.int64))
+def _empty(bins: int, counted: Tensor) -> Tensor:
+    with torch.inference_mode(False):  # what is made under it can only be counted on under it
+        return torch.zeros(*counted.shape[:-1], bins, dtype=torch.int64, device=counted.device)
+
+
+def _count(histogram: Tensor, positions: Tensor, member: Tensor, counted: Tensor) -> None:
+    """Count by bucket and bin, in place; integers, so that the order of the tokens does not matter."""
+    bins = histogram.shape[-1]
+    index = positions.to(torch.int64).clamp_(0, bins - 1)
+    for bucket, some in enumerate(member[1:], start=1):
+        index += some * (bucket * bins)
+    histogram.flatten(-2).scatter_add_(-1, index, counted.any(-2).to(torch.int64))

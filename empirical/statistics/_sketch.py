@@ -6,21 +6,22 @@ for both sides of a norm layer. What is left is a few numbers per token.
 
 from __future__ import annotations
 
-import functools
 import math
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from lngeom import InputError, angle_from_moments, moments
+from lngeom import angle_from_moments, moments
+
+from ._compiled import by_kernel, free
 
 # On a CPU small enough for the cache of a core, and for the allocator to reuse what it has: the temporaries of larger
 # chunks are given back to the system and cost a page fault for each 4 KB when they come again.
 _CHUNK_BYTES = {"cpu": 1 << 19, "cuda": 1 << 26}
+_ACCUMULATING = {"cuda"} if hasattr(torch.ops.aten.mm, "dtype") else set()
+"""Devices where PyTorch multiplies matrices of 16 bits and returns the sums in float32; from PyTorch 2.8 on."""
 
 
 @dataclass(frozen=True)
@@ -37,12 +38,6 @@ class Sketch:
     mean: Tensor
     variance: Tensor
     projections: Tensor
-
-    @classmethod
-    def of_layers(cls, sketches: Sequence[Sketch]) -> Sketch:
-        """The sketches of several norm layers of one dimension as one, with the layers as first axis."""
-        columns = ([getattr(each, name) for each in sketches] for name in ("mean", "variance", "projections"))
-        return cls(sketches[0].d, *map(torch.stack, columns))
 
     @property
     def mean_square(self) -> Tensor:
@@ -64,31 +59,61 @@ class Sketch:
         return torch.rad2deg(angle_from_moments(mean, (self.mean_square - mean * mean).clamp(min=0)))
 
 
+@dataclass(frozen=True)
+class Columns:
+    """The numbers of the sketches of N pairs, what enters and what leaves a norm layer; layers may be a first axis.
+
+    Attributes:
+        d: Dimension of the hidden states.
+        numbers: float64, (..., 5, N). Mean and variance of x, the same of z, and x·z.
+        projections: (..., 2, N, K), float32 or better. Components of x and of z along the random directions.
+    """
+
+    d: int
+    numbers: Tensor
+    projections: Tensor
+
+    @classmethod
+    def empty(cls, layers: int, count: int, directions: Tensor) -> Columns:
+        """Room for the pairs of so many layers, `count` of each, and the directions (d, K)."""
+        d, k = directions.shape
+        with torch.inference_mode(False):  # what is made under it can only be written under it
+            numbers = torch.empty(layers, 5, count, dtype=torch.float64, device=directions.device)
+            return cls(d, numbers, numbers.new_empty(layers, 2, count, k, dtype=_wide(directions.dtype)))
+
+    def __getitem__(self, layers: int | slice) -> Columns:
+        """Those of one layer, or of some."""
+        return Columns(self.d, self.numbers[layers], self.projections[layers])
+
+    @property
+    def before(self) -> Sketch:
+        """Sketch of what enters."""
+        return self._sketch(0)
+
+    @property
+    def after(self) -> Sketch:
+        """Sketch of what leaves."""
+        return self._sketch(1)
+
+    def _sketch(self, side: int) -> Sketch:
+        mean, variance = (self.numbers[..., 2 * side + which, :] for which in (0, 1))
+        return Sketch(self.d, mean, variance, self.projections[..., side, :, :])
+
+    @property
+    def inner(self) -> Tensor:
+        """x·z of each pair."""
+        return self.numbers[..., 4, :]
+
+
+def _wide(dtype: torch.dtype) -> torch.dtype:
+    return torch.promote_types(dtype, torch.float32)
+
+
 def _numbers(x: Tensor, z: Tensor, dtype: torch.dtype) -> Tensor:
     """Mean and variance of each row of x, the same of z, and x·z, computed in some dtype: float64, shape (5, n)."""
     x, z = x.to(dtype), z.to(dtype)
     rows = (*(each[:, 0] for each in (*moments(x), *moments(z))), (x * z).sum(-1))
     return torch.stack([row.to(torch.float64) for row in rows])
-
-
-@functools.cache
-def _kernel() -> Any:
-    return torch.compile(_numbers)
-
-
-def _by_kernel(x: Tensor, z: Tensor, dtype: torch.dtype) -> Tensor:
-    """What :func:`_numbers` returns, by one kernel that PyTorch makes of it: C++ on a CPU, Triton on a GPU."""
-    from torch._dynamo.exc import BackendCompilerFailed
-
-    for side in (x, z):
-        torch._dynamo.maybe_mark_dynamic(side, 0)  # one kernel for all batches
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # PyTorch warns of what it deprecates itself, and of caches on the way
-        try:
-            return _kernel()(x, z, dtype)
-        except BackendCompilerFailed as error:
-            msg = f"no kernel could be compiled ({str(error).splitlines()[0]}): install a compiler, or measure without"
-            raise InputError(msg) from error
 
 
 def _nearly_parallel(numbers: Tensor, d: int, unit: float) -> Tensor:
@@ -107,14 +132,33 @@ def _chunks(count: int, d: int, device: torch.device) -> Iterator[slice]:
     return (slice(begin, begin + size) for begin in range(0, count, size))
 
 
-def sketch(x: Tensor, z: Tensor, directions: Tensor, *, compiled: bool = False) -> tuple[Sketch, Sketch, Tensor]:
+def _multiply(x: Tensor, directions: Tensor, out: Tensor) -> None:
+    """x·u of each row with each direction, accumulated in float32 or better; directions of 16 bits are rounded ones.
+
+    Products of two numbers of 16 bits are exact in float32, so that what is left is the rounding of a sum of d terms,
+    as with hidden states in float32. But a rounded direction is no unit vector any more: its length is divided out.
+    """
+    if x.dtype == directions.dtype != out.dtype and x.device.type in _ACCUMULATING:
+        out.copy_(torch.ops.aten.mm.dtype(x, directions, out.dtype))
+    else:
+        columns = directions.to(out.dtype)
+        for part in [slice(None)] if x.dtype == out.dtype else _chunks(len(x), x.shape[1], x.device):
+            torch.mm(x[part].to(out.dtype), columns, out=out[part])
+    if directions.dtype != out.dtype:
+        out /= torch.linalg.vector_norm(directions, dim=0, dtype=torch.float64).to(out.dtype)
+
+
+def sketch(
+    x: Tensor, z: Tensor, directions: Tensor, *, compiled: bool = False, out: Columns | None = None
+) -> tuple[Sketch, Sketch, Tensor]:
     """Sketches of what enters and what leaves a norm layer, and their inner products.
 
     Args:
         x, z: (N, d). Hidden states, on one device.
-        directions: (d, K). Random unit directions as columns, float32 or float64: everything is computed in their
-            dtype.
+        directions: (d, K). Random directions as columns. Everything is computed in their dtype, in float32 for those of
+            16 bits; only then may they have another length than 1.
         compiled: By one kernel for both sides, the same formulas through ``torch.compile``; up to rounding equal.
+        out: Where the numbers are written, for one layer.
 
     Returns:
         x, z: Sketch
@@ -130,18 +174,17 @@ def sketch(x: Tensor, z: Tensor, directions: Tensor, *, compiled: bool = False) 
     [2.0, 0.5]
     """
     count, d = x.shape
-    found = torch.empty(5, 0 if compiled else count, dtype=torch.float64, device=z.device)
-    along = torch.empty(2, count, directions.shape[1], dtype=directions.dtype, device=z.device)
-    whole = compiled and x.dtype == z.dtype == directions.dtype  # nothing is converted that would take memory
+    kept = Columns.empty(1, count, directions)[0] if out is None else out
+    found, dtype = kept.numbers, kept.projections.dtype
     if compiled:
-        found = _by_kernel(x, z, directions.dtype)
-    for part in [slice(None)] if whole else _chunks(count, d, z.device):
-        if not compiled:
-            found[:, part] = _numbers(x[part], z[part], directions.dtype)
-        for side, projections in zip((x, z), along, strict=True):
-            torch.mm(side[part].to(directions.dtype), directions, out=projections[part])
-    if directions.dtype != torch.float64 and z.device.type == "cpu":  # a GPU would have to be waited for
-        (rows,) = torch.nonzero(_nearly_parallel(found, d, torch.finfo(directions.dtype).eps / 2), as_tuple=True)
+        found.copy_(by_kernel(_numbers, free(x, 0), free(z, 0), dtype))
+    else:
+        for part in _chunks(count, d, z.device):
+            found[:, part] = _numbers(x[part], z[part], dtype)
+    for side, projections in zip((x, z), kept.projections, strict=True):
+        _multiply(side, directions, projections)
+    if dtype != torch.float64 and z.device.type == "cpu":  # a GPU would have to be waited for
+        (rows,) = torch.nonzero(_nearly_parallel(found, d, torch.finfo(dtype).eps / 2), as_tuple=True)
         for part in _chunks(len(rows), d, z.device):
             found[:, rows[part]] = _numbers(x[rows[part]], z[rows[part]], torch.float64)
-    return Sketch(d, found[0], found[1], along[0]), Sketch(d, found[2], found[3], along[1]), found[4]
+    return kept.before, kept.after, kept.inner

@@ -115,7 +115,8 @@ States = dict[tuple[str, Side], SiteState]
 
 
 def _host(array: Any) -> np.ndarray:
-    return array.cpu().numpy() if array_api_compat.is_torch_array(array) else np.asarray(array)
+    # A copy: the tensors are added to in place.
+    return array.cpu().numpy().copy() if array_api_compat.is_torch_array(array) else np.asarray(array)
 
 
 def merge_sites(a: SiteState, b: SiteState) -> SiteState:
@@ -131,13 +132,18 @@ def merge_sites(a: SiteState, b: SiteState) -> SiteState:
     >>> from empirical.statistics import FEATURES, input_features, merge_sites, reduce, sketch
     >>> def state_of(x):  # one sequence of one vector
     ...     kept, _, _ = sketch(x, x, torch.eye(2))
-    ...     features = input_features(kept, kind="rmsnorm", eps=1e-5)
-    ...     return reduce("input", kept, features, torch.tensor([[[True]], [[False]]]))
+    ...     values = torch.stack(list(input_features(kept, kind="rmsnorm", eps=1e-5).values()))
+    ...     return reduce("input", kept, values, torch.tensor([[[True]], [[False]]]))
     >>> both = merge_sites(state_of(torch.tensor([[3.0, 4.0]])), state_of(torch.tensor([[0.0, 9.0]])))
     >>> norm = FEATURES["input"].index("norm")
     >>> int(both.tokens[0]), float(both.mean[norm, 0]), float(both.m2[norm, 0])  # lengths 5 and 9: 7, and 2² + 2²
     (2, 7.0, 8.0)
     """
+    return joined(a, b, a.angles + b.angles, a.norms + b.norms)
+
+
+def joined(a: SiteState, b: SiteState, angles: Any, norms: Any) -> SiteState:
+    """What :func:`merge_sites` returns, with these histograms."""
     xp = array_api_compat.array_namespace(a.mean, b.mean)
     tokens = a.tokens + b.tokens
     left, right = (xp.astype(count, xp.float64) for count in (a.tokens, b.tokens))
@@ -151,8 +157,8 @@ def merge_sites(a: SiteState, b: SiteState) -> SiteState:
         mean=a.mean + distance * (right / both)[..., None, :],
         m2=a.m2 + b.m2 + distance * distance * (left * right / both)[..., None, :],
         maximum=xp.maximum(a.maximum, b.maximum),
-        angles=a.angles + b.angles,
-        norms=a.norms + b.norms,
+        angles=angles,
+        norms=norms,
         sequences=a.sequences + b.sequences,
         cos2=a.cos2 + b.cos2,
         documents=xp.concat([a.documents, b.documents], axis=-1),

@@ -112,7 +112,7 @@ def nothing_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
         failure = RuntimeError("no working C++ compiler")
         raise BackendCompilerFailed(print, failure, None)
 
-    monkeypatch.setattr("empirical.statistics._sketch._kernel", lambda: refuse)
+    monkeypatch.setattr("empirical.statistics._compiled._kernel", lambda _: refuse)
 
 
 @pytest.mark.usefixtures("nothing_compiles")

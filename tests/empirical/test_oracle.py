@@ -276,7 +276,9 @@ def measured_and_stored(
     for site in sites:
         (pair,) = stored[site.path]
         x, z = (each.reshape(*ids.shape, -1) for each in pair)  # some architectures flatten the batch
-        expected += Oracle(modules[site.path], site, x, z, compared).rows()
+        # In the dtype of the hidden states; of which length does not matter to an angle.
+        rounded = torch.from_numpy(compared).to(torch.promote_types(x.dtype, z.dtype)).to(torch.float64).numpy()
+        expected += Oracle(modules[site.path], site, x, z, rounded).rows()
     return table, expected
 
 
