@@ -20,8 +20,8 @@ from ..statistics import SIDES, Columns, Side, SiteState, States, features, merg
 from ._directions import random_directions
 from ._layout import Batch, arranged, as_mask, batch_of, known_batch_dim
 
-_TOGETHER = 8
-"""Layers that are reduced at once: with 64 directions 4 KB a token wait, and an eighth of the operators is called."""
+_TOGETHER = 16
+"""Layers that are reduced at once: with 64 directions 9 KB a token wait, and a sixteenth of the operators is called."""
 
 
 def _kernel_by_default(device: torch.device) -> bool:

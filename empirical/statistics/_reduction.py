@@ -253,4 +253,4 @@ def _count(histogram: Tensor, positions: Tensor, member: Tensor, counted: Tensor
     index = positions.to(torch.int64).clamp_(0, bins - 1)
     for bucket, some in enumerate(member[1:], start=1):
         index += some * (bucket * bins)
-    histogram.flatten(-2).scatter_add_(-1, index, counted.any(-2).to(torch.int64))
+    histogram.view(*histogram.shape[:-2], -1).scatter_add_(-1, index, counted.any(-2).to(torch.int64))

@@ -17,9 +17,9 @@ from harness import in_turn, parser, ratio, seconds, table, write  # pyright: ig
 
 from empirical.capture import random_directions
 from empirical.models import bundled_model, find_model, load_model
-from empirical.statistics import Sketch, input_features, output_features, reduce, sketch
+from empirical.statistics import SIDES, Columns, features, reduce, sketch
 
-TOGETHER = 8
+TOGETHER = 16
 
 
 def main() -> None:
@@ -35,12 +35,12 @@ def main() -> None:
     first[:, 0] = True
     buckets = torch.stack([first, ~first])
 
-    def reduced() -> None:
-        befores, afters, inners = zip(*kept, strict=True)
-        before, after, inner = Sketch.of_layers(befores), Sketch.of_layers(afters), torch.stack(inners)
-        eps = loaded.sites[0].eps
-        reduce("input", before, input_features(before, kind="rmsnorm", eps=eps), buckets)
-        reduce("output", after, output_features(after, before, inner, kind="rmsnorm"), buckets, before)
+    states = dict.fromkeys(SIDES)
+
+    def reduced(compiled: bool) -> None:
+        values = features(kept, kind="rmsnorm", eps=loaded.sites[0].eps, compiled=compiled)
+        for side, vectors, entering in zip(SIDES, (kept.before, kept.after), (None, kept.before), strict=True):
+            states[side] = reduce(side, vectors, values[side], buckets, entering, onto=states[side])
 
     def observed(compiled: bool) -> None:
         with observer(loaded, options.directions, compiled=compiled):
@@ -55,10 +55,13 @@ def main() -> None:
         "products": (lambda: (x @ columns, z @ columns), 1),
         "sketch": (lambda: sketch(x, z, columns), 1),
         "sketch, compiled": (lambda: sketch(x, z, columns, compiled=True), 1),
-        "reduced": (reduced, TOGETHER),
+        "reduced": (lambda: reduced(False), TOGETHER),
+        "reduced, compiled": (lambda: reduced(True), TOGETHER),
     }
     with torch.inference_mode():
-        kept = [sketch(x, z, columns) for _ in range(TOGETHER)]
+        kept = Columns.empty(TOGETHER, len(x), columns)
+        for layer in range(TOGETHER):
+            sketch(x, z, columns, out=kept[layer])
         actions = {name: action for name, (action, _) in work.items()}
         taken = in_turn(actions, options.rounds, lambda action: seconds(action, clock))
     times = {name: [each / work[name][1] for each in taken[name]] for name in work}
@@ -71,9 +74,12 @@ def main() -> None:
         "floor: products with the directions": times["products"],
         "means, variances and x·z, plain": without("sketch", "products"),
         "means, variances and x·z, compiled": without("sketch, compiled", "products"),
-        "angles, sums and histograms": times["reduced"],
+        "angles, sums and histograms, plain": times["reduced"],
+        "angles, sums and histograms, compiled": times["reduced, compiled"],
         "the rest of the hooks, plain": without("observed", "bare", "sketch", "reduced"),
-        "the rest of the hooks, compiled": without("observed, compiled", "bare", "sketch, compiled", "reduced"),
+        "the rest of the hooks, compiled": without(
+            "observed, compiled", "bare", "sketch, compiled", "reduced, compiled"
+        ),
         "everything, plain": without("observed", "bare"),
         "everything, compiled": without("observed, compiled", "bare"),
     }

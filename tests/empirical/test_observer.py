@@ -11,10 +11,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from empirical.capture import Observer
+from empirical.capture import Observer, random_directions
 from empirical.discovery import norms
 from empirical.models import NormSite
-from empirical.statistics import States, compute
+from empirical.statistics import States, compute, sketch
 from lngeom import InputError, moments
 
 from .test_oracle import Oracle
@@ -71,6 +71,73 @@ def test_the_shape_does_not_matter(change: Callable[[Tensor], Tensor], options: 
     for padding in (None, mask):
         plain = observed(Shaped().double(), x, mask=padding)
         equal(observed(Shaped(inner).double(), given, mask=padding, **options), plain)
+
+
+def test_what_was_read_stays_and_measuring_goes_on_in_every_mode_of_gradients() -> None:
+    model, (x, y, w) = Shaped().double(), vectors(3, B, S)
+    with Observer(model, [SITE], directions=4) as observer:
+        with torch.inference_mode():
+            model(x)
+            first = observer.states
+        model(y).sum().backward()
+        with torch.inference_mode():
+            model(w)
+    equal(first, observed(model, x))
+    for key, state in observer.states.items():
+        assert state.tokens.tolist() == [3 * B, 3 * B * (S - 1)]
+        assert state.angles.sum(-1).tolist() == state.norms.sum(-1).tolist() == state.tokens.tolist()
+        alone = [observed(model, each)[key].angles for each in (x, y, w)]
+        assert np.array_equal(state.angles, sum(alone))
+
+
+class Frozen(nn.Module):
+    """A norm that is not trained, before one that is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.frozen, self.norm = nn.LayerNorm(D), nn.LayerNorm(D)
+
+    def forward(self, x: Tensor) -> Tensor:
+        with torch.inference_mode():
+            y = self.frozen(x)
+        return self.norm(y.clone())
+
+
+def test_part_of_a_pass_may_be_in_inference_mode() -> None:
+    sites = [replace(SITE, path="frozen"), SITE]
+    model = Frozen().double()
+    with Observer(model, sites, directions=4) as observer:
+        model(vectors(B, S)).sum().backward()
+    assert [state.tokens.sum() for state in observer.states.values()] == [B * S] * 4
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_hidden_states_of_16_bits_are_multiplied_as_they_are(
+    dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, z = (vectors(2, 64) @ torch.randn(D, 200, dtype=torch.float64)).to(dtype)
+    directions = torch.from_numpy(random_directions(200, 6, 0)).T.to(dtype)
+    by_way_of_single = sketch(x, z, directions)
+    calls = []
+
+    def accumulate(a: Tensor, b: Tensor, out_dtype: torch.dtype) -> Tensor:
+        """The product that PyTorch has for GPUs only."""
+        calls.append(a.dtype)
+        return a.to(out_dtype) @ b.to(out_dtype)
+
+    library = torch.library.Library("aten", "IMPL")
+    library.impl("mm.dtype", accumulate, "CPU")
+    monkeypatch.setattr("empirical.statistics._sketch._ACCUMULATING", {"cpu"})
+    as_they_are = sketch(x, z, directions)
+    library._destroy()
+    assert calls == [dtype, dtype]
+    exact = torch.nn.functional.normalize(directions.double(), dim=0)
+    gamma = (200 + 8) * 2.0**-24
+    for side, one, other in zip((x, z), by_way_of_single[:2], as_they_are[:2], strict=True):
+        length = side.double().norm(dim=-1, keepdim=True)
+        for found in (one.projections, other.projections):
+            assert found.dtype == torch.float32
+            assert ((found - side.double() @ exact).abs() <= gamma * length).all()
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 2, 1, 3)])
