@@ -59,7 +59,7 @@ bench-peers: $(STAMP)
 
 # Needs a CUDA device and nothing but a plain Python with PyTorch and transformers.
 bench-gpu:
-	PYTHONPATH=. $(PYTHON) tests/benchmarks/bench_sweep.py --all --device cuda --dtype bfloat16 --batch-size 64 --seconds 30 --json gpu.json
+	PYTHONPATH=. $(PYTHON) tests/benchmarks/bench_gpu.py --json gpu.json
 
 clean:
 	rm -rf .venv .venv-peers build dist docs/_build

@@ -50,11 +50,12 @@ class Observer:
     Args:
         model: Any module.
         sites: The norm layers to measure, see :func:`empirical.models.norm_sites`, :func:`empirical.discovery.norms`.
-        directions: Number of random unit directions to compare the uniform one with, at least 2.
+        directions: Number of random unit directions to compare the uniform one with, at least 2. For hidden states of
+            16 bits they are rounded to these, so that products are exact in float32.
         seed: Seed of the random directions.
         batch_dim: Axis of the sequences, 0 or 1. None is 0, and an error where a module has ``batch_first=False``.
-        compiled: Whether PyTorch compiles the reductions of hidden states to one kernel, which takes some seconds, a
-            third of the time from then on, and a C++ compiler or Triton. None: on a GPU, if Triton is there.
+        compiled: Whether PyTorch compiles the formulas of hidden states and of their features to a kernel each, which
+            takes some ten seconds, and a C++ compiler or Triton. None: on a GPU, if Triton is there.
 
     >>> import torch
     >>> from torch import nn

@@ -123,6 +123,15 @@ def features(columns: Columns, *, kind: str, eps: float, compiled: bool = False)
 
     Returns:
         dict: By side, float64, (layers, features, N).
+
+    >>> import torch
+    >>> from empirical.statistics import FEATURES, Columns, features, sketch
+    >>> x, axes = torch.tensor([[2.0, 0.0]]), torch.eye(2)
+    >>> columns = Columns.empty(1, len(x), axes)
+    >>> _ = sketch(x, torch.tensor([[1.0, -1.0]]), axes, out=columns[0])
+    >>> found = features(columns, kind="layernorm", eps=0.0)
+    >>> round(found["output"][0, FEATURES["output"].index("rotation"), 0].item(), 3)
+    45.0
     """
     first = columns.projections[..., :2]
     if compiled:
@@ -181,14 +190,13 @@ def reduce(
     zero = finite & ~small & ((norm == 0) | ~torch.isfinite(values.sum(-2)))
     valid = finite & ~zero & ~small
     mean_square_along = vectors.mean * vectors.mean
-    projections = vectors.projections
     counted = member & valid[..., None, :]
-    if not (valid.device.type == "cpu" and valid.all()):  # a GPU would have to be waited for
+    whole = valid.device.type == "cpu" and bool(valid.all())  # a GPU would have to be waited for
+    if not whole:
         values, mean_square_along = (
             torch.where(each, some, 0.0) for each, some in ((valid[..., None, :], values), (valid, mean_square_along))
         )
         square = torch.where(valid, square, 1.0)
-        projections = torch.where(valid[..., None], projections, 0.0)
     weights = counted.to(torch.float64)
     sizes = weights.unflatten(-1, buckets.shape[1:]).sum(-1).to(torch.int64)
     tokens = sizes.sum(-1)
@@ -197,7 +205,7 @@ def reduce(
     inverse = weights / square[..., None, :]
     along = inverse * (vectors.d * mean_square_along)[..., None, :]
     cos2 = along.unflatten(-1, buckets.shape[1:]).sum(-1)
-    energies = torch.cat([cos2.sum(-1, keepdim=True), _along_directions(projections, inverse)], -1)
+    energies = torch.cat([cos2.sum(-1, keepdim=True), _along_directions(vectors.projections, inverse, whole=whole)], -1)
     if documents is None:
         documents = torch.full(sizes.shape[-1:], UNKNOWN, device=sizes.device)
     left_out = [(member & each[..., None, :]).sum(-1) for each in (~finite, small, zero)]
@@ -232,13 +240,16 @@ def _underflows(x: Sketch) -> Tensor:
     return (x.mean_square > 0) & (x.mean_square < torch.finfo(x.projections.dtype).tiny)
 
 
-def _along_directions(projections: Tensor, weights: Tensor) -> Tensor:
+def _along_directions(projections: Tensor, weights: Tensor, *, whole: bool) -> Tensor:
     """Weighted sums of squares over the tokens, float64, (..., B, K); layer by layer, so that memory is used again."""
     found = weights.new_empty(*weights.shape[:-1], projections.shape[-1])
     squares = weights.new_empty(projections.shape[-2:])
     layers = (each.reshape(-1, *each.shape[-2:]) for each in (projections, weights, found))
     for values, weight, sums in zip(*layers, strict=True):
-        torch.mm(weight, squares.copy_(values).square_(), out=sums)
+        squares.copy_(values).square_()
+        if not whole:  # what does not count may be infinite, which a weight of 0 would turn into NaN
+            squares.nan_to_num_(0.0, 0.0, 0.0)
+        torch.mm(weight, squares, out=sums)
     return found
 
 

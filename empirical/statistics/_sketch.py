@@ -67,6 +67,15 @@ class Columns:
         d: Dimension of the hidden states.
         numbers: float64, (..., 5, N). Mean and variance of x, the same of z, and x·z.
         projections: (..., 2, N, K), float32 or better. Components of x and of z along the random directions.
+
+    >>> import torch
+    >>> from empirical.statistics import Columns, sketch
+    >>> x, axes = torch.tensor([[2.0, 0.0], [3.0, 4.0]]), torch.eye(2)
+    >>> columns = Columns.empty(2, len(x), axes)  # two layers
+    >>> for layer in range(2):
+    ...     _ = sketch(x, (layer + 1) * x, axes, out=columns[layer])
+    >>> columns.after.mean.tolist(), columns[1].inner.tolist()
+    ([[1.0, 3.5], [2.0, 7.0]], [8.0, 50.0])
     """
 
     d: int
@@ -136,7 +145,7 @@ def _multiply(x: Tensor, directions: Tensor, out: Tensor) -> None:
     """x·u of each row with each direction, accumulated in float32 or better; directions of 16 bits are rounded ones.
 
     Products of two numbers of 16 bits are exact in float32, so that what is left is the rounding of a sum of d terms,
-    as with hidden states in float32. But a rounded direction is no unit vector any more: its length is divided out.
+    as with hidden states in float32. The length of a rounded direction is not 1 any more, and divided out.
     """
     if x.dtype == directions.dtype != out.dtype and x.device.type in _ACCUMULATING:
         out.copy_(torch.ops.aten.mm.dtype(x, directions, out.dtype))

@@ -3,10 +3,9 @@
     python tests/benchmarks/bench_sweep.py                       # SmolLM2-135M on this machine's CPU
     python tests/benchmarks/bench_sweep.py --cpu-time            # the same in CPU seconds, for a busy machine
     python tests/benchmarks/bench_sweep.py --memory 10000 100000 # peak memory above the bare pass, two lengths
-    python tests/benchmarks/bench_sweep.py --all --device cuda --dtype bfloat16 --seconds 60 --json results.json
+    python tests/benchmarks/bench_sweep.py --all --blocks 2      # seven models at their true width, random weights
 
-The last line takes the seven known models at their true shape with random weights, as many tokens as fit in the
-given seconds each. Bare and observed batches alternate, so that both see the machine in the same state; the ratio is
+Bare and observed batches alternate, so that both see the machine in the same state; the ratio is
 the median over pairs. Memory on the CPU is the peak of a process of its own from the first pass on, which takes Linux;
 on a GPU it is that of the allocator.
 """

@@ -21,8 +21,9 @@ from torch._dynamo.exc import BackendCompilerFailed
 
 from empirical.capture import Observer, _observer
 from empirical.models import NormSite
-from empirical.statistics import Sketch, sketch
+from empirical.statistics import sketch
 from lngeom import InputError
+from tests.sketches import excess
 
 from .conftest import tiny_model
 from .test_oracle import IDS, disagreements, measured_and_stored
@@ -37,8 +38,8 @@ TRITON = pytest.mark.skipif(
 )
 
 
-def excess(rows: int, dtype: torch.dtype) -> float:
-    """Largest difference of the two paths over what both may be off by together; see ``test_oracle.py`` for γ."""
+def apart(rows: int, dtype: torch.dtype) -> float:
+    """How far the two paths are apart, in units of what one may be off by."""
     scales = torch.tensor([1.0, 1e-6, 1e6, 1e-20, 1e18])[torch.arange(rows) % 5, None]
     offsets = torch.tensor([3.0, 3000.0])[torch.arange(rows) % 2, None]  # far from 0 a difference of squares fails
     generator = torch.Generator().manual_seed(rows)
@@ -46,21 +47,8 @@ def excess(rows: int, dtype: torch.dtype) -> float:
     signs = torch.ones(2, D) * torch.tensor([1.0, -1.0]).repeat(D // 2)[None] ** torch.tensor([[0], [1]])
     x, z = ((scales * (torch.randn(rows, D, generator=generator) + offsets * sign)).to(dtype) for sign in signs)
     directions = torch.eye(D)[:, :2].contiguous()
-    (bare_x, bare_z, bare), (x_, z_, inner) = (sketch(x, z, directions, compiled=way) for way in (False, True))
-    u = 2.0**-24
-    gamma = (D + 8) * u / (1 - (D + 8) * u)
-    product = 2 * gamma * bare_x.norm * bare_z.norm
-
-    def of(mine: Sketch, theirs: Sketch) -> list[Any]:
-        size = theirs.norm / D**0.5
-        return [
-            ((mine.mean - theirs.mean).abs(), 2 * gamma * size),
-            ((mine.variance.sqrt() - theirs.variance.sqrt()).abs(), 4.2 * gamma * size),
-            ((mine.projections - theirs.projections).abs().amax(-1), 2 * gamma * theirs.norm),
-        ]
-
-    pairs = [*of(x_, bare_x), *of(z_, bare_z), ((inner - bare).abs(), product)]
-    return float(torch.stack([off / bound for off, bound in pairs]).max())  # NaN stays, and is not below 1
+    plain, compiled = (sketch(x, z, directions, compiled=way) for way in (False, True))
+    return excess(compiled, plain)
 
 
 def through_triton() -> None:
@@ -80,7 +68,7 @@ def through_triton() -> None:
     from torch._inductor.utils import run_and_get_code
 
     dtype = getattr(torch, sys.argv[1])
-    worst, (code, *_) = run_and_get_code(excess, 7, dtype)
+    worst, (code, *_) = run_and_get_code(apart, 7, dtype)
     assert code.count("@triton.jit") == 1, "both sides and all numbers in one kernel"
     # Arc tangents are functions of NVIDIA's library: the interpreter, which has none, takes NumPy's.
     helpers: Any = importlib.import_module("torch._inductor.runtime.triton_helpers")
@@ -116,7 +104,7 @@ def wrong_cells(dtype: torch.dtype) -> list[str]:
 @COMPILER
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 def test_a_kernel_in_c_gives_the_same_numbers(dtype: torch.dtype) -> None:
-    assert max(excess(rows, dtype) for rows in (7, 40)) <= 1
+    assert max(apart(rows, dtype) for rows in (7, 40)) <= 2
 
 
 @COMPILER
@@ -134,7 +122,7 @@ def test_a_kernel_in_triton_gives_the_same_numbers(dtype: str) -> None:
         text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert float(done.stdout) <= 1
+    assert float(done.stdout) <= 2
 
 
 def observed(compiled: bool | None) -> Any:

@@ -54,11 +54,11 @@ class Recorder:
         self.batches: list[tuple[Side, dict[str, list[float]], list[list[bool]]]] = []
         real = _observer.reduce
 
-        def recording(side: Side, vectors: Any, features: Any, buckets: Any, *entering: Any, **known: Any) -> Any:
+        def recording(side: Side, vectors: Any, values: Any, buckets: Any, *others: Any) -> Any:
             members = buckets.reshape(len(BUCKETS), -1).tolist()
-            for layer in zip(*(features[name].tolist() for name in FEATURES[side]), strict=True):
+            for layer in values.tolist():
                 self.batches.append((side, dict(zip(FEATURES[side], layer, strict=True)), members))
-            return real(side, vectors, features, buckets, *entering, **known)
+            return real(side, vectors, values, buckets, *others)
 
         monkeypatch.setattr(_observer, "reduce", recording)
 
