@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from bench_sweep import draw_gains  # pyright: ignore[reportMissingImports]
 from harness import forget_peak, in_turn, parser, peak, ratio, table, write  # pyright: ignore[reportMissingImports]
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
@@ -47,6 +48,7 @@ class Bench:
         self.model = LlamaForCausalLM(self.config).eval()
         self.ids = torch.randint(0, 49152, (options.batch_size, options.sequence_length))
         self.sites = norm_sites(self.model.model)
+        draw_gains(self.model.model, self.sites)
         self.directions = options.directions
         self.columns = random_directions(options.width, options.directions, 0).T
         self.bytes = 0

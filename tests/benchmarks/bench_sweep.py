@@ -22,7 +22,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -33,7 +33,7 @@ if importlib.util.find_spec("array_api_compat") is None:  # on a GPU machine Sci
     sys.modules["array_api_compat"] = importlib.import_module("scipy._lib.array_api_compat")
 
 from empirical.capture import Observer
-from empirical.models import KNOWN_MODELS, LoadedModel, bundled_model, find_model, load_config, load_model
+from empirical.models import KNOWN_MODELS, LoadedModel, NormSite, bundled_model, find_model, load_config, load_model
 
 Record = dict[str, Any]
 
@@ -152,10 +152,15 @@ def load(model: str, options: argparse.Namespace) -> LoadedModel:
         config.quantization_config = None
         del config.quantization_config
     loaded = load_model(source, dtype=options.dtype, device=options.device, random_weights=random, config=config)
-    if random:  # trained gains are not 1, where each output is nearly parallel to its input and measured in float64
-        for site in loaded.sites:
-            torch.nn.init.uniform_(loaded.model.get_parameter(f"{site.path}.weight"), 0.5, 1.5)
+    if random:
+        draw_gains(loaded.model, loaded.sites)
     return loaded
+
+
+def draw_gains(model: torch.nn.Module, sites: Sequence[NormSite]) -> None:
+    """Trained gains are not 1, where each output is nearly parallel to its input and measured in float64."""
+    for site in sites:
+        torch.nn.init.uniform_(model.get_parameter(f"{site.path}.weight"), 0.5, 1.5)
 
 
 def parse() -> argparse.Namespace:

@@ -340,6 +340,17 @@ def test_cost_keeps_to_what_its_page_says() -> None:
     assert training["high"] <= 1.02
 
 
+def test_the_sweep_is_cheaper_than_what_sees_as_much() -> None:
+    ours, *peers = recorded("peers")
+    assert (ours["peer"], len(peers)) == ("lngeom", 5)
+    seen = [row for row in peers if row["places"] == ours["places"]]
+    assert len(seen) == 4
+    assert all(ours["ratio"] < row["ratio"] and ours["peak_megabytes"] < row["peak_megabytes"] for row in seen)
+    (less,) = (row for row in peers if row not in seen)
+    assert (less["peer"], less["places"], ours["places"]) == ("output_hidden_states", 31, 122)
+    assert less["ratio"] < ours["ratio"]
+
+
 @pytest.mark.parametrize("page", ["cost", "benchmarks"])
 def test_the_tables_of_benchmarks_are_those_of_the_records(page: str) -> None:
     made = runpy.run_path(str(DOCS.parent / "tests" / "benchmarks" / "run.py"))
