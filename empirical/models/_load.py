@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
@@ -99,7 +100,7 @@ def _explained(source: ModelSource, error: Exception) -> ModelError:
             "it is an adapter",
             "merge it into its base model with peft's merge_and_unload, and save that",
         )
-    elif "gated" in lower or "401" in lower or "403" in lower:
+    elif not source.is_local and re.search(r"gated repo|\b40[13] (client error|unauthorized|forbidden)", lower):
         reason, advice = "access is restricted", "accept its licence on huggingface.co and set HF_TOKEN"
     elif "safetensors" in lower and "no file named" in lower:
         reason, advice = ("it has no safetensors weights", "pickled weights run code; load them with --allow-pickle")

@@ -338,6 +338,10 @@ def test_cost_keeps_to_what_its_page_says() -> None:
     assert all(row["observed_mb"] < 1.1 * row["bare_mb"] for row in recorded("memory"))
     (training,) = (row for row in recorded("models") if "training" in row["work"])
     assert training["high"] <= 1.02
+    shares = {row["work"]: row["ratio"] for row in recorded("floor")}
+    floors = sum(share for name, share in shares.items() if name.startswith("floor"))
+    (whole,) = (row["ratio"] for row in recorded("compiled"))
+    assert 0.05 < floors < whole - 1 < 2 * floors
 
 
 def test_the_sweep_is_cheaper_than_what_sees_as_much() -> None:
