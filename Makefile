@@ -59,7 +59,7 @@ bench-peers: $(STAMP)
 
 # Needs a CUDA device and nothing but a plain Python with PyTorch and transformers.
 bench-gpu:
-	PYTHONPATH=. $(PYTHON) tests/benchmarks/bench_gpu.py --json gpu.json
+	PYTHONPATH=. $(PYTHON) tests/benchmarks/bench_gpu.py --json docs/results/gpu.json $(BENCH)
 
 clean:
 	rm -rf .venv .venv-peers build dist docs/_build

@@ -38,6 +38,7 @@ _SHARED = (
     "dtype",
     "sequence_length",
     "directions",
+    "directions_rounded",
     "seed",
 )
 """What runs must have in common; text, device and batches may differ."""

@@ -89,6 +89,7 @@ class _Plan:
             "directions": self.sweep.directions,
             "seed": self.sweep.seed,
             **({"compiled": True} if self.sweep.compile else {}),
+            **({"directions_rounded": True} if self.dtype.itemsize == 2 else {}),
         }
 
 

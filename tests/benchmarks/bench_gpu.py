@@ -24,7 +24,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from bench_sweep import batches, forward, load, synchronize  # pyright: ignore[reportMissingImports]
+from bench_sweep import batches, forward, load, seconds  # pyright: ignore[reportMissingImports]
 from harness import parser, ratio, table, write  # pyright: ignore[reportMissingImports]
 
 from empirical.capture import Observer, random_directions
@@ -69,20 +69,12 @@ def waits(work: Callable[[], object], device: torch.device) -> int:
     return sum("synchronizing" in str(each.message) for each in caught)
 
 
-def clock(work: Callable[[], object], loaded: LoadedModel) -> float:
-    synchronize(loaded)
-    start = time.perf_counter()
-    work()
-    synchronize(loaded)
-    return time.perf_counter() - start
-
-
 def floors(loaded: LoadedModel, tokens: int, directions: int) -> dict[str, float]:
     """Milliseconds that a norm takes at least: one read of either side, and the products of either."""
     d, kind = loaded.config.hidden_size, {"device": loaded.device, "dtype": getattr(torch, loaded.dtype)}
     x, z, columns = (torch.randn(*shape, **kind) for shape in ((tokens, d), (tokens, d), (d, directions)))
     works = {"read": lambda: (x.sum(), z.sum()), "products": lambda: (x @ columns, z @ columns)}
-    return {name: 1e3 * min(clock(work, loaded) for _ in range(20)) for name, work in works.items()}
+    return {name: 1e3 * min(seconds(loaded, work) for _ in range(20)) for name, work in works.items()}
 
 
 def stored(loaded: LoadedModel, ids: torch.Tensor, columns: torch.Tensor) -> list[torch.Tensor]:
@@ -97,7 +89,7 @@ def stored(loaded: LoadedModel, ids: torch.Tensor, columns: torch.Tensor) -> lis
     return rows
 
 
-def measured(name: str, options: argparse.Namespace, seconds: float) -> dict[str, Any]:
+def measured(name: str, options: argparse.Namespace) -> dict[str, Any]:
     """One model: how much longer its passes take, and beside what floors."""
     loaded = load(name, options)
     ids, d = batches(loaded, options.batch_size, options.sequence_length), loaded.config.hidden_size
@@ -119,9 +111,9 @@ def measured(name: str, options: argparse.Namespace, seconds: float) -> dict[str
         extra = waits(observed, loaded.device) - waits(works["bare"], loaded.device)
         times: dict[str, list[float]] = {name: [] for name in works}
         begun = time.perf_counter()
-        while len(times["bare"]) < 3 or time.perf_counter() - begun < seconds:
+        while len(times["bare"]) < 3 or time.perf_counter() - begun < options.seconds:
             for which, work in works.items():
-                times[which].append(clock(work, loaded))
+                times[which].append(seconds(loaded, work))
         least = floors(loaded, ids.numel(), options.directions)
     bare, seen = (statistics.median(times[which]) for which in ("bare", "observed"))
     kept = ratio(times["output_hidden_states"], times["bare"])
@@ -150,7 +142,7 @@ def measured(name: str, options: argparse.Namespace, seconds: float) -> dict[str
 def main() -> int:
     made = parser(
         __doc__, device="cuda", dtype="bfloat16", batch_size=64, sequence_length=512, directions=64, blocks=0,
-        seconds=15.0, minutes=8.0, sweep="gpu_sweep",
+        seconds=15.0, minutes=8.0, sweep="runs/gpu",
     )  # fmt: skip
     made.add_argument("--models", nargs="+", choices=KNOWN_MODELS, help="default: all seven")
     options = made.parse_args()
@@ -164,7 +156,7 @@ def main() -> int:
         if time.monotonic() > end - 60:
             left_out.append(name)
             continue
-        records.append(measured(name, options, options.seconds))
+        records.append(measured(name, options))
         print(" ".join(f"{key}={value}" for key, value in records[-1].items()), flush=True)
         gc.collect()
         if device.type == "cuda":

@@ -24,6 +24,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import torch
@@ -54,10 +55,10 @@ def synchronize(loaded: LoadedModel) -> None:
         torch.cuda.synchronize(loaded.device)
 
 
-def seconds(loaded: LoadedModel, ids: torch.Tensor, clock: Callable[[], float]) -> float:
+def seconds(loaded: LoadedModel, work: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
     synchronize(loaded)
     start = clock()
-    forward(loaded, ids)
+    work()
     synchronize(loaded)
     return clock() - start
 
@@ -82,7 +83,7 @@ def overhead(loaded: LoadedModel, batch: int, directions: int, options: argparse
     """Ratio of observed to bare time, speed, and on a GPU the memory."""
     clock = time.process_time if options.cpu_time else time.perf_counter
     ids = batches(loaded, batch, options.sequence_length)
-    bare, observed = [], []
+    passed, bare, observed = partial(forward, loaded, ids), [], []
     with torch.inference_mode():
         forward(loaded, ids)
         watching = observer(loaded, directions, compiled=options.compiled or None)
@@ -90,9 +91,9 @@ def overhead(loaded: LoadedModel, batch: int, directions: int, options: argparse
             forward(loaded, ids)
         begun = time.perf_counter()
         while len(bare) < 3 or time.perf_counter() - begun < options.seconds:
-            bare.append(seconds(loaded, ids, clock))
+            bare.append(seconds(loaded, passed, clock))
             with watching:
-                observed.append(seconds(loaded, ids, clock))
+                observed.append(seconds(loaded, passed, clock))
         found = ratio(observed, bare)
         record: Record = {
             "model": loaded.source.name,

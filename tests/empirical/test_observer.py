@@ -126,11 +126,10 @@ def test_hidden_states_of_16_bits_are_multiplied_as_they_are(
         calls.append(a.dtype)
         return a.to(out_dtype) @ b.to(out_dtype)
 
-    library = torch.library.Library("aten", "IMPL")
-    library.impl("mm.dtype", accumulate, "CPU")
     monkeypatch.setattr("empirical.statistics._sketch._ACCUMULATING", {"cpu"})
-    as_they_are = sketch(x, z, directions)
-    library._destroy()
+    with torch.library._scoped_library("aten", "IMPL") as operators:
+        operators.impl("mm.dtype", accumulate, "CPU")
+        as_they_are = sketch(x, z, directions)
     assert calls == [dtype, dtype]
     exact = sketch(x.double(), z.double(), torch.nn.functional.normalize(directions.double(), dim=0))
     for found in (by_way_of_single, as_they_are):

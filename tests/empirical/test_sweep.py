@@ -18,7 +18,7 @@ from transformers import AutoModel, PreTrainedTokenizerFast
 
 from empirical import statistics
 from empirical.corpora import TokenPolicy
-from empirical.runs import RunDirectory
+from empirical.runs import RunDirectory, read_sealed, write_sealed
 from empirical.sweep import _shards
 from lngeom.cli import main
 
@@ -273,6 +273,22 @@ def test_a_directory_with_another_run_is_refused(words: Words, refused: Refused,
     assert main(words()) == 0
     assert refused(*words(seed=7)) == (
         f"lngeom sweep: {tmp_path / 'run'}: holds another run (seed is 0 there, 7 here); choose another --output"
+    )
+
+
+def test_directions_of_16_bits_are_not_mixed_with_others(words: Words, refused: Refused, tmp_path: Path) -> None:
+    runs = tmp_path / "run", tmp_path / "other"
+    for run in runs:
+        assert main(words(run.name, dtype="bfloat16")) == 0
+    manifest = read_sealed(runs[0] / "manifest.json")
+    assert manifest.pop("directions_rounded") is True
+    manifest["identity"].remove("directions_rounded")
+    write_sealed(runs[0] / "manifest.json", manifest)
+    assert "directions_rounded is True, in" in refused("merge", *runs, "--output", tmp_path / "both")
+    (runs[0] / "DONE").unlink()
+    assert refused(*words(dtype="bfloat16")) == (
+        f"lngeom sweep: {runs[0]}: holds another run (directions_rounded is None there, True here); "
+        "choose another --output"
     )
 
 
