@@ -49,17 +49,17 @@ linkcheck: docs
 	$(BIN)/sphinx-build -q -b linkcheck docs docs/_build/linkcheck
 
 bench: $(STAMP)
-	$(BIN)/python tests/benchmarks/run.py $(BENCH)
+	$(BIN)/python experiments/benchmarks/run.py $(BENCH)
 
 # The same work by nnsight and TransformerLens, which want an environment of their own.
 bench-peers: $(STAMP)
 	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/python -m pip install --quiet --constraint constraints.txt nnsight==0.8.1 transformer-lens==4.3.0 --editable '.[empirical]'
-	.venv-peers/bin/python tests/benchmarks/run.py --only peers $(BENCH)
+	.venv-peers/bin/python experiments/benchmarks/run.py --only peers $(BENCH)
 
 # Needs a CUDA device and nothing but a plain Python with PyTorch and transformers.
 bench-gpu:
-	PYTHONPATH=. $(PYTHON) tests/benchmarks/bench_gpu.py --json docs/results/gpu.json $(BENCH)
+	PYTHONPATH=. $(PYTHON) experiments/benchmarks/bench_gpu.py --json docs/results/gpu.json $(BENCH)
 
 clean:
 	rm -rf .venv .venv-peers build dist docs/_build

@@ -1,7 +1,5 @@
 """Settings of every test run: Hypothesis profiles, and no network."""
 
-from __future__ import annotations
-
 import os
 
 from hypothesis import HealthCheck, settings

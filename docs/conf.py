@@ -1,7 +1,5 @@
 """Sphinx configuration of the site."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.metadata
 import os

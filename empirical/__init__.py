@@ -3,15 +3,13 @@
 `fold`, `norms` and `measure` are loaded when they are asked for: commands show their help without PyTorch.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from ._lazy import lazy
 
 if TYPE_CHECKING:
-    from .discovery import norms
     from .folding import fold
+    from .models import norms
     from .sweep import measure
 else:
     __getattr__ = lazy(__name__, __file__)

@@ -4,8 +4,6 @@ The names of such a package stand once, as imports under ``if TYPE_CHECKING:`` i
 read them there, and so does :func:`lazy`.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib
 import sys
@@ -34,8 +32,7 @@ def lazy(package: str, file: str) -> Callable[[str], Any]:
 
     def find(name: str) -> Any:
         if name not in homes:
-            msg = f"module {package!r} has no attribute {name!r}"
-            raise AttributeError(msg)
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
         home, original = homes[name]
         value = getattr(importlib.import_module(home, package), original)
         setattr(importlib.import_module(package), name, value)

@@ -1,7 +1,5 @@
 """The pytest plugin of the project: one fixture, and nothing heavy loaded before it is used."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,7 +12,7 @@ __all__ = ["check_norm"]
 def check_norm() -> Callable[..., Any]:
     """``check_norm(target, allow=(), **options)`` fails the test unless `target` is right; returns the finding.
 
-    Options are those of :func:`empirical.checking.check`; `allow` names variants that are meant, such as ``"Llama"``.
+    Options are those of :func:`empirical.check.check`; `allow` names variants that are meant, such as ``"Llama"``.
 
     Examples
     --------
@@ -23,7 +21,7 @@ def check_norm() -> Callable[..., Any]:
     """
 
     def run(target: Any, *, allow: Sequence[str] = (), **options: Any) -> Any:
-        from .checking import CheckFailed, check
+        from .check import CheckFailed, check
 
         finding = check(target, **options)
         if not finding.passes(tuple(allow)):

@@ -11,8 +11,6 @@ squares leave the range of the dtype are multiplied by a power of two, which cha
 Whatever breaks a rule raises :class:`InputError`.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from ._axes import PrincipalAxes, principal_axes
@@ -54,13 +52,13 @@ from ._projection import (
 )
 
 if TYPE_CHECKING:
-    from ._difference import Explanation, explain_difference
-    from ._tolerance import Acceptance, Tolerance, error_bound, tolerance
+    from .rounding._difference import Explanation, explain_difference
+    from .rounding._tolerance import Acceptance, Tolerance, error_bound, tolerance
 
     __version__: str
 else:  # hidden, so that a misspelt name stays an error for type checkers
-    _LATER = {"Explanation": "_difference", "explain_difference": "_difference"} | dict.fromkeys(
-        ("Acceptance", "Tolerance", "error_bound", "tolerance"), "_tolerance"
+    _LATER = {"Explanation": "rounding._difference", "explain_difference": "rounding._difference"} | dict.fromkeys(
+        ("Acceptance", "Tolerance", "error_bound", "tolerance"), "rounding._tolerance"
     )
 
     def __getattr__(name: str) -> object:
@@ -72,8 +70,7 @@ else:  # hidden, so that a misspelt name stays an error for type checkers
         if name in _LATER:
             globals()[name] = found = getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
             return found
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 __all__ = [

@@ -1,7 +1,5 @@
 """``python -m lngeom COMMAND ...``: the command line, for launchers that start modules (``torchrun -m lngeom``)."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

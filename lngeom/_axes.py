@@ -1,7 +1,5 @@
 """Principal axes of the output ellipsoid of LayerNorm and RMSNorm, from the gain alone."""
 
-from __future__ import annotations
-
 import functools
 import math
 from abc import ABC, abstractmethod
@@ -150,8 +148,7 @@ class PrincipalAxes(ABC):
     def _flat(self, name: str, vectors: Array, size: int) -> Floats:
         namespace(self._like, vectors)  # raises where two libraries are mixed
         if len(vectors.shape) == 0 or vectors.shape[-1] != size:
-            msg = f"{name} have shape {tuple(vectors.shape)}: the last axis must have length {size}"
-            raise InputError(msg)
+            raise InputError(f"{name} have shape {tuple(vectors.shape)}: the last axis must have length {size}")
         return to_numpy(vectors).reshape(math.prod(vectors.shape[:-1]), size)
 
 

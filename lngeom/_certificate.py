@@ -5,8 +5,6 @@ lies in [τ₋, τ₊]. The two signs are decided in floating point where the va
 and in integers elsewhere. How the root was found plays no part.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

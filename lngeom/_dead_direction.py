@@ -1,7 +1,5 @@
 """The direction in which no output of a LayerNorm varies."""
 
-from __future__ import annotations
-
 from ._axes import check_gain
 from .carriers import Array, namespace, narrow, widen
 

@@ -13,9 +13,9 @@ from ._axes import PrincipalAxes, check_gain, principal_axes, to_numpy
 from ._dead_direction import dead_direction
 from ._errors import InputError
 from ._module import norm_parameters
-from ._nearest import nearest_on_ellipsoid
 from ._projection import project
 from .carriers import Array, check_parameter, check_vectors, dtype_name, namespace, widen
+from .rounding._nearest import nearest_on_ellipsoid
 
 Floats = NDArray[np.float64]
 
@@ -150,8 +150,7 @@ class Ellipsoid:
         summation, for inputs of condition number up to 2; multiply it by the condition number for others.
         """
         if rtol is not None and not 0 <= rtol < math.inf:
-            msg = f"rtol is {rtol!r}: a bound of relative errors must be finite and >= 0"
-            raise InputError(msg)
+            raise InputError(f"rtol is {rtol!r}: a bound of relative errors must be finite and >= 0")
         xp = namespace(z, self.gain)
         moved, y, seen = self._preimage(z)
         if rtol is None:
@@ -269,8 +268,7 @@ class Ellipsoid:
 
 def _check_count(n: Any) -> None:
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
-        msg = f"n is {n!r}: the number of points must be an integer >= 0"
-        raise InputError(msg)
+        raise InputError(f"n is {n!r}: the number of points must be an integer >= 0")
 
 
 def _sphere(n: int, m: int, rng: np.random.Generator) -> Floats:

@@ -1,7 +1,5 @@
 """What ε does: the gauge, how far from the surface an output lies, and the relation of the two places of ε."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ._norms import Placement, normalized, scale

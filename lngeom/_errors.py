@@ -1,7 +1,5 @@
 """The exceptions of the library: one root, so that ``except LngeomError`` catches everything raised here."""
 
-from __future__ import annotations
-
 
 class LngeomError(Exception):
     """Root of all errors raised by lngeom, proofs and empirical.

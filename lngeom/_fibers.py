@@ -1,7 +1,5 @@
 """Which inputs a norm layer cannot tell apart, and how to get back from an output to them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,8 +111,7 @@ class Fiber:
             raise InputError(msg)
         if not factor > 0 or (self.eps > 0 and factor != 1):
             rule = "must be 1 at eps > 0, where the norm sees lengths" if self.eps > 0 else "must be positive"
-            msg = f"factor is {factor!r}: it {rule} to stay in the fiber"
-            raise InputError(msg)
+            raise InputError(f"factor is {factor!r}: it {rule} to stay in the fiber")
         return factor * self.base + shift
 
     def contains(self, x: Array, *, roundings: int = _ROUNDINGS) -> Array:

@@ -1,7 +1,5 @@
 """Moving the linear parts of a norm layer into its neighbours: centring writers, folding gain and bias into readers."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -22,8 +20,7 @@ def _wide(weight: Array, layout: Layout) -> Array:
         msg = f'layout is {layout!r}: a weight is "linear" ([out, in], torch.nn.Linear) or "conv1d" ([in, out], GPT-2)'
         raise InputError(msg)
     if len(weight.shape) != 2:
-        msg = f"weight has shape {tuple(weight.shape)}: expected a matrix; fold one linear map at a time"
-        raise InputError(msg)
+        raise InputError(f"weight has shape {tuple(weight.shape)}: expected a matrix; fold one linear map at a time")
     xp = namespace(weight)
     wide = xp.astype(weight, xp.float64)
     return wide if layout == "linear" else xp.matrix_transpose(wide)

@@ -40,8 +40,7 @@ class IsotropicAngle:
 
     def __post_init__(self) -> None:
         if isinstance(self.d, bool) or not isinstance(self.d, int) or self.d < 2:
-            msg = f"d is {self.d!r}: an angle needs a dimension that is an integer >= 2"
-            raise InputError(msg)
+            raise InputError(f"d is {self.d!r}: an angle needs a dimension that is an integer >= 2")
 
     @property
     def _b(self) -> float:
@@ -80,8 +79,7 @@ class IsotropicAngle:
         p = np.asarray(probability, dtype=np.float64)
         if not np.all((p >= 0) & (p <= 1)):
             bad = p[~((p >= 0) & (p <= 1))].flat[0]
-            msg = f"probability is {float(bad)!r}: it must lie between 0 and 1"
-            raise InputError(msg)
+            raise InputError(f"probability is {float(bad)!r}: it must lie between 0 and 1")
         tail = 2 * np.minimum(p, 1 - p)
         # sin² and cos² each on its own: 1 − sin² would lose the digits of a cosine near 0, and the other way round.
         sine = np.sqrt(betaincinv(self._b, 0.5, tail))
@@ -123,10 +121,8 @@ def massive_activation_bound(rest: Any, *, k: int, d: int) -> Any:
     1.27
     """
     if not (isinstance(k, int) and isinstance(d, int) and 1 <= k <= d):
-        msg = f"k is {k!r} and d is {d!r}: the number of large components must be an integer from 1 to d"
-        raise InputError(msg)
+        raise InputError(f"k is {k!r} and d is {d!r}: the number of large components must be an integer from 1 to d")
     if isinstance(rest, int | float) and not 0 <= rest <= 1:
-        msg = f"rest is {rest!r}: it is a fraction of the squared norm and must lie between 0 and 1"
-        raise InputError(msg)
+        raise InputError(f"rest is {rest!r}: it is a fraction of the squared norm and must lie between 0 and 1")
     part = k / d
     return part**0.5 * (1 - rest) ** 0.5 + (1 - part) ** 0.5 * rest**0.5

@@ -1,7 +1,5 @@
 """Gain, bias and kind of a norm layer, read from the module object of a deep-learning library."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any, NamedTuple
 

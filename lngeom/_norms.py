@@ -1,7 +1,5 @@
 """LayerNorm and RMSNorm: the one definition that theorems, users and the measurement of models share."""
 
-from __future__ import annotations
-
 from typing import Any, Literal, NamedTuple
 
 from ._errors import InputError
@@ -39,8 +37,7 @@ def _is_inside(placement: Placement) -> bool:
     if isinstance(placement, str) and placement in ("inside", "outside"):
         return placement == "inside"
     seen = repr(placement) if isinstance(placement, str) else f"of type {type(placement).__name__}"
-    msg = f'placement is {seen}: eps stands "inside" the root (PyTorch, Hugging Face) or "outside" it'
-    raise InputError(msg)
+    raise InputError(f'placement is {seen}: eps stands "inside" the root (PyTorch, Hugging Face) or "outside" it')
 
 
 def _affine(y: Array, gain: Array | None, bias: Array | None) -> Array:

@@ -1,7 +1,5 @@
 """The convex function whose gradient LayerNorm is, and the sharp Lipschitz constant of that gradient."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The uniform vector 1, the projection Π = I − 11ᵀ/d off it, and the angle of a vector with it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy
@@ -21,8 +19,7 @@ def uniform(d: int, *, xp: Any = numpy, dtype: Any = None) -> Array:
     array([1., 1., 1.])
     """
     if isinstance(d, bool) or not isinstance(d, int) or d < 1:
-        msg = f"d is {d!r}: the dimension of the space must be an integer >= 1"
-        raise InputError(msg)
+        raise InputError(f"d is {d!r}: the dimension of the space must be an integer >= 1")
     return xp.ones(d) if dtype is None else xp.ones(d, dtype=dtype)
 
 

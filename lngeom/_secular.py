@@ -11,8 +11,6 @@ the gap (τ included) is in squares of that unit. Scaling by powers of two is ex
 float64 where it matters, however large the ratio between gains is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

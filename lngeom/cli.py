@@ -5,8 +5,6 @@ Each command lives in a module of its own with two functions, ``add_arguments(pa
 and the light commands never load PyTorch.
 """
 
-from __future__ import annotations
-
 import argparse
 import errno
 import importlib

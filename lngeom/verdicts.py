@@ -4,8 +4,6 @@ A proof settles what is so in every case, and a claim is then *true* or *false*;
 so in the cases seen, up to its bound, and a prediction then *holds* or is *violated*.
 """
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple
 
 __all__ = ["CLAIM_VERDICTS", "MEANINGS", "PREDICTION_VERDICTS", "Meaning", "Verdict"]

@@ -1,7 +1,5 @@
 """Theorems about LayerNorm and RMSNorm, their proofs, and the ledger of claims."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 from ._registry import CHAPTERS as CHAPTERS, find as find, theorems as theorems
@@ -16,8 +14,7 @@ __all__ = ["CHAPTERS", "CheckError", "Evidence", "Mutant", "Source", "Theorem", 
 def __getattr__(name: str) -> Any:
     # The checks load SymPy and Hypothesis, which whoever looks a theorem up does not need.
     if name not in ("Evidence", "gather"):
-        msg = f"module 'proofs' has no attribute {name!r}"
-        raise AttributeError(msg)
+        raise AttributeError(f"module 'proofs' has no attribute {name!r}")
     from . import checks
 
     return getattr(checks, name)

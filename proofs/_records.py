@@ -1,11 +1,9 @@
 """Theorems from their records: the TOML file beside the module that holds their proofs and samplers.
 
 What a record computes with is written as Python expressions of the theorem's vectors and scalars, of ``lg`` (the
-library), of the words of ``lngeom.symbolic``, and of what the module beside it defines. A claim or a hypothesis has one
+library), of the words of ``lngeom.kernel``, and of what the module beside it defines. A claim or a hypothesis has one
 of ``==  !=  >  >=`` between its sides. A hypothesis is written once, under its readable form, and named by it.
 """
-
-from __future__ import annotations
 
 import ast
 import functools
@@ -18,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import lngeom as lg
-from lngeom import symbolic
+from lngeom import kernel
 
 from . import _shared, _steps
 from ._theorem import Build, CheckError, Mutant, Source, Theorem
@@ -59,8 +57,7 @@ class _Reader:
         try:
             body = ast.parse(f"({text})", mode="eval").body
         except SyntaxError as error:
-            msg = f"{text!r} is not an expression: {error.msg}"
-            raise self.fault(msg) from error
+            raise self.fault(f"{text!r} is not an expression: {error.msg}") from error
         mentioned = {node.id for node in ast.walk(body) if isinstance(node, ast.Name)}
         return body, [name for name in self.known if name in mentioned]
 
@@ -68,8 +65,7 @@ class _Reader:
         """A claim or a hypothesis, as a function of the vectors and scalars that it mentions."""
         body, parameters = self.parse(text)
         if not isinstance(body, ast.Compare) or len(body.ops) != 1 or type(body.ops[0]) not in _RELATIONS:
-            msg = f"{text!r} has not one of == != > >= between two sides"
-            raise self.fault(msg)
+            raise self.fault(f"{text!r} has not one of == != > >= between two sides")
         relation = ast.Name(_RELATIONS[type(body.ops[0])], ast.Load())
         sides = ast.Call(relation, [body.left, *body.comparators], [])
         return _function(self.names, parameters, sides, self.place)
@@ -88,15 +84,13 @@ class _Reader:
         if not isinstance(body, ast.Name):
             return None
         if body.id not in self.names:
-            msg = f"{body.id} is not defined"
-            raise self.fault(msg)
+            raise self.fault(f"{body.id} is not defined")
         return self.names[body.id]
 
     def hypotheses(self, names: list[str]) -> dict[str, Build]:
         missing = [said for said in names if said not in self.said]
         if missing:
-            msg = f"{missing[0]!r} stands under no [hypotheses]"
-            raise self.fault(msg)
+            raise self.fault(f"{missing[0]!r} stands under no [hypotheses]")
         return {said: self.formula(self.said[said]) for said in names}
 
     def mutant(self, title: str, record: str | dict[str, Any]) -> Mutant:
@@ -117,11 +111,7 @@ def read(module: str) -> tuple[Theorem, ...]:
     """
     own = sys.modules[module]
     file = Path(str(own.__file__)).with_suffix(".toml")
-    names = {name: getattr(symbolic, name) for name in symbolic.__all__} | {
-        "lg": lg,
-        "Fraction": Fraction,
-        "draw": draw,
-    }
+    names = {name: getattr(kernel, name) for name in kernel.__all__} | {"lg": lg, "Fraction": Fraction, "draw": draw}
     names |= vars(_steps) | vars(_shared) | vars(own)
     said = _read(_SHARED)["hypotheses"] | _read(file).get("hypotheses", {})
     return tuple(_theorem(file.name, record, names, said) for record in _read(file)["theorem"])
@@ -132,14 +122,12 @@ def _theorem(file: str, record: dict[str, Any], names: Mapping[str, Any], said: 
     reader = _Reader(f"{file}, {record.get('id', 'a theorem without id')}", names, said, known)
     unknown = sorted(set(record) - _KEYS)
     if unknown:
-        msg = f"{', '.join(unknown)} is not a field; fields are {', '.join(sorted(_KEYS))}"
-        raise reader.fault(msg)
+        raise reader.fault(f"{', '.join(unknown)} is not a field; fields are {', '.join(sorted(_KEYS))}")
     values = dict(record)
     work, place, says = values.pop("source")
     works = _read(_SHARED)["works"]
     if work not in works:
-        msg = f"{work!r} is not a work of {_SHARED.name}"
-        raise reader.fault(msg)
+        raise reader.fault(f"{work!r} is not a work of {_SHARED.name}")
     without = {one: reader.sampler(text) for one, text in values.pop("without", {}).items()}
     mutants = (reader.mutant(title, one) for title, one in values.pop("mutants", {}).items())
     parts = {part: reader.function(values.pop(part)) for part in ("lemmas", "remainder", "proof") if part in values}

@@ -1,7 +1,5 @@
 """All theorems, in the order of the derivations."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 import pkgutil
@@ -53,5 +51,4 @@ def find(id: str) -> Theorem:
     chapter = id.partition(".")[0]
     near = [theorem.id for theorem in theorems() if theorem.chapter == chapter]
     known = ", ".join(near) if near else "chapters are " + ", ".join(CHAPTERS)
-    msg = f"{id!r} is not a theorem: {known}; `lngeom prove` lists all"
-    raise InputError(msg)
+    raise InputError(f"{id!r} is not a theorem: {known}; `lngeom prove` lists all")

@@ -1,13 +1,11 @@
 """Statistics and samplers that many theorems share, so that one thing has one name."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from random import Random
 from typing import Any
 
 import lngeom as lg
-from lngeom.symbolic import Proved, cut, dim, root, square_norm
+from lngeom.kernel import Proved, cut, dim, root, square_norm
 
 from .checks import Values, draw_scalar, draw_vector
 

@@ -1,11 +1,9 @@
 """Steps that many proofs share: sums of nonnegative terms, products of signs, squares."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 
-from lngeom import symbolic as sy
+from lngeom import kernel as sy
 
 
 def sum_of_squares(v: Any) -> sy.Proved:
@@ -24,8 +22,7 @@ def as_sum(goal: sy.Formula, parts: list[sy.Proved], *facts: Any) -> sy.Proved:
     if goal.relation == ">=" and whole.conclusion.relation == ">":
         whole = sy.weaken(whole, ">=")
     if goal.relation != whole.conclusion.relation:
-        msg = f"the sum reads {whole.conclusion.relation} 0, the goal {goal.relation} 0"
-        raise sy.ProofError(msg)
+        raise sy.ProofError(f"the sum reads {whole.conclusion.relation} 0, the goal {goal.relation} 0")
     return sy.transport(goal.term, sy.prove(sy.equal(goal.term, whole.conclusion.term), *facts), whole)
 
 

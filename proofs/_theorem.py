@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from lngeom import LngeomError, symbolic
-from lngeom.symbolic import Formula
+from lngeom import LngeomError, kernel
+from lngeom.kernel import Formula
 
 Build = Callable[..., Any]
 """A function of some of the theorem's vectors and scalars, chosen by the names of its parameters."""
@@ -60,12 +60,12 @@ class Mutant:
     Centring is sometimes taken for the identity:
 
     >>> import lngeom as lg
-    >>> from lngeom.symbolic import equal
+    >>> from lngeom.kernel import equal
     >>> from proofs import Mutant, find
     >>> wrong = Mutant("nothing is removed", claim=lambda x: equal(lg.project(x), x))
     >>> find("projection.idempotent").prove(wrong)
     Traceback (most recent call last):
-    lngeom.symbolic._terms.ProofError: no proof found: −S(x)/d = 0 is left
+    lngeom.kernel._terms.ProofError: no proof found: −S(x)/d = 0 is left
     """
 
     title: str
@@ -92,7 +92,7 @@ class Theorem:
         lemmas: function. Theorems that the proof may use beside the hypotheses.
         remainder: function. For an inequality: an equal term of evident sign.
         proof: function. Takes ``goal`` (Formula) and ``given`` (the assumed hypotheses in order) beside vectors and
-            scalars and returns a kernel theorem. By default :func:`lngeom.symbolic.prove` with hypotheses, lemmas,
+            scalars and returns a kernel theorem. By default :func:`lngeom.kernel.prove` with hypotheses, lemmas,
             remainder.
         last_step: What title and statement say beyond the claim, where the kernel cannot say it; proved in Coq, or by
             what it cites.
@@ -105,7 +105,7 @@ class Theorem:
         definition: Whether the claim only writes out what the library defines.
 
     >>> import lngeom as lg
-    >>> from lngeom.symbolic import dot, equal
+    >>> from lngeom.kernel import dot, equal
     >>> from proofs import Source, Theorem
     >>> theorem = Theorem(
     ...     id="projection.centred",
@@ -155,7 +155,7 @@ class Theorem:
         if self.definition:
             return "definition"
         term, relation = self.goal()
-        return "identity" if relation == "=" and symbolic.term(term) == symbolic.term(0) else "theorem"
+        return "identity" if relation == "=" and kernel.term(term) == kernel.term(0) else "theorem"
 
     @property
     def chapter(self) -> str:
@@ -174,13 +174,13 @@ class Theorem:
         >>> find("projection.symmetric").atoms()
         {'x': x, 'y': y}
         """
-        named = {name: symbolic.vector(name) for name in self.vectors.split()}
-        return named | {name: symbolic.scalar(name) for name in self.scalars.split()}
+        named = {name: kernel.vector(name) for name in self.vectors.split()}
+        return named | {name: kernel.scalar(name) for name in self.scalars.split()}
 
     def assumed(self, mutant: Mutant | None = None) -> dict[str, Formula]:
         """The hypotheses as formulas of the kernel, by their readable form; with `mutant`, those of the wrong variant.
 
-        >>> from lngeom.symbolic import formula
+        >>> from lngeom.kernel import formula
         >>> from proofs import find
         >>> for said, hypothesis in find("projection.fixes_hyperplane").assumed().items():
         ...     print(f"{said}: {formula(hypothesis)}")
@@ -192,7 +192,7 @@ class Theorem:
     def goal(self, mutant: Mutant | None = None) -> Formula:
         """The claim as a formula of the kernel; with `mutant`, the claim of the wrong variant.
 
-        >>> from lngeom.symbolic import formula
+        >>> from lngeom.kernel import formula
         >>> from proofs import find
         >>> print(formula(find("projection.fixes_hyperplane").goal()))  # Πx − x
         −S(x)/d = 0
@@ -200,7 +200,7 @@ class Theorem:
         chosen = self.claim if mutant is None or mutant.claim is None else mutant.claim
         return call(chosen, self.atoms())
 
-    def prove(self, mutant: Mutant | None = None) -> symbolic.Proved:
+    def prove(self, mutant: Mutant | None = None) -> kernel.Proved:
         """Run the proof, or the same proof on a wrong variant, and return the theorem of the kernel.
 
         >>> from proofs import find
@@ -208,16 +208,15 @@ class Theorem:
         S(x) = 0 ⊢ −S(x)/d = 0
         """
         goal, atoms = self.goal(mutant), self.atoms()
-        given = [symbolic.assume(formula) for formula in self.assumed(mutant).values()]
+        given = [kernel.assume(formula) for formula in self.assumed(mutant).values()]
         if self.proof is not None:
             proved = call(self.proof, atoms | {"goal": goal, "given": given})
         else:
             lemmas = call(self.lemmas, atoms | {"given": given}) if self.lemmas else ()
             remainder = call(self.remainder, atoms) if self.remainder else None
-            proved = symbolic.prove(goal, *given, *lemmas, remainder=remainder)
+            proved = kernel.prove(goal, *given, *lemmas, remainder=remainder)
         if proved.conclusion != goal:
-            msg = f"proved is {symbolic.formula(proved.conclusion)}, which is not the goal"
-            raise symbolic.ProofError(msg)
+            raise kernel.ProofError(f"proved is {kernel.formula(proved.conclusion)}, which is not the goal")
         return proved
 
 

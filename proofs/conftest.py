@@ -1,7 +1,5 @@
 """One test for every theorem, from the same list that ``lngeom prove`` runs."""
 
-from __future__ import annotations
-
 import pytest
 
 from ._registry import theorems

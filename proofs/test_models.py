@@ -1,13 +1,11 @@
 """The samplers cover what hypotheses speak about: signs, zeros, repetitions, special vectors, every dimension."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from random import Random
 
 import pytest
 
-from lngeom.symbolic import equal, greater, scalar, vector
+from lngeom.kernel import equal, greater, scalar, vector
 
 from ._shared import centered, coordinate, standard
 from ._theorem import CheckError, Mutant, Source, Theorem

@@ -1,7 +1,5 @@
 """Every theorem passes every check, and a record that cannot be read is named."""
 
-from __future__ import annotations
-
 import re
 import sys
 import tomllib

@@ -1,17 +1,15 @@
 """How far sketches of hidden states may be from exact ones."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 
-from empirical.statistics import Sketch
+from empirical.observe import Sketch
 
 Sketched = tuple[Sketch, Sketch, Tensor]
 
 
 def excess(found: Sketched, other: Sketched, *, unit: float = 2.0**-24) -> float:
-    """Largest difference over what `found` may be off by; ``tests/empirical/test_oracle.py`` derives the bounds.
+    """Largest difference over its bound; ``tests/empirical/observe/test_oracle.py`` derives the bounds.
 
     Args:
         found: Computed with numbers of this unit roundoff.

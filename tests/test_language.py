@@ -1,7 +1,5 @@
 """The words of messages, help, docstrings and pages: one name for one thing, in English as it is spoken."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Import directions: the core is light, proofs know no models, no file imports in a circle, and help costs nothing."""
 
-from __future__ import annotations
-
 import ast
 import graphlib
 import importlib

@@ -1,7 +1,5 @@
 """What the claims ledger refers to outside the proofs exists: columns of result files, and pictures."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,13 +8,12 @@ from typing import Any, cast
 import pytest
 import torch
 
-from empirical import predictions
-from empirical.illustrations import FIGURES
-from empirical.runs import write_table
-from empirical.statistics import COLUMNS
-from empirical.study import _study, plan
-from empirical.training import _run, _trainer
-from empirical.training._measure import TABLES
+from empirical import judge
+from empirical.observe import COLUMNS
+from empirical.pages import FIGURES
+from empirical.support import write_table
+from empirical.train import _run, _study, _trainer, plan
+from empirical.train._measure import TABLES
 from proofs.claims import Claim, Column, claims
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
@@ -66,7 +63,7 @@ def summary_entries() -> set[str]:
 def test_columns_that_claims_name_exist(column: Column, study_columns: set[str], summary_entries: set[str]) -> None:
     files = {
         "sites.csv": set(COLUMNS),
-        "predictions.csv": set(predictions.COLUMNS),
+        "judge.csv": set(judge.COLUMNS),
         "study.csv": study_columns,
         "summary.json": summary_entries,
         "losses.csv": set(_trainer.LOSS_COLUMNS),
@@ -77,9 +74,9 @@ def test_columns_that_claims_name_exist(column: Column, study_columns: set[str],
 
 
 def test_claims_that_name_verdicts_name_theorems_that_get_one() -> None:
-    answered = [claim for claim in claims() if {"predictions.csv"} & {column.file for column in claim.columns}]
+    answered = [claim for claim in claims() if {"judge.csv"} & {column.file for column in claim.columns}]
     assert [claim.id for claim in answered] == ["1-43"]
-    assert {claim.prediction for claim in answered} <= set(predictions.THEOREM_IDS)
+    assert {claim.prediction for claim in answered} <= set(judge.THEOREM_IDS)
 
 
 @pytest.mark.parametrize("claim", [claim for claim in claims() if claim.figure], ids=lambda claim: claim.id)

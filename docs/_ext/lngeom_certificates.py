@@ -3,8 +3,6 @@
 Reads the files of ``lngeom prove --certificates`` and imports nothing of lngeom: the page shows what the checkers read.
 """
 
-from __future__ import annotations
-
 import html
 import json
 from typing import Any
@@ -87,8 +85,7 @@ def _node(node: Node, piece: Any) -> tuple[str, int]:
             return rf"{name}({piece(k, SUM)})", ATOM
     if kind in FORMS:
         return FORMS[kind].format(*(piece(k, SUM) for k in rest)), ATOM
-    msg = f"unknown node {kind!r} in a certificate"
-    raise ValueError(msg)
+    raise ValueError(f"unknown node {kind!r} in a certificate")
 
 
 def _product(terms: list[Node], k: int, piece: Any) -> tuple[str, int]:

@@ -1,14 +1,12 @@
 """Sphinx directive ``columns``: the columns of ``sites.csv`` as the table that writes the file states them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from empirical.statistics import TABLE
+from empirical.observe import TABLE
 
 
 class Columns(SphinxDirective):

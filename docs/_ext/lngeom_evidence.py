@@ -5,8 +5,6 @@ that the theorems of one chapter correct. They read the JSON files that ``lngeom
 --json`` wrote just before the build. ``command`` shows the help of a command, ``drawn`` a picture of ``lngeom figure``.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import html
@@ -27,7 +25,7 @@ from sphinx.application import Sphinx
 from sphinx.directives.patches import Figure
 from sphinx.util.docutils import SphinxDirective
 
-from empirical.illustrations import save
+from empirical.pages import save
 from lngeom import LngeomError
 from lngeom.cli import COMMANDS
 from proofs.claims import find as find_claim
@@ -76,8 +74,7 @@ class Evidence(SphinxDirective):
         """Insert the evidence as a folded block."""
         by_id = {theorem["id"]: theorem for theorem in load(self.env.app, "theorems.json")["theorems"]}
         if self.arguments[0] not in by_id:
-            msg = f"{self.arguments[0]!r} is not a theorem; known: {', '.join(by_id)}"
-            raise self.error(msg)
+            raise self.error(f"{self.arguments[0]!r} is not a theorem; known: {', '.join(by_id)}")
         container = nodes.container(classes=["evidence"])
         container += self.parse_text_to_nodes(self._text(by_id[self.arguments[0]]))
         container[-1] += nodes.raw("", self._certificate(self.arguments[0]), format="html")
@@ -183,8 +180,7 @@ class Ledger(SphinxDirective):
         claims = [c for c in load(self.env.app, "claims.json") if c["document"] == self.arguments[0]]
         if not claims:
             known = sorted({c["document"] for c in load(self.env.app, "claims.json")})
-            msg = f"no claims of {self.arguments[0]!r}; documents: {', '.join(known)}"
-            raise self.error(msg)
+            raise self.error(f"no claims of {self.arguments[0]!r}; documents: {', '.join(known)}")
         return self.parse_text_to_nodes("\n".join(map(self._text, claims)), allow_section_headings=True)
 
     def _text(self, claim: dict[str, Any]) -> str:
@@ -224,8 +220,7 @@ class Imprecise(SphinxDirective):
             if claim["verdict"] in CORRECTED and any(id.startswith(f"{chapter}.") for id in settled(claim, "theorem"))
         ]
         if not claims:
-            msg = f"no theorem of chapter {chapter!r} corrects a claim"
-            raise self.error(msg)
+            raise self.error(f"no theorem of chapter {chapter!r} corrects a claim")
         lines = [f"::::{{dropdown}} Claims of the five texts that need a correction: {len(claims)}"]
         lines += ["| claim | verdict | instead |", "|---|---|---|"]
         lines += [
@@ -371,8 +366,7 @@ class CommandHelp(SphinxDirective):
         """Insert what the command says of itself, and what argparse makes of its options."""
         name = self.arguments[0]
         if name not in COMMANDS:
-            msg = f"{name!r} is not a command; known: {', '.join(COMMANDS)}"
-            raise self.error(msg)
+            raise self.error(f"{name!r} is not a command; known: {', '.join(COMMANDS)}")
         module = importlib.import_module(COMMANDS[name].module)
         parser = argparse.ArgumentParser(
             prog=f"lngeom {name}", formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=84)

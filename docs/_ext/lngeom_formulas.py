@@ -4,8 +4,6 @@ A package is fetched once by ``npm pack``, compared with its SHA-512 and unpacke
 or cannot reach a registry, the build says so, and the pages take the same version of MathJax from a content network.
 """
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The directive ``theorem-graph``: what rests on which theorem, as a picture and as a list."""
 
-from __future__ import annotations
-
 import html
 from typing import Any
 

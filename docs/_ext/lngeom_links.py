@@ -4,8 +4,6 @@ Sphinx checks what its own references point to. This looks at the pages as they 
 written by hand, in what directives insert and in downloads count too. Links to other sites are left to ``linkcheck``.
 """
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -55,8 +53,7 @@ def dead_links(site: Path) -> list[str]:
 
 def _check(app: Sphinx, exception: Exception | None) -> None:
     if exception is None and app.builder.format == "html" and (dead := dead_links(Path(app.outdir).resolve())):
-        msg = f"{len(dead)} dead links:\n" + "\n".join(dead)
-        raise ExtensionError(msg)
+        raise ExtensionError(f"{len(dead)} dead links:\n" + "\n".join(dead))
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

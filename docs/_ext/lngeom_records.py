@@ -5,8 +5,6 @@ a record says so: a claim names the theorem that settles it, a verdict of a comm
 predicts it, a page names the theorem that it uses, and a certificate passes through the conclusion of another theorem.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import re
@@ -18,8 +16,8 @@ from typing import Any, NamedTuple
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-from empirical.predictions import THEOREM_IDS
-from empirical.statistics import TABLE
+from empirical.judge import THEOREM_IDS
+from empirical.observe import TABLE
 
 _REFERENCE = re.compile(r"\{prf:ref\}`(?:[^`<]*<)?([\w.]+)>?`")
 
@@ -39,8 +37,7 @@ def load(app: Sphinx, name: str) -> Any:
     """Content of a JSON file of the folder of evidence; the page at hand is written anew when it changes."""
     path = Path(app.confdir) / app.config.lngeom_evidence / name
     if not path.exists():
-        msg = f"{path} is missing: build the site with `make docs`, which writes the evidence first"
-        raise ExtensionError(msg)
+        raise ExtensionError(f"{path} is missing: build the site with `make docs`, which writes the evidence first")
     app.env.note_dependency(str(path))
     return _read(path)
 

@@ -1,7 +1,5 @@
 """Numbers as they are typed on a command line."""
 
-from __future__ import annotations
-
 import argparse
 
 
@@ -14,9 +12,7 @@ def count(text: str) -> int:
     try:
         value = float(text)
     except ValueError:
-        msg = f"{text!r} is not a number; write 16384 or 1e6"
-        raise argparse.ArgumentTypeError(msg) from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number; write 16384 or 1e6") from None
     if not value.is_integer() or value < 1:
-        msg = f"{text!r} is not a whole number of at least 1; write 16384 or 1e6"
-        raise argparse.ArgumentTypeError(msg)
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1; write 16384 or 1e6")
     return int(value)

@@ -5,8 +5,6 @@ the place of the mean. RMSNorm models: the mean subtracted at every norm, in the
 be any network of transformers with a head. The same command again continues a run that was stopped.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import shlex
@@ -41,9 +39,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns the exit code."""
     from rich.console import Console
 
-    from ..ablation import Ablation, run_ablation
-    from ..report import print_rows
-    from ..runs import read_table
+    from ..folding import Ablation, run_ablation
+    from ..pages import print_rows
+    from ..support import read_table
 
     given = dict(vars(arguments))
     as_json, console = given.pop("json"), Console(quiet=arguments.json)

@@ -6,8 +6,6 @@ class, or a factory ``f(d)``.
 Exit code 0 for ``rounding`` and allowed variants, 1 for everything else.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path
@@ -39,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns the exit code."""
-    from ..checking import check_spec
+    from ..check import check_spec
 
     options = {name: getattr(arguments, name) for name in ("kind", "eps", "dtype", "d", "device", "backward")}
     findings = check_spec(arguments.spec, **options)

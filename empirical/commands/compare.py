@@ -3,8 +3,6 @@
 For each norm layer that all runs have: angle, energy along the uniform direction, norms, and how they change.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 
@@ -18,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns the exit code."""
-    from ..report import print_rows
+    from ..pages import print_rows
     from ..sweep import compare
 
     rows = compare(arguments.runs, arguments.csv)

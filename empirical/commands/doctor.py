@@ -5,8 +5,6 @@ nodes or modules that torch.onnx.export noted. Each norm of the port gets the in
 its own definition matters: gain offset, eps, centering, order of casts.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from typing import Any
@@ -24,7 +22,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns the exit code."""
     import torch
 
-    from ..checking import compare_models, onnx_norms
+    from ..check import compare_models, onnx_norms
     from ..models import find_model, load_network
 
     source = load_network(find_model(arguments.source))

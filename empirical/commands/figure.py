@@ -4,8 +4,6 @@
 take ``--run`` and the output directory of ``lngeom sweep``.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence
@@ -13,7 +11,7 @@ from pathlib import Path
 
 from lngeom import InputError
 
-from ..illustrations import FORMATS
+from ..pages import FORMATS
 
 ALL = "all"
 
@@ -31,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns the exit code."""
-    from ..illustrations import FIGURES, save
+    from ..pages import FIGURES, save
 
     if arguments.list:
         width = max(map(len, FIGURES))
@@ -39,8 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"  {name:<{width}}  {illustration.shows}{_USE[illustration.run]}")
         return 0
     if not arguments.names:
-        msg = f"no figure is named: give one of {', '.join(FIGURES)}, or {ALL}"
-        raise InputError(msg)
+        raise InputError(f"no figure is named: give one of {', '.join(FIGURES)}, or {ALL}")
     names = _chosen(arguments.names, drawn_from_run=arguments.run is not None)
     for name in names:
         print(save(name, arguments.out, format=arguments.format, run=arguments.run))
@@ -52,12 +49,11 @@ _USE = {"unused": "", "optional": " (may take --run)", "required": " (needs --ru
 
 def _chosen(named: Sequence[str], *, drawn_from_run: bool) -> Sequence[str]:
     """The figures to draw; a figure that cannot be drawn is an error if it was named, and said if it was not."""
-    from ..illustrations import FIGURES
+    from ..pages import FIGURES
 
     if ALL not in named:
         if drawn_from_run and all(name in FIGURES and FIGURES[name].run == "unused" for name in named):
-            msg = f"--run is given, but {', '.join(named)} is not drawn from a run; leave --run out"
-            raise InputError(msg)
+            raise InputError(f"--run is given, but {', '.join(named)} is not drawn from a run; leave --run out")
         return named
     if drawn_from_run:
         return list(FIGURES)

@@ -7,8 +7,6 @@ beside the bound of rounding. MODEL may be any network of transformers; one that
 reason. With --verify, a written fold is checked again.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from typing import Any
@@ -33,11 +31,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns the exit code."""
-    from ..runs import ModelError
+    from ..support import ModelError
 
     if arguments.verify is None and arguments.model is None:
-        msg = "no model given: name one, or give --verify DIR"
-        raise ModelError(msg)
+        raise ModelError("no model given: name one, or give --verify DIR")
     if arguments.verify is None:
         return _fold(arguments)
     from ..folding import verify_fold
@@ -50,9 +47,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _fold(arguments: argparse.Namespace) -> int:
     import torch
 
-    from ..corpora import bundled_wikipedia, open_corpus
     from ..folding import cases_for, fold, sample_inputs, tensors, write_fold
     from ..models import find_model, load_network, longest_sequence, resolve_dtype
+    from ..text import bundled_wikipedia, open_corpus
 
     source = find_model(arguments.model, arguments.revision)
     network: Any = load_network(source, allow_pickle=arguments.allow_pickle)

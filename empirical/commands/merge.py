@@ -4,14 +4,12 @@ The runs must agree in model, weights, dtype, sequence length, random directions
 batches may differ. Runs over the same tokens are refused.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import shlex
 from pathlib import Path
 
-from .. import report
+from .. import pages
 from ..sweep import merge_runs, written_to
 
 
@@ -30,6 +28,6 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(rows))
         return 0
-    report.print_table(rows)
+    pages.print_table(rows)
     print(written_to(output))
     return 0

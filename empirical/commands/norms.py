@@ -4,8 +4,6 @@ MODEL is a hub id, a local directory, a .gguf file or MODULE:FUNCTION, a functio
 With --types every model type of transformers is built small, and one row a type says what is found.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from typing import Any
@@ -26,11 +24,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns the exit code."""
     from pathlib import Path
 
-    from ..runs import ModelError, write_table
+    from ..support import ModelError, write_table
 
     if arguments.types == (arguments.model is not None):
-        msg = "give a MODEL or --types, one of the two"
-        raise ModelError(msg)
+        raise ModelError("give a MODEL or --types, one of the two")
     rows = _of_types() if arguments.types else _of_model(arguments.model)
     if arguments.csv:
         write_table(Path(arguments.csv), rows)
@@ -42,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _of_types() -> list[dict[str, Any]]:
-    from ..discovery import model_types, survey_types
+    from ..models import model_types, survey_types
 
     return list(survey_types(model_types()))
 
@@ -50,8 +47,7 @@ def _of_types() -> list[dict[str, Any]]:
 def _of_model(spec: str) -> list[dict[str, Any]]:
     import torch
 
-    from ..discovery import norms
-    from ..models import find_model, load_model, text_inputs
+    from ..models import find_model, load_model, norms, text_inputs
     from ..sweep import is_live, load_live
 
     if is_live(spec):
@@ -64,7 +60,7 @@ def _of_model(spec: str) -> list[dict[str, Any]]:
 
 
 def _print(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> None:
-    from ..report import print_rows
+    from ..pages import print_rows
 
     shown = [name for name in columns if any(row[name] not in (None, "") for row in rows)]
     print_rows([{name: row[name] for name in shown} for row in rows])

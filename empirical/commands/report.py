@@ -3,8 +3,6 @@
 The directory of `lngeom sweep all` gets its page of comparison and its joined tables again.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 
@@ -19,14 +17,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _rebuild(directory: Path) -> Path:
-    from .. import statistics
+    from .. import observe
     from ..sweep import holds_all, write_all, write_pages
 
     if holds_all(directory):
         return write_all(directory)
     run = RunDirectory(directory)
     run.finished_manifest()
-    return write_pages(run, statistics.read_csv(run.path / "sites.csv"))
+    return write_pages(run, observe.read_csv(run.path / "sites.csv"))
 
 
 def run(arguments: argparse.Namespace) -> int:

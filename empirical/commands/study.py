@@ -5,8 +5,6 @@ several seeds. One table, study.csv, holds every norm layer at every checkpoint 
 shows, with intervals over the seeds. The same command again continues a study that was stopped, run by run.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 
@@ -42,12 +40,12 @@ def run(arguments: argparse.Namespace) -> int:
     import torch
     from rich.console import Console
 
-    from ..corpora import bundled_wikipedia, open_corpus
     from ..models import resolve_device
-    from ..report import write_study_report
-    from ..runs import progress, ranks
-    from ..study import controls, plan, run_study
-    from ..training import Execution, prepare
+    from ..pages import write_study_report
+    from ..runs import ranks
+    from ..support import progress
+    from ..text import bundled_wikipedia, open_corpus
+    from ..train import Execution, controls, plan, prepare, run_study
 
     torch.set_num_threads(arguments.threads)
     console = Console()

@@ -16,7 +16,7 @@ import sys
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from ..runs import RunError
+from ..support import RunError
 from ..sweep import ALL, DEFAULT_DIRECTIONS, DEFAULT_LENGTH, DEFAULT_TOKENS, Sweep
 from ._numbers import count
 

@@ -6,8 +6,6 @@ component of the exact output by more, whatever its rounding errors; one that mi
 no constant for all inputs: another row of the same width may allow more, and lngeom.tolerance(x) says how much.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import math
@@ -41,8 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns the exit code."""
     from pathlib import Path
 
-    from ..report import print_rows
-    from ..runs import write_json, write_text
+    from ..pages import print_rows
+    from ..support import write_json, write_text
 
     cases = itertools.product(arguments.dtype, arguments.d, arguments.ratio)
     rows = [_row(arguments, *case) for case in cases]

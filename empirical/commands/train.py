@@ -14,11 +14,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..training import SHAPES
+from ..train import SHAPES
 from ._numbers import count
 
 if TYPE_CHECKING:
-    from ..training import Recipe
+    from ..train import Recipe
 
 SGD_LEARNING_RATE = 0.3
 """Where SGD with momentum 0.9 and clipped gradients trains the tiny network fastest of 0.1, 0.3, 1 and 3."""
@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _recipe(arguments: argparse.Namespace) -> Recipe:
-    from ..training import Recipe
+    from ..train import Recipe
 
     given = {name: getattr(arguments, name) for name in ("layers", "width", "heads", "steps", "vocabulary")}
     shape = replace(SHAPES[arguments.config], **{name: value for name, value in given.items() if value is not None})
@@ -85,11 +85,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns the exit code."""
     from rich.console import Console
 
-    from ..corpora import bundled_wikipedia, open_corpus
     from ..models import resolve_device
-    from ..report import write_run_report
-    from ..runs import progress
-    from ..training import Execution, open_data, prepare, ranks, train
+    from ..pages import write_run_report
+    from ..runs import ranks
+    from ..support import progress
+    from ..text import bundled_wikipedia, open_corpus
+    from ..train import Execution, open_data, prepare, train
 
     recipe = _recipe(arguments)
     console = Console()

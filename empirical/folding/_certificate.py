@@ -1,7 +1,5 @@
 """The certificate of a fold: every changed map proved, the outputs compared, both networks named by their hashes."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import hashlib
@@ -19,7 +17,7 @@ from torch import Tensor, nn
 import lngeom
 
 from ..models import ModelSource, find_model, load_network, load_tokenizer
-from ..runs import ModelError, read_json, write_folder, write_json
+from ..support import ModelError, read_json, write_folder, write_json
 from ._fold import Fold, Map, matrix, own, rms_form
 from ._roundoff import first_order_bound, logits
 
@@ -160,8 +158,7 @@ def write_fold(
         ModelError: If the directory exists, or the fold is not what it should be; then nothing is written.
     """
     if directory.exists():
-        msg = f"{directory}: exists already; choose another --output"
-        raise ModelError(msg)
+        raise ModelError(f"{directory}: exists already; choose another --output")
     compared, worst = compare(original, folded, batches)
     certificate = {
         "format": 1, "lngeom": importlib.metadata.version("lngeom"), "model": source.name,
@@ -173,8 +170,7 @@ def write_fold(
         "weights_sha256": {"original": weights_sha256(original), "folded": weights_sha256(folded.checkpoint)},
     }  # fmt: skip
     if wrong := failures(certificate):
-        msg = f"the folded {type(original).__name__} is not the original, nothing is written: {wrong[0]}"
-        raise ModelError(msg)
+        raise ModelError(f"the folded {type(original).__name__} is not the original, nothing is written: {wrong[0]}")
 
     def fill(draft: Path) -> None:
         with contextlib.redirect_stderr(io.StringIO()):  # a progress bar
@@ -206,7 +202,7 @@ def load_folded(directory: str | Path) -> nn.Module:
     >>> load_folded("nowhere")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    empirical.runs._errors.ModelError: nowhere: has no readable certificate.json ([Errno 2] ...); give the output ...
+    empirical.support._errors.ModelError: nowhere: has no readable certificate.json ([Errno 2] ...); give the output ...
     """
     return _loaded(Path(directory), _certificate_of(Path(directory))).model
 

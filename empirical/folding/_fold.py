@@ -1,7 +1,5 @@
 """Folding a network: every writer centred, every LayerNorm an RMSNorm, gains and biases moved into their readers."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +11,7 @@ from torch import Tensor, nn
 import lngeom
 
 from ..models import RMSNorm
-from ..runs import ModelError
+from ..support import ModelError
 from ._inputs import sample_inputs
 from ._streams import Refused, Streams, check_readers, find_readers, find_streams
 from ._trace import Call, Trace, trace
@@ -150,12 +148,10 @@ def fold(model: nn.Module, inputs: Mapping[str, Any] | None = None, *, gains: bo
         check_readers(recorded, streams)
     except Refused as refusal:
         reason = next(iter(streams.kept.values()), str(refusal))
-        msg = f"{type(model).__name__} cannot be folded: {reason}"
-        raise ModelError(msg) from None
+        raise ModelError(f"{type(model).__name__} cannot be folded: {reason}") from None
     if not streams.norms and streams.kept:
         path, reason = next(iter(streams.kept.items()))
-        msg = f"{type(model).__name__} cannot be folded: at {path}, {reason}"
-        raise ModelError(msg)
+        raise ModelError(f"{type(model).__name__} cannot be folded: at {path}, {reason}")
     if not streams.norms and not gains:
         msg = (
             f"{type(model).__name__} cannot be folded: it has no LayerNorm, so no mean is subtracted and none may be "
@@ -191,14 +187,11 @@ def _move(recorded: Trace, streams: Streams, call: Call, result: Fold) -> None:
         for reader in readers:
             name = recorded.parameters[reader.weight]
             if shift is not None and bool(shift.any()) and reader.bias is None:
-                msg = f"its reader {name} has no bias that could take the norm's"
-                raise Refused(msg)
+                raise Refused(f"its reader {name} has no bias that could take the norm's")
             if reader.weight in streams.writers:
-                msg = f"its reader {name} writes to the stream as well"
-                raise Refused(msg)
+                raise Refused(f"its reader {name} writes to the stream as well")
             if len(recorded.users[reader.weight]) != 1:
-                msg = f"its reader {name} reads something else, too"
-                raise Refused(msg)
+                raise Refused(f"its reader {name} reads something else, too")
     except Refused as refusal:
         result.kept[norm.path] = f"keeps its gain: {refusal}"
         return

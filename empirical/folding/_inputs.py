@@ -1,7 +1,5 @@
 """Inputs for a forward pass of any network of transformers, and the cases of a corpus."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,9 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..corpora import Case, Corpus, cases
 from ..models import ModelSource, load_tokenizer, text_config
-from ..runs import ModelError
+from ..support import ModelError
+from ..text import Case, Corpus, cases
 
 
 def sample_inputs(model: nn.Module, *, rows: int = 2, length: int = 8, seed: int = 0) -> dict[str, Any]:
@@ -39,12 +37,11 @@ def sample_inputs(model: nn.Module, *, rows: int = 2, length: int = 8, seed: int
         return {"input_features": noise(rows, config.num_mel_bins, frames), "decoder_input_ids": ids()}
     if main == "pixel_values" and hasattr(config, "image_size"):
         return {"pixel_values": noise(rows, config.num_channels, config.image_size, config.image_size)}
-    msg = f"{type(model).__name__} takes {main}, which cannot be made up; pass inputs=... to fold"
-    raise ModelError(msg)
+    raise ModelError(f"{type(model).__name__} takes {main}, which cannot be made up; pass inputs=... to fold")
 
 
 def cases_for(network: nn.Module, source: ModelSource, corpus: Corpus, **sizes: int) -> list[Case]:
-    """The cases of a corpus for a network, see :func:`empirical.corpora.cases`; only texts need its tokenizer."""
+    """The cases of a corpus for a network, see :func:`empirical.text.cases`; only texts need its tokenizer."""
     given = corpus.has_ids or (corpus.path is not None and corpus.path.is_dir())
     vocabulary = getattr(text_config(network.config), "vocab_size", None)
     return cases(corpus, None if given else load_tokenizer(source), vocabulary=vocabulary, **sizes)

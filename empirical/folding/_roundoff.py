@@ -18,8 +18,6 @@ their sum by λ √(Σ (|∂y/∂v|·β)²) with probability 1 − 2 exp(−λ²
 less where many roundings count, as in a network of real size.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

@@ -5,8 +5,6 @@ each other call that reads the stream ignores the mean. Both are probed: the rec
 random vectors, before and after Π. Nothing is taken from the names of functions or modules.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -183,8 +181,7 @@ class _Search:
             sources = self.known[slot, axis]
             if sources is None:
                 if "dropout" in call.name:
-                    msg = f"dropout is on, at {_where(call)}, between a writer and the stream: call eval()"
-                    raise Refused(msg)
+                    raise Refused(f"dropout is on, at {_where(call)}, between a writer and the stream: call eval()")
                 raise _Entry(slot, f"unknown writer: {_where(call)} is not a linear map, and writes inside the network")
             queue += sources
         return wanted
@@ -196,8 +193,7 @@ class _Search:
                 return self.demand((norm.inputs[0], -1))
             except _Entry as entry:
                 self.enter(entry.slot, str(entry), norm)
-        msg = "its input has too many entries that are not linear maps"
-        raise Refused(msg)
+        raise Refused("its input has too many entries that are not linear maps")
 
     def enter(self, slot: int, reason: str, norm: Call) -> None:
         """Find the module boundary behind a nonlinear entry, where the stream can be centred once."""
@@ -255,14 +251,11 @@ def check_readers(trace: Trace, streams: Streams) -> None:
     for call, touched in Prober(trace).stops(places, _center, streams.places):
         last = all(a % trace.tensors[s].ndim == trace.tensors[s].ndim - 1 for s, a in touched.items())
         if call.norm is not None and not (call.norm.kind == "layernorm" and last):
-            msg = f"{call.norm.path} is an RMSNorm and sees the mean of the stream"
-            raise Refused(msg)
+            raise Refused(f"{call.norm.path} is an RMSNorm and sees the mean of the stream")
         if call.norm is None and not all(slot in streams.entries for slot in call.outputs):
-            msg = f"a reader without a norm: {_where(call)} sees the mean of the stream"
-            raise Refused(msg)
+            raise Refused(f"a reader without a norm: {_where(call)} sees the mean of the stream")
     if leaving := [slot for slot in trace.results if slot in places]:
-        msg = f"a reader without a norm: the stream itself, slot {leaving[0]}, is an output of the model"
-        raise Refused(msg)
+        raise Refused(f"a reader without a norm: the stream itself, slot {leaving[0]}, is an output of the model")
 
 
 @dataclass(frozen=True)
@@ -288,12 +281,10 @@ def find_readers(trace: Trace, norm: Call) -> list[Reader]:
     for call, touched in prober.stops(places, scaled):
         reader = None if call.norm else _reader(prober, call, touched, scaled, size)
         if reader is None:
-            msg = f"{_where(call)} reads it, which is not a linear map"
-            raise Refused(msg)
+            raise Refused(f"{_where(call)} reads it, which is not a linear map")
         readers.append(reader)
     if not readers or any(slot in places for slot in trace.results):
-        msg = "its output is an output of the model"
-        raise Refused(msg)
+        raise Refused("its output is an output of the model")
     return readers
 
 

@@ -1,7 +1,5 @@
 """A forward pass, recorded: every call, from which tensors and parameters to which; each norm is one call."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from ..discovery import FoundNorm, norms
+from ..models import FoundNorm, norms
 
 
 def mapped(value: Any, change: Callable[[Any], Any], kind: type = Tensor) -> Any:

@@ -1,7 +1,5 @@
 """Models: where their norm layers are, and how they are loaded."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from .._lazy import lazy
@@ -21,10 +19,13 @@ if TYPE_CHECKING:
         resolve_device,
         resolve_dtype,
     )
+    from ._norms import FoundNorm, NoNorm, Norms, call as call, norms
+    from ._probe import affine as affine, first_tensor as first_tensor, layer_error
     from ._published import PUBLISHED, SOURCE as PUBLISHED_SOURCE, Published, Spread
     from ._sites import Kind, NormSite, Role
     from ._source import ModelSource, bundled_model, find_model
     from ._text import text_config, text_inputs
+    from ._types import model_types as model_types, survey_types as survey_types
     from ._weights import fingerprints
 else:
     __getattr__ = lazy(__name__, __file__)
@@ -36,11 +37,14 @@ __all__ = [
     "PUBLISHED",
     "PUBLISHED_SOURCE",
     "Family",
+    "FoundNorm",
     "Kind",
     "KnownModel",
     "LoadedModel",
     "ModelSource",
+    "NoNorm",
     "NormSite",
+    "Norms",
     "Published",
     "RMSNorm",
     "Role",
@@ -50,12 +54,14 @@ __all__ = [
     "family_of",
     "find_model",
     "fingerprints",
+    "layer_error",
     "load_config",
     "load_model",
     "load_network",
     "load_tokenizer",
     "longest_sequence",
     "norm_sites",
+    "norms",
     "resolve_device",
     "resolve_dtype",
     "text_config",

@@ -1,14 +1,12 @@
 """Architectures: where the norm layers of each are, and how they sit in the residual stream."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from torch import nn
 
-from ..runs import ModelError
+from ..support import ModelError
 from ._sites import Kind, NormSite, Role
 
 Topology = Literal["sequential", "parallel", "shared", "post", "branch"]
@@ -198,6 +196,5 @@ def norm_sites(model: nn.Module) -> tuple[NormSite, ...]:
     ]
     if left:
         more = f"{left[0]} and {len(left) - 1} more norm modules"
-        msg = f"{more} are not in the table of architecture {config.model_type!r}"
-        raise ModelError(msg)
+        raise ModelError(f"{more} are not in the table of architecture {config.model_type!r}")
     return tuple(sites)

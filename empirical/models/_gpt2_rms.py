@@ -1,7 +1,5 @@
 """GPT-2 with RMSNorm in the place of every LayerNorm: a model type that ``AutoModel`` loads like any other."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch
@@ -18,7 +16,7 @@ class RMSNorm(nn.Module):
     inside the root and no bias as in Llama.
 
     >>> import torch
-    >>> from empirical.training import RMSNorm
+    >>> from empirical.models import RMSNorm
     >>> with torch.no_grad():
     ...     z = RMSNorm(2, eps=0.0)(torch.tensor([1.0, 7.0]))  # of root mean square 5
     >>> [round(component, 6) for component in z.tolist()]

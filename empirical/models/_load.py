@@ -1,7 +1,5 @@
 """Loading base models and tokenizers of transformers, safely and quietly."""
 
-from __future__ import annotations
-
 import io
 import os
 import re
@@ -21,7 +19,7 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer
 from transformers.distributed.configuration_utils import DistributedConfig
 from transformers.utils import logging as transformers_logging
 
-from ..runs import ModelError, hub_silence
+from ..support import ModelError, hub_silence
 from . import _gpt2_rms as _gpt2_rms  # makes its model type known to AutoModel
 from ._families import FAMILIES, Topology, family_of, norm_sites, topology_of
 from ._sites import NormSite
@@ -192,8 +190,7 @@ def resolve_device(name: str) -> torch.device:
         torch.zeros(1, device=device).item()  # which the device "meta" has not
     except (RuntimeError, AssertionError) as error:
         reason = str(error).partition("\n")[0]
-        msg = f"--device {name}: cannot be used ({reason}); use auto, cpu or cuda"
-        raise ModelError(msg) from None
+        raise ModelError(f"--device {name}: cannot be used ({reason}); use auto, cpu or cuda") from None
     return device
 
 
@@ -211,8 +208,7 @@ def resolve_dtype(name: str, config: Any, device: torch.device) -> torch.dtype:
         stored = getattr(config, "dtype", None)
         return stored if device.type != "cpu" and isinstance(stored, torch.dtype) else torch.float32
     if name not in DTYPES:
-        msg = f"--dtype {name}: unknown; use auto, {', '.join(DTYPES)}"
-        raise ModelError(msg)
+        raise ModelError(f"--dtype {name}: unknown; use auto, {', '.join(DTYPES)}")
     return DTYPES[name]
 
 

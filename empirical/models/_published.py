@@ -1,7 +1,5 @@
 """Published measurements on the seven models, as data to stand beside one's own."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

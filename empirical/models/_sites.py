@@ -1,7 +1,5 @@
 """A site: one norm layer of a model, and what has to be known to measure it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Where a model comes from: a hub id, a local directory, or a GGUF file."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import json
@@ -11,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..runs import ModelError
+from ..support import ModelError
 from ._known import KNOWN_MODELS, KnownModel
 
 _GGUF_MAGIC = b"GGUF"
@@ -93,8 +91,7 @@ class ModelSource:
 
 def _gguf(spec: str, path: Path) -> ModelSource:
     if not path.is_file():
-        msg = f"model {spec!r}: no such file; give a .gguf file, a directory with config.json, or a hub id"
-        raise ModelError(msg)
+        raise ModelError(f"model {spec!r}: no such file; give a .gguf file, a directory with config.json, or a hub id")
     with path.open("rb") as stream:
         magic = stream.read(len(_GGUF_MAGIC))
     if magic != _GGUF_MAGIC:
@@ -113,7 +110,7 @@ def find_model(spec: str, revision: str | None = None) -> ModelSource:
     ('EleutherAI/pythia-1.4b', 'main')
     >>> find_model("./none")
     Traceback (most recent call last):
-    empirical.runs._errors.ModelError: model './none': no such file or directory,
+    empirical.support._errors.ModelError: model './none': no such file or directory,
         and not a hub id (owner/name); check the path
     """
     path = Path(spec).expanduser()
@@ -121,23 +118,19 @@ def find_model(spec: str, revision: str | None = None) -> ModelSource:
         source = _gguf(spec, path)
     elif path.is_dir():
         if not (path / "config.json").is_file():
-            msg = f"model {spec!r}: the directory has no config.json; save it with model.save_pretrained"
-            raise ModelError(msg)
+            raise ModelError(f"model {spec!r}: the directory has no config.json; save it with model.save_pretrained")
         source = ModelSource(spec, str(path))
     elif spec.lower() in KNOWN_MODELS:
         known = KNOWN_MODELS[spec.lower()]
         return ModelSource(spec.lower(), known.hub_id, revision=revision, known=known)
     elif path.exists():
-        msg = f"model {spec!r}: is not a directory; give one with config.json, a .gguf file, or a hub id"
-        raise ModelError(msg)
+        raise ModelError(f"model {spec!r}: is not a directory; give one with config.json, a .gguf file, or a hub id")
     elif spec.startswith((".", "~", os.sep)) or not _HUB_ID.fullmatch(spec):
-        msg = f"model {spec!r}: no such file or directory, and not a hub id (owner/name); check the path"
-        raise ModelError(msg)
+        raise ModelError(f"model {spec!r}: no such file or directory, and not a hub id (owner/name); check the path")
     else:
         return ModelSource(spec, spec, revision=revision)
     if revision is not None:
-        msg = f"--revision {revision}: {spec!r} is local and has no revisions; leave --revision out"
-        raise ModelError(msg)
+        raise ModelError(f"--revision {revision}: {spec!r} is local and has no revisions; leave --revision out")
     return source
 
 

@@ -1,13 +1,11 @@
 """How a model is called on token ids alone."""
 
-from __future__ import annotations
-
 import inspect
 from typing import Any
 
 from torch import Tensor, nn
 
-from ..runs import ModelError
+from ..support import ModelError
 
 
 def text_config(config: Any) -> Any:

@@ -1,7 +1,5 @@
 """Whether the weights in memory are those of the checkpoint, and a fingerprint by which others can tell."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Collection, Iterator
@@ -14,7 +12,7 @@ import torch
 from torch import nn
 from torch.distributed.tensor import DTensor
 
-from ..runs import ModelError
+from ..support import ModelError
 from ._sites import NormSite
 from ._source import ModelSource
 
@@ -68,8 +66,7 @@ def refuse_declared(source: ModelSource, config: Any) -> None:
     declared = getattr(config, "quantization_config", None)
     if source.gguf_file is None and declared is not None:
         method = declared.get("quant_method") if isinstance(declared, dict) else type(declared).__name__
-        msg = f"model {source.spec!r} is stored quantized ({method}); {_ADVICE}"
-        raise ModelError(msg)
+        raise ModelError(f"model {source.spec!r} is stored quantized ({method}); {_ADVICE}")
 
 
 def refuse_integers(source: ModelSource, config: Any) -> None:
@@ -89,8 +86,7 @@ def unused_weights(source: ModelSource, model: nn.Module, loading: dict[str, Any
     missing = {name for name in loading["missing_keys"] if not name.startswith(_UNMEASURED)}
     if missing:
         cause = _cause(missing, unused, dict(model.named_parameters()))
-        msg = f"model {source.spec!r} lacks {len(missing)} weights ({_some(missing)}): {cause}"
-        raise ModelError(msg)
+        raise ModelError(f"model {source.spec!r} lacks {len(missing)} weights ({_some(missing)}): {cause}")
     if loading["mismatched_keys"]:
         name, stored, expected = min(loading["mismatched_keys"])
         msg = (

@@ -1,7 +1,5 @@
 """The directory of a run: manifest, tokens, shards, results; whole at every moment."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -10,8 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ._errors import RunError
-from ._files import read_sealed, replacing, sha256_of, write_sealed, write_text
+from ..support._errors import RunError
+from ..support._files import read_sealed, replacing, sha256_of, write_sealed, write_text
 from ._manifest import first_difference, measured_by
 
 Status = Literal["new", "started", "done"]
@@ -65,8 +63,7 @@ class RunDirectory:
         manifest = self.manifest()
         if not self.is_done:
             command = manifest.get("command", "lngeom sweep")
-            msg = f"{self.path}: is not finished; run its command again first: {command}"
-            raise RunError(msg)
+            raise RunError(f"{self.path}: is not finished; run its command again first: {command}")
         self._check_results()
         return manifest
 

@@ -17,7 +17,7 @@ from torch.distributed.rendezvous import rendezvous
 
 from lngeom import LngeomError
 
-from ._errors import RunError, one_line
+from ..support._errors import RunError, one_line
 
 T = TypeVar("T")
 
@@ -117,7 +117,7 @@ def ranks(device: torch.device) -> Iterator[Ranks]:
     Under ``torchrun`` each process takes the GPU of its local rank. All of them must join equally often.
 
     >>> import torch
-    >>> from empirical.training import ranks
+    >>> from empirical.runs import ranks
     >>> with ranks(torch.device("cpu")) as group:  # not started by torchrun
     ...     group.rank, group.count
     (0, 1)

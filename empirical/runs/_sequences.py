@@ -1,14 +1,12 @@
 """Where the sequences of a run come from: one row each, so that no token is ever counted twice."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from ._errors import RunError
-from ._tables import read_table, write_table
+from ..support._errors import RunError
+from ..support._tables import read_table, write_table
 
 
 class Sequence(NamedTuple):
@@ -39,8 +37,7 @@ def read_sequences(path: Path) -> list[Sequence]:
     try:
         found = [Sequence(**row) for row in read_table(path, words=("corpus", "sha256"))]
         if not found or any(type(number) is not int for _, _, *numbers, _ in found for number in numbers):
-            raise ValueError("it is empty, or a number is missing")  # noqa: EM101 - told below
+            raise ValueError("it is empty, or a number is missing")
     except (OSError, ValueError, TypeError, csv.Error) as error:
-        msg = f"{path}: cannot be read ({error}); measure again in another directory"
-        raise RunError(msg) from None
+        raise RunError(f"{path}: cannot be read ({error}); measure again in another directory") from None
     return found

@@ -7,7 +7,7 @@ A tiny network on two texts, its page, and both texts as one:
 >>> import numpy as np
 >>> from rich.console import Console
 >>> from transformers import LlamaConfig
->>> from empirical.report import write_report
+>>> from empirical.pages import write_report
 >>> from empirical.sweep import Sweep, merge_runs, run_sweep
 >>> tiny = LlamaConfig(vocab_size=16, hidden_size=8, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2)
 >>> with tempfile.TemporaryDirectory() as folder:
@@ -24,8 +24,6 @@ report.html 4
 >>> [(row["bucket"], row["tokens"], row["sequences"]) for row in table[:3]]
 [('first', 8, 8), ('rest', 120, 8), ('all', 128, 8)]
 """
-
-from __future__ import annotations
 
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,5 @@
 """The sweep over a model in memory and any inputs: statistics, predictions, report, a run directory that resumes."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import importlib
@@ -19,11 +17,11 @@ import torch
 from rich.console import Console
 from torch import Tensor, nn
 
-from .. import predictions, report, statistics
-from ..capture import Observer
-from ..discovery import call, norms
-from ..models import FAMILIES, NormSite, fingerprints, norm_sites, topology_of
-from ..runs import ModelError, RunDirectory, RunError, environment, lock, replacing, say
+from .. import judge, observe, pages
+from ..models import FAMILIES, NormSite, call, fingerprints, norm_sites, norms, topology_of
+from ..observe import Observer
+from ..runs import RunDirectory, environment
+from ..support import ModelError, RunError, lock, replacing, say
 from ._options import DEFAULT_DIRECTIONS
 from ._results import write_results, written_to
 
@@ -107,7 +105,7 @@ def measure(
         sites: The norm layers; by default those of the table ``FAMILIES``, or those that the first batch shows.
         directions: Number of random directions to compare the uniform one with.
         seed: Seed of the random directions.
-        batch_dim: Axis of the sequences, as for :class:`empirical.capture.Observer`.
+        batch_dim: Axis of the sequences, as for :class:`empirical.observe.Observer`.
         shard_batches: Batches between two checkpoints.
         name: What the pages call the model; its class by default.
         console: Where progress goes; nowhere by default.
@@ -134,8 +132,7 @@ def measure(
     first = next(source, None)
     if first is None or not any(True for _ in _tensors(first)):
         what = "there is none" if first is None else "no tensor in the first of them"
-        msg = f"batches: {what}; give inputs of the model, one forward pass each"
-        raise RunError(msg)
+        raise RunError(f"batches: {what}; give inputs of the model, one forward pass each")
     training = [module for module in model.modules() if module.training]
     model.eval()
     try:
@@ -166,7 +163,7 @@ def measure(
         for module in training:
             module.training = True
     if show:
-        report.print_table(statistics.read_csv(run.path / "sites.csv"))
+        pages.print_table(observe.read_csv(run.path / "sites.csv"))
     say(console, written_to(run.path))
     return run
 
@@ -190,7 +187,7 @@ def _measure_shards(
         digest = _digest(chunk)
         whole.update(digest.encode())
         if index in finished:
-            _, about = statistics.load(run.shard_path(index))
+            _, about = observe.load(run.shard_path(index))
             if about.get("batches_sha256") != digest:
                 last = index * size + len(chunk) - 1
                 msg = f"{run.path}: batches {index * size} to {last} are not those of its start; give the same ones"
@@ -203,7 +200,7 @@ def _measure_shards(
                 call(model, _on(device, batch))
             states = observer.states
         with replacing(run.shard_path(index)) as draft:
-            statistics.save(draft, states, {"batches_sha256": digest})
+            observe.save(draft, states, {"batches_sha256": digest})
         took = time.perf_counter() - started
         say(console, f"measured {index * size + len(chunk):,} batches, the last {len(chunk)} in {took:.1f} s")
     return whole.hexdigest()
@@ -212,8 +209,8 @@ def _measure_shards(
 def _finish(
     run: RunDirectory, model: nn.Module, sites: Sequence[NormSite], first: Any, texts: str, console: Console
 ) -> None:
-    shards = (statistics.load(run.shard_path(index))[0] for index in run.finished_shards())
-    states = functools.reduce(statistics.merge, shards)
+    shards = (observe.load(run.shard_path(index))[0] for index in run.finished_shards())
+    states = functools.reduce(observe.merge, shards)
     called = [site for site in sites if (site.path, "input") in states]
     counts = [int(states[site.path, "input"].tokens.sum()) for site in called]
     known = getattr(getattr(model, "config", None), "model_type", None) in FAMILIES
@@ -227,7 +224,7 @@ def _finish(
         token_policy=None,
     )
     console.print(f"checking predictions at {len(called)} norm layers", highlight=False)
-    write_results(run, states, called, predictions.judge(model, called, lambda: call(model, first)))
+    write_results(run, states, called, judge.judge(model, called, lambda: call(model, first)))
 
 
 def is_live(spec: str | None) -> bool:
@@ -242,11 +239,9 @@ def load_live(spec: str) -> tuple[nn.Module, Iterable[Any]]:
     try:
         made = getattr(importlib.import_module(module), function)()
     except (ImportError, AttributeError) as error:
-        msg = f"{spec}: {error}; give MODULE:FUNCTION of a module in this folder or installed"
-        raise ModelError(msg) from None
+        raise ModelError(f"{spec}: {error}; give MODULE:FUNCTION of a module in this folder or installed") from None
     finally:
         sys.path.remove(str(Path.cwd()))
     if not (isinstance(made, tuple) and len(made) == 2 and isinstance(made[0], nn.Module)):
-        msg = f"{spec}: returned {type(made).__name__}; return a pair (model, batches)"
-        raise ModelError(msg)
+        raise ModelError(f"{spec}: returned {type(made).__name__}; return a pair (model, batches)")
     return made

@@ -1,7 +1,5 @@
 """Merging finished runs: one model on several parts of a text, measured apart."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections.abc import Sequence
@@ -11,20 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from .. import statistics
+from .. import observe
 from ..models import NormSite
 from ..runs import (
     ENVIRONMENT,
     RunDirectory,
-    RunError,
     Sequence as SequenceOfRun,
     first_difference,
-    lock,
     measured_by,
     read_sequences,
-    sha256_of,
     write_sequences,
 )
+from ..support import RunError, lock, sha256_of
 from ._results import write_results
 
 __all__ = ["merge_runs"]
@@ -103,8 +99,7 @@ def _refuse_shifted(runs: Sequence[RunDirectory], sequences: Sequence[Sequence[S
     blocks: list[tuple[RunDirectory, set[str], np.ndarray]] = []
     for run, own in zip(runs, sequences, strict=True):
         if sha256_of(run.tokens_path) != run.manifest().get("tokens_sha256"):
-            msg = f"{run.tokens_path}: is damaged (the manifest has another SHA-256); measure again"
-            raise RunError(msg)
+            raise RunError(f"{run.tokens_path}: is damaged (the manifest has another SHA-256); measure again")
         tokens = np.asarray(run.tokens(), np.uint64)
         width, corpora = max(16, tokens.shape[1] // 4), {sequence.corpus for sequence in own}
         if width > tokens.shape[1]:
@@ -121,13 +116,13 @@ def _refuse_shifted(runs: Sequence[RunDirectory], sequences: Sequence[Sequence[S
         blocks.append((run, corpora, found[:, ::width].ravel()))
 
 
-def _renumbered(run: RunDirectory, sequences: Sequence[SequenceOfRun]) -> statistics.States:
+def _renumbered(run: RunDirectory, sequences: Sequence[SequenceOfRun]) -> observe.States:
     """The states of a run, its documents by the numbers that they have in the merged one."""
     before = read_sequences(run.sequences_path)
     new = np.zeros(1 + max(sequence.group for sequence in before), np.int64)
     for old, sequence in zip(before, sequences, strict=True):
         new[old.group] = sequence.group
-    states, _ = statistics.load(run.state_path)
+    states, _ = observe.load(run.state_path)
     return {key: replace(state, documents=new[state.documents]) for key, state in states.items()}
 
 
@@ -143,8 +138,7 @@ def merge_runs(directories: Sequence[Path], output: Path, *, command: str = "") 
         command: What the manifest says made it.
     """
     if len(directories) < 2:
-        msg = f"{len(directories)} run given: merging takes two or more"
-        raise RunError(msg)
+        raise RunError(f"{len(directories)} run given: merging takes two or more")
     runs = [RunDirectory(path) for path in directories]
     manifests = [run.finished_manifest() for run in runs]
     _check(runs, manifests)
@@ -168,11 +162,10 @@ def merge_runs(directories: Sequence[Path], output: Path, *, command: str = "") 
     }
     with lock(target.path):
         if target.begin(measured, about) == "done":
-            msg = f"{output}: holds this merge already; choose another --output to make it again"
-            raise RunError(msg)
+            raise RunError(f"{output}: holds this merge already; choose another --output to make it again")
         target.write_tokens(np.concatenate([run.tokens() for run in runs]))
         write_sequences(target.sequences_path, itertools.chain.from_iterable(sequences))
         hashes = {"tokens_sha256": sha256_of(target.tokens_path), "sequences_sha256": sha256_of(target.sequences_path)}
         target.amend(**hashes)
-        states = functools.reduce(statistics.merge, map(_renumbered, runs, sequences))
+        states = functools.reduce(observe.merge, map(_renumbered, runs, sequences))
         return write_results(target, states, [NormSite(**site) for site in manifests[0]["sites"]])

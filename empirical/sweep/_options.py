@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..corpora import Corpus
     from ..models import ModelSource
+    from ..text import Corpus
 
 ALL = "all"
 """The name that stands for every known model."""
@@ -66,7 +66,7 @@ class Sweep:
 
 def corpus_of(sweep: Sweep) -> Corpus:
     """What it reads. Random weights know no language: random token ids serve them as well, and need no tokenizer."""
-    from ..corpora import bundled_wikipedia, open_corpus
+    from ..text import bundled_wikipedia, open_corpus
 
     if sweep.corpus is not None:
         return open_corpus(sweep.corpus)

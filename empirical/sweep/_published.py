@@ -1,7 +1,5 @@
 """The seven known models one after another, and one page that compares them with what was published."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -11,10 +9,10 @@ from rich.console import Console
 
 from lngeom import LngeomError
 
-from .. import predictions, statistics
+from .. import judge, observe
 from ..models import KNOWN_MODELS
-from ..report import COLUMNS, Measured, compare, write_comparison
-from ..runs import RunError, one_line, read_json, say, write_json, write_table
+from ..pages import COLUMNS, Measured, compare, write_comparison
+from ..support import RunError, one_line, read_json, say, write_json, write_table
 from ._options import Sweep
 from ._read import read
 
@@ -81,7 +79,7 @@ def sweep_all(sweep: Sweep, *, console: Console | None = None, command: str = ""
     write_all(base)
     line = (
         f"{len(measured)} of {len(KNOWN_MODELS)} models measured; written to {base}: comparison.html, comparison.csv, "
-        "sites.csv, predictions.csv, growth.csv"
+        "sites.csv, judge.csv, growth.csv"
     )
     say(console, f"\n{line}")
     return failures
@@ -114,13 +112,12 @@ def write_all(base: Path) -> Path:
     except RunError:
         raise
     except (OSError, ValueError, KeyError) as error:
-        msg = f"{base}: cannot be read ({error}); run its command again: lngeom sweep all"
-        raise RunError(msg) from None
+        raise RunError(f"{base}: cannot be read ({error}); run its command again: lngeom sweep all") from None
     write_table(base / "comparison.csv", (row for model in models for row in compare(model)), COLUMNS)
     tables: tuple[tuple[str, Sequence[str], Callable[[Measured], Iterable[Any]]], ...] = (
-        ("sites", statistics.COLUMNS, lambda model: model.rows),
-        ("predictions", predictions.COLUMNS, lambda model: (asdict(one) for one in model.predictions)),
-        ("growth", statistics.GROWTH_COLUMNS, lambda model: (asdict(fit) for fit in statistics.growth(model.rows))),
+        ("sites", observe.COLUMNS, lambda model: model.rows),
+        ("predictions", judge.COLUMNS, lambda model: (asdict(one) for one in model.predictions)),
+        ("growth", observe.GROWTH_COLUMNS, lambda model: (asdict(fit) for fit in observe.growth(model.rows))),
     )
     for name, columns, of in tables:  # of all models, the model in the first column
         joined = ({"model": model.name, **row} for model in models for row in of(model))

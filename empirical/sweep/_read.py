@@ -1,7 +1,5 @@
 """Finished runs as tables that people use: rows, pandas, Parquet, HTML; and several runs side by side."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 from collections.abc import Sequence
@@ -9,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import predictions, statistics
-from ..runs import RunDirectory, RunError, write_table
+from .. import judge, observe
+from ..runs import RunDirectory
+from ..support import RunError, write_table
 
 _SHOWN = ("site", "side", "angle_mean_deg", "angle_std_deg", "d_cos2", "d_cos2_low", "d_cos2_high", "norm_mean")
 _COMPARED = ("angle_mean_deg", "d_cos2", "norm_mean", "distance_mean", "rotation_mean_deg")
@@ -23,20 +22,19 @@ class Run:
     Attributes:
         path: Its directory.
         manifest: What was measured, on what, with what.
-        rows: The table ``sites.csv``, columns :data:`empirical.statistics.COLUMNS`.
+        rows: The table ``sites.csv``, columns :data:`empirical.observe.COLUMNS`.
         predictions: The verdicts on the predictions.
     """
 
     path: Path
     manifest: dict[str, Any]
     rows: list[dict[str, Any]]
-    predictions: list[predictions.Prediction]
+    predictions: list[judge.Prediction]
 
     def to_pandas(self) -> Any:
         """The table as a ``pandas.DataFrame``."""
         if importlib.util.find_spec("pandas") is None:
-            msg = "to_pandas needs the package pandas; install it with: pip install pandas"
-            raise RunError(msg)
+            raise RunError("to_pandas needs the package pandas; install it with: pip install pandas")
         import pandas
 
         return pandas.DataFrame(self.rows)
@@ -44,8 +42,7 @@ class Run:
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write the table as a Parquet file; needs pyarrow."""
         if importlib.util.find_spec("pyarrow") is None:
-            msg = "to_parquet needs the package pyarrow; install it with: pip install pyarrow"
-            raise RunError(msg)
+            raise RunError("to_parquet needs the package pyarrow; install it with: pip install pyarrow")
         import pyarrow
         from pyarrow import parquet
 
@@ -81,8 +78,8 @@ def read(path: str | os.PathLike[str]) -> Run:
     """
     run = RunDirectory(Path(path))
     manifest = run.finished_manifest()
-    judged = predictions.read_csv(run.predictions_path) if run.predictions_path.exists() else []
-    return Run(run.path, manifest, statistics.read_csv(run.path / "sites.csv"), judged)
+    judged = judge.read_csv(run.predictions_path) if run.predictions_path.exists() else []
+    return Run(run.path, manifest, observe.read_csv(run.path / "sites.csv"), judged)
 
 
 def compare(
@@ -109,8 +106,7 @@ def compare(
     ('0', 'input', True)
     """
     if len(paths) < 2:
-        msg = f"{len(paths)} run given: comparing takes two or more"
-        raise RunError(msg)
+        raise RunError(f"{len(paths)} run given: comparing takes two or more")
     tables = [{(row["site"], row["side"]): row for row in read(path).rows if row["bucket"] == "all"} for path in paths]
     shared = [key for key in tables[0] if all(key in table for table in tables[1:])]
     if not shared:

@@ -1,7 +1,5 @@
 """The forward passes of a sweep: shard by shard, each shard's state on the disk before the next begins."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import math
@@ -13,10 +11,11 @@ import numpy as np
 import torch
 from rich.console import Console
 
-from .. import statistics
-from ..capture import Observer
+from .. import observe
 from ..models import LoadedModel, text_inputs
-from ..runs import ModelError, Ranks, RunDirectory, RunError, progress, read_sequences, replacing, say
+from ..observe import Observer
+from ..runs import Ranks, RunDirectory, read_sequences
+from ..support import ModelError, RunError, progress, replacing, say
 
 
 def measure_shards(
@@ -74,20 +73,19 @@ def measure_shards(
                 continue
             with replacing(run.shard_path(index)) as draft:
                 about = {"seconds": f"{seconds:.3f}", "batch_size": str(batch)}
-                statistics.save(draft, states, {**about, "tokens_sha256": _digest(rows)})
+                observe.save(draft, states, {**about, "tokens_sha256": _digest(rows)})
 
 
 def _digest(rows: np.ndarray) -> str:
     return hashlib.sha256(np.ascontiguousarray(rows).tobytes()).hexdigest()
 
 
-def _load(run: RunDirectory, index: int, tokens: np.ndarray, shard: int) -> statistics.States:
+def _load(run: RunDirectory, index: int, tokens: np.ndarray, shard: int) -> observe.States:
     """The states of a shard, if they are whole and of its tokens."""
     path = run.shard_path(index)
-    states, about = statistics.load(path)
+    states, about = observe.load(path)
     if about.get("tokens_sha256") != _digest(tokens[index * shard : (index + 1) * shard]):
-        msg = f"{path}: is of other tokens than its number says; remove it and run again"
-        raise RunError(msg)
+        raise RunError(f"{path}: is of other tokens than its number says; remove it and run again")
     return states
 
 
@@ -97,8 +95,7 @@ def _sound_shards(run: RunDirectory, tokens: np.ndarray, shard: int, console: Co
     for index in run.finished_shards():
         try:
             if index * shard >= len(tokens):
-                msg = f"{run.shard_path(index)}: is beyond the last shard"
-                raise RunError(msg)
+                raise RunError(f"{run.shard_path(index)}: is beyond the last shard")
             _load(run, index, tokens, shard)
             sound.add(index)
         except RunError as error:
@@ -140,4 +137,4 @@ def merged(run: RunDirectory, shard: int) -> dict[Any, Any]:
     """The states of all shards, merged in the order of the corpus, so that the last bit does not depend on the runs."""
     tokens = run.tokens()
     shards = (_load(run, index, tokens, shard) for index in range(math.ceil(len(tokens) / shard)))
-    return functools.reduce(statistics.merge, shards)
+    return functools.reduce(observe.merge, shards)

@@ -1,15 +1,14 @@
 """A finished run, shown from the files it left: nothing that measures is loaded."""
 
-from __future__ import annotations
-
 import os
 
 from rich.console import Console
 
 from lngeom import LngeomError
 
-from .. import predictions, report, statistics
-from ..runs import RunDirectory, say
+from .. import judge, observe, pages
+from ..runs import RunDirectory
+from ..support import say
 from ._options import Sweep, corpus_of, output_of, source_of
 
 
@@ -42,14 +41,14 @@ def show_run(run: RunDirectory, console: Console) -> None:
     """Print the table of a finished run, if its files are what they were."""
     run.finished_manifest()
     kept = run.path / "growth.csv"
-    fits = statistics.read_growth(kept) if kept.exists() else None
-    report.print_table(statistics.read_csv(run.path / "sites.csv"), console, fits)
+    fits = observe.read_growth(kept) if kept.exists() else None
+    pages.print_table(observe.read_csv(run.path / "sites.csv"), console, fits)
     print_verdicts(run, console)
-    console.print(f"see {run.path / 'report.html'}", markup=False, soft_wrap=True)
+    console.print(f"see {run.path / 'pages.html'}", markup=False, soft_wrap=True)
 
 
 def print_verdicts(run: RunDirectory, console: Console) -> None:
     """Print one line on the predictions, if the run has any."""
     if run.predictions_path.exists():
-        line = predictions.summary(predictions.read_csv(run.predictions_path))
+        line = judge.summary(judge.read_csv(run.predictions_path))
         say(console, line)

@@ -1,7 +1,5 @@
 """The sweep: one forward pass of a model over a corpus, every norm layer measured, no hidden state stored."""
 
-from __future__ import annotations
-
 import math
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
@@ -12,9 +10,7 @@ import numpy as np
 import torch
 from rich.console import Console
 
-from .. import predictions, report
-from ..corpora import Corpus
-from ..discovery import norms
+from .. import judge, pages
 from ..models import (
     LoadedModel,
     ModelSource,
@@ -23,25 +19,15 @@ from ..models import (
     load_model,
     load_tokenizer,
     longest_sequence,
+    norms,
     resolve_device,
     resolve_dtype,
     text_config,
     text_inputs,
 )
-from ..runs import (
-    ModelError,
-    Ranks,
-    RunDirectory,
-    RunError,
-    Status,
-    environment,
-    lock,
-    progress,
-    ranks,
-    say,
-    sha256_of,
-    write_sequences,
-)
+from ..runs import Ranks, RunDirectory, Status, environment, ranks, write_sequences
+from ..support import ModelError, RunError, lock, progress, say, sha256_of
+from ..text import Corpus
 from ._options import DEFAULT_LENGTH, Sweep, corpus_of, output_of, source_of
 from ._results import write_results, written_to
 from ._shards import measure_shards, merged
@@ -95,8 +81,7 @@ class _Plan:
 
 def _positive(value: int, option: str) -> int:
     if value < 1:
-        msg = f"{option} {value}: must be 1 or more"
-        raise RunError(msg)
+        raise RunError(f"{option} {value}: must be 1 or more")
     return value
 
 
@@ -109,21 +94,18 @@ def _settle(sweep: Sweep) -> _Plan:
     corpus, source = corpus_of(sweep), source_of(sweep)
     config = load_config(source, random_weights=sweep.random_weights)
     if sweep.tensor_parallel > 1 and (sweep.random_weights or sweep.device_map is not None):
-        msg = "--tensor-parallel: takes weights from files, and no --device-map; leave one of the two out"
-        raise RunError(msg)
+        raise RunError("--tensor-parallel: takes weights from files, and no --device-map; leave one of the two out")
     if sweep.random_weights and sweep.device_map is not None:
         msg = f"--device-map {sweep.device_map}: random weights are drawn on one device; leave one of the two out"
         raise RunError(msg)
     if not 0 <= sweep.seed < 1 << 63:
-        msg = f"--seed {sweep.seed}: must be 0 or more and below 2^63"
-        raise RunError(msg)
+        raise RunError(f"--seed {sweep.seed}: must be 0 or more and below 2^63")
     device = resolve_device(sweep.device)
     dtype = resolve_dtype(sweep.dtype, config, device)
     longest = longest_sequence(config)
     length = _or(sweep.sequence_length, min(DEFAULT_LENGTH, longest or DEFAULT_LENGTH), "--sequence-length")
     if longest is not None and length > longest:
-        msg = f"--sequence-length {length}: {source.name} has {longest} positions; use {longest} or less"
-        raise ModelError(msg)
+        raise ModelError(f"--sequence-length {length}: {source.name} has {longest} positions; use {longest} or less")
     if _positive(sweep.tokens, "--tokens") < length:
         msg = f"--tokens {sweep.tokens}: fewer than one sequence of {length}; raise it, or lower --sequence-length"
         raise RunError(msg)
@@ -147,7 +129,7 @@ def run_sweep(sweep: Sweep, *, console: Console | None = None, command: str = ""
 
     Returns:
         RunDirectory: ``path`` is the directory; ``sites.csv`` in it has the table,
-            :func:`empirical.statistics.read_csv` reads it.
+            :func:`empirical.observe.read_csv` reads it.
     """
     console = console or Console()
     plan = _settle(sweep)
@@ -195,7 +177,7 @@ def run_sweep(sweep: Sweep, *, console: Console | None = None, command: str = ""
             compiled=sweep.compile or None,
         )  # fmt: skip
         group.wait()
-        judged = predictions.predict(loaded, run.tokens()) if group.team == 0 else []  # every part of it takes part
+        judged = judge.predict(loaded, run.tokens()) if group.team == 0 else []  # every part of it takes part
         if group.leads:
             _finish(run, loaded, judged, console, plan.shard, show=show)
         group.wait()
@@ -266,13 +248,7 @@ def _draw(run: RunDirectory, plan: _Plan, console: Console) -> None:
 
 
 def _finish(
-    run: RunDirectory,
-    loaded: LoadedModel,
-    judged: list[predictions.Prediction],
-    console: Console,
-    shard: int,
-    *,
-    show: bool,
+    run: RunDirectory, loaded: LoadedModel, judged: list[judge.Prediction], console: Console, shard: int, *, show: bool
 ) -> None:
     """Merge the shards and write the results."""
     both = "the same text on both sides" if getattr(loaded.config, "is_encoder_decoder", False) else "text"
@@ -280,6 +256,6 @@ def _finish(
     console.print(f"checking predictions at {len(loaded.sites)} norm layers", highlight=False)
     rows = write_results(run, merged(run, shard), loaded.sites, judged)
     if show:
-        report.print_table(rows)
+        pages.print_table(rows)
         print_verdicts(run, console)
     say(console, written_to(run.path))

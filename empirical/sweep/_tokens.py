@@ -1,7 +1,5 @@
 """The token ids of a run, drawn once, spread over its corpus, and where each sequence comes from."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 from bisect import bisect_right
@@ -12,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..corpora import Corpus, TokenPolicy, encoded, packed, random_pieces
-from ..runs import Advance, CorpusError, Sequence, replacing
+from ..runs import Sequence
+from ..support import Advance, CorpusError, replacing
+from ..text import Corpus, TokenPolicy, encoded, packed, random_pieces
 
 _AHEAD = 16
 _LEAST_AHEAD, _MOST_AHEAD = 1 << 16, 1 << 22
@@ -32,8 +31,7 @@ def _text(
     """
     policy = TokenPolicy.of(tokenizer)
     if policy.start is not None and length < 2:
-        msg = "--sequence-length 1: every sequence would be the start token alone; use 2 or more"
-        raise CorpusError(msg)
+        raise CorpusError("--sequence-length 1: every sequence would be the start token alone; use 2 or more")
     names = {key: None if id is None else tokenizer.convert_ids_to_tokens(id) for key, id in vars(policy).items()}
 
     def counted() -> Iterator[np.ndarray]:

@@ -1,7 +1,5 @@
 """Carriers: what the formulas of the library run on, from arrays to numbers that know their error."""
 
-from __future__ import annotations
-
 from ._carrier import (
     Array as Array,
     check_eps as check_eps,

@@ -5,8 +5,6 @@ which are checked here once so that the formulas below stay free of it. A carrie
 term of the proof kernel, stands for vectors of every dimension; there is nothing to check.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from types import ModuleType
@@ -77,8 +75,7 @@ def check_vectors(name: str, x: Array) -> None:
         return
     _check_kind(name, x)
     if len(x.shape) == 0 or x.shape[-1] == 0:
-        msg = f"{name} has shape {tuple(x.shape)}: the last axis holds the d >= 1 components of each vector"
-        raise InputError(msg)
+        raise InputError(f"{name} has shape {tuple(x.shape)}: the last axis holds the d >= 1 components of each vector")
     if "float" not in dtype_name(x):
         msg = (
             f"{name} has dtype {dtype_name(x)}: the formulas need a real floating dtype; convert it first, "
@@ -96,8 +93,7 @@ def check_parameter(name: str, parameter: Array, x: Array) -> None:
         raise InputError(msg)
     if isinstance(parameter, int):
         if abs(parameter) > _LARGEST:
-            msg = f"{name} is {parameter!r:.40}: it does not fit in float64; give an array of shape (d,)"
-            raise InputError(msg)
+            raise InputError(f"{name} is {parameter!r:.40}: it does not fit in float64; give an array of shape (d,)")
         return
     if not (hasattr(parameter, "shape") and hasattr(x, "shape")):
         return
@@ -115,8 +111,7 @@ def check_eps(eps: Any) -> None:
     """Raise unless the number `eps` is finite and not negative; carriers are taken as they are."""
     # A term of the kernel is a tuple too, of a class of its own.
     if isinstance(eps, bool | str | bytes | complex) or type(eps) in (list, tuple) or not hasattr(eps, "__add__"):
-        msg = f"eps is {eps!r}: give the number the layer uses (for example module.eps), or 0.0 for none"
-        raise InputError(msg)
+        raise InputError(f"eps is {eps!r}: give the number the layer uses (for example module.eps), or 0.0 for none")
     if hasattr(eps, "shape"):
         if tuple(eps.shape)[-1:] not in ((), (1,)):
             msg = f"eps has shape {tuple(eps.shape)}: it is one number, or one for each vector, of shape (..., 1)"
@@ -124,8 +119,7 @@ def check_eps(eps: Any) -> None:
         if eps.shape or hasattr(eps, "layout"):
             check_vectors("eps", eps if eps.shape else eps.reshape(1))
     if isinstance(eps, int | float) and not 0 <= eps <= _LARGEST:
-        msg = f"eps is {eps!r:.40}: it is added to a variance and must be finite and >= 0"
-        raise InputError(msg)
+        raise InputError(f"eps is {eps!r:.40}: it is added to a variance and must be finite and >= 0")
 
 
 def widen(x: Array) -> Array:

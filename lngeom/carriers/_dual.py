@@ -106,7 +106,7 @@ def derivative(function: Callable[[Any], Any], x: Any, v: Any) -> Any:
     root met on the way is taken of something positive and every divisor is not 0; elsewhere the total inverse gives it
     a value without meaning.
 
-    >>> from lngeom.symbolic import derivative, square_norm, vector
+    >>> from lngeom.kernel import derivative, square_norm, vector
     >>> derivative(square_norm, vector("x"), vector("v"))
     2·S(v·x)
     """

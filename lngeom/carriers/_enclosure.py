@@ -43,8 +43,7 @@ class Enclosure:
     def __init__(self, values: Any) -> None:
         entries = values.tolist() if hasattr(values, "tolist") else list(values)
         if not isinstance(entries, list) or not entries or isinstance(entries[0], list):
-            msg = f"values has shape {numpy.shape(entries)}: an Enclosure is one vector of d >= 1 numbers"
-            raise InputError(msg)
+            raise InputError(f"values has shape {numpy.shape(entries)}: an Enclosure is one vector of d >= 1 numbers")
         try:
             lower = [_end(value, "lower").as_integer_ratio() for value in entries]
             upper = [_end(value, "upper").as_integer_ratio() for value in entries]
@@ -99,8 +98,7 @@ class Enclosure:
         if not isinstance(other, Enclosure):
             return NotImplemented
         if len(other) != len(self) and 1 not in (len(self), len(other)):
-            msg = f"vectors of dimension {len(self)} and {len(other)} meet: the dimensions must be equal"
-            raise InputError(msg)
+            raise InputError(f"vectors of dimension {len(self)} and {len(other)} meet: the dimensions must be equal")
         return combine(self, other)
 
     def __add__(self, other: Any) -> Enclosure:
@@ -200,8 +198,7 @@ def _reciprocal(a: Enclosure) -> Enclosure:
 
 def _square_root(a: Enclosure) -> Enclosure:
     if any(low < 0 for low in a._lower):
-        msg = "an argument of the square root may be negative: enclose more narrowly or exclude it"
-        raise UndecidedError(msg)
+        raise UndecidedError("an argument of the square root may be negative: enclose more narrowly or exclude it")
     p, q = a._unit.numerator, a._unit.denominator
     # √(n·p/q) = √(n·p·q·4^k) / (q·2^k); exact if n·p/q is the square of a fraction.
     smallest = min((n * p * q for ends in (a._lower, a._upper) for n in ends if n), default=1)
@@ -215,8 +212,7 @@ def _square_root(a: Enclosure) -> Enclosure:
 
 def _total(x: Enclosure, *, axis: int | None = None, keepdims: bool = False) -> Any:
     if axis not in (-1, 0, None):
-        msg = f"axis is {axis}: an Enclosure is one vector; its only axis is the last one"
-        raise InputError(msg)
+        raise InputError(f"axis is {axis}: an Enclosure is one vector; its only axis is the last one")
     lower = [sum(x._lower)]
     total = Enclosure._of(lower, lower if x._lower is x._upper else [sum(x._upper)], x._unit)
     return total if keepdims else total[0]

@@ -33,8 +33,7 @@ class UndecidedError(LngeomError, ArithmeticError):
 def _fraction(value: Any) -> Fraction:
     """Exact value of an integer, fraction or finite float."""
     if isinstance(value, float) and not math.isfinite(value):
-        msg = f"endpoint is {value!r}: an interval has finite endpoints; bound the number first"
-        raise InputError(msg)
+        raise InputError(f"endpoint is {value!r}: an interval has finite endpoints; bound the number first")
     return value if type(value) is Fraction else Fraction(value)
 
 
@@ -94,14 +93,12 @@ class Interval:
         low = _fraction(lower)
         high = low if upper is None else _fraction(upper)
         if low > high:
-            msg = f"lower end {low} is above upper end {high}: give the smaller endpoint first"
-            raise InputError(msg)
+            raise InputError(f"lower end {low} is above upper end {high}: give the smaller endpoint first")
         object.__setattr__(self, "lower", low)
         object.__setattr__(self, "upper", high)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        msg = f"Interval is immutable: cannot set {name}; build a new Interval"
-        raise AttributeError(msg)
+        raise AttributeError(f"Interval is immutable: cannot set {name}; build a new Interval")
 
     def __reduce__(self) -> tuple[type[Interval], tuple[Fraction, Fraction]]:
         return type(self), (self.lower, self.upper)

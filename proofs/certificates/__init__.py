@@ -1,7 +1,5 @@
 """Proofs as files that other checkers read: the statement as the library computes it, and every step."""
 
-from __future__ import annotations
-
 from ._export import certificate as certificate, digest as digest, write as write
 from ._recheck import Refused as Refused, recheck as recheck
 from ._verify import (

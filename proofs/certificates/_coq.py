@@ -1,7 +1,5 @@
 """Certificates in the language of Coq: data for the verified checker, and a readable corollary of what it accepts."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

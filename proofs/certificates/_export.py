@@ -1,7 +1,5 @@
 """Certificates as data: the statement as traced, and each step of the proof with the sequent it proves."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable
@@ -9,8 +7,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from lngeom import symbolic
-from lngeom.symbolic import Formula
+from lngeom import kernel
+from lngeom.kernel import Formula
 
 from .._theorem import Theorem
 from ._tracing import Table, traced
@@ -22,7 +20,7 @@ _GIVEN = ("assume", "constant", "weaken")
 _CONCLUDED = ("cancel", "definite", "transport")
 
 
-def certificate(theorem: Theorem, proved: symbolic.Proved | None = None) -> dict[str, Any]:
+def certificate(theorem: Theorem, proved: kernel.Proved | None = None) -> dict[str, Any]:
     """The proof of a theorem as plain data: lists, strings and integers; `proved`, if given, saves proving it again.
 
     >>> from proofs import find
@@ -77,13 +75,13 @@ def write(theorems: Iterable[Theorem], folder: Path) -> list[dict[str, Any]]:
     return found
 
 
-def _steps(proved: symbolic.Proved, table: Table) -> list[dict[str, Any]]:
+def _steps(proved: kernel.Proved, table: Table) -> list[dict[str, Any]]:
     """Every premise before its use, and what is proved twice once."""
     steps: list[dict[str, Any]] = []
     numbers: dict[tuple[Any, ...], int] = {}
     visited: dict[int, int] = {}
 
-    def visit(step: symbolic.Proved) -> int:
+    def visit(step: kernel.Proved) -> int:
         if id(step) not in visited:
             said = (step.conclusion, step.hypotheses)
             if said not in numbers:

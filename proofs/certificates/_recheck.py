@@ -8,8 +8,6 @@ states. The statement, which the file gives as the library computed it, is broug
 Run by itself: ``python _recheck.py FILE.json ...``.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import json
@@ -428,8 +426,7 @@ def _rechecked(data: dict[str, Any], algebra: Algebra) -> int:
         try:
             found = rules.conclude(step["rule"], stated, _list(step["arguments"]), used)
         except Refused as error:
-            msg = f"step {number}: {error}"
-            raise Refused(msg) from None
+            raise Refused(f"step {number}: {error}") from None
         _need(found == (hypotheses, *stated), f"step {number} ({step['rule']}) states what does not follow")
         proved.append(found)
     _need(bool(proved), "it has no steps")

@@ -11,7 +11,7 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
-from lngeom.symbolic import Formula
+from lngeom.kernel import Formula
 
 from .._theorem import CheckError, Theorem, call
 
@@ -55,8 +55,7 @@ class Traced:
 
     def __getitem__(self, index: Any) -> Traced:
         if index != (..., 0) or self.vector:
-            msg = f"component {index!r} was read of a recorded vector, which has no dimension"
-            raise CheckError(msg)
+            raise CheckError(f"component {index!r} was read of a recorded vector, which has no dimension")
         return self
 
     def _operand(self, other: Any) -> Traced:
@@ -104,8 +103,7 @@ class Traced:
 def _total(kind: str) -> Callable[..., Traced]:
     def apply(x: Traced, *, axis: int, keepdims: bool = False) -> Traced:
         if axis != -1:
-            msg = f"axis {axis} was summed over; the vectors lie along the last axis"
-            raise CheckError(msg)
+            raise CheckError(f"axis {axis} was summed over; the vectors lie along the last axis")
         if not x.vector:  # of shape (..., 1): one component
             return x
         return Traced(x.table, x.table.place(kind, x.place), False)

@@ -1,7 +1,5 @@
 """All certificates replayed by a checker that is proved sound in Coq, and the record of it."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import json
@@ -38,19 +36,16 @@ _INSTALL = "install both with `apt install coq libcoq-mathcomp-algebra`"
 def _run(folder: Path, *command: str) -> str:
     program = shutil.which(command[0])
     if program is None:
-        msg = f"{command[0]} is not installed, so that nothing was replayed: {_INSTALL}"
-        raise InputError(msg)
+        raise InputError(f"{command[0]} is not installed, so that nothing was replayed: {_INSTALL}")
     try:
         done = subprocess.run(
             [program, *command[1:]], cwd=folder, capture_output=True, encoding="utf-8", timeout=_LIMIT, check=False
         )
     except subprocess.TimeoutExpired as error:
-        msg = f"{' '.join(command)} had not finished after {_LIMIT:g} s"
-        raise CheckError(msg) from error
+        raise CheckError(f"{' '.join(command)} had not finished after {_LIMIT:g} s") from error
     said = f"{done.stderr}\n{done.stdout}".strip()
     if _NO_LIBRARY.search(said):
-        msg = f"mathcomp, a library of Coq, is not installed, so that nothing was replayed: {_INSTALL}"
-        raise InputError(msg)
+        raise InputError(f"mathcomp, a library of Coq, is not installed, so that nothing was replayed: {_INSTALL}")
     if done.returncode:
         raise CheckError(said or f"{' '.join(command)} ended with code {done.returncode}")
     return done.stdout
@@ -85,15 +80,13 @@ def replay(certificates: Iterable[dict[str, Any]], folder: Path, name: str = "Re
         try:
             text += source(data)
         except (IndexError, KeyError, TypeError, ValueError) as error:
-            msg = f"{data.get('id')} is not a certificate: {error!r}"
-            raise CheckError(msg) from error
+            raise CheckError(f"{data.get('id')} is not a certificate: {error!r}") from error
     try:
         _compile(folder, name, text)
     except CheckError as error:
         line = re.search(r"line (\d+), characters", str(error))
         before = [id for start, id in first.items() if line and start <= int(line[1])]
-        msg = f"Coq refuses {before[-1] if before else name}: {error}"
-        raise CheckError(msg) from error
+        raise CheckError(f"Coq refuses {before[-1] if before else name}: {error}") from error
 
 
 def verify(certificates: list[dict[str, Any]], folder: Path, say: Callable[[str], None]) -> dict[str, Any]:
@@ -123,8 +116,7 @@ def verify(certificates: list[dict[str, Any]], folder: Path, say: Callable[[str]
     audit += f"Definition everything := ({', '.join(f'@{name}' for name in names)}).\nPrint Assumptions everything.\n"
     assumed = timed("axioms", lambda: _compile(folder, "Audit", audit)).strip()
     if assumed != _NO_AXIOM:
-        msg = f"something rests on an axiom: {assumed}"
-        raise CheckError(msg)
+        raise CheckError(f"something rests on an axiom: {assumed}")
     timed("coqchk", lambda: _run(folder, "coqchk", "-silent", "-Q", ".", "LnGeom", "LnGeom.Audit"))
     return {
         "coq": version,

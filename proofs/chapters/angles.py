@@ -1,12 +1,10 @@
 """Angles: of vectors with the uniform direction, and what such angles can and cannot show."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from random import Random
 from typing import Any
 
-from lngeom import symbolic as sy
+from lngeom import kernel as sy
 
 from .._records import read
 from .._steps import as_sum, product, sum_of_squares

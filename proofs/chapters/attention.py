@@ -1,13 +1,11 @@
 """Attention: how large normalized queries and keys let its logits become, and which keys a query can single out."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from random import Random
 from typing import Any
 
 import lngeom as lg
-from lngeom import symbolic as sy
+from lngeom import kernel as sy
 
 from .._records import read
 from .._shared import mean_square, standard

@@ -1,13 +1,11 @@
 """Ellipsoid: where the outputs of LayerNorm lie, and its principal axes."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from random import Random
 from typing import Any
 
 import lngeom as lg
-from lngeom import symbolic as sy
+from lngeom import kernel as sy
 
 from .._records import read
 from .._steps import as_sum, product, sum_of_squares

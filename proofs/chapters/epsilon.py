@@ -1,12 +1,10 @@
 """Epsilon: with ε > 0 outputs lie inside the sphere, and how deep is a matter of σ²/ε."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
 import lngeom as lg
-from lngeom import symbolic as sy
+from lngeom import kernel as sy
 
 from .._records import read
 from .._shared import deviation, variance

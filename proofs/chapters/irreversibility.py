@@ -1,13 +1,11 @@
 """Irreversibility: which inputs a norm layer cannot tell apart, and what can be recovered from its output."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from random import Random
 from typing import Any
 
 import lngeom as lg
-from lngeom import symbolic as sy
+from lngeom import kernel as sy
 
 from .._records import read
 from .._shared import centered, deviation, standard, variance

@@ -1,14 +1,12 @@
 """Jacobian: the derivative of LayerNorm, its spectrum, its norm, and the bounds that do not hold."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from random import Random
 from typing import Any
 
 import lngeom as lg
-from lngeom import symbolic as sy
+from lngeom import kernel as sy
 
 from .._records import read
 from .._shared import variance

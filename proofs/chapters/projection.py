@@ -1,14 +1,12 @@
 """Projection: mean subtraction is the orthogonal projector Π = I − 11ᵀ/d off the uniform vector."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from random import Random
 from typing import Any
 
 import lngeom as lg
-from lngeom import symbolic as sy
+from lngeom import kernel as sy
 
 from .._records import read
 from ..checks import draw_vector

@@ -1,13 +1,11 @@
 """Residual stream: what the blocks add up to, how its norm changes, and what a shift along 1 does to the network."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from random import Random
 from typing import Any
 
 import lngeom as lg
-from lngeom import symbolic as sy
+from lngeom import kernel as sy
 
 from .._records import read
 from .._registry import find

@@ -1,12 +1,10 @@
 """RMSNorm: how it differs from LayerNorm, where its outputs lie, and when it may take LayerNorm's place exactly."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 
 import lngeom as lg
-from lngeom import symbolic as sy
+from lngeom import kernel as sy
 
 from .._records import read
 from .._shared import centered, mean, mean_square, variance

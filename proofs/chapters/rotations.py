@@ -1,14 +1,12 @@
 """Rotations: which changes of basis a norm layer allows, and in what sense the uniform vector is arbitrary."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import isqrt
 from random import Random
 from typing import Any
 
 import lngeom as lg
-from lngeom import symbolic as sy
+from lngeom import kernel as sy
 
 from .._records import read
 from .._shared import centered, mean_square, variance

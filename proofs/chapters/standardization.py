@@ -1,12 +1,10 @@
 """Standardization: LayerNorm before gain and bias projects onto a sphere of radius √d in the hyperplane 1^⊥."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 
 import lngeom as lg
-from lngeom import symbolic as sy
+from lngeom import kernel as sy
 
 from .._records import read
 from .._shared import coordinate, mean, standard, variance

@@ -1,12 +1,10 @@
 """Training: what a norm does to weights, steps and gradients, and what becomes of the direction of 1."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 
 import lngeom as lg
-from lngeom import symbolic as sy
+from lngeom import kernel as sy
 
 from .._records import read
 from .._shared import centered, mean_square, variance

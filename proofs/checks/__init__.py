@@ -1,7 +1,5 @@
 """The checks of a theorem: its proof, a second checker, exact models, floats, and its record in Coq."""
 
-from __future__ import annotations
-
 from ._check import (
     Evidence as Evidence,
     check_certificate as check_certificate,

@@ -1,7 +1,5 @@
 """The checks of a theorem: each returns what it found, and raises where it finds a fault."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -10,9 +8,9 @@ from itertools import islice
 from random import Random
 from typing import Any
 
-from lngeom import symbolic
+from lngeom import kernel
 from lngeom.carriers import Enclosure, Interval, UndecidedError
-from lngeom.symbolic import Formula, ProofError, evaluate, formula
+from lngeom.kernel import Formula, ProofError, evaluate, formula
 
 from .._theorem import Build, CheckError, Model, Mutant, Theorem, call
 from ..certificates import Refused, certificate, last_step_proved, recheck, replayed
@@ -47,22 +45,19 @@ def _shown(value: Any) -> str:
     return str(value) if isinstance(value, int | Fraction) else f"({', '.join(map(str, value))})"
 
 
-def check_proof(theorem: Theorem) -> symbolic.Proved:
+def check_proof(theorem: Theorem) -> kernel.Proved:
     """The proof exists, proves the claim, and uses exactly the declared hypotheses."""
     try:
         proved = theorem.prove()
     except ProofError as error:
-        msg = f"{theorem.id} is not proved: {error}"
-        raise CheckError(msg) from error
+        raise CheckError(f"{theorem.id} is not proved: {error}") from error
     if proved.conclusion != theorem.goal():
-        msg = f"{theorem.id} proves another statement: {formula(proved.conclusion)}"
-        raise CheckError(msg)
+        raise CheckError(f"{theorem.id} proves another statement: {formula(proved.conclusion)}")
     declared = frozenset(theorem.assumed().values())
     for extra, kind in ((proved.hypotheses - declared, "undeclared"), (declared - proved.hypotheses, "unused")):
         if extra:
             shown = "; ".join(map(formula, extra))
-            msg = f"{theorem.id} has {kind} hypotheses: {shown}"
-            raise CheckError(msg)
+            raise CheckError(f"{theorem.id} has {kind} hypotheses: {shown}")
     return proved
 
 
@@ -71,8 +66,7 @@ def check_certificate(theorem: Theorem, data: dict[str, Any]) -> int:
     try:
         return recheck(data)
     except Refused as error:
-        msg = f"{theorem.id}: the second checker refuses the certificate: {error}"
-        raise CheckError(msg) from error
+        raise CheckError(f"{theorem.id}: the second checker refuses the certificate: {error}") from error
 
 
 def models(theorem: Theorem, mutant: Mutant | None = None) -> Iterator[tuple[int, Values]]:
@@ -90,8 +84,7 @@ def check_models(theorem: Theorem) -> list[tuple[int, Values]]:
     """The hypotheses have models, so that the theorem says something; returns dimension and values of some."""
     found = list(islice(models(theorem), 2 * MODELS))
     if not found:
-        msg = f"{theorem.id}: no model of the hypotheses in {TRIES} samples; give `model`"
-        raise CheckError(msg)
+        raise CheckError(f"{theorem.id}: no model of the hypotheses in {TRIES} samples; give `model`")
     return found
 
 
@@ -100,8 +93,7 @@ def check_truth(theorem: Theorem, found: list[tuple[int, Values]]) -> int:
     goal = theorem.goal()
     for d, values in found:
         if refuted(goal, values, d):
-            msg = f"{theorem.id} is false at {Refutation(d, values)}"
-            raise CheckError(msg)
+            raise CheckError(f"{theorem.id} is false at {Refutation(d, values)}")
         _check_carriers(theorem, goal, values, d)
     return len(found)
 
@@ -128,8 +120,7 @@ def _check_carriers(theorem: Theorem, goal: Formula, values: Values, d: int) -> 
     for k, value in enumerate(meant):
         gap = _interval(computed[k % len(computed)]) - _interval(value)
         if not gap.contains(0):
-            msg = f"{theorem.id}: term and library differ in component {k} at {Refutation(d, values)}"
-            raise CheckError(msg)
+            raise CheckError(f"{theorem.id}: term and library differ in component {k} at {Refutation(d, values)}")
 
 
 def _interval(value: Any) -> Interval:
@@ -148,14 +139,12 @@ def check_mutant(theorem: Theorem, mutant: Mutant) -> Refutation:
     except ProofError:
         pass
     else:
-        msg = f"{theorem.id}: the mutant {mutant.title!r} has a proof"
-        raise CheckError(msg)
+        raise CheckError(f"{theorem.id}: the mutant {mutant.title!r} has a proof")
     wrong = replace(theorem, claim=mutant.claim or theorem.claim)
     assumed = list(theorem.assumed(mutant).values())
     found = _counterexample("mutant", wrong, assumed, mutant.model, f"{theorem.id}/{mutant.title}")
     if found is None or found.undefined:
-        msg = f"{theorem.id}: no counterexample to the mutant {mutant.title!r} in {TRIES} samples"
-        raise CheckError(msg)
+        raise CheckError(f"{theorem.id}: no counterexample to the mutant {mutant.title!r} in {TRIES} samples")
     return found
 
 
@@ -168,8 +157,7 @@ def check_hypothesis(theorem: Theorem, said: str) -> Refutation | str:
     dropped = assumed.pop(said)
     found = _counterexample("hypothesis", theorem, list(assumed.values()), reason, f"{theorem.id}/{said}", dropped)
     if found is None:
-        msg = f"{theorem.id}: no counterexample without {said!r}; give a sampler or a reason in `without`"
-        raise CheckError(msg)
+        raise CheckError(f"{theorem.id}: no counterexample without {said!r}; give a sampler or a reason in `without`")
     return found
 
 
@@ -320,7 +308,7 @@ def gather(theorem: Theorem) -> Evidence:
     evidence.proof_ms = 1000 * (time.process_time() - start)
     if proved is not None:
         data = certificate(theorem, proved)
-        evidence.certificate = symbolic.certificate(proved)
+        evidence.certificate = kernel.certificate(proved)
         evidence.replayed = replayed(data)
         evidence.steps = attempt(check_certificate, data) or 0
     found = attempt(check_models) or []

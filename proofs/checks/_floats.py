@@ -1,7 +1,5 @@
 """Theorems measured in floats: the deviation must stay within the derived error bound."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from random import Random
@@ -71,8 +69,7 @@ def measure(theorem: Theorem) -> int:
     inputs = ((accepted(values), d) for values, d in _inputs(theorem))
     count = sum(violation(theorem, values) for values, d in inputs if satisfied(assumed, values, d))
     if not count:
-        msg = f"{theorem.id}: no floats satisfy the hypotheses with a finite error bound; give `model`"
-        raise CheckError(msg)
+        raise CheckError(f"{theorem.id}: no floats satisfy the hypotheses with a finite error bound; give `model`")
     return count
 
 

@@ -1,13 +1,11 @@
 """Exact models: rational vectors and scalars that satisfy hypotheses, or all of them but one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from random import Random
 from typing import Any
 
-from lngeom.symbolic import Formula, holds
+from lngeom.kernel import Formula, holds
 
 DIMENSIONS = (1, 2, 3, 4, 5, 6)
 

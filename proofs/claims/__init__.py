@@ -3,8 +3,6 @@
 A record names the theorem, the exact counterexample or the measurement; pytest checks that it is there and says so.
 """
 
-from __future__ import annotations
-
 from ._claim import Citation as Citation, Claim as Claim, Column as Column, Document as Document
 from ._registry import (
     DOCUMENTS as DOCUMENTS,

@@ -7,8 +7,6 @@ a counterexample that can be shown is a proof. Only what is said to hold instead
 numbers, which no interval decides: agreement to 30 digits is shown there, and is not a proof.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -87,8 +85,7 @@ class Case:
         except UndecidedError:
             self.lines.append(Line("claimed", f"{name} exists", "division by 0"))
             return
-        msg = f"{name} has a value: {show(value)}"
-        raise CheckError(msg)
+        raise CheckError(f"{name} has a value: {show(value)}")
 
     def given(self, said: str, a: Any, relation: Relation, b: Any = 0) -> None:
         """A premise: certainly true here, in every component (``≠``: in one).
@@ -113,7 +110,7 @@ class Case:
     def true(self, said: str, a: Any, relation: Relation, b: Any = 0) -> None:
         """What holds instead: certainly true, or equal to 30 digits where irrational numbers are compared.
 
-        >>> from lngeom.symbolic import norm
+        >>> from lngeom.kernel import norm
         >>> case = Case()
         >>> x, y = case.vector("x", 1, 1), case.vector("y", -1, 1)
         >>> case.true("the two vectors are equally long", norm(x), "=", norm(y))
@@ -130,8 +127,7 @@ class Case:
         numbers = f"{show(a)} {sign} {show(b)}"
         if found is not wanted:
             verdict = "undecided" if found is None else str(found).lower()
-            msg = f"{said!r} is {verdict} at {show(a)} {relation} {show(b)}, and not {str(wanted).lower()}"
-            raise CheckError(msg)
+            raise CheckError(f"{said!r} is {verdict} at {show(a)} {relation} {show(b)}, and not {str(wanted).lower()}")
         self.lines.append(Line(kind, said, numbers))
 
     @property
@@ -173,8 +169,7 @@ class Counterexample:
         """
         case = self.show()
         if not case.refuted:
-            msg = f"counterexample {self.name} refutes nothing"
-            raise CheckError(msg)
+            raise CheckError(f"counterexample {self.name} refutes nothing")
         return case
 
     def show(self) -> Case:

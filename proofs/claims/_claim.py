@@ -1,7 +1,5 @@
 """What a claim of a document is, the verdicts there are, and what each verdict needs to be settled."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """All claims, document by document."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 
@@ -47,8 +45,7 @@ def find(id: str) -> Claim:
         if claim.id == id:
             return claim
     known = ", ".join(f"{of[0].id} to {of[-1].id}" for of in (select(document=d.key) for d in DOCUMENTS))
-    msg = f"{id!r} is not a claim: ids are {known}; `lngeom claims` lists them all"
-    raise InputError(msg)
+    raise InputError(f"{id!r} is not a claim: ids are {known}; `lngeom claims` lists them all")
 
 
 def select(*, document: str | None = None, verdict: Verdict | None = None) -> list[Claim]:

@@ -1,7 +1,5 @@
 """The ledger in words: a table of claims, and one claim explained, for a terminal of any width."""
 
-from __future__ import annotations
-
 import textwrap
 import unicodedata
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Reading the records: each text is a TOML file of ``texts/``, beside the sources that the records cite."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 import pkgutil

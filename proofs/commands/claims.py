@@ -5,8 +5,6 @@ one claim explained, what is said, why it fails, the counterexample worked throu
 instead and what proves or measures it.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -5,8 +5,6 @@ the checker with the proof of its soundness, replays each certificate by computa
 it, proves the last steps on top, and shows that nothing rests on an axiom. Needs Coq 8.16 with mathcomp.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

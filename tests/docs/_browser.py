@@ -1,7 +1,5 @@
 """Chromium driven over a pipe by its DevTools protocol: pages are opened, asked, and given real keys."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import json

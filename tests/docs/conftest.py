@@ -1,7 +1,5 @@
 """The extensions of the site stand beside its pages, where no package is."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 from types import ModuleType

@@ -1,7 +1,5 @@
 """The built site in a real browser: what figures compute, what keys reach, and no serious hindrance to anyone."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

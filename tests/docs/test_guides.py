@@ -1,14 +1,12 @@
 """Every page of the site with Python on it is executed: what it prints is what a reader gets."""
 
-from __future__ import annotations
-
 import doctest
 from pathlib import Path
 
 import pytest
 
-from empirical.corpora import bundled_wikipedia
 from empirical.models import bundled_model
+from empirical.text import bundled_wikipedia
 from lngeom import LngeomError
 
 DOCS = Path(__file__).parents[2] / "docs"

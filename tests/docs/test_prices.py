@@ -1,7 +1,5 @@
 """What pages say that a change of norms costs stands in the tables of ``lngeom ablate`` beside them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any
@@ -9,7 +7,7 @@ from typing import Any
 import pytest
 from scipy.stats import spearmanr
 
-from empirical.runs import read_table
+from empirical.support import read_table
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 NUMBER = r"(-?\d[\d.]*)"

@@ -1,7 +1,5 @@
 """The site leaves nothing out: every public name has its entry, every theorem its page, and no page invents one."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import pkgutil
@@ -17,7 +15,7 @@ from sphinx.application import Sphinx
 import empirical
 import lngeom
 import proofs
-from empirical.illustrations import FIGURES
+from empirical.pages import FIGURES
 from lngeom.cli import COMMANDS
 from proofs import CHAPTERS, theorems
 

@@ -1,7 +1,5 @@
 """How the site is made: packages that several builds fetch at once, cards, boxes that follow the records."""
 
-from __future__ import annotations
-
 import hashlib
 import html
 import json

@@ -1,7 +1,5 @@
 """Tiny models of every architecture, with random weights, and the files of the two data packages."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -16,8 +14,8 @@ import torch
 from torch.nn.functional import layer_norm, rms_norm
 from transformers import AutoConfig, AutoModel
 
-from empirical.corpora import bundled_wikipedia
 from empirical.models import GPT2RMSConfig, bundled_model, norm_sites, topology_of
+from empirical.text import bundled_wikipedia
 from lngeom import LngeomError
 from lngeom.cli import main
 
@@ -160,8 +158,8 @@ def message(action: Callable[[], object]) -> str:
 @pytest.fixture
 def without_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs without figures and report, which take most of the time of a tiny run."""
-    monkeypatch.setattr("empirical.report.draw_figures", lambda *_: None)
-    monkeypatch.setattr("empirical.report.write_report", lambda *_: None)
+    monkeypatch.setattr("empirical.pages.draw_figures", lambda *_: None)
+    monkeypatch.setattr("empirical.pages.write_report", lambda *_: None)
 
 
 def _installed(find: Callable[[], Path]) -> Path:

@@ -1,7 +1,5 @@
 """The attacks, area by area; each attempt returns what was wrong, or nothing."""
 
-from __future__ import annotations
-
 import errno
 import random
 import resource
@@ -16,8 +14,8 @@ import torch
 from torch import nn
 
 import lngeom as lg
-from empirical.capture import Observer
 from empirical.models import NormSite, find_model, load_model
+from empirical.observe import Observer
 from empirical.runs import RunDirectory
 from lngeom import LngeomError
 

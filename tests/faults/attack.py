@@ -5,8 +5,6 @@ several times 300, and one on lines of 1.5 GB; ``--times 10`` fewer, on shorter 
 if anything went wrong, and writes the table with ``--csv``, area by area.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import random
@@ -17,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from empirical.runs import write_table
+from empirical.support import write_table
 
 from .areas import AREAS
 from .scene import Scene

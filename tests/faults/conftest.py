@@ -1,7 +1,5 @@
 """Fixtures that the tests of faults share with those of the measurements."""
 
-from __future__ import annotations
-
 from ..empirical.conftest import (
     model_directory as model_directory,
     token_file as token_file,

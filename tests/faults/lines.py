@@ -3,8 +3,6 @@
 ``python -m tests.faults.lines FILE...`` prints the peak of memory above the start in MB for each file.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json
@@ -15,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
-from empirical.corpora import open_corpus
 from empirical.sweep import draw_tokens
-from empirical.training import train_tokenizer
+from empirical.text import open_corpus
+from empirical.train import train_tokenizer
 
 from .scene import in_child
 

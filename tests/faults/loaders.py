@@ -1,7 +1,5 @@
 """Everything that is read from a file, by the name of the file: a value, or one clear line."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io
@@ -12,12 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
-from empirical import statistics
-from empirical.corpora import open_corpus
+from empirical import observe
 from empirical.models import find_model, load_config, load_model, load_tokenizer
-from empirical.runs import RunDirectory, read_sealed, read_sequences, read_table
+from empirical.runs import RunDirectory, read_sequences
+from empirical.support import read_sealed, read_table
 from empirical.sweep import read
-from empirical.training import open_data
+from empirical.text import open_corpus
+from empirical.train import open_data
 
 
 def _npy() -> bytes:
@@ -53,7 +52,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     **{f"corpus{suffix}": read_corpus for suffix in SOUND},
     "manifest.json": lambda path: RunDirectory(path.parent).manifest(),
     "sequences.csv": read_sequences,
-    "state.safetensors": statistics.load,
+    "state.safetensors": observe.load,
     "norms.csv": read_table,
     "run.json": read_sealed,
     "data.json": lambda path: open_data(path.parent),

@@ -1,7 +1,5 @@
 """What is attacked: every command that leaves something on the disk, on a tiny network, and what each leaves."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import io
@@ -233,7 +231,7 @@ class Scene:
 def _without_pages() -> Iterator[None]:
     with contextlib.ExitStack() as patches:
         for page in ("draw_figures", "write_report", "write_run_report"):
-            patches.enter_context(mock.patch(f"empirical.report.{page}"))
+            patches.enter_context(mock.patch(f"empirical.pages.{page}"))
         yield
 
 

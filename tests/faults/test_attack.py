@@ -1,7 +1,5 @@
 """The quick form of the attack; ``make attack`` is the whole."""
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess
@@ -10,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from empirical.runs import read_table
+from empirical.support import read_table
 
 from .areas import AREAS, stopped_sweep
 from .lines import write_line
@@ -32,8 +30,8 @@ def test_nothing_wrong_passes(times: int, areas: str, tmp_path: Path) -> None:
 
 
 def test_an_attack_that_goes_unnoticed_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("empirical.statistics._storage._digest", lambda *_: "")
-    monkeypatch.setattr("empirical.runs._files._seal", lambda _: "")
+    monkeypatch.setattr("empirical.observe._storage._digest", lambda *_: "")
+    monkeypatch.setattr("empirical.support._files._seal", lambda _: "")
     scene, generator = Scene(tmp_path), random.Random(0)
     assert any(stopped_sweep(scene, generator) for _ in range(25))
 

@@ -1,7 +1,5 @@
 """Each sequence knows its document: intervals cluster by it, texts are drawn from all over, no token counts twice."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path
@@ -16,12 +14,11 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from torch import nn
 from transformers import PreTrainedTokenizerFast
 
-from empirical.capture import Observer
-from empirical.corpora import open_corpus
 from empirical.models import NormSite
+from empirical.observe import Observer, compute, merge
 from empirical.runs import RunDirectory, Sequence, read_sequences
-from empirical.statistics import compute, merge
 from empirical.sweep import Sweep, draw_tokens, merge_runs, run_sweep
+from empirical.text import open_corpus
 from lngeom import LngeomError
 
 D = 16
@@ -44,7 +41,7 @@ def test_intervals_take_documents_as_units() -> None:
     x = torch.randn(24, 7, D, generator=generator, dtype=torch.float64) + shifts
     found, alone = (compute(_states(x, d)["0", "input"], "input")["all"] for d in (documents, None))
     cos2 = (x.mean(-1) ** 2 / (x * x).mean(-1)).numpy()
-    # On either path a cos² is right to 6γ, derived in tests/empirical/test_oracle.py, with what sums of all tokens
+    # Either path gives a cos² right to 6γ (tests/empirical/observe/test_oracle.py), with what sums of all tokens
     # round in γ, and so is a mean; a standard error is a seminorm of the six means, right to 6γ/√5.
     gamma = (x[..., 0].numel() + 3 * D + 16) * 2.0**-53
     slack = float(6 * gamma * (1 + scipy.stats.t.ppf(0.975, 5) / math.sqrt(5)))

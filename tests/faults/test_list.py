@@ -1,7 +1,5 @@
 """Every input that once led to a traceback or to a misleading line: one line says value, rule and next step."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -18,7 +16,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from empirical.runs import _hub
+from empirical.support import _hub
 
 from .scene import Scene, outcome, read_only, short_files
 

@@ -1,7 +1,5 @@
 """Random bytes, random JSON, random headers, and sound files damaged: a value or one clear line, never a traceback."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -11,8 +9,8 @@ import torch
 from hypothesis import HealthCheck, given, settings, strategies as st
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from empirical.corpora import open_corpus
 from empirical.sweep import measure
+from empirical.text import open_corpus
 
 from .loaders import READERS, SOUND
 from .scene import refused_or

@@ -1,7 +1,5 @@
 """Weights are what they claim to be: what is missing, of another shape, renamed or quantized is refused by name."""
 
-from __future__ import annotations
-
 import io
 import json
 import shutil

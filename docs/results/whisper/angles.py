@@ -4,15 +4,13 @@ ALL and SPEECH are the runs of ``lngeom sweep`` on all frames and on those of sp
 ablate``. Writes the table OUTPUT, and prints the rank correlations over the norms of each stack.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any
 
 from scipy.stats import spearmanr
 
-from empirical.runs import read_table, write_table
+from empirical.support import read_table, write_table
 from empirical.sweep import read
 
 COLUMNS = (

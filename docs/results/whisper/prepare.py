@@ -6,8 +6,6 @@ OUTPUT/passages holds one passage a file: spectrogram, token ids, labels, the ar
 ``lngeom sweep prepare:measured`` and ``prepare:speech`` measure both from a folder called whisper.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import io
 import struct
@@ -28,7 +26,7 @@ from transformers import (
     WhisperForConditionalGeneration as Whisper,
 )
 
-from empirical.corpora import bundled_wikipedia, open_corpus
+from empirical.text import bundled_wikipedia, open_corpus
 
 VOICES = ("en-us", "en-gb", "en-us+f3", "en-gb-scotland+f2")
 START, NO_TIMESTAMPS, END = 50257, 50362, 50256

@@ -1,13 +1,11 @@
 """Exact linear algebra on small matrices: what the counterexamples need beside the functions of the library."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 
 from lngeom import InputError
 from lngeom.carriers import Enclosure
-from lngeom.symbolic import dot, norm
+from lngeom.kernel import dot, norm
 
 Operator = Callable[[Enclosure], Enclosure]
 
@@ -20,8 +18,7 @@ def basis(d: int) -> list[Enclosure]:
 def exact(vector: Enclosure) -> list[Fraction]:
     """The components of an exactly known vector."""
     if not vector.is_exact:
-        msg = f"{vector!r} is not exactly known: choose an example without irrational roots"
-        raise InputError(msg)
+        raise InputError(f"{vector!r} is not exactly known: choose an example without irrational roots")
     return [entry.lower for entry in vector]
 
 

@@ -1,13 +1,11 @@
 """Where recipes for the ellipsoid of outputs fail: wrong projector, wrong root, vanishing gains."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 
 import lngeom as lg
 from lngeom.carriers import Enclosure, Interval
-from lngeom.symbolic import dot, norm, ones, square_norm
+from lngeom.kernel import dot, norm, ones, square_norm
 
 from .._case import Case, counterexample, show
 from ._exact import off, rank

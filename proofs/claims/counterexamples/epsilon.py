@@ -1,12 +1,10 @@
 """Where ε is too small to matter, or where it is said to be and is not."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import lngeom as lg
 from lngeom.carriers import Enclosure
-from lngeom.symbolic import norm, ones, square_norm
+from lngeom.kernel import norm, ones, square_norm
 
 from .._case import Case, counterexample
 

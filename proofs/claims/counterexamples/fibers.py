@@ -1,12 +1,10 @@
 """What norm layers forget: whether it can be learned back, and what a count of numbers says about that."""
 
-from __future__ import annotations
-
 import itertools
 
 import lngeom as lg
 from lngeom.carriers import Enclosure
-from lngeom.symbolic import ones, root
+from lngeom.kernel import ones, root
 
 from .._case import Case, counterexample, decide
 

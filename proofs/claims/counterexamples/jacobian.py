@@ -1,12 +1,10 @@
 """The derivative of LayerNorm where it is said to be something else."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import lngeom as lg
 from lngeom.carriers import Enclosure
-from lngeom.symbolic import derivative, dot, norm, ones, square_norm
+from lngeom.kernel import derivative, dot, norm, ones, square_norm
 
 from .._case import Case, counterexample
 from ._exact import Operator, rank

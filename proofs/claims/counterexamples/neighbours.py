@@ -1,12 +1,10 @@
 """Where statements of the neighbouring literature need a hypothesis: about folding, rotating, attention, rounding."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import lngeom as lg
 from lngeom.carriers import Enclosure
-from lngeom.symbolic import dot, norm, ones, square_norm
+from lngeom.kernel import dot, norm, ones, square_norm
 
 from .._case import Case, counterexample
 

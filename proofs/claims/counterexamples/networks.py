@@ -1,11 +1,9 @@
 """Where statements about whole networks fail: sums of updates, the stream's freedom along 1, comparisons."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import lngeom as lg
-from lngeom.symbolic import dot, norm, ones, square_norm
+from lngeom.kernel import dot, norm, ones, square_norm
 
 from .._case import Case, counterexample
 from ._exact import cosine

@@ -1,12 +1,10 @@
 """Where statements about the mean vector and the projection go wrong: signs, directions, counts."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import lngeom as lg
 from lngeom.carriers import Enclosure
-from lngeom.symbolic import dot, norm, ones, root, square_norm
+from lngeom.kernel import dot, norm, ones, root, square_norm
 
 from .._case import Case, counterexample
 from ._exact import cosine, exact, off

@@ -2,13 +2,11 @@
 another letter.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import lngeom as lg
 from lngeom.carriers import Enclosure, Interval
-from lngeom.symbolic import dot, norm, ones, root, square_norm
+from lngeom.kernel import dot, norm, ones, root, square_norm
 
 from .._case import Case, counterexample
 from ._exact import cosine

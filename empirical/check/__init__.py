@@ -1,0 +1,16 @@
+"""Is my norm right? Kernels, modules and models held against the exact definition and its derived tolerance."""
+
+from typing import TYPE_CHECKING
+
+from .._lazy import lazy
+
+if TYPE_CHECKING:
+    from ._check import check
+    from ._doctor import Diagnosis, compare_models
+    from ._finding import CheckFailed, Finding
+    from ._onnx import OnnxNorm, onnx_norms
+    from ._spec import check_spec
+else:
+    __getattr__ = lazy(__name__, __file__)
+
+__all__ = ["CheckFailed", "Diagnosis", "Finding", "OnnxNorm", "check", "check_spec", "compare_models", "onnx_norms"]

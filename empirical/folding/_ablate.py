@@ -1,0 +1,191 @@
+"""The ablation: every change of a network on every case, shard by shard, and the table of what each costs."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from rich.console import Console
+
+from ..models import bundled_model, find_model, load_network, resolve_device, resolve_dtype
+from ..observe import ratio_interval
+from ..pages import write_ablation
+from ..runs import RunDirectory, environment
+from ..support import RunError, lock, progress, read_sealed, write_sealed, write_table
+from ..text import Case, bundled_wikipedia, open_corpus
+from ._changes import Change, plan_changes
+from ._inputs import cases_for
+from ._measure import Measurement
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """What to ablate; None stands for a default.
+
+    Attributes:
+        model, corpus: As for a sweep; the corpus may also be a folder of cases, see
+            :func:`empirical.text.cases`.
+        tokens, site_tokens: Tokens to predict, and how many of them also with single norms changed; 0 leaves those
+            out.
+        sequence_length, batch_tokens, shard_tokens: Longest sequence, tokens per forward pass, tokens between two
+            checkpoints.
+        per_document: Sequences taken from one text at most: texts, not tokens, are independent.
+        directions, seed: Random unit vectors for ``u_norm``, and their seed.
+        revision, dtype, device, allow_pickle, output: As for a sweep.
+
+    >>> from empirical.folding import Ablation
+    >>> Ablation("gpt2", tokens=100_000).site_tokens
+    4096
+    """
+
+    model: str | None = None
+    corpus: str | None = None
+    tokens: int = 16_384
+    site_tokens: int = 4_096
+    sequence_length: int = 512
+    per_document: int = 2
+    batch_tokens: int = 1_024
+    shard_tokens: int = 2_048
+    directions: int = 3
+    seed: int = 0
+    revision: str | None = None
+    dtype: str = "auto"
+    device: str = "auto"
+    allow_pickle: bool = False
+    output: str | None = None
+
+
+def _shards(given: Sequence[Case], tokens: int) -> list[list[Case]]:
+    """Neighbouring cases, so many tokens together."""
+    shards: list[list[Case]] = [[]]
+    for case in given:
+        if sum(c.tokens for c in shards[-1]) >= tokens:
+            shards.append([])
+        shards[-1].append(case)
+    return shards
+
+
+def _shard(run: RunDirectory, number: int) -> Path:
+    return run.path / "shards" / f"{number:06}.json"
+
+
+def summarize(change: Change, rows: np.ndarray) -> dict[str, Any]:
+    """One line of ``ablation.csv`` from the cases of a change: documents are the independent units."""
+    _, where = np.unique(rows[:, 0], return_inverse=True)
+    n, loss = (np.bincount(where, rows[:, i]) for i in (1, 2))
+    if change.name == "none":
+        loss = np.zeros_like(loss)
+    total = n.sum()
+    mean, low, high = ratio_interval(loss, n, floor=-math.inf)
+    kl, same = rows[:, 3].sum() / total, rows[:, 4].sum() / total
+    return {
+        "change": change.name, "site": change.site, "nats": float(mean), "nats_low": float(low),
+        "nats_high": float(high), "kl": float(kl), "top1": float(same), "tokens": int(total),
+    }  # fmt: skip
+
+
+def run_ablation(ablation: Ablation, *, console: Console | None = None, command: str = "") -> RunDirectory:
+    """Measure what every change costs, and write the run directory: ``ablation.csv``, ``report.html``, ``DONE``.
+
+    The loss of each token is compared with its loss in the unchanged network; the intervals take documents as the
+    independent units. A run that was stopped is continued from its last finished shard.
+
+    Raises:
+        lngeom.LngeomError: On any bad input, in one line.
+
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from rich.console import Console
+    >>> from transformers import GPT2Config, GPT2LMHeadModel
+    >>> from empirical.folding import Ablation, run_ablation
+    >>> from empirical.pages import write_ablation
+    >>> config = GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=16, bos_token_id=0, eos_token_id=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     GPT2LMHeadModel(config).save_pretrained(f"{folder}/tiny")
+    ...     np.save(f"{folder}/ids.npy", np.arange(32) % 16)
+    ...     ablation = Ablation(f"{folder}/tiny", f"{folder}/ids.npy", sequence_length=8, output=f"{folder}/run")
+    ...     run = run_ablation(ablation, console=Console(quiet=True))
+    ...     write_ablation(run.path).name, (run.path / "ablation.csv").read_text().splitlines()[1]
+    ('report.html', 'none,all,0,0,0,0,1,28')
+    """
+    console = console or Console()
+    corpus = open_corpus(str(bundled_wikipedia()) if ablation.corpus is None else ablation.corpus)
+    source = find_model(ablation.model if ablation.model is not None else str(bundled_model()), ablation.revision)
+    device = resolve_device(ablation.device)
+    network = load_network(source, allow_pickle=ablation.allow_pickle)
+    dtype = resolve_dtype(ablation.dtype, network.config, device)
+    network.to(device=device, dtype=dtype)
+    given = cases_for(
+        network, source, corpus,
+        tokens=ablation.tokens, length=ablation.sequence_length, per_document=ablation.per_document,
+    )  # fmt: skip
+    names = ("site_tokens", "sequence_length", "per_document", "batch_tokens", "shard_tokens", "directions", "seed")
+    measured = {
+        "model": source.name,
+        "revision": source.resolved_revision(network.config),
+        "dtype": str(dtype).removeprefix("torch."),
+        "device": device.type,
+        "corpus": Path(corpus.spec).name if corpus.path else corpus.spec,
+        "corpus_sha256": corpus.sha256(),
+        "tokens": sum(case.tokens for case in given),
+        "documents": len({case.document for case in given}),
+        **{name: getattr(ablation, name) for name in names},
+    }
+    run = RunDirectory(Path(ablation.output or f"runs/ablate-{source.name}"))
+    run.prepare()
+    with lock(run.path):
+        if run.begin(measured, {"command": command, **environment(device)}) == "done":
+            console.print(f"{run.path}: this run is done", markup=False, highlight=False, soft_wrap=True)
+            return run
+        run.write_tokens(np.concatenate([case.labels for case in given]))
+        _measure(run, network, given, ablation, console)
+    return run
+
+
+def _read(path: Path, console: Console) -> np.ndarray | None:
+    """The rows of a finished shard; None if it is not there, or damaged, so that it is measured again."""
+    try:
+        return np.array(read_sealed(path)["rows"])
+    except FileNotFoundError:
+        return None
+    except RunError as error:
+        console.print(f"{error}: measured again".replace("; remove the directory and run again", ""), markup=False)
+        return None
+
+
+def _measure(
+    run: RunDirectory, network: torch.nn.Module, given: list[Case], ablation: Ablation, console: Console
+) -> None:
+    changes, reason = plan_changes(network, directions=ablation.directions, sites=ablation.site_tokens > 0)
+    single = {change for change in changes if len(change.norms) == 1}
+    shards = _shards(given, ablation.shard_tokens)
+    before, work = 0, []
+    for number, shard in enumerate(shards):
+        mine = [c for c in changes if before < ablation.site_tokens or c not in single]
+        work += [(number, change, _shard(run, number * len(changes) + changes.index(change))) for change in mine]
+        before += sum(case.tokens for case in shard)
+    sizes = [sum(case.tokens for case in shards[number]) for number, _, _ in work]
+    found = {path: rows for _, _, path in work if (rows := _read(path, console)) is not None}
+    done = sum(size for size, (_, _, path) in zip(sizes, work, strict=True) if path in found)
+    with progress(console, f"{len(changes)} changes", sum(sizes), done) as advance:
+        at, measurement = -1, None
+        for size, (number, change, path) in zip(sizes, work, strict=True):
+            if path in found:
+                continue
+            if measurement is None or at != number:
+                measurement, at = Measurement(network, shards[number], ablation.batch_tokens), number
+            found[path] = measurement(change, ablation.seed)
+            write_sealed(path, {"rows": found[path].tolist()})
+            advance(size)
+    joined = {change: np.concatenate([found[path] for _, c, path in work if c == change]) for change in changes}
+    base = joined[changes[0]]
+    run.amend(
+        nats_per_token=float(base[:, 2].sum() / base[:, 1].sum()), not_folded=reason,
+        norms=[norm.path for norm in max(changes, key=lambda c: len(c.norms)).norms],
+    )  # fmt: skip
+    write_table(run.path / "ablation.csv", [summarize(change, rows) for change, rows in joined.items()], digits=6)
+    write_ablation(run.path)
+    run.finish()

@@ -1,0 +1,32 @@
+"""Predictions: what the theorems say of a running model, each with the id of its theorem and a verdict."""
+
+from typing import TYPE_CHECKING
+
+from .._lazy import lazy
+
+if TYPE_CHECKING:
+    from ._exact import check
+    from ._predict import THEOREM_IDS, isotropy, judge, predict
+    from ._prediction import COLUMNS, ISOTROPY, Prediction, count, read_csv, summary, write_csv
+    from ._sample import Sample, samples
+    from ._shift import shift
+else:
+    __getattr__ = lazy(__name__, __file__)
+
+__all__ = [
+    "COLUMNS",
+    "ISOTROPY",
+    "THEOREM_IDS",
+    "Prediction",
+    "Sample",
+    "check",
+    "count",
+    "isotropy",
+    "judge",
+    "predict",
+    "read_csv",
+    "samples",
+    "shift",
+    "summary",
+    "write_csv",
+]

@@ -1,0 +1,127 @@
+"""A prediction: what a theorem says of a running model, what was measured, and whether the two agree."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+import numpy as np
+
+from lngeom.verdicts import PREDICTION_VERDICTS, Verdict
+
+from ..observe import column
+from ..support import read_table, write_table
+
+MODEL = "model"
+"""What stands for a site where the whole model is meant."""
+
+ISOTROPY = column("d_cos2").theorem
+"""The theorem behind the null law of isotropy; all others are about single vectors or about the model."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """One theorem at one place of a model.
+
+    Attributes:
+        site: Path of the norm layer; ``model`` for a prediction about the whole model.
+        prediction: What is predicted, in a few words.
+        theorem: Id of the theorem, as ``lngeom prove`` lists it.
+        measured: The number measured: of the vector that comes nearest to its bound (or exceeds it most), or a mean
+            over the run.
+        bound: What it may be at most; for a mean, what it should be. None where no bound is known.
+        vectors: Vectors that were judged.
+        verdict: ``holds``, ``violated`` or ``undecided``; never ``violated`` where no bound is known. Of the null law
+            ``isotropic`` or ``not isotropic``: a network that rejects a null law contradicts no theorem.
+        low, high: 95 % interval of a mean.
+        rank: Number of random directions with a smaller mean than the uniform direction.
+        reason: Why nothing is decided.
+
+    >>> from empirical.judge import Prediction
+    >>> found = Prediction("h.0.ln_1", "1·y = 0", "standardization.mean_zero", 1e-7, 2e-6, vectors=16, verdict="holds")
+    >>> found.measured / found.bound  # of the worst of 16 vectors: a twentieth of what rounding allows
+    0.05
+    """
+
+    site: str
+    prediction: str
+    theorem: str
+    measured: float | None
+    bound: float | None
+    vectors: int
+    verdict: Verdict
+    low: float | None = None
+    high: float | None = None
+    rank: int | None = None
+    reason: str = ""
+
+
+COLUMNS = tuple(field.name for field in fields(Prediction))
+
+
+def judged(
+    site: str, prediction: str, theorem: str, measured: np.ndarray, bound: np.ndarray, decidable: np.ndarray
+) -> Prediction:
+    """The verdict over vectors: each must not exceed its own bound, and those without a bound decide nothing."""
+    usable = decidable & np.isfinite(bound)
+    if not usable.any():
+        return undecided(site, prediction, theorem, "no vector has an error bound below its own length")
+    values, limits = measured[usable], bound[usable]
+    worst = int(np.argmax(values / limits))  # a NaN counts as the largest, and exceeds its bound
+    verdict: Verdict = "holds" if bool(np.all(values <= limits)) else "violated"
+    return Prediction(site, prediction, theorem, float(values[worst]), float(limits[worst]), len(values), verdict)
+
+
+def undecided(site: str, prediction: str, theorem: str, reason: str) -> Prediction:
+    """A prediction about which nothing can be said, and why."""
+    return Prediction(site, prediction, theorem, None, None, 0, "undecided", reason=reason)
+
+
+def count(predictions: Iterable[Prediction]) -> dict[Verdict, int]:
+    """How many there are of each verdict."""
+    found = Counter(each.verdict for each in predictions)
+    return {verdict: found[verdict] for verdict in PREDICTION_VERDICTS}
+
+
+def summary(predictions: Sequence[Prediction]) -> str:
+    """The verdicts in one line: about single vectors, the null law of isotropy, and the whole model.
+
+    >>> from empirical.judge import ISOTROPY, Prediction, summary
+    >>> exact = Prediction("ln_f", "1·y = 0", "standardization.mean_zero", 1e-7, 2e-6, 16, "holds")
+    >>> mean = Prediction("ln_f", "d·E[cos²θ] = 1 of the input", ISOTROPY, 4.0, 1.0, 512, "not isotropic", 3.5, 4.5, 9)
+    >>> summary([exact, exact, mean])
+    'predictions: exact 2 holds; null 1 not isotropic'
+    """
+    parts: dict[str, list[Prediction]] = {"exact": [], "null": [], "shift": []}
+    for each in predictions:
+        kind = "shift" if each.site == MODEL else "null" if each.theorem == ISOTROPY else "exact"
+        parts[kind].append(each)
+    words = [
+        f"{kind} " + ", ".join(f"{number} {verdict}" for verdict, number in count(found).items() if number)
+        for kind, found in parts.items()
+        if found
+    ]
+    return "predictions: " + "; ".join(words)
+
+
+def write_csv(path: Path, predictions: Iterable[Prediction]) -> None:
+    """Write predictions as CSV, numbers in full; empty where nothing applies."""
+    write_table(path, [asdict(each) for each in predictions], COLUMNS)
+
+
+def read_csv(path: Path) -> list[Prediction]:
+    """Read what :func:`write_csv` wrote.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from empirical.judge import Prediction, read_csv, write_csv
+    >>> written = [Prediction("ln_f", "1·y = 0", "standardization.mean_zero", 0.1 + 0.2, 2e-6, 16, "violated")]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_csv(Path(folder, "predictions.csv"), written)
+    ...     read_csv(Path(folder, "predictions.csv")) == written  # numbers are written in full
+    True
+    """
+    rows = read_table(path)
+    for row in rows:
+        row["reason"] = row["reason"] or ""
+    return [Prediction(**row) for row in rows]

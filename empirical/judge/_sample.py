@@ -1,0 +1,104 @@
+"""A few vectors that enter and leave each norm layer, kept whole to be judged one by one."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..models import LoadedModel, NormSite, affine, first_tensor, text_inputs
+
+SEQUENCES = 2
+POSITIONS = 64
+# An error bound takes time proportional to d: about a tenth of a second per layer for this many components.
+_COMPONENTS = 4_096
+_MOST = 16
+SCALE = 8.0
+"""Factor a of the check of scale: a power of two, so that ax is exact."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Vectors of one norm layer and its parameters, exactly, as float64.
+
+    Attributes:
+        x, z: Inputs and outputs, shape (n, d).
+        scaled: Outputs for the inputs SCALE·x.
+        gain, bias: As the layer multiplies and adds them, shape (d,).
+        dtype: What the layer reads and writes, or None if these are two things.
+    """
+
+    site: NormSite
+    x: np.ndarray
+    z: np.ndarray
+    scaled: np.ndarray
+    gain: np.ndarray
+    bias: np.ndarray | None
+    dtype: str | None
+
+
+def _float64(values: Tensor) -> np.ndarray:
+    return values.detach().to("cpu", torch.float64).numpy()
+
+
+def forward(loaded: LoadedModel, tokens: np.ndarray) -> Any:
+    """One forward pass over the first tokens of the first sequences."""
+    ids = torch.from_numpy(tokens[:SEQUENCES, :POSITIONS].astype(np.int64)).to(loaded.device)
+    return loaded.model(**text_inputs(loaded.model, ids))
+
+
+def samples(model: nn.Module, sites: Sequence[NormSite], call: Callable[[], Any]) -> list[Sample]:
+    """Sample the norm layers of a model in one forward pass: evenly spaced vectors, the very first among them.
+
+    Args:
+        model: Any module.
+        sites: Its norm layers.
+        call: Makes the pass.
+
+    Returns:
+        list of Sample: One for each norm layer that is called, in their order; of 2 to 16 vectors, fewer of longer
+            ones, of its first call.
+
+    >>> import torch
+    >>> from empirical.models import norms
+    >>> from empirical.judge import samples
+    >>> model, x = torch.nn.Sequential(torch.nn.LayerNorm(8)), torch.randn(4, 8)
+    >>> [(sample.site.path, sample.x.shape) for sample in samples(model, norms(model).sites, lambda: model(x))]
+    [('0', (4, 8))]
+    """
+    modules = dict(model.named_modules())
+    seen: dict[str, tuple[Tensor, Tensor]] = {}
+
+    def keep(site: NormSite) -> Any:
+        def hook(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
+            sides = first_tensor((*args, *kwargs.values())), first_tensor(output)
+            if site.path in seen or sides[0] is None or sides[1] is None or not sides[0].numel():
+                return
+            x, z = (side.movedim(site.axis, -1).reshape(-1, site.d) for side in sides if side is not None)
+            number = min(len(x), _MOST, max(2, _COMPONENTS // site.d))
+            rows = torch.linspace(0, len(x) - 1, number).round().long()
+            seen[site.path] = x[rows.to(x.device)].clone(), z[rows.to(z.device)].clone()
+
+        return hook
+
+    handles = [modules[site.path].register_forward_hook(keep(site), with_kwargs=True) for site in sites]
+    try:
+        with torch.inference_mode():
+            call()
+    finally:
+        for handle in handles:
+            handle.remove()
+    return [_sample(site, modules[site.path], *seen[site.path]) for site in sites if site.path in seen]
+
+
+def _sample(site: NormSite, module: nn.Module, x: Tensor, z: Tensor) -> Sample:
+    with torch.inference_mode():
+        scaled = first_tensor(module(x * SCALE if site.axis == -1 else (x * SCALE)[..., None, None]))
+    assert scaled is not None  # it returned one in the pass
+    gain, bias = affine(module, site.gain, site.gain_offset, site.bias, site.d)
+    parameters = [each for name in (site.gain, site.bias) if name and (each := getattr(module, name, None)) is not None]
+    alike = all(each.dtype == x.dtype for each in (z, *parameters))
+    dtype = str(x.dtype).removeprefix("torch.") if alike else None
+    return Sample(site, _float64(x), _float64(z), _float64(scaled.reshape(x.shape)), gain, bias, dtype)

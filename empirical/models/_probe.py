@@ -1,0 +1,239 @@
+"""Whether one module is a norm layer: it is called on rows of known sizes, on a copy with drawn parameters."""
+
+import copy
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+import lngeom
+
+from . import Kind
+from ._behaviour import Behaviour, behaviour, probes
+
+_CHECKED = (3, 8)  # fewest and most rows held against the bound: it takes integers of any size, so that
+_COMPONENTS = 4_096  # of long vectors fewer are
+_FIT = 1e-4  # of gain and bias, whose fit leaves the roundings of a few rows
+_ROWS, _CONDITION = 72, 2.0
+_LARGE = 6  # rows at which no usual ε matters
+_FAR = 0.3  # of the largest output: what is that far from every norm there needs no closer look
+_RAISED = re.compile(r"\w+(Error|Exception): ")
+_WITHIN = 3  # vectors of a probe that share an example, so that a norm over more than one axis is not ours
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a module was found to compute: its kind, and which of its parameters are gain and bias."""
+
+    kind: Kind
+    placement: str
+    eps: float
+    axis: int
+    gain: str | None
+    gain_offset: float
+    bias: str | None
+    ratio: float
+
+
+def first_tensor(value: Any) -> Tensor | None:
+    """The tensor, or the first one of several."""
+    if isinstance(value, Tensor):
+        return value
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (tuple, list)) else ()
+    return next((part for part in parts if isinstance(part, Tensor)), None)
+
+
+def own_parameters(module: nn.Module) -> dict[str, Tensor]:
+    """Its parameters, without those of modules inside it."""
+    return dict(module.named_parameters(recurse=False))
+
+
+def affine(module: nn.Module, gain: str | None, offset: float, bias: str | None, d: int) -> Any:
+    """Gain and bias as float64 arrays; where the weight is gain − 1, the layer adds the 1 in float32."""
+    weight, shift = (None if name is None else getattr(module, name, None) for name in (gain, bias))
+    factor = np.ones(d) if weight is None else exactly(weight.float() + offset if offset else weight)
+    return factor, None if shift is None else exactly(shift)
+
+
+def exactly(values: Tensor) -> np.ndarray:
+    """The same numbers as float64."""
+    return values.detach().to("cpu", torch.float64).numpy()
+
+
+def _drawn(module: nn.Module) -> nn.Module:
+    """A copy in float32 on the CPU without hooks, its parameters drawn, so that 1, w and 1 + w are three things."""
+    twin = copy.deepcopy(module)
+    for part in twin.modules():
+        vars(part).pop("forward", None)  # a wrapper of accelerate would lead back to the original
+        for hooks in ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks"):
+            getattr(part, hooks).clear()
+    # Parameters that are not in memory (weights that were offloaded) are drawn like the others.
+    tensors = (*twin.parameters(), *twin.buffers())
+    if any(value.is_meta for value in tensors):
+        twin = twin.to_empty(device="cpu")
+        for value in twin.buffers():
+            value.fill_(1)
+    twin = twin.to("cpu").float().eval()
+    generator = torch.Generator().manual_seed(0)
+    for parameter in twin.parameters():
+        parameter.data = 1 + 0.3 * torch.randn(parameter.shape, generator=generator)
+    return twin
+
+
+def _called(module: nn.Module, x: np.ndarray, axis: int, flat: bool, *more: np.ndarray) -> np.ndarray | str:
+    """What the module makes of rows along an axis (of images, or of `flat` ones), or why it makes nothing of them."""
+    shape = (-1, _WITHIN, x.shape[-1])
+
+    def laid(rows: np.ndarray) -> Tensor:
+        values = torch.from_numpy(rows).float().reshape(shape)
+        if axis == -1:
+            return values
+        return (values.transpose(1, 2) if flat else values.transpose(1, 2)[..., None]).contiguous()
+
+    try:
+        with torch.no_grad():
+            z = first_tensor(module(*map(laid, (x, *more))))
+    except Exception as error:
+        return f"{type(error).__name__}: {' '.join(str(error).split())[:80]}"
+    if z is None or z.shape != laid(x).shape:
+        return f"returns {'no tensor' if z is None else f'shape {tuple(z.shape)} for {tuple(laid(x).shape)}'}"
+    if axis == 1:
+        z = (z if flat else z[..., 0]).transpose(1, 2)
+    return exactly(z).reshape(x.shape)
+
+
+def _named(values: np.ndarray, parameters: dict[str, Tensor], constant: float) -> tuple[str | None, float] | None:
+    """Which parameter (perhaps plus 1) an array is, None for a constant one; nothing if it is none of them."""
+    known: list[tuple[str | None, float, Any]] = [(None, 0.0, constant)]
+    for name, parameter in parameters.items():
+        known += [(name, offset, exactly(parameter) + offset) for offset in (0.0, 1.0)]
+    off = [float(np.abs(values - value).max()) for _, _, value in known]
+    best = int(np.argmin(off))
+    return known[best][:2] if off[best] <= _FIT else None
+
+
+def _eps(module: nn.Module, seen: float) -> float:
+    """The number that the module keeps as its ε, where it agrees with what was seen; else what was seen."""
+    kept = [value for value in vars(module).values() if isinstance(value, float)]
+    near = [value for value in kept if math.isclose(value, seen, rel_tol=1e-4, abs_tol=1e-18)]
+    if near:
+        return min(near, key=lambda value: abs(value - seen))
+    short = float(f"{seen:.2g}")
+    return short if math.isclose(short, seen, rel_tol=1e-5) else seen
+
+
+def _distance(x: np.ndarray, z: np.ndarray) -> tuple[float, Kind]:
+    """How far the outputs are from a norm with any gain and bias, relative to the largest output."""
+    large = slice(-_LARGE, None)
+    found: list[tuple[float, Kind]] = []
+    kinds: tuple[tuple[Kind, Any], ...] = (("layernorm", lngeom.layer_norm), ("rmsnorm", lngeom.rms_norm))
+    for kind, function in kinds:
+        y, wanted = function(x, eps=0.0)[large], z[large]
+        y, centre = y - y.mean(0), wanted - wanted.mean(0)
+        rest = centre - y * ((y * centre).sum(0) / (y * y).sum(0))
+        found.append((float(np.abs(rest).max() / max(np.abs(wanted).max(), 1e-300)), kind))
+    return min(found)
+
+
+def layer_error(
+    x: np.ndarray, gain: np.ndarray, bias: np.ndarray | None, *, kind: Kind, eps: float, dtype: str
+) -> np.ndarray:
+    """Bound of the error of each output component, shape (n, d), for any order of summation.
+
+    :func:`lngeom.error_bound`; of a half-precision RMSNorm with room for a rounding of the normalized vector before
+    the gain, as Llama has it.
+
+    Args:
+        x: float64, (n, d). What enters, exactly.
+        gain, bias: float64, (d,). As the layer multiplies and adds them.
+        kind, eps: What the layer computes.
+        dtype: The format of its inputs and outputs.
+
+    >>> import numpy as np
+    >>> from empirical.models import layer_error
+    >>> x = np.array([[1.0, -1.0]])
+    >>> narrow, wide = (layer_error(x, np.ones(2), None, kind="rmsnorm", eps=0.0, dtype=name).max()
+    ...                 for name in ("bfloat16", "float32"))
+    >>> bool(2**13 < narrow / wide < 2**17)
+    True
+    """
+    if kind == "layernorm":
+        return lngeom.error_bound(x, gain, bias, eps=eps, dtype=dtype, method="merged")
+    if dtype == "float32":
+        return lngeom.error_bound(x, gain, bias, eps=eps, dtype=dtype, centered=False)
+    number = torch.finfo(getattr(torch, dtype))
+    first = lngeom.error_bound(x, eps=eps, dtype=dtype, centered=False)
+    size = np.abs(lngeom.rms_norm(x, eps=eps))
+    with np.errstate(invalid="ignore"):  # a gain of 0 times no bound
+        return np.abs(gain) * (first + number.eps * (size + first)) + number.tiny * number.eps
+
+
+def ratio_to_bound(x: np.ndarray, z: np.ndarray, gain: Any, bias: Any, *, kind: Kind, eps: float, dtype: str) -> float:
+    """Largest distance of the outputs from the exact ones, in units of the derived bound."""
+    exact = (lngeom.layer_norm if kind == "layernorm" else lngeom.rms_norm)(x, gain, bias, eps=eps)
+    bound = layer_error(x, gain, bias, kind=kind, eps=eps, dtype=dtype)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # Twice, and a little: what stands for the exact output is computed in float64 itself.
+        ratio = np.abs(exact - z) / (bound * (2 if dtype == "float64" else 1 + 2.0**-7))
+    return float(np.where(bound > 0, ratio, np.where(exact == z, 0, np.inf)).max())
+
+
+def read(module: nn.Module, d: int) -> Reading | str:
+    """What a module computes on vectors of length `d`, or in one line why it is not a norm of one vector.
+
+    Kind, place of ε and a first estimate of everything come from :func:`behaviour`; they are kept only if they
+    reproduce the outputs within the bound of the module's own rounding.
+    """
+    try:
+        twin = _drawn(module)
+    except Exception as error:
+        return f"cannot be copied ({type(error).__name__})"
+    x = exactly(torch.from_numpy(probes(d, rows=_ROWS)).float())
+    # Of short vectors some lie near 1, so that all digits of their LayerNorm cancel: those say nothing.
+    x = x[lngeom.condition_number(x) < _CONDITION]
+    x = x[: len(x) // _WITHIN * _WITHIN]
+    reasons: list[str] = []
+    for axis, flat in ((-1, True), (1, False), (1, True)):
+        z = _called(twin, x, axis, flat)
+        found = z if isinstance(z, str) else _understood(twin, x, z, axis)
+        if not isinstance(found, str):
+            return found
+        reasons.append(found)
+    other = x[::-1].copy()
+    both = _called(twin, x, -1, True, other)
+    if not isinstance(both, str):
+        sums = exactly(torch.from_numpy(x).float() + torch.from_numpy(other).float())
+        fused = _understood(twin, sums, both, -1)
+        if not isinstance(fused, str):
+            return f"adds a second input before it normalizes: a fused {fused.kind} with eps {fused.eps:g}"
+        if _RAISED.match(reasons[0]):
+            return "takes a second input that it does more with than adding it (a gate, for example)"
+    return next((reason for reason in reasons if not _RAISED.match(reason)), reasons[0])
+
+
+def _understood(module: nn.Module, x: np.ndarray, z: np.ndarray, axis: int) -> Reading | str:
+    """Kind, ε and parameters from inputs and outputs."""
+    off, kind = _distance(x, z)
+    found: Behaviour | None = behaviour(x, z, 2.0**-24) if off < _FAR else None
+    if found is None or found.eps is None:
+        return f"at best a {kind} with some gain and bias, whose outputs are off by {off:.2g} of the largest"
+    parameters = own_parameters(module)
+    gain, bias = _named(found.gain, parameters, 1.0), _named(found.bias, parameters, 0.0)
+    if gain is None or bias is None or bias[1]:
+        what = "gain is neither 1 nor w nor 1 + w" if gain is None else "bias is not one of its parameters"
+        return f"a {found.kind} with eps {found.eps:.3g}, but its {what}"
+    eps = _eps(module, found.eps)
+    fewest, most = _CHECKED
+    count = max(fewest, min(most, _COMPONENTS // x.shape[-1]))
+    rows = np.linspace(0, len(x) - 1, count).astype(int)
+    values = affine(module, gain[0], gain[1], bias[0], x.shape[-1])
+    if found.placement == "outside" and eps > 0:
+        return Reading(found.kind, "outside", eps, axis, gain[0], gain[1], bias[0], found.error * 2.0**24)
+    ratio = ratio_to_bound(x[rows], z[rows], *values, kind=found.kind, eps=eps, dtype="float32")
+    if not ratio <= 1:
+        return f"a {found.kind} with eps {eps:.3g}, but its outputs are {ratio:.3g} times the bound of rounding away"
+    return Reading(found.kind, "inside", eps, axis, gain[0], gain[1], bias[0], ratio)

@@ -1,0 +1,126 @@
+"""Discovery over every model type of transformers: which norms are found in each, and what is refused and why."""
+
+import importlib
+import inspect
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+import transformers
+from torch import nn
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+from transformers.utils import logging
+
+from ._norms import Norms, norms_beside
+
+_BLOCKS = re.compile(r"(num|n)_.*(layers|blocks)$|^n_layers?$|^depth$")
+_WIDTHS = re.compile(r"size|dim|channels|embd|width|d_|rank|hidden|ffn|inner")
+_COUNTS = re.compile(r"vocab|image|patch|kernel|window|position|batch|num_|group|chunk|block|pool|conv|seq|stride")
+_NAME = re.compile(r"(Layer|RMS)Norm", re.IGNORECASE)
+
+
+def _small(config: Any, scale: int = 16, blocks: int = 2) -> Any:
+    """The configuration and those inside it with few blocks, and every width by one factor smaller."""
+
+    def less(name: str, value: Any) -> Any:
+        if isinstance(value, list) and value and all(type(each) is int for each in value):
+            return [less(name, each) for each in value]
+        if type(value) is not int:
+            return value
+        if _BLOCKS.search(name):
+            return min(value, blocks)
+        widths = _WIDTHS.search(name) and not _COUNTS.search(name)
+        return value // scale if widths and value >= 4 * scale and value % scale == 0 else value
+
+    for name, value in list(vars(config).items()):
+        if isinstance(value, transformers.PretrainedConfig):
+            _small(value, scale, blocks)
+        elif name == "layer_types" and isinstance(value, list):
+            config.layer_types = value[:blocks]
+        elif (smaller := less(name, value)) != value:
+            setattr(config, name, smaller)
+    return config
+
+
+def _classes(config: Any) -> Iterator[type]:
+    """The model classes of a configuration, the base model first."""
+    if type(config) in transformers.MODEL_MAPPING:
+        base = transformers.MODEL_MAPPING[type(config)]
+        yield from (each for each in (base if isinstance(base, tuple) else (base,)) if each is not None)
+    home = type(config).__module__.replace(".configuration_", ".modeling_")
+    found = [
+        value
+        for value in vars(importlib.import_module(home)).values()
+        if inspect.isclass(value)
+        and issubclass(value, transformers.PreTrainedModel)
+        and value.__module__ == home
+        and getattr(value, "config_class", None) is type(config)
+        and not value.__name__.endswith("PreTrainedModel")
+    ]
+    yield from sorted(found, key=lambda value: (not value.__name__.endswith("Model"), "Wrapper" in value.__name__))
+
+
+def build(model_type: str) -> nn.Module | str:
+    """A model of a type with random weights that take no memory, or why there is none."""
+    reason = "transformers has no model class for its configuration"
+    for change in (_small, lambda config: _small(config, scale=1), lambda config: config):
+        try:
+            config = change(CONFIG_MAPPING[model_type]())
+            classes = list(_classes(config))
+        except Exception as error:
+            reason = f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
+            continue
+        for kind in classes:
+            try:
+                with torch.device("meta"):
+                    return kind(config)
+            except Exception as error:
+                reason = f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
+    return reason
+
+
+def _row(model_type: str, model: nn.Module, found: Norms) -> dict[str, Any]:
+    kinds = dict.fromkeys(
+        f"{norm.kind}{' with 1 + w' if norm.gain_offset else ''}{' channels first' if norm.axis == 1 else ''}"
+        for norm in found.found
+    )
+    named = [each for each in found.others if _NAME.search(each.module)]
+    return {
+        "type": model_type,
+        "model": type(model).__name__,
+        "norms": len(found.found),
+        "kinds": ", ".join(kinds),
+        "missed": len(named),
+        "others": len(found.others) - len(named),
+        "named_otherwise": ", ".join(dict.fromkeys(n.module for n in found.found if not _NAME.search(n.module))),
+        "reason": "; ".join(dict.fromkeys(f"{each.module}: {each.reason}" for each in named)),
+    }
+
+
+def model_types() -> list[str]:
+    """Every model type that transformers knows.
+
+    >>> from empirical.models import model_types
+    >>> "gpt2" in model_types()
+    True
+    """
+    return sorted(CONFIG_MAPPING)
+
+
+def survey_types(types: list[str]) -> Iterator[dict[str, Any]]:
+    """One row for each model type that can be built: how many norms, of which kinds, how many missed and why.
+
+    >>> from empirical.models import survey_types
+    >>> [(row["type"], row["norms"], row["kinds"], row["missed"]) for row in survey_types(["gpt2"])]
+    [('gpt2', 5, 'layernorm', 0)]
+    """
+    logging.set_verbosity_error()
+    known: dict[Any, Any] = {}
+    for model_type in types:
+        model = build(model_type)
+        if isinstance(model, str):
+            empty = dict.fromkeys(("model", "norms", "kinds", "missed", "others", "named_otherwise"))
+            yield {"type": model_type, **empty, "reason": f"cannot be built: {model}"}
+        else:
+            yield _row(model_type, model, norms_beside(model, None, known))

@@ -1,0 +1,39 @@
+"""Formulas as kernels that PyTorch compiles: C++ on a CPU, Triton on a GPU."""
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from lngeom import InputError
+
+
+@functools.cache
+def _kernel(function: Callable[..., Any]) -> Any:
+    return torch.compile(function)
+
+
+def free(tensor: Tensor, *axes: int) -> Tensor:
+    """The tensor, marked so that one kernel serves all lengths of these axes."""
+    torch._dynamo.maybe_mark_dynamic(tensor, [axis % tensor.ndim for axis in axes])
+    return tensor
+
+
+def by_kernel(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What `function` returns, by one kernel.
+
+    Raises:
+        InputError: If no kernel could be compiled.
+    """
+    from torch._dynamo.exc import BackendCompilerFailed
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyTorch warns of what it deprecates itself, and of caches on the way
+        try:
+            return _kernel(function)(*arguments)
+        except BackendCompilerFailed as error:
+            msg = f"no kernel could be compiled ({str(error).splitlines()[0]}): install a compiler, or measure without"
+            raise InputError(msg) from error

@@ -1,0 +1,39 @@
+"""Random directions, the null that the uniform direction is compared with."""
+
+import numpy as np
+
+from lngeom import InputError
+
+_LARGEST = 1 << 30
+
+
+def random_directions(d: int, count: int, seed: int) -> np.ndarray:
+    r"""Isotropic random unit vectors of R^d: normalized Gaussian ones, the same on every machine.
+
+    Args:
+        d: Dimension.
+        count: Number of directions, at least 2: the first two are the arbitrary vectors ã and b̃ that Gupta et al.
+            compare with the uniform one.
+        seed: Seed; for one d, fewer directions are the first of more.
+
+    Returns:
+        float64 array, shape (count, d)
+
+    References:
+        Gupta et al., arXiv:2409.12951, section 3.3.
+
+    >>> import numpy as np
+    >>> from empirical.observe import random_directions
+    >>> directions = random_directions(3, 2, seed=0)
+    >>> bool(np.allclose((directions**2).sum(1), 1))
+    True
+    """
+    if count < 2:
+        raise InputError(f"{count} random directions: at least 2 are needed to compare the uniform direction with")
+    if seed < 0:
+        raise InputError(f"seed {seed}: must be 0 or more")
+    if 8 * d * count > _LARGEST:
+        msg = f"{count:,} random directions of dimension {d}: use at most {_LARGEST // 8 // d:,}, which take 1 GiB"
+        raise InputError(msg)
+    gaussian = np.random.Generator(np.random.PCG64([seed, d])).standard_normal((count, d))
+    return gaussian / np.linalg.norm(gaussian, axis=1, keepdims=True)

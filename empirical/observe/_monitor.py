@@ -1,0 +1,119 @@
+"""Norm layers while a model is trained: every n-th step is measured, inside the forward passes that it makes anyway."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+from transformers import TrainerCallback
+
+from lngeom import InputError
+
+from ..models import NormSite, norms
+from ..support import StepTable
+from ._observer import Observer
+from ._table import rows
+
+_SCALARS = ("angle_mean_deg", "d_cos2", "norm_mean", "norm_max")
+_COLUMNS = ("step", "site", "side", *_SCALARS)
+
+
+class Monitor:
+    """Measure the norm layers of a model at every n-th training step.
+
+    Args:
+        model: Any module, with or without its head.
+        every: Steps between two measurements.
+        sites: The norm layers; by default those that :func:`empirical.models.norms` finds.
+        output: A directory; its ``norms.csv`` has a row for each step, layer and side.
+        directions: Number of random directions to compare the uniform one with.
+        batch_dim: As for :class:`empirical.observe.Observer`.
+
+    >>> import torch
+    >>> from empirical.observe import Monitor
+    >>> model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.LayerNorm(8))
+    >>> monitor = Monitor(model, every=2)
+    >>> for step in range(3):
+    ...     with monitor(step):
+    ...         loss = model(torch.randn(4, 8)).square().mean()
+    ...         loss.backward()
+    ...     print(step, sorted(monitor.scalars)[:2])
+    0 ['norms/1/input/angle_mean_deg', 'norms/1/input/d_cos2']
+    1 []
+    2 ['norms/1/input/angle_mean_deg', 'norms/1/input/d_cos2']
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        *,
+        every: int = 50,
+        sites: Sequence[NormSite] | None = None,
+        output: str | Path | None = None,
+        directions: int = 8,
+        batch_dim: int | None = None,
+    ) -> None:
+        if every < 1:
+            raise InputError(f"every {every}: measure every step, or every n-th with n above 1")
+        self.every, self.scalars = every, dict[str, float]()
+        self._sites = norms(model).sites if sites is None else tuple(sites)
+        if not self._sites:
+            msg = f"{type(model).__name__}: no norm layer was found; give sites, or look at empirical.models.norms"
+            raise InputError(msg)
+        self._model, self._directions, self._batch_dim = model, directions, batch_dim
+        self._table = None if output is None else StepTable(Path(output) / "norms.csv", _COLUMNS)
+        self._begun = False
+
+    @contextmanager
+    def __call__(self, step: int) -> Iterator[None]:
+        """Measure the passes inside, if it is their turn; ``scalars`` then has their numbers."""
+        self.scalars = {}
+        if step % self.every:
+            yield
+            return
+        options: dict[str, Any] = {"directions": self._directions, "batch_dim": self._batch_dim}
+        with Observer(self._model, self._sites, **options) as observer:
+            yield
+        states = observer.states
+        called = [site for site in self._sites if (site.path, "input") in states]
+        table = [row for row in rows(states, called) if row["bucket"] == "all"]
+        for row in table:
+            prefix = f"norms/{row['site']}/{row['side']}"
+            self.scalars |= {f"{prefix}/{name}": float(row[name]) for name in _SCALARS}
+        if self._table is not None:
+            if not self._begun:  # a training that goes on repeats the steps after its last state
+                self._table.path.parent.mkdir(parents=True, exist_ok=True)
+                self._table.keep_until(step - 1)
+                self._begun = True
+            self._table.append({"step": step, **{name: row[name] for name in _COLUMNS[1:]}} for row in table)
+
+
+class NormCallback(TrainerCallback):
+    """A :class:`Monitor` for the Trainer of transformers, whose loggers (TensorBoard, W&B) get the scalars.
+
+    Args:
+        trainer: The trainer; the callback is added with ``trainer.add_callback``.
+        options: As for :class:`Monitor`; ``output`` is ``norms`` in the trainer's output directory by default.
+
+    >>> from empirical.observe import NormCallback
+    >>> def watched(trainer):  # a transformers.Trainer
+    ...     trainer.add_callback(NormCallback(trainer, every=50))
+    ...     return trainer
+    """
+
+    def __init__(self, trainer: Any, **options: Any) -> None:
+        options.setdefault("output", Path(trainer.args.output_dir, "norms"))
+        self._trainer, self._monitor = trainer, Monitor(trainer.model, **options)
+        self._open: Any = None
+
+    def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Install the hooks, if it is the turn of this step."""
+        self._open = self._monitor(state.global_step)
+        self._open.__enter__()
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Remove the hooks, and log what they saw."""
+        self._open.__exit__(None, None, None)
+        if self._monitor.scalars and state.is_world_process_zero:
+            self._trainer.log(self._monitor.scalars)

@@ -1,0 +1,256 @@
+"""Hooks on the norm layers of a model that reduce hidden states to statistics as they pass."""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
+
+from lngeom import InputError
+
+from ..models import NormSite, first_tensor
+from ._directions import random_directions
+from ._layout import Batch, arranged, as_mask, batch_of, known_batch_dim
+from ._reduction import features, reduce
+from ._sketch import Columns, sketch
+from ._state import SIDES, Side, SiteState, States, merge_sites
+
+_TOGETHER = 16
+"""Layers that are reduced at once: with 64 directions 9 KB a token wait, and a sixteenth of the operators is called."""
+
+
+def _kernel_by_default(device: torch.device) -> bool:
+    """On a CPU only long runs gain more time than a compiler takes."""
+    return device.type == "cuda" and importlib.util.find_spec("triton") is not None
+
+
+@dataclass
+class _Queue:
+    """Sketches of layers that one call can reduce: alike in kind, ε, d, device, shape of the batch and padding."""
+
+    site: NormSite
+    buckets: Tensor
+    columns: Columns
+    paths: list[str] = field(default_factory=list)
+
+
+class Observer:
+    """Measure every forward pass of a model at its norm layers, before and after each, storing no hidden state.
+
+    A context manager: the hooks are there inside the ``with`` block only. All reductions run on the device of the
+    hidden states, in float32 or better, and nothing waits for their result until :attr:`states` is read. Vectors may
+    have any leading shape: sequences and positions are recognized by the shape of the model's first input, what else
+    shares a position (heads) counts as more vectors of it, and a layer that is called several times counts each time.
+
+    Args:
+        model: Any module.
+        sites: The norm layers to measure, see :func:`empirical.models.norm_sites`, :func:`empirical.models.norms`.
+        directions: Number of random unit directions to compare the uniform one with, at least 2. For hidden states of
+            16 bits they are rounded to these, so that products are exact in float32.
+        seed: Seed of the random directions.
+        batch_dim: Axis of the sequences, 0 or 1. None is 0, and an error where a module has ``batch_first=False``.
+        compiled: Whether PyTorch compiles the formulas of hidden states and of their features to a kernel each, which
+            takes some ten seconds, and a C++ compiler or Triton. None: on a GPU, if Triton is there.
+
+    >>> import torch
+    >>> from torch import nn
+    >>> from empirical.observe import Observer
+    >>> from empirical.models import NormSite
+    >>> model = nn.Sequential(nn.LayerNorm(8))
+    >>> site = NormSite("0", None, "final", "layernorm", 1e-5, 8)
+    >>> with Observer(model, [site]) as observer, torch.inference_mode():
+    ...     _ = model(torch.ones(2, 5, 8) + torch.arange(8.0))
+    >>> observer.states["0", "input"].tokens
+    array([2, 8])
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        sites: Sequence[NormSite],
+        *,
+        directions: int = 64,
+        seed: int = 0,
+        batch_dim: int | None = None,
+        compiled: bool | None = None,
+    ) -> None:
+        modules = dict(model.named_modules())
+        for site in sites:
+            if site.path not in modules:
+                msg = (
+                    f"site {site.path} is not a module of {type(model).__name__}; "
+                    "take the sites from this model: empirical.models.norm_sites(model)"
+                )
+                raise InputError(msg)
+        self._model = model
+        self._batch_dim = known_batch_dim(model, batch_dim)
+        self._modules = {site: modules[site.path] for site in sites}
+        self._asked, self._compiled = compiled is not None, compiled
+        self._directions = {site.d: random_directions(site.d, directions, seed) for site in sites}
+        self._columns: dict[tuple[int, torch.dtype, torch.device], Tensor] = {}
+        self._states: dict[tuple[tuple[str, ...], Side], SiteState] = {}
+        self._queues: dict[Any, _Queue] = {}
+        self._handles: list[RemovableHandle] = []
+        self._masks: tuple[Tensor | None, Tensor | None] = (None, None)
+        self._strict = True
+        self._documents: Tensor | None = None
+        self._batch: Batch | None = None
+        self._buckets: dict[Any, Tensor] = {}
+
+    def __enter__(self) -> Observer:
+        """Install the hooks."""
+        for site, module in self._modules.items():
+            self._handles.append(module.register_forward_hook(self._hook(site), with_kwargs=True))
+        self._handles.append(self._model.register_forward_pre_hook(self._begin, with_kwargs=True))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Remove the hooks, whatever happened."""
+        while self._handles:
+            self._handles.pop().remove()
+
+    def mask(self, mask: Any, decoder: Any = None, *, strict: bool = True) -> None:
+        """Say which positions of the batches to come are text (true) and which padding (false); None: all are text.
+
+        The first position of a sequence is its first position that is text, so that padding on the left is right too.
+
+        Args:
+            mask: Shape (sequences, positions), whatever the axis of the sequences: Booleans, the zeros and ones of an
+                ``attention_mask``, or an additive mask of 0 and negative numbers; tensor, array or lists.
+            decoder: The same for the modules below one called ``decoder``, where that has a text of its own.
+            strict: Whether a layer whose vectors the mask does not fit is an error, or has no padding.
+        """
+        self._flush()
+        self._masks = (None if mask is None else as_mask(mask), None if decoder is None else as_mask(decoder))
+        self._strict = strict
+        self._buckets = {}
+
+    def documents(self, documents: Tensor | None) -> None:
+        """Say of which document each sequence of the batches to come is part; None: each is a document of its own.
+
+        Args:
+            documents: int64, (sequences,). Numbers from 0; intervals take documents as independent, their tokens not.
+        """
+        self._flush()
+        self._documents = documents
+
+    @property
+    def states(self) -> States:
+        """What has been measured so far, by site path and side, as NumPy arrays; waits for the device."""
+        self._flush()
+        found: States = {}
+        for (paths, side), together in self._states.items():
+            for path, state in zip(paths, together.layers(), strict=True):
+                key = (path, side)
+                found[key] = merge_sites(found[key], state).numpy() if key in found else state
+        return found
+
+    def _begin(self, _: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Note the shape of the batch: some architectures flatten it before they normalize."""
+        named = (kwargs.get("input_ids"), kwargs.get("inputs_embeds"), *kwargs.values())
+        found = next((value for value in (*args, *named) if isinstance(value, Tensor)), None)
+        self._flush()
+        self._batch = batch_of(found, self._batch_dim)
+
+    def _membership(self, site: NormSite, shape: tuple[int, int, int], device: torch.device) -> Tensor:
+        """Bucket of each vector: bool, (2, sequences, positions · heads)."""
+        sequences, positions, heads = shape
+        of_decoder = self._masks[1] is not None and "decoder" in site.path.split(".")
+        key = (shape, device, of_decoder)
+        if key not in self._buckets:
+            mask = self._masks[1 if of_decoder else 0]
+            if mask is not None and tuple(mask.shape) != (sequences, positions):
+                if self._strict:
+                    msg = (
+                        f"{site.path}: mask of shape {tuple(mask.shape)} for {sequences} sequences of {positions} "
+                        "positions; call observer.mask(...) with the mask of each batch, or with None"
+                    )
+                    raise InputError(msg)
+                mask = None
+            if mask is None:
+                text = torch.ones(sequences, positions, dtype=torch.bool, device=device)
+            else:
+                text = mask.to(device)
+            first = text & (text.cumsum(1) == 1)
+            self._buckets[key] = torch.stack([first, text & ~first]).repeat_interleave(heads, -1)
+        return self._buckets[key]
+
+    def _along(self, d: int, dtype: torch.dtype, device: torch.device) -> Tensor:
+        """The random directions as columns, in the dtype of the hidden states and where they are."""
+        key = (d, dtype, device)
+        if key not in self._columns:
+            self._columns[key] = torch.from_numpy(self._directions[d]).to(device, dtype).T.contiguous()
+        return self._columns[key]
+
+    def _hook(self, site: NormSite) -> Any:
+        def observe(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
+            entering, leaving = first_tensor((*args, *kwargs.values())), first_tensor(output)
+            if entering is None or leaving is None or entering.shape != leaving.shape:
+                shapes = [None if each is None else tuple(each.shape) for each in (entering, leaving)]
+                msg = f"{site.path}: takes shape {shapes[0]} and returns {shapes[1]}, so that it is not a norm layer"
+                raise InputError(msg)
+            with torch.no_grad():
+                self._observe(site, entering, leaving)
+
+        return observe
+
+    def _observe(self, site: NormSite, entering: Tensor, leaving: Tensor) -> None:
+        # Gradient checkpointing calls layers a second time, in the backward pass: each vector counts once. PyTorch has
+        # no public word for being inside of one; hooks on gradients tell when it reaches a tensor, not that it has
+        # ended, nor that it failed. Its own hooks for several gradients ask this function.
+        if not entering.numel() or torch._C._current_graph_task_id() != -1:
+            return
+        if self._compiled is None:
+            self._compiled = _kernel_by_default(leaving.device)
+        if entering.device != leaving.device:  # over several devices, what enters may still be where it came from
+            entering = entering.to(leaving.device)
+        x, z = (arranged(each, site, self._batch, self._batch_dim) for each in (entering, leaving))
+        sequences, positions, heads, d = x.shape
+        columns = self._along(d, torch.promote_types(x.dtype, z.dtype), z.device)
+        buckets = self._membership(site, (sequences, positions, heads), z.device)
+        key = (site.kind, site.eps, id(columns), id(buckets))
+        if key not in self._queues:
+            self._queues[key] = _Queue(site, buckets, Columns.empty(_TOGETHER, buckets[0].numel(), columns))
+        queue = self._queues[key]
+        out = queue.columns[len(queue.paths)]
+        self._by_kernel_if_any(sketch, x.reshape(-1, d), z.reshape(-1, d), columns, out=out)
+        queue.paths.append(site.path)
+        if len(queue.paths) == _TOGETHER:
+            self._reduce(queue)
+
+    def _by_kernel_if_any(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        """Compiled where that is asked for, and where it is the default if it works."""
+        try:
+            return function(*arguments, **options, compiled=self._compiled)
+        except InputError as error:
+            if self._asked or not self._compiled:
+                raise
+            warnings.warn(f"{error}; measuring goes on without it", stacklevel=2)
+            self._compiled = False
+            return function(*arguments, **options)
+
+    def _flush(self) -> None:
+        for queue in self._queues.values():
+            self._reduce(queue)
+        self._queues = {}
+
+    def _reduce(self, queue: _Queue) -> None:
+        """Reduce the sketches of all layers of a queue together: as many operators as for one."""
+        if not queue.paths:
+            return
+        paths, columns = tuple(queue.paths), queue.columns[: len(queue.paths)]
+        queue.paths = []
+        values = self._by_kernel_if_any(features, columns, kind=queue.site.kind, eps=queue.site.eps)
+        named = None if self._documents is None else self._documents.to(columns.numbers.device)
+        entering = None
+        for side, vectors in zip(SIDES, (columns.before, columns.after), strict=True):
+            key = (paths, side)
+            onto = self._states.get(key)
+            self._states[key] = reduce(side, vectors, values[side], queue.buckets, entering, named, onto)
+            entering = vectors

@@ -1,0 +1,199 @@
+"""A few numbers per hidden state: all that the statistics read of the hidden states themselves.
+
+The hidden states are read once, in chunks that bound the memory taken and stay in the cache, or by one compiled kernel
+for both sides of a norm layer. What is left is a few numbers per token.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from lngeom import angle_from_moments, moments
+
+from ._compiled import by_kernel, free
+
+# On a CPU small enough for the cache of a core, and for the allocator to reuse what it has: the temporaries of larger
+# chunks are given back to the system and cost a page fault for each 4 KB when they come again.
+_CHUNK_BYTES = {"cpu": 1 << 19, "cuda": 1 << 26}
+_ACCUMULATING = {"cuda"} if hasattr(torch.ops.aten.mm, "dtype") else set()
+"""Devices where PyTorch multiplies matrices of 16 bits and returns the sums in float32; from PyTorch 2.8 on."""
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """What :func:`sketch` keeps of each of N hidden states of dimension d: float64, (..., N) unless said otherwise.
+
+    Attributes:
+        d: Dimension of the hidden states.
+        mean, variance: Moments of the components.
+        projections: (..., N, K), float32 or better. Components along the random directions.
+    """
+
+    d: int
+    mean: Tensor
+    variance: Tensor
+    projections: Tensor
+
+    @property
+    def mean_square(self) -> Tensor:
+        """‖x‖²/d = μ² + σ²."""
+        return self.mean * self.mean + self.variance
+
+    @property
+    def norm(self) -> Tensor:
+        """‖x‖."""
+        return torch.sqrt(self.d * self.mean_square)
+
+    def angle_to_direction(self, index: int) -> Tensor:
+        """Angle in degrees to a random direction.
+
+        The formula of the uniform direction after the rotation that takes the one into the other: x·u plays √dμ and
+        what is left of ‖x‖² plays dσ².
+        """
+        mean = self.projections[..., index].to(torch.float64) / math.sqrt(self.d)
+        return torch.rad2deg(angle_from_moments(mean, (self.mean_square - mean * mean).clamp(min=0)))
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The numbers of the sketches of N pairs, what enters and what leaves a norm layer; layers may be a first axis.
+
+    Attributes:
+        d: Dimension of the hidden states.
+        numbers: float64, (..., 5, N). Mean and variance of x, the same of z, and x·z.
+        projections: (..., 2, N, K), float32 or better. Components of x and of z along the random directions.
+
+    >>> import torch
+    >>> from empirical.observe import Columns, sketch
+    >>> x, axes = torch.tensor([[2.0, 0.0], [3.0, 4.0]]), torch.eye(2)
+    >>> columns = Columns.empty(2, len(x), axes)  # two layers
+    >>> for layer in range(2):
+    ...     _ = sketch(x, (layer + 1) * x, axes, out=columns[layer])
+    >>> columns.after.mean.tolist(), columns[1].inner.tolist()
+    ([[1.0, 3.5], [2.0, 7.0]], [8.0, 50.0])
+    """
+
+    d: int
+    numbers: Tensor
+    projections: Tensor
+
+    @classmethod
+    def empty(cls, layers: int, count: int, directions: Tensor) -> Columns:
+        """Room for the pairs of so many layers, `count` of each, and the directions (d, K)."""
+        d, k = directions.shape
+        with torch.inference_mode(False):  # what is made under it can only be written under it
+            numbers = torch.empty(layers, 5, count, dtype=torch.float64, device=directions.device)
+            return cls(d, numbers, numbers.new_empty(layers, 2, count, k, dtype=_wide(directions.dtype)))
+
+    def __getitem__(self, layers: int | slice) -> Columns:
+        """Those of one layer, or of some."""
+        return Columns(self.d, self.numbers[layers], self.projections[layers])
+
+    @property
+    def before(self) -> Sketch:
+        """Sketch of what enters."""
+        return self._sketch(0)
+
+    @property
+    def after(self) -> Sketch:
+        """Sketch of what leaves."""
+        return self._sketch(1)
+
+    def _sketch(self, side: int) -> Sketch:
+        mean, variance = (self.numbers[..., 2 * side + which, :] for which in (0, 1))
+        return Sketch(self.d, mean, variance, self.projections[..., side, :, :])
+
+    @property
+    def inner(self) -> Tensor:
+        """x·z of each pair."""
+        return self.numbers[..., 4, :]
+
+
+def _wide(dtype: torch.dtype) -> torch.dtype:
+    return torch.promote_types(dtype, torch.float32)
+
+
+def _numbers(x: Tensor, z: Tensor, dtype: torch.dtype) -> Tensor:
+    """Mean and variance of each row of x, the same of z, and x·z, computed in some dtype: float64, shape (5, n)."""
+    x, z = x.to(dtype), z.to(dtype)
+    rows = (*(each[:, 0] for each in (*moments(x), *moments(z))), (x * z).sum(-1))
+    return torch.stack([row.to(torch.float64) for row in rows])
+
+
+def _nearly_parallel(numbers: Tensor, d: int, unit: float) -> Tensor:
+    """Where the norm layer turned x, or x − μ1, by an angle that its cosine in float32 does not tell.
+
+    A cosine is right to 8γ with γ = (d + 8)u, and so its angle θ to 8γ/sin θ: an eighth of θ where sin²θ is 64γ.
+    """
+    mean, variance, other_mean, other_variance, inner = numbers
+    least = (1 - 64 * (d + 8) * unit) * (other_mean * other_mean + other_variance)
+    inner, centred = inner / d, inner / d - mean * other_mean
+    return (inner * inner > least * (mean * mean + variance)) | (centred * centred > least * variance)
+
+
+def _chunks(count: int, d: int, device: torch.device) -> Iterator[slice]:
+    size = max(1, _CHUNK_BYTES.get(device.type, _CHUNK_BYTES["cuda"]) // (4 * d))
+    return (slice(begin, begin + size) for begin in range(0, count, size))
+
+
+def _multiply(x: Tensor, directions: Tensor, out: Tensor) -> None:
+    """x·u of each row with each direction, accumulated in float32 or better; directions of 16 bits are rounded ones.
+
+    Products of two numbers of 16 bits are exact in float32, so that what is left is the rounding of a sum of d terms,
+    as with hidden states in float32. The length of a rounded direction is not 1 any more, and divided out.
+    """
+    if x.dtype == directions.dtype != out.dtype and x.device.type in _ACCUMULATING:
+        out.copy_(torch.ops.aten.mm.dtype(x, directions, out.dtype))
+    else:
+        columns = directions.to(out.dtype)
+        for part in [slice(None)] if x.dtype == out.dtype else _chunks(len(x), x.shape[1], x.device):
+            torch.mm(x[part].to(out.dtype), columns, out=out[part])
+    if directions.dtype != out.dtype:
+        out /= torch.linalg.vector_norm(directions, dim=0, dtype=torch.float64).to(out.dtype)
+
+
+def sketch(
+    x: Tensor, z: Tensor, directions: Tensor, *, compiled: bool = False, out: Columns | None = None
+) -> tuple[Sketch, Sketch, Tensor]:
+    """Sketches of what enters and what leaves a norm layer, and their inner products.
+
+    Args:
+        x, z: (N, d). Hidden states, on one device.
+        directions: (d, K). Random directions as columns. Everything is computed in their dtype, in float32 for those of
+            16 bits; only then may they have another length than 1.
+        compiled: By one kernel for both sides, the same formulas through ``torch.compile``; up to rounding equal.
+        out: Where the numbers are written, for one layer.
+
+    Returns:
+        x, z: Sketch
+        inner: float64, shape (N,). x·z of each pair.
+
+    >>> import torch
+    >>> from empirical.observe import sketch
+    >>> x = torch.tensor([[2.0, 0.0], [3.0, 4.0]])
+    >>> before, after, inner = sketch(x, x - x.mean(-1, keepdim=True), torch.eye(2))
+    >>> before.mean.tolist(), before.variance.tolist(), before.norm.tolist()
+    ([1.0, 3.5], [1.0, 0.25], [2.0, 5.0])
+    >>> inner.tolist()  # x·(x − μ1) = dσ²
+    [2.0, 0.5]
+    """
+    count, d = x.shape
+    kept = Columns.empty(1, count, directions)[0] if out is None else out
+    found, dtype = kept.numbers, kept.projections.dtype
+    if compiled:
+        found.copy_(by_kernel(_numbers, free(x, 0), free(z, 0), dtype))
+    else:
+        for part in _chunks(count, d, z.device):
+            found[:, part] = _numbers(x[part], z[part], dtype)
+    for side, projections in zip((x, z), kept.projections, strict=True):
+        _multiply(side, directions, projections)
+    if dtype != torch.float64 and z.device.type == "cpu":  # a GPU would have to be waited for
+        (rows,) = torch.nonzero(_nearly_parallel(found, d, torch.finfo(dtype).eps / 2), as_tuple=True)
+        for part in _chunks(len(rows), d, z.device):
+            found[:, rows[part]] = _numbers(x[rows[part]], z[rows[part]], torch.float64)
+    return kept.before, kept.after, kept.inner

@@ -1,0 +1,191 @@
+"""The state of one side of one norm layer: what remains of all its hidden states, and how two such states merge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
+
+import array_api_compat
+import numpy as np
+
+from lngeom import InputError
+
+Side = Literal["input", "output"]
+SIDES: tuple[Side, ...] = ("input", "output")
+
+UNKNOWN = -1
+"""Number of a document that is not known: each such sequence counts as a document of its own, also when merged."""
+
+BUCKETS = ("first", "rest")
+"""Where a token stands: at the first position of its sequence, or after it."""
+
+BINS_PER_DEGREE = 100
+ANGLE_BINS = 180 * BINS_PER_DEGREE
+"""Bins of the histogram of angles, 0.01° each, from 0° to 180°."""
+
+BINS_PER_OCTAVE = 16
+NORM_OCTAVES = 32
+NORM_BINS = 2 * NORM_OCTAVES * BINS_PER_OCTAVE
+"""Bins of the histogram of norms, 1/16 octave each, from 2⁻³² to 2³²; what lies beyond is in the outermost bins."""
+
+FEATURES: dict[Side, tuple[str, ...]] = {
+    "input": ("angle", "angle_a", "angle_b", "norm", "tilt", "distance", "gauge"),
+    "output": ("angle", "angle_a", "angle_b", "norm", "rotation", "affine_rotation"),
+}
+"""Numbers per token whose mean, spread and maximum are kept; angles in degrees.
+
+``angle`` to the uniform vector 1; ``angle_a`` and ``angle_b`` to the first two random directions; ``norm`` ‖x‖;
+``tilt`` |90° − angle|, which is the angle between the LayerNorm and the RMSNorm of x at ε = 0, and ``distance`` how far
+apart the two are (:func:`lngeom.layer_rms_distance`); ``gauge`` r of the layer;
+``rotation`` from input to output; ``affine_rotation`` from the normalized vector, before gain and bias, to the output.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class SiteState:
+    r"""Statistics of one side of one norm layer, as arrays of one library: PyTorch from :func:`reduce`, then NumPy.
+
+    B = 2 buckets of position (:data:`BUCKETS`), S = 3 of them with all tokens together as the last, F features
+    (:data:`FEATURES`), K random directions, C documents or, where documents are not known, sequences. States of several
+    layers may stand in one, with the layers as first axis of all arrays.
+
+    Attributes:
+        tokens: int64, (B,). Tokens in the statistics.
+        nonfinite: int64, (B,). Tokens left out: a component is NaN or infinite, or so large that the squares overflow.
+        underflow: int64, (B,). Tokens left out: so small that squares lose bits to underflow, see :func:`reduce`.
+        zero: int64, (B,). Tokens left out: the zero vector has no angle, and what left a layer no rotation if zero was
+            normalized.
+        mean, m2, maximum: float64, (F, B). Mean, sum of squared deviations from it, and maximum of each feature.
+        angles: int64, (B, ANGLE_BINS). Histogram of the angle to 1.
+        norms: int64, (B, NORM_BINS). Histogram of log₂‖x‖.
+        sequences: int64, (S,). Sequences with at least one token.
+        cos2: float64, (S, 1 + K). Σcos²θ, for the uniform direction (first) and the K random ones.
+        documents: int64, (C,). Numbers of the documents; ``UNKNOWN`` for a sequence taken as one of its own.
+        document_tokens: int64, (B, C). Tokens of each.
+        document_cos2: float64, (B, C). Σcos²θ of the uniform direction over them.
+    """
+
+    tokens: Any
+    nonfinite: Any
+    underflow: Any
+    zero: Any
+    mean: Any
+    m2: Any
+    maximum: Any
+    angles: Any
+    norms: Any
+    sequences: Any
+    cos2: Any
+    documents: Any
+    document_tokens: Any
+    document_cos2: Any
+
+    @property
+    def directions(self) -> int:
+        """Number K of random directions."""
+        return self.cos2.shape[-1] - 1
+
+    def numpy(self) -> SiteState:
+        """The same state as NumPy arrays on the host, each document that has tokens once."""
+        state = SiteState(*(_host(getattr(self, field.name)) for field in fields(self)))
+        some = state.document_tokens.any(0)
+        known, alone = some & (state.documents != UNKNOWN), some & (state.documents == UNKNOWN)
+        names, place = np.unique(state.documents[known], return_inverse=True)
+
+        def summed(values: np.ndarray) -> np.ndarray:
+            total = np.zeros((len(names), len(values)), values.dtype)
+            np.add.at(total, place, values[:, known].T)
+            return np.concatenate([total.T, values[:, alone]], axis=1)
+
+        return replace(
+            state,
+            documents=np.concatenate([names, state.documents[alone]]),
+            document_tokens=summed(state.document_tokens),
+            document_cos2=summed(state.document_cos2),
+        )
+
+    def layers(self) -> list[SiteState]:
+        """The states of the layers that stand in this one, as NumPy arrays on the host."""
+        together = [_host(getattr(self, field.name)) for field in fields(self)]
+        return [SiteState(*columns).numpy() for columns in zip(*together, strict=True)]
+
+
+States = dict[tuple[str, Side], SiteState]
+"""States by site path and side."""
+
+
+def _host(array: Any) -> np.ndarray:
+    # A copy: the tensors are added to in place.
+    return array.cpu().numpy().copy() if array_api_compat.is_torch_array(array) else np.asarray(array)
+
+
+def merge_sites(a: SiteState, b: SiteState) -> SiteState:
+    """The state of the tokens of `a` and `b` together: counts exactly, means and deviations by Chan's formula.
+
+    Args:
+        a, b: States of one side of one layer, arrays of one library, with as many random directions.
+
+    References:
+        T. F. Chan, G. H. Golub and R. J. LeVeque, The American Statistician 37 (1983), 242-247.
+
+    >>> import torch
+    >>> from empirical.observe import FEATURES, input_features, merge_sites, reduce, sketch
+    >>> def state_of(x):  # one sequence of one vector
+    ...     kept, _, _ = sketch(x, x, torch.eye(2))
+    ...     values = torch.stack(list(input_features(kept, kind="rmsnorm", eps=1e-5).values()))
+    ...     return reduce("input", kept, values, torch.tensor([[[True]], [[False]]]))
+    >>> both = merge_sites(state_of(torch.tensor([[3.0, 4.0]])), state_of(torch.tensor([[0.0, 9.0]])))
+    >>> norm = FEATURES["input"].index("norm")
+    >>> int(both.tokens[0]), float(both.mean[norm, 0]), float(both.m2[norm, 0])  # lengths 5 and 9: 7, and 2² + 2²
+    (2, 7.0, 8.0)
+    """
+    return joined(a, b, a.angles + b.angles, a.norms + b.norms)
+
+
+def joined(a: SiteState, b: SiteState, angles: Any, norms: Any) -> SiteState:
+    """What :func:`merge_sites` returns, with these histograms."""
+    xp = array_api_compat.array_namespace(a.mean, b.mean)
+    tokens = a.tokens + b.tokens
+    left, right = (xp.astype(count, xp.float64) for count in (a.tokens, b.tokens))
+    both = xp.astype(xp.where(tokens > 0, tokens, xp.ones_like(tokens)), xp.float64)
+    distance = b.mean - a.mean
+    return SiteState(
+        tokens=tokens,
+        nonfinite=a.nonfinite + b.nonfinite,
+        underflow=a.underflow + b.underflow,
+        zero=a.zero + b.zero,
+        mean=a.mean + distance * (right / both)[..., None, :],
+        m2=a.m2 + b.m2 + distance * distance * (left * right / both)[..., None, :],
+        maximum=xp.maximum(a.maximum, b.maximum),
+        angles=angles,
+        norms=norms,
+        sequences=a.sequences + b.sequences,
+        cos2=a.cos2 + b.cos2,
+        documents=xp.concat([a.documents, b.documents], axis=-1),
+        document_tokens=xp.concat([a.document_tokens, b.document_tokens], axis=-1),
+        document_cos2=xp.concat([a.document_cos2, b.document_cos2], axis=-1),
+    )
+
+
+def merge(a: States, b: States) -> States:
+    """Merge the states of two runs site by site.
+
+    Merging is associative: exactly for counts, histograms and maxima, up to rounding for sums and means.
+
+    Args:
+        a, b: By site path and side, NumPy arrays.
+
+    Raises:
+        InputError: If the two were not measured at the same sites with as many random directions.
+    """
+    if a.keys() != b.keys():
+        path, side = min(a.keys() ^ b.keys())
+        raise InputError(f"the {side} of {path} is in one state and not in the other: merge runs of one model")
+    for key in a:
+        if a[key].directions != b[key].directions:
+            msg = (
+                f"{key[0]} has {a[key].directions} random directions in one state and {b[key].directions} in the "
+                "other: merge runs with the same directions and seed"
+            )
+            raise InputError(msg)
+    return {key: merge_sites(a[key], b[key]).numpy() for key in a}

@@ -1,0 +1,254 @@
+"""The table of a run: one row per site, side and position bucket, and each column of it stated once."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..models import NormSite
+from ..support import read_table, write_table
+from ._inference import ratio_interval
+from ._state import BINS_PER_DEGREE, BINS_PER_OCTAVE, BUCKETS, FEATURES, NORM_OCTAVES, SIDES, Side, SiteState, States
+
+ALL = "all"
+
+
+class Cell(NamedTuple):
+    """What the formula of a column reads: a norm layer, one side of it, a bucket, and the numbers of :func:`compute`.
+
+    ``entering`` are the numbers of what enters the layer, for columns that stand in both rows.
+    """
+
+    site: NormSite
+    side: Side
+    bucket: str
+    values: dict[str, float]
+    entering: dict[str, float]
+
+
+class Column(NamedTuple):
+    """A column of ``sites.csv``.
+
+    Attributes:
+        name, unit: Its name in the file, and the unit: ``text``, ``°``, empty for plain numbers.
+        formula: Its value; None where it does not apply.
+        doc: What it is.
+        heading: Its name in a table of few columns.
+        theorem: Id of the theorem that says what it is for isotropic vectors, or by which it is computed.
+    """
+
+    name: str
+    unit: str
+    formula: Callable[[Cell], Any]
+    doc: str
+    heading: str = ""
+    theorem: str = ""
+
+
+def _of_site(name: str) -> Callable[[Cell], Any]:
+    return lambda cell: getattr(cell.site, name)
+
+
+def _number(name: str) -> Callable[[Cell], Any]:
+    """A number of :func:`compute`; of a feature that the other side of a layer has, None."""
+    return lambda cell: cell.values.get(name)
+
+
+def _times_d(name: str) -> Callable[[Cell], Any]:
+    return lambda cell: cell.site.d * cell.values[name]
+
+
+_NULL = "angles.null_mean_square"
+TABLE = (
+    Column("site", "text", _of_site("path"), "module path of the norm layer"),
+    Column("layer", "", _of_site("layer"), "index of the block; empty outside of the blocks"),
+    Column("role", "text", _of_site("role"), "what the layer feeds or follows, such as ``pre_attn`` or ``final``"),
+    Column("norm", "text", _of_site("kind"), "``layernorm`` or ``rmsnorm``"),
+    Column("side", "text", lambda cell: cell.side, "``input``, what enters the layer, or ``output``, what leaves it"),
+    Column("bucket", "text", lambda cell: cell.bucket, "``first`` (position 0), ``rest``, or ``all`` tokens"),
+    Column("tokens", "", _number("tokens"), "tokens counted"),
+    Column("angle_mean_deg", "°", _number("angle_mean"), "angle θ to the uniform vector 1, mean", "angle °"),
+    Column("angle_std_deg", "°", _number("angle_std"), "its standard deviation over tokens (population)", "std °"),
+    Column("d_cos2", "", _times_d("cos2"), "energy along 1, d·E[cos²θ]: 1 for isotropic vectors", "d·E[cos²θ]", _NULL),
+    Column("d_cos2_low", "", _times_d("cos2_low"), "its 95 % interval, documents being the independent units", "low"),
+    Column("d_cos2_high", "", _times_d("cos2_high"), "the upper end", "high"),
+    Column(
+        "random_d_cos2_median", "", _times_d("random_cos2_median"),
+        "median energy along the random directions", "random median", _NULL,
+    ),
+    Column(
+        "rank_among_random", "", _number("rank_among_random"),
+        "*number* of random directions with less energy than 1, from 0 to their count", "rank",
+    ),
+    Column("norm_mean", "", _number("norm_mean"), "Euclidean norm, mean over tokens", "norm"),
+    Column("norm_std", "", _number("norm_std"), "its standard deviation over tokens"),
+    Column("norm_max", "", _number("norm_max"), "its maximum", "max norm"),
+    Column(
+        "gauge_mean", "", lambda cell: cell.entering["gauge_mean"],
+        "gauge of the layer, length of its normalized vector over √d; in the rows of both sides", "gauge",
+        "epsilon.gauge",
+    ),
+    Column("d", "", _of_site("d"), "dimension of the vectors"),
+    Column("eps", "", _of_site("eps"), "ε of the layer, inside the root"),
+    Column("same_input_as", "text", _of_site("same_input_as"), "the layer before it that read the very same vectors"),
+    Column("sequences", "", _number("sequences"), "sequences with a token counted"),
+    Column("nonfinite", "", _number("nonfinite"), "tokens left out: NaN, infinite, or with squares that overflow"),
+    Column("zero", "", _number("zero"), "tokens left out: zero, or normalized to zero, so that an angle is undefined"),
+    Column("angle_median_deg", "°", _number("angle_median"), "median of θ, right to half a bin of 0.01°"),
+    Column("angle_p01_deg", "°", _number("angle_p01"), "its 1 % point"),
+    Column("angle_p99_deg", "°", _number("angle_p99"), "its 99 % point"),
+    Column("norm_median", "", _number("norm_median"), "median norm, right to half a bin of 1/16 octave"),
+    Column("random_a_angle_mean_deg", "°", _number("angle_a_mean"), "angle to the first random direction, mean"),
+    Column("random_a_angle_std_deg", "°", _number("angle_a_std"), "its standard deviation"),
+    Column("random_b_angle_mean_deg", "°", _number("angle_b_mean"), "angle to the second random direction, mean"),
+    Column("random_b_angle_std_deg", "°", _number("angle_b_std"), "its standard deviation"),
+    Column("random_d_cos2_low", "", _times_d("random_cos2_low"), "energy along random directions, 5 % point"),
+    Column("random_d_cos2_high", "", _times_d("random_cos2_high"), "its 95 % point"),
+    Column(
+        "tilt_mean_deg", "°", _number("tilt_mean"),
+        "of inputs: |90° − θ|, the angle between LayerNorm(x) and RMSNorm(x), mean", theorem="rmsnorm.angle",
+    ),
+    Column(
+        "rotation_mean_deg", "°", _number("rotation_mean"),
+        "of outputs: angle from input to output, mean; below √(2√d·2⁻²⁴) rad (0.1° at d = 768) it may be rounding, "
+        "since a sum of d products in float32 is right to about √d·2⁻²⁴", "rotation °",
+    ),
+    Column("rotation_std_deg", "°", _number("rotation_std"), "its standard deviation"),
+    Column(
+        "affine_rotation_mean_deg", "°", _number("affine_rotation_mean"), "the part of it made by gain and bias, mean"
+    ),
+    Column(
+        "distance_mean", "", _number("distance_mean"),
+        "of inputs: root mean square difference of the components of LayerNorm(x) and RMSNorm(x), ε included, before "
+        "gain and bias; mean", theorem="rmsnorm.distance_with_eps",
+    ),
+    Column("distance_max", "", _number("distance_max"), "its maximum"),
+    Column(
+        "documents", "", _number("documents"),
+        "independent units of the interval; sequences where a text tells none",
+    ),
+    Column("underflow", "", _number("underflow"), "tokens left out: so small that squares lose bits"),
+)  # fmt: skip
+"""The columns of ``sites.csv`` in their order: what writes, reads, shows, predicts and documents them reads this."""
+
+COLUMNS = tuple(column.name for column in TABLE)
+
+
+def column(name: str) -> Column:
+    """A column of ``sites.csv`` by its name; KeyError for another."""
+    return _BY_NAME[name]
+
+
+_BY_NAME = {each.name: each for each in TABLE}
+
+
+def compute(state: SiteState, side: Side) -> dict[str, dict[str, float]]:
+    """Everything the table says about one side of a layer, by bucket; a pure function of the state.
+
+    Returns:
+        dict: For each of `BUCKETS`, and for ``all``: numbers by name, angles in degrees; NaN without tokens.
+    """
+    return {bucket: _column(state, side, index) for index, bucket in enumerate((*BUCKETS, ALL))}
+
+
+def _column(state: SiteState, side: Side, index: int) -> dict[str, float]:
+    part = slice(index, index + 1) if index < len(BUCKETS) else slice(None)
+    counts = state.tokens[part]
+    tokens = int(counts.sum())
+    mean, std, maximum = _pooled(counts, state.mean[:, part], state.m2[:, part], state.maximum[:, part])
+    average, low, high = ratio_interval(
+        state.document_cos2[part].sum(0), documents := state.document_tokens[part].sum(0)
+    )
+    angles, norms = state.angles[part].sum(0), state.norms[part].sum(0)
+    quantiles = {q: _quantile(angles, q) / BINS_PER_DEGREE for q in (0.01, 0.5, 0.99)}
+    random = state.cos2[index][1:] / tokens if tokens else np.full(state.directions, math.nan)
+    found: dict[str, float] = {
+        "tokens": tokens,
+        "sequences": int(state.sequences[index]),
+        "documents": int((documents > 0).sum()),
+        "nonfinite": int(state.nonfinite[part].sum()),
+        "underflow": int(state.underflow[part].sum()),
+        "zero": int(state.zero[part].sum()),
+        "cos2": average,
+        "cos2_low": low,
+        "cos2_high": high,
+        "random_cos2_median": _summary(random, 0.5),
+        "random_cos2_low": _summary(random, 0.05),
+        "random_cos2_high": _summary(random, 0.95),
+        "rank_among_random": int((random < average).sum()),
+        "angle_median": quantiles[0.5],
+        "angle_p01": quantiles[0.01],
+        "angle_p99": quantiles[0.99],
+        "norm_median": 2.0 ** (_quantile(norms, 0.5) / BINS_PER_OCTAVE - NORM_OCTAVES),
+    }
+    for row, name in enumerate(FEATURES[side]):
+        found |= {f"{name}_mean": mean[row], f"{name}_std": std[row], f"{name}_max": maximum[row]}
+    return found
+
+
+def _pooled(
+    counts: np.ndarray, mean: np.ndarray, m2: np.ndarray, maximum: np.ndarray
+) -> tuple[list[float], list[float], list[float]]:
+    """Mean, population standard deviation and maximum over some buckets together; NaN without tokens."""
+    tokens = counts.sum()
+    if tokens == 0:
+        nothing = [math.nan] * len(mean)
+        return nothing, nothing, nothing
+    total = (mean @ counts) / tokens
+    between = (mean - total[:, None]) ** 2 @ counts
+    std = np.sqrt((m2.sum(1) + between) / tokens)
+    return total.tolist(), std.tolist(), maximum.max(1).tolist()
+
+
+def _summary(values: np.ndarray, quantile: float) -> float:
+    return float(np.quantile(values, quantile))
+
+
+def _quantile(histogram: np.ndarray, quantile: float) -> float:
+    """Middle of the bin in which the quantile lies, in bins; NaN for an empty histogram."""
+    total = int(histogram.sum())
+    if total == 0:
+        return math.nan
+    rank = max(1, math.ceil(quantile * total))
+    return int(np.searchsorted(np.cumsum(histogram), rank)) + 0.5
+
+
+def rows(states: States, sites: Iterable[NormSite]) -> list[dict[str, Any]]:
+    """The table as a list of dictionaries with the keys :data:`COLUMNS`; None where a column does not apply.
+
+    >>> import torch
+    >>> from empirical.observe import Observer
+    >>> from empirical.models import NormSite
+    >>> from empirical.observe import rows
+    >>> layer, site = torch.nn.Sequential(torch.nn.LayerNorm(4)), NormSite("0", None, "final", "layernorm", 1e-5, 4)
+    >>> with Observer(layer, [site]) as observer:
+    ...     _ = layer(torch.tensor([[[1.0, 1.0, 1.0, -1.0], [3.0, -1.0, -1.0, -1.0]]]))  # cos θ = 1/2, and 0
+    >>> for row in rows(observer.states, [site]):  # LayerNorm leaves nothing along 1
+    ...     print(row["side"], row["bucket"], row["tokens"], round(row["angle_mean_deg"], 3), round(row["d_cos2"], 3))
+    input first 1 60.0 1.0
+    input rest 1 90.0 0.0
+    input all 2 75.0 0.5
+    output first 1 90.0 0.0
+    output rest 1 90.0 0.0
+    output all 2 90.0 0.0
+    """
+    table: list[dict[str, Any]] = []
+    for site in sites:
+        computed = {side: compute(states[site.path, side], side) for side in SIDES}
+        for side in SIDES:
+            for bucket, values in computed[side].items():
+                cell = Cell(site, side, bucket, values, computed["input"][bucket])
+                table.append({each.name: each.formula(cell) for each in TABLE})
+    return table
+
+
+def write_csv(path: Path, table: Sequence[dict[str, Any]]) -> None:
+    """Write the table as CSV at once; numbers in full, so that equal results are equal files."""
+    write_table(path, table, COLUMNS)
+
+
+def read_csv(path: Path) -> list[dict[str, Any]]:
+    """Rows of a table that :func:`write_csv` wrote: int, float and str as they were, None where nothing applies."""
+    return read_table(path, words={each.name for each in TABLE if each.unit == "text"})

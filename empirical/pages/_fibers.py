@@ -1,0 +1,80 @@
+"""Fibers: the sets of inputs that LayerNorm sends to one output, without and with ε."""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import lngeom as lg
+
+from ._drawing import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, VERMILION
+from ._space import ONE, Floats, Scene, around, at_angles
+
+EPS = 0.4
+COLORS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE)
+HEIGHT = 0.62
+"""How far the fibers are drawn along 1, in units of its length."""
+REACH = 2.2
+"""How far half-planes are drawn from the line of 1."""
+
+
+def directions(n: int, start: float) -> Floats:
+    """Unit vectors around the hyperplane 1^⊥, the first at an angle in degrees; shape (n, 3)."""
+    return at_angles(np.radians(start) + 2.0 * np.pi * np.arange(n) / n)
+
+
+def half_plane(direction: Floats, n: int = 9) -> Floats:
+    """Inputs on one fiber at ε = 0: of all heights along 1 and all distances from its line; shape (n, 3)."""
+    rng = np.random.default_rng(4)
+    along, away = rng.uniform(-0.85, 0.85, (n, 1)) * HEIGHT, rng.uniform(0.3, 0.95, (n, 1)) * REACH
+    return along * ONE + away * direction
+
+
+def line(foot: Floats, n: int = 5) -> Floats:
+    """Inputs on one fiber at ε > 0: of one projection and different heights along 1; shape (n, 3)."""
+    return foot + np.linspace(-0.85, 0.85, n)[:, None] * HEIGHT * ONE
+
+
+def feet() -> Floats:
+    """Projections of the lines that are drawn, near to 0 and far from it; shape (n, 3)."""
+    return directions(len(COLORS), 30.0) * np.array([0.45, 1.9, 0.9, 1.5, 0.3])[:, None]
+
+
+def _scene(axes: object, title: str) -> Scene:
+    scene = Scene(axes, 1.75, elevation=30, azimuth=-62, coordinates=0.0, zoom=1.25)
+    scene.axes.set_title(title)
+    scene.floor(1.95)
+    scene.curve(lg.standardize(around(), eps=0.0), QUIET, linewidth=1.0)
+    scene.arrow(np.zeros(3), 0.95 * ONE, INK, linewidth=1.6)
+    scene.text(1.05 * ONE, r"$\mathbf{1}$", INK, size=13)
+    return scene
+
+
+def fibers() -> Figure:
+    """Half-planes at ε = 0 and lines at ε > 0, each with inputs on it and the one output of all of them."""
+    figure = Figure(figsize=(12.0, 5.0), layout="constrained")
+    left = _scene(
+        figure.add_subplot(1, 2, 1, projection="3d"),
+        "$\\varepsilon=0$: each half-plane has one output, on the circle;\nmean and deviation are forgotten",
+    )
+    for direction, color in zip(directions(4, 72.0), COLORS, strict=False):
+        low, high = -HEIGHT * ONE, HEIGHT * ONE
+        left.sheet(np.stack([low, low + REACH * direction, high + REACH * direction, high]), color, alpha=0.14)
+        x = half_plane(direction)
+        left.points(x, color, s=16)
+        left.points(lg.layer_norm(x, eps=0.0)[:1], color, s=110, marker="*", edgecolors=INK, linewidths=0.6)
+    right = _scene(
+        figure.add_subplot(1, 2, 2, projection="3d"),
+        f"$\\varepsilon={EPS:g}$: each line has one output, inside the circle;\nonly the mean is forgotten",
+    )
+    for foot, color in zip(feet(), COLORS, strict=True):
+        right.segment(foot - HEIGHT * ONE, foot + HEIGHT * ONE, color, linewidth=1.4)
+        x = line(foot)
+        output = lg.layer_norm(x, eps=EPS)[0]
+        right.points(x, color, s=16)
+        right.segment(foot, output, color, linestyle=":", linewidth=1.2)
+        right.points(output[None], color, s=110, marker="*", edgecolors=INK, linewidths=0.6)
+    handles = [
+        left.axes.plot([], [], [], color=INK, linestyle="", marker=marker, markersize=size, label=label)[0]
+        for marker, size, label in ((".", 8, "inputs"), ("*", 11, "their output"))
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=11)
+    return figure

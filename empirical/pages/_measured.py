@@ -1,0 +1,128 @@
+"""Measured beside published: what is averaged how, so that the two can be compared."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..judge import Prediction
+from ..models import PUBLISHED, Spread
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a finished run of a known model left: its manifest, its table and the verdicts on the predictions.
+
+    Attributes:
+        name: One of :data:`empirical.models.KNOWN_MODELS`.
+        manifest: ``weights`` and ``tokens_measured`` are read.
+        rows: As :func:`empirical.observe.rows` makes them.
+        predictions: Of the run, if it has any.
+
+    >>> from empirical.pages import Measured
+    >>> Measured("gpt2-xl", {"weights": "random, seed 0", "tokens_measured": 512}, rows=[], predictions=[]).label
+    'gpt2-xl (random weights)'
+    """
+
+    name: str
+    manifest: Mapping[str, Any]
+    rows: Sequence[Row]
+    predictions: Sequence[Prediction]
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether its weights are those of the model, not random ones."""
+        return self.manifest["weights"] == "trained"
+
+    @property
+    def label(self) -> str:
+        """Its name, marked where the weights are random."""
+        return self.name if self.is_trained else f"{self.name} (random weights)"
+
+
+COLUMNS = (
+    "model",
+    "weights",
+    "tokens",
+    "quantity",
+    "layer",
+    "sites",
+    "measured_mean",
+    "measured_std",
+    "measured_max",
+    "published_mean",
+    "published_std",
+    "published_max",
+    "difference",
+)
+"""Columns of the comparison; angles in degrees.
+
+``layer`` is the block, empty for the average over all blocks, and ``sites`` the norm layers averaged. Published are
+averages over all layers: they stand beside each layer for comparison. ``difference`` of trained weights is measured
+minus published mean.
+"""
+
+_BEFORE_ATTENTION = ("pre_attn", "pre_both")
+_QUANTITIES = {
+    "hidden_angle": ("angle of hidden states to 1", "input", (*_BEFORE_ATTENTION, "pre_mlp")),
+    "attn_angle": ("angle to 1 after LN1", "output", _BEFORE_ATTENTION),
+    "mlp_angle": ("angle to 1 after LN2", "output", ("pre_mlp",)),
+    "hidden_norm": ("norm of hidden states", "input", (*_BEFORE_ATTENTION, "pre_mlp")),
+    "attn_norm": ("norm after LN1", "output", _BEFORE_ATTENTION),
+    "mlp_norm": ("norm after LN2", "output", ("pre_mlp",)),
+    "attn_rotation": ("rotation by LN1", "output", _BEFORE_ATTENTION),
+    "mlp_rotation": ("rotation by LN2", "output", ("pre_mlp",)),
+}
+QUANTITIES = {name: words for name, (words, _, _) in _QUANTITIES.items()}
+"""The quantities of the published tables, in words."""
+
+PUBLISHED_GROWTH = {"gpt2-xl": 1.045}
+"""Factors by which the norm of the residual stream was found to grow per block."""
+
+PUBLISHED_GROWTH_SOURCE = (
+    "Heimersheim and Turner, Residual stream norms grow exponentially over the forward pass (2023)"
+)
+
+
+def _average(rows: Sequence[Row], column: str) -> float | None:
+    values = [row[column] for row in rows if row[column] is not None]
+    return math.fsum(values) / len(values) if values else None
+
+
+def compare(model: Measured) -> list[Row]:
+    """The rows of the comparison for one model: for each quantity the average, then every block.
+
+    Means and standard deviations are those of each norm layer over all its tokens, averaged over the layers of the
+    blocks, as the published tables are; the final norm is not among them. A vector read by two norms counts once.
+    """
+    manifest = model.manifest
+    about = {"model": model.name, "weights": manifest["weights"], "tokens": manifest["tokens_measured"]}
+    table = []
+    for quantity, (_, side, roles) in _QUANTITIES.items():
+        what = quantity.rpartition("_")[2]
+        unit = "" if what == "norm" else "_deg"
+        chosen = [
+            row
+            for row in model.rows
+            if row["side"] == side and row["role"] in roles and row["bucket"] == "all"
+            if side == "output" or row["same_input_as"] is None
+        ]
+        if not chosen:
+            continue
+        published = getattr(PUBLISHED[model.name], quantity) or Spread(math.nan)
+        for layer in (None, *sorted({row["layer"] for row in chosen})):
+            of_layer = [row for row in chosen if layer in (None, row["layer"])]
+            found = _average(of_layer, f"{what}_mean{unit}")
+            measured = {
+                "measured_mean": found,
+                "measured_std": _average(of_layer, f"{what}_std{unit}"),
+                "measured_max": max(row["norm_max"] for row in of_layer) if what == "norm" else None,
+                "published_mean": published.mean,
+                "published_std": published.std,
+                "published_max": published.maximum,
+                "difference": found - published.mean if model.is_trained and found is not None else None,
+            }
+            table.append({**about, "quantity": quantity, "layer": layer, "sites": len(of_layer), **measured})
+    return table

@@ -1,0 +1,144 @@
+"""Three-dimensional space as it is drawn here: the uniform vector points up, the hyperplane 1^⊥ is the floor."""
+
+from typing import Any
+
+import numpy as np
+from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+from numpy.typing import ArrayLike, NDArray
+
+import lngeom as lg
+
+from ._drawing import INK, QUIET
+
+Floats = NDArray[np.float64]
+
+ONE: Floats = lg.uniform(3)
+FREE: dict[str, Any] = {"clip_on": False, "in_layout": False}
+"""What is drawn over the edge of its panel does not change the layout."""
+FLOOR: Floats = np.array([[1.0, -1.0, 0.0], [1.0, 1.0, -2.0]])
+"""Two orthogonal vectors of the hyperplane 1^⊥."""
+_FRAME: Floats = np.stack([row / np.linalg.norm(row) for row in (*FLOOR, ONE)])
+
+
+def turned(x: ArrayLike) -> Floats:
+    """Points, shape (..., 3), in the frame of the drawing, whose third axis is along 1."""
+    return np.asarray(x, dtype=float) @ _FRAME.T
+
+
+def at_angles(angle: ArrayLike) -> Floats:
+    """Unit vectors of the hyperplane 1^⊥ at angles in radians; shape (..., 3)."""
+    turn = np.asarray(angle, dtype=float)[..., None]
+    return np.cos(turn) * _FRAME[0] + np.sin(turn) * _FRAME[1]
+
+
+def around(n: int = 241) -> Floats:
+    """Unit vectors of n directions around the hyperplane 1^⊥, the first and last the same; shape (n, 3)."""
+    return at_angles(np.linspace(0.0, 2.0 * np.pi, n))
+
+
+def plane(x: ArrayLike) -> Floats:
+    """The projection to the hyperplane 1^⊥ in two coordinates; shape (..., 2)."""
+    return turned(x)[..., :2]
+
+
+def ring(axes: Any, **style: Any) -> None:
+    """The circle of radius √3 in a flat panel, on which outputs lie at ε = 0."""
+    axes.plot(*np.sqrt(3) * plane(around(361)).T, **{"color": QUIET, "linewidth": 1.0, **style})
+
+
+def flat_arrow(axes: Any, start: Any, end: Any, color: str, width: float) -> None:
+    """Vector from `start` to `end` in a flat panel."""
+    style = {"arrowstyle": "-|>", "mutation_scale": 16, "shrinkA": 0, "shrinkB": 0}
+    axes.annotate("", tuple(end), tuple(start), arrowprops={**style, "color": color, "linewidth": width})
+
+
+def components(x: Floats) -> str:
+    """A vector in words."""
+    return f"({', '.join(f'{value:g}' for value in x)})".replace("-", "−")
+
+
+class Scene:
+    """A three-dimensional panel with the coordinate axes, in which vectors, points and curves of ℝ³ are drawn.
+
+    Args:
+        axes: matplotlib 3-D axes
+        reach: Half the side of the cube that is shown.
+        center: vector. Its center; default 0.
+        elevation, azimuth: Where the onlooker stands, in degrees.
+        coordinates: Length of the coordinate axes; 0 draws none.
+        zoom: Magnification; what does not fit into the panel is drawn over its edge.
+    """
+
+    def __init__(
+        self,
+        axes: Any,
+        reach: float,
+        *,
+        center: ArrayLike = (0.0, 0.0, 0.0),
+        elevation: float = 20.0,
+        azimuth: float = -65.0,
+        coordinates: float = 1.5,
+        zoom: float = 1.35,
+    ) -> None:
+        self.axes = axes
+        middle = turned(center)
+        axes.set_proj_type("ortho")
+        axes.view_init(elev=elevation, azim=azimuth)
+        axes.set_axis_off()
+        axes.set_box_aspect((1, 1, 1), zoom=zoom)
+        for limits, value in zip((axes.set_xlim, axes.set_ylim, axes.set_zlim), middle, strict=True):
+            limits(value - reach, value + reach)
+        if coordinates:
+            for k in range(3):
+                end = coordinates * np.eye(3)[k]
+                self.segment(np.zeros(3), end, QUIET, linewidth=1.0)
+                self.text(1.12 * end, f"$x_{k + 1}$", QUIET, size=9)
+
+    def _place(self, x: ArrayLike) -> tuple[Floats, Floats, Floats]:
+        first, second, third = np.moveaxis(turned(x), -1, 0)
+        return first, second, third
+
+    def arrow(self, start: ArrayLike, end: ArrayLike, color: str, *, linewidth: float = 2.4, head: float = 0.1) -> None:
+        """Vector from `start` to `end`; the length of its head in units of the space."""
+        begin, step = turned(start), turned(np.asarray(end, dtype=float) - np.asarray(start, dtype=float))
+        length = float(np.linalg.norm(step))
+        if length > 0:
+            ratio = min(0.4, head * 2 / length)
+            self.axes.quiver(
+                *begin, *step, color=color, linewidth=linewidth, arrow_length_ratio=ratio, capstyle="round", **FREE
+            )
+
+    def segment(self, start: ArrayLike, end: ArrayLike, color: str, **style: Any) -> None:
+        """Straight line between two points."""
+        self.curve(np.stack([np.asarray(start, dtype=float), np.asarray(end, dtype=float)]), color, **style)
+
+    def curve(self, x: ArrayLike, color: str, **style: Any) -> None:
+        """Line through points, shape (n, 3)."""
+        self.axes.plot(*self._place(x), color=color, **{"linewidth": 1.8, **FREE, **style})
+
+    def points(self, x: ArrayLike, color: Any, **style: Any) -> Any:
+        """Points, shape (n, 3)."""
+        options = {"s": 9, "depthshade": False, "linewidths": 0, **FREE, **style}
+        return self.axes.scatter(*self._place(x), c=color, **options)
+
+    def sheet(self, x: ArrayLike, color: str, *, alpha: float = 0.13) -> None:
+        """Translucent polygon with corners `x`, shape (n, 3)."""
+        sheet = Poly3DCollection([turned(x)], facecolor=color, edgecolor="none", alpha=alpha, **FREE)
+        self.axes.add_collection3d(sheet)
+
+    def text(
+        self, at: ArrayLike, said: str, color: str = INK, *, shift: ArrayLike = (0.0, 0.0, 0.0), **style: Any
+    ) -> None:
+        """Words at a point, or beside it."""
+        options = {"ha": "center", "va": "center", "size": 11, "in_layout": False, **style}
+        self.axes.text(*turned(np.add(at, shift)), said, color=color, **options)
+
+    def floor(self, radius: float, color: str = QUIET, *, alpha: float = 0.12) -> None:
+        """The hyperplane 1^⊥, as a disc around 0."""
+        self.sheet(radius * around(), color, alpha=alpha)
+
+    def right_angle(self, corner: ArrayLike, first: ArrayLike, second: ArrayLike, size: float = 0.14) -> None:
+        """The mark of a right angle between two directions at a corner."""
+        c = np.asarray(corner, dtype=float)
+        a, b = (size * np.asarray(v, dtype=float) / np.linalg.norm(v) for v in (first, second))
+        self.curve(np.stack([c + a, c + a + b, c + b]), INK, linewidth=0.9)

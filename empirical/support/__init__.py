@@ -1,0 +1,30 @@
+"""What every room needs: errors, whole files, tables and progress."""
+
+from typing import TYPE_CHECKING
+
+from .._lazy import lazy
+
+if TYPE_CHECKING:
+    from ._errors import (
+        CorpusError as CorpusError,
+        ModelError as ModelError,
+        RunError as RunError,
+        one_line as one_line,
+    )
+    from ._files import (
+        lock as lock,
+        read_json as read_json,
+        read_sealed as read_sealed,
+        replacing as replacing,
+        sha256_of as sha256_of,
+        sync as sync,
+        write_folder as write_folder,
+        write_json as write_json,
+        write_sealed as write_sealed,
+        write_text as write_text,
+    )
+    from ._hub import hub_silence as hub_silence
+    from ._progress import Advance as Advance, progress as progress, say as say
+    from ._tables import StepTable as StepTable, read_table as read_table, write_table as write_table
+else:
+    __getattr__ = lazy(__name__, __file__)

@@ -1,0 +1,77 @@
+"""Progress of long work: a bar on a terminal, plain lines elsewhere."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+
+_SECONDS_BETWEEN_LINES = 10.0
+
+Advance = Callable[[int], None]
+
+
+def say(console: Console, line: str) -> None:
+    """Print a line as it is, however long, whatever is in it."""
+    console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+@contextmanager
+def _bar(console: Console, title: str, total: int, done: int) -> Iterator[Advance]:
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+    from rich.table import Column
+
+    columns = (
+        SpinnerColumn(),  # a forward pass takes seconds, in which the bar stands still
+        TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
+        BarColumn(bar_width=10),
+        TextColumn("{task.completed:,}/{task.total:,}"),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, expand=True) as progress:
+        task = progress.add_task(title, total=total, completed=done, rate="")
+        started, counted = time.perf_counter(), 0
+
+        def advance(tokens: int) -> None:
+            nonlocal counted
+            counted += tokens
+            rate = counted / (time.perf_counter() - started)
+            progress.update(task, advance=tokens, rate=f"{rate:,.0f} tokens/s")
+
+        yield advance
+
+
+@contextmanager
+def _lines(console: Console, title: str, total: int, done: int) -> Iterator[Advance]:
+    started = last = time.perf_counter()
+    counted = 0
+
+    def advance(tokens: int) -> None:
+        nonlocal counted, last
+        counted += tokens
+        now = time.perf_counter()
+        finished = done + counted >= total
+        if not finished and now - last < _SECONDS_BETWEEN_LINES:
+            return
+        last = now
+        rate = counted / (now - started)
+        left = (total - done - counted) / rate
+        ending = f"took {_duration(now - started)}" if finished else f"{_duration(left)} left"
+        say(console, f"{title}: {done + counted:,}/{total:,} tokens, {rate:,.0f} tokens/s, {ending}")
+
+    yield advance
+
+
+@contextmanager
+def progress(console: Console, title: str, total: int, done: int = 0) -> Iterator[Advance]:
+    """Show how many of ``total`` tokens are done; yields a function to be called with the tokens just finished."""
+    shown = _bar if console.is_terminal else _lines
+    with shown(console, title, total, done) as advance:
+        yield advance

@@ -1,0 +1,91 @@
+"""Tables of results: CSV files, all written and read here, whose numbers are numbers again when read."""
+
+import csv
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+from ._errors import RunError
+from ._files import replacing, sync, write_text
+
+TEXT = {
+    "site", "change", "role", "norm", "side", "model", "weights", "quantity", "prediction", "theorem", "verdict",
+    "reason", "direction", "law", "parameter", "better", "writer", "optimizer",
+}  # fmt: skip
+"""Columns that hold words, also where a word looks like a number; ``sites.csv`` says by itself which of its do."""
+
+
+def _value(text: str, *, is_word: bool) -> Any:
+    if not text or is_word:
+        return text or None
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _append(stream: TextIO, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
+    csv.DictWriter(stream, list(columns), lineterminator="\n").writerows(rows)
+
+
+def read_table(path: Path, *, words: Collection[str | None] = TEXT) -> list[dict[str, Any]]:
+    """Rows of a CSV file: text in the columns `words`, else int, float or text; None for nothing.
+
+    Raises:
+        RunError: If it is not text, or a row has more or fewer cells than there are columns.
+    """
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            columns, *rows = csv.reader(file)
+        found = (zip(columns, row, strict=True) for row in rows if row)
+        return [{name: _value(text, is_word=name in words) for name, text in row} for row in found]
+    except (ValueError, csv.Error) as error:
+        raise RunError(f"{path}: is not a table ({error}); make it again") from None
+
+
+def write_table(
+    path: Path, rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None, *, digits: int | None = None
+) -> None:
+    """Write rows at once, numbers in full or to some significant digits, nothing where a value is None.
+
+    Without `columns` they are those of the first row, and without rows there is no file.
+    """
+    rows = list(rows)
+    if columns is None and not rows:
+        return
+    columns = list(rows[0]) if columns is None else columns
+    with replacing(path) as draft, draft.open("w", encoding="utf-8", newline="") as file:
+        _append(file, columns, [dict(zip(columns, columns, strict=True))])
+        _append(file, columns, rows if digits is None else (_rounded(row, digits) for row in rows))
+
+
+def _rounded(row: Mapping[str, Any], digits: int) -> dict[str, Any]:
+    return {name: f"{v:.{digits}g}" if isinstance(v, float) else v for name, v in row.items()}
+
+
+class StepTable:
+    """A table whose rows belong to steps; a resumed run first drops the rows of steps it will repeat."""
+
+    def __init__(self, path: Path, columns: Iterable[str]) -> None:
+        self.path, self.columns = path, list(columns)
+
+    def keep_until(self, step: int) -> None:
+        """Drop the rows of later steps, and a last line that a dying process left half written."""
+        kept = [",".join(self.columns)]
+        if self.path.exists():
+            for line in self.path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)[1:]:
+                number = line.partition(",")[0]
+                if line.endswith("\n") and number.isdecimal() and int(number) <= step:
+                    kept.append(line.rstrip("\n"))
+        write_text(self.path, "\n".join(kept) + "\n")
+
+    def append(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Add rows; floats are written with all their digits."""
+        with self.path.open("a", encoding="utf-8", newline="") as file:
+            _append(file, self.columns, rows)
+
+    def sync(self) -> None:
+        """Have all rows on the disk."""
+        sync(self.path)

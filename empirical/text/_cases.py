@@ -1,0 +1,140 @@
+"""Cases: what a network with a head is run on, with the labels of its outputs and the document that it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..support import CorpusError
+from ._corpus import Corpus
+from ._packing import TokenPolicy, encoded, flat_pieces, packed
+
+IGNORED = -100
+
+
+@dataclass(frozen=True)
+class Case:
+    """One forward pass of one sequence.
+
+    Attributes:
+        document: Number of the document: cases of one document are correlated.
+        inputs: Arguments of the network by name, without the axis of the batch.
+        labels: The token that is right at each position of the logits, or -100.
+
+    >>> import numpy as np
+    >>> from empirical.text import Case
+    >>> Case.of_ids(7, np.array([3, 1, 2])).labels.tolist()  # the next token
+    [1, 2, -100]
+    """
+
+    document: int
+    inputs: dict[str, np.ndarray]
+    labels: np.ndarray
+
+    @classmethod
+    def of_ids(cls, document: int, ids: np.ndarray) -> Case:
+        """Token ids, each to be predicted from those before it."""
+        ids = np.asarray(ids, dtype=np.int64)
+        return cls(document, {"input_ids": ids}, np.append(ids[1:], IGNORED))
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens are predicted."""
+        return int((self.labels != IGNORED).sum())
+
+
+def _of_files(folder: Path) -> Iterator[Case]:
+    for number, path in enumerate(sorted(folder.glob("*.npz"))):
+        try:
+            with np.load(path, allow_pickle=False) as arrays:
+                inputs: dict[str, Any] = dict(arrays)
+            labels, document = inputs.pop("labels"), int(inputs.pop("document", number))
+        except (KeyError, ValueError, OSError) as error:
+            msg = f"{path}: is not a case ({error}); it needs the network's inputs by name, and labels"
+            raise CorpusError(msg) from None
+        inputs.pop("speech", None)
+        yield Case(document, inputs, labels.astype(np.int64))
+
+
+def _of_text(corpus: Corpus, tokenizer: Any, length: int, most: int) -> Iterator[Case]:
+    if corpus.has_ids:
+        for number, row in enumerate(packed(flat_pieces(corpus.token_ids()), length)):
+            yield Case.of_ids(number, row)
+        return
+    policy = TokenPolicy.of(tokenizer)
+    head = np.array([] if policy.start is None else [policy.start], dtype=np.int64)
+    content = length - len(head)
+    for number, ids in enumerate(encoded(corpus.documents(), tokenizer, policy)):
+        for begin in range(0, min(len(ids), most * content), content):
+            row = np.concatenate([head, ids[begin : begin + content]])
+            if len(row) > 1:
+                yield Case.of_ids(number, row)
+
+
+def cases(
+    corpus: Corpus, tokenizer: Any, *, tokens: int, length: int, per_document: int, vocabulary: int | None = None
+) -> list[Case]:
+    """The first cases of a corpus, with at least so many tokens to be predicted if it has them.
+
+    Args:
+        corpus: Texts, whose documents are cut into sequences but never joined; token ids, of which every sequence
+            counts as a document; or a folder of ``.npz`` files, one case each: the network's inputs by name,
+            ``labels``, ``document``.
+        tokenizer: For texts.
+        tokens, length: How many tokens to predict, and the longest sequence.
+        per_document: How many sequences of one text are taken at most.
+        vocabulary: Of the network, if ids outside of it are to be refused.
+
+    Raises:
+        CorpusError: If there is none, or a file is damaged.
+
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from empirical.text import cases, open_corpus
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/ids.npy", np.arange(12))
+    ...     given = cases(open_corpus(f"{folder}/ids.npy"), None, tokens=6, length=4, per_document=1)
+    >>> [case.document for case in given]
+    [0, 1]
+    """
+    folder = corpus.path is not None and corpus.path.is_dir()
+    if corpus.is_random:
+        raise CorpusError("corpus 'random': what random tokens cost says nothing; give a text or token ids")
+    found: list[Case] = []
+    counted = 0
+    for case in _of_files(corpus.path) if folder and corpus.path else _of_text(corpus, tokenizer, length, per_document):
+        for name, array in case.inputs.items():
+            if vocabulary is not None and name.endswith("input_ids"):
+                corpus.within(array, vocabulary)
+        found.append(case)
+        counted += case.tokens
+        if counted >= tokens:
+            break
+    if not found:
+        raise CorpusError(f"corpus {corpus.spec!r}: holds no case; give a longer one, or a shorter --sequence-length")
+    return found
+
+
+def batches(given: list[Case], tokens: int) -> Iterator[list[Case]]:
+    """Neighbouring cases of one shape, together, so that no padding is needed."""
+    remaining = iter(given)
+    while batch := list(islice(remaining, 1)):
+        shape = _shape(batch[0])
+        size = max(1, tokens // max(1, len(batch[0].labels)))
+        for case in remaining:
+            if len(batch) == size or _shape(case) != shape:
+                yield batch
+                batch, shape = [case], _shape(case)
+                size = max(1, tokens // max(1, len(case.labels)))
+            else:
+                batch.append(case)
+        yield batch
+
+
+def _shape(case: Case) -> dict[str, tuple[int, ...]]:
+    return {name: value.shape for name, value in case.inputs.items()}

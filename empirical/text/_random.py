@@ -1,0 +1,24 @@
+"""Token ids drawn at random: for models with random weights, and as a baseline without language."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+SPEC = "random"
+_PIECE = 1 << 16
+
+
+def random_pieces(vocabulary: int, seed: int) -> Iterator[np.ndarray]:
+    """Yield without end uniformly drawn token ids, the same for the same seed on every machine.
+
+    Yields:
+        int64 array, shape (65536,)
+
+    >>> from empirical.text import random_pieces
+    >>> one, other = next(random_pieces(10, seed=0)), next(random_pieces(10, seed=0))
+    >>> int(one.min()), int(one.max()), bool((one == other).all())
+    (0, 9, True)
+    """
+    generator = np.random.Generator(np.random.PCG64(seed))
+    while True:
+        yield generator.integers(0, vocabulary, _PIECE, dtype=np.int64)

@@ -1,0 +1,292 @@
+"""A corpus as token ids on disk, a training part and a held-out part, and the sequences of every step of a run."""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from torch import Tensor
+from transformers import PreTrainedTokenizerFast
+
+from lngeom import InputError
+
+from ..models import ModelSource, load_tokenizer
+from ..support import CorpusError, ModelError, RunError, read_sealed, sha256_of, write_sealed
+from ..text import Corpus, TokenPolicy, encoded, flat_pieces
+
+END_OF_TEXT = "<|endoftext|>"
+"""GPT-2's token between documents."""
+
+HELD_OUT_EVERY = 10
+"""One document in so many (of token ids: the last part in so many) is kept out of all training."""
+
+_FILES = ("train.npy", "held_out.npy")
+_DTYPE = np.dtype("<u4")
+
+
+@dataclass(frozen=True)
+class TokenData:
+    """Token ids of a corpus, split into a training and a held-out part.
+
+    Attributes:
+        train, held_out: Token ids, shape (tokens,): documents one after another, each closed by the end-of-text token.
+        vocabulary: Number of tokens of the tokenizer.
+        end_of_text: The token that closes a document.
+        source: Where the text came from and how it was tokenized, for the manifest.
+        tokenizer: Directory of the tokenizer, copied beside every checkpoint; None for a corpus of token ids.
+
+    >>> import numpy as np
+    >>> from empirical.train import TokenData
+    >>> data = TokenData(np.arange(8), np.array([0, 1, 0, 1, 0]), 8, 0, source={}, tokenizer=None)
+    >>> data.held_out_sequences(length=2, tokens=3).tolist()  # two sequences of two, and what they predict
+    [[0, 1, 0], [0, 1, 0]]
+    >>> round(data.unigram_entropy(), 3)  # 0.6 ln(1/0.6) + 0.4 ln(1/0.4)
+    0.673
+    """
+
+    train: np.ndarray
+    held_out: np.ndarray
+    vocabulary: int
+    end_of_text: int
+    source: dict[str, str | int | None]
+    tokenizer: Path | None
+
+    def digest(self) -> str:
+        """SHA-256 over all token ids: two runs with one digest saw the same text."""
+        digest = hashlib.sha256()
+        for part in (self.train, self.held_out):
+            for piece in flat_pieces(part):
+                digest.update(piece.astype(_DTYPE).tobytes())
+        return digest.hexdigest()
+
+    def unigram_entropy(self) -> float:
+        """Entropy in nats of the token frequencies of the held-out text: no unigram model has a lower loss on it."""
+        counts = np.bincount(self.held_out, minlength=1).astype(float)
+        frequencies = counts[counts > 0] / counts.sum()
+        return float(-(frequencies * np.log(frequencies)).sum())
+
+    def held_out_sequences(self, length: int, tokens: int) -> Tensor:
+        """Sequences of `length` tokens of the held-out text, spread evenly over it, at least `tokens` tokens in all.
+
+        Shape (sequences, length + 1), int64: the last token is predicted and not read.
+        """
+        wanted, whole = -(-tokens // length), (len(self.held_out) - 1) // length
+        if wanted > whole:
+            msg = (
+                f"the held-out text has {len(self.held_out):,} tokens, {whole} sequences of {length}, fewer than the "
+                f"{wanted} to be measured: lower --held-out-tokens or use a longer corpus"
+            )
+            raise CorpusError(msg)
+        starts = np.arange(wanted) * whole // wanted * length
+        return torch.from_numpy(
+            np.stack([np.asarray(self.held_out[s : s + length + 1], dtype=np.int64) for s in starts])
+        )
+
+
+def _is_held_out(index: int) -> bool:
+    return index % HELD_OUT_EVERY == HELD_OUT_EVERY - 1
+
+
+def _flat_ids(corpus: Corpus) -> Iterator[tuple[bool, np.ndarray]]:
+    ids = corpus.token_ids()
+    border = len(ids) - len(ids) // HELD_OUT_EVERY
+    yield from ((False, piece) for piece in flat_pieces(ids[:border]))
+    yield from ((True, piece) for piece in flat_pieces(ids[border:]))
+
+
+def train_tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenizerFast:
+    """Byte-level BPE tokenizer with `vocabulary` tokens learnt from `texts`, as of GPT-2 (Radford et al. 2019, 2.2).
+
+    Raises:
+        InputError: If that is less than the 256 bytes and the end-of-text token, or more than the text supports.
+
+    >>> from empirical.train import train_tokenizer
+    >>> tokenizer = train_tokenizer(["aaaa aaaa"], 258)  # all bytes, the end of text, and the pair aa
+    >>> [len(ids) for ids in tokenizer(["aaaa", "abab"])["input_ids"]]  # aa aa, and a b a b
+    [2, 4]
+    """
+    if vocabulary < 257:
+        msg = f"the vocabulary has {vocabulary} tokens: it needs at least 257, all bytes and the end of text"
+        raise InputError(msg)
+    model = Tokenizer(models.BPE())
+    model.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    model.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary,
+        special_tokens=[END_OF_TEXT],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    model.train_from_iterator(texts, trainer)
+    if model.get_vocab_size() < vocabulary:
+        msg = (
+            f"the text yields {model.get_vocab_size()} tokens, fewer than the {vocabulary} asked for: "
+            "lower --vocabulary or use a longer corpus"
+        )
+        raise InputError(msg)
+    return PreTrainedTokenizerFast(tokenizer_object=model, eos_token=END_OF_TEXT, bos_token=END_OF_TEXT)
+
+
+def _tokenizer(corpus: Corpus, name: str | None, vocabulary: int) -> PreTrainedTokenizerFast:
+    """The tokenizer of that name, whose code is never run; without one, a tokenizer trained on the training part."""
+    if name is None:
+        return train_tokenizer((t for n, t in enumerate(corpus.documents()) if not _is_held_out(n)), vocabulary)
+    found = load_tokenizer(ModelSource(name, name))
+    if not isinstance(found.eos_token_id, int):
+        raise ModelError("the tokenizer has no end-of-text token (eos_token), which must stand between the documents")
+    return found
+
+
+def _write_head(file: BinaryIO, length: int) -> None:
+    """The head of a NumPy file, which has room for any length, so that it can be known last."""
+    file.seek(0)
+    np.lib.format.write_array_header_1_0(file, {"descr": _DTYPE.str, "fortran_order": False, "shape": (length,)})
+
+
+def _write(pieces: Iterable[tuple[bool, np.ndarray]], folder: Path, limit: int | None) -> tuple[int, int, int]:
+    """Write both parts, at most `limit` tokens in all; returns their lengths and the largest id."""
+    lengths, largest = [0, 0], 0
+    with (folder / _FILES[0]).open("wb") as train, (folder / _FILES[1]).open("wb") as held_out:
+        files = (train, held_out)
+        for file in files:
+            _write_head(file, 0)
+        for kept, ids in pieces:
+            files[kept].write(ids.astype(_DTYPE).tobytes())
+            lengths[kept] += len(ids)
+            largest = max(largest, int(ids.max(initial=0)))
+            if limit is not None and sum(lengths) >= limit:
+                break
+        for file, length in zip(files, lengths, strict=True):
+            _write_head(file, length)
+    return lengths[0], lengths[1], largest
+
+
+def prepare(
+    corpus: Corpus, folder: Path, *, tokenizer: str | None = None, vocabulary: int = 2_048, limit: int | None = None
+) -> TokenData:
+    """Tokenize a corpus into `folder`, unless that was done before, and open the result.
+
+    Every tenth document is held out, of token ids the last tenth. `tokenizer` is a directory or hub id; by default one
+    of `vocabulary` tokens is trained on the training documents. `limit` stops after so many tokens, for corpora larger
+    than the run. ``data.json`` is written last.
+
+    Raises:
+        CorpusError: If there is too little text to hold some out.
+        RunError: If the folder holds the tokens of something else.
+    """
+    source: dict[str, str | int | None] = {"corpus": corpus.spec, "sha256": corpus.sha256(), "limit": limit}
+    if not corpus.has_ids:
+        source |= {"tokenizer": tokenizer or f"byte-level BPE, {vocabulary} tokens"}
+    manifest = folder / "data.json"
+    if not manifest.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        made: Any = None
+        if corpus.has_ids:
+            pieces = _flat_ids(corpus)
+        else:
+            made = _tokenizer(corpus, tokenizer, vocabulary)
+            made.save_pretrained(str(folder / "tokenizer"))
+            ids = encoded(corpus.documents(), made, TokenPolicy(None, made.eos_token_id))
+            pieces = ((_is_held_out(number), each) for number, each in enumerate(ids))
+        train, held_out, largest = _write(pieces, folder, limit)
+        if not train or not held_out:
+            msg = (
+                f"corpus {corpus.spec!r}: {train + held_out:,} tokens, too few to train on nine tenths and measure "
+                f"on one; give at least {HELD_OUT_EVERY} documents: records of .jsonl, pages of a dump; a .txt file "
+                "has one a megabyte"
+            )
+            raise CorpusError(msg)
+        size, end = (len(made), made.eos_token_id) if made else (largest + 1, 0)
+        hashes = {name: sha256_of(folder / name) for name in _FILES}
+        about = {"source": source, "vocabulary": size, "end_of_text": end, "hashes": hashes}
+        write_sealed(manifest, about)
+    return open_data(folder, source)
+
+
+def open_data(folder: Path, source: dict[str, str | int | None] | None = None) -> TokenData:
+    """Open what :func:`prepare` wrote; with `source`, refuse a folder that was made from another one.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from empirical.text import open_corpus
+    >>> from empirical.train import open_data, prepare
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ids = Path(folder, "ids.npy")
+    ...     np.save(ids, np.arange(20))
+    ...     made = prepare(open_corpus(str(ids)), Path(folder, "data"))
+    ...     open_data(Path(folder, "data")).digest() == made.digest()
+    True
+    """
+    try:
+        stored = read_sealed(folder / "data.json")
+        damaged = [name for name, digest in stored["hashes"].items() if sha256_of(folder / name) != digest]
+        if damaged:
+            raise ValueError(f"the SHA-256 of {damaged[0]} has changed")
+        parts = [np.load(folder / name, mmap_mode="r") for name in _FILES]
+    except (OSError, ValueError) as error:
+        raise RunError(f"{folder} holds no tokenized corpus ({error}): remove it to have it made again") from error
+    if source is not None and stored["source"] != source:
+        raise RunError(f"{folder} holds the tokens of {stored['source']}, not of {source}: choose another folder")
+    tokenizer = folder / "tokenizer"
+    return TokenData(
+        parts[0],
+        parts[1],
+        stored["vocabulary"],
+        stored["end_of_text"],
+        stored["source"],
+        tokenizer if tokenizer.is_dir() else None,
+    )
+
+
+class Batches:
+    """The sequences of each step, a pure function of the seed and the step: nothing needs to be remembered.
+
+    The training text is cut into sequences anew in each pass, at an offset of its own, and visited in an order of
+    its own. Sequence number n of the run is sequence n mod N of pass n div N, N sequences to a pass.
+
+    `sequences` of `length` predicted tokens make a step; one token more is read, which is predicted alone.
+
+    >>> import numpy as np
+    >>> from empirical.train import Batches
+    >>> sequences = Batches(np.arange(9), length=2, sequences=2, seed=0).step(5)
+    >>> sequences.shape, sequences.diff().unique().tolist()  # each is a stretch of the text
+    (torch.Size([2, 3]), [1])
+    """
+
+    def __init__(self, tokens: np.ndarray, *, length: int, sequences: int, seed: int) -> None:
+        self._tokens, self._length, self._sequences, self._seed = tokens, length, sequences, seed
+        # One sequence is set aside for the offset, which is at most length - 1.
+        self.per_pass = (len(tokens) - 1) // length - 1
+        if self.per_pass < 1:
+            msg = (
+                f"the training text has {len(tokens):,} tokens, fewer than two sequences of {length} tokens: "
+                "use a longer corpus or a smaller --sequence-length"
+            )
+            raise CorpusError(msg)
+        self._current: tuple[int, int, np.ndarray] | None = None
+
+    def _pass(self, number: int) -> tuple[int, np.ndarray]:
+        if self._current is None or self._current[0] != number:
+            generator = np.random.default_rng([self._seed, number])
+            offset = int(generator.integers(self._length))
+            self._current = (number, offset, generator.permutation(self.per_pass))
+        return self._current[1:]
+
+    def step(self, step: int, *, rank: int = 0, ranks: int = 1) -> Tensor:
+        """Sequences of a step for one of `ranks` processes, shape (sequences/ranks, length + 1), int64.
+
+        The processes take consecutive parts, as consecutive micro-batches of one process would be.
+        """
+        rows = []
+        count = self._sequences // ranks
+        first = step * self._sequences + rank * count
+        for n in range(first, first + count):
+            offset, order = self._pass(n // self.per_pass)
+            start = offset + int(order[n % self.per_pass]) * self._length
+            rows.append(np.asarray(self._tokens[start : start + self._length + 1], dtype=np.int64))
+        return torch.from_numpy(np.stack(rows))

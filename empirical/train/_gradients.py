@@ -1,0 +1,187 @@
+"""The writers of the residual stream, their part along the uniform vector, and a check that no gradient has one.
+
+A writer is a parameter whose rows are added to the stream. In a network where every reader of the stream begins with
+LayerNorm, the loss is unchanged when c·1 is added to the stream at any point, because LayerNorm(x + c1) = LayerNorm(x).
+A writer w (an embedding row, a bias, a row of an output projection) enters the stream only as s·w with a scalar s that
+does not depend on w, so the loss is unchanged under w → w + c1, and its gradient has no component along 1.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers import GPT2LMHeadModel
+
+import lngeom
+from lngeom import InputError
+
+from ..models import RMSNorm
+
+_WRITER = re.compile(r"(?:^|\.)(?:wte\.weight|wpe\.weight|h\.\d+\.(?:attn|mlp)\.c_proj\.(?:weight|bias))$")
+
+
+def writers(model: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
+    """Writers of a GPT-2 network by name: token and position embeddings, both output projections and their biases.
+
+    In each of them the last axis is that of the residual stream (Hugging Face's ``Conv1D`` stores [in, out]), so a
+    row is a vector that is added to the stream. The LM head reads the stream and is not a writer; gains and biases of
+    the norms act behind the stream.
+
+    >>> import torch
+    >>> from empirical.train import SHAPES, build_model, writers
+    >>> with torch.device("meta"):
+    ...     names = [name for name, _ in writers(build_model(SHAPES["tiny"], "layer", seed=0))]
+    >>> len(names), names[2]
+    (18, 'transformer.h.0.attn.c_proj.weight')
+    """
+    for name, parameter in model.named_parameters():
+        if _WRITER.search(name):
+            yield name, parameter
+
+
+def uniform_energy(rows: Tensor) -> float:
+    r"""Energy of vectors along 1, in units of an average direction's: d·Σ(x·1̂)²/Σ‖x‖², over all rows x.
+
+    1 for rows without a preferred direction, 0 for rows orthogonal to 1, d for multiples of 1; NaN if all rows
+    are zero. Of hidden states it is d·E[cos²θ] with each vector weighted by its squared norm. Computed in float64.
+
+    >>> import torch
+    >>> from empirical.train import uniform_energy
+    >>> uniform_energy(torch.tensor([[1.0, -1.0], [1.0, 1.0]]))
+    1.0
+    """
+    wide = rows.detach().double()
+    along, whole = lngeom.mean_vector(wide), wide
+    return float(wide.shape[-1] * (along * along).sum() / (whole * whole).sum())
+
+
+@dataclass(frozen=True)
+class WriterGradient:
+    """What the gradient of one writer has along 1.
+
+    ``energy`` is :func:`uniform_energy` of its rows G_k, ``excess`` the largest absolute value of 1ᵀG_k as a multiple
+    of its bound.
+
+    >>> from empirical.train import WriterGradient
+    >>> found = [WriterGradient("layer", energy=1e-30, excess=0.02), WriterGradient("rms", energy=0.9, excess=1e6)]
+    >>> [each.orthogonal for each in found]
+    [True, False]
+    """
+
+    name: str
+    energy: float
+    excess: float
+
+    @property
+    def orthogonal(self) -> bool:
+        """Whether no row has more along 1 than rounding explains."""
+        return self.excess <= 1
+
+
+def _row_magnitude(module: nn.LayerNorm | RMSNorm, x: Tensor, output_gradient: Tensor) -> Tensor:
+    """M_t: sum over components of the absolute values of the terms whose total is 1ᵀr_t in exact arithmetic 0."""
+    mean, variance = lngeom.moments(x)
+    inverse = 1 / lngeom.scale(variance, eps=module.eps)
+    a = (module.weight * output_gradient).abs()
+    total, d = a.sum(-1, keepdim=True), x.shape[-1]
+    slope = inverse**3 / d * (mean.abs() * total + (a * x.abs()).sum(-1, keepdim=True))
+    return (2 * inverse * total + slope * (x.abs().sum(-1, keepdim=True) + d * mean.abs()))[..., 0]
+
+
+def _compare(
+    model: GPT2LMHeadModel,
+    tokens: Tensor,
+    norms: dict[str, nn.LayerNorm | RMSNorm],
+    inputs: dict[str, Tensor],
+    gradients: dict[str, tuple[Tensor, Tensor]],
+) -> list[WriterGradient]:
+    """Each writer's gradient against its rounding bound, from what the hooks of one pass have seen."""
+    dtype, width, count = model.lm_head.weight.dtype, model.config.hidden_size, tokens[:, 1:].numel()
+    unit = torch.finfo(dtype).eps / 2
+    stream = torch.zeros(tokens[:, 1:].shape, dtype=dtype)  # Σ_l‖r_lt‖₁
+    error = torch.zeros_like(stream)  # bound of |1ᵀδ_t|
+    for name, module in norms.items():
+        outward, inward = gradients[name]
+        size = inward.abs().sum(-1)
+        stream += size
+        error += (width + 10) * unit * _row_magnitude(module, inputs[name], outward) + len(norms) * unit * size
+    per_token = error + (count + 1) * unit * stream
+
+    found = []
+    for name, parameter in writers(model):
+        gradient = parameter.grad
+        if gradient is None:
+            raise InputError(f"{name} has no gradient: unfreeze it (requires_grad) to check it")
+        owner, _, kind = name.rpartition(".")
+        if owner.endswith("wte"):
+            rows = torch.zeros(len(gradient), dtype=stream.dtype)
+            rows.index_add_(0, tokens[:, :-1].flatten(), per_token.flatten())
+        elif owner.endswith("wpe"):
+            rows = functional.pad(per_token.sum(0), (0, len(gradient) - per_token.shape[1]))
+        elif kind == "bias":
+            gradient, rows = gradient[None], per_token.sum()[None]
+        else:
+            rows = inputs[owner].abs().flatten(0, 1).T @ per_token.flatten()
+        bound = rows + width * unit * gradient.abs().sum(-1)
+        along = gradient.sum(-1).abs()
+        ratio = torch.where(along == 0, torch.zeros_like(along), along / bound)
+        found.append(WriterGradient(name, uniform_energy(gradient), float(ratio.max())))
+    return found
+
+
+def writer_gradients(model: GPT2LMHeadModel, tokens: Tensor) -> list[WriterGradient]:
+    r"""Gradients of the next-token loss on `tokens` with respect to every writer, against the theorem 1ᵀG = 0.
+
+    The theorem holds for a LayerNorm network: the gradient r of a norm's input is J ᵀa with J1 = 0. In floating
+    point a row G_k = Σ_t h_tk δ_t, with δ_t = Σ_l r_lt over the norms l that read the stream behind the writer and
+    h_tk its coefficient for token t, deviates for four reasons, to first order in the unit roundoff u:
+
+    - the backward pass of a norm computes r = ρ(a − Σa/d) + β(x − μ), with a the output's gradient times the gain,
+      ρ = 1/√(σ² + ε) and β = ρ³(μΣa − Σax)/d; its terms cancel in the sum over components up to
+      (d + 10)u·M, with M = 2ρ‖a‖₁ + |β|(‖x‖₁ + d|μ|) and |β| ≤ ρ³(|μ|‖a‖₁ + Σ|ax|)/d. What a itself is, and so
+      every error made further back, plays no part;
+    - the at most 2L + 1 additions along the stream: (2L + 1)u Σ_l‖r_lt‖₁;
+    - the sum over the N tokens: (N + 1)u Σ_t |h_tk| Σ_l‖r_lt‖₁;
+    - the sum 1ᵀG_k itself: du‖G_k‖₁.
+
+    `model` is one of :func:`build_model`, float32 or float64, whose gradients are cleared; of `tokens`, int64 of shape
+    (sequences, length + 1), each but the first of a sequence is predicted.
+
+    >>> import torch
+    >>> from empirical.train import Shape, build_model, writer_gradients
+    >>> shape = Shape(1, 8, 2, 1e-3, 1, 11, 4, 1, 0.01)
+    >>> tokens = torch.arange(10).reshape(2, 5)
+    >>> [all(w.orthogonal for w in writer_gradients(build_model(shape, norm, seed=0).double(), tokens))
+    ...  for norm in ("layer", "rms")]
+    [True, False]
+    """
+    norms = {name: module for name, module in model.named_modules() if isinstance(module, nn.LayerNorm | RMSNorm)}
+    projections = {name: module for name, module in model.named_modules() if name.endswith("c_proj")}
+    inputs: dict[str, Tensor] = {}
+    gradients: dict[str, tuple[Tensor, Tensor]] = {}
+    with ExitStack() as hooks:
+        for name, module in {**norms, **projections}.items():
+
+            def before(_: nn.Module, args: tuple[Tensor, ...], name: str = name) -> None:
+                inputs[name] = args[0].detach()
+
+            hooks.callback(module.register_forward_pre_hook(before).remove)
+        for name, module in norms.items():
+
+            def behind(_: nn.Module, inward: Any, outward: Any, name: str = name) -> None:
+                gradients[name] = (outward[0], inward[0])
+
+            hooks.callback(module.register_full_backward_hook(behind).remove)
+        model.zero_grad(set_to_none=True)
+        logits = model(input_ids=tokens[:, :-1]).logits
+        functional.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten()).backward()
+
+    with torch.no_grad():
+        found = _compare(model, tokens, norms, inputs, gradients)
+    model.zero_grad(set_to_none=True)
+    return found

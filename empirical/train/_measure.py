@@ -1,0 +1,199 @@
+"""What is measured at a checkpoint: the sweep's own statistics on held-out text, the loss there, and the writers.
+
+Of a control arm, whose norms are those of no family that the sweep knows, it is the energy of the stream along 1, along
+u, and along random directions.
+"""
+
+import copy
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+from transformers import GPT2LMHeadModel
+
+import lngeom
+
+from .. import observe
+from ..models import norm_sites
+from ..observe import Observer, random_directions
+from ._data import TokenData
+from ._gradients import uniform_energy, writer_gradients, writers
+from ._model import projected_direction
+
+SITE_COLUMNS = (
+    *("site", "layer", "role", "tokens", "angle_mean_deg", "angle_std_deg", "random_a_angle_mean_deg"),
+    *("random_a_angle_std_deg", "random_b_angle_mean_deg", "random_b_angle_std_deg", "d_cos2", "d_cos2_low"),
+    *("d_cos2_high", "random_d_cos2_median", "random_d_cos2_low", "random_d_cos2_high", "rank_among_random"),
+    "norm_mean",
+)
+"""The columns kept of the sweep's table: one row per site, for the vectors that enter the norm, at all positions."""
+
+Tables = dict[str, list[dict[str, Any]]]
+TABLES: dict[str, tuple[str, ...]] = {
+    "held_out": ("step", "tokens", "loss"),
+    "norms": ("step", *SITE_COLUMNS, "directions"),
+    "writers": (
+        *("step", "writer", "start_size", "start_uniform_size", "size", "uniform_size", "share"),
+        *("change_size", "change_share"),
+    ),
+    "gradients": ("step", "writer", "share", "excess"),
+}
+"""The tables of a measurement, by name, with their columns.
+
+Of each writer: ``size`` is the Frobenius norm, ``uniform_size`` that of its part along 1, ``share`` the energy along 1,
+1 for an average direction; before training (``start_``), now, and of the ``change`` between the two.
+"""
+
+_GRADIENT_SEQUENCES = 2
+
+
+class Measurement:
+    """Measures a network at its checkpoints, always on the same text and against the same random directions.
+
+    `model` is the network before its first step, whose writers are remembered. Of the held-out part of `data` it
+    measures `tokens` in sequences of `length`, rounded up to whole ones; after the steps `check_gradients` it checks
+    the gradients of the writers, too, in float64 on the CPU.
+
+    >>> import numpy as np
+    >>> from empirical.train import Measurement, Shape, TokenData, build_model
+    >>> model = build_model(Shape(1, 8, 2, 1e-3, 10, 11, 4, 2, 0.1), "layer", seed=0)
+    >>> data = TokenData(np.arange(11), np.arange(9), 11, 0, source={}, tokenizer=None)
+    >>> tables = Measurement(model, data, length=4, tokens=8, directions=4)(model, step=0)
+    >>> {name: len(rows) for name, rows in tables.items()}  # three norm layers, six writers
+    {'held_out': 1, 'norms': 3, 'writers': 6, 'gradients': 0}
+    >>> {row["change_size"] for row in tables["writers"]}  # nothing has changed yet
+    {0.0}
+    """
+
+    tables = TABLES
+
+    def __init__(
+        self,
+        model: GPT2LMHeadModel,
+        data: TokenData,
+        *,
+        length: int,
+        tokens: int,
+        directions: int,
+        check_gradients: tuple[int, ...] = (),
+    ) -> None:
+        self._text = data.held_out_sequences(length, tokens)
+        self._directions = directions
+        self._check_gradients = check_gradients
+        self._start = {name: parameter.detach().cpu().clone() for name, parameter in writers(model)}
+
+    def __call__(self, model: GPT2LMHeadModel, step: int) -> Tables:
+        """Rows of every table of ``TABLES``."""
+        loss, sites = self._forward(model)
+        tables: Tables = {
+            "held_out": [{"tokens": self._text[:, 1:].numel(), "loss": loss}],
+            "norms": sites,
+            "writers": [self._writer(name, parameter) for name, parameter in writers(model)],
+            "gradients": self._gradients(model) if step in self._check_gradients else [],
+        }
+        return {name: [{"step": step, **row} for row in rows] for name, rows in tables.items()}
+
+    def _forward(self, model: GPT2LMHeadModel) -> tuple[float, list[dict[str, Any]]]:
+        base = model.transformer
+        device = model.lm_head.weight.device
+        sites = norm_sites(base)
+        total = 0.0
+        model.eval()
+        with torch.inference_mode(), Observer(base, sites, directions=self._directions, seed=0) as observer:
+            for part in self._text.split(8):
+                ids = part.to(device)
+                logits = model(input_ids=ids[:, :-1]).logits
+                total += float(
+                    functional.cross_entropy(logits.flatten(0, 1).float(), ids[:, 1:].flatten(), reduction="sum")
+                )
+            states = observer.states
+        model.train()
+        rows = [
+            {**{column: row[column] for column in SITE_COLUMNS}, "directions": self._directions}
+            for row in observe.rows(states, sites)
+            if row["side"] == "input" and row["bucket"] == "all"
+        ]
+        return total / self._text[:, 1:].numel(), rows
+
+    def _writer(self, name: str, parameter: torch.Tensor) -> dict[str, Any]:
+        start, now = self._start[name].double(), parameter.detach().cpu().double()
+        change = now - start
+        return {
+            "writer": name,
+            "start_size": float(start.norm()),
+            "start_uniform_size": float(lngeom.mean_vector(start).norm()),
+            "size": float(now.norm()),
+            "uniform_size": float(lngeom.mean_vector(now).norm()),
+            "share": uniform_energy(now),
+            "change_size": float(change.norm()),
+            "change_share": uniform_energy(change),
+        }
+
+    def _gradients(self, model: GPT2LMHeadModel) -> list[dict[str, Any]]:
+        exact = copy.deepcopy(model).cpu().double()
+        found = writer_gradients(exact, self._text[:_GRADIENT_SEQUENCES])
+        return [{"writer": writer.name, "share": writer.energy, "excess": writer.excess} for writer in found]
+
+
+class StreamMeasurement:
+    """Measures the energy along 1 and u where blocks and head read the stream; for control arms, as a Measurement.
+
+    ``width`` and ``seed`` are d and the seed of the run, which name u.
+
+    >>> import numpy as np
+    >>> from empirical.train import Shape, StreamMeasurement, TokenData, build_model
+    >>> model = build_model(Shape(1, 8, 2, 1e-3, 10, 11, 4, 2, 0.1), "u", seed=0)
+    >>> data = TokenData(np.arange(11), np.arange(9), 11, 0, source={}, tokenizer=None)
+    >>> measure = StreamMeasurement(data, width=8, seed=0, length=4, tokens=8, directions=4)
+    >>> [(row["site"], row["direction"]) for row in measure(model, step=0)["directions"]]
+    [('h.0', '1'), ('h.0', 'u'), ('ln_f', '1'), ('ln_f', 'u')]
+    """
+
+    tables: ClassVar[dict[str, tuple[str, ...]]] = {
+        "held_out": ("step", "tokens", "loss"),
+        "directions": (
+            *("step", "site", "direction", "d_cos2", "random_d_cos2_median", "rank_among_random", "directions"),
+        ),
+    }
+
+    def __init__(self, data: TokenData, *, width: int, seed: int, length: int, tokens: int, directions: int) -> None:
+        self._text = data.held_out_sequences(length, tokens)
+        named = np.stack([np.full(width, width**-0.5), projected_direction(width, seed)])
+        self._columns = torch.from_numpy(np.concatenate([named, random_directions(width, directions, seed=0)]).T)
+
+    def __call__(self, model: GPT2LMHeadModel, step: int) -> Tables:
+        """Rows of every table of ``tables``."""
+        base = model.transformer
+        sites = {**{f"h.{k}": block for k, block in enumerate(base.h)}, "ln_f": base.ln_f}
+        energies: dict[str, Tensor] = {}
+
+        def reading(site: str) -> Any:
+            def read(_: Any, given: tuple[Tensor, ...]) -> None:
+                x = given[0].double().cpu()
+                cos2 = (x @ self._columns) ** 2 / (x * x).sum(-1, keepdim=True)
+                energies[site] = x.shape[-1] * cos2.flatten(0, -2).mean(0)
+
+            return read
+
+        hooks = [module.register_forward_pre_hook(reading(site)) for site, module in sites.items()]
+        model.eval()
+        with torch.inference_mode():
+            ids = self._text.to(model.lm_head.weight.device)
+            logits = model(input_ids=ids[:, :-1]).logits
+            loss = float(functional.cross_entropy(logits.flatten(0, 1).float(), ids[:, 1:].flatten()))
+        model.train()
+        for hook in hooks:
+            hook.remove()
+        rows = [
+            {
+                "step": step, "site": site, "direction": direction, "d_cos2": float(energy),
+                "random_d_cos2_median": float(found[2:].median()), "rank_among_random": int((found[2:] < energy).sum()),
+                "directions": len(found) - 2,
+            }
+            for site, found in energies.items()
+            for direction, energy in zip(("1", "u"), found[:2], strict=True)
+        ]  # fmt: skip
+        held_out = {"step": step, "tokens": self._text[:, 1:].numel(), "loss": loss}
+        return {"held_out": [held_out], "directions": rows}

@@ -1,0 +1,128 @@
+"""The directory of a training run: what it records, when it may be continued, and what it says of itself at its end."""
+
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+
+import lngeom
+from lngeom import InputError
+
+from ..runs import Ranks
+from ..support import RunError, read_sealed, write_sealed
+from ._data import TokenData
+from ._model import flops_per_token
+from ._recipe import Recipe
+
+
+@dataclass(frozen=True)
+class Execution:
+    """How a recipe is run; none of it changes what is computed, apart from rounding.
+
+    Attributes:
+        dtype: ``bfloat16`` runs matrix products in it (autocast); the parameters stay in float32.
+        micro_sequences: Most sequences in one forward pass; a step accumulates the gradients of several.
+        compile: Training passes go through ``torch.compile``; measurement never does.
+        save_every: Steps between two states from which a killed run can go on; checkpoints are states too.
+        keep_networks: Each checkpoint also keeps its network, in Hugging Face's form.
+        check_gradients: The first and the last measurement also check the gradients of the writers, in float64.
+        minutes: Stop after so much time, in a state that the same command continues; 0 for no limit.
+
+    >>> from empirical.train import Execution
+    >>> Execution(dtype="bfloat16", micro_sequences=4).compile
+    False
+    >>> Execution(dtype="float16")
+    Traceback (most recent call last):
+    lngeom._errors.InputError: dtype is 'float16': a network is trained in float32 or in bfloat16
+    """
+
+    dtype: str = "float32"
+    micro_sequences: int = 16
+    compile: bool = False
+    save_every: int = 500
+    keep_networks: bool = True
+    held_out_tokens: int = 8_192
+    directions: int = 256
+    check_gradients: bool = False
+    minutes: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.dtype not in ("float32", "bfloat16"):
+            raise InputError(f"dtype is {self.dtype!r}: a network is trained in float32 or in bfloat16")
+        for name in ("micro_sequences", "save_every", "held_out_tokens", "directions"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} is {getattr(self, name)}: it must be at least 1")
+
+
+def manifest(recipe: Recipe, data: TokenData, execution: Execution, processes: Ranks) -> dict[str, Any]:
+    """What a run records before the first step: all that the numbers depend on, to the last bit."""
+    return {
+        "recipe": recipe.as_dict(),
+        "data": {**data.source, "vocabulary": data.vocabulary, "tokens_sha256": data.digest()},
+        "dtype": execution.dtype,
+        "compile": execution.compile,
+        "micro_sequences": execution.micro_sequences,
+        "measurement": {"held_out_tokens": execution.held_out_tokens, "directions": execution.directions},
+        "processes": processes.count,
+        "device": processes.device.type,
+        "threads": torch.get_num_threads(),
+        "versions": {
+            "lngeom": lngeom.__version__,
+            "torch": torch.__version__,
+            "transformers": transformers.__version__,
+            "python": platform.python_version(),
+        },
+    }
+
+
+def open_run(out: Path, record: dict[str, Any]) -> None:
+    """Start a run in `out`, or make sure that the run there is the same one."""
+    path = out / "run.json"
+    if path.exists():
+        stored = read_sealed(path)
+        for key, value in record.items():
+            if stored.get(key) != value:
+                msg = (
+                    f"{out} holds a run with another {key}: {stored.get(key)}, not {value}; continue it with the same "
+                    "options and software, or choose another directory"
+                )
+                raise RunError(msg)
+        return
+    if out.exists() and (not out.is_dir() or any(not path.name.startswith(".") for path in out.iterdir())):
+        raise RunError(f"{out} exists and does not hold a training run: choose another directory")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        write_sealed(path, record)
+    except OSError as error:
+        raise RunError(f"{out} cannot be written ({error.strerror}): choose another directory") from error
+
+
+PEAK_BFLOAT16 = {"A100": 312e12, "H100 PCIe": 756e12, "H100": 989e12, "H200": 989e12, "L40S": 362e12, "A6000": 155e12}
+"""Dense bfloat16 matrix FLOP/s by a part of the device name, from the vendor's data sheets."""
+
+
+def _peak_flops(device: torch.device) -> float | None:
+    """Peak bfloat16 FLOP/s of a GPU, or None where it is not known (any CPU)."""
+    if device.type != "cuda":
+        return None
+    name = torch.cuda.get_device_name(device)
+    return next((peak for part, peak in PEAK_BFLOAT16.items() if part in name), None)
+
+
+def summary(model: Any, recipe: Recipe, data: TokenData, processes: Ranks, speed: float | None) -> dict[str, Any]:
+    """What a finished run says of itself; `speed` in tokens per second of training, measurement and saving apart."""
+    flops = flops_per_token(model, recipe.sequence_length)
+    peak = _peak_flops(processes.device)
+    return {
+        "steps": recipe.steps,
+        "tokens": recipe.steps * recipe.tokens_per_step,
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "unigram_entropy": data.unigram_entropy(),
+        "tokens_per_second": speed,
+        "flops_per_token": flops,
+        "model_flop_utilisation": None if peak is None or speed is None else speed * flops / (peak * processes.count),
+        "peak_flops": peak,
+    }

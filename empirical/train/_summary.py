@@ -1,0 +1,230 @@
+"""What the study says: cells with intervals over seeds, ranks, the gradients, and the price in loss."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..observe import student
+
+Rows = Sequence[dict[str, Any]]
+
+CELL = ("norm", "optimizer", "weight_decay", "layers", "width")
+
+
+class SeedMean(NamedTuple):
+    """A mean over seeds with its 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+    count: int  # pyright: ignore[reportIncompatibleMethodOverride]
+
+
+def student_mean(values: Sequence[float]) -> SeedMean:
+    """Arithmetic mean and Student's 95 % interval m ± t s/√n, unbounded for one value."""
+    numbers = np.asarray(values, dtype=float)
+    mean, count = float(numbers.mean()), len(numbers)
+    reach = student(count - 1) * float(numbers.std(ddof=1)) / math.sqrt(count) if count > 1 else math.inf
+    return SeedMean(mean, mean - reach, mean + reach, count)
+
+
+def geometric_mean(values: Sequence[float]) -> SeedMean:
+    """Geometric mean of positive numbers by Student's interval of their logarithms, since seeds differ by ratios.
+
+    >>> interval = geometric_mean([0.5, 2.0])
+    >>> round(interval.mean, 12), interval.count
+    (1.0, 2)
+    """
+    mean, low, high, count = student_mean([math.log(value) for value in values])
+    return SeedMean(math.exp(mean), math.exp(low), math.exp(high), count)
+
+
+def cell_of(row: dict[str, Any]) -> tuple[Any, ...]:
+    """The cell a row of the study belongs to: all that names its run but the seed."""
+    return tuple(row[name] for name in CELL)
+
+
+def beyond_block_0(row: dict[str, Any]) -> bool:
+    """Whether a site reads the stream behind block 0: the norms of later blocks and the final one."""
+    return row["layer"] is None or row["layer"] >= 1
+
+
+@dataclass(frozen=True)
+class CellSummary:
+    """One cell of the study after training, at the sites behind block 0.
+
+    Attributes:
+        start, energy, random: Geometric mean over sites of d·E[cos²θ], over seeds: of 1 before and after training, and
+            of the median random direction after it.
+        rank: Mean over sites of the fraction of the random directions that have less energy than 1, over seeds.
+        lowest: Sites at which 1 has less energy than every random direction, and sites in all, over all seeds.
+        ranks: Rank of 1 before the final norm, seed by seed.
+        chance: Probability that they are so low by chance, see :func:`chance_of_ranks`.
+    """
+
+    cell: tuple[Any, ...]
+    start: SeedMean
+    energy: SeedMean
+    random: SeedMean
+    rank: SeedMean
+    lowest: tuple[int, int]
+    ranks: tuple[int, ...]
+    chance: float
+
+
+def by(rows: Iterable[dict[str, Any]], *names: str) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
+    """Rows by their values in some columns, in the order of the table."""
+    grouped: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        grouped[tuple(row[name] for name in names)].append(row)
+    return grouped
+
+
+def _plain_mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _log_mean(values: Sequence[float]) -> float:
+    return math.exp(_plain_mean([math.log(value) for value in values]))
+
+
+def per_seed(rows: Rows, column: str, mean: Any = _log_mean) -> list[float]:
+    """The mean of a column, geometric by default, for each seed."""
+    return [mean([row[column] for row in of_seed]) for of_seed in by(rows, "seed").values()]
+
+
+def chance_of_ranks(ranks: Sequence[int], directions: int) -> float:
+    r"""Probability that ranks at most as high in sum arise where 1 is a direction like the random ones.
+
+    Then each rank r among K directions is uniform on 0, ..., K, and (r + 1)/(K + 1) is no smaller than a uniform
+    number in the sense of their distributions. The sum s of n independent ones has the distribution function of
+    Irwin and Hall, Σ_k (−1)^k C(n, k)(s − k)₊^n / n!, which therefore bounds the probability from above.
+
+    >>> chance_of_ranks([0], 99), chance_of_ranks([49], 99)
+    (0.01, 0.5)
+    """
+    count, total = len(ranks), sum(rank + 1 for rank in ranks)
+    whole = directions + 1
+    # Integers throughout: the alternating sum cancels.
+    terms = ((-1) ** k * math.comb(count, k) * max(0, total - k * whole) ** count for k in range(count + 1))
+    return sum(terms) / (whole**count * math.factorial(count))
+
+
+def summarize(study: Rows) -> list[CellSummary]:
+    """Every cell of the study, in the order of the table."""
+    summaries = []
+    for cell, rows in by(study, *CELL).items():
+        last = max(row["step"] for row in rows)
+        deep = [row for row in rows if beyond_block_0(row)]
+        after = [row for row in deep if row["step"] == last]
+        before = [row for row in deep if row["step"] == 0]
+        summaries.append(
+            CellSummary(
+                cell,
+                geometric_mean(per_seed(before, "d_cos2")),
+                geometric_mean(per_seed(after, "d_cos2")),
+                geometric_mean(per_seed(after, "random_d_cos2_median")),
+                student_mean(
+                    [rank / after[0]["directions"] for rank in per_seed(after, "rank_among_random", _plain_mean)]
+                ),
+                (sum(row["rank_among_random"] == 0 for row in after), len(after)),
+                ranks := tuple(row["rank_among_random"] for row in after if row["layer"] is None),
+                chance_of_ranks(ranks, after[0]["directions"]),
+            )
+        )
+    return summaries
+
+
+def final_losses(rows: Rows) -> dict[tuple[str, tuple[Any, ...], int], float]:
+    """Held-out losses after training, by norm, by the rest of the cell, and by seed."""
+    last = max(row["step"] for row in rows)
+    ended = [row for row in rows if row["step"] == last]
+    return {(row["norm"], cell_of(row)[1:], row["seed"]): row["held_out_loss"] for row in ended}
+
+
+def paired_losses(study: Rows) -> list[tuple[tuple[Any, ...], list[float]]]:
+    """Held-out losses of LayerNorm minus those of RMSNorm, seed by seed, for each cell but its norm."""
+    losses = final_losses(study)
+    found: dict[tuple[Any, ...], list[float]] = {}
+    for (norm, cell, seed), loss in losses.items():
+        if norm == "layer" and ("rms", cell, seed) in losses:
+            found.setdefault(cell, []).append(loss - losses["rms", cell, seed])
+    return list(found.items())
+
+
+def first_step_below(study: Rows, cell: tuple[Any, ...]) -> int | None:
+    """First checkpoint from which on the interval of 1 lies below that of the median random direction, if any."""
+    rows = [row for row in study if cell_of(row) == cell and beyond_block_0(row)]
+    found = None
+    for (step,), of_step in sorted(by(rows, "step").items(), reverse=True):
+        energy, random = (geometric_mean(per_seed(of_step, name)) for name in ("d_cos2", "random_d_cos2_median"))
+        if energy.high >= random.low:
+            break
+        found = step
+    return found
+
+
+def along_depth(study: Rows, cell: tuple[Any, ...], step: int) -> list[tuple[dict[str, Any], SeedMean]]:
+    """d·E[cos²θ] of 1 at every site of a cell after `step` steps, over seeds, in the order of the forward pass."""
+    rows = [row for row in study if cell_of(row) == cell and row["step"] == step]
+    return [(of_site[0], geometric_mean([row["d_cos2"] for row in of_site])) for of_site in by(rows, "site").values()]
+
+
+@dataclass(frozen=True)
+class WriterSummary:
+    """The writers of one kind in one cell, after training, over seeds.
+
+    Attributes:
+        cell, kind: The cell; embeddings, output projections or their biases.
+        growth, uniform_growth: Norm after training over that before, of all of them and of their part along 1; None
+            for biases, which start at zero.
+        change: Energy along 1 of what training added, 1 for an average direction.
+    """
+
+    cell: tuple[Any, ...]
+    kind: str
+    growth: SeedMean | None
+    uniform_growth: SeedMean | None
+    change: SeedMean
+
+
+def writer_kind(name: str) -> str:
+    """Kind of a writer, by its parameter name."""
+    if name.endswith("bias"):
+        return "biases"
+    return "projections" if "c_proj" in name else "embeddings"
+
+
+def summarize_writers(writers: Rows) -> list[WriterSummary]:
+    """Every kind of writer of every cell: norms are pooled over the writers of a kind by their squares."""
+    found = []
+    kinds = [{**row, "kind": writer_kind(row["writer"])} for row in writers]
+    for (*cell, kind), rows in by(kinds, *CELL, "kind").items():
+        seeds = list(by(rows, "seed").values())
+        # Weighted by the squared size of each change, as if all changed rows stood in one matrix.
+        changes = [
+            sum(row["change_share"] * row["change_size"] ** 2 for row in of_seed) / _square(of_seed, "change_size")
+            for of_seed in seeds
+        ]
+        found.append(
+            WriterSummary(
+                tuple(cell),
+                kind,
+                _growth(seeds, "size") if kind != "biases" else None,
+                _growth(seeds, "uniform_size") if kind != "biases" else None,
+                geometric_mean(changes),
+            )
+        )
+    return found
+
+
+def _square(rows: Rows, column: str) -> float:
+    return sum(row[column] ** 2 for row in rows)
+
+
+def _growth(seeds: Sequence[Rows], column: str) -> SeedMean:
+    return geometric_mean([math.sqrt(_square(rows, column) / _square(rows, f"start_{column}")) for rows in seeds])

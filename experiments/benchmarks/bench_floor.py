@@ -1,0 +1,96 @@
+"""What measuring a norm layer is made of, each part as a share of what the bare forward pass takes per norm.
+
+    python experiments/benchmarks/bench_floor.py [--batch-size 4 --rounds 7] [--cpu-time]
+
+SmolLM2 and vectors of its shape. Nothing can be below two of the rows: reading what enters and what leaves once, at the
+bandwidth that a sum over them reaches, and the 4dK operations for each token, which are the products with K directions.
+"""
+
+import time
+from typing import Any
+
+import torch
+from bench_sweep import batches, forward, observer  # pyright: ignore[reportMissingImports]
+from harness import in_turn, parser, ratio, seconds, table, write  # pyright: ignore[reportMissingImports]
+
+from empirical.models import bundled_model, find_model, load_model
+from empirical.observe import SIDES, Columns, features, random_directions, reduce, sketch
+
+TOGETHER = 16
+
+
+def main() -> None:
+    made = parser(__doc__, batch_size=4, sequence_length=512, directions=64, rounds=7)
+    made.add_argument("--cpu-time", action="store_true", help="CPU seconds, for a busy machine")
+    options = made.parse_args()
+    clock = time.process_time if options.cpu_time else time.perf_counter
+    loaded = load_model(find_model(str(bundled_model())), dtype="auto", device="cpu")
+    ids, d = batches(loaded, options.batch_size, options.sequence_length), loaded.config.hidden_size
+    x, z = (torch.randn(ids.numel(), d) for _ in range(2))
+    columns = torch.from_numpy(random_directions(d, options.directions, 0)).float().T.contiguous()
+    first = torch.zeros(ids.shape, dtype=torch.bool)
+    first[:, 0] = True
+    buckets = torch.stack([first, ~first])
+
+    states = dict.fromkeys(SIDES)
+
+    def reduced(compiled: bool) -> None:
+        values = features(kept, kind="rmsnorm", eps=loaded.sites[0].eps, compiled=compiled)
+        for side, vectors, entering in zip(SIDES, (kept.before, kept.after), (None, kept.before), strict=True):
+            states[side] = reduce(side, vectors, values[side], buckets, entering, onto=states[side])
+
+    def observed(compiled: bool) -> None:
+        with observer(loaded, options.directions, compiled=compiled):
+            forward(loaded, ids)
+
+    norms = len(loaded.sites)
+    work: dict[str, tuple[Any, int]] = {
+        "bare": (lambda: forward(loaded, ids), norms),
+        "observed": (lambda: observed(False), norms),
+        "observed, compiled": (lambda: observed(True), norms),
+        "read": (lambda: (x.sum(), z.sum()), 1),
+        "products": (lambda: (x @ columns, z @ columns), 1),
+        "sketch": (lambda: sketch(x, z, columns), 1),
+        "sketch, compiled": (lambda: sketch(x, z, columns, compiled=True), 1),
+        "reduced": (lambda: reduced(False), TOGETHER),
+        "reduced, compiled": (lambda: reduced(True), TOGETHER),
+    }
+    with torch.inference_mode():
+        kept = Columns.empty(TOGETHER, len(x), columns)
+        for layer in range(TOGETHER):
+            sketch(x, z, columns, out=kept[layer])
+        actions = {name: action for name, (action, _) in work.items()}
+        taken = in_turn(actions, options.rounds, lambda action: seconds(action, clock))
+    times = {name: [each / work[name][1] for each in taken[name]] for name in work}
+
+    def without(whole: str, *parts: str) -> list[float]:
+        return [a - sum(b) for a, *b in zip(times[whole], *(times[part] for part in parts), strict=True)]
+
+    shares = {
+        "floor: one read of either side": times["read"],
+        "floor: products with the directions": times["products"],
+        "means, variances and x·z, plain": without("sketch", "products"),
+        "means, variances and x·z, compiled": without("sketch, compiled", "products"),
+        "angles, sums and histograms, plain": times["reduced"],
+        "angles, sums and histograms, compiled": times["reduced, compiled"],
+        "the rest of the hooks, plain": without("observed", "bare", "sketch", "reduced"),
+        "the rest of the hooks, compiled": without(
+            "observed, compiled", "bare", "sketch, compiled", "reduced, compiled"
+        ),
+        "everything, plain": without("observed", "bare"),
+        "everything, compiled": without("observed, compiled", "bare"),
+    }
+    results = [{"work": name, **ratio(values, times["bare"])} for name, values in shares.items()]
+    table(results[0], ([f"{v:.4f}" if isinstance(v, float) else v for v in row.values()] for row in results))
+    median = sorted(times["read"])[len(times["read"]) // 2], sorted(times["products"])[len(times["products"]) // 2]
+    count = ids.numel() * d
+    gigabytes, gigaflops = 2 * 4 * count / median[0] / 1e9, 4 * count * options.directions / median[1] / 1e9
+    print(f"{gigabytes:.0f} GB/s, {gigaflops:.0f} Gflop/s")
+    write(
+        options.json, peer="bare pass, per norm", gigabytes_per_second=gigabytes, gigaflops_per_second=gigaflops,
+        clock=clock.__name__, threads=torch.get_num_threads(), results=results,
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""What a proof for every dimension costs beside SymPy at one dimension, and what a check of a kernel costs.
+
+    python experiments/benchmarks/bench_proofs.py
+
+Each theorem is proved by the kernel and its certificate read by the second checker; SymPy is asked to simplify three of
+them to zero at d = 2, 3 and so on to 8, until it cannot or needs more than ``--limit`` seconds. CPU seconds, the best
+of three calls; the replay in Coq is not repeated here, its seconds are those that ``lngeom verify`` noted.
+"""
+
+import json
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import sympy as sp
+import torch
+from harness import parser, seconds, write  # pyright: ignore[reportMissingImports]
+
+from empirical.check import check
+from proofs import find, theorems
+from proofs.certificates import RESULTS, certificate
+from proofs.checks import check_certificate, check_proof
+
+
+def best(function: Callable[[], Any], rounds: int = 3) -> float:
+    return min(seconds(function, time.process_time) for _ in range(rounds))
+
+
+def standardized(x: list[Any]) -> tuple[list[Any], Any]:
+    mean = sum(x) / sp.Integer(len(x))
+    sigma = sp.sqrt(sum((value - mean) ** 2 for value in x) / len(x))
+    return [(value - mean) / sigma for value in x], sigma
+
+
+def length(x: list[Any]) -> Any:
+    return sum(value**2 for value in standardized(x)[0]) - len(x)
+
+
+def along_uniform(x: list[Any]) -> Any:
+    return sum(sp.diff(standardized(x)[0][0], value) for value in x)
+
+
+def twice(x: list[Any]) -> Any:
+    once = standardized(x)[0]
+    return standardized(once)[0][0] - once[0]
+
+
+SYMPY: dict[str, Callable[[list[Any]], Any]] = {
+    "standardization.norm": length,
+    "standardization.idempotent": twice,
+    "jacobian.uniform_input": along_uniform,
+}
+"""What SymPy has to see as zero; of vectors one component."""
+
+
+def by_sympy(statement: Callable[[list[Any]], Any], d: int) -> tuple[float, bool]:
+    """CPU seconds that `simplify` takes at one dimension, and whether it then sees zero."""
+    start = time.process_time()
+    seen = sp.simplify(statement(list(sp.symbols(f"x:{d}", real=True)))) == 0
+    return time.process_time() - start, bool(seen)
+
+
+def main() -> None:
+    options = parser(__doc__, limit=10.0).parse_args()
+    kernel = {theorem.id: best(lambda theorem=theorem: check_proof(theorem)) for theorem in theorems()}
+    written = [(theorem, certificate(theorem, check_proof(theorem))) for theorem in theorems()]
+    second = {theorem.id: best(lambda one=(theorem, data): check_certificate(*one)) for theorem, data in written}
+    found: dict[str, Any] = {
+        "theorems": len(kernel),
+        "kernel_seconds": sum(kernel.values()),
+        "kernel_median_ms": 1e3 * statistics.median(kernel.values()),
+        "kernel_slowest": max(kernel, key=lambda name: kernel[name]),
+        "kernel_slowest_ms": 1e3 * max(kernel.values()),
+        "second_checker_seconds": sum(second.values()),
+        "coq_seconds": json.loads(RESULTS.read_text(encoding="utf-8"))["seconds"],
+        "sympy": [],
+    }
+    for name, statement in SYMPY.items():
+        for d in range(2, 9):
+            took, seen = by_sympy(statement, d)
+            found["sympy"].append(
+                {"theorem": find(name).id, "d": d, "kernel": kernel[name], "sympy": took, "seen": seen}
+            )
+            verdict = f"sees it at d = {d}" if seen else f"does not see it at d = {d}"
+            print(f"{name}: every d in {1e3 * kernel[name]:.0f} ms; SymPy {verdict} in {1e3 * took:.0f} ms", flush=True)
+            if took > options.limit or not seen:
+                break
+    found["checks"] = {
+        f"{kernel.__name__}(64), {dtype}": best(lambda kernel=kernel, dtype=dtype: check(kernel(64), dtype=dtype), 1)
+        for kernel in (torch.nn.LayerNorm, torch.nn.RMSNorm)
+        for dtype in ("float32", "bfloat16")
+    }
+    found["milliseconds"] = {name: [1e3 * kernel[name], 1e3 * second[name]] for name in kernel}
+    print(json.dumps({name: value for name, value in found.items() if name not in ("sympy", "milliseconds")}, indent=1))
+    write(options.json, **found)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,203 @@
+"""What measuring costs: time and memory of a forward pass with the observer over the bare one, in one run.
+
+    python experiments/benchmarks/bench_sweep.py                       # SmolLM2-135M on this machine's CPU
+    python experiments/benchmarks/bench_sweep.py --cpu-time            # the same in CPU seconds, for a busy machine
+    python experiments/benchmarks/bench_sweep.py --memory 10000 100000 # peak memory above the bare pass, two lengths
+    python experiments/benchmarks/bench_sweep.py --all --blocks 2      # seven models at true width, random weights
+
+Bare and observed batches alternate, so that both see the machine in the same state; the ratio is
+the median over pairs. Memory on the CPU is the peak of a process of its own from the first pass on, which takes Linux;
+on a GPU it is that of the allocator.
+"""
+
+import argparse
+import gc
+import importlib.util
+import itertools
+import json
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from functools import partial
+from typing import Any
+
+import torch
+from harness import forget_peak, parser, peak, ratio, write  # pyright: ignore[reportMissingImports]
+
+if importlib.util.find_spec("array_api_compat") is None:  # on a GPU machine SciPy carries the same package
+    sys.modules["array_api_compat"] = importlib.import_module("scipy._lib.array_api_compat")
+
+from empirical.models import KNOWN_MODELS, LoadedModel, NormSite, bundled_model, find_model, load_config, load_model
+from empirical.observe import Observer
+
+Record = dict[str, Any]
+
+
+def batches(loaded: LoadedModel, batch: int, length: int) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(0)
+    ids = torch.randint(0, loaded.config.vocab_size, (batch, length), generator=generator)
+    return ids.to(loaded.device)
+
+
+def forward(loaded: LoadedModel, ids: torch.Tensor) -> None:
+    keep = {} if loaded.topology == "post" else {"use_cache": False}
+    loaded.model(input_ids=ids, **keep)
+
+
+def synchronize(loaded: LoadedModel) -> None:
+    if loaded.device.type == "cuda":
+        torch.cuda.synchronize(loaded.device)
+
+
+def seconds(loaded: LoadedModel, work: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
+    synchronize(loaded)
+    start = clock()
+    work()
+    synchronize(loaded)
+    return clock() - start
+
+
+def observer(loaded: LoadedModel, directions: int, *, compiled: bool | None = None) -> Observer:
+    return Observer(loaded.model, loaded.sites, directions=directions, compiled=compiled)
+
+
+def gpu_peak(loaded: LoadedModel, ids: torch.Tensor, directions: int | None) -> int:
+    """Peak bytes of the allocator above what is there before the pass."""
+    gc.collect()
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    with observer(loaded, directions) if directions else nullcontext():
+        for _ in range(3):
+            forward(loaded, ids)
+    return torch.cuda.max_memory_allocated() - before
+
+
+def overhead(loaded: LoadedModel, batch: int, directions: int, options: argparse.Namespace) -> Record:
+    """Ratio of observed to bare time, speed, and on a GPU the memory."""
+    clock = time.process_time if options.cpu_time else time.perf_counter
+    ids = batches(loaded, batch, options.sequence_length)
+    passed, bare, observed = partial(forward, loaded, ids), [], []
+    with torch.inference_mode():
+        forward(loaded, ids)
+        watching = observer(loaded, directions, compiled=options.compiled or None)
+        with watching:
+            forward(loaded, ids)
+        begun = time.perf_counter()
+        while len(bare) < 3 or time.perf_counter() - begun < options.seconds:
+            bare.append(seconds(loaded, passed, clock))
+            with watching:
+                observed.append(seconds(loaded, passed, clock))
+        found = ratio(observed, bare)
+        record: Record = {
+            "model": loaded.source.name,
+            "weights": "random" if loaded.random_weights else "trained",
+            "dtype": loaded.dtype,
+            "sites": len(loaded.sites),
+            "d": loaded.config.hidden_size,
+            "directions": directions,
+            "compiled": options.compiled,
+            "batch": list(ids.shape),
+            "tokens": ids.numel() * len(observed),
+            "pairs": len(bare),
+            "ratio": found["ratio"],
+            "ratio_low": found["low"],
+            "ratio_high": found["high"],
+            "tokens_per_second": ids.numel() / statistics.median(observed),
+        }
+        if loaded.device.type == "cuda":
+            peaks = [gpu_peak(loaded, ids, k) for k in (None, directions)]
+            record["extra_megabytes"] = (peaks[1] - peaks[0]) / 1e6
+            record["peak_gigabytes"] = torch.cuda.max_memory_allocated() / 1e9
+    return record
+
+
+def peak_of_process(options: argparse.Namespace, tokens: int, watched: bool) -> float:
+    """Peak resident megabytes of a process that only does this."""
+    words = [sys.executable, __file__, "--child", str(tokens), "observed" if watched else "bare"]
+    words += ["--model", options.model]
+    words += ["--batch-size", str(options.batch_size[0]), "--sequence-length", str(options.sequence_length)]
+    words += ["--directions", str(options.directions[0]), "--blocks", str(options.blocks)]
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)
+    return float(done.stdout.split()[-1])
+
+
+def child(options: argparse.Namespace) -> None:
+    tokens, kind = int(options.child[0]), options.child[1]
+    loaded = load(options.model, options)
+    ids = batches(loaded, options.batch_size[0], options.sequence_length)
+    with torch.inference_mode():
+        forward(loaded, ids)
+        forget_peak()
+        with observer(loaded, options.directions[0]) if kind == "observed" else nullcontext() as seen:
+            for _ in range(0, tokens, ids.numel()):
+                forward(loaded, ids)
+            if seen is not None and not seen.states:
+                sys.exit("nothing was measured")
+    print(peak())
+
+
+def load(model: str, options: argparse.Namespace) -> LoadedModel:
+    source = find_model(model)
+    random = source.known is not None or options.blocks > 0
+    config = load_config(source, random_weights=random)
+    if options.blocks > 0:
+        config.num_hidden_layers = options.blocks
+    if random:
+        config.quantization_config = None
+        del config.quantization_config
+    loaded = load_model(source, dtype=options.dtype, device=options.device, random_weights=random, config=config)
+    if random:
+        draw_gains(loaded.model, loaded.sites)
+    return loaded
+
+
+def draw_gains(model: torch.nn.Module, sites: Sequence[NormSite]) -> None:
+    """Trained gains are not 1, where each output is nearly parallel to its input and measured in float64."""
+    for site in sites:
+        torch.nn.init.uniform_(model.get_parameter(f"{site.path}.weight"), 0.5, 1.5)
+
+
+def parse() -> argparse.Namespace:
+    made = parser(
+        __doc__, device="cpu", dtype="auto", batch_size=[8], sequence_length=512, directions=[64], seconds=30.0
+    )
+    made.add_argument("--model", default=str(bundled_model()))
+    made.add_argument("--all", action="store_true", help="the seven known models with random weights")
+    made.add_argument("--blocks", type=int, default=0, help="so many blocks of the same shape, with random weights")
+    made.add_argument("--cpu-time", action="store_true")
+    made.add_argument("--compiled", action="store_true", help="reduce by one compiled kernel on a CPU too")
+    made.add_argument("--memory", type=int, nargs="+", metavar="TOKENS")
+    made.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
+    return made.parse_args()
+
+
+def main() -> None:
+    options = parse()
+    if options.child:
+        child(options)
+        return
+    records: list[Record] = []
+    if options.memory:
+        for tokens in options.memory:
+            bare, observed = (peak_of_process(options, tokens, watched) for watched in (False, True))
+            records.append({"tokens": tokens, "bare_mb": bare, "observed_mb": observed, "extra_mb": observed - bare})
+            print(json.dumps(records[-1]), flush=True)
+    for name in () if options.memory else KNOWN_MODELS if options.all else (options.model,):
+        loaded = load(name, options)
+        for batch, directions in itertools.product(options.batch_size, options.directions):
+            records.append(overhead(loaded, batch, directions, options))
+            print(json.dumps(records[-1]), flush=True)
+        gc.collect()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+    device = torch.cuda.get_device_name() if options.device != "cpu" else platform.processor() or platform.machine()
+    write(options.json, device=device, torch=torch.__version__, results=records)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""What the benchmarks share: variants timed in turn, ratios of rounds, Markdown tables, results as JSON."""
+
+import argparse
+import json
+import resource
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+
+def parser(doc: str | None, **defaults: Any) -> argparse.ArgumentParser:
+    """Options with these defaults, one value or a list of them, and ``--json FILE``."""
+    made = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, default in defaults.items():
+        several = isinstance(default, list)
+        kind, nargs = (type(default[0]), "+") if several else (type(default), None)
+        made.add_argument(
+            f"--{name.replace('_', '-')}", type=kind, nargs=nargs, default=default, help="default: %(default)s"
+        )
+    made.add_argument("--json", type=Path, help="write the results to this file")
+    return made
+
+
+def in_turn(
+    work: Mapping[str, Callable[[], object]], rounds: int, time_of: Callable[[Callable[[], object]], Any] | None = None
+) -> dict[str, list[Any]]:
+    """Seconds of each variant, round by round, after one round that warms up: other work on the machine meets all."""
+    times: dict[str, list[Any]] = {name: [] for name in work}
+    for number in range(rounds + 1):
+        for name, function in work.items():
+            took = (time_of or seconds)(function)
+            if number:
+                times[name].append(took)
+    return times
+
+
+def seconds(function: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
+    start = clock()
+    function()
+    return clock() - start
+
+
+def ratio(ours: Iterable[float], theirs: Iterable[float]) -> dict[str, float]:
+    """Median, lowest and highest ratio of the times of one round."""
+    ratios = sorted(a / b for a, b in zip(ours, theirs, strict=True))
+    return {"ratio": statistics.median(ratios), "low": ratios[0], "high": ratios[-1]}
+
+
+def forget_peak() -> None:
+    """Let the peak of this process begin at what it holds now; Linux only."""
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+
+
+def peak() -> float:
+    """Peak resident memory of this process since then, in MB; elsewhere than on Linux since its start."""
+    status = Path("/proc/self/status")
+    if status.exists():  # there ru_maxrss starts from that of the parent process
+        lines = status.read_text(encoding="ascii").splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) * 1024 / 1e6
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
+
+
+def table(header: Iterable[object], rows: Iterable[Iterable[object]]) -> None:
+    """Print a Markdown table."""
+    header = list(header)
+    for row in (header, ["---"] * len(header), *rows):
+        print("| " + " | ".join(map(str, row)) + " |", flush=True)
+
+
+def write(path: Path | None, **results: Any) -> None:
+    """The command and what it found, where a file is asked for."""
+    if path:
+        found = {"command": " ".join(["python", *sys.argv]), **results}
+        path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

@@ -1,0 +1,372 @@
+"""Norms in the wild: every norm that can be imported here, through ``lngeom check``.
+
+``python experiments/norms_in_the_wild.py --out docs/results`` writes ``norms_in_the_wild.csv`` and, grouped by
+what they do and counted by verdict, ``norms_in_the_wild_groups.csv`` and ``norms_in_the_wild_summary.csv``. Packages
+that are not installed are left out and named; Keras is checked on the backend that KERAS_BACKEND names. Classes of
+transformers with the same source are checked once. What stands in the CSV already is not checked again, so that parts
+(``--only``) and interrupted runs go on.
+"""
+
+import argparse
+import ast
+import csv
+import ctypes
+import functools
+import importlib
+import importlib.metadata
+import itertools
+import math
+import os
+import re
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+from empirical.check import Finding, check
+from lngeom import LngeomError
+
+D = 64
+DTYPES = ("float32", "bfloat16", "float16")
+COLUMNS = ("package", "version", "norm", "classes", "kind", "eps", "dtype", "direction", "verdict", "cause",
+           "worst_ratio", "reproducer")  # fmt: skip
+Entry = tuple[str, str, int, Any, str | None, float | None]
+"""Package, name, how many classes have this source, target, kind and ε, each None if it is to be found."""
+
+
+def _get(path: str) -> Any:
+    """What ``module.name`` or ``module.Class(arguments)`` names."""
+    call, found = path.partition("("), None
+    parts = call[0].split(".")
+    for cut in range(len(parts) - 1, 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:cut]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[cut:]:
+            found = getattr(found, part)
+        return eval(f"found({call[2]}", {"found": found, "D": D}) if call[1] else found
+    raise ModuleNotFoundError(path)
+
+
+def exported(only: set[str]) -> Iterator[Entry]:
+    """Functions and classes that packages export."""
+    backend = os.environ.get("KERAS_BACKEND", "tensorflow")
+    table: tuple[tuple[str, str, str, float, Any], ...] = (
+        ("torch", "torch.nn.functional.layer_norm", "layernorm", 1e-5, None),
+        ("torch", "torch.nn.functional.rms_norm", "rmsnorm", 1e-5, None),
+        ("torch", "torch.nn.LayerNorm", "layernorm", 1e-5, None),
+        ("torch", "torch.nn.RMSNorm", "rmsnorm", 1e-6, lambda c: lambda d: c(d, eps=1e-6)),
+        ("torch", "torch.compile of F.layer_norm", "layernorm", 1e-5, _compiled_layer_norm),
+        ("torch", "torch.compile of Llama's", "rmsnorm", 1e-6, _compiled_llama),
+        ("timm", "timm.layers.LayerNorm", "layernorm", 1e-6, None),
+        ("timm", "timm.layers.LayerNormFp32", "layernorm", 1e-5, None),
+        ("timm", "timm.layers.RmsNorm", "rmsnorm", 1e-6, None),
+        ("timm", "timm.layers.RmsNormFp32", "rmsnorm", 1e-6, None),
+        ("timm", "timm.layers.SimpleNorm", "rmsnorm", 1e-6, None),
+        ("timm", "timm.layers.SimpleNormFp32", "rmsnorm", 1e-6, None),
+        ("timm", "timm.layers.LayerNorm2d", "layernorm", 1e-6, _channels_first),
+        ("timm", "timm.layers.RmsNorm2d", "rmsnorm", 1e-6, _channels_first),
+        ("x-transformers", "x_transformers.x_transformers.LayerNorm", "layernorm", 1e-5, None),
+        ("x-transformers", "x_transformers.x_transformers.RMSNorm", "rmsnorm", 0.0, None),
+        ("x-transformers", "x_transformers.x_transformers.SimpleRMSNorm", "rmsnorm", 0.0, None),
+        ("diffusers", "diffusers.models.normalization.RMSNorm", "rmsnorm", 1e-6, lambda c: lambda d: c(d, 1e-6)),
+        ("diffusers", "diffusers.models.normalization.FP32LayerNorm", "layernorm", 1e-5, None),
+        ("jax", "jax.nn.standardize", "layernorm", 1e-5, lambda f: lambda x: f(x, epsilon=1e-5)),
+        ("flax", "flax.linen.LayerNorm()", "layernorm", 1e-6, None),
+        ("flax", "flax.linen.LayerNorm(use_fast_variance=False)", "layernorm", 1e-6, None),
+        ("flax", "flax.linen.RMSNorm()", "rmsnorm", 1e-6, None),
+        ("flax", "flax.nnx.LayerNorm", "layernorm", 1e-6, _nnx),
+        ("flax", "flax.nnx.RMSNorm", "rmsnorm", 1e-6, _nnx),
+        ("dm-haiku", "haiku.LayerNorm", "layernorm", 1e-5, lambda c: _haiku(c, create_offset=True)),
+        ("dm-haiku", "haiku.RMSNorm", "rmsnorm", 1e-5, _haiku),
+        ("equinox", "equinox.nn.LayerNorm", "layernorm", 1e-5, _mapped),
+        ("equinox", "equinox.nn.RMSNorm", "rmsnorm", 1e-5, _mapped),
+        ("tensorflow", "tensorflow.nn.batch_normalization", "layernorm", 1e-5, _moments),
+        (f"keras/{backend}", "keras.layers.LayerNormalization()", "layernorm", 1e-3, None),
+        (f"keras/{backend}", "keras.layers.RMSNormalization()", "rmsnorm", 1e-6, None),
+    )
+    runtimes = (("onnx", "reference.ReferenceEvaluator"), ("onnxruntime", "InferenceSession"), ("openvino", "Core"))
+    nodes = (
+        (package, f"{package}.{name} of {node}", kind, 1e-5, functools.partial(_onnx, operator=node))
+        for package, name in runtimes
+        for node, kind in (("LayerNormalization", "layernorm"), ("RMSNormalization", "rmsnorm"))
+    )
+    for package, path, kind, eps, make in (*table, *nodes):
+        if only and package not in only:
+            continue
+        try:
+            target = _get(path.partition(" of ")[0])
+            yield package, path, 1, target if make is None else make(target), kind, eps
+        except Exception as error:  # an import may fail in any way
+            print(f"left out: {path}: {type(error).__name__}: {error}"[:160], file=sys.stderr)
+
+
+def _compiled_layer_norm(compiler: Any) -> Any:
+    import torch
+
+    def layer_norm(x: Any, weight: Any, bias: Any) -> Any:
+        return torch.nn.functional.layer_norm(x, (x.shape[-1],), weight, bias, 1e-5)
+
+    importlib.import_module("torch._dynamo").config.recompile_limit = 64  # beyond it, eager runs unasked
+    return compiler(layer_norm, dynamic=True)
+
+
+def _compiled_llama(compiler: Any) -> Any:
+    import torch
+
+    def llama(x: Any, weight: Any) -> Any:
+        wide = x.float()
+        return weight * (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-6)).to(x.dtype)
+
+    return compiler(llama, dynamic=True)
+
+
+def _channels_first(target: Any) -> Any:
+    """Rows as pixels of a batch of images with one column."""
+    import torch
+
+    class Rows(torch.nn.Module):
+        def __init__(self, d: int) -> None:
+            super().__init__()
+            self.norm = target(d)
+
+        def forward(self, x: Any) -> Any:
+            return self.norm(x.reshape(-1, x.shape[-1], 1, 1)).reshape(x.shape)
+
+    return Rows
+
+
+def _nnx(target: Any) -> Any:
+    nnx = importlib.import_module("flax.nnx")
+
+    def norm(x: Any, scale: Any, bias: Any = None) -> Any:
+        made = target(x.shape[-1], rngs=nnx.Rngs(0))
+        made.scale.value = scale
+        if bias is not None:
+            made.bias.value = bias
+        return made(x)
+
+    return norm if target.__name__ == "LayerNorm" else lambda x, scale: norm(x, scale)
+
+
+def _haiku(target: Any, **options: Any) -> Any:
+    haiku = importlib.import_module("haiku")
+
+    def norm(x: Any, scale: Any, offset: Any = None) -> Any:
+        run = haiku.without_apply_rng(haiku.transform(lambda x: target(-1, create_scale=True, **options)(x)))
+        (name,) = run.init(None, x)
+        return run.apply({name: {"scale": scale} if offset is None else {"scale": scale, "offset": offset}}, x)
+
+    return norm if options else lambda x, scale: norm(x, scale)
+
+
+def _mapped(target: Any) -> Any:
+    """Equinox norms take one vector."""
+    jax, tree_at = importlib.import_module("jax"), importlib.import_module("equinox").tree_at
+
+    def norm(x: Any, weight: Any, bias: Any) -> Any:
+        made = tree_at(lambda m: (m.weight, m.bias), target(x.shape[-1]), (weight, bias))
+        return jax.vmap(made)(x.reshape(-1, x.shape[-1])).reshape(x.shape)
+
+    return norm
+
+
+def _moments(batch_normalization: Any) -> Any:
+    tensorflow = importlib.import_module("tensorflow")
+
+    def norm(x: Any, gain: Any, bias: Any) -> Any:
+        return batch_normalization(x, *tensorflow.nn.moments(x, -1, keepdims=True), bias, gain, 1e-5)
+
+    return norm
+
+
+def _onnx(runtime: Any, operator: str) -> Any:
+    """One node with inputs x, gain and bias, in the dtype of x, run by a runtime."""
+    onnx = importlib.import_module("onnx")
+    names = ["x", "gain", "bias"][: 3 if operator == "LayerNormalization" else 2]
+    made: dict[Any, Any] = {}
+
+    def model(dtype: numpy.dtype) -> Any:
+        element = onnx.helper.np_dtype_to_tensor_dtype(dtype)
+        shapes = {"x": ["n", "d"], "gain": ["d"], "bias": ["d"], "y": ["n", "d"]}
+        values = {name: onnx.helper.make_tensor_value_info(name, element, shape) for name, shape in shapes.items()}
+        node = onnx.helper.make_node(operator, names, ["y"], epsilon=1e-5, axis=-1)
+        graph = onnx.helper.make_graph([node], "norm", [values[name] for name in names], [values["y"]])
+        return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 23)], ir_version=10)
+
+    def session(dtype: numpy.dtype) -> Any:
+        proto = model(dtype)
+        if runtime.__name__ == "ReferenceEvaluator":
+            return lambda given: runtime(proto).run(None, given)[0]
+        # Neither runtime knows NumPy's bfloat16: OpenVINO would take its bits for float16.
+        half = dtype.name == "bfloat16"
+        if runtime.__name__ == "InferenceSession":
+            held = runtime(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+            if not half:
+                return lambda given: held.run(None, given)[0]
+            value = importlib.import_module("onnxruntime").OrtValue.ortvalue_from_numpy_with_onnx_type
+
+            def through_bits(given: Any) -> Any:
+                typed = {
+                    name: value(array.view(numpy.uint16), onnx.TensorProto.BFLOAT16) for name, array in given.items()
+                }
+                (y,) = held.run_with_ort_values(["y"], typed)
+                return numpy.frombuffer(ctypes.string_at(y.data_ptr(), 2 * math.prod(y.shape())), dtype)
+
+            return through_bits
+        core, openvino = runtime(), importlib.import_module("openvino")
+        compiled = core.compile_model(core.read_model(proto.SerializeToString()), "CPU")
+
+        def tensor(array: numpy.ndarray) -> Any:
+            made = openvino.Tensor(openvino.Type.bf16, openvino.Shape(array.shape))
+            made.data.view(numpy.uint16)[...] = array.view(numpy.uint16)
+            return made
+
+        def through_tensors(given: Any) -> Any:
+            y = compiled([tensor(given[name]) if half else given[name] for name in names])[0]
+            return numpy.array(y).view(dtype)
+
+        return through_tensors
+
+    def norm(*arrays: numpy.ndarray) -> numpy.ndarray:
+        x = arrays[0]
+        if x.dtype not in made:
+            made[x.dtype] = session(x.dtype)
+        rows = numpy.ascontiguousarray(x.reshape(-1, x.shape[-1]))
+        return numpy.asarray(made[x.dtype](dict(zip(names, (rows, *arrays[1:]), strict=True)))).reshape(x.shape)
+
+    if len(names) == 3:
+        return lambda x, gain, bias: norm(x, gain, bias)
+    return lambda x, gain: norm(x, gain)
+
+
+def transformers_classes(only: set[str]) -> Iterator[Entry]:
+    """Norm classes of the model files of transformers, one for each different source."""
+    if only and "transformers" not in only:
+        return
+    root = Path(importlib.import_module("transformers").__file__ or "").parent / "models"
+    seen: dict[str, list[str]] = {}
+    for path in sorted(root.glob("*/modeling_*.py")):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.ClassDef) and re.search(r"Norm(1P|2d)?$", node.name):
+                body = [part for part in node.body if not isinstance(part, ast.Expr)]
+                key = re.sub(r"\b\w*Norm\w*\b", "N", "\n".join(map(ast.unparse, body)))
+                seen.setdefault(key, []).append(f"{path.parent.name}.{path.stem}.{node.name}")
+    for names in sorted(seen.values(), key=len, reverse=True):
+        module, _, name = names[0].rpartition(".")
+        try:
+            target = getattr(importlib.import_module(f"transformers.models.{module}"), name)
+        except Exception as error:  # a model file may import what is not installed, or what does not load
+            print(f"left out: {names[0]}: {error}"[:160], file=sys.stderr)
+            continue
+        yield "transformers", name, len(names), target, None, None
+
+
+def _shown(found: Finding) -> str:
+    """The input with runs of equal numbers counted, and what came out of it."""
+    if found.wrong is None or found.verdict == "rounding":
+        return ""
+    runs = [f"{value:.7g} * {n}" if n > 1 else f"{value:.7g}" for value, group in itertools.groupby(found.input)
+            for n in [len(list(group))]]  # fmt: skip
+    x = ", ".join(runs) if len(runs) <= 12 else f"{', '.join(runs[:12])}, ... ({len(found.input)})"
+    return f"x = [{x}]: {found.wrong:.5g} for {found.right:.5g} ± {found.bound:.2g}"
+
+
+def _checked(entry: Entry, dtype: str) -> Iterator[tuple[Any, ...]]:
+    """Rows of the CSV for one norm in one dtype, from the kind on."""
+    package, name, _, norm, kind, eps = entry
+    options: dict[str, Any] = {"eps": eps, "dtype": dtype, "d": D, "name": name}
+    options["backward"] = not package.startswith(("keras", "tensorflow", "onnx", "openvino"))
+    # A class says neither whether it takes images nor, if it computes no norm, which one it should.
+    tries = [(norm, kind)] if kind else [(n, k) for n in (norm, _channels_first(norm)) for k in (None, "rmsnorm")]
+    problem = ""
+    for target, named in tries:
+        try:
+            found = check(target, kind=named, **options)
+        except Exception as error:
+            text = str(error) if isinstance(error, LngeomError) else f"{type(error).__name__}: {error}"
+            problem = problem or " ".join(text.split())[:120]
+            continue
+        told, gradient = (found.kind, f"{found.eps:g}", dtype), (found.cause or "").startswith("backward")
+        forward = ("rounding", "") if gradient else (found.verdict, found.cause or "")
+        yield *told, "forward", *forward, f"{found.worst_ratio:.3g}", "" if gradient else _shown(found)
+        if found.gradient_ratio is not None:
+            yield *told, "backward", found.verdict, found.cause or "", f"{found.gradient_ratio:.3g}", ""
+        return
+    yield kind or "", f"{eps:g}" if eps is not None else "", dtype, "forward", "not checked", problem, "", ""
+
+
+def groups(rows: list[dict[str, str]]) -> list[tuple[Any, ...]]:
+    """What classes do, by kind and the verdicts of each dtype: their number, and the packages with the first names."""
+    by_norm: dict[tuple[str, ...], dict[str, str]] = {}
+    for row in rows:
+        key = row["package"], row["norm"], row["classes"]
+        text = row["verdict"] + (f": {row['cause']}" if row["cause"] and row["verdict"] != "not checked" else "")
+        by_norm.setdefault(key, {"kind": row["kind"]})[f"{row['dtype']}, {row['direction']}"] = text
+    found: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+    for key, told in by_norm.items():
+        forward = [told.get(f"{dtype}, forward", "") for dtype in DTYPES]
+        backward = {text for place, text in told.items() if "backward" in place}
+        found.setdefault((told["kind"], *forward, "; ".join(sorted(backward))), []).append(key)
+    ordered = sorted(found.items(), key=lambda item: -sum(int(key[2]) for key in item[1]))
+    return [
+        (sum(int(key[2]) for key in keys), ", ".join(f"{key[0]} {key[1]}" for key in keys[:3]), *told)
+        for told, keys in ordered
+    ]
+
+
+def summary(rows: list[dict[str, str]]) -> list[tuple[Any, ...]]:
+    """How many classes have each verdict, by dtype, and by dtype of the derivatives."""
+    counted: Counter[tuple[str, str]] = Counter()
+    for row in rows:
+        counted[row["verdict"], f"{row['dtype']}, {row['direction']}"] += int(row["classes"])
+    places = [f"{dtype}, {direction}" for direction in ("forward", "backward") for dtype in DTYPES]
+    verdicts = ("rounding", "variant", "unstable", "bug", "not checked")
+    return [("verdict", *places), *((verdict, *(counted[verdict, place] for place in places)) for verdict in verdicts)]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("docs/results"))
+    parser.add_argument("--only", nargs="+", default=[], metavar="PACKAGE", help="default: all that are installed")
+    parser.add_argument("--minutes", type=float, default=120.0, help="stop after this time (default: %(default)s)")
+    arguments = parser.parse_args()
+    end, only = time.monotonic() + 60 * arguments.minutes, set(arguments.only)
+    target = arguments.out / "norms_in_the_wild.csv"
+    started = target.exists()
+    with target.open("a+", newline="", encoding="utf-8") as file:
+        warnings.simplefilter("ignore")
+        writer = csv.writer(file, lineterminator="\n")
+        if not started:
+            writer.writerow(COLUMNS)
+        file.seek(0)
+        rows = list(csv.DictReader(file))
+        known = {(row["package"], row["norm"], row["dtype"]) for row in rows}
+        for entry in itertools.chain(exported(only), transformers_classes(only)):
+            package, name, classes, *_ = entry
+            for dtype in DTYPES:
+                if (package, name, dtype) in known or time.monotonic() > end:
+                    continue
+                version = importlib.metadata.version(package.partition("/")[0].replace("tensorflow", "tensorflow-cpu"))
+                for told in _checked(entry, dtype):
+                    row = (package, version, name, classes, *told)
+                    writer.writerow(row)
+                    rows.append(dict(zip(COLUMNS, map(str, row), strict=True)))
+                file.flush()
+    grouped = [("classes", "for example", "kind", *DTYPES, "backward"), *groups(rows)]
+    for name, table in (("groups", grouped), ("summary", summary(rows))):
+        with (arguments.out / f"norms_in_the_wild_{name}.csv").open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file, lineterminator="\n").writerows(table)
+    print(target)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

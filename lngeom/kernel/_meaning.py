@@ -1,0 +1,141 @@
+"""What terms mean: their value for given vectors and scalars of rational components, exact or enclosed."""
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from lngeom.carriers import Interval, UndecidedError
+
+from ._rules import Formula
+from ._terms import Term
+
+Values = Mapping[str, Any]
+"""A fraction for each scalar and a sequence of d fractions for each vector, by name."""
+
+
+def evaluate(t: Term, values: Values, dimension: int) -> list[Fraction | Interval]:
+    """The d components of a term in one model: exact fractions, or intervals around irrational square roots.
+
+    Args:
+        t (Term)
+        values (mapping of str): A rational number for each scalar of the term, and d of them for each vector, by name.
+        dimension (int): d, at least 1.
+
+    Returns:
+        list of Fraction or Interval, length d: Inverses of 0 and roots of negative numbers are 0, as in the kernel.
+
+    Raises:
+        UndecidedError: If an inverse is taken of an interval around 0, whose value at 0 is another than beside it.
+        KeyError, IndexError: If a vector or scalar of the term has no value, or a vector fewer than d components.
+
+    >>> import lngeom as lg
+    >>> from lngeom.kernel import evaluate, vector
+    >>> print(*evaluate(lg.project(vector("x")), {"x": (1, 2, 6)}, 3))
+    -2 -1 3
+    """
+    found = _Meaning(values, dimension).of(t)
+    return found * (dimension // len(found))
+
+
+def holds(statement: Formula, values: Values, dimension: int) -> bool | None:
+    """Whether a formula is true in every component; None where the enclosure does not decide.
+
+    Args:
+        statement (Formula)
+        values, dimension: As for :func:`evaluate`.
+
+    Returns:
+        bool or None: True and False are certain.
+
+    >>> from lngeom.kernel import equal, holds, norm, vector
+    >>> statement = equal(norm(vector("x")), 5)
+    >>> holds(statement, {"x": (3, 4)}, 2), holds(statement, {"x": (1, 1)}, 2)
+    (True, False)
+    """
+    decide = {"=": _is_zero, "!=": _is_nonzero, ">": _is_positive, ">=": _is_nonnegative}[statement.relation]
+    try:
+        decisions = [decide(value) for value in evaluate(statement.term, values, dimension)]
+    except UndecidedError:
+        return None
+    if False in decisions:
+        return False
+    return None if None in decisions else True
+
+
+def ends(value: Fraction | Interval) -> tuple[Fraction, Fraction]:
+    """Lower and upper end of a value."""
+    return (value.lower, value.upper) if isinstance(value, Interval) else (value, value)
+
+
+def _is_zero(value: Fraction | Interval) -> bool | None:
+    low, high = ends(value)
+    return True if low == high == 0 else (None if low <= 0 <= high else False)
+
+
+def _is_nonzero(value: Fraction | Interval) -> bool | None:
+    zero = _is_zero(value)
+    return None if zero is None else not zero
+
+
+def _is_positive(value: Fraction | Interval) -> bool | None:
+    low, high = ends(value)
+    return True if low > 0 else (False if high <= 0 else None)
+
+
+def _is_nonnegative(value: Fraction | Interval) -> bool | None:
+    low, high = ends(value)
+    return True if low >= 0 else (False if high < 0 else None)
+
+
+def _inverse(value: Fraction | Interval) -> Fraction | Interval:
+    if _is_zero(value):
+        return Fraction(0)
+    return 1 / value
+
+
+def _root(value: Fraction | Interval) -> Fraction | Interval:
+    low, high = ends(value)
+    result = Interval(max(low, Fraction(0)), max(high, Fraction(0))).sqrt()
+    return result.lower if result.is_point else result
+
+
+class _Meaning:
+    """Evaluation in one model; atoms are evaluated once. Vectors have d values and scalars one."""
+
+    def __init__(self, values: Values, dimension: int) -> None:
+        self.values = values
+        self.d = dimension
+        self.seen: dict[tuple, Sequence[Fraction | Interval]] = {}
+
+    def of(self, t: Term) -> list[Fraction | Interval]:
+        parts = [(coefficient, self.monomial(monomial)) for monomial, coefficient in t]
+        size = max((len(product) for _, product in parts), default=1)
+        return [sum((c * product[i % len(product)] for c, product in parts), start=Fraction(0)) for i in range(size)]
+
+    def monomial(self, monomial: tuple) -> list[Fraction | Interval]:
+        columns = [(self.atom(atom), exponent) for atom, exponent in monomial]
+        size = max((len(values) for values, _ in columns), default=1)
+        return [
+            math.prod((values[i % len(values)] ** exponent for values, exponent in columns), start=Fraction(1))
+            for i in range(size)
+        ]
+
+    def atom(self, atom: tuple) -> Sequence[Fraction | Interval]:
+        if atom not in self.seen:
+            self.seen[atom] = self.compute(atom)
+        return self.seen[atom]
+
+    def compute(self, atom: tuple) -> Sequence[Fraction | Interval]:
+        match atom[0]:
+            case "d":
+                return [Fraction(self.d)]
+            case "v":
+                return [Fraction(self.values[atom[1]][i]) for i in range(self.d)]
+            case "s":
+                return [Fraction(self.values[atom[1]])]
+            case "S":
+                return [sum(self.monomial(atom[1]), start=Fraction(0))]
+            case "inv":
+                return [_inverse(value) for value in self.of(Term(atom[1]))]
+        return [_root(value) for value in self.of(Term(atom[1]))]

@@ -1,0 +1,95 @@
+"""Monomials: their order, their quotients, and where one stands inside another."""
+
+from collections.abc import Iterable, Iterator
+
+from ._terms import Term
+
+
+def _atom_weight(atom: tuple) -> int:
+    match atom[0]:
+        case "d":
+            return 0
+        case "S":
+            return _degree(atom[1]) + 1
+        case "sqrt":
+            return max(_degree(monomial) for monomial, _ in atom[1]) // 2 + 2
+        case "inv":
+            return max(_degree(monomial) for monomial, _ in atom[1]) + 1
+    return 2
+
+
+def _degree(monomial: tuple) -> int:
+    return sum(_atom_weight(atom) * exponent for atom, exponent in monomial)
+
+
+def weight(monomial: tuple) -> tuple:
+    """Order of monomials: by degree, then lexicographically, powers of d last."""
+    return _degree(monomial), tuple(p for p in reversed(monomial) if p[0] != ("d",)), monomial
+
+
+def power_of_d(monomial: tuple) -> int:
+    return dict(monomial).get(("d",), 0)
+
+
+def divide(monomial: tuple, divisor: tuple) -> tuple | None:
+    powers = dict(monomial)
+    for atom, k in divisor:
+        powers[atom] = powers.get(atom, 0) - k
+        if powers[atom] < 0 and atom != ("d",):
+            return None
+    return tuple(sorted((atom, k) for atom, k in powers.items() if k))
+
+
+def argument(atom: tuple) -> Term:
+    """What the root or inverse `atom` is taken of."""
+    return Term(atom[1])
+
+
+def is_vector(atom: tuple) -> bool:
+    functions = atom[0] in ("inv", "sqrt")
+    return atom[0] == "v" or (functions and any(is_vector(a) for m, _ in atom[1] for a, _ in m))
+
+
+def _split(monomial: tuple) -> tuple[tuple, tuple]:
+    """Scalar and vector part."""
+    inner = tuple(power for power in monomial if is_vector(power[0]))
+    return tuple(power for power in monomial if power not in inner), inner
+
+
+def match(monomial: tuple, lead: tuple) -> Iterator[tuple[tuple, tuple | None]]:
+    """Ways to find `lead` in a monomial: (a, None) outside sums, (a, b) inside one: monomial = a·S(b·lead)."""
+    quotient = divide(monomial, lead)
+    if quotient is not None:
+        yield quotient, None
+    outer, inner = _split(lead)
+    for atom, _ in monomial if inner else ():
+        if atom[0] == "S":
+            b = divide(atom[1], inner)
+            a = divide(divide(monomial, ((atom, 1),)) or (), outer)
+            if b is not None and a is not None:
+                yield a, b
+
+
+def quotients(t: Iterable, u: Term) -> Iterator[Term]:
+    """Monomial quotients of the summands of t by the heaviest summand of u."""
+    lead, coefficient = max(u, key=lambda pair: weight(pair[0]))
+    for monomial, c in t:
+        quotient = divide(monomial, lead)
+        if quotient is not None:
+            yield Term({quotient: c / coefficient})
+
+
+def atoms_of(terms: Iterable[Term]) -> set[tuple]:
+    """All atoms of terms, also those inside functions."""
+    found: set[tuple] = set()
+    waiting = [atom for t in terms for monomial, _ in t for atom, _ in monomial]
+    while waiting:
+        atom = waiting.pop()
+        if atom in found:
+            continue
+        found.add(atom)
+        if atom[0] == "S":
+            waiting += [inner for inner, _ in atom[1]]
+        elif atom[0] in ("inv", "sqrt"):
+            waiting += [inner for monomial, _ in atom[1] for inner, _ in monomial]
+    return found

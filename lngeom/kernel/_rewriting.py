@@ -1,0 +1,213 @@
+"""Rewriting: every equation is solved for its heaviest monomial, which is replaced wherever it stands.
+
+Beside the equations given, the laws of the roots and inverses in a term are used, as far as signs allow, and the
+relations between roots of proportional terms.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
+from typing import Any
+
+from . import _rules as kernel
+from ._monomials import argument, atoms_of, divide, match, power_of_d, quotients, weight
+from ._rules import Formula, Proved
+from ._signs import Signs
+from ._terms import ONE, ProofError, S, Term, term
+from ._text import formula, text
+
+Rule = tuple[Proved, Term, Fraction, tuple, Callable[[int], bool]]
+"""An equation e = 0, e, the coefficient and monomial it is solved for, and the powers of d it may be multiplied by."""
+
+Parts = dict[tuple[int, tuple | None], Term]
+"""Multiples a of rules: ordinary ones under (rule, None), those inside a sum S(b·e) under (rule, b)."""
+
+MAX_STEPS = 2000
+MAX_LENGTH = 400
+MAX_ROUNDS = 8
+
+
+def rewrite(goal: Term, equations: list[tuple[Proved, Any]], signs: list[Proved], *, related: bool = True) -> Proved:
+    rules = _closure(goal, equations, signs, related)
+    left, parts = _reduce(goal, rules)
+    if left:
+        raise ProofError(f"no proof found: {formula(Formula(left, '='))} is left")
+    return _combined(goal, parts, rules)
+
+
+def _closure(goal: Term, equations: list[tuple[Proved, Any]], signs: list[Proved], related: bool) -> list[Rule]:
+    """The equations with the laws of all roots and inverses met, until no new ones come in.
+
+    With `related` also the relations between different roots; their own proofs do without.
+    """
+    find = Signs(signs).find
+    terms = [goal, *(theorem.conclusion.term for theorem, _ in equations)]
+    inner: list[tuple[Proved, Any]] = []
+    laws: list[tuple[Proved, Any]] = []
+    for _ in range(MAX_ROUNDS):
+        atoms = atoms_of(terms)
+        roots = []
+        if related:
+            roots = [*_proportional_roots(terms, signs), *_monomial_roots(terms, signs)]
+        laws = [*roots, *((law, None) for law in _laws(terms, find))]
+        rules = [rule for theorem, solved in inner + equations + laws for rule in _solved(theorem, solved)]
+        before = len(inner)
+        inner = list(_inner(atoms, rules)) if related else []
+        more = [theorem.conclusion.term for theorem, _ in laws + inner]
+        if atoms_of([*terms, *more]) == atoms and len(inner) == before:
+            break
+        terms = [*terms, *more]
+    return [rule for theorem, solved in inner + equations + laws for rule in _solved(theorem, solved)]
+
+
+def _inner(atoms: Iterable[tuple], rules: list[Rule]) -> Iterator[tuple[Proved, Any]]:
+    """f(u) = f(v) for functions of terms u that the rules rewrite into v."""
+    for atom in sorted(atoms):
+        if atom[0] in ("inv", "sqrt"):
+            u = argument(atom)
+            v, parts = _reduce(u, rules)
+            if v != u and len(v) <= len(u):
+                same = _combined(u - v, parts, rules)
+                yield kernel.congruence(atom[0], u, v, same), Term({((atom, 1),): Fraction(1)})
+
+
+def _reduce(left: Term, rules: list[Rule]) -> tuple[Term, Parts]:
+    """What the rules leave of a term, and the multiples of them that were subtracted."""
+    parts: Parts = {}
+    for _ in range(MAX_STEPS):
+        step = _step(left, rules) if len(left) <= MAX_LENGTH else None
+        if step is None:
+            break
+        k, a, b = step
+        e = rules[k][1]
+        left -= a * (e if b is None else S(Term({b: Fraction(1)}) * e))
+        parts[k, b] = parts.get((k, b), term(0)) + a
+    return left, parts
+
+
+def _combined(goal: Term, parts: Parts, rules: list[Rule]) -> Proved:
+    chosen = [(a, None if b is None else Term({b: Fraction(1)}), rules[k][0]) for (k, b), a in parts.items() if a]
+    return kernel.combine(goal, chosen)
+
+
+def _solved(theorem: Proved, solved: Any) -> Iterator[Rule]:
+    """An equation solved for its heaviest monomial, in all powers of d.
+
+    If it has several heaviest monomials that differ in the power of d, those powers are reduced from above and from
+    below to the same few: each is a rule of its own.
+    """
+    e = theorem.conclusion.term
+    if not e:
+        return
+    coefficients = dict(e)
+    if solved is not None:
+        wanted = divide(next(iter(term(solved)))[0], ((("d",), power_of_d(next(iter(term(solved)))[0])),))
+        same = [m for m in coefficients if divide(m, ((("d",), power_of_d(m)),)) == wanted]
+        if len(same) != 1:
+            raise ProofError(f"{formula(theorem.conclusion)} cannot be solved for {text(term(solved))}")
+        yield theorem, e, coefficients[same[0]], same[0], lambda k: True
+        return
+    heaviest = max(weight(monomial)[:2] for monomial in coefficients)
+    leads = sorted((m for m in coefficients if weight(m)[:2] == heaviest), key=power_of_d)
+    if len(leads) == 1:
+        yield theorem, e, coefficients[leads[0]], leads[0], lambda k: True
+        return
+    low = power_of_d(leads[0])
+    yield theorem, e, coefficients[leads[-1]], leads[-1], lambda k: k >= -low
+    yield theorem, e, coefficients[leads[0]], leads[0], lambda k: k < -low
+
+
+def _step(left: Term, rules: list[Rule]) -> tuple[int, Term, tuple | None] | None:
+    for monomial, coefficient in sorted(left, key=lambda pair: weight(pair[0]), reverse=True):
+        for k, (_, _, leading, lead, allowed) in enumerate(rules):
+            for a, b in match(monomial, lead):
+                if allowed(power_of_d(a)):
+                    return k, Term({a: coefficient / leading}), b
+    return None
+
+
+def _laws(terms: Iterable[Term], find: Callable[[Term, str], Proved | None]) -> Iterator[Proved]:
+    """Equations of the roots and inverses in terms, as far as signs allow."""
+    for atom in sorted(atoms_of(terms)):
+        if atom[0] == "sqrt":
+            inside = find(argument(atom), ">=")
+            if inside:
+                yield kernel.square_of_root(inside)
+        elif atom[0] == "inv":
+            u = argument(atom)
+            nonzero = find(u, "!=")
+            if nonzero is None:
+                yield kernel.inverse_total(u)
+                continue
+            law = kernel.inverse(nonzero)
+            yield law
+            ((monomial, _), *more) = tuple(u)
+            if not more and len(monomial) == 1 and monomial[0][0][0] == "sqrt":
+                w = argument(monomial[0][0])
+                inside = find(w, ">")
+                if inside:  # for i = inv √w also i·w = √w and i² = inv w, so that every way of rewriting ends equal
+                    i = kernel.inv(u)
+                    j, root = kernel.inverse(kernel.weaken(inside, "!=")), kernel.square_of_root(inside)
+                    yield kernel.combine(i * w - u, [(u, None, law), (-i, None, root)])
+                    above = kernel.combine(i * i * w - 1, [(i * u + 1, None, law), (-i * i, None, root)])
+                    yield kernel.combine(i * i - kernel.inv(w), [(-i * i, None, j), (kernel.inv(w), None, above)])
+
+
+def _proportional_roots(terms: Iterable[Term], signs: list[Proved]) -> Iterator[tuple[Proved, Term]]:
+    """√u = r√w, and the same for inverses, where u = r²w for a monomial r >= 0; solved for the left side."""
+    radicands = sorted(
+        (argument(atom) for atom in atoms_of(terms) if atom[0] == "sqrt"), key=lambda t: (len(repr(t)), t)
+    )
+    done: set[Term] = set()
+    for k, w in enumerate(radicands):
+        for u in radicands[k + 1 :]:
+            r = _root_of_quotient(u, w) if u not in done and len(w) > 1 else None
+            if r is None:
+                continue
+            same = _same_root(u, r * kernel.sqrt(w), signs) or _same_root(u, -r * kernel.sqrt(w), signs)
+            if same:
+                done.add(u)
+                yield from same
+
+
+def _monomial_roots(terms: Iterable[Term], signs: list[Proved]) -> Iterator[tuple[Proved, Term]]:
+    """√(uw) = r√w for the nonnegative factors u = r² of a monomial, and the same for inverses."""
+    find = Signs(signs).find
+    for atom in sorted(atoms_of(terms)):
+        if atom[0] != "sqrt" or len(atom[1]) != 1:
+            continue
+        r, w = ONE, ONE
+        ((monomial, c),) = argument(atom)
+        for inner, k in monomial:
+            base = Term({((inner, 1),): Fraction(1)})
+            even, odd = divmod(k, 2)
+            if inner == ("d",) or find(base, ">="):
+                root = kernel.inv(kernel.sqrt(argument(inner))) if inner[0] == "inv" else kernel.sqrt(base)
+                r *= Term({((inner, even),): Fraction(1)} if even else {(): Fraction(1)}) * root**odd
+            else:
+                w *= base**k
+        root = r * kernel.sqrt(c * w)
+        if root != Term({((atom, 1),): Fraction(1)}):
+            yield from _same_root(argument(atom), root, signs)
+
+
+def _same_root(u: Term, root: Term, signs: list[Proved]) -> list[tuple[Proved, Term]]:
+    """√u = root and its inverse, each solved for the left side; empty where it is not proved."""
+    positive = Signs(signs).find(root, ">=")
+    if positive is None:
+        return []
+    try:
+        squared = rewrite(root * root - u, [], signs, related=False)
+    except ProofError:
+        return []
+    same = kernel.root_of_square(u, positive, squared)
+    left = kernel.sqrt(u)
+    return [(same, left), (kernel.congruence("inv", left, root, same), kernel.inv(left))]
+
+
+def _root_of_quotient(u: Term, w: Term) -> Term | None:
+    for quotient in quotients(u, w):
+        if quotient * w == u:
+            ((monomial, c),) = tuple(quotient)
+            odd = Term({tuple((atom, 1) for atom, k in monomial if k % 2): c})
+            return kernel.sqrt(odd) * Term({tuple((atom, k // 2) for atom, k in monomial if k // 2): Fraction(1)})
+    return None

@@ -1,0 +1,282 @@
+"""Second of the two trusted files: the only rules by which a theorem can come into being.
+
+A :class:`Proved` is a sequent ``hypotheses |- t REL 0``: if all hypotheses hold in every component, so does the
+conclusion, for every d >= 1, every vector and every scalar. Each rule below states the sequent that it yields, what
+it refuses, and the line of school algebra by which it takes true sequents to true sequents; G and H are the
+hypotheses of its premises. With the soundness of the normal form (first file) every proved sequent is true.
+
+In the rules every term is a vector of R^d: a scalar c is c1, and S(t) is the sum of all d components, S(c) = dc.
+
+**Trust.** What such a sequent says is recorded, in exact tuples, in a private table that only the rules of this file
+write; an object made elsewhere is in no table and says nothing. Nothing relies on ``assert``. To trust a theorem,
+trust these two files, Python's integers, tuples and dictionaries, and the reading of its statement; the search for
+proofs needs no trust.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+from ._terms import ProofError, Term, _replacements, _require, _substituted, _term, _total, d, inv, sqrt, term
+
+
+class Formula(NamedTuple):
+    """The statement ``term relation 0``, in every component; relations are ``=``, ``!=``, ``>`` and ``>=``.
+
+    Of a vector ``x != 0`` says that *no* component is 0, which is more than that x is not the zero vector.
+
+    >>> from lngeom.kernel import Formula, formula, vector
+    >>> print(formula(Formula(vector("x"), "!=")))
+    x ≠ 0
+    """
+
+    term: Any
+    relation: str
+
+
+class Proved:
+    """A proved sequent ``hypotheses |- conclusion``. Only the rules below make one; calling this class does not.
+
+    It says: for every d >= 1, every vector and every scalar, if all hypotheses hold in every component, then so does
+    the conclusion.
+
+    Raises:
+        ProofError: When called, and when something is read from an object that no rule made.
+
+    >>> from lngeom.kernel import square, total, vector
+    >>> theorem = total(square(vector("x")))
+    >>> theorem
+    ⊢ S(x²) ≥ 0
+    >>> theorem.conclusion.relation, len(theorem.hypotheses), theorem.certificate[0]
+    ('>=', 0, 'total')
+    """
+
+    __slots__ = ("__weakref__",)
+
+    def __new__(cls, *arguments: Any) -> Proved:
+        raise ProofError("theorems are made by the rules of the kernel, not by calling Proved")
+
+    @property
+    def hypotheses(self) -> frozenset[Formula]:
+        """What is assumed."""
+        return frozenset(Formula(Term(pairs), relation) for pairs, relation in _said(self)[0])
+
+    @property
+    def conclusion(self) -> Formula:
+        """What follows."""
+        pairs, relation = _said(self)[1]
+        return Formula(Term(pairs), relation)
+
+    @property
+    def certificate(self) -> tuple[str, tuple, tuple[Proved, ...]]:
+        """Rule, its arguments, and the theorems it used; for readers and other checkers, not for the kernel."""
+        rule, arguments, used = _said(self)[2]
+        return rule, tuple(Term(a) if type(a) is tuple else a for a in arguments), used
+
+    def __repr__(self) -> str:
+        from ._text import sequent
+
+        return sequent(self)
+
+
+_PROVED: WeakKeyDictionary[Proved, tuple] = WeakKeyDictionary()
+_HOLDS = {"=": lambda n: n == 0, "!=": lambda n: n != 0, ">": lambda n: n > 0, ">=": lambda n: n >= 0}
+
+
+def _said(theorem: Proved) -> tuple:
+    _require(type(theorem) is Proved and theorem in _PROVED, f"{object.__repr__(theorem)} was never proved")
+    return _PROVED[theorem]
+
+
+def _prove(t: Term, relation: str, hypotheses: frozenset, rule: str, arguments: tuple, *used: Proved) -> Proved:
+    theorem = object.__new__(Proved)
+    plain = tuple(a.pairs if type(a) is Term else a for a in arguments)
+    _PROVED[theorem] = (hypotheses, (t.pairs, relation), (rule, plain, used))
+    return theorem
+
+
+def _read(theorem: Proved, *relations: str) -> tuple[Term, str, frozenset]:
+    hypotheses, (pairs, relation), _ = _said(theorem)
+    _require(relation in relations, f"a premise reads {relation} 0, needed is one of {relations}")
+    return _term(pairs, False), relation, hypotheses
+
+
+def _relation(relation: Any) -> str:
+    _require(type(relation) is str and relation in _HOLDS, f"{relation!r} is not one of {', '.join(_HOLDS)}")
+    return relation
+
+
+_ANY = tuple(_HOLDS)
+
+
+def assume(formula: Formula) -> Proved:
+    """A |- A."""
+    t, relation = formula
+    t, relation = term(t), _relation(relation)
+    return _prove(t, relation, frozenset([(t.pairs, relation)]), "assume", (t, relation))
+
+
+def constant(value: Any, relation: str) -> Proved:
+    """|- c REL 0 for a rational number c, refused where that is false."""
+    c, relation = term(value), _relation(relation)
+    _require(not c.pairs or [monomial for monomial, _ in c.pairs] == [()], f"{c!r} is not a number")
+    _require(_HOLDS[relation](c.pairs[0][1][0] if c.pairs else 0), f"{c!r} {relation} 0 is false")
+    return _prove(c, relation, frozenset(), "constant", (c, relation))
+
+
+def dimension() -> Proved:
+    """|- d − 1 >= 0, all that is known of the dimension."""
+    return _prove(d - 1, ">=", frozenset(), "dimension", ())
+
+
+def combine(goal: Any, parts: Iterable[tuple[Any, Any, Proved]]) -> Proved:
+    """From e = 0 for each part: goal = 0, if goal is the sum of a·e over parts (a, None, e = 0) and of a·S(b·e) over
+    parts (a, b, e = 0), in normal form. Each summand vanishes with its e. Without parts: |- 0 = 0.
+    """
+    goal = rest = term(goal)
+    hypotheses, arguments, used = frozenset(), [goal], []
+    for a, b, theorem in parts:
+        (e, _, assumed), a = _read(theorem, "="), term(a)
+        b = None if b is None else term(b)
+        rest -= a * (e if b is None else _total(b * e))
+        hypotheses |= assumed
+        arguments += [a, b]
+        used.append(theorem)
+    _require(not rest.pairs, "the goal is not the given combination of equations")
+    return _prove(goal, "=", hypotheses, "combine", tuple(arguments), *used)
+
+
+def cancel(p: Any, product: Proved, nonzero: Proved) -> Proved:
+    """From p·q = 0 and q != 0 (or q > 0): p = 0. Since q vanishes in no component, p vanishes in each."""
+    (t, _, first), (q, _, second), p = _read(product, "="), _read(nonzero, "!=", ">"), term(p)
+    _require(t == p * q, "the equation is not the product of p and the nonzero term")
+    return _prove(p, "=", first | second, "cancel", (p,), product, nonzero)
+
+
+def inverse(nonzero: Proved) -> Proved:
+    """From t != 0 (or t > 0): t·inv t − 1 = 0. Where t were 0, t·inv t would be 0 and not 1."""
+    t, _, hypotheses = _read(nonzero, "!=", ">")
+    return _prove(t * inv(t) - 1, "=", hypotheses, "inverse", (), nonzero)
+
+
+def inverse_total(t: Any) -> Proved:
+    """|- t·t·inv t − t = 0, also where t is 0, because inv 0 = 0."""
+    t = term(t)
+    return _prove(t * t * inv(t) - t, "=", frozenset(), "inverse_total", (t,))
+
+
+def inverse_sign(theorem: Proved) -> Proved:
+    """From t REL 0: inv t REL 0, for every relation; for ``=`` and ``>=`` because inv 0 = 0."""
+    t, relation, hypotheses = _read(theorem, *_ANY)
+    return _prove(inv(t), relation, hypotheses, "inverse_sign", (), theorem)
+
+
+def square_of_root(nonnegative: Proved) -> Proved:
+    """From t >= 0 (or t > 0): (sqrt t)² − t = 0. Where t < 0, sqrt t is 0 and the square is not t."""
+    t, _, hypotheses = _read(nonnegative, ">=", ">")
+    return _prove(sqrt(t) * sqrt(t) - t, "=", hypotheses, "square_of_root", (), nonnegative)
+
+
+def root_nonnegative(t: Any) -> Proved:
+    """|- sqrt t >= 0, also where t < 0, because sqrt t is 0 there."""
+    t = term(t)
+    return _prove(sqrt(t), ">=", frozenset(), "root_nonnegative", (t,))
+
+
+def root_positive(positive: Proved) -> Proved:
+    """From t > 0: sqrt t > 0."""
+    t, _, hypotheses = _read(positive, ">")
+    return _prove(sqrt(t), ">", hypotheses, "root_positive", (), positive)
+
+
+def root_of_square(t: Any, nonnegative: Proved, square_is: Proved) -> Proved:
+    """From u >= 0 (or u > 0) and u² − t = 0: sqrt t − u = 0. A nonnegative number has one nonnegative root."""
+    (u, _, first), (e, _, second), t = _read(nonnegative, ">=", ">"), _read(square_is, "="), term(t)
+    _require(e == u * u - t, "the equation does not say that t is the square")
+    return _prove(sqrt(t) - u, "=", first | second, "root_of_square", (t,), nonnegative, square_is)
+
+
+def congruence(function: str, a: Any, b: Any, equal: Proved) -> Proved:
+    """From a − b = 0: f(a) − f(b) = 0, for f one of ``"inv"`` and ``"sqrt"``. Equal arguments have equal values."""
+    (e, _, hypotheses), a, b = _read(equal, "="), term(a), term(b)
+    _require(type(function) is str and function in ("inv", "sqrt"), f"{function!r} is neither inv nor sqrt")
+    _require(e == a - b, "the equation is not a − b = 0")
+    f = inv if function == "inv" else sqrt
+    return _prove(f(a) - f(b), "=", hypotheses, "congruence", (function, a, b), equal)
+
+
+def square(t: Any) -> Proved:
+    """|- t² >= 0."""
+    t = term(t)
+    return _prove(t * t, ">=", frozenset(), "square", (t,))
+
+
+def add(first: Proved, second: Proved) -> Proved:
+    """From p REL 0 and q REL' 0, both > or >=: p + q > 0 if one of them is >, else p + q >= 0."""
+    (p, r, left), (q, s, right) = _read(first, ">", ">="), _read(second, ">", ">=")
+    return _prove(p + q, ">" if ">" in (r, s) else ">=", left | right, "add", (), first, second)
+
+
+def multiply(first: Proved, second: Proved) -> Proved:
+    """From p REL 0 and q REL 0: p·q REL 0, REL one of >, >= and !=; a factor > 0 goes with any REL.
+
+    A factor >= 0 with one != 0 is refused: the product may be negative or 0.
+    """
+    (p, r, left), (q, s, right) = _read(first, ">", ">=", "!="), _read(second, ">", ">=", "!=")
+    _require({r, s} != {">=", "!="}, "a nonnegative times a nonzero term has no sign")
+    return _prove(p * q, r if s == ">" else s, left | right, "multiply", (), first, second)
+
+
+def weaken(theorem: Proved, relation: str) -> Proved:
+    """From t > 0: t >= 0 or t != 0. From t = 0: t >= 0. No other pair of relations."""
+    (t, stronger, hypotheses), relation = _read(theorem, *_ANY), _relation(relation)
+    _require((stronger, relation) in {(">", ">="), (">", "!="), ("=", ">=")}, "this is not a weakening")
+    return _prove(t, relation, hypotheses, "weaken", (relation,), theorem)
+
+
+def strengthen(nonnegative: Proved, nonzero: Proved) -> Proved:
+    """From t >= 0 and t != 0, of one normal form t: t > 0."""
+    (t, _, first), (u, _, second) = _read(nonnegative, ">="), _read(nonzero, "!=")
+    _require(t == u, "the two premises speak of different terms")
+    return _prove(t, ">", first | second, "strengthen", (), nonnegative, nonzero)
+
+
+def total(theorem: Proved) -> Proved:
+    """From t >= 0: S(t) >= 0, and from t > 0: S(t) > 0, because d >= 1 and the sum is not empty."""
+    t, relation, hypotheses = _read(theorem, ">", ">=")
+    return _prove(_total(t), relation, hypotheses, "total", (), theorem)
+
+
+def definite(t: Any, sum_of_squares: Proved) -> Proved:
+    """From S(t·t) = 0: t = 0. A sum of real squares vanishes only if each does."""
+    (e, _, hypotheses), t = _read(sum_of_squares, "="), term(t)
+    _require(e == _total(t * t), "the equation is not S(t·t) = 0")
+    return _prove(t, "=", hypotheses, "definite", (t,), sum_of_squares)
+
+
+def transport(goal: Any, equal: Proved, theorem: Proved) -> Proved:
+    """From goal − t = 0 and t REL 0: goal REL 0, for every relation."""
+    (e, _, first), (t, relation, second), goal = _read(equal, "="), _read(theorem, *_ANY), term(goal)
+    _require(e == goal - t, "the equation is not goal − t = 0")
+    return _prove(goal, relation, first | second, "transport", (goal,), equal, theorem)
+
+
+def cut(lemma: Proved, theorem: Proved) -> Proved:
+    """From G |- A and H, A |- B: G, H |- B. Dropped is A alone; if it is not a hypothesis of the second, nothing is."""
+    (a, relation, first), (t, conclusion, second) = _read(lemma, *_ANY), _read(theorem, *_ANY)
+    remaining = first | (second - {(a.pairs, relation)})
+    return _prove(t, conclusion, remaining, "cut", (), lemma, theorem)
+
+
+def instantiate(theorem: Proved, values: Mapping[Term, Any]) -> Proved:
+    """A theorem about arbitrary vectors and scalars holds for particular ones, put in hypotheses and conclusion alike.
+
+    Replaced is as by :func:`substitute`, all at once: a vector by anything, a scalar by a scalar and nothing else.
+    """
+    (t, relation, hypotheses), new = _read(theorem, *_ANY), _replacements(values)
+    said = frozenset((_substituted(_term(pairs, False), new).pairs, r) for pairs, r in hypotheses)
+    atoms = [((((atom, 1),), (1, 1)),) for atom in new]
+    arguments = tuple(part for pair in zip(atoms, new.values(), strict=True) for part in pair)
+    return _prove(_substituted(t, new), relation, said, "instantiate", arguments, theorem)

@@ -1,0 +1,503 @@
+"""First of the two trusted files: terms and their normal form.
+
+**Terms** live in the commutative algebra of R^d with componentwise product, whose unit is the uniform vector 1, and
+with one functional: S, the sum of the components. A scalar c stands for the vector c1, as broadcasting has it. Then
+Πx = x − S(x)/d, a gain acts as g·x, an inner product is S(x·y), and LayerNorm as users call it *is* a term. A term is
+a polynomial over Q in vectors, scalars, d, sums S[monomial in vectors], and two total functions applied in each
+component: inv (inv 0 = 0) and sqrt (sqrt t = 0 for t < 0).
+
+**Soundness.** Fix d >= 1 and a value for each vector and scalar. Evaluation commutes with +, ·, S, inv and sqrt,
+because normal forms rest on these identities alone: R^d is a commutative algebra; S is linear over scalars with
+S(1) = d; d has the inverse 1/d; inv(st) = inv(s) inv(t) and inv(inv t) = t, also at 0; sqrt(c²t) = c sqrt(t) for
+c > 0, and sqrt(c) = 0 for c < 0. So terms of equal normal form have equal values *in every dimension*.
+
+**Data.** A normal form is made of exact ``int``, ``str`` and ``tuple`` and of nothing else, so no part of it can be
+changed or redefine equality. Whatever comes from outside is read once, by :func:`term`, and rebuilt or refused.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+from lngeom._errors import LngeomError
+
+# rational: (n, m) in lowest terms, m >= 1. monomial: sorted ((atom, exponent), ...), exponents >= 1, those of d != 0.
+# pairs: sorted ((monomial, rational), ...), no rational 0. atom: ("v", name) vector, ("s", name) scalar, ("d",),
+# ("S", monomial of vectors), ("inv", pairs), ("sqrt", pairs).
+_D = ("d",)
+_ONE = (1, 1)
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_ATOMS: dict[tuple, tuple] = {_D: _D}
+_KNOWN: dict[int, tuple] = {id(_D): _D}  # the same by identity: what is in it was built by this file
+
+
+class ProofError(LngeomError):
+    """A rule does not apply, or a proof was not found. Neither says that the statement is false.
+
+    >>> from lngeom.kernel import constant
+    >>> constant(-1, ">")
+    Traceback (most recent call last):
+    lngeom.kernel._terms.ProofError: the rule does not apply: −1 > 0 is false
+    """
+
+
+def _require(condition: bool, rule: str) -> None:
+    if not condition:
+        raise ProofError(f"the rule does not apply: {rule}")
+
+
+def _reduced(n: int, m: int) -> tuple[int, int]:
+    divisor = math.gcd(n, m) if m > 0 else -math.gcd(n, m)
+    return n // divisor, m // divisor
+
+
+def _is_vector(pairs: tuple) -> bool:
+    """Whether a vector stands outside sums; if none does, all components are equal in every model."""
+    return any(_is_vector_atom(atom) for monomial, _ in pairs for atom, _ in monomial)
+
+
+def _is_vector_atom(atom: tuple) -> bool:
+    return atom[0] == "v" or (atom[0] in ("inv", "sqrt") and _is_vector(atom[1]))
+
+
+def _add(total: dict[tuple, tuple[int, int]], monomial: tuple, n: int, m: int) -> None:
+    p, q = total.get(monomial, (0, 1))
+    total[monomial] = _reduced(p * m + n * q, q * m)
+
+
+def _times(first: tuple, second: tuple) -> tuple:
+    """Product of two monomials."""
+    powers = dict(first)
+    for atom, k in second:
+        powers[atom] = powers.get(atom, 0) + k
+    return tuple(sorted((atom, k) for atom, k in powers.items() if k))
+
+
+class Term(tuple):
+    """Polynomial in normal form, of a vector (shape (..., d)) or of a scalar (shape (..., 1)). Immutable.
+
+    Arithmetic is total: ``a / b`` is a·inv(b), which is 0 where b is 0; ``a**-k`` is ``inv(a)**k``; ``abs(a)`` is
+    sqrt(a·a). A scalar beside a vector is broadcast, as with arrays, and terms compare as arrays do: ``a == b`` says
+    that all components are equal, in every model of every dimension. Integers and fractions mix with terms, floats
+    do not.
+
+    Args:
+        polynomial (dict of monomial to int or Fraction, or tuple): Or the tuple of pairs that ``pairs`` gives.
+
+    Raises:
+        ProofError: If `polynomial` is not a normal form; from an operation with what :func:`term` refuses.
+
+    >>> from lngeom.kernel import ONE, vector
+    >>> x, y = vector("x"), vector("y")
+    >>> (x + y) * (x - y) == x**2 - y**2, x / x == ONE
+    (True, False)
+    >>> x / y, abs(x)
+    (inv(y)·x, √(x²))
+    """
+
+    __slots__ = ()
+    __array_ufunc__ = None  # NumPy leaves mixed operations to the operators below
+
+    def __new__(cls, polynomial: Mapping[tuple, Any] | tuple) -> Term:
+        if type(polynomial) is dict:
+            numbers = [(monomial, _rational(c)) for monomial, c in polynomial.items()]
+            polynomial = tuple(sorted((_monomial(m), c) for m, c in numbers if c[0]))
+        pairs = _normal(polynomial)
+        return _term(pairs, _is_vector(pairs))
+
+    @property
+    def pairs(self) -> tuple:
+        """The normal form: sorted pairs of a monomial and a rational (n, m), nested tuples of str and int.
+
+        >>> from lngeom.kernel import vector
+        >>> (vector("x") ** 2 / 3).pairs
+        ((((('v', 'x'), 2),), (1, 3)),)
+        """
+        return tuple.__getitem__(self, 0)
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether it has the shape (..., 1) of a scalar; a sum has, a vector of equal components has not.
+
+        >>> from lngeom.kernel import S, ones, vector
+        >>> x = vector("x")
+        >>> x.is_scalar, S(x).is_scalar, ones(x).is_scalar
+        (False, True, False)
+        """
+        return not tuple.__getitem__(self, 1)
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> SimpleNamespace:
+        return NAMESPACE
+
+    def __eq__(self, other: object) -> bool:
+        return self.pairs == other.pairs if isinstance(other, Term) else NotImplemented
+
+    def __ne__(self, other: object) -> bool:
+        return self.pairs != other.pairs if isinstance(other, Term) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.pairs)
+
+    def __bool__(self) -> bool:
+        return bool(self.pairs)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([(monomial, Fraction(*c)) for monomial, c in self.pairs])
+
+    def __getitem__(self, index: Any) -> Any:
+        if index != (..., 0) or not self.is_scalar:  # the only component that every dimension has is a scalar's
+            raise IndexError(index)
+        return self
+
+    def __add__(self, other: Any) -> Term:
+        if _is_foreign(other):
+            return NotImplemented
+        other, total = _coerced(other), dict(self.pairs)
+        for monomial, c in other.pairs:
+            _add(total, monomial, *c)
+        return _polynomial(total, self, other)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Term:
+        return _polynomial({monomial: (-n, m) for monomial, (n, m) in self.pairs}, self)
+
+    def __sub__(self, other: Any) -> Term:
+        return self + -other
+
+    def __rsub__(self, other: Any) -> Term:
+        return -self + other
+
+    def __mul__(self, other: Any) -> Term:
+        if _is_foreign(other):
+            return NotImplemented
+        other, total = _coerced(other), {}
+        for first, (n, m) in self.pairs:
+            for second, (p, q) in other.pairs:
+                _add(total, _times(first, second), n * p, m * q)
+        return _polynomial(total, self, other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Term:
+        return NotImplemented if _is_foreign(other) else self * inv(other)
+
+    def __rtruediv__(self, other: Any) -> Term:
+        return inv(self) * other
+
+    def __pow__(self, exponent: int) -> Term:
+        _require(type(exponent) is int, f"the exponent {exponent!r} is not an integer")
+        return math.prod([self if exponent >= 0 else inv(self)] * abs(exponent), start=_ones_like(self))
+
+    def __abs__(self) -> Term:
+        return sqrt(self * self)
+
+    def __repr__(self) -> str:
+        from ._text import text
+
+        return text(self)
+
+
+def _term(pairs: tuple, vector: bool) -> Term:
+    return tuple.__new__(Term, (pairs, vector))
+
+
+def _polynomial(total: dict[tuple, tuple[int, int]], *like: Term) -> Term:
+    """The polynomial as a term, a vector if one of the terms it was made from is."""
+    return _term(tuple(sorted((m, c) for m, c in total.items() if c[0])), not all(t.is_scalar for t in like))
+
+
+def _is_foreign(value: Any) -> bool:
+    """Whether a value is a carrier of another kind, such as a dual number, which knows what to do with terms."""
+    return not isinstance(value, Term) and hasattr(value, "__array_namespace__")
+
+
+def _coerced(value: Any) -> Term:
+    return value if type(value) is Term else term(value)
+
+
+# ------------------------------------------------------------------------------------------------------- the door
+
+
+def term(value: Any) -> Term:
+    """`value` as a term: what every rule does first with whatever it is given. Integers and fractions are constants.
+
+    Subclasses, floats and tuples that only look like a normal form are refused: their parts could change or redefine
+    equality.
+
+    Raises:
+        ProofError: If `value` is not a term, integer or fraction, or a term that was not made by this module.
+
+    >>> from fractions import Fraction
+    >>> from lngeom.kernel import term
+    >>> term(Fraction(1, 2))
+    1/2
+    """
+    if type(value) is Term:
+        parts = tuple(tuple.__iter__(value))
+        _require(len(parts) == 2 and type(parts[1]) is bool, "this term was not made by the kernel")
+        pairs = _normal(parts[0])
+        return _term(pairs, parts[1] or _is_vector(pairs))
+    c = _rational(value)
+    return _term((((), c),) if c[0] else (), False)
+
+
+def _rational(value: Any) -> tuple[int, int]:
+    _require(
+        type(value) is int or type(value) is Fraction,
+        f"{type(value).__name__} is neither term nor integer nor fraction",
+    )
+    n, m = (value, 1) if type(value) is int else (value.numerator, value.denominator)
+    _require(type(n) is int and type(m) is int and m > 0, "numerator and denominator must be integers")
+    return _reduced(n, m)
+
+
+def _items(value: Any, size: int | None = None) -> tuple:
+    """`value`, which has to be a tuple, of `size` items if given, and of no subclass."""
+    fits = type(value) is tuple and (size is None or len(value) == size)
+    _require(fits, "a normal form is made of tuples")
+    return value
+
+
+def _ascending(values: list) -> bool:
+    return all(a < b for a, b in itertools.pairwise(values))
+
+
+def _normal(pairs: Any) -> tuple:
+    """The polynomial rebuilt of exact tuples and integers."""
+    found = []
+    for pair in _items(pairs):
+        monomial, c = _items(pair, 2)
+        n, m = _items(c, 2)
+        _require(type(n) is int and type(m) is int, "a coefficient is a pair of integers")
+        _require(n != 0 and m > 0 and math.gcd(n, m) == 1, "a coefficient is not 0 and in lowest terms")
+        found.append((_monomial(monomial), (n, m)))
+    _require(_ascending([monomial for monomial, _ in found]), "monomials are sorted and different")
+    return tuple(found)
+
+
+def _monomial(monomial: Any) -> tuple:
+    found = []
+    for power in _items(monomial):
+        atom, k = _items(power, 2)
+        atom = atom if _KNOWN.get(id(atom)) is atom else _rebuilt(atom)
+        _require(type(k) is int, "an exponent is an integer")
+        _require(k > 0 or (k < 0 and atom == _D), "only d has negative exponents, and none is 0")
+        found.append((atom, k))
+    _require(_ascending([atom for atom, _ in found]), "the atoms of a monomial are sorted and different")
+    return tuple(found)
+
+
+def _rebuilt(atom: Any) -> tuple:
+    """The atom made here that `atom` copies."""
+    kind, *content = _items(atom)
+    _require(type(kind) is str and len(content) == (kind != "d"), "an atom is a name of a kind and its content")
+    if kind == "d":
+        return _D
+    _require(kind in _MAKERS, f"{kind!r} is not a kind of atom")
+    made = _MAKERS[kind](content[0]).pairs
+    _require(made == ((((atom, 1),), _ONE),), "the content of an atom is in normal form")
+    ((((rebuilt, _),), _),) = made
+    return rebuilt
+
+
+def _atom(kind: str, content: Any, vector: bool) -> Term:
+    atom = _ATOMS.setdefault((kind, content), (kind, content))
+    _KNOWN[id(atom)] = atom
+    return _term(((((atom, 1),), _ONE),), vector)
+
+
+# ------------------------------------------------------------------------------------------ vectors, scalars, functions
+
+
+def _name(name: Any) -> str:
+    _require(type(name) is str and _NAME.fullmatch(name) is not None, f"{name!r} is not a name: letters, digits and _")
+    return name
+
+
+def vector(name: str) -> Term:
+    """Arbitrary vector of R^d. Equal names are equal vectors; no component is known to be different from 0.
+
+    Raises:
+        ProofError: If `name` is not made of ASCII letters, digits and ``_``, with a letter first.
+
+    >>> import lngeom as lg
+    >>> from lngeom.kernel import vector
+    >>> lg.project(vector("x"))
+    −S(x)/d + x
+    """
+    return _atom("v", _name(name), True)
+
+
+def scalar(name: str) -> Term:
+    """Arbitrary real number. It may be 0 or negative unless a hypothesis forbids it.
+
+    >>> import lngeom as lg
+    >>> from lngeom.kernel import scalar, vector
+    >>> lg.scale(lg.moments(vector("x"))[1], eps=scalar("eps"))
+    √(−S(x)²/d² + S(x²)/d + ε)
+    """
+    return _atom("s", _name(name), False)
+
+
+ZERO, ONE, d = term(0), term(1), _term(((((_D, 1),), _ONE),), False)
+
+
+def _total(t: Term) -> Term:
+    """Sum of the d components of a vector; a scalar c counts as c1, of sum dc."""
+    total: dict[tuple, tuple[int, int]] = {}
+    for monomial, (n, m) in t.pairs:
+        inner = tuple(power for power in monomial if _is_vector_atom(power[0]))
+        outer = tuple(power for power in monomial if not _is_vector_atom(power[0]))
+        atom = _atom("S", inner, False).pairs[0][0] if inner else ((_D, 1),)
+        _add(total, _times(outer, atom), n, m)
+    return _polynomial(total)
+
+
+def S(value: Any) -> Term:
+    """Sum of the components of a vector; a scalar has one component and is its own sum, as on arrays.
+
+    >>> from lngeom.kernel import S, ones, scalar, vector
+    >>> x = vector("x")
+    >>> S(scalar("a") * x + 1), S(ones(x)), S(S(x))
+    (S(x)·a + d, d, S(x))
+    """
+    t = term(value)
+    return t if t.is_scalar else _total(t)
+
+
+def inv(value: Any) -> Term:
+    """1/t in each component where t is not 0, and 0 where it is.
+
+    Products, powers, inverses and rational factors are taken apart: inv(st) = inv(s)·inv(t) and inv(inv t) = t hold
+    also at 0. But t·inv t is 1 only where t is not 0, and stays as it is: see :func:`inverse`.
+
+    >>> from lngeom.kernel import inv, scalar, vector
+    >>> inv(2 * scalar("a") * vector("x")), inv(inv(vector("x"))), inv(0)
+    (1/2·inv(a)·inv(x), x, 0)
+    """
+    t = term(value)
+    if not t.pairs:
+        return t
+    k = min(dict(monomial).get(_D, 0) for monomial, _ in t.pairs)
+    factor = _polynomial({((_D, -k),) if k else (): _ONE}, t)
+    n, m = (t * factor).pairs[-1][1]
+    factor *= Fraction(m, n)
+    u = t * factor  # its last coefficient is 1 and its lowest power of d 0
+    (monomial, _), *more = u.pairs
+    if more:
+        return factor * _atom("inv", u.pairs, not u.is_scalar)
+    for atom, exponent in monomial:
+        one = ((((atom, 1),), _ONE),)
+        factor *= (Term(atom[1]) if atom[0] == "inv" else _atom("inv", one, _is_vector(one))) ** exponent
+    return factor
+
+
+def sqrt(value: Any) -> Term:
+    """√t in each component where t >= 0, and 0 where t < 0.
+
+    Rational factors that are squares come out, √(c²t) = c√t for c > 0. √(t²), which is |t|, stays as it is:
+    see :func:`root_of_square`.
+
+    >>> from lngeom.kernel import sqrt, vector
+    >>> x = vector("x")
+    >>> sqrt(4 * x), sqrt(x * x), sqrt(-1)
+    (2·√(x), √(x²), 0)
+    """
+    t = term(value)
+    if not t.pairs:
+        return t
+    n, m = t.pairs[-1][1]
+    p, q = math.isqrt(abs(n)), math.isqrt(m)
+    p, q = (p, q) if p * p == abs(n) and q * q == m else (1, 1)
+    inside, root = t * Fraction(q * q, p * p), Fraction(p, q)
+    if [monomial for monomial, _ in inside.pairs] == [()]:  # a constant
+        if inside.pairs[0][1] == _ONE:
+            return _ones_like(t) * root
+        if n < 0:
+            return t * 0
+    return _atom("sqrt", inside.pairs, not t.is_scalar) * root
+
+
+_MAKERS = {
+    "v": vector,
+    "s": scalar,
+    "S": lambda monomial: _total(Term({monomial: 1})),
+    "inv": lambda pairs: inv(Term(pairs)),
+    "sqrt": lambda pairs: sqrt(Term(pairs)),
+}
+
+
+def substitute(value: Any, values: Mapping[Term, Any]) -> Term:
+    """`value` with atoms replaced by terms, all at once: a vector by anything, a scalar by a scalar.
+
+    A vector for a scalar would be wrong: scalars have been taken out of sums.
+
+    Raises:
+        ProofError: If a vector is to replace a scalar, or anything but a vector or a scalar is to be replaced.
+
+    >>> from lngeom.kernel import S, substitute, vector
+    >>> x, y = vector("x"), vector("y")
+    >>> substitute(S(x * y), {x: y, y: x + 1})
+    S(x·y) + S(y)
+    """
+    return _substituted(term(value), _replacements(values))
+
+
+def _replacements(values: Mapping[Term, Any]) -> dict[tuple, Term]:
+    """The mapping, read once."""
+    found = {}
+    for old, new in [(term(old), term(new)) for old, new in values.items()]:
+        atom = old.pairs[0][0][0][0] if old.pairs and old.pairs[0][0] else _D
+        _require(
+            old.pairs == ((((atom, 1),), _ONE),) and atom[0] in ("v", "s"), "only vectors and scalars are replaced"
+        )
+        _require(atom[0] == "v" or not _is_vector(new.pairs), "a scalar can only become a scalar")
+        found[atom] = new
+    return found
+
+
+def _substituted(t: Term, values: dict[tuple, Term]) -> Term:
+    whole = t * 0
+    for monomial, c in t.pairs:
+        product = _term((((), c),), False)
+        for atom, exponent in monomial:
+            if atom[0] == "S":
+                new = _total(_substituted(Term({atom[1]: 1}), values))
+            elif atom[0] in ("inv", "sqrt"):
+                new = (inv if atom[0] == "inv" else sqrt)(_substituted(Term(atom[1]), values))
+            else:
+                new = values.get(atom, _term(((((atom, 1),), _ONE),), atom[0] == "v"))
+            product *= new**exponent
+        whole += product
+    return whole
+
+
+# ------------------------------------------------------------------------------------- what the library calls on terms
+
+
+def _sum(x: Term, *, axis: int, keepdims: bool = False) -> Term:
+    _require(axis == -1, f"axis {axis}: the vectors that terms stand for lie along the last axis")
+    return S(x)
+
+
+def _mean(x: Term, *, axis: int, keepdims: bool = False) -> Term:
+    total = _sum(x, axis=axis, keepdims=keepdims)
+    return total if x.is_scalar else total / d
+
+
+def _ones_like(x: Term) -> Term:
+    return _polynomial({(): _ONE}, x)
+
+
+NAMESPACE = SimpleNamespace(__name__="lngeom.kernel", abs=abs, mean=_mean, ones_like=_ones_like, sqrt=sqrt, sum=_sum)
+"""What `lngeom.layer_norm` and the others call when they run on terms."""

@@ -1,0 +1,357 @@
+"""What a correct norm kernel may return: a family with two parameters, whatever the order of its sums.
+
+Derived on the page "How far floats may be off" (docs/derivations/tolerance.md). Standard model with underflow, fl(a ∘
+b) = (a ∘ b)(1 + δ) + η, |δ| ≤ u, |η| ≤ ω; c = Πx, v the mean square that is divided by (σ², or ‖x‖²/d for RMSNorm);
+hats are computed numbers, T(t) the sum of the absolute partial sums of t, γ_k = ku/(1 − ku).
+
+*Mean.* μ̂ = μ + δ, |δ| ≤ α = uT(x)(1 + γ_d)/d + u(mean|x| + 3|μ|) + 2ω; merged means add 4u√(log₂(d)v).
+
+*Variance.* Two passes: v̂ = (v + δ²)(1 + θ), |θ| ≤ uT((|c| + α)²)(1 + γ_d)/(d(v + δ²)) + 8u. Merged: v̂ is within D +
+γ_{2h+8}(v + D) of v, D = 4α'√(Lv) + 4α'²L, α' = α + ω, L = ⌈log₂ d⌉/2. One pass, mean x² − μ̂²: within γ_{h+3} mean x²
++ 2|μ|α + α² + u(|μ| + α)², and one rounding more.
+
+*Family.* With p = r̂ (a root and a reciprocal, at most 6u) and q = pδ every component obeys ŷ_i = g_i(p c_i − q) + b_i
+± E_i, E_i = 4u|g_i|p(|c_i| + α) + u|ŷ_i| + half an ulp of the format of ŷ_i, and u|g_i|p(3|x_i| + 4|μ|) more if x is
+multiplied before the mean is subtracted. For given p this confines q to an interval, whose emptiness is a convex
+piecewise linear function of p alone: Kelley's cutting planes decide in finitely many steps.
+
+All of this is evaluated in extended precision (64 bits where the processor has them) with unit w: c has an absolute
+error of at most (d + 8)w max|x|, which is added to α, and every bound is enlarged by the factor 1 + 2⁻²⁰.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy
+
+from .._projection import moments, project
+from ._formats import FORMATS, Format
+
+Order = Literal["any", "sequential", "pairwise"] | int
+Method = Literal["two-pass", "merged", "one-pass"]
+METHODS: tuple[Method, ...] = ("two-pass", "merged", "one-pass")
+Reals = numpy.ndarray
+REAL = numpy.longdouble
+UNIT = float(numpy.finfo(REAL).eps) / 2
+SLACK = 1 + 2.0**-20
+_CUTS = 200  # Kelley's method ends after as many cuts as f has pieces; it takes about ten
+
+
+class Sample:
+    """Rows x, shape (n, d), in extended precision, with the exact quantities that bounds are made of.
+
+    >>> from lngeom.rounding import Sample
+    >>> float(Sample([[1.0, 3.0]]).variance[0, 0])
+    1.0
+    """
+
+    def __init__(self, x: Reals) -> None:
+        self.x = numpy.asarray(x, dtype=REAL)
+        self.d = self.x.shape[-1]
+        self.mean, self.variance = moments(self.x)
+        self.deviation = project(self.x)
+        self.square = numpy.mean(self.x * self.x, axis=-1, keepdims=True)
+        self.largest = numpy.max(numpy.abs(self.x), axis=-1, keepdims=True)
+        self.margin = (self.d + 8) * UNIT * self.largest
+        self._spreads: dict[tuple[Arithmetic, bool], Spread] = {}
+
+    def number(self, value: Fraction) -> Any:
+        """A constant as these rows are computed with."""
+        return float(value)
+
+    def root(self, values: Reals, *, up: bool) -> Reals:
+        """√ of numbers computed from these rows, which fractions round up or down."""
+        return numpy.sqrt(values)
+
+    def sums_exactly(self, sums: Format) -> Reals:
+        """Rows, shape (n, 1), that any order of addition sums without rounding.
+
+        If every component is a multiple of q and Σ|x| ≤ 2^bits q, each partial sum is a number of the format.
+        """
+        values = self.x.astype(numpy.float64)
+        mantissa, exponent = numpy.frexp(values)
+        whole = numpy.ldexp(mantissa, 53).astype(numpy.int64)
+        unit = numpy.where(whole == 0, numpy.inf, numpy.ldexp((whole & -whole).astype(numpy.float64), exponent - 53))
+        least = unit.min(axis=-1, keepdims=True)
+        size = numpy.sum(numpy.abs(values), axis=-1, keepdims=True)
+        return (size <= numpy.ldexp(least, sums.bits)) & (values == self.x).all(axis=-1, keepdims=True)
+
+    def spread(self, arithmetic: Arithmetic, *, centered: bool) -> Spread:
+        """``Spread.of`` these rows, computed once: a diagnosis asks for it with each definition that it tries."""
+        key = arithmetic, centered
+        if key not in self._spreads:
+            self._spreads[key] = Spread.of(self, arithmetic, centered=centered)
+        return self._spreads[key]
+
+
+def partial_sums(terms: Reals, order: Order) -> Reals:
+    """T: sum of the absolute values of the partial sums of each row, shape (n, 1), or a bound of it."""
+    n, d = terms.shape
+    if d == 1:
+        return 0 * terms
+    if order == "sequential":
+        return numpy.sum(numpy.abs(numpy.cumsum(terms, axis=-1))[:, 1:], axis=-1, keepdims=True)
+    if order == "pairwise":
+        result = numpy.zeros((n, 1), dtype=REAL)
+        while terms.shape[-1] > 1:
+            even = terms.shape[-1] // 2 * 2
+            pairs = terms[:, 0:even:2] + terms[:, 1:even:2]
+            result = result + numpy.sum(numpy.abs(pairs), axis=-1, keepdims=True)
+            terms = numpy.concatenate([pairs, terms[:, even:]], axis=-1)
+        return result
+    ascending = numpy.sort(terms, axis=-1)
+    negative = numpy.cumsum(-numpy.minimum(ascending, 0), axis=-1)
+    positive = numpy.cumsum(numpy.maximum(ascending[:, ::-1], 0), axis=-1)
+    most = numpy.sum(numpy.maximum(negative, positive)[:, 1:-1], axis=-1, keepdims=True)
+    if isinstance(order, int):
+        most = numpy.minimum(most, (order - 1) * numpy.sum(numpy.abs(terms), axis=-1, keepdims=True))
+    return numpy.abs(numpy.sum(terms, axis=-1, keepdims=True)) + most
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """How a kernel computes: formats of single operations and of sums, their order, and the way to the variance.
+
+    ``method`` None stands for every backward-stable way: two passes or merged, subtracting or multiplying first.
+
+    >>> from lngeom.rounding import Arithmetic
+    >>> float(Arithmetic.of("bfloat16").work.roundoff) == 2.0**-24
+    True
+    """
+
+    work: Format
+    sums: Format
+    storage: Format
+    method: Method | None = None
+    order: Order = "any"
+    confidence: float | None = None  # λ of a probabilistic bound: uT becomes λu√T₂ with T₂ ≤ T max|S_k|
+
+    @classmethod
+    def of(cls, dtype: str) -> Arithmetic:
+        """Half precision computed in float32, everything else in its own format."""
+        work = FORMATS["float64" if dtype == "float64" else "float32"]
+        return cls(work, work, FORMATS[dtype])
+
+    def chain(self, d: int) -> int:
+        """The largest number of additions that a term passes through."""
+        return min(d, self.order) if isinstance(self.order, int) else d
+
+    def growth(self, terms: Reals) -> Reals:
+        """Bound of the error of the sum of each row of `terms`, shape (n, 1)."""
+        u: Any = self.sums.roundoff if terms.dtype == object else float(self.sums.roundoff)
+        d = terms.shape[-1]
+        bound = u * partial_sums(terms, self.order) * (1 + gamma(d, u))
+        if self.confidence is None:
+            return bound
+        size = numpy.sum(numpy.abs(terms), axis=-1, keepdims=True)
+        return numpy.minimum(bound, self.confidence * u * numpy.sqrt(bound / u * size) * (1 + gamma(d, u)))
+
+
+def gamma(k: float, u: float) -> float:
+    """γ_k = ku/(1 − ku), inf if ku ≥ 1/2: beyond that no digit is left."""
+    return k * u / (1 - k * u) if k * u < 0.5 else numpy.inf
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Bounds of the two errors: |δ| ≤ `alpha`, v̂ in [`low`, `high`]; all of shape (n, 1).
+
+    >>> from lngeom.rounding import Arithmetic, Sample, Spread
+    >>> spread = Spread.of(Sample([[1.0, 3.0]]), Arithmetic.of("float32"), centered=True)
+    >>> bool(spread.low < 1 < spread.high), bool(spread.alpha < 1e-6)
+    (True, True)
+    """
+
+    alpha: Reals
+    low: Reals
+    high: Reals
+
+    @classmethod
+    def of(cls, sample: Sample, arithmetic: Arithmetic, *, centered: bool) -> Spread:
+        """The bounds of the derivation for each row."""
+        number, d, h = sample.number, sample.d, arithmetic.chain(sample.d)
+        u, us, w = (number(a) for a in (arithmetic.work.roundoff, arithmetic.sums.roundoff, arithmetic.work.tiny))
+        # What extended precision loses in a mean of squares, beside what it loses in a deviation.
+        slack, unit = number(Fraction(SLACK)), number(Fraction(UNIT)) * (d + 8) if sample.x.dtype != object else 0
+        mean, zero = numpy.abs(sample.mean), numpy.zeros_like(sample.mean)
+        with numpy.errstate(all="ignore"):
+            if not centered:
+                v, error = sample.square, arithmetic.growth(sample.x * sample.x) / d
+                error = error * slack + 8 * u * v + 4 * w + unit * v
+                return cls(zero, numpy.maximum(v - error, 0), v + error)
+            v = sample.variance
+            size = numpy.sum(numpy.abs(sample.x), axis=-1, keepdims=True) / d
+            # Declared two passes divide the sum; otherwise each term may be multiplied by a rounded 1/d.
+            divided = 2 * mean if arithmetic.method == "two-pass" else size + 3 * mean
+            error = arithmetic.growth(sample.x)
+            if arithmetic.method == "two-pass":  # merged means round even where sums do not
+                error = numpy.where(sample.sums_exactly(arithmetic.sums), 0, error)
+            alpha = (error / d + u * divided + 2 * w) * slack + sample.margin
+            shifted = numpy.abs(sample.deviation) + alpha
+            two = arithmetic.growth(shifted * shifted) / d
+            # Rounding each difference moves the root mean square by a factor 1 ± u and by ω.
+            bottom, top = v * (1 - 8 * u) - two - 4 * w, (v + alpha * alpha) * (1 + 8 * u) + two + 4 * w
+            top = (sample.root(top, up=True) + w) ** 2
+            bottom = numpy.maximum(sample.root(numpy.maximum(bottom, 0), up=False) - w, 0) ** 2
+            if arithmetic.method == "one-pass":
+                change = gamma(h + 3, us) * sample.square + 2 * mean * alpha + alpha**2
+                change = change + u * (mean + alpha) ** 2 + u * v + 4 * w
+                bottom, top = v - change * slack, v + change * (1 + u) * slack
+            elif arithmetic.method != "two-pass":
+                logarithm = number(Fraction(math.log2(max(d, 2))))
+                change = 4 * us * sample.root(logarithm * v, up=True) + 2 * d * w
+                alpha = alpha + change * slack
+                levels = number(Fraction((d - 1).bit_length(), 2))
+                shift = alpha + w
+                change = 4 * shift * sample.root(levels * v, up=True) + 4 * shift**2 * levels
+                change = change + gamma(2 * h + 8, us) * (v + change) + (levels + 8) * w
+                bottom, top = (numpy.minimum(bottom, v - change * slack), numpy.maximum(top, v + change * slack))
+            inexact = 2 * sample.margin * sample.root(v, up=True) + sample.margin**2 + unit * v
+            return cls(alpha, bottom - inexact, top + inexact)
+
+    def overflows(self, sample: Sample, arithmetic: Arithmetic) -> Reals:
+        """Rows, shape (n,), where a sum or a square may overflow: there no bound exists."""
+        top = float(arithmetic.work.largest) if arithmetic.work.high < 1000 else float(FORMATS["float64"].largest)
+        with numpy.errstate(over="ignore"):
+            return (4 * sample.d * numpy.maximum(sample.largest**2, sample.largest) > top)[:, 0]
+
+
+@dataclass(frozen=True)
+class Family:
+    """Outputs g(p·n − q) + b ± E with p in [low, high] and |q| ≤ reach, for each row; `free` rows may be anything.
+
+    >>> from lngeom.rounding import Arithmetic, Definition, Sample
+    >>> layer = Definition(centered=True, gain=None, bias=None, eps=0.0)
+    >>> family = layer.family(Sample([[1.0, 3.0]]), Arithmetic.of("float32"))
+    >>> bool(family.fit([[-1.0, 1.0]]).ok[0]), bool(family.fit([[-1.0, 1.1]]).ok[0])
+    (True, False)
+    """
+
+    numerator: Reals
+    low: Reals
+    high: Reals
+    reach: Reals
+    gain: Reals
+    bias: Reals
+    slack: Reals
+    free: Reals
+    storage: Format
+
+    def tolerance(self, y: Reals) -> Reals:
+        """E at the output `y`."""
+        return self.slack + _half_ulp(y, self.storage)
+
+    def box(self) -> tuple[Reals, Reals]:
+        """Lower and upper ends of the outputs, each component by itself; infinite in free rows."""
+        with numpy.errstate(all="ignore"):
+            ends = [self.gain * p * self.numerator for p in (self.low, self.high)]
+            reach = numpy.abs(self.gain) * self.reach + self.slack
+            low, high = numpy.minimum(*ends) + self.bias - reach, numpy.maximum(*ends) + self.bias + reach
+            low = low - _half_ulp(low, self.storage) * SLACK
+            high = high + _half_ulp(high, self.storage) * SLACK
+            free = self.free[:, None] | ~(numpy.maximum(-low, high) < float(self.storage.largest))
+            return numpy.where(free, -numpy.inf, low), numpy.where(free, numpy.inf, high)
+
+    def fit(self, y: Reals) -> Fit:
+        """The member of the family that comes closest to `y`, shape (n, d)."""
+        y = numpy.asarray(y, dtype=REAL)
+        finite = numpy.isfinite(y)
+        with numpy.errstate(all="ignore"):
+            value = numpy.where(finite, y, 0)
+            error, gain = self.tolerance(value), self.gain
+            ends = [(value - self.bias - error) / gain, (value - self.bias + error) / gain]
+            # An overflow to infinity is right where the exact value may lie beyond the largest number.
+            top = float(self.storage.largest) * (1 - 2 * float(self.storage.roundoff))
+            size = numpy.abs(gain) * (numpy.abs(self.numerator) * self.high + self.reach) + numpy.abs(self.bias)
+            loose = (gain == 0) | (~finite & (size * (1 + 1e-3) >= top))
+            low = numpy.where(loose, -numpy.inf, numpy.minimum(*ends))
+            high = numpy.where(loose, numpy.inf, numpy.maximum(*ends))
+            p, q = _closest(self.numerator, low, high, self.low, self.high, self.reach)
+            distance = numpy.abs(gain * (p * self.numerator - q) + self.bias - value)
+            ratio = numpy.where(distance == 0, 0, distance / error)
+            ratio = numpy.where(finite, ratio, numpy.where(loose & (gain != 0), 0, numpy.inf))
+            # A row outside is judged by each component's own interval, where that tells.
+            width = error + numpy.abs(gain) * (self.reach + numpy.abs(self.numerator) * (self.high - self.low) / 2)
+            middle = gain * self.numerator * (self.low + self.high) / 2 + self.bias
+            alone = numpy.where(finite, numpy.abs(value - middle) / width, ratio)
+            alone = numpy.where(distance == 0, numpy.minimum(alone, 1), alone)
+            told = (numpy.max(ratio, axis=-1) > 1) & (numpy.max(alone, axis=-1) > 1)
+            ratio = numpy.where(told[:, None], alone, ratio)
+        ratio = numpy.where(self.free[:, None], 0, ratio / SLACK).astype(numpy.float64)
+        return Fit(p[:, 0].astype(float), q[:, 0].astype(float), ratio)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Parameters p and q of each row, and the distance of each component from that member over its tolerance."""
+
+    p: Reals
+    q: Reals
+    ratio: Reals
+
+    @property
+    def ok(self) -> Reals:
+        """Rows that the family holds."""
+        return self.ratio.max(axis=-1) <= 1
+
+
+def _half_ulp(y: Reals, storage: Format) -> Reals:
+    exponent = numpy.frexp(numpy.where(numpy.isfinite(y), y, 0))[1]
+    return numpy.ldexp(REAL(1), numpy.maximum(exponent, storage.low + 1) - storage.bits - 1)
+
+
+def _closest(n: Reals, low: Reals, high: Reals, p_low: Reals, p_high: Reals, reach: Reals) -> tuple[Reals, Reals]:
+    """Scale p and shift q of each row at which the interval left for q is least empty, both of shape (n, 1)."""
+
+    def at(p: Reals, rows: Reals) -> tuple[Reals, Reals, Reals, Reals]:
+        value = n[rows] * p
+        over, under = value - high[rows], value - low[rows]
+        i, j = numpy.argmax(over, axis=-1)[:, None], numpy.argmin(under, axis=-1)[:, None]
+        top, bottom = (numpy.take_along_axis(a, k, -1) for a, k in ((over, i), (under, j)))
+        slope = numpy.where(top > -reach[rows], numpy.take_along_axis(n[rows], i, -1), 0)
+        slope = slope - numpy.where(bottom < reach[rows], numpy.take_along_axis(n[rows], j, -1), 0)
+        top, bottom = numpy.maximum(top, -reach[rows]), numpy.minimum(bottom, reach[rows])
+        return top - bottom, slope, top, bottom
+
+    # The largest |n_j| confines p to (max(|l_j|, |h_j|) + reach)/|n_j|, however wide its own range is.
+    j = numpy.argmax(numpy.abs(n), axis=-1)[:, None]
+    most = numpy.maximum(*(numpy.abs(numpy.take_along_axis(a, j, -1)) for a in (low, high))) + reach
+    most = numpy.maximum(most / numpy.abs(numpy.take_along_axis(n, j, -1)), p_low)
+    ceiling = numpy.where(numpy.isfinite(p_high), p_high, numpy.where(numpy.isfinite(most), most, 1e30))
+    left, right = numpy.broadcast_arrays(p_low + 0 * n[:, :1], ceiling + 0 * n[:, :1])
+    left, right = left.copy(), right.copy()
+    every = numpy.arange(len(n))
+    p = numpy.sqrt(numpy.maximum(left, 1e-300) * numpy.maximum(right, 1e-300))
+    best, least = p.copy(), numpy.full_like(p, numpy.inf)
+    fl, sl = at(left, every)[:2]
+    fr, sr = at(right, every)[:2]
+    for edge, gap in ((left, fl), (right, fr)):
+        better = gap < least
+        best, least = numpy.where(better, edge, best), numpy.where(better, gap, least)
+    rows = every
+    for _ in range(_CUTS):
+        gap, slope, top, bottom = at(p[rows], rows)
+        better = gap < least[rows]
+        best[rows] = numpy.where(better, p[rows], best[rows])
+        least[rows] = numpy.where(better, gap, least[rows])
+        falls = slope < 0
+        left[rows], fl[rows], sl[rows] = (
+            numpy.where(falls, new, old[rows]) for new, old in ((p[rows], left), (gap, fl), (slope, sl))
+        )
+        right[rows], fr[rows], sr[rows] = (
+            numpy.where(falls, old[rows], new) for new, old in ((p[rows], right), (gap, fr), (slope, sr))
+        )
+        # Where the two tangents meet lies the least value that f can still have between them.
+        meeting = (fr - fl + sl * left - sr * right) / (sl - sr)
+        floor = fl + sl * (meeting - left)
+        inside = (meeting > left) & (meeting < right) & (sl < 0) & (sr > 0) & (floor < least)
+        rows = every[(inside & (least > 0))[:, 0]]
+        if rows.size == 0:
+            break
+        p[rows] = meeting[rows]
+    top, bottom = at(best, every)[2:]
+    return best, numpy.clip((top + bottom) / 2, -reach, reach)

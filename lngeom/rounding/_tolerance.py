@@ -1,0 +1,269 @@
+r"""Tolerances of a norm kernel that declares how it computes, and the test that needs no declaration."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy
+
+from .._errors import InputError
+from .._norms import Placement
+from ..carriers import Array, check_eps, check_parameter, check_vectors, dtype_name
+from ._definitions import Definition
+from ._family import METHODS, REAL, Arithmetic, Family, Method, Order, Reals, Sample
+from ._formats import FORMATS
+
+Kind = Literal["layernorm", "rmsnorm"]
+KINDS: tuple[Kind, ...] = ("layernorm", "rmsnorm")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Acceptance:
+    """What :meth:`lngeom.Tolerance.accepts` answers; true in a condition if every row is accepted.
+
+    `ok` and `reason`, one sentence; `p` and `delta` (...), scale and error of the mean of the closest member of the
+    family; `ratio` (..., d), distance of each component from that member over its tolerance, at most 1 where accepted.
+
+    >>> import numpy as np, lngeom as lg
+    >>> lg.tolerance(np.array([1.0, 3.0]), eps=0.0).accepts(np.array([-1.0, 1.0]))
+    Acceptance(accepted: every row is within the family of correct outputs)
+    """
+
+    ok: bool
+    p: numpy.ndarray
+    delta: numpy.ndarray
+    ratio: numpy.ndarray
+    reason: str
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __repr__(self) -> str:
+        return f"Acceptance({'accepted' if self.ok else 'rejected'}: {self.reason})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tolerance:
+    """What a correct kernel may return; made by :func:`lngeom.tolerance`.
+
+    Attributes:
+        box: pair of float64 arrays, shape (..., d). Ends of the interval of each component by itself, rounded outward;
+            infinite where no bound exists.
+        alpha, theta: float64 arrays, shape (...). Bounds of the error of the mean, and of the relative error of the
+            mean square that is divided by.
+        adversarial: True if the bounds hold for every rounding; False for a probabilistic bound, which chosen inputs
+            can break.
+    """
+
+    box: tuple[numpy.ndarray, numpy.ndarray]
+    alpha: numpy.ndarray
+    theta: numpy.ndarray
+    adversarial: bool
+    _family: Family
+
+    def accepts(self, y: Array) -> Acceptance:
+        """Whether some error of the mean and some error of the variance within the bounds explain every row of `y`."""
+        values, shape = floats(y), self.box[0].shape
+        if values.shape != shape:
+            msg = f"y has shape {values.shape}, but x has shape {shape}: pass the outputs of the same vectors"
+            raise InputError(msg)
+        fit = self._family.fit(values.reshape(-1, shape[-1]))
+        with numpy.errstate(all="ignore"):
+            delta = (fit.q / fit.p).reshape(shape[:-1])
+        ratio, ok = fit.ratio.reshape(shape), bool(fit.ok.all())
+        worst = tuple(int(i) for i in numpy.unravel_index(numpy.argmax(ratio), shape))
+        text = f"component {worst} lies {ratio[worst]:.3g} tolerances from the closest output of a correct kernel"
+        reason = "every row is within the family of correct outputs" if ok else text
+        return Acceptance(ok, fit.p.reshape(shape[:-1]), delta, ratio, reason)
+
+
+def floats(values: Any) -> numpy.ndarray:
+    """`values` of any array library as float64."""
+    listed = values.tolist() if hasattr(values, "tolist") else values
+    return numpy.array(listed, dtype=numpy.float64)
+
+
+def tolerance(
+    x: Array,
+    gain: Array | None = None,
+    bias: Array | None = None,
+    *,
+    eps: float,
+    kind: Kind = "layernorm",
+    algorithm: Method | None = None,
+    dtype: Any = None,
+    accumulate: str | None = None,
+    order: Order = "any",
+    placement: Placement = "inside",
+    confidence: float | None = None,
+) -> Tolerance:
+    """What a correct kernel may return at `x`: ŷ_i = g_i(p c_i − q) + b_i ± E_i, with bounds of p and of q.
+
+    Without `algorithm` and `order` the family holds the outputs of every backward-stable kernel: two passes or merged
+    partial statistics, in every order. Declared ones make it smaller. The derivation is on the page "How far floats may
+    be off".
+
+    Args:
+        x, gain, bias: Finite, taken as exact.
+        kind: {"layernorm", "rmsnorm"}
+        algorithm: {"two-pass", "merged", "one-pass"}. Two passes that subtract the mean first; merged (Welford); or
+            mean x² − μ². Default: the first two, in any form.
+        dtype: str or dtype. Format of `x` and of the output; default: that of `x`.
+        accumulate: {"float64", "float32", "bfloat16", "float16"}. Format of the sums. Default float64 for float64,
+            else float32. A half format means all operations.
+        order: "any", "sequential", "pairwise" or int. Order of each sum; an integer is the largest number of additions
+            that a term passes through.
+        confidence: λ of a probabilistic bound: an error of n additions grows as λ√n u, with probability at least
+            1 − 2 exp(−λ²/2) if rounding errors are independent with mean 0. Not adversarial.
+
+    Returns a Tolerance: `box`, `alpha`, `theta`, and `accepts(y)`. Source: N. J. Higham, Accuracy and Stability of
+    Numerical Algorithms, 2nd ed., section 4.2; N. J. Higham and T. Mary, SIAM J. Sci. Comput. 41 (2019), theorem 2.4,
+    for `confidence`.
+
+    >>> import numpy as np, lngeom as lg
+    >>> x = np.array([1.0, 2.0, 6.0])
+    >>> allowed = lg.tolerance(x, eps=1e-5)
+    >>> bool(allowed.accepts(lg.layer_norm(x, eps=1e-5))), bool(allowed.accepts((x - 3) / x.std(ddof=1)))
+    (True, False)
+    >>> bool((allowed.box[1] - allowed.box[0] < 1e-13).all()), float(allowed.alpha) < 1e-13
+    (True, True)
+    """
+    if kind not in KINDS:
+        raise InputError(f"kind is {kind!r}: the norms are {' and '.join(KINDS)}")
+    if algorithm is not None and algorithm not in METHODS:
+        msg = f"algorithm is {algorithm!r}: the variance is computed by one of {', '.join(METHODS)}, or None for any"
+        raise InputError(msg)
+    rows, base, name = definition(x, gain, bias, eps, dtype, kind == "layernorm", placement)
+    arithmetic = declared(name, algorithm, accumulate, order, confidence)
+    sample = Sample(rows.reshape(-1, rows.shape[-1]))
+    family = base.family(sample, arithmetic)
+    spread = sample.spread(arithmetic, centered=base.centered)
+    square = sample.variance if base.centered else sample.square
+    with numpy.errstate(all="ignore"):
+        theta = numpy.maximum(spread.high - square, square - spread.low) / square
+    lead = rows.shape[:-1]
+    low, high = family.box()
+    return Tolerance(
+        (outward(low, rows.shape, -1), outward(high, rows.shape)),
+        spread.alpha.astype(numpy.float64).reshape(lead),
+        theta.astype(numpy.float64).reshape(lead),
+        confidence is None,
+        family,
+    )
+
+
+def error_bound(
+    x: Array,
+    gain: Array | None = None,
+    bias: Array | None = None,
+    *,
+    eps: float,
+    dtype: Any = None,
+    centered: bool = True,
+    placement: Placement = "inside",
+    method: Method = "two-pass",
+    additions: int | None = None,
+) -> numpy.ndarray:
+    """Bound of the error of each component of ``layer_norm(x, gain, bias, eps=eps)`` or of ``rms_norm``.
+
+    How far the box of :func:`tolerance`, which says what `dtype` is, reaches from the exact value. For sums in any
+    order the leading term is below (d + 2)uκ, u the unit roundoff and κ the :func:`condition_number`.
+
+    Args:
+        method: {"two-pass", "merged", "one-pass"}. How the variance is computed: from the centred vector (this
+            library); by merging partial means and sums of squares (PyTorch); or as mean x² − μ² (Flax). The last two
+            may multiply before they subtract the mean.
+        additions: The largest number of additions a term passes through. Default: any order. A pairwise sum such as
+            NumPy's over the last axis of a contiguous array has at most 24 + log₂ d.
+
+    Returns float64, shape (..., d): inf where a square may overflow or σ² + ε may be computed as 0. Source: N. J.
+    Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 2.2, 3.1 and 4.2; T. F. Chan, G. H. Golub
+    and R. J. LeVeque, The American Statistician 37 (1983), 242-247.
+
+    >>> import numpy as np, lngeom as lg
+    >>> bool((lg.error_bound(np.array([1.0, 2.0, 6.0]), eps=0.0) < 1e-14).all())
+    True
+    >>> float(lg.error_bound(np.array([1.0, 2.0]), eps=0.0, dtype="bfloat16").max()) < 1.001 * 2.0**-8
+    True
+    """
+    if method not in METHODS:
+        raise InputError(f"method is {method!r}: the variance is computed by one of {', '.join(METHODS)}")
+    rows, base, name = definition(x, gain, bias, eps, dtype, centered, placement)
+    sample = Sample(rows.reshape(-1, rows.shape[-1]))
+    family = base.family(sample, declared(name, method, order=longest(additions)))
+    return outward(base.bound(sample, family), rows.shape)
+
+
+def outward(values: Reals, shape: tuple[int, ...], direction: int = 1) -> numpy.ndarray:
+    """Float64 numbers not below (1) or not above (−1) `values`."""
+    return numpy.nextafter(values.astype(numpy.float64), direction * numpy.inf).reshape(shape)
+
+
+def definition(
+    x: Array, gain: Any, bias: Any, eps: float, dtype: Any, centered: bool, placement: Placement
+) -> tuple[numpy.ndarray, Definition, str]:
+    """Checked rows of `x` as float64, the norm layer in extended precision, and the name of the format."""
+    check_vectors("x", x)
+    check_parameter("gain", gain, x)
+    check_parameter("bias", bias, x)
+    check_eps(eps)
+    name = dtype_name(x) if dtype is None else dtype if isinstance(dtype, str) else _name(dtype)
+    if name not in FORMATS:
+        raise InputError(f"dtype is {name!r}: error bounds are known for {', '.join(FORMATS)}")
+    wide = "float64" if name == "float64" else "float32"
+    g, b = (None if p is None else _numbers(n, p, wide).astype(REAL) for n, p in (("gain", gain), ("bias", bias)))
+    return _numbers("x", x, name).reshape(tuple(x.shape)), Definition(centered, g, b, float(eps), placement), name
+
+
+def _numbers(name: str, values: Array, format_name: str) -> numpy.ndarray:
+    """`values` as float64, each checked to be a finite number of the format."""
+    numbers = floats(values)
+    foreign = numbers[~(numpy.isfinite(numbers) & FORMATS[format_name].holds(numbers))]
+    if foreign.size:
+        msg = (
+            f"{name} holds {float(foreign[0])!r}: not a finite {format_name} number; the bound is about the "
+            f"computation, so round {name} to {format_name} first"
+        )
+        raise InputError(msg)
+    return numbers
+
+
+def longest(additions: int | None) -> Order:
+    """The order of a sum in which a term passes through so many additions; any if not given."""
+    if additions is None:
+        return "any"
+    if isinstance(additions, bool) or not isinstance(additions, int) or additions < 1:
+        msg = f"additions is {additions!r}: the longest chain of additions in a sum has an integer length >= 1"
+        raise InputError(msg)
+    return additions
+
+
+def _name(dtype: Any) -> str:
+    """Name of a dtype of NumPy or PyTorch."""
+    text = str(dtype).rpartition(".")[2]
+    return text if text in FORMATS else str(getattr(dtype, "__name__", text)).rpartition(".")[2]
+
+
+def declared(
+    dtype: str,
+    algorithm: Method | None = None,
+    accumulate: str | None = None,
+    order: Order = "any",
+    confidence: float | None = None,
+) -> Arithmetic:
+    """The arithmetic of a kernel from its description."""
+    known = order in ("any", "sequential", "pairwise") or (
+        isinstance(order, int) and not isinstance(order, bool) and order >= 1
+    )
+    if not known:
+        msg = f'order is {order!r}: give "any", "sequential", "pairwise" or the longest chain of additions >= 1'
+        raise InputError(msg)
+    if accumulate is not None and accumulate not in FORMATS:
+        raise InputError(f"accumulate is {accumulate!r}: sums are kept in one of {', '.join(FORMATS)}")
+    if confidence is not None and not (math.isfinite(confidence) and confidence > 0):
+        msg = f"confidence is {confidence!r}: the factor λ of the probabilistic bound is positive, for example 6"
+        raise InputError(msg)
+    plain = Arithmetic.of(dtype)
+    sums = plain.sums if accumulate is None else FORMATS[accumulate]
+    work = sums if sums.bits < plain.work.bits else plain.work
+    return Arithmetic(work, sums, FORMATS[dtype], algorithm, order, confidence)

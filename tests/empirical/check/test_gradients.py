@@ -1,0 +1,174 @@
+"""Correct backward passes are held, wrong ones are accused in exact fractions and named."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import lngeom as lg
+from empirical.check import check
+from lngeom.rounding import REAL, Arithmetic, Definition, Gradients, rounded
+
+EPS = 1e-5
+Pull = Callable[..., torch.Tensor]
+
+
+def mean(values: torch.Tensor) -> torch.Tensor:
+    return values.mean(-1, keepdim=True)
+
+
+def kernel(pull: Pull, of_gain: Pull = lambda g, n, axes: (g * n).sum(axes)) -> Any:
+    """LayerNorm with a backward pass of its own: `pull` of h = g ∘ ȳ, ȳ, g, the normalized n, and r = 1/D."""
+
+    class Layer(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: torch.Tensor, gain: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+            c = x.float() - mean(x.float())
+            r = torch.rsqrt(mean(c * c) + EPS)
+            ctx.save_for_backward(c * r, r, gain.float())
+            return (c * r * gain.float() + bias.float()).to(x.dtype)
+
+        @staticmethod
+        def backward(ctx: Any, *grads: torch.Tensor) -> Any:
+            n, r, gain = ctx.saved_tensors
+            y, axes = grads[0].float(), tuple(range(n.dim() - 1))
+            found = pull(y * gain, y, gain, n, r), of_gain(y, n, axes), y.sum(axes)
+            return tuple(value.to(grads[0].dtype) for value in found)
+
+    return lambda x, gain, bias: Layer.apply(x, gain, bias)
+
+
+def plain(h: Any, y: Any, g: Any, n: Any, r: Any) -> Any:
+    return r * (h - mean(h) - n * mean(h * n))
+
+
+def autograd(x: Any, gain: Any, bias: Any) -> Any:
+    v, m = torch.var_mean(x.float(), -1, unbiased=False, keepdim=True)
+    return ((x.float() - m) / torch.sqrt(v + EPS) * gain.float() + bias.float()).to(x.dtype)
+
+
+def centred_last(h: Any, y: Any, g: Any, n: Any, r: Any) -> Any:
+    pulled = r * (h - n * mean(h * n))
+    return pulled - mean(pulled)
+
+
+CORRECT: dict[str, Any] = {
+    "plain": kernel(plain),
+    "centred last": kernel(centred_last),
+    "automatic": autograd,
+    "module": torch.nn.LayerNorm,
+    "fused": lambda x, gain, bias: torch.nn.functional.layer_norm(x, x.shape[-1:], gain, bias, EPS),
+}
+WRONG: dict[str, tuple[Any, str]] = {
+    "mean of the cotangent not subtracted": (kernel(lambda h, y, g, n, r: r * (h - n * mean(h * n))), "d/dx"),
+    "term along the output missing": (kernel(lambda h, y, g, n, r: r * (h - mean(h))), "d/dx"),
+    "both correction terms missing": (kernel(lambda h, y, g, n, r: r * h), "d/dx"),
+    "gain missing": (kernel(lambda h, y, g, n, r: plain(y, y, g, n, r)), "d/dx"),
+    "gain applied twice": (kernel(lambda h, y, g, n, r: plain(h * g, y, g, n, r)), "d/dx"),
+    "term along the output divided by d - 1": (
+        kernel(lambda h, y, g, n, r: r * (h - mean(h) - n * mean(h * n) * (h.shape[-1] / max(h.shape[-1] - 1, 1)))),
+        "d/dx",
+    ),
+    "backward pass wrong": (kernel(plain, lambda g, n, axes: g.sum(axes)), "d/dgain"),
+    "only for batches of shape (2, n, d)": (
+        kernel(plain, lambda g, n, axes: (g * n).sum(0) if len(axes) < 2 else (g * n)[0].sum(0)),
+        "d/dgain",
+    ),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize("name", CORRECT)
+def test_correct_backward_pass_is_not_accused(name: str, dtype: str) -> None:
+    finding = check(CORRECT[name], kind="layernorm", eps=EPS, dtype=dtype, d=24, backward=True)
+    assert finding.verdict == "rounding", finding
+    assert finding.gradient_ratio is not None
+    assert 0 < finding.gradient_ratio <= 1
+
+
+def ordered(key: Any) -> Any:
+    """A sum one after another, in the order of `key`."""
+    return lambda a: np.cumsum(np.take_along_axis(a, np.argsort(key(a), -1), -1), -1, dtype=a.dtype)[..., -1:]
+
+
+SUMS = {"upwards": ordered(lambda a: a), "downwards": ordered(lambda a: -a), "by size": ordered(lambda a: -abs(a))}
+FORMS: dict[str, Callable[..., Any]] = {
+    "normalized": lambda x, h, m, r, d, s: r * (h - s(h) / d - (x - m) * r * (s(h * ((x - m) * r)) / d)),
+    "multiplied first": lambda x, h, m, r, d, s: r / d * (d * h - s(h) - (x * r - m * r) * s(h * (x * r - m * r))),
+    "multiplied out": lambda x, h, m, r, d, s: (
+        r * h + (b := (s(h) * m - s(h * x)) * r * r * r / d) * x + (-b * m - s(h) * r / d)
+    ),
+}
+
+
+@pytest.mark.parametrize("order", SUMS)
+@pytest.mark.parametrize("form", FORMS)
+def test_no_order_and_no_form_leaves_the_box(form: str, order: str) -> None:
+    """Rows of every size and mean with one massive entry; cotangents along the row, or massive in one component."""
+    rng, total = np.random.default_rng(6), SUMS[order]
+    for d in (1, 2, 5, 64, 257):
+        x, h = rng.normal(size=(2, 30, d)) * 10.0 ** rng.uniform(-3, 3, (2, 30, 1))
+        x[np.arange(30), rng.integers(d, size=30)] *= 10.0 ** rng.uniform(0, 4, 30)
+        x += rng.normal(size=(30, 1)) * 10.0 ** rng.uniform(-6, 5, (30, 1))
+        h[:10] = abs(h[:10]) * np.sign(x[:10] - x[:10].mean(-1, keepdims=True))
+        h[10:20, d // 2] *= 1e3
+        x, h = x.astype(np.float32), h.astype(np.float32)
+        m = total(x) / np.float32(d)
+        r = 1 / np.sqrt(total((x - m) ** 2) / np.float32(d) + np.float32(EPS))
+        passed = Gradients.of(x.astype(float), Definition(True, None, None, EPS), Arithmetic.of("float32"))
+        low, high = passed.of_input(h.astype(float))
+        got = FORMS[form](x, h, m, r, np.float32(d), total)
+        assert np.isfinite(high - low).mean() > 0.5  # most rows have a bound
+        assert ((low <= got) & (got <= high) | ~np.isfinite(high - low)).all()
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_backward_pass_is_named_with_its_evidence(name: str) -> None:
+    target, which = WRONG[name]
+    finding = check(target, kind="layernorm", eps=EPS, d=24, backward=True)
+    assert finding.verdict == "bug", finding
+    assert f"backward pass wrong: {which}" in (finding.cause or "")
+    assert name in (finding.cause or "")
+    assert finding.exact
+    wrong, right, bound = (float(number or 0) for number in (finding.wrong, finding.right, finding.bound))
+    assert abs(wrong - right) > bound > 0
+
+
+@pytest.mark.parametrize("centered", [True, False])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
+def test_the_boxes_hold_the_proved_gradient_and_are_as_narrow_in_floats(dtype: str, centered: bool) -> None:
+    """Extended floats serve to search, fractions decide: their boxes differ by the margin of the floats alone."""
+    rng = np.random.default_rng(4)
+    for d, size in ((1, 1.0), (2, 0.0), (17, 3.0), (17, 1e3)):
+        x, cotangent = (
+            rounded(v, dtype).astype(float) for v in (rng.normal(size=(3, d)) + size, rng.normal(size=(3, d)))
+        )
+        layer = Definition(centered, rng.normal(size=d).astype(REAL), None, EPS)
+        exact = Gradients.exactly(x.tolist(), layer, Arithmetic.of(dtype))
+        assert exact is not None
+        low, high = (end.astype(REAL) for end in exact.of_input(cotangent))
+        gradient = lg.jacobian_transpose_product(
+            x.astype(REAL), cotangent.astype(REAL), layer.gain, eps=EPS, centered=centered
+        )
+        assert (low < gradient).all()
+        assert (gradient < high).all()
+        floats = Gradients.of(x, layer, Arithmetic.of(dtype))
+        for ends, wanted in (
+            (floats.of_input(cotangent), (low, high)),
+            (floats.of_gain(cotangent), exact.of_gain(cotangent)),
+            (floats.of_bias(cotangent), exact.of_bias(cotangent)),
+        ):
+            width = (wanted[1] - wanted[0]).astype(REAL)
+            for end, other in zip(ends, wanted, strict=True):
+                # A deviation is off by (d + 8) 2⁻⁶⁴ max|x|, where the box reaches at least 3u max|x|, u ≥ 2⁻⁵³; a
+                # fraction becomes a float64 within 2⁻⁵³, where the box is 2 (3 + 32)u wide.
+                assert (abs(end - other.astype(REAL)) <= ((d + 8) * 2.0**-11 / 3 + 1 / 70) * width).all()
+
+
+def test_no_bound_exists_where_the_variance_vanishes() -> None:
+    layer = Definition(True, None, None, 0.0)
+    assert Gradients.exactly([[3.0, 3.0]], layer, Arithmetic.of("float32")) is None
+    low, high = Gradients.of([[3.0, 3.0]], layer, Arithmetic.of("float32")).of_input([[1.0, 2.0]])
+    assert not np.isfinite(high - low).any()

@@ -1,0 +1,179 @@
+"""What the command line takes and writes: modules, models, bad names; the plugin; two forms of one model."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import AutoModel, LlamaConfig
+
+from empirical.check import check, check_spec
+from lngeom import InputError
+from lngeom.cli import main
+
+KERNELS = """
+import torch
+def layer(x, weight, bias, eps): return torch.nn.functional.layer_norm(x, x.shape[-1:], weight, bias, eps)
+def gemma(x, weight, eps=1e-6): return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps) * (1 + weight)
+class Half(torch.nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__(); self.weight = torch.nn.Parameter(torch.ones(dim)); self.eps = eps
+    def forward(self, x):
+        wide = x.float()
+        return self.weight * (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype)
+class Wrong(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x): return torch.nn.functional.layer_norm(x, x.shape[-1:])
+    @staticmethod
+    def backward(ctx, grad): return grad
+def wrong_backward(x): return Wrong.apply(x)
+"""
+
+
+@pytest.fixture(autouse=True)
+def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "some_kernels.py").write_text(KERNELS)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "some_kernels", raising=False)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+
+def test_command_writes_the_verdict_and_exits_by_it(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--eps", "1e-6", "--d", "16", "--json", "found.json"]
+    assert main(["check", "some_kernels:gemma", *options]) == 1
+    record = json.loads(Path("found.json").read_text())
+    assert list(record) == ["verdict", "cause", "kind", "eps", "gain", "dtype", "worst_ratio", "input"]
+    assert (record["verdict"], record["kind"], record["gain"]) == ("variant", "rmsnorm", "1 + weight")
+    assert record["worst_ratio"] > 1
+    assert main(["check", "some_kernels:gemma", *options, "--allow", "Gemma"]) == 0
+    assert main(["check", "some_kernels:layer", "--eps", "1e-5", "--d", "16", "--backward"]) == 0
+    assert main(["check", "some_kernels:none"]) == 2
+    assert "some_kernels has no 'none'" in capsys.readouterr().err
+
+
+def test_classes_dtypes_and_derivatives_are_examined() -> None:
+    found = check("some_kernels:Half", dtype="bfloat16", d=16)
+    assert (found.verdict, found.kind, found.eps) == ("variant", "rmsnorm", 1e-6)
+    assert "Llama" in (found.cause or "")
+    backward = check("some_kernels:wrong_backward", kind="layernorm", eps=1e-5, d=16, backward=True)
+    assert (backward.verdict, backward.cause) == ("bug", "backward pass wrong: d/dx")
+    assert backward.exact
+
+
+def test_plugin_fails_a_test_and_loads_nothing_at_collection() -> None:
+    Path("test_mine.py").write_text(
+        "import sys\n"
+        "assert 'torch' not in sys.modules\n"
+        "def test_right(check_norm): check_norm('some_kernels:layer', eps=1e-5, d=8)\n"
+        "def test_wrong(check_norm): check_norm('some_kernels:gemma', eps=1e-6, d=8)\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "test_mine.py"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "1 failed, 1 passed" in done.stdout, done.stdout
+    assert "variant: gain used as 1 + gain (as Gemma)" in done.stdout
+
+
+def llama(folder: str) -> Any:
+    """A saved network of five RMSNorms with gains around 1."""
+    torch.manual_seed(0)
+    sizes: dict[str, Any] = {
+        "hidden_size": 32,
+        "intermediate_size": 32,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+    }
+    model = AutoModel.from_config(LlamaConfig(**sizes, vocab_size=32))
+    with torch.no_grad():
+        for norm in norms(model):
+            norm.weight.normal_(1, 0.3)
+    model.save_pretrained(folder)
+    return model
+
+
+def norms(model: Any) -> list[Any]:
+    return [module for module in model.modules() if type(module).__name__ == "LlamaRMSNorm"]
+
+
+def as_directory(model: Any) -> str:
+    model.save_pretrained("port")
+    return "port"
+
+
+def as_gguf(model: Any) -> str:
+    gguf, config, place = pytest.importorskip("gguf", reason="the package gguf is not installed"), model.config, {}
+    for name in ("q", "k", "v"):
+        place[f"attn_{name}"] = f"self_attn.{name}_proj"
+    place |= {"attn_output": "self_attn.o_proj", "attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm"}
+    place |= {f"ffn_{name}": f"mlp.{name}_proj" for name in ("gate", "up", "down")}
+    writer = gguf.GGUFWriter("port.gguf", "llama")
+    writer.add_block_count(2)
+    writer.add_context_length(config.max_position_embeddings)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_head_count(config.num_attention_heads)
+    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    writer.add_vocab_size(config.vocab_size)
+    weights = model.state_dict()
+    tensors = {"token_embd": "embed_tokens", "output_norm": "norm"}
+    tensors |= {f"blk.{i}.{ours}": f"layers.{i}.{theirs}" for i in range(2) for ours, theirs in place.items()}
+    for ours, theirs in tensors.items():
+        writer.add_tensor(f"{ours}.weight", weights[f"{theirs}.weight"].numpy())
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return "port.gguf"
+
+
+def as_onnx(model: Any) -> str:
+    """Its norms alone, one after another."""
+    onnx = pytest.importorskip("onnx", reason="the packages onnx and onnxruntime are not installed")
+    pytest.importorskip("onnxruntime", reason="the packages onnx and onnxruntime are not installed")
+    helper, gains = onnx.helper, [norm.weight.detach().numpy() for norm in norms(model)]
+    made = [onnx.numpy_helper.from_array(gain, f"g{i}") for i, gain in enumerate(gains)]
+    eps = model.config.rms_norm_eps
+    nodes = [
+        helper.make_node("RMSNormalization", [f"x{i}", f"g{i}"], [f"x{i + 1}"], name=f"norm {i}", epsilon=eps)
+        for i in range(len(gains))
+    ]
+    x, y = (helper.make_tensor_value_info(f"x{i}", onnx.TensorProto.FLOAT, [None, 32]) for i in (0, len(gains)))
+    graph = helper.make_graph(nodes, "norms", [x], [y], made)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10), "port.onnx")
+    return "port.onnx"
+
+
+@pytest.mark.parametrize("saved", [as_directory, as_gguf, as_onnx])
+def test_a_port_is_diagnosed_at_its_first_wrong_norm(saved: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    model = llama("source")
+    assert main(["doctor", "source", saved(model)]) == 0
+    with torch.no_grad():
+        model.layers[1].input_layernorm.weight += 1
+    capsys.readouterr()
+    assert main(["doctor", "source", saved(model)]) == 1
+    out = capsys.readouterr().out
+    assert "first norm that differs: layers.1.input_layernorm: variant: gain used as 1 + gain" in out
+    assert "1 of 5 norms differ" in out
+
+
+def test_every_norm_of_a_model_is_checked() -> None:
+    llama("source")
+    findings = check_spec("source", dtype="float32")
+    assert len(findings) == 5
+    assert {finding.verdict for finding in findings.values()} == {"rounding"}
+    with pytest.raises(InputError, match="neither module:name nor"):
+        check_spec("nothing")
+
+
+def test_onnx_files_are_checked() -> None:
+    onnx = pytest.importorskip("onnx", reason="the packages onnx and onnxruntime are not installed")
+    pytest.importorskip("onnxruntime", reason="the packages onnx and onnxruntime are not installed")
+    helper, weights = onnx.helper, [0.5, -1.0, 2.0, 1.5]
+    made = [onnx.numpy_helper.from_array(torch.tensor(weights).numpy(), name) for name in ("g", "b")]
+    x, y = (helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, [None, 4]) for n in ("x", "y"))
+    node = helper.make_node("LayerNormalization", ["x", "g", "b"], ["y"], epsilon=1e-5)
+    graph = helper.make_graph([node], "norm", [x], [y], made)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "norm.onnx")
+    assert check_spec("norm.onnx")["norm.onnx"].verdict == "rounding"

@@ -1,0 +1,198 @@
+"""Ablation: each change against its own computation, resumed runs, paired intervals by document."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers as hf
+from rich.console import Console
+from torch import nn
+
+import lngeom
+from empirical.folding import Ablation, Change, Measurement, applied, plan_changes, run_ablation
+from empirical.folding._ablate import summarize
+from empirical.observe import random_directions
+from empirical.support import CorpusError, RunError, read_json, read_table
+from empirical.text import Case, cases, open_corpus
+from lngeom.cli import main
+
+from ..conftest import VOCABULARY, WIDTH
+from .test_folding import FAMILIES, RMS, ROUNDING, trained
+
+
+def some_cases(count: int = 6) -> list[Case]:
+    ids = np.random.default_rng(0).integers(3, VOCABULARY, (count, 12))
+    return [Case.of_ids(number // 2, row) for number, row in enumerate(ids)]
+
+
+def losses(network: Any, given: list[Case]) -> torch.Tensor:
+    """Loss of each case, by the library of transformers itself."""
+    with torch.inference_mode():
+        ids = [torch.from_numpy(case.inputs["input_ids"])[None] for case in given]
+        return torch.stack([network(input_ids=i, labels=i).loss.double() * (i.shape[1] - 1) for i in ids])
+
+
+def replaced(network: Any, path: str, formula: Any) -> Any:
+    """The network with the norm at a path computed by a formula of input, gain, bias and ε."""
+
+    class Changed(nn.Module):
+        def __init__(self, old: Any) -> None:
+            super().__init__()
+            self.old = old
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            old = self.old
+            eps = old.eps if hasattr(old, "eps") else old.variance_epsilon
+            return formula(x, old.weight, getattr(old, "bias", None), eps)
+
+    parent, _, last = path.rpartition(".")
+    setattr(network.get_submodule(parent), last, Changed(network.get_submodule(path)))
+    return network
+
+
+def _rms(x: Any, gain: Any, bias: Any, eps: float) -> Any:
+    return lngeom.rms_norm(x, gain, bias, eps=eps)
+
+
+def _layer(x: Any, gain: Any, bias: Any, eps: float) -> Any:
+    return lngeom.layer_norm(x, gain, bias, eps=eps)
+
+
+def _without(k: int) -> Any:
+    u = torch.from_numpy(random_directions(WIDTH, k + 2, 0)[k])
+    return lambda x, gain, bias, eps: lngeom.rms_norm(x - (x @ u)[..., None] * u, gain, bias, eps=eps)
+
+
+@pytest.mark.parametrize(("family", "formula"), [("gpt2", _rms), ("llama", _layer)])
+def test_each_change_costs_what_the_changed_network_loses(family: str, formula: Any) -> None:
+    make = (FAMILIES | RMS)[family]
+    network, given = trained(make), some_cases()
+    before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
+    base, measure = losses(network, given), Measurement(network, given, batch=24)
+    changes, reason = plan_changes(network, directions=2)
+    assert reason == ""
+    paths = [change.site for change in changes if len(change.norms) == 1]
+    assert len(paths) == 5
+    for change in changes:
+        found = torch.from_numpy(measure(change)[:, 2])
+        if change.name == "none":
+            expected = base
+        elif change.name == "folded":
+            expected = torch.zeros_like(base)
+        elif not change.norms:
+            changed = trained(make)
+            if change.site == "writers":
+                # Centring all that is written is centring at every norm.
+                for path in paths:
+                    replaced(changed, path, formula)
+            else:
+                table = changed.model.embed_tokens.weight.data
+                table -= table.mean(1, keepdim=True)
+            expected = losses(changed, given) - base
+        else:
+            changed = trained(make)
+            for norm in change.norms:
+                replaced(changed, norm.path, formula if change.index is None else _without(change.index))
+            expected = losses(changed, given) - base
+        # Logits are made log-probabilities in float32: 2^-24 of at most 20 nats at each of 11 tokens, with room for 4.
+        assert torch.allclose(found, expected, rtol=0, atol=4 * 11 * 20 * 2.0**-24), (change.name, change.site)
+        assert change.name in ("none", "folded") or found.abs().max() > 1e-3
+    assert all(torch.equal(tensor, before[name]) for name, tensor in network.state_dict().items())
+
+
+def test_stacks_of_whisper_are_changed_apart_and_the_encoder_runs_once() -> None:
+    network = trained(FAMILIES["whisper"])
+    changes, _ = plan_changes(network, directions=1, sites=False)
+    assert [change.site for change in changes if change.name == "rms_norm"] == [
+        "all", "model.encoder", "model.decoder",
+    ]  # fmt: skip
+    rng = np.random.default_rng(0)
+    inputs = {"input_features": rng.standard_normal((4, 12)), "decoder_input_ids": rng.integers(3, 60, 8)}
+    case = Case(0, inputs, rng.integers(3, 60, 8))
+    runs: list[int] = []
+    network.model.encoder.register_forward_hook(lambda *_: runs.append(1))
+    measure = Measurement(network, [case], 64)
+    decoder = next(change for change in changes if change.site == "model.decoder")
+    cached = measure(decoder)[0, 2]
+    assert len(runs) == 1
+    with applied(network, decoder), torch.inference_mode():
+        batch = {name: torch.from_numpy(value)[None] for name, value in case.inputs.items()}
+        whole = nn.functional.cross_entropy(network(**batch).logits[0], torch.from_numpy(case.labels), reduction="sum")
+    plain = measure(Change("none", "all"))[0, 2]
+    assert abs(cached - (float(whole) - plain)) <= 4 * 8 * 20 * 2.0**-24
+
+
+def test_interval_takes_documents_as_units() -> None:
+    # Document, tokens, difference: two documents with means 1 and 3; four sequences would be far too sure.
+    rows = np.array([[0, 10, 10.0, 0, 10], [0, 10, 10, 0, 10], [1, 10, 30, 0, 0], [1, 10, 30, 0, 0]])
+    row = summarize(Change("rms_norm", "all"), rows)
+    assert (row["nats"], row["top1"], row["tokens"]) == (2, 0.5, 40)
+    # Student's 97.5 % point with one degree of freedom, 12.706, to three decimals; the standard error of 1 and 3 is 1.
+    assert row["nats_high"] - row["nats"] == pytest.approx(12.706, abs=5e-4)
+    assert row["nats_low"] < 0
+
+
+def test_run_resumes_and_says_what_the_columns_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trained(FAMILIES["gpt2"], torch.float32).save_pretrained(tmp_path / "model")
+    np.save(tmp_path / "ids.npy", np.random.default_rng(0).integers(3, VOCABULARY, 96))
+    ablation = Ablation(
+        str(tmp_path / "model"), str(tmp_path / "ids.npy"), sequence_length=12, site_tokens=22, shard_tokens=22,
+        directions=1, output=str(tmp_path / "run"),
+    )  # fmt: skip
+    quiet, calls = Console(quiet=True), []
+    whole = Measurement.__call__
+
+    def interrupted(self: Measurement, change: Change, seed: int = 0) -> np.ndarray:
+        calls.append(change.site)
+        if len(calls) == 7:
+            raise KeyboardInterrupt
+        return whole(self, change, seed)
+
+    monkeypatch.setattr(Measurement, "__call__", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_ablation(ablation, console=quiet)
+    assert not (tmp_path / "run" / "DONE").exists()
+    run = run_ablation(ablation, console=quiet)
+    # Four shards of four changes, and in the first shard five norms; the one that was interrupted is done again.
+    assert len(calls) == 4 * 4 + 5 + 1
+    rows = read_table(run.path / "ablation.csv")
+    assert list(rows[0]) == ["change", "site", "nats", "nats_low", "nats_high", "kl", "top1", "tokens"]
+    assert [row["change"] for row in rows] == ["none", "folded", "rms_norm", "u_norm", *["rms_norm"] * 5]
+    assert [row["tokens"] for row in rows] == [88] * 4 + [22] * 5
+    assert abs(rows[1]["nats"]) <= ROUNDING < rows[2]["kl"]
+    assert "What mean subtraction is worth" in (run.path / "report.html").read_text()
+    assert read_json(run.manifest_path)["nats_per_token"] > 0
+    assert run.is_done
+    words = [
+        f"--{name.replace('_', '-')}={value}" for name, value in vars(ablation).items() if value and name != "model"
+    ]
+    assert main(["ablate", str(tmp_path / "model"), *words, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == rows
+    with pytest.raises(RunError, match="holds another run"):
+        run_ablation(Ablation(**{**vars(ablation), "seed": 1}), console=quiet)
+
+
+def test_folder_of_cases_and_bad_corpora(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(CorpusError, match="is a directory"):
+        open_corpus(str(tmp_path))
+    np.savez(tmp_path / "0.npz", input_ids=np.arange(4), labels=np.array([1, 2, 3, -100]), document=7, speech=True)
+    (case,) = cases(open_corpus(str(tmp_path)), None, tokens=9, length=9, per_document=1)
+    assert (case.document, case.tokens, list(case.inputs)) == (7, 3, ["input_ids"])
+    np.savez(tmp_path / "1.npz", input_ids=np.arange(4))
+    with pytest.raises(CorpusError, match=r"1\.npz: is not a case"):
+        cases(open_corpus(str(tmp_path)), None, tokens=9, length=9, per_document=1)
+    with pytest.raises(CorpusError, match="what random tokens cost says nothing"):
+        cases(open_corpus("random"), None, tokens=9, length=9, per_document=1)
+    hf.GPT2LMHeadModel(hf.GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=16)).save_pretrained(tmp_path / "m")
+    np.save(tmp_path / "short.npy", np.arange(3))
+    assert main(["ablate", str(tmp_path / "m"), "--corpus", str(tmp_path / "short.npy")]) == 2
+    assert "holds no case" in capsys.readouterr().err
+    with pytest.raises(CorpusError, match=r"labels \(1, 5\) for logits \(1, 4, 64\); give one label for each position"):
+        Measurement(trained(FAMILIES["gpt2"]), [Case(0, {"input_ids": np.arange(4)}, np.arange(5))], 8)(
+            Change("none", "all")
+        )

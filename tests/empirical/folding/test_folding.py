@@ -1,0 +1,305 @@
+"""Folding of every family: the outputs within the bound of rounding, and each condition broken once."""
+
+import copy
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers as hf
+from torch import nn
+
+import empirical
+import lngeom
+from empirical.folding import Fold, compare, load_folded, own, sample_inputs
+from empirical.folding._certificate import certify_maps
+from empirical.support import ModelError, read_table
+from lngeom.cli import main
+
+from ..conftest import SHARED, VOCABULARY, WIDTH, tiny_config
+
+ROUNDING = 100 * 10 * 2.0**-24
+"""Nats a token: log-probabilities of about 10 nats, rounded to float32 some hundred times on their way."""
+_VISION: dict[str, Any] = {
+    "hidden_size": WIDTH, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32,
+    "image_size": 8, "patch_size": 4,
+}  # fmt: skip
+_WHISPER: dict[str, Any] = {
+    "vocab_size": VOCABULARY, "d_model": WIDTH, "encoder_layers": 2, "decoder_layers": 2, "encoder_ffn_dim": 32,
+    "encoder_attention_heads": 2, "decoder_attention_heads": 2, "decoder_ffn_dim": 32, "num_mel_bins": 4,
+    "max_source_positions": 6, "max_target_positions": 16, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2,
+    "decoder_start_token_id": 1,
+}  # fmt: skip
+_TEXT: dict[str, Any] = {"hidden_size": WIDTH, "num_hidden_layers": 2, "num_attention_heads": 2, **SHARED}
+
+
+def _language(architecture: str) -> Any:
+    return hf.AutoModelForCausalLM.from_config(tiny_config(architecture))
+
+
+FAMILIES: dict[str, Callable[[], Any]] = {
+    **{name: partial(_language, name) for name in ("gpt2", "gpt_neo", "gpt_neox", "gptj", "opt")},
+    "falcon": lambda: hf.FalconForCausalLM(hf.FalconConfig(**_TEXT)),
+    "falcon-new": lambda: hf.FalconForCausalLM(hf.FalconConfig(new_decoder_architecture=True, **_TEXT)),
+    "phi": lambda: hf.PhiForCausalLM(hf.PhiConfig(intermediate_size=32, **_TEXT)),
+    "bloom": lambda: hf.BloomForCausalLM(
+        hf.BloomConfig(hidden_size=WIDTH, n_layer=2, n_head=2, vocab_size=VOCABULARY, bos_token_id=1, eos_token_id=2)
+    ),
+    "whisper": lambda: hf.WhisperForConditionalGeneration(hf.WhisperConfig(**_WHISPER)),
+    "vit": lambda: hf.ViTForImageClassification(hf.ViTConfig(**_VISION)),
+}
+ENTRIES = {"whisper": "model.encoder.layers.0", "bloom": "transformer.h.0"}
+RMS: dict[str, Callable[[], Any]] = {name: partial(_language, name) for name in ("llama", "qwen3", "gemma")}
+
+
+def trained(make: Callable[[], Any], dtype: torch.dtype = torch.float64) -> Any:
+    """A network whose gains and biases look trained: neither 1 and 0 nor centred."""
+    torch.manual_seed(0)
+    network = make().eval()
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.add_(0.2 * torch.randn_like(parameter) + 0.1)
+    return network.to(dtype)
+
+
+def compared(network: Any, folded: Fold) -> dict[str, Any]:
+    inputs = sample_inputs(network, seed=1)
+    return compare(network, folded, [inputs])[0]
+
+
+def agrees(found: dict[str, Any]) -> bool:
+    return found["largest_difference"] <= found["bound"] and found["difference_in_float64"] <= found["bound_in_float64"]
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
+@pytest.mark.parametrize("gains", [False, True])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_family_computes_the_same(family: str, gains: bool, dtype: torch.dtype) -> None:
+    network = trained(FAMILIES[family], dtype)
+    folded = empirical.fold(network, gains=gains)
+    left = [path for path, module in folded.model.named_modules() if isinstance(module, nn.LayerNorm)]
+    assert left == []
+    assert [path for path, _ in folded.entries] == ([ENTRIES[family]] if family in ENTRIES else [])
+    assert folded.moved if gains and "falcon" not in family else not folded.moved
+    assert all(entry["exact"] for entry in certify_maps(network, folded))
+    found = compared(network, folded)
+    assert agrees(found)
+    assert found["largest_difference"] <= found["probable_bound"] <= found["bound"]
+    assert found["top1"] == 1
+    assert 0 < found["bound_in_float64"] < (1e-4 if dtype == torch.float64 else 0.1) * found["largest_output"]
+
+
+@pytest.mark.parametrize("family", RMS)
+def test_gains_of_rms_norm_models_move_and_nothing_is_centred(family: str) -> None:
+    network = trained(RMS[family])
+    with pytest.raises(ModelError, match="it has no LayerNorm, so no mean is subtracted and none may be removed"):
+        empirical.fold(network)
+    folded = empirical.fold(network, gains=True)
+    assert len(folded.moved) == 5
+    assert {entry.change for entry in folded.maps} == {"folded"}
+    assert agrees(compared(network, folded))
+    own(folded.model, "model.embed_tokens.weight").data = lngeom.center_writer(
+        own(folded.model, "model.embed_tokens.weight").data, layout="conv1d"
+    )[0]
+    assert not agrees(compared(network, folded)), "the embeddings of an RMSNorm model must stay as they are"
+
+
+def _other_eps(folded: Fold) -> None:
+    # 1e-5 written into the code, whatever the model says: here the model says 2e-5.
+    for module in folded.model.modules():
+        if type(module).__name__ == "RMSNorm":
+            module.eps = 1e-5  # type: ignore[assignment]
+
+
+def _one_writer(folded: Fold) -> None:
+    with torch.no_grad():
+        own(folded.model, "transformer.h.1.mlp.c_proj.bias").add_(0.01)
+
+
+def _one_embedding(folded: Fold) -> None:
+    with torch.no_grad():
+        own(folded.model, "transformer.wpe.weight").add_(0.01)
+
+
+@pytest.mark.parametrize("slip", [_other_eps, _one_writer, _one_embedding])
+def test_a_dropped_condition_breaks_the_bound(slip: Callable[[Fold], None]) -> None:
+    network = trained(FAMILIES["gpt2"])
+    for module in network.modules():
+        if isinstance(module, nn.LayerNorm):
+            module.eps = 2e-5
+    folded = empirical.fold(network)
+    assert set(folded.norms.values()) == {2e-5}
+    assert agrees(compared(network, folded))
+    slip(folded)
+    assert not agrees(compared(network, folded))
+
+
+def test_a_nonlinear_entry_needs_its_centring() -> None:
+    network = trained(FAMILIES["whisper"])
+    folded = empirical.fold(network)
+    folded.model.get_submodule(ENTRIES["whisper"])._forward_pre_hooks.clear()
+    assert not agrees(compared(network, folded))
+
+
+def test_centring_up_to_a_hundredth_is_no_fold() -> None:
+    network = trained(FAMILIES["gpt2"], torch.float32)
+    folded = empirical.fold(network)
+    with torch.no_grad():
+        # A mean of 1e-3: within the tolerance of 0.01 that other tools allow.
+        own(folded.checkpoint, "transformer.h.0.attn.c_proj.bias").add_(1e-3)
+    wrong = [entry["parameter"] for entry in certify_maps(network, folded) if not entry["exact"]]
+    assert wrong == ["transformer.h.0.attn.c_proj.bias"]
+
+
+def test_tied_embeddings_are_untied() -> None:
+    network = trained(FAMILIES["gpt2"])
+    assert network.lm_head.weight is network.transformer.wte.weight
+    folded = empirical.fold(network)
+    checkpoint: Any = folded.checkpoint
+    assert folded.untied == ["transformer.wte.weight"]
+    assert torch.equal(checkpoint.lm_head.weight, network.lm_head.weight)
+    assert not checkpoint.config.tie_word_embeddings
+    checkpoint.lm_head.weight = folded.model.lm_head.weight = checkpoint.transformer.wte.weight  # type: ignore[union-attr]
+    assert not agrees(compared(network, folded))
+
+
+class Odd(nn.Module):
+    """A Pre-LN network of no family, with one thing that may be odd; its modules have names that say nothing."""
+
+    def __init__(self, oddity: str = "") -> None:
+        super().__init__()
+        self.config, self.oddity = hf.GPT2Config(vocab_size=9), oddity
+        self.a, self.b, self.c = nn.Embedding(9, 8), nn.Linear(8, 8), nn.Linear(8, 8)
+        self.p, self.q, self.out = nn.LayerNorm(8), nn.LayerNorm(8), nn.Linear(8, 9)
+        self.drop = nn.Dropout(0.5)
+
+    def forward(self, input_ids: torch.Tensor) -> dict[str, torch.Tensor]:
+        h = self.a(input_ids)
+        branch = self.c(torch.tanh(self.b(self.p(h))))
+        if self.oddity == "gelu":
+            branch = nn.functional.gelu(branch)
+        h = h + (self.drop(branch) if self.oddity == "dropout" else branch)
+        if self.oddity == "reader":
+            return {"logits": self.out(self.q(h)) + self.b(h).sum(-1, keepdim=True)}
+        return {"logits": self.out(self.q(h)), **({"stream": h} if self.oddity == "output" else {})}
+
+
+@pytest.mark.parametrize(
+    ("oddity", "reason"),
+    [
+        ("reader", "a reader without a norm: linear in b sees the mean of the stream"),
+        ("output", "a reader without a norm: the stream itself, .* is an output of the model"),
+        ("gelu", "unknown writer: gelu in the model is not a linear map, and writes inside the network"),
+        ("dropout", r"dropout is on, at dropout in drop, between a writer and the stream: call eval\(\)"),
+    ],
+)
+def test_what_cannot_be_folded_is_refused_with_the_reason(oddity: str, reason: str) -> None:
+    network = trained(lambda: Odd(oddity))
+    plain = trained(Odd)
+    assert agrees(compared(plain, empirical.fold(plain)))
+    with pytest.raises(ModelError, match=reason):
+        empirical.fold(network.train(oddity == "dropout"))
+    if oddity == "dropout":
+        assert len(empirical.fold(network.eval()).norms) == 2
+
+
+def test_post_norm_needs_constant_gains_and_centred_biases() -> None:
+    network = trained(lambda: hf.BertForMaskedLM(tiny_config("bert")))
+    with pytest.raises(ModelError, match=r"Post-LN: bert\.encoder\.layer\.0\.attention\.output\.LayerNorm writes"):
+        empirical.fold(network)
+    for path, module in network.named_modules():
+        if isinstance(module, nn.LayerNorm) and not path.startswith("cls"):
+            module.weight.data.fill_(0.7)
+            module.bias.data -= module.bias.data.mean()
+    folded = empirical.fold(network)
+    assert len(folded.norms) == 5
+    assert agrees(compared(network, folded))
+    assert list(folded.kept) == ["cls.predictions.transform.LayerNorm"], "it reads a GELU"
+
+
+def test_fold_leaves_the_network_alone() -> None:
+    network = trained(FAMILIES["gpt2"])
+    before = copy.deepcopy(network.state_dict())
+    empirical.fold(network, gains=True)
+    assert all(torch.equal(tensor, before[name]) for name, tensor in network.state_dict().items())
+    assert network.config.tie_word_embeddings
+
+
+def corpus_for(network: Any, folder: Path) -> Path:
+    """Token ids, or cases of what else a network takes."""
+    random = np.random.default_rng(0)
+    if network.main_input_name == "input_ids":
+        np.save(folder / "ids.npy", random.integers(3, VOCABULARY, 64))
+        return folder / "ids.npy"
+    (folder / "cases").mkdir()
+    for number in range(2):
+        inputs = {name: value[0].numpy() for name, value in sample_inputs(network, rows=1, seed=number).items()}
+        labels = random.integers(0, 2, 8 if "decoder_input_ids" in inputs else 1)
+        np.savez(folder / "cases" / f"{number}.npz", labels=labels, **inputs)
+    return folder / "cases"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_commands_take_a_directory_and_a_corpus_of_any_family(
+    family: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], without_pages: None
+) -> None:
+    network = trained(FAMILIES[family], torch.float32)
+    network.save_pretrained(tmp_path / "model")
+    words = [str(tmp_path / "model"), "--corpus", str(corpus_for(network, tmp_path)), "--sequence-length", "16"]
+    folded = tmp_path / "folded"
+    assert main(["fold", *words, "--gains", "--output", str(folded)]) == 0
+    assert "largest difference" in capsys.readouterr().out
+    certificate = json.loads((folded / "certificate.json").read_text())
+    assert certificate["compared"]["outputs"] == {"whisper": 16, "vit": 2}.get(family, 64)
+    stock = type(network).from_pretrained(folded).eval()
+    assert list(folded.glob("*.safetensors"))
+    inputs = sample_inputs(network, seed=2)
+    with torch.inference_mode():
+        logits = [each(**inputs).logits for each in (network, stock, load_folded(folded))]
+    for other in logits[1:]:
+        assert (logits[0] - other).abs().max() <= certificate["compared"]["bound"]
+    run = ["--no-sites", "--directions", "1", "--device", "cpu", "--output", str(tmp_path / "run")]
+    assert main(["ablate", *words, *run]) == 0
+    costs = {row["change"]: row for row in read_table(tmp_path / "run" / "ablation.csv") if row["site"] == "all"}
+    assert abs(costs["folded"]["nats"]) <= ROUNDING < costs["rms_norm"]["kl"]
+
+
+def test_a_certificate_sees_what_was_changed_behind_its_back(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    network, folded = trained(FAMILIES["gpt2"], torch.float32), tmp_path / "folded"
+    network.save_pretrained(tmp_path / "model")
+    words = ["--corpus", str(corpus_for(network, tmp_path)), "--sequence-length", "16", "--output", str(folded)]
+    assert main(["fold", str(tmp_path / "model"), *words]) == 0
+    assert main(["fold", "--verify", str(folded)]) == 0
+    path = folded / "certificate.json"
+    whole = json.loads(path.read_text())
+    other_eps = {**whole, "norms": dict.fromkeys(whole["norms"], 1e-3)}
+    for tampered, line in (
+        ({**whole, "maps": whole["maps"][1:]}, f"{whole['maps'][0]['parameter']} is not the unchanged map"),
+        (other_eps, "an output differs by"),
+        ({**whole, "weights_sha256": {**whole["weights_sha256"], "original": "0"}}, "the weights of the original"),
+    ):
+        path.write_text(json.dumps(tampered))
+        capsys.readouterr()
+        assert main(["fold", "--verify", str(folded)]) == 1
+        assert f"FAILED  {line}" in capsys.readouterr().out
+    path.write_text(json.dumps(whole))
+    stock = type(network).from_pretrained(folded)
+    with torch.no_grad():
+        next(p for p in stock.parameters() if p.ndim == 2).add_(1e-3)
+    stock.save_pretrained(folded)
+    assert main(["fold", "--verify", str(folded)]) == 1
+    assert "FAILED  the weights of the folded network are not those of the certificate" in capsys.readouterr().out
+
+
+def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fold"]) == 2
+    assert main(["fold", "--verify", str(tmp_path)]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "lngeom fold: no model given: name one, or give --verify DIR"
+    assert "has no readable certificate.json" in lines[1]

@@ -1,0 +1,252 @@
+"""Predictions: they hold for every architecture and dtype, and a broken layer violates them."""
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+import lngeom as lg
+from empirical import judge, observe
+from empirical.judge import Prediction, predict
+from empirical.models import NormSite, layer_error, norm_sites
+from empirical.runs import RunDirectory
+from lngeom.cli import main
+from proofs import find
+
+from ..conftest import ARCHITECTURES, VOCABULARY, Words, centred, loaded, tiny_model, uncentred
+
+DTYPES = [torch.float32, torch.bfloat16, torch.float16]
+TOKENS = np.random.default_rng(0).integers(3, VOCABULARY, (3, 32))
+
+
+def test_every_theorem_exists() -> None:
+    assert [find(id).id for id in judge.THEOREM_IDS] == list(judge.THEOREM_IDS)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_all_hold_for_every_architecture(architecture: str, dtype: torch.dtype) -> None:
+    model = loaded(tiny_model(architecture).to(dtype))
+    found = predict(model, TOKENS)
+    assert [each for each in found if each.verdict != "holds"] == []
+    each_layer = 7 if model.sites[0].kind == "layernorm" else 5
+    whole = [each for each in found if each.site == "model"]
+    assert len(found) == each_layer * len(model.sites) + len(whole)
+    assert len(whole) == (model.topology not in ("post", "branch"))
+    assert found == predict(model, TOKENS)
+
+
+def violated(model: Any, wrong: Callable[[Any], None], *, whole: bool = False) -> set[str]:
+    """Theorems that a changed norm layer of the first block violates: there, or if `whole` in the whole model too."""
+    described = loaded(model)
+    path = described.sites[0].path
+    wrong(dict(model.named_modules())[path])
+    bad: dict[str, set[str]] = {}
+    for each in predict(described, TOKENS):
+        if each.verdict == "violated":
+            bad.setdefault(each.site, set()).add(each.theorem)
+    assert set(bad) == {path} | ({"model"} if whole else set())
+    return bad[path]
+
+
+SIZE = {
+    "gpt2": {"standardization.layer", "epsilon.gauge", "epsilon.scaling"},
+    "llama": {"rmsnorm.definition", "rmsnorm.length", "rmsnorm.scaling"},
+}
+"""What depends on ε and on the divisor of the variance: the lengths, but neither direction nor hyperplane."""
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("architecture", SIZE)
+def test_another_eps_is_reported_where_inputs_are_small(architecture: str, dtype: torch.dtype) -> None:
+    def wrong(module: Any) -> None:
+        for name in ("eps", "variance_epsilon"):
+            if hasattr(module, name):
+                assert getattr(module, name) == 1e-5
+                setattr(module, name, 1e-6)
+
+    model = tiny_model(architecture)
+    with torch.no_grad():
+        for embedding in model.modules():
+            if isinstance(embedding, nn.Embedding):
+                embedding.weight.mul_(2.0**-7)  # mean squares of 2⁻¹⁸, about 4e-6
+    found = violated(model.to(dtype), wrong)
+    assert found == SIZE[architecture]
+
+
+def test_another_eps_is_not_seen_where_rounding_hides_it() -> None:
+    model = loaded(tiny_model("llama").to(torch.bfloat16))
+    model.model.layers[0].input_layernorm.variance_epsilon = 1e-6  # mean squares of 0.04: one part in 10⁴
+    assert {each.verdict for each in predict(model, TOKENS)} == {"holds"}
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_the_sample_variance_is_reported(dtype: torch.dtype) -> None:
+    def kernel(module: Any) -> None:
+        def forward(x: Tensor) -> Tensor:
+            wide = x.float()
+            variance, mean = torch.var_mean(wide, -1, keepdim=True, correction=1)
+            y = (wide - mean) * torch.rsqrt(variance + module.eps)
+            return (y * module.weight.float() + module.bias.float()).to(x.dtype)
+
+        module.forward = forward
+
+    found = violated(tiny_model("gpt2").to(dtype), kernel)
+    assert found == SIZE["gpt2"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_a_forgotten_one_beside_the_weight_is_reported(dtype: torch.dtype) -> None:
+    model = loaded(tiny_model("gemma").to(dtype))
+    model.sites = tuple(replace(site, gain_offset=0.0) for site in model.sites)
+    found = [each for each in predict(model, TOKENS) if each.theorem == "rmsnorm.definition"]
+    assert {each.verdict for each in found} == {"violated"}
+
+
+def test_a_missing_mean_subtraction_is_reported() -> None:
+    found = violated(tiny_model("gpt2"), uncentred, whole=True)
+    assert found >= {"standardization.mean_zero", "ellipsoid.hyperplane", "angles.rotation_by_layer_norm"}
+
+
+def test_a_subtracted_mean_in_an_rms_norm_is_reported() -> None:
+    found = violated(tiny_model("llama"), centred)
+    assert found >= {"rmsnorm.definition", "angles.rotation_by_rms_norm"}
+
+
+def test_an_output_outside_the_ellipsoid_is_reported() -> None:
+    def kernel(module: Any) -> None:
+        real = module.forward
+        module.forward = lambda x: 1.001 * real(x)
+
+    found = violated(tiny_model("llama"), kernel)
+    assert found == {"rmsnorm.interior", *SIZE["llama"]}
+
+
+def test_nothing_is_decided_without_a_bound() -> None:
+    wide = predict(loaded(tiny_model("llama").to(torch.float64)), TOKENS)
+    assert {each.reason for each in wide if each.site != "model"} == {"no wider format to check float64 in"}
+    assert {each.verdict for each in wide if each.site != "model"} == {"undecided"}
+
+    zero = tiny_model("gpt2")
+    zero.h[0].ln_1.weight.data[3] = 0.0
+    found = {each.theorem: each.verdict for each in predict(loaded(zero), TOKENS) if each.site == "h.0.ln_1"}
+    assert {theorem for theorem, verdict in found.items() if verdict == "holds"} == {
+        "standardization.layer",
+        "ellipsoid.zero_gain_interior",
+        "epsilon.scaling",
+    }
+    assert "violated" not in found.values()
+
+    hidden = tiny_model("llama")
+    hidden.layers[0].input_layernorm.weight.data[3] = 0.0
+    first = [each for each in predict(loaded(hidden), TOKENS) if each.site == "layers.0.input_layernorm"]
+    assert {each.theorem for each in first if each.verdict == "holds"} == {
+        "rmsnorm.definition",
+        "rmsnorm.zero_gain_interior",
+        "rmsnorm.scaling",
+    }
+
+    sharp = tiny_model("gpt2")
+    sharp.h[0].ln_1.eps = 0.0
+    first = [each for each in predict(loaded(sharp), TOKENS) if each.site == "h.0.ln_1"]
+    assert {each.theorem for each in first if each.verdict == "undecided"} == {"epsilon.gauge", "ellipsoid.interior"}
+    assert {each.reason for each in first if each.verdict == "undecided"} == {"the theorem takes ε > 0"}
+
+    for architecture, of_all in (("llama", 5), ("gpt2", 7)):
+        still = tiny_model(architecture)
+        still.get_input_embeddings().weight.data.zero_()
+        if architecture == "gpt2":
+            still.wpe.weight.data.fill_(1.0)
+        first = [each for each in predict(loaded(still), TOKENS) if each.site == norm_sites(still)[0].path]
+        assert [each.verdict for each in first] == ["undecided"] * of_all
+
+    lost = tiny_model("gpt2")
+    lost.wte.weight.data.fill_(math.nan)
+    assert {each.verdict for each in predict(loaded(lost), TOKENS)} == {"undecided"}
+
+
+def test_what_a_zero_gain_hides_is_allowed_its_error() -> None:
+    """An output off by E, all in one direction: the hidden component −Σy_i is then off by ΣE_i/|g_i|."""
+    x, gain = np.array([[1.0, 1.0, 1.0, -3.0]]), np.array([1.0, 1.0, 1.0, 0.0])
+    site = NormSite("norm", None, "final", "layernorm", 1e-9, 4)
+    z, scaled = (lg.layer_norm(a * x, gain, eps=1e-9) for a in (1.0, 8.0))
+    error = layer_error(x, gain, None, kind="layernorm", eps=1e-9, dtype="float32")
+    for times, verdict in ((1, "holds"), (2, "violated")):
+        sample = judge.Sample(site, x, z + times * error * gain, scaled, gain, None, "float32")
+        found = {each.theorem: each.verdict for each in judge.check(sample)}
+        assert found["ellipsoid.zero_gain_interior"] == verdict
+
+
+def test_half_of_the_layer_in_another_dtype_is_not_judged() -> None:
+    model = tiny_model("llama").to(torch.bfloat16)
+    model.norm.weight.data = model.norm.weight.data.float()
+    ids = torch.from_numpy(TOKENS.astype(np.int64))
+    sample = judge.samples(model, loaded(model).sites, lambda: model(input_ids=ids))[-1]
+    reasons = {each.reason for each in judge.check(sample)}
+    assert reasons == {"input, output and parameters differ in dtype"}
+
+
+def row(**entries: Any) -> dict[str, Any]:
+    defaults = {
+        "site": "norm", "bucket": "all", "side": "input", "same_input_as": None, "tokens": 10, "sequences": 5,
+        "d_cos2": 1.2, "d_cos2_low": 0.9, "d_cos2_high": 1.5, "rank_among_random": 3,
+    }  # fmt: skip
+    return {**defaults, **entries}
+
+
+def test_isotropy_is_judged_by_its_interval() -> None:
+    [held] = judge.isotropy([row()])
+    expected = Prediction("norm", held.prediction, judge.ISOTROPY, 1.2, 1.0, 10, "isotropic", 0.9, 1.5, 3)
+    assert held == expected
+    [low] = judge.isotropy([row(d_cos2=0.5, d_cos2_low=0.4, d_cos2_high=0.6)])
+    [high] = judge.isotropy([row(d_cos2=9.0, d_cos2_low=8.0, d_cos2_high=10.0)])
+    assert low.verdict == high.verdict == "not isotropic"
+    [single] = judge.isotropy([row(sequences=1, d_cos2_low=0.0, d_cos2_high=math.inf)])
+    assert single.verdict == "undecided"
+    assert list(judge.isotropy([row(same_input_as="other"), row(bucket="first")])) == []
+
+
+def test_predictions_survive_their_file(tmp_path: Path) -> None:
+    written = [
+        Prediction("model", "a, b", "residual.shift_forgotten", 1e-7, 0.1, 64, "holds"),
+        Prediction("norm", "c", "angles.null_mean_square", 1.2, 1.0, 10, "not isotropic", 1.1, 1.5, 0),
+        Prediction("norm", "d", "ellipsoid.hyperplane", None, None, 0, "undecided", reason="none"),
+    ]
+    judge.write_csv(tmp_path / "judge.csv", written)
+    assert judge.read_csv(tmp_path / "judge.csv") == written
+    assert judge.summary(written) == ("predictions: exact 1 undecided; null 1 not isotropic; shift 1 holds")
+    assert asdict(replace(written[0])).keys() == set(judge.COLUMNS)
+
+
+def test_a_run_and_a_merged_run_show_their_verdicts(
+    words: Words, token_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    numbers = np.fromfile(token_file, "<u2")
+    runs = []
+    for part in range(2):
+        numbers[part * 64 : part * 64 + 64].tofile(tmp_path / f"{part}.bin")
+        runs.append(str(tmp_path / f"run-{part}"))
+        assert main(words(f"run-{part}", corpus=tmp_path / f"{part}.bin")) == 0
+    run = RunDirectory(Path(runs[0]))
+    found = judge.read_csv(run.predictions_path)
+    sites = [NormSite(**site) for site in run.manifest()["sites"]]
+    assert len(found) == 1 + 5 * len(sites) + 2 * len(sites)
+    line = judge.summary(found)
+    assert f"predictions: exact {5 * len(sites)} holds; null " in line
+    assert capsys.readouterr().out.count(line) >= 1
+    page = (run.path / "report.html").read_text(encoding="utf-8")
+    order = ["What stands out", "What theorems say", "<h2>Figures</h2>", "Every prediction"]
+    assert sorted(order, key=page.index) == order
+    assert page.count("rmsnorm.interior") == 1 + len(sites)
+
+    assert main(["merge", *runs, "--output", str(tmp_path / "merged")]) == 0
+    merged = judge.read_csv(tmp_path / "merged" / "judge.csv")
+    assert {each.theorem for each in merged} == {judge.ISOTROPY}
+    rows = observe.read_csv(tmp_path / "merged" / "sites.csv")
+    assert merged == list(judge.isotropy(rows))

@@ -1,0 +1,202 @@
+"""The shift along 1 through a whole network: all three verdicts, and that the network is left as it was."""
+
+import copy
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+from transformers import AutoModel
+
+from empirical.judge import Prediction, _shift, shift
+from empirical.judge._precision import computed_in
+from empirical.judge._shift import DEPENDENCE, INVARIANCE
+from empirical.models import norm_sites
+
+from ..conftest import VOCABULARY, centred, loaded, tiny_config, tiny_model, uncentred
+
+DTYPES = [torch.float32, torch.bfloat16]
+TOKENS = np.random.default_rng(0).integers(3, VOCABULARY, (2, 32))
+
+
+def judged(model: Any) -> Prediction:
+    """The verdict on a model, whose table of norms was made before it was changed, if it was."""
+    [found] = shift(loaded(model), TOKENS)
+    return found
+
+
+def reading_the_stream(block: nn.Module, weight: float) -> None:
+    """A branch of the block that reads the stream before any norm."""
+
+    def hook(_: nn.Module, args: tuple[Any, ...], output: Any) -> Any:
+        first = output[0] if isinstance(output, tuple) else output
+        moved = first + weight * torch.tanh(args[0])
+        return (moved, *output[1:]) if isinstance(output, tuple) else moved
+
+    block.register_forward_hook(hook)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("architecture", ["gpt2", "gpt_neo", "gpt_neox", "gptj", "opt"])
+def test_networks_of_layer_norms_forget_it(architecture: str, dtype: torch.dtype) -> None:
+    found = judged(tiny_model(architecture).to(dtype))
+    assert (found.prediction, found.theorem) == (INVARIANCE, "residual.shift_forgotten")
+    assert found.verdict == "holds"
+    assert found.measured is not None
+    assert found.bound is not None
+    assert found.measured <= found.bound < 0.5
+    assert found.vectors == 16
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("architecture", ["gpt2_rms", "llama", "gemma", "qwen3"])
+def test_networks_of_rms_norms_do_not(architecture: str, dtype: torch.dtype) -> None:
+    found = judged(tiny_model(architecture).to(dtype))
+    assert (found.prediction, found.theorem) == (DEPENDENCE, "residual.shift_seen")
+    assert found.verdict == "holds"
+    assert found.measured is not None
+    assert found.bound is not None
+    assert found.measured > found.bound
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("path", ["h.0.ln_1", "h.1.ln_2", "ln_f"])
+def test_a_single_rms_norm_among_layer_norms_is_reported(path: str, dtype: torch.dtype) -> None:
+    model = tiny_model("gpt2").to(dtype)
+    uncentred(model.get_submodule(path))
+    assert judged(model).verdict == "violated"
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("weight", [1.0, 1e-2, 1e-4])
+def test_a_branch_that_reads_the_stream_before_its_norm_is_reported(weight: float, dtype: torch.dtype) -> None:
+    model = tiny_model("gpt2").to(dtype)
+    reading_the_stream(model.h[0], weight)
+    assert judged(model).verdict == "violated"
+
+
+def test_an_effect_below_the_rounding_of_float32_is_none() -> None:
+    model = tiny_model("gpt2")
+    reading_the_stream(model.h[0], 1e-12)
+    found, plain = judged(model), judged(tiny_model("gpt2"))
+    assert found.verdict == plain.verdict == "holds"
+    assert found.measured is not None
+    assert plain.measured is not None
+    assert found.measured > 8 * plain.measured  # float64 sees it
+
+
+def test_a_stream_scaled_on_its_way_is_reported() -> None:
+    model = tiny_model("gpt2")
+    factors = torch.linspace(0.9, 1.1, model.config.n_embd, dtype=torch.float64)
+
+    def scaled(_: nn.Module, args: tuple[Any, ...]) -> Any:
+        return ((args[0] * factors).to(args[0].dtype), *args[1:])
+
+    model.h[1].register_forward_pre_hook(scaled)
+    assert judged(model).verdict == "violated"
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_a_network_that_is_said_to_have_rms_norms_and_has_layer_norms_is_reported(dtype: torch.dtype) -> None:
+    model = tiny_model("llama").to(dtype)
+    for site in norm_sites(model):
+        centred(model.get_submodule(site.path))
+    found = judged(model)
+    assert (found.prediction, found.verdict) == (DEPENDENCE, "violated")
+
+
+def test_nothing_is_decided_where_nothing_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    silent = tiny_model("gpt2")
+    nn.init.zeros_(silent.ln_f.weight)
+    assert judged(silent).reason.startswith("a shift along a random direction changes the output no more")
+
+    lost = tiny_model("gpt2")
+    nn.init.constant_(lost.wte.weight, math.nan)
+    assert judged(lost).reason == "stream or output is not finite"
+
+    empty = tiny_model("llama")
+    nn.init.zeros_(empty.embed_tokens.weight)
+    assert judged(empty).reason == "stream or output is not finite"
+
+    away = tiny_model("gpt2")
+    away.h[1].mlp.to("meta")
+    assert judged(away).reason == "some layers are not in the memory of a device"
+
+    config = tiny_config("llama")
+    config.num_hidden_layers = 0
+    assert judged(AutoModel.from_config(config)).reason == "there is no block"
+
+    def too_large(*_: object) -> Tensor:
+        raise torch.OutOfMemoryError
+
+    monkeypatch.setattr(_shift, "_outputs", too_large)
+    found = judged(tiny_model("gpt2"))
+    assert (found.verdict, found.reason) == ("undecided", "a layer in float64 does not fit on the device")
+
+
+@pytest.mark.parametrize(("moved", "verdicts"), [(0.0, ("undecided", "undecided")), (1.0, ("violated", "holds"))])
+def test_rounding_as_large_as_the_effect_decides_nothing(moved: float, verdicts: tuple[str, str]) -> None:
+    wide = torch.tensor([0.0, moved, 1.0], dtype=torch.float64)[:, None, None].expand(3, 4, 8)
+    assert tuple(_shift._judged(law, wide + 0.3, wide).verdict for law in (INVARIANCE, DEPENDENCE)) == verdicts
+
+
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e5])
+def test_streams_are_exact_in_float32_and_differ_by_a_constant(size: float) -> None:
+    stream = size * torch.randn(32, 48, dtype=torch.float64)
+    stream[0, 0] *= 300
+    streams = _shift._streams(stream, 0)
+    assert torch.equal(streams.float().double(), streams)
+    constant = (streams[1] - streams[0]).unique()
+    assert len(constant) == 1
+    root_mean_square = float(stream.square().mean().sqrt())
+    assert 0.7 < float(constant) / root_mean_square < 1.42  # √½ and √2
+    other = streams[2] - streams[0]
+    assert torch.allclose(other, other[:1].expand_as(other), rtol=0, atol=0)
+    # v is rounded to the unit, 2⁻²³ of at most twice the largest sum
+    unit = 2.0**-22 * float(streams.abs().max() + other.abs().max())
+    assert float(other[0].sum().abs()) <= 48 * unit
+    assert float((streams[0] - stream).abs().max()) <= unit
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, torch.float64], ids=str)
+@pytest.mark.parametrize("architecture", ["gpt2", "opt", "llama"])
+def test_layers_compute_as_in_a_converted_copy(architecture: str, dtype: torch.dtype) -> None:
+    model = tiny_model(architecture).to(dtype)
+    ids = torch.from_numpy(TOKENS)
+    converted = copy.deepcopy(model).to(torch.float64)
+    with torch.no_grad():
+        expected = converted(input_ids=ids, use_cache=False).last_hidden_state
+        with computed_in(model, torch.float64):
+            found = model(input_ids=ids, use_cache=False).last_hidden_state
+    assert found.dtype == torch.float64
+    assert torch.equal(found, expected)
+
+
+def held(model: nn.Module) -> Callable[[], bool]:
+    """Whether the model has the very parameters it has now, and no hooks."""
+    parameters = dict(model.named_parameters())
+
+    def unchanged() -> bool:
+        now = [(name, id(value)) for name, value in model.named_parameters()]
+        hooks = (each._forward_hooks or each._forward_pre_hooks for each in model.modules())
+        return now == [(name, id(value)) for name, value in parameters.items()] and not any(hooks)
+
+    return unchanged
+
+
+def test_the_model_is_left_as_it_was() -> None:
+    model = tiny_model("gpt2").to(torch.bfloat16)
+    unchanged = held(model)
+    judged(model)
+    assert unchanged()
+
+    def broken(_: Tensor) -> Tensor:
+        raise RuntimeError("in the middle of a layer")
+
+    model.h[1].ln_2.forward = broken
+    with pytest.raises(RuntimeError, match="in the middle"):
+        judged(model)
+    assert unchanged()

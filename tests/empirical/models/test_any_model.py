@@ -1,0 +1,192 @@
+"""Models of no table: sites found, every column equal to the float64 recomputation, the whole run in memory."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from pyarrow import parquet
+from torch import Tensor, nn
+from transformers import AutoConfig, AutoModel
+
+from empirical.models import norms
+from empirical.observe import random_directions
+from empirical.support import RunError
+from empirical.sweep import compare, measure, read
+from lngeom.cli import main
+
+from ..conftest import VOCABULARY
+from ..observe.test_oracle import Oracle, disagreements, observed
+
+SIZES: dict[str, Any] = {
+    "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2,
+    "num_key_value_heads": 2, "vocab_size": VOCABULARY, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0,
+}  # fmt: skip
+PLAIN = {key: value for key, value in SIZES.items() if key != "num_key_value_heads"}
+IDS = torch.arange(60).reshape(3, 20) * 7 % 61 + 3
+HEADS: dict[str, Any] = {"head_dim": 8}
+GENERATOR = torch.Generator().manual_seed(0)
+TEXT = {"input_ids": IDS}
+PAIRS = {"input_ids": IDS, "decoder_input_ids": IDS[:, :12]}
+PIXELS = {"pixel_values": torch.randn(3, 3, 8, 8, generator=GENERATOR)}
+AUDIO = {"input_features": torch.randn(3, 8, 40, generator=GENERATOR), "decoder_input_ids": IDS[:, :9]}
+BART: dict[str, Any] = {
+    "d_model": 16, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 2,
+    "decoder_attention_heads": 2, "encoder_ffn_dim": 32, "decoder_ffn_dim": 32, "vocab_size": VOCABULARY,
+    "max_position_embeddings": 64,
+}  # fmt: skip
+
+Sized = dict[str, tuple[dict[str, Any], dict[str, Any], int]]
+
+
+def sized(options: dict[str, Any], batch: dict[str, Any] = TEXT, /, **counts: int) -> Sized:
+    """Architectures of one configuration, by model type: it, their input, and how many norm layers each has."""
+    return {name: (options, batch, count) for name, count in counts.items()}
+
+
+IMAGES = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "image_size": 8, "patch_size": 4}
+STATES = {"hidden_size": 16, "num_hidden_layers": 2, "vocab_size": 64, "state_size": 4}
+MODELS: Sized = {
+    **sized(SIZES, phi=3, phi3=5, starcoder2=5, stablelm=5, olmo3=9, smollm3=5, cohere=3, granite=5),
+    **sized(SIZES | HEADS, gemma2=9, gemma3_text=13, glm4=9),
+    **sized(SIZES | {"num_local_experts": 2}, mixtral=5),
+    **sized(SIZES | HEADS | {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 8}, qwen3_moe=9),
+    **sized(PLAIN, roberta=5),
+    **sized(PLAIN | {"embedding_size": 16}, electra=5),
+    **sized(PLAIN | {"cls_token_id": 1, "sep_token_id": 2}, modernbert=5),
+    **sized(PLAIN | {"new_decoder_architecture": False}, falcon=3),
+    **sized({"hidden_size": 16, "n_layer": 2, "n_head": 2, "vocab_size": 64}, bloom=6),
+    **sized({"d_model": 16, "n_heads": 2, "n_layers": 2, "vocab_size": 64}, mpt=5),
+    **sized({"dim": 16, "hidden_dim": 32, "n_layers": 2, "n_heads": 2, "vocab_size": 64}, distilbert=5),
+    **sized(STATES, mamba=3),
+    **sized(STATES | {"head_dim": 8, "num_heads": 4, "n_groups": 1, "expand": 2, "chunk_size": 4}, mamba2=3),
+    **sized({"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 2, "num_heads": 2, "vocab_size": 64}, PAIRS, t5=12),
+    **sized(BART, PAIRS, bart=12),
+    **sized(
+        BART | {"num_mel_bins": 8, "max_source_positions": 20, "max_target_positions": 32, "pad_token_id": 0,
+                "decoder_start_token_id": 1, "bos_token_id": 1, "eos_token_id": 2}, AUDIO, whisper=12),
+    **sized(IMAGES | {"intermediate_size": 32}, PIXELS, vit=5),
+    **sized(IMAGES, PIXELS, dinov2=5),
+}  # fmt: skip
+
+
+def built(name: str) -> tuple[Any, dict[str, Any], int]:
+    options, batch, count = MODELS[name]
+    torch.manual_seed(0)
+    model = AutoModel.from_config(AutoConfig.for_model(name, **options)).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.1 * torch.randn_like(parameter))
+    return model, batch, count
+
+
+assert len(MODELS) >= 25, "architectures of no table that are held against the oracle"
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_column_of_an_architecture_of_no_table(name: str) -> None:
+    model, batch, count = built(name)
+    sites = norms(model, batch).sites
+    assert len(sites) == count
+    table, stored = observed(model, batch, sites, directions=8, seed=3)
+    expected = []
+    for site in sites:
+        (seen,) = stored[site.path]
+        sides = [side.movedim(site.axis, -1) for side in seen]
+        # Heads of a token are vectors at its position.
+        sides = [side.transpose(1, 2) if side.ndim == 4 and side.shape[2] == IDS.shape[1] else side for side in sides]
+        heads = sides[0].shape[2] if sides[0].ndim == 4 and sides[0].shape[1] == IDS.shape[1] else 1
+        x, z = (side.reshape(3, -1, site.d) for side in sides)
+        directions = random_directions(site.d, 8, 3)
+        expected += Oracle(model.get_submodule(site.path), site, x, z, directions, first=heads).rows()
+    assert disagreements(table, expected) == []
+
+
+class RMS(nn.Module):
+    """An RMSNorm written by hand."""
+
+    def __init__(self, d: int) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(d))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * self.scale
+
+
+def by_hand() -> tuple[nn.Module, list[Tensor]]:
+    """A network of no library, and its batches."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(8, 16), RMS(16), nn.GELU(), nn.Linear(16, 16), nn.LayerNorm(16))
+    return model, [torch.randn(4, 10, 8) for _ in range(5)]
+
+
+def test_a_model_in_memory_is_measured_resumed_and_compared(tmp_path: Path, without_pages: None) -> None:
+    model: Any
+    model, batches = by_hand()
+    run = measure(model, batches, tmp_path / "whole", shard_batches=2)
+    whole = read(run.path)
+    assert [(row["site"], row["norm"], row["tokens"]) for row in whole.rows if row["bucket"] == "all"] == [
+        ("1", "rmsnorm", 200), ("1", "rmsnorm", 200), ("4", "layernorm", 200), ("4", "layernorm", 200),
+    ]  # fmt: skip
+    assert {each.verdict for each in whole.predictions if "cos²" not in each.prediction} <= {"holds", "undecided"}
+    assert any(each.verdict == "holds" for each in whole.predictions)
+
+    frame = whole.to_pandas()
+    assert list(frame.columns) == list(whole.rows[0])
+    assert frame["tokens"].sum() == sum(row["tokens"] for row in whole.rows)
+    whole.to_parquet(tmp_path / "sites.parquet")
+    assert parquet.read_table(tmp_path / "sites.parquet").to_pylist() == whole.rows
+
+    def dying() -> Any:
+        yield from batches[:3]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        measure(model, dying(), tmp_path / "cut", shard_batches=2)
+    assert not (tmp_path / "cut" / "DONE").exists()
+    other = [batches[0], *(batch + 1 for batch in batches[1:])]
+    with pytest.raises(RunError, match="batches 0 to 1 are not those of its start"):
+        measure(model, other, tmp_path / "cut", shard_batches=2)
+    measure(model, batches, tmp_path / "cut", shard_batches=2)
+    assert (tmp_path / "cut" / "sites.csv").read_bytes() == (run.path / "sites.csv").read_bytes()
+    with torch.no_grad():
+        model[4].weight.mul_(2.0)
+    with pytest.raises(RunError, match="holds another run"):
+        measure(model, batches, tmp_path / "cut", shard_batches=2)
+    measure(model, batches, tmp_path / "after", shard_batches=2)
+    table = compare([run.path, tmp_path / "after"])
+    changes = {(row["site"], row["side"]): row["norm_mean_2"] / row["norm_mean_1"] for row in table}
+    assert changes == {("1", "input"): 1, ("1", "output"): 1, ("4", "input"): 1, ("4", "output"): 2}
+
+
+def test_a_function_is_measured_from_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], without_pages: None
+) -> None:
+    source = Path(__file__).read_text(encoding="utf-8")
+    begin, end = source.index("class RMS"), source.index("def test_a_model_in_memory")
+    (tmp_path / "mine.py").write_text("import torch\nfrom torch import Tensor, nn\n" + source[begin:end])
+    monkeypatch.chdir(tmp_path)
+    assert main(["sweep", "mine:by_hand", "--json"]) == 0
+    table = json.loads(capsys.readouterr().out)
+    assert {row["site"] for row in table} == {"1", "4"}
+    assert main(["norms", "mine:by_hand", "--json"]) == 0
+    assert {row["path"]: row["gain"] for row in json.loads(capsys.readouterr().out)} == {"1": "scale", "4": "weight"}
+    assert main(["compare", "runs/mine.by_hand", "runs/mine.by_hand", "--json"]) == 0
+    assert {row["d_cos2_change_2"] for row in json.loads(capsys.readouterr().out)} == {0}
+    assert main(["sweep", "mine:by_hand", "--tokens", "5"]) == 2
+    assert main(["sweep", "mine:none"]) == 2
+    errors = capsys.readouterr().err
+    assert "--tokens: has no meaning for mine:by_hand" in errors
+    assert "give MODULE:FUNCTION of a module in this folder" in errors
+
+
+def test_an_encoder_decoder_is_swept_with_the_text_on_both_sides(tmp_path: Path, without_pages: None) -> None:
+    model, _, count = built("t5")
+    model.save_pretrained(tmp_path / "t5")
+    words = ["--corpus", "random", "--tokens", "64", "--sequence-length", "16", "--output", str(tmp_path / "run")]
+    assert main(["sweep", str(tmp_path / "t5"), *words, "--quiet"]) == 0
+    found = read(tmp_path / "run")
+    assert found.manifest["input"] == "the same text on both sides"
+    assert len(found.rows) == count * 2 * 3
+    assert {row["tokens"] for row in found.rows if row["bucket"] == "all"} == {64}

@@ -1,0 +1,140 @@
+"""Norms found by what they compute: held against the table of families, and against modules made to mislead."""
+
+import re
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from empirical.models import FAMILIES, norm_sites, norms
+
+from ..conftest import ARCHITECTURES, VOCABULARY, tiny_model
+
+D = 12
+
+
+class HandWritten(nn.Module):
+    """An RMSNorm as people write it, with a gain of its own name; `wrong` changes one thing."""
+
+    def __init__(self, wrong: str = "", eps: float = 3e-6) -> None:
+        super().__init__()
+        self.g = nn.Parameter(torch.ones(D))
+        self.wrong, self.small = wrong, eps
+
+    def forward(self, x: Tensor, residual: Tensor | None = None) -> Any:
+        if self.wrong == "fused":
+            assert residual is not None
+            x = x + residual
+        size = x.abs().mean(-1, keepdim=True) if self.wrong == "absolute" else x.pow(2).mean(-1, keepdim=True)
+        if self.wrong == "no root":
+            return x / (size + self.small) * self.g
+        root = size.sqrt() + self.small if self.wrong == "outside" else (size + self.small).sqrt()
+        if self.wrong == "squared gain":
+            return x / root * self.g**2
+        return x / root * (self.g + 1 if self.wrong == "one more" else self.g)
+
+
+class ChannelsFirst(nn.Module):
+    """LayerNorm of images over their channels."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(D)
+        self.weight, self.bias = self.norm.weight, self.norm.bias
+        del self.norm
+
+    def forward(self, x: Tensor) -> Tensor:
+        return nn.functional.layer_norm(x.movedim(1, -1), (D,), self.weight, self.bias, 1e-6).movedim(-1, 1)
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_discovery_agrees_with_the_table_of_families(architecture: str) -> None:
+    model = tiny_model(architecture)
+    found = {
+        site.path: (site.kind, site.eps, site.d, site.gain_offset, site.same_input_as, site.layer)
+        for site in norms(model, {"input_ids": torch.arange(3, 13).reshape(2, 5) % VOCABULARY}).sites
+    }
+    table = {
+        site.path: (site.kind, site.eps, site.d, site.gain_offset, site.same_input_as, site.layer)
+        for site in norm_sites(model)
+    }
+    heads = FAMILIES[architecture].not_stream
+    assert {path: value for path, value in found.items() if not path.endswith(heads or "-")} == table
+    assert bool(heads) == (len(found) > len(table))
+
+
+@pytest.mark.parametrize(
+    ("module", "expected"),
+    [
+        (nn.LayerNorm(D), ("layernorm", 1e-5, "inside", -1, "weight", 0.0, "bias")),
+        (nn.LayerNorm(D, eps=0.5, bias=False), ("layernorm", 0.5, "inside", -1, "weight", 0.0, None)),
+        (nn.LayerNorm(D, elementwise_affine=False), ("layernorm", 1e-5, "inside", -1, None, 0.0, None)),
+        (nn.RMSNorm(D), ("rmsnorm", 2.0**-23, "inside", -1, "weight", 0.0, None)),
+        (HandWritten(), ("rmsnorm", 3e-6, "inside", -1, "g", 0.0, None)),
+        (HandWritten("one more", 0.0), ("rmsnorm", 0.0, "inside", -1, "g", 1.0, None)),
+        (HandWritten("outside"), ("rmsnorm", 3e-6, "outside", -1, "g", 0.0, None)),
+        (ChannelsFirst(), ("layernorm", 1e-6, "inside", 1, "weight", 0.0, "bias")),
+    ],
+)
+def test_what_a_norm_computes_is_read_off_its_outputs(module: nn.Module, expected: tuple[Any, ...]) -> None:
+    before = {name: value.clone() for name, value in module.state_dict().items()}
+    (found,) = norms(module).found
+    # Read off where the module does not keep it as a number: ε is 1/r² of small rows. The factor r of a row is right to
+    # the (d + 8)·2⁻²⁴ of a sum of d squares and the roundings around it, and so is the gain that it is read with.
+    assert found.eps == pytest.approx(expected[1], rel=4 * (D + 8) * 2.0**-24, abs=0)
+    seen = (found.kind, found.placement, found.axis, found.gain, found.gain_offset, found.bias)
+    assert seen == (expected[0], *expected[2:])
+    assert all(torch.equal(value, module.state_dict()[name]) for name, value in before.items())
+
+
+@pytest.mark.parametrize(
+    ("module", "reason"),
+    [
+        (nn.BatchNorm1d(D), "at best"),
+        (nn.GroupNorm(1, D), "at best"),
+        (nn.PReLU(D), "at best"),
+        (nn.LayerNorm([2, D]), r"parameters of shape \(2, 12\)"),
+        (HandWritten("absolute"), "at best"),
+        (HandWritten("no root"), "at best"),
+        (HandWritten("squared gain"), "gain is neither 1 nor w nor 1 \\+ w"),
+        (HandWritten("fused"), "a fused rmsnorm with eps 3e-06"),
+    ],
+)
+def test_what_is_no_norm_of_one_vector_is_refused_with_its_reason(module: nn.Module, reason: str) -> None:
+    found = norms(module)
+    assert found.found == ()
+    (other,) = found.others
+    assert re.search(reason, other.reason), other.reason
+
+
+class Inline(nn.Module):
+    """Uses its norms as models do: a function, a norm called twice, one called with a gate, one never called."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.twice, self.never, self.gated = nn.LayerNorm(D), nn.LayerNorm(D), HandWritten()
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.twice(self.twice(x)) + nn.functional.layer_norm(x, (D,))
+        return self.gated(x, x)
+
+
+def test_a_pass_says_what_is_called_how_often_and_which_functions_normalize() -> None:
+    model = Inline().train()
+    found = norms(model, torch.randn(2, 3, D))
+    assert [(norm.path, norm.calls) for norm in found.found] == [("twice", 2), ("never", 0)]
+    assert [site.path for site in found.sites] == ["twice"]
+    assert found.functional == (("", "torch.nn.functional.layer_norm"),)
+    (gated,) = found.others
+    assert "2 tensors" in gated.reason
+    assert model.training
+    assert model.never.training
+
+
+def test_a_module_that_the_pass_contradicts_is_refused() -> None:
+    layer = nn.LayerNorm(D)
+    layer.register_forward_hook(lambda *seen: seen[-1].mul(1 + 2.0**-12))
+    found = norms(nn.Sequential(layer), torch.randn(4, D))
+    assert found.found == ()
+    assert "times its bound away in the pass" in found.others[0].reason

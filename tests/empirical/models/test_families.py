@@ -1,0 +1,104 @@
+"""The table of architectures against real modules."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from empirical.models import FAMILIES, NormSite, norm_sites, topology_of
+
+from ..conftest import ARCHITECTURES, BLOCKS, VOCABULARY, WIDTH, message, tiny_model
+
+
+def calls(model: Any, sites: tuple[NormSite, ...]) -> list[tuple[str, tuple[Any, ...], dict[str, Any]]]:
+    """Path and arguments of each norm in the order of a forward pass."""
+    seen: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
+    handles = []
+    for site in sites:
+
+        def hook(_: nn.Module, arguments: tuple[Any, ...], keywords: dict[str, Any], path: str = site.path) -> None:
+            seen.append((path, arguments, keywords))
+
+        handles.append(model.get_submodule(site.path).register_forward_pre_hook(hook, with_kwargs=True))
+    with torch.inference_mode():
+        model(input_ids=torch.arange(10).reshape(2, 5) % VOCABULARY)
+    for handle in handles:
+        handle.remove()
+    return seen
+
+
+def test_every_family_is_tested() -> None:
+    assert set(ARCHITECTURES) == set(FAMILIES)
+
+
+def test_sites_run_in_the_order_listed_with_one_argument(any_model: Any) -> None:
+    sites = norm_sites(any_model)
+    seen = calls(any_model, sites)
+    assert [path for path, _, _ in seen] == [site.path for site in sites]
+    for _, arguments, keywords in seen:
+        assert len(arguments) == 1
+        assert keywords == {}
+        assert arguments[0].numel() == 2 * 5 * WIDTH
+    assert {site.d for site in sites} == {WIDTH}
+
+
+def test_same_input_is_the_same_tensor(any_model: Any) -> None:
+    sites = norm_sites(any_model)
+    inputs = {path: arguments[0] for path, arguments, _ in calls(any_model, sites)}
+    for site in sites:
+        twins = [other.path for other in sites if other.path != site.path and inputs[other.path] is inputs[site.path]]
+        assert twins == [] or site.same_input_as in (*twins, None)
+        assert (site.same_input_as in twins) == (site.same_input_as is not None)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "roles"),
+    [
+        ("gpt2", ["pre_attn", "pre_mlp"] * BLOCKS + ["final"]),
+        ("gpt_neox", ["pre_attn", "pre_mlp"] * BLOCKS + ["final"]),
+        ("gptj", ["pre_both"] * BLOCKS + ["final"]),
+        ("llama", ["pre_attn", "pre_mlp"] * BLOCKS + ["final"]),
+        ("olmo2", ["post_attn", "post_mlp"] * BLOCKS + ["final"]),
+        ("bert", ["embedding", *["post_attn", "post_mlp"] * BLOCKS]),
+    ],
+)
+def test_roles(architecture: str, roles: list[str]) -> None:
+    assert [site.role for site in norm_sites(tiny_model(architecture))] == roles
+
+
+def test_sequential_neox_has_no_shared_inputs() -> None:
+    model = tiny_model("gpt_neox")
+    assert topology_of(model.config) == "parallel"
+    model.config.use_parallel_residual = False
+    assert topology_of(model.config) == "sequential"
+    assert all(site.same_input_as is None for site in norm_sites(model))
+
+
+def test_eps_is_read_from_the_module() -> None:
+    model = tiny_model("llama")
+    model.norm.variance_epsilon = 0.0
+    assert norm_sites(model)[-1].eps == 0.0
+
+
+def test_a_replaced_norm_is_refused() -> None:
+    model = tiny_model("llama")
+    model.layers[1].input_layernorm = nn.Identity()
+    assert message(lambda: norm_sites(model)) == (
+        "layers.1.input_layernorm is Identity, expected LlamaRMSNorm; "
+        "load the base model by AutoModel, with use_kernels off"
+    )
+
+
+def test_a_norm_of_no_table_is_refused() -> None:
+    model = tiny_model("llama")
+    model.layers[0].extra = type(model.norm)(WIDTH)
+    assert message(lambda: norm_sites(model)) == (
+        "layers.0.extra and 0 more norm modules are not in the table of architecture 'llama'"
+    )
+
+
+def test_post_norm_opt_is_refused() -> None:
+    model = tiny_model("opt")
+    model.config.do_layer_norm_before = False
+    assert "OPT-350M" in message(lambda: norm_sites(model))

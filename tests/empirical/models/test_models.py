@@ -1,0 +1,234 @@
+"""Finding and loading models, and the one line that each failure leaves."""
+
+import json
+import math
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from transformers import AutoModel, T5Config, ViTConfig
+
+from empirical.models import (
+    FAMILIES,
+    family_of,
+    find_model,
+    load_config,
+    load_model,
+    load_tokenizer,
+    longest_sequence,
+    resolve_device,
+    resolve_dtype,
+    text_inputs,
+)
+
+from ..conftest import POSITIONS, WIDTH, message
+
+KNOWN = ", ".join(FAMILIES)
+
+
+def changed(source: Path, target: Path, **entries: object) -> Path:
+    """A copy of a saved model with another config.json."""
+    shutil.copytree(source, target)
+    config = json.loads((target / "config.json").read_text()) | entries
+    (target / "config.json").write_text(json.dumps(config))
+    return target
+
+
+def test_local_directory(model_directory: Path) -> None:
+    loaded = load_model(find_model(str(model_directory)), device="cpu")
+    assert (loaded.dtype, loaded.device.type, len(loaded.sites), loaded.topology) == ("float32", "cpu", 5, "sequential")
+    assert loaded.revision.startswith("sha256:")
+    assert not loaded.model.training
+    stored = load_file(model_directory / "model.safetensors")
+    assert torch.equal(loaded.model.state_dict()["norm.weight"], stored["norm.weight"])
+    assert longest_sequence(loaded.config) == POSITIONS
+
+
+def test_revision_of_a_directory_is_its_content(model_directory: Path, tmp_path: Path) -> None:
+    source = find_model(str(model_directory))
+    copy = find_model(str(changed(model_directory, tmp_path / "copy")))
+    other = find_model(str(changed(model_directory, tmp_path / "other", rms_norm_eps=1e-3)))
+    config = load_config(source)
+    assert other.resolved_revision(config) != source.resolved_revision(config)
+    shutil.copy(model_directory / "config.json", tmp_path / "copy" / "config.json")
+    assert copy.resolved_revision(config) == source.resolved_revision(config)
+
+
+def test_dtypes(model_directory: Path) -> None:
+    source = find_model(str(model_directory))
+    for name in ("float32", "bfloat16", "float64"):
+        assert load_model(source, dtype=name, device="cpu").dtype == name
+    config = load_config(source)
+    config.dtype = torch.float16
+    assert resolve_dtype("auto", config, torch.device("cpu")) is torch.float32
+    assert resolve_dtype("auto", config, torch.device("cuda")) is torch.float16
+
+
+def test_random_weights_depend_on_the_seed_alone(model_directory: Path) -> None:
+    source = find_model(str(model_directory))
+    first, again, other = (
+        load_model(source, device="cpu", random_weights=True, seed=seed).model.state_dict()["embed_tokens.weight"]
+        for seed in (1, 1, 2)
+    )
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+    assert first.shape[1] == WIDTH
+    assert load_model(source, device="cpu", random_weights=True, seed=1).revision.startswith("config sha256:")
+
+
+def test_remote_code_is_never_trusted(model_directory: Path, tmp_path: Path) -> None:
+    directory = changed(
+        model_directory, tmp_path / "remote", auto_map={"AutoModel": "evil.Model"}, model_type="evil-type"
+    )
+    (directory / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    assert "evil" in message(lambda: load_config(find_model(str(directory))))
+    assert not (tmp_path / "ran").exists()
+
+
+def test_pickled_weights_only_when_asked(model_directory: Path, tmp_path: Path) -> None:
+    # The number of a status, or what is said of restricted models, may be part of a path.
+    directory = changed(model_directory, tmp_path / "gated repo 401 Client Error")
+    torch.save(load_file(directory / "model.safetensors"), directory / "pytorch_model.bin")
+    (directory / "model.safetensors").unlink()
+    source = find_model(str(directory))
+    assert message(lambda: load_model(source, device="cpu")) == (
+        f"model {str(directory)!r} cannot be loaded: it has no safetensors weights; "
+        "pickled weights run code; load them with --allow-pickle"
+    )
+    assert load_model(source, device="cpu", allow_pickle=True).dtype == "float32"
+
+
+def test_models_that_are_not_there(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "not.gguf").write_bytes(b"PK\x03\x04 something else")
+    expected = {
+        "./nowhere": "model './nowhere': no such file or directory, and not a hub id (owner/name); check the path",
+        "a/b/c": "model 'a/b/c': no such file or directory, and not a hub id (owner/name); check the path",
+        "nowhere.gguf": "model 'nowhere.gguf': no such file; "
+        "give a .gguf file, a directory with config.json, or a hub id",
+        str(tmp_path / "not.gguf"): f"model {str(tmp_path / 'not.gguf')!r}: begins with b'PK\\x03\\x04', "
+        "GGUF files begin with b'GGUF'; download it again",
+        str(tmp_path / "empty"): f"model {str(tmp_path / 'empty')!r}: the directory has no config.json; "
+        "save it with model.save_pretrained",
+    }
+    for spec, text in expected.items():
+        assert message(lambda spec=spec: find_model(spec)) == text
+
+
+def test_hub_models_that_are_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert message(lambda: load_config(find_model("lngeom/absent-model"))) == (
+        "model 'lngeom/absent-model' cannot be loaded: it is not in the local cache; "
+        "HF_HUB_OFFLINE is set; unset it, or give a local directory"
+    )
+
+
+@pytest.mark.parametrize(
+    ("raised", "text"),
+    [
+        (OSError("You are trying to access a gated repo.\nMake sure to have access"),
+         "access is restricted; accept its licence on huggingface.co and set HF_TOKEN"),
+        (OSError("401 Client Error"), "access is restricted; accept its licence on huggingface.co and set HF_TOKEN"),
+        (OSError("gated-401/llama-403b is not a local folder and is not a valid model identifier"),
+         "it was not found on the hub; check its name and the network, or give a local directory"),
+        (RuntimeError("weird\n\nthing"), "RuntimeError: weird thing; check the files, or download them again"),
+    ],
+)  # fmt: skip
+def test_what_the_hub_answers_is_told_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, raised: Exception, text: str
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise raised
+
+    monkeypatch.setattr("empirical.models._load.AutoConfig.from_pretrained", refuse)
+    monkeypatch.setattr("empirical.models._load.hub_silence", lambda: "")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "0")
+    assert message(lambda: load_config(find_model("meta-llama/Llama-2-7b-hf"))) == (
+        f"model 'meta-llama/Llama-2-7b-hf' cannot be loaded: {text}"
+    )
+
+
+def test_revision_of_a_local_model_is_refused(model_directory: Path) -> None:
+    assert message(lambda: find_model(str(model_directory), "main")) == (
+        f"--revision main: {str(model_directory)!r} is local and has no revisions; leave --revision out"
+    )
+    assert find_model("owner/name", "abc").arguments() == {"trust_remote_code": False, "revision": "abc"}
+
+
+def test_families_that_are_not_known_and_models_that_read_no_text_are_told() -> None:
+    assert message(lambda: family_of(T5Config())) == (
+        f"architecture 't5' is not known; known are {KNOWN}; a new one is a row of FAMILIES"
+    )
+    vit = AutoModel.from_config(ViTConfig(hidden_size=8, num_hidden_layers=1, num_attention_heads=2))
+    assert "ViTModel reads pixel_values, not text" in message(lambda: text_inputs(vit, torch.ones(1, 4)))
+
+
+def test_damaged_models_are_refused(model_directory: Path, tmp_path: Path) -> None:
+    config = changed(model_directory, tmp_path / "config")
+    (config / "config.json").write_text("{ not json")
+    assert message(lambda: load_config(find_model(str(config)))).startswith(f"model {str(config)!r} cannot be loaded: ")
+    cut = changed(model_directory, tmp_path / "cut")
+    data = (cut / "model.safetensors").read_bytes()
+    (cut / "model.safetensors").write_bytes(data[: len(data) // 2])
+    assert message(lambda: load_model(find_model(str(cut)), device="cpu")) == (
+        f"model {str(cut)!r} cannot be loaded: SafetensorError: Error while deserializing header: "
+        "incomplete metadata, file not fully covered; check the files, or download them again"
+    )
+    gguf = tmp_path / "cut.gguf"
+    gguf.write_bytes(b"GGUF\x03\x00\x00\x00")
+    assert message(lambda: load_config(find_model(str(gguf)))).startswith(f"model {str(gguf)!r} cannot be loaded: ")
+
+
+def test_a_missing_tokenizer_is_told(model_directory: Path) -> None:
+    text = message(lambda: load_tokenizer(find_model(str(model_directory))))
+    assert text.startswith(f"model {str(model_directory)!r} has no tokenizer that can be loaded (")
+    assert text.endswith("; save one beside it, or give the corpus as token ids (.npy or .bin)")
+
+
+def test_devices_and_dtypes_that_are_not_there(model_directory: Path) -> None:
+    config = load_config(find_model(str(model_directory)))
+    text = message(lambda: resolve_device("tpu"))
+    assert text.startswith("--device tpu: cannot be used (")
+    assert text.endswith("; use auto, cpu or cuda")
+    assert message(lambda: resolve_dtype("int8", config, torch.device("cpu"))) == (
+        "--dtype int8: unknown; use auto, float32, bfloat16, float16, float64"
+    )
+    if not torch.cuda.is_available():
+        assert message(lambda: resolve_device("cuda")).endswith("; use auto, cpu or cuda")
+        assert resolve_device("auto") == torch.device("cpu")
+
+
+@pytest.mark.real_data
+def test_bundled_model(smollm: Path) -> None:
+    source = find_model(str(smollm))
+    config = load_config(source)
+    assert (source.name, config.model_type, config.num_hidden_layers, config.hidden_size) == (
+        "SmolLM2-135M-Instruct.Q4_1", "llama", 30, 576,
+    )  # fmt: skip
+    text = "The norm of 1,234 vectors is café."
+    tokenizer = load_tokenizer(source)
+    assert tokenizer.decode(tokenizer(text)["input_ids"]) == text
+
+
+@pytest.mark.real_data
+def test_bundled_model_reads_english(smollm: Path) -> None:
+    """The mean loss of the next token on plain English, by the tied embeddings, is far below that of a guess.
+
+    A guess costs ln V nats; with a wrong tokenizer, wrongly permuted heads or a wrong ε the loss stays near that. A
+    language model of this size is near 3 nats: half of ln V = 10.8 lies between the two.
+    """
+    source = find_model(str(smollm))
+    loaded = load_model(source, device="cpu")
+    text = (
+        "Anarchism is a political philosophy that advocates self-governed societies based on voluntary institutions. "
+        "These are often described as stateless societies, although several authors have defined them more "
+        "specifically as institutions based on non-hierarchical free associations."
+    )
+    ids = torch.tensor([load_tokenizer(source)(text)["input_ids"]])
+    with torch.inference_mode():
+        hidden = loaded.model(input_ids=ids, use_cache=False).last_hidden_state[0]
+        logits = hidden @ loaded.model.get_parameter("embed_tokens.weight").T
+        loss = torch.nn.functional.cross_entropy(logits[:-1], ids[0, 1:])
+    assert float(loss) < math.log(loaded.config.vocab_size) / 2

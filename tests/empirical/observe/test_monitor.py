@@ -1,0 +1,99 @@
+"""The monitor of a training: what it measures, that it changes nothing, and where its numbers go."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+from transformers import AutoModelForCausalLM, Trainer, TrainerCallback, TrainingArguments
+
+from empirical.observe import Monitor, NormCallback
+from empirical.support import read_table
+from lngeom import InputError
+
+from ..conftest import tiny_config
+
+D = 8
+
+
+class Checkpointed(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.block = nn.Sequential(nn.Linear(D, D), nn.LayerNorm(D))
+
+    def forward(self, x: torch.Tensor) -> Any:
+        return checkpoint(self.block, x, use_reentrant=False)
+
+
+def trained(monitor: Monitor | None, model: nn.Module, steps: int = 5) -> list[float]:
+    torch.manual_seed(0)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    losses = []
+    for step in range(steps):
+        x = torch.randn(3, 4, D)
+        if monitor is None:
+            loss = model(x).pow(3).mean()
+            loss.backward()
+        else:
+            with monitor(step):
+                loss = model(x).pow(3).mean()
+                loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def test_every_nth_step_is_measured_once_and_nothing_changes(tmp_path: Path) -> None:
+    models = []
+    for _ in range(2):
+        torch.manual_seed(1)
+        models.append(Checkpointed())
+    bare = trained(None, models[0])
+    monitor = Monitor(models[1], every=2, output=tmp_path)
+    assert trained(monitor, models[1]) == bare
+    table = read_table(tmp_path / "norms.csv")
+    assert [row["step"] for row in table] == [0, 0, 2, 2, 4, 4]
+    assert {row["site"] for row in table} == {"block.1"}
+    again = Monitor(models[1], every=2, output=tmp_path)
+    trained(again, models[1], steps=1)  # from step 0 on again: what stood there is written anew
+    assert [row["step"] for row in read_table(tmp_path / "norms.csv")] == [0, 0]
+    with pytest.raises(InputError, match="every 0"):
+        Monitor(models[0], every=0)
+    with pytest.raises(InputError, match="no norm layer was found"):
+        Monitor(nn.Linear(2, 2))
+
+
+def test_vectors_of_a_checkpointed_block_count_once() -> None:
+    from empirical.models import norms
+    from empirical.observe import Observer
+
+    model = Checkpointed()
+    with Observer(model, norms(model).sites, directions=2) as observer:
+        model(torch.randn(3, 4, D)).sum().backward()
+    assert observer.states["block.1", "input"].tokens.sum() == 12
+
+
+class Kept(TrainerCallback):
+    def __init__(self) -> None:
+        self.logs: list[dict[str, float]] = []
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+        self.logs.append(dict(logs))
+
+
+def test_a_trainer_logs_the_scalars(tmp_path: Path) -> None:
+    model = AutoModelForCausalLM.from_config(tiny_config("llama"))
+    data = [{"input_ids": torch.arange(3, 11), "labels": torch.arange(3, 11)} for _ in range(8)]
+    arguments = TrainingArguments(
+        str(tmp_path), max_steps=4, per_device_train_batch_size=2, report_to=[], use_cpu=True, save_strategy="no",
+        disable_tqdm=True,
+    )  # fmt: skip
+    kept = Kept()
+    trainer = Trainer(model, arguments, train_dataset=data, callbacks=[kept])  # pyright: ignore[reportArgumentType]
+    trainer.add_callback(NormCallback(trainer, every=2))
+    trainer.train()
+    measured = [log for log in kept.logs if "norms/model.norm/input/d_cos2" in log]
+    assert len(measured) == 2
+    assert {row["step"] for row in read_table(tmp_path / "norms" / "norms.csv")} == {0, 2}

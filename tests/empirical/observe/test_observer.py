@@ -1,0 +1,227 @@
+"""The observer on modules of any shape: the same vectors count the same however a layer sees them."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from empirical.models import NormSite, norms
+from empirical.observe import Observer, States, compute, random_directions, sketch
+from lngeom import InputError, moments
+from tests.sketches import excess
+
+from .test_oracle import Oracle
+
+B, S, H, D = 4, 5, 3, 8
+SITE = NormSite("norm", None, "norm", "layernorm", 1e-5, D)
+
+
+class Shaped(nn.Module):
+    """A norm that sees what `change` makes of the input."""
+
+    def __init__(self, change: Callable[[Tensor], Tensor] = lambda x: x, *, channels_first: bool = False) -> None:
+        super().__init__()
+        self.norm, self.change = nn.LayerNorm(D), change
+        self.channels_first = channels_first
+
+    def forward(self, x: Tensor, *_: Any) -> Tensor:
+        return self.norm(self.change(x))
+
+
+def observed(model: nn.Module, *inputs: Tensor, mask: Any = None, **options: Any) -> States:
+    with Observer(model, [SITE], directions=4, **options) as observer:
+        observer.mask(mask)
+        model(*inputs)
+    return observer.states
+
+
+def vectors(*shape: int) -> Tensor:
+    return torch.from_numpy(np.random.default_rng(0).standard_normal((*shape, D)))
+
+
+def equal(mine: States, theirs: States) -> None:
+    for key, state in theirs.items():
+        for name in ("tokens", "zero", "nonfinite", "angles", "norms", "sequences"):
+            assert np.array_equal(getattr(mine[key], name), getattr(state, name)), name
+        # sums of N products in another order: N roundings of float64 relative to a sum of terms of one sign
+        assert np.allclose(mine[key].cos2, state.cos2, rtol=B * S * H * 2.0**-50)
+
+
+@pytest.mark.parametrize(
+    ("change", "options"),
+    [
+        (lambda x: x.reshape(-1, D), {}),
+        (lambda x: x.reshape(B, 1, S, D), {}),
+        (lambda x: x.reshape(B, S, 1, 1, D), {}),
+        (lambda x: x.transpose(0, 1), {"batch_dim": 1}),
+        (lambda x: x.transpose(0, 1).reshape(-1, D), {"batch_dim": 1}),
+    ],
+)
+def test_the_shape_does_not_matter(change: Callable[[Tensor], Tensor], options: dict[str, int]) -> None:
+    x, mask = vectors(B, S), torch.arange(S) < torch.tensor([[5], [4], [3], [2]])
+    given = x.transpose(0, 1) if options else x
+    inner = (lambda y: change(y.transpose(0, 1))) if options else change
+    for padding in (None, mask):
+        plain = observed(Shaped().double(), x, mask=padding)
+        equal(observed(Shaped(inner).double(), given, mask=padding, **options), plain)
+
+
+def test_what_was_read_stays_and_measuring_goes_on_in_every_mode_of_gradients() -> None:
+    model, (x, y, w) = Shaped().double(), vectors(3, B, S)
+    with Observer(model, [SITE], directions=4) as observer:
+        with torch.inference_mode():
+            model(x)
+            first = observer.states
+        model(y).sum().backward()
+        with torch.inference_mode():
+            model(w)
+    equal(first, observed(model, x))
+    for key, state in observer.states.items():
+        assert state.tokens.tolist() == [3 * B, 3 * B * (S - 1)]
+        assert state.angles.sum(-1).tolist() == state.norms.sum(-1).tolist() == state.tokens.tolist()
+        alone = [observed(model, each)[key].angles for each in (x, y, w)]
+        assert np.array_equal(state.angles, sum(alone))
+
+
+class Frozen(nn.Module):
+    """A norm that is not trained, before one that is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.frozen, self.norm = nn.LayerNorm(D), nn.LayerNorm(D)
+
+    def forward(self, x: Tensor) -> Tensor:
+        with torch.inference_mode():
+            y = self.frozen(x)
+        return self.norm(y.clone())
+
+
+def test_part_of_a_pass_may_be_in_inference_mode() -> None:
+    sites = [replace(SITE, path="frozen"), SITE]
+    model = Frozen().double()
+    with Observer(model, sites, directions=4) as observer:
+        model(vectors(B, S)).sum().backward()
+    assert [state.tokens.sum() for state in observer.states.values()] == [B * S] * 4
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_hidden_states_of_16_bits_are_multiplied_as_they_are(
+    dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, z = (vectors(2, 64) @ torch.randn(D, 200, dtype=torch.float64)).to(dtype)
+    directions = torch.from_numpy(random_directions(200, 6, 0)).T.to(dtype)
+    by_way_of_single = sketch(x, z, directions)
+    calls = []
+
+    def accumulate(a: Tensor, b: Tensor, out_dtype: torch.dtype) -> Tensor:
+        """The product that PyTorch has for GPUs only."""
+        calls.append(a.dtype)
+        return a.to(out_dtype) @ b.to(out_dtype)
+
+    monkeypatch.setattr("empirical.observe._sketch._ACCUMULATING", {"cpu"})
+    with torch.library._scoped_library("aten", "IMPL") as operators:
+        operators.impl("mm.dtype", accumulate, "CPU")
+        as_they_are = sketch(x, z, directions)
+    assert calls == [dtype, dtype]
+    exact = sketch(x.double(), z.double(), torch.nn.functional.normalize(directions.double(), dim=0))
+    for found in (by_way_of_single, as_they_are):
+        assert found[0].projections.dtype == found[1].projections.dtype == torch.float32
+        assert excess(found, exact) <= 1
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 2, 1, 3)])
+def test_heads_share_the_position_and_the_padding_of_their_token(order: tuple[int, ...]) -> None:
+    x, mask = vectors(B, S, H), torch.arange(S) < torch.tensor([[5], [4], [3], [2]])
+    state = observed(Shaped(lambda y: y.permute(order)).double(), x, mask=mask)["norm", "input"]
+    assert state.tokens.tolist() == [B * H, (4 + 3 + 2 + 1) * H]
+    assert state.sequences.tolist() == [B, B, B]
+
+
+@pytest.mark.parametrize("shape", [(), (B,), (B, S), (B, 2, S, 3), (2 * B, S)])
+def test_vectors_of_any_leading_shape_all_count(shape: tuple[int, ...]) -> None:
+    model = Shaped(lambda _: vectors(*shape)).double()
+    state = observed(model, torch.zeros(*(() if not shape else (B, S)), D))["norm", "output"]
+    assert state.tokens.sum() == max(1, int(np.prod(shape)))
+    assert state.sequences[-1] == (B if shape else 1)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda mask: mask.tolist(),
+        lambda mask: mask.int().numpy(),
+        lambda mask: torch.where(mask, 0.0, -torch.inf),
+        lambda mask: torch.where(mask, 0.0, torch.finfo(torch.float32).min)[:, None, None],
+    ],
+)
+def test_masks_are_taken_in_every_usual_form(form: Callable[[Tensor], Any]) -> None:
+    x, mask = vectors(B, S), torch.arange(S) >= torch.tensor([[0], [1], [2], [3]])
+    equal(observed(Shaped().double(), x, mask=form(mask)), observed(Shaped().double(), x, mask=mask))
+
+
+def test_what_cannot_be_read_is_an_error_that_names_module_and_shapes() -> None:
+    x = vectors(B, S).float()
+    with pytest.raises(InputError, match=r"layers.0.self_attn has batch_first=False: give batch_dim=1"):
+        Observer(nn.TransformerEncoder(nn.TransformerEncoderLayer(D, 2), 1, enable_nested_tensor=False), [])
+    with pytest.raises(InputError, match=r"batch_dim 2: the sequences of a batch lie along axis 0 or 1"):
+        Observer(Shaped(), [SITE], batch_dim=2)
+    with pytest.raises(InputError, match=r"norm: mask of shape \(4, 6\) for 4 sequences of 5 positions"):
+        observed(Shaped(), x, mask=np.ones((B, S + 1)))
+    with pytest.raises(InputError, match=r"mask holds 0\.5"):
+        observed(Shaped(), x, mask=[[0.5]])
+    model = nn.Sequential()
+    model.add_module("norm", nn.Linear(D, 3))
+    with pytest.raises(InputError, match=r"norm: takes shape \(4, 5, 8\) and returns \(4, 5, 3\)"):
+        observed(model, x)
+
+
+def test_a_sequence_first_encoder_is_read_by_its_sequences() -> None:
+    model = nn.TransformerEncoder(nn.TransformerEncoderLayer(D, 2, dropout=0.0), 1, enable_nested_tensor=False).eval()
+    x = vectors(S, B).float()
+    sites = norms(model, x).sites
+    with Observer(model, sites, directions=4, batch_dim=1) as observer, torch.no_grad():
+        model(x)
+    assert {state.sequences[-1] for state in observer.states.values()} == {B}
+    assert len(observer.states) == 2 * len(sites) == 4
+
+
+@pytest.mark.parametrize("layer", [nn.LayerNorm(96, elementwise_affine=False), nn.RMSNorm(96, eps=1e-5)])
+def test_an_angle_below_the_roundings_of_its_cosine_is_computed_in_float64(layer: nn.Module) -> None:
+    kind = "layernorm" if isinstance(layer, nn.LayerNorm) else "rmsnorm"
+    x = torch.randn(B, S, 96, generator=torch.Generator().manual_seed(0)) + 0.5
+    oracle = Oracle(layer, replace(SITE, kind=kind, d=96), x, layer(x).detach(), np.ones((2, 96)))
+    oracle.gamma = (96 + 8 + B * S) * 2.0**-53  # of the oracle's derivation, with u of float64
+    value, bound = oracle.features("output")["affine_rotation"]
+    with Observer(nn.Sequential(layer), [replace(SITE, path="0", kind=kind, d=96)]) as observer, torch.no_grad():
+        observer._model(x)
+    found = compute(observer.states["0", "output"], "output")["all"]["affine_rotation_mean"]
+    assert value.max() < 1e-5
+    assert abs(found - value.mean()) <= bound.mean() < 1e-4
+
+
+@pytest.mark.parametrize("d", [7, 1000])
+def test_a_constant_is_left_out_though_its_variance_is_rounded_to_more_than_0(d: int) -> None:
+    x = torch.randn(2, 5, d, generator=torch.Generator().manual_seed(0))
+    x[0, 0] = x[1, 3] = 0.1
+    assert (moments(x)[1][[0, 1], [0, 3]] > 0).all()
+    layer = nn.LayerNorm(d)
+    nn.init.normal_(layer.bias)  # all that is left of a constant
+    with Observer(nn.Sequential(layer), [replace(SITE, path="0", d=d)], directions=2) as observer:
+        observer._model(x)
+    state = observer.states["0", "output"]
+    assert (state.zero.tolist(), state.tokens.tolist()) == ([1, 1], [1, 7])
+
+
+def test_squares_that_underflow_are_flagged() -> None:
+    x = vectors(2, 5).float() * 1e-30
+    x[0, 0] *= 1e30
+    with Observer(Shaped(), [SITE], directions=2) as observer:
+        observer._model(x)
+    state = observer.states["norm", "input"]
+    assert (state.underflow.tolist(), state.tokens.tolist()) == ([1, 8], [1, 0])
+    exact = observed(Shaped().double(), x.double())["norm", "input"]
+    assert (exact.underflow.tolist(), exact.tokens.tolist()) == ([0, 0], [2, 8])

@@ -1,0 +1,328 @@
+"""States: what counts and what does not, how they merge, and what the hooks leave behind."""
+
+from dataclasses import fields, replace
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from empirical.judge import ISOTROPY
+from empirical.models import NormSite
+from empirical.observe import (
+    COLUMNS,
+    FEATURES,
+    TABLE,
+    Observer,
+    SiteState,
+    States,
+    column,
+    compute,
+    load,
+    merge,
+    read_csv,
+    rows,
+    save,
+    write_csv,
+)
+from empirical.support import RunError
+from lngeom import InputError
+from proofs import find
+
+SEQUENCES, POSITIONS, D = 6, 10, 8
+SITE = NormSite("0", None, "final", "layernorm", 1e-5, D)
+REQUIRED = [
+    *("site", "layer", "role", "norm", "side", "bucket", "tokens", "angle_mean_deg", "angle_std_deg"),
+    *("d_cos2", "d_cos2_low", "d_cos2_high", "random_d_cos2_median", "rank_among_random"),
+    *("norm_mean", "norm_std", "norm_max", "gauge_mean"),
+]
+"""What readers of ``sites.csv`` rely on, in this order, before all other columns."""
+
+EXACT = ("tokens", "nonfinite", "underflow", "zero", "angles", "norms", "sequences", "documents", "document_tokens")
+
+
+def norm_model(dtype: torch.dtype = torch.float32) -> nn.Sequential:
+    torch.manual_seed(0)
+    norm = nn.LayerNorm(D, eps=SITE.eps, dtype=dtype)
+    with torch.no_grad():
+        norm.weight.add_(0.3 * torch.randn(D))
+        norm.bias.add_(0.3 * torch.randn(D))
+    return nn.Sequential(norm)
+
+
+def hidden_states(seed: int = 0) -> torch.Tensor:
+    return torch.from_numpy(np.random.default_rng(seed).standard_normal((SEQUENCES, POSITIONS, D)))
+
+
+def states(x: torch.Tensor, mask: torch.Tensor | None = None, seed: int = 0) -> States:
+    with Observer(norm_model(x.dtype), [SITE], directions=4, seed=seed) as observer:
+        observer.mask(mask)
+        observer._model(x)
+    return observer.states
+
+
+CONDITION = 64
+
+
+def assert_close(mine: States, theirs: States, tokens: int) -> None:
+    """Counts exactly equal, and numbers up to the roundings of float64.
+
+    The numbers of one token are made of sums of d products, whose order depends on the batch, and are summed over the
+    tokens, all with one sign: (tokens + d + 8)·2⁻⁵³, times the condition of an angle taken from its cosine. That is
+    1/(θ sin θ), at most `CONDITION` from 7.2° to 172.8°, where all angles of these tests are. Squared deviations are
+    those from means with that error: relative to the second moment about 0, not about the mean.
+    """
+    slack = CONDITION * (tokens + D + 8) * 2.0**-53
+    assert mine.keys() == theirs.keys()
+    for key in mine:
+        a, b = mine[key], theirs[key]
+        for name in EXACT:
+            assert np.array_equal(getattr(a, name), getattr(b, name)), (key, name)
+        for name in ("mean", "maximum", "cos2"):
+            x, y = getattr(a, name), getattr(b, name)
+            assert np.array_equal(np.isfinite(x), np.isfinite(y)), (key, name)
+            there = np.isfinite(y)  # a maximum of nothing is -inf
+            assert np.all(np.abs(x[there] - y[there]) <= slack * np.abs(y[there])), (key, name)
+        assert np.all(np.abs(a.m2 - b.m2) <= slack * (b.m2 + b.tokens * b.mean**2)), key
+
+
+def test_the_required_columns_come_first() -> None:
+    assert list(COLUMNS[: len(REQUIRED)]) == REQUIRED
+    assert len(set(COLUMNS)) == len(COLUMNS)
+    table = rows(states(hidden_states()), [SITE])
+    assert [tuple(row) for row in table] == [COLUMNS] * 6
+    assert [(row["side"], row["bucket"]) for row in table] == [
+        (side, bucket) for side in ("input", "output") for bucket in ("first", "rest", "all")
+    ]
+
+
+def test_each_column_says_what_it_is_and_by_which_theorem() -> None:
+    assert all(each.doc and each.unit in ("", "°", "text") for each in TABLE)
+    assert {each.name.endswith("_deg") == (each.unit == "°") for each in TABLE} == {True}
+    theorems = {each.theorem for each in TABLE} - {""}
+    assert {find(id).id for id in theorems} == theorems
+    assert column("d_cos2").theorem == ISOTROPY
+
+
+def test_the_table_survives_the_disk(tmp_path: Path) -> None:
+    table = rows(states(hidden_states()), [SITE])
+    write_csv(tmp_path / "sites.csv", table)
+    assert read_csv(tmp_path / "sites.csv") == table
+
+
+def test_buckets_are_the_first_position_and_the_rest() -> None:
+    x = hidden_states()
+    found = compute(states(x)["0", "input"], "input")
+    assert [found[name]["tokens"] for name in ("first", "rest", "all")] == [6, 54, 60]
+    norms = np.linalg.norm(x.numpy(), axis=-1)
+    for name, keep in {"first": slice(0, 1), "rest": slice(1, None), "all": slice(None)}.items():
+        # A maximum of square roots of sums of d squares in float64.
+        assert found[name]["norm_max"] == pytest.approx(norms[:, keep].max(), rel=(D + 8) * 2.0**-53)
+
+
+@pytest.mark.parametrize("cut", [1, 2, 5])
+def test_merged_parts_equal_the_whole(cut: int) -> None:
+    x = hidden_states()
+    parts = [states(x[begin : begin + cut]) for begin in range(0, SEQUENCES, cut)]
+    assert_close(reduce(merge, parts), states(x), x.shape[0] * x.shape[1])
+
+
+def test_a_lost_part_is_noticed() -> None:
+    x = hidden_states()
+    with pytest.raises(AssertionError):
+        assert_close(states(x[:5]), states(x), 60)
+    whole = states(x)
+    other = {key: replace(state, m2=state.m2 * (1 + 1e-9)) for key, state in whole.items()}
+    with pytest.raises(AssertionError):
+        assert_close(other, whole, 60)
+
+
+def test_merging_is_associative_and_commutative() -> None:
+    a, b, c = (states(hidden_states(seed)) for seed in range(3))
+    left, right = merge(merge(a, b), c), merge(a, merge(b, c))
+    assert_close(left, right, 180)
+    assert_close(merge(a, b), merge(b, a), 120)
+
+
+def test_an_empty_part_changes_nothing() -> None:
+    x = hidden_states()
+    nothing = states(x, torch.zeros(SEQUENCES, POSITIONS))
+    whole = states(x)
+    assert_close(merge(nothing, whole), whole, 60)
+    assert_close(merge(whole, nothing), whole, 60)
+    row = compute(nothing["0", "input"], "input")["all"]
+    assert row["tokens"] == row["sequences"] == 0
+    assert np.isnan(row["angle_mean"])
+    assert np.isnan(row["cos2"])
+
+
+def test_states_of_other_measurements_do_not_merge() -> None:
+    a = states(hidden_states())
+    with pytest.raises(InputError, match="the output of 0 is in one state and not in the other"):
+        merge(a, {("0", "input"): a["0", "input"]})
+    with Observer(norm_model(torch.float64), [SITE], directions=5) as observer:
+        observer._model(hidden_states())
+    with pytest.raises(InputError, match="has 4 random directions in one state and 5 in the other"):
+        merge(a, observer.states)
+
+
+@pytest.mark.parametrize("left", [True, False], ids=["left", "right"])
+@pytest.mark.parametrize("filler", [0.0, 1e3, float("nan"), float("inf")])
+def test_padding_never_counts(left: bool, filler: float) -> None:
+    x = hidden_states()
+    text = x[:, 3:] if left else x[:, :-3]
+    padded = x.clone()
+    mask = torch.ones(SEQUENCES, POSITIONS)
+    where = slice(0, 3) if left else slice(-3, None)
+    padded[:, where] = filler
+    mask[:, where] = 0
+    assert_close(states(padded, mask), states(text), 42)
+
+
+def test_sequences_of_unequal_length_count_by_their_tokens() -> None:
+    x = hidden_states()
+    lengths = [10, 1, 4, 0, 7, 10]
+    mask = torch.arange(POSITIONS)[None] < torch.tensor(lengths)[:, None]
+    state = states(x, mask)["0", "input"]
+    assert state.tokens.tolist() == [5, 27]
+    assert state.sequences.tolist() == [5, 4, 5]
+    assert state.document_tokens.sum(0).tolist() == [length for length in lengths if length]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 1e200])
+def test_a_nonfinite_activation_is_counted_and_does_not_poison_the_rest(value: float) -> None:
+    x = hidden_states()
+    x[1, 0, 2] = x[4, 7, 0] = value
+    left_out = torch.ones(SEQUENCES, POSITIONS)
+    left_out[1, 0] = left_out[4, 7] = 0
+    found = states(x)
+    for side in ("input", "output"):
+        state = found["0", side]
+        assert state.nonfinite.tolist() == [1, 1]
+        assert state.tokens.tolist() == [5, 53]
+        for row in compute(state, side).values():
+            assert all(np.isfinite(number) for number in row.values())
+    # The same numbers as if these tokens were padding, but for the bucket of the position after a first one.
+    x[1], left_out[1] = hidden_states()[1], 1
+    without = states(x, left_out)
+    counted = {key: replace(state, nonfinite=np.zeros_like(state.nonfinite)) for key, state in states(x).items()}
+    assert_close(counted, without, 60)
+
+
+def test_nonfinite_activations_show_at_their_own_site_only() -> None:
+    class Broken(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            x = x.clone()
+            x[0, 4] = torch.nan
+            return x
+
+    model = nn.Sequential(nn.LayerNorm(D), Broken(), nn.LayerNorm(D))
+    sites = [replace(SITE, path=path) for path in ("0", "2")]
+    with Observer(model, sites, directions=2) as observer:
+        model(hidden_states().float())
+    table = {(row["site"], row["side"]): row for row in rows(observer.states, sites) if row["bucket"] == "all"}
+    assert {key: row["nonfinite"] for key, row in table.items()} == {
+        ("0", "input"): 0, ("0", "output"): 0, ("2", "input"): 1, ("2", "output"): 1,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("constant", [0.0, 2.0], ids=["zero", "constant"])
+def test_a_vector_that_normalizes_to_zero_is_left_out(constant: float) -> None:
+    """LayerNorm sends it to its bias: from nothing to the bias there is no angle of rotation."""
+    x = hidden_states()
+    x[2, 5] = constant
+    found = states(x)
+    entering, leaving = found["0", "input"], found["0", "output"]
+    assert entering.zero.tolist() == [0, int(constant == 0)]
+    assert leaving.zero.tolist() == [0, 1]
+    assert leaving.tokens.tolist() == [6, 53]
+    for side in ("input", "output"):
+        assert found["0", side].nonfinite.tolist() == [0, 0]
+        for row in compute(found["0", side], side).values():
+            assert all(np.isfinite(number) for number in row.values())
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64], ids=str)
+def test_counts_are_int64_and_numbers_float64(dtype: torch.dtype) -> None:
+    for (_, side), state in states(hidden_states().to(dtype)).items():
+        for field in fields(SiteState):
+            array = getattr(state, field.name)
+            exact = field.name in EXACT
+            assert array.dtype == (np.int64 if exact else np.float64), field.name
+        assert state.mean.shape == (len(FEATURES[side]), 2)
+        assert state.angles.shape == (2, 180 * 100)  # of 0.01° each
+        assert state.angles.sum() == state.norms.sum() == state.tokens.sum() == 60
+
+
+def test_states_survive_the_disk(tmp_path: Path) -> None:
+    whole = states(hidden_states())
+    for name in ("a", "b"):
+        save(tmp_path / name, whole, {"seconds": "1", "batch_size": "6"})
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    found, metadata = load(tmp_path / "a")
+    assert metadata == {"seconds": "1", "batch_size": "6"}
+    assert found.keys() == whole.keys()
+    for key, state in found.items():
+        for field in fields(state):
+            mine, theirs = getattr(state, field.name), getattr(whole[key], field.name)
+            assert mine.dtype == theirs.dtype
+            assert np.array_equal(mine, theirs), (key, field.name)
+
+
+def test_a_state_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match=r"remove it and run again$"):
+        load(tmp_path / "state")
+
+
+def hooks(model: nn.Module) -> int:
+    return sum(len(m._forward_hooks) + len(m._forward_pre_hooks) for m in model.modules())
+
+
+def test_hooks_are_gone_after_an_exception() -> None:
+    model = norm_model()
+
+    def fail() -> Any:
+        with Observer(model, [SITE], directions=2):
+            assert hooks(model) == 2
+            model(torch.zeros(1, 1, D + 1))
+
+    with pytest.raises(RuntimeError, match="normalized_shape"):
+        fail()
+    assert hooks(model) == 0
+
+
+def test_measuring_changes_no_output() -> None:
+    model, x = norm_model(), hidden_states().float()
+    bare = model(x)
+    with Observer(model, [SITE], directions=2):
+        observed = model(x)
+    assert torch.equal(bare, observed)
+    assert torch.equal(bare, model(x))
+
+
+def test_misuse_is_told() -> None:
+    model, x = norm_model(), hidden_states().float()
+    with pytest.raises(InputError, match="site 7 is not a module of Sequential"):
+        Observer(model, [replace(SITE, path="7")])
+    with Observer(model, [SITE], directions=2) as observer:
+        observer.mask(torch.ones(SEQUENCES, POSITIONS + 1))
+        with pytest.raises(InputError, match=r"0: mask of shape \(6, 11\) for 6 sequences of 10 positions"):
+            model(x)
+
+
+def test_constant_vectors_count_where_rms_norm_has_no_eps() -> None:
+    site = NormSite("0", None, "final", "rmsnorm", 0.0, D)
+    x = hidden_states()
+    x[0] = 2.0  # along 1, at every position of one sequence
+    with Observer(nn.Sequential(nn.RMSNorm(D, eps=0.0, dtype=x.dtype)), [site], directions=4) as observer:
+        observer._model(x)
+    state = observer.states["0", "input"]
+    assert state.tokens.tolist() == [SEQUENCES, SEQUENCES * (POSITIONS - 1)]
+    assert state.zero.tolist() == [0, 0]
+    # LN(c1) = 0 for every ε > 0, and RMS(c1) = 1: nothing is farther apart but for spread vectors, below √2.
+    found = compute(state, "input")["all"]
+    assert 1 <= found["distance_max"] < np.sqrt(2)
+    assert found["angle_p01"] < 1

@@ -1,0 +1,68 @@
+"""What a report says and draws of the growth of the stream."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from empirical.observe import growth, stream
+from empirical.pages import growth_figure, growth_line
+from lngeom.cli import main
+
+from ..conftest import Words, tiny_model
+from ..observe.test_growth import table
+
+
+def test_the_line_gives_both_laws_and_says_which_fits() -> None:
+    doubling = table([3.0 * 2**depth for depth in range(8)])
+    power = growth(doubling)[-1]
+    assert (power.law, power.first_depth) == ("power", 1)
+    assert growth_line(doubling) == (
+        "norm of the stream over depth, from 1 on: ×2.000 [2.000, 2.000] per block, "
+        f"or (depth + 1)^{power.estimate:.2f} [{power.low:.2f}, {power.high:.2f}]; the exponential law fits better"
+    )
+    assert growth_line(table([2.0, 4.0])) == (
+        "norm of the stream over depth, from 0 on: ×2.000 (no interval) per block, "
+        "or (depth + 1)^1.00 (no interval); which law fits better is undecided"
+    )
+    assert growth_line(table([2.0, 0.0])) == ("norm of the stream over depth: no fit, the mean norm at depth 1 is 0")
+
+
+def test_the_figure_shows_the_norms_and_every_fit() -> None:
+    rows = table([2.0, 5.0, 6.0, 9.0, 13.0])
+    figure = growth_figure(rows, "title")
+    assert figure is not None
+    for axes, law in zip(figure.axes, ("exponential", "power"), strict=True):
+        assert axes.get_title() == f"{law} law"
+        assert axes.get_yscale() == "log"
+        fits = [fit for fit in growth(rows) if fit.law == law]
+        lines = [np.asarray(line.get_ydata()) for line in axes.get_lines()]
+        assert np.array_equal(lines[-1], stream(rows).norms)
+        for fit, line in zip(fits, lines[:-1], strict=True):
+            depths = np.arange(fit.first_depth, 5)
+            assert np.array_equal(line, fit.norms(depths))
+            low, high = fit.band(depths)
+            assert (low <= line).all()
+            assert (line <= high).all()
+            # A band is two lines through one point, the centre of the fit: it has no width there only.
+            assert (high - low).argmin() not in (0, len(depths) - 1)
+        assert len(axes.collections) == 2
+
+
+def test_two_depths_are_drawn_without_a_band() -> None:
+    figure = growth_figure(table([2.0, 5.0]), "title")
+    assert figure is not None
+    assert [len(axes.collections) for axes in figure.axes] == [0, 0]
+
+
+@pytest.mark.parametrize("architecture", ["bert", "gptj"])
+def test_the_page_has_a_figure_where_there_is_a_stream(architecture: str, words: Words, tmp_path: Path) -> None:
+    model, run = tmp_path / architecture, tmp_path / "run"
+    tiny_model(architecture).save_pretrained(model)
+    assert main(words(model=model)) == 0
+    page = (run / "report.html").read_text()
+    drawn = architecture == "gptj"
+    assert (run / "growth.svg").exists() == ('<figure id="growth">' in page) == drawn
+    assert ("<h2>Growth over depth</h2>" in page) == drawn
+    assert ("sets its length anew (Post-LN)" in page) == (not drawn)
+    assert (run / "growth.csv").exists()

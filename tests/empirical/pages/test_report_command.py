@@ -1,0 +1,40 @@
+"""``lngeom report`` makes the page of a run again from its table."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from lngeom.cli import main
+
+from ..conftest import Refused, Words, tiny_model
+
+
+def test_report_is_rebuilt(words: Words, refused: Refused, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert main(words()) == 0
+    made = {path.name: path.read_bytes() for path in run.iterdir() if path.suffix in (".html", ".svg")}
+    assert "report.html" in made
+    for name in made:
+        (run / name).unlink()
+    assert main(["report", str(run)]) == 0
+    assert {path.name: path.read_bytes() for path in run.iterdir() if path.suffix in (".html", ".svg")} == made
+    (run / "DONE").unlink()
+    assert refused("report", run).startswith(
+        f"lngeom report: {run}: is not finished; run its command again first: lngeom sweep "
+    )
+
+
+def test_a_run_without_a_finite_hidden_state_has_a_page_that_says_so(
+    words: Words, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = tiny_model("gpt2")
+    with torch.no_grad():
+        model.wte.weight.fill_(torch.inf)
+    model.save_pretrained(tmp_path / "model")
+    run = tmp_path / "run"
+    assert main(words(model=tmp_path / "model")) == 0
+    assert "left out as not finite: " in capsys.readouterr().out
+    assert (run / "DONE").exists()
+    for name in ("angle_before", "angle_after", "energy"):
+        assert "no finite hidden state" in (run / f"{name}.svg").read_text(encoding="utf-8")

@@ -1,0 +1,113 @@
+"""The run directory: atomic files, one owner, one run."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from empirical.runs import RunDirectory, first_difference
+from empirical.support import lock, replacing, write_json
+
+from ..conftest import message
+
+MEASURED = {"model": "m", "dtype": "float32", "nested": {"seed": 0}}
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    write_json(path, {"old": 1})
+
+    def fail() -> None:
+        with replacing(path) as draft:
+            draft.write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert json.loads(path.read_text()) == {"old": 1}
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_written_files_have_the_usual_permissions(tmp_path: Path) -> None:
+    (tmp_path / "usual").touch()
+    with replacing(tmp_path / "written") as draft:
+        draft.touch(mode=0o600)
+    assert (tmp_path / "written").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+def test_status_follows_what_is_there(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path / "run")
+    run.prepare()
+    assert run.begin(MEASURED, {"command": "lngeom sweep"}) == "new"
+    assert run.begin(MEASURED, {}) == "started"
+    run.shard_path(3).touch()
+    run.shard_path(0).touch()
+    (run.path / "shards" / ".000001.safetensors.draft").touch()
+    assert run.finished_shards() == [0, 3]
+    run.finish()
+    assert run.begin(MEASURED, {}) == "done"
+    assert run.finished_shards() == []
+    assert run.manifest()["command"] == "lngeom sweep"
+
+
+def test_another_run_is_refused(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path)
+    run.begin({**MEASURED, "dtype": "float16"}, {})
+    assert run.begin(MEASURED, {}) == "new"  # the first came to nothing
+    run.tokens_path.touch()
+    other = {**MEASURED, "nested": {"seed": 1}}
+    assert message(lambda: run.begin(other, {})) == (
+        f"{tmp_path}: holds another run (nested.seed is 0 there, 1 here); choose another --output"
+    )
+    assert first_difference(MEASURED, {**MEASURED, "more": 1}) == ("more", None, 1)
+    assert first_difference(MEASURED, dict(MEASURED)) is None
+
+
+def test_strange_directories_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").touch()
+    assert message(RunDirectory(tmp_path).prepare) == (
+        f"{tmp_path}: is not empty and holds no run (seen: thesis.tex); choose another --output"
+    )
+    assert message(RunDirectory(tmp_path).manifest) == (
+        f"{tmp_path}: holds no manifest.json, so it is not a run; give the output directory of a sweep"
+    )
+
+
+def test_outputs_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert message(RunDirectory(tmp_path / "file").prepare) == (
+        f"{tmp_path / 'file'}: cannot be written (File exists); choose another --output"
+    )
+    assert message(RunDirectory(tmp_path / "file" / "run").prepare) == (
+        f"{tmp_path / 'file' / 'run'}: cannot be written (Not a directory); choose another --output"
+    )
+    if os.geteuid() != 0:  # root writes everywhere
+        (tmp_path / "closed").mkdir(mode=0o500)
+        assert message(RunDirectory(tmp_path / "closed").prepare) == (
+            f"{tmp_path / 'closed'}: cannot be written (Permission denied); choose another --output"
+        )
+
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from empirical.runs import lock
+hold = lock(Path(sys.argv[1]))
+print("held", flush=True)
+time.sleep(60)
+"""
+
+
+def test_two_processes_cannot_write_one_run(tmp_path: Path) -> None:
+    holder = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert holder.stdout is not None
+    with holder:
+        assert holder.stdout.readline() == "held\n"
+        assert message(lambda: lock(tmp_path)) == (
+            f"{tmp_path}: another process is writing this run; wait for it, or choose another directory"
+        )
+        holder.kill()
+    lock(tmp_path).release()  # a killed process holds nothing

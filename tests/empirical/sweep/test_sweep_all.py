@@ -1,0 +1,200 @@
+"""All known models in one command: what is done is skipped, what fails does not stop the others."""
+
+import html
+import math
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from empirical import observe
+from empirical.models import KNOWN_MODELS, PUBLISHED
+from empirical.pages import COLUMNS, Measured, compare
+from empirical.runs import RunDirectory
+from empirical.support import read_table
+from empirical.sweep import _shards
+from lngeom.cli import main
+from lngeom.verdicts import MEANINGS, PREDICTION_VERDICTS
+
+from ..conftest import BLOCKS, Refused, tiny_config
+
+pytestmark = pytest.mark.usefixtures("without_pages")
+
+OPTIONS = ["--random-weights", "--tokens", "128", "--sequence-length", "32", "--directions", "4"]
+OPTIONS += ["--device", "cpu", "--output"]
+
+
+def shrink(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the known models tiny shapes of their architectures."""
+    for name, known in list(KNOWN_MODELS.items()):
+        shape = tiny_config(known.shape["model_type"]).to_dict()
+        entries = {key: value for key, value in shape.items() if key not in ("transformers_version", "dtype")}
+        monkeypatch.setitem(KNOWN_MODELS, name, replace(known, shape=MappingProxyType(entries)))
+
+
+@pytest.fixture
+def tiny_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The known models, tiny."""
+    shrink(monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def measured_all(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a sweep of all tiny models, without the pages of the single ones."""
+    base = tmp_path_factory.mktemp("measured") / "all"
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        shrink(monkeypatch)
+        for name in ("draw_figures", "write_report"):
+            monkeypatch.setattr(f"empirical.pages.{name}", lambda *_: None)
+        assert main(["sweep", "all", *OPTIONS, str(base)]) == 0
+    return base
+
+
+@pytest.mark.usefixtures("tiny_known")
+def test_all_models(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    base = tmp_path / "all"
+    real = _shards.measure
+
+    def failing(loaded: Any, *rest: Any) -> Any:
+        if loaded.source.name == "gpt-j-6b":
+            raise statistics_error
+        return real(loaded, *rest)
+
+    statistics_error = OSError(28, "No space left on device", "state.safetensors")
+    monkeypatch.setattr(_shards, "measure", failing)
+    assert main(["sweep", "all", *OPTIONS, str(base)]) == 1
+    printed = capsys.readouterr().out
+    assert "gpt-j-6b: state.safetensors: No space left on device" in printed
+    assert "6 of 7 models measured" in printed
+
+    monkeypatch.setattr(_shards, "measure", real)
+    assert main(["sweep", "all", *OPTIONS, str(base)]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("this run is done") == 6
+    assert "7 of 7 models measured" in printed
+
+    rows = read_table(base / "comparison.csv")
+    assert list(rows[0]) == list(COLUMNS)
+    assert {row["model"] for row in rows} == set(KNOWN_MODELS)
+    assert {row["weights"] for row in rows} == {"random, seed 0"}
+    joined = read_table(base / "sites.csv")
+    assert {row["model"] for row in joined} == set(KNOWN_MODELS)
+    assert {row["model"] for row in read_table(base / "predictions.csv")} == set(KNOWN_MODELS)
+    for name in ("sites", "predictions", "growth"):
+        parts = [read_table(base / model / f"{name}.csv") for model in KNOWN_MODELS]
+        expected = [{"model": model, **row} for model, part in zip(KNOWN_MODELS, parts, strict=True) for row in part]
+        assert read_table(base / f"{name}.csv") == expected
+    page = (base / "comparison.html").read_text()
+    assert all(f"<td>{name}</td><td>random, seed 0</td>" in page for name in KNOWN_MODELS)
+    assert "7 of 7 models measured" in page
+    # Verdicts first, then figures, then the numbers, then how they came about.
+    titles = re.findall("<h2>(.*?)</h2>", page)
+    assert titles == [
+        "What stands out", "What theorems say of the norm layers", "Figures", "Measured beside published",
+        "Growth of the residual stream", "Layer by layer", "How it was measured",
+    ]  # fmt: skip
+    assert page.count("<svg") == 3
+    opened = re.findall(r"""(?:src|href)\s*=\s*["']([^"'#][^"']*)|url\(["']?([^#"')][^)]*)|@import""", page)
+    assert opened == []
+
+
+@pytest.mark.usefixtures("tiny_known")
+def test_comparison_averages_what_the_tables_average(tmp_path: Path) -> None:
+    assert main(["sweep", "pythia-1.4b", *OPTIONS, str(tmp_path / "run")]) == 0
+    run = RunDirectory(tmp_path / "run")
+    rows = observe.read_csv(run.path / "sites.csv")
+    measured = Measured("pythia-1.4b", run.manifest(), rows, [])
+    compared = compare(measured)
+    table = {row["quantity"]: row for row in compared if row["layer"] is None}
+    attention = [row for row in rows if row["bucket"] == "all" and row["role"] == "pre_attn"]
+    before = [row["angle_mean_deg"] for row in attention if row["side"] == "input"]
+    # Both norms of a parallel block read one vector: the second is not counted again.
+    assert table["hidden_angle"]["sites"] == len(before) == BLOCKS
+    assert table["hidden_angle"]["measured_mean"] == math.fsum(before) / BLOCKS
+    assert table["hidden_angle"]["published_mean"] == PUBLISHED["pythia-1.4b"].hidden_angle.mean
+    after = [row["norm_max"] for row in attention if row["side"] == "output"]
+    assert table["attn_norm"]["measured_max"] == max(after)
+    assert "mlp_rotation" in table
+    assert {row["difference"] for row in compared} == {None}
+    layers = [row for row in compared if row["quantity"] == "hidden_angle" and row["layer"] is not None]
+    assert [(row["layer"], row["measured_mean"]) for row in layers] == list(enumerate(before))
+    # The same numbers from trained weights are set against the published ones.
+    trained = replace(measured, manifest={**run.manifest(), "weights": "trained"})
+    for row in compare(trained):
+        assert row["difference"] == row["measured_mean"] - row["published_mean"]
+
+
+def test_both_norms_of_a_sequential_block_are_averaged() -> None:
+    row = {"side": "input", "bucket": "all", "same_input_as": None}
+    row |= dict.fromkeys(("angle_std_deg", "norm_mean", "norm_std", "norm_max"), 1.0)
+    rows = [
+        row | {"layer": layer, "role": role, "angle_mean_deg": 10.0 * layer + offset}
+        for layer in range(2)
+        for role, offset in (("pre_attn", 1), ("pre_mlp", 3))
+    ]
+    manifest = {"weights": "trained", "tokens_measured": 5}
+    angles = [row for row in compare(Measured("gpt2-xl", manifest, rows, [])) if row["quantity"] == "hidden_angle"]
+    found = [(row["layer"], row["sites"], row["measured_mean"]) for row in angles]
+    assert found == [(None, 4, 7), (0, 2, 2), (1, 2, 12)]
+
+
+def test_the_comparison_is_rebuilt(
+    measured_all: Path, refused: Refused, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = shutil.copytree(measured_all, tmp_path / "all")
+    names = [path.name for path in base.iterdir() if path.suffix in (".html", ".csv")]
+    assert sorted(names) == ["comparison.csv", "comparison.html", "growth.csv", "predictions.csv", "sites.csv"]
+    made = {name: (base / name).read_bytes() for name in names}
+    for name in names:
+        (base / name).unlink()
+    capsys.readouterr()
+    assert main(["report", str(base)]) == 0
+    assert capsys.readouterr().out == f"written: {base / 'comparison.html'}\n"
+    assert {name: (base / name).read_bytes() for name in names} == made
+    done = (base / "gpt2-xl" / "DONE").read_bytes()
+    (base / "gpt2-xl" / "DONE").unlink()
+    assert refused("report", base).startswith(
+        f"lngeom report: {base / 'gpt2-xl'}: is not finished; run its command again first: lngeom sweep "
+    )
+    (base / "gpt2-xl" / "sites.csv").unlink()
+    (base / "gpt2-xl" / "DONE").write_bytes(done)
+    assert refused("report", base).endswith("sites.csv'); run its command again: lngeom sweep all")
+
+
+def test_verdicts_are_counted_for_each_model(measured_all: Path) -> None:
+    written = read_table(measured_all / "predictions.csv")
+    page = (measured_all / "comparison.html").read_text()
+    table = page[page.index('aria-label="table of verdicts"') :]
+    lines = re.findall("<tr.*?</tr>", table[: table.index("</table>")], re.DOTALL)
+    assert re.findall('<th scope="col">(.*?)</th>', lines[0])[1:] == list(KNOWN_MODELS)
+    names = list(dict.fromkeys(row["prediction"] for row in written))
+    assert len(lines) == 2 + len(names)
+    for line, name in zip(lines[2:], names, strict=True):
+        title, *cells = re.findall("<td>(.*?)</td>", line)
+        theorems = dict.fromkeys(row["theorem"] for row in written if row["prediction"] == name)
+        assert html.unescape(title) == name + "".join(f"<small><code>{id}</code></small>" for id in theorems)
+        for model, cell in zip(KNOWN_MODELS, cells, strict=True):
+            verdicts = [row["verdict"] for row in written if (row["model"], row["prediction"]) == (model, name)]
+            counted = [(MEANINGS[kind].sign, verdicts.count(kind)) for kind in PREDICTION_VERDICTS]
+            expected = [f"{sign} {count}" for sign, count in counted if count]
+            assert re.findall("<span.*?>(.*?)</span>", cell) == expected
+            assert (cell == "–") == (verdicts == [])
+
+
+def test_models_that_cannot_be_fetched_are_told_one_by_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
+    base = tmp_path / "all"
+    assert main(["sweep", "all", "--corpus", "random", "--tokens", "512", "--output", str(base)]) == 1
+    printed = capsys.readouterr().out
+    why = "cannot be loaded: it is not in the local cache; HF_HUB_OFFLINE is set"
+    assert all(f"{name}: model {name!r} {why}" in printed for name in KNOWN_MODELS)
+    page = (base / "comparison.html").read_text()
+    assert "0 of 7 models measured" in page
+    assert page.count("was not measured") == 7

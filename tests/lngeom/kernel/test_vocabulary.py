@@ -1,0 +1,125 @@
+"""The words that statements are made of: derivative, trace, and readable text."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy
+import pytest
+
+import lngeom as lg
+from lngeom import kernel as sy
+
+X, V, G, EPS = sy.vector("x"), sy.vector("v"), sy.vector("g"), sy.scalar("eps")
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: lg.layer_norm(x, eps=0.1),
+        lambda x: lg.rms_norm(x, eps=0.1),
+        lambda x: lg.layer_norm(x, eps=0.1, placement="outside"),
+        lambda x: lg.gauge(x, eps=0.1),
+        lambda x: 2 / (x * x + 3) - x * x * x,
+        lambda x: sy.norm(x) * sy.ones(x) / sy.dim(x),
+    ],
+)
+def test_derivative_is_that_of_automatic_differentiation(function: Callable[[Any], Any]) -> None:
+    torch = pytest.importorskip("torch", reason="the oracle is PyTorch's derivative")
+    random = numpy.random.default_rng(0)
+    x, v = (torch.from_numpy(random.normal(size=7)) for _ in range(2))
+    _, expected = torch.autograd.functional.jvp(function, x, v)
+    found = sy.derivative(function, x, v)
+    # Both compute the same sums of 7 terms of size 1 in another order: a hundred roundings at most.
+    assert torch.max(torch.abs(torch.as_tensor(found) - expected)) < 100 * 2.0**-52
+
+
+def test_derivative_of_terms_is_formal() -> None:
+    assert sy.derivative(lambda x: x * x * G, X, V) == X * V * G * 2
+    assert sy.derivative(lambda x: 1 / x, X, V) == -V * sy.inv(X) * sy.inv(X)
+    assert sy.derivative(lambda x: sy.dot(x, x), X, V) == sy.dot(X, V) * 2
+    assert (
+        sy.derivative(lambda x: sy.sqrt(x) if x is X else x.__array_namespace__().sqrt(x), X, V)
+        == V * sy.inv(sy.sqrt(X)) / 2
+    )
+
+
+def test_trace_is_the_sum_of_the_diagonal() -> None:
+    random = numpy.random.default_rng(1)
+    matrix = random.normal(size=(5, 5))
+    # An operator on lists of coordinates: the diagonal is read off coordinate vectors.
+    # Products with coordinate vectors are exact; the two sums of five numbers may differ in their order.
+    slack = 2 * 4 * 2.0**-53 * float(numpy.abs(numpy.diag(matrix)).sum())
+    assert abs(sy.trace(lambda v: matrix @ v, random.normal(size=5)).item() - numpy.trace(matrix)) <= slack
+
+
+def test_trace_of_terms_is_the_trace_of_the_operator() -> None:
+    operators: list[Callable[[Any, Any, Any], Any]] = [
+        lambda v, g, b: lg.project(v),
+        lambda v, g, b: g * lg.project(g * v),
+        lambda v, g, b: g * sy.summed(b * v) - sy.summed(v) * b * b + v,
+    ]
+    random = numpy.random.default_rng(2)
+    g, b = random.integers(-3, 4, size=4).astype(float), random.integers(-3, 4, size=4).astype(float)
+    values = {"g": [Fraction(v) for v in g], "b": [Fraction(v) for v in b]}
+    for operator in operators:
+        t = sy.trace(lambda v, operator=operator: operator(v, G, sy.vector("b")), X)
+        matrix = numpy.array([operator(e, g, b) for e in numpy.eye(4)]).T
+        (found, *_) = sy.evaluate(t, values, 4)
+        # Integers and quarters below 2⁵³: no rounding.
+        assert float(found) == numpy.trace(matrix)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "operator",
+    [
+        lambda v: v * v,
+        lambda v: G + v,
+        lambda v: sy.summed(v) * v,
+        lambda v: v * sy.inv(v),
+        lambda v: sy.norm(v) * v,
+        lambda v: G * sy.summed(v * sy.inv(v)),
+    ],
+)
+def test_trace_refuses_what_is_not_linear(operator: Callable[[Any], Any]) -> None:
+    with pytest.raises(sy.ProofError, match="not linear"):
+        sy.trace(operator, X)
+
+
+def test_text_uses_the_notation_of_the_derivations() -> None:
+    assert sy.text(lg.moments(X)[1]) == "−S(x)²/d² + S(x²)/d"
+    assert sy.text(sy.vector("x2") - sy.vector("y_")) == "x₂ − y′"
+    assert sy.formula(sy.greater(EPS)) == "ε > 0"
+    assert sy.text(sy.inv(X + 1) / 2 + sy.sqrt(EPS)) == "1/2·inv(1 + x) + √(ε)"
+    assert sy.sequent(sy.assume(sy.equal(X, 0))) == "x = 0 ⊢ x = 0"
+
+
+def test_different_terms_never_print_alike() -> None:
+    names = ("x", "x1", "x_1", "x1_", "a", "d", "eps", "S", "x_", "x__", "inv")
+    terms = [make(name) for name in names for make in (sy.vector, sy.scalar)]
+    terms += [
+        sy.dim(X),
+        sy.ones(X),
+        EPS * 0 + 1,
+        X * 0,
+        EPS * 0,
+        sy.summed(X),
+        sy.summed(X) * sy.ones(X),
+        sy.inv(X),
+        X / sy.dim(X),
+    ]
+    assert len({sy.text(t) for t in terms}) == len(terms)
+
+
+def test_a_certificate_lists_premises_first_and_each_statement_once() -> None:
+    theorem = sy.prove(
+        sy.equal(sy.norm(lg.standardize(X, eps=0)) ** 2, sy.dim(X)), sy.assume(sy.greater(lg.moments(X)[1]))
+    )
+    lines = [line for line in sy.certificate(theorem) if "[" in line]
+    statements = [line.split("    [")[0].split(". ", 1)[1] for line in lines]
+    assert len(set(statements)) == len(statements)
+    for number, line in enumerate(lines, start=1):
+        cited = [
+            int(part.split(")")[0]) for part in line.split("    [")[1].split("(")[1:] if part.split(")")[0].isdigit()
+        ]
+        assert all(premise < number for premise in cited)

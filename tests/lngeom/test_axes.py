@@ -1,0 +1,391 @@
+"""Principal axes against independent oracles: exact polynomials, dense SVD, LAPACK's secular solver, closed forms."""
+
+import math
+import tracemalloc
+from fractions import Fraction
+
+import array_api_strict
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, strategies as st
+
+import lngeom as lg
+from lngeom import _secular
+from lngeom._certificate import _value, enclose, sign
+
+U = 2.0**-53
+
+
+def generator() -> np.random.Generator:
+    return np.random.default_rng(20241)
+
+
+def clusters() -> np.ndarray:
+    centers = np.repeat(10.0 ** np.arange(-6, 4), 8)
+    return centers * (1 + 1e-9 * generator().standard_normal(centers.size))
+
+
+GAINS = {
+    "positive": 1 + 0.3 * generator().random(60),
+    "mixed signs": generator().standard_normal(200),
+    "float32": generator().standard_normal(90).astype(np.float32).astype(float),
+    "ties": generator().integers(1, 5, 40).astype(float) * generator().choice([-1.0, 1.0], 40),
+    "all equal": np.full(12, -0.7),
+    "two": np.array([1.0, 2.0]),
+    "one zero": np.append(generator().standard_normal(30), 0.0),
+    "several zeros and ties": generator().integers(-2, 3, 50).astype(float),
+    "one nonzero": np.array([0.0, 0.0, 3.0, 0.0]),
+    "clusters": clusters(),
+    "adjacent floats": 1 + np.arange(50) * 2.0**-52,
+    "huge range": np.logspace(-120, 0, 60),
+    "both ends of the range": np.array([2.0**-511, 1.0, 2.0**511, 2.0**511 * (1 - U), 0.0, -(2.0**-510)]),
+}
+
+
+def solved(gain: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    poles, counts = np.unique(np.abs(gain), return_counts=True)
+    weights = counts.astype(float)
+    return poles, weights, *_secular.solve(poles, weights)
+
+
+def tied(gain: np.ndarray) -> list[float]:
+    """Magnitudes that are squared eigenvalues themselves, with multiplicity."""
+    poles, counts = np.unique(np.abs(gain), return_counts=True)
+    return [float(pole) for pole, count in zip(poles, counts, strict=True) if pole > 0 for _ in range(int(count) - 1)]
+
+
+def derivative(gain: np.ndarray, value: Fraction) -> Fraction:
+    """p'(λ)/∏(λ − a²)^(m − 1) for p(λ) = ∏(λ − g²), exactly: it vanishes at the roots between distinct poles."""
+    squares = [Fraction(float(a)) ** 2 for a in np.unique(np.abs(gain))]
+    counts = [int(np.sum(np.abs(gain) == a)) for a in np.unique(np.abs(gain))]
+    return sum(
+        (
+            count * math.prod((value - other for j, other in enumerate(squares) if j != i), start=Fraction(1))
+            for i, count in enumerate(counts)
+        ),
+        start=Fraction(0),
+    )
+
+
+def assert_encloses_the_polynomial_roots(gain: np.ndarray, *, exact: bool) -> None:
+    axes = lg.principal_axes(gain)
+    certificate = axes.certificate(exact=exact)
+    lower, upper = certificate.lower, certificate.upper
+    assert np.all((lower <= axes.semi_axes) & (axes.semi_axes <= upper))
+    d, ties = gain.size, sorted(tied(gain))
+    for low, high, length in zip(lower, upper, axes.semi_axes, strict=True):
+        low_root, high_root = Fraction(low) ** 2 / d, Fraction(high) ** 2 / d
+        match = [a for a in ties if low_root <= Fraction(a) ** 2 <= high_root]
+        if match:
+            ties.remove(match[0])
+            continue
+        assert derivative(gain, low_root) * derivative(gain, high_root) < 0, (gain, length)
+    assert ties == []
+
+
+# Every float of this range, ties and zeros included; sizes where exact polynomials stay cheap.
+small_gains = st.lists(
+    st.one_of(
+        st.sampled_from([0.0, 1.0, -1.0, 2.0, 1 + 2.0**-52]),
+        st.floats(-1e6, 1e6).filter(lambda v: v == 0 or abs(v) > 1e-6),
+    ),
+    min_size=1,
+    max_size=7,
+).map(np.array)
+
+
+@given(small_gains, st.booleans())
+def test_certificate_encloses_the_critical_points_of_the_product_polynomial(gain: np.ndarray, exact: bool) -> None:
+    assert_encloses_the_polynomial_roots(gain, exact=exact)
+
+
+@pytest.mark.parametrize("name", GAINS)
+def test_number_and_order_of_axes(name: str) -> None:
+    gain = GAINS[name]
+    axes = lg.principal_axes(gain)
+    zeros = int(np.sum(gain == 0))
+    assert len(axes) == gain.size - max(1, zeros) == axes.semi_axes.size
+    assert np.all(np.diff(axes.semi_axes) <= 0)
+    # Interlacing in floating point too: between √d times neighbouring sorted magnitudes.
+    bounds = math.sqrt(gain.size) * np.sort(np.abs(gain))[::-1]
+    assert np.all(axes.semi_axes <= bounds[: len(axes)])
+    assert np.all(axes.semi_axes >= bounds[1 : len(axes) + 1])
+    assert np.all(axes.semi_axes > 0)
+
+
+@pytest.mark.parametrize("name", GAINS)
+def test_directions_are_orthonormal_eigenvectors(name: str) -> None:
+    gain = GAINS[name] / np.max(np.abs(GAINS[name]))
+    keep = (gain == 0) | (np.abs(gain) > 2.0**-500)  # the division leaves the range at one end
+    gain = gain[keep]
+    axes, d = lg.principal_axes(gain), gain.size
+    directions, roots = axes.directions, (axes.semi_axes**2) / d
+    assert directions.shape == (d, len(axes))
+    # A component g/(g² − λ) carries the relative error of the offset λ − a² at most twofold (the nearer pole is at
+    # most half a gap away) and a few roundings; ‖GΠG‖ <= 1. Sums of d terms add d·2⁻⁵³.
+    component = 2 * float(np.max(axes.certificate().offset_width, initial=0.0)) + 16 * U
+    product = (gain**2)[:, None] * directions - gain[:, None] * (gain @ directions) / d
+    residual = np.linalg.norm(product - directions * roots, axis=0)
+    assert np.all(residual <= 2 * (component + (d + 4) * U))
+    gram = directions.T @ directions
+    assert np.max(np.abs(gram - np.eye(len(axes)))) <= 2 * (component + (d + 4) * U)
+
+
+@pytest.mark.parametrize("name", GAINS)
+def test_lengths_are_the_singular_values_of_the_dense_matrix(name: str) -> None:
+    gain = GAINS[name]
+    d = gain.size
+    dense = np.linalg.svd(gain[:, None] * (np.eye(d) - 1 / d), compute_uv=False)
+    lengths = lg.principal_axes(gain).semi_axes / math.sqrt(d)
+    # The backward error of LAPACK's SVD is p(d)·2⁻⁵² ‖A‖ with p of low degree; p = d is generous in practice.
+    tolerance = d * 2 * U * dense[0] + 2 * U * dense[0]
+    assert np.max(np.abs(lengths - dense[: lengths.size])) <= tolerance
+    assert np.all(dense[lengths.size :] <= tolerance)
+
+
+@pytest.mark.parametrize("name", GAINS)
+@pytest.mark.parametrize("exact", [False, True])
+def test_certificates_are_tight_and_agree(name: str, exact: bool) -> None:
+    gain = GAINS[name]
+    axes = lg.principal_axes(gain)
+    certificate, reference = axes.certificate(exact=exact), axes.certificate(exact=True)
+    assert np.all(certificate.lower <= axes.semi_axes)
+    assert np.all(axes.semi_axes <= certificate.upper)
+    assert np.all(np.maximum(certificate.lower, reference.lower) <= np.minimum(certificate.upper, reference.upper))
+    # The reach is about 3.75 error bounds over the slope. The bound is (9.1 + log₂ p) units of Σ|terms|, and
+    # Σ|terms| over slope times offset is at most 2√d (Cauchy-Schwarz); a residual as large again for the root.
+    assert np.max(certificate.offset_width, initial=0.0) <= 16 * (10 + math.log2(gain.size)) * gain.size**0.5 * U
+    if exact:
+        assert certificate.exact == np.unique(np.abs(gain)).size - 1
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_the_width_of_an_offset_is_half_its_enclosure(exact: bool) -> None:
+    poles, weights, origin, offset = solved(GAINS["positive"])
+    low, high, _ = enclose(poles, weights, origin, offset, exact=exact)
+    widths = lg.principal_axes(GAINS["positive"]).certificate(exact=exact).offset_width
+    for width, below, above, value in zip(widths[::-1], low, high, offset, strict=True):  # lengths descend
+        half = (Fraction(float(above)) - Fraction(float(below))) / abs(Fraction(float(value))) / 2
+        assert abs(Fraction(float(width)) - half) <= 3 * Fraction(U) * half  # a difference, a product and a quotient
+
+
+@pytest.mark.parametrize("factor", [0.5, 0.7, 0.8, 0.9, 1.1])
+def test_enclosure_of_a_poor_approximation_holds_the_root_or_is_refused(factor: float) -> None:
+    poles, weights, origin, offset = solved(GAINS["positive"])
+    certain = enclose(poles, weights, origin, offset, exact=True)
+    refused = 0
+    for gap in range(offset.size):
+        poor = offset.copy()
+        poor[gap] *= factor
+        try:
+            low, high, _ = enclose(poles, weights, origin, poor)
+        except lg.LngeomError:
+            refused += 1
+            continue
+        assert low[gap] <= certain[1][gap]
+        assert certain[0][gap] <= high[gap]
+    # From half the offset, a Newton step of the enclosure falls short of the root.
+    assert (refused > 0) == (factor < 0.8)
+
+
+@pytest.mark.parametrize("name", GAINS)
+def test_error_bound_of_the_secular_function_holds(name: str) -> None:
+    poles, weights, origin, offset = solved(GAINS[name])
+    gap = np.arange(offset.size)
+    work = _secular.workspace(gap.size, poles.size, 3)
+    difference = _secular.differences(poles, poles, gap, origin, work)
+    rows = np.arange(gap.size)
+    width = difference[rows, gap + 1] - difference[rows, gap] if gap.size else offset
+    value, bound, _ = _value(difference, offset, width, weights, work)
+    errors = []
+    for j in range(0, gap.size, 7):
+        scale = Fraction(float(_secular.unit(poles, gap[[j]])[0]))
+        squares = [(Fraction(float(a)) * scale) ** 2 for a in poles]
+        root = squares[origin[j]] + Fraction(float(offset[j]))
+        exact = sum(int(w) / (square - root) for w, square in zip(weights, squares, strict=True))
+        errors.append(float(abs(Fraction(float(value[j])) - exact)) / float(bound[j]))
+    assert max(errors, default=0.0) <= 1.0
+    if len(errors) > 5:
+        assert max(errors) > 1e-3  # a bound much larger than the error would prove nothing worth having
+
+
+def test_enclosure_refuses_a_root_that_is_not_there() -> None:
+    poles, weights, origin, offset = solved(np.array([1.0, 2.0, 4.0]))
+    with pytest.raises(lg.LngeomError, match="not within a quarter"):
+        enclose(poles, weights, origin, -offset)
+    with pytest.raises(lg.LngeomError, match="not within a quarter"):
+        enclose(poles, weights, origin, offset * 0.01)
+    with pytest.raises(lg.LngeomError, match="not within a quarter"):
+        enclose(poles, weights, origin, offset * 4, exact=True)  # out of the gap
+
+
+@given(small_gains.filter(lambda g: np.unique(np.abs(g)).size > 1), st.floats(2.0**-10, 1.0), st.data())
+def test_integer_sign_is_the_sign_of_the_exact_sum(gain: np.ndarray, part: float, data: st.DataObject) -> None:
+    poles, counts = np.unique(np.abs(gain), return_counts=True)
+    gap = data.draw(st.integers(0, poles.size - 2))
+    origin = data.draw(st.sampled_from([gap, gap + 1]))
+    scale = float(_secular.unit(poles, np.array([gap]))[0])
+    width = (poles[gap + 1] * scale - poles[gap] * scale) * (poles[gap + 1] * scale + poles[gap] * scale)
+    tau = float(width) * part * (0.5 if origin == gap else -0.5)
+    root = Fraction(float(poles[origin])) ** 2 + Fraction(tau) / Fraction(scale) ** 2
+    exact = sum(int(m) / (Fraction(float(a)) ** 2 - root) for a, m in zip(poles, counts, strict=True))
+    assert sign(poles, counts.astype(float), gap, origin, tau) == (exact > 0) - (exact < 0)
+
+
+def test_integer_sign_leaves_a_rational_root_undecided() -> None:
+    # Gains 1 and 2: the root is 5/2, an offset of exactly 3/2 (3/8 in units of the upper pole 2).
+    assert sign(np.array([1.0, 2.0]), np.ones(2), 0, 0, 0.375) == 0
+    assert sign(np.array([1.0, 2.0]), np.ones(2), 0, 0, math.nextafter(0.375, 1)) == 1
+
+
+# Semi-axes squared, by hand: d times the roots of the derivative of ∏(λ − g²).
+BY_HAND = {
+    (1.0, 2.0): (5.0,),
+    (1.0, 2.0, 3.0): (21.0, 7.0),
+    (1.0, 0.0): (1.0,),
+    (1.0, 1.0, 0.0): (3.0, 1.0),
+    (1.0, 2.0, 0.0): (5 + math.sqrt(13), 5 - math.sqrt(13)),
+    (2.0, 2.0, -2.0): (12.0, 12.0),
+    (0.0, 0.0, 3.0): (18.0,),
+    (-4.0,): (),
+    (0.0,): (),
+    (0.0, 0.0): (),
+}
+
+
+@pytest.mark.parametrize("gain", BY_HAND)
+def test_lengths_by_hand(gain: tuple[float, ...]) -> None:
+    # 16 roundings of the root and of this expression at most.
+    np.testing.assert_allclose(lg.principal_axes(np.array(gain)).semi_axes, np.sqrt(BY_HAND[gain]), rtol=16 * U)
+
+
+@pytest.mark.parametrize("name", GAINS)
+def test_lengths_are_invariant_bit_for_bit(name: str) -> None:
+    gain = GAINS[name]
+    lengths = lg.principal_axes(gain).semi_axes
+    rng = generator()
+    shuffled = rng.permutation(gain) * rng.choice([-1.0, 1.0], gain.size)
+    assert np.array_equal(lg.principal_axes(shuffled).semi_axes, lengths)
+    if name != "both ends of the range":
+        assert np.array_equal(lg.principal_axes(gain * 2.0**-31).semi_axes, lengths * 2.0**-31)
+
+
+@pytest.mark.parametrize("centered", [True, False])
+@pytest.mark.parametrize("name", GAINS)
+def test_products_are_those_of_the_matrix(name: str, centered: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_secular, "BLOCK", 1 << 9)  # several blocks, the last one short
+    axes = lg.principal_axes(GAINS[name], centered=centered)
+    directions, rng = axes.directions, generator()
+    coordinates, vectors = rng.standard_normal((2, 3, len(axes))), rng.standard_normal((4, axes.d))
+    # Both sides are sums of at most d products with factors below 4.
+    tolerance = 8 * axes.d * axes.d * U
+    np.testing.assert_allclose(axes.apply(coordinates), coordinates @ directions.T, rtol=0, atol=tolerance)
+    np.testing.assert_allclose(axes.adjoint(vectors), vectors @ directions, rtol=0, atol=tolerance)
+    assert axes.apply(coordinates).shape == (2, 3, axes.d)
+    for i in (0, len(axes) // 2, len(axes) - 1, -1):
+        assert np.array_equal(axes.direction(i), directions[:, i])
+
+
+def test_blocks_do_not_change_the_roots(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("mixed signs", "several zeros and ties", "clusters"):
+        lengths = lg.principal_axes(GAINS[name]).semi_axes
+        monkeypatch.setattr(_secular, "BLOCK", 1 << 9)
+        certificate = lg.principal_axes(GAINS[name]).certificate()
+        monkeypatch.undo()
+        assert np.all((certificate.lower <= lengths) & (lengths <= certificate.upper))
+
+
+def test_lengths_take_linear_memory() -> None:
+    d = 3000
+    gain = generator().standard_normal(d)
+    tracemalloc.start()
+    axes = lg.principal_axes(gain)
+    axes.certificate()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # Six working blocks and some fifty vectors of length d: 7.5 MB, where one matrix would take 72 MB.
+    assert peak < 6 * 8 * _secular.BLOCK + 50 * 8 * d
+    assert len(axes) == d - 1
+
+
+def test_coordinate_axes_of_rms_norm() -> None:
+    gain = np.array([-2.0, 0.0, 1.0, 3.0])
+    axes = lg.principal_axes(gain, centered=False)
+    assert axes.semi_axes.tolist() == [6.0, 4.0, 2.0]
+    assert axes.directions.T.tolist() == [[0, 0, 0, 1], [1, 0, 0, 0], [0, 0, 1, 0]]
+    certificate = axes.certificate()
+    assert np.all((certificate.lower < axes.semi_axes) & (axes.semi_axes < certificate.upper))
+
+
+def test_no_axes_without_extent() -> None:
+    for gain in ([5.0], [0.0], [0.0, 0.0, 0.0]):
+        axes = lg.principal_axes(np.array(gain))
+        assert len(axes) == 0
+        assert axes.directions.shape == (len(gain), 0)
+        assert axes.apply(np.zeros((2, 0))).tolist() == [[0.0] * len(gain)] * 2
+        assert axes.certificate().lower.size == 0
+        assert repr(axes) == f"<0 principal axes in dimension {len(gain)}>"
+
+
+@pytest.mark.parametrize(
+    ("gain", "message"),
+    [
+        (np.array([1.0, np.nan]), "NaN"),
+        (np.array([1.0, np.inf]), "infinity"),
+        (np.ones((2, 2)), "one layer has one gain vector"),
+        (np.array([1, 2]), "floating"),
+        (np.array([]), "d >= 1"),
+        (np.array([1.0, 1e-200]), "overflow nor underflow"),
+        (np.array([1.0, 1e200]), "overflow nor underflow"),
+        (np.array([5e-324, 0.0]), "overflow nor underflow"),
+        ([1.0, 2.0], "expected arrays"),
+    ],
+)
+def test_bad_gains(gain: object, message: str) -> None:
+    with pytest.raises(lg.InputError, match=message):
+        lg.principal_axes(gain)
+
+
+def test_bad_arguments_of_products() -> None:
+    axes = lg.principal_axes(np.array([1.0, 2.0, 3.0]))
+    with pytest.raises(lg.InputError, match="axis 2 does not exist"):
+        axes.direction(2)
+    with pytest.raises(lg.InputError, match="last axis must have length 2"):
+        axes.apply(np.ones(3))
+    with pytest.raises(lg.InputError, match="last axis must have length 3"):
+        axes.adjoint(np.float64(1.0))
+    with pytest.raises(lg.InputError, match="do not mix"):
+        axes.adjoint(torch.ones(3))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
+def test_torch_gains(dtype: torch.dtype) -> None:
+    gain = torch.nn.Parameter(torch.tensor([3.0, -1.0, 2.0, 2.0, 0.0], dtype=dtype))
+    axes, reference = lg.principal_axes(gain), lg.principal_axes(np.array([3.0, -1.0, 2.0, 2.0, 0.0]))
+    for value, expected in (
+        (axes.semi_axes, reference.semi_axes),
+        (axes.directions, reference.directions),
+        (axes.apply(torch.ones(4)), reference.apply(np.ones(4))),
+        (axes.adjoint(gain), reference.adjoint(np.array([3.0, -1.0, 2.0, 2.0, 0.0]))),
+    ):
+        assert isinstance(value, torch.Tensor)
+        assert value.dtype == torch.float64
+        assert not value.requires_grad
+        assert np.array_equal(value.numpy(), expected)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device, torch finds none")
+def test_torch_gains_on_a_gpu() -> None:
+    gain = torch.tensor([3.0, -1.0, 2.0, 2.0, 0.0], device="cuda", dtype=torch.float32)
+    axes = lg.principal_axes(gain)
+    assert axes.semi_axes.device == axes.adjoint(gain).device == gain.device
+    assert np.array_equal(axes.semi_axes.cpu().numpy(), lg.principal_axes(gain.cpu().numpy()).semi_axes)
+
+
+def test_array_api_gains() -> None:
+    gain = array_api_strict.asarray([3.0, -1.0, 2.0], dtype=array_api_strict.float32)
+    axes, reference = lg.principal_axes(gain), lg.principal_axes(np.array([3.0, -1.0, 2.0]))
+    assert type(axes.semi_axes) is type(gain)
+    assert np.array_equal(np.from_dlpack(axes.semi_axes), reference.semi_axes)

@@ -1,0 +1,220 @@
+"""The definitions: against PyTorch's own functions, at the edge σ = 0, and their errors."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, strategies as st
+from hypothesis.extra import numpy as hnp
+
+import lngeom as lg
+
+# Components are zero or between 2^-40 and 2^20 in size: no square under- or overflows in float32.
+COMPONENTS = st.floats(-(2.0**20), 2.0**20, width=32).filter(lambda a: a == 0 or abs(a) >= 2.0**-40)
+VECTORS = hnp.arrays(np.float32, st.tuples(st.integers(1, 3), st.integers(1, 40)), elements=COMPONENTS)
+METHODS: Any = ("two-pass", "merged")
+PLACEMENTS: Any = ("inside", "outside")
+EPS = st.sampled_from([1e-5, 1e-6, 1e-12, 1e-2, 3.0])
+
+
+def parameters(d: int, dtype: Any = np.float32) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(d)
+    return rng.normal(1.0, 0.5, d).astype(dtype), rng.normal(0.0, 0.5, d).astype(dtype)
+
+
+# ------------------------------------------------------------------------------------ against PyTorch
+
+
+@given(VECTORS, EPS)
+def test_norms_are_those_of_pytorch_up_to_the_bounds_of_both(x: np.ndarray, eps: float) -> None:
+    (gain, bias), shape = parameters(x.shape[-1]), x.shape[-1:]
+    theirs = F.layer_norm(torch.tensor(x), shape, torch.tensor(gain), torch.tensor(bias), eps).numpy()
+    bound = sum(lg.error_bound(x, gain, bias, eps=eps, method=method) for method in METHODS)
+    assert np.all(np.abs(lg.layer_norm(x, gain, bias, eps=eps).astype(float) - theirs) <= bound)
+    theirs = F.rms_norm(torch.tensor(x), shape, torch.tensor(gain), eps).numpy()
+    bound = 2 * lg.error_bound(x, gain, eps=eps, centered=False)
+    assert np.all(np.abs(lg.rms_norm(x, gain, eps=eps).astype(float) - theirs) <= bound)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_batch_norm_is_that_of_pytorch(training: bool) -> None:
+    rng = np.random.default_rng(1)
+    n, d, eps = 32, 7, 1e-3
+    x, mean, variance = rng.normal(3.0, 2.0, (n, d)), rng.normal(size=d), rng.uniform(0.5, 2.0, d)
+    gain, bias = parameters(d, np.float64)
+    fixed: dict[str, Any] = {} if training else {"mean": mean, "variance": variance}
+    ours = lg.batch_norm(x, gain, bias, eps=eps, **fixed)
+    running = (None, None) if training else (torch.tensor(mean), torch.tensor(variance))
+    theirs = F.batch_norm(
+        torch.tensor(x), *running, torch.tensor(gain), torch.tensor(bias), training=training, eps=eps
+    ).numpy()
+    if training:
+        # A column of the batch is normalized as a vector is, so that the bounds of LayerNorm of the columns apply.
+        # PyTorch sums in another order and may fold gain, 1/σ, mean and bias into one product and one sum.
+        columns = [
+            [lg.error_bound(column.copy(), np.full(n, g), np.full(n, b), eps=eps, method=method) for method in METHODS]
+            for column, g, b in zip(x.T, gain, bias, strict=True)
+        ]
+        bound = np.array([sum(pair) for pair in columns]).T
+    else:
+        # Ours: at most 6 roundings of (|x| + |m|)|g|/D and one of b; PyTorch: 8 of the three terms of its folded form.
+        size = (np.abs(x) + np.abs(mean)) * np.abs(gain) / np.sqrt(variance + eps) + np.abs(bias)
+        bound = (6 + 8) * 2.0**-53 * size * (1 + 2.0**-40)
+    assert np.all(np.abs(ours - theirs) <= bound)
+
+
+def test_fixed_batch_norm_is_undone_by_its_own_statistics_and_batch_statistics_are_not() -> None:
+    # Powers of two keep both statements exact in floats.
+    x = np.array([[1.0, -2.0], [3.0, 6.0]])
+    mean, deviation = np.array([1.0, 2.0]), np.array([2.0, 4.0])
+    undone = lg.batch_norm(x, deviation, mean, eps=0.0, mean=mean, variance=deviation**2)
+    np.testing.assert_array_equal(undone, x)
+    np.testing.assert_array_equal(lg.batch_norm(x, eps=0.0), lg.batch_norm(2 * x + 10, eps=0.0))
+
+
+# ------------------------------------------------------------------------------------- identities
+
+
+def test_projecting_off_a_direction() -> None:
+    x, u = np.array([[3.0, 1.0], [0.0, 2.0]]), np.array([1.0, 1.0])
+    assert np.array_equal(lg.project(x, u), lg.project(x))
+    assert np.array_equal(lg.project(x, 4 * u), lg.project(x))
+    assert np.array_equal(lg.project(x, np.array([1.0, 0.0])), [[0.0, 1.0], [0.0, 2.0]])
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(lg.project(x[0], np.zeros(2))).all()
+    with pytest.raises(lg.InputError, match=r"direction has shape \(3,\)"):
+        lg.project(x, np.ones(3))
+
+
+def test_matching_eps_is_per_vector_and_exact_at_the_edges() -> None:
+    constant = np.full(3, 5.0)
+    assert float(lg.matching_eps(constant, eps=0.0)) == 0.0
+    assert float(lg.matching_eps(constant, eps=4.0)) == 2.0
+    assert float(lg.matching_eps(constant, eps=2.0, placement="outside")) == 4.0
+    small, large = lg.matching_eps(np.array([[-1.0, 1.0], [-100.0, 100.0]]), eps=1e-2, placement="outside")
+    assert large > 90 * small
+
+
+@given(st.integers(2, 40))
+def test_distance_of_the_two_norms_without_eps_is_a_chord(d: int) -> None:
+    x = np.random.default_rng(d).normal(0.3, 1.0, d)
+    turn = abs(np.pi / 2 - lg.angle_to_uniform(x))
+    # Both sides are moments and 10 operations; the turn loses 2^-53 absolutely.
+    slack = 4 * (d + 20) * 2.0**-53 * float(lg.condition_number(x))
+    assert abs(float(lg.layer_rms_distance(x, eps=0.0)) - 2 * np.sin(turn / 2)) <= slack
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(lg.layer_rms_distance(np.full(d, 2.0), eps=0.0))
+    assert float(lg.layer_rms_distance(np.full(d, 2.0), eps=1e-300)) == 1.0  # RMS(x) = 1, LN(x) = 0
+
+
+def test_angle_keeps_its_digits_where_an_arc_cosine_has_none() -> None:
+    # x = 1 + tu with Πx = tu, and σ = t exactly: the angle is atan(t), by two arc tangents each right to 2u.
+    t = 2.0**-40
+    x = np.array([1 + t, 1 - t])
+    assert float(lg.angle_to_uniform(x)) == pytest.approx(math.atan(t), rel=4 * 2.0**-53, abs=0)
+    cosine = x.sum() / (np.linalg.norm(x) * math.sqrt(2))
+    # The arc cosine of the rounded cosine is wrong by 100 % or more.
+    assert abs(math.acos(min(1.0, cosine)) - t) >= t
+
+
+# ----------------------------------------------------------------------------------- σ = 0 and worse
+
+
+def test_a_constant_vector_has_no_direction_at_eps_zero() -> None:
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(lg.layer_norm(np.full(4, 3.0), eps=0.0)).all()
+        assert np.isnan(lg.rms_norm(np.zeros(4), eps=0.0)).all()
+        assert np.isnan(lg.gauge(np.full(4, 3.0), eps=0.0))
+
+
+def test_a_constant_vector_goes_to_the_bias_and_not_to_zero() -> None:
+    gain, bias = parameters(4)
+    np.testing.assert_array_equal(lg.layer_norm(np.full(4, np.float32(3)), gain, bias, eps=1e-5), bias)
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+@pytest.mark.parametrize("eps", [1e-5, 1e-12])
+def test_a_constant_vector_whose_mean_rounds_is_not_mapped_to_zero(library: str, eps: float) -> None:
+    # The float32 mean of 14.1, 14.1, ... may be a neighbour of 14.1, and 1/√eps amplifies the difference.
+    largest = 0.0
+    for d in (1000, 1023, 3000, 4095, 5000):
+        x = np.full(d, 14.1, dtype=np.float32)
+        y = lg.layer_norm(x, eps=eps) if library == "numpy" else lg.layer_norm(torch.tensor(x), eps=eps).numpy()
+        assert np.all(np.abs(y) <= lg.error_bound(x, eps=eps))
+        largest = max(largest, float(np.max(np.abs(y))))
+    assert largest > 0
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_a_row_that_is_not_finite_spoils_no_other_row(bad: float) -> None:
+    x = np.random.default_rng(4).normal(size=(3, 5))
+    clean = lg.layer_norm(x, eps=1e-5)
+    x[1, 2] = bad
+    with np.errstate(invalid="ignore"):
+        z = lg.layer_norm(x, eps=1e-5)
+        assert np.isnan(z[1]).any()
+    np.testing.assert_array_equal(z[[0, 2]], clean[[0, 2]])
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_smallest_dimensions(d: int) -> None:
+    x = np.array([[5.0, -1.0], [2.0, 2.0]])[:, :d]
+    z = lg.layer_norm(x, eps=1.0)
+    expected = np.zeros((2, 1)) if d == 1 else np.array([[1.0, -1.0], [0.0, 0.0]]) * 3 / math.sqrt(10)
+    # A root and a quotient on either side: 2u each.
+    np.testing.assert_allclose(z, expected, rtol=4 * 2.0**-53, atol=0)
+
+
+def test_half_precision_is_computed_in_single_and_rounded_once() -> None:
+    x = (np.random.default_rng(5).normal(size=(6, 64)) * 400).astype(np.float16)  # squares overflow float16
+    gain, bias = parameters(64, np.float16)
+    z = lg.layer_norm(x, gain, bias, eps=1e-5)
+    assert z.dtype == np.float16
+    single = [a.astype(np.float32) for a in (x, gain, bias)]
+    np.testing.assert_array_equal(z, lg.layer_norm(*single, eps=1e-5).astype(np.float16))
+    assert lg.gauge(x, eps=1e-5).dtype == np.float32
+
+
+# -------------------------------------------------------------------------------------- error texts
+
+X = np.ones((2, 3))
+REAL: Any = 2.0
+WITHIN: Any = "within"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: lg.layer_norm(np.ones((2, 3), dtype=int), eps=0.1), "x has dtype int64: .* real floating dtype"),
+        (lambda: lg.layer_norm(np.ones((2, 3), dtype=complex), eps=0.1), "x has dtype complex128: "),
+        (lambda: lg.layer_norm(np.float64(3.0), eps=0.1), r"x has shape \(\): the last axis holds the d >= 1"),
+        (lambda: lg.rms_norm(np.ones((2, 0)), eps=0.1), r"x has shape \(2, 0\): the last axis"),
+        (lambda: lg.project([1.0, 2.0]), "got list: expected arrays of one library .* numpy.asarray"),
+        (lambda: lg.layer_norm(X, np.ones(4), eps=0.1), r"gain has shape \(4,\), but x .* must have shape \(3,\)"),
+        (lambda: lg.layer_norm(X, None, np.ones((1, 3)), eps=0.1), r"bias has shape \(1, 3\), but x of shape"),
+        (lambda: lg.layer_norm(X, eps=-1e-5), "eps is -1e-05: .* must be finite and >= 0"),
+        (lambda: lg.layer_norm(X, eps=math.inf), "eps is inf: "),
+        (lambda: lg.layer_norm(X, eps=None), r"eps is None: give the number the layer uses \(for example module.eps\)"),
+        (lambda: lg.gauge(X, eps="1e-5"), "eps is '1e-5': give the number"),
+        (lambda: lg.standardize(X, eps=0.1, placement=WITHIN), "placement is 'within': eps stands \"inside\""),
+        (lambda: lg.matching_eps(X, eps=0.1, placement=WITHIN), "placement is 'within': "),
+        (lambda: lg.uniform(0), "d is 0: the dimension .* integer >= 1"),
+        (lambda: lg.uniform(REAL), "d is 2.0: "),
+        (lambda: lg.batch_norm(X, eps=0.1, mean=np.ones(3)), "mean is given and variance is not: pass both"),
+        (lambda: lg.batch_norm(X, eps=0.1, variance=np.ones(3)), "variance is given and mean is not"),
+        (lambda: lg.batch_norm(X, eps=0.1, mean=np.ones(2), variance=np.ones(3)), r"mean has shape \(2,\)"),
+        (lambda: lg.batch_norm(X[0], eps=0.1), r"x has shape \(3,\): batch statistics need a batch"),
+        (lambda: lg.batch_norm(X[:0], eps=0.1), r"x has shape \(0, 3\): batch statistics"),
+        (lambda: lg.layer_norm(X, torch.ones(3), eps=0.1), "got Tensor, ndarray: .* do not mix NumPy with PyTorch"),
+    ],
+)
+def test_bad_input_says_what_was_seen_what_is_wanted_and_what_to_do(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(lg.InputError, match=message) as caught:
+        call()
+    assert isinstance(caught.value, ValueError)
+    assert isinstance(caught.value, lg.LngeomError)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,403 @@
+"""The ellipsoid of a norm layer: it contains every output, no smaller one does, and its geometry is right."""
+
+import math
+from typing import Any
+
+import array_api_strict
+import numpy as np
+import pytest
+import scipy.special
+import torch
+from hypothesis import given, strategies as st
+from hypothesis.extra import numpy as hnp
+
+import lngeom as lg
+from lngeom.rounding._nearest import nearest_on_ellipsoid
+
+U = 2.0**-53
+GAINS = {
+    "positive": [1.0, 2.0, 3.0, 0.5],
+    "mixed signs": [-1.0, 0.3, 2.0, -0.7, 1.1],
+    "ties": [2.0, -2.0, 2.0, 1.0],
+    "constant": [1.0, 1.0, 1.0],
+    "one zero": [1.0, 2.0, 0.0],
+    "two zeros": [1.0, 0.0, 2.0, 0.0, -3.0],
+    "three zeros": [0.0, 0.0, 1.0, 0.0],
+    "all zero": [0.0, 0.0],
+    "one": [3.0],
+}
+LIBRARIES = {"numpy": np.asarray, "torch": torch.asarray, "array_api_strict": array_api_strict.asarray}
+FORMULAS = {True: lg.layer_norm, False: lg.rms_norm}
+
+
+def made(name: str, *, centered: bool = True) -> tuple[lg.Ellipsoid, np.ndarray, np.ndarray]:
+    gain = np.array(GAINS[name])
+    bias = np.random.default_rng(7).standard_normal(gain.size)
+    return lg.Ellipsoid(gain, bias, centered=centered), gain, bias
+
+
+def dense_map(gain: np.ndarray, *, centered: bool) -> np.ndarray:
+    """√d GΠ or √d G as a matrix: the ellipsoid is the image of the unit ball under it."""
+    d = gain.size
+    return math.sqrt(d) * gain[:, None] * (np.eye(d) - (1 / d if centered else 0.0))
+
+
+def off(ellipsoid: lg.Ellipsoid) -> float:
+    """Largest relative error of a product with the axes: of a component of a direction, and of a sum of d products.
+
+    A component g/(g² − λ) carries the error of its offset at most twofold, and 8 roundings; see the tests of the axes.
+    """
+    width = float(np.max(ellipsoid.axes.certificate().offset_width, initial=0.0))
+    return 2 * width + (16 + ellipsoid.d + 4) * U
+
+
+@pytest.mark.parametrize("centered", [True, False])
+@pytest.mark.parametrize("name", GAINS)
+def test_dimension_normals_and_axes_split_the_space(name: str, centered: bool) -> None:
+    ellipsoid, gain, bias = made(name, centered=centered)
+    zeros = int(np.sum(gain == 0))
+    assert ellipsoid.dimension == gain.size - (max(1, zeros) if centered else zeros)
+    assert ellipsoid.solid == (zeros >= (2 if centered else 1))
+    assert np.linalg.matrix_rank(dense_map(gain, centered=centered)) == ellipsoid.dimension
+    assert np.array_equal(ellipsoid.center, bias)
+    frame = np.concatenate([ellipsoid.axes.directions, ellipsoid.normals], axis=1)
+    assert frame.shape == (gain.size, gain.size)
+    # Products of two unit vectors, each of whose components is off by that much of itself.
+    np.testing.assert_allclose(frame.T @ frame, np.eye(gain.size), rtol=0, atol=2 * off(ellipsoid))
+
+
+@given(
+    hnp.arrays(float, 6, elements=st.sampled_from([0.0, 1e-3, -0.5, 1.0, 2.0, -30.0])),
+    hnp.arrays(float, 6, elements=st.floats(-100, 100)),
+    hnp.arrays(float, (4, 6), elements=st.floats(-1e3, 1e3).filter(lambda v: abs(v) > 1e-3)),
+    st.sampled_from([1e-12, 1e-5, 1.0]),
+    st.booleans(),
+    st.sampled_from([np.float64, np.float32, np.float16]),
+)
+def test_contains_every_output(
+    gain: np.ndarray, bias: np.ndarray, x: np.ndarray, eps: float, centered: bool, dtype: type
+) -> None:
+    gain, bias, x = gain.astype(dtype), bias.astype(dtype), x.astype(dtype)
+    ellipsoid = lg.Ellipsoid(gain, bias, centered=centered)
+    z = FORMULAS[centered](x, gain, bias, eps=eps)
+    default = 14 * float(np.finfo(np.float32 if dtype is np.float16 else dtype).eps)
+    # The condition number ‖x‖/‖Πx‖ of centring, with the projection in float64; ε caps it at ‖x‖/√(dε).
+    wide = x.astype(float)
+    spread = np.linalg.norm(wide - wide.mean(axis=-1, keepdims=True), axis=-1)
+    condition = np.linalg.norm(wide, axis=-1) / np.maximum(spread, math.sqrt(6 * eps)) if centered else np.ones(4)
+    rounding = float(np.finfo(np.float16).eps) if dtype is np.float16 else 0.0
+    for row, kappa in zip(z, condition, strict=True):
+        assert ellipsoid.contains(row, rtol=default * max(1.0, float(kappa)) + rounding)
+
+
+@pytest.mark.parametrize("name", ["positive", "mixed signs", "ties", "one zero", "two zeros"])
+def test_contains_rejects_points_outside(name: str) -> None:
+    ellipsoid, _, bias = made(name)
+    surface = ellipsoid.sample_surface(50, 0)
+    assert np.all(ellipsoid.contains(surface))
+    # 1e-12 is 300 times the tolerance of (d + 8)·2⁻⁵² and below any other scale here.
+    assert not np.any(ellipsoid.contains(bias + (surface - bias) * (1 + 1e-12)))
+    assert np.all(ellipsoid.contains(bias + (surface - bias) * (1 - 1e-12)))
+    for normal in ellipsoid.normals.T:
+        assert not np.any(ellipsoid.contains(bias + 0.5 * (surface - bias) + 1e-10 * normal))
+    assert not ellipsoid.contains(np.full(bias.size, np.nan))
+
+
+@pytest.mark.parametrize("centered", [True, False])
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("name", GAINS)
+def test_gauge_is_that_of_the_input(name: str, library: str, centered: bool) -> None:
+    _, gain, bias = made(name)
+    convert, eps = LIBRARIES[library], 0.5
+    x = np.random.default_rng(1).standard_normal((30, gain.size))
+    ellipsoid = lg.Ellipsoid(convert(gain), convert(bias), centered=centered)
+    z = FORMULAS[centered](convert(x), convert(gain), convert(bias), eps=eps)
+    square = np.mean((x - (x.mean(-1, keepdims=True) if centered else 0)) ** 2, axis=-1)
+    expected = np.sqrt(square / (square + eps))
+    gauge = np.asarray(ellipsoid.gauge(z))
+    # z − b loses b/g units of y at most; |b| < 3 and |g| >= 0.3 here, sums of at most 5 terms.
+    tolerance = 64 * U
+    if ellipsoid.solid:
+        assert np.all(gauge <= expected + tolerance)
+        if gain.size > 1 and ellipsoid.dimension:
+            assert np.min(expected - gauge) < 0.1 < np.max(expected - gauge)
+    elif ellipsoid.dimension:
+        np.testing.assert_allclose(gauge, expected, atol=tolerance)
+        if centered:
+            np.testing.assert_allclose(gauge, np.asarray(lg.gauge(convert(x), eps=eps)), atol=tolerance)
+    assert np.all(np.asarray(ellipsoid.offset(z)) <= tolerance)
+
+
+@pytest.mark.parametrize("centered", [True, False])
+@pytest.mark.parametrize("name", GAINS)
+def test_support_function_is_reached_by_an_output(name: str, centered: bool) -> None:
+    ellipsoid, gain, bias = made(name, centered=centered)
+    directions = np.random.default_rng(3).standard_normal((20, gain.size))
+    support = ellipsoid.support(directions)
+    # From the axes: h(u) = b·u + ‖s ∘ Vᵀu‖.
+    along = ellipsoid.axes.adjoint(directions) * ellipsoid.semi_axes
+    # Sums of terms of at most √d|g| and |b| times |u|, on either side.
+    scale = np.linalg.norm(directions, axis=-1) * (math.sqrt(gain.size) * np.max(np.abs(gain)) + np.linalg.norm(bias))
+    assert np.all(np.abs(support - directions @ bias - np.linalg.norm(along, axis=-1)) <= 2 * off(ellipsoid) * scale)
+    if ellipsoid.dimension:
+        # The maximizer is the image of x = g∘u itself.
+        reached = FORMULAS[centered](gain * directions, gain, bias, eps=0.0)
+        kappa = lg.condition_number(gain * directions) if centered else 1.0
+        assert np.all(np.abs(np.sum(reached * directions, axis=-1) - support) <= 2 * off(ellipsoid) * kappa * scale)
+
+
+@pytest.mark.parametrize("centered", [True, False])
+@pytest.mark.parametrize("name", GAINS)
+def test_volume_is_that_of_the_semi_axes(name: str, centered: bool) -> None:
+    ellipsoid, gain, _ = made(name, centered=centered)
+    m, certificate = ellipsoid.dimension, ellipsoid.axes.certificate()
+    ball = (1.0, 2.0)[m % 2] * math.prod(2 * math.pi / k for k in range(m, 1, -2))
+    # The product of at most 3m factors, and a sum of d + 8 logarithms, each off by 2 units of the sum of their sizes.
+    sizes = np.abs(np.log(np.abs(gain[gain != 0])))
+    logarithms = 2 * np.sum(sizes) + np.max(sizes, initial=0.0) + m * math.log(4 * gain.size) + math.lgamma(m / 2 + 2)
+    slack = (3 * m + 2 * (gain.size + 8) * (1 + logarithms)) * U
+    assert ball * np.prod(certificate.lower) * (1 - slack) <= ellipsoid.volume
+    assert ellipsoid.volume <= ball * np.prod(certificate.upper) * (1 + slack)
+    assert ellipsoid.volume == math.exp(ellipsoid.log_volume)
+
+
+def brute_force_distance(ellipsoid: lg.Ellipsoid, z: np.ndarray, n: int) -> np.ndarray:
+    """Distance to n points of the boundary of a two-dimensional ellipsoid, evenly spaced in the parameter."""
+    t = 2 * math.pi * np.arange(n) / n
+    curve = np.stack([np.cos(t), np.sin(t)], axis=-1) * ellipsoid.semi_axes
+    points = ellipsoid.center + curve @ ellipsoid.axes.directions.T
+    return np.min(np.linalg.norm(points[None] - z[:, None], axis=-1), axis=1)
+
+
+@pytest.mark.parametrize("gain", [(1.0, 2.0, 3.0), (1.0, 1.0, 1.0), (5.0, 0.1, 0.0), (1.0, 0.0, 0.0, 4.0)])
+def test_distance_agrees_with_brute_force(gain: tuple[float, ...]) -> None:
+    ellipsoid = lg.Ellipsoid(np.array(gain), np.arange(len(gain), dtype=float))
+    z = np.random.default_rng(6).standard_normal((40, len(gain))) * 3
+    # Coordinates along the axes and back, and the nearest point, which is good to rounding of both lengths.
+    rounding = 4 * off(ellipsoid) * (np.linalg.norm(z - ellipsoid.center, axis=-1) + ellipsoid.semi_axes[0])
+    rounding += 2 * U * np.linalg.norm(ellipsoid.center)
+    n = 20_000
+    sampled, distance = brute_force_distance(ellipsoid, z, n), ellipsoid.distance(z)
+    # Neighbouring points are at most s·2π/n apart, so a sample lies within half of that of the nearest point.
+    assert np.all(distance <= sampled + rounding)
+    assert np.all(distance >= sampled - ellipsoid.semi_axes[0] * math.pi / n - rounding)
+    nearest = ellipsoid.nearest(z)
+    assert np.all(np.abs(np.linalg.norm(nearest - z, axis=-1) - distance) <= rounding)
+    assert np.all(ellipsoid.contains(nearest))
+
+
+@given(
+    hnp.arrays(float, 5, elements=st.one_of(st.just(1.0), st.floats(1e-3, 1e3))),
+    hnp.arrays(float, (3, 5), elements=st.one_of(st.just(0.0), st.floats(-1e4, 1e4))),
+)
+def test_nearest_point_meets_the_optimality_conditions(lengths: np.ndarray, points: np.ndarray) -> None:
+    lengths = np.sort(lengths)[::-1]
+    nearest = nearest_on_ellipsoid(points, lengths)
+    # A component sc/(pole + q) has 8 roundings, and the q at which Newton's step falls below its last bit (2 units) or
+    # below the rounding of the norm of m components (m + 8 more); the norm here has another m + 4.
+    units = 2 * (8 + 2 + (lengths.size + 8) + lengths.size + 4) * U
+    np.testing.assert_allclose(np.linalg.norm(nearest / lengths, axis=-1), 1.0, rtol=0, atol=units)
+    for c, p in zip(points, nearest, strict=True):
+        # Global optimality (trust region): c − p = t p/s² with t >= −s_min², for one multiplier t.
+        normal = p / lengths**2
+        t = float((c - p) @ normal / (normal @ normal))
+        scale = float(np.linalg.norm(c) + lengths[0])
+        assert np.linalg.norm(c - p - t * normal) <= units * scale
+        # The multiplier is known to the rounding of c − p over the length of the normal.
+        assert t >= -(lengths[-1] ** 2) - units * scale / np.linalg.norm(normal)
+
+
+def test_nearest_point_of_special_points() -> None:
+    lengths = np.array([3.0, 2.0, 1.0])
+    # The center, and a point of the long axis inside the evolute: both leave along the shortest axis.
+    assert nearest_on_ellipsoid(np.zeros(3), lengths).tolist() == [0.0, 0.0, 1.0]
+    on_axis = nearest_on_ellipsoid(np.array([1.0, 0.0, 0.0]), lengths)
+    # 1 − (3/8)² and its root: four roundings of either side.
+    np.testing.assert_allclose(on_axis, [9 / 8, 0.0, math.sqrt(1 - 9 / 64)], rtol=8 * U)
+    # Beyond the center of curvature, 3 − 1/3, the end of the long axis is nearest.
+    assert nearest_on_ellipsoid(np.array([2.7, 0.0, 0.0]), lengths).tolist() == [3.0, 0.0, 0.0]
+    assert nearest_on_ellipsoid(np.array([0, 0, 1e200]), lengths).tolist() == [0.0, 0.0, 1.0]
+    assert np.all(np.isnan(nearest_on_ellipsoid(np.array([np.nan, 0.0, 1.0]), lengths)).any())
+    one_point = lg.Ellipsoid(np.array([2.0]), np.array([5.0]))
+    assert one_point.nearest(np.array([1.0])).tolist() == [5.0]
+    assert one_point.distance(np.array([1.0])).tolist() == 4.0
+
+
+@pytest.mark.parametrize("centered", [True, False])
+@pytest.mark.parametrize("name", GAINS)
+def test_samples_lie_where_they_should(name: str, centered: bool) -> None:
+    ellipsoid, gain, bias = made(name, centered=centered)
+    surface, inside = ellipsoid.sample_surface(300, 1), ellipsoid.sample_inside(300, 1)
+    assert surface.shape == inside.shape == (300, gain.size)
+    assert np.all(ellipsoid.contains(surface))
+    assert np.all(ellipsoid.contains(inside))
+    if ellipsoid.dimension:
+        # z = b + g∘y is off by its parts' roundings, and y = (z − b)/g by that over |g|; zero gains spread it by √d.
+        seen = np.abs(gain[gain != 0])
+        error = off(ellipsoid) * (ellipsoid.semi_axes[0] + np.linalg.norm(bias)) * math.sqrt(gain.size) / np.min(seen)
+        np.testing.assert_allclose(ellipsoid.gauge(surface), 1.0, rtol=0, atol=error)
+    assert np.array_equal(surface, ellipsoid.sample_surface(300, np.random.default_rng(1)))
+    assert ellipsoid.sample_surface(0, 1).shape == ellipsoid.sample_inside(0, 1).shape == (0, gain.size)
+
+
+def dkw_distance(uniform: np.ndarray) -> float:
+    """Kolmogorov distance of a sample from the uniform law on [0, 1]."""
+    ordered, n = np.sort(uniform), uniform.size
+    return float(np.max(np.maximum(np.arange(1, n + 1) / n - ordered, ordered - np.arange(n) / n)))
+
+
+N_SAMPLES = 20_000
+# Dvoretzky, Kiefer, Wolfowitz, Massart: P(distance > δ) <= 2 exp(−2nδ²); this is exceeded with probability 1e-9.
+DKW = math.sqrt(math.log(2e9) / (2 * N_SAMPLES))
+
+
+@pytest.mark.parametrize("gain", [(1.0, 2.0, 3.0), (1.0, 0.0, 0.0, 4.0), (2.0, 0.0, -1.0)])
+def test_samples_inside_are_uniform(gain: tuple[float, ...]) -> None:
+    ellipsoid = lg.Ellipsoid(np.array(gain))
+    points = ellipsoid.sample_inside(N_SAMPLES, 11)
+    assert dkw_distance(ellipsoid.gauge(points) ** ellipsoid.dimension) <= DKW
+    coordinates = ellipsoid.axes.adjoint(points) / ellipsoid.semi_axes
+    assert dkw_distance(np.arctan2(coordinates[:, 1], coordinates[:, 0]) / (2 * math.pi) + 0.5) <= DKW
+
+
+def arc_fraction(points: np.ndarray, ellipsoid: lg.Ellipsoid) -> np.ndarray:
+    """Arc length from the end of the long axis of an ellipse, as a fraction of the whole, by Legendre's integral."""
+    long, short = ellipsoid.semi_axes
+    coordinates = ellipsoid.axes.adjoint(points - ellipsoid.center) / ellipsoid.semi_axes
+    # With the parameter counted from the short axis the arc length is long·E(φ, 1 − (short/long)²).
+    angle = np.arctan2(coordinates[:, 0], coordinates[:, 1])
+    parameter = 1 - (short / long) ** 2
+    return 0.5 + scipy.special.ellipeinc(angle, parameter) / (4 * scipy.special.ellipe(parameter))
+
+
+@pytest.mark.parametrize("gain", [(0.2, 2.0, 3.0), (5.0, 0.1, 0.0), (1.0, 0.0, 0.0, 4.0)])
+def test_samples_of_the_surface_are_uniform_by_length(gain: tuple[float, ...]) -> None:
+    ellipsoid = lg.Ellipsoid(np.array(gain), np.arange(len(gain), dtype=float))
+    assert dkw_distance(arc_fraction(ellipsoid.sample_surface(N_SAMPLES, 12), ellipsoid)) <= DKW
+
+
+class Gemma(torch.nn.Module):
+    """Stores gain − 1, as Gemma does."""
+
+    def __init__(self, d: int) -> None:
+        super().__init__()
+        self.weight, self.eps = torch.nn.Parameter(torch.zeros(d)), 1e-6
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps) * (1 + self.weight)
+
+
+class Llama(torch.nn.Module):
+    """Names its ε as the Hugging Face Llama family does."""
+
+    def __init__(self, d: int) -> None:
+        super().__init__()
+        self.weight, self.variance_epsilon = torch.nn.Parameter(torch.ones(d)), 1e-5
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.variance_epsilon) * self.weight
+
+
+MODULES = {
+    "LayerNorm": (lambda: torch.nn.LayerNorm(16), True, 0.0),
+    "LayerNorm without bias": (lambda: torch.nn.LayerNorm(16, bias=False), True, 0.0),
+    "LayerNorm in bfloat16": (lambda: torch.nn.LayerNorm(16, dtype=torch.bfloat16), True, 0.0),
+    "LayerNorm with a large eps": (lambda: torch.nn.LayerNorm(16, eps=1e4), True, 0.0),
+    "LayerNorm without parameters": (lambda: torch.nn.LayerNorm(16, elementwise_affine=False), True, 0.0),
+    "RMSNorm": (lambda: torch.nn.RMSNorm(16), False, 0.0),
+    "RMSNorm without parameters": (lambda: torch.nn.RMSNorm(16, elementwise_affine=False), False, 0.0),
+    "Llama": (lambda: Llama(16), False, 0.0),
+    "Gemma": (lambda: Gemma(16), False, 1.0),
+}
+
+
+@pytest.mark.parametrize("kind", MODULES)
+def test_from_module(kind: str) -> None:
+    make, centered, shift = MODULES[kind]
+    module, random = make(), torch.Generator().manual_seed(3)
+    for parameter in module.parameters():
+        parameter.data = torch.randn(16, generator=random).to(parameter.dtype)
+    ellipsoid = lg.Ellipsoid.from_module(module)
+    assert ellipsoid.centered == centered
+    weight, bias = getattr(module, "weight", None), getattr(module, "bias", None)
+    assert torch.equal(ellipsoid.gain, torch.ones(16) if weight is None else weight.detach() + shift)
+    assert torch.equal(ellipsoid.center, torch.zeros_like(ellipsoid.gain) if bias is None else bias.detach())
+    assert not ellipsoid.gain.requires_grad
+    x = torch.randn(50, 16, generator=random).to(ellipsoid.gain.dtype)
+    assert torch.all(ellipsoid.contains(module(x).detach()))
+
+
+@pytest.mark.parametrize(
+    ("module", "message"),
+    [
+        (torch.nn.LayerNorm([2, 3]), "normalizes over shape"),
+        (torch.nn.Linear(3, 3), "normalizes over shape"),
+        (torch.nn.PReLU(5), "computes neither"),
+        (torch.nn.InstanceNorm1d(5, affine=True), "does not map one batch"),
+        (torch.nn.BatchNorm1d(5).eval(), "computes neither"),
+        (torch.nn.Identity(), "normalizes over shape"),
+    ],
+)
+def test_from_module_refuses_other_layers(module: torch.nn.Module, message: str) -> None:
+    with pytest.raises(lg.InputError, match=message):
+        lg.Ellipsoid.from_module(module)
+
+
+def test_from_module_refuses_a_broken_gain() -> None:
+    module = torch.nn.LayerNorm(4)
+    module.weight.data[1] = math.nan
+    with pytest.raises(lg.InputError, match="NaN"):
+        lg.Ellipsoid.from_module(module)
+
+
+@pytest.mark.parametrize("library", ["torch", "array_api_strict"])
+@pytest.mark.parametrize("name", GAINS)
+def test_other_libraries_agree_with_numpy(name: str, library: str) -> None:
+    reference, gain, bias = made(name)
+    convert: Any = LIBRARIES[library]
+    ellipsoid = lg.Ellipsoid(convert(gain), convert(bias))
+    z = np.random.default_rng(8).standard_normal((7, gain.size))
+    # The same operations in another order of sums, whose terms are at most √d(|z| + |b|) times 1, |b|, |g| or 1/|g|.
+    weight = 1 + np.abs(bias) + np.abs(gain) + 1 / np.where(gain == 0, 1, np.abs(gain))
+    slack = 2 * (gain.size + 4) * U * math.sqrt(gain.size) * ((np.abs(z) + np.abs(bias)) @ weight)
+    for method in ("gauge", "offset", "support", "distance"):
+        value, expected = getattr(ellipsoid, method)(convert(z)), getattr(reference, method)(z)
+        assert type(value) is type(convert(gain))
+        assert np.all(np.abs(np.from_dlpack(value) - expected) <= slack)
+    assert np.array_equal(np.from_dlpack(ellipsoid.nearest(convert(z))), reference.nearest(z))
+    assert np.array_equal(np.from_dlpack(ellipsoid.normals), reference.normals)
+    assert np.array_equal(np.from_dlpack(ellipsoid.sample_surface(5, 0)), reference.sample_surface(5, 0))
+    assert repr(ellipsoid) == repr(reference)
+
+
+def test_gauge_and_support_are_differentiable() -> None:
+    gain = torch.tensor([0.7, -1.3, 2.0], dtype=torch.float64, requires_grad=True)
+    z = torch.tensor([0.3, 0.2, -0.5], dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda g, v: lg.Ellipsoid(g).gauge(v), (gain, z))
+    assert torch.autograd.gradcheck(lambda g, v: lg.Ellipsoid(g).support(v), (gain, z))
+
+
+def test_bad_input() -> None:
+    gain = np.array([1.0, 2.0])
+    with pytest.raises(lg.InputError, match="bias has shape"):
+        lg.Ellipsoid(gain, np.zeros(3))
+    with pytest.raises(lg.InputError, match="bias holds a NaN"):
+        lg.Ellipsoid(gain, np.array([0.0, np.nan]))
+    with pytest.raises(lg.InputError, match="bias has dtype"):
+        lg.Ellipsoid(gain, np.array([0, 1]))
+    with pytest.raises(lg.InputError, match="do not mix"):
+        lg.Ellipsoid(gain, torch.zeros(2))
+    ellipsoid = lg.Ellipsoid(gain)
+    counts: tuple[Any, ...] = (-1, 1.5, True)
+    for n in counts:
+        for draw in (ellipsoid.sample_inside, ellipsoid.sample_surface):
+            with pytest.raises(lg.InputError, match="number of points"):
+                draw(n, 0)
+    for rtol in (-1.0, math.inf, math.nan):
+        with pytest.raises(lg.InputError, match="rtol"):
+            ellipsoid.contains(np.ones(2), rtol=rtol)
+    for method in (ellipsoid.gauge, ellipsoid.contains, ellipsoid.nearest, ellipsoid.support, ellipsoid.offset):
+        with pytest.raises(lg.InputError, match="shape"):
+            method(np.zeros(3))
+        with pytest.raises(lg.InputError, match="do not mix"):
+            method(torch.zeros(2))

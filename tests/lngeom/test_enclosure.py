@@ -1,0 +1,171 @@
+"""Enclosures: the library's formulas in exact integers contain the exact value, at any size and scale."""
+
+import math
+import operator
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import example, given, strategies as st
+
+import lngeom as lg
+from lngeom import _norms
+from lngeom.carriers import Enclosure, Interval, UndecidedError
+
+floats = st.floats(allow_nan=False, allow_infinity=False)
+small = st.floats(-(2.0**60), 2.0**60)
+vectors = st.lists(small, min_size=1, max_size=12)
+PAIRS = [operator.add, operator.sub, operator.mul, operator.truediv]
+
+
+def signed_square(value: Fraction) -> Fraction:
+    return value * abs(value)
+
+
+def exact_signed_square(x: list[float], eps: float, *, centered: bool) -> list[Fraction] | None:
+    """y|y| for the standardized vector y: rational, unlike y itself."""
+    values = [Fraction(value) for value in x]
+    mean = sum(values, Fraction(0)) / len(values) if centered else Fraction(0)
+    deviations = [value - mean for value in values]
+    denominator = sum((value * value for value in deviations), Fraction(eps) * len(values)) / len(values)
+    return [signed_square(value) / denominator for value in deviations] if denominator else None
+
+
+@pytest.mark.parametrize("norm", [lg.layer_norm, lg.rms_norm])
+@given(x=st.lists(floats, min_size=1, max_size=9), eps=st.sampled_from([0.0, 5e-324, 1e-12, 1e-5, 1e300]))
+@example(x=[1.0], eps=0.0)
+@example(x=[1e308, -1e308, 5e-324], eps=0.0)
+@example(x=[5e-324, 0.0], eps=0.0)
+@example(x=[1e16, 1e16 + 2], eps=1e-5)
+@example(x=[0.0, 0.0, 1.0], eps=1e-12)
+def test_norms_enclose_the_exact_value_narrowly(norm, x, eps) -> None:
+    expected = exact_signed_square(x, eps, centered=norm is lg.layer_norm)
+    if expected is None:
+        with pytest.raises(UndecidedError, match="eps > 0"):
+            norm(Enclosure(x), eps=eps)
+        return
+    for entry, square in zip(norm(Enclosure(x), eps=eps), expected, strict=True):
+        assert signed_square(entry.lower) <= square <= signed_square(entry.upper)
+        assert entry.width <= entry.magnitude / 2**158
+
+
+@given(vectors, st.data())
+def test_affine_step_and_outside_placement_are_exact_in_their_own_arithmetic(x, data) -> None:
+    same_length = st.lists(small, min_size=len(x), max_size=len(x))
+    gain, bias = data.draw(same_length), data.draw(same_length)
+    variance = lg.moments(Enclosure(x))[1][0]
+    z = lg.layer_norm(Enclosure(x), Enclosure(gain), Enclosure(bias), eps=0.5, placement="outside")
+    mean = sum(map(Fraction, x)) / len(x)
+    for entry, value, g, b in zip(z, x, gain, bias, strict=True):
+        direct = (Fraction(value) - mean) / (variance.sqrt() + 0.5) * g + b
+        assert not entry.certainly_different(direct)
+        assert entry.width <= (abs(direct - b).magnitude) / 2**157
+
+
+@given(vectors)
+def test_linear_formulas_are_exact(x) -> None:
+    exact = [Fraction(value) for value in x]
+    mean = sum(exact) / len(exact)
+    assert lg.project(Enclosure(x)).is_exact
+    assert [entry.lower for entry in lg.project(Enclosure(x))] == [value - mean for value in exact]
+    assert [entry.lower for entry in lg.mean_vector(Enclosure(x))] == [mean] * len(x)
+    assert lg.moments(Enclosure(x))[1].is_exact
+
+
+def test_an_exact_root_stays_exact() -> None:
+    y = lg.standardize(Enclosure([-2.0, 2.0]), eps=0)
+    assert y.is_exact
+    assert [entry.lower for entry in y] == [-1, 1]
+    thirds = Enclosure([Fraction(1, 9), Fraction(4, 9)])
+    assert [root.lower for root in thirds.__array_namespace__().sqrt(thirds)] == [Fraction(1, 3), Fraction(2, 3)]
+
+
+def test_gauge_is_an_interval() -> None:
+    assert lg.gauge(Enclosure([-3.0, 3.0]), eps=7.0) == Fraction(3, 4)
+
+
+@pytest.mark.parametrize("operation", PAIRS)
+@given(st.lists(st.tuples(small, small, small, small), min_size=1, max_size=5), st.sampled_from([0.0, 0.25, 1.0]))
+def test_operators_agree_with_intervals_entry_by_entry(operation, rows, weight) -> None:
+    left = [Interval(min(row[:2]), max(row[:2])) for row in rows]
+    right = [Interval(min(row[2:]), max(row[2:])) for row in rows]
+    if operation is operator.truediv and any(entry.contains(0) for entry in right):
+        with pytest.raises(UndecidedError):
+            operation(Enclosure(left), Enclosure(right))
+        return
+    result = operation(Enclosure(left), Enclosure(right))
+    for a, b, entry in zip(left, right, result, strict=True):
+        member = operation(a.lower + Fraction(weight) * a.width, b.lower + Fraction(weight) * b.width)
+        assert entry.contains(member)
+        best = operation(a, b)
+        assert entry.contains(best)
+        assert entry.width <= best.width + best.magnitude / 2**150
+
+
+@given(st.lists(floats, min_size=1, max_size=6))
+def test_float_bounds_surround_the_entries_within_one_unit(x) -> None:
+    for scaled in (Enclosure(x), Enclosure(x) / 3, Enclosure(x) * Interval(2).sqrt()):
+        low, high = scaled.float_bounds()
+        for entry, below, above in zip(scaled, low, high, strict=True):
+            assert below <= entry.lower
+            assert entry.upper <= above
+            if entry.magnitude < 1e308:
+                assert above - below <= 4 * math.ulp(float(entry.magnitude))
+            if entry.sign() == 0:
+                assert below == above == 0
+
+
+def test_scalars_broadcast_and_absolute_values_fold() -> None:
+    x = Enclosure(np.array([1.0, -2.0], dtype=np.float32))
+    assert [entry.lower for entry in (1 - x) * 2] == [0, 6]
+    assert [entry.lower for entry in 2 / x] == [2, -1]
+    assert [entry.lower for entry in x**3] == [1, -8]
+    assert (x**-2)[1] == Fraction(1, 4)
+    assert (x**0)[1] == 1
+    assert [entry.lower for entry in abs(x)] == [1, 2]
+    across = abs(Enclosure([Interval(-1, 3)]))[0]
+    assert (across.lower, across.upper) == (0, 3)
+    assert x[..., 1] == -2
+    assert len(x) == 2
+    assert repr(x) == "Enclosure([1, -2], d=2)"
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [([], "one vector"), ([[1.0]], "one vector"), (np.ones((2, 2)), "one vector"), (np.float64(1), "one vector")],
+)
+def test_values_that_are_no_vector_are_refused(values, message) -> None:
+    with pytest.raises(lg.InputError, match=message):
+        Enclosure(values)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_values_that_are_not_finite_are_refused(value) -> None:
+    with pytest.raises(lg.InputError, match="infinity or a NaN"):
+        Enclosure([1.0, value])
+
+
+def test_unequal_dimensions_and_foreign_operands_are_refused() -> None:
+    with pytest.raises(lg.InputError, match="dimension 2 and 3"):
+        lg.layer_norm(Enclosure([1.0, 2.0]), Enclosure([1.0, 2.0, 3.0]), eps=1.0)
+    with pytest.raises(TypeError):
+        operator.add(Enclosure([1.0]), np.ones(1))
+    with pytest.raises(UndecidedError, match="negative"):
+        lg.scale(Enclosure([-1.0]), eps=0)
+    with pytest.raises(lg.InputError, match="last one"):
+        Enclosure([1.0]).__array_namespace__().sum(Enclosure([1.0]), axis=1)
+
+
+def test_breaking_the_formula_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A definition with divisor d − 1 leaves the exact value."""
+    exact = _norms.mean_square
+
+    def sample_variance(v, axis=-1):
+        return exact(v, axis) * Fraction(len(v), len(v) - 1)
+
+    x = [1.0, 2.0, 4.0]
+    expected = exact_signed_square(x, 0.0, centered=True)
+    monkeypatch.setattr(_norms, "mean_square", sample_variance)
+    entry = lg.layer_norm(Enclosure(x), eps=0)[0]
+    assert expected is not None
+    assert not signed_square(entry.lower) <= expected[0] <= signed_square(entry.upper)

@@ -1,0 +1,170 @@
+"""Fibers: what a norm forgets, decided up to rounding; and the inverse on the ball."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, strategies as st
+
+import lngeom as lg
+
+SEEDS = st.integers(0, 10**6)
+DTYPES = st.sampled_from([np.float64, np.float32, np.float16])
+PLACEMENTS: Any = ("inside", "outside")
+
+
+def sample(seed: int, dtype: Any = np.float64) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return rng.normal(rng.normal(), 1.0, int(rng.integers(2, 50))).astype(dtype)
+
+
+@given(SEEDS, DTYPES, st.floats(-30, 30))
+def test_shifts_stay_in_the_fiber(seed: int, dtype: Any, shift: float) -> None:
+    x = sample(seed, dtype)
+    moved = x + dtype(shift)  # one rounding for the shift, one for each sum
+    for eps in (0.0, 1e-5):
+        assert lg.same_fiber(x, moved, eps=eps, roundings=2)
+
+
+@given(SEEDS, DTYPES, st.floats(0.125, 30))
+def test_positive_factors_stay_in_the_fiber_at_eps_zero_only(seed: int, dtype: Any, factor: float) -> None:
+    x = sample(seed, dtype)
+    scaled = x * dtype(factor)
+    assert lg.same_fiber(x, scaled, eps=0.0, roundings=2)
+    condition = float(lg.condition_number(x.astype(float)))
+    if 32 * float(np.finfo(dtype).eps) * condition < 1:  # a direction known to less than its opposite
+        assert not lg.same_fiber(x, -scaled, eps=0.0)
+    # Told apart as long as the factor is further from 1 than rounding can bring it, amplified by κ.
+    resolution = 40 * float(np.finfo(dtype).eps) * condition * (1 + factor)
+    if abs(factor - 1) > resolution:
+        assert not lg.same_fiber(x, scaled, eps=1e-5)
+
+
+@given(SEEDS)
+def test_the_fiber_is_where_the_output_is_the_same(seed: int) -> None:
+    x, other = sample(seed), sample(seed + 1)
+    other = np.resize(other, x.shape)
+    for eps in (0.0, 1e-2):
+        same = [x + 3, 2 * x + 3] if eps == 0 else [x + 3]
+        for y in (*same, other):
+            z, w = lg.layer_norm(x, eps=eps), lg.layer_norm(y, eps=eps)
+            # Rounding of x + 3 is worth 2 units of its components; the rest is the bound of the two evaluations.
+            slack = lg.error_bound(x, eps=eps) + lg.error_bound(y, eps=eps)
+            slack = slack + 8 * 2.0**-53 * np.linalg.norm(y) / math.sqrt(float(lg.moments(y)[1][0]) + eps)
+            assert bool(np.all(np.abs(z - w) <= slack)) == bool(lg.same_fiber(x, y, eps=eps))
+
+
+@given(SEEDS)
+def test_rms_norm_sees_shifts_and_forgets_lengths_at_eps_zero(seed: int) -> None:
+    x = sample(seed)
+    assert lg.same_fiber(x, 4 * x, eps=0.0, centered=False)
+    assert not lg.same_fiber(x, x + 1, eps=0.0, centered=False) or np.ptp(x) == 0
+    assert lg.same_fiber(x, x, eps=1e-5, centered=False)
+    assert not lg.same_fiber(x, 4 * x, eps=1e-5, centered=False)
+
+
+def test_vectors_without_direction_have_no_fiber_at_eps_zero() -> None:
+    constant = np.full(3, 2.0)
+    assert not lg.same_fiber(constant, constant, eps=0.0)
+    assert lg.same_fiber(constant, np.full(3, 5.0), eps=1e-5)
+
+
+def test_batches_broadcast() -> None:
+    x = np.random.default_rng(1).normal(size=(4, 3, 6))
+    same = lg.same_fiber(x, x[0] + 1, eps=1e-5)
+    assert same.shape == (4, 3)
+    assert same[0].all()
+    assert not same[1:].any()
+
+
+# ------------------------------------------------------------------------------------- the description
+
+
+@pytest.mark.parametrize(
+    ("eps", "centered", "dimension", "text"),
+    [
+        (0.0, True, 2, "{s·Πx + t·1 : t real, s > 0} in R^3"),
+        (1e-5, True, 1, "{Πx + t·1 : t real} in R^3"),
+        (0.0, False, 1, "{s·x : s > 0} in R^3"),
+        (1e-5, False, 0, "{x} in R^3"),
+    ],
+)
+def test_description(eps: float, centered: bool, dimension: int, text: str) -> None:
+    x = np.array([1.0, 2.0, 6.0])
+    fiber = lg.fiber(x, eps=eps, centered=centered)
+    assert (fiber.dimension, str(fiber)) == (dimension, text)
+    # The rank of the map and the dimension of its fibers add up to d.
+    rank = np.linalg.matrix_rank(lg.jacobian(x, eps=eps, centered=centered))
+    assert rank + dimension == 3
+    shift, factor = (7.0 if centered else 0.0), (2.0 if eps == 0 else 1.0)
+    point = fiber.point(shift=shift, factor=factor)
+    assert fiber.contains(point)
+    assert fiber.contains(np.stack([x, point, -x])).tolist() == [True, True, False]
+    norm = lg.layer_norm if centered else lg.rms_norm
+    # Either output is off by its own bound, and the point by 3 roundings, which the norm amplifies by √d/‖Πx‖ at most.
+    moved = 3 * 3**0.5 * (float(lg.condition_number(point)) if centered else 1.0)
+    bounds = [lg.error_bound(v, eps=eps, centered=centered) for v in (x, point)]
+    assert np.all(np.abs(norm(point, eps=eps) - norm(x, eps=eps)) <= sum(bounds) + moved * 2.0**-53)
+
+
+# --------------------------------------------------------------------------------------- the inverse
+
+
+@given(SEEDS, st.sampled_from([1e-4, 1e-2, 1.0, 30.0]))
+def test_invert_undoes_standardize(seed: int, eps: float) -> None:
+    x = sample(seed)
+    for placement in PLACEMENTS:
+        for centered in (True, False):
+            norm = lg.layer_norm if centered else lg.rms_norm
+            u = lg.project(x) if centered else x
+            y = norm(x, eps=eps, placement=placement)
+            back = lg.invert(y, eps=eps, placement=placement, centered=centered)
+            # A relative error δ of y is amplified by at most 2(σ + √ε)²/ε inside and (σ + ε)/ε outside; δ comes from
+            # two means over d, each at most (d + 10) units amplified by κ.
+            deviation = float(np.sqrt(np.mean(u * u)))
+            amplified = 2 * (deviation + math.sqrt(eps)) ** 2 / eps + 2 * (deviation + eps) / eps
+            condition = float(lg.condition_number(x)) if centered else 1.0
+            slack = 4 * (x.size + 10) * 2.0**-53 * condition * amplified * np.linalg.norm(u)
+            assert np.all(np.abs(back - u) <= slack)
+
+
+def test_inverse_keeps_dtype_and_gradient() -> None:
+    y = torch.tensor([0.5, -0.25, -0.25], dtype=torch.float32, requires_grad=True)
+    u = lg.invert(y, eps=1e-2)
+    assert u.dtype == torch.float32
+    u.sum().backward()
+    assert y.grad is not None
+    half = lg.invert(np.array([0.5, -0.5], dtype=np.float16), eps=1.0)
+    assert half.dtype == np.float16
+
+
+X, Y = np.array([1.0, 2.0, 6.0]), np.array([1.0, -1.0, 0.0])
+NUMBER: Any = np.float32(0.1)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: lg.invert(Y, eps=0.0), "eps is 0: the norm then forgets the length .* see fiber"),
+        (lambda: lg.invert(Y, eps=-1.0), "eps is -1.0: "),
+        (lambda: lg.invert(2 * Y, eps=0.1), r"y has norm 2.828\d*: outputs at eps > 0 lie inside the ball .* √3"),
+        (lambda: lg.invert(np.full(3, math.nan), eps=0.1), "y has norm nan: "),
+        (lambda: lg.invert(np.array([0.5, 0.1, 0.1]), eps=0.1), "y has a component along the uniform vector .* undo"),
+        (lambda: lg.invert(np.ones(3, dtype=int), eps=0.1), "y has dtype int64"),
+        (lambda: lg.same_fiber(X, X[:2], eps=0.1), r"x is float64 of shape \(3,\) and other float64 of shape \(2,\)"),
+        (lambda: lg.same_fiber(X, X.astype(np.float32), eps=0.1), "other float32 of shape .* one dimension and dtype"),
+        (lambda: lg.same_fiber(X, X, eps=-0.1), "eps is -0.1"),
+        (lambda: lg.same_fiber(X, X, eps=NUMBER), "eps is of type float32: .* give a Python number"),
+        (lambda: lg.fiber(np.ones((2, 3)), eps=0.1), r"x has shape \(2, 3\): a fiber belongs to one vector"),
+        (lambda: lg.fiber(np.ones(3), eps=0.0), "x has no direction .* use eps > 0"),
+        (lambda: lg.fiber(X, eps=0.1).point(factor=2.0), "factor is 2.0: it must be 1 at eps > 0"),
+        (lambda: lg.fiber(X, eps=0.0).point(factor=-2.0), "factor is -2.0: it must be positive"),
+        (lambda: lg.fiber(X, eps=0.0, centered=False).point(shift=1.0), "shift is 1.0: RMSNorm sees shifts"),
+    ],
+)
+def test_bad_input(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(lg.InputError, match=message):
+        call()

@@ -1,0 +1,210 @@
+"""The closed-form Jacobian against automatic differentiation, finite differences, dense algebra, and wrong variants."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import lngeom as lg
+
+U = 2.0**-53
+PLACEMENTS: Any = ("inside", "outside")
+CASES = [(placement, centered) for placement in PLACEMENTS for centered in (True, False)]
+DIMENSIONS = [1, 2, 3, 8, 33]
+
+
+def tolerance(x: Any, *, centered: bool, scale: float = 1.0) -> float:
+    """Bound of the error of one entry of a Jacobian of norm `scale`, or of one unit product with it.
+
+    Any way of computing it (ours, or PyTorch's backward pass through the formula) is a chain of at most six sums over
+    d components and 40 other operations, so that relative to the norm of J no entry is off by more than
+    (6d + 40)·2⁻⁵³·κ, κ = ‖x‖/‖Πx‖ the amplification by the one subtraction that cancels; doubled for two ways.
+    """
+    rows = np.asarray(x).reshape(-1, np.shape(x)[-1])
+    condition = float(np.max(lg.condition_number(rows))) if centered else 1.0
+    return 2 * (6 * rows.shape[-1] + 40) * U * condition * scale
+
+
+def norm(x: Any, gain: Any, bias: Any, *, centered: bool, **how: Any) -> Any:
+    return (lg.layer_norm if centered else lg.rms_norm)(x, gain, bias, **how)
+
+
+def sample(d: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    rng = np.random.default_rng(d)
+    x, gain, bias = rng.normal(0.7, 1.5, d), rng.normal(1.0, 0.7, d), rng.normal(size=d)
+    return torch.tensor(x), torch.tensor(gain), torch.tensor(bias)
+
+
+def norm_of(x: torch.Tensor, gain: torch.Tensor, *, eps: float, placement: Any, centered: bool) -> float:
+    """Upper bound of ‖J‖₂."""
+    centre = lg.project(x) if centered else x
+    return float(torch.abs(gain).max() / lg.scale(torch.mean(centre**2), eps=eps, placement=placement))
+
+
+# ------------------------------------------------------------------------ against automatic differentiation
+
+
+# PyTorch's forward mode compiles its decompositions with an API that it has deprecated itself.
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
+@pytest.mark.parametrize(("placement", "centered"), CASES)
+@pytest.mark.parametrize("d", [2, 8, 33])
+def test_products_are_those_of_automatic_differentiation(d: int, placement: Any, centered: bool) -> None:
+    x, gain, bias = sample(d)
+    rng = np.random.default_rng(100 + d)
+    t = torch.tensor(rng.normal(size=d))
+    how: dict[str, Any] = {"eps": 1e-3, "placement": placement, "centered": centered}
+    forward = torch.func.jvp(lambda v: norm(v, gain, bias, **how), (x,), (t,))[1]
+    pullback: Any = torch.func.vjp(lambda v: norm(v, gain, bias, **how), x)[1]
+    slack = tolerance(x, centered=centered, scale=norm_of(x, gain, **how)) * float(torch.linalg.norm(t))
+    assert torch.all(torch.abs(lg.jacobian_product(x, t, gain, **how) - forward) <= slack)
+    assert torch.all(torch.abs(lg.jacobian_transpose_product(x, t, gain, **how) - pullback(t)[0]) <= slack)
+
+
+PARAMETER = torch.tensor([0.5, -1.0, 2.0, 1.0, 0.3], dtype=torch.float64)
+DIFFERENTIABLE: dict[str, Callable[[torch.Tensor], Any]] = {
+    "project": lg.project,
+    "mean_vector": lg.mean_vector,
+    "moments": lg.moments,
+    "angle_to_uniform": lg.angle_to_uniform,
+    "standardize": lambda x: lg.standardize(x, eps=1e-2, placement="outside"),
+    "layer_norm": lambda x: lg.layer_norm(x, PARAMETER, PARAMETER, eps=0.0),
+    "rms_norm": lambda x: lg.rms_norm(x, eps=0.0),
+    "batch_norm": lambda x: lg.batch_norm(x, eps=1e-2),
+    "batch_norm_fixed": lambda x: lg.batch_norm(x, eps=1e-2, mean=PARAMETER, variance=PARAMETER**2),
+    "gauge": lambda x: lg.gauge(x, eps=1e-2),
+    "matching_eps": lambda x: lg.matching_eps(x, eps=1e-2),
+    "condition_number": lg.condition_number,
+    "potential": lambda x: lg.potential(x, eps=1e-2),
+    "invert": lambda x: lg.invert(lg.standardize(x, eps=1.0), eps=1.0),
+    "jacobian": lambda x: lg.jacobian(x, eps=1e-2),
+    "jacobian_singular_values": lambda x: lg.jacobian_singular_values(x, eps=1e-2),
+}
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_gradients_are_those_of_finite_differences(name: str) -> None:
+    # gradcheck compares with central differences of step h = 1e-6: their error is h²·|f'''|/6 plus 2⁻⁵²|f|/h.
+    # With x of order one and σ above 0.5 both are below 1e-8 times a constant of the functions here below 100.
+    x = torch.tensor(np.random.default_rng(6).normal(0.5, 1.0, (2, 5)), requires_grad=True)
+    assert torch.autograd.gradcheck(DIFFERENTIABLE[name], (x,), eps=1e-6, atol=1e-6, rtol=1e-6)
+
+
+def test_gradients_with_respect_to_gain_and_bias() -> None:
+    x, gain, bias = sample(9)
+    by_gain = torch.func.jacrev(lambda g: lg.layer_norm(x, g, bias, eps=1e-3))(gain)
+    by_bias = torch.func.jacrev(lambda b: lg.layer_norm(x, gain, b, eps=1e-3))(bias)
+    assert torch.equal(by_gain, torch.diag(lg.standardize(x, eps=1e-3)))
+    assert torch.equal(by_bias, torch.eye(9, dtype=torch.float64))
+
+
+# --------------------------------------------------------------------------------------- the edge σ = 0
+
+
+@pytest.mark.parametrize(("placement", "centered"), CASES)
+def test_jacobian_at_a_constant_vector(placement: Any, centered: bool) -> None:
+    x = np.full(4, 2.0 if centered else 0.0)
+    gain = np.array([1.0, -2.0, 0.5, 4.0])
+    eps = 2.0**-10
+    divisor = 2.0**-5 if placement == "inside" else eps
+    expected = np.diag(gain) @ (np.eye(4) - (0.25 if centered else 0.0)) / divisor
+    np.testing.assert_array_equal(lg.jacobian(x, gain, eps=eps, placement=placement, centered=centered), expected)
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_no_derivative_where_there_is_no_value(placement: Any) -> None:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        for result in (
+            lg.jacobian(np.full(3, 2.0), eps=0.0, placement=placement),
+            lg.jacobian_product(np.full(3, 2.0), np.array([1.0, 2.0, 4.0]), eps=0.0, placement=placement),
+            lg.jacobian_singular_values(np.full(3, 2.0), eps=0.0, placement=placement),
+        ):
+            assert np.isnan(result).all()
+
+
+# -------------------------------------------------------------------------------------- singular values
+
+
+@pytest.mark.parametrize(("placement", "centered"), CASES)
+@pytest.mark.parametrize("eps", [0.0, 1e-3, 2.0])
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_singular_values_are_those_of_the_dense_matrix(d: int, eps: float, placement: Any, centered: bool) -> None:
+    if d == 1 and centered and eps == 0:
+        return  # no value and no derivative, as tested above
+    x = sample(d)[0].numpy()
+    how: dict[str, Any] = {"eps": eps, "placement": placement, "centered": centered}
+    values = lg.jacobian_singular_values(x, **how)
+    assert values.shape == (d,)
+    assert np.all(np.diff(values) <= 0)
+    dense = np.linalg.svdvals(lg.jacobian(x, **how))
+    # Singular values move by at most the norm of the error of the matrix (Weyl), itself at most d times an entry's;
+    # the decomposition adds a few d units.
+    norm = norm_of(torch.tensor(x), torch.ones(1), **how)
+    slack = (d + 1) * tolerance(x, centered=centered and d > 1, scale=norm)
+    assert np.all(np.abs(values - dense) <= slack)
+
+
+# -------------------------------------------------------------------------------- bounds on the norm of J
+
+
+# ---------------------------------------------------------------------------------------- wrong variants
+
+
+# -------------------------------------------------------------------------------------- operator, shapes
+
+
+@pytest.mark.parametrize(("placement", "centered"), CASES)
+def test_linear_operator_multiplies_as_the_dense_matrix(placement: Any, centered: bool) -> None:
+    x, gain, _ = (a.numpy() for a in sample(8))
+    how: dict[str, Any] = {"eps": 1e-3, "placement": placement, "centered": centered}
+    operator, dense = lg.jacobian_operator(x, gain, **how), lg.jacobian(x, gain, **how)
+    columns = np.random.default_rng(7).normal(size=(8, 3))
+    slack = 8 * tolerance(x, centered=centered, scale=float(np.linalg.norm(dense, 2))) * float(np.abs(columns).max())
+    assert operator.shape == (8, 8)
+    for product, expected in (
+        (operator @ columns[:, 0], dense @ columns[:, 0]),
+        (operator @ columns, dense @ columns),
+        (operator.T @ columns[:, 0], dense.T @ columns[:, 0]),
+        (operator.H @ columns, dense.T @ columns),
+        (operator @ columns[:, :1], dense @ columns[:, :1]),
+    ):
+        assert product.shape == expected.shape
+        assert np.all(np.abs(product - expected) <= slack)
+
+
+def test_batches_broadcast() -> None:
+    x = np.random.default_rng(9).normal(size=(3, 2, 5))
+    t = np.random.default_rng(10).normal(size=5)
+    gain = np.arange(1.0, 6.0)
+    assert lg.jacobian(x, gain, eps=0.1).shape == (3, 2, 5, 5)
+    for index in np.ndindex(3, 2):
+        np.testing.assert_array_equal(lg.jacobian(x, gain, eps=0.1)[index], lg.jacobian(x[index], gain, eps=0.1))
+        np.testing.assert_array_equal(
+            lg.jacobian_product(x, t, gain, eps=0.1)[index], lg.jacobian_product(x[index], t, gain, eps=0.1)
+        )
+
+
+X = np.ones((2, 3))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: lg.jacobian_product(X, np.ones(4), eps=0.1), r"tangent has shape \(4,\), but x .* must be equal"),
+        (lambda: lg.jacobian_transpose_product(X, np.ones(4), eps=0.1), r"cotangent has shape \(4,\)"),
+        (lambda: lg.jacobian_product(X, np.ones(3, dtype=int), eps=0.1), "tangent has dtype int64"),
+        (lambda: lg.jacobian(X, np.ones(2), eps=0.1), r"gain has shape \(2,\)"),
+        (lambda: lg.jacobian(X, eps=-1.0), "eps is -1.0"),
+        (lambda: lg.jacobian(X, eps=0.1, placement=WITHIN), "placement is 'within'"),
+        (lambda: lg.jacobian_operator(X, eps=0.1), r"x has shape \(2, 3\): the operator is that of one numpy vector"),
+        (lambda: lg.jacobian_operator(TENSOR, eps=0.1), "x has type Tensor: "),
+    ],
+)
+def test_bad_input(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(lg.InputError, match=message):
+        call()
+
+
+WITHIN: Any = "within"
+TENSOR: Any = torch.ones(3)

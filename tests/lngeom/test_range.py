@@ -1,0 +1,125 @@
+"""Rows whose squares leave the range of the dtype, on both libraries; and arrays that are refused by name."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import lngeom as lg
+
+X = np.array([[1.0, 7.0, -2.5, 3.0], [4.0, 4.0, 4.0, 5.0], [-1.0, -9.0, 2.0, 0.5]])
+T = np.array([0.5, -2.0, 1.0, 4.0])
+# Powers of two, so that the scaled row is exact: 1e-170 and 1e160, 1e300, in float32 1e-23 and 1e23, 1e33. With the
+# last of each not even the sum of the second row is a number.
+SCALES = {"float64": (2.0**-565, 2.0**531, 2.0**996, 2.0**1020), "float32": (2.0**-76, 2.0**76, 2.0**110, 2.0**124)}
+CASES = [(dtype, scale) for dtype, scales in SCALES.items() for scale in scales]
+LIBRARIES: list[Callable[[np.ndarray], Any]] = [np.asarray, torch.asarray]
+NORMS: list[Any] = [lg.layer_norm, lg.rms_norm]
+OUTSIDE: Any = "outside"
+DEGREES: dict[str, tuple[int, Callable[..., Any]]] = {
+    "mean": (1, lambda x, e: lg.moments(x)[0]),
+    "deviation": (1, lambda x, e: lg.potential(x, eps=0.0)),
+    "length": (1, lambda x, e: lg.potential(x, eps=0.0, centered=False)),
+    "angle": (0, lambda x, e: lg.angle_to_uniform(x)),
+    "condition number": (0, lambda x, e: lg.condition_number(x)),
+    "gauge": (0, lambda x, e: lg.gauge(x, eps=e, placement=OUTSIDE)),
+    "LayerNorm": (0, lambda x, e: lg.layer_norm(x, eps=0.0)),
+    "LayerNorm, eps outside": (0, lambda x, e: lg.layer_norm(x, eps=e, placement=OUTSIDE)),
+    "RMSNorm": (0, lambda x, e: lg.rms_norm(x, eps=0.0)),
+    "RMSNorm, eps outside": (0, lambda x, e: lg.rms_norm(x, eps=e, placement=OUTSIDE)),
+    "derivative": (-1, lambda x, e: lg.jacobian_product(x, _like(T, x), eps=0.0)),
+    "derivative, eps outside": (-1, lambda x, e: lg.jacobian_product(x, _like(T, x), eps=e, placement=OUTSIDE)),
+    "derivative of RMSNorm": (-1, lambda x, e: lg.jacobian_product(x, _like(T, x), eps=0.0, centered=False)),
+    "singular values": (-1, lambda x, e: lg.jacobian_singular_values(x, eps=e, placement=OUTSIDE)),
+}
+"""Functions f(x, ε) and their degrees k: f(sx, sε) = s^k f(x, ε), whatever becomes of the squares."""
+
+
+def _like(values: np.ndarray, x: Any) -> Any:
+    return torch.tensor(values, dtype=x.dtype) if isinstance(x, torch.Tensor) else values.astype(x.dtype)
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered in divide:RuntimeWarning")  # a variance may be no number
+@pytest.mark.parametrize("array", LIBRARIES, ids=["numpy", "torch"])
+@pytest.mark.parametrize(("dtype", "scale"), CASES)
+@pytest.mark.parametrize("name", DEGREES)
+def test_functions_of_a_scaled_row_are_those_of_the_row(name: str, dtype: str, scale: float, array: Any) -> None:
+    degree, function = DEGREES[name]
+    if degree and scale in SCALES[dtype][2 if degree < 0 else 3 :] and name != "mean":
+        return  # d times the deviation, or what cancels in the derivative, is not a normal number itself
+    row, scaled = function(array(X.astype(dtype)), 0.125), function(array((scale * X).astype(dtype)), 0.125 * scale)
+    assert bool((scaled / scale**degree == row).all())
+
+
+@pytest.mark.parametrize("array", LIBRARIES, ids=["numpy", "torch"])
+@pytest.mark.parametrize(("dtype", "scale"), CASES)
+def test_an_eps_of_another_size_is_exact_too(dtype: str, scale: float, array: Any) -> None:
+    x, scaled, constant = (array(v.astype(dtype)) for v in (X, scale * X, np.full(4, 3 * scale)))
+    for norm in NORMS:
+        # An eps that dwarfs sigma^2, or is dwarfed by it, leaves x / sqrt(eps) and the norm without eps, bit by bit.
+        centred = lg.project(scaled) if norm is lg.layer_norm and scale < 1 else scaled
+        alone = centred / 0.5 if scale < 1 else norm(x, eps=0.0)
+        assert bool((norm(scaled, eps=0.25) == alone).all())
+    for eps in (1e-5, float(np.finfo(dtype).tiny)):
+        assert bool((lg.layer_norm(constant, eps=eps) == 0).all()), "eps is not lost where sigma is 0"
+    if scale < 1:  # inside the root and of the size of sigma^2, as subnormal as that
+        small = float(np.finfo(dtype).smallest_subnormal)
+        size = float(np.sqrt(small) / scale) ** 2
+        assert bool(abs(lg.layer_norm(scaled, eps=small) - lg.layer_norm(x, eps=size)).max() <= 2**-20)
+
+
+def test_columns_of_a_batch_are_scaled_one_by_one() -> None:
+    scales = np.array([2.0**-565, 1.0, 2.0**531, 2.0**996])
+    np.testing.assert_array_equal(lg.batch_norm(X * scales, eps=0.0), lg.batch_norm(X, eps=0.0))
+
+
+@pytest.mark.filterwarnings("ignore:Dynamo detected a call to a `functools.lru_cache`:UserWarning")
+@pytest.mark.parametrize("norm", NORMS)
+def test_scaled_rows_are_differentiated_mapped_and_compiled(norm: Any) -> None:
+    def normalized(x: torch.Tensor) -> torch.Tensor:
+        return norm(x, eps=0.0)
+
+    x, scale = torch.tensor(X), 2.0**-565
+    jacobian, of_small = (torch.func.jacrev(normalized)(s * x[0]) for s in (1.0, scale))
+    assert torch.equal(of_small * scale, jacobian)  # the differential of a map of degree 0 has degree -1
+    assert torch.equal(torch.func.vmap(normalized)(scale * x), normalized(x))
+    assert torch.equal(torch.func.vmap(lg.angle_to_uniform)(scale * x), lg.angle_to_uniform(x))
+    compiled = torch.compile(normalized, backend="eager", fullgraph=True)
+    for size in (scale, 1.0, 2.0**996, 2.0**1020):  # one graph for rows of every size
+        assert torch.equal(compiled(size * x), normalized(x))
+
+
+class Quantity(np.ndarray):
+    """An array with a meaning of its own, as that of astropy with units."""
+
+
+REFUSED: list[tuple[Any, str]] = [
+    (X.view(np.matrix), "is a matrix: .* numpy.asarray"),
+    (np.ma.masked_array(X, X < 0), r"is a MaskedArray: .* x.filled\(\)"),
+    (X.view(Quantity), "is a Quantity: .* numpy.asarray"),
+    (torch.tensor(X).to_sparse(), r"has the layout torch.sparse_coo: .* x.to_dense\(\)"),
+]
+
+
+@pytest.mark.parametrize(("x", "message"), REFUSED)
+def test_arrays_that_compute_otherwise_are_refused_by_name(x: Any, message: str) -> None:
+    plain = torch.tensor(X) if isinstance(x, torch.Tensor) else X
+    calls = {
+        "x": [lg.layer_norm, lg.rms_norm, lambda v, **_: lg.angle_to_uniform(v)],
+        "gain": [lambda v, **given: lg.layer_norm(plain, v[0], **given)],
+        "an argument": [lambda v, **_: lg.angle_from_moments(v, v)],
+    }
+    for name, functions in calls.items():
+        for function in functions:
+            with pytest.raises(lg.InputError, match=f"^{name} {message}"):
+                function(x, eps=1e-5)
+
+
+def test_parameters_and_memory_maps_are_arrays(tmp_path: Any) -> None:
+    parameter = torch.nn.Parameter(torch.tensor(X))
+    assert lg.layer_norm(parameter, parameter[0], eps=1e-5).requires_grad
+    mapped = np.memmap(tmp_path / "x", dtype=float, mode="w+", shape=X.shape)
+    mapped[:] = X
+    np.testing.assert_array_equal(lg.layer_norm(mapped, eps=1e-5), lg.layer_norm(X, eps=1e-5))

@@ -1,0 +1,395 @@
+"""The error bound holds for every implementation tried, and what lies outside it is a bug with a name."""
+
+import itertools
+import math
+import re
+import time
+from typing import Any
+
+import array_api_strict
+import numpy as np
+import pytest
+import torch
+from hypothesis import example, given, settings, strategies as st
+from hypothesis.extra import numpy as hnp
+
+import lngeom as lg
+from lngeom.carriers import Enclosure
+from lngeom.rounding import Arithmetic
+from lngeom.rounding._formats import FORMATS
+
+TORCH = {"float64": torch.float64, "float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+SPECIAL = [
+    [0.0],
+    [3.0],
+    [0.0, 0.0, 0.0],
+    [1000.125] * 9,  # constant, and its mean is rounded
+    [0.0] * 7 + [1.0],
+    [1.0] * 15 + [4096.0],  # a massive activation
+    [1e-40, -3e-40, 2e-40],  # denormal in float32
+    [1e-5, -2e-5, 3e-5],  # squares denormal in float16
+    [1e30, -1e30, 1.0],  # squares overflow in float32
+    [6e4, -6e4, 6e4],  # sum overflows in float16
+    [2.0**66] * 64,  # constant, and merging with an empty part squares it
+    [2049.0, 2048.0],
+    [1.0, 1.0 + 2.0**-7, 1.0, 1.0],  # nearly constant
+    [-1.0, 1.0],
+]
+EPS = [0.0, 1e-12, 1e-5, 1e-3, 1.0]
+
+
+@st.composite
+def layers(draw: st.DrawFn, dtype: str) -> tuple[Any, ...]:
+    """Inputs and parameters as tensors of the format, from a wide range of sizes and condition numbers."""
+    d = draw(st.integers(1, 40))
+    top = 2.0 ** draw(st.integers(-30, 30) if dtype in ("float64", "float32") else st.integers(-8, 8))
+    unit = st.floats(-1, 1, width=32)
+    rows = [draw(st.lists(unit, min_size=d, max_size=d)) for _ in range(3)]
+    shift = draw(st.sampled_from([0.0, 0.0, 1.0, 100.0, 1e4]))
+    x = torch.tensor(rows[0], dtype=torch.float64) * top + shift * top
+    gain, bias = (torch.tensor(row, dtype=torch.float64).to(TORCH[dtype]) * 4 for row in rows[1:])
+    affine = draw(st.sampled_from([(gain, bias), (gain, None), (None, None)]))
+    return x.to(TORCH[dtype]), *affine, draw(st.sampled_from(EPS))
+
+
+def exact_distance(computed: torch.Tensor, x, gain, bias, eps: float, norm) -> np.ndarray:
+    """Float64 lower bound of the distance to the exact output, 0 where nothing finite was computed."""
+    exact = norm(Enclosure(x), *(None if p is None else Enclosure(p) for p in (gain, bias)), eps=eps)
+    values = computed.double().numpy()
+    assert np.isfinite(values).all()
+    return abs(Enclosure(values) - exact).float_bounds()[0]
+
+
+def one_pass(x: torch.Tensor, gain, bias, eps: float) -> torch.Tensor:
+    """LayerNorm as Flax computes it by default: variance mean x² − μ², multiplied before the mean is subtracted."""
+    wide = x.float() if x.dtype.itemsize == 2 else x
+    mean = wide.mean()
+    factor = ((wide * wide).mean() - mean * mean).clamp(min=0).add(eps).rsqrt()
+    factor = factor if gain is None else factor * gain.to(wide.dtype)
+    y = wide * factor - mean * factor
+    return (y if bias is None else y + bias.to(wide.dtype)).to(x.dtype)
+
+
+def in_sequence(x: torch.Tensor, gain, bias, eps: float) -> torch.Tensor:
+    """Two passes with every sum taken one term at a time, in ascending order of index."""
+    wide = x.float() if x.dtype.itemsize == 2 else x
+    zero = torch.zeros((), dtype=wide.dtype)
+    centered = wide - sum(wide, zero) / len(wide)
+    y = centered / (sum(centered * centered, zero) / len(wide) + eps).sqrt()
+    y = y if gain is None else y * gain.to(wide.dtype)
+    return (y if bias is None else y + bias.to(wide.dtype)).to(x.dtype)
+
+
+IMPLEMENTATIONS = {
+    "lngeom": (lg.layer_norm, lambda x, g, b, eps: lg.layer_norm(x, g, b, eps=eps), "two-pass"),
+    "in sequence": (lg.layer_norm, in_sequence, "two-pass"),
+    "torch": (lg.layer_norm, lambda x, g, b, eps: torch.nn.functional.layer_norm(x, x.shape, g, b, eps), "merged"),
+    "one pass": (lg.layer_norm, one_pass, "one-pass"),
+    "lngeom rms": (lg.rms_norm, lambda x, g, b, eps: lg.rms_norm(x, g, b, eps=eps), "two-pass"),
+}
+
+
+@pytest.mark.parametrize("dtype", FORMATS)
+@pytest.mark.parametrize("implementation", IMPLEMENTATIONS)
+@given(data=st.data())
+@settings(max_examples=25)  # for each of twenty pairs of an implementation and a format
+def test_no_implementation_leaves_the_bound(implementation, dtype, data) -> None:
+    x, gain, bias, eps = data.draw(layers(dtype))
+    check_bound(implementation, dtype, x, gain, bias, eps)
+
+
+@pytest.mark.parametrize("dtype", FORMATS)
+@pytest.mark.parametrize("implementation", IMPLEMENTATIONS)
+def test_special_vectors_stay_in_the_bound(implementation, dtype) -> None:
+    for row, eps in itertools.product(SPECIAL, EPS):
+        check_bound(implementation, dtype, torch.tensor(row, dtype=torch.float64).to(TORCH[dtype]), None, None, eps)
+
+
+def check_bound(name: str, dtype: str, x: torch.Tensor, gain, bias, eps: float) -> None:
+    if not torch.isfinite(x).all():  # beyond the range of the format
+        return
+    function, compute, method = IMPLEMENTATIONS[name]
+    bound = lg.error_bound(x, gain, bias, eps=eps, centered=function is not lg.rms_norm, method=method)
+    if np.isinf(bound).all():
+        return
+    finite = np.isfinite(bound)
+    difference = exact_distance(
+        torch.where(torch.tensor(finite), compute(x, gain, bias, eps), 0.0), x, gain, bias, eps, function
+    )
+    assert (difference[finite] <= bound[finite]).all()
+    assert (bound > 0).all()
+
+
+@given(hnp.arrays(np.float32, st.integers(2, 64), elements=st.floats(-(2.0**-126), 2.0**-126, width=32)))
+def test_flushing_subnormal_numbers_to_zero_stays_in_the_bound(x) -> None:
+    if not torch.set_flush_denormal(True):
+        pytest.skip("this processor cannot flush subnormal numbers to zero")
+    try:
+        got = lg.layer_norm(torch.tensor(x), eps=1e-30)
+    finally:
+        torch.set_flush_denormal(False)
+    difference = exact_distance(got, x, None, None, 1e-30, lg.layer_norm)
+    assert (difference <= lg.error_bound(x, eps=1e-30)).all()
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_kernels_on_a_gpu_stay_in_the_bound() -> None:
+    functional = torch.nn.functional
+    for dtype, d, shift in itertools.product(FORMATS, (2, 64, 768, 4096), (0.0, 4.0, 1000.0)):
+        generator = torch.Generator().manual_seed(d)
+        drawn = [torch.randn(d, generator=generator, dtype=torch.float64) for _ in range(3)]
+        x, gain, bias = ((row + offset).to(TORCH[dtype]) for row, offset in zip(drawn, (shift, 0, 0), strict=True))
+        layer = functional.layer_norm(x.cuda(), (d,), gain.cuda(), bias.cuda(), 1e-5).cpu()
+        told = lg.explain_difference(x, layer, gain=gain, bias=bias, eps=1e-5)
+        assert told.verdict == "rounding", told.message
+        rms = functional.rms_norm(x.cuda(), (d,), gain.cuda(), 1e-5).cpu()
+        told = lg.explain_difference(x, rms, gain=gain, eps=1e-5, centered=False)
+        assert told.verdict == "rounding", told.message
+
+
+def test_bound_is_infinite_exactly_where_squares_over_or_underflow() -> None:
+    def bounds(values, **options):
+        return lg.error_bound(np.array(values), dtype="float32", **options)
+
+    huge, small = [2.0**70, -(2.0**70), 0.0], [2.0**-80, -(2.0**-80), 0.0]
+    assert np.isinf(bounds(huge, eps=1e-5)).all()
+    assert np.isinf(bounds(small, eps=0.0)).all()
+    # Next to eps they do not matter: the output is below 2⁻⁸⁰/2⁻⁸·⁵, and its error a few units 2⁻²⁴ of that.
+    assert (bounds(small, eps=2.0**-17) < 2.0**-80 * 2.0**9 * 2.0**-20).all()
+    assert np.isfinite(bounds([2.0**60, -(2.0**60), 0.0], eps=0.0)).all()
+    assert np.isinf(bounds([1.0, 1.0], eps=0.0)).all()
+    assert np.isinf(bounds([0.0, 0.0], eps=0.0, centered=False)).all()
+    # and the float32 results there are indeed wrong, where the row is not scaled first as layer_norm does
+    ordinary = lg.layer_norm(np.array([1.0, -1.0, 0.0], dtype=np.float32), eps=0.0)
+    for values, eps in ((small, 0.0), (huge, 1e-5)):
+        x = np.array(values, dtype=np.float32)
+        with np.errstate(all="ignore"):
+            plain = x / np.sqrt(x.var() + np.float32(eps))
+        assert not (np.isfinite(plain[:2]) & (plain[:2] != 0)).any()
+        np.testing.assert_array_equal(lg.layer_norm(x, eps=eps), ordinary)
+
+
+def test_bound_grows_with_the_condition_number_the_format_and_the_additions() -> None:
+    rng = np.random.default_rng(5)
+    x = rng.integers(-32, 33, 256) / 8  # numbers of every format
+    for shift in (0.0, 64.0):
+        kappa = float(lg.condition_number(x + shift))
+        u, h = 2.0**-24, 256
+        bound = lg.error_bound(x + shift, eps=0.0, dtype="float32").max()
+        largest = float(np.abs(lg.standardize(x, eps=0.0)).max())
+        assert u * kappa < bound < (h + 12) * u * (kappa + largest) * 1.01
+    by_dtype = [lg.error_bound(x, eps=0.0, dtype=dtype).max() for dtype in FORMATS]
+    assert by_dtype[0] < by_dtype[1] < by_dtype[3] < by_dtype[2]
+    by_method = [lg.error_bound(x + 64, eps=0.0, method=method).max() for method in ("two-pass", "merged", "one-pass")]
+    assert by_method[0] < by_method[1]
+    assert by_method[0] < by_method[2]
+    by_additions = [lg.error_bound(x, eps=0.0, additions=h).max() for h in (8, 32, 256)]
+    assert by_additions == sorted(by_additions)
+    assert by_additions[-1] == lg.error_bound(x, eps=0.0).max()
+    batch = np.stack([x, x + 64])
+    assert (lg.error_bound(batch, eps=0.0)[1] == lg.error_bound(x + 64, eps=0.0)).all()
+
+
+def test_a_bound_without_the_error_of_the_mean_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    # So nearly constant that most additions round in one direction.
+    x = (0.1 * np.random.default_rng(1).normal(size=2048) + 9999.7).astype(np.float32)
+    computed = in_sequence(torch.tensor(x), None, None, 0.0)
+    difference = exact_distance(computed, x, None, None, 0, lg.layer_norm)
+    assert (difference <= lg.error_bound(x, eps=0.0)).all()
+    monkeypatch.setattr(Arithmetic, "growth", lambda self, terms: 0 * terms[:, :1])
+    assert (difference > lg.error_bound(x, eps=0.0)).any()
+
+
+# ------------------------------------------------------------------------------------------ mistakes
+
+
+def centered(x: np.ndarray) -> np.ndarray:
+    return x - x.mean(-1, keepdims=True)
+
+
+MISTAKES = {
+    "variance divided by d - 1 (ddof=1)": lambda x, g, b, eps: (
+        centered(x) / np.sqrt(x.var(-1, ddof=1, keepdims=True) + eps) * g + b
+    ),
+    "mean not subtracted (RMSNorm)": lambda x, g, b, eps: lg.rms_norm(x, g, b, eps=eps),
+    "mean subtracted in the variance only": lambda x, g, b, eps: x / np.sqrt(x.var(-1, keepdims=True) + eps) * g + b,
+    "eps outside the root": lambda x, g, b, eps: centered(x) / (x.std(-1, keepdims=True) + eps) * g + b,
+    "eps = 1e-05": lambda x, g, b, eps: lg.layer_norm(x, g, b, eps=1e-5),
+    "eps missing": lambda x, g, b, eps: lg.layer_norm(x, g, b, eps=0.0),
+    "divided by the norm, factor sqrt(d) missing": lambda x, g, b, eps: (
+        centered(x) / np.sqrt((centered(x) ** 2).sum(-1, keepdims=True) + eps) * g + b
+    ),
+    "square root missing (divided by the variance)": lambda x, g, b, eps: (
+        centered(x) / (x.var(-1, keepdims=True) + eps) * g + b
+    ),
+    "gain missing": lambda x, g, b, eps: lg.layer_norm(x, None, b, eps=eps),
+    "gain squared": lambda x, g, b, eps: lg.layer_norm(x, g * g, b, eps=eps),
+    "gain used as 1 + gain (as Gemma)": lambda x, g, b, eps: lg.layer_norm(x, 1 + g, b, eps=eps),
+    "gain used as gain - 1": lambda x, g, b, eps: lg.layer_norm(x, g - 1, b, eps=eps),
+    "eps multiplied by max|x|^2": lambda x, g, b, eps: (
+        centered(x) / np.sqrt(x.var(-1, keepdims=True) + eps * abs(x).max(-1, keepdims=True) ** 2) * g + b
+    ),
+    "bias missing": lambda x, g, b, eps: lg.layer_norm(x, g, eps=eps),
+    "bias subtracted": lambda x, g, b, eps: lg.layer_norm(x, g, -b, eps=eps),
+}
+VARIANTS = {
+    "variance divided by d - 1 (ddof=1)",
+    "mean not subtracted (RMSNorm)",
+    "eps outside the root",
+    "gain used as 1 + gain (as Gemma)",
+    "eps multiplied by max|x|^2",
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+@given(seed=st.integers(0, 2**32), d=st.integers(3, 64), shift=st.floats(1, 50), size=st.floats(0.1, 10))
+@example(seed=0, d=3, shift=1.0, size=1.0)
+@settings(max_examples=5)  # a dozen mistakes are tried on each example
+def test_every_usual_mistake_is_told_and_named(mistake, seed, d, shift, size) -> None:
+    """In float64 with κ < 10³ and ε = 0.1 the smallest effect, of ddof = 1, is 1/(2d) > 10⁻³; the bounds are < 10⁻⁸."""
+    rng = np.random.default_rng(seed)
+    x = size * (rng.normal(size=(2, d)) + np.array([[shift], [-shift]]))
+    gain, bias = rng.uniform(1.5, 3, d), rng.uniform(1, 2, d)
+    right = lg.explain_difference(x, lg.layer_norm(x, gain, bias, eps=0.1), gain=gain, bias=bias, eps=0.1)
+    assert right.verdict == "rounding"
+    assert right.also_fits == ()
+    wrong = lg.explain_difference(x, MISTAKES[mistake](x, gain, bias, 0.1), gain=gain, bias=bias, eps=0.1)
+    assert wrong.verdict == ("variant" if mistake in VARIANTS else "bug")
+    assert wrong.cause == mistake
+    assert mistake in wrong.message
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+def test_torch_is_rounding_and_rounding_before_the_gain_is_told(dtype) -> None:
+    generator = torch.Generator().manual_seed(7)
+    x, gain, bias = (torch.randn(512, generator=generator).to(TORCH[dtype]) for _ in range(3))
+    torch_own = torch.nn.functional.layer_norm(x, (512,), gain, bias, 1e-5)
+    assert lg.explain_difference(x, torch_own, gain=gain, bias=bias, eps=1e-5).verdict == "rounding"
+    if dtype == "float32":
+        return
+    twice = lg.rms_norm(x, eps=1e-5) * gain
+    told = lg.explain_difference(x, twice, gain=gain, eps=1e-5, centered=False, additions=64)
+    assert told.verdict == "variant"
+    assert told.cause == f"normalized value cast to {dtype} before the gain (as Llama)"
+
+
+def test_a_batch_in_half_precision_is_explained_in_two_seconds() -> None:
+    """In processor time, so that other work on the machine does not count."""
+    generator = torch.Generator().manual_seed(7)
+    x, weight = (
+        torch.randn(256, 1024, generator=generator).bfloat16(),
+        torch.randn(1024, generator=generator).bfloat16(),
+    )
+    wide = x.float()
+    got = weight * (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-6)).bfloat16()
+    start = time.process_time()
+    told = lg.explain_difference(x, got, gain=weight, eps=1e-6, dtype=torch.bfloat16, centered=False)
+    assert time.process_time() - start < 2
+    assert (told.verdict, repr(told)) == ("variant", told.message)
+    assert "as Llama" in repr(told)
+
+
+def test_one_pass_variance_is_told_apart_from_a_bug() -> None:
+    x = np.random.default_rng(3).normal(size=64) + 1e4
+    got = one_pass(torch.tensor(x), None, None, 0.0).numpy()
+    told = lg.explain_difference(x, got, eps=0.0, additions=16)
+    assert (told.verdict, told.method) == ("unstable", "one-pass")
+    assert "one-pass variance" in str(told)
+
+
+def test_what_the_precision_cannot_decide_is_listed() -> None:
+    x = torch.randn(4096, generator=torch.Generator().manual_seed(0))
+    told = lg.explain_difference(x, lg.layer_norm(x, eps=1e-5), eps=1e-5)
+    assert told.verdict == "rounding"
+    assert "variance divided by d - 1 (ddof=1)" in told.also_fits
+    assert "cannot be told apart from" in told.message
+    sharper = lg.explain_difference(x, lg.layer_norm(x, eps=1e-5), eps=1e-5, additions=64)
+    assert "variance divided by d - 1 (ddof=1)" not in sharper.also_fits
+
+
+def test_components_are_judged_one_by_one() -> None:
+    x = np.array([1.0, 2.0, 6.0, 7.0])
+    got = lg.layer_norm(x, eps=1.0)
+    got[2] += 1e-9
+    got[3] = np.nan
+    told = lg.explain_difference(x, got, eps=1.0)
+    assert told.outside.tolist() == [False, False, True, True]
+    assert told.cause is None
+    assert told.worst == (3,)
+    assert told.ratio[3] == math.inf
+    assert "none of the known variants" in told.message
+    assert told.component(0).endswith("within: rounding")
+    sentence = told.component(2)
+    assert sentence.endswith("outside: bug")
+    ends = re.search(r"\[(.*), (.*)\]", sentence)
+    assert ends is not None
+    assert float(ends[1]) <= float(lg.standardize(x, eps=1.0)[2]) <= float(ends[2])
+    with pytest.raises(AttributeError):
+        told.verdict = "rounding"  # type: ignore[misc]
+
+
+def test_without_a_bound_nothing_is_accused() -> None:
+    x = np.array([2.0**70, -(2.0**70)], dtype=np.float32)
+    told = lg.explain_difference(x, np.array([0.0, np.nan], dtype=np.float32), eps=1e-5)
+    assert told.verdict == "rounding"
+    assert "no bound exists" in told.message
+
+
+# ---------------------------------------------------------------------------------- condition number
+
+
+@pytest.mark.parametrize("make", [np.asarray, torch.tensor, array_api_strict.asarray], ids=["numpy", "torch", "strict"])
+def test_condition_number_is_the_inverse_sine_of_the_angle_to_uniform(make) -> None:
+    rows = [[1.0, 2.0, 6.0], [-1.0, -1.0, -1.5], [1.0, -1.0, 0.0]]
+    x = make(np.array(rows))
+    kappa = lg.condition_number(x)
+    for row, value in zip(rows, kappa, strict=True):
+        plain = np.linalg.norm(row) / np.linalg.norm(np.array(row) - np.mean(row))
+        assert math.isclose(float(value), plain, rel_tol=24 * 2.0**-53)  # a dozen roundings of either side
+    angle = lg.angle_to_uniform(x)
+    for value, theta in zip(kappa, angle, strict=True):
+        assert math.isclose(float(value) * math.sin(float(theta)), 1, rel_tol=24 * 2.0**-53)
+
+
+def test_condition_number_of_constant_zero_and_half_precision_vectors() -> None:
+    with np.errstate(all="ignore"):
+        assert float(lg.condition_number(np.array([2.0, 2.0]))) == math.inf
+        assert math.isnan(float(lg.condition_number(np.array([0.0, 0.0]))))
+    assert lg.condition_number(torch.tensor([300.0, 301.0], dtype=torch.float16)).dtype == torch.float32
+
+
+# --------------------------------------------------------------------------------------------- errors
+
+error_bound: Any = lg.error_bound  # called below with words that its type excludes
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: lg.error_bound(np.array([0.1, 1.0]), eps=0.0, dtype="float32"), "not a finite float32 number"),
+        (lambda: lg.error_bound(np.array([1.0, np.inf]), eps=0.0), "finite float64"),
+        (lambda: lg.error_bound(np.array([1.0, 2.0]), eps=0.0, dtype="int8"), "error bounds are known for"),
+        (lambda: error_bound(np.array([1.0, 2.0]), eps=0.0, method="fast"), "two-pass, merged, one-pass"),
+        (lambda: lg.error_bound(np.array([1.0, 2.0]), eps=0.0, additions=0), "integer length >= 1"),
+        (lambda: lg.error_bound(np.array([1.0, 2.0]), eps=-1.0), "eps is -1.0"),
+        (lambda: lg.error_bound(np.array([1.0, 2.0]), np.ones(3), eps=0.0), "gain has shape"),
+        (lambda: lg.explain_difference(np.ones(2), np.ones(2), eps=0.0), "constant and eps = 0"),
+        (lambda: lg.explain_difference(np.zeros(2), np.ones(2), eps=0.0, centered=False), "zero and eps = 0"),
+        (lambda: lg.explain_difference(np.ones(2), np.ones(3), eps=1.0), "got has shape"),
+    ],
+)
+def test_bad_input_is_refused(call, message) -> None:
+    with pytest.raises(lg.InputError, match=re.escape(message)):
+        call()
+
+
+@given(st.floats(allow_nan=False), st.sampled_from(sorted(FORMATS)))
+def test_formats_know_their_numbers(value, dtype) -> None:
+    with np.errstate(over="ignore"):
+        stored = float(torch.tensor(value, dtype=torch.float64).to(TORCH[dtype]))
+    held = bool(FORMATS[dtype].holds(np.array([value]))[0])
+    assert held == (stored == value and math.isfinite(value))
+    info = torch.finfo(TORCH[dtype])
+    assert (float(FORMATS[dtype].tiny), float(FORMATS[dtype].largest)) == (info.tiny, info.max)
+    assert float(FORMATS[dtype].roundoff) == info.eps / 2

@@ -1,0 +1,97 @@
+"""Certificates as files: the statement as the library computes it, every step, a hash that notices any change."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lngeom as lg
+from lngeom.cli import main
+from lngeom.kernel import equal
+from proofs._registry import find
+from proofs._theorem import CheckError, Source, Theorem
+from proofs.certificates import certificate, digest
+from proofs.certificates._coq import source
+from proofs.certificates._tracing import Table, traced
+
+RELATIONS = {"=", "!=", ">", ">="}
+SIZES = {"v": 1, "s": 1, "d": 0, "q": 2, "^": 2, "S": 1, "inv": 1, "sqrt": 1, "mean": 1, "abs": 1, "/": 2, "trace": 2}
+
+
+def test_the_command_writes_a_file_for_each_theorem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ids = ["projection.idempotent", "projection.trace"]
+    assert main(["prove", *ids, "--jobs", "1", "--certificates", str(tmp_path / "new")]) == 0
+    assert f"2 certificates written to {tmp_path / 'new'}" in capsys.readouterr().out
+    for id in ids:
+        written = json.loads((tmp_path / "new" / f"{id}.json").read_text(encoding="utf-8"))
+        assert written == certificate(find(id))
+        assert written["sha256"] == digest(written)
+
+
+def test_a_certificate_is_well_formed(theorem: Theorem) -> None:
+    data = certificate(theorem)
+    assert json.loads(json.dumps(data)) == data
+    size = len(data["terms"])
+    for k, (kind, *operands) in enumerate(data["terms"]):
+        assert kind in ("+", "*", "-") or len(operands) == SIZES[kind]
+        places = {"v": [], "s": [], "q": [], "^": operands[:1], "trace": operands[1:]}.get(kind, operands)
+        assert all(place < k for place in places)
+    formulas = [*data["statement"]["hypotheses"], data["statement"]["conclusion"]]
+    for k, step in enumerate(data["steps"]):
+        assert all(premise < k for premise in step["premises"])
+        formulas += [*step["hypotheses"], step["conclusion"]]
+    assert all(0 <= place < size and relation in RELATIONS for place, relation in formulas)
+    assert len({json.dumps(node) for node in data["terms"]}) == size
+    assert f"Theorem {theorem.id.replace('.', '__')} (R : rcfType) (n : nat)" in source(data)
+
+
+def _changed(data: dict[str, Any], *path: Any, value: Any) -> dict[str, Any]:
+    copy = json.loads(json.dumps(data))
+    place = copy
+    for key in path[:-1]:
+        place = place[key]
+    assert place[path[-1]] != value
+    place[path[-1]] = value
+    return copy
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("id",), "projection.other"),
+        (("format",), "lngeom certificate 2"),
+        (("terms", 0), ["v", "y"]),
+        (("statement", "conclusion", 1), ">="),
+        (("statement", "hypotheses"), []),
+        (("steps", 1, "rule"), "square"),
+        (("steps", 1, "premises"), []),
+        (("steps", 0, "conclusion", 1), ">"),
+    ],
+    ids=lambda value: ".".join(map(str, value)) if isinstance(value, tuple) else "",
+)
+def test_the_hash_notices_a_change(path: tuple[Any, ...], value: Any) -> None:
+    data = certificate(find("projection.fixes_hyperplane"))
+    assert digest(_changed(data, *path, value=value)) != data["sha256"]
+    assert digest(_changed(data, "title", value="any")) == data["sha256"]
+
+
+def test_the_statement_is_that_of_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    theorem, table = find("standardization.layer"), Table()
+    traced(theorem, table)
+    assert ["mean", 0] in table.nodes
+    monkeypatch.setattr(lg, "layer_norm", lambda x, *rest, eps: lg.project(x) + eps)
+    other = Table()
+    traced(theorem, other)
+    assert other.nodes != table.nodes
+
+
+def _theorem(claim: Any) -> Theorem:
+    source = Source("This project", "example", "says nothing")
+    return Theorem(id="projection.x", title="x", statement="x", source=source, claim=claim)
+
+
+@pytest.mark.parametrize("claim", [lambda x: equal(x[..., 0], 0), lambda x: equal(x[..., 1], 0)])
+def test_a_component_of_a_vector_cannot_be_recorded(claim: Any) -> None:
+    with pytest.raises(CheckError, match="has no dimension"):
+        certificate(_theorem(claim))

@@ -1,0 +1,281 @@
+"""The ledger: every claim has a verdict, every verdict is settled, and every counterexample is exact."""
+
+import importlib
+import json
+import pkgutil
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+import lngeom as lg
+from lngeom import InputError, LngeomError
+from lngeom.carriers import Enclosure, Interval
+from lngeom.cli import main
+from lngeom.kernel import dim, summed
+from lngeom.verdicts import CLAIM_VERDICTS
+from proofs import _registry
+from proofs._theorem import CheckError
+from proofs.claims import (
+    COLORED,
+    DOCUMENTS,
+    PLAIN,
+    Claim,
+    Page,
+    claims,
+    counterexamples,
+    counts,
+    document_of,
+    find,
+    select,
+)
+from proofs.claims._case import Case, Counterexample, agree, counterexample, decide, show
+from proofs.claims._text import span
+
+CLAIMS = claims()
+EXAMPLES = list({claim.counterexample.name: claim.counterexample for claim in CLAIMS if claim.counterexample}.values())
+PROVED = [(claim, id) for claim in CLAIMS for id in claim.theorems]
+
+
+def name(value: Any) -> str:
+    return getattr(value, "id", None) or getattr(value, "name", None) or str(value)
+
+
+# ------------------------------------------------------------------------------------------------- the records
+
+
+def test_there_are_many_claims_and_every_document_has_its_own() -> None:
+    assert len(CLAIMS) >= 120
+    assert len({claim.id for claim in CLAIMS}) == len(CLAIMS)
+    for k, document in enumerate(DOCUMENTS):
+        ids = [claim.id for claim in select(document=document.key)]
+        assert ids
+        assert {id.partition("-")[0] for id in ids} == {str(k)}
+        numbers = [int(id.partition("-")[2]) for id in ids]
+        assert numbers == list(range(1, len(ids) + 1))
+
+
+def test_counts_are_those_of_the_records() -> None:
+    table = counts(CLAIMS)
+    assert [document for document, _ in table] == list(DOCUMENTS)
+    assert sum(sum(row.values()) for _, row in table) == len(CLAIMS)
+    for document, row in table:
+        for verdict in CLAIM_VERDICTS:
+            assert row[verdict] == len(select(document=document.key, verdict=verdict))
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=name)
+def test_every_claim_is_settled(claim: Claim) -> None:
+    assert claim.unsettled() == []
+    assert claim.settled_by
+
+
+@pytest.mark.parametrize(
+    ("change", "need"),
+    [
+        ({"verdict": "false", "counterexample": None}, "a counterexample"),
+        ({"verdict": "false", "theorems": ()}, "a theorem for the correction"),
+        ({"verdict": "false", "why": ""}, "a reason"),
+        ({"verdict": "true_under", "hypotheses": ()}, "the hypotheses left out"),
+        ({"verdict": "true"}, "no counterexample"),
+        ({"verdict": "non_sequitur"}, "a premise that holds in it"),
+        ({"verdict": "empirical", "columns": ()}, "a column of a result file"),
+        ({"verdict": "convention", "citations": ()}, "a dated source"),
+        ({"correction": ""}, "a statement, a place and a correction"),
+    ],
+)
+def test_what_a_verdict_lacks_is_named(change: dict[str, Any], need: str) -> None:
+    record = {field: getattr(find("1-16"), field) for field in Claim.__dataclass_fields__}
+    assert need in Claim(**(record | change)).unsettled()
+
+
+# ------------------------------------------------------------------------------------------ theorems behind them
+
+
+@pytest.mark.parametrize(("claim", "id"), PROVED, ids=name)
+def test_theorems_exist_and_assume_no_more_than_the_claim_says(claim: Claim, id: str) -> None:
+    # A proof uses exactly the hypotheses of its theorem; that is one of the theorem's own checks.
+    assert set(_registry.find(id).hypotheses) <= {*claim.hypotheses, *claim.where}
+
+
+@pytest.mark.parametrize("claim", [claim for claim in CLAIMS if claim.prediction], ids=name)
+def test_predictions_are_theorems_about_what_is_measured(claim: Claim) -> None:
+    assert claim.columns
+    assert _registry.find(str(claim.prediction)).statement
+
+
+@pytest.mark.parametrize("id", sorted({id for _, id in PROVED}))
+def test_removing_a_theorem_unsettles_the_claims_that_rely_on_it(id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    remaining = tuple(theorem for theorem in _registry.theorems() if theorem.id != id)
+    monkeypatch.setattr(_registry, "theorems", lambda: remaining)
+    unsettled = []
+    for claim, relied in PROVED:
+        try:
+            _registry.find(relied)
+        except InputError:
+            unsettled.append(claim)
+    assert unsettled == [claim for claim in CLAIMS if id in claim.theorems]
+
+
+# ------------------------------------------------------------------------------------------------ counterexamples
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=name)
+def test_counterexamples_are_certain(example: Counterexample) -> None:
+    case = example.work()
+    assert case.refuted
+    assert example.says
+
+
+def test_every_counterexample_serves_a_claim() -> None:
+    found = set()
+    for module in pkgutil.iter_modules(counterexamples.__path__):
+        members = vars(importlib.import_module(f"{counterexamples.__name__}.{module.name}")).values()
+        found |= {member.name for member in members if isinstance(member, Counterexample)}
+    worked = {claim.example.name for claim in CLAIMS if claim.example}
+    assert found == {example.name for example in EXAMPLES} | worked
+
+
+def _uncentred(x: Any, gain: Any = None, bias: Any = None, *, eps: Any, placement: Any = "inside") -> Any:
+    return lg.rms_norm(x, gain, bias, eps=eps, placement=placement)
+
+
+def _sample_deviation(x: Any, gain: Any = None, bias: Any = None, *, eps: Any, placement: Any = "inside") -> Any:
+    deviation = lg.project(x)
+    y = deviation / lg.scale(summed(deviation * deviation) / (dim(x) - 1), eps=eps, placement=placement)
+    return (y if gain is None else gain * y) + (0 if bias is None else bias)
+
+
+@pytest.mark.parametrize("wrong", [_uncentred, _sample_deviation])
+def test_a_wrong_layer_norm_is_seen(wrong: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lg, "layer_norm", wrong)
+    monkeypatch.setattr(lg, "standardize", wrong)
+    seen = set()
+    for example in EXAMPLES:
+        try:
+            example.work()
+        except LngeomError:
+            seen.add(example.name)
+    assert len(seen) >= len(EXAMPLES) / 4
+
+
+# ------------------------------------------------------------------------------------------------- the blackboard
+
+fractions = st.fractions(-4, 4, max_denominator=6)
+intervals = st.tuples(fractions, fractions).map(lambda ends: Interval(min(ends), max(ends)))
+ORACLE: dict[str, Callable[[Fraction, Fraction], bool]] = {
+    "=": lambda a, b: a == b,
+    "≠": lambda a, b: a != b,
+    "<": lambda a, b: a < b,
+    "≤": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    "≥": lambda a, b: a >= b,
+}
+
+
+@given(st.sampled_from(list(ORACLE)), st.lists(st.tuples(intervals, intervals), min_size=1, max_size=3))
+def test_decisions_hold_for_all_numbers_in_the_intervals(relation: str, pairs: list[tuple[Interval, Interval]]) -> None:
+    left, right = Enclosure([a for a, _ in pairs]), Enclosure([b for _, b in pairs])
+    found = decide(left, relation, right)
+    every = any if relation == "≠" else all
+    corners = [
+        every(ORACLE[relation](a, b) for a, b in zip(x, y, strict=True))
+        for x in ([a.lower for a, _ in pairs], [a.upper for a, _ in pairs])
+        for y in ([b.lower for _, b in pairs], [b.upper for _, b in pairs])
+    ]
+    if found is not None:
+        assert set(corners) == {found}
+    if all(a.is_point and b.is_point for a, b in pairs):
+        assert found is corners[0]
+
+
+def test_what_is_not_certain_is_refused() -> None:
+    third, root = Fraction(1, 3), Interval(2).sqrt()
+    for kind, statement in (
+        ("given", (1, "=", 2)),
+        ("given", (root * root, "=", 2)),  # true, but not known to the last digit
+        ("claimed", (1, "<", 2)),
+        ("claimed", (root * root, "=", 2)),
+        ("true", (third, ">", third)),
+        ("true", (root, "=", root + Fraction(1, 2**90))),
+    ):
+        with pytest.raises(CheckError):
+            getattr(Case(), kind)("said", *statement)
+    Case().true("equal irrational numbers", root * root, "=", 2)
+    assert not agree(Interval(0, 1), Interval(0, 1))
+    with pytest.raises(CheckError, match="has a value"):
+        Case().undefined("1/2", lambda: Fraction(1, 2))
+
+    @counterexample
+    def nothing(case: Case) -> None:
+        """Nothing."""
+        case.true("1 = 1", 1, "=", 1)
+
+    with pytest.raises(CheckError, match="refutes nothing"):
+        nothing.work()
+
+
+def test_numbers_are_shown_briefly() -> None:
+    assert show(Enclosure([Fraction(-1, 2), Fraction(3)])) == "(−1/2, 3)"
+    assert show(Interval(2).sqrt()) == "1.4142136"
+    assert show(Fraction(1, 10**6)) == "1e−06"
+
+
+# -------------------------------------------------------------------------------------------------- the command
+
+
+def test_command_prints_every_claim(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["claims"]) == 0
+    printed = capsys.readouterr().out
+    for claim in CLAIMS:
+        assert f"  {claim.id:<5} " in printed
+    for document in DOCUMENTS:
+        assert document.title in printed
+    assert "\x1b" not in printed
+
+
+def test_command_filters(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["claims", "--json", "--document", "digest", "--verdict", "false"]) == 0
+    records = json.loads(capsys.readouterr().out)
+    assert [record["id"] for record in records] == [c.id for c in select(document="digest", verdict="false")]
+    assert all(
+        set(record) == {"id", "document", "verdict", "claim", "place", "correction", "settled_by"} for record in records
+    )
+    claim = find(records[0]["id"])
+    assert records[0]["document"] == document_of(claim).title
+    assert records[0]["settled_by"][0] == f"theorem {claim.theorems[0]}"
+
+
+def test_command_lists_the_document_of_a_number(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["claims", "3"]) == 0
+    ledger = capsys.readouterr().out
+    assert main(["claims", "--document", "riechers"]) == 0
+    assert ledger == capsys.readouterr().out
+    assert "  3-1   " in ledger
+    assert main(["claims", "--json", "3", "5-1"]) == 0
+    shown = [record["id"] for record in json.loads(capsys.readouterr().out)]
+    assert shown == [claim.id for claim in select(document="riechers")] + ["5-1"]
+
+
+def test_command_refuses_what_does_not_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["claims", "99-1"]) == 2
+    assert "'99-1' is not a claim: ids are 0-1 to 0-" in capsys.readouterr().err
+
+
+def test_command_explains(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["claims", "5-1"]) == 0
+    printed = capsys.readouterr().out
+    for part in ("semi-axis = √N |g₁|", "1 ≠ 1.4142136", "diag(g⁻²) + ααᵀ/k", "ellipsoid.", "(2024)"):
+        assert part in printed
+
+
+@pytest.mark.parametrize("width", [72, 116])
+def test_explanations_keep_to_the_width(width: int) -> None:
+    plain, colored = Page(width, PLAIN), Page(width, COLORED)
+    for claim in CLAIMS:
+        shown = plain.explanation(claim)
+        assert all(span(line) <= width for line in shown)
+        assert len(colored.explanation(claim)) == len(shown)
+    assert all(span(line) <= max(width, 130) for line in plain.ledger(CLAIMS))

@@ -1,0 +1,118 @@
+"""``lngeom prove``: the table, one theorem's page, the evidence file, the exit code."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lngeom as lg
+from lngeom.cli import main
+from proofs._registry import find
+from proofs.certificates import _verify, certificate
+
+KEYS = {"id", "title", "source", "hypotheses", "status", "proof_ms", "mutants_refuted", "last_step", "cites"}
+
+
+def test_table_and_evidence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "theorems.json"
+    ids = ["projection.idempotent", "ellipsoid.volume"]
+    assert main(["prove", *ids, "--jobs", "1", "--json", str(file)]) == 0
+    printed = capsys.readouterr().out
+    assert "2 statements for every d: 1 proved, 1 up to cited fact; 3 wrong variants refuted" in printed
+    assert "by kind: 1 theorem, 1 identity, 0 definition" in printed
+    header = printed.splitlines()[0].split()
+    assert header == ["theorem", "statement", "source", "status", "ms", "refuted"]
+    written = json.loads(file.read_text(encoding="utf-8"))
+    evidence = written["theorems"]
+    assert [one["id"] for one in evidence] == ids
+    assert all(set(one) >= KEYS for one in evidence)
+    assert [one["kind"] for one in evidence] == ["identity", "theorem"]
+    assert [one["status"] for one in evidence] == ["proved", "up to cited fact"]
+    assert evidence[1]["mutants_refuted"] == 1
+    assert evidence[1]["cites"] == ["volume is base times height", "volume of the unit ball"]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "line", "status"),
+    [
+        (True, "replayed in Coq 8.16.1 by a checker proved sound there: all 2", "proved in Coq"),
+        (False, "not replayed in Coq as they are now: 1 of 2 (projection.trace)", "up to cited fact"),
+    ],
+    ids=["all replayed", "one changed since"],
+)
+def test_what_was_replayed_in_coq_is_said(
+    recorded: bool,
+    line: str,
+    status: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    ids = ["projection.idempotent", "projection.trace"]
+    hashes = {id: certificate(find(id))["sha256"] for id in ids if recorded or id != ids[1]}
+    record = {"coq": "8.16.1", "certificates": hashes, "last_steps": ["projection.trace"]}
+    monkeypatch.setattr(_verify, "_results", lambda: record)
+    file = tmp_path / "theorems.json"
+    assert main(["prove", *ids, "--jobs", "1", "--json", str(file)]) == 0
+    assert line in capsys.readouterr().out.splitlines()[-1]
+    written = json.loads(file.read_text(encoding="utf-8"))["theorems"]
+    assert [one["status"] for one in written] == ["proved", status]
+    assert written[1]["replayed"] == ("8.16.1" if recorded else "")
+
+
+def test_checking_in_several_processes_finds_the_same(tmp_path: Path) -> None:
+    files = [tmp_path / "one.json", tmp_path / "two.json"]
+    ids = ["projection.symmetric", "projection.uniform_norm"]
+    for jobs, file in zip((1, 2), files, strict=True):
+        assert main(["prove", *ids, "--jobs", str(jobs), "--json", str(file)]) == 0
+    first, second = (json.loads(file.read_text(encoding="utf-8"))["theorems"] for file in files)
+    for one in (*first, *second):
+        del one["proof_ms"]
+    assert first == second
+
+
+def test_page_of_a_theorem(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["prove", "epsilon.interior"]) == 0
+    printed = capsys.readouterr().out
+    for part in (
+        "‖y_ε‖² < d",
+        "Riechers",
+        "ε > 0",
+        "without it false at: d = ",
+        "Certificate",
+        "[assume]",
+        "Wrong variants",
+    ):
+        assert part in printed
+
+
+def test_a_failing_theorem_fails_the_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(lg, "project", lambda x: x)
+    file = tmp_path / "theorems.json"
+    assert main(["prove", "projection.annihilates_uniform", "--json", str(file)]) == 1
+    assert "FAULT: projection.annihilates_uniform is not proved" in capsys.readouterr().out
+    (one,) = json.loads(file.read_text(encoding="utf-8"))["theorems"]
+    assert one["status"] == "failed"
+    assert one["faults"]
+
+
+@pytest.mark.parametrize(("id", "hint"), [("projection.what", "projection.idempotent"), ("what.ever", "chapters are")])
+def test_an_unknown_theorem_is_bad_input(id: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["prove", id]) == 2
+    error = capsys.readouterr().err
+    assert f"'{id}' is not a theorem" in error
+    assert hint in error
+    assert error.count("\n") == 1
+
+
+def test_prove_works_beside_another_package_of_that_name_and_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "proofs").mkdir()
+    (tmp_path / "proofs" / "__init__.py").write_text("raise ImportError('another project')\n", encoding="utf-8")
+    command = [sys.executable, "-m", "lngeom", "prove", "projection.idempotent", "--jobs", "1"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["proofs"]

@@ -1,0 +1,168 @@
+"""The second checker must be able to say no, to every kind of forged certificate, and must not know the first."""
+
+import copy
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proofs._registry import find
+from proofs.certificates import Refused, _export, _recheck, _tracing, certificate, digest, recheck
+
+from . import test_false_statements as audit
+
+PERMISSIVE = audit.environment(audit.TREES)
+for _module in ("_terms", "_kernel"):
+    sys.modules[f"changed.{_module}"]._require = lambda condition, rule: None  # type: ignore[attr-defined]
+
+
+def of(theorem: Any) -> dict[str, Any]:
+    """The certificate of a theorem of a kernel that refuses nothing."""
+    table = _tracing.Table()
+    steps = _export._steps(theorem, table)
+    statement = {key: steps[-1][key] for key in ("hypotheses", "conclusion")}
+    return signed(
+        {"format": _recheck.FORMAT, "id": "a.b", "statement": statement, "steps": steps, "terms": table.nodes}
+    )
+
+
+def signed(data: dict[str, Any]) -> dict[str, Any]:
+    return data | {"sha256": digest(data)}
+
+
+# Without its conditions a rule still makes something true of these: the one vector in a multiple is replaced.
+HARMLESS = {"a multiple is replaced", "a power is replaced", "a product is replaced"}
+
+
+def misused() -> dict[str, Any]:
+    """What a kernel without side conditions makes of each misuse of a rule."""
+    made = {}
+    for name in set(audit.MISUSED) - HARMLESS:
+        try:
+            theorem = eval(audit.MISUSED[name], PERMISSIVE)
+        except Exception:
+            continue
+        if type(theorem).__name__ == "Proved":
+            made[name] = theorem
+    return made
+
+
+MISUSES = misused()
+
+
+@pytest.mark.parametrize("name", sorted(MISUSES))
+def test_a_misused_rule_is_refused(name: str) -> None:
+    with pytest.raises(Refused, match=r"step|is not a relation"):
+        recheck(of(MISUSES[name]))
+
+
+@pytest.mark.parametrize("relation", _recheck.RELATIONS)
+def test_a_product_without_a_sign_is_refused_whatever_it_states(relation: str) -> None:
+    products = [theorem for theorem in MISUSES.values() if theorem.certificate[0] == "multiply"]
+    signless = [t for t in products if {one.conclusion.relation for one in t.certificate[2]} == {">=", "!="}]
+    assert len(signless) >= 2
+    for theorem in signless:
+        data = of(theorem)
+        for formula in (data["steps"][-1]["conclusion"], data["statement"]["conclusion"]):
+            formula[1] = relation
+        with pytest.raises(Refused, match="step"):
+            recheck(signed(data))
+
+
+def test_most_misuses_make_a_certificate() -> None:
+    total = {"assume", "dimension", "inverse_total", "root_nonnegative", "square", "inverse_sign", "cut"}
+    rules = {theorem.certificate[0] for theorem in MISUSES.values()}
+    assert rules >= set(_recheck._PREMISES) - total
+    assert len(MISUSES) > 70
+
+
+@pytest.mark.parametrize("rule", audit.KEPT)
+def test_each_rule_used_well_is_accepted(rule: str) -> None:
+    assert recheck(of(eval(audit.KEPT[rule][0], audit.GENUINE))) >= 1
+
+
+Data = dict[str, Any]
+IDS = ("projection.fixes_hyperplane", "projection.trace", "epsilon.interior", "standardization.norm")
+
+
+@pytest.fixture(scope="session")
+def examples() -> list[Data]:
+    return [certificate(find(id)) for id in IDS]
+
+
+FORGERIES: dict[str, Callable[[Data], Any]] = {
+    "a hypothesis of the statement is dropped": lambda c: c["statement"]["hypotheses"].clear(),
+    "the statement says more": lambda c: c["statement"]["conclusion"].__setitem__(1, ">"),
+    "the statement is about another term": lambda c: c["statement"]["conclusion"].__setitem__(0, 0),
+    "a hypothesis of a step is dropped": lambda c: c["steps"][-1]["hypotheses"].clear(),
+    "a hypothesis is added": lambda c: c["steps"][-1]["hypotheses"].append([0, "!="]),
+    "a step concludes another term": lambda c: c["steps"][-1]["conclusion"].__setitem__(0, 0),
+    "a step concludes another relation": lambda c: c["steps"][-1]["conclusion"].__setitem__(1, "!="),
+    "a step of no rule": lambda c: c["steps"][-1].update(rule="because"),
+    "a step of another rule": lambda c: c["steps"][-1].update(rule="inverse_total", premises=[], arguments=[0]),
+    "an internal name as a rule": lambda c: c["steps"][-1].update(rule="_class__", premises=[]),
+    "a step that is its own premise": lambda c: c["steps"][-1].update(premises=[len(c["steps"]) - 1]),
+    "a premise that comes later": lambda c: c["steps"][0].update(premises=[1]),
+    "a premise counted from the end": lambda c: c["steps"][-1].update(premises=[-1]),
+    "a premise too many": lambda c: c["steps"][-1]["premises"].append(0),
+    "an argument too many": lambda c: c["steps"][-1]["arguments"].append(0),
+    "True as an index": lambda c: c["steps"][-1].update(premises=[False]),
+    "no step": lambda c: c["steps"].clear(),
+    "the last two steps are missing": lambda c: c["steps"].__delitem__(slice(-2, None)),
+    "a member of a step is missing": lambda c: c["steps"][0].pop("arguments"),
+    "a member is missing": lambda c: c.pop("id"),
+    "a member too many": lambda c: c.update(trusted=1),
+    "another format": lambda c: c.update(format="lngeom certificate 0"),
+    "a term that refers to itself": lambda c: c["terms"].append(["S", len(c["terms"])]),
+    "a term of unknown kind": lambda c: c["terms"].append(["log", 0]),
+    "a term of too many parts": lambda c: c["terms"].append(["inv", 0, 0]),
+    "an empty term": lambda c: c["terms"].append([]),
+    "a float": lambda c: c["terms"].append(["q", 0.5, 1]),
+    "a denominator of 0": lambda c: c["terms"].append(["q", 1, 0]),
+    "a negative power": lambda c: c["terms"].append(["^", 0, -1]),
+    "a name that is none": lambda c: c["terms"].append(["v", "1/d"]),
+    "a trace of what is not linear": lambda c: c["terms"].extend([["^", 0, 2], ["trace", "x", len(c["terms"])]]),
+    "steps as an object": lambda c: c.update(steps={"0": c["steps"][0]}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_a_forged_certificate_is_refused(forgery: str, examples: list[Data]) -> None:
+    refused = 0
+    for example in examples:
+        changed = copy.deepcopy(example)
+        FORGERIES[forgery](changed)
+        if changed != example:
+            refused += 1
+            with pytest.raises(Refused):
+                recheck(signed(changed))
+    assert refused
+
+
+def test_a_change_without_a_new_hash_is_refused() -> None:
+    with pytest.raises(Refused, match="hash"):
+        recheck(certificate(find("projection.idempotent")) | {"id": "projection.other"})
+
+
+def test_it_runs_alone(tmp_path: Path) -> None:
+    """In a Python that cannot import this project, on files."""
+    good, bad = certificate(find("epsilon.interior")), certificate(find("projection.idempotent"))
+    bad["steps"][-1]["conclusion"][1] = ">"
+    for name, data in (("good", good), ("bad", signed(bad))):
+        (tmp_path / f"{name}.json").write_text(json.dumps(data), encoding="utf-8")
+    code = (
+        "import runpy, sys\n"
+        "for name in ('lngeom', 'proofs', 'empirical'): sys.modules[name] = None\n"
+        "sys.argv = sys.argv[1:]\n"
+        "runpy.run_path(sys.argv[0], run_name='__main__')\n"
+    )
+    command = [sys.executable, "-c", code, _recheck.__file__, str(tmp_path / "good.json"), str(tmp_path / "bad.json")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (1, "")
+    first, second = done.stdout.splitlines()
+    assert first.endswith(f"{len(good['steps'])} steps follow")
+    assert "refused, step 0 (combine) states what does not follow" in second

@@ -1,0 +1,94 @@
+"""Floats that know their error: same bits as NumPy, bounds that hold, and are small."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy
+import pytest
+from hypothesis import assume, example, given, strategies as st
+
+import lngeom as lg
+from lngeom.carriers import Enclosure, Interval, Rounded, UndecidedError
+from proofs._registry import find
+from proofs._theorem import CheckError, Mutant, Theorem
+from proofs.checks import ROWS, check_mutant, violation
+
+VECTORS = st.lists(st.floats(-1e6, 1e6, allow_subnormal=True), min_size=1, max_size=9)
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "project": lg.project,
+    "mean_vector": lg.mean_vector,
+    "variance": lambda x: lg.moments(x)[1],
+    "layer_norm": lambda x: lg.layer_norm(x, eps=0.25),
+    "outside": lambda x: lg.layer_norm(x, eps=0.25, placement="outside"),
+    "rms_norm": lambda x: lg.rms_norm(x, eps=0.25),
+    "gauge": lambda x: lg.gauge(x, eps=0.25),
+    "twice": lambda x: lg.layer_norm(lg.layer_norm(x, eps=0.25), eps=0.25),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@given(VECTORS)
+@example(ROWS["denormal"])
+@example(ROWS["nearly constant"])
+@example(ROWS["massive"])
+def test_values_are_those_of_numpy_bit_for_bit(name: str, row: list[float]) -> None:
+    x = numpy.array(row)
+    found = FUNCTIONS[name](Rounded(x)).value
+    assert numpy.array_equal(found, numpy.atleast_1d(FUNCTIONS[name](x)))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@given(VECTORS)
+@example(ROWS["denormal"])
+@example(ROWS["nearly constant"])
+@example(ROWS["huge"])
+def test_errors_bound_the_distance_from_the_exact_value(name: str, row: list[float]) -> None:
+    try:
+        exact = FUNCTIONS[name](Enclosure(row))
+    except UndecidedError:
+        assume(False)
+        raise
+    found = FUNCTIONS[name](Rounded(numpy.array(row)))
+    entries = list(exact) if isinstance(exact, Enclosure) else [exact]
+    for entry, value, error in zip(entries, found.value, found.error, strict=True):
+        if numpy.isfinite(error):
+            interval = entry if isinstance(entry, Interval) else Interval(entry)
+            gap = Interval(float(value)) - interval
+            assert not Interval(Fraction(float(error))).certainly_less(abs(gap)), (value, error, entry)
+
+
+def test_errors_are_small_for_ordinary_vectors() -> None:
+    x = numpy.random.default_rng(0).normal(size=64)
+    y = lg.layer_norm(Rounded(x), eps=1e-5)
+    # The bound grows with the number of summands: γ_64 and a few roundings more, on values below √63.
+    assert y.error.max() < 4 * 80 * 2.0**-53 * 63**0.5
+
+
+def test_fractions_enter_with_their_rounding() -> None:
+    third = Rounded.of(Fraction(1, 3))
+    assert 0 < third.error[0] <= 2.0**-54
+    assert Rounded.of([Fraction(1, 2), Fraction(3)]).error.tolist() == [0, 0]
+
+
+def test_overflow_and_division_by_zero_are_unknown() -> None:
+    x = Rounded([1e200, -1e200])
+    assert numpy.isinf((x * x).error).all()
+    assert numpy.isinf((Rounded([1.0]) / Rounded([0.0])).error).all()
+
+
+@pytest.mark.parametrize(
+    "id", ["standardization.norm", "projection.pythagoras_moments", "epsilon.norm", "projection.mean_zero"]
+)
+def test_wrong_statements_are_seen_in_floats(id: str) -> None:
+    """The bound is not so large that nothing can exceed it: each mutant is violated at its counterexample."""
+    theorem = find(id)
+    for mutant in theorem.mutants:
+        found = check_mutant(theorem, mutant)
+        with pytest.raises(CheckError, match="violated by more than its error bound"):
+            violation(_variant(theorem, mutant), found.values)
+
+
+def _variant(theorem: Theorem, mutant: Mutant) -> Theorem:
+    return replace(theorem, claim=mutant.claim or theorem.claim)
