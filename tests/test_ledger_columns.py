@@ -63,7 +63,7 @@ def summary_entries() -> set[str]:
 def test_columns_that_claims_name_exist(column: Column, study_columns: set[str], summary_entries: set[str]) -> None:
     files = {
         "sites.csv": set(COLUMNS),
-        "judge.csv": set(judge.COLUMNS),
+        "predictions.csv": set(judge.COLUMNS),
         "study.csv": study_columns,
         "summary.json": summary_entries,
         "losses.csv": set(_trainer.LOSS_COLUMNS),
@@ -74,7 +74,7 @@ def test_columns_that_claims_name_exist(column: Column, study_columns: set[str],
 
 
 def test_claims_that_name_verdicts_name_theorems_that_get_one() -> None:
-    answered = [claim for claim in claims() if {"judge.csv"} & {column.file for column in claim.columns}]
+    answered = [claim for claim in claims() if {"predictions.csv"} & {column.file for column in claim.columns}]
     assert [claim.id for claim in answered] == ["1-43"]
     assert {claim.prediction for claim in answered} <= set(judge.THEOREM_IDS)
 

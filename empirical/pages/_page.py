@@ -43,7 +43,7 @@ def write_report(directory: Path) -> Path:
     try:
         manifest = read_json(directory / "manifest.json")
         rows = observe.read_csv(directory / "sites.csv")
-        verdicts = directory / "judge.csv"
+        verdicts = directory / "predictions.csv"
         judged = judge.read_csv(verdicts) if verdicts.exists() else []
     except (OSError, ValueError) as error:
         raise RunError(f"{directory}: holds no finished run ({error}); give the output directory of a sweep") from None

@@ -79,7 +79,7 @@ def sweep_all(sweep: Sweep, *, console: Console | None = None, command: str = ""
     write_all(base)
     line = (
         f"{len(measured)} of {len(KNOWN_MODELS)} models measured; written to {base}: comparison.html, comparison.csv, "
-        "sites.csv, judge.csv, growth.csv"
+        "sites.csv, predictions.csv, growth.csv"
     )
     say(console, f"\n{line}")
     return failures

@@ -13,7 +13,7 @@ from ..support import replacing
 
 def written_to(path: Path) -> str:
     """The line that says where the results of a run are."""
-    return f"written to {path}: pages.html, sites.csv, judge.csv, growth.csv"
+    return f"written to {path}: report.html, sites.csv, predictions.csv, growth.csv"
 
 
 def write_results(

@@ -44,7 +44,7 @@ def show_run(run: RunDirectory, console: Console) -> None:
     fits = observe.read_growth(kept) if kept.exists() else None
     pages.print_table(observe.read_csv(run.path / "sites.csv"), console, fits)
     print_verdicts(run, console)
-    console.print(f"see {run.path / 'pages.html'}", markup=False, soft_wrap=True)
+    console.print(f"see {run.path / 'report.html'}", markup=False, soft_wrap=True)
 
 
 def print_verdicts(run: RunDirectory, console: Console) -> None:

@@ -218,8 +218,8 @@ def test_predictions_survive_their_file(tmp_path: Path) -> None:
         Prediction("norm", "c", "angles.null_mean_square", 1.2, 1.0, 10, "not isotropic", 1.1, 1.5, 0),
         Prediction("norm", "d", "ellipsoid.hyperplane", None, None, 0, "undecided", reason="none"),
     ]
-    judge.write_csv(tmp_path / "judge.csv", written)
-    assert judge.read_csv(tmp_path / "judge.csv") == written
+    judge.write_csv(tmp_path / "predictions.csv", written)
+    assert judge.read_csv(tmp_path / "predictions.csv") == written
     assert judge.summary(written) == ("predictions: exact 1 undecided; null 1 not isotropic; shift 1 holds")
     assert asdict(replace(written[0])).keys() == set(judge.COLUMNS)
 
@@ -246,7 +246,7 @@ def test_a_run_and_a_merged_run_show_their_verdicts(
     assert page.count("rmsnorm.interior") == 1 + len(sites)
 
     assert main(["merge", *runs, "--output", str(tmp_path / "merged")]) == 0
-    merged = judge.read_csv(tmp_path / "merged" / "judge.csv")
+    merged = judge.read_csv(tmp_path / "merged" / "predictions.csv")
     assert {each.theorem for each in merged} == {judge.ISOTROPY}
     rows = observe.read_csv(tmp_path / "merged" / "sites.csv")
     assert merged == list(judge.isotropy(rows))

@@ -87,13 +87,13 @@ def test_processes_join_more_than_once(tmp_path: Path) -> None:
 ALL = """
 import sys
 import pytest, torch
-from empirical import report
+from empirical import pages
 from empirical.models import KNOWN_MODELS
 from lngeom.cli import main
-from tests.empirical.test_sweep_all import shrink
+from tests.empirical.sweep.test_sweep_all import shrink
 
 torch.set_num_threads(1)
-report.draw_figures = report.write_report = lambda *_: None
+pages.draw_figures = pages.write_report = lambda *_: None
 for name in set(KNOWN_MODELS) - {"gpt2-xl", "llama-2-7b"}:
     del KNOWN_MODELS[name]
 shrink(pytest.MonkeyPatch())

@@ -94,7 +94,7 @@ def test_outputs_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
 HOLD = """
 import sys, time
 from pathlib import Path
-from empirical.runs import lock
+from empirical.support import lock
 hold = lock(Path(sys.argv[1]))
 print("held", flush=True)
 time.sleep(60)
