@@ -15,7 +15,7 @@ from lngeom.cli import COMMANDS
 
 ROOT = Path(__file__).parent.parent
 FORBIDDEN = {
-    "lngeom": {"torch", "transformers", "matplotlib", "sympy", "hypothesis", "proofs", "empirical"},
+    "lngeom": {"torch", "transformers", "matplotlib", "sympy", "proofs", "empirical"},
     "proofs": {"torch", "transformers", "matplotlib", "empirical"},
     "empirical": {"proofs"},
 }

@@ -1,0 +1,246 @@
+"""Hypothesis strategies for what a norm layer is given, built so that they hold what they promise and filter nothing.
+
+Exact vectors are tuples of small fractions, float vectors tuples of numbers of one format. Both are made of the same
+`KINDS`; in floats these come in units from the smallest subnormal number to the largest. Needs ``hypothesis``.
+
+>>> from lngeom.strategies import arrays, epsilons
+>>> from hypothesis import given
+>>> import numpy as np, lngeom as lg
+>>> @given(arrays(np, "float32"), epsilons())
+... def test_rows_are_centred(x, eps):
+...     y = lg.standardize(x, eps=eps)
+...     tolerance = lg.tolerance(x, eps=eps)
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any, Literal
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from ._errors import InputError
+from .rounding import FORMATS
+
+Relation = Literal["", ">", ">=", "<", "<=", "!="]
+Dtype = Literal["float64", "float32", "bfloat16", "float16"]
+Kind = Literal["small", "constant", "one-hot", "sparse", "tied", "alternating", "centred", "massive", "nearly constant"]
+Vector = tuple[Fraction, ...]
+Floats = tuple[float, ...]
+
+_SMALL = st.sampled_from((0, 1, -1, 2, -2, 3, -3))
+_STEPS = st.sampled_from((0, 1, -1, 2))
+_EXACT_LARGE = 1000
+
+
+def dimensions(least: int = 1, most: int = 6) -> SearchStrategy[int]:
+    """Dimensions d, small ones first when Hypothesis shrinks."""
+    return st.integers(least, most)
+
+
+# ------------------------------------------------------------------------------------------------ exact
+
+
+def scalars(relation: Relation = "") -> SearchStrategy[Fraction]:
+    """Small fractions that stand in `relation` to 0; without one, of any sign or 0."""
+    values = [Fraction(*pair) for pair in ((1, 1), (2, 1), (3, 1), (1, 2), (1, 3))]
+    signed = [value for size in values for value in (size, -size)]
+    return st.sampled_from([value for value in (Fraction(0), *signed) if _stands(value, relation)])
+
+
+def vectors(d: int, relation: Relation = "", *, kind: Kind | None = None) -> SearchStrategy[Vector]:
+    """Vectors of d small fractions, each of them in `relation` to 0, of one kind or of all.
+
+    A relation comes last: the absolute values of a centred vector are not centred.
+    """
+    scales = st.sampled_from((Fraction(1), Fraction(1), Fraction(1, 2), Fraction(2, 3)))
+    return st.builds(lambda row, scale: _related([scale * v for v in row], relation), _rows(d, kind), scales)
+
+
+def one_hot(d: int) -> SearchStrategy[Vector]:
+    """The coordinate vectors."""
+    return st.integers(0, d - 1).map(lambda k: tuple(Fraction(i == k) for i in range(d)))
+
+
+def masks(d: int) -> SearchStrategy[Vector]:
+    """Vectors of zeros and ones."""
+    return _lists(st.sampled_from((0, 1)), d).map(_fractions)
+
+
+def centred(d: int) -> SearchStrategy[Vector]:
+    """Vectors orthogonal to 1: differences of neighbours around a circle."""
+    return vectors(d).map(_around)
+
+
+def sphere(d: int) -> SearchStrategy[Vector]:
+    """Vectors with ‖x‖² = d, of any mean."""
+    return st.builds(lambda move, x: move(x), isometries(d), st.just(_fractions([1] * d)))
+
+
+def standard(d: int) -> SearchStrategy[Vector]:
+    """Vectors of mean 0 and variance 1 of two levels, and images of them.
+
+    k components are √((d − k)/k), the others −√(k/(d − k)). For d = 1, 3, 7 and other d without a k that makes
+    these rational there is nothing to draw.
+    """
+    levels = [k for k in range(1, d) if math.isqrt(k * (d - k)) ** 2 == k * (d - k)]
+    if not levels:
+        return st.nothing()
+
+    def two_levels(k: int) -> Vector:
+        high = Fraction(math.isqrt(k * (d - k)), k)
+        return (high,) * k + (-1 / high,) * (d - k)
+
+    return st.builds(lambda move, k: move(two_levels(k)), isometries(d, fix_mean=True), st.sampled_from(levels))
+
+
+def isometries(d: int, *, fix_mean: bool = False) -> SearchStrategy[Callable[[Vector], Vector]]:
+    """Linear maps that keep all inner products: permutations, changes of sign, reflections; or those that fix 1."""
+    signs = st.just([1] * d) if fix_mean else _lists(st.sampled_from((1, -1)), d)
+    mirrors = centred(d) if fix_mean else vectors(d)
+
+    def build(order: list[int], sign: list[int], mirror: Vector | None) -> Callable[[Vector], Vector]:
+        def move(x: Vector) -> Vector:
+            moved = tuple(sign[i] * x[i] for i in order)
+            return moved if mirror is None or not any(mirror) else _reflected(moved, mirror)
+
+        return move
+
+    return st.builds(build, st.permutations(range(d)), signs, st.none() | mirrors)
+
+
+def rational_root(square: Fraction, relation: Literal[">", ">="] = ">=") -> SearchStrategy[Fraction]:
+    """Values ε > 0 or ε ≥ 0 for which √(square + ε) is rational."""
+    ceiling = Fraction(math.isqrt(math.floor(square)) + 1)
+    exact = math.isqrt(square.numerator), math.isqrt(square.denominator)
+    root = Fraction(*exact) if (exact[0] ** 2, exact[1] ** 2) == square.as_integer_ratio() else None
+    roots = [ceiling, ceiling + 1, ceiling + Fraction(1, 2)]
+    if relation == ">=" and root is not None:
+        roots.insert(0, root)
+    return st.sampled_from([value**2 - square for value in roots])
+
+
+# ------------------------------------------------------------------------------------------------ floats
+
+
+def float_scalars(relation: Relation = "", dtype: Dtype = "float64") -> SearchStrategy[float]:
+    """Numbers of the format that stand in `relation` to 0: whole, small, of any size."""
+    largest = float(FORMATS[dtype].largest)
+    plain = st.sampled_from((0.0, 1.0, -1.0, 0.5, 3.0, -2.0, 1e-3, 1e-5, 1e-12, 1e4))
+    free = st.floats(-largest, largest)
+    return (plain | st.floats(-100, 100) | free).map(lambda value: _related([_rounded(value, dtype)], relation)[0])
+
+
+def float_vectors(
+    d: int, relation: Relation = "", dtype: Dtype = "float64", *, kind: Kind | None = None
+) -> SearchStrategy[Floats]:
+    """Vectors of d numbers of the format, each in `relation` to 0.
+
+    Every kind in units of order one, subnormal, small and so large that squares or sums leave the range. Nearly
+    constant vectors differ in the last bit, and beside a massive component the others are lost to rounding.
+    """
+    format = FORMATS[dtype]
+    smallest = Fraction(2) ** (format.low + 1 - format.bits)
+    units = [Fraction(1), Fraction(0.1), smallest, format.tiny, Fraction(2) ** (format.high // 2), format.largest / 4]
+    rows = _rows(d, kind, 2 ** (format.bits - 1))
+    scaled = st.builds(lambda row, unit: [unit * v for v in row], rows, st.sampled_from(units))
+    drawn = scaled if kind else scaled | _lists(st.floats(-8, 8), d) | _lists(float_scalars("", dtype), d)
+    return drawn.map(lambda row: _related([_rounded(value, dtype) for value in row], relation))
+
+
+def gains(d: int, dtype: Dtype = "float64") -> SearchStrategy[Floats]:
+    """Gains: all one, tied, with zeros, of both signs, of any size."""
+    ones = st.just((1.0,) * d)
+    few = (float_vectors(d, dtype=dtype, kind=kind) for kind in ("tied", "sparse", "small"))
+    return st.one_of(ones, *few, _lists(float_scalars("", dtype), d).map(tuple))
+
+
+def epsilons(dtype: Dtype = "float64") -> SearchStrategy[float]:
+    """Values of ε as models have them, as float64 numbers: 0 or from 1e-12 to 1, those of the format that are not 0."""
+    return st.sampled_from([eps for eps in (0.0, 1e-5, 1e-6, 1e-12, 1e-3, 1.0) if not eps or _rounded(eps, dtype)])
+
+
+@st.composite
+def arrays(
+    draw: st.DrawFn,
+    xp: Any,
+    dtype: Dtype = "float64",
+    *,
+    d: int | SearchStrategy[int] | None = None,
+    shape: Sequence[int] | None = None,
+) -> Any:
+    """Arrays of an array-API library `xp` (NumPy, PyTorch, ...), shape (*shape, d), whose rows are float vectors.
+
+    Without `shape` none, one or two axes of up to three rows. Rows of one array are drawn independently: a subnormal
+    row may stand beside a huge one.
+    """
+    width = d if isinstance(d, int) else draw(d if d is not None else dimensions(1, 9))
+    axes = draw(st.lists(st.integers(1, 3), max_size=2)) if shape is None else list(shape)
+    rows = [draw(float_vectors(width, dtype=dtype)) for _ in range(math.prod(axes))]
+    return xp.reshape(xp.asarray(rows, dtype=getattr(xp, dtype)), (*axes, width))
+
+
+# ------------------------------------------------------------------------------------------------ parts
+
+
+def _lists(entries: SearchStrategy[Any], d: int) -> SearchStrategy[list[Any]]:
+    return st.lists(entries, min_size=d, max_size=d)
+
+
+def _rows(d: int, kind: Kind | None, large: int = _EXACT_LARGE) -> SearchStrategy[Sequence[int]]:
+    """Rows of d integers; `large` is what massive components and nearly constant rows are made of."""
+    kinds: dict[Kind, Callable[[], SearchStrategy[Sequence[int]]]] = {
+        "small": lambda: _lists(_SMALL, d),
+        "constant": lambda: _SMALL.map(lambda value: [value] * d),
+        "one-hot": lambda: st.integers(0, d - 1).map(lambda k: [int(i == k) for i in range(d)]),
+        "sparse": lambda: _lists(st.sampled_from((0, 0, 1, 2, -1)), d),
+        "tied": lambda: st.tuples(_SMALL, _SMALL).flatmap(lambda two: _lists(st.sampled_from(two), d)),
+        "alternating": lambda: st.just([(-1) ** i * (i < d - d % 2) for i in range(d)]),
+        "centred": lambda: _lists(_SMALL, d).map(_around),
+        "massive": lambda: _lists(_STEPS, d).map(lambda row: [large, *row[1:]]),
+        "nearly constant": lambda: _lists(_STEPS, d).map(lambda row: [large + value for value in row]),
+    }
+    if kind is not None and kind not in kinds:
+        raise InputError(f"{kind!r} is no kind of vector: {', '.join(kinds)}")
+    return kinds[kind]() if kind else st.one_of([build() for build in kinds.values()])
+
+
+def _fractions(values: Sequence[int]) -> Vector:
+    return tuple(map(Fraction, values))
+
+
+def _around(x: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(a - b for a, b in zip(x, (*x[1:], x[0]), strict=True))
+
+
+def _reflected(x: Vector, mirror: Vector) -> Vector:
+    """X − 2w(w·x)/(w·w): orthogonal, and fixes every vector orthogonal to w."""
+    along = Fraction(2) * sum(a * b for a, b in zip(mirror, x, strict=True)) / sum(a * a for a in mirror)
+    return tuple(a - along * b for a, b in zip(x, mirror, strict=True))
+
+
+def _stands(value: Any, relation: Relation) -> bool:
+    tests = {"": True, ">": value > 0, ">=": value >= 0, "<": value < 0, "<=": value <= 0, "!=": value != 0}
+    return tests[relation]
+
+
+def _related(values: Sequence[Any], relation: Relation) -> tuple[Any, ...]:
+    """The values with their sign changed, or 1 in place of 0, where the relation asks for it."""
+    return tuple(_turned(value, relation) for value in values)
+
+
+def _turned(value: Any, relation: Relation) -> Any:
+    if _stands(value, relation):
+        return value
+    turned = -value or type(value)(1)
+    return turned if _stands(turned, relation) else -turned
+
+
+def _rounded(value: Any, dtype: Dtype) -> float:
+    """The nearest number of the format, at most its largest in size."""
+    format = FORMATS[dtype]
+    near = min(max(Fraction(value), -format.largest), format.largest)
+    exponent = math.frexp(near)[1] if near else 0
+    unit = Fraction(2) ** (max(exponent - 1, format.low) + 1 - format.bits)
+    return float(round(near / unit) * unit)

@@ -1,0 +1,131 @@
+"""Strategies draw every kind of vector, and what they draw is what they promise."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, get_args
+
+import array_api_strict
+import numpy as np
+import pytest
+import torch
+from hypothesis import find, given, settings, strategies as st
+
+import lngeom as lg
+from lngeom import strategies
+from lngeom.rounding import FORMATS
+
+DIMENSIONS = strategies.dimensions()
+DTYPES = st.sampled_from(get_args(strategies.Dtype))
+RELATIONS: dict[strategies.Relation, Callable[[Any], bool]] = {
+    ">": lambda v: v > 0,
+    ">=": lambda v: v >= 0,
+    "<": lambda v: v < 0,
+    "<=": lambda v: v <= 0,
+    "!=": lambda v: v != 0,
+}
+KINDS: dict[str, Callable[[Any], bool]] = {
+    "small": lambda x: len(set(map(abs, x))) == len(x) and min(x) < 0 < max(x),
+    "constant": lambda x: len(set(x)) == 1 and all(x),
+    "one-hot": lambda x: sorted(x)[:-1] == [0] * (len(x) - 1) and sum(x) > 0,
+    "sparse": lambda x: x.count(0) > 1 and len(set(x)) > 2,
+    "tied": lambda x: len(set(x)) == 2 and len(x) > 3,
+    "alternating": lambda x: all(a == -b != 0 for a, b in pairwise(x)),
+    "centred": lambda x: sum(map(Fraction, x)) == 0 and len(set(map(abs, x))) > 2,
+    "massive": lambda x: x[0] > 100 * max(map(abs, x[1:])) > 0,
+    "nearly constant": lambda x: 0 < max(x) - min(x) < abs(max(x)) / 100,
+}
+
+
+def inner(x: Any, y: Any) -> Any:
+    return sum(a * b for a, b in zip(x, y, strict=True))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("drawn", [strategies.vectors, strategies.float_vectors])
+def test_every_kind_is_drawn(kind: Any, drawn: Callable[..., Any]) -> None:
+    find(drawn(4), KINDS[kind])
+    find(drawn(4, kind=kind), KINDS[kind])
+
+
+@pytest.mark.parametrize(
+    "size",
+    [lambda v, f: 0 < v < f.tiny, lambda v, f: v > f.largest / 8, lambda v, f: f.largest / 8 > v > 2.0 ** (f.high / 3)],
+    ids=["subnormal", "huge", "square overflows"],
+)
+@pytest.mark.parametrize("dtype", FORMATS)
+def test_floats_of_every_size_are_drawn(size: Callable[..., bool], dtype: Any) -> None:
+    find(strategies.float_vectors(3, dtype=dtype), lambda x: size(max(map(abs, x)), FORMATS[dtype]))
+
+
+@given(st.data(), DIMENSIONS, DTYPES, st.sampled_from(list(RELATIONS)))
+def test_numbers_stand_in_their_relation_and_are_numbers_of_their_format(
+    data: st.DataObject, d: int, dtype: strategies.Dtype, relation: strategies.Relation
+) -> None:
+    exact = (*data.draw(strategies.vectors(d, relation)), data.draw(strategies.scalars(relation)))
+    floats = (
+        *data.draw(strategies.float_vectors(d, relation, dtype)),
+        data.draw(strategies.float_scalars(relation, dtype)),
+    )
+    assert len(exact) == len(floats) == d + 1
+    assert all(map(RELATIONS[relation], exact + floats))
+    assert FORMATS[dtype].holds(np.array(floats)).all()
+
+
+@given(st.data(), DIMENSIONS)
+def test_exact_vectors_hold_what_they_promise(data: st.DataObject, d: int) -> None:
+    x, y = data.draw(strategies.vectors(d)), data.draw(strategies.vectors(d))
+    move, rotate = data.draw(strategies.isometries(d)), data.draw(strategies.isometries(d, fix_mean=True))
+    assert inner(move(x), move(y)) == inner(rotate(x), rotate(y)) == inner(x, y)
+    assert sum(rotate(x)) == sum(x)
+    assert sum(data.draw(strategies.centred(d))) == 0
+    on_sphere = data.draw(strategies.sphere(d))
+    assert inner(on_sphere, on_sphere) == d
+    assert sum(data.draw(strategies.one_hot(d))) == 1
+    assert set(data.draw(strategies.masks(d))) <= {0, 1}
+    if d not in (1, 3):
+        y = data.draw(strategies.standard(d))
+        assert (sum(y), inner(y, y)) == (0, d)
+
+
+@given(st.data(), strategies.scalars(">="), st.sampled_from((">", ">=")))
+def test_rational_root(data: st.DataObject, square: Fraction, relation: Any) -> None:
+    eps = data.draw(strategies.rational_root(square, relation))
+    root = Fraction(float(square + eps) ** 0.5).limit_denominator(100)
+    assert root**2 == square + eps
+    assert RELATIONS[relation](eps)
+
+
+def test_scalars_and_gains_of_every_sort_are_drawn() -> None:
+    for wanted in (lambda v: v < 0, lambda v: v == 0, lambda v: 0 < v < 1):
+        find(strategies.scalars(), wanted)
+        find(strategies.float_scalars(), wanted)
+    for kind in (
+        lambda g: set(g) == {1.0},
+        lambda g: 0.0 in g and any(g),
+        lambda g: len(set(g)) == 2,
+        lambda g: min(g) < 0,
+    ):
+        find(strategies.gains(5), kind)
+    find(strategies.epsilons("float16"), lambda eps: eps == 1e-5)
+
+
+@pytest.mark.parametrize("dtype", FORMATS)
+@pytest.mark.parametrize("xp", [np, torch, array_api_strict], ids=["numpy", "torch", "strict"])
+def test_arrays(xp: Any, dtype: Any) -> None:
+    if not hasattr(xp, dtype):
+        pytest.skip(f"{xp.__name__} has no {dtype}")
+
+    @settings(max_examples=10)
+    @given(strategies.arrays(xp, dtype, d=5), strategies.arrays(xp, dtype, d=st.integers(2, 3), shape=(2, 1)))
+    def check(x: Any, batch: Any) -> None:
+        assert x.dtype == getattr(xp, dtype)
+        assert x.shape[-1] == 5
+        assert batch.shape[:-1] == (2, 1)
+
+    check()
+
+
+def test_an_unknown_kind_is_named() -> None:
+    with pytest.raises(lg.InputError, match="'cosntant' is no kind of vector: small, constant, one-hot"):
+        strategies.vectors(3, kind="cosntant")  # type: ignore[arg-type]
