@@ -20,7 +20,7 @@ from lngeom.rounding import (
     rounded,
 )
 
-from ..models._behaviour import behaviour, probes
+from ..models import behaviour, probes
 from ._finding import Finding
 from ._gradient import check_gradient, smallest_gradient
 from ._inputs import DIMENSIONS, awkward, suite

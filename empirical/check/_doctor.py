@@ -9,7 +9,7 @@ import torch
 from lngeom import InputError
 from lngeom.rounding import FORMATS, REAL, Arithmetic, Case, Definition, Sample, diagnose
 
-from ..models._behaviour import behaviour, probes
+from ..models import behaviour, probes
 from ._onnx import OnnxNorm
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
+    from ._behaviour import behaviour as behaviour, probes as probes
     from ._families import FAMILIES, Family, Topology, family_of, norm_sites, topology_of
     from ._gpt2_rms import GPT2RMSConfig as GPT2RMSConfig, GPT2RMSLMHeadModel as GPT2RMSLMHeadModel, RMSNorm
     from ._known import KNOWN_MODELS, KnownModel

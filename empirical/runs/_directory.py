@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..support._errors import RunError
-from ..support._files import read_sealed, replacing, sha256_of, write_sealed, write_text
+from ..support import RunError, read_sealed, replacing, sha256_of, write_sealed, write_text
 from ._manifest import first_difference, measured_by
 
 Status = Literal["new", "started", "done"]

@@ -17,7 +17,7 @@ from torch.distributed.rendezvous import rendezvous
 
 from lngeom import LngeomError
 
-from ..support._errors import RunError, one_line
+from ..support import RunError, one_line
 
 T = TypeVar("T")
 

@@ -5,8 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from ..support._errors import RunError
-from ..support._tables import read_table, write_table
+from ..support import RunError, read_table, write_table
 
 
 class Sequence(NamedTuple):

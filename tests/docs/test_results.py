@@ -355,7 +355,7 @@ def test_the_sweep_is_cheaper_than_what_sees_as_much() -> None:
 
 @pytest.mark.parametrize("page", ["cost", "benchmarks"])
 def test_the_tables_of_benchmarks_are_those_of_the_records(page: str) -> None:
-    made = runpy.run_path(str(DOCS.parent / "tests" / "benchmarks" / "run.py"))
+    made = runpy.run_path(str(DOCS.parent / "experiments" / "benchmarks" / "run.py"))
     found = json.loads((DOCS / "results" / "benchmarks.json").read_text(encoding="utf-8"))
     assert (DOCS / "results" / f"{page}.txt").read_text(encoding="utf-8") == made["tables"](found, page)
     assert f"{{include}} {page}.txt" in (DOCS / "results" / f"{page}.md").read_text(encoding="utf-8")

@@ -15,8 +15,7 @@ from hypothesis.extra import numpy as hnp
 
 import lngeom as lg
 from lngeom.carriers import Enclosure
-from lngeom.rounding import Arithmetic
-from lngeom.rounding._formats import FORMATS
+from lngeom.rounding import FORMATS, Arithmetic
 
 TORCH = {"float64": torch.float64, "float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 SPECIAL = [

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import lngeom as lg
-from empirical.models._behaviour import behaviour, probes
+from empirical.models import behaviour, probes
 from lngeom.rounding import REAL, Arithmetic, Definition, Sample, certainly_outside, rounded
 
 TORCH = {n: getattr(torch, n) for n in ("float64", "float32", "bfloat16", "float16")}

@@ -9,8 +9,7 @@ import pytest
 import lngeom as lg
 from lngeom.cli import main
 from lngeom.kernel import equal
-from proofs._registry import find
-from proofs._theorem import CheckError, Source, Theorem
+from proofs import CheckError, Source, Theorem, find
 from proofs.certificates import certificate, digest
 from proofs.certificates._coq import source
 from proofs.certificates._tracing import Table, traced

@@ -16,8 +16,7 @@ from lngeom.carriers import Enclosure, Interval
 from lngeom.cli import main
 from lngeom.kernel import dim, summed
 from lngeom.verdicts import CLAIM_VERDICTS
-from proofs import _registry
-from proofs._theorem import CheckError
+from proofs import CheckError, _registry
 from proofs.claims import (
     COLORED,
     DOCUMENTS,

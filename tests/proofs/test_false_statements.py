@@ -19,7 +19,7 @@ from lngeom.kernel import Formula, ProofError, assume, prove
 from proofs.checks import draw, refuted, satisfied
 
 FOLDER = Path(kernel.__file__).parent
-FILES = ("_terms", "_kernel")
+FILES = ("_terms", "_rules")
 
 DATA = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 FORGED, MISUSED, KEPT = DATA["forged"], DATA["misused"], DATA["kept"]

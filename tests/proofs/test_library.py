@@ -8,8 +8,7 @@ import pytest
 import lngeom as lg
 from lngeom import _norms
 from lngeom.kernel import dim
-from proofs._registry import find, theorems
-from proofs._theorem import CheckError
+from proofs import CheckError, find, theorems
 from proofs.checks import check_proof
 
 

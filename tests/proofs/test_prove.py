@@ -9,7 +9,7 @@ import pytest
 
 import lngeom as lg
 from lngeom.cli import main
-from proofs._registry import find
+from proofs import find
 from proofs.certificates import _verify, certificate
 
 KEYS = {"id", "title", "source", "hypotheses", "status", "proof_ms", "mutants_refuted", "last_step", "cites"}

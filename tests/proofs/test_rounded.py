@@ -11,8 +11,7 @@ from hypothesis import assume, example, given, strategies as st
 
 import lngeom as lg
 from lngeom.carriers import Enclosure, Interval, Rounded, UndecidedError
-from proofs._registry import find
-from proofs._theorem import CheckError, Mutant, Theorem
+from proofs import CheckError, Mutant, Theorem, find
 from proofs.checks import ROWS, check_mutant, violation
 
 VECTORS = st.lists(st.floats(-1e6, 1e6, allow_subnormal=True), min_size=1, max_size=9)

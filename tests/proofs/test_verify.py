@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from lngeom.cli import main
-from proofs._registry import find, theorems
-from proofs._theorem import CheckError
+from proofs import CheckError, find, theorems
 from proofs.certificates import _verify, build_checker, certificate, replay
 
 IDS = ("projection.fixes_hyperplane", "projection.trace", "standardization.norm", "irreversibility.lines")
