@@ -29,7 +29,7 @@ from typing import Any
 import numpy
 
 from empirical.check import Finding, check
-from lngeom import LngeomError
+from lngeom.errors import LngeomError
 
 D = 64
 DTYPES = ("float32", "bfloat16", "float16")

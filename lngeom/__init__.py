@@ -8,120 +8,84 @@ value and its place differ between libraries: with `placement` "inside" a layer 
 Face), with "outside" by σ + ε. `centered` False stands for RMSNorm: no mean is subtracted, and σ² is ‖x‖²/d. At ε = 0 a
 vector with σ = 0 has no normalization, and its row is NaN. A row with a NaN or an infinity spoils no other. Rows whose
 squares leave the range of the dtype are multiplied by a power of two, which changes no digit. Angles are in radians.
-Whatever breaks a rule raises :class:`InputError`.
+Whatever breaks a rule raises :class:`lngeom.errors.InputError`.
+
+The twelve names used most stand here. Every other has its place in the module of its noun: :mod:`lngeom.norms`,
+:mod:`lngeom.projection`, :mod:`lngeom.angles`, :mod:`lngeom.epsilon`, :mod:`lngeom.fibers`, :mod:`lngeom.derivatives`,
+:mod:`lngeom.ellipsoid`, :mod:`lngeom.folding`, :mod:`lngeom.rounding`, :mod:`lngeom.errors`.
 """
 
+import importlib
+import warnings
 from typing import TYPE_CHECKING
 
-from ._axes import PrincipalAxes, principal_axes
-from ._certificate import Certificate
-from ._dead_direction import dead_direction
-from ._ellipsoid import Ellipsoid
-from ._epsilon import gauge, gauge_from_mean_square, matching_eps
-from ._errors import InputError, LngeomError
-from ._fibers import Fiber, fiber, invert, same_fiber
-from ._folding import FoldCertificate, center_writer, certify_centering, certify_fold, fold_affine
-from ._isotropic import IsotropicAngle, massive_activation_bound
-from ._jacobian import (
-    jacobian,
-    jacobian_operator,
-    jacobian_product,
-    jacobian_singular_values,
-    jacobian_transpose_product,
+from . import (
+    angles as angles,
+    derivatives as derivatives,
+    ellipsoid as ellipsoid,
+    epsilon as epsilon,
+    errors as errors,
+    fibers as fibers,
+    folding as folding,
+    norms as norms,
+    projection as projection,
 )
-from ._norms import (
-    batch_norm,
-    layer_norm,
-    layer_rms_distance,
-    layer_rms_distance_from_moments,
-    rms_norm,
-    scale,
-    standardize,
-)
-from ._potential import lipschitz_constant, potential
-from ._projection import (
-    angle_from_inner_product,
-    angle_from_moments,
-    angle_to_uniform,
-    centered_inner_product,
-    condition_number,
-    mean_vector,
-    moments,
-    project,
-    uniform,
-)
+from .angles import angle_to_uniform
+from .derivatives import jacobian
+from .ellipsoid import Ellipsoid, principal_axes
+from .fibers import fiber
+from .norms import layer_norm, rms_norm, standardize
+from .projection import moments, project
 
 if TYPE_CHECKING:
-    from .rounding._difference import Explanation, explain_difference
-    from .rounding._tolerance import Acceptance, Tolerance, error_bound, tolerance
+    from . import rounding as rounding
+    from .rounding import explain_difference, tolerance
 
     __version__: str
 else:  # hidden, so that a misspelt name stays an error for type checkers
-    _LATER = {"Explanation": "rounding._difference", "explain_difference": "rounding._difference"} | dict.fromkeys(
-        ("Acceptance", "Tolerance", "error_bound", "tolerance"), "rounding._tolerance"
-    )
+    # Loaded when asked for: they would take half of the time of an import.
+    _LATER = {"explain_difference": "rounding", "tolerance": "rounding"}
+    _MOVED = {
+        "angles": "IsotropicAngle angle_from_inner_product angle_from_moments massive_activation_bound",
+        "derivatives": "jacobian_operator jacobian_product jacobian_singular_values jacobian_transpose_product "
+        "lipschitz_constant potential",
+        "ellipsoid": "Certificate PrincipalAxes dead_direction",
+        "epsilon": "gauge gauge_from_mean_square matching_eps",
+        "errors": "InputError LngeomError",
+        "fibers": "Fiber invert same_fiber",
+        "folding": "FoldCertificate center_writer certify_centering certify_fold fold_affine",
+        "norms": "batch_norm layer_rms_distance layer_rms_distance_from_moments scale",
+        "projection": "centered_inner_product condition_number mean_vector uniform",
+        "rounding": "Acceptance Explanation Tolerance error_bound",
+    }
+    _OLD = {name: module for module, names in _MOVED.items() for name in names.split()}
 
     def __getattr__(name: str) -> object:
-        """What judges kernels, and the version, loaded when asked for: they would take half of the import."""
-        import importlib
-
         if name == "__version__":
             return importlib.import_module("importlib.metadata").version("lngeom")
+        if name == "rounding":
+            return importlib.import_module(".rounding", __name__)
         if name in _LATER:
-            globals()[name] = found = getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
-            return found
+            globals()[name] = value = getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
+            return value
+        if name in _OLD:
+            message = f"lngeom.{name} is now lngeom.{_OLD[name]}.{name}; the old name goes with the next version"
+            warnings.warn(message, DeprecationWarning, stacklevel=2)
+            return getattr(importlib.import_module(f".{_OLD[name]}", __name__), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 __all__ = [
-    "Acceptance",
-    "Certificate",
     "Ellipsoid",
-    "Explanation",
-    "Fiber",
-    "FoldCertificate",
-    "InputError",
-    "IsotropicAngle",
-    "LngeomError",
-    "PrincipalAxes",
-    "Tolerance",
-    "angle_from_inner_product",
-    "angle_from_moments",
     "angle_to_uniform",
-    "batch_norm",
-    "center_writer",
-    "centered_inner_product",
-    "certify_centering",
-    "certify_fold",
-    "condition_number",
-    "dead_direction",
-    "error_bound",
     "explain_difference",
     "fiber",
-    "fold_affine",
-    "gauge",
-    "gauge_from_mean_square",
-    "invert",
     "jacobian",
-    "jacobian_operator",
-    "jacobian_product",
-    "jacobian_singular_values",
-    "jacobian_transpose_product",
     "layer_norm",
-    "layer_rms_distance",
-    "layer_rms_distance_from_moments",
-    "lipschitz_constant",
-    "massive_activation_bound",
-    "matching_eps",
-    "mean_vector",
     "moments",
-    "potential",
     "principal_axes",
     "project",
     "rms_norm",
-    "same_fiber",
-    "scale",
     "standardize",
     "tolerance",
-    "uniform",
 ]

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ._errors import LngeomError
+from .errors import LngeomError
 
 
 class Command(NamedTuple):

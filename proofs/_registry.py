@@ -4,7 +4,7 @@ import functools
 import importlib
 import pkgutil
 
-from lngeom import InputError
+from lngeom.errors import InputError
 
 from . import chapters
 from ._theorem import Theorem

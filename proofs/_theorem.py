@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from lngeom import LngeomError, kernel
+from lngeom import kernel
+from lngeom.errors import LngeomError
 from lngeom.kernel import Formula
 
 Build = Callable[..., Any]

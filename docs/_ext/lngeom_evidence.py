@@ -26,8 +26,8 @@ from sphinx.directives.patches import Figure
 from sphinx.util.docutils import SphinxDirective
 
 from empirical.pages import save
-from lngeom import LngeomError
 from lngeom.cli import COMMANDS
+from lngeom.errors import LngeomError
 from proofs.claims import find as find_claim
 from proofs.claims._text import PLAIN, Page
 

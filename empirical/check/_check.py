@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from lngeom import InputError
+from lngeom.errors import InputError
 from lngeom.rounding import (
     FORMATS,
     REAL,

@@ -6,7 +6,7 @@ from typing import Any
 import numpy
 import torch
 
-from lngeom import InputError
+from lngeom.errors import InputError
 from lngeom.rounding import FORMATS, REAL, Arithmetic, Case, Definition, Sample, diagnose
 
 from ..models import behaviour, probes

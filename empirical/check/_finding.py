@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from lngeom import LngeomError
+from lngeom.errors import LngeomError
 
 
 class CheckFailed(LngeomError, AssertionError):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from lngeom import InputError
+from lngeom.errors import InputError
 
 
 class Framework(NamedTuple):

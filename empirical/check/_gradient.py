@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from lngeom import InputError
+from lngeom.errors import InputError
 from lngeom.rounding import Definition, Gradients
 
 from ._inputs import DIMENSIONS, suite

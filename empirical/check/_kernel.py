@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy
 
-from lngeom import InputError
+from lngeom.errors import InputError
 
 from ._frameworks import FRAMEWORKS, Framework, likely_frameworks
 

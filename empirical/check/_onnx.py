@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from lngeom import InputError
+from lngeom.errors import InputError
 
 _FUSED = {"LayerNormalization": "layer", "RMSNormalization": "rms", "SimplifiedLayerNormalization": "rms"}
 _SCOPES, _CLASSES = "pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy"  # what torch.onnx.export notes

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from lngeom import InputError
+from lngeom.errors import InputError
 
 from ._check import check
 from ._finding import Finding

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from lngeom import InputError
+from lngeom.errors import InputError
 
 from ..pages import FORMATS
 

@@ -61,7 +61,7 @@ def _row(arguments: argparse.Namespace, dtype: str, d: int, ratio: float) -> dic
 
     if not (math.isfinite(ratio) and ratio >= 0) or d < 2:
         msg = f"--d {d} --ratio {ratio:g}: a row of deviation 1 takes d >= 2 and a finite ratio |μ|/σ >= 0"
-        raise lngeom.InputError(msg)
+        raise lngeom.errors.InputError(msg)
     normal = ndtri((numpy.arange(d) + 0.5) / d)
     x = rounded(normal / normal.std() + ratio, dtype).astype(numpy.float64)
     told = {"kind": arguments.kind, "dtype": dtype, "d": d, "ratio": ratio}

@@ -94,7 +94,7 @@ def run_ablation(ablation: Ablation, *, console: Console | None = None, command:
     independent units. A run that was stopped is continued from its last finished shard.
 
     Raises:
-        lngeom.LngeomError: On any bad input, in one line.
+        lngeom.errors.LngeomError: On any bad input, in one line.
 
     >>> import tempfile
     >>> import numpy as np

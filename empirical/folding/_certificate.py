@@ -37,19 +37,19 @@ def weights_sha256(network: nn.Module) -> str:
 def certify_maps(original: nn.Module, folded: Fold) -> list[dict[str, Any]]:
     """What was changed, each entry with its certificate; and that nothing else was."""
     proofs: list[dict[str, Any]] = []
-    network, of_weight = folded.checkpoint, dict[str, lngeom.FoldCertificate]()
+    network, of_weight = folded.checkpoint, dict[str, lngeom.folding.FoldCertificate]()
     for entry in folded.maps:
         old, new = own(original, entry.parameter), own(network, entry.parameter)
         if entry.change == "shifted":  # proved with its weight, which comes before it
             proof = of_weight[entry.weight]
         elif entry.change == "centered":
-            proof = lngeom.certify_centering(matrix(old, entry.axis), None, matrix(new, entry.axis), None)
+            proof = lngeom.folding.certify_centering(matrix(old, entry.axis), None, matrix(new, entry.axis), None)
         else:
             norm = original.get_submodule(entry.norm)
             gain, shift = getattr(norm, "weight", None), getattr(norm, "bias", None)
             bias = next((m.parameter for m in folded.maps if m.weight == entry.parameter), None)
             pair = (None, None) if bias is None else (own(original, bias), own(network, bias))
-            proof = lngeom.certify_fold(
+            proof = lngeom.folding.certify_fold(
                 old, pair[0], new, pair[1],
                 gain=None if gain is None else gain + entry.offset,
                 norm_bias=None if bias is None else shift, layout=entry.layout,

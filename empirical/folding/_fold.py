@@ -88,7 +88,7 @@ def matrix(values: Tensor, axis: int) -> Tensor:
 
 def centered(values: Tensor, axis: int) -> Tensor:
     """A parameter with its features centred, computed in float64 and rounded once."""
-    changed, _ = lngeom.center_writer(matrix(values, axis))
+    changed, _ = lngeom.folding.center_writer(matrix(values, axis))
     moved = values.movedim(axis, 0)
     return changed.reshape(moved.shape).movedim(0, axis).contiguous()
 
@@ -200,7 +200,7 @@ def _move(recorded: Trace, streams: Streams, call: Call, result: Fold) -> None:
         bias = None if reader.bias is None else recorded.parameters[reader.bias]
         change = Map(name, "folded", reader.axis, norm.path, "", norm.gain_offset)
         old = own(network, name), None if bias is None else own(network, bias)
-        weight, offset = lngeom.fold_affine(
+        weight, offset = lngeom.folding.fold_affine(
             *old, gain=None if gain is None else gain + norm.gain_offset, norm_bias=shift, layout=change.layout
         )
         put(network, name, weight.detach())

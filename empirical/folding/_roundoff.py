@@ -8,7 +8,7 @@ of Numerical Algorithms, 2nd ed., sections 2.2, 3.1 and 3.5), for sums in any or
     products of matrices, sums   γ_{n+2} of the same call on absolute values, n terms in each sum
     softmax p of x               u p (|x − max x| + Σ p|x − max x| + n + 8)
     attention                    the same, on scores with the error of their products, and a rescaling per key
-    LayerNorm                    below, in the manner of lngeom.error_bound
+    LayerNorm                    below, in the manner of lngeom.rounding.error_bound
     moved and selected           0; a cast, u of the new dtype
     everything else              8u(|v| + |x|), x the argument of a function of one argument
 

@@ -2,10 +2,10 @@
 
 Derivation of the bounds
 ------------------------
-The layer's output ẑ is within E of the exact z, component by component: E is :func:`lngeom.error_bound` of the dtype,
-for any order of summation. The vector y before gain and bias is (z − b)/g where no gain is zero, by the theorems
-``standardization.recovered`` and ``rmsnorm.recovered``; each row names the theorem that says of z or of y what the row
-tests, with the layer's own ε. With ŷ = (ẑ − b)/g and e = E/|g|, |ŷ − y| ≤ e, so that
+The layer's output ẑ is within E of the exact z, component by component: E is :func:`lngeom.rounding.error_bound` of
+the dtype, for any order of summation. The vector y before gain and bias is (z − b)/g where no gain is zero, by the
+theorems ``standardization.recovered`` and ``rmsnorm.recovered``; each row names the theorem that says of z or of y what
+the row tests, with the layer's own ε. With ŷ = (ẑ − b)/g and e = E/|g|, |ŷ − y| ≤ e, so that
 
 - |‖ŷ‖ − √d r| ≤ ‖e‖ with r the gauge of x, and the angle between ŷ and y is at most arcsin(‖e‖/‖y‖);
 - |1·ŷ| ≤ Σe_i, and the distance of ẑ from the hyperplane is at most Σ|α_i|E_i/‖α‖ with α = 1/g;
@@ -174,7 +174,7 @@ def _geometry(sample: Sample, error: np.ndarray) -> Iterator[tuple[str, np.ndarr
     reach = np.linalg.norm(e, axis=-1)
     variance = lg.moments(sample.x)[1][:, 0]
     mean_square = variance if centered else np.mean(sample.x**2, axis=-1)
-    length = np.sqrt(d) * lg.gauge_from_mean_square(mean_square, eps=site.eps)
+    length = np.sqrt(d) * lg.epsilon.gauge_from_mean_square(mean_square, eps=site.eps)
     yield LENGTH, np.abs(np.linalg.norm(y, axis=-1) - length), reach
     ellipsoid = lg.Ellipsoid(gain, sample.bias, centered=centered)
     if centered:

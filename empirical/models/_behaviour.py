@@ -4,7 +4,8 @@ from typing import Literal, NamedTuple
 
 import numpy
 
-from lngeom import moments, project, scale
+from lngeom import moments, project
+from lngeom.norms import scale
 
 __all__ = ["Behaviour", "behaviour", "probes"]
 

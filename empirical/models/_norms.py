@@ -217,7 +217,7 @@ def norms(model: nn.Module, batch: Any = None) -> Norms:
     Every module with the parameters of a norm, and every one without parameters, is called alone: on a copy, with
     drawn parameters, on rows of log-spaced sizes. From the outputs follow kind, ε and its place, gain or 1 + gain,
     bias and axis; they are accepted only if they reproduce the outputs within the derived bound of rounding
-    (:func:`lngeom.error_bound`). What one pass over `batch` shows must agree as well.
+    (:func:`lngeom.rounding.error_bound`). What one pass over `batch` shows must agree as well.
 
     Args:
         model: Any module; it is left as it was.

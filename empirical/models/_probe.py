@@ -144,8 +144,8 @@ def layer_error(
 ) -> np.ndarray:
     """Bound of the error of each output component, shape (n, d), for any order of summation.
 
-    :func:`lngeom.error_bound`; of a half-precision RMSNorm with room for a rounding of the normalized vector before
-    the gain, as Llama has it.
+    :func:`lngeom.rounding.error_bound`; of a half-precision RMSNorm with room for a rounding of the normalized
+    vector before the gain, as Llama has it.
 
     Args:
         x: float64, (n, d). What enters, exactly.
@@ -162,11 +162,11 @@ def layer_error(
     True
     """
     if kind == "layernorm":
-        return lngeom.error_bound(x, gain, bias, eps=eps, dtype=dtype, method="merged")
+        return lngeom.rounding.error_bound(x, gain, bias, eps=eps, dtype=dtype, method="merged")
     if dtype == "float32":
-        return lngeom.error_bound(x, gain, bias, eps=eps, dtype=dtype, centered=False)
+        return lngeom.rounding.error_bound(x, gain, bias, eps=eps, dtype=dtype, centered=False)
     number = torch.finfo(getattr(torch, dtype))
-    first = lngeom.error_bound(x, eps=eps, dtype=dtype, centered=False)
+    first = lngeom.rounding.error_bound(x, eps=eps, dtype=dtype, centered=False)
     size = np.abs(lngeom.rms_norm(x, eps=eps))
     with np.errstate(invalid="ignore"):  # a gain of 0 times no bound
         return np.abs(gain) * (first + number.eps * (size + first)) + number.tiny * number.eps
@@ -194,7 +194,7 @@ def read(module: nn.Module, d: int) -> Reading | str:
         return f"cannot be copied ({type(error).__name__})"
     x = exactly(torch.from_numpy(probes(d, rows=_ROWS)).float())
     # Of short vectors some lie near 1, so that all digits of their LayerNorm cancel: those say nothing.
-    x = x[lngeom.condition_number(x) < _CONDITION]
+    x = x[lngeom.projection.condition_number(x) < _CONDITION]
     x = x[: len(x) // _WITHIN * _WITHIN]
     reasons: list[str] = []
     for axis, flat in ((-1, True), (1, False), (1, True)):

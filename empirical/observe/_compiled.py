@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lngeom import InputError
+from lngeom.errors import InputError
 
 
 @functools.cache

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lngeom import InputError
+from lngeom.errors import InputError
 
 _LARGEST = 1 << 30
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from lngeom import InputError
+from lngeom.errors import InputError
 
 from ..models import NormSite
 

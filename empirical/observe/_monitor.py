@@ -8,7 +8,7 @@ from typing import Any
 from torch import nn
 from transformers import TrainerCallback
 
-from lngeom import InputError
+from lngeom.errors import InputError
 
 from ..models import NormSite, norms
 from ..support import StepTable

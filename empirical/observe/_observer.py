@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
-from lngeom import InputError
+from lngeom.errors import InputError
 
 from ..models import NormSite, first_tensor
 from ._directions import random_directions

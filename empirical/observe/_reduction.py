@@ -5,13 +5,10 @@ import math
 import torch
 from torch import Tensor
 
-from lngeom import (
-    angle_from_inner_product,
-    angle_from_moments,
-    centered_inner_product,
-    gauge_from_mean_square,
-    layer_rms_distance_from_moments,
-)
+from lngeom.angles import angle_from_inner_product, angle_from_moments
+from lngeom.epsilon import gauge_from_mean_square
+from lngeom.norms import layer_rms_distance_from_moments
+from lngeom.projection import centered_inner_product
 
 from ._compiled import by_kernel, free
 from ._sketch import Columns, Sketch

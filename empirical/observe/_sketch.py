@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from lngeom import angle_from_moments, moments
+from lngeom import moments
+from lngeom.angles import angle_from_moments
 
 from ._compiled import by_kernel, free
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import array_api_compat
 import numpy as np
 
-from lngeom import InputError
+from lngeom.errors import InputError
 
 Side = Literal["input", "output"]
 SIDES: tuple[Side, ...] = ("input", "output")
@@ -36,7 +36,7 @@ FEATURES: dict[Side, tuple[str, ...]] = {
 
 ``angle`` to the uniform vector 1; ``angle_a`` and ``angle_b`` to the first two random directions; ``norm`` ‖x‖;
 ``tilt`` |90° − angle|, which is the angle between the LayerNorm and the RMSNorm of x at ε = 0, and ``distance`` how far
-apart the two are (:func:`lngeom.layer_rms_distance`); ``gauge`` r of the layer;
+apart the two are (:func:`lngeom.norms.layer_rms_distance`); ``gauge`` r of the layer;
 ``rotation`` from input to output; ``affine_rotation`` from the normalized vector, before gain and bias, to the output.
 """
 

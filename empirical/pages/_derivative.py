@@ -53,7 +53,7 @@ def _draw_factors(axes: Axes) -> None:
     sigma = np.geomspace(1e-2, 1e2, 161)
     # Deviations of t·(1, −1, 0) are t √(2/3).
     x = np.sqrt(1.5) * sigma[:, None] * np.array([1.0, -1.0, 0.0])
-    tangential, radial, _ = np.sort(lg.jacobian_singular_values(x, eps=EPS), axis=-1)[:, ::-1].T
+    tangential, radial, _ = np.sort(lg.derivatives.jacobian_singular_values(x, eps=EPS), axis=-1)[:, ::-1].T
     axes.loglog(sigma, tangential, color=BLUE, linewidth=2.0, label=r"around: $1/s$")
     axes.loglog(sigma, radial, color=VERMILION, linewidth=2.0, label=r"outward: $\varepsilon/s^3$")
     axes.axhline(1 / np.sqrt(EPS), color=QUIET, linewidth=0.9, linestyle="--", label=r"$1/\sqrt{\varepsilon}$")

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import matplotlib
 from matplotlib.figure import Figure
 
-from lngeom import InputError
+from lngeom.errors import InputError
 
 from . import _axes, _derivative, _fibers, _outputs, _relatives, _rms, _runs, _steps, _stream
 from ._drawing import FORMATS, SETTINGS

@@ -39,7 +39,7 @@ def eps_sweep() -> Figure:
         scene.sheet(BIAS + 1.08 * (ellipse - BIAS), QUIET, alpha=0.12)
         scene.curve(ellipse, INK, linewidth=1.2)
         z = lg.layer_norm(x, GAIN, BIAS, eps=eps)
-        r = lg.gauge(x, eps=eps)
+        r = lg.epsilon.gauge(x, eps=eps)
         marks = scene.points(z, r, cmap="viridis", vmin=0.0, vmax=1.0, s=12)
         scene.points(BIAS[None], VERMILION, s=45, marker="P")
         top.set_title(rf"$\varepsilon = 10^{{{exponent}}}$: {np.mean(r > 0.99):.0%} at the surface ($r > 0.99$)")
@@ -49,7 +49,11 @@ def eps_sweep() -> Figure:
         # σ(t·(1, −1, 0)) = t √(2/3), so that these inputs have the deviations of the grid.
         line = np.sqrt(1.5) * grid[:, None] * np.array([1.0, -1.0, 0.0])
         bottom.plot(
-            grid, lg.gauge(line, eps=eps), color=INK, linewidth=1.0, label=r"$r=\sqrt{\sigma^2/(\sigma^2+\varepsilon)}$"
+            grid,
+            lg.epsilon.gauge(line, eps=eps),
+            color=INK,
+            linewidth=1.0,
+            label=r"$r=\sqrt{\sigma^2/(\sigma^2+\varepsilon)}$",
         )
         root = np.sqrt(eps)
         bottom.axvline(root, color=VERMILION, linestyle="--", linewidth=1.2, label=r"$\sigma=\sqrt{\varepsilon}$")

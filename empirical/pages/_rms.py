@@ -21,7 +21,7 @@ LENGTH = 2.7
 def inputs(theta: ArrayLike, length: float = 1.0) -> Floats:
     """Vectors at the angles θ to 1, in the plane of 1 and `ACROSS`; shape (..., 3)."""
     angle = np.asarray(theta, dtype=float)[..., None]
-    return length * (np.cos(angle) * lg.uniform(D) / np.sqrt(D) + np.sin(angle) * ACROSS)
+    return length * (np.cos(angle) * lg.projection.uniform(D) / np.sqrt(D) + np.sin(angle) * ACROSS)
 
 
 def distance(theta: ArrayLike) -> Floats:
@@ -40,7 +40,7 @@ def angle_range(run: Run) -> tuple[float, float]:
 
 def _plane(x: Floats) -> Floats:
     """Coordinates along `ACROSS` and along 1."""
-    return np.stack([x @ ACROSS, x @ lg.uniform(D) / np.sqrt(D)], -1)
+    return np.stack([x @ ACROSS, x @ lg.projection.uniform(D) / np.sqrt(D)], -1)
 
 
 def _arc(axes: Axes, start: float, end: float, radius: float, color: str) -> None:

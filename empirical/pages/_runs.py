@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from matplotlib.figure import Figure
 
-from lngeom import InputError
+from lngeom.errors import InputError
 
 # The packages that know the table load PyTorch: they are imported here only where a run is drawn.
 

@@ -12,7 +12,7 @@ from ._drawing import INK, QUIET
 
 Floats = NDArray[np.float64]
 
-ONE: Floats = lg.uniform(3)
+ONE: Floats = lg.projection.uniform(3)
 FREE: dict[str, Any] = {"clip_on": False, "in_layout": False}
 """What is drawn over the edge of its panel does not change the layout."""
 FLOOR: Floats = np.array([[1.0, -1.0, 0.0], [1.0, 1.0, -2.0]])

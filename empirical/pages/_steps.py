@@ -16,7 +16,7 @@ BIAS = np.array([0.5, 0.0, 0.15])
 def six_steps() -> Figure:
     """The six steps of LayerNorm on one vector of three components."""
     figure = Figure(figsize=(12, 7.4), layout="constrained")
-    mean, centered = lg.mean_vector(X), lg.project(X)
+    mean, centered = lg.projection.mean_vector(X), lg.project(X)
     y = lg.standardize(X, eps=0.0)
     unit = y / np.linalg.norm(y)
     z = lg.layer_norm(X, GAIN, BIAS, eps=0.0)

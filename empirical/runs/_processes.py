@@ -15,7 +15,7 @@ from torch import Tensor, distributed
 from torch.distributed import PrefixStore  # pyright: ignore[reportPrivateImportUsage]
 from torch.distributed.rendezvous import rendezvous
 
-from lngeom import LngeomError
+from lngeom.errors import LngeomError
 
 from ..support import RunError, one_line
 

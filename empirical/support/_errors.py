@@ -1,6 +1,6 @@
-"""The exceptions of the measurements; all of them are :class:`lngeom.LngeomError`."""
+"""The exceptions of the measurements; all of them are :class:`lngeom.errors.LngeomError`."""
 
-from lngeom import LngeomError
+from lngeom.errors import LngeomError
 
 
 class CorpusError(LngeomError, ValueError):

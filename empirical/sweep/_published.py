@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from lngeom import LngeomError
+from lngeom.errors import LngeomError
 
 from .. import judge, observe
 from ..models import KNOWN_MODELS

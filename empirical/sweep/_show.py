@@ -4,7 +4,7 @@ import os
 
 from rich.console import Console
 
-from lngeom import LngeomError
+from lngeom.errors import LngeomError
 
 from .. import judge, observe, pages
 from ..runs import RunDirectory

@@ -12,7 +12,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import Tensor
 from transformers import PreTrainedTokenizerFast
 
-from lngeom import InputError
+from lngeom.errors import InputError
 
 from ..models import ModelSource, load_tokenizer
 from ..support import CorpusError, ModelError, RunError, read_sealed, sha256_of, write_sealed

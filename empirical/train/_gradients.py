@@ -18,7 +18,7 @@ from torch.nn import functional
 from transformers import GPT2LMHeadModel
 
 import lngeom
-from lngeom import InputError
+from lngeom.errors import InputError
 
 from ..models import RMSNorm
 
@@ -56,7 +56,7 @@ def uniform_energy(rows: Tensor) -> float:
     1.0
     """
     wide = rows.detach().double()
-    along, whole = lngeom.mean_vector(wide), wide
+    along, whole = lngeom.projection.mean_vector(wide), wide
     return float(wide.shape[-1] * (along * along).sum() / (whole * whole).sum())
 
 
@@ -86,7 +86,7 @@ class WriterGradient:
 def _row_magnitude(module: nn.LayerNorm | RMSNorm, x: Tensor, output_gradient: Tensor) -> Tensor:
     """M_t: sum over components of the absolute values of the terms whose total is 1ᵀr_t in exact arithmetic 0."""
     mean, variance = lngeom.moments(x)
-    inverse = 1 / lngeom.scale(variance, eps=module.eps)
+    inverse = 1 / lngeom.norms.scale(variance, eps=module.eps)
     a = (module.weight * output_gradient).abs()
     total, d = a.sum(-1, keepdim=True), x.shape[-1]
     slope = inverse**3 / d * (mean.abs() * total + (a * x.abs()).sum(-1, keepdim=True))

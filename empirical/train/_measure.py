@@ -123,9 +123,9 @@ class Measurement:
         return {
             "writer": name,
             "start_size": float(start.norm()),
-            "start_uniform_size": float(lngeom.mean_vector(start).norm()),
+            "start_uniform_size": float(lngeom.projection.mean_vector(start).norm()),
             "size": float(now.norm()),
-            "uniform_size": float(lngeom.mean_vector(now).norm()),
+            "uniform_size": float(lngeom.projection.mean_vector(now).norm()),
             "share": uniform_energy(now),
             "change_size": float(change.norm()),
             "change_share": uniform_energy(change),

@@ -12,7 +12,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from transformers.models.gpt2.modeling_gpt2 import GPT2Block
 
 import lngeom
-from lngeom import InputError
+from lngeom.errors import InputError
 
 from ..models import GPT2RMSConfig, GPT2RMSLMHeadModel
 from ..observe import random_directions

@@ -4,7 +4,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
-from lngeom import InputError
+from lngeom.errors import InputError
 
 Norm = Literal["layer", "rms", "u", "post", "none"]
 """Which normalization the network uses: LayerNorm, RMSNorm, or that of a control arm."""
@@ -81,7 +81,7 @@ class Recipe:
     2048
     >>> Recipe(SHAPES["tiny"], "layer", "adamw", 2e-3, steps=0, sequences=16, sequence_length=128)
     Traceback (most recent call last):
-    lngeom._errors.InputError: steps is 0: it must be at least 1
+    lngeom.errors.InputError: steps is 0: it must be at least 1
     """
 
     shape: Shape

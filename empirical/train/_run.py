@@ -9,7 +9,7 @@ import torch
 import transformers
 
 import lngeom
-from lngeom import InputError
+from lngeom.errors import InputError
 
 from ..runs import Ranks
 from ..support import RunError, read_sealed, write_sealed
@@ -36,7 +36,7 @@ class Execution:
     False
     >>> Execution(dtype="float16")
     Traceback (most recent call last):
-    lngeom._errors.InputError: dtype is 'float16': a network is trained in float32 or in bfloat16
+    lngeom.errors.InputError: dtype is 'float16': a network is trained in float32 or in bfloat16
     """
 
     dtype: str = "float32"

@@ -13,7 +13,7 @@ from torch.nn import functional
 from torch.nn.parallel import DistributedDataParallel
 from transformers import GPT2LMHeadModel
 
-from lngeom import InputError
+from lngeom.errors import InputError
 
 from ..runs import Ranks
 from ..support import RunError, StepTable, lock, write_sealed

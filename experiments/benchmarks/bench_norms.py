@@ -58,7 +58,7 @@ def variants(
             lambda v, f=theirs: backward(f, v, c.to(v.dtype)),
         )
         result[f"{name}, closed-form gradient"] = (
-            lambda v, centered=name == "layer_norm": lg.jacobian_transpose_product(
+            lambda v, centered=name == "layer_norm": lg.derivatives.jacobian_transpose_product(
                 v, c.to(v.dtype), gain.to(v.dtype), eps=EPS, centered=centered
             ),
             lambda v, f=theirs: backward(f, v, c.to(v.dtype)),

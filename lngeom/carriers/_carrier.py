@@ -13,7 +13,7 @@ from typing import Any
 import array_api_compat
 import numpy
 
-from .._errors import InputError
+from ..errors import InputError
 
 Array = Any
 """An array of the array-API standard, or a carrier that implements its namespace."""
@@ -104,6 +104,18 @@ def check_parameter(name: str, parameter: Array, x: Array) -> None:
             f"{name} has shape {tuple(parameter.shape)}, but x of shape {tuple(x.shape)} has vectors of "
             f"dimension {x.shape[-1]}: {name} must have shape ({x.shape[-1]},)"
         )
+        raise InputError(msg)
+
+
+def check_gain(gain: Array) -> None:
+    """Raise unless `gain` is one finite vector of shape (d,)."""
+    check_vectors("gain", gain)
+    xp = namespace(gain)
+    if len(gain.shape) != 1:
+        msg = f"gain has shape {tuple(gain.shape)}: one layer has one gain vector of shape (d,); pass them one by one"
+        raise InputError(msg)
+    if not bool(xp.all(xp.isfinite(gain))):
+        msg = "gain holds a NaN or an infinity: its ellipsoid is not defined; check how the checkpoint was loaded"
         raise InputError(msg)
 
 

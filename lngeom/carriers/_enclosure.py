@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy
 
-from .._errors import InputError
+from ..errors import InputError
 from ._interval import SQRT_BITS, Interval, UndecidedError
 
 

@@ -25,7 +25,7 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
-from lngeom._errors import LngeomError
+from lngeom.errors import LngeomError
 
 # rational: (n, m) in lowest terms, m >= 1. monomial: sorted ((atom, exponent), ...), exponents >= 1, those of d != 0.
 # pairs: sorted ((monomial, rational), ...), no rational 0. atom: ("v", name) vector, ("s", name) scalar, ("d",),
@@ -343,7 +343,7 @@ def scalar(name: str) -> Term:
 
     >>> import lngeom as lg
     >>> from lngeom.kernel import scalar, vector
-    >>> lg.scale(lg.moments(vector("x"))[1], eps=scalar("eps"))
+    >>> lg.norms.scale(lg.moments(vector("x"))[1], eps=scalar("eps"))
     √(−S(x)²/d² + S(x²)/d + ε)
     """
     return _atom("s", _name(name), False)

@@ -1,10 +1,26 @@
-"""The engine of :func:`lngeom.tolerance` and :func:`lngeom.explain_difference`, for checks of whole kernels."""
+"""How far rounding can take a correct kernel, and what a difference beyond that comes from."""
 
-from ._certainty import certainly_outside as certainly_outside
-from ._definitions import Definition as Definition, rounded as rounded
-from ._difference import Case as Case, diagnose as diagnose, indistinct as indistinct
-from ._family import REAL as REAL, Arithmetic as Arithmetic, Sample as Sample, Spread as Spread
+from ._certainty import certainly_outside
+from ._definitions import Definition, rounded as rounded
+from ._difference import Case, Explanation, diagnose, explain_difference, indistinct
+from ._family import REAL as REAL, Arithmetic, Sample, Spread as Spread
 from ._formats import FORMATS as FORMATS
-from ._gradients import Gradients as Gradients
+from ._gradients import Gradients
+from ._tolerance import Acceptance, Tolerance, error_bound, tolerance
 
-__all__ = ["Arithmetic", "Case", "Definition", "Gradients", "Sample", "certainly_outside", "diagnose", "indistinct"]
+__all__ = [
+    "Acceptance",
+    "Arithmetic",
+    "Case",
+    "Definition",
+    "Explanation",
+    "Gradients",
+    "Sample",
+    "Tolerance",
+    "certainly_outside",
+    "diagnose",
+    "error_bound",
+    "explain_difference",
+    "indistinct",
+    "tolerance",
+]

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy
 
-from .._norms import Placement, scale
+from ..norms import Placement, scale
 from ._family import REAL, UNIT, Arithmetic, Family, Reals, Sample
 from ._formats import FORMATS
 

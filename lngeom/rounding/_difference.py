@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from .._errors import InputError
-from .._norms import Placement
 from ..carriers import Array, dtype_name
+from ..errors import InputError
+from ..norms import Placement
 from ._definitions import Definition, Verdict, candidates, rounded
 from ._family import Arithmetic, Method, Reals, Sample
 from ._formats import FORMATS

@@ -28,7 +28,7 @@ from typing import Any, Literal
 
 import numpy
 
-from .._projection import moments, project
+from ..projection import moments, project
 from ._formats import FORMATS, Format
 
 Order = Literal["any", "sequential", "pairwise"] | int

@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 import numpy
 
-from .._errors import InputError
-from .._norms import Placement
 from ..carriers import Array, check_eps, check_parameter, check_vectors, dtype_name
+from ..errors import InputError
+from ..norms import Placement
 from ._definitions import Definition
 from ._family import METHODS, REAL, Arithmetic, Family, Method, Order, Reals, Sample
 from ._formats import FORMATS
@@ -19,7 +19,7 @@ KINDS: tuple[Kind, ...] = ("layernorm", "rmsnorm")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Acceptance:
-    """What :meth:`lngeom.Tolerance.accepts` answers; true in a condition if every row is accepted.
+    """What :meth:`lngeom.rounding.Tolerance.accepts` answers; true in a condition if every row is accepted.
 
     `ok` and `reason`, one sentence; `p` and `delta` (...), scale and error of the mean of the closest member of the
     family; `ratio` (..., d), distance of each component from that member over its tolerance, at most 1 where accepted.
@@ -181,9 +181,9 @@ def error_bound(
     and R. J. LeVeque, The American Statistician 37 (1983), 242-247.
 
     >>> import numpy as np, lngeom as lg
-    >>> bool((lg.error_bound(np.array([1.0, 2.0, 6.0]), eps=0.0) < 1e-14).all())
+    >>> bool((lg.rounding.error_bound(np.array([1.0, 2.0, 6.0]), eps=0.0) < 1e-14).all())
     True
-    >>> float(lg.error_bound(np.array([1.0, 2.0]), eps=0.0, dtype="bfloat16").max()) < 1.001 * 2.0**-8
+    >>> float(lg.rounding.error_bound(np.array([1.0, 2.0]), eps=0.0, dtype="bfloat16").max()) < 1.001 * 2.0**-8
     True
     """
     if method not in METHODS:

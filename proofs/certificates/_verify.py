@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from lngeom import InputError
+from lngeom.errors import InputError
 
 from .._theorem import CheckError
 from ._coq import HEADER, name_of, source

@@ -67,7 +67,7 @@ def _inverse_on_ball(goal: sy.Formula, given: list[sy.Proved], g: Any, b: Any, z
     p = 1 - sy.square_norm(lg.project(y)) / sy.dim(y)
     share = sy.multiply(ball, sy.prove(sy.greater(1 / sy.dim(y))))
     p_positive = sy.transport(p, sy.prove(sy.equal(p, share.conclusion.term), plane), share)
-    u, factor = lg.invert(y, eps=eps), sy.root(eps) / sy.root(p)
+    u, factor = lg.fibers.invert(y, eps=eps), sy.root(eps) / sy.root(p)
     above = sy.prove(sy.greater(factor), positive, p_positive)
     square = lg.moments(u)[1] + eps
     same = sy.root_of_square(

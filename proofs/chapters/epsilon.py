@@ -27,7 +27,7 @@ def _scaled_root(goal: sy.Formula, given: list[sy.Proved], x: Any, a: Any, eps: 
 
 
 def _gauge(goal: sy.Formula, given: list[sy.Proved], x: Any, eps: Any) -> sy.Proved:
-    u = sy.root(sy.dim(x)) * lg.gauge(x, eps=eps)
+    u = sy.root(sy.dim(x)) * lg.epsilon.gauge(x, eps=eps)
     squared = sy.prove(sy.equal(u * u, length(x, eps)), *given)
     same = sy.root_of_square(length(x, eps), sy.prove(sy.at_least(u), *given), squared)
     return sy.prove(goal, (same, sy.norm(lg.standardize(x, eps=eps))))
@@ -57,7 +57,7 @@ def _increasing(goal: sy.Formula, given: list[sy.Proved], x: Any, x2: Any, eps: 
 def mismatch(x: Any, outside: Any, inside: Any) -> Any:
     """(σ + ε_out)² − (σ² + ε_in): how far the two denominators are from each other."""
     v = variance(x)
-    return lg.scale(v, eps=outside, placement="outside") ** 2 - lg.scale(v, eps=inside) ** 2
+    return lg.norms.scale(v, eps=outside, placement="outside") ** 2 - lg.norms.scale(v, eps=inside) ** 2
 
 
 def _conjugate(goal: sy.Formula, given: list[sy.Proved], x: Any, eps: Any) -> sy.Proved:

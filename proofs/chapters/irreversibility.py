@@ -118,8 +118,8 @@ def statistics(random: Random, d: int) -> Values:
 def column_norm(x: Any, *, eps: Any) -> Any:
     """BatchNorm of a batch whose d vectors have one component each: x is the only column."""
     if not hasattr(x, "shape"):  # to the library a symbol is a column
-        return lg.batch_norm(x, eps=eps)
-    return lg.batch_norm(x[..., None], eps=eps)[..., 0]
+        return lg.norms.batch_norm(x, eps=eps)
+    return lg.norms.batch_norm(x[..., None], eps=eps)[..., 0]
 
 
 THEOREMS = read(__name__)

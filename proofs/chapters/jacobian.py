@@ -21,7 +21,7 @@ def standardized(x: Any, eps: Any) -> Any:
 
 def denominator(x: Any, eps: Any) -> Any:
     """√(σ² + ε)."""
-    return lg.scale(variance(x), eps=eps)
+    return lg.norms.scale(variance(x), eps=eps)
 
 
 def _layer(g: Any, b: Any, eps: Any) -> Callable[[Any], Any]:

@@ -60,7 +60,7 @@ def _angle(goal: sy.Formula, given: list[sy.Proved], x: Any) -> sy.Proved:
 def _mean_vanishes(goal: sy.Formula, given: list[sy.Proved], x: Any, eps: Any) -> sy.Proved:
     """Sum both sides: 0 = S(x)/√(‖x‖²/d + ε), and the root is not 0."""
     same, defined = given
-    inverse = sy.weaken(sy.prove(sy.greater(1 / lg.scale(mean_square(x), eps=eps)), defined), "!=")
+    inverse = sy.weaken(sy.prove(sy.greater(1 / lg.norms.scale(mean_square(x), eps=eps)), defined), "!=")
     summed_up = sy.combine(sy.summed(x) * inverse.conclusion.term, [(1, sy.ones(x), same)])
     return sy.prove(goal, sy.cancel(sy.summed(x), summed_up, inverse))
 
@@ -71,7 +71,7 @@ def _difference(x: Any, eps: Any) -> Any:
 
 def _without_the_sum_of_roots(goal: sy.Formula, given: list[sy.Proved], x: Any, eps: Any) -> sy.Proved:
     """With w = 1/(r + s) the claim is A + Bw² = 0: it follows from A(r + s)² + B = 0, where no w occurs."""
-    s, r = lg.scale(variance(x), eps=eps), lg.scale(mean_square(x), eps=eps)
+    s, r = lg.norms.scale(variance(x), eps=eps), lg.norms.scale(mean_square(x), eps=eps)
     mean, w = lg.moments(x)[0], 1 / (r + s)
     a = _difference(x, eps) - sy.dim(x) * mean**2 / r**2
     b = -sy.dim(x) * mean**4 * variance(x) / (r**2 * s**2)
@@ -84,7 +84,7 @@ def _without_the_sum_of_roots(goal: sy.Formula, given: list[sy.Proved], x: Any, 
 
 def _gauge(x: Any, eps: Any) -> Any:
     """R = √(m/(m + ε)), m the mean square."""
-    return lg.gauge_from_mean_square(mean_square(x), eps=eps)
+    return lg.epsilon.gauge_from_mean_square(mean_square(x), eps=eps)
 
 
 def _output_length(goal: sy.Formula, given: list[sy.Proved], x: Any, eps: Any) -> sy.Proved:
@@ -125,7 +125,7 @@ def _scaled(goal: sy.Formula, given: list[sy.Proved], x: Any, a: Any, eps: Any) 
 def _constant_gain(goal: sy.Formula, given: list[sy.Proved], g: Any, b: Any, eps: Any) -> sy.Proved:
     """The difference: 1·LN_ε(g; g, b) − 1·LN_ε(0; g, b) = ‖Πg‖²/√(σ² + ε)."""
     at_gain, at_zero, positive = given
-    inverted = 1 / lg.scale(variance(g), eps=eps)
+    inverted = 1 / lg.norms.scale(variance(g), eps=eps)
     product = sy.combine(sy.square_norm(lg.project(g)) * inverted, [(1, None, at_gain), (-1, None, at_zero)])
     vanishes = sy.cancel(sy.square_norm(lg.project(g)), product, sy.prove(sy.greater(inverted), positive))
     return sy.prove(goal, sy.definite(lg.project(g), vanishes))
@@ -147,14 +147,14 @@ def _entered(goal: sy.Formula, centred: sy.Proved, h: Any, a: Any, g: Any, eps: 
     sizes = sy.prove(sy.equal(mean_square(left), variance(h + a)), centred)
     divisors = same_divisor(mean_square(left) + eps, variance(h + a) + eps, sizes)
     parts = sy.prove(sy.equal(left, right), centred)
-    over = g / lg.scale(variance(h + a), eps=eps)
+    over = g / lg.norms.scale(variance(h + a), eps=eps)
     return sy.combine(goal.term, [(g * left, None, divisors), (over, None, parts)])
 
 
 def _alive(goal: sy.Formula, given: list[sy.Proved], w: Any, g: Any, eps: Any) -> sy.Proved:
     """The product is w·RMS(g∘w; g) = ‖g∘w‖²/√(m + ε), and g∘w = 0 leaves w = 0."""
     equation, gains, positive = given
-    divisor = lg.scale(mean_square(g * w), eps=eps)
+    divisor = lg.norms.scale(mean_square(g * w), eps=eps)
     product = sy.combine(sy.square_norm(g * w) / divisor, [(1, None, equation)])
     gone = sy.cancel(sy.square_norm(g * w), product, sy.prove(sy.greater(1 / divisor), positive))
     return sy.prove(goal, sy.cancel(w, sy.definite(g * w, gone), gains))

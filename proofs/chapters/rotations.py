@@ -51,7 +51,7 @@ def _conjugated(goal: sy.Formula, given: list[sy.Proved], u: Any, x: Any, eps: A
     divisors = same_divisor(after, before, sy.prove(sy.equal(after, before), *laws))
     parts = sy.prove(sy.equal(lg.project(x, u), reflected(u, turned)), *laws)
     back = reflected(u, turned)
-    return sy.combine(goal.term, [(1 / lg.scale(after, eps=0), None, parts), (back, None, divisors)])
+    return sy.combine(goal.term, [(1 / lg.norms.scale(after, eps=0), None, parts), (back, None, divisors)])
 
 
 def _permuted(random: Random, *vectors: tuple[Any, ...]) -> tuple[tuple[Any, ...], ...]:
@@ -96,7 +96,7 @@ def _same_size(
     goal: sy.Formula, equation: sy.Proved, nonzero: sy.Proved, positive: sy.Proved, p: Any, a: Any, b: Any, eps: Any
 ) -> sy.Proved:
     """From p/√(a + ε) = p/√(b + ε) and p ≠ 0: a = b, and the goal d(a − b)."""
-    difference = 1 / lg.scale(a, eps=eps) - 1 / lg.scale(b, eps=eps)
+    difference = 1 / lg.norms.scale(a, eps=eps) - 1 / lg.norms.scale(b, eps=eps)
     product = sy.combine(sy.square_norm(p) * difference, [(1, p, equation)])
     above = [sy.prove(sy.at_least(m + eps), positive) for m in (a, b)]
     same = same_radicand(above[0], above[1], sy.cancel(difference, product, nonzero))
@@ -106,16 +106,17 @@ def _same_size(
 def _layer_size(goal: sy.Formula, given: list[sy.Proved], x: Any, q: Any, c: Any, eps: Any) -> sy.Proved:
     equation, centred, nonzero, positive = given
     # Of a centred q the variance of q + c1 is ‖q‖²/d and its projection q.
-    moved = lg.scale(variance(q), eps=eps)
+    moved = lg.norms.scale(variance(q), eps=eps)
     plain = sy.combine(
-        q / moved - q / lg.scale(variance(x), eps=eps), [(1, None, equation), (1 / sy.dim(q) / moved, None, centred)]
+        q / moved - q / lg.norms.scale(variance(x), eps=eps),
+        [(1, None, equation), (1 / sy.dim(q) / moved, None, centred)],
     )
     sizes = sy.prove(sy.equal(variance(q), mean_square(q)), centred)
     swapped = same_divisor(
         mean_square(q) + eps, variance(q) + eps, sy.combine(mean_square(q) - variance(q), [(-1, None, sizes)])
     )
     equation = sy.combine(
-        q / lg.scale(mean_square(q), eps=eps) - q / lg.scale(variance(x), eps=eps),
+        q / lg.norms.scale(mean_square(q), eps=eps) - q / lg.norms.scale(variance(x), eps=eps),
         [(1, None, plain), (q, None, swapped)],
     )
     return _same_size(goal, equation, nonzero, positive, q, mean_square(q), variance(x), eps)
@@ -124,7 +125,7 @@ def _layer_size(goal: sy.Formula, given: list[sy.Proved], x: Any, q: Any, c: Any
 def _mean_kept(goal: sy.Formula, given: list[sy.Proved], x: Any, q: Any, c: Any, eps: Any) -> sy.Proved:
     """The sum of LN_ε(q + c1) is 0, that of q/√(σ² + ε) is (1·q)/√(σ² + ε)."""
     equation, positive = given
-    divisor = lg.scale(variance(x), eps=eps)
+    divisor = lg.norms.scale(variance(x), eps=eps)
     product = sy.combine(sy.summed(q) / divisor, [(-1, sy.ones(q), equation)])
     return sy.prove(goal, sy.cancel(sy.summed(q), product, sy.prove(sy.greater(1 / divisor), positive)))
 

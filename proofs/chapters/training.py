@@ -33,7 +33,7 @@ def _same_direction(goal: sy.Formula, given: list[sy.Proved], x: Any, p: Any, q:
     z = sy.vector("z")
     scaled = sy.prove(sy.equal(lg.standardize(a * z, eps=0), lg.standardize(z, eps=0)), positive)
     moved = lg.standardize(longer, eps=0) - lg.standardize(a * step, eps=0)
-    over = 1 / lg.scale(variance(a * step), eps=0)
+    over = 1 / lg.norms.scale(variance(a * step), eps=0)
     centred = sy.combine(
         lg.project(longer) - lg.project(a * step), [(1, None, same), (-1 / sy.dot(sy.ones(x), sy.ones(x)), 1, same)]
     )
@@ -73,10 +73,10 @@ def _branch(goal: sy.Formula, given: list[sy.Proved], x: Any, v: Any, g: Any, c:
     above = sy.add(product(sum_of_squares(lg.project(x)), per_dimension), positive)
     defined = sy.prove(sy.greater(variance(x) + eps), above)
     inverse = sy.prove(sy.greater(1 / (variance(x) + eps)), defined)
-    s, y = lg.scale(variance(x), eps=eps), lg.standardize(x, eps=eps)
+    s, y = lg.norms.scale(variance(x), eps=eps), lg.standardize(x, eps=eps)
     along = product(sy.square(c * sy.dot(y, v)), per_dimension)
     parts = [
-        sy.total(product(within, sy.square(lg.jacobian_product(x, v, eps=eps) * s))),
+        sy.total(product(within, sy.square(lg.derivatives.jacobian_product(x, v, eps=eps) * s))),
         product(sy.square(c * sy.summed(v)), per_dimension),
         along,
         product(along, positive, inverse),

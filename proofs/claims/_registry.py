@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Sequence
 
-from lngeom import InputError
+from lngeom.errors import InputError
 from lngeom.verdicts import CLAIM_VERDICTS, Verdict
 
 from ._claim import Claim, Document

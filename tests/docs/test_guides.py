@@ -7,7 +7,7 @@ import pytest
 
 from empirical.models import bundled_model
 from empirical.text import bundled_wikipedia
-from lngeom import LngeomError
+from lngeom.errors import LngeomError
 
 DOCS = Path(__file__).parents[2] / "docs"
 MEASURING = {"guides/sweep"}

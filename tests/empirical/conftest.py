@@ -16,8 +16,8 @@ from transformers import AutoConfig, AutoModel
 
 from empirical.models import GPT2RMSConfig, bundled_model, norm_sites, topology_of
 from empirical.text import bundled_wikipedia
-from lngeom import LngeomError
 from lngeom.cli import main
+from lngeom.errors import LngeomError
 
 # Tiny models gain nothing from threads, and test processes run side by side.
 torch.set_num_threads(1)

@@ -17,7 +17,7 @@ import lngeom as lg
 from empirical.models import NormSite, find_model, load_model
 from empirical.observe import Observer
 from empirical.runs import RunDirectory
-from lngeom import LngeomError
+from lngeom.errors import LngeomError
 
 from .lines import SUFFIXES, read_line, write_line
 from .loaders import SOUND, read_corpus
@@ -274,7 +274,7 @@ _PLAIN: list[Any] = [
 def core(_: Scene, generator: random.Random) -> str:
     """The core's functions on anything: refused, or what numbers that can be computed with give."""
     function = generator.choice(
-        [lg.layer_norm, lg.rms_norm, lg.project, lg.moments, lg.angle_to_uniform, lg.mean_vector]
+        [lg.layer_norm, lg.rms_norm, lg.project, lg.moments, lg.angle_to_uniform, lg.projection.mean_vector]
     )
     x = generator.choice(_ODD if generator.random() < 0.5 else _PLAIN)
     given: dict[str, Any] = {}
@@ -291,7 +291,7 @@ def core(_: Scene, generator: random.Random) -> str:
         centred = wide - wide.mean(-1, keepdims=True) if function is lg.layer_norm else wide
         with np.errstate(all="ignore"):
             right = centred / np.sqrt((centred**2).mean(-1, keepdims=True) + given["eps"])
-        bound = lg.error_bound(x.astype(found.dtype), eps=given["eps"], centered=function is lg.layer_norm)
+        bound = lg.rounding.error_bound(x.astype(found.dtype), eps=given["eps"], centered=function is lg.layer_norm)
         close = bool((np.abs(found - right) <= 2 * bound).all())  # each of the two is right to it
         return "" if close else f"{what} is {found}"
 

@@ -22,8 +22,8 @@ from rich.console import Console
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from empirical.sweep import Sweep, run_sweep
-from lngeom import LngeomError
 from lngeom.cli import main
+from lngeom.errors import LngeomError
 
 LENGTH = 16
 """Tokens of a sequence."""

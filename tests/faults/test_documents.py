@@ -19,7 +19,7 @@ from empirical.observe import Observer, compute, merge
 from empirical.runs import RunDirectory, Sequence, read_sequences
 from empirical.sweep import Sweep, draw_tokens, merge_runs, run_sweep
 from empirical.text import open_corpus
-from lngeom import LngeomError
+from lngeom.errors import LngeomError
 
 D = 16
 SITE = NormSite("0", None, "final", "layernorm", 1e-5, D)

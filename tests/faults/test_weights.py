@@ -15,7 +15,7 @@ from transformers import AutoModel, BertConfig, BertForMaskedLM, LlamaConfig, Ll
 
 from empirical.models import find_model, load_model
 from empirical.sweep import Sweep, run_sweep
-from lngeom import LngeomError
+from lngeom.errors import LngeomError
 
 Weights = dict[str, torch.Tensor]
 

@@ -72,47 +72,50 @@ Call = Callable[[dict[str, Any]], Any]
 SAME, WIDE = "the dtype of x", "at least float32"
 TABLE: dict[str, tuple[Call, str]] = {
     "project": (lambda a: lg.project(a["x"]), SAME),
-    "mean_vector": (lambda a: lg.mean_vector(a["x"]), SAME),
+    "mean_vector": (lambda a: lg.projection.mean_vector(a["x"]), SAME),
     "mean": (lambda a: lg.moments(a["x"])[0], WIDE),
     "variance": (lambda a: lg.moments(a["x"])[1], WIDE),
     "angle_to_uniform": (lambda a: lg.angle_to_uniform(a["x"]), WIDE),
-    "angle_from_moments": (lambda a: lg.angle_from_moments(*lg.moments(a["x"])), WIDE),
-    "gauge_from_mean_square": (lambda a: lg.gauge_from_mean_square(lg.moments(a["x"])[1], eps=EPS), WIDE),
-    "scale": (lambda a: lg.scale(lg.moments(a["x"])[1], eps=EPS), WIDE),
+    "angle_from_moments": (lambda a: lg.angles.angle_from_moments(*lg.moments(a["x"])), WIDE),
+    "gauge_from_mean_square": (lambda a: lg.epsilon.gauge_from_mean_square(lg.moments(a["x"])[1], eps=EPS), WIDE),
+    "scale": (lambda a: lg.norms.scale(lg.moments(a["x"])[1], eps=EPS), WIDE),
     "standardize": (lambda a: lg.standardize(a["x"], eps=EPS), SAME),
     "standardize_outside": (lambda a: lg.standardize(a["x"], eps=EPS, placement="outside"), SAME),
     "layer_norm": (lambda a: lg.layer_norm(a["x"], a["gain"], a["bias"], eps=EPS), SAME),
     "rms_norm": (lambda a: lg.rms_norm(a["x"], a["gain"], a["bias"], eps=EPS), SAME),
-    "batch_norm": (lambda a: lg.batch_norm(a["x"], a["gain"], a["bias"], eps=EPS), SAME),
+    "batch_norm": (lambda a: lg.norms.batch_norm(a["x"], a["gain"], a["bias"], eps=EPS), SAME),
     "batch_norm_fixed": (
-        lambda a: lg.batch_norm(a["x"], a["gain"], eps=EPS, mean=a["bias"], variance=a["variance"]),
+        lambda a: lg.norms.batch_norm(a["x"], a["gain"], eps=EPS, mean=a["bias"], variance=a["variance"]),
         SAME,
     ),
-    "gauge": (lambda a: lg.gauge(a["x"], eps=EPS), WIDE),
-    "layer_rms_distance": (lambda a: lg.layer_rms_distance(a["x"], eps=EPS), WIDE),
+    "gauge": (lambda a: lg.epsilon.gauge(a["x"], eps=EPS), WIDE),
+    "layer_rms_distance": (lambda a: lg.norms.layer_rms_distance(a["x"], eps=EPS), WIDE),
     "layer_rms_distance_from_moments": (
-        lambda a: lg.layer_rms_distance_from_moments(*lg.moments(a["x"]), eps=EPS),
+        lambda a: lg.norms.layer_rms_distance_from_moments(*lg.moments(a["x"]), eps=EPS),
         WIDE,
     ),
-    "matching_eps": (lambda a: lg.matching_eps(a["x"], eps=EPS), WIDE),
-    "matching_eps_outside": (lambda a: lg.matching_eps(a["x"], eps=EPS, placement="outside"), WIDE),
-    "condition_number": (lambda a: lg.condition_number(a["x"]), WIDE),
+    "matching_eps": (lambda a: lg.epsilon.matching_eps(a["x"], eps=EPS), WIDE),
+    "matching_eps_outside": (lambda a: lg.epsilon.matching_eps(a["x"], eps=EPS, placement="outside"), WIDE),
+    "condition_number": (lambda a: lg.projection.condition_number(a["x"]), WIDE),
     "jacobian": (lambda a: lg.jacobian(a["x"], a["gain"], eps=EPS), SAME),
     "jacobian_rms": (lambda a: lg.jacobian(a["x"], a["gain"], eps=EPS, centered=False), SAME),
-    "jacobian_product": (lambda a: lg.jacobian_product(a["x"], a["t"], a["gain"], eps=EPS), SAME),
+    "jacobian_product": (lambda a: lg.derivatives.jacobian_product(a["x"], a["t"], a["gain"], eps=EPS), SAME),
     "jacobian_product_outside": (
-        lambda a: lg.jacobian_product(a["x"], a["t"], a["gain"], eps=EPS, placement="outside"),
+        lambda a: lg.derivatives.jacobian_product(a["x"], a["t"], a["gain"], eps=EPS, placement="outside"),
         SAME,
     ),
-    "jacobian_transpose_product": (lambda a: lg.jacobian_transpose_product(a["x"], a["t"], a["gain"], eps=EPS), SAME),
-    "jacobian_singular_values": (lambda a: lg.jacobian_singular_values(a["x"], eps=EPS), SAME),
-    "potential": (lambda a: lg.potential(a["x"], eps=EPS), WIDE),
-    "invert": (lambda a: lg.invert(a["y"], eps=EPS), SAME),
-    "invert_outside": (lambda a: lg.invert(a["y"], eps=EPS, placement="outside"), SAME),
-    "center_writer": (lambda a: lg.center_writer(a["weight"], layout="conv1d")[0], SAME),
-    "fold_affine_weight": (lambda a: lg.fold_affine(a["weight"], gain=a["gain"])[0], SAME),
-    "fold_affine_bias": (lambda a: lg.fold_affine(a["weight"], norm_bias=a["bias"])[1], SAME),
-    "dead_direction": (lambda a: lg.dead_direction(a["gain"]), SAME),
+    "jacobian_transpose_product": (
+        lambda a: lg.derivatives.jacobian_transpose_product(a["x"], a["t"], a["gain"], eps=EPS),
+        SAME,
+    ),
+    "jacobian_singular_values": (lambda a: lg.derivatives.jacobian_singular_values(a["x"], eps=EPS), SAME),
+    "potential": (lambda a: lg.derivatives.potential(a["x"], eps=EPS), WIDE),
+    "invert": (lambda a: lg.fibers.invert(a["y"], eps=EPS), SAME),
+    "invert_outside": (lambda a: lg.fibers.invert(a["y"], eps=EPS, placement="outside"), SAME),
+    "center_writer": (lambda a: lg.folding.center_writer(a["weight"], layout="conv1d")[0], SAME),
+    "fold_affine_weight": (lambda a: lg.folding.fold_affine(a["weight"], gain=a["gain"])[0], SAME),
+    "fold_affine_bias": (lambda a: lg.folding.fold_affine(a["weight"], norm_bias=a["bias"])[1], SAME),
+    "dead_direction": (lambda a: lg.ellipsoid.dead_direction(a["gain"]), SAME),
 }
 
 
@@ -129,8 +132,8 @@ def tolerance(reference: np.ndarray, inputs: dict[str, np.ndarray], carrier: Car
     to the largest entry, all this is below 4(d + 30)·u·κ, with u that of float32 for narrower dtypes, plus one
     rounding to the dtype itself.
     """
-    rows = float(np.max(lg.condition_number(inputs["x"])))
-    columns = float(np.max(lg.condition_number(inputs["x"].T.copy())))
+    rows = float(np.max(lg.projection.condition_number(inputs["x"])))
+    columns = float(np.max(lg.projection.condition_number(inputs["x"].T.copy())))
     ball = float(np.max(1 / (1 - np.mean(inputs["y"] ** 2, axis=-1))))
     work = min(carrier.roundoff, SINGLE)
     relative = 4 * (D + 30) * work * max(rows, columns, ball) + carrier.roundoff
@@ -154,21 +157,23 @@ def test_every_function_on_every_carrier(carrier: Carrier, name: str) -> None:
 
 @pytest.mark.parametrize("carrier", CARRIERS)
 def test_uniform_and_questions_of_yes_and_no(carrier: Carrier) -> None:
-    one = lg.uniform(5, xp=carrier.xp, dtype=carrier.dtype)
+    one = lg.projection.uniform(5, xp=carrier.xp, dtype=carrier.dtype)
     assert one.dtype == carrier.dtype
     assert to_numpy(one).tolist() == [1.0] * 5
     x = carrier.array(data()["x"])
-    same = lg.same_fiber(x, x + 1, eps=EPS)
+    same = lg.fibers.same_fiber(x, x + 1, eps=EPS)
     assert type(same) is type(x)
     assert bool(carrier.xp.all(same))
-    assert not bool(carrier.xp.any(lg.same_fiber(x, -x, eps=0.0)))
+    assert not bool(carrier.xp.any(lg.fibers.same_fiber(x, -x, eps=0.0)))
     assert lg.fiber(x[0, :], eps=EPS).contains(x[0, :] + 1)
     weight = carrier.array(data()["weight"])
-    assert lg.certify_centering(weight, None, *lg.center_writer(weight)).exact
+    assert lg.folding.certify_centering(weight, None, *lg.folding.center_writer(weight)).exact
     gain = carrier.array(data()["gain"])
-    assert lg.certify_fold(weight, None, *lg.fold_affine(weight, gain=gain), gain=gain).exact
+    assert lg.folding.certify_fold(weight, None, *lg.folding.fold_affine(weight, gain=gain), gain=gain).exact
     # Computed in float64 from the same numbers, whatever stores them.
-    assert lg.lipschitz_constant(gain, eps=EPS) == lg.lipschitz_constant(data()["gain"], eps=EPS)
+    assert lg.derivatives.lipschitz_constant(gain, eps=EPS) == lg.derivatives.lipschitz_constant(
+        data()["gain"], eps=EPS
+    )
 
 
 EXACT = [
@@ -209,15 +214,21 @@ def test_the_formulas_are_terms_of_the_proof_kernel() -> None:
     x, t, gain, bias, mean, variance = (vector(name) for name in ("x", "t", "g", "b", "m", "v"))
     eps = scalar("e")
     # Equal terms are equal in every dimension.
-    assert lg.batch_norm(x, gain, bias, eps=eps) == lg.layer_norm(x, gain, bias, eps=eps), "a column of a batch"
-    fixed = lg.batch_norm(x, gain, bias, eps=eps, mean=mean, variance=variance)
-    assert fixed == gain * (x - mean) / lg.scale(variance, eps=eps) + bias
+    assert lg.norms.batch_norm(x, gain, bias, eps=eps) == lg.layer_norm(x, gain, bias, eps=eps), "a column of a batch"
+    fixed = lg.norms.batch_norm(x, gain, bias, eps=eps, mean=mean, variance=variance)
+    assert fixed == gain * (x - mean) / lg.norms.scale(variance, eps=eps) + bias
     for placement in PLACEMENTS:
         how: Any = {"eps": eps, "placement": placement}
-        assert lg.jacobian_product(x, ONE, gain, **how) == 0 * ONE
-        assert lg.jacobian_transpose_product(x, t, gain, **how) == lg.jacobian_product(x, gain * t, **how)
-        assert lg.jacobian_product(lg.project(x), lg.project(t), **how) == lg.jacobian_product(x, t, **how)
-    assert lg.jacobian_product(x, t, eps=eps) != lg.jacobian_product(x, t, eps=eps, placement="outside")
+        assert lg.derivatives.jacobian_product(x, ONE, gain, **how) == 0 * ONE
+        assert lg.derivatives.jacobian_transpose_product(x, t, gain, **how) == lg.derivatives.jacobian_product(
+            x, gain * t, **how
+        )
+        assert lg.derivatives.jacobian_product(lg.project(x), lg.project(t), **how) == lg.derivatives.jacobian_product(
+            x, t, **how
+        )
+    assert lg.derivatives.jacobian_product(x, t, eps=eps) != lg.derivatives.jacobian_product(
+        x, t, eps=eps, placement="outside"
+    )
 
 
 PLACEMENTS: Any = ("inside", "outside")
@@ -236,13 +247,11 @@ def test_the_table_names_every_function_of_arrays() -> None:
     covered |= {"uniform", "same_fiber", "fiber", "certify_centering", "certify_fold", "lipschitz_constant", "moments"}
     covered |= {"fold_affine", "angle_from_inner_product", "centered_inner_product"}
     elsewhere = {
-        "error_bound",  # exact integers, of NumPy arrays: test_rounding.py
-        "explain_difference",  # the same
-        "tolerance",  # test_tolerance.py
         "jacobian_operator",  # for SciPy, of NumPy arrays only
         "massive_activation_bound",  # of a number
         "principal_axes",  # in float64 whatever the carrier: test_axes.py
     }
-    functions = {name for name in lg.__all__ if callable(getattr(lg, name)) and name[0].islower()}
+    formulas = (lg.norms, lg.projection, lg.angles, lg.epsilon, lg.fibers, lg.derivatives, lg.ellipsoid, lg.folding)
+    functions = {name for module in formulas for name in module.__all__ if name[0].islower()}
     assert functions - elsewhere <= covered
     assert elsewhere <= functions

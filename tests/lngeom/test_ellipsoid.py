@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
 import lngeom as lg
-from lngeom.rounding._nearest import nearest_on_ellipsoid
+from lngeom.ellipsoid._nearest import nearest_on_ellipsoid
 
 U = 2.0**-53
 GAINS = {
@@ -124,7 +124,7 @@ def test_gauge_is_that_of_the_input(name: str, library: str, centered: bool) -> 
     elif ellipsoid.dimension:
         np.testing.assert_allclose(gauge, expected, atol=tolerance)
         if centered:
-            np.testing.assert_allclose(gauge, np.asarray(lg.gauge(convert(x), eps=eps)), atol=tolerance)
+            np.testing.assert_allclose(gauge, np.asarray(lg.epsilon.gauge(convert(x), eps=eps)), atol=tolerance)
     assert np.all(np.asarray(ellipsoid.offset(z)) <= tolerance)
 
 
@@ -142,7 +142,7 @@ def test_support_function_is_reached_by_an_output(name: str, centered: bool) -> 
     if ellipsoid.dimension:
         # The maximizer is the image of x = g∘u itself.
         reached = FORMULAS[centered](gain * directions, gain, bias, eps=0.0)
-        kappa = lg.condition_number(gain * directions) if centered else 1.0
+        kappa = lg.projection.condition_number(gain * directions) if centered else 1.0
         assert np.all(np.abs(np.sum(reached * directions, axis=-1) - support) <= 2 * off(ellipsoid) * kappa * scale)
 
 
@@ -339,14 +339,14 @@ def test_from_module(kind: str) -> None:
     ],
 )
 def test_from_module_refuses_other_layers(module: torch.nn.Module, message: str) -> None:
-    with pytest.raises(lg.InputError, match=message):
+    with pytest.raises(lg.errors.InputError, match=message):
         lg.Ellipsoid.from_module(module)
 
 
 def test_from_module_refuses_a_broken_gain() -> None:
     module = torch.nn.LayerNorm(4)
     module.weight.data[1] = math.nan
-    with pytest.raises(lg.InputError, match="NaN"):
+    with pytest.raises(lg.errors.InputError, match="NaN"):
         lg.Ellipsoid.from_module(module)
 
 
@@ -379,25 +379,25 @@ def test_gauge_and_support_are_differentiable() -> None:
 
 def test_bad_input() -> None:
     gain = np.array([1.0, 2.0])
-    with pytest.raises(lg.InputError, match="bias has shape"):
+    with pytest.raises(lg.errors.InputError, match="bias has shape"):
         lg.Ellipsoid(gain, np.zeros(3))
-    with pytest.raises(lg.InputError, match="bias holds a NaN"):
+    with pytest.raises(lg.errors.InputError, match="bias holds a NaN"):
         lg.Ellipsoid(gain, np.array([0.0, np.nan]))
-    with pytest.raises(lg.InputError, match="bias has dtype"):
+    with pytest.raises(lg.errors.InputError, match="bias has dtype"):
         lg.Ellipsoid(gain, np.array([0, 1]))
-    with pytest.raises(lg.InputError, match="do not mix"):
+    with pytest.raises(lg.errors.InputError, match="do not mix"):
         lg.Ellipsoid(gain, torch.zeros(2))
     ellipsoid = lg.Ellipsoid(gain)
     counts: tuple[Any, ...] = (-1, 1.5, True)
     for n in counts:
         for draw in (ellipsoid.sample_inside, ellipsoid.sample_surface):
-            with pytest.raises(lg.InputError, match="number of points"):
+            with pytest.raises(lg.errors.InputError, match="number of points"):
                 draw(n, 0)
     for rtol in (-1.0, math.inf, math.nan):
-        with pytest.raises(lg.InputError, match="rtol"):
+        with pytest.raises(lg.errors.InputError, match="rtol"):
             ellipsoid.contains(np.ones(2), rtol=rtol)
     for method in (ellipsoid.gauge, ellipsoid.contains, ellipsoid.nearest, ellipsoid.support, ellipsoid.offset):
-        with pytest.raises(lg.InputError, match="shape"):
+        with pytest.raises(lg.errors.InputError, match="shape"):
             method(np.zeros(3))
-        with pytest.raises(lg.InputError, match="do not mix"):
+        with pytest.raises(lg.errors.InputError, match="do not mix"):
             method(torch.zeros(2))

@@ -8,8 +8,8 @@ from fractions import Fraction
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from lngeom import InputError
 from lngeom.carriers import SQRT_BITS, Interval, UndecidedError
+from lngeom.errors import InputError
 
 fractions = st.fractions(max_denominator=10**6) | st.sampled_from([Fraction(0), Fraction(1), Fraction(-7, 3)])
 

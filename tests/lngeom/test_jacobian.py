@@ -23,7 +23,7 @@ def tolerance(x: Any, *, centered: bool, scale: float = 1.0) -> float:
     (6d + 40)·2⁻⁵³·κ, κ = ‖x‖/‖Πx‖ the amplification by the one subtraction that cancels; doubled for two ways.
     """
     rows = np.asarray(x).reshape(-1, np.shape(x)[-1])
-    condition = float(np.max(lg.condition_number(rows))) if centered else 1.0
+    condition = float(np.max(lg.projection.condition_number(rows))) if centered else 1.0
     return 2 * (6 * rows.shape[-1] + 40) * U * condition * scale
 
 
@@ -40,7 +40,7 @@ def sample(d: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
 def norm_of(x: torch.Tensor, gain: torch.Tensor, *, eps: float, placement: Any, centered: bool) -> float:
     """Upper bound of ‖J‖₂."""
     centre = lg.project(x) if centered else x
-    return float(torch.abs(gain).max() / lg.scale(torch.mean(centre**2), eps=eps, placement=placement))
+    return float(torch.abs(gain).max() / lg.norms.scale(torch.mean(centre**2), eps=eps, placement=placement))
 
 
 # ------------------------------------------------------------------------ against automatic differentiation
@@ -58,28 +58,28 @@ def test_products_are_those_of_automatic_differentiation(d: int, placement: Any,
     forward = torch.func.jvp(lambda v: norm(v, gain, bias, **how), (x,), (t,))[1]
     pullback: Any = torch.func.vjp(lambda v: norm(v, gain, bias, **how), x)[1]
     slack = tolerance(x, centered=centered, scale=norm_of(x, gain, **how)) * float(torch.linalg.norm(t))
-    assert torch.all(torch.abs(lg.jacobian_product(x, t, gain, **how) - forward) <= slack)
-    assert torch.all(torch.abs(lg.jacobian_transpose_product(x, t, gain, **how) - pullback(t)[0]) <= slack)
+    assert torch.all(torch.abs(lg.derivatives.jacobian_product(x, t, gain, **how) - forward) <= slack)
+    assert torch.all(torch.abs(lg.derivatives.jacobian_transpose_product(x, t, gain, **how) - pullback(t)[0]) <= slack)
 
 
 PARAMETER = torch.tensor([0.5, -1.0, 2.0, 1.0, 0.3], dtype=torch.float64)
 DIFFERENTIABLE: dict[str, Callable[[torch.Tensor], Any]] = {
     "project": lg.project,
-    "mean_vector": lg.mean_vector,
+    "mean_vector": lg.projection.mean_vector,
     "moments": lg.moments,
     "angle_to_uniform": lg.angle_to_uniform,
     "standardize": lambda x: lg.standardize(x, eps=1e-2, placement="outside"),
     "layer_norm": lambda x: lg.layer_norm(x, PARAMETER, PARAMETER, eps=0.0),
     "rms_norm": lambda x: lg.rms_norm(x, eps=0.0),
-    "batch_norm": lambda x: lg.batch_norm(x, eps=1e-2),
-    "batch_norm_fixed": lambda x: lg.batch_norm(x, eps=1e-2, mean=PARAMETER, variance=PARAMETER**2),
-    "gauge": lambda x: lg.gauge(x, eps=1e-2),
-    "matching_eps": lambda x: lg.matching_eps(x, eps=1e-2),
-    "condition_number": lg.condition_number,
-    "potential": lambda x: lg.potential(x, eps=1e-2),
-    "invert": lambda x: lg.invert(lg.standardize(x, eps=1.0), eps=1.0),
+    "batch_norm": lambda x: lg.norms.batch_norm(x, eps=1e-2),
+    "batch_norm_fixed": lambda x: lg.norms.batch_norm(x, eps=1e-2, mean=PARAMETER, variance=PARAMETER**2),
+    "gauge": lambda x: lg.epsilon.gauge(x, eps=1e-2),
+    "matching_eps": lambda x: lg.epsilon.matching_eps(x, eps=1e-2),
+    "condition_number": lg.projection.condition_number,
+    "potential": lambda x: lg.derivatives.potential(x, eps=1e-2),
+    "invert": lambda x: lg.fibers.invert(lg.standardize(x, eps=1.0), eps=1.0),
     "jacobian": lambda x: lg.jacobian(x, eps=1e-2),
-    "jacobian_singular_values": lambda x: lg.jacobian_singular_values(x, eps=1e-2),
+    "jacobian_singular_values": lambda x: lg.derivatives.jacobian_singular_values(x, eps=1e-2),
 }
 
 
@@ -117,8 +117,8 @@ def test_no_derivative_where_there_is_no_value(placement: Any) -> None:
     with np.errstate(invalid="ignore", divide="ignore"):
         for result in (
             lg.jacobian(np.full(3, 2.0), eps=0.0, placement=placement),
-            lg.jacobian_product(np.full(3, 2.0), np.array([1.0, 2.0, 4.0]), eps=0.0, placement=placement),
-            lg.jacobian_singular_values(np.full(3, 2.0), eps=0.0, placement=placement),
+            lg.derivatives.jacobian_product(np.full(3, 2.0), np.array([1.0, 2.0, 4.0]), eps=0.0, placement=placement),
+            lg.derivatives.jacobian_singular_values(np.full(3, 2.0), eps=0.0, placement=placement),
         ):
             assert np.isnan(result).all()
 
@@ -134,7 +134,7 @@ def test_singular_values_are_those_of_the_dense_matrix(d: int, eps: float, place
         return  # no value and no derivative, as tested above
     x = sample(d)[0].numpy()
     how: dict[str, Any] = {"eps": eps, "placement": placement, "centered": centered}
-    values = lg.jacobian_singular_values(x, **how)
+    values = lg.derivatives.jacobian_singular_values(x, **how)
     assert values.shape == (d,)
     assert np.all(np.diff(values) <= 0)
     dense = np.linalg.svdvals(lg.jacobian(x, **how))
@@ -158,7 +158,7 @@ def test_singular_values_are_those_of_the_dense_matrix(d: int, eps: float, place
 def test_linear_operator_multiplies_as_the_dense_matrix(placement: Any, centered: bool) -> None:
     x, gain, _ = (a.numpy() for a in sample(8))
     how: dict[str, Any] = {"eps": 1e-3, "placement": placement, "centered": centered}
-    operator, dense = lg.jacobian_operator(x, gain, **how), lg.jacobian(x, gain, **how)
+    operator, dense = lg.derivatives.jacobian_operator(x, gain, **how), lg.jacobian(x, gain, **how)
     columns = np.random.default_rng(7).normal(size=(8, 3))
     slack = 8 * tolerance(x, centered=centered, scale=float(np.linalg.norm(dense, 2))) * float(np.abs(columns).max())
     assert operator.shape == (8, 8)
@@ -181,7 +181,8 @@ def test_batches_broadcast() -> None:
     for index in np.ndindex(3, 2):
         np.testing.assert_array_equal(lg.jacobian(x, gain, eps=0.1)[index], lg.jacobian(x[index], gain, eps=0.1))
         np.testing.assert_array_equal(
-            lg.jacobian_product(x, t, gain, eps=0.1)[index], lg.jacobian_product(x[index], t, gain, eps=0.1)
+            lg.derivatives.jacobian_product(x, t, gain, eps=0.1)[index],
+            lg.derivatives.jacobian_product(x[index], t, gain, eps=0.1),
         )
 
 
@@ -191,18 +192,24 @@ X = np.ones((2, 3))
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: lg.jacobian_product(X, np.ones(4), eps=0.1), r"tangent has shape \(4,\), but x .* must be equal"),
-        (lambda: lg.jacobian_transpose_product(X, np.ones(4), eps=0.1), r"cotangent has shape \(4,\)"),
-        (lambda: lg.jacobian_product(X, np.ones(3, dtype=int), eps=0.1), "tangent has dtype int64"),
+        (
+            lambda: lg.derivatives.jacobian_product(X, np.ones(4), eps=0.1),
+            r"tangent has shape \(4,\), but x .* must be equal",
+        ),
+        (lambda: lg.derivatives.jacobian_transpose_product(X, np.ones(4), eps=0.1), r"cotangent has shape \(4,\)"),
+        (lambda: lg.derivatives.jacobian_product(X, np.ones(3, dtype=int), eps=0.1), "tangent has dtype int64"),
         (lambda: lg.jacobian(X, np.ones(2), eps=0.1), r"gain has shape \(2,\)"),
         (lambda: lg.jacobian(X, eps=-1.0), "eps is -1.0"),
         (lambda: lg.jacobian(X, eps=0.1, placement=WITHIN), "placement is 'within'"),
-        (lambda: lg.jacobian_operator(X, eps=0.1), r"x has shape \(2, 3\): the operator is that of one numpy vector"),
-        (lambda: lg.jacobian_operator(TENSOR, eps=0.1), "x has type Tensor: "),
+        (
+            lambda: lg.derivatives.jacobian_operator(X, eps=0.1),
+            r"x has shape \(2, 3\): the operator is that of one numpy vector",
+        ),
+        (lambda: lg.derivatives.jacobian_operator(TENSOR, eps=0.1), "x has type Tensor: "),
     ],
 )
 def test_bad_input(call: Callable[[], object], message: str) -> None:
-    with pytest.raises(lg.InputError, match=message):
+    with pytest.raises(lg.errors.InputError, match=message):
         call()
 
 

@@ -20,19 +20,25 @@ NORMS: list[Any] = [lg.layer_norm, lg.rms_norm]
 OUTSIDE: Any = "outside"
 DEGREES: dict[str, tuple[int, Callable[..., Any]]] = {
     "mean": (1, lambda x, e: lg.moments(x)[0]),
-    "deviation": (1, lambda x, e: lg.potential(x, eps=0.0)),
-    "length": (1, lambda x, e: lg.potential(x, eps=0.0, centered=False)),
+    "deviation": (1, lambda x, e: lg.derivatives.potential(x, eps=0.0)),
+    "length": (1, lambda x, e: lg.derivatives.potential(x, eps=0.0, centered=False)),
     "angle": (0, lambda x, e: lg.angle_to_uniform(x)),
-    "condition number": (0, lambda x, e: lg.condition_number(x)),
-    "gauge": (0, lambda x, e: lg.gauge(x, eps=e, placement=OUTSIDE)),
+    "condition number": (0, lambda x, e: lg.projection.condition_number(x)),
+    "gauge": (0, lambda x, e: lg.epsilon.gauge(x, eps=e, placement=OUTSIDE)),
     "LayerNorm": (0, lambda x, e: lg.layer_norm(x, eps=0.0)),
     "LayerNorm, eps outside": (0, lambda x, e: lg.layer_norm(x, eps=e, placement=OUTSIDE)),
     "RMSNorm": (0, lambda x, e: lg.rms_norm(x, eps=0.0)),
     "RMSNorm, eps outside": (0, lambda x, e: lg.rms_norm(x, eps=e, placement=OUTSIDE)),
-    "derivative": (-1, lambda x, e: lg.jacobian_product(x, _like(T, x), eps=0.0)),
-    "derivative, eps outside": (-1, lambda x, e: lg.jacobian_product(x, _like(T, x), eps=e, placement=OUTSIDE)),
-    "derivative of RMSNorm": (-1, lambda x, e: lg.jacobian_product(x, _like(T, x), eps=0.0, centered=False)),
-    "singular values": (-1, lambda x, e: lg.jacobian_singular_values(x, eps=e, placement=OUTSIDE)),
+    "derivative": (-1, lambda x, e: lg.derivatives.jacobian_product(x, _like(T, x), eps=0.0)),
+    "derivative, eps outside": (
+        -1,
+        lambda x, e: lg.derivatives.jacobian_product(x, _like(T, x), eps=e, placement=OUTSIDE),
+    ),
+    "derivative of RMSNorm": (
+        -1,
+        lambda x, e: lg.derivatives.jacobian_product(x, _like(T, x), eps=0.0, centered=False),
+    ),
+    "singular values": (-1, lambda x, e: lg.derivatives.jacobian_singular_values(x, eps=e, placement=OUTSIDE)),
 }
 """Functions f(x, ε) and their degrees k: f(sx, sε) = s^k f(x, ε), whatever becomes of the squares."""
 
@@ -72,7 +78,7 @@ def test_an_eps_of_another_size_is_exact_too(dtype: str, scale: float, array: An
 
 def test_columns_of_a_batch_are_scaled_one_by_one() -> None:
     scales = np.array([2.0**-565, 1.0, 2.0**531, 2.0**996])
-    np.testing.assert_array_equal(lg.batch_norm(X * scales, eps=0.0), lg.batch_norm(X, eps=0.0))
+    np.testing.assert_array_equal(lg.norms.batch_norm(X * scales, eps=0.0), lg.norms.batch_norm(X, eps=0.0))
 
 
 @pytest.mark.filterwarnings("ignore:Dynamo detected a call to a `functools.lru_cache`:UserWarning")
@@ -109,11 +115,11 @@ def test_arrays_that_compute_otherwise_are_refused_by_name(x: Any, message: str)
     calls = {
         "x": [lg.layer_norm, lg.rms_norm, lambda v, **_: lg.angle_to_uniform(v)],
         "gain": [lambda v, **given: lg.layer_norm(plain, v[0], **given)],
-        "an argument": [lambda v, **_: lg.angle_from_moments(v, v)],
+        "an argument": [lambda v, **_: lg.angles.angle_from_moments(v, v)],
     }
     for name, functions in calls.items():
         for function in functions:
-            with pytest.raises(lg.InputError, match=f"^{name} {message}"):
+            with pytest.raises(lg.errors.InputError, match=f"^{name} {message}"):
                 function(x, eps=1e-5)
 
 

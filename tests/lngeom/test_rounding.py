@@ -108,7 +108,7 @@ def check_bound(name: str, dtype: str, x: torch.Tensor, gain, bias, eps: float) 
     if not torch.isfinite(x).all():  # beyond the range of the format
         return
     function, compute, method = IMPLEMENTATIONS[name]
-    bound = lg.error_bound(x, gain, bias, eps=eps, centered=function is not lg.rms_norm, method=method)
+    bound = lg.rounding.error_bound(x, gain, bias, eps=eps, centered=function is not lg.rms_norm, method=method)
     if np.isinf(bound).all():
         return
     finite = np.isfinite(bound)
@@ -128,7 +128,7 @@ def test_flushing_subnormal_numbers_to_zero_stays_in_the_bound(x) -> None:
     finally:
         torch.set_flush_denormal(False)
     difference = exact_distance(got, x, None, None, 1e-30, lg.layer_norm)
-    assert (difference <= lg.error_bound(x, eps=1e-30)).all()
+    assert (difference <= lg.rounding.error_bound(x, eps=1e-30)).all()
 
 
 @pytest.mark.gpu
@@ -149,7 +149,7 @@ def test_kernels_on_a_gpu_stay_in_the_bound() -> None:
 
 def test_bound_is_infinite_exactly_where_squares_over_or_underflow() -> None:
     def bounds(values, **options):
-        return lg.error_bound(np.array(values), dtype="float32", **options)
+        return lg.rounding.error_bound(np.array(values), dtype="float32", **options)
 
     huge, small = [2.0**70, -(2.0**70), 0.0], [2.0**-80, -(2.0**-80), 0.0]
     assert np.isinf(bounds(huge, eps=1e-5)).all()
@@ -173,21 +173,23 @@ def test_bound_grows_with_the_condition_number_the_format_and_the_additions() ->
     rng = np.random.default_rng(5)
     x = rng.integers(-32, 33, 256) / 8  # numbers of every format
     for shift in (0.0, 64.0):
-        kappa = float(lg.condition_number(x + shift))
+        kappa = float(lg.projection.condition_number(x + shift))
         u, h = 2.0**-24, 256
-        bound = lg.error_bound(x + shift, eps=0.0, dtype="float32").max()
+        bound = lg.rounding.error_bound(x + shift, eps=0.0, dtype="float32").max()
         largest = float(np.abs(lg.standardize(x, eps=0.0)).max())
         assert u * kappa < bound < (h + 12) * u * (kappa + largest) * 1.01
-    by_dtype = [lg.error_bound(x, eps=0.0, dtype=dtype).max() for dtype in FORMATS]
+    by_dtype = [lg.rounding.error_bound(x, eps=0.0, dtype=dtype).max() for dtype in FORMATS]
     assert by_dtype[0] < by_dtype[1] < by_dtype[3] < by_dtype[2]
-    by_method = [lg.error_bound(x + 64, eps=0.0, method=method).max() for method in ("two-pass", "merged", "one-pass")]
+    by_method = [
+        lg.rounding.error_bound(x + 64, eps=0.0, method=method).max() for method in ("two-pass", "merged", "one-pass")
+    ]
     assert by_method[0] < by_method[1]
     assert by_method[0] < by_method[2]
-    by_additions = [lg.error_bound(x, eps=0.0, additions=h).max() for h in (8, 32, 256)]
+    by_additions = [lg.rounding.error_bound(x, eps=0.0, additions=h).max() for h in (8, 32, 256)]
     assert by_additions == sorted(by_additions)
-    assert by_additions[-1] == lg.error_bound(x, eps=0.0).max()
+    assert by_additions[-1] == lg.rounding.error_bound(x, eps=0.0).max()
     batch = np.stack([x, x + 64])
-    assert (lg.error_bound(batch, eps=0.0)[1] == lg.error_bound(x + 64, eps=0.0)).all()
+    assert (lg.rounding.error_bound(batch, eps=0.0)[1] == lg.rounding.error_bound(x + 64, eps=0.0)).all()
 
 
 def test_a_bound_without_the_error_of_the_mean_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,9 +197,9 @@ def test_a_bound_without_the_error_of_the_mean_is_left(monkeypatch: pytest.Monke
     x = (0.1 * np.random.default_rng(1).normal(size=2048) + 9999.7).astype(np.float32)
     computed = in_sequence(torch.tensor(x), None, None, 0.0)
     difference = exact_distance(computed, x, None, None, 0, lg.layer_norm)
-    assert (difference <= lg.error_bound(x, eps=0.0)).all()
+    assert (difference <= lg.rounding.error_bound(x, eps=0.0)).all()
     monkeypatch.setattr(Arithmetic, "growth", lambda self, terms: 0 * terms[:, :1])
-    assert (difference > lg.error_bound(x, eps=0.0)).any()
+    assert (difference > lg.rounding.error_bound(x, eps=0.0)).any()
 
 
 # ------------------------------------------------------------------------------------------ mistakes
@@ -342,7 +344,7 @@ def test_without_a_bound_nothing_is_accused() -> None:
 def test_condition_number_is_the_inverse_sine_of_the_angle_to_uniform(make) -> None:
     rows = [[1.0, 2.0, 6.0], [-1.0, -1.0, -1.5], [1.0, -1.0, 0.0]]
     x = make(np.array(rows))
-    kappa = lg.condition_number(x)
+    kappa = lg.projection.condition_number(x)
     for row, value in zip(rows, kappa, strict=True):
         plain = np.linalg.norm(row) / np.linalg.norm(np.array(row) - np.mean(row))
         assert math.isclose(float(value), plain, rel_tol=24 * 2.0**-53)  # a dozen roundings of either side
@@ -353,33 +355,36 @@ def test_condition_number_is_the_inverse_sine_of_the_angle_to_uniform(make) -> N
 
 def test_condition_number_of_constant_zero_and_half_precision_vectors() -> None:
     with np.errstate(all="ignore"):
-        assert float(lg.condition_number(np.array([2.0, 2.0]))) == math.inf
-        assert math.isnan(float(lg.condition_number(np.array([0.0, 0.0]))))
-    assert lg.condition_number(torch.tensor([300.0, 301.0], dtype=torch.float16)).dtype == torch.float32
+        assert float(lg.projection.condition_number(np.array([2.0, 2.0]))) == math.inf
+        assert math.isnan(float(lg.projection.condition_number(np.array([0.0, 0.0]))))
+    assert lg.projection.condition_number(torch.tensor([300.0, 301.0], dtype=torch.float16)).dtype == torch.float32
 
 
 # --------------------------------------------------------------------------------------------- errors
 
-error_bound: Any = lg.error_bound  # called below with words that its type excludes
+error_bound: Any = lg.rounding.error_bound  # called below with words that its type excludes
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: lg.error_bound(np.array([0.1, 1.0]), eps=0.0, dtype="float32"), "not a finite float32 number"),
-        (lambda: lg.error_bound(np.array([1.0, np.inf]), eps=0.0), "finite float64"),
-        (lambda: lg.error_bound(np.array([1.0, 2.0]), eps=0.0, dtype="int8"), "error bounds are known for"),
+        (
+            lambda: lg.rounding.error_bound(np.array([0.1, 1.0]), eps=0.0, dtype="float32"),
+            "not a finite float32 number",
+        ),
+        (lambda: lg.rounding.error_bound(np.array([1.0, np.inf]), eps=0.0), "finite float64"),
+        (lambda: lg.rounding.error_bound(np.array([1.0, 2.0]), eps=0.0, dtype="int8"), "error bounds are known for"),
         (lambda: error_bound(np.array([1.0, 2.0]), eps=0.0, method="fast"), "two-pass, merged, one-pass"),
-        (lambda: lg.error_bound(np.array([1.0, 2.0]), eps=0.0, additions=0), "integer length >= 1"),
-        (lambda: lg.error_bound(np.array([1.0, 2.0]), eps=-1.0), "eps is -1.0"),
-        (lambda: lg.error_bound(np.array([1.0, 2.0]), np.ones(3), eps=0.0), "gain has shape"),
+        (lambda: lg.rounding.error_bound(np.array([1.0, 2.0]), eps=0.0, additions=0), "integer length >= 1"),
+        (lambda: lg.rounding.error_bound(np.array([1.0, 2.0]), eps=-1.0), "eps is -1.0"),
+        (lambda: lg.rounding.error_bound(np.array([1.0, 2.0]), np.ones(3), eps=0.0), "gain has shape"),
         (lambda: lg.explain_difference(np.ones(2), np.ones(2), eps=0.0), "constant and eps = 0"),
         (lambda: lg.explain_difference(np.zeros(2), np.ones(2), eps=0.0, centered=False), "zero and eps = 0"),
         (lambda: lg.explain_difference(np.ones(2), np.ones(3), eps=1.0), "got has shape"),
     ],
 )
 def test_bad_input_is_refused(call, message) -> None:
-    with pytest.raises(lg.InputError, match=re.escape(message)):
+    with pytest.raises(lg.errors.InputError, match=re.escape(message)):
         call()
 
 

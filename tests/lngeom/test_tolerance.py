@@ -105,7 +105,7 @@ def test_a_declared_order_is_within_ten_times_of_what_a_search_finds(dtype: str,
     """μ/σ near 10⁴ at d = 1024; sums of half formats are kept in float32."""
     d = 1024
     x = adversarial(dtype, order, d)[None]
-    kappa = float(lg.condition_number(x.astype(np.float64))[0])
+    kappa = float(lg.projection.condition_number(x.astype(np.float64))[0])
     assert 5e3 < kappa < 2e4
     sums = {
         "sequential": lambda terms: terms.cumsum(-1, dtype=terms.dtype)[:, -1:],
@@ -183,9 +183,9 @@ def test_declared_algorithms_are_told_apart() -> None:
     ],
 )
 def test_bad_declarations_are_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(lg.InputError, match=message):
+    with pytest.raises(lg.errors.InputError, match=message):
         lg.tolerance(np.ones((2, 3)), eps=1.0, **options)
-    with pytest.raises(lg.InputError, match="y has shape"):
+    with pytest.raises(lg.errors.InputError, match="y has shape"):
         lg.tolerance(np.ones((2, 3)), eps=1.0).accepts(np.ones(3))
 
 

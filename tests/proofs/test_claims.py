@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 import lngeom as lg
-from lngeom import InputError, LngeomError
 from lngeom.carriers import Enclosure, Interval
 from lngeom.cli import main
+from lngeom.errors import InputError, LngeomError
 from lngeom.kernel import dim, summed
 from lngeom.verdicts import CLAIM_VERDICTS
 from proofs import CheckError, _registry
@@ -143,7 +143,7 @@ def _uncentred(x: Any, gain: Any = None, bias: Any = None, *, eps: Any, placemen
 
 def _sample_deviation(x: Any, gain: Any = None, bias: Any = None, *, eps: Any, placement: Any = "inside") -> Any:
     deviation = lg.project(x)
-    y = deviation / lg.scale(summed(deviation * deviation) / (dim(x) - 1), eps=eps, placement=placement)
+    y = deviation / lg.norms.scale(summed(deviation * deviation) / (dim(x) - 1), eps=eps, placement=placement)
     return (y if gain is None else gain * y) + (0 if bias is None else bias)
 
 

@@ -17,12 +17,12 @@ from proofs.checks import ROWS, check_mutant, violation
 VECTORS = st.lists(st.floats(-1e6, 1e6, allow_subnormal=True), min_size=1, max_size=9)
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "project": lg.project,
-    "mean_vector": lg.mean_vector,
+    "mean_vector": lg.projection.mean_vector,
     "variance": lambda x: lg.moments(x)[1],
     "layer_norm": lambda x: lg.layer_norm(x, eps=0.25),
     "outside": lambda x: lg.layer_norm(x, eps=0.25, placement="outside"),
     "rms_norm": lambda x: lg.rms_norm(x, eps=0.25),
-    "gauge": lambda x: lg.gauge(x, eps=0.25),
+    "gauge": lambda x: lg.epsilon.gauge(x, eps=0.25),
     "twice": lambda x: lg.layer_norm(lg.layer_norm(x, eps=0.25), eps=0.25),
 }
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from fractions import Fraction
 
-from lngeom import InputError
 from lngeom.carriers import Enclosure
+from lngeom.errors import InputError
 from lngeom.kernel import dot, norm
 
 Operator = Callable[[Enclosure], Enclosure]

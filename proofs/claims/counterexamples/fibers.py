@@ -44,8 +44,8 @@ def batch_statistics(case: Case) -> None:
     """With the statistics of the batch itself, batch normalization forgets shift and scale of each column."""
     column = case.vector("a column of the batch", 1, 3)
     other = case.find("2 column + 10", 2 * column + 10)
-    first = case.find("BN(column)", lg.batch_norm(column, eps=0))
-    second = case.find("BN(2 column + 10)", lg.batch_norm(other, eps=0))
+    first = case.find("BN(column)", lg.norms.batch_norm(column, eps=0))
+    second = case.find("BN(2 column + 10)", lg.norms.batch_norm(other, eps=0))
     case.true("the outputs are equal", first, "=", second)
     case.claimed("the statistics are the same for all vectors", lg.moments(column)[0], "=", lg.moments(other)[0])
     case.claimed("one α and β recover both inputs from equal outputs", column, "=", other)
@@ -58,11 +58,11 @@ def batch_statistics_with_eps(case: Case) -> None:
     mean, variance = case.vector("E", 1, 1), case.vector("Var", 1, 1)
     eps = case.scalar("ε", 3)
     fixed = {"mean": mean, "variance": variance, "eps": eps}
-    back = lg.batch_norm(x, root(variance), mean, **fixed)
+    back = lg.norms.batch_norm(x, root(variance), mean, **fixed)
     case.claimed("α = √Var, β = E gives x back", case.find("α = √Var", back), "=", x)
-    case.true("α = √(Var + ε) does", lg.batch_norm(x, root(variance + eps), mean, **fixed), "=", x)
+    case.true("α = √(Var + ε) does", lg.norms.batch_norm(x, root(variance + eps), mean, **fixed), "=", x)
     column, other = case.vector("column", 1, 3), case.vector("2 column + 10", 12, 16)
-    case.true("batch statistics", lg.batch_norm(column, eps=0), "=", lg.batch_norm(other, eps=0))
+    case.true("batch statistics", lg.norms.batch_norm(column, eps=0), "=", lg.norms.batch_norm(other, eps=0))
     case.claimed("with batch statistics one α and β recover both", column, "=", other)
 
 
@@ -71,8 +71,11 @@ def other_readers(case: Case) -> None:
     """What a batch norm computes for one vector depends on the other vectors of its batch."""
     alone = case.vector("values of one feature in a batch", 1, 3)
     joined = case.vector("the same, another neighbour", 1, 5)
-    case.find("BN of the first batch", lg.batch_norm(alone, eps=1))
-    case.find("BN of the second batch", lg.batch_norm(joined, eps=1))
+    case.find("BN of the first batch", lg.norms.batch_norm(alone, eps=1))
+    case.find("BN of the second batch", lg.norms.batch_norm(joined, eps=1))
     case.claimed(
-        "the first value is treated alike", lg.batch_norm(alone, eps=1)[0], "=", lg.batch_norm(joined, eps=1)[0]
+        "the first value is treated alike",
+        lg.norms.batch_norm(alone, eps=1)[0],
+        "=",
+        lg.norms.batch_norm(joined, eps=1)[0],
     )

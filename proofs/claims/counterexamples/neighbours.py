@@ -31,7 +31,7 @@ def deferred_with_bias(case: Case) -> None:
     """A bias that is added behind the division stays what it was."""
     x, w, c = case.vector("x", 7, 1), case.vector("w, a row of the map", 2, 1), case.scalar("its bias c", 4)
     before = case.find("w·RMS(x) + c", dot(w, lg.rms_norm(x, eps=0)) + c)
-    size = lg.scale(square_norm(x) / 2, eps=0)
+    size = lg.norms.scale(square_norm(x) / 2, eps=0)
     case.claimed(
         "with a bias the division cannot be deferred: (w·x)/RMS + c differs", before, "≠", dot(w, x) / size + c
     )
@@ -112,7 +112,7 @@ def mean_far_from_zero(case: Case) -> None:
     case.given("σ = 1", variance, "=", 1)
     growth = [2 * k * u / (1 - 2 * k * u) for k in (8, 4)]  # γ(2M, u) and γ(M, u) for M = 4
     allowed = case.find("tolerance for gain 1, no bias", growth[0] / 2 + growth[1] + 5 * u)
-    rounded = (x - mean * (1 + u)) / lg.scale(variance, eps=0)
+    rounded = (x - mean * (1 + u)) / lg.norms.scale(variance, eps=0)
     error = case.find("largest error after one rounding of the mean", norm(rounded - lg.standardize(x, eps=0)) / 2)
     case.claimed("a correct kernel stays within it", error, "≤", allowed)
     case.true("the error is u|μ|/σ", error, "=", 100 * u)
@@ -122,7 +122,7 @@ def mean_far_from_zero(case: Case) -> None:
 def shorter_weights(case: Case) -> None:
     """With ε the gradient has a part along the weights, and a step can make them shorter."""
     w, e, eps = case.vector("w", 1, -1), case.vector("error behind the norm", 1, -1), case.scalar("ε", 3)
-    p = case.find("gradient by w", lg.jacobian_transpose_product(w, e, eps=eps))
+    p = case.find("gradient by w", lg.derivatives.jacobian_transpose_product(w, e, eps=eps))
     case.claimed("the step w − p is no shorter than w", square_norm(w - p), "≥", square_norm(w))
     case.claimed("the gradient is orthogonal to w", dot(w, p), "=", 0)
 
@@ -143,7 +143,7 @@ def small_branch(case: Case) -> None:
 def one_width_for_all(case: Case) -> None:
     """With one C for all components DyISRU is not an RMSNorm."""
     x = case.vector("x", 1, 7)
-    common = x / lg.scale(x * x / 2 + 12, eps=0)  # √d x/√(x² + C) with d = 2 and C = 24
+    common = x / lg.norms.scale(x * x / 2 + 12, eps=0)  # √d x/√(x² + C) with d = 2 and C = 24
     case.claimed("DyISRU with C = 24 is RMSNorm", common, "=", lg.rms_norm(x, eps=0))
 
 

@@ -16,8 +16,8 @@ def onto_is_not_off(case: Case) -> None:
     only that.
     """
     x = case.vector("x", 1, -1)
-    centered = case.find("x − μ1", x - lg.mean_vector(x))
-    onto = case.find("projection of x onto 1", lg.mean_vector(x))
+    centered = case.find("x − μ1", x - lg.projection.mean_vector(x))
+    onto = case.find("projection of x onto 1", lg.projection.mean_vector(x))
     case.claimed("x − μ1 is the projection onto 1", centered, "=", onto)
     case.true("x − μ1 = Πx, the projection off 1", centered, "=", lg.project(x))
 
@@ -27,11 +27,11 @@ def negative_mean(case: Case) -> None:
     """A norm is never negative, a mean can be: the norm of the mean vector is the absolute value."""
     x = case.vector("x", -1, -1)
     mean = case.find("μ", lg.moments(x)[0])
-    length = case.find("‖μ1‖", norm(lg.mean_vector(x)))
+    length = case.find("‖μ1‖", norm(lg.projection.mean_vector(x)))
     signed = case.find("x·1̂ = ‖x‖ cos θ", norm(x) * cosine(x, ones(x)))
     case.claimed("‖μ1‖ = μ‖1‖", length, "=", mean * norm(ones(x)))
     case.claimed("‖μ1‖ = ‖x‖ cos θ = x·1̂", length, "=", signed)
-    case.claimed("μ1 points along 1", dot(lg.mean_vector(x), ones(x)), ">", 0)
+    case.claimed("μ1 points along 1", dot(lg.projection.mean_vector(x), ones(x)), ">", 0)
     case.true("‖μ1‖ = |x·1̂|", length, "=", abs(signed))
 
 
@@ -66,7 +66,9 @@ def opposite_pair(case: Case) -> None:
     """A vector along 1 and its opposite: their mean angle is 90°, and all their energy lies along 1."""
     x, y = case.vector("x (probability ½)", 1, 1), case.vector("−x (probability ½)", -1, -1)
     case.given("cos|cos| of θ(x) and of θ(−x) add up to 0: the mean angle is 90°", _signed(x) + _signed(y), "=", 0)
-    share = (square_norm(lg.mean_vector(x)) + square_norm(lg.mean_vector(y))) / (square_norm(x) + square_norm(y))
+    share = (square_norm(lg.projection.mean_vector(x)) + square_norm(lg.projection.mean_vector(y))) / (
+        square_norm(x) + square_norm(y)
+    )
     case.claimed("no component along 1: E‖μ1‖² / E‖x‖² = 0", share, "=", 0)
     case.true("all energy is along 1: E‖μ1‖² / E‖x‖² = 1", share, "=", 1)
     squares = (cosine(x, ones(x)) * cosine(x, ones(x)) + cosine(y, ones(y)) * cosine(y, ones(y))) / 2

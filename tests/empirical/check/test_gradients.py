@@ -149,7 +149,7 @@ def test_the_boxes_hold_the_proved_gradient_and_are_as_narrow_in_floats(dtype: s
         exact = Gradients.exactly(x.tolist(), layer, Arithmetic.of(dtype))
         assert exact is not None
         low, high = (end.astype(REAL) for end in exact.of_input(cotangent))
-        gradient = lg.jacobian_transpose_product(
+        gradient = lg.derivatives.jacobian_transpose_product(
             x.astype(REAL), cotangent.astype(REAL), layer.gain, eps=EPS, centered=centered
         )
         assert (low < gradient).all()

@@ -11,8 +11,8 @@ import torch
 from transformers import AutoModel, LlamaConfig
 
 from empirical.check import check, check_spec
-from lngeom import InputError
 from lngeom.cli import main
+from lngeom.errors import InputError
 
 KERNELS = """
 import torch

@@ -102,7 +102,7 @@ def test_gains_of_rms_norm_models_move_and_nothing_is_centred(family: str) -> No
     assert len(folded.moved) == 5
     assert {entry.change for entry in folded.maps} == {"folded"}
     assert agrees(compared(network, folded))
-    own(folded.model, "model.embed_tokens.weight").data = lngeom.center_writer(
+    own(folded.model, "model.embed_tokens.weight").data = lngeom.folding.center_writer(
         own(folded.model, "model.embed_tokens.weight").data, layout="conv1d"
     )[0]
     assert not agrees(compared(network, folded)), "the embeddings of an RMSNorm model must stay as they are"

@@ -19,7 +19,7 @@ from torch._dynamo.exc import BackendCompilerFailed
 
 from empirical.models import NormSite
 from empirical.observe import Observer, _observer, sketch
-from lngeom import InputError
+from lngeom.errors import InputError
 from tests.sketches import excess
 
 from ..conftest import tiny_model

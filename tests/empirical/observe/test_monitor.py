@@ -11,7 +11,7 @@ from transformers import AutoModelForCausalLM, Trainer, TrainerCallback, Trainin
 
 from empirical.observe import Monitor, NormCallback
 from empirical.support import read_table
-from lngeom import InputError
+from lngeom.errors import InputError
 
 from ..conftest import tiny_config
 

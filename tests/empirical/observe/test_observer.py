@@ -11,7 +11,8 @@ from torch import Tensor, nn
 
 from empirical.models import NormSite, norms
 from empirical.observe import Observer, States, compute, random_directions, sketch
-from lngeom import InputError, moments
+from lngeom import moments
+from lngeom.errors import InputError
 from tests.sketches import excess
 
 from .test_oracle import Oracle

@@ -29,7 +29,7 @@ from empirical.observe import (
     write_csv,
 )
 from empirical.support import RunError
-from lngeom import InputError
+from lngeom.errors import InputError
 from proofs import find
 
 SEQUENCES, POSITIONS, D = 6, 10, 8

@@ -10,8 +10,8 @@ from mpl_toolkits.mplot3d.art3d import Line3D
 import lngeom as lg
 from empirical.pages import FIGURES, _axes, _derivative, _fibers, _outputs, _rms, _runs, _steps, draw, save
 from empirical.pages._space import ONE, around, turned
-from lngeom import LngeomError
 from lngeom.cli import main
+from lngeom.errors import LngeomError
 
 # Half a dozen operations on numbers below 4 stand between two ways to the same point of a picture.
 ROUNDING = 64 * np.finfo(float).eps
@@ -128,13 +128,13 @@ def test_range_of_a_run_is_marked_only_where_a_run_is_given() -> None:
 def test_inputs_drawn_on_one_fiber_are_on_one_fiber() -> None:
     for direction in _fibers.directions(4, 72.0):
         x = _fibers.half_plane(direction)
-        assert np.all(lg.same_fiber(x, x[:1], eps=0.0))
+        assert np.all(lg.fibers.same_fiber(x, x[:1], eps=0.0))
         # The projection keeps at least 0.3 · REACH of vectors no longer than 4: rounding grows by less than 8.
         assert np.abs(lg.layer_norm(x, eps=0.0) - np.sqrt(3.0) * direction).max() <= 8 * ROUNDING
     for foot in _fibers.feet():
         x = _fibers.line(foot)
-        assert np.all(lg.same_fiber(x, x[:1], eps=_fibers.EPS))
-        assert not np.any(lg.same_fiber(2.0 * x, x, eps=_fibers.EPS))
+        assert np.all(lg.fibers.same_fiber(x, x[:1], eps=_fibers.EPS))
+        assert not np.any(lg.fibers.same_fiber(2.0 * x, x, eps=_fibers.EPS))
 
 
 def test_ellipses_of_the_derivative_are_its_singular_values() -> None:

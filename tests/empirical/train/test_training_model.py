@@ -28,7 +28,7 @@ from empirical.train import (
 )
 from empirical.train._checkpoint import save_network
 from empirical.train._trainer import build_optimizer
-from lngeom import InputError
+from lngeom.errors import InputError
 
 SMALL = Shape(2, 32, 2, 1e-3, 10, 64, 16, 4, 0.1)
 
@@ -118,7 +118,7 @@ def test_rms_layer_agrees_with_pytorch_within_the_bound(monkeypatch: pytest.Monk
     x = 5 * torch.randn(4, 24, generator=generator)
     theirs = nn.functional.rms_norm(x, (24,), module.weight, module.eps)
     gain = module.weight.detach().numpy()
-    bound = lngeom.error_bound(x.numpy(), gain, eps=module.eps, centered=False)
+    bound = lngeom.rounding.error_bound(x.numpy(), gain, eps=module.eps, centered=False)
     # Each of the two is within the bound of the exact value.
     assert np.all(np.abs((module(x) - theirs).detach().numpy()) <= 2 * bound)
     monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)

@@ -21,8 +21,8 @@ from empirical.runs import Ranks, ranks
 from empirical.support import CorpusError, RunError, StepTable, read_json, read_table, write_folder
 from empirical.text import open_corpus
 from empirical.train import Execution, Recipe, Shape, TokenData, prepare, train
-from lngeom import InputError, LngeomError
 from lngeom.cli import main
+from lngeom.errors import InputError, LngeomError
 
 from ..runs.test_ranks import together
 

@@ -24,8 +24,8 @@ from empirical.train import (
     prepare,
     train_tokenizer,
 )
-from lngeom import InputError, LngeomError
 from lngeom.cli import main
+from lngeom.errors import InputError, LngeomError
 
 from ..conftest import Refused
 

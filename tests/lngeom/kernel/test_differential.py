@@ -9,8 +9,8 @@ from typing import Any
 import numpy
 import pytest
 
-from lngeom import LngeomError
 from lngeom.carriers import Interval, Rounded, UndecidedError
+from lngeom.errors import LngeomError
 from lngeom.kernel import Formula, evaluate
 from proofs import Theorem, theorems
 

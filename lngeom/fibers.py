@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ._errors import InputError
-from ._norms import Placement, scale
-from ._projection import project
 from .carriers import Array, check_eps, check_vectors, detached, dtype_name, namespace, narrow, widen
+from .errors import InputError
+from .norms import Placement, scale
+from .projection import project
+
+__all__ = ["Fiber", "fiber", "invert", "same_fiber"]
 
 _ROUNDINGS = 4
 
@@ -54,9 +56,9 @@ def same_fiber(x: Array, other: Array, *, eps: float, centered: bool = True, rou
 
     >>> import numpy as np, lngeom as lg
     >>> x = np.array([1.0, 2.0, 4.0])
-    >>> bool(lg.same_fiber(x, x + 7, eps=1e-5)), bool(lg.same_fiber(x, 3 * x + 7, eps=1e-5))
+    >>> bool(lg.fibers.same_fiber(x, x + 7, eps=1e-5)), bool(lg.fibers.same_fiber(x, 3 * x + 7, eps=1e-5))
     (True, False)
-    >>> bool(lg.same_fiber(x, 3 * x + 7, eps=0.0)), bool(lg.same_fiber(x, -x, eps=0.0))
+    >>> bool(lg.fibers.same_fiber(x, 3 * x + 7, eps=0.0)), bool(lg.fibers.same_fiber(x, -x, eps=0.0))
     (True, False)
     """
     _same_dimension(x, other)
@@ -161,7 +163,7 @@ def invert(y: Array, *, eps: Any, placement: Placement = "inside", centered: boo
     lost. Source: elementary from Riechers, arXiv:2405.04134, eq. 6.
 
     >>> import numpy as np, lngeom as lg
-    >>> lg.invert(lg.standardize(np.array([7.0, 1.0]), eps=7.0), eps=7.0)
+    >>> lg.fibers.invert(lg.standardize(np.array([7.0, 1.0]), eps=7.0), eps=7.0)
     array([ 3., -3.])
     """
     check_vectors("y", y)

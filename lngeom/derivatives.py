@@ -1,19 +1,31 @@
-"""First derivatives of LayerNorm and RMSNorm in closed form: products in O(d), the matrix, its singular values."""
+"""First derivatives of LayerNorm and RMSNorm in closed form, their Lipschitz constant, and the potential."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy
 from array_api_compat import device
 
-from ._errors import InputError
-from ._norms import Placement, normalized, scale
-from ._projection import project
-from .carriers import Array, check_parameter, check_vectors, namespace, narrow, widen
+from .carriers import Array, check_gain, check_parameter, check_vectors, namespace, narrow, widen
+from .ellipsoid import principal_axes
+from .errors import InputError
+from .norms import Placement, normalized, scale
+from .projection import project
 
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
+
+__all__ = [
+    "jacobian",
+    "jacobian_operator",
+    "jacobian_product",
+    "jacobian_singular_values",
+    "jacobian_transpose_product",
+    "lipschitz_constant",
+    "potential",
+]
 
 
 def _product(x: Array, vector: Array, *, eps: Any, placement: Placement, centered: bool) -> Array:
@@ -65,9 +77,9 @@ def jacobian_product(
 
     >>> import numpy as np, lngeom as lg
     >>> x = np.array([1.0, -1.0, 1.0, -1.0])
-    >>> lg.jacobian_product(x, x, eps=0.0)
+    >>> lg.derivatives.jacobian_product(x, x, eps=0.0)
     array([0., 0., 0., 0.])
-    >>> lg.jacobian_product(x, np.array([1.0, 1.0, -1.0, -1.0]), eps=3.0)
+    >>> lg.derivatives.jacobian_product(x, np.array([1.0, 1.0, -1.0, -1.0]), eps=3.0)
     array([ 0.5,  0.5, -0.5, -0.5])
     """
     _check(x, gain, tangent, "tangent")
@@ -91,7 +103,7 @@ def jacobian_transpose_product(
     not a bug. Returns the broadcast shape (..., d). Source: as :func:`jacobian_product`.
 
     >>> import numpy as np, lngeom as lg
-    >>> lg.jacobian_transpose_product(np.array([3.0, -3.0, 0.0]), np.array([1.0, 1.0, 1.0]), eps=3.0)
+    >>> lg.derivatives.jacobian_transpose_product(np.array([3.0, -3.0, 0.0]), np.array([1.0, 1.0, 1.0]), eps=3.0)
     array([0., 0., 0.])
     """
     _check(x, gain, cotangent, "cotangent")
@@ -136,7 +148,7 @@ def jacobian_operator(
     (d, d). Source: as :func:`jacobian_product`.
 
     >>> import numpy as np, lngeom as lg
-    >>> lg.jacobian_operator(np.array([1.0, -1.0]), eps=3.0) @ np.array([1.0, 0.0])
+    >>> lg.derivatives.jacobian_operator(np.array([1.0, -1.0]), eps=3.0) @ np.array([1.0, 0.0])
     array([ 0.1875, -0.1875])
     """
     from scipy.sparse.linalg import LinearOperator
@@ -174,7 +186,7 @@ def jacobian_singular_values(x: Array, *, eps: Any, placement: Placement = "insi
     below.
 
     >>> import numpy as np, lngeom as lg
-    >>> lg.jacobian_singular_values(np.array([3.0, -3.0, 0.0]), eps=3.0)
+    >>> lg.derivatives.jacobian_singular_values(np.array([3.0, -3.0, 0.0]), eps=3.0)
     array([0.33333333, 0.11111111, 0.        ])
     """
     check_vectors("x", x)
@@ -188,3 +200,43 @@ def jacobian_singular_values(x: Array, *, eps: Any, placement: Placement = "insi
     counts = ((tangential + zero, max(0, d - 1 - constant)), (radial + zero, min(1, d - constant)), (zero, constant))
     parts = [xp.broadcast_to(value, (*value.shape[:-1], n)) for value, n in counts]
     return narrow(xp.concat(parts, axis=-1), x)
+
+
+def lipschitz_constant(gain: Array, *, eps: float, placement: Placement = "inside", centered: bool = True) -> float:
+    """Smallest L with ‖LN(x) − LN(x')‖ ≤ L‖x − x'‖ for all x and x': ‖GΠ‖₂/√ε, ‖GΠ‖₂/ε for ε outside.
+
+    Attained by the derivative on the line of constant vectors; a bias does not change it. ‖GΠ‖₂ is the longest
+    semi-axis of :func:`lngeom.principal_axes` over √d, between the largest and the second largest |g_i|; for RMSNorm it
+    is max |g_i|. Returns a float: infinite at ε = 0, where the norm is discontinuous, and 0 if the layer is constant.
+    Source: sharp form of the bounds by 1/√ε; the norm of the Jacobian is that of Xiong et al., arXiv:2002.04745, Lemma
+    3.
+
+    >>> import numpy as np, lngeom as lg
+    >>> round(lg.derivatives.lipschitz_constant(np.array([1.0, 2.0]), eps=1e-4), 9)
+    158.113883008
+    """
+    check_gain(gain)
+    divisor = float(scale(numpy.zeros(1), eps=eps, placement=placement)[0])
+    axes = principal_axes(gain, centered=centered)
+    if len(axes) == 0:
+        return 0.0
+    norm = float(axes.semi_axes[0]) / math.sqrt(axes.d)
+    return norm / divisor if divisor > 0 else math.inf
+
+
+def potential(x: Array, *, eps: Any, centered: bool = True) -> Array:
+    """Convex function φ(x) = d√(σ² + ε) whose gradient is the standardized vector: ∇φ = :func:`standardize`.
+
+    LayerNorm before its gain is therefore monotone, its Jacobian symmetric positive semidefinite, and it is
+    1/√ε-Lipschitz and √ε-cocoercive. For ε inside the root. Returns shape (...); at ε = 0 it is √d ‖Πx‖, with a kink
+    where Πx = 0. Source: Baillon and Haddad, Israel J. Math. 26 (1977), for cocoercivity of the gradient of a smooth
+    convex function.
+
+    >>> import numpy as np, lngeom as lg
+    >>> float(lg.derivatives.potential(np.array([3.0, -3.0]), eps=7.0))
+    8.0
+    """
+    check_vectors("x", x)
+    terms = normalized(x, eps=eps, placement="inside", centered=centered)
+    root = terms.divisor if terms.unit is None else terms.divisor / terms.unit
+    return namespace(x).sum(root * namespace(x).ones_like(terms.v), axis=-1)

@@ -4,8 +4,10 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ._errors import InputError
 from .carriers import Array, check_vectors, detached, namespace
+from .errors import InputError
+
+__all__ = ["FoldCertificate", "center_writer", "certify_centering", "certify_fold", "fold_affine"]
 
 Layout = Literal["linear", "conv1d"]
 """Shape of a weight: ``"linear"`` is [out, in] as ``torch.nn.Linear``, ``"conv1d"`` [in, out] as GPT-2's ``Conv1D``."""
@@ -69,7 +71,7 @@ def center_writer(weight: Array, bias: Array | None = None, *, layout: Layout = 
     TransformerLens.
 
     >>> import numpy as np, lngeom as lg
-    >>> lg.center_writer(np.array([[1.0, 4.0], [3.0, 0.0]]), np.array([1.0, 5.0]))
+    >>> lg.folding.center_writer(np.array([[1.0, 4.0], [3.0, 0.0]]), np.array([1.0, 5.0]))
     (array([[-1.,  2.],
            [ 1., -2.]]), array([-2.,  2.]))
     """
@@ -95,7 +97,7 @@ def fold_affine(
     of TransformerLens.
 
     >>> import numpy as np, lngeom as lg
-    >>> lg.fold_affine(np.array([[1.0, 4.0]]), gain=np.array([2.0, 3.0]), norm_bias=np.array([1.0, 1.0]))
+    >>> lg.folding.fold_affine(np.array([[1.0, 4.0]]), gain=np.array([2.0, 3.0]), norm_bias=np.array([1.0, 1.0]))
     (array([[ 2., 12.]]), array([5.]))
     """
     target, _, folded_bias, _ = _folded(weight, bias, gain, norm_bias, layout)
@@ -133,7 +135,7 @@ class FoldCertificate:
 
     >>> import numpy as np, lngeom as lg
     >>> weight, gain = np.array([[0.1, 0.4]], dtype=np.float32), np.array([0.3, 0.7], dtype=np.float32)
-    >>> certificate = lg.certify_fold(weight, None, *lg.fold_affine(weight, gain=gain), gain=gain)
+    >>> certificate = lg.folding.certify_fold(weight, None, *lg.folding.fold_affine(weight, gain=gain), gain=gain)
     >>> certificate.exact, certificate.output_error(2**0.5) < 1e-8
     (True, True)
     """
@@ -198,9 +200,9 @@ def certify_centering(
 
     >>> import numpy as np, lngeom as lg
     >>> weight = np.array([[0.1, 0.2], [0.4, 0.8]], dtype=np.float32)
-    >>> lg.certify_centering(weight, None, *lg.center_writer(weight)).exact
+    >>> lg.folding.certify_centering(weight, None, *lg.folding.center_writer(weight)).exact
     True
-    >>> lg.certify_centering(weight, None, weight, None).exact
+    >>> lg.folding.certify_centering(weight, None, weight, None).exact
     False
     """
     wide = _wide(weight, layout)
@@ -226,7 +228,7 @@ def certify_fold(
 
     >>> import numpy as np, lngeom as lg
     >>> weight, gain = np.array([[0.1, 0.4]]), np.array([0.3, 0.7])
-    >>> lg.certify_fold(weight, None, *lg.fold_affine(weight, gain=gain), gain=gain).exact
+    >>> lg.folding.certify_fold(weight, None, *lg.folding.fold_affine(weight, gain=gain), gain=gain).exact
     True
     """
     exact = _folded(weight, bias, gain, norm_bias, layout)

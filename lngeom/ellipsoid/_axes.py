@@ -1,4 +1,4 @@
-"""Principal axes of the output ellipsoid of LayerNorm and RMSNorm, from the gain alone."""
+"""Principal axes of the output ellipsoid of LayerNorm and RMSNorm, and its dead direction, from the gain alone."""
 
 import functools
 import math
@@ -7,27 +7,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ..carriers import Array, check_gain, namespace, narrow, widen
+from ..errors import InputError
 from ._certificate import Certificate, enclose
-from ._errors import InputError
 from ._secular import Floats, Integers, blocks, differences, root, solve, unit, workspace
-from .carriers import Array, check_vectors, namespace
 
 _SMALLEST, _LARGEST = 2.0**-511, 2.0**511
 # Bounds the rounding of a semi-axis computed from an exact offset: 3 units of 2^-53 for the root (_secular.root),
 # 2 for √d and the product, 2 for this factor; 16 are allowed.
 _LENGTH_ERROR = 2.0**-49
-
-
-def check_gain(gain: Array) -> None:
-    """Raise unless `gain` is one finite vector of shape (d,)."""
-    xp = namespace(gain)
-    check_vectors("gain", gain)
-    if len(gain.shape) != 1:
-        msg = f"gain has shape {tuple(gain.shape)}: one layer has one gain vector of shape (d,); pass them one by one"
-        raise InputError(msg)
-    if not bool(xp.all(xp.isfinite(gain))):
-        msg = "gain holds a NaN or an infinity: its ellipsoid is not defined; check how the checkpoint was loaded"
-        raise InputError(msg)
 
 
 def to_numpy(array: Array) -> Floats:
@@ -276,3 +264,26 @@ def principal_axes(gain: Array, *, centered: bool = True) -> PrincipalAxes:
     True
     """
     return CenteredAxes(gain) if centered else CoordinateAxes(gain)
+
+
+def dead_direction(gain: Array) -> Array:
+    """Unit vector n with n·(z − b) = 0 for every output z of a LayerNorm with this gain and bias b.
+
+    n = α/‖α‖ with α_i = 1/g_i where no gain is zero: α·(g ∘ y) = 1·y = 0, so that cov(z) n = 0 for every distribution
+    of inputs. With k ≥ 1 zero gains every vector on them is dead; n = 1_Z/√k is returned, the limit as these gains tend
+    to zero together. ``Ellipsoid(gain).normals`` is the whole dead subspace. Returns shape (d,), in the dtype of
+    `gain`. Source: Riechers, arXiv:2405.04134, Π₂ = I − αα^T/(α^Tα); the zero-gain case follows from z_i = b_i there.
+
+    >>> import numpy as np, lngeom as lg
+    >>> gain = np.array([3.0, 4.0])
+    >>> lg.ellipsoid.dead_direction(gain)
+    array([0.8, 0.6])
+    >>> bool(abs(lg.ellipsoid.dead_direction(gain) @ lg.layer_norm(np.array([5.0, 1.0]), gain, eps=1e-5)) < 1e-15)
+    True
+    """
+    check_gain(gain)
+    xp, wide = namespace(gain), widen(gain)
+    zero = wide == 0
+    # Scaled so that the largest component is ±1: the norm neither overflows nor underflows.
+    alpha = xp.astype(zero, wide.dtype) if bool(xp.any(zero)) else xp.min(xp.abs(wide)) / wide
+    return narrow(alpha / xp.sqrt(xp.sum(alpha * alpha)), gain)

@@ -1,4 +1,4 @@
-"""Rigorous enclosures of the roots that :mod:`lngeom._secular` computes, after the fact.
+"""Rigorous enclosures of the roots that :mod:`lngeom.ellipsoid._secular` computes, after the fact.
 
 The secular function f(τ) = Σ wᵢ/(aᵢ² − a² − τ) increases on each gap, so f(τ₋) ≤ 0 ≤ f(τ₊) proves that its root
 lies in [τ₋, τ₊]. The two signs are decided in floating point where the value exceeds a bound of its rounding error,
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ._errors import LngeomError
+from ..errors import LngeomError
 from ._secular import Floats, Integers, blocks, differences, unit, workspace
 
 _U = 2.0**-53
@@ -118,7 +118,7 @@ def _enclose_exactly(poles: Floats, weights: Floats, gap: int, origin: int, tau:
 def enclose(
     poles: Floats, weights: Floats, origin: Integers, offset: Floats, *, exact: bool = False
 ) -> tuple[Floats, Floats, int]:
-    """Lower and upper bounds of every offset (:func:`lngeom._secular.solve`) and how many took integers.
+    """Lower and upper bounds of every offset (:func:`lngeom.ellipsoid._secular.solve`) and how many took integers.
 
     With `exact` every sign is decided in integers: tighter, and about a hundred times slower.
     """

@@ -1,5 +1,7 @@
 """The exceptions of the library: one root, so that ``except LngeomError`` catches everything raised here."""
 
+__all__ = ["InputError", "LngeomError"]
+
 
 class LngeomError(Exception):
     """Root of all errors raised by lngeom, proofs and empirical.
@@ -9,7 +11,7 @@ class LngeomError(Exception):
     >>> import numpy as np, lngeom as lg
     >>> try:
     ...     lg.layer_norm(np.array([1.0, 2.0]), eps=-1.0)
-    ... except lg.LngeomError as error:
+    ... except lg.errors.LngeomError as error:
     ...     print(error)
     eps is -1.0: it is added to a variance and must be finite and >= 0
     """
@@ -19,7 +21,7 @@ class InputError(LngeomError, ValueError):
     """An argument has a shape, dtype or value that the function is not defined for; also a :class:`ValueError`.
 
     >>> import lngeom as lg
-    >>> lg.uniform(0)
+    >>> lg.projection.uniform(0)
     Traceback (most recent call last):
-    lngeom._errors.InputError: d is 0: the dimension of the space must be an integer >= 1
+    lngeom.errors.InputError: d is 0: the dimension of the space must be an integer >= 1
     """

@@ -2,9 +2,11 @@
 
 from typing import Any
 
-from ._norms import Placement, normalized, scale
-from ._projection import moments
 from .carriers import Array, check_vectors
+from .norms import Placement, normalized, scale
+from .projection import moments
+
+__all__ = ["gauge", "gauge_from_mean_square", "matching_eps"]
 
 
 def gauge(x: Array, *, eps: Any, placement: Placement = "inside") -> Array:
@@ -14,7 +16,7 @@ def gauge(x: Array, *, eps: Any, placement: Placement = "inside") -> Array:
     ε). Returns shape (...), from 0 to 1. Source: Riechers, arXiv:2405.04134, eq. 6 and figure 2.
 
     >>> import numpy as np, lngeom as lg
-    >>> float(lg.gauge(np.array([-3.0, 3.0]), eps=7.0))
+    >>> float(lg.epsilon.gauge(np.array([-3.0, 3.0]), eps=7.0))
     0.75
     """
     check_vectors("x", x)
@@ -28,7 +30,7 @@ def gauge_from_mean_square(mean_square: Array, *, eps: Any, placement: Placement
     Returns the shape of `mean_square`; NaN where m = 0 at ε = 0. Source: Riechers, arXiv:2405.04134, eq. 6.
 
     >>> import numpy as np, lngeom as lg
-    >>> float(lg.gauge_from_mean_square(np.array(9.0), eps=7.0))
+    >>> float(lg.epsilon.gauge_from_mean_square(np.array(9.0), eps=7.0))
     0.75
     """
     return scale(mean_square, eps=0) / scale(mean_square, eps=eps, placement=placement)
@@ -44,7 +46,7 @@ def matching_eps(x: Array, *, eps: Any, placement: Placement = "inside") -> Arra
 
     >>> import numpy as np, lngeom as lg
     >>> x = np.array([-3.0, 3.0])
-    >>> float(lg.matching_eps(x, eps=7.0)), float(lg.matching_eps(x, eps=1.0, placement="outside"))
+    >>> float(lg.epsilon.matching_eps(x, eps=7.0)), float(lg.epsilon.matching_eps(x, eps=1.0, placement="outside"))
     (1.0, 7.0)
     """
     check_vectors("x", x)

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._axes import PrincipalAxes, check_gain, principal_axes, to_numpy
-from ._dead_direction import dead_direction
-from ._errors import InputError
+from ..carriers import Array, check_gain, check_parameter, check_vectors, dtype_name, namespace, widen
+from ..errors import InputError
+from ..projection import project
+from ._axes import PrincipalAxes, dead_direction, principal_axes, to_numpy
 from ._module import norm_parameters
-from ._projection import project
-from .carriers import Array, check_parameter, check_vectors, dtype_name, namespace, widen
-from .rounding._nearest import nearest_on_ellipsoid
+from ._nearest import nearest_on_ellipsoid
 
 Floats = NDArray[np.float64]
 
@@ -118,8 +117,8 @@ class Ellipsoid:
 
         r = ‖y‖/√d with y = (z − b)/g where no gain is zero. With k ≥ 1 zero gains in LayerNorm the unseen components of
         y make its sum zero at the least norm: r² = (‖y_S‖² + (1ᵀy_S)²/k)/d. For outputs of LayerNorm it equals
-        ``lngeom.gauge(x, eps=eps)`` if k ≤ 1, and is at most that otherwise. A displacement out of the ellipsoid's flat
-        is left out where it has zero gain; ``offset`` measures it.
+        ``lngeom.epsilon.gauge(x, eps=eps)`` if k ≤ 1, and is at most that otherwise. A displacement out of the
+        ellipsoid's flat is left out where it has zero gain; ``offset`` measures it.
         """
         xp = namespace(z, self.gain)
         _, y, _ = self._preimage(z)

@@ -3,10 +3,9 @@
 import sys
 from typing import Any, NamedTuple
 
-from ._axes import check_gain
-from ._errors import InputError
-from ._norms import layer_norm, rms_norm
-from .carriers import Array, namespace
+from ..carriers import Array, check_gain, namespace
+from ..errors import InputError
+from ..norms import layer_norm, rms_norm
 
 
 class NormParameters(NamedTuple):

@@ -1,11 +1,13 @@
-"""The uniform vector 1, the projection Π = I − 11ᵀ/d off it, and the angle of a vector with it."""
+"""The uniform vector 1, the moments of a vector, and the projection Π = I − 11ᵀ/d off the uniform vector."""
 
 from typing import Any
 
 import numpy
 
-from ._errors import InputError
 from .carriers import Array, check_parameter, check_vectors, in_range, mean_in_range, namespace, narrow, widen
+from .errors import InputError
+
+__all__ = ["centered_inner_product", "condition_number", "mean_vector", "moments", "project", "uniform"]
 
 
 def uniform(d: int, *, xp: Any = numpy, dtype: Any = None) -> Array:
@@ -15,7 +17,7 @@ def uniform(d: int, *, xp: Any = numpy, dtype: Any = None) -> Array:
     `d` ≥ 1. Source: Gupta et al., arXiv:2409.12951, section 2.1.
 
     >>> import lngeom as lg
-    >>> lg.uniform(3)
+    >>> lg.projection.uniform(3)
     array([1., 1., 1.])
     """
     if isinstance(d, bool) or not isinstance(d, int) or d < 1:
@@ -89,57 +91,12 @@ def mean_vector(x: Array) -> Array:
     and 7 (eqs. 5 and 6 drop the absolute value of the norm).
 
     >>> import numpy as np, lngeom as lg
-    >>> lg.mean_vector(np.array([1.0, 2.0, 6.0]))
+    >>> lg.projection.mean_vector(np.array([1.0, 2.0, 6.0]))
     array([3., 3., 3.])
     """
     check_vectors("x", x)
     xp, wide = namespace(x), widen(x)
     return narrow(xp.mean(wide, axis=-1, keepdims=True) * xp.ones_like(wide), x)
-
-
-def angle_to_uniform(x: Array) -> Array:
-    """Angle θ between x and the uniform vector 1, as atan2(σ, μ), from 0 to π.
-
-    Since x·1 = dμ and ‖x‖² = d(μ² + σ²), cos θ = μ/√(μ² + σ²) and sin θ = σ/√(μ² + σ²). The arc tangent keeps its
-    relative accuracy at every angle, where an arc cosine loses it near 0 and π. Returns shape (...); the zero vector,
-    which has no angle, gets 0. Source: Gupta et al., arXiv:2409.12951, sections 2.1 (θ_x1) and 3.
-
-    >>> import numpy as np, lngeom as lg
-    >>> float(np.degrees(lg.angle_to_uniform(np.array([1.0, -1.0]))))
-    90.0
-    """
-    check_vectors("x", x)
-    mean, variance, _ = scaled_moments(x)
-    return angle_from_moments(mean, variance)[..., 0]
-
-
-def angle_from_moments(mean: Array, variance: Array) -> Array:
-    """Angle atan2(σ, μ) with the uniform vector 1 of a vector whose components have `mean` μ and `variance` σ².
-
-    What :func:`angle_to_uniform` computes after :func:`moments`, for when both moments are wanted as well. Returns the
-    broadcast shape; NaN where a variance is negative. Source: Gupta et al., arXiv:2409.12951, section 2.1.
-
-    >>> import numpy as np, lngeom as lg
-    >>> float(np.degrees(lg.angle_from_moments(np.array(-3.0), np.array(9.0))))
-    135.0
-    """
-    xp = namespace(mean, variance)
-    return xp.atan2(xp.sqrt(variance), mean)
-
-
-def angle_from_inner_product(inner: Array, norm: Array, other: Array) -> Array:
-    """Angle θ between two vectors of given inner product and norms, as atan2(√(1 − c²), c) with c = x·z/(‖x‖‖z‖).
-
-    `inner` is x·z, `norm` and `other` are ‖x‖ and ‖z‖, of shapes that broadcast. Returns radians from 0 to π; NaN where
-    a norm is 0, and 0 or π where rounding leaves c outside [−1, 1]. Source: theorem ``angles.between``.
-
-    >>> import numpy as np, lngeom as lg
-    >>> float(np.degrees(lg.angle_from_inner_product(np.array(-2.0), np.array(2.0), np.array(2.0))).round(9))
-    120.0
-    """
-    xp = namespace(inner, norm, other)
-    cosine = inner / (norm * other)
-    return angle_from_moments(cosine, xp.clip(1 - cosine * cosine, 0, None))
 
 
 def centered_inner_product(inner: Array, mean: Array, other: Array, d: Any) -> Array:
@@ -151,7 +108,7 @@ def centered_inner_product(inner: Array, mean: Array, other: Array, d: Any) -> A
 
     >>> import numpy as np, lngeom as lg
     >>> x, z = np.array([1.0, 2.0, 6.0]), np.array([0.0, 1.0, 2.0])
-    >>> float(lg.centered_inner_product(x @ z, x.mean(), z.mean(), 3)), float(lg.project(x) @ z)
+    >>> float(lg.projection.centered_inner_product(x @ z, x.mean(), z.mean(), 3)), float(lg.project(x) @ z)
     (5.0, 5.0)
     """
     return inner - d * mean * other
@@ -165,7 +122,7 @@ def condition_number(x: Array) -> Array:
     and Stability of Numerical Algorithms, 2nd ed., section 1.9, for the variance.
 
     >>> import numpy as np, lngeom as lg
-    >>> float(lg.condition_number(np.array([99.0, 101.0])))
+    >>> float(lg.projection.condition_number(np.array([99.0, 101.0])))
     100.00499987500625
     """
     check_vectors("x", x)

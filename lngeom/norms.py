@@ -2,9 +2,19 @@
 
 from typing import Any, Literal, NamedTuple
 
-from ._errors import InputError
-from ._projection import center, mean_square, moments
 from .carriers import Array, check_eps, check_parameter, check_vectors, in_range, namespace, narrow, widen
+from .errors import InputError
+from .projection import center, mean_square, moments
+
+__all__ = [
+    "batch_norm",
+    "layer_norm",
+    "layer_rms_distance",
+    "layer_rms_distance_from_moments",
+    "rms_norm",
+    "scale",
+    "standardize",
+]
 
 Placement = Literal["inside", "outside"]
 """Where ε enters the denominator: ``"inside"`` the root, √(σ² + ε), or ``"outside"`` it, σ + ε."""
@@ -18,7 +28,7 @@ def scale(mean_square: Array, *, eps: Any, placement: Placement = "inside") -> A
     Sennrich, arXiv:1910.07467, for both.
 
     >>> import numpy as np, lngeom as lg
-    >>> lg.scale(np.array([4.0]), eps=1.0, placement="outside")
+    >>> lg.norms.scale(np.array([4.0]), eps=1.0, placement="outside")
     array([3.])
     """
     check_eps(eps)
@@ -155,10 +165,10 @@ def batch_norm(
 
     >>> import numpy as np, lngeom as lg
     >>> batch = np.array([[1.0, 10.0], [3.0, 30.0]])
-    >>> lg.batch_norm(batch, eps=0.0)
+    >>> lg.norms.batch_norm(batch, eps=0.0)
     array([[-1., -1.],
            [ 1.,  1.]])
-    >>> lg.batch_norm(batch[0], eps=0.0, mean=np.array([0.0, 4.0]), variance=np.array([1.0, 9.0]))
+    >>> lg.norms.batch_norm(batch[0], eps=0.0, mean=np.array([0.0, 4.0]), variance=np.array([1.0, 9.0]))
     array([1., 2.])
     """
     check_vectors("x", x)
@@ -197,10 +207,10 @@ def layer_rms_distance(x: Array, *, eps: Any) -> Array:
 
     >>> import numpy as np, lngeom as lg
     >>> x = np.array([1.0, 7.0])
-    >>> float(lg.layer_rms_distance(x, eps=7.0))  # σ² = 9, μ = 4
+    >>> float(lg.norms.layer_rms_distance(x, eps=7.0))  # σ² = 9, μ = 4
     0.7404423483061554
     >>> y, z = lg.layer_norm(x, eps=7.0), lg.rms_norm(x, eps=7.0)
-    >>> bool(np.isclose(np.linalg.norm(y - z) / np.sqrt(2), lg.layer_rms_distance(x, eps=7.0)))
+    >>> bool(np.isclose(np.linalg.norm(y - z) / np.sqrt(2), lg.norms.layer_rms_distance(x, eps=7.0)))
     True
     """
     mean, variance = moments(x)
@@ -215,7 +225,7 @@ def layer_rms_distance_from_moments(mean: Array, variance: Array, *, eps: Any) -
     broadcast shape; NaN where σ² = 0 at ε = 0. Source: theorem ``rmsnorm.distance_with_eps``.
 
     >>> import numpy as np, lngeom as lg
-    >>> float(lg.layer_rms_distance_from_moments(np.array(0.0), np.array(1.0), eps=0.0))
+    >>> float(lg.norms.layer_rms_distance_from_moments(np.array(0.0), np.array(1.0), eps=0.0))
     0.0
     """
     xp = namespace(mean, variance)

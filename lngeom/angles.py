@@ -1,4 +1,4 @@
-"""Angles that mean nothing: the angle between a fixed direction and an isotropic random vector."""
+"""The angle of a vector with the uniform vector, between vectors, and of a random vector with any direction."""
 
 from __future__ import annotations
 
@@ -9,12 +9,67 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._errors import InputError
+from .carriers import Array, check_vectors, namespace
+from .errors import InputError
+from .projection import scaled_moments
 
 if TYPE_CHECKING:
     from scipy.stats.distributions import rv_frozen
 
+__all__ = [
+    "IsotropicAngle",
+    "angle_from_inner_product",
+    "angle_from_moments",
+    "angle_to_uniform",
+    "massive_activation_bound",
+]
+
 # scipy.special and scipy.stats are imported where they are used: they would double the import time of the library.
+
+
+def angle_to_uniform(x: Array) -> Array:
+    """Angle θ between x and the uniform vector 1, as atan2(σ, μ), from 0 to π.
+
+    Since x·1 = dμ and ‖x‖² = d(μ² + σ²), cos θ = μ/√(μ² + σ²) and sin θ = σ/√(μ² + σ²). The arc tangent keeps its
+    relative accuracy at every angle, where an arc cosine loses it near 0 and π. Returns shape (...); the zero vector,
+    which has no angle, gets 0. Source: Gupta et al., arXiv:2409.12951, sections 2.1 (θ_x1) and 3.
+
+    >>> import numpy as np, lngeom as lg
+    >>> float(np.degrees(lg.angle_to_uniform(np.array([1.0, -1.0]))))
+    90.0
+    """
+    check_vectors("x", x)
+    mean, variance, _ = scaled_moments(x)
+    return angle_from_moments(mean, variance)[..., 0]
+
+
+def angle_from_moments(mean: Array, variance: Array) -> Array:
+    """Angle atan2(σ, μ) with the uniform vector 1 of a vector whose components have `mean` μ and `variance` σ².
+
+    What :func:`angle_to_uniform` computes after :func:`moments`, for when both moments are wanted as well. Returns the
+    broadcast shape; NaN where a variance is negative. Source: Gupta et al., arXiv:2409.12951, section 2.1.
+
+    >>> import numpy as np, lngeom as lg
+    >>> float(np.degrees(lg.angles.angle_from_moments(np.array(-3.0), np.array(9.0))))
+    135.0
+    """
+    xp = namespace(mean, variance)
+    return xp.atan2(xp.sqrt(variance), mean)
+
+
+def angle_from_inner_product(inner: Array, norm: Array, other: Array) -> Array:
+    """Angle θ between two vectors of given inner product and norms, as atan2(√(1 − c²), c) with c = x·z/(‖x‖‖z‖).
+
+    `inner` is x·z, `norm` and `other` are ‖x‖ and ‖z‖, of shapes that broadcast. Returns radians from 0 to π; NaN where
+    a norm is 0, and 0 or π where rounding leaves c outside [−1, 1]. Source: theorem ``angles.between``.
+
+    >>> import numpy as np, lngeom as lg
+    >>> float(np.degrees(lg.angles.angle_from_inner_product(np.array(-2.0), np.array(2.0), np.array(2.0))).round(9))
+    120.0
+    """
+    xp = namespace(inner, norm, other)
+    cosine = inner / (norm * other)
+    return angle_from_moments(cosine, xp.clip(1 - cosine * cosine, 0, None))
 
 
 @dataclass(frozen=True)
@@ -29,7 +84,7 @@ class IsotropicAngle:
     section 3.
 
     >>> import numpy as np, lngeom as lg
-    >>> null = lg.IsotropicAngle(4096)
+    >>> null = lg.angles.IsotropicAngle(4096)
     >>> np.degrees([null.mean(), null.std()]).round(4)
     array([90.    ,  0.8954])
     >>> float(np.degrees(null.ppf(0.01)).round(2))
@@ -117,7 +172,7 @@ def massive_activation_bound(rest: Any, *, k: int, d: int) -> Any:
     arXiv:2402.17762, for massive activations.
 
     >>> import math, lngeom as lg
-    >>> round(90 - math.degrees(math.acos(lg.massive_activation_bound(0.0, k=2, d=4096))), 2)
+    >>> round(90 - math.degrees(math.acos(lg.angles.massive_activation_bound(0.0, k=2, d=4096))), 2)
     1.27
     """
     if not (isinstance(k, int) and isinstance(d, int) and 1 <= k <= d):
