@@ -20,7 +20,7 @@ from typing import Any, Literal
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from ._errors import InputError
+from .errors import InputError
 from .rounding import FORMATS
 
 Relation = Literal["", ">", ">=", "<", "<=", "!="]
