@@ -14,6 +14,8 @@ import empirical
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
+from lngeom_numbers import numbers  # noqa: E402
+
 project = "lngeom"
 author = "The lngeom authors"
 project_copyright = "2026, the lngeom authors"
@@ -72,6 +74,7 @@ html_theme_options = {
 }
 
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath", "fieldlist", "substitution"]
+myst_substitutions = numbers()
 myst_heading_anchors = 3
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True

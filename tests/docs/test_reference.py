@@ -4,13 +4,11 @@ import importlib
 import inspect
 import pkgutil
 import re
-import warnings
 from collections import Counter
 from pathlib import Path
 from types import FunctionType
 
-import pytest
-from sphinx.application import Sphinx
+from sphinx.util.inventory import InventoryFile
 
 import empirical
 import lngeom
@@ -19,9 +17,7 @@ from empirical.pages import FIGURES
 from lngeom.cli import COMMANDS
 from proofs import CHAPTERS, theorems
 
-from .conftest import extension
-
-DOCS = Path(__file__).parents[2] / "docs"
+from .conftest import DOCS, extension
 
 
 def offering() -> list[str]:
@@ -38,37 +34,17 @@ def offering() -> list[str]:
 PACKAGES = offering()
 
 
-def documented(build: Path) -> set[str]:
-    """Names that Sphinx finds on the API pages, built alone: its own inventory, not what the sources look like."""
-    others = [path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md") if path.parent != DOCS / "api"]
-    with warnings.catch_warnings():
-        # What Sphinx and its extensions deprecate in each other is not this project's affair.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        warnings.simplefilter("ignore", PendingDeprecationWarning)
-        app = Sphinx(
-            srcdir=DOCS,
-            confdir=DOCS,
-            outdir=build,
-            doctreedir=build / "doctrees",
-            buildername="dummy",
-            confoverrides={"root_doc": "api/index", "exclude_patterns": ["_build", *others]},
-            status=None,
-            warning=None,
-            freshenv=True,
-        )
-        app.build()
-    return set(app.env.domaindata["py"]["objects"])
-
-
-def test_every_public_name_is_documented_and_nothing_else(tmp_path: Path) -> None:
-    objects = documented(tmp_path)
+def test_every_public_name_is_documented_and_nothing_else(site: Path) -> None:
+    with (site / "objects.inv").open("rb") as stream:
+        listed = InventoryFile.load(stream, "", lambda _, name: name)
+    objects = {name for kind, names in listed.items() if kind.startswith("py:") for name in names}
     inventory = {name for name in objects if "._" not in name and name.rpartition(".")[0] not in objects}
     # The errors of all packages of measurements are in one place, which offers nothing else.
-    assert {name.rpartition(".")[0] or name for name in inventory} <= {*PACKAGES, "empirical.runs"}
+    assert {name.rpartition(".")[0] or name for name in inventory} <= {*PACKAGES, "empirical.support"}
     for package in PACKAGES:
         prefix = f"{package}."
         names = {name.removeprefix(prefix) for name in objects if name.startswith(prefix)}
-        found = {name for name in names if "." not in name and f"{prefix}{name}" not in PACKAGES}
+        found = {name for name in names if not re.search(r"\.|^_", name) and f"{prefix}{name}" not in PACKAGES}
         module = importlib.import_module(package)
         assert found == set(module.__all__), package
         offered = {name: getattr(module, name) for name in module.__all__}
@@ -122,29 +98,3 @@ def test_dead_links_are_found(tmp_path: Path) -> None:
         "sub/page.html: ../index.html#gone: no such anchor",
         "sub/page.html: none.svg: no such file",
     ]
-
-
-@pytest.mark.parametrize(
-    ("letter", "meaning"),
-    [
-        (r"(?<![A-Za-z\\{])r(?![A-Za-z])", "gauge"),
-        (r"\\alpha", r"G^{-1}|1/g"),
-        (r"\\tau", "tanh|secular|distance"),
-        (r"\\chi", "indicator"),
-        (r"\\mathcal I", "support"),
-    ],
-)
-def test_a_letter_stands_only_where_its_meaning_is_said(letter: str, meaning: str) -> None:
-    for path in (DOCS / "derivations").glob("*.md"):
-        page = path.read_text(encoding="utf-8")
-        formulas = " ".join(re.findall(r"\$[^$]+\$", page))
-        if re.search(letter, formulas):
-            said = any(word in page for word in meaning.split("|"))
-            assert said, f"{path.name} uses {letter} and does not say {meaning}"
-
-
-def test_letters_of_other_texts_stand_on_no_page() -> None:
-    foreign = r"\\beta_i|\\alpha_i \(|\br_i\b|\br_L\b|_S\b|\\mu w|\\gamma_i"
-    for path in [*(DOCS / "derivations").glob("*.md"), DOCS / "conventions.md"]:
-        found = re.findall(foreign, path.read_text(encoding="utf-8"))
-        assert not found, f"{path.name}: {found}"

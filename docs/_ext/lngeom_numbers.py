@@ -1,0 +1,390 @@
+"""The numbers on the pages, computed from the committed tables whenever the site is built.
+
+A page writes ``{{ smollm2.tokens }}`` for one of :func:`numbers`, ``{{ price("whisper", "rms_norm", "all") }}`` for a
+row of a table of ``lngeom ablate``, and ``{{ attack_table }}``, on a line of its own, for a table.
+"""
+
+import ast
+import csv
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from scipy import stats
+
+from empirical.support import read_table
+from empirical.train import (
+    CellSummary,
+    SeedMean,
+    equivalence,
+    loss_against_layer_norm,
+    paired_losses,
+    student_mean,
+    summarize,
+    summarize_controls,
+)
+from proofs import theorems
+from proofs.claims import claims
+
+DOCS = Path(__file__).parents[1]
+ROOT = DOCS.parent
+Row = dict[str, Any]
+
+
+@cache
+def table(name: str) -> list[Row]:
+    """The rows of a committed table, by its path below ``docs/results``."""
+    return read_table(DOCS / "results" / f"{name}.csv")
+
+
+def numbers() -> dict[str, Any]:
+    """Everything that a page can refer to, by name."""
+    return {
+        "smollm2": smollm2(),
+        "whisper": whisper(),
+        "study": study(),
+        "records": records(),
+        "architectures": architectures(),
+        "wild": wild(),
+        "faults": {name: seeded_faults(name) for name in ("numpy", "torch", "jax")},
+        "cost": cost(),
+        "price": price,
+        "priced_tokens": priced_tokens,
+        "ranks_table": ranks_table(),
+        "energies_table": energies_table(),
+        "controls_table": controls_table(),
+        "correlations_table": correlations_table(),
+        "attack_table": attack_table(),
+        "kernel_lines": f"{sum(map(lines_of_code, TRUSTED))}",
+    }
+
+
+# Formats.
+
+
+def signed(text: str) -> str:
+    """A number with the mathematical minus sign."""
+    return text.replace("-", "−")
+
+
+def interval(value: float, low: float, high: float, digits: str) -> str:
+    """A value with its interval: ``1.83 [1.66, 2.00]``."""
+    return signed(f"{value:{digits}} [{low:{digits}}, {high:{digits}}]")
+
+
+def ends(rows: Iterable[Row], column: str, digits: str) -> list[str]:
+    """The smallest and the largest value of a column."""
+    values = [row[column] for row in rows]
+    return [format(min(values), digits), format(max(values), digits)]
+
+
+def markdown(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A Markdown table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+
+
+def price(name: str, change: str, site: str, digits: str) -> str:
+    """Nats per token that a change costs a network, with its interval."""
+    (row,) = (row for row in table(PRICES[name]) if (row["change"], row["site"]) == (change, site))
+    return interval(row["nats"], row["nats_low"], row["nats_high"], digits)
+
+
+PRICES = {
+    "smollm2": "smollm2/ablation",
+    "whisper": "whisper/ablation",
+    "layer": "training/ablation-layer",
+    "rms": "training/ablation-rms",
+}
+
+
+def priced_tokens(name: str) -> str:
+    """Tokens on which the changes of many norms were measured."""
+    return f"{table(PRICES[name])[0]['tokens']:,}"
+
+
+# Measured networks.
+
+
+def smollm2() -> dict[str, Any]:
+    """The sweep of SmolLM2."""
+    rows = [row for row in table("smollm2/sites") if row["bucket"] == "all"]
+    before, after = ([row for row in rows if row["side"] == side] for side in ("input", "output"))
+    above = [row for row in before if row["d_cos2_low"] > 1]
+    layers = [row["layer"] for row in above if row["layer"] is not None]
+    final = next(row for row in before if row["role"] == "final")
+    fits = {fit["law"]: fit for fit in table("smollm2/growth") if fit["first_depth"] == 1}
+    # Two sides a norm, two norms a block: what enters the first and the second block.
+    norms = [row["norm_mean"] for row in table("smollm2/sites") if row["bucket"] == "rest"]
+    few = {row["site"]: row for row in table("smollm2/sites-16k") if (row["bucket"], row["side"]) == ("all", "input")}
+    shown = next(iter(few.values()))
+    changes = {row["site"]: row for row in table("smollm2/ablation")[1:]}
+    return {
+        "tokens": f"{rows[0]['tokens']:,}",
+        "sequences": rows[0]["sequences"],
+        "length": rows[0]["tokens"] // rows[0]["sequences"],
+        "articles": rows[0]["documents"],
+        "norms": len(before),
+        "isotropic_spread": f"{math.degrees(rows[0]['d'] ** -0.5):.2f}°",
+        "before": ends(before, "angle_mean_deg", ".2f"),
+        "after": ends(after, "angle_mean_deg", ".2f"),
+        "tilt": ends(before, "tilt_mean_deg", ".2f"),
+        "distance": ends(before, "distance_mean", ".3f"),
+        "farthest": f"{max(row['distance_max'] for row in before):.2f}",
+        "energy": ends(before, "d_cos2", ".3g"),
+        "below_median": sum(row["d_cos2"] < row["random_d_cos2_median"] for row in before),
+        "above": len(above),
+        "above_blocks": f"{min(layers)} to {max(layers)}",
+        "final": interval(*(final[f"d_cos2{end}"] for end in ("", "_low", "_high")), ".2f"),
+        "gauge": f"{min(row['gauge_mean'] for row in before):.4f}",
+        "first_block": f"{norms[4] / norms[0]:.0f}",
+        "exponential": interval(*(fits["exponential"][name] for name in ("estimate", "low", "high")), ".3f"),
+        "power": interval(*(fits["power"][name] for name in ("estimate", "low", "high")), ".2f"),
+        "misfits": [f"{fits[law]['misfit']:.2f}" for law in ("exponential", "power")],
+        "few_tokens": f"{shown['tokens']:,}",
+        "few_articles": shown["documents"],
+        "differ": sum(_differ(row, few[row["site"]]) for row in before),
+        "top1": {site: f"{100 * row['top1']:.1f} %" for site, row in changes.items()},
+    }
+
+
+def _differ(row: Row, other: Row) -> bool:
+    """Whether two measured energies are apart by more than 1.96 standard errors of both."""
+
+    def error(row: Row) -> float:
+        return (row["d_cos2_high"] - row["d_cos2_low"]) / 2 / float(stats.t.ppf(0.975, row["documents"] - 1))
+
+    return abs(row["d_cos2"] - other["d_cos2"]) > 1.96 * math.hypot(error(row), error(other))
+
+
+def whisper() -> dict[str, Any]:
+    """Prices and angles of Whisper tiny.en."""
+    singles = [row for row in table("whisper/ablation") if row["change"] == "rms_norm" and row["site"].count(".") > 1]
+    singles.sort(key=lambda row: row["nats"])
+    encoder = [row["site"] for row in singles if ".encoder." in row["site"]]
+    *others, last = (row["site"] for row in singles if ".decoder." in row["site"])
+    angles = {
+        (stack, frames): ends(
+            (row for row in table("whisper/angles") if f".{stack}." in row["site"] and row["frames"] == frames),
+            "angle_mean_deg",
+            ".1f",
+        )
+        for stack, frames in (("encoder", "all"), ("encoder", "speech"), ("decoder", "all"))
+    }
+    return {
+        "replaced": price("whisper", "rms_norm", "all", ".2f").partition(" ")[0],
+        "single_tokens": f"{singles[0]['tokens']:,}",
+        "encoder_least": price("whisper", "rms_norm", encoder[0], ".3f"),
+        "encoder_most": price("whisper", "rms_norm", encoder[-1], ".2f"),
+        "decoder_others": price("whisper", "rms_norm", others[-1], ".4f"),
+        "decoder_last": price("whisper", "rms_norm", last, ".3f"),
+        "encoder": angles["encoder", "all"],
+        "speech": angles["encoder", "speech"],
+        "decoder": angles["decoder", "all"],
+    }
+
+
+def correlations_table() -> str:
+    """Rank correlations of three numbers of a norm of Whisper with its price."""
+
+    def cell(column: str, stack: str) -> str:
+        norms = [
+            row
+            for row in table("whisper/angles")
+            if row["frames"] == "all" and row["site"].startswith(f"model.{stack}")
+        ]
+        found: Any = stats.spearmanr([row[column] for row in norms], [row["nats"] for row in norms])
+        digits, _, exponent = f"{found.pvalue:.0e}".partition("e")
+        chance = rf"{digits}\cdot10^{{{int(exponent)}}}" if found.pvalue < 1e-3 else f"{found.pvalue:.1g}"
+        return f"{found.statistic:.2f} ($p = {chance}$)"
+
+    columns = ("tilt_mean_deg", "distance_mean", "d_cos2")
+    rows = [[f"`{column}`", *(cell(column, stack) for stack in ("", "encoder", "decoder"))] for column in columns]
+    return markdown(["", "all 22 norms", "encoder, 9", "decoder, 13"], rows)
+
+
+# The study of training.
+
+ARMS = {"u": "u-Norm", "none": "no norm", "post": "Post-LN"}
+OPTIMIZERS = {"adamw": "AdamW", "sgd": "SGD with momentum"}
+SHAPE = (4, 128)
+"""Blocks and width of the networks that the page shows."""
+
+
+@cache
+def cells() -> dict[tuple[str, str], tuple[CellSummary, CellSummary]]:
+    """With LayerNorm and with RMSNorm, by optimizer and weight decay."""
+    found = {one.cell: one for one in summarize(table("training/study"))}
+    kinds = [cell[1:3] for cell in found if cell[0] == "layer" and cell[3:] == SHAPE]
+    return {kind: (found["layer", *kind, *SHAPE], found["rms", *kind, *SHAPE]) for kind in kinds}
+
+
+def spread(value: SeedMean) -> str:
+    """A mean over seeds with its interval."""
+    return f"{short(value.mean)} [{short(value.low)}, {short(value.high)}]"
+
+
+def short(value: float) -> str:
+    """Three digits, small numbers with an exponent."""
+    return f"{value:.3g}" if value >= 1e-3 else f"{value:.1e}"
+
+
+def listed(ranks: Iterable[int]) -> str:
+    """Ranks before the final norm, seed by seed."""
+    return ", ".join(map(str, ranks))
+
+
+def ranks_table() -> str:
+    """Ranks of 1 among the random directions before the final norm, and how likely such low ones are."""
+    rows = (
+        [f"{OPTIMIZERS[name]}, {decay}", *(text for one in pair for text in (listed(one.ranks), short(one.chance)))]
+        for (name, decay), pair in cells().items()
+    )
+    return markdown(["optimizer, weight decay", "LayerNorm", "by chance", "RMSNorm", "by chance"], rows)
+
+
+def energies_table() -> str:
+    """Energy along 1 behind block 0."""
+    rows = (
+        [f"{OPTIMIZERS[name]}, {decay}", spread(layer.energy), spread(rms.energy), short(layer.random.mean)]
+        for (name, decay), (layer, rms) in cells().items()
+    )
+    return markdown(["optimizer, weight decay", "LayerNorm", "RMSNorm", "median random direction (LayerNorm)"], rows)
+
+
+def controls_table() -> str:
+    """Energy along 1 and along u in the control arms."""
+    found = {(one.norm, one.optimizer, one.direction): one for one in summarize_controls(table("training/controls"))}
+    rows = []
+    for norm, optimizer in product(ARMS, OPTIMIZERS):
+        one, u = found[norm, optimizer, "1"], found[norm, optimizer, "u"]
+        decay = next(row["weight_decay"] for row in table("training/controls") if row["optimizer"] == optimizer)
+        energies = spread(one.energy), spread(u.energy)
+        rows.append([ARMS[norm], f"{OPTIMIZERS[optimizer]}, {decay}", *energies, short(u.chance)])
+    return markdown(["norm", "optimizer", "energy along 1", "along u", "u by chance"], rows)
+
+
+def study() -> dict[str, Any]:
+    """The study of training."""
+    pairs = [pair for _, pairs in paired_losses(table("training/study")) for pair in pairs]
+    mean, low, high, count = student_mean(pairs)
+    layer, rms = cells()["adamw", 0]
+    against = loss_against_layer_norm(table("training/controls"), table("training/study"))
+    controls = {(norm, optimizer): student_mean(values)[:3] for norm, optimizer, values in against}
+    gradients = [(row["norm"], row["excess"] <= 1) for row in table("training/gradients")]
+    return {
+        "pairs": count,
+        "loss": interval(mean, low, high, ".4f"),
+        "loss_about": signed(f"{mean:.3f} ± {high - mean:.3f}"),
+        "equivalence": equivalence(pairs),
+        "u_adamw": interval(*controls["u", "adamw"], ".4f"),
+        "post_adamw": interval(*controls["post", "adamw"], ".2f"),
+        "none_sgd": interval(*controls["none", "sgd"], ".2f"),
+        "ranks_layer": listed(layer.ranks),
+        "ranks_rms": listed(rms.ranks),
+        "chance_layer": short(layer.chance),
+        "orthogonal": {norm: gradients.count((norm, True)) for norm in ("layer", "rms")},
+        "gradients": {norm: sum(one == norm for one, _ in gradients) for norm in ("layer", "rms")},
+    }
+
+
+# Proofs, and what was checked.
+
+TRUSTED = tuple(ROOT / "lngeom" / "kernel" / name for name in ("_terms.py", "_rules.py"))
+"""The files that can make a theorem."""
+
+
+def records() -> dict[str, int]:
+    """Theorems by kind and by status, claims by verdict."""
+    kinds = Counter(theorem.kind for theorem in theorems())
+    status = Counter("cited" if one.cites else "coq" if one.last_step else "proved" for one in theorems())
+    verdicts = Counter(claim.verdict for claim in claims())
+    return {**kinds, **status, **verdicts, "rest": kinds.total() - kinds["theorem"], "claims": verdicts.total()}
+
+
+def lines_of_code(path: Path) -> int:
+    """Lines of a file that are neither empty nor a comment nor part of a docstring."""
+    source = path.read_text(encoding="utf-8")
+    described = {
+        line
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
+    lines = enumerate(source.splitlines(), 1)
+    return sum(bool(line.strip()) and not line.strip().startswith("#") and n not in described for n, line in lines)
+
+
+def architectures() -> dict[str, str]:
+    """Model types of transformers and their norms."""
+    rows = table("architectures/types")
+    built = [row for row in rows if row["model"]]
+    concerned = [row for row in built if row["norms"] or row["missed"]]
+    missed = sum(bool(row["missed"]) for row in concerned)
+    counts = {
+        "types": len(rows),
+        "built": len(built),
+        "concerned": len(concerned),
+        "complete": len(concerned) - missed,
+        "missed": missed,
+        "recognized": sum(row["norms"] for row in built),
+        "refused": sum(row["missed"] + row["others"] for row in built),
+    }
+    return {name: f"{count:,}" for name, count in counts.items()}
+
+
+def wild() -> dict[str, int]:
+    """Norm classes of other packages by dtype and verdict of the forward pass."""
+    counts: Counter[str] = Counter()
+    for row in _strings("norms_in_the_wild"):
+        if row["direction"] == "forward":
+            number, dtype = int(row["classes"]), row["dtype"]
+            counts[f"{dtype}_{row['verdict'].replace(' ', '_')}"] += number
+            counts[f"{dtype}_all"] += number
+    for dtype in ("float32", "float16"):
+        counts[f"{dtype}_checked"] = counts[f"{dtype}_all"] - counts[f"{dtype}_not_checked"]
+        counts[f"{dtype}_defined"] = counts[f"{dtype}_rounding"] + counts[f"{dtype}_variant"]
+        counts[f"{dtype}_lost"] = counts[f"{dtype}_unstable"] + counts[f"{dtype}_bug"]
+    sources = {row["norm"] for row in _strings("norms_in_the_wild") if row["package"] == "transformers"}
+    return {**counts, "sources": len(sources)}
+
+
+def seeded_faults(framework: str) -> dict[str, int]:
+    """Planted faults that were caught, and correct kernels."""
+    rows = [row for row in _strings("seeded_faults") if row["framework"] == framework]
+    correct = sum(bool(row["vectors"]) for row in rows)
+    visible = [row for row in rows if row["should_be"] != "rounding"]
+    named = sum(row["as_it_should"] == "True" for row in visible)
+    accused = sum(bool(row["vectors"]) and row["as_it_should"] != "True" for row in rows)
+    hidden = len(rows) - len(visible) - correct
+    return {"visible": len(visible), "named": named, "hidden": hidden, "correct": correct, "accused": accused}
+
+
+def _strings(name: str) -> list[dict[str, str]]:
+    """Rows of a table that is not of a run, as they are written."""
+    with (DOCS / "results" / f"{name}.csv").open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def attack_table() -> str:
+    """What the attack tried, area by area."""
+    header = ["area", "tried", "right", "wrong"]
+    return markdown(
+        header, ([f"{row[name]:,}" if name != "area" else row[name] for name in header] for row in table("attack"))
+    )
+
+
+def benchmarks(part: str) -> list[Row]:
+    """What a part of the benchmarks recorded."""
+    return json.loads((DOCS / "results" / "benchmarks.json").read_text(encoding="utf-8"))[part]["results"]
+
+
+def cost() -> dict[str, str]:
+    """What measuring adds to a forward pass."""
+    most = max(row["ratio"] for row in benchmarks("shapes"))
+    return {"most": f"+{100 * (most - 1):.1f} %"}

@@ -1,0 +1,88 @@
+"""What the site says is computed when it is built; what stands elsewhere is compared with the same numbers."""
+
+import runpy
+from typing import Any
+
+import pytest
+
+from empirical.models import KNOWN_MODELS
+from empirical.support import read_table
+from proofs.claims import DOCUMENTS, find
+
+from .conftest import DOCS, extension
+
+RESULTS = DOCS / "results"
+numbers = extension("lngeom_numbers")
+
+
+@pytest.fixture(scope="module")
+def named() -> dict[str, Any]:
+    return numbers.numbers()
+
+
+@pytest.mark.parametrize(
+    "phrase",
+    [
+        "{records[theorem]} theorems** and {records[rest]} identities",
+        "{records[false]} of {records[claims]} claims",
+        "{records[true]} are proved as stated",
+        "{records[true_under]} are proved under hypotheses",
+        "{records[false]} are refuted",
+        "{records[non_sequitur]} do not follow",
+        "{records[false_by_source]} are history",
+        "{records[empirical]} are about networks",
+        "{records[convention]} are definitions",
+        "{records[proved]} proved by the kernel, {records[coq]} in Coq besides, {records[cited]} up to a cited fact",
+        "{whisper[replaced]} nats a token",
+        "{cost[most]}** at most",
+        "1 ranks {study[ranks_layer]} among",
+        "with probability {study[chance_layer]} if",
+        "its ranks are {study[ranks_rms]}.",
+        "by {study[loss_about]} nats over {study[pairs]} pairs",
+    ],
+)
+def test_the_readme_has_the_numbers_of_the_records(phrase: str, named: dict[str, Any]) -> None:
+    assert phrase.format(**named) in (DOCS.parent / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("claim", "arm"), [("1-59", ("none", "sgd")), ("4-25", ("none", "sgd")), ("4-17", ("post", "adamw"))]
+)
+def test_the_ledger_has_the_losses_of_the_controls(claim: str, arm: tuple[str, str], named: dict[str, Any]) -> None:
+    assert f"{named['study']['_'.join(arm)]} nats" in find(claim).correction
+
+
+def test_the_ledger_has_the_times_of_the_kernels() -> None:
+    rows = numbers.table("cost/kernels")
+    layer, rms = (min(r["milliseconds"] for r in rows if r["norm"] == name) for name in ("layer_norm", "rms_norm"))
+    assert f"rms_norm takes {rms / layer:.1f} times the time of layer_norm" in find("0-6").correction
+
+
+def test_what_pages_say_in_words_follows_from_the_tables(named: dict[str, Any]) -> None:
+    assert len(DOCUMENTS) == 14
+    assert named["study"]["equivalence"] == "equivalent"
+    assert {row["rank_among_random"] for row in numbers.table("whisper/angles")} == {0, 256}
+    assert named["wild"]["float32_unstable"] == named["wild"]["float32_bug"] == 3
+    assert all((row["right"], row["wrong"]) == (row["tried"], 0) for row in numbers.table("attack"))
+    assert all(row["nats_high"] - row["nats_low"] <= 0.01 for row in numbers.table("smollm2/ablation"))
+
+
+def test_costs_keep_to_what_pages_say_in_words() -> None:
+    recorded = numbers.benchmarks
+    assert [row["model"] for row in recorded("shapes")] == list(KNOWN_MODELS)
+    assert all(row["observed_mb"] < 1.1 * row["bare_mb"] for row in recorded("memory"))
+    assert all(row["high"] <= 1.02 for row in recorded("models") if "training" in row["work"])
+    floors = sum(row["ratio"] for row in recorded("floor") if row["work"].startswith("floor"))
+    (whole,) = (row["ratio"] for row in recorded("compiled"))
+    assert 0.05 < floors < whole - 1 < 2 * floors
+    ours, *peers = recorded("peers")
+    seen = [row for row in peers if row["places"] == ours["places"]]
+    assert (ours["peer"], len(seen)) == ("lngeom", 4)
+    assert all(ours["ratio"] < row["ratio"] and ours["peak_megabytes"] < row["peak_megabytes"] for row in seen)
+
+
+@pytest.mark.parametrize("page", ["cost", "benchmarks"])
+def test_the_tables_of_benchmarks_are_those_of_the_records(page: str) -> None:
+    made = runpy.run_path(str(DOCS.parent / "experiments" / "benchmarks" / "run.py"))
+    found = made["json"].loads((RESULTS / "benchmarks.json").read_text(encoding="utf-8"))
+    assert (RESULTS / f"{page}.txt").read_text(encoding="utf-8") == made["tables"](found, page)
