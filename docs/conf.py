@@ -14,7 +14,7 @@ import empirical
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
-from lngeom_numbers import numbers  # noqa: E402
+from lngeom_numbers import numbers
 
 project = "lngeom"
 author = "The lngeom authors"

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from empirical.models import KNOWN_MODELS
-from empirical.support import read_table
 from proofs.claims import DOCUMENTS, find
 
 from .conftest import DOCS, extension

@@ -26,7 +26,7 @@ def offering() -> list[str]:
         name
         for root in (lngeom, proofs, empirical)
         for name in (root.__name__, *(part.name for part in pkgutil.walk_packages(root.__path__, f"{root.__name__}.")))
-        if "._" not in name and ".test_" not in name and not name.endswith(".conftest")
+        if "._" not in name and ".test_" not in name and not name.endswith((".conftest", "lngeom.symbolic"))
         if hasattr(importlib.import_module(name), "__all__")
     ]
 
