@@ -82,10 +82,11 @@ def shift(loaded: LoadedModel, tokens: np.ndarray, *, seed: int = 0) -> Iterator
     output changes when c·1 is added to the stream holds True
     """
     sites = loaded.sites
-    if loaded.topology not in _TOPOLOGIES or sites[-1].role != "final":
+    family = family_of(loaded.model.config)
+    if family is None or loaded.topology not in _TOPOLOGIES or sites[-1].role != "final":
         return
     name = INVARIANCE if all(site.kind == "layernorm" for site in sites) else DEPENDENCE
-    block = dict(loaded.model.named_modules()).get(f"{family_of(loaded.model.config).blocks}.0")
+    block = dict(loaded.model.named_modules()).get(f"{family.blocks}.0")
     reason = _impossible(loaded) if block is not None else "there is no block"
     if block is None or reason:
         yield undecided(MODEL, name, THEOREMS[name], reason)

@@ -6,7 +6,7 @@ from .._lazy import lazy
 
 if TYPE_CHECKING:
     from ._behaviour import behaviour as behaviour, probes as probes
-    from ._families import FAMILIES, Family, Topology, family_of, norm_sites, topology_of
+    from ._families import FAMILIES, Family, Topology, family_of, sites_of, topology_of
     from ._gpt2_rms import GPT2RMSConfig as GPT2RMSConfig, GPT2RMSLMHeadModel as GPT2RMSLMHeadModel, RMSNorm
     from ._known import KNOWN_MODELS, KnownModel
     from ._load import (
@@ -61,10 +61,10 @@ __all__ = [
     "load_network",
     "load_tokenizer",
     "longest_sequence",
-    "norm_sites",
     "norms",
     "resolve_device",
     "resolve_dtype",
+    "sites_of",
     "text_config",
     "text_inputs",
     "topology_of",

@@ -21,7 +21,7 @@ from transformers.utils import logging as transformers_logging
 
 from ..support import ModelError, hub_silence
 from . import _gpt2_rms as _gpt2_rms  # makes its model type known to AutoModel
-from ._families import FAMILIES, Topology, family_of, norm_sites, topology_of
+from ._families import Topology, family_of, sites_of, topology_of
 from ._sites import NormSite
 from ._source import ModelSource
 from ._text import text_config
@@ -167,8 +167,7 @@ def load_config(source: ModelSource, *, random_weights: bool = False) -> Any:
         return source.known.config()
     with _loading(source):
         config = AutoConfig.from_pretrained(source.location, **_arguments(source))
-    if config.model_type in FAMILIES:
-        family_of(config)
+    family_of(config)
     if not random_weights:
         refuse_declared(source, config)
     return config
@@ -278,9 +277,8 @@ def load_model(
     unused = unused_weights(source, model, report)
     model.eval()
     revision = source.resolved_revision(model.config, random_weights=random_weights)
-    known = model.config.model_type in FAMILIES
-    sites = norm_sites(model) if known else ()
-    topology = topology_of(model.config) if known else None
+    topology = topology_of(model.config)
+    sites = () if topology is None else sites_of(model)
     return LoadedModel(source, model, sites, topology, revision, random_weights, unused)
 
 

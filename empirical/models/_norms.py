@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode, resolve_name
 
-from . import Kind, NormSite
 from ._probe import Reading, affine, exactly, first_tensor, own_parameters, ratio_to_bound, read
+from ._sites import Kind, NormSite
 
 _SEEN = 4  # vectors of the pass that each norm is held against
 _ANY_WIDTH = 24

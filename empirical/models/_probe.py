@@ -12,8 +12,8 @@ from torch import Tensor, nn
 
 import lngeom
 
-from . import Kind
 from ._behaviour import Behaviour, behaviour, probes
+from ._sites import Kind
 
 _CHECKED = (3, 8)  # fewest and most rows held against the bound: it takes integers of any size, so that
 _COMPONENTS = 4_096  # of long vectors fewer are

@@ -10,7 +10,7 @@ from transformers import TrainerCallback
 
 from lngeom.errors import InputError
 
-from ..models import NormSite, norms
+from ..models import NormSite, sites_of
 from ..support import StepTable
 from ._observer import Observer
 from ._table import rows
@@ -57,7 +57,7 @@ class Monitor:
         if every < 1:
             raise InputError(f"every {every}: measure every step, or every n-th with n above 1")
         self.every, self.scalars = every, dict[str, float]()
-        self._sites = norms(model).sites if sites is None else tuple(sites)
+        self._sites = sites_of(model) if sites is None else tuple(sites)
         if not self._sites:
             msg = f"{type(model).__name__}: no norm layer was found; give sites, or look at empirical.models.norms"
             raise InputError(msg)

@@ -50,7 +50,7 @@ class Observer:
 
     Args:
         model: Any module.
-        sites: The norm layers to measure, see :func:`empirical.models.norm_sites`, :func:`empirical.models.norms`.
+        sites: The norm layers to measure, see :func:`empirical.models.sites_of`, :func:`empirical.models.norms`.
         directions: Number of random unit directions to compare the uniform one with, at least 2. For hidden states of
             16 bits they are rounded to these, so that products are exact in float32.
         seed: Seed of the random directions.
@@ -85,7 +85,7 @@ class Observer:
             if site.path not in modules:
                 msg = (
                     f"site {site.path} is not a module of {type(model).__name__}; "
-                    "take the sites from this model: empirical.models.norm_sites(model)"
+                    "take the sites from this model: empirical.models.sites_of(model)"
                 )
                 raise InputError(msg)
         self._model = model

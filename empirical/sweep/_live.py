@@ -18,7 +18,7 @@ from rich.console import Console
 from torch import Tensor, nn
 
 from .. import judge, observe, pages
-from ..models import FAMILIES, NormSite, call, fingerprints, norm_sites, norms, topology_of
+from ..models import NormSite, call, fingerprints, sites_of, topology_of
 from ..observe import Observer
 from ..runs import RunDirectory, environment
 from ..support import ModelError, RunError, lock, replacing, say
@@ -62,18 +62,13 @@ def _masked(observer: Observer, batch: Any) -> None:
 
 
 def _sites(model: nn.Module, batch: Any) -> tuple[NormSite, ...]:
-    """By the table of families where the model is in it, by discovery otherwise."""
-    if getattr(getattr(model, "config", None), "model_type", None) in FAMILIES and not any(
-        True for path, _ in model.named_modules() if path.endswith("lm_head")
-    ):
-        return norm_sites(model)
+    """The norm layers that the first batch calls."""
     with torch.inference_mode():
-        found = norms(model, batch)
-    if not found.sites:
-        reasons = "; ".join(f"{other.path}: {other.reason}" for other in found.others[:3])
-        msg = f"{type(model).__name__}: the first batch calls no norm layer ({reasons or 'nothing looks like one'})"
-        raise ModelError(msg)
-    return found.sites
+        sites = sites_of(model, batch)
+    if not sites:
+        name = type(model).__name__
+        raise ModelError(f"{name}: the first batch calls no norm layer; lngeom norms says what there is and why")
+    return sites
 
 
 def measure(
@@ -102,7 +97,7 @@ def measure(
             arguments (token ids, pixels, audio features, both sides of an encoder-decoder). ``attention_mask`` and
             ``decoder_attention_mask`` mark padding.
         output: The run directory.
-        sites: The norm layers; by default those of the table ``FAMILIES``, or those that the first batch shows.
+        sites: The norm layers; by default those that the first batch calls.
         directions: Number of random directions to compare the uniform one with.
         seed: Seed of the random directions.
         batch_dim: Axis of the sequences, as for :class:`empirical.observe.Observer`.
@@ -213,10 +208,9 @@ def _finish(
     states = functools.reduce(observe.merge, shards)
     called = [site for site in sites if (site.path, "input") in states]
     counts = [int(states[site.path, "input"].tokens.sum()) for site in called]
-    known = getattr(getattr(model, "config", None), "model_type", None) in FAMILIES
     run.amend(
         sites=[asdict(site) for site in called],
-        topology=topology_of(model.config) if known else None,
+        topology=topology_of(getattr(model, "config", None)),
         input="batches in memory",
         tokens=max(counts),
         tokens_measured=max(counts),

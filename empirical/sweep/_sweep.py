@@ -19,9 +19,9 @@ from ..models import (
     load_model,
     load_tokenizer,
     longest_sequence,
-    norms,
     resolve_device,
     resolve_dtype,
+    sites_of,
     text_config,
     text_inputs,
 )
@@ -187,7 +187,7 @@ def run_sweep(sweep: Sweep, *, console: Console | None = None, command: str = ""
 def _discovered(loaded: LoadedModel, tokens: np.ndarray) -> LoadedModel:
     """The model with the norm layers that a pass over a little of the text finds."""
     ids = torch.from_numpy(tokens[:1, :64].astype(np.int64)).to(loaded.device)
-    sites = norms(loaded.model, text_inputs(loaded.model, ids)).sites
+    sites = sites_of(loaded.model, text_inputs(loaded.model, ids))
     if not sites:
         msg = f"{loaded.source.name}: a pass over text calls no norm layer; lngeom norms lists what there is"
         raise ModelError(msg)

@@ -16,7 +16,7 @@ from transformers import GPT2LMHeadModel
 import lngeom
 
 from .. import observe
-from ..models import norm_sites
+from ..models import sites_of
 from ..observe import Observer, random_directions
 from ._data import TokenData
 from ._gradients import uniform_energy, writer_gradients, writers
@@ -98,7 +98,7 @@ class Measurement:
     def _forward(self, model: GPT2LMHeadModel) -> tuple[float, list[dict[str, Any]]]:
         base = model.transformer
         device = model.lm_head.weight.device
-        sites = norm_sites(base)
+        sites = sites_of(base)
         total = 0.0
         model.eval()
         with torch.inference_mode(), Observer(base, sites, directions=self._directions, seed=0) as observer:

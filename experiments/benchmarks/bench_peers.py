@@ -28,7 +28,7 @@ from bench_sweep import draw_gains  # pyright: ignore[reportMissingImports]
 from harness import forget_peak, in_turn, parser, peak, ratio, table, write  # pyright: ignore[reportMissingImports]
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from empirical.models import norm_sites
+from empirical.models import sites_of
 from empirical.observe import Observer, random_directions
 
 Kept = list[torch.Tensor]
@@ -45,7 +45,7 @@ class Bench:
         )  # fmt: skip
         self.model = LlamaForCausalLM(self.config).eval()
         self.ids = torch.randint(0, 49152, (options.batch_size, options.sequence_length))
-        self.sites = norm_sites(self.model.model)
+        self.sites = sites_of(self.model.model)
         draw_gains(self.model.model, self.sites)
         self.directions = options.directions
         self.columns = random_directions(options.width, options.directions, 0).T

@@ -14,7 +14,7 @@ import torch
 from torch.nn.functional import layer_norm, rms_norm
 from transformers import AutoConfig, AutoModel
 
-from empirical.models import GPT2RMSConfig, bundled_model, norm_sites, topology_of
+from empirical.models import GPT2RMSConfig, bundled_model, sites_of, topology_of
 from empirical.text import bundled_wikipedia
 from lngeom.cli import main
 from lngeom.errors import LngeomError
@@ -77,7 +77,7 @@ def tiny_model(architecture: str, seed: int = 0) -> Any:
 def loaded(model: Any) -> Any:
     """What predictions need of a model that was built here; its table of norms is made now."""
     return SimpleNamespace(
-        model=model, sites=norm_sites(model), topology=topology_of(model.config), device=torch.device("cpu")
+        model=model, sites=sites_of(model), topology=topology_of(model.config), device=torch.device("cpu")
     )
 
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 import lngeom as lg
 from empirical import judge, observe
 from empirical.judge import Prediction, predict
-from empirical.models import NormSite, layer_error, norm_sites
+from empirical.models import NormSite, layer_error, sites_of
 from empirical.runs import RunDirectory
 from lngeom.cli import main
 from proofs import find
@@ -163,7 +163,7 @@ def test_nothing_is_decided_without_a_bound() -> None:
         still.get_input_embeddings().weight.data.zero_()
         if architecture == "gpt2":
             still.wpe.weight.data.fill_(1.0)
-        first = [each for each in predict(loaded(still), TOKENS) if each.site == norm_sites(still)[0].path]
+        first = [each for each in predict(loaded(still), TOKENS) if each.site == sites_of(still)[0].path]
         assert [each.verdict for each in first] == ["undecided"] * of_all
 
     lost = tiny_model("gpt2")

@@ -14,7 +14,7 @@ from transformers import AutoModel
 from empirical.judge import Prediction, _shift, shift
 from empirical.judge._precision import computed_in
 from empirical.judge._shift import DEPENDENCE, INVARIANCE
-from empirical.models import norm_sites
+from empirical.models import sites_of
 
 from ..conftest import VOCABULARY, centred, loaded, tiny_config, tiny_model, uncentred
 
@@ -102,7 +102,7 @@ def test_a_stream_scaled_on_its_way_is_reported() -> None:
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_a_network_that_is_said_to_have_rms_norms_and_has_layer_norms_is_reported(dtype: torch.dtype) -> None:
     model = tiny_model("llama").to(dtype)
-    for site in norm_sites(model):
+    for site in sites_of(model):
         centred(model.get_submodule(site.path))
     found = judged(model)
     assert (found.prediction, found.verdict) == (DEPENDENCE, "violated")

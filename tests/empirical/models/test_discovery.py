@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from empirical.models import FAMILIES, norm_sites, norms
+from empirical.models import norms, sites_of
 
-from ..conftest import ARCHITECTURES, VOCABULARY, tiny_model
+from ..conftest import ARCHITECTURES, VOCABULARY, WIDTH, tiny_model
 
 D = 12
 
@@ -49,19 +49,21 @@ class ChannelsFirst(nn.Module):
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_discovery_agrees_with_the_table_of_families(architecture: str) -> None:
+def test_norms_of_known_architectures_are_read_right(architecture: str) -> None:
+    """Alone and in a pass they are the same; kind, ε and offset by another reading: class and attributes."""
     model = tiny_model(architecture)
-    found = {
-        site.path: (site.kind, site.eps, site.d, site.gain_offset, site.same_input_as, site.layer)
-        for site in norms(model, {"input_ids": torch.arange(3, 13).reshape(2, 5) % VOCABULARY}).sites
-    }
-    table = {
-        site.path: (site.kind, site.eps, site.d, site.gain_offset, site.same_input_as, site.layer)
-        for site in norm_sites(model)
-    }
-    heads = FAMILIES[architecture].not_stream
-    assert {path: value for path, value in found.items() if not path.endswith(heads or "-")} == table
-    assert bool(heads) == (len(found) > len(table))
+    batch = {"input_ids": torch.arange(3, 13).reshape(2, 5) % VOCABULARY}
+    sites = sites_of(model)
+    assert sites == sites_of(model, batch)
+    for site in sites:
+        module = model.get_submodule(site.path)
+        kind = "layernorm" if isinstance(module, nn.LayerNorm) else "rmsnorm"
+        eps = getattr(module, "eps", None) or module.variance_epsilon
+        layer = next((int(part) for part in site.path.split(".") if part.isdigit()), None)
+        expected = (kind, eps, WIDTH, float(architecture == "gemma"), layer)
+        assert (site.kind, site.eps, site.d, site.gain_offset, site.layer) == expected
+    heads = [path for path, _ in model.named_modules() if path.endswith(("q_norm", "k_norm"))]
+    assert {norm.path for norm in norms(model).found} == {*heads, *(site.path for site in sites)}
 
 
 @pytest.mark.parametrize(

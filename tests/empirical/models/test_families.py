@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from empirical.models import FAMILIES, NormSite, norm_sites, topology_of
+from empirical.models import FAMILIES, NormSite, sites_of, topology_of
 
 from ..conftest import ARCHITECTURES, BLOCKS, VOCABULARY, WIDTH, message, tiny_model
 
@@ -33,7 +33,7 @@ def test_every_family_is_tested() -> None:
 
 
 def test_sites_run_in_the_order_listed_with_one_argument(any_model: Any) -> None:
-    sites = norm_sites(any_model)
+    sites = sites_of(any_model)
     seen = calls(any_model, sites)
     assert [path for path, _, _ in seen] == [site.path for site in sites]
     for _, arguments, keywords in seen:
@@ -44,7 +44,7 @@ def test_sites_run_in_the_order_listed_with_one_argument(any_model: Any) -> None
 
 
 def test_same_input_is_the_same_tensor(any_model: Any) -> None:
-    sites = norm_sites(any_model)
+    sites = sites_of(any_model)
     inputs = {path: arguments[0] for path, arguments, _ in calls(any_model, sites)}
     for site in sites:
         twins = [other.path for other in sites if other.path != site.path and inputs[other.path] is inputs[site.path]]
@@ -64,7 +64,7 @@ def test_same_input_is_the_same_tensor(any_model: Any) -> None:
     ],
 )
 def test_roles(architecture: str, roles: list[str]) -> None:
-    assert [site.role for site in norm_sites(tiny_model(architecture))] == roles
+    assert [site.role for site in sites_of(tiny_model(architecture))] == roles
 
 
 def test_sequential_neox_has_no_shared_inputs() -> None:
@@ -72,28 +72,27 @@ def test_sequential_neox_has_no_shared_inputs() -> None:
     assert topology_of(model.config) == "parallel"
     model.config.use_parallel_residual = False
     assert topology_of(model.config) == "sequential"
-    assert all(site.same_input_as is None for site in norm_sites(model))
+    assert all(site.same_input_as is None for site in sites_of(model))
 
 
 def test_eps_is_read_from_the_module() -> None:
     model = tiny_model("llama")
     model.norm.variance_epsilon = 0.0
-    assert norm_sites(model)[-1].eps == 0.0
+    assert sites_of(model)[-1].eps == 0.0
 
 
 def test_a_replaced_norm_is_refused() -> None:
     model = tiny_model("llama")
     model.layers[1].input_layernorm = nn.Identity()
-    assert message(lambda: norm_sites(model)) == (
-        "layers.1.input_layernorm is Identity, expected LlamaRMSNorm; "
-        "load the base model by AutoModel, with use_kernels off"
+    assert message(lambda: sites_of(model)) == (
+        "layers.1.input_layernorm is Identity, expected a norm; load the base model by AutoModel, with use_kernels off"
     )
 
 
 def test_a_norm_of_no_table_is_refused() -> None:
     model = tiny_model("llama")
     model.layers[0].extra = type(model.norm)(WIDTH)
-    assert message(lambda: norm_sites(model)) == (
+    assert message(lambda: sites_of(model)) == (
         "layers.0.extra and 0 more norm modules are not in the table of architecture 'llama'"
     )
 
@@ -101,4 +100,4 @@ def test_a_norm_of_no_table_is_refused() -> None:
 def test_post_norm_opt_is_refused() -> None:
     model = tiny_model("opt")
     model.config.do_layer_norm_before = False
-    assert "OPT-350M" in message(lambda: norm_sites(model))
+    assert "OPT-350M" in message(lambda: sites_of(model))

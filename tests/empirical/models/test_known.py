@@ -4,7 +4,7 @@ import pytest
 import torch
 from transformers import AutoModel, AutoModelForCausalLM
 
-from empirical.models import KNOWN_MODELS, PUBLISHED, norm_sites
+from empirical.models import KNOWN_MODELS, PUBLISHED, sites_of
 
 # Blocks with two norms, with one norm (GPT-J), and the final norm.
 NORMS = {"gpt2-xl": 97, "gpt-neo-1.3b": 49, "pythia-1.4b": 49, "gpt-j-6b": 29, "pythia-6.9b": 65}
@@ -18,7 +18,7 @@ def test_shape(name: str) -> None:
     with torch.device("meta"):
         whole, base = AutoModelForCausalLM.from_config(config), AutoModel.from_config(config)
     assert whole.num_parameters() == known.parameters
-    sites = norm_sites(base)
+    sites = sites_of(base)
     assert len(sites) == NORMS[name]
     assert {(site.d, site.kind, site.eps) for site in sites} == {(known.d, known.norm, 1e-5)}
     assert max(site.layer for site in sites if site.layer is not None) == known.blocks - 1

@@ -11,7 +11,7 @@ import pytest
 import scipy.stats
 import torch
 
-from empirical.models import norm_sites
+from empirical.models import sites_of
 from empirical.observe import GROWTH_COLUMNS, LAWS, Observer, growth, read_growth, rows, stream, write_growth
 from empirical.observe._growth import Law, regressor
 from empirical.observe._inference import trend
@@ -144,7 +144,7 @@ def test_the_wrong_law_is_seldom_called_better(law: Law, correlation: float) -> 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_the_stream_is_what_enters_the_blocks_and_leaves_the_last(architecture: str) -> None:
     model = tiny_model(architecture).double()
-    sites = norm_sites(model)
+    sites = sites_of(model)
     ids = torch.from_numpy(np.random.default_rng(0).integers(3, VOCABULARY, (3, 8)))
     kept: list[torch.Tensor] = []
     final = dict(model.named_modules())[sites[-1].path]

@@ -40,7 +40,7 @@ import torch
 
 import lngeom
 from empirical import observe
-from empirical.models import NormSite, find_model, load_model, load_tokenizer, norm_sites
+from empirical.models import NormSite, find_model, load_model, load_tokenizer, sites_of
 from empirical.observe import Observer, random_directions
 from empirical.sweep import draw_tokens
 from empirical.text import open_corpus
@@ -267,7 +267,7 @@ def measured_and_stored(
     model: Any, ids: np.ndarray, directions: int, seed: int, *, compiled: bool = False
 ) -> tuple[list[dict[str, Any]], list[Row]]:
     """The table of the observer, and the rows that the same hidden states give by the second path."""
-    sites, modules = norm_sites(model), dict(model.named_modules())
+    sites, modules = sites_of(model), dict(model.named_modules())
     norms = [path for path, one in modules.items() if "Norm" in type(one).__name__ and not path.endswith(OF_HEADS)]
     assert sorted(norms) == sorted(site.path for site in sites)
     table, stored = observed(
@@ -310,7 +310,7 @@ IDS = np.random.default_rng(7).integers(3, VOCABULARY, (5, 24))
 def test_every_column_of_a_tiny_model(architecture: str, dtype: torch.dtype) -> None:
     model = tiny_model(architecture).to(dtype)
     table, expected = measured_and_stored(model, IDS, directions=16, seed=3)
-    assert len(table) == len(norm_sites(model)) * 2 * 3
+    assert len(table) == len(sites_of(model)) * 2 * 3
     assert len({row["norm"] for row in table}) == 1
     assert disagreements(table, expected) == []
 

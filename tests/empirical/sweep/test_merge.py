@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from empirical import observe
-from empirical.models import NormSite, norm_sites
+from empirical.models import NormSite, sites_of
 from empirical.observe import BUCKETS, FEATURES, SIDES, Observer, Side, States, _observer, merge
 from empirical.runs import RunDirectory
 from empirical.sweep import read
@@ -109,7 +109,7 @@ def wrong_moments(states: States, sites: Sequence[NormSite], recorder: Recorder,
 def test_merged_moments_are_those_of_all_tokens(chan: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     recorder = Recorder(monkeypatch)
     model = tiny_model("llama")
-    sites = norm_sites(model)
+    sites = sites_of(model)
     ids = torch.from_numpy(np.random.default_rng(2).integers(0, VOCABULARY, (24, LENGTH)))
     parts: list[States] = []
     for rows in ids.split([1, 7, 16]):
