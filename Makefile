@@ -24,7 +24,7 @@ test: $(STAMP)
 
 # Every attack on the measurements, 1,000 attempts in an area; `make attack ATTACK="--times 10"` makes fewer.
 attack: $(STAMP)
-	$(BIN)/python -m tests.faults.attack $(ATTACK)
+	$(BIN)/python -m experiments.attack $(ATTACK)
 
 # Needs Coq with mathcomp, and says so where they are absent.
 verify: $(STAMP)

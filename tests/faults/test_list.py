@@ -17,8 +17,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from empirical.support import _hub
-
-from .scene import Scene, outcome, read_only, short_files
+from experiments.attack.scene import Scene, read_only, said, short_files
 
 
 @pytest.fixture(scope="module")
@@ -187,7 +186,7 @@ def test_a_model_whose_gains_are_all_zero_has_its_report(scene: Scene, tmp_path:
     save_file(weights | gains, model / "model.safetensors", {"format": "pt"})
     options = ["--tokens", 64, "--sequence-length", 16, "--directions", 2, "--device", "cpu"]
     words = ["sweep", model, "--corpus", scene.base / "ids.npy", "--output", tmp_path / "run", *options]
-    assert outcome(*words) == "done"
+    assert said(*words)[0] == "done"
     for name in ("energy", "angle_after"):
         assert "no finite hidden state" in (tmp_path / "run" / f"{name}.svg").read_text(encoding="utf-8")
 

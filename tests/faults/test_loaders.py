@@ -1,6 +1,7 @@
 """Random bytes, random JSON, random headers, and sound files damaged: a value or one clear line, never a traceback."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,38 @@ import torch
 from hypothesis import HealthCheck, given, settings, strategies as st
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from empirical.sweep import measure
+from empirical import observe
+from empirical.models import find_model, load_config, load_model, load_tokenizer
+from empirical.runs import RunDirectory, read_sequences
+from empirical.support import read_sealed, read_table
+from empirical.sweep import measure, read
 from empirical.text import open_corpus
+from empirical.train import open_data
+from experiments.attack.scene import refused_or
+from experiments.attack.texts import SOUND, read_corpus
 
-from .loaders import READERS, SOUND
-from .scene import refused_or
+
+def _model(path: Path) -> None:
+    load_model(find_model(str(path.parent)), device="cpu")
+
+
+READERS: dict[str, Callable[[Path], object]] = {
+    **{f"corpus{suffix}": read_corpus for suffix in SOUND},
+    "manifest.json": lambda path: RunDirectory(path.parent).manifest(),
+    "sequences.csv": read_sequences,
+    "state.safetensors": observe.load,
+    "norms.csv": read_table,
+    "run.json": read_sealed,
+    "data.json": lambda path: open_data(path.parent),
+    "config.json": _model,
+    "model.safetensors": _model,
+    "tokenizer.json": lambda path: load_tokenizer(find_model(str(path.parent))),
+    "model.gguf": lambda path: load_config(find_model(str(path))),
+    "DONE": lambda path: read(path.parent),
+    "sites.csv": lambda path: read(path.parent),
+    "predictions.csv": lambda path: read(path.parent),
+}
+"""What reads each file of a corpus, a run, a training or a model."""
 
 _HEADS = {
     ".npy": b"\x93NUMPY\x01\x00",
@@ -71,7 +99,7 @@ def test_any_content_is_read_or_refused_in_one_line(name: str, folder: Path, dat
     content = data.draw(_contents(name, sound))
     try:
         path.write_bytes(content)
-        assert refused_or(f"{name} {content!r}", lambda: READERS[name](path) and "") == ""
+        assert refused_or(f"{name} {content!r}", lambda: READERS[name](path)) == ""
     finally:
         path.write_bytes(sound)
 

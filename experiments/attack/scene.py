@@ -18,69 +18,61 @@ from unittest import mock
 
 import numpy as np
 import torch
-from rich.console import Console
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from empirical.sweep import Sweep, run_sweep
 from lngeom.cli import main
 from lngeom.errors import LngeomError
-
-LENGTH = 16
-"""Tokens of a sequence."""
-_SWEEP = ["--tokens", 128, "--sequence-length", LENGTH, "--shard-tokens", 32, "--directions", 2, "--device", "cpu"]
-_TRAIN = [
-    "train", "--norm", "rms", "--layers", 1, "--width", 8, "--heads", 1, "--steps", 4, "--batch-size", 2, "--device",
-    "cpu", "--sequence-length", 8, "--held-out-tokens", 16, "--directions", 2, "--save-every", 2,
-]  # fmt: skip
-_ABLATE = ["--tokens", 60, "--site-tokens", 30, "--sequence-length", LENGTH, "--shard-tokens", 20, "--device", "cpu"]
-
-
-_SECONDS = 120
 
 
 class Stage(NamedTuple):
     """A command: its words but the directories; what of the scene it reads, or works on; and the results to compare."""
 
-    words: list[Any]
+    words: str
     reads: tuple[str, ...]
     results: tuple[str, ...]
     within: str = ""
 
 
+_SHORT = "--sequence-length 16 --device cpu"
 STAGES = {
     "sweep": Stage(
-        ["sweep", *_SWEEP], ("model", "--corpus", "ids.npy"),
+        f"sweep --tokens 128 --shard-tokens 32 --directions 2 {_SHORT}",
+        ("model", "--corpus", "ids.npy"),
         ("sites.csv", "predictions.csv", "state.safetensors", "tokens.npy", "DONE"),
     ),
-    "train": Stage(_TRAIN, ("--corpus", "ids.npy"), ("norms.csv",)),
-    "merge": Stage(["merge"], ("finished", "beside"), ("sites.csv",)),
-    "report": Stage(["report"], (), ("report.html",), within="finished"),
-    "ablate": Stage(["ablate", *_ABLATE], ("model", "--corpus", "ids.npy"), ("ablation.csv",)),
-    "fold": Stage(["fold", "--tokens", 32], ("model", "--corpus", "ids.npy"), ("model.safetensors",)),
-}  # fmt: skip
+    "train": Stage(
+        "train --norm rms --layers 1 --width 8 --heads 1 --steps 4 --batch-size 2 --sequence-length 8 --device cpu"
+        " --held-out-tokens 16 --directions 2 --save-every 2",
+        ("--corpus", "ids.npy"),
+        ("norms.csv",),
+    ),
+    "merge": Stage("merge", ("finished", "beside"), ("sites.csv",)),
+    "report": Stage("report", (), ("report.html",), within="finished"),
+    "ablate": Stage(
+        f"ablate --tokens 60 --site-tokens 30 --shard-tokens 20 {_SHORT}",
+        ("model", "--corpus", "ids.npy"),
+        ("ablation.csv",),
+    ),
+    "fold": Stage("fold --tokens 32", ("model", "--corpus", "ids.npy"), ("model.safetensors",)),
+}
 
 
 def said(*words: object) -> tuple[str, str]:
     """What a command did, "refused" in one line, "done", or anything else, which is wrong; and all that it said."""
-    said, told = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(told), warnings.catch_warnings():
+    output, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             code = main([str(word) for word in words])
         except Exception as error:  # what is wrong is just this: an error that no one foresaw
             return f"{type(error).__name__}: {error}", ""
-    lines = told.getvalue().strip().splitlines()
+    lines = errors.getvalue().strip().splitlines()
     if code == 2 and len(lines) == 1:
         return "refused", lines[0]
-    return "done" if code == 0 else f"exit code {code}: {lines}", said.getvalue()
+    return "done" if code == 0 else f"exit code {code}: {lines}", output.getvalue()
 
 
-def outcome(*words: object) -> str:
-    """The first of what :func:`said` tells."""
-    return said(*words)[0]
-
-
-def in_child(action: Callable[[], str], seconds: int = _SECONDS) -> str:
+def in_child(action: Callable[[], str], seconds: int = 120) -> str:
     """What an action says in a forked process; "killed", or the exit code, if that process ended before."""
     with tempfile.TemporaryDirectory() as folder:
         answer = Path(folder, "answer")
@@ -165,25 +157,28 @@ class Scene:
         torch.set_num_threads(1)  # processes are forked from this one
         self.base, self.model, self.longest = base, base / "model", longest
         torch.manual_seed(0)
-        config = GPT2Config(
-            n_embd=8, n_layer=1, n_head=2, vocab_size=16, n_positions=32, bos_token_id=0, eos_token_id=0
-        )
-        GPT2LMHeadModel(config).save_pretrained(self.model)
+        shape = {"n_embd": 8, "n_layer": 1, "n_head": 2, "vocab_size": 16, "n_positions": 32}
+        GPT2LMHeadModel(GPT2Config(**shape, bos_token_id=0, eos_token_id=0)).save_pretrained(self.model)
         self.ids = np.random.default_rng(0).integers(0, 16, 2048).astype(np.uint16)
         np.save(base / "ids.npy", self.ids)
         with mock.patch("empirical.sweep._sweep._finish"):
-            assert self.run("sweep", base / "stopped") == "done"
-        assert self.run("sweep", base / "finished") == "done"
+            self._made("sweep", base / "stopped")
+        self._made("sweep", base / "finished")
         self.measured(self.ids[:64] + 1 & 15, "beside")
         shutil.copytree(base / "finished", base / "report")
         for name in ("merge", "report", "ablate", "fold", "train"):
-            assert self.run(name, base / name) == "done", name
-        assert self.run("train", base / "trained", "--minutes", 1e-9) == "done"  # stopped after a step
-        self.expected = {name: self.results(name, self.directory(name)) for name in STAGES}
+            self._made(name, base / name)
+        self._made("train", base / "trained", "--minutes", 1e-9)  # stopped after a step
+        made = {name: base / ("finished" if name == "sweep" else name) for name in STAGES}
+        self.expected = {name: self.results(name, made[name]) for name in STAGES}
 
-    def directory(self, stage: str) -> Path:
-        """What a stage left."""
-        return self.base / ("finished" if stage == "sweep" else stage)
+    def _made(self, stage: str, output: Path, *more: object) -> None:
+        assert (done := self.run(stage, output, *more)) == "done", f"{stage}: {done}"
+
+    def measured(self, ids: np.ndarray, name: str, *more: object) -> None:
+        """A finished run on some token ids."""
+        np.save(self.base / f"{name}.npy", ids)
+        self._made("sweep", self.base / name, "--corpus", self.base / f"{name}.npy", "--tokens", len(ids), *more)
 
     @staticmethod
     def results(stage: str, output: Path) -> list[bytes]:
@@ -191,27 +186,19 @@ class Scene:
         drafts = [bytes(path) for path in output.rglob("*.draft")]
         return [*((output / name).read_bytes() for name in STAGES[stage].results), *drafts]
 
-    def measured(self, ids: np.ndarray, name: str, length: int = LENGTH) -> Path:
-        """A finished run on some token ids."""
-        np.save(self.base / f"{name}.npy", ids)
-        sweep = Sweep(
-            str(self.model), str(self.base / f"{name}.npy"), tokens=len(ids), sequence_length=length, directions=2,
-            output=str(self.base / name), device="cpu",
-        )  # fmt: skip
-        with _without_pages():
-            return run_sweep(sweep, console=Console(quiet=True), show=False).path
-
     def run(self, stage: str, output: Path, *more: object) -> str:
         """Run a stage into a directory, or go on with it; pages are drawn in the stage that is about them."""
         return self.said(stage, output, *more)[0]
 
     def said(self, stage: str, output: Path, *more: object) -> tuple[str, str]:
         """What a stage did, and all that it said; `more` are options, and win over those of the stage."""
-        chosen = STAGES[stage]
-        words = [self.base / name if (self.base / name).exists() else name for name in chosen.reads]
+        (command, *options), chosen = STAGES[stage].words.split(), STAGES[stage]
+        reads = [self.base / name if (self.base / name).exists() else name for name in chosen.reads]
         where = [output] if chosen.within else ["--output", output]
-        with contextlib.nullcontext() if chosen.within else _without_pages():
-            return said(*chosen.words[:1], *words, *chosen.words[1:], *where, *more)
+        with contextlib.ExitStack() as patches:
+            for page in () if chosen.within else ("draw_figures", "write_report", "write_run_report"):
+                patches.enter_context(mock.patch(f"empirical.pages.{page}"))
+            return said(command, *reads, *options, *where, *more)
 
     def judged(self, stage: str, done: str, output: Path, what: str = "") -> str:
         """What is wrong with what a command did and left; nothing if it was refused, or is what it should be."""
@@ -227,24 +214,17 @@ class Scene:
             yield [Path(shutil.copytree(self.base / name, Path(folder, name))) for name in names]
 
 
-@contextlib.contextmanager
-def _without_pages() -> Iterator[None]:
-    with contextlib.ExitStack() as patches:
-        for page in ("draw_figures", "write_report", "write_run_report"):
-            patches.enter_context(mock.patch(f"empirical.pages.{page}"))
-        yield
-
-
-def refused_or(what: str, action: Callable[[], Any]) -> str:
-    """What is wrong with an action that may be refused in one line; it returns what is wrong otherwise, or nothing."""
+def refused_or(what: str, action: Callable[[], object]) -> str:
+    """What is wrong with an action that may be refused in one line; if it returns words, they say what is wrong."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return action() or ""
+            answer = action()
     except LngeomError as error:
         return f"{what}: {error!r} is not a single line" if "\n" in str(error) else ""
     except Exception as error:  # what is wrong here is just this: an error that no one foresaw
         return f"{what}: {type(error).__name__}: {error}"
+    return answer if isinstance(answer, str) else ""
 
 
 def damage(path: Path, generator: random.Random) -> str:

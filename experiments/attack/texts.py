@@ -1,32 +1,57 @@
-"""Text on one line of any length, read to its end and tokenized, and what that takes in memory.
+"""Sound texts of every form, and text on one line of any length, read to its end and tokenized."""
 
-``python -m tests.faults.lines FILE...`` prints the peak of memory above the start in MB for each file.
-"""
-
+import bz2
 import gzip
 import hashlib
+import io
 import json
+import lzma
 import random
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
+
 from empirical.sweep import draw_tokens
 from empirical.text import open_corpus
 from empirical.train import train_tokenizer
 
-from .scene import in_child
+
+def _npy() -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, np.arange(20, dtype=np.uint16))
+    return stream.getvalue()
+
+
+_PLAIN = {
+    ".txt": "a few words, ä ß 漢字\nand another line\n".encode(),
+    ".jsonl": b"".join(json.dumps({"text": f"text {n}", "more": [n, {"a": None}]}).encode() + b"\n" for n in range(5)),
+    ".xml": b"<?xml version='1.0' encoding='utf-8'?><mediawiki><page><ns>0</ns><revision><text>'''Albedo''' [[a|b]]"
+    b"</text></revision></page></mediawiki>",
+    ".npy": _npy(),
+    ".bin": bytes(range(20)),
+}
+_PACKED: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+SOUND = _PLAIN | {f"{t}{p}": pack(_PLAIN[t]) for t in (".txt", ".jsonl", ".xml") for p, pack in _PACKED.items()}
+"""Sound contents of a corpus, by suffix."""
+
+
+def read_corpus(path: Path) -> None:
+    """Read a corpus to its end."""
+    corpus = open_corpus(str(path))
+    corpus.token_ids().sum() if corpus.has_ids else list(corpus.documents())
+
 
 SUFFIXES = (".txt", ".jsonl", ".txt.gz", ".jsonl.gz")
-_ALPHABETS = {"words": 'abc \\"ä', "no spaces": "漢字😀é", "a word": "x"}
-TOKENS = 5_000
+_ALPHABETS = ('abc \\"ä', "漢字😀é", "x")
+_TOKENS = 5_000
 
 
 def write_line(path: Path, size: int, generator: random.Random) -> str:
     """Write a line of about so many bytes; returns the SHA-256 of its text."""
-    block = "".join(generator.choices(generator.choice(list(_ALPHABETS.values())), k=1 << 14)) + "é"
+    block = "".join(generator.choices(generator.choice(_ALPHABETS), k=1 << 14)) + "é"
     opened = cast("Callable[..., Any]", gzip.open if path.suffix == ".gz" else open)
     as_json = ".jsonl" in path.suffixes
     written = (json.dumps(block, ensure_ascii=generator.random() < 0.5)[1:-1] if as_json else block).encode()
@@ -49,7 +74,7 @@ def read_line(path: Path) -> str:
         digest.update(text.encode())
     with tempfile.TemporaryDirectory() as folder:
         draw_tokens(
-            Path(folder, "tokens.npy"), open_corpus(str(path)), tokenizer, sequences=TOKENS // 50, length=50,
+            Path(folder, "tokens.npy"), open_corpus(str(path)), tokenizer, sequences=_TOKENS // 50, length=50,
             vocabulary=258, seed=0, advance=lambda _: None,
         )  # fmt: skip
     return f"{digest.hexdigest()} {_megabytes('VmHWM') - begun:.1f}"
@@ -58,8 +83,3 @@ def read_line(path: Path) -> str:
 def _megabytes(entry: str) -> float:
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(entry)) * 1024 / 1e6
-
-
-if __name__ == "__main__":
-    for name in sys.argv[1:]:
-        print(in_child(lambda name=name: read_line(Path(name))))

@@ -17,11 +17,11 @@ import lngeom as lg
 from empirical.models import NormSite, find_model, load_model
 from empirical.observe import Observer
 from empirical.runs import RunDirectory
-from lngeom.errors import LngeomError
+from lngeom.projection import mean_vector
+from lngeom.rounding import error_bound
 
-from .lines import SUFFIXES, read_line, write_line
-from .loaders import SOUND, read_corpus
-from .scene import LENGTH, STAGES, Scene, damage, hindered, in_child, outcome, read_only, refused_or, short_files
+from .scene import STAGES, Scene, damage, hindered, in_child, read_only, refused_or, said, short_files
+from .texts import SOUND, SUFFIXES, read_corpus, read_line, write_line
 
 Attack = Callable[[Scene, random.Random], str]
 AREAS: dict[str, tuple[Attack, float]] = {}
@@ -32,16 +32,17 @@ def _area(name: str, share: float = 1.0) -> Callable[[Attack], Attack]:
     return lambda attack: AREAS.setdefault(name, (attack, share))[0]
 
 
-def _files(*folders: Path) -> list[Path]:
+def _damage_one(folders: list[Path], generator: random.Random) -> str:
     found = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
-    return sorted(path for path in found if not path.name.startswith(".") and path.suffix not in (".svg", ".html"))
+    kept = (path for path in found if not path.name.startswith(".") and path.suffix not in (".svg", ".html"))
+    return damage(generator.choice(sorted(kept)), generator)
 
 
 @_area("a stopped sweep, a file damaged")
 def stopped_sweep(scene: Scene, generator: random.Random) -> str:
     """A sweep that was stopped, one of its files damaged, and resumed."""
     with scene.copy("stopped") as (run,):
-        what = damage(generator.choice(_files(run)), generator)
+        what = _damage_one([run], generator)
         return scene.judged("sweep", scene.run("sweep", run), run, what)
 
 
@@ -49,16 +50,16 @@ def stopped_sweep(scene: Scene, generator: random.Random) -> str:
 def finished_sweep(scene: Scene, generator: random.Random) -> str:
     """A finished sweep, one of its files damaged, and merged with another."""
     with scene.copy("finished") as (run,):
-        what = damage(generator.choice(_files(run)), generator)
-        done = outcome("merge", run, scene.base / "beside", "--output", run.parent / "merged")
-        return scene.judged("merge", done, run.parent / "merged", what)
+        what, merged = _damage_one([run], generator), run.parent / "merged"
+        done, _ = said("merge", run, scene.base / "beside", "--output", merged)
+        return scene.judged("merge", done, merged, what)
 
 
 @_area("a stopped training, a file damaged")
 def stopped_training(scene: Scene, generator: random.Random) -> str:
     """A training that was stopped, a file of it or of its tokens damaged, and resumed."""
     with scene.copy("trained", "trained-data") as folders:
-        what = damage(generator.choice(_files(*folders)), generator)
+        what = _damage_one(folders, generator)
         return scene.judged("train", scene.run("train", folders[0]), folders[0], what)
 
 
@@ -67,7 +68,7 @@ def model_files(scene: Scene, generator: random.Random) -> str:
     """A model directory, one of its files damaged: refused, or loaded; its fingerprint says what was."""
     with scene.copy("model") as (model,):
         what = damage(generator.choice([model / "config.json", model / "model.safetensors"]), generator)
-        return refused_or(what, lambda: load_model(find_model(str(model)), device="cpu") and "")
+        return refused_or(what, lambda: load_model(find_model(str(model)), device="cpu"))
 
 
 @_area("corpora of random bytes, and damaged")
@@ -115,19 +116,17 @@ def _resumed(scene: Scene, stage: str, first: str, output: Path, what: str) -> s
     return wrong or (f"{stage} {what}, then again: refused" if again == "refused" else "")
 
 
-@_area("kill -9, then again", 0.3)
+@_area("kill -9, then again")
 def kills(scene: Scene, generator: random.Random) -> str:
-    """kill -9 at a random moment, once or twice, and the same command again."""
+    """kill -9 at a random moment, twice, and the same command again."""
     stage, moments = generator.choice(list(STAGES)), [generator.randrange(1, 40) for _ in range(2)]
-    ended = ""
+
+    def dying(moment: int, output: Path) -> str:
+        with hindered(output.parent, moment, 0):
+            return scene.run(stage, output)
+
     with _begun(scene, stage) as output:
-        for moment in moments:
-
-            def dying(moment: int = moment) -> str:
-                with hindered(output.parent, moment, 0):
-                    return scene.run(stage, output)
-
-            ended = in_child(dying)
+        ended = [in_child(lambda moment=moment: dying(moment, output)) for moment in moments][-1]
         # A second start of what takes a new directory only is refused if the first came to its end before its moment.
         return _resumed(scene, stage, "killed" if ended == "refused" else ended, output, f"{moments}")
 
@@ -136,15 +135,11 @@ def kills(scene: Scene, generator: random.Random) -> str:
 def full_disk(scene: Scene, generator: random.Random) -> str:
     """A disk without space for a file, or with space for its first bytes only, and then space again."""
     stage, moment, short = generator.choice(list(STAGES)), generator.randrange(1, 40), generator.random() < 0.5
-    size = int(2 ** generator.uniform(4, 15))
+    size, until = int(2 ** generator.uniform(4, 15)), moment + generator.choice([1, 10**9])
     with _begun(scene, stage) as output:
-        if short:
-            with short_files(size):
-                first = scene.run(stage, output)
-            return _resumed(scene, stage, first, output, f"{size} bytes a file")
-        with hindered(output.parent, moment, errno.ENOSPC, until=moment + generator.choice([1, 10**9])):
+        with short_files(size) if short else hindered(output.parent, moment, errno.ENOSPC, until):
             first = scene.run(stage, output)
-        return _resumed(scene, stage, first, output, f"full at change {moment}")
+        return _resumed(scene, stage, first, output, f"{size} bytes a file" if short else f"full at change {moment}")
 
 
 @_area("disk read-only, then again", 0.3)
@@ -153,7 +148,7 @@ def read_only_disk(scene: Scene, generator: random.Random) -> str:
     stage, moment = generator.choice([*STAGES, "shown"]), generator.randrange(1, 40)
     if stage == "shown":
         with scene.copy("finished") as (run,), read_only(run):
-            shown = outcome("sweep", scene.model, "--corpus", scene.base / "ids.npy", "--output", run)
+            shown, _ = said("sweep", scene.model, "--corpus", scene.base / "ids.npy", "--output", run)
             return "" if scene.run("sweep", run) == "done" and shown == "refused" else f"not shown: {shown}"
     with _begun(scene, stage) as output:
         with hindered(output.parent, moment, errno.EROFS):
@@ -165,14 +160,14 @@ def read_only_disk(scene: Scene, generator: random.Random) -> str:
 def full_memory(scene: Scene, generator: random.Random) -> str:
     """A process that gets so many more bytes of memory and no more, and then memory again."""
     stage, more = generator.choice(list(STAGES)), int(2 ** generator.uniform(12, 27))
+
+    def starved() -> str:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        limit = pages * resource.getpagesize() + more
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        return scene.run(stage, output)
+
     with _begun(scene, stage) as output:
-
-        def starved() -> str:
-            pages = int(Path("/proc/self/statm").read_text().split()[0])
-            limit = pages * resource.getpagesize() + more
-            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-            return scene.run(stage, output)
-
         return _resumed(scene, stage, in_child(starved), output, f"{more} bytes of memory")
 
 
@@ -189,10 +184,10 @@ def merges(scene: Scene, generator: random.Random) -> str:
     with tempfile.TemporaryDirectory(dir=scene.base) as folder:
         done, target = "done", Path(folder, "merged")
         if len(paths) == 3 and generator.random() < 0.5:
-            done = outcome("merge", *paths[:2], "--output", Path(folder, "nested"))
+            done, _ = said("merge", *paths[:2], "--output", Path(folder, "nested"))
             paths = [Path(folder, "nested"), paths[2]]
         if done == "done":
-            done = outcome("merge", *paths, "--output", target)
+            done, _ = said("merge", *paths, "--output", target)
         if done == right == "done" and RunDirectory(target).manifest()["tokens_measured"] != 128 * len(kinds):
             return f"{spans}: other tokens"
         return "" if done == right else f"{spans}: {done}, not {right}"
@@ -204,7 +199,7 @@ def _part(scene: Scene, kind: str, begin: int) -> Path:
     if not (scene.base / name).exists():
         rows = scene.ids[begin : begin + 128].reshape(-1, 32)
         rows = rows[::-1] if kind == "reordered" else rows
-        scene.measured(rows.reshape(-1), name, LENGTH if kind == "longer" else 32)
+        scene.measured(rows.reshape(-1), name, "--sequence-length", 16 if kind == "longer" else 32)
     return scene.base / name
 
 
@@ -216,83 +211,56 @@ def masks(_: Scene, generator: random.Random) -> str:
     low = generator.choice([-1e9, -1e4, float("-inf"), torch.finfo(torch.float32).min])
     added = torch.zeros(2, 5).masked_fill(~text, low)
     usual = [text, text.int(), text.double(), text.tolist(), text.numpy(), added, added.half(), added[:, None, None]]
-    odd = [
-        "text",
-        [[1, 0], [1]],
-        text[0],
-        text.int() + 2,
-        added * float("nan"),
-        text.int() - 3,
-        1 - 2e9 * ~text,
-        [[None] * 5] * 2,
-        1j * x[..., 0],
-    ]
-    form, given = generator.choice([(True, m) for m in usual] + [(False, m) for m in odd])
-    site, layer = (
-        NormSite("0", None, "final", "layernorm", 1e-5, 4),
-        nn.Sequential(nn.LayerNorm(4, dtype=torch.float64)),
-    )
+    odd = ["text", [[1, 0], [1]], text[0], text.int() + 2, added * float("nan"), text.int() - 3, 1 - 2e9 * ~text]
+    odd += [[[None] * 5] * 2, 1j * x[..., 0]]
+    site = NormSite("0", None, "final", "layernorm", 1e-5, 4)
+    layer, known = nn.Sequential(nn.LayerNorm(4, dtype=torch.float64)), generator.random() < 0.5
+    given: Any = generator.choice(usual if known else odd)
+    counted = -1
 
-    def observe() -> str:
+    def observe() -> None:
+        nonlocal counted
         with Observer(layer, [site], directions=2) as observer, torch.no_grad():
             observer.mask(given)
             layer(x)
         counted = int(observer.states["0", "input"].tokens.sum())
-        return "" if form and counted == int(text.sum()) else f"mask {given!r}: {counted} tokens counted"
 
-    return refused_or(f"mask {given!r}", observe) or ("" if form is False else _not_refused(observe))
-
-
-def _not_refused(action: Callable[[], Any]) -> str:
-    try:
-        action()
-    except LngeomError as error:
-        return f"refused: {error}"
-    return ""
+    wrong = refused_or(f"mask {given!r}", observe)
+    return wrong or ("" if counted == (int(text.sum()) if known else -1) else f"mask {given!r}: {counted} tokens")
 
 
 _X = np.array([[1.0, 7.0, -2.5, 3.0], [4.0, 4.0, 4.0, 5.0]])
 _ODD: list[Any] = [
     None, "x", 3, 2.5, True, {}, [], [[]], [[1.0], [2.0, 3.0]], object(), 1j * _X, _X > 0, _X.astype(object),
-    _X.astype(str),
-    _X.astype("M8[s]"), _X[:, :0], _X[:0], np.float64(2.0), np.array(2.0), np.ma.masked_array(_X, _X < 0),
-    _X.view(np.matrix),
-    torch.tensor(_X).to_sparse(), torch.tensor(_X, device="meta"), torch.tensor(_X).to(torch.complex64), _X * np.nan,
-    np.zeros(4, [("a", float)]), torch.tensor(_X).tolist(), (1.0, 2.0), -1.0, float("nan"), float("inf"), 10**400, b"x",
+    _X.astype(str), _X.astype("M8[s]"), _X[:, :0], _X[:0], np.float64(2.0), np.array(2.0), _X.view(np.matrix),
+    np.ma.masked_array(_X, _X < 0), np.zeros(4, [("a", float)]), torch.tensor(_X).to_sparse(), _X * np.nan,
+    torch.tensor(_X, device="meta"), torch.tensor(_X).to(torch.complex64), torch.tensor(_X).tolist(), (1.0, 2.0),
+    -1.0, float("nan"), float("inf"),
+    10**400, b"x",
 ]  # fmt: skip
-_PLAIN: list[Any] = [
-    _X,
-    _X.astype("f4"),
-    _X.astype("f2"),
-    _X.astype(int),
-    torch.tensor(_X),
-    torch.tensor(_X).bfloat16(),
-]
+_PLAIN: list[Any] = [*map(_X.astype, ("f8", "f4", "f2", "i8")), torch.tensor(_X), torch.tensor(_X).bfloat16()]
 
 
 @_area("anything given to the core's functions", 2.0)
 def core(_: Scene, generator: random.Random) -> str:
-    """The core's functions on anything: refused, or what numbers that can be computed with give."""
-    function = generator.choice(
-        [lg.layer_norm, lg.rms_norm, lg.project, lg.moments, lg.angle_to_uniform, lg.projection.mean_vector]
-    )
-    x = generator.choice(_ODD if generator.random() < 0.5 else _PLAIN)
+    """The core's functions on anything: refused, or what NumPy finds in float64 where it can."""
+    functions = (lg.layer_norm, lg.rms_norm, lg.project, lg.moments, lg.angle_to_uniform, mean_vector)
+    function, x = generator.choice(functions), generator.choice(_ODD if generator.random() < 0.5 else _PLAIN)
     given: dict[str, Any] = {}
     if function in (lg.layer_norm, lg.rms_norm):
         given["eps"] = generator.choice([*_ODD, *[1e-5] * len(_ODD)])
         given |= {n: generator.choice(_ODD) for n in ("gain", "bias", "placement") if generator.random() < 0.15}
-    what = f"{function.__name__}({x!r}, {given})"
 
     def computed() -> str:
         found: Any = function(x, **given)
-        if function not in (lg.layer_norm, lg.rms_norm) or len(given) > 1 or not isinstance(x, np.ndarray):
+        if len(given) != 1 or not isinstance(x, np.ndarray):
             return ""
-        wide = x.astype(float)
-        centred = wide - wide.mean(-1, keepdims=True) if function is lg.layer_norm else wide
+        wide, centered = x.astype(float), function is lg.layer_norm
+        wide = wide - centered * wide.mean(-1, keepdims=True)
         with np.errstate(all="ignore"):
-            right = centred / np.sqrt((centred**2).mean(-1, keepdims=True) + given["eps"])
-        bound = lg.rounding.error_bound(x.astype(found.dtype), eps=given["eps"], centered=function is lg.layer_norm)
+            right = wide / np.sqrt((wide**2).mean(-1, keepdims=True) + given["eps"])
+        bound = error_bound(x.astype(found.dtype), eps=given["eps"], centered=centered)
         close = bool((np.abs(found - right) <= 2 * bound).all())  # each of the two is right to it
-        return "" if close else f"{what} is {found}"
+        return "" if close else f"{found}, not {right}"
 
-    return refused_or(what, computed)
+    return refused_or(f"{function.__name__}({x!r}, {given})", computed)
