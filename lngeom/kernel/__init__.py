@@ -6,7 +6,7 @@ docstrings have the argument.
 """
 
 from ..carriers import derivative as derivative
-from ._meaning import ends as ends, evaluate as evaluate, holds as holds
+from ._meaning import decided as decided, ends as ends, evaluate as evaluate, holds as holds
 from ._prover import prove as prove
 from ._rules import (
     Formula as Formula,
@@ -81,6 +81,7 @@ __all__ = [
     "constant",
     "cut",
     "d",
+    "decided",
     "definite",
     "derivative",
     "dim",

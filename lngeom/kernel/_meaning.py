@@ -14,19 +14,21 @@ Values = Mapping[str, Any]
 """A fraction for each scalar and a sequence of d fractions for each vector, by name."""
 
 
-def evaluate(t: Term, values: Values, dimension: int) -> list[Fraction | Interval]:
+def evaluate(t: Term, values: Values, dimension: int, *, total: bool = True) -> list[Fraction | Interval]:
     """The d components of a term in one model: exact fractions, or intervals around irrational square roots.
 
     Args:
         t (Term)
         values (mapping of str): A rational number for each scalar of the term, and d of them for each vector, by name.
         dimension (int): d, at least 1.
+        total (bool): Whether the inverse of 0 is 0, as in the kernel, or has no value, as in the library.
 
     Returns:
-        list of Fraction or Interval, length d: Inverses of 0 and roots of negative numbers are 0, as in the kernel.
+        list of Fraction or Interval, length d: Roots of negative numbers are 0, as in the kernel.
 
     Raises:
-        UndecidedError: If an inverse is taken of an interval around 0, whose value at 0 is another than beside it.
+        UndecidedError: If an inverse is taken of an interval around 0, whose value at 0 is another than beside it; if
+            not `total`, also of 0.
         KeyError, IndexError: If a vector or scalar of the term has no value, or a vector fewer than d components.
 
     >>> import lngeom as lg
@@ -34,16 +36,16 @@ def evaluate(t: Term, values: Values, dimension: int) -> list[Fraction | Interva
     >>> print(*evaluate(lg.project(vector("x")), {"x": (1, 2, 6)}, 3))
     -2 -1 3
     """
-    found = _Meaning(values, dimension).of(t)
+    found = _Meaning(values, dimension, total).of(t)
     return found * (dimension // len(found))
 
 
-def holds(statement: Formula, values: Values, dimension: int) -> bool | None:
+def holds(statement: Formula, values: Values, dimension: int, *, total: bool = True) -> bool | None:
     """Whether a formula is true in every component; None where the enclosure does not decide.
 
     Args:
         statement (Formula)
-        values, dimension: As for :func:`evaluate`.
+        values, dimension, total: As for :func:`evaluate`.
 
     Returns:
         bool or None: True and False are certain.
@@ -53,11 +55,16 @@ def holds(statement: Formula, values: Values, dimension: int) -> bool | None:
     >>> holds(statement, {"x": (3, 4)}, 2), holds(statement, {"x": (1, 1)}, 2)
     (True, False)
     """
-    decide = {"=": _is_zero, "!=": _is_nonzero, ">": _is_positive, ">=": _is_nonnegative}[statement.relation]
     try:
-        decisions = [decide(value) for value in evaluate(statement.term, values, dimension)]
+        return decided(evaluate(statement.term, values, dimension, total=total), statement.relation)
     except UndecidedError:
         return None
+
+
+def decided(values: Sequence[Fraction | Interval], relation: str) -> bool | None:
+    """Whether all numbers stand in the relation to 0; None where an enclosure does not decide."""
+    decide = {"=": _is_zero, "!=": _is_nonzero, ">": _is_positive, ">=": _is_nonnegative}[relation]
+    decisions = [decide(value) for value in values]
     if False in decisions:
         return False
     return None if None in decisions else True
@@ -88,10 +95,12 @@ def _is_nonnegative(value: Fraction | Interval) -> bool | None:
     return True if low >= 0 else (False if high < 0 else None)
 
 
-def _inverse(value: Fraction | Interval) -> Fraction | Interval:
-    if _is_zero(value):
-        return Fraction(0)
-    return 1 / value
+def _inverse(value: Fraction | Interval, total: bool) -> Fraction | Interval:
+    if not _is_zero(value):
+        return 1 / value
+    if not total:
+        raise UndecidedError("1/0 has no value")
+    return Fraction(0)
 
 
 def _root(value: Fraction | Interval) -> Fraction | Interval:
@@ -103,9 +112,10 @@ def _root(value: Fraction | Interval) -> Fraction | Interval:
 class _Meaning:
     """Evaluation in one model; atoms are evaluated once. Vectors have d values and scalars one."""
 
-    def __init__(self, values: Values, dimension: int) -> None:
+    def __init__(self, values: Values, dimension: int, total: bool) -> None:
         self.values = values
         self.d = dimension
+        self.total = total
         self.seen: dict[tuple, Sequence[Fraction | Interval]] = {}
 
     def of(self, t: Term) -> list[Fraction | Interval]:
@@ -137,5 +147,5 @@ class _Meaning:
             case "S":
                 return [sum(self.monomial(atom[1]), start=Fraction(0))]
             case "inv":
-                return [_inverse(value) for value in self.of(Term(atom[1]))]
+                return [_inverse(value, self.total) for value in self.of(Term(atom[1]))]
         return [_root(value) for value in self.of(Term(atom[1]))]

@@ -1,0 +1,108 @@
+"""The pytest plugin of the project: it collects theorems, and has a fixture that checks a norm. It loads neither."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from lngeom.theorems import Theorem
+
+__all__ = ["check_norm"]
+
+_LONGEST = 600
+"""Characters of a message that are shown: what is left of a goal may fill pages."""
+
+
+@pytest.fixture
+def check_norm() -> Callable[..., Any]:
+    """``check_norm(target, allow=(), **options)`` fails the test unless `target` is right; returns the finding.
+
+    Options are those of :func:`empirical.check.check`; `allow` names variants that are meant, such as ``"Llama"``.
+
+        def test_my_norm(check_norm):
+            check_norm("mykernels:rms_norm", kind="rmsnorm", eps=1e-6, dtype="bfloat16", allow=["Llama"])
+    """
+
+    def run(target: Any, *, allow: Sequence[str] = (), **options: Any) -> Any:
+        check = importlib.import_module("empirical.check")  # by name: the core knows of no outer package
+        finding = check.check(target, **options)
+        if not finding.passes(tuple(allow)):
+            raise check.CheckFailed(str(finding))
+        return finding
+
+    return run
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """The profile ``--hypothesis-profile=thorough``, unless there is one of the name."""
+    if config.getoption("--hypothesis-profile", None) == "thorough":
+        from hypothesis import errors, settings
+
+        try:
+            settings.get_profile("thorough")
+        except errors.InvalidArgument:
+            settings.register_profile("thorough", max_examples=1000, deadline=None)
+
+
+def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: object) -> pytest.Collector | None:
+    """The checks of a theorem, in the file that states it."""
+    theorems = sys.modules.get("lngeom.theorems")
+    if theorems is not None and isinstance(obj, theorems.Theorem) and obj.file == collector.path:
+        return TheoremChecks.from_parent(collector, name=name, theorem=obj)
+    return None
+
+
+class TheoremChecks(pytest.Collector):
+    """The checks of one theorem."""
+
+    def __init__(self, *, theorem: Theorem, **options: Any) -> None:
+        super().__init__(**options)
+        self.theorem = theorem
+
+    def collect(self) -> Iterator[TheoremCheck]:
+        """One item for the proof, the examples, arrays, each wrong variant and each necessary hypothesis."""
+        from lngeom.theorems.checks import checks
+
+        for name, check in checks(self.theorem):
+            yield TheoremCheck.from_parent(self, name=name, theorem=self.theorem, check=check)
+
+
+class TheoremCheck(pytest.Item):
+    """One check of one theorem."""
+
+    def __init__(self, *, theorem: Theorem, check: Callable[[], Any], **options: Any) -> None:
+        super().__init__(**options)
+        self.theorem = theorem
+        self.check = check
+
+    def runtest(self) -> None:
+        """Run the check."""
+        self.check()
+
+    def reportinfo(self) -> tuple[Any, int, str]:
+        """The function that states the theorem."""
+        code = self.theorem.body.__code__
+        return self.path, code.co_firstlineno, f"{self.theorem.body.__name__} [{self.name}]"
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """The line of the body where it failed, what is false there, and at which model."""
+        from lngeom.errors import LngeomError
+
+        error = excinfo.value
+        if not isinstance(error, AssertionError | LngeomError):
+            return super().repr_failure(excinfo, style)
+        lines = [f"{self.path.name}: {self.theorem.title}"]
+        inside = [entry for entry in excinfo.traceback if entry.path == self.path]
+        if inside:
+            lines[0] = f"{self.path.name}:{inside[-1].lineno + 1}: {self.theorem.title}"
+            lines += [f">   {line.strip()}" for line in str(inside[-1].statement).splitlines()]
+        notes = [line for note in getattr(error, "__notes__", ()) for line in note.splitlines()]
+        said = [line if len(line) <= _LONGEST else line[:_LONGEST] + " …" for line in str(error).splitlines()]
+        told = [*notes, *said] if isinstance(error, AssertionError) else [*said, *notes]
+        return "\n".join(lines + [f"E   {line}" for line in told])

@@ -1,0 +1,56 @@
+"""A theorem is a test: one function whose asserts are proved for every dimension, and run at examples and on arrays.
+
+    @theorem(GUPTA, "after eq. 9", "the norm of y is √d")   # or bare: @theorem
+    def test_norm(x: Vector, g: Vector):
+        '''The standardized vector has norm √d.
+
+        ‖y‖ = √d at ε = 0
+        '''
+        assume(varies(x), "x is not constant")
+        assert norm(lg.standardize(x, eps=0)) == root(dim(x))
+        wrong("norm √(d − 1)", lambda: norm(lg.standardize(x, eps=0)) == root(dim(x) - 1))
+
+A parameter is a :class:`Vector`, a :class:`Scalar`, or an :class:`Epsilon`, of which no example is below 0. The body
+runs on terms of the proof kernel, on exact numbers, on floats that know their error, on arrays of NumPy and PyTorch,
+and on a carrier that records what certificates state. A comparison in it is a :class:`Statement`, and whoever asks for
+its truth asks the run: on terms the answer is True only with a kernel proof from what was assumed before, and there is
+no other answer. So whatever branch a body takes on terms, each vector takes it too. What could be true in silence is an
+error: a comparison that nobody asks, a body without an assert, a failure that is swallowed, a loop over components.
+
+``assume(condition, label, redundant=reason)`` declares a hypothesis, which the proof has to use. A condition
+``name == term`` defines the parameter: examples compute it. ``wrong(label, lambda: statement, instead={label:
+lambda: condition}, given=lambda: [(label, condition), ...], models=...)`` is a variant that must have no proof and a
+counterexample: another statement, one hypothesis replaced, or all of them. Several asserts are proved in turn, the
+earlier ones being lemmas of the later.
+
+The docstring is title, statement, and any of the paragraphs ``Last step:``, ``Cites:`` (separated by ``;``) and
+``Remark:``. The id is file.function, ``standardization.norm``. Options of the decorator help the search:
+
+- ``lemmas``, ``remainder``: for the prover, functions of kernel terms; ``@test_norm.proof`` gives a proof of one's own,
+  of ``goal``, ``given`` (the assumed hypotheses, in order) and the parameters, chosen by name.
+- ``models``: a function of d to values or strategies by name, or to one strategy of such a dict.
+- ``without``: for a hypothesis the models at which the rest holds but not the claim.
+- ``definition=True``: the claim writes out what the library defines.
+"""
+
+from ._body import Epsilon as Epsilon, Scalar as Scalar, Vector as Vector, assume as assume, wrong as wrong
+from ._errors import BodyError as BodyError, CheckError as CheckError
+from ._theorem import Source as Source, Theorem as Theorem, theorem as theorem, theorems_of as theorems_of
+from ._value import Statement as Statement, nonzero as nonzero, varies as varies
+
+__all__ = [
+    "BodyError",
+    "CheckError",
+    "Epsilon",
+    "Scalar",
+    "Source",
+    "Statement",
+    "Theorem",
+    "Vector",
+    "assume",
+    "nonzero",
+    "theorem",
+    "theorems_of",
+    "varies",
+    "wrong",
+]

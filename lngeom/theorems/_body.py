@@ -1,0 +1,59 @@
+"""What a body is written with: the kinds of its parameters, hypotheses, and wrong variants."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+from ._errors import BodyError
+from ._value import current
+
+Vector = Annotated[Any, "vector"]
+"""Any vector of R^d, of any dimension d."""
+
+Scalar = Annotated[Any, "scalar"]
+"""Any real number."""
+
+Epsilon = Annotated[Any, "epsilon"]
+"""A real number, of which no example is below 0: the library takes no other ε."""
+
+Models = Callable[[int], Any]
+"""For a dimension d: values or strategies by name, or one strategy of such a dict."""
+
+
+def assume(condition: Any, label: str | None = None, *, redundant: str | None = None) -> None:
+    """A hypothesis, under its readable form, or the reason why the claim would hold without it.
+
+    The proof has to use it. Where `redundant` is not given, there has to be a counterexample without it.
+    """
+    current("assume").assume(condition, label, redundant)
+
+
+def wrong(
+    label: str,
+    statement: Callable[[], Any] | None = None,
+    *,
+    instead: Mapping[str, Callable[[], Any]] | None = None,
+    given: Callable[[], list[Any]] | None = None,
+    models: Models | None = None,
+) -> None:
+    """A wrong variant, which must have no proof and an exact counterexample.
+
+    Args:
+        label (str): What is wrong with it.
+        statement (function): The wrong statement; by default the asserts of the body.
+        instead (dict): For the label of a hypothesis a function of the condition that takes its place.
+        given (function): All hypotheses of the variant, conditions or pairs (label, condition).
+        models (function): Where a counterexample is to be looked for, as for :func:`theorem`.
+    """
+    current("wrong").wrong(label, statement, instead, given, models)
+
+
+def kinds_of(body: Callable[..., Any]) -> dict[str, str]:
+    """For each parameter of a body ``"vector"``, ``"scalar"`` or ``"epsilon"``."""
+    found = {}
+    for name, parameter in inspect.signature(body, eval_str=True).parameters.items():
+        kind = getattr(parameter.annotation, "__metadata__", ("",))[0]
+        if kind not in ("vector", "scalar", "epsilon") or parameter.default is not parameter.empty:
+            raise BodyError(f"{body.__name__}: the parameter {name} is annotated with Vector, Scalar or Epsilon")
+        found[name] = kind
+    return found

@@ -1,0 +1,11 @@
+"""What is wrong with a theorem: how it is written, or what its checks find."""
+
+from ..errors import LngeomError
+
+
+class CheckError(LngeomError):
+    """A theorem failed one of its checks, or a worked example states what is not certainly so."""
+
+
+class BodyError(LngeomError, TypeError):
+    """The body of a theorem does what would say nothing of vectors of every dimension, or would be true in silence."""

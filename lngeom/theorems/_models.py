@@ -1,0 +1,236 @@
+"""Models of hypotheses, drawn by Hypothesis and built rather than filtered; and counterexamples, shrunk."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, errors, find, reject, settings, strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from .. import strategies
+from ..carriers import UndecidedError
+from ..kernel import Formula, S, Term, evaluate, holds, scalar, term, vector
+from ._body import Models
+from ._errors import CheckError
+from ._run import Condition, Values, Wrong, numbers_of
+from ._theorem import Theorem
+
+DIMENSIONS = 6
+"""The largest dimension of a model."""
+
+TRIES, TRIES_SMALLER, TRIES_DEFINED = 2000, 60, 150
+"""Models drawn in search of a counterexample; of one in each smaller dimension; of one that divides nothing by 0."""
+
+ACCEPTED = 8
+"""Models of its hypotheses that a theorem has to have among its examples."""
+
+
+@dataclass(frozen=True)
+class Refutation:
+    """Dimension, vectors and scalars at which a statement is certainly false, or at which the library has no number."""
+
+    dimension: int
+    values: Values
+    undefined: bool = False
+
+    def __str__(self) -> str:
+        shown = numbers_of(self.values, self.dimension)
+        return shown + (", where the library divides by 0" if self.undefined else "")
+
+
+class Plan:
+    """How each parameter is drawn, as far as hypotheses say: from which numbers, or as what."""
+
+    def __init__(self, kinds: Mapping[str, str], hypotheses: Iterable[Condition]) -> None:
+        self.atoms = {name: vector(name) if kind == "vector" else scalar(name) for name, kind in kinds.items()}
+        self.kinds = kinds
+        self.relations = {name: ">=" if kind == "epsilon" else "" for name, kind in kinds.items()}
+        self.centred: set[str] = set()
+        self.defined: dict[str, Term] = {}
+        for condition in hypotheses:
+            self._read(condition)
+
+    def _read(self, condition: Condition) -> None:
+        t, relation = term(condition.formula.term), condition.formula.relation
+        for name, atom in self.atoms.items():
+            if relation == "=" and t == S(atom):
+                self.centred.add(name)
+            elif relation != "=" and len(t) == 1 and t in (atom, -atom):
+                # A second relation is left to chance: a number that is not 0 and at least 0 is positive.
+                found = {">": "<", ">=": "<="}.get(relation, relation) if t != atom else relation
+                self.relations[name] = ">" if {found, self.relations[name]} == {"!=", ">="} else found
+            elif relation == "=" and isinstance(condition.left, Term) and condition.left == atom:
+                self._define(name, term(condition.right))
+
+    def _define(self, name: str, value: Term) -> None:
+        """A parameter that is another way to write what the others are, and is no part of that itself."""
+        reached = self._names(value)
+        while (
+            extra := {inner for other in reached & set(self.defined) for inner in self._names(self.defined[other])}
+            - reached
+        ):
+            reached |= extra
+        if name not in reached and name not in self.defined:
+            self.defined[name] = value
+
+    def _names(self, value: Term) -> set[str]:
+        from ..kernel._monomials import atoms_of
+
+        return {atom[1] for atom in atoms_of([value]) if atom[0] in ("v", "s")} & set(self.kinds)
+
+    def exact(self, name: str, d: int) -> SearchStrategy[Any]:
+        """Exact numbers for one parameter."""
+        relation = self.relations[name]
+        if self.kinds[name] != "vector":
+            return strategies.scalars(relation)  # pyright: ignore[reportArgumentType]
+        return strategies.centred(d) if name in self.centred else strategies.vectors(d, relation)  # pyright: ignore[reportArgumentType]
+
+    def floats(self, name: str, d: int) -> SearchStrategy[Any]:
+        """Floats of any size for one parameter, as the fractions that they are."""
+        relation = self.relations[name]
+        if self.kinds[name] != "vector":
+            return strategies.float_scalars(relation).map(Fraction)  # pyright: ignore[reportArgumentType]
+        return strategies.float_vectors(d, relation).map(lambda row: tuple(map(Fraction, row)))  # pyright: ignore[reportArgumentType]
+
+    def draw(
+        self, draw: Callable[..., Any], d: int, models: Models | None = None, kind: str = "exact", redrawn: bool = False
+    ) -> Values:
+        """Values of all parameters; with `redrawn`, one of those that `models` gives is drawn as if it gave none."""
+        values = {name: _drawn(draw, value) for name, value in _drawn(draw, models(d) if models else {}).items()}
+        values = {name: _fractions(value) for name, value in values.items() if name in self.kinds}
+        if redrawn and values:
+            values.pop(draw(st.sampled_from(sorted(values))))
+        for name in self.kinds:
+            if name not in values and name not in self.defined:
+                values[name] = draw(getattr(self, kind)(name, d))
+        waiting = [name for name in self.defined if name not in values]
+        while waiting:
+            name = next(one for one in waiting if self._names(self.defined[one]) <= set(values))
+            values[name] = self._computed(name, values, d)
+            waiting.remove(name)
+        return {name: values[name] for name in self.kinds}
+
+    def _computed(self, name: str, values: Values, d: int) -> Any:
+        try:
+            found = evaluate(self.defined[name], values, d)
+        except UndecidedError:
+            reject()
+        if not all(isinstance(value, Fraction) for value in found):
+            reject()
+        return tuple(found) if self.kinds[name] == "vector" else found[0]
+
+
+def _drawn(draw: Callable[..., Any], value: Any) -> Any:
+    return draw(value) if isinstance(value, SearchStrategy) else value
+
+
+def _fractions(value: Any) -> Any:
+    return tuple(map(Fraction, value)) if isinstance(value, tuple | list) else Fraction(value)
+
+
+def satisfied(conditions: Iterable[Condition], values: Values, d: int) -> bool:
+    """Whether all hypotheses are certainly true."""
+    return all(holds(one.formula, values, d) is True for one in conditions)
+
+
+@st.composite
+def examples(draw: Callable[..., Any], theorem: Theorem) -> tuple[int, Values, Values]:
+    """A dimension, an exact model, and a model in floats: an exact one where the hypotheses leave no choice."""
+    plan = Plan(theorem.kinds, theorem.hypotheses.values())
+    d = draw(strategies.dimensions(1, DIMENSIONS))
+    exact = plan.draw(draw, d, theorem.models)
+    if theorem.models is not None or plan.defined or plan.centred:
+        return d, exact, exact
+    return d, exact, plan.draw(draw, d, kind="floats")
+
+
+# ------------------------------------------------------------------------------------------------------ counterexamples
+
+
+def counterexample(
+    theorem: Theorem, variant: Wrong, *, dropped: Formula | None = None, shrink: bool = True
+) -> Refutation | None:
+    """Where the hypotheses of a variant hold and one of its goals does not, and nothing is divided by 0.
+
+    Without a hypothesis that was `dropped`, which does not hold there, the library may divide by 0 where nothing else
+    is found. Without `shrink` a counterexample only has to exist.
+    """
+    plan = Plan(theorem.kinds, variant.hypotheses.values())
+    given = [models for models in (variant.models, theorem.models) if models is not None]
+
+    @st.composite
+    def models(draw: Callable[..., Any], dimensions: SearchStrategy[int]) -> tuple[int, Values]:
+        d = draw(dimensions)
+        if not given or not draw(st.integers(0, 9)) < 7:
+            return d, plan.draw(draw, d)
+        chosen = draw(st.sampled_from(given))
+        return d, plan.draw(draw, d, chosen, redrawn=draw(st.integers(0, 9)) >= 6)
+
+    def refuted(total: bool) -> Callable[[tuple[int, Values]], bool]:
+        def wanted(model: tuple[int, Values]) -> bool:
+            d, values = model
+            return (
+                satisfied(variant.hypotheses.values(), values, d)
+                and (dropped is None or holds(dropped, values, d) is False)
+                and any(holds(goal, values, d, total=total) is False for goal in variant.goals)
+            )
+
+        return wanted
+
+    def search(total: bool, tries: int) -> Refutation | None:
+        found = _first(models(strategies.dimensions(1, DIMENSIONS)), refuted(total), tries, shrink)
+        for d in range(1, found[0] if found and shrink else 1):
+            smaller = _first(models(st.just(d)), refuted(total), TRIES_SMALLER, shrink)
+            if smaller is not None:
+                found = smaller
+                break
+        return None if found is None else Refutation(*found, undefined=total)
+
+    if dropped is None:
+        return search(False, TRIES)
+    found = search(True, TRIES)
+    return found and (search(False, TRIES_DEFINED) or found)
+
+
+def _first(
+    models: SearchStrategy[tuple[int, Values]], wanted: Callable[..., bool], tries: int, shrink: bool
+) -> tuple[int, Values] | None:
+    phases = (Phase.generate, Phase.shrink) if shrink else (Phase.generate,)
+    options = settings(
+        max_examples=tries, derandomize=True, database=None, deadline=None, phases=phases,
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    try:
+        return find(models, wanted, settings=options)
+    except errors.NoSuchExample:
+        return None
+
+
+def refute_wrong(theorem: Theorem, label: str, *, shrink: bool = True) -> Refutation:
+    """A wrong variant has an exact counterexample, at which nothing is divided by 0.
+
+    Raises:
+        CheckError: If none is found.
+    """
+    found = counterexample(theorem, theorem.wrongs[label], shrink=shrink)
+    if found is None or found.undefined:
+        raise CheckError(f"{theorem.id}: no counterexample to the wrong variant {label!r} in {TRIES} models")
+    return found
+
+
+def check_without(theorem: Theorem, label: str, *, shrink: bool = False) -> Refutation | str:
+    """A hypothesis is necessary, by a counterexample without it, or redundant, for the reason given.
+
+    Raises:
+        CheckError: If it is neither.
+    """
+    dropped = theorem.hypotheses[label]
+    if dropped.redundant is not None:
+        return dropped.redundant
+    rest = {name: one for name, one in theorem.hypotheses.items() if name != label}
+    variant = Wrong(label, tuple(theorem.goals), rest, theorem.without.get(label))
+    found = counterexample(theorem, variant, dropped=dropped.formula, shrink=shrink)
+    if found is None:
+        raise CheckError(f"{theorem.id}: no counterexample without {label!r}; give `without` or a reason, `redundant`")
+    return found

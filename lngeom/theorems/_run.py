@@ -1,0 +1,242 @@
+"""Who answers the statements of a body: the one that lists them, exact numbers, or floats that know their error."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy
+
+from ..carriers import Enclosure, Rounded
+from ..kernel import Formula, decided, evaluate
+from ._errors import BodyError, CheckError
+from ._value import _RUNS, Statement, Value, shown
+
+Values = Mapping[str, Any]
+"""A number for each scalar, a tuple of d of them for each vector, by name."""
+
+
+class Run:
+    """One execution of a body. Whatever would be true in silence is found when it ends."""
+
+    def __init__(self) -> None:
+        self.pending: dict[int, Statement] = {}
+        self.asked = 0
+        self.failed: BaseException | None = None
+        self.flat = False
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Statements belong to this run."""
+        _RUNS.append(self)
+        try:
+            yield
+        finally:
+            _RUNS.pop()
+
+    def execute(self, body: Callable[..., Any], atoms: Mapping[str, Any]) -> None:
+        """Run the body on carriers.
+
+        Raises:
+            BodyError: If it asserts nothing, compares what nobody asks for, or goes on where a statement failed.
+        """
+        try:
+            with self.running():
+                returned = body(**{name: Value(atom) for name, atom in atoms.items()})
+        except AssertionError as error:
+            if self.failed is None:
+                raise BodyError(f"an assert is false that compares no values: {error}") from error
+            raise
+        if self.failed is not None:
+            raise BodyError("the body goes on where a statement failed") from self.failed
+        if returned is not None:
+            raise BodyError(f"the body returns {returned!r}: what it states stands in asserts")
+        if self.pending:
+            left = ", ".join(map(str, self.pending.values()))
+            raise BodyError(f"nobody asks whether {left}: assert each statement by itself")
+        if not self.asked:
+            raise BodyError("the body asserts nothing" + ("" if __debug__ else ", as python -O drops asserts"))
+
+    def made(self, statement: Statement) -> None:
+        """A statement has come into being, which someone has to ask for."""
+        self.pending[id(statement)] = statement
+
+    def compared(self, left: Any, relation: str, right: Any) -> Any:
+        """The statement that a word such as ``nonzero`` makes."""
+        return Statement(left.inner, relation, right)
+
+    def taken(self, statement: Any) -> Statement:
+        """The statement, which nobody has to ask for any longer."""
+        if not isinstance(statement, Statement):
+            raise BodyError(f"{statement!r} is no comparison of values")
+        self.pending.pop(id(statement), None)
+        return statement
+
+    def answer(self, statement: Statement) -> bool:
+        """Whether a statement is true, for whoever asks; a failure is remembered."""
+        self.taken(statement)
+        self.asked += 1
+        try:
+            found = self.decide(statement)
+        except BaseException as error:
+            self.failed = error
+            raise
+        if not found:
+            self.failed = CheckError(f"{statement} is false")
+        return found
+
+    def decide(self, statement: Statement) -> bool:
+        """Whether a statement is true."""
+        raise NotImplementedError
+
+    def assume(self, condition: Any, label: str | None, redundant: str | None) -> None:
+        """A hypothesis, which models are made to satisfy."""
+        self.taken(condition)
+
+    def wrong(self, label: str, statement: Any, instead: Any, given: Any, models: Any) -> None:
+        """A wrong variant, which only the run that lists them looks at."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A hypothesis: its readable form, its formula, the two sides, and why the claim holds without it."""
+
+    label: str
+    formula: Formula
+    left: Any
+    right: Any
+    redundant: str | None = None
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A wrong variant: what it claims, from what, and where a counterexample is looked for."""
+
+    label: str
+    goals: tuple[Formula, ...]
+    hypotheses: dict[str, Condition]
+    models: Callable[[int], Any] | None = None
+
+
+class Listing(Run):
+    """What a body assumes and asserts, on any carrier, as differences and their relations to 0."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hypotheses: dict[str, Condition] = {}
+        self.goals: list[Formula] = []
+        self.variants: list[tuple[str, Any, Any, Any, Any]] = []
+
+    def decide(self, statement: Statement) -> bool:
+        """Every statement is listed, and taken for true."""
+        self.goals.append(Formula(statement.difference(), statement.sign))
+        return True
+
+    def condition(self, statement: Any, label: str | None = None, redundant: str | None = None) -> Condition:
+        """A condition as a hypothesis."""
+        found = self.taken(statement)
+        formula = Formula(found.difference(), found.sign)
+        return Condition(label or str(found), formula, found.left, found.right, redundant)
+
+    def assume(self, condition: Any, label: str | None, redundant: str | None) -> None:
+        """A hypothesis under its readable form."""
+        found = self.condition(condition, label, redundant)
+        if found.label in self.hypotheses:
+            raise BodyError(f"{found.label!r} is assumed twice")
+        self.hypotheses[found.label] = found
+
+    def wrong(self, label: str, statement: Any, instead: Any, given: Any, models: Any) -> None:
+        """A wrong variant, to be read when the body is done: its hypotheses may follow."""
+        if label in (name for name, *_ in self.variants):
+            raise BodyError(f"there are two wrong variants {label!r}")
+        if statement is None and not (instead or given):
+            raise BodyError(f"the wrong variant {label!r} changes neither the statement nor a hypothesis")
+        self.variants.append((label, statement, instead or {}, given, models))
+
+    def wrongs(self) -> dict[str, Wrong]:
+        """The wrong variants, each with all its hypotheses."""
+        found = {}
+        with self.running():
+            for label, statement, instead, given, models in self.variants:
+                goals = tuple(self.goals)
+                if statement is not None:
+                    claim = self.taken(statement())
+                    goals = (Formula(claim.difference(), claim.sign),)
+                assumed = self._changed(label, instead, given)
+                found[label] = Wrong(label, goals, {one.label: one for one in assumed}, models)
+        if self.pending:
+            raise BodyError(f"a wrong variant compares what it does not state: {next(iter(self.pending.values()))}")
+        return found
+
+    def _changed(self, label: str, instead: Mapping[str, Any], given: Any) -> list[Condition]:
+        unknown = sorted(set(instead) - set(self.hypotheses))
+        if unknown:
+            raise BodyError(f"the wrong variant {label!r} replaces {unknown[0]!r}, which is not assumed")
+        if given is not None:
+            said = [one if isinstance(one, tuple) else (None, one) for one in given()]
+            return [self.condition(one, name) for name, one in said]
+        return [
+            self.condition(instead[name](), None) if name in instead else old for name, old in self.hypotheses.items()
+        ]
+
+
+class Exact(Run):
+    """Exact numbers, and enclosures of irrational ones; what is undecided counts as true."""
+
+    def __init__(self, values: Values, d: int, goals: list[Formula] | None = None) -> None:
+        super().__init__()
+        self.values, self.d = values, d
+        self.goals = goals
+        self.count = 0
+
+    def decide(self, statement: Statement) -> bool:
+        """Whether a statement is not certainly false; the library is to compute what the kernel's term says."""
+        difference = statement.difference()
+        numbers = list(difference) if isinstance(difference, Enclosure) else [Fraction(difference)]
+        if self.goals is not None and self.count < len(self.goals):
+            self._compare(numbers, self.goals[self.count])
+        self.count += 1
+        return decided(numbers, statement.sign) is not False
+
+    def _compare(self, numbers: list[Any], goal: Formula) -> None:
+        meant = evaluate(goal.term, self.values, self.d)
+        for k in range(max(len(numbers), len(meant))):
+            if decided([numbers[k % len(numbers)] - meant[k % len(meant)]], "=") is False:
+                raise CheckError(f"term and library differ in component {k} of the difference of the sides")
+
+
+class Floats(Run):
+    """Floats that know their error: what deviates by more than its bound is false."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.measured = 0
+        self.differences: list[Rounded] = []
+
+    def decide(self, statement: Statement) -> bool:
+        """Whether a statement holds within the error bound."""
+        found = statement.difference()
+        found = found if isinstance(found, Rounded) else Rounded.of(found)
+        self.differences.append(found)
+        self.measured += bool(numpy.isfinite(found.error).any())
+        return not violated(found.value, found.error, statement.sign).any()
+
+
+def violated(value: Any, error: Any, relation: str) -> Any:
+    """In which components a number is further from its relation to 0 than its error allows."""
+    excess = {"=": abs(value), "!=": numpy.zeros_like(value)}.get(relation, -value)
+    with numpy.errstate(invalid="ignore"):
+        return numpy.isfinite(error) & (excess > error)
+
+
+def numbers_of(values: Values, d: int) -> str:
+    """A model as failures print it."""
+
+    def text(value: Any) -> str:
+        return f"({', '.join(map(str, value))})" if isinstance(value, tuple | list) else str(value)
+
+    return f"d = {d}: " + ", ".join(f"{name} = {text(value)}" for name, value in values.items())
+
+
+__all__ = ["Condition", "Exact", "Floats", "Listing", "Run", "Values", "Wrong", "numbers_of", "shown", "violated"]

@@ -1,0 +1,267 @@
+"""A theorem: the body that states it, and what helps to prove it and to find its models."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any, overload
+
+from .. import kernel
+from ..kernel import Formula, ProofError, Proved
+from ._body import Models, kinds_of
+from ._errors import BodyError, CheckError
+from ._run import Condition, Listing, Wrong
+from ._value import Statement
+
+Build = Callable[..., Any]
+"""A function of some of ``goal``, ``given`` and the parameters, chosen by the names of its own."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a statement comes from, and what that place says, in our words.
+
+    >>> from proofs import find
+    >>> source = find("projection.fixes_hyperplane").source
+    >>> print(source, "--", source.says)
+    Gupta et al., arXiv:2409.12951, section 3 -- for a vector orthogonal to 1 there is nothing to remove
+    """
+
+    work: str = ""
+    place: str = ""
+    says: str = ""
+
+    def __str__(self) -> str:
+        return ", ".join(filter(None, (self.work, self.place)))
+
+
+@dataclass(eq=False, kw_only=True)
+class Theorem:
+    """A body with everything that is needed to check it; made by :func:`theorem`.
+
+    Attributes:
+        body: function. States the theorem on any carrier.
+        source: Source
+        lemmas, remainder: Theorems that the prover may use; for an inequality an equal term of evident sign.
+        own_proof: Returns a kernel theorem of ``goal`` from ``given``.
+        models, without: Where examples, and counterexamples without a hypothesis, are looked for.
+        definition: Whether the claim only writes out what the library defines.
+    """
+
+    body: Callable[..., Any]
+    source: Source
+    lemmas: Build | None = None
+    remainder: Build | None = None
+    own_proof: Build | None = None
+    models: Models | None = None
+    without: Mapping[str, Models] = field(default_factory=dict)
+    definition: bool = False
+
+    def __post_init__(self) -> None:
+        self.kinds = kinds_of(self.body)
+        parts = [" ".join(part.split()) for part in inspect.cleandoc(self.body.__doc__ or self.name).split("\n\n")]
+        self.title = parts.pop(0).removesuffix(".")
+        labels = ("Last step:", "Cites:", "Remark:")
+        said = {label: part.removeprefix(label).strip() for label in labels for part in parts if part.startswith(label)}
+        self.statement = " ".join(part for part in parts if not part.startswith(labels))
+        self.last_step, self.remark = said.get("Last step:"), said.get("Remark:")
+        self.cites = tuple(one.strip() for one in said.get("Cites:", "").split(";") if one.strip())
+
+    def __reduce__(self) -> tuple[Callable[..., Theorem], tuple[str, str, str]]:
+        # Functions do not travel between processes; the place where they are defined does.
+        return _found, (self.body.__module__, str(self.file), self.body.__name__)
+
+    def __repr__(self) -> str:
+        return f"<theorem {self.id}>"
+
+    @property
+    def file(self) -> Path:
+        """The file of the body."""
+        return Path(inspect.getfile(self.body))
+
+    @property
+    def name(self) -> str:
+        """The name of the function, without ``test_``."""
+        return self.body.__name__.removeprefix("test_")
+
+    @property
+    def chapter(self) -> str:
+        """The name of the file, the first part of the id."""
+        return self.file.stem
+
+    @property
+    def id(self) -> str:
+        """``chapter.name``."""
+        return f"{self.chapter}.{self.name}"
+
+    def proof(self, function: Build) -> Build:
+        """Decorator of the theorem's own proof."""
+        self.own_proof = function
+        return function
+
+    # ---------------------------------------------------------------------------------------------- what it says
+
+    def listed(self, atom: Callable[[str, bool], Any]) -> Listing:
+        """What the body assumes and asserts on the carriers that ``atom(name, is_vector)`` makes."""
+        listing = Listing()
+        listing.execute(self.body, {name: atom(name, kind == "vector") for name, kind in self.kinds.items()})
+        return listing
+
+    @functools.cached_property
+    def terms(self) -> Listing:
+        """What the body assumes and asserts, on terms of the kernel."""
+        return self.listed(_atom)
+
+    @property
+    def hypotheses(self) -> dict[str, Condition]:
+        """The hypotheses by their readable form."""
+        return self.terms.hypotheses
+
+    @property
+    def goals(self) -> list[Formula]:
+        """What the asserts claim, in order."""
+        return self.terms.goals
+
+    @functools.cached_property
+    def wrongs(self) -> dict[str, Wrong]:
+        """The wrong variants by their labels."""
+        return self.terms.wrongs()
+
+    @property
+    def kind(self) -> str:
+        """``"definition"``, ``"identity"`` (both sides have one normal form) or ``"theorem"``."""
+        if self.definition:
+            return "definition"
+        same = all(relation == "=" and kernel.term(term) == kernel.term(0) for term, relation in self.goals)
+        return "identity" if same else "theorem"
+
+    # ------------------------------------------------------------------------------------------------- its proof
+
+    def prove(self) -> list[Proved]:
+        """The kernel's theorem of each assert, from exactly the hypotheses.
+
+        Raises:
+            ProofError: If one is not proved.
+            CheckError: If the proofs use other hypotheses than the declared ones.
+        """
+        run = _Proving(self)
+        run.execute(self.body, {name: _atom(name, kind == "vector") for name, kind in self.kinds.items()})
+        used = {hypothesis for proved in run.proved for hypothesis in proved.hypotheses}
+        declared = {_normal(one.formula) for one in run.hypotheses.values()}
+        for extra, kind in ((used - declared, "undeclared"), (declared - used, "unused")):
+            if extra:
+                raise CheckError(f"{self.id} has {kind} hypotheses: {'; '.join(map(kernel.formula, extra))}")
+        return run.proved
+
+    def prove_wrong(self, variant: Wrong) -> list[Proved]:
+        """The same proof tried on a wrong variant, which is to raise ProofError."""
+        given = [kernel.assume(one.formula) for one in variant.hypotheses.values()]
+        proved: list[Proved] = []
+        for k, goal in enumerate(variant.goals):
+            proved.append(self._proved(goal, given, proved, last=k == len(variant.goals) - 1))
+        return proved
+
+    def _proved(self, goal: Formula, given: list[Proved], earlier: list[Proved], *, last: bool) -> Proved:
+        """One assert; the helps are for the last one."""
+        names = {name: _atom(name, kind == "vector") for name, kind in self.kinds.items()}
+        names |= {"goal": goal, "given": given}
+        if last and self.own_proof is not None:
+            found = _call(self.own_proof, names)
+        else:
+            lemmas = _call(self.lemmas, names) if last and self.lemmas else ()
+            remainder = _call(self.remainder, names) if last and self.remainder else None
+            found = kernel.prove(goal, *given, *earlier, *lemmas, remainder=remainder)
+        if found.conclusion != _normal(goal):
+            raise ProofError(f"proved is {kernel.formula(found.conclusion)}, which is not the goal")
+        return found
+
+
+class _Proving(Listing):
+    """Terms of the kernel: what is true has a proof, and else there is no answer."""
+
+    def __init__(self, theorem: Theorem) -> None:
+        super().__init__()
+        self.theorem = theorem
+        self.proved: list[Proved] = []
+
+    def decide(self, statement: Statement) -> bool:
+        """True, with a proof from what is assumed so far."""
+        super().decide(statement)
+        given = [kernel.assume(one.formula) for one in self.hypotheses.values()]
+        last = len(self.proved) == len(self.theorem.goals) - 1
+        self.proved.append(self.theorem._proved(self.goals[-1], given, self.proved, last=last))
+        return True
+
+
+def _atom(name: str, is_vector: bool) -> kernel.Term:
+    return kernel.vector(name) if is_vector else kernel.scalar(name)
+
+
+def _normal(formula: Formula) -> Formula:
+    return Formula(kernel.term(formula.term), formula.relation)
+
+
+def _call(build: Build, values: Mapping[str, Any]) -> Any:
+    """`build` with those of the values that its parameters name."""
+    return build(**{name: values[name] for name in inspect.signature(build).parameters})
+
+
+# --------------------------------------------------------------------------------------------------- making and finding
+
+
+@overload
+def theorem(body: Callable[..., Any], /) -> Theorem: ...
+@overload
+def theorem(
+    work: str = ..., place: str = ..., says: str = ..., /, **options: Any
+) -> Callable[[Callable[..., Any]], Theorem]: ...
+def theorem(work: Any = "", place: str = "", says: str = "", /, **options: Any) -> Any:
+    """Decorator that makes a theorem of a function; bare, or with work, place and what the place says.
+
+    Args:
+        work, place, says (str): The source.
+        lemmas, remainder (function): Help for the prover, on kernel terms.
+        models, without, definition: See :class:`Theorem`.
+
+    Raises:
+        BodyError: If a parameter is not annotated, or where Python drops asserts (``python -O``).
+    """
+    if not __debug__:
+        raise BodyError("python -O drops asserts: a theorem would state nothing")
+    if callable(work):
+        return Theorem(body=work, source=Source())
+    proof = options.pop("proof", None)
+    return lambda body: Theorem(body=body, source=Source(work, place, says), own_proof=proof, **options)
+
+
+def theorems_of(module: ModuleType | Path) -> list[Theorem]:
+    """The theorems of a module, or of a Python file, in the order in which they are written."""
+    if isinstance(module, Path):
+        module = _loaded(module)
+    found = [
+        one for one in vars(module).values() if isinstance(one, Theorem) and one.body.__module__ == module.__name__
+    ]
+    return sorted(found, key=lambda one: one.body.__code__.co_firstlineno)
+
+
+def _loaded(file: Path) -> ModuleType:
+    """The module of a file, of the folder that it lies in."""
+    sys.path.insert(0, str(file.resolve().parent))
+    try:
+        return importlib.import_module(file.stem)
+    finally:
+        sys.path.pop(0)
+
+
+def _found(module: str, file: str, name: str) -> Theorem:
+    """The theorem of that name."""
+    try:
+        return getattr(importlib.import_module(module), name)
+    except ImportError:
+        return getattr(_loaded(Path(file)), name)

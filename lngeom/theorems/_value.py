@@ -1,0 +1,313 @@
+"""What a body computes with: a carrier whose comparisons are statements, and whose functions are those of real code."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from .. import kernel
+from ..carriers import Enclosure, Rounded, namespace
+from ._errors import BodyError
+
+if TYPE_CHECKING:
+    from ._run import Run
+
+_SIGNS = {"==": "=", "!=": "!=", ">": ">", ">=": ">=", "<": ">", "<=": ">="}
+_RUNS: list[Run] = []
+"""The bodies that are running, innermost last."""
+
+
+def current(what: str) -> Run:
+    """The run of the body that is executed."""
+    if not _RUNS:
+        raise BodyError(f"{what} has a meaning in the body of a theorem only, which `pytest` or `lngeom prove` runs")
+    return _RUNS[-1]
+
+
+class Statement:
+    """A comparison: true only if the run that is asked for it says so."""
+
+    __slots__ = ("left", "relation", "right", "run")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, left: Any, relation: str, right: Any) -> None:
+        self.left, self.relation, self.right = left, relation, right
+        self.run = current("a comparison")
+        self.run.made(self)
+
+    def __bool__(self) -> bool:
+        if not _RUNS or self.run is not _RUNS[-1]:
+            raise BodyError("this comparison belongs to a body that is no longer running")
+        return self.run.answer(self)
+
+    def __eq__(self, other: object) -> bool:
+        raise BodyError("a statement is compared: assert each statement by itself")
+
+    def __str__(self) -> str:
+        sign = {"==": "=", "!=": "≠", ">=": "≥", "<=": "≤"}.get(self.relation, self.relation)
+        components = "_i" if self.relation == "!=" and not Value(self.left).is_scalar else ""
+        return f"{shown(self.left)}{components} {sign} {shown(self.right)}"
+
+    def difference(self) -> Any:
+        """What the relation compares with 0."""
+        swapped = self.relation in ("<", "<=")
+        return self.right - self.left if swapped else self.left - self.right
+
+    @property
+    def sign(self) -> str:
+        """The relation of the difference to 0, as the kernel has it."""
+        return _SIGNS[self.relation]
+
+
+def _plain(value: Any) -> Any:
+    """The carrier, or the exact number, that `value` stands for."""
+    if isinstance(value, Value):
+        return value.inner
+    if hasattr(value, "ndim") and not value.ndim and hasattr(value, "item"):
+        value = value.item()  # a number that an array library made
+    if isinstance(value, float) and not value.is_integer():
+        return Fraction(value)
+    if isinstance(value, int | float | Fraction):
+        return value if isinstance(value, Fraction) else int(value)
+    return NotImplemented
+
+
+def _binary(operation: Callable[[Any, Any], Any], *, swapped: bool = False) -> Callable[[Any, Any], Any]:
+    def apply(self: Value, other: Any) -> Any:
+        first, second = self.inner, _plain(other)
+        if second is NotImplemented:
+            return NotImplemented
+        return Value(operation(second, first) if swapped else operation(first, second))
+
+    return apply
+
+
+def _comparison(relation: str) -> Callable[[Any, Any], Any]:
+    def apply(self: Value, other: Any) -> Any:
+        second = _plain(other)
+        if second is NotImplemented:
+            raise BodyError(f"a value is compared with {other!r}: compare vectors and numbers")
+        if relation == "!=" and not self.is_scalar:
+            raise BodyError("x != y of vectors reads two ways: nonzero(x - y), or square_norm(x - y) > 0")
+        return Statement(self.inner, relation, second)
+
+    return apply
+
+
+def _refused(why: str) -> Callable[..., Any]:
+    def apply(self: Value, *arguments: Any) -> Any:
+        raise BodyError(why)
+
+    return apply
+
+
+_NO_COMPONENTS = "a vector of every dimension has no components to read or to loop over: use sums and products"
+_NO_NUMBER = "a value of a theorem is no single number: compute with it as it is"
+
+
+class Value:
+    """A carrier in the body of a theorem."""
+
+    __slots__ = ("inner",)
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether it is a scalar; of a vector with one component, too."""
+        if isinstance(self.inner, Enclosure | Rounded):
+            return len(self.inner) == 1
+        return getattr(self.inner, "is_scalar", True)
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> _Namespace:
+        return NAMESPACE
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if method != "__call__" or options:
+            raise BodyError(f"{ufunc.__name__}.{method} does not run on vectors of every dimension")
+        return _called(ufunc.__name__, *inputs)
+
+    def __array_function__(self, function: Any, types: Any, inputs: Any, options: Any) -> Any:
+        return _called(function.__name__, *inputs, **options)
+
+    @classmethod
+    def __torch_function__(cls, function: Any, types: Any, inputs: Any = (), options: Any = None) -> Any:
+        options = dict(options or {})
+        if function.__name__ in ("var", "std"):  # where PyTorch's own default differs from the standard's
+            options.setdefault("correction", int(options.pop("unbiased", True)))
+        return _called(function.__name__, *inputs, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _METHODS:
+            return lambda *inputs, **options: _called(name, self, *inputs, **options)
+        raise AttributeError(f"a vector of every dimension has no {name}")
+
+    def __getitem__(self, index: Any) -> Value:
+        if index != (..., 0) or not self.is_scalar:
+            raise BodyError(_NO_COMPONENTS)
+        return self
+
+    def __repr__(self) -> str:
+        return shown(self.inner)
+
+    def __pow__(self, exponent: Any) -> Value:
+        twice = Fraction(_plain(exponent)) * 2
+        if twice.denominator != 1:
+            raise BodyError(f"the exponent {exponent!r} is no multiple of 1/2")
+        if twice.numerator % 2:
+            return _called("sqrt", self) ** twice.numerator
+        power = abs(twice.numerator) // 2
+        if isinstance(self.inner, Rounded) and power == 0:
+            return _called("ones_like", self)
+        # The exponent as it was written, which certificates repeat; floats that know their error take none below 1.
+        if twice < 0 and isinstance(self.inner, Rounded):
+            return Value(1 / self.inner**power)
+        return Value(self.inner ** (twice.numerator // 2))
+
+    __add__, __radd__ = _binary(operator.add), _binary(operator.add, swapped=True)
+    __sub__, __rsub__ = _binary(operator.sub), _binary(operator.sub, swapped=True)
+    __mul__, __rmul__ = _binary(operator.mul), _binary(operator.mul, swapped=True)
+    __truediv__, __rtruediv__ = _binary(operator.truediv), _binary(operator.truediv, swapped=True)
+    __neg__ = lambda self: Value(-self.inner)  # noqa: E731
+    __pos__ = lambda self: self  # noqa: E731
+    __abs__ = lambda self: Value(abs(self.inner))  # noqa: E731
+    __eq__, __ne__ = _comparison("=="), _comparison("!=")
+    __gt__, __ge__, __lt__, __le__ = map(_comparison, (">", ">=", "<", "<="))
+    __len__ = __iter__ = __contains__ = _refused(_NO_COMPONENTS)
+    __bool__ = __float__ = __int__ = __index__ = __round__ = _refused(_NO_NUMBER)
+
+
+def shown(value: Any) -> str:
+    """A carrier as failures print it: decimals of numbers, the text of terms."""
+    if isinstance(value, Enclosure):
+        numbers = [f"{float(entry.midpoint):.12g}" for entry in value]
+    elif isinstance(value, Rounded):
+        numbers = [f"{entry:.17g}" for entry in value.value]
+    elif isinstance(value, kernel.Term):
+        return kernel.text(value)
+    else:
+        return str(value)
+    return numbers[0] if len(numbers) == 1 else f"({', '.join(numbers)})"
+
+
+# ----------------------------------------------------------------------------------------------- functions of real code
+
+
+def _reduced(name: str) -> Callable[..., Value]:
+    def apply(x: Value, axis: Any = None, *, dim: Any = None, keepdims: bool = False, keepdim: bool = False) -> Value:
+        axis = dim if axis is None else axis
+        if axis not in (None, -1, (-1,), [-1]):
+            raise BodyError(f"{name} along axis {axis}: vectors lie along the last axis, -1")
+        if axis is None:
+            current(name).flat = True
+        return Value(getattr(namespace(x.inner), name)(x.inner, axis=-1, keepdims=True))
+
+    return apply
+
+
+_sum, _mean = _reduced("sum"), _reduced("mean")
+
+
+def _of(name: str) -> Callable[[Value], Value]:
+    return lambda x: Value(getattr(namespace(x.inner), name)(x.inner))
+
+
+_sqrt, _ones_like = _of("sqrt"), _of("ones_like")
+
+
+def _var(x: Value, axis: Any = None, *, correction: Any = None, ddof: Any = None, **options: Any) -> Value:
+    less = next((c for c in (correction, ddof) if c is not None), 0)
+    deviation = x - _mean(x, axis, **options)
+    if not less:
+        return _mean(deviation * deviation, axis, **options)
+    return _sum(deviation * deviation, axis, **options) / (_sum(_ones_like(x), axis, **options) - less)
+
+
+def _norm(x: Value, ord: Any = None, axis: Any = None, **options: Any) -> Value:
+    if ord not in (None, 2):
+        raise BodyError(f"a norm of order {ord!r}: theorems know the Euclidean norm")
+    return _sqrt(_sum(x * x, axis, **options))
+
+
+def _trace(function: Callable[[Any], Any], like: Value) -> Value:
+    return Value(kernel.trace(lambda e: _plain(function(Value(e))), like.inner))
+
+
+_METHODS: dict[str, Callable[..., Any]] = {
+    "sum": _sum,
+    "mean": _mean,
+    "var": _var,
+    "std": lambda x, *axis, **options: _sqrt(_var(x, *axis, **options)),
+    "sqrt": _sqrt,
+    "rsqrt": lambda x: 1 / _sqrt(x),
+    "abs": abs,
+    "square": lambda x: x * x,
+    "pow": operator.pow,
+    "norm": _norm,
+    "dot": lambda x, y: _sum(x * y),
+}
+"""Functions that arrays have as methods, too."""
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = _METHODS | {
+    "absolute": abs,
+    "add": operator.add,
+    "divide": operator.truediv,
+    "equal": operator.eq,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "inner": lambda x, y: _sum(x * y),
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "matmul": lambda x, y: _sum(x * y),
+    "multiply": operator.mul,
+    "negative": operator.neg,
+    "not_equal": operator.ne,
+    "ones_like": _ones_like,
+    "operator_trace": _trace,
+    "power": operator.pow,
+    "reciprocal": lambda x: 1 / x,
+    "subtract": operator.sub,
+    "true_divide": operator.truediv,
+    "vecdot": lambda x, y, axis=-1: _sum(x * y, axis),
+    "vector_norm": lambda x, axis=None, **options: _norm(x, None, axis, **options),
+    "zeros_like": lambda x: 0 * x,
+}
+
+
+def _called(name: str, *inputs: Any, **options: Any) -> Any:
+    if name not in _FUNCTIONS:
+        raise BodyError(f"{name} does not run on vectors of every dimension; what does: {', '.join(_FUNCTIONS)}")
+    return _FUNCTIONS[name](*inputs, **options)
+
+
+class _Namespace:
+    """The array namespace of values."""
+
+    __name__ = "lngeom.theorems"
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name not in _FUNCTIONS:
+            raise AttributeError(f"the namespace of theorems has no {name}")
+        return _FUNCTIONS[name]
+
+
+NAMESPACE = _Namespace()
+
+
+# ------------------------------------------------------------------------------------------------- words of hypotheses
+
+
+def nonzero(x: Any) -> Any:
+    """The statement that no component of `x` is 0."""
+    return current("nonzero").compared(x, "!=", 0)
+
+
+def varies(x: Any) -> Any:
+    """The statement that the components of `x` are not all equal: σ² > 0."""
+    from .. import moments
+
+    return moments(x)[1] > 0

@@ -1,0 +1,183 @@
+"""The checks of a theorem: its proof, its examples, its wrong variants, its hypotheses, and arrays."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from hypothesis import HealthCheck, Phase, Verbosity, errors, given, reject, settings
+
+from ..carriers import Enclosure, Rounded, UndecidedError
+from ..kernel import ProofError, Proved, formula, holds
+from ._arrays import check_arrays as check_arrays
+from ._errors import CheckError
+from ._models import (
+    ACCEPTED,
+    Refutation as Refutation,
+    check_without as check_without,
+    examples,
+    refute_wrong,
+    satisfied,
+)
+from ._run import Exact, Floats, Values, Wrong, numbers_of
+from ._theorem import Theorem
+
+EXAMPLES, THOROUGH = 25, 1000
+"""Examples of a theorem, by default and in the profile ``thorough`` of Hypothesis."""
+
+_COMPARED = 5
+"""Models at which what the library computes is compared with the kernel's term."""
+
+
+@dataclass
+class Found:
+    """At how many exact models, of which dimensions, a claim was true, and how often it was measured in floats."""
+
+    models: int = 0
+    measured: int = 0
+    undefined: int = 0
+    dimensions: set[int] = field(default_factory=set)
+
+
+def check_proof(theorem: Theorem) -> list[Proved]:
+    """Each assert has a proof from exactly the hypotheses.
+
+    Raises:
+        ProofError: If one has none: what is left of it, and where it is false or at how many models it is true.
+        CheckError: If the proofs use other hypotheses.
+    """
+    try:
+        return theorem.prove()
+    except ProofError as error:
+        error.add_note(_verdict(theorem))
+        raise
+
+
+def _verdict(theorem: Theorem) -> str:
+    """What examples say of a claim without a proof."""
+    try:
+        found = check_examples(theorem, 8 * EXAMPLES)
+    except (AssertionError, CheckError) as error:
+        return f"and {getattr(error, '__notes__', [error])[-1]}"
+    return (
+        f"but nothing is refuted: true at {found.models} exact models of {len(found.dimensions)} dimensions; if it is "
+        "true, help the prover by `lemmas`, a `remainder` or a `proof`"
+    )
+
+
+_OUTCOMES: WeakKeyDictionary[Theorem, Found | Exception] = WeakKeyDictionary()
+"""What examples of theorems without a proof showed: where the library is broken, shrinking them twice takes minutes."""
+
+
+def check_examples(theorem: Theorem, count: int | None = None) -> Found:
+    """The claim is true at exact models of its hypotheses, and in floats within the error bound.
+
+    Raises:
+        AssertionError: By the assert that is false, at the smallest model that Hypothesis finds.
+        CheckError: If there are too few models, or if term and library differ.
+    """
+    known = _OUTCOMES.get(theorem)
+    if isinstance(known, Exception):
+        raise known
+    if known is not None and count is None:
+        return known
+    try:
+        found = _examples(theorem, count or _count())
+    except (AssertionError, CheckError) as error:
+        _OUTCOMES[theorem] = error
+        raise
+    if count:
+        _OUTCOMES[theorem] = found
+    return found
+
+
+def _examples(theorem: Theorem, count: int) -> Found:
+    found, assumed = Found(), list(theorem.hypotheses.values())
+
+    def run(model: tuple[int, Values, Values]) -> None:
+        d, exact, floats = model
+        fits = satisfied(assumed, exact, d)
+        fits_floats = fits if floats is exact else satisfied(assumed, floats, d)
+        if not fits and not fits_floats:
+            reject()
+        if fits:
+            found.models += 1
+            found.dimensions.add(d)
+            _at(theorem, exact, d, lambda: _true_exactly(theorem, exact, d, found))
+        if fits_floats:
+            _at(theorem, floats, d, lambda: _true_in_floats(theorem, floats, found))
+
+    run.__name__ = theorem.id.replace(".", "_")  # the key of the database that keeps what failed
+    options = settings(
+        max_examples=count or _count(),
+        deadline=None,
+        verbosity=Verbosity.quiet,
+        suppress_health_check=list(HealthCheck),
+    )
+    with contextlib.suppress(errors.Unsatisfiable):
+        options(given(examples(theorem))(run))()
+    if found.models < ACCEPTED:
+        raise CheckError(
+            f"{theorem.id}: {found.models} exact models of the hypotheses, {ACCEPTED} are needed: give `models`"
+        )
+    if not found.measured:
+        raise CheckError(f"{theorem.id}: no floats satisfy the hypotheses with a finite error bound: give `models`")
+    return found
+
+
+def _count() -> int:
+    return THOROUGH if settings.get_current_profile_name() == "thorough" else EXAMPLES
+
+
+def _at(theorem: Theorem, values: Values, d: int, check: Callable[[], None]) -> None:
+    """Run a check; what it raises says at which model."""
+    try:
+        check()
+    except (AssertionError, CheckError) as error:
+        error.add_note(f"false at {numbers_of(values, d)}")
+        raise
+
+
+def _true_exactly(theorem: Theorem, values: Values, d: int, found: Found) -> None:
+    atoms = {name: Enclosure(value if isinstance(value, tuple) else [value]) for name, value in values.items()}
+    run = Exact(values, d, theorem.goals if found.models <= _COMPARED else None)
+    try:
+        run.execute(theorem.body, atoms)
+    except UndecidedError:  # an inverse of 0: total in the kernel, no number for the library
+        found.undefined += 1
+    for goal in theorem.goals:
+        if holds(goal, values, d) is False:
+            raise CheckError(f"{formula(goal)} is false")
+
+
+def _true_in_floats(theorem: Theorem, values: Values, found: Found) -> None:
+    run = Floats()
+    run.execute(theorem.body, {name: Rounded.of(value) for name, value in values.items()})
+    found.measured += run.measured
+
+
+def check_wrong(theorem: Theorem, label: str, *, shrink: bool = False) -> Refutation:
+    """A wrong variant has no proof, but a counterexample.
+
+    Raises:
+        CheckError: If it has a proof, or if no counterexample is found.
+    """
+    variant: Wrong = theorem.wrongs[label]
+    try:
+        theorem.prove_wrong(variant)
+    except (ProofError, ValueError):  # a proof of one's own may miss the hypotheses that it unpacks
+        return refute_wrong(theorem, label, shrink=shrink)
+    raise CheckError(f"{theorem.id}: the wrong variant {label!r} has a proof")
+
+
+def checks(theorem: Theorem) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """The checks of a theorem by name, as ``pytest`` runs them."""
+    yield "proof", lambda: check_proof(theorem)
+    yield "examples", lambda: check_examples(theorem)
+    yield "arrays", lambda: check_arrays(theorem)
+    for label in theorem.wrongs:
+        yield f"wrong: {label}", lambda label=label: check_wrong(theorem, label)
+    for label, condition in theorem.hypotheses.items():
+        if condition.redundant is None:
+            yield f"without: {label}", lambda label=label: check_without(theorem, label)
