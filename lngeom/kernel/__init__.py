@@ -7,6 +7,7 @@ docstrings have the argument.
 
 from ..carriers import derivative as derivative
 from ._meaning import decided as decided, ends as ends, evaluate as evaluate, holds as holds
+from ._monomials import atoms_of as atoms_of
 from ._prover import prove as prove
 from ._rules import (
     Formula as Formula,
@@ -74,6 +75,7 @@ __all__ = [
     "add",
     "assume",
     "at_least",
+    "atoms_of",
     "cancel",
     "certificate",
     "combine",

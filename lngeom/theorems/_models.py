@@ -10,7 +10,7 @@ from hypothesis.strategies import SearchStrategy
 
 from .. import strategies
 from ..carriers import UndecidedError
-from ..kernel import Formula, S, Term, evaluate, holds, scalar, term, vector
+from ..kernel import Formula, S, Term, atoms_of, evaluate, holds, scalar, term, vector
 from ._body import Models
 from ._errors import CheckError
 from ._run import Condition, Values, Wrong, numbers_of
@@ -75,8 +75,6 @@ class Plan:
             self.defined[name] = value
 
     def _names(self, value: Term) -> set[str]:
-        from ..kernel._monomials import atoms_of
-
         return {atom[1] for atom in atoms_of([value]) if atom[0] in ("v", "s")} & set(self.kinds)
 
     def exact(self, name: str, d: int) -> SearchStrategy[Any]:
