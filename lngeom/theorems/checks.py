@@ -113,6 +113,7 @@ def _examples(theorem: Theorem, count: int) -> Found:
         max_examples=count or _count(),
         deadline=None,
         verbosity=Verbosity.quiet,
+        phases=set(Phase) - {Phase.explain},
         suppress_health_check=list(HealthCheck),
     )
     with contextlib.suppress(errors.Unsatisfiable):
