@@ -59,7 +59,7 @@ if TYPE_CHECKING:
         loss_against_layer_norm as loss_against_layer_norm,
         summarize_controls as summarize_controls,
     )
-    from ._data import Batches, TokenData, open_data, prepare, train_tokenizer
+    from ._data import Sequences, TokenData, open_data, prepare, train_tokenizer
     from ._gradients import WriterGradient, uniform_energy, writer_gradients, writers
     from ._measure import Measurement, StreamMeasurement
     from ._model import CONTROLS, UNorm, build_model, flops_per_token
@@ -89,7 +89,6 @@ else:
 __all__ = [
     "CONTROLS",
     "SHAPES",
-    "Batches",
     "Condition",
     "Execution",
     "Measurement",
@@ -97,6 +96,7 @@ __all__ = [
     "Optimizer",
     "Recipe",
     "Report",
+    "Sequences",
     "Shape",
     "StreamMeasurement",
     "TokenData",

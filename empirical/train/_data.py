@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import Tensor
+from torch.utils.data import Dataset
 from transformers import PreTrainedTokenizerFast
 
 from lngeom.errors import InputError
@@ -243,23 +244,22 @@ def open_data(folder: Path, source: dict[str, str | int | None] | None = None) -
     )
 
 
-class Batches:
-    """The sequences of each step, a pure function of the seed and the step: nothing needs to be remembered.
+class Sequences(Dataset[dict[str, Tensor]]):
+    """The sequences of a run in their order, a pure function of the seed: nothing needs to be remembered.
 
     The training text is cut into sequences anew in each pass, at an offset of its own, and visited in an order of
-    its own. Sequence number n of the run is sequence n mod N of pass n div N, N sequences to a pass.
-
-    `sequences` of `length` predicted tokens make a step; one token more is read, which is predicted alone.
+    its own. Sequence number n of the run is sequence n mod N of pass n div N, N sequences to a pass (`per_pass`). Each
+    has `length` predicted tokens; one token more is read, which is predicted alone.
 
     >>> import numpy as np
-    >>> from empirical.train import Batches
-    >>> sequences = Batches(np.arange(9), length=2, sequences=2, seed=0).step(5)
-    >>> sequences.shape, sequences.diff().unique().tolist()  # each is a stretch of the text
-    (torch.Size([2, 3]), [1])
+    >>> from empirical.train import Sequences
+    >>> text = Sequences(np.arange(9), length=2, count=12, seed=0)
+    >>> text[10]["input_ids"].diff().tolist()  # a stretch of the text
+    [1, 1]
     """
 
-    def __init__(self, tokens: np.ndarray, *, length: int, sequences: int, seed: int) -> None:
-        self._tokens, self._length, self._sequences, self._seed = tokens, length, sequences, seed
+    def __init__(self, tokens: np.ndarray, *, length: int, count: int, seed: int) -> None:
+        self._tokens, self._length, self._count, self._seed = tokens, length, count, seed
         # One sequence is set aside for the offset, which is at most length - 1.
         self.per_pass = (len(tokens) - 1) // length - 1
         if self.per_pass < 1:
@@ -270,6 +270,9 @@ class Batches:
             raise CorpusError(msg)
         self._current: tuple[int, int, np.ndarray] | None = None
 
+    def __len__(self) -> int:
+        return self._count
+
     def _pass(self, number: int) -> tuple[int, np.ndarray]:
         if self._current is None or self._current[0] != number:
             generator = np.random.default_rng([self._seed, number])
@@ -277,16 +280,8 @@ class Batches:
             self._current = (number, offset, generator.permutation(self.per_pass))
         return self._current[1:]
 
-    def step(self, step: int, *, rank: int = 0, ranks: int = 1) -> Tensor:
-        """Sequences of a step for one of `ranks` processes, shape (sequences/ranks, length + 1), int64.
-
-        The processes take consecutive parts, as consecutive micro-batches of one process would be.
-        """
-        rows = []
-        count = self._sequences // ranks
-        first = step * self._sequences + rank * count
-        for n in range(first, first + count):
-            offset, order = self._pass(n // self.per_pass)
-            start = offset + int(order[n % self.per_pass]) * self._length
-            rows.append(np.asarray(self._tokens[start : start + self._length + 1], dtype=np.int64))
-        return torch.from_numpy(np.stack(rows))
+    def __getitem__(self, n: int) -> dict[str, Tensor]:
+        offset, order = self._pass(n // self.per_pass)
+        start = offset + int(order[n % self.per_pass]) * self._length
+        ids = np.asarray(self._tokens[start : start + self._length + 1], dtype=np.int64)
+        return {"input_ids": torch.from_numpy(ids)}

@@ -1,24 +1,34 @@
-"""The training loop: from a recipe and token ids to losses, networks and measurements, resumable exactly."""
+"""Training by the Trainer of transformers: from a recipe and token ids to losses, networks and measurements."""
 
 import contextlib
 import math
+import os
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.nn.parallel import DistributedDataParallel
-from transformers import GPT2LMHeadModel
+from transformers import (
+    GPT2LMHeadModel,
+    PrinterCallback,
+    Trainer,
+    TrainerCallback,
+    TrainerControl,
+    TrainerState,
+    TrainingArguments,
+)
 
 from lngeom.errors import InputError
 
 from ..runs import Ranks
 from ..support import RunError, StepTable, lock, write_sealed
-from ._checkpoint import check_hashes, load_state, save_network, save_state
-from ._data import Batches, TokenData
+from ._checkpoint import check_hashes, last_state, save_network, step_of, vouch
+from ._data import Sequences, TokenData
 from ._measure import Measurement, StreamMeasurement
 from ._model import CONTROLS, build_model
 from ._recipe import Recipe, checkpoint_steps, learning_rate
@@ -29,12 +39,6 @@ LOSS_COLUMNS = ("step", "tokens", "loss", "learning_rate", "gradient_norm")
 
 Report = Callable[[int], None]
 """Called with the number of tokens that have been trained on since the last call."""
-
-
-def next_token_loss(model: Callable[..., Any], sequences: Tensor) -> Tensor:
-    """Mean loss in nats of predicting each token of `sequences` but the first, shape (sequences, length + 1)."""
-    logits = model(input_ids=sequences[:, :-1]).logits
-    return functional.cross_entropy(logits.flatten(0, 1).float(), sequences[:, 1:].flatten())
 
 
 def build_optimizer(recipe: Recipe, model: nn.Module) -> torch.optim.Optimizer:
@@ -59,35 +63,133 @@ def build_optimizer(recipe: Recipe, model: nn.Module) -> torch.optim.Optimizer:
     return torch.optim.AdamW(groups, lr=recipe.learning_rate, betas=recipe.betas, fused=on_gpu)
 
 
-class _Passes:
-    """Forward and backward passes of one process: accumulated, compiled and synchronized as asked."""
+@dataclass(frozen=True)
+class _Run:
+    """All that decides what a run computes and where it writes."""
 
-    def __init__(self, model: nn.Module, execution: Execution, processes: Ranks) -> None:
-        self._execution, self._device = execution, processes.device
-        self._synchronized: DistributedDataParallel | None = None
-        self._module: Callable[..., Any] = model
-        if processes.count > 1:
-            own = [processes.device.index] if processes.device.type == "cuda" else None
-            self._module = self._synchronized = DistributedDataParallel(model, device_ids=own)
-        if execution.compile:
-            self._module = torch.compile(self._module)
+    recipe: Recipe
+    data: TokenData
+    out: Path
+    processes: Ranks
+    execution: Execution
 
-    def __call__(self, sequences: Tensor) -> Tensor:
-        """Leave the gradient of the mean loss over `sequences` in the parameters; returns that loss."""
-        total = torch.zeros((), device=self._device)
-        parts = sequences.split(self._execution.micro_sequences)
-        for index, part in enumerate(parts):
-            alone = self._synchronized is not None and index < len(parts) - 1
-            wait = self._synchronized.no_sync() if alone and self._synchronized else contextlib.nullcontext()
-            with wait:
-                narrow = self._execution.dtype == "bfloat16"
-                with torch.autocast(self._device.type, torch.bfloat16, enabled=narrow):
-                    loss = next_token_loss(self._module, part.to(self._device))
-                # Each part counts by its number of sequences, the last one may be shorter.
-                loss = loss * (len(part) / len(sequences))
-                loss.backward()
-            total += loss.detach()
-        return total
+
+class _Schedule(torch.optim.lr_scheduler.LambdaLR):
+    """The recipe's learning rate itself: as a multiple of the peak it would be rounded once more."""
+
+    def __init__(self, optimizer: torch.optim.Optimizer, recipe: Recipe) -> None:
+        self._recipe = recipe
+        super().__init__(optimizer, lambda _: 1.0)
+
+    def get_lr(self) -> list[float | Tensor]:
+        """The rate of the step that comes next, for each group of parameters."""
+        step = min(self.last_epoch, self._recipe.steps - 1)
+        return [learning_rate(self._recipe, step)] * len(self.optimizer.param_groups)
+
+    def state_dict(self) -> dict[str, Any]:
+        """The step alone: the recipe stands in the manifest of the run."""
+        return {"last_epoch": self.last_epoch}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on with that step."""
+        self.last_epoch = state_dict["last_epoch"]
+
+
+class _Trainer(Trainer):
+    """Trainer on the sequences of a run in their order, with the loss of a plain language model."""
+
+    narrow: bool = False
+
+    def compute_loss(self, model: nn.Module, inputs: dict[str, Tensor], *_: Any, **__: Any) -> Tensor:
+        """Mean loss in nats of predicting each token of the sequences but the first."""
+        sequences = inputs["input_ids"]
+        with torch.autocast(self.args.device.type, torch.bfloat16, enabled=self.narrow):
+            logits = model(input_ids=sequences[:, :-1]).logits
+            return functional.cross_entropy(logits.flatten(0, 1).float(), sequences[:, 1:].flatten())
+
+    def _save(self, output_dir: str | None = None, state_dict: dict[str, Tensor] | None = None) -> None:
+        """The parameters alone: nothing that is read again needs to be unpickled as code."""
+        os.makedirs(str(output_dir), exist_ok=True)
+        save_file(
+            self.accelerator.unwrap_model(self.model).state_dict(),
+            Path(str(output_dir), "model.safetensors"),
+            metadata={"format": "pt"},
+        )
+
+
+class _Recorder(TrainerCallback):
+    """What a run writes besides its states: the losses, the measurements, the networks, and who vouches for them."""
+
+    def __init__(self, run: _Run, measure: Measurement | StreamMeasurement, report: Report | None) -> None:
+        self._run, self._measure, self._report = run, measure, report
+        self._checkpoints = checkpoint_steps(run.recipe.steps, run.recipe.shape.first_checkpoint)
+        self._losses = StepTable(run.out / "losses.csv", LOSS_COLUMNS)
+        self._measured = {name: StepTable(run.out / f"{name}.csv", columns) for name, columns in measure.tables.items()}
+        self.tables = [self._losses.path, *(table.path for table in self._measured.values())]
+        self._began, self._resting = time.perf_counter(), 0.0
+
+    def start(self, done: int | None) -> None:
+        """Drop the rows of steps that will be repeated."""
+        for table in (self._losses, *self._measured.values()):
+            table.keep_until(-1 if done is None else done)
+        if self._report is not None and done:
+            self._report(done * self._run.recipe.tokens_per_step)
+
+    def seconds(self) -> float:
+        """Time since the beginning, measurement apart."""
+        return time.perf_counter() - self._began - self._resting
+
+    def measure(self, model: nn.Module, step: int) -> None:
+        """Measure the network, and keep it."""
+        if step not in self._checkpoints or not self._run.processes.leads:
+            return
+        paused = time.perf_counter()
+        for name, rows in self._measure(model, step).items():  # pyright: ignore[reportArgumentType] - a GPT-2
+            self._measured[name].append(rows)
+        if self._run.execution.keep_networks:
+            save_network(model, self._run.data.tokenizer, self._run.out / "networks" / f"step-{step:08d}")  # pyright: ignore[reportArgumentType]
+        self._resting += time.perf_counter() - paused
+
+    def on_train_begin(self, args: Any, state: TrainerState, control: TrainerControl, **given: Any) -> None:
+        """The network before its first step is measured as well."""
+        if state.global_step == 0:
+            self.measure(given["model"], 0)
+
+    def on_step_end(self, args: Any, state: TrainerState, control: TrainerControl, **given: Any) -> None:
+        """Measure if it is time to; save then, every so many steps, and when the time is up."""
+        self.measure(given["model"], state.global_step)
+        elapsed = torch.tensor(time.perf_counter() - self._began, device=self._run.processes.device)
+        # One clock decides for all, so that no process waits for another that has stopped.
+        stop = self._run.processes.mean(elapsed) > 60 * self._run.execution.minutes > 0
+        due = state.global_step in self._checkpoints or state.global_step % self._run.execution.save_every == 0
+        control.should_save = due or stop
+        control.should_training_stop = control.should_training_stop or stop
+        control.should_log = True
+
+    def on_log(self, args: Any, state: TrainerState, control: TrainerControl, **given: Any) -> None:
+        """The row of a step: loss and gradient norm are those before it was taken."""
+        logs = given["logs"]
+        if "loss" not in logs:
+            return
+        loss, rate = logs["loss"], learning_rate(self._run.recipe, state.global_step - 1)
+        if not math.isfinite(loss):
+            msg = (
+                f"the loss of step {state.global_step} is {loss}: training has diverged; lower --learning-rate (now "
+                f"{self._run.recipe.learning_rate:g}) in another directory"
+            )
+            raise RunError(msg)
+        if self._run.processes.leads:
+            tokens = state.global_step * self._run.recipe.tokens_per_step
+            row = (state.global_step, tokens, loss, rate, float(logs["grad_norm"]))
+            self._losses.append([dict(zip(LOSS_COLUMNS, row, strict=True))])
+            if self._report is not None:
+                self._report(self._run.recipe.tokens_per_step)
+
+    def on_save(self, args: Any, state: TrainerState, control: TrainerControl, **given: Any) -> None:
+        """All rows reach the disk before the state that vouches for them, and each process has written its part."""
+        self._run.processes.wait()
+        if self._run.processes.leads:
+            vouch(Path(args.output_dir), state.global_step, self.tables)
 
 
 def train(
@@ -122,7 +224,8 @@ def train(
     if recipe.sequences % processes.count:
         msg = f"{recipe.sequences} sequences per step do not divide among {processes.count} processes: change either"
         raise InputError(msg)
-    batches = Batches(data.train, length=recipe.sequence_length, sequences=recipe.sequences, seed=recipe.seed)
+    count = recipe.steps * recipe.sequences
+    text = Sequences(data.train, length=recipe.sequence_length, count=count, seed=recipe.seed)
     model = build_model(recipe.shape, recipe.norm, seed=recipe.seed, eps=recipe.eps, end_of_text=data.end_of_text)
     size = {"length": recipe.sequence_length, "tokens": execution.held_out_tokens, "directions": execution.directions}
     measure: Measurement | StreamMeasurement
@@ -136,86 +239,58 @@ def train(
             open_run(out, manifest(recipe, data, execution, processes))
             stack.enter_context(lock(out))
         processes.wait()
-        return _train(recipe, data, out, processes, execution, report, batches, model, measure)
+        run = _Run(recipe, data, out, processes, execution)
+        return _train(run, model, text, _Recorder(run, measure, report))
 
 
-def _train(
-    recipe: Recipe,
-    data: TokenData,
-    out: Path,
-    processes: Ranks,
-    execution: Execution,
-    report: Report | None,
-    batches: Batches,
-    model: GPT2LMHeadModel,
-    measure: Measurement | StreamMeasurement,
-) -> bool:
+def _arguments(run: _Run) -> TrainingArguments:
+    share = run.recipe.sequences // run.processes.count
+    at_once = max(n for n in range(1, min(share, run.execution.micro_sequences) + 1) if share % n == 0)
+    return TrainingArguments(
+        str(run.out / "state"),
+        max_steps=run.recipe.steps,
+        per_device_train_batch_size=at_once,
+        gradient_accumulation_steps=share // at_once,
+        max_grad_norm=run.recipe.clip or math.inf,
+        logging_nan_inf_filter=False,
+        train_sampling_strategy="sequential",
+        save_strategy="no",  # the recorder says when
+        torch_compile=run.execution.compile,
+        use_cpu=run.processes.device.type == "cpu",
+        ddp_find_unused_parameters=False,
+        dataloader_pin_memory=False,
+        remove_unused_columns=False,
+        report_to=[],
+        disable_tqdm=True,
+    )
+
+
+def _train(run: _Run, model: GPT2LMHeadModel, text: Sequences, recorder: _Recorder) -> bool:
     """Train in a directory that is held; see :func:`train`."""
-    nn.Module.to(model, processes.device)
-    optimizer = build_optimizer(recipe, model)
-    done = load_state(out / "state", model, optimizer)
-
-    checkpoints = checkpoint_steps(recipe.steps, recipe.shape.first_checkpoint)
-    losses = StepTable(out / "losses.csv", LOSS_COLUMNS)
-    measured = {name: StepTable(out / f"{name}.csv", columns) for name, columns in measure.tables.items()}
-
-    paths = [table.path for table in (losses, *measured.values())]
-
-    def keep(step: int) -> None:
-        """Measure and save; all rows reach the disk before the state that vouches for them."""
-        if step in checkpoints:
-            for name, rows in measure(model, step).items():
-                measured[name].append(rows)
-            if execution.keep_networks:
-                save_network(model, data.tokenizer, out / "networks" / f"step-{step:08d}")
-        for table in (losses, *measured.values()):
-            table.sync()
-        save_state(out / "state", step, model, optimizer, paths)
-
-    if processes.leads:
-        for table in (losses, *measured.values()):
-            table.keep_until(-1 if done is None else done)
-        if done is None:
-            keep(0)
-        else:
-            check_hashes(out / "state" / f"step-{done:08d}", paths)
-    processes.wait()
-
-    if report is not None and done:
-        report(done * recipe.tokens_per_step)
-    passes = _Passes(model, execution, processes)
-    began, resting = time.perf_counter(), 0.0
-    first = step = done or 0
-    while step < recipe.steps:
-        for group in optimizer.param_groups:
-            group["lr"] = learning_rate(recipe, step)
-        loss = processes.mean(passes(batches.step(step, rank=processes.rank, ranks=processes.count)))
-        norm = nn.utils.clip_grad_norm_(model.parameters(), recipe.clip or math.inf)
-        if not math.isfinite(loss):
-            msg = (
-                f"the loss of step {step + 1} is {loss}: training has diverged; lower --learning-rate (now "
-                f"{recipe.learning_rate:g}) in another directory"
-            )
-            raise RunError(msg)
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
-        row = (step + 1, (step + 1) * recipe.tokens_per_step, loss, learning_rate(recipe, step), float(norm))
-        step += 1
-        elapsed = time.perf_counter() - began
-        # One clock decides for all, so that no process waits for another that has stopped.
-        stop = processes.mean(torch.tensor(elapsed, device=processes.device)) > 60 * execution.minutes > 0
-        if processes.leads:
-            losses.append([dict(zip(LOSS_COLUMNS, row, strict=True))])
-            if step in checkpoints or step % execution.save_every == 0 or stop:
-                paused = time.perf_counter()
-                keep(step)
-                resting += time.perf_counter() - paused
-            if report is not None:
-                report(recipe.tokens_per_step)
-        if stop and step < recipe.steps:
+    nn.Module.to(model, run.processes.device)
+    last = last_state(run.out / "state")
+    done = 0 if last is None else step_of(last)
+    if run.processes.leads:
+        recorder.start(None if last is None else done)
+        if last is not None:
+            check_hashes(last, recorder.tables)
+    run.processes.wait()
+    if done < run.recipe.steps:
+        optimizer = build_optimizer(run.recipe, model)
+        trainer = _Trainer(
+            model,
+            _arguments(run),
+            train_dataset=text,
+            optimizers=(optimizer, _Schedule(optimizer, run.recipe)),
+            callbacks=[recorder],
+        )
+        trainer.narrow = run.execution.dtype == "bfloat16"
+        trainer.remove_callback(PrinterCallback)
+        trainer.train(resume_from_checkpoint=None if last is None else str(last))
+        if trainer.state.global_step < run.recipe.steps:
             return False
-    if processes.leads and not (out / "summary.json").exists():
-        seconds = time.perf_counter() - began - resting
-        speed = (step - first) * recipe.tokens_per_step / seconds if step > first else None
-        write_sealed(out / "summary.json", summary(model, recipe, data, processes, speed))
+    if run.processes.leads and not (run.out / "summary.json").exists():
+        tokens = (run.recipe.steps - done) * run.recipe.tokens_per_step
+        speed = tokens / recorder.seconds() if tokens else None
+        write_sealed(run.out / "summary.json", summary(model, run.recipe, run.data, run.processes, speed))
     return True

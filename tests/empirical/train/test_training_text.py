@@ -16,8 +16,8 @@ from empirical.support import CorpusError, ModelError, RunError
 from empirical.text import TokenPolicy, encoded, open_corpus
 from empirical.train import (
     SHAPES,
-    Batches,
     Recipe,
+    Sequences,
     checkpoint_steps,
     learning_rate,
     open_data,
@@ -97,30 +97,20 @@ def test_held_out_sequences_are_apart(tmp_path: Path) -> None:
     assert bool((rows[1:, 0] >= rows[:-1, 0] + 10).all())
 
 
-@given(st.integers(0, 5), st.integers(1, 4), st.integers(2, 9), st.integers(20, 90))
-def test_each_pass_visits_every_sequence_once(seed: int, sequences: int, length: int, tokens: int) -> None:
-    batches = Batches(np.arange(tokens), length=length, sequences=sequences, seed=seed)
-    steps = -(-2 * batches.per_pass // sequences)
-    rows = torch.cat([batches.step(step) for step in range(steps)])[: 2 * batches.per_pass]
-    for part in rows.split(batches.per_pass):
+@given(st.integers(0, 5), st.integers(2, 9), st.integers(20, 90))
+def test_each_pass_visits_every_sequence_once(seed: int, length: int, tokens: int) -> None:
+    text = Sequences(np.arange(tokens), length=length, count=100, seed=seed)
+    rows = torch.stack([text[n]["input_ids"] for n in range(2 * text.per_pass)])
+    for part in rows.split(text.per_pass):
         starts = np.sort(part[:, 0].numpy())
-        assert np.array_equal(starts, starts[0] + length * np.arange(batches.per_pass))
+        assert np.array_equal(starts, starts[0] + length * np.arange(text.per_pass))
         assert starts[-1] + length < tokens
     assert torch.equal(rows, rows[:, :1] + torch.arange(length + 1))
 
 
-@given(st.integers(0, 50), st.sampled_from([1, 2, 3, 6]))
-def test_processes_share_a_step(step: int, ranks: int) -> None:
-    def batches() -> Batches:
-        return Batches(np.arange(200), length=5, sequences=6, seed=1)
-
-    parts = [batches().step(step, rank=rank, ranks=ranks) for rank in range(ranks)]
-    assert torch.equal(torch.cat(parts), batches().step(step))
-
-
 def test_seeds_read_the_text_in_other_orders() -> None:
-    orders = [Batches(np.arange(500), length=5, sequences=50, seed=seed).step(0)[:, 0].tolist() for seed in range(3)]
-    assert len({tuple(order) for order in orders}) == 3
+    texts = [Sequences(np.arange(500), length=5, count=50, seed=seed) for seed in range(3)]
+    assert len({tuple(int(text[n]["input_ids"][0]) for n in range(50)) for text in texts}) == 3
 
 
 def test_learning_rate_warms_up_and_falls_to_the_floor() -> None:
@@ -176,7 +166,7 @@ def ids(folder: Path, count: int) -> Path:
 
 
 BAD: list[tuple[Callable[[Path], object], type[LngeomError], str]] = [
-    (lambda _: Batches(np.arange(16), length=8, sequences=1, seed=0), CorpusError, "fewer than two sequences"),
+    (lambda _: Sequences(np.arange(16), length=8, count=1, seed=0), CorpusError, "fewer than two sequences"),
     (lambda at: prepare(open_corpus(str(ids(at, 9))), at / "data"), CorpusError, "too few to train on nine tenths"),
     (open_data, RunError, "holds no tokenized corpus"),
     (lambda _: train_tokenizer(["a few words"], 256), InputError, "at least 257"),
