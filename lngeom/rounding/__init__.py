@@ -1,7 +1,7 @@
 """How far rounding can take a correct kernel, and what a difference beyond that comes from."""
 
 from ._certainty import certainly_outside
-from ._definitions import Definition, rounded as rounded
+from ._definition import Definition, rounded as rounded
 from ._difference import Case, Explanation, diagnose, explain_difference, indistinct
 from ._family import REAL as REAL, Arithmetic, Sample, Spread as Spread
 from ._formats import FORMATS as FORMATS

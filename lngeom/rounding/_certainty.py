@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy
 
-from ._definitions import Definition
-from ._family import SLACK, Arithmetic, Reals, Sample
+from ..norms import Placement
+from ._definition import Definition
+from ._family import REAL, SLACK, Arithmetic, Reals, Sample, half_ulp
 
-_SLACK = Fraction(SLACK)
 _BITS = 160  # of a root; it is rounded so that the kernel is favoured
 
 
@@ -30,69 +30,44 @@ def certainly_outside(x: Sequence[float], y: Sequence[float], layer: Definition,
     >>> [certainly_outside([1.0, 3.0], [-1.0, y], layer, Arithmetic.of("float32")) for y in (1.0, 1.00001)]
     [False, True]
     """
-    d, u, w = len(x), arithmetic.work.roundoff, arithmetic.work.tiny
-    values = [Fraction(float(a)) for a in x]
-    gains, biases = (
-        [Fraction(default)] * d if p is None else [Fraction(float(a)) for a in p]
-        for p, default in ((layer.gain, 1), (layer.bias, 0))
-    )
-    known = enclosed(values, layer, arithmetic)
-    if known is None:
+    row = exactly([x], arithmetic)
+    if row is None or (family := layer.family(row, arithmetic)).free[0]:
         return False
-    numerator, mean, alpha, p_low, p_high = known
-    if p_high * (max(map(abs, gains)) + 1) * (max(map(abs, values)) + 1) > arithmetic.work.largest:
-        return False  # a kernel that multiplies first may overflow on the way to a number
-    reach = p_high * (alpha + 3 * u * abs(mean))
+    p_low, p_high, reach = family.low[0, 0], family.high[0, 0], family.reach[0, 0]
+    got = numpy.array([y], dtype=numpy.float64)
+    errors = (family.slack + fractions(half_ulp(got, arithmetic.storage))) * Fraction(SLACK)
+    top = arithmetic.storage.largest * (1 - 2 * arithmetic.storage.roundoff)
     lines: list[tuple[Fraction, Fraction, Fraction]] = []  # n, l and h of l ≤ p n − q ≤ h
-    for a, n, g, b, got in zip(values, numerator, gains, biases, map(float, y), strict=True):
-        if not math.isfinite(got):
-            top = arithmetic.storage.largest * (1 - 2 * arithmetic.storage.roundoff)
+    columns = family.numerator[0], family.gain, family.bias, errors[0], got[0].tolist()
+    for n, g, b, error, value in zip(*columns, strict=True):
+        if not math.isfinite(value):
             if (abs(g) * (abs(n) * p_high + reach) + abs(b)) * (1 + Fraction(1, 1000)) < top:
                 return True  # no overflow excuses it
-            continue
-        first = 3 * abs(a) + 4 * abs(mean) if layer.centered else 0
-        tiny = w * (4 * p_high + 4 + (abs(a) + abs(b) + 1) / max(abs(g), w))
-        own = abs(g) * (p_high * u * (5 * (abs(n) + alpha) + first) + tiny) + u * abs(b) if g else u * abs(b) + w
-        exponent = max(math.frexp(got)[1], arithmetic.storage.low + 1)
-        error = (own + Fraction(2) ** (exponent - arithmetic.storage.bits - 1)) * _SLACK
-        off = Fraction(got) - b
-        if g:
-            sides = (off - error) / g, (off + error) / g
+        elif g:
+            sides = (Fraction(value) - b - error) / g, (Fraction(value) - b + error) / g
             lines.append((n, min(sides), max(sides)))
-        elif abs(off) > error:
+        elif abs(Fraction(value) - b) > error:
             return True
     return bool(lines) and _empty(lines, p_low, p_high, reach)
-
-
-def enclosed(
-    x: list[Fraction], layer: Definition, arithmetic: Arithmetic
-) -> tuple[list[Fraction], Fraction, Fraction, Fraction, Fraction] | None:
-    """Numerator x − m, mean m, bound α of its error, and the interval of the scale p; None where no bound exists."""
-    d, u, w = len(x), arithmetic.work.roundoff, arithmetic.work.tiny
-    largest = max(map(abs, x))
-    if (2 * d + 8) * u >= Fraction(1, 2) or 4 * d * max(largest**2, largest) > arithmetic.work.largest:
-        return None
-    row = Exact([x])
-    spread = row.spread(arithmetic, centered=layer.centered)
-    alpha, low, high = spread.alpha[0, 0], spread.low[0, 0], spread.high[0, 0]
-    mean, numerator = (row.mean[0, 0], row.deviation[0]) if layer.centered else (Fraction(0), row.x[0])
-    eps = Fraction(layer.eps)
-    least = _reciprocal(layer, eps, high + 2 * w, up=False)
-    most = _reciprocal(layer, eps, max(low - 2 * w, Fraction(0)), up=True)
-    if least is None or most is None or low + eps <= 0:
-        return None
-    return list(numerator), mean, alpha, least * (1 - 8 * u), most * (1 + 8 * u)
 
 
 def fractions(values: Any) -> Reals:
     """An array of fractions."""
     plain = numpy.array(values, dtype=object)
-    made = [a if isinstance(a, Fraction) else Fraction(float(a)) for a in plain.ravel()]
+    made = [a if isinstance(a, Fraction) else Fraction(*REAL(a).as_integer_ratio()) for a in plain.ravel()]
     return numpy.array([*made, None], dtype=object)[:-1].reshape(plain.shape)
 
 
+def exactly(x: Any, arithmetic: Arithmetic) -> "Exact | None":
+    """Rows as fractions; None where squares may overflow or d is so large that no digit is left."""
+    sample = Exact(x)
+    size = numpy.max(sample.largest)
+    lost = (2 * sample.d + 8) * arithmetic.work.roundoff >= Fraction(1, 2)
+    return None if lost or 4 * sample.d * max(size**2, size) > arithmetic.work.largest else sample
+
+
 class Exact(Sample):
-    """Rows of fractions, shape (n, d), for which ``Spread.of`` computes the same bounds without rounding."""
+    """Rows of fractions, shape (n, d), for which the bounds of ``Spread.of`` and the families have no rounding."""
 
     def __init__(self, x: Any) -> None:
         self.x = fractions(x)
@@ -100,6 +75,7 @@ class Exact(Sample):
         self.mean = self._mean(self.x)
         self.deviation = self.x - self.mean
         self.variance, self.square = self._mean(self.deviation**2), self._mean(self.x**2)
+        self.largest = numpy.max(abs(self.x), axis=-1, keepdims=True)
         self.margin = 0 * self.mean
 
     def _mean(self, values: Reals) -> Reals:
@@ -109,16 +85,19 @@ class Exact(Sample):
         """The fraction itself."""
         return value
 
+    def numbers(self, values: Any) -> Reals:
+        """An array of fractions."""
+        return fractions(values)
+
     def root(self, values: Reals, *, up: bool) -> Reals:
         """Fractions next to the roots, above or below them."""
         return fractions([[_root(value, up=up) for value in row] for row in values])
 
-
-def _reciprocal(layer: Definition, eps: Fraction, square: Fraction, *, up: bool) -> Fraction | None:
-    """1/D of a mean square, rounded up or down; None where D is 0."""
-    inside = layer.placement == "inside"
-    divisor = _root(square + eps if inside else square, up=not up) + (0 if inside else eps)
-    return 1 / divisor if divisor > 0 else None
+    def reciprocal(self, square: Reals, eps: float, placement: Placement, *, up: bool) -> Reals:
+        """Fractions next to 1/D, above or below it; infinite where D is 0."""
+        e = Fraction(eps)
+        divisors = self.root(square + e, up=not up) if placement == "inside" else self.root(square, up=not up) + e
+        return numpy.array([[1 / D if D else math.inf for D in row] for row in divisors], dtype=object)
 
 
 def _root(value: Fraction, *, up: bool) -> Fraction:

@@ -9,9 +9,10 @@ import numpy
 from ..carriers import Array, dtype_name
 from ..errors import InputError
 from ..norms import Placement
-from ._definitions import Definition, Verdict, candidates, rounded
+from ._definition import Definition, Verdict, rounded
 from ._family import Arithmetic, Method, Reals, Sample
 from ._formats import FORMATS
+from ._mistakes import candidates
 from ._tolerance import declared, definition, floats, longest, outward
 
 _EXAMINED = 4  # rows with the largest ratios on which variants and mistakes are tried, and as many of other sizes

@@ -28,6 +28,7 @@ from typing import Any, Literal
 
 import numpy
 
+from ..norms import Placement, scale
 from ..projection import moments, project
 from ._formats import FORMATS, Format
 
@@ -63,9 +64,17 @@ class Sample:
         """A constant as these rows are computed with."""
         return float(value)
 
+    def numbers(self, values: Any) -> Reals:
+        """An array of such numbers."""
+        return numpy.asarray(values, dtype=REAL)
+
     def root(self, values: Reals, *, up: bool) -> Reals:
         """√ of numbers computed from these rows, which fractions round up or down."""
         return numpy.sqrt(values)
+
+    def reciprocal(self, square: Reals, eps: float, placement: Placement, *, up: bool) -> Reals:
+        """1/D(v, ε) for mean squares v, infinite where D is 0; fractions are rounded up or down."""
+        return 1 / scale(square, eps=eps, placement=placement)
 
     def sums_exactly(self, sums: Format) -> Reals:
         """Rows, shape (n, 1), that any order of addition sums without rounding.
@@ -243,7 +252,7 @@ class Family:
 
     def tolerance(self, y: Reals) -> Reals:
         """E at the output `y`."""
-        return self.slack + _half_ulp(y, self.storage)
+        return self.slack + half_ulp(y, self.storage)
 
     def box(self) -> tuple[Reals, Reals]:
         """Lower and upper ends of the outputs, each component by itself; infinite in free rows."""
@@ -251,8 +260,8 @@ class Family:
             ends = [self.gain * p * self.numerator for p in (self.low, self.high)]
             reach = numpy.abs(self.gain) * self.reach + self.slack
             low, high = numpy.minimum(*ends) + self.bias - reach, numpy.maximum(*ends) + self.bias + reach
-            low = low - _half_ulp(low, self.storage) * SLACK
-            high = high + _half_ulp(high, self.storage) * SLACK
+            low = low - half_ulp(low, self.storage) * SLACK
+            high = high + half_ulp(high, self.storage) * SLACK
             free = self.free[:, None] | ~(numpy.maximum(-low, high) < float(self.storage.largest))
             return numpy.where(free, -numpy.inf, low), numpy.where(free, numpy.inf, high)
 
@@ -299,7 +308,8 @@ class Fit:
         return self.ratio.max(axis=-1) <= 1
 
 
-def _half_ulp(y: Reals, storage: Format) -> Reals:
+def half_ulp(y: Reals, storage: Format) -> Reals:
+    """Half the distance of the numbers of a format next to `y`."""
     exponent = numpy.frexp(numpy.where(numpy.isfinite(y), y, 0))[1]
     return numpy.ldexp(REAL(1), numpy.maximum(exponent, storage.low + 1) - storage.bits - 1)
 

@@ -9,7 +9,7 @@ import numpy
 from ..carriers import Array, check_eps, check_parameter, check_vectors, dtype_name
 from ..errors import InputError
 from ..norms import Placement
-from ._definitions import Definition
+from ._definition import Definition
 from ._family import METHODS, REAL, Arithmetic, Family, Method, Order, Reals, Sample
 from ._formats import FORMATS
 

@@ -1,0 +1,168 @@
+"""A norm layer as it is written down, right or wrong, and the family of outputs that its kernels may return."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy
+
+from ..norms import Placement
+from ._family import REAL, UNIT, Arithmetic, Family, Reals, Sample
+from ._formats import FORMATS
+
+Verdict = Literal["rounding", "unstable", "variant", "bug"]
+Statistics = Callable[[Sample], tuple[Any, Any]]
+Denominator = Callable[[Reals, float, Sample], Reals]
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A norm layer g ∘ (x − m)/D(v, ε) + b, with center m and mean square v, and how it is computed.
+
+    `casts` counts the roundings to the storage format between the norm and the output; `scale_error` is the relative
+    error that the reciprocal of D may have beyond rounding.
+
+    >>> from lngeom.rounding import Definition, Sample
+    >>> Definition(centered=False, gain=None, bias=None, eps=0.0).output(Sample([[3.0, 3.0]])).astype(float)
+    array([[1., 1.]])
+    """
+
+    centered: bool
+    gain: Reals | None
+    bias: Reals | None
+    eps: float
+    placement: Placement = "inside"
+    name: str = ""
+    verdict: Verdict = "rounding"
+    statistics: Statistics | None = None
+    denominator: Denominator | None = None
+    prepare: Callable[[Reals], Reals] | None = None
+    casts: float = 0
+    scale_error: float = 0
+    spread_centered: bool | None = None
+
+    def exact(self, sample: Sample) -> tuple[Reals, Reals, Reals]:
+        """Center m and mean square v, shape (n, 1), and numerator x − m, shape (n, d)."""
+        if self.statistics is not None:
+            center, square = self.statistics(sample)
+            return center, square, sample.x - center
+        if self.centered:
+            return sample.mean, sample.variance, sample.deviation
+        return numpy.zeros_like(sample.mean), sample.square, sample.x
+
+    def reciprocal(self, square: Reals, sample: Sample, *, up: bool = True) -> Reals:
+        """1/D(v, ε)."""
+        with numpy.errstate(all="ignore"):
+            if self.denominator is not None:
+                return 1 / self.denominator(square, self.eps, sample)
+            return sample.reciprocal(square, self.eps, self.placement, up=up)
+
+    def scales(self, low: Reals, high: Reals, sample: Sample, arithmetic: Arithmetic) -> tuple[Reals, Reals]:
+        """Ends of the computed 1/D where the computed mean square lies between `low` and `high`."""
+        u, w = sample.number(arithmetic.work.roundoff), sample.number(arithmetic.work.tiny)
+        inexact = 8 * u + self.scale_error
+        least = numpy.maximum(low, 0) if arithmetic.method != "one-pass" else low
+        with numpy.errstate(all="ignore"):
+            p_low = self.reciprocal(numpy.maximum(high, 0) + 2 * w, sample, up=False) * (1 - inexact)
+            p_high = self.reciprocal(numpy.maximum(least - 2 * w, 0), sample) * (1 + inexact)
+            return numpy.minimum(p_low, p_high), numpy.maximum(p_low, p_high)  # a mistake may increase
+
+    def output(self, sample: Sample) -> Reals:
+        """The output in extended precision."""
+        sample = sample if self.prepare is None else Sample(self.prepare(sample.x))
+        _, square, numerator = self.exact(sample)
+        gain, bias = self._affine(sample)
+        with numpy.errstate(all="ignore"):
+            return numerator * self.reciprocal(square, sample) * gain + bias
+
+    def enclosed(self, sample: Sample) -> tuple[Reals, Reals]:
+        """The output in extended precision and a bound of its error, each of shape (n, d)."""
+        _, square, numerator = self.exact(sample)
+        gain, _ = self._affine(sample)
+        with numpy.errstate(all="ignore"):
+            p = self.reciprocal(square, sample)
+            output = self.output(sample)
+            relative = p * (sample.margin + (sample.d + 8) * UNIT * numpy.sqrt(square)) + 8 * UNIT
+            error = abs(gain) * p * (sample.margin + (abs(numerator) + sample.margin) * relative) + 8 * UNIT * abs(
+                output
+            )
+        return output, numpy.where(numpy.isfinite(error), error * 1.01, numpy.inf)
+
+    def bound(self, sample: Sample, family: Family) -> Reals:
+        """How far the box of the family reaches from the exact output, shape (n, d); inf where it has no end."""
+        (exact, error), (low, high) = self.enclosed(sample), family.box()
+        with numpy.errstate(all="ignore"):
+            bound = numpy.maximum(high - exact, exact - low) + error
+        return numpy.where(numpy.isnan(bound), numpy.inf, bound)
+
+    def _affine(self, sample: Sample) -> tuple[Reals, Reals]:
+        one = sample.numbers(numpy.ones(sample.d))
+        return (
+            one if self.gain is None else sample.numbers(self.gain),
+            0 * one if self.bias is None else sample.numbers(self.bias),
+        )
+
+    def family(self, sample: Sample, arithmetic: Arithmetic) -> Family:
+        """The outputs that a kernel of this definition may return, in fractions if the rows are."""
+        sample = sample if self.prepare is None else Sample(self.prepare(sample.x))
+        u, w = sample.number(arithmetic.work.roundoff), sample.number(arithmetic.work.tiny)
+        center, square, numerator = self.exact(sample)
+        centered = self.centered if self.spread_centered is None else self.spread_centered
+        spread = sample.spread(arithmetic, centered=centered)
+        gain, bias = self._affine(sample)
+        with numpy.errstate(all="ignore"):
+            low, high, alpha = spread.low, spread.high, spread.alpha
+            if self.statistics is not None:
+                v = sample.variance if centered else sample.square
+                low, high = square - 2 * (v - low), square + 2 * (high - v)
+                alpha = 2 * alpha
+            p_low, p_high = self.scales(low, high, sample, arithmetic)
+            # The certain divisor of a mistake is not excused by a doubtful one of the layer; below ω it vanishes.
+            if self.name:
+                vanishing = (square < 16 * w) & (p_high * p_high > 1 / (16 * w))
+            else:
+                vanishing = (p_high == numpy.inf) | (low + sample.number(Fraction(self.eps)) <= 0)
+            vanishing |= ~_finite(self.reciprocal(square, sample))
+            bounded = numpy.where(_finite(p_high), p_high, numpy.where(vanishing, 0, p_low))
+            slack = self._slack(sample, arithmetic, center, bounded, bounded * (numpy.abs(numerator) + alpha))
+            # A kernel that multiplies first may overflow on the way to a number.
+            first = bounded * (numpy.max(abs(gain)) + 1) * (sample.largest + 1) > float(arithmetic.work.largest)
+            free = (vanishing | first | ~_finite(high + alpha))[:, 0] | spread.overflows(sample, arithmetic)
+            size = numpy.max(numpy.abs(center + 0 * sample.x), axis=-1, keepdims=True)
+            own = 0 if arithmetic.method == "two-pass" else 3 * u * size
+            reach = alpha + own if self.centered else 0 * alpha
+            return Family(numerator, p_low, p_high, p_high * reach, gain, bias, slack, free, arithmetic.storage)
+
+    def _slack(self, sample: Sample, arithmetic: Arithmetic, center: Reals, scale: Reals, size: Reals) -> Reals:
+        """E without half an ulp of the output: `scale` bounds p, and `size` p(|c| + α)."""
+        u, w = sample.number(arithmetic.work.roundoff), sample.number(arithmetic.work.tiny)
+        gain, bias = self._affine(sample)
+        first = 0 * size
+        if self.centered and arithmetic.method != "two-pass":
+            first = scale * (3 * numpy.abs(sample.x) + 4 * numpy.abs(center))
+        cast = self.casts * sample.number(arithmetic.storage.roundoff)
+        tiny = w * (4 * scale + 4 + (numpy.abs(sample.x) + numpy.abs(bias) + 1) / numpy.maximum(abs(gain), w))
+        if self.casts:  # rounding to a narrow format may underflow too
+            tiny = tiny + sample.number(arithmetic.storage.tiny) * cast
+        slack = numpy.abs(gain) * ((5 * u + cast) * size + u * first + tiny) + u * numpy.abs(bias)
+        return numpy.where(gain == 0, u * numpy.abs(bias) + w, slack)
+
+
+def _finite(values: Reals) -> Reals:
+    return abs(values) < numpy.inf  # of fractions too, for which NumPy has no function
+
+
+def rounded(x: Reals, dtype: str) -> Reals:
+    """`x` rounded to the nearest number of the format, ties to even.
+
+    >>> import numpy as np
+    >>> from lngeom.rounding import rounded
+    >>> float(rounded(np.array(1.003), "bfloat16"))
+    1.0
+    """
+    form = FORMATS[dtype]
+    exponent = numpy.maximum(numpy.frexp(x)[1], form.low + 1)
+    unit = numpy.ldexp(REAL(1), exponent - form.bits)
+    value = numpy.rint(x / unit) * unit
+    return numpy.where(abs(value) > float(form.largest), numpy.copysign(numpy.inf, value), value)
