@@ -1,19 +1,22 @@
 """The command line: ``lngeom COMMAND ...``, one shell that looks outward to the packages beside the core.
 
-Each command lives in a module of its own with two functions, ``add_arguments(parser)`` and ``run(arguments)``
-(which returns the exit code). Modules are imported only when their command is asked for, so that ``lngeom --help``
-and the light commands never load PyTorch.
+Each command is a module of its own: its docstring is the help and ends with an example, ``Options`` is a dataclass of
+:mod:`lngeom.options`, and ``run(options)`` returns the exit code. Modules are imported when their command is asked
+for, so that ``lngeom --help`` and the light commands never load PyTorch.
 """
 
 import argparse
 import errno
 import importlib
 import os
+import re
 import sys
 from collections.abc import Sequence
-from typing import NamedTuple
+from types import ModuleType
+from typing import NamedTuple, NoReturn
 
 from .errors import LngeomError
+from .options import add_options, read_options
 
 
 class Command(NamedTuple):
@@ -49,12 +52,22 @@ COMMANDS: dict[str, Command] = {
 """All commands by name, in the order of ``lngeom --help``."""
 
 
+_PACKAGES = ("lngeom", "proofs", "empirical")
 _KEPT = "then run the same command again: what is finished is kept"
 _ADVICE = {errno.ENOSPC: f"free space, {_KEPT}", errno.EFBIG: f"raise the limit of a file's size, {_KEPT}"}
+_FULL = re.compile("can't allocate memory|out of memory")
+"""What PyTorch says of full memory, on a CPU and on a GPU."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaints take one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
 
 
 class _Version(argparse.Action):
-    """Says the version, which is read only then: that takes a tenth of the time of ``import numpy``."""
+    """Print the version, which is read only then: that takes a tenth of the time of ``import numpy``."""
 
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: object, values: object, option_string: str | None = None
@@ -65,64 +78,71 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def _outline() -> str:
-    width = max(map(len, COMMANDS), default=0)
-    return "\n".join(f"  {name:<{width}}  {command.help}" for name, command in COMMANDS.items())
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code (0 fine, 1 checks failed, 2 bad input)."""
-    parser = argparse.ArgumentParser(
+def _main_parser() -> argparse.ArgumentParser:
+    width = max(map(len, COMMANDS))
+    outline = "\n".join(f"  {name:<{width}}  {command.help}" for name, command in COMMANDS.items())
+    parser = _Parser(
         prog="lngeom",
         description="The geometry of LayerNorm and RMSNorm: proved for every dimension, measured on real models.",
-        epilog=f"commands:\n{_outline()}\n\n`lngeom COMMAND --help` shows the options of a command.",
+        epilog=f"commands:\n{outline}\n\n`lngeom COMMAND --help` shows the options of a command, and an example.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help="what to do, see below")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="its options")
-    chosen = parser.parse_args(argv)
-    command = COMMANDS[chosen.command]
+    return parser
+
+
+def command_parser(name: str, module: ModuleType) -> argparse.ArgumentParser:
+    """The parser of a command: its options, and for the help the docstring of its module."""
+    parser = _Parser(
+        prog=f"lngeom {name}", description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add_options(parser, module.Options)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code: 0 fine, 1 a check failed, 2 bad input."""
+    words = sys.argv[1:] if argv is None else argv
+    parser = _main_parser()
+    if not words:
+        parser.print_help()
+        return 0
+    chosen = parser.parse_args(words)
+    name, command = chosen.command, COMMANDS[chosen.command]
     try:
         module = importlib.import_module(command.module)
-    except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] in ("lngeom", "proofs", "empirical"):
-            raise
-        print(
-            f"lngeom {chosen.command}: needs the package {error.name!r}; "
-            f"install it with: pip install 'lngeom[{command.extra}]'",
-            file=sys.stderr,
-        )
-        return 2
-    subparser = argparse.ArgumentParser(
-        prog=f"lngeom {chosen.command}",
-        description=module.__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    module.add_arguments(subparser)
-    arguments = subparser.parse_args(chosen.arguments)
-    try:
-        return module.run(arguments)
-    except LngeomError as error:
-        print(f"lngeom {chosen.command}: {error}", file=sys.stderr)
-        return 2
+        return module.run(read_options(command_parser(name, module), module.Options, chosen.arguments))
     except BrokenPipeError:
         # The reader, head for instance, has seen enough. What is left in the buffer must go somewhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        advice = _ADVICE.get(error.errno or 0, "choose a place that can be read and written")
-        print(f"lngeom {chosen.command}: {where}{error.strerror or error}; {advice}", file=sys.stderr)
-        return 2
-    except (MemoryError, RuntimeError) as error:
-        if not isinstance(error, MemoryError) and "can't allocate memory" not in str(error):  # which is PyTorch's
-            raise
-        print(f"lngeom {chosen.command}: the memory is full; free some or ask for less, {_KEPT}", file=sys.stderr)
-        return 2
     except KeyboardInterrupt:
-        print(f"\nlngeom {chosen.command}: interrupted", file=sys.stderr)
+        print(f"\nlngeom {name}: interrupted", file=sys.stderr)
         return 130
+    except Exception as error:
+        line = _explained(error, command.extra)
+        if line is None:
+            raise
+        print(f"lngeom {name}: {line}", file=sys.stderr)
+        return 2
+
+
+def _explained(error: Exception, extra: str) -> str | None:
+    """One line about an error that the user can mend; None for a fault of the program."""
+    match error:
+        case LngeomError():
+            return str(error)
+        case ModuleNotFoundError(name=str(missing)) if missing.partition(".")[0] not in _PACKAGES:
+            return f"needs the package {missing.partition('.')[0]!r}; install it with: pip install 'lngeom[{extra}]'"
+        case OSError():
+            where = f"{error.filename}: " if error.filename else ""
+            advice = _ADVICE.get(error.errno or 0, "choose a place that can be read and written")
+            return f"{where}{error.strerror or error}; {advice}"
+        case MemoryError() | RuntimeError() if isinstance(error, MemoryError) or _FULL.search(str(error)):
+            return f"out of memory; free some or ask for less, {_KEPT}"
+    return None
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from sphinx.directives.patches import Figure
 from sphinx.util.docutils import SphinxDirective
 
 from empirical.pages import save
-from lngeom.cli import COMMANDS
+from lngeom.cli import COMMANDS, command_parser
 from lngeom.errors import LngeomError
 from proofs.claims import find as find_claim
 from proofs.claims._text import PLAIN, Page
@@ -368,10 +368,9 @@ class CommandHelp(SphinxDirective):
         if name not in COMMANDS:
             raise self.error(f"{name!r} is not a command; known: {', '.join(COMMANDS)}")
         module = importlib.import_module(COMMANDS[name].module)
-        parser = argparse.ArgumentParser(
-            prog=f"lngeom {name}", formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=84)
-        )
-        module.add_arguments(parser)
+        parser = command_parser(name, module)
+        parser.description = None  # stands above the block
+        parser.formatter_class = lambda prog: argparse.HelpFormatter(prog, width=84)
         block = nodes.literal_block(text=parser.format_help())
         block["language"] = "text"
         return [*self.parse_text_to_nodes(module.__doc__ or ""), block]

@@ -1,1 +1,1 @@
-"""The commands of ``lngeom`` that need models: each a module with ``add_arguments`` and ``run``."""
+"""The commands of ``lngeom`` that need models: each a module with ``Options`` and ``run``."""

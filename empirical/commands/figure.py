@@ -2,45 +2,47 @@
 
 ``lngeom figure --list`` shows their names; ``lngeom figure all`` draws every one. Some show a measured model too: they
 take ``--run`` and the output directory of ``lngeom sweep``.
+
+Example: lngeom figure all --run runs/SmolLM2-135M --format png
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from lngeom.errors import InputError
+from lngeom.options import argument, option
 
 from ..pages import FORMATS
 
 ALL = "all"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of the command."""
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"figures to draw, or {ALL}")
-    parser.add_argument("--list", action="store_true", help="list the figures")
-    parser.add_argument(
-        "--out", metavar="DIR", type=Path, default=Path("figures"), help="directory (default: %(default)s)"
-    )
-    parser.add_argument("--run", metavar="RUN", type=Path, help="output directory of a sweep, for figures of a model")
-    parser.add_argument("--format", choices=FORMATS, default="svg", help="file format (default: %(default)s)")
+@dataclass(frozen=True)
+class Options:
+    """The figures, and where they go."""
+
+    names: tuple[str, ...] = argument("NAME", f"figures to draw, or {ALL}", default=(), nargs="*")
+    list: bool = option(False, "list the figures")
+    output: Path = option(Path("figures"), "directory (default: figures)", metavar="DIR")
+    run: Path | None = option(None, "output directory of a sweep, for figures of a model", metavar="RUN")
+    format: str = option("svg", "file format", choices=FORMATS)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Run the command; returns the exit code."""
     from ..pages import FIGURES, save
 
-    if arguments.list:
+    if options.list:
         width = max(map(len, FIGURES))
         for name, illustration in FIGURES.items():
             print(f"  {name:<{width}}  {illustration.shows}{_USE[illustration.run]}")
         return 0
-    if not arguments.names:
+    if not options.names:
         raise InputError(f"no figure is named: give one of {', '.join(FIGURES)}, or {ALL}")
-    names = _chosen(arguments.names, drawn_from_run=arguments.run is not None)
-    for name in names:
-        print(save(name, arguments.out, format=arguments.format, run=arguments.run))
+    for name in _chosen(options.names, drawn_from_run=options.run is not None):
+        print(save(name, options.output, format=options.format, run=options.run))
     return 0
 
 

@@ -2,32 +2,33 @@
 
 The runs must agree in model, weights, dtype, sequence length, random directions and seed; their texts, devices and
 batches may differ. Runs over the same tokens are refused.
+
+Example: lngeom merge runs/part-1 runs/part-2 --out runs/whole
 """
 
-import argparse
-import json
-import shlex
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from lngeom.options import REQUIRED, argument, command_line, json_alone, json_option, option
 
 from .. import pages
 from ..sweep import merge_runs, written_to
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of the command."""
-    parser.add_argument("runs", nargs="+", metavar="DIR", help="output directories of lngeom sweep")
-    parser.add_argument("--output", required=True, metavar="DIR", help="directory of the merged run")
-    parser.add_argument("--json", action="store_true", help="print the table as JSON, and nothing else")
+@dataclass(frozen=True)
+class Options:
+    """The parts and the whole."""
+
+    runs: tuple[Path, ...] = argument("DIR", "output directories of lngeom sweep")
+    output: Path = option(REQUIRED, "directory of the merged run", metavar="DIR")
+    json: str | None = json_option("the table")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Run the command; returns the exit code."""
-    output = Path(arguments.output)
-    command = shlex.join(["lngeom", "merge", *arguments.runs, "--output", arguments.output])
-    rows = merge_runs([Path(path) for path in arguments.runs], output, command=command)
-    if arguments.json:
-        print(json.dumps(rows))
-        return 0
-    pages.print_table(rows)
-    print(written_to(output))
+    command = command_line("merge", replace(options, json=None))
+    rows = merge_runs(options.runs, options.output, command=command)
+    if not json_alone(rows, options.json):
+        pages.print_table(rows)
+        print(written_to(options.output))
     return 0

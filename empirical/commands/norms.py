@@ -2,39 +2,44 @@
 
 MODEL is a hub id, a local directory, a .gguf file or MODULE:FUNCTION, a function that returns a model and its batches.
 With --types every model type of transformers is built small, and one row a type says what is found.
+
+Example: lngeom norms gpt2 --csv norms.csv
 """
 
-import argparse
-import json
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+from lngeom.options import argument, json_alone, json_option, option
 
 _FOUND = ("path", "module", "kind", "eps", "placement", "d", "gain", "bias", "calls", "ratio", "reason")
 _TYPES = ("type", "norms", "kinds", "missed", "reason")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of the command."""
-    parser.add_argument("model", nargs="?", metavar="MODEL", help="where the model comes from")
-    parser.add_argument("--types", action="store_true", help="every model type of transformers instead of a model")
-    parser.add_argument("--csv", metavar="FILE", help="write the table")
-    parser.add_argument("--json", action="store_true", help="print the table as JSON")
+@dataclass(frozen=True)
+class Options:
+    """The model, and where the table goes."""
+
+    model: str | None = argument("MODEL", "where the model comes from", default=None)
+    types: bool = option(False, "every model type of transformers instead of a model")
+    csv: Path | None = option(None, "write the table", metavar="FILE")
+    json: str | None = json_option("the table")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Run the command; returns the exit code."""
-    from pathlib import Path
-
+    from ..pages import print_rows
     from ..support import ModelError, write_table
 
-    if arguments.types == (arguments.model is not None):
+    if options.types == (options.model is not None):
         raise ModelError("give a MODEL or --types, one of the two")
-    rows = _of_types() if arguments.types else _of_model(arguments.model)
-    if arguments.csv:
-        write_table(Path(arguments.csv), rows)
-    if arguments.json:
-        print(json.dumps(rows))
-    else:
-        _print(rows, _TYPES if arguments.types else _FOUND)
+    rows = _of_types() if options.model is None else _of_model(options.model)
+    if options.csv:
+        write_table(options.csv, rows)
+    if not json_alone(rows, options.json):
+        columns = _TYPES if options.types else _FOUND
+        shown = [name for name in columns if any(row[name] not in (None, "") for row in rows)]
+        print_rows([{name: row[name] for name in shown} for row in rows])
     return 0
 
 
@@ -57,10 +62,3 @@ def _of_model(spec: str) -> list[dict[str, Any]]:
     ids = torch.arange(16, device=loaded.device).reshape(1, 16) + 3
     text = getattr(loaded.model, "main_input_name", "input_ids") == "input_ids"
     return norms(loaded.model, text_inputs(loaded.model, ids) if text else None).rows()
-
-
-def _print(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> None:
-    from ..pages import print_rows
-
-    shown = [name for name in columns if any(row[name] not in (None, "") for row in rows)]
-    print_rows([{name: row[name] for name in shown} for row in rows])

@@ -1,19 +1,23 @@
 """Draw the figures of finished runs again, and write their pages, from the tables they left; nothing is measured.
 
 The directory of `lngeom sweep all` gets its page of comparison and its joined tables again.
+
+Example: lngeom report runs/SmolLM2-135M
 """
 
-import argparse
+from dataclasses import dataclass
 from pathlib import Path
+
+from lngeom.options import argument
 
 from ..runs import RunDirectory
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of the command."""
-    parser.add_argument(
-        "runs", nargs="+", metavar="DIR", help="output directories of lngeom sweep, lngeom sweep all or lngeom merge"
-    )
+@dataclass(frozen=True)
+class Options:
+    """The runs."""
+
+    runs: tuple[Path, ...] = argument("DIR", "output directories of lngeom sweep, lngeom sweep all or lngeom merge")
 
 
 def _rebuild(directory: Path) -> Path:
@@ -27,8 +31,8 @@ def _rebuild(directory: Path) -> Path:
     return write_pages(run, observe.read_csv(run.path / "sites.csv"))
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Run the command; returns the exit code."""
-    for path in arguments.runs:
-        print(f"written: {_rebuild(Path(path))}")
+    for path in options.runs:
+        print(f"written: {_rebuild(path)}")
     return 0

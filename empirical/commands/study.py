@@ -3,39 +3,38 @@
 Both norms, with and without weight decay, AdamW and SGD with momentum, and several widths and depths, each with
 several seeds. One table, study.csv, holds every norm layer at every checkpoint of every run; report.html says what it
 shows, with intervals over the seeds. The same command again continues a study that was stopped, run by run.
+
+Example: lngeom study --seeds 2 --steps 100 --out runs/small-study
 """
 
-import argparse
+from dataclasses import dataclass
 from pathlib import Path
 
-from ._numbers import count
+from lngeom.options import like, option
+
+from ..train import Execution
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of the command."""
-    add = parser.add_argument
-    add("--output", metavar="DIR", default="runs/study", help="where everything goes (default: %(default)s)")
-    add("--corpus", metavar="TEXT", help="as for lngeom sweep (default: the bundled sample of Wikipedia)")
-    add("--vocabulary", type=count, default=2_048, metavar="N", help="tokens of the tokenizer (default: %(default)s)")
-    add("--seeds", type=count, default=5, metavar="N", help="runs of each cell at tiny (default: %(default)s)")
-    add("--seeds-elsewhere", type=count, default=3, metavar="N", help="and at other sizes (default: %(default)s)")
-    add(
-        "--controls",
-        type=int,
-        default=0,
-        metavar="N",
-        help="runs of each control arm: u-Norm, Post-LN, no norm, with AdamW and SGD (default: %(default)s)",
-    )
-    add("--steps", type=count, default=300, metavar="N", help="of each run (default: %(default)s)")
-    add("--batch-size", type=count, default=4, metavar="N", help="sequences per step (default: %(default)s)")
-    add("--sequence-length", type=count, default=128, metavar="N", help="tokens each (default: %(default)s)")
-    add("--held-out-tokens", type=count, default=1_024, metavar="N", help="to measure (default: %(default)s)")
-    add("--directions", type=count, default=256, metavar="N", help="random directions (default: %(default)s)")
-    add("--threads", type=count, default=1, metavar="N", help="CPU threads (default: %(default)s)")
-    add("--device", default="cpu", help="default: %(default)s, on which runs can be repeated bit for bit")
+@dataclass(frozen=True)
+class Options:
+    """The plan of the study, and what its runs have in common."""
+
+    output: Path = option(Path("runs/study"), "where everything goes (default: runs/study)", metavar="DIR")
+    corpus: str | None = option(None, "as for lngeom sweep (default: bundled sample of Wikipedia)", metavar="TEXT")
+    vocabulary: int = option(2_048, "tokens of the tokenizer")
+    seeds: int = option(5, "runs of each cell at tiny")
+    seeds_elsewhere: int = option(3, "and at other sizes")
+    controls: int = option(0, "runs of each control arm: u-Norm, Post-LN, no norm, with AdamW and SGD", type=int)
+    steps: int = option(300, "of each run")
+    batch_size: int = option(4, "sequences per step")
+    sequence_length: int = option(128, "tokens each")
+    held_out_tokens: int = like(Execution, "held_out_tokens", default=1_024)
+    directions: int = like(Execution, "directions")
+    threads: int = option(1, "CPU threads")
+    device: str = option("cpu", "default: cpu, on which runs can be repeated bit for bit")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Run the command; returns the exit code."""
     import torch
     from rich.console import Console
@@ -45,36 +44,32 @@ def run(arguments: argparse.Namespace) -> int:
     from ..runs import ranks
     from ..support import progress
     from ..text import bundled_wikipedia, open_corpus
-    from ..train import Execution, controls, plan, prepare, run_study
+    from ..train import controls, plan, prepare, run_study
 
-    torch.set_num_threads(arguments.threads)
-    console = Console()
-    out = Path(arguments.output)
-    corpus = open_corpus(arguments.corpus if arguments.corpus is not None else str(bundled_wikipedia()))
-    data = prepare(corpus, out / "data", vocabulary=arguments.vocabulary)
-    execution = Execution(
-        keep_networks=False,
-        held_out_tokens=arguments.held_out_tokens,
-        directions=arguments.directions,
-        check_gradients=True,
-    )
-    runs = list(plan(arguments.seeds, arguments.seeds_elsewhere))
-    runs += [(condition, seed) for seed in range(arguments.controls) for condition in controls()]
-    total = len(runs) * arguments.steps * arguments.batch_size * arguments.sequence_length
-    with ranks(resolve_device(arguments.device)) as processes, progress(console, f"{len(runs)} runs", total) as advance:
+    torch.set_num_threads(options.threads)
+    console, out = Console(), options.output
+    data = prepare(open_corpus(options.corpus or str(bundled_wikipedia())), out / "data", vocabulary=options.vocabulary)
+    runs = list(plan(options.seeds, options.seeds_elsewhere))
+    runs += [(condition, seed) for seed in range(options.controls) for condition in controls()]
+    total = len(runs) * options.steps * options.batch_size * options.sequence_length
+    with ranks(resolve_device(options.device)) as processes, progress(console, f"{len(runs)} runs", total) as advance:
         run_study(
             data,
             out,
             runs=runs,
-            steps=arguments.steps,
-            sequences=arguments.batch_size,
-            sequence_length=arguments.sequence_length,
-            execution=execution,
+            steps=options.steps,
+            sequences=options.batch_size,
+            sequence_length=options.sequence_length,
+            execution=Execution(
+                keep_networks=False,
+                held_out_tokens=options.held_out_tokens,
+                directions=options.directions,
+                check_gradients=True,
+            ),
             processes=processes,
             report=advance,
         )
     write_study_report(out)
-    console.print(
-        f"written to {out}: report.html, report.md, study.csv, writers.csv, gradients.csv", markup=False, soft_wrap=True
-    )
+    line = f"written to {out}: report.html, report.md, study.csv, writers.csv, gradients.csv"
+    console.print(line, markup=False, soft_wrap=True)
     return 0

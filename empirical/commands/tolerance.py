@@ -4,55 +4,60 @@ Each number is about one row: the d quantiles of a normal distribution in ascend
 mean RATIO, rounded to the dtype, without gain. No backward-stable kernel, or none of the declared kind, misses a
 component of the exact output by more, whatever its rounding errors; one that misses by less may still be wrong. It is
 no constant for all inputs: another row of the same width may allow more, and lngeom.tolerance(x) says how much.
+
+Example: lngeom tolerance --kind rmsnorm --d 4096 --dtype bfloat16 --header tolerance.h
 """
 
-import argparse
 import itertools
 import math
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
 
-from ._numbers import count
+from lngeom.options import count, json_alone, json_option, option
 
-DTYPES = ("float64", "float32", "bfloat16", "float16")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of the command."""
-    add = parser.add_argument
-    add("--kind", choices=("layernorm", "rmsnorm"), default="layernorm", help="default: %(default)s")
-    add("--eps", type=float, default=1e-5, help="ε (default: %(default)s)")
-    add("--d", type=count, nargs="+", default=[64, 1024, 4096], metavar="D", help="default: 64 1024 4096")
-    add("--dtype", choices=DTYPES, nargs="+", default=list(DTYPES[1:]), help="formats of input and output")
-    add("--ratio", type=float, nargs="+", default=[1.0, 1e2, 1e4], metavar="R", help="|μ|/σ of the row")
-    add("--algorithm", choices=("two-pass", "merged", "one-pass"), help="default: any of the first two")
-    add("--accumulate", choices=DTYPES, help="of sums (default: float64 for float64, else float32)")
-    add(
-        "--order", default="any", metavar="ORDER",
-        type=lambda text: text if text in ("any", "sequential", "pairwise") else count(text),
-        help="of each sum: any, sequential, pairwise, or the longest chain of additions (default: any)",
-    )  # fmt: skip
-    add("--json", metavar="FILE", help="write the rows as JSON; error is null where there is no bound")
-    add("--header", metavar="FILE", help="write a C header, one macro a row")
+Format = Literal["float64", "float32", "bfloat16", "float16"]
 
 
-def run(arguments: argparse.Namespace) -> int:
+def _order(text: str) -> str | int:
+    return text if text in ("any", "sequential", "pairwise") else count(text)
+
+
+@dataclass(frozen=True)
+class Options:
+    """The rows, what is declared of the kernel, and where the bounds go."""
+
+    kind: Literal["layernorm", "rmsnorm"] = option("layernorm", "default: layernorm")
+    eps: float = option(1e-5, "ε")
+    d: tuple[int, ...] = option((64, 1024, 4096), "default: 64 1024 4096", metavar="D")
+    dtype: tuple[Format, ...] = option(("float32", "bfloat16", "float16"), "formats (default: all but float64)")
+    ratio: tuple[float, ...] = option((1.0, 1e2, 1e4), "|μ|/σ of the row (default: 1 100 10000)", metavar="R")
+    algorithm: Literal["two-pass", "merged", "one-pass"] | None = option(None, "default: any of the first two")
+    accumulate: Format | None = option(None, "of sums (default: float64 for float64, else float32)")
+    order: str | int = option(
+        "any",
+        "of each sum: any, sequential, pairwise, or the longest chain of additions (default: any)",
+        type=_order,
+        metavar="ORDER",
+    )
+    json: str | None = json_option("the rows, with error null where there is no bound,", any_name=True)
+    header: Path | None = option(None, "write a C header, one macro a row", metavar="FILE")
+
+
+def run(options: Options) -> int:
     """Run the command; returns the exit code."""
-    from pathlib import Path
-
     from ..pages import print_rows
-    from ..support import write_json, write_text
+    from ..support import write_text
 
-    cases = itertools.product(arguments.dtype, arguments.d, arguments.ratio)
-    rows = [_row(arguments, *case) for case in cases]
-    if arguments.json:
-        write_json(Path(arguments.json), rows)
-    if arguments.header:
-        write_text(Path(arguments.header), _header(arguments, rows))
-    print_rows(rows)
+    rows = [_row(options, *case) for case in itertools.product(options.dtype, options.d, options.ratio)]
+    if options.header:
+        write_text(options.header, _header(options, rows))
+    if not json_alone(rows, options.json):
+        print_rows(rows)
     return 0
 
 
-def _row(arguments: argparse.Namespace, dtype: str, d: int, ratio: float) -> dict[str, Any]:
+def _row(options: Options, dtype: str, d: int, ratio: float) -> dict[str, Any]:
     import numpy
     from scipy.special import ndtri
 
@@ -64,27 +69,27 @@ def _row(arguments: argparse.Namespace, dtype: str, d: int, ratio: float) -> dic
         raise lngeom.errors.InputError(msg)
     normal = ndtri((numpy.arange(d) + 0.5) / d)
     x = rounded(normal / normal.std() + ratio, dtype).astype(numpy.float64)
-    told = {"kind": arguments.kind, "dtype": dtype, "d": d, "ratio": ratio}
+    told = {"kind": options.kind, "dtype": dtype, "d": d, "ratio": ratio}
     # Near a large mean the numbers of a format are farther apart than 1: no such row can be stored.
     spread = x.std() if numpy.isfinite(x).all() else 0.0
     if not 0.5 <= spread <= 2:
         return {**told, "error": None, "note": f"{dtype} has no such row"}
     names = ("eps", "kind", "algorithm", "accumulate", "order")
-    low, high = lngeom.tolerance(x, dtype=dtype, **{name: getattr(arguments, name) for name in names}).box
+    low, high = lngeom.tolerance(x, dtype=dtype, **{name: getattr(options, name) for name in names}).box
     norms = {"layernorm": lngeom.layer_norm, "rmsnorm": lngeom.rms_norm}
-    exact = norms[arguments.kind](x.astype(numpy.longdouble), eps=arguments.eps)
+    exact = norms[options.kind](x.astype(numpy.longdouble), eps=options.eps)
     # Not the half-width: where the error of the variance is large the interval is longer on one side.
     error = float(numpy.maximum(high - exact, exact - low).max())
     finite = math.isfinite(error)
     return {**told, "error": error if finite else None, "note": "" if finite else "no bound"}
 
 
-def _header(arguments: argparse.Namespace, rows: list[dict[str, Any]]) -> str:
+def _header(options: Options, rows: list[dict[str, Any]]) -> str:
     from lngeom import __version__
 
     declared = (
-        f"kind {arguments.kind}, eps {arguments.eps:g}, algorithm {arguments.algorithm or 'two-pass or merged'}, "
-        f"sums in {arguments.accumulate or 'float64 for float64, else float32'}, order {arguments.order}"
+        f"kind {options.kind}, eps {options.eps:g}, algorithm {options.algorithm or 'two-pass or merged'}, "
+        f"sums in {options.accumulate or 'float64 for float64, else float32'}, order {options.order}"
     )
     lines = [
         f"/* lngeom {__version__} tolerance: {declared}.",

@@ -35,7 +35,8 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
-    from ._ablate import Ablation, run_ablation
+    from ._ablate import run_ablation
+    from ._ablation import Ablation
     from ._certificate import compare as compare, load_folded, verify_fold, write_fold
     from ._changes import Change, applied, plan_changes
     from ._fold import Fold, Map, centered as centered, fold, own as own, put as put

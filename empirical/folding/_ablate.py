@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,46 +15,10 @@ from ..pages import write_ablation
 from ..runs import RunDirectory, environment
 from ..support import RunError, lock, progress, read_sealed, write_sealed, write_table
 from ..text import Case, bundled_wikipedia, open_corpus
+from ._ablation import Ablation
 from ._changes import Change, plan_changes
 from ._inputs import cases_for
 from ._measure import Measurement
-
-
-@dataclass(frozen=True)
-class Ablation:
-    """What to ablate; None stands for a default.
-
-    Attributes:
-        model, corpus: As for a sweep; the corpus may also be a folder of cases, see
-            :func:`empirical.text.cases`.
-        tokens, site_tokens: Tokens to predict, and how many of them also with single norms changed; 0 leaves those
-            out.
-        sequence_length, batch_tokens, shard_tokens: Longest sequence, tokens per forward pass, tokens between two
-            checkpoints.
-        per_document: Sequences taken from one text at most: texts, not tokens, are independent.
-        directions, seed: Random unit vectors for ``u_norm``, and their seed.
-        revision, dtype, device, allow_pickle, output: As for a sweep.
-
-    >>> from empirical.folding import Ablation
-    >>> Ablation("gpt2", tokens=100_000).site_tokens
-    4096
-    """
-
-    model: str | None = None
-    corpus: str | None = None
-    tokens: int = 16_384
-    site_tokens: int = 4_096
-    sequence_length: int = 512
-    per_document: int = 2
-    batch_tokens: int = 1_024
-    shard_tokens: int = 2_048
-    directions: int = 3
-    seed: int = 0
-    revision: str | None = None
-    dtype: str = "auto"
-    device: str = "auto"
-    allow_pickle: bool = False
-    output: str | None = None
 
 
 def _shards(given: Sequence[Case], tokens: int) -> list[list[Case]]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lngeom.options import argument, option
+
 if TYPE_CHECKING:
     from ..models import ModelSource
     from ..text import Corpus
@@ -16,26 +18,12 @@ ALL = "all"
 DEFAULT_TOKENS = 16_384
 DEFAULT_LENGTH = 512
 DEFAULT_DIRECTIONS = 64
+DTYPES = ("auto", "float32", "bfloat16", "float16", "float64")
 
 
 @dataclass(frozen=True)
 class Sweep:
     """What to measure; None stands for a default that depends on the model or the device.
-
-    Attributes:
-        model, corpus: Name, hub id, directory or GGUF file; file, ``hf:NAME:CONFIG`` or ``random``. By default the
-            bundled SmolLM2-135M and Wikipedia; for random weights, random token ids.
-        revision: Branch, tag or commit of the model on the hub.
-        tokens: Tokens to measure, rounded up to whole sequences.
-        sequence_length, batch_size, shard_tokens: Tokens per sequence, sequences per forward pass, tokens between two
-            checkpoints.
-        tensor_parallel: Processes of ``torchrun`` that share one copy of the model.
-        dtype, device, device_map: As in transformers; ``auto`` is float32 on the CPU, the checkpoint's dtype on a GPU.
-        directions, seed: Random unit directions to compare the uniform direction with, and the seed that draws them.
-        compile: Reduce the hidden states by one compiled kernel on a CPU too; on a GPU with Triton that is the default.
-        allow_pickle: Load pickled weights where there are no safetensors.
-        random_weights: Draw the weights at random from the model's configuration.
-        output: The run directory; by default ``runs/NAME``.
 
     >>> from dataclasses import replace
     >>> from empirical.sweep import Sweep
@@ -45,23 +33,37 @@ class Sweep:
     ['runs/gpt2-xl-0', 'runs/gpt2-xl-1', 'runs/gpt2-xl-2']
     """
 
-    model: str | None = None
-    corpus: str | None = None
-    revision: str | None = None
-    tokens: int = DEFAULT_TOKENS
-    sequence_length: int | None = None
-    batch_size: int | None = None
-    shard_tokens: int | None = None
-    dtype: str = "auto"
-    device: str = "auto"
-    device_map: str | None = None
-    tensor_parallel: int = 1
-    directions: int = DEFAULT_DIRECTIONS
-    seed: int = 0
-    compile: bool = False
-    allow_pickle: bool = False
-    random_weights: bool = False
-    output: str | None = None
+    model: str | None = argument(
+        "MODEL",
+        "hub id, local directory, .gguf file, known name, all, or MODULE:FUNCTION that returns a model in memory and "
+        "its batches (default: bundled SmolLM2-135M)",
+        default=None,
+    )
+    corpus: str | None = option(
+        None,
+        "MediaWiki dump, .txt, .jsonl, .npy or .bin token ids, hf:NAME:CONFIG, random (default: bundled sample of "
+        "Wikipedia; random token ids for random weights)",
+        metavar="TEXT",
+    )
+    revision: str | None = option(None, "branch, tag or commit of the model on the hub")
+    tokens: int = option(DEFAULT_TOKENS, "tokens to measure, rounded up to whole sequences")
+    sequence_length: int | None = option(None, f"tokens per sequence (default: {DEFAULT_LENGTH})")
+    batch_size: int | None = option(None, "sequences per forward pass (default: by device)")
+    shard_tokens: int | None = option(None, "tokens between two checkpoints (default: by device)")
+    dtype: str = option("auto", "default: float32 on the CPU, else the checkpoint's", choices=DTYPES)
+    device: str = option("auto", "cpu, cuda, cuda:1, ... (default: a GPU if there is one)")
+    device_map: str | None = option(None, "'auto' spreads a model over several devices (accelerate)", metavar="MAP")
+    tensor_parallel: int = option(
+        1,
+        "processes of `torchrun --nproc-per-node N -m lngeom sweep ...` that share one copy of the model, by the plan "
+        "of its family (default: 1)",
+    )
+    directions: int = option(DEFAULT_DIRECTIONS, "random unit directions to compare the uniform one with")
+    seed: int = option(0, "of the random directions", type=int)
+    compile: bool = option(False, "one compiled kernel for the statistics, for long runs on a CPU")
+    allow_pickle: bool = option(False, "load pickled weights, which can run code")
+    random_weights: bool = option(False, "draw the weights at random from the model's configuration")
+    output: str | None = option(None, "run directory (default: runs/NAME)", metavar="DIR")
 
 
 def corpus_of(sweep: Sweep) -> Corpus:

@@ -60,12 +60,12 @@ if TYPE_CHECKING:
         summarize_controls as summarize_controls,
     )
     from ._data import Sequences, TokenData, open_data, prepare, train_tokenizer
+    from ._execution import Execution
     from ._gradients import WriterGradient, uniform_energy, writer_gradients, writers
     from ._measure import Measurement, StreamMeasurement
     from ._model import CONTROLS, UNorm, build_model, flops_per_token
     from ._plan import TINY as TINY, Condition, conditions, controls, plan
     from ._recipe import SHAPES, Norm, Optimizer, Recipe, Shape, checkpoint_steps, learning_rate
-    from ._run import Execution
     from ._study import gather, run_study
     from ._summary import (
         CellSummary as CellSummary,

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from lngeom.errors import InputError
+from lngeom.options import option
 
 Norm = Literal["layer", "rms", "u", "post", "none"]
 """Which normalization the network uses: LayerNorm, RMSNorm, or that of a control arm."""
@@ -91,14 +92,14 @@ class Recipe:
     steps: int
     sequences: int
     sequence_length: int
-    weight_decay: float = 0.1
-    warmup: float = 0.02
+    weight_decay: float = option(0.1, "of matrices and embeddings")
+    warmup: float = option(0.02, "fraction of the run")
     floor: float = 0.1
     betas: tuple[float, float] = (0.9, 0.95)
     momentum: float = 0.9
-    clip: float = 1.0
-    eps: float = 1e-5
-    seed: int = 0
+    clip: float = option(1.0, "largest gradient norm, 0: none")
+    eps: float = option(1e-5, "ε of the norm layers")
+    seed: int = option(0, "of weights and order of the text", type=int, metavar="N")
 
     def __post_init__(self) -> None:
         longest = self.shape.positions

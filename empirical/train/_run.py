@@ -1,7 +1,6 @@
 """The directory of a training run: what it records, when it may be continued, and what it says of itself at its end."""
 
 import platform
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,52 +8,13 @@ import torch
 import transformers
 
 import lngeom
-from lngeom.errors import InputError
 
 from ..runs import Ranks
 from ..support import RunError, read_sealed, write_sealed
 from ._data import TokenData
+from ._execution import Execution
 from ._model import flops_per_token
 from ._recipe import Recipe
-
-
-@dataclass(frozen=True)
-class Execution:
-    """How a recipe is run; none of it changes what is computed, apart from rounding.
-
-    Attributes:
-        dtype: ``bfloat16`` runs matrix products in it (autocast); the parameters stay in float32.
-        micro_sequences: Most sequences in one forward pass; a step accumulates the gradients of several.
-        compile: Training passes go through ``torch.compile``; measurement never does.
-        save_every: Steps between two states from which a killed run can go on; checkpoints are states too.
-        keep_networks: Each checkpoint also keeps its network, in Hugging Face's form.
-        check_gradients: The first and the last measurement also check the gradients of the writers, in float64.
-        minutes: Stop after so much time, in a state that the same command continues; 0 for no limit.
-
-    >>> from empirical.train import Execution
-    >>> Execution(dtype="bfloat16", micro_sequences=4).compile
-    False
-    >>> Execution(dtype="float16")
-    Traceback (most recent call last):
-    lngeom.errors.InputError: dtype is 'float16': a network is trained in float32 or in bfloat16
-    """
-
-    dtype: str = "float32"
-    micro_sequences: int = 16
-    compile: bool = False
-    save_every: int = 500
-    keep_networks: bool = True
-    held_out_tokens: int = 8_192
-    directions: int = 256
-    check_gradients: bool = False
-    minutes: float = 0.0
-
-    def __post_init__(self) -> None:
-        if self.dtype not in ("float32", "bfloat16"):
-            raise InputError(f"dtype is {self.dtype!r}: a network is trained in float32 or in bfloat16")
-        for name in ("micro_sequences", "save_every", "held_out_tokens", "directions"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}: it must be at least 1")
 
 
 def manifest(recipe: Recipe, data: TokenData, execution: Execution, processes: Ranks) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from typing import Any
 from ..runs import Ranks
 from ..support import read_table, write_table
 from ._data import TokenData
+from ._execution import Execution
 from ._model import CONTROLS
 from ._plan import Condition
-from ._run import Execution
 from ._summary import CELL
 from ._trainer import Report, train
 

@@ -29,10 +29,11 @@ from ..runs import Ranks
 from ..support import RunError, StepTable, lock, write_sealed
 from ._checkpoint import check_hashes, last_state, save_network, step_of, vouch
 from ._data import Sequences, TokenData
+from ._execution import Execution
 from ._measure import Measurement, StreamMeasurement
 from ._model import CONTROLS, build_model
 from ._recipe import Recipe, checkpoint_steps, learning_rate
-from ._run import Execution, manifest, open_run, summary
+from ._run import manifest, open_run, summary
 
 LOSS_COLUMNS = ("step", "tokens", "loss", "learning_rate", "gradient_norm")
 """Columns of ``losses.csv``: steps count from 1; the loss, in nats per token, is that before the step is taken."""

@@ -4,19 +4,22 @@ Without an id, all theorems: a table of id, statement, source, status, milliseco
 variants, and which of the proofs were replayed in Coq. With the id of a theorem: statement, certificate and
 counterexamples. The name of a chapter stands for its theorems. The exit code is 0 only if every check of every
 chosen theorem holds.
+
+Example: lngeom prove projection epsilon.interior --json evidence.json
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from lngeom.options import argument, json_alone, json_option, option
 
 from .._registry import find, theorems
 from .._theorem import Theorem
@@ -25,43 +28,40 @@ if TYPE_CHECKING:
     from ..checks import Evidence
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of ``lngeom prove``."""
-    parser.add_argument("ids", nargs="*", metavar="ID", help="theorem (chapter.slug) or chapter; default: all")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the evidence to FILE")
-    parser.add_argument("--certificates", type=Path, metavar="DIR", help="write each proof as a file ID.json into DIR")
-    parser.add_argument(
-        "--jobs", type=int, default=None, metavar="N", help="processes to check with (default: one per core)"
-    )
+@dataclass(frozen=True)
+class Options:
+    """The theorems, and where the evidence goes."""
+
+    ids: tuple[str, ...] = argument("ID", "theorem (chapter.slug) or chapter; default: all", default=(), nargs="*")
+    json: str | None = json_option("the evidence", any_name=True)
+    certificates: Path | None = option(None, "write each proof as a file ID.json into DIR", metavar="DIR")
+    jobs: int | None = option(None, "processes to check with (default: one per core)")
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Check the chosen theorems, print what was found, and write the evidence."""
+def run(options: Options) -> int:
+    """Check the chosen theorems, print the result, and write the evidence; returns the exit code."""
     import tempfile
 
-    chosen = list(_chosen(arguments.ids))
+    chosen = list(_chosen(options.ids))
     # Hypothesis keeps what it learns about a source file, by default in the current directory.
     with tempfile.TemporaryDirectory() as kept:
         os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", kept)
-        found = list(_progress(chosen, arguments.jobs))
-    if len(found) == 1:
-        print(_page(found[0]))
-    else:
-        print(_table(found))
-    print(_replayed(found))
-    if arguments.json is not None:
-        evidence = {"theorems": [one.as_json() for one in found]}
-        text = json.dumps(evidence, indent=1, ensure_ascii=False)
-        arguments.json.write_text(text + "\n", encoding="utf-8")
-    if arguments.certificates is not None:
+        gathered = list(_progress(chosen, options.jobs))
+    alone = json_alone({"theorems": [evidence.as_json() for evidence in gathered]}, options.json)
+    if not alone:
+        print(_page(gathered[0]) if len(gathered) == 1 else _table(gathered))
+        print(_replayed(gathered))
+    if options.certificates is not None:
         from ..certificates import write
 
-        written = write(chosen, arguments.certificates)
-        print(f"{len(written)} certificates written to {arguments.certificates}")
-    return int(any(one.faults for one in found))
+        written = write(chosen, options.certificates)
+        print(
+            f"{len(written)} certificates written to {options.certificates}", file=sys.stderr if alone else sys.stdout
+        )
+    return int(any(evidence.faults for evidence in gathered))
 
 
-def _chosen(ids: list[str]) -> Iterator[Theorem]:
+def _chosen(ids: Sequence[str]) -> Iterator[Theorem]:
     if not ids:
         yield from theorems()
     for id in ids:

@@ -1,0 +1,33 @@
+"""What to ablate: the options of an ablation."""
+
+from dataclasses import dataclass
+
+from lngeom.options import argument, option
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """What to ablate; None stands for a default. No `site_tokens` leave single norms as they are.
+
+    >>> from empirical.folding import Ablation
+    >>> Ablation("gpt2", tokens=100_000).site_tokens
+    4096
+    """
+
+    model: str | None = argument("MODEL", "as for lngeom sweep (default: bundled SmolLM2-135M)", default=None)
+    corpus: str | None = option(
+        None, "as for lngeom sweep, or a folder of .npz cases: inputs by name, and labels", metavar="TEXT"
+    )
+    tokens: int = option(16_384, "tokens to predict")
+    site_tokens: int = option(4_096, "and with single norms changed")
+    sequence_length: int = option(512, "longest sequence")
+    per_document: int = option(2, "sequences of one text: texts, not tokens, are independent")
+    batch_tokens: int = option(1_024, "per forward pass")
+    shard_tokens: int = option(2_048, "between checkpoints")
+    directions: int = option(3, "random unit vectors for u_norm", metavar="K")
+    seed: int = option(0, "of the random directions", type=int)
+    revision: str | None = option(None, "branch, tag or commit of the model on the hub")
+    dtype: str = option("auto", "default: float32 on the CPU, else the checkpoint's")
+    device: str = option("auto", "cpu, cuda, cuda:1, ... (default: a GPU if there is one)")
+    allow_pickle: bool = option(False, "load pickled weights, which can run code")
+    output: str | None = option(None, "run directory (default: runs/ablate-NAME)", metavar="DIR")

@@ -1,0 +1,184 @@
+"""Options of a command, stated once: the fields of a dataclass, each with its help.
+
+>>> from dataclasses import dataclass
+>>> @dataclass(frozen=True)
+... class Greeting:
+...     names: tuple[str, ...] = argument("NAME", "whom to greet", nargs="+")
+...     times: int = option(1, "how often")
+...     loud: bool = option(False, "in capitals")
+>>> parser = argparse.ArgumentParser()
+>>> add_options(parser, Greeting)
+>>> read_options(parser, Greeting, ["Ada", "Alan", "--times", "1e2"])
+Greeting(names=('Ada', 'Alan'), times=100, loud=False)
+"""
+
+import argparse
+import itertools
+import json
+import shlex
+from collections.abc import Sequence
+from dataclasses import MISSING, Field, field, fields
+from pathlib import Path
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T", bound="DataclassInstance")
+
+REQUIRED: Any = MISSING
+"""The default of an option that must be given."""
+
+STDOUT = "-"
+"""The file name that stands for standard output."""
+
+_JSON_FILE = "FILE.json"
+
+
+def count(text: str) -> int:
+    """An integer of at least 1, also in the form 1e6.
+
+    >>> count("1e6"), count("16_384")
+    (1000000, 16384)
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number; write 16384 or 1e6") from None
+    if not value.is_integer() or value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1; write 16384 or 1e6")
+    return int(value)
+
+
+def option(default: Any, help: str, *flags: str, **settings: Any) -> Any:
+    """A field that is given as ``--name``, or by other flags; the help tells its default.
+
+    The type says how it is read: int is a :func:`count`, a Literal a choice, a tuple several words, and bool a switch
+    away from the default. `settings` are those of :meth:`argparse.ArgumentParser.add_argument` that differ.
+    """
+    return field(default=default, metadata={"flags": flags, "settings": {"help": help, **settings}})
+
+
+def argument(metavar: str, help: str, *, default: Any = MISSING, **settings: Any) -> Any:
+    """A field that is given by its place, as `metavar` in the help."""
+    return field(default=default, metadata={"flags": None, "settings": {"metavar": metavar, "help": help, **settings}})
+
+
+def json_option(content: str, *, any_name: bool = False) -> Any:
+    """A field for ``--json [FILE]``: None if it is not given, ``-`` for standard output.
+
+    Behind a blank FILE ends in .json unless it may have `any_name`, for the next word may be an argument of the
+    command; ``--json=FILE`` may be any file.
+    """
+    help = f"{content} as JSON, to FILE, or alone to standard output"
+    return option(None, help, nargs="?", const=STDOUT, metavar="FILE" if any_name else _JSON_FILE)
+
+
+def like(options: type, name: str, *flags: str, default: Any = None) -> Any:
+    """A field as it stands in another dataclass, but for other flags or another default."""
+    (known,) = (each for each in fields(options) if each.name == name)
+    metadata = {**known.metadata, "flags": flags or known.metadata["flags"]}
+    return field(default=known.default if default is None else default, metadata=metadata)
+
+
+def part(kind: type[T], options: Any) -> T:
+    """Those of the options that another dataclass has too."""
+    names = {each.name for each in fields(options)}.intersection(each.name for each in fields(kind))
+    return kind(**{name: getattr(options, name) for name in names})
+
+
+def add_options(parser: argparse.ArgumentParser, options: type) -> None:
+    """Declare the options of a dataclass: those of its fields that have a help."""
+    hints = get_type_hints(options)
+    for each in fields(options):
+        if "settings" in each.metadata:
+            _add(parser, each, hints[each.name])
+
+
+def _add(parser: argparse.ArgumentParser, each: Field[Any], hint: Any) -> None:
+    flags, told = each.metadata["flags"], each.metadata["settings"]
+    required = each.default is MISSING
+    default = None if required else list(each.default) if isinstance(each.default, tuple) else each.default
+    settings: dict[str, Any] = _read_as(hint, default) | told | {"default": default}
+    if isinstance(default, int | float | str) and not isinstance(default, bool) and "default" not in told["help"]:
+        settings["help"] += " (default: %(default)s)"
+    if settings.get("action") == "append":
+        del settings["nargs"]
+    if flags is None:
+        names = (each.name,)
+        settings = settings if required else {"nargs": "?"} | settings
+    else:
+        names = flags or _usual_flags(each)
+        settings |= {"dest": each.name, "required": required}
+    parser.add_argument(*names, **settings)
+
+
+def _usual_flags(each: Field[Any]) -> tuple[str, ...]:
+    if each.name == "output":
+        return ("--output", "--out")
+    return (f"--{'no-' * (each.default is True)}{each.name.replace('_', '-')}",)
+
+
+def _read_as(hint: Any, default: Any) -> dict[str, Any]:
+    """How argparse reads a value of a type."""
+    if NoneType in get_args(hint):
+        (hint,) = (kind for kind in get_args(hint) if kind is not NoneType)
+    if hint is bool:
+        return {"action": "store_false" if default is True else "store_true"}
+    if get_origin(hint) is tuple:
+        return {"nargs": "+", **_read_as(get_args(hint)[0], None)}
+    if get_origin(hint) is Literal:
+        return {"choices": get_args(hint)}
+    known = {int: {"type": count, "metavar": "N"}, float: {"type": float, "metavar": "X"}, Path: {"type": Path}}
+    return known.get(hint, {})
+
+
+def read_options(parser: argparse.ArgumentParser, options: type[T], words: Sequence[str]) -> T:
+    """The dataclass with what a command line gives."""
+    if any(each.metadata.get("settings", {}).get("metavar") == _JSON_FILE for each in fields(options)):
+        words = _json_apart(words)
+    given = vars(parser.parse_args(words))
+    return options(**{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
+
+
+def _json_apart(words: Sequence[str]) -> list[str]:
+    """The words with ``--json`` as ``--json=-`` where the next one is an argument of the command."""
+    return [
+        f"--json={STDOUT}" if word == "--json" and following != STDOUT and not following.endswith(".json") else word
+        for word, following in itertools.pairwise([*words, ""])
+    ]
+
+
+def command_line(name: str, options: Any) -> str:
+    """The command that gives these options.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Greeting:
+    ...     name: str = argument("NAME", "whom to greet")
+    ...     times: int = option(1, "how often")
+    ...     loud: bool = option(False, "in capitals")
+    >>> command_line("greet", Greeting("Ada Lovelace", loud=True))
+    "lngeom greet 'Ada Lovelace' --loud"
+    """
+    words = ["lngeom", name]
+    for each in fields(options):
+        value = getattr(options, each.name)
+        if value == each.default:
+            continue
+        flags = each.metadata["flags"]
+        words += [] if flags is None else [(flags or _usual_flags(each))[0]]
+        words += [] if isinstance(value, bool) else map(str, value if isinstance(value, tuple) else [value])
+    return shlex.join(words)
+
+
+def json_alone(value: Any, file: str | None) -> bool:
+    """Write a value where ``--json`` says, if it is given; returns whether standard output is for it alone."""
+    if file is not None:
+        text = json.dumps(value, ensure_ascii=False, indent=1)
+        if file == STDOUT:
+            print(text)
+        else:
+            Path(file).write_text(text + "\n", encoding="utf-8")
+    return file == STDOUT

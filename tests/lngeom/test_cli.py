@@ -1,0 +1,112 @@
+"""The command line: help, examples, spellings, and one line where an extra is missing or the input is bad."""
+
+import importlib
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from lngeom.cli import COMMANDS, command_parser, main
+from lngeom.options import STDOUT, read_options
+
+PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
+IMPORTED_AS = {"markdown-it-py": "markdown_it"}
+JSON = ("prove", "sweep", "merge", "ablate", "norms", "compare", "check", "tolerance", "claims")
+ENOUGH = {
+    "ablate": ["gpt2"],
+    "check": ["builtins:abs"],
+    "compare": ["a", "b"],
+    "doctor": ["a", "b"],
+    "figure": ["all"],
+    "fold": ["gpt2"],
+    "merge": ["a", "--out", "b"],
+    "norms": ["gpt2"],
+    "report": ["a"],
+    "sweep": ["gpt2"],
+    "train": ["--norm", "rms"],
+    "claims": ["5-1"],
+}
+ABSENT = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Absent())
+"""
+
+
+def read(command: str, *words: str):
+    module = importlib.import_module(COMMANDS[command].module)
+    return read_options(command_parser(command, module), module.Options, words)
+
+
+def test_no_words_show_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    printed = capsys.readouterr().out
+    assert all(f"  {name} " in printed for name in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_example_of_a_help_can_be_typed(command: str) -> None:
+    doc = importlib.import_module(COMMANDS[command].module).__doc__ or ""
+    (example,) = re.findall(r"^Example: lngeom (.+)$", doc, re.MULTILINE)
+    assert example.split()[0] == command
+    read(*example.split())
+
+
+@pytest.mark.parametrize("command", ["sweep", "merge", "fold", "ablate", "train", "study", "figure"])
+def test_output_has_two_spellings(command: str) -> None:
+    words = [word for word in ENOUGH.get(command, []) if word not in ("--out", "b")]
+    short, long = (read(command, *words, flag, "somewhere").output for flag in ("--out", "--output"))
+    assert str(short) == str(long) == "somewhere"
+
+
+@pytest.mark.parametrize("command", JSON)
+def test_json_goes_to_a_file_or_to_standard_output(command: str) -> None:
+    words = ENOUGH.get(command, [])
+    assert read(command, *words).json is None
+    for given in (["--json"], ["--json", "-"], ["--json=-"]):
+        assert read(command, *words, *given).json == STDOUT
+    for given in (["--json", "rows.json"], ["--json=rows.json"]):
+        assert read(command, *words, *given).json == "rows.json"
+    assert read(command, *words, "--json=rows").json == "rows"
+
+
+@pytest.mark.parametrize("command", ["sweep", "merge", "ablate", "norms", "compare", "claims"])
+def test_json_leaves_the_arguments_of_the_command(command: str) -> None:
+    words = ENOUGH[command]
+    assert read(command, "--json", *words) == read(command, *words, "--json")
+
+
+@pytest.mark.parametrize("command", ["prove", "check", "tolerance"])
+def test_json_takes_a_file_of_any_name(command: str) -> None:
+    assert read(command, *ENOUGH.get(command, []), "--json", "rows").json == "rows"
+
+
+@pytest.mark.parametrize(
+    "words", [["nothing"], ["sweep", "--tokens", "0"], ["train"], ["claims", "99-1"], ["compare", "nowhere", "nothing"]]
+)
+def test_bad_input_is_one_line_and_exit_code_2(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        code = main(words)
+    except SystemExit as stop:
+        code = stop.code
+    assert code == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_missing_extra_is_one_line(command: str, tmp_path: Path) -> None:
+    extra = COMMANDS[command].extra
+    project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
+    needed = (re.split(r"[><=]", each)[0] for each in project["optional-dependencies"][extra])
+    absent = [IMPORTED_AS.get(name, name) for name in needed]
+    code = ABSENT.format(absent) + "from lngeom.cli import main; sys.exit(main())"
+    words = [sys.executable, "-c", code, command, *ENOUGH.get(command, [])]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert re.match(rf"lngeom {command}: needs the package '\w+'; .* 'lngeom\[{extra}\]'$", done.stderr), done.stderr
