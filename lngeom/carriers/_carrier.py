@@ -59,10 +59,11 @@ def dtype_name(x: Array) -> str:
 
 def _check_kind(name: str, x: Any) -> None:
     """Raise for a subclass of NumPy's arrays that computes otherwise, and for a tensor that is not stored densely."""
-    if isinstance(x, numpy.ndarray) and type(x) not in (numpy.ndarray, numpy.memmap):
+    plain = type(x) in (numpy.ndarray, numpy.memmap) or getattr(x, "computes_as_its_base", False)
+    if isinstance(x, numpy.ndarray) and not plain:
         kind, masked = type(x).__name__, isinstance(x, numpy.ma.MaskedArray)
-        plain = "x.filled() or numpy.asarray(x)" if masked else "numpy.asarray(x)"
-        msg = f"{name} is a {kind}: its products and means are not those of an array; convert it with {plain}"
+        array = "x.filled() or numpy.asarray(x)" if masked else "numpy.asarray(x)"
+        msg = f"{name} is a {kind}: its products and means are not those of an array; convert it with {array}"
         raise InputError(msg)
     if array_api_compat.is_torch_array(x) and str(x.layout) != "torch.strided":
         msg = f"{name} has the layout {x.layout}: the formulas need every component; convert it with x.to_dense()"
@@ -167,7 +168,7 @@ def in_range(
     The unit u, one per row along `axis`, is a power of two, so that no digit changes: a result of degree k in
     (x, ε**(1/power)) is still to be divided by u**k. It is None where it is 1 in every row.
     """
-    if not hasattr(x, "dtype") or dtype_name(x) not in _RANGES or 0 in x.shape:
+    if not hasattr(x, "dtype") or dtype_name(x) not in _RANGES or 0 in getattr(x, "shape", ()):
         return *compute(x, None), eps, None
     xp, (low, up, high, down) = namespace(x), _RANGES[dtype_name(x)]
     if array_api_compat.is_numpy_array(x) or (

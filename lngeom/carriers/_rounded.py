@@ -4,6 +4,7 @@ A :class:`Rounded` vector runs through the functions of the library like any arr
 NumPy gets, bit for bit; its errors bound their distance from the exact result for the exact input. A theorem
 whose two sides differ by more than that bound is violated; within it, nothing can be seen in floats.
 
+Values are float64 or float32. Rows whose squares leave that range are scaled by the library, as rows of arrays are.
 Every operation obeys fl(a ∘ b) = (a ∘ b)(1 + δ) + η with |δ| <= u, |η| <= ω, ω the smallest normal number. With hats
 for computed values and e for errors, |â − a| <= e_a:
 
@@ -27,13 +28,11 @@ from typing import Any
 
 import numpy
 
-UNIT = 2.0**-53
-TINY = 2.0**-1022
 _SLACK = 1 + 2.0**-44
 
 
 class Rounded:
-    """Vector of float64 values with an error bound for each component; length 1 stands for a scalar.
+    """Vector of floats with an error bound for each component; length 1 stands for a scalar.
 
     >>> from lngeom.carriers import Rounded
     >>> third = Rounded(1.0) / Rounded(3.0)
@@ -44,21 +43,45 @@ class Rounded:
     __slots__ = ("error", "value")
     __array_ufunc__ = None
 
-    def __init__(self, value: Any, error: Any = 0.0) -> None:
-        self.value = numpy.atleast_1d(numpy.asarray(value, dtype=numpy.float64))
+    def __init__(self, value: Any, error: Any = 0.0, dtype: Any = None) -> None:
+        dtype = dtype or getattr(value, "dtype", numpy.float64)
+        self.value = numpy.atleast_1d(numpy.asarray(value, dtype=dtype))
         bound = numpy.broadcast_to(numpy.asarray(error, dtype=numpy.float64) * _SLACK, self.value.shape)
         unknown = ~numpy.isfinite(self.value) | numpy.isnan(bound)
         self.error = numpy.where(unknown, math.inf, bound)
 
     @classmethod
-    def of(cls, values: Sequence[Fraction] | Fraction) -> Rounded:
+    def of(cls, values: Sequence[Fraction] | Fraction, dtype: Any = numpy.float64) -> Rounded:
         """Fractions rounded to floats, with the error of that."""
         exact = [values] if isinstance(values, int | float | Fraction) else list(values)
-        nearest = [float(value) for value in exact]
+        with numpy.errstate(over="ignore"):
+            nearest = numpy.array([float(value) for value in exact]).astype(dtype)
         distance = [
-            float(abs(Fraction(a) - Fraction(b))) if a != b else 0.0 for a, b in zip(nearest, exact, strict=True)
+            float(abs(Fraction(float(a)) - Fraction(b))) if math.isfinite(a) and a != b else 0.0
+            for a, b in zip(nearest, exact, strict=True)
         ]
-        return cls(nearest, [e and e + TINY for e in distance])
+        tiny = float(numpy.finfo(dtype).smallest_normal)
+        return cls(nearest, [e and e + tiny for e in distance])
+
+    @property
+    def dtype(self) -> numpy.dtype:
+        """Format of the values."""
+        return self.value.dtype
+
+    @property
+    def unit(self) -> float:
+        """Unit roundoff u of the format."""
+        return float(numpy.finfo(self.dtype).eps) / 2
+
+    @property
+    def tiny(self) -> float:
+        """Smallest normal number ω of the format."""
+        return float(numpy.finfo(self.dtype).smallest_normal)
+
+    @property
+    def size(self) -> numpy.ndarray:
+        """Absolute values, in float64."""
+        return numpy.abs(self.value).astype(numpy.float64)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> SimpleNamespace:
         return NAMESPACE
@@ -69,7 +92,7 @@ class Rounded:
     def __getitem__(self, index: Any) -> Rounded:
         if index != (..., 0):
             raise IndexError(index)
-        return Rounded(self.value[0], self.error[0])
+        return Rounded(self.value[:1], self.error[:1])
 
     def __neg__(self) -> Rounded:
         return Rounded(-self.value, self.error)
@@ -98,18 +121,31 @@ class Rounded:
     def __rtruediv__(self, other: Any) -> Rounded:
         return _quiet(_quotient, other, self)
 
-    def __pow__(self, exponent: int) -> Rounded:
-        return math.prod([self] * (exponent - 1), start=self)
+    def __pow__(self, exponent: float) -> Rounded:
+        if exponent == 0.5:
+            return _quiet(_root, self)
+        return math.prod([self] * (int(exponent) - 1), start=self)
+
+    # Comparisons of the values, for the library's choice of a unit: any choice gives a number within its bound.
+
+    def __lt__(self, other: Any) -> Any:
+        with numpy.errstate(invalid="ignore"):
+            return self.value < getattr(other, "value", other)
+
+    def __gt__(self, other: Any) -> Any:
+        with numpy.errstate(invalid="ignore"):
+            return self.value > getattr(other, "value", other)
 
 
 def _quiet(operation: Callable[..., Rounded], *operands: Any) -> Rounded:
+    dtype = next(x.dtype for x in operands if isinstance(x, Rounded))
     with numpy.errstate(all="ignore"):
-        return operation(*(x if isinstance(x, Rounded) else Rounded.of(x) for x in operands))
+        return operation(*(x if isinstance(x, Rounded) else Rounded.of(x, dtype) for x in operands))
 
 
 def _sum(a: Rounded, b: Rounded) -> Rounded:
-    value = a.value + b.value
-    return Rounded(value, a.error + b.error + UNIT * abs(value))
+    found = Rounded(a.value + b.value)
+    return Rounded(found.value, a.error + b.error + found.unit * found.size)
 
 
 def _difference(a: Rounded, b: Rounded) -> Rounded:
@@ -117,49 +153,61 @@ def _difference(a: Rounded, b: Rounded) -> Rounded:
 
 
 def _product(a: Rounded, b: Rounded) -> Rounded:
-    value = a.value * b.value
-    error = abs(a.value) * b.error + abs(b.value) * a.error + a.error * b.error
-    return Rounded(value, error + UNIT * abs(value) + TINY)
+    found = Rounded(a.value * b.value)
+    error = a.size * b.error + b.size * a.error + a.error * b.error
+    return Rounded(found.value, error + found.unit * found.size + found.tiny)
 
 
 def _quotient(a: Rounded, b: Rounded) -> Rounded:
-    value = a.value / b.value
-    clearance = (abs(b.value) - b.error) * (1 - 4 * UNIT)
-    size = abs(value) * (1 + 2 * UNIT) + TINY
+    found = Rounded(a.value / b.value)
+    clearance = (b.size - b.error) * (1 - 4 * found.unit)
+    size = found.size * (1 + 2 * found.unit) + found.tiny
     error = (a.error + size * b.error) / clearance
-    return Rounded(value, numpy.where(clearance > 0, error + UNIT * size + TINY, math.inf))
+    return Rounded(found.value, numpy.where(clearance > 0, error + found.unit * size + found.tiny, math.inf))
 
 
 def _root(a: Rounded) -> Rounded:
-    value = numpy.sqrt(numpy.maximum(a.value, 0.0))
-    low = numpy.sqrt(numpy.maximum(a.value - a.error, 0.0)) * (1 - 4 * UNIT)
+    found = Rounded(numpy.sqrt(numpy.maximum(a.value, 0.0)))
+    low = numpy.sqrt(numpy.maximum(a.value - a.error, 0.0)) * (1 - 4 * found.unit)
     gap = numpy.sqrt(a.error)
-    inside = numpy.where(value + low > 0, numpy.minimum(a.error / (value + low), gap), gap)
+    near = found.size + low
+    inside = numpy.where(near > 0, numpy.minimum(a.error / near, gap), gap)
     # A computed radicand below 0 stands for one that is not negative, at most its error away.
-    return Rounded(value, numpy.where(a.value < 0, gap, inside) + UNIT * value + TINY)
+    return Rounded(found.value, numpy.where(a.value < 0, gap, inside) + found.unit * found.size + found.tiny)
 
 
 def _total(x: Rounded, *, axis: int = -1, keepdims: bool = False) -> Rounded:
     n = len(x)
-    gamma = (n + 16) * UNIT / (1 - (n + 16) * UNIT)
-    return Rounded(
-        numpy.sum(x.value, keepdims=True), (gamma * numpy.sum(abs(x.value)) + numpy.sum(x.error)) * (1 + gamma)
-    )
+    gamma = (n + 16) * x.unit / (1 - (n + 16) * x.unit)
+    error = (gamma * numpy.sum(x.size) + numpy.sum(x.error)) * (1 + gamma)
+    return Rounded(numpy.sum(x.value, keepdims=True), error)
 
 
 def _mean(x: Rounded, *, axis: int = -1, keepdims: bool = False) -> Rounded:
-    total = _total(x)
-    value = numpy.mean(x.value, keepdims=True)
-    return Rounded(value, total.error / len(x) + UNIT * abs(value) + TINY)
+    found = Rounded(numpy.mean(x.value, keepdims=True))
+    return Rounded(found.value, _total(x).error / len(x) + found.unit * found.size + found.tiny)
+
+
+def _max(x: Rounded, *, axis: int = -1, keepdims: bool = False) -> Rounded:
+    return Rounded(numpy.max(x.value, keepdims=True), numpy.max(x.error, keepdims=True))
+
+
+def _where(condition: Any, a: Any, b: Any) -> Rounded:
+    dtype = next(x.dtype for x in (a, b) if isinstance(x, Rounded))
+    a, b = (x if isinstance(x, Rounded) else Rounded.of(x, dtype) for x in (a, b))
+    return Rounded(numpy.where(condition, a.value, b.value), numpy.where(condition, a.error, b.error))
 
 
 NAMESPACE = SimpleNamespace(
-    __name__="proofs.rounded",
+    __name__="lngeom.rounded",
     abs=abs,
-    asarray=lambda values: values if isinstance(values, Rounded) else Rounded(values),
+    asarray=lambda values, dtype=None: values if isinstance(values, Rounded) else Rounded(values, dtype=dtype),
+    finfo=numpy.finfo,
+    max=_max,
     mean=lambda x, **keywords: _quiet(lambda a: _mean(a, **keywords), x),
     ones_like=lambda x: Rounded(numpy.ones_like(x.value)),
     sqrt=lambda x: _quiet(_root, x),
     sum=lambda x, **keywords: _quiet(lambda a: _total(a, **keywords), x),
+    where=_where,
 )
 """The array-API functions with error bounds."""

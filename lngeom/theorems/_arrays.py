@@ -1,7 +1,232 @@
-"""Arrays."""
+"""Bodies on the arrays that users have: NumPy and PyTorch, two dtypes, one vector and a batch, short and wide rows.
 
+What is computed there is compared with floats that know their error, on the same numbers: either side of each statement
+is to be within both bounds, and so is what the statement says of them. Comparisons stand for statements where the body
+makes them; what the library compares on its way is compared as ever.
+"""
+
+import contextlib
+import functools
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy
+from hypothesis import errors, given, reject
+
+from ..carriers import Rounded
+from ..errors import InputError
+from ._errors import BodyError, CheckError
+from ._models import Plan, satisfied, searching, several
+from ._run import Floats, Run, Values, numbers_of, violated
+from ._theorem import Theorem
+from ._value import Statement, compares_plainly
+
+BATCHES, ROWS, WIDE = 6, 3, 520
+"""Batches of a theorem, rows of one, and components of a wide row: more than any block of a summation holds."""
+
+DTYPES = ("float64", "float32")
+
+_RELATIONS = {"__eq__": "==", "__ne__": "!=", "__gt__": ">", "__ge__": ">=", "__lt__": "<", "__le__": "<="}
 
 
-def check_arrays(theorem: Any) -> int:
-    return 1
+def _comparing(base: type) -> dict[str, Any]:
+    """The comparisons of a class of arrays, which are statements in the body of a theorem."""
+
+    def method(name: str) -> Callable[[Any, Any], Any]:
+        def compare(self: Any, other: Any) -> Any:
+            if compares_plainly(sys._getframe(1)):
+                return getattr(base, name)(self, other)
+            return Statement(self, _RELATIONS[name], other)
+
+        return compare
+
+    return {name: method(name) for name in _RELATIONS} | {"__hash__": None}
+
+
+class _Array(numpy.ndarray):
+    """An array of NumPy that differs in what comparisons mean, and stays what it is without axes."""
+
+    computes_as_its_base = True
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        return array.view(type(self)) if array.dtype.kind == "f" else array
+
+
+for _name, _method in _comparing(numpy.ndarray).items():
+    setattr(_Array, _name, _method)
+
+
+@functools.cache
+def _makers() -> dict[str, Callable[[Any], Any]]:
+    """How each library that is installed makes an array whose comparisons are statements."""
+    found: dict[str, Callable[[Any], Any]] = {"NumPy": lambda array: numpy.array(array).view(_Array)}
+    if importlib.util.find_spec("torch"):
+        torch = importlib.import_module("torch")
+        tensor = type("Tensor", (torch.Tensor,), _comparing(torch.Tensor))
+        found["PyTorch"] = lambda array: torch.tensor(numpy.asarray(array)).as_subclass(tensor)
+    return found
+
+
+class _Compared(Run):
+    """Arrays, each row of which is compared with floats that know their error; without them all is true."""
+
+    def __init__(self, expected: list[Floats]) -> None:
+        super().__init__()
+        self.expected = expected
+        self.count = 0
+        self.numbers = 0
+
+    def decide(self, statement: Statement) -> bool:
+        """Whether both sides, and their difference, are within the bounds in every row."""
+        k = self.count
+        self.count += 1
+        if not self.expected:
+            return True
+        sides = [_rows(side, len(self.expected)) for side in (statement.left, statement.right)]
+        if statement.relation in ("<", "<="):
+            sides.reverse()
+        return all(
+            self._close(statement.sign, [side[row] for side in sides], *floats.sides[k])
+            for row, floats in enumerate(self.expected)
+        )
+
+    def _close(self, sign: str, found: list[Any], left: Rounded, right: Rounded) -> bool:
+        orders = [(left, right), (right, left)] if sign == "=" else [(left, right)]
+        near = any(all(self._within(side, one) for side, one in zip(found, order, strict=True)) for order in orders)
+        bound = 2 * (left - right).error
+        return near and not violated(found[0] - found[1], bound, sign).any()
+
+    def _within(self, side: Any, expected: Rounded) -> bool:
+        known = numpy.isfinite(expected.error)
+        self.numbers += int(known.sum())
+        with numpy.errstate(all="ignore"):
+            return bool((~known | (abs(side - expected.value.astype(float)) <= 2 * expected.error)).all())
+
+
+def _rows(side: Any, count: int) -> Any:
+    """One side of a statement as `count` rows of float64 numbers."""
+    numbers = numpy.atleast_1d(numpy.asarray(side.detach() if hasattr(side, "detach") else side, dtype=numpy.float64))
+    return numpy.broadcast_to(numbers, (count, numbers.shape[-1]))
+
+
+# ------------------------------------------------------------------------------------------------------------ batches
+
+
+def check_arrays(theorem: Theorem) -> int:
+    """Arrays of each library and dtype compute what the floats do; returns how many numbers were compared.
+
+    Raises:
+        AssertionError: By the assert whose sides are further off than their bounds.
+        CheckError: If nothing was compared.
+    """
+    found = _Found()
+
+    def run(models: list[tuple[int, Values]]) -> None:
+        for d, rows in _batches(theorem, models, wide=found.wide < 2):
+            numbers = sum(_compared(theorem, d, rows, dtype) for dtype in DTYPES)
+            found.numbers += numbers
+            found.wide += d >= WIDE and numbers > 0
+
+    run.__name__ = f"{theorem.id}_arrays".replace(".", "_")
+    with contextlib.suppress(errors.Unsatisfiable):
+        searching(BATCHES)(given(several(theorem, ROWS))(run))()
+    if not found.numbers:
+        raise CheckError(f"{theorem.id}: no arrays satisfy the hypotheses with a finite error bound: give `models`")
+    return found.numbers
+
+
+@dataclass
+class _Found:
+    numbers: int = 0
+    wide: int = 0
+
+
+def _batches(theorem: Theorem, models: list[tuple[int, Values]], *, wide: bool) -> Iterator[tuple[int, list[Values]]]:
+    """Rows of one dimension that share what the library takes for gains; and one that is wide."""
+    plan = Plan(theorem.kinds, theorem.hypotheses.values())
+    (d, first), *others = models
+    if not satisfied(theorem.hypotheses.values(), first, d):
+        reject()
+    fixed = {name: first[name] for name in _shared(theorem, first)}
+    rows = (plan.completed({**values, **fixed}, d, anew=True) for _, values in others)
+    yield d, [first, *(values for values in rows if values and satisfied(theorem.hypotheses.values(), values, d))]
+    for stretch in (_tiled, _padded) if wide else ():
+        copies = -(-WIDE // d)
+        values = {name: stretch(v, copies) if isinstance(v, tuple) else v for name, v in first.items()}
+        if satisfied(theorem.hypotheses.values(), values, copies * d):
+            yield copies * d, [values]
+            break
+
+
+def _tiled(vector: tuple[Any, ...], copies: int) -> tuple[Any, ...]:
+    return vector * copies
+
+
+def _padded(vector: tuple[Any, ...], copies: int) -> tuple[Any, ...]:
+    return vector + (Fraction(0),) * (len(vector) * (copies - 1))
+
+
+_SHARED: WeakKeyDictionary[Theorem, list[str]] = WeakKeyDictionary()
+
+
+def _shared(theorem: Theorem, values: Values) -> list[str]:
+    """The vectors that the library takes in the shape (d,) alone: gains, biases and directions."""
+    if theorem not in _SHARED:
+        vectors = [name for name, kind in theorem.kinds.items() if kind == "vector"]
+        _SHARED[theorem] = [name for name in vectors if not _runs_with_a_batch_of(name, theorem, values)]
+    return _SHARED[theorem]
+
+
+def _runs_with_a_batch_of(name: str, theorem: Theorem, values: Values) -> bool:
+    arrays = {other: Rounded.of(value).value for other, value in values.items()}
+    arrays[name] = numpy.stack([arrays[name]] * 2)
+    try:
+        with numpy.errstate(all="ignore"):
+            _Compared([]).execute(theorem.body, arrays, next(iter(_makers().values())))
+    except (InputError, ValueError):
+        return False
+    return True
+
+
+def _compared(theorem: Theorem, d: int, rows: list[Values], dtype: str) -> int:
+    """How many numbers of arrays of one dtype were compared."""
+    exact = [{name: Rounded.of(value, dtype) for name, value in values.items()} for values in rows]
+    expected = []
+    for row in exact:
+        expected.append(Floats())
+        expected[-1].execute(theorem.body, row)
+    count = 0
+    for library in theorem.terms.libraries or _makers():
+        made = _makers()[library]
+        for batch in [exact[:1]] if theorem.terms.flat else [exact[:1], exact]:
+            run = _Compared(expected[: len(batch)])
+            try:
+                with numpy.errstate(all="ignore"):
+                    run.execute(theorem.body, _stacked(theorem, batch), made)
+            except InputError:  # the library refuses the point, as LayerNorm's inverse does near the ball's surface
+                continue
+            except AssertionError as error:
+                shape = f"({len(batch)}, {d})" if batch is exact else f"({d},)"
+                error.add_note(f"on arrays of {library} in {dtype}, shape {shape}: {numbers_of(rows[0], d)}")
+                raise
+            if run.count != len(theorem.goals):
+                raise BodyError(f"on arrays {run.count} of {len(theorem.goals)} statements are compared in the body")
+            count += run.numbers
+    return count
+
+
+def _stacked(theorem: Theorem, batch: list[dict[str, Rounded]]) -> dict[str, Any]:
+    """One vector of shape (d,), or a batch of shape (n, d) with what its rows share in the shape (d,)."""
+    if len(batch) == 1:
+        return {name: value.value for name, value in batch[0].items()}
+    shared = _SHARED[theorem]
+    return {
+        name: batch[0][name].value if name in shared else numpy.stack([row[name].value for row in batch])
+        for name in batch[0]
+    }

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, errors, find, reject, settings, strategies as st
+from hypothesis import HealthCheck, Phase, Verbosity, errors, find, reject, settings, strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from .. import strategies
@@ -102,21 +102,23 @@ class Plan:
         for name in self.kinds:
             if name not in values and name not in self.defined:
                 values[name] = draw(getattr(self, kind)(name, d))
-        waiting = [name for name in self.defined if name not in values]
-        while waiting:
-            name = next(one for one in waiting if self._names(self.defined[one]) <= set(values))
-            values[name] = self._computed(name, values, d)
-            waiting.remove(name)
-        return {name: values[name] for name in self.kinds}
+        return self.completed(values, d) or reject()
 
-    def _computed(self, name: str, values: Values, d: int) -> Any:
-        try:
-            found = evaluate(self.defined[name], values, d)
-        except UndecidedError:
-            reject()
-        if not all(isinstance(value, Fraction) for value in found):
-            reject()
-        return tuple(found) if self.kinds[name] == "vector" else found[0]
+    def completed(self, values: Values, d: int, *, anew: bool = False) -> Values | None:
+        """The values with those that others define, `anew` if they are there; None where one is irrational."""
+        known = {name: value for name, value in values.items() if not (anew and name in self.defined)}
+        waiting = [name for name in self.defined if name not in known]
+        while waiting:
+            name = next(one for one in waiting if self._names(self.defined[one]) <= set(known))
+            try:
+                found = evaluate(self.defined[name], known, d)
+            except UndecidedError:
+                return None
+            if not all(isinstance(value, Fraction) for value in found):
+                return None
+            known[name] = tuple(found) if self.kinds[name] == "vector" else found[0]
+            waiting.remove(name)
+        return {name: known[name] for name in self.kinds}
 
 
 def _drawn(draw: Callable[..., Any], value: Any) -> Any:
@@ -141,6 +143,28 @@ def examples(draw: Callable[..., Any], theorem: Theorem) -> tuple[int, Values, V
     if theorem.models is not None or plan.defined or plan.centred:
         return d, exact, exact
     return d, exact, plan.draw(draw, d, kind="floats")
+
+
+@st.composite
+def several(draw: Callable[..., Any], theorem: Theorem, count: int) -> list[tuple[int, Values]]:
+    """Models of one dimension, exact or in floats."""
+    plan = Plan(theorem.kinds, theorem.hypotheses.values())
+    d = draw(strategies.dimensions(1, DIMENSIONS))
+    kinds = ("exact",) if theorem.models is not None or plan.defined or plan.centred else ("exact", "floats")
+    kind = draw(st.sampled_from(kinds))
+    return [(d, plan.draw(draw, d, theorem.models, kind)) for _ in range(count)]
+
+
+def searching(count: int) -> settings:
+    """Settings of a check: acceptance is counted by the check itself, and what fails is shrunk."""
+    return settings(
+        max_examples=count,
+        deadline=None,
+        report_multiple_bugs=False,
+        verbosity=Verbosity.quiet,
+        phases=set(Phase) - {Phase.explain},
+        suppress_health_check=list(HealthCheck),
+    )
 
 
 # ------------------------------------------------------------------------------------------------------ counterexamples

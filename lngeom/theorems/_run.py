@@ -18,13 +18,19 @@ Values = Mapping[str, Any]
 
 
 class Run:
-    """One execution of a body. Whatever would be true in silence is found when it ends."""
+    """One execution of a body. Whatever would be true in silence is found when it ends.
+
+    Attributes:
+        flat: Whether something was summed over all axes, so that the body is about one vector and no batch.
+        libraries: Those whose functions were called by name; without any the body runs on arrays of all.
+    """
 
     def __init__(self) -> None:
         self.pending: dict[int, Statement] = {}
         self.asked = 0
         self.failed: BaseException | None = None
         self.flat = False
+        self.libraries: set[str] = set()
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -35,15 +41,15 @@ class Run:
         finally:
             _RUNS.pop()
 
-    def execute(self, body: Callable[..., Any], atoms: Mapping[str, Any]) -> None:
-        """Run the body on carriers.
+    def execute(self, body: Callable[..., Any], atoms: Mapping[str, Any], made: Callable[[Any], Any] = Value) -> None:
+        """Run the body on what `made` makes of carriers.
 
         Raises:
             BodyError: If it asserts nothing, compares what nobody asks for, or goes on where a statement failed.
         """
         try:
             with self.running():
-                returned = body(**{name: Value(atom) for name, atom in atoms.items()})
+                returned = body(**{name: made(atom) for name, atom in atoms.items()})
         except AssertionError as error:
             if self.failed is None:
                 raise BodyError(f"an assert is false that compares no values: {error}") from error
@@ -64,7 +70,7 @@ class Run:
 
     def compared(self, left: Any, relation: str, right: Any) -> Any:
         """The statement that a word such as ``nonzero`` makes."""
-        return Statement(left.inner, relation, right)
+        return Statement(getattr(left, "inner", left), relation, right)
 
     def taken(self, statement: Any) -> Statement:
         """The statement, which nobody has to ask for any longer."""
@@ -92,7 +98,7 @@ class Run:
 
     def assume(self, condition: Any, label: str | None, redundant: str | None) -> None:
         """A hypothesis, which models are made to satisfy."""
-        self.taken(condition)
+        self.pending.pop(id(condition), None)
 
     def wrong(self, label: str, statement: Any, instead: Any, given: Any, models: Any) -> None:
         """A wrong variant, which only the run that lists them looks at."""
@@ -212,13 +218,13 @@ class Floats(Run):
     def __init__(self) -> None:
         super().__init__()
         self.measured = 0
-        self.differences: list[Rounded] = []
+        self.sides: list[tuple[Rounded, Rounded]] = []
 
     def decide(self, statement: Statement) -> bool:
         """Whether a statement holds within the error bound."""
-        found = statement.difference()
-        found = found if isinstance(found, Rounded) else Rounded.of(found)
-        self.differences.append(found)
+        left, right = (one if isinstance(one, Rounded) else Rounded.of(one) for one in statement.sides())
+        found = left - right
+        self.sides.append((left, right))
         self.measured += bool(numpy.isfinite(found.error).any())
         return not violated(found.value, found.error, statement.sign).any()
 

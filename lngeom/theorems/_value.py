@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable
 from fractions import Fraction
+from types import FrameType
 from typing import TYPE_CHECKING, Any
+
+import numpy
 
 from .. import kernel
 from ..carriers import Enclosure, Rounded, namespace
@@ -50,10 +54,14 @@ class Statement:
         components = "_i" if self.relation == "!=" and not Value(self.left).is_scalar else ""
         return f"{shown(self.left)}{components} {sign} {shown(self.right)}"
 
+    def sides(self) -> tuple[Any, Any]:
+        """Both sides, the one said to be larger first."""
+        return (self.right, self.left) if self.relation in ("<", "<=") else (self.left, self.right)
+
     def difference(self) -> Any:
         """What the relation compares with 0."""
-        swapped = self.relation in ("<", "<=")
-        return self.right - self.left if swapped else self.left - self.right
+        first, second = self.sides()
+        return first - second
 
     @property
     def sign(self) -> str:
@@ -89,11 +97,25 @@ def _comparison(relation: str) -> Callable[[Any, Any], Any]:
         second = _plain(other)
         if second is NotImplemented:
             raise BodyError(f"a value is compared with {other!r}: compare vectors and numbers")
+        if isinstance(self.inner, Rounded) and compares_plainly(sys._getframe(1)):
+            return _PLAIN[relation](self.inner, second)
         if relation == "!=" and not self.is_scalar:
             raise BodyError("x != y of vectors reads two ways: nonzero(x - y), or square_norm(x - y) > 0")
         return Statement(self.inner, relation, second)
 
     return apply
+
+
+_PLAIN = {">": operator.gt, "<": operator.lt}
+
+
+def compares_plainly(frame: FrameType) -> bool:
+    """Whether a comparison is made on the way by the library, and not by the body of a theorem."""
+    name = frame.f_globals.get("__name__", "")
+    return name.partition(".")[0] in _LIBRARIES and not f"{name}.".startswith("lngeom.theorems.")
+
+
+_LIBRARIES = ("array_api_compat", "lngeom", "numpy", "torch")
 
 
 def _refused(why: str) -> Callable[..., Any]:
@@ -129,19 +151,24 @@ class Value:
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         if method != "__call__" or options:
             raise BodyError(f"{ufunc.__name__}.{method} does not run on vectors of every dimension")
+        current(ufunc.__name__).libraries.add("NumPy")
         return _called(ufunc.__name__, *inputs)
 
     def __array_function__(self, function: Any, types: Any, inputs: Any, options: Any) -> Any:
+        current(function.__name__).libraries.add("NumPy")
         return _called(function.__name__, *inputs, **options)
 
     @classmethod
     def __torch_function__(cls, function: Any, types: Any, inputs: Any = (), options: Any = None) -> Any:
+        current(function.__name__).libraries.add("PyTorch")
         options = dict(options or {})
         if function.__name__ in ("var", "std"):  # where PyTorch's own default differs from the standard's
             options.setdefault("correction", int(options.pop("unbiased", True)))
         return _called(function.__name__, *inputs, **options)
 
     def __getattr__(self, name: str) -> Any:
+        if name == "dtype" and isinstance(self.inner, Rounded):
+            return self.inner.dtype  # rows of floats are scaled where their squares leave the range
         if name in _METHODS:
             return lambda *inputs, **options: _called(name, self, *inputs, **options)
         raise AttributeError(f"a vector of every dimension has no {name}")
@@ -233,12 +260,19 @@ def _norm(x: Value, ord: Any = None, axis: Any = None, **options: Any) -> Value:
     return _sqrt(_sum(x * x, axis, **options))
 
 
+def _where(condition: Any, x: Any, y: Any) -> Value:
+    """One of two values, where the library chooses a unit; on terms there is nothing to choose by."""
+    return Value(namespace(x.inner).where(condition, _plain(x), _plain(y)))
+
+
 def _trace(function: Callable[[Any], Any], like: Value) -> Value:
+    current("trace").flat = True
     return Value(kernel.trace(lambda e: _plain(function(Value(e))), like.inner))
 
 
 _METHODS: dict[str, Callable[..., Any]] = {
     "sum": _sum,
+    "max": lambda x, **options: Value(namespace(x.inner).max(x.inner)),
     "mean": _mean,
     "var": _var,
     "std": lambda x, *axis, **options: _sqrt(_var(x, *axis, **options)),
@@ -259,6 +293,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = _METHODS | {
     "equal": operator.eq,
     "greater": operator.gt,
     "greater_equal": operator.ge,
+    "finfo": numpy.finfo,
     "inner": lambda x, y: _sum(x * y),
     "less": operator.lt,
     "less_equal": operator.le,
@@ -274,6 +309,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = _METHODS | {
     "true_divide": operator.truediv,
     "vecdot": lambda x, y, axis=-1: _sum(x * y, axis),
     "vector_norm": lambda x, axis=None, **options: _norm(x, None, axis, **options),
+    "where": _where,
     "zeros_like": lambda x: 0 * x,
 }
 

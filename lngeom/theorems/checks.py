@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from hypothesis import HealthCheck, Phase, Verbosity, errors, given, reject, settings
+from hypothesis import errors, given, reject, settings
 
 from ..carriers import Enclosure, Rounded, UndecidedError
 from ..kernel import ProofError, Proved, formula, holds
@@ -19,6 +19,7 @@ from ._models import (
     examples,
     refute_wrong,
     satisfied,
+    searching,
 )
 from ._run import Exact, Floats, Values, Wrong, numbers_of
 from ._theorem import Theorem
@@ -109,15 +110,8 @@ def _examples(theorem: Theorem, count: int) -> Found:
             _at(theorem, floats, d, lambda: _true_in_floats(theorem, floats, found))
 
     run.__name__ = theorem.id.replace(".", "_")  # the key of the database that keeps what failed
-    options = settings(
-        max_examples=count or _count(),
-        deadline=None,
-        verbosity=Verbosity.quiet,
-        phases=set(Phase) - {Phase.explain},
-        suppress_health_check=list(HealthCheck),
-    )
     with contextlib.suppress(errors.Unsatisfiable):
-        options(given(examples(theorem))(run))()
+        searching(count)(given(examples(theorem))(run))()
     if found.models < ACCEPTED:
         raise CheckError(
             f"{theorem.id}: {found.models} exact models of the hypotheses, {ACCEPTED} are needed: give `models`"
