@@ -22,9 +22,9 @@ class Options:
 def run(options: Options) -> int:
     """Run the command; returns the exit code."""
     from ..pages import print_rows
-    from ..sweep import compare
+    from ..sweep import compare_runs
 
-    rows = compare(options.runs, options.csv)
+    rows = compare_runs(options.runs, options.csv)
     if not json_alone(rows, options.json):
         kept = ("site", "side", "angle_mean_deg", "d_cos2", "norm_mean")
         print_rows([{name: value for name, value in row.items() if name.startswith(kept)} for row in rows])

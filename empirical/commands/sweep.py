@@ -50,7 +50,7 @@ def run(options: Options) -> int:
     if console.is_terminal:
         console.print("loading PyTorch and transformers", highlight=False)
     from ..runs import leads
-    from ..sweep import is_live, read, run_sweep, sweep_all
+    from ..sweep import is_live, read_finished, run_sweep, sweep_all
 
     if sweep.model == ALL:
         return 1 if sweep_all(sweep, console=console, command=command) else 0
@@ -59,13 +59,13 @@ def run(options: Options) -> int:
     else:
         done = run_sweep(sweep, console=console, command=command, show=not silent)
     if options.json and leads():
-        json_alone(read(done.path).rows, options.json)
+        json_alone(read_finished(done.path).rows, options.json)
     return 0
 
 
 def _measure_live(sweep: Sweep, console: "Console", command: str) -> "RunDirectory":
     """Measure the model that a function returns."""
-    from ..sweep import load_live, measure
+    from ..sweep import MeasureOptions, load_live, measure
 
     for field in fields(Sweep):
         if field.name not in ("model", "output", "directions", "seed") and getattr(sweep, field.name) != field.default:
@@ -76,7 +76,6 @@ def _measure_live(sweep: Sweep, console: "Console", command: str) -> "RunDirecto
     assert sweep.model is not None
     model, batches = load_live(sweep.model)
     name = sweep.model.replace(":", ".")
-    return measure(
-        model, batches, sweep.output or f"runs/{name}", directions=sweep.directions, seed=sweep.seed, name=name,
-        console=console, command=command, show=not console.quiet,
-    )  # fmt: skip
+    options = MeasureOptions(directions=sweep.directions, seed=sweep.seed, name=name)
+    output = sweep.output or f"runs/{name}"
+    return measure(model, batches, output, options, console=console, command=command, show=not console.quiet)

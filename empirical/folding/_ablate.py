@@ -13,7 +13,7 @@ from ..models import bundled_model, find_model, load_network, resolve_device, re
 from ..observe import ratio_interval
 from ..pages import write_ablation
 from ..runs import RunDirectory, environment
-from ..support import RunError, lock, progress, read_sealed, write_sealed, write_table
+from ..support import RunError, progress, read_sealed, write_sealed, write_table
 from ..text import Case, bundled_wikipedia, open_corpus
 from ._ablation import Ablation
 from ._changes import Change, plan_changes
@@ -29,10 +29,6 @@ def _shards(given: Sequence[Case], tokens: int) -> list[list[Case]]:
             shards.append([])
         shards[-1].append(case)
     return shards
-
-
-def _shard(run: RunDirectory, number: int) -> Path:
-    return run.path / "shards" / f"{number:06}.json"
 
 
 def summarize(change: Change, rows: np.ndarray) -> dict[str, Any]:
@@ -97,9 +93,8 @@ def run_ablation(ablation: Ablation, *, console: Console | None = None, command:
         "documents": len({case.document for case in given}),
         **{name: getattr(ablation, name) for name in names},
     }
-    run = RunDirectory(Path(ablation.output or f"runs/ablate-{source.name}"))
-    run.prepare()
-    with lock(run.path):
+    run = RunDirectory(Path(ablation.output or f"runs/ablate-{source.name}"), results=("ablation.csv",))
+    with run.claim():
         if run.begin(measured, {"command": command, **environment(device)}) == "done":
             console.print(f"{run.path}: this run is done", markup=False, highlight=False, soft_wrap=True)
             return run
@@ -128,7 +123,9 @@ def _measure(
     before, work = 0, []
     for number, shard in enumerate(shards):
         mine = [c for c in changes if before < ablation.site_tokens or c not in single]
-        work += [(number, change, _shard(run, number * len(changes) + changes.index(change))) for change in mine]
+        work += [
+            (number, change, run.shard_path(number * len(changes) + changes.index(change), ".json")) for change in mine
+        ]
         before += sum(case.tokens for case in shard)
     sizes = [sum(case.tokens for case in shards[number]) for number, _, _ in work]
     found = {path: rows for _, _, path in work if (rows := _read(path, console)) is not None}

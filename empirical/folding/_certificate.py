@@ -2,7 +2,6 @@
 
 import contextlib
 import copy
-import hashlib
 import importlib.metadata
 import io
 from collections.abc import Iterable, Mapping
@@ -16,22 +15,15 @@ from torch import Tensor, nn
 
 import lngeom
 
-from ..models import ModelSource, find_model, load_network, load_tokenizer
+from ..models import ModelSource, find_model, load_network, load_tokenizer, weights_sha256
 from ..support import ModelError, read_json, write_folder, write_json
 from ._fold import Fold, Map, matrix, own, rms_form
 from ._roundoff import first_order_bound, logits
 
 _CERTIFICATE, _WORST = "certificate.json", "worst.npz"
+_FORMAT = 2
+"""Since 2 weights are hashed as in the manifest of a run."""
 Inputs = dict[str, Tensor]
-
-
-def weights_sha256(network: nn.Module) -> str:
-    """Hash of all parameters and buffers, by name, dtype, shape and bytes."""
-    digest = hashlib.sha256()
-    for name, tensor in sorted(network.state_dict().items()):
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-        digest.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
-    return digest.hexdigest()
 
 
 def certify_maps(original: nn.Module, folded: Fold) -> list[dict[str, Any]]:
@@ -161,7 +153,7 @@ def write_fold(
         raise ModelError(f"{directory}: exists already; choose another --output")
     compared, worst = compare(original, folded, batches)
     certificate = {
-        "format": 1, "lngeom": importlib.metadata.version("lngeom"), "model": source.name,
+        "format": _FORMAT, "lngeom": importlib.metadata.version("lngeom"), "model": source.name,
         "location": str(Path(source.location).resolve() / (source.gguf_file or "")) if source.is_local
         else source.location, "revision": source.revision,
         "class": type(original).__name__, "norms": folded.norms, "moved": folded.moved, "kept": folded.kept,
@@ -226,6 +218,9 @@ def verify_fold(directory: Path, model: str | None = None) -> tuple[dict[str, An
         ModelError: If one of the two networks cannot be loaded.
     """
     known = _certificate_of(directory)
+    if known["format"] != _FORMAT:
+        msg = f"{directory}: its certificate has format {known['format']}, read is {_FORMAT}; fold the model again"
+        raise ModelError(msg)
     original = load_network(find_model(model or known["location"], known["revision"]))
     folded = _loaded(directory, known)
     with np.load(directory / _WORST, allow_pickle=False) as arrays:

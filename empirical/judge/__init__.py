@@ -7,7 +7,7 @@ from .._lazy import lazy
 if TYPE_CHECKING:
     from ._exact import check
     from ._predict import THEOREM_IDS, isotropy, judge, predict
-    from ._prediction import COLUMNS, ISOTROPY, Prediction, count, read_csv, summary, write_csv
+    from ._prediction import COLUMNS, ISOTROPY, Prediction, count_verdicts, summary_line
     from ._sample import Sample, samples
     from ._shift import shift
 else:
@@ -20,13 +20,11 @@ __all__ = [
     "Prediction",
     "Sample",
     "check",
-    "count",
+    "count_verdicts",
     "isotropy",
     "judge",
     "predict",
-    "read_csv",
     "samples",
     "shift",
-    "summary",
-    "write_csv",
+    "summary_line",
 ]

@@ -33,9 +33,9 @@ def judge(model: nn.Module, sites: Sequence[NormSite], call: Callable[[], Any]) 
 
     >>> import torch
     >>> from empirical.models import norms
-    >>> from empirical.judge import count, judge
+    >>> from empirical.judge import count_verdicts, judge
     >>> model, x = torch.nn.Sequential(torch.nn.LayerNorm(8)), torch.randn(4, 8)
-    >>> count(judge(model, norms(model).sites, lambda: model(x)))
+    >>> count_verdicts(judge(model, norms(model).sites, lambda: model(x)))
     {'isotropic': 0, 'not isotropic': 0, 'holds': 7, 'undecided': 0, 'violated': 0}
     """
     return [found for sample in samples(model, sites, call) for found in check(sample)]
@@ -52,10 +52,10 @@ def predict(loaded: LoadedModel, tokens: np.ndarray) -> list[Prediction]:
     >>> import numpy as np
     >>> from transformers import GPT2Config
     >>> from empirical.models import ModelSource, load_model
-    >>> from empirical.judge import count, predict
+    >>> from empirical.judge import count_verdicts, predict
     >>> config = GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=16, bos_token_id=0, eos_token_id=0)
     >>> loaded = load_model(ModelSource("tiny", "tiny"), config=config, random_weights=True, device="cpu")
-    >>> count(predict(loaded, np.arange(16).reshape(2, 8)))  # seven of each of three layers, one of the model
+    >>> count_verdicts(predict(loaded, np.arange(16).reshape(2, 8)))  # seven of each of three layers, one of the model
     {'isotropic': 0, 'not isotropic': 0, 'holds': 22, 'undecided': 0, 'violated': 0}
     """
     return [*shift(loaded, tokens), *judge(loaded.model, loaded.sites, lambda: forward(loaded, tokens))]

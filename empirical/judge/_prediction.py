@@ -2,15 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
-from pathlib import Path
+from dataclasses import dataclass, fields
 
 import numpy as np
 
 from lngeom.verdicts import PREDICTION_VERDICTS, Verdict
 
 from ..observe import column
-from ..support import read_table, write_table
 
 MODEL = "model"
 """What stands for a site where the whole model is meant."""
@@ -77,19 +75,19 @@ def undecided(site: str, prediction: str, theorem: str, reason: str) -> Predicti
     return Prediction(site, prediction, theorem, None, None, 0, "undecided", reason=reason)
 
 
-def count(predictions: Iterable[Prediction]) -> dict[Verdict, int]:
+def count_verdicts(predictions: Iterable[Prediction]) -> dict[Verdict, int]:
     """How many there are of each verdict."""
     found = Counter(each.verdict for each in predictions)
     return {verdict: found[verdict] for verdict in PREDICTION_VERDICTS}
 
 
-def summary(predictions: Sequence[Prediction]) -> str:
+def summary_line(predictions: Sequence[Prediction]) -> str:
     """The verdicts in one line: about single vectors, the null law of isotropy, and the whole model.
 
-    >>> from empirical.judge import ISOTROPY, Prediction, summary
+    >>> from empirical.judge import ISOTROPY, Prediction, summary_line
     >>> exact = Prediction("ln_f", "1·y = 0", "standardization.mean_zero", 1e-7, 2e-6, 16, "holds")
     >>> mean = Prediction("ln_f", "d·E[cos²θ] = 1 of the input", ISOTROPY, 4.0, 1.0, 512, "not isotropic", 3.5, 4.5, 9)
-    >>> summary([exact, exact, mean])
+    >>> summary_line([exact, exact, mean])
     'predictions: exact 2 holds; null 1 not isotropic'
     """
     parts: dict[str, list[Prediction]] = {"exact": [], "null": [], "shift": []}
@@ -97,31 +95,8 @@ def summary(predictions: Sequence[Prediction]) -> str:
         kind = "shift" if each.site == MODEL else "null" if each.theorem == ISOTROPY else "exact"
         parts[kind].append(each)
     words = [
-        f"{kind} " + ", ".join(f"{number} {verdict}" for verdict, number in count(found).items() if number)
+        f"{kind} " + ", ".join(f"{number} {verdict}" for verdict, number in count_verdicts(found).items() if number)
         for kind, found in parts.items()
         if found
     ]
     return "predictions: " + "; ".join(words)
-
-
-def write_csv(path: Path, predictions: Iterable[Prediction]) -> None:
-    """Write predictions as CSV, numbers in full; empty where nothing applies."""
-    write_table(path, [asdict(each) for each in predictions], COLUMNS)
-
-
-def read_csv(path: Path) -> list[Prediction]:
-    """Read what :func:`write_csv` wrote.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from empirical.judge import Prediction, read_csv, write_csv
-    >>> written = [Prediction("ln_f", "1·y = 0", "standardization.mean_zero", 0.1 + 0.2, 2e-6, 16, "violated")]
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_csv(Path(folder, "predictions.csv"), written)
-    ...     read_csv(Path(folder, "predictions.csv")) == written  # numbers are written in full
-    True
-    """
-    rows = read_table(path)
-    for row in rows:
-        row["reason"] = row["reason"] or ""
-    return [Prediction(**row) for row in rows]

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..support import ModelError
+from ..support import ModelError, sha256_if_small
 from ._known import KNOWN_MODELS, KnownModel
 
 _GGUF_MAGIC = b"GGUF"
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
-_HASHED_BYTES = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -83,9 +82,7 @@ class ModelSource:
         digest = hashlib.sha256()
         for path in files:
             digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
-            if path.stat().st_size <= _HASHED_BYTES:
-                with path.open("rb") as stream:
-                    digest.update(hashlib.file_digest(stream, "sha256").digest())
+            digest.update(bytes.fromhex(sha256_if_small(path) or ""))
         return f"sha256:{digest.hexdigest()}"
 
 

@@ -1,8 +1,7 @@
 """Whether the weights in memory are those of the checkpoint, and a fingerprint by which others can tell."""
 
-import hashlib
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import torch
 from torch import nn
 from torch.distributed.tensor import DTensor
 
-from ..support import ModelError
+from ..support import ModelError, sha256_of_tensors
 from ._sites import NormSite
 from ._source import ModelSource
 
@@ -97,6 +96,19 @@ def unused_weights(source: ModelSource, model: nn.Module, loading: dict[str, Any
     return unused
 
 
+def _tensors(model: nn.Module, chosen: Callable[[str], bool]) -> Iterator[tuple[str, torch.Tensor]]:
+    """Parameters and buffers by name, one at a time."""
+    for name, value in sorted(model.state_dict().items()):
+        if isinstance(value, torch.Tensor) and chosen(name):
+            # the parts of a distributed tensor lie in several processes, each of which comes here
+            yield name, value.full_tensor() if isinstance(value, DTensor) else value
+
+
+def weights_sha256(model: nn.Module) -> str:
+    """SHA-256 of all parameters and buffers: names, dtypes, shapes and bits in the order of the names."""
+    return sha256_of_tensors(_tensors(model, lambda _: True))
+
+
 def fingerprints(model: nn.Module, sites: Collection[NormSite]) -> dict[str, str]:
     """SHA-256 of the weights in memory: ``norm_weights_sha256`` of the norm layers, ``weights_sha256`` of all.
 
@@ -112,15 +124,6 @@ def fingerprints(model: nn.Module, sites: Collection[NormSite]) -> dict[str, str
     False
     """
     layers = tuple(f"{site.path}." for site in sites)
-    norms, whole = hashlib.sha256(), hashlib.sha256()
-    for name, value in sorted(model.state_dict().items()):
-        if name.startswith(_UNMEASURED) or not isinstance(value, torch.Tensor):
-            continue
-        if isinstance(value, DTensor):  # its parts lie in several processes, each of which comes here
-            value = value.full_tensor()
-        head = f"{name}\0{value.dtype}\0{tuple(value.shape)}\0".encode()
-        bits = b"" if value.is_meta else value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data
-        for digest in (whole, norms) if name.startswith(layers) else (whole,):
-            digest.update(head)
-            digest.update(bits)
-    return {"norm_weights_sha256": norms.hexdigest(), "weights_sha256": whole.hexdigest()}
+    norms = _tensors(model, lambda name: name.startswith(layers))
+    measured = _tensors(model, lambda name: not name.startswith(_UNMEASURED))
+    return {"norm_weights_sha256": sha256_of_tensors(norms), "weights_sha256": sha256_of_tensors(measured)}

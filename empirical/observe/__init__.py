@@ -8,7 +8,7 @@ From a layer to its table, and from parts of a text to the whole:
 >>> from pathlib import Path
 >>> from empirical.observe import Observer
 >>> from empirical.models import NormSite
->>> from empirical.observe import compute, load, merge, read_csv, rows, save, write_csv
+>>> from empirical.observe import compute, load_states, merge, rows, save_states
 >>> layer, site = torch.nn.Sequential(torch.nn.LayerNorm(2)), NormSite("0", None, "final", "layernorm", 1e-5, 2)
 >>> def measured(vectors):
 ...     with Observer(layer, [site]) as observer:
@@ -18,11 +18,9 @@ From a layer to its table, and from parts of a text to the whole:
 >>> compute(both["0", "input"], "input")["all"]["norm_mean"]  # of lengths 5, 10, 5, 15
 8.75
 >>> with tempfile.TemporaryDirectory() as folder:
-...     save(Path(folder, "state.safetensors"), both, {"text": "two lines"})
-...     states, about = load(Path(folder, "state.safetensors"))
-...     write_csv(Path(folder, "sites.csv"), rows(states, [site]))
-...     table = read_csv(Path(folder, "sites.csv"))
->>> about, [(row["bucket"], row["tokens"], row["zero"]) for row in table if row["side"] == "input"]
+...     save_states(Path(folder, "state.safetensors"), both, {"text": "two lines"})
+...     states, about = load_states(Path(folder, "state.safetensors"))
+>>> about, [(row["bucket"], row["tokens"], row["zero"]) for row in rows(states, [site]) if row["side"] == "input"]
 ({'text': 'two lines'}, [('first', 2, 0), ('rest', 2, 1), ('all', 4, 1)])
 """
 
@@ -32,23 +30,15 @@ from .._lazy import lazy
 
 if TYPE_CHECKING:
     from ._directions import random_directions
-    from ._growth import (
-        GROWTH_COLUMNS as GROWTH_COLUMNS,
-        LAWS as LAWS,
-        Growth,
-        growth,
-        read_csv as read_growth,
-        stream,
-        write_csv as write_growth,
-    )
+    from ._growth import GROWTH_COLUMNS as GROWTH_COLUMNS, LAWS as LAWS, Growth, growth, stream
     from ._inference import CONFIDENCE, ratio_interval, student as student
     from ._monitor import Monitor, NormCallback
     from ._observer import Observer
     from ._reduction import features, input_features, output_features, reduce
-    from ._sketch import Columns, Sketch, sketch
+    from ._sketch import Sketch, Sketches, sketch
     from ._state import BUCKETS, FEATURES, SIDES, Side, SiteState, States, merge, merge_sites
-    from ._storage import load, save
-    from ._table import COLUMNS, TABLE as TABLE, column as column, compute, read_csv, rows, write_csv
+    from ._storage import load_states, save_states
+    from ._table import COLUMNS, TABLE as TABLE, column as column, compute, read_sites, rows
 else:
     __getattr__ = lazy(__name__, __file__)
 
@@ -58,7 +48,6 @@ __all__ = [
     "CONFIDENCE",
     "FEATURES",
     "SIDES",
-    "Columns",
     "Growth",
     "Monitor",
     "NormCallback",
@@ -66,24 +55,22 @@ __all__ = [
     "Side",
     "SiteState",
     "Sketch",
+    "Sketches",
     "States",
     "compute",
     "features",
     "growth",
     "input_features",
-    "load",
+    "load_states",
     "merge",
     "merge_sites",
     "output_features",
     "random_directions",
     "ratio_interval",
-    "read_csv",
-    "read_growth",
+    "read_sites",
     "reduce",
     "rows",
-    "save",
+    "save_states",
     "sketch",
     "stream",
-    "write_csv",
-    "write_growth",
 ]

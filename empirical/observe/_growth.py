@@ -29,13 +29,11 @@ References:
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from pathlib import Path
+from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ..support import RunError, read_table, write_table
 from ._inference import CONFIDENCE, Trend, trend
 
 Law = Literal["exponential", "power"]
@@ -161,10 +159,8 @@ def growth(rows: Sequence[Mapping[str, Any]]) -> list[Growth]:
         list of Growth: Four, in the order of :data:`FIRST_DEPTHS` and :data:`LAWS`; what cannot be fitted has a
             reason.
 
-    >>> import tempfile
-    >>> from pathlib import Path
     >>> import numpy as np
-    >>> from empirical.observe import growth, read_growth, stream, write_growth
+    >>> from empirical.observe import growth, stream
     >>> rows = [
     ...     {"side": "input", "bucket": "rest", "role": "pre_attn", "layer": layer, "norm_mean": 3.0 * 2**layer,
     ...      "norm_std": 0.0, "tokens": 4}
@@ -177,10 +173,6 @@ def growth(rows: Sequence[Mapping[str, Any]]) -> list[Growth]:
     (array([ 3.,  6., 12.]), array([ 3.,  6., 12.]))
     >>> stream([{**row, "role": "post_mlp"} for row in rows]).reason
     'each norm stands on the stream and sets its length anew (Post-LN)'
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_growth(Path(folder, "growth.csv"), growth(rows))
-    ...     read_growth(Path(folder, "growth.csv")) == growth(rows)
-    True
     """
     found = stream(rows)
     return [fit for first in FIRST_DEPTHS for fit in _fits(found, first)]
@@ -230,17 +222,3 @@ def _better(lines: Mapping[Law, Trend], logs: np.ndarray) -> Better:
     if evidence.min() >= _EVIDENCE:
         return "exponential"
     return "power" if evidence.max() <= -_EVIDENCE else "undecided"
-
-
-def write_csv(path: Path, fits: Sequence[Growth]) -> None:
-    """Write fits as CSV, numbers in full; empty where nothing applies."""
-    write_table(path, [asdict(fit) for fit in fits], GROWTH_COLUMNS)
-
-
-def read_csv(path: Path) -> list[Growth]:
-    """Read what :func:`write_csv` wrote; RunError if the file is of another kind."""
-    try:
-        return [Growth(**{**row, "reason": row["reason"] or ""}) for row in read_table(path)]
-    except (TypeError, KeyError, ValueError) as error:
-        msg = f"{path}: cannot be read as fits of growth ({error}); write it again with: lngeom report {path.parent}"
-        raise RunError(msg) from None

@@ -18,7 +18,7 @@ from ..models import NormSite, first_tensor
 from ._directions import random_directions
 from ._layout import Batch, arranged, as_mask, batch_of, known_batch_dim
 from ._reduction import features, reduce
-from ._sketch import Columns, sketch
+from ._sketch import Sketches, sketch
 from ._state import SIDES, Side, SiteState, States, merge_sites
 
 _TOGETHER = 16
@@ -36,7 +36,7 @@ class _Queue:
 
     site: NormSite
     buckets: Tensor
-    columns: Columns
+    columns: Sketches
     paths: list[str] = field(default_factory=list)
 
 
@@ -216,7 +216,7 @@ class Observer:
         buckets = self._membership(site, (sequences, positions, heads), z.device)
         key = (site.kind, site.eps, id(columns), id(buckets))
         if key not in self._queues:
-            self._queues[key] = _Queue(site, buckets, Columns.empty(_TOGETHER, buckets[0].numel(), columns))
+            self._queues[key] = _Queue(site, buckets, Sketches.empty(_TOGETHER, buckets[0].numel(), columns))
         queue = self._queues[key]
         out = queue.columns[len(queue.paths)]
         self._by_kernel_if_any(sketch, x.reshape(-1, d), z.reshape(-1, d), columns, out=out)

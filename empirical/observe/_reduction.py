@@ -11,7 +11,7 @@ from lngeom.norms import layer_rms_distance_from_moments
 from lngeom.projection import centered_inner_product
 
 from ._compiled import by_kernel, free
-from ._sketch import Columns, Sketch
+from ._sketch import Sketch, Sketches
 from ._state import (
     ANGLE_BINS,
     BINS_PER_DEGREE,
@@ -107,7 +107,7 @@ def output_features(z: Sketch, x: Sketch, inner: Tensor, *, kind: str) -> dict[s
     }
 
 
-def features(columns: Columns, *, kind: str, eps: float, compiled: bool = False) -> dict[Side, Tensor]:
+def features(columns: Sketches, *, kind: str, eps: float, compiled: bool = False) -> dict[Side, Tensor]:
     """Features of what enters and of what leaves norm layers, in the order of :data:`FEATURES`.
 
     Args:
@@ -120,9 +120,9 @@ def features(columns: Columns, *, kind: str, eps: float, compiled: bool = False)
         dict: By side, float64, (layers, features, N).
 
     >>> import torch
-    >>> from empirical.observe import FEATURES, Columns, features, sketch
+    >>> from empirical.observe import FEATURES, Sketches, features, sketch
     >>> x, axes = torch.tensor([[2.0, 0.0]]), torch.eye(2)
-    >>> columns = Columns.empty(1, len(x), axes)
+    >>> columns = Sketches.empty(1, len(x), axes)
     >>> _ = sketch(x, torch.tensor([[1.0, -1.0]]), axes, out=columns[0])
     >>> found = features(columns, kind="layernorm", eps=0.0)
     >>> round(found["output"][0, FEATURES["output"].index("rotation"), 0].item(), 3)
@@ -137,7 +137,7 @@ def features(columns: Columns, *, kind: str, eps: float, compiled: bool = False)
 
 
 def _features(numbers: Tensor, projections: Tensor, d: int, kind: str, eps: float) -> tuple[Tensor, Tensor]:
-    columns = Columns(d, numbers, projections)
+    columns = Sketches(d, numbers, projections)
     before, after = columns.before, columns.after
     entered = input_features(before, kind=kind, eps=eps)
     left = output_features(after, before, columns.inner, kind=kind)

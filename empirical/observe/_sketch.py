@@ -61,7 +61,7 @@ class Sketch:
 
 
 @dataclass(frozen=True)
-class Columns:
+class Sketches:
     """The numbers of the sketches of N pairs, what enters and what leaves a norm layer; layers may be a first axis.
 
     Attributes:
@@ -70,9 +70,9 @@ class Columns:
         projections: (..., 2, N, K), float32 or better. Components of x and of z along the random directions.
 
     >>> import torch
-    >>> from empirical.observe import Columns, sketch
+    >>> from empirical.observe import Sketches, sketch
     >>> x, axes = torch.tensor([[2.0, 0.0], [3.0, 4.0]]), torch.eye(2)
-    >>> columns = Columns.empty(2, len(x), axes)  # two layers
+    >>> columns = Sketches.empty(2, len(x), axes)  # two layers
     >>> for layer in range(2):
     ...     _ = sketch(x, (layer + 1) * x, axes, out=columns[layer])
     >>> columns.after.mean.tolist(), columns[1].inner.tolist()
@@ -84,16 +84,16 @@ class Columns:
     projections: Tensor
 
     @classmethod
-    def empty(cls, layers: int, count: int, directions: Tensor) -> Columns:
+    def empty(cls, layers: int, count: int, directions: Tensor) -> Sketches:
         """Room for the pairs of so many layers, `count` of each, and the directions (d, K)."""
         d, k = directions.shape
         with torch.inference_mode(False):  # what is made under it can only be written under it
             numbers = torch.empty(layers, 5, count, dtype=torch.float64, device=directions.device)
             return cls(d, numbers, numbers.new_empty(layers, 2, count, k, dtype=_wide(directions.dtype)))
 
-    def __getitem__(self, layers: int | slice) -> Columns:
+    def __getitem__(self, layers: int | slice) -> Sketches:
         """Those of one layer, or of some."""
-        return Columns(self.d, self.numbers[layers], self.projections[layers])
+        return Sketches(self.d, self.numbers[layers], self.projections[layers])
 
     @property
     def before(self) -> Sketch:
@@ -159,7 +159,7 @@ def _multiply(x: Tensor, directions: Tensor, out: Tensor) -> None:
 
 
 def sketch(
-    x: Tensor, z: Tensor, directions: Tensor, *, compiled: bool = False, out: Columns | None = None
+    x: Tensor, z: Tensor, directions: Tensor, *, compiled: bool = False, out: Sketches | None = None
 ) -> tuple[Sketch, Sketch, Tensor]:
     """Sketches of what enters and what leaves a norm layer, and their inner products.
 
@@ -184,7 +184,7 @@ def sketch(
     [2.0, 0.5]
     """
     count, d = x.shape
-    kept = Columns.empty(1, count, directions)[0] if out is None else out
+    kept = Sketches.empty(1, count, directions)[0] if out is None else out
     found, dtype = kept.numbers, kept.projections.dtype
     if compiled:
         found.copy_(by_kernel(_numbers, free(x, 0), free(z, 0), dtype))

@@ -18,7 +18,7 @@ _ENTRY = "lngeom"
 _HISTOGRAMS = {"angles": ANGLE_BINS, "norms": NORM_BINS}
 
 
-def save(path: Path, states: States, metadata: dict[str, str]) -> None:
+def save_states(path: Path, states: States, metadata: dict[str, str]) -> None:
     """Write states to a file; equal states are equal files."""
     tensors: dict[str, np.ndarray] = {}
     for (site, side), state in states.items():
@@ -47,8 +47,8 @@ def _digest(tensors: dict[str, np.ndarray], about: dict[str, str]) -> str:
     return digest.hexdigest()
 
 
-def load(path: Path) -> tuple[States, dict[str, str]]:
-    """Read states and metadata from a file written by :func:`save`."""
+def load_states(path: Path) -> tuple[States, dict[str, str]]:
+    """Read states and metadata from a file written by :func:`save_states`."""
     try:
         with safetensors.safe_open(path, framework="numpy") as stream:
             metadata = json.loads((stream.metadata() or {}).get(_ENTRY, "{}"))

@@ -1,14 +1,14 @@
 """The table of a run: one row per site, side and position bucket, and each column of it stated once."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..models import NormSite
-from ..support import read_table, write_table
+from ..support import read_table
 from ._inference import ratio_interval
 from ._state import BINS_PER_DEGREE, BINS_PER_OCTAVE, BUCKETS, FEATURES, NORM_OCTAVES, SIDES, Side, SiteState, States
 
@@ -244,11 +244,6 @@ def rows(states: States, sites: Iterable[NormSite]) -> list[dict[str, Any]]:
     return table
 
 
-def write_csv(path: Path, table: Sequence[dict[str, Any]]) -> None:
-    """Write the table as CSV at once; numbers in full, so that equal results are equal files."""
-    write_table(path, table, COLUMNS)
-
-
-def read_csv(path: Path) -> list[dict[str, Any]]:
-    """Rows of a table that :func:`write_csv` wrote: int, float and str as they were, None where nothing applies."""
+def read_sites(path: Path) -> list[dict[str, Any]]:
+    """The rows of ``sites.csv``: int, float and str as they were, None where nothing applies."""
     return read_table(path, words={each.name for each in TABLE if each.unit == "text"})

@@ -8,10 +8,10 @@ from markupsafe import Markup
 
 from lngeom.verdicts import PREDICTION_VERDICTS, Verdict
 
-from .. import judge, observe
-from ..judge import ISOTROPY, Prediction, count
+from .. import observe
+from ..judge import ISOTROPY, Prediction, count_verdicts
 from ..runs import ENVIRONMENT
-from ..support import RunError, read_json, write_text
+from ..support import RunError, read_json, read_records, write_text
 from ._console import summary
 from ._figures import ROLES, subject_of
 from ._html import embedded, render
@@ -42,9 +42,9 @@ def write_report(directory: Path) -> Path:
     """Write ``report.html`` of a run from its manifest, tables and figures; returns its path."""
     try:
         manifest = read_json(directory / "manifest.json")
-        rows = observe.read_csv(directory / "sites.csv")
+        rows = observe.read_sites(directory / "sites.csv")
         verdicts = directory / "predictions.csv"
-        judged = judge.read_csv(verdicts) if verdicts.exists() else []
+        judged = read_records(verdicts, Prediction) if verdicts.exists() else []
     except (OSError, ValueError) as error:
         raise RunError(f"{directory}: holds no finished run ({error}); give the output directory of a sweep") from None
     shown = {name: words for name, words in _FIGURES.items() if name != "growth" or not observe.stream(rows).reason}
@@ -101,5 +101,5 @@ def verdict_lines(predictions: Sequence[Prediction]) -> list[VerdictLine]:
     for (name, theorem), found in groups.items():
         measured = [each for each in found if each.measured is not None]
         extreme = max(measured, key=_strain) if measured else None
-        lines.append(VerdictLine(name, theorem, count(found), extreme))
+        lines.append(VerdictLine(name, theorem, count_verdicts(found), extreme))
     return lines

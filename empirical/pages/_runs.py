@@ -19,12 +19,12 @@ class Run(NamedTuple):
 
 def read_run(directory: Path) -> Run:
     """The run in a directory."""
-    from ..observe import read_csv
+    from ..observe import read_sites
 
     path = directory / "sites.csv"
     advice = "give a directory that `lngeom sweep` wrote"
     try:
-        rows = read_csv(path)
+        rows = read_sites(path)
         if rows and "model" in rows[0]:
             raise ValueError("it has a column 'model', so it joins several")
     except OSError as error:

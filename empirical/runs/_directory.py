@@ -1,89 +1,63 @@
-"""The directory of a run: manifest, tokens, shards, results; whole at every moment."""
+"""The directory of a run: identity, seal, resume and finish; whole at every moment."""
+
+from __future__ import annotations
 
 import json
 import re
 import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ..support import RunError, read_sealed, replacing, sha256_of, write_sealed, write_text
-from ._manifest import first_difference, measured_by
+from ..support import RunError, lock, read_sealed, replacing, sha256_of, write_sealed, write_text
+
+if TYPE_CHECKING:
+    import filelock
 
 Status = Literal["new", "started", "done"]
 
 _RESULTS = ("sites.csv", "predictions.csv", "sequences.csv")
-"""What is read again, in ``sha256sum``'s order and form."""
-
-
-_SHARD = re.compile(r"(\d{6})\.safetensors")
+_SHARD = re.compile(r"(\d{6})\.\w+")
 
 
 class RunDirectory:
-    """A directory that holds one run.
+    """A directory that holds one run: of a sweep, of an ablation, of a training.
 
-    ``manifest.json`` says what is measured (``measured``) and with what; ``tokens.npy`` the token ids, one sequence a
-    row, and ``sequences.csv`` where they are from; ``shards/`` the states of finished shards until all are there; then
-    ``state.safetensors``, ``sites.csv``, ``predictions.csv``, figures and the report, and last of all ``DONE`` with the
-    SHA-256 of the tables. The manifest carries its own and those of tokens and sequences, each state its own.
+    A run is identified by all that its numbers depend on. It is begun, continued or shown by the same few steps::
+
+        run = RunDirectory(path)                    # manifest="run.json", results=("losses.csv",) where it has others
+        with run.claim():                           # made, writable, without strangers, and ours until the process ends
+            if run.begin(identity, about) == "done":        # refuses the directory of another run
+                return run
+            ...                                     # files by `replacing`, finished parts as shards
+            run.seal("tokens.npy")                  # the manifest has its hash; run.is_sealed("tokens.npy") later
+            run.finish()                            # DONE, with the hashes of the results
+
+    ``manifest.json`` carries its own SHA-256, those of the sealed files, the identity and what else is known of the run
+    (versions, the command). ``shards/`` holds finished parts until all are there. ``DONE`` comes last. Of a sweep
+    ``tokens.npy`` has the token ids, one sequence a row, ``sequences.csv`` where they are from, ``state.safetensors``
+    the merged statistics.
+
+    Args:
+        path: The directory.
+        manifest: Name of the manifest.
+        results: The files whose hashes ``DONE`` has, in the order and form of ``sha256sum``.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.manifest_path, self.state_path = path / "manifest.json", path / "state.safetensors"
+    def __init__(self, path: Path, *, manifest: str = "manifest.json", results: Sequence[str] = _RESULTS) -> None:
+        self.path, self.manifest_path, self._results = path, path / manifest, results
         self.tokens_path, self.sequences_path = path / "tokens.npy", path / "sequences.csv"
-        self.predictions_path = path / "predictions.csv"
+        self.state_path, self.predictions_path = path / "state.safetensors", path / "predictions.csv"
 
     @property
     def is_done(self) -> bool:
         """Whether everything has been written."""
         return (self.path / "DONE").is_file()
 
-    def shard_path(self, index: int) -> Path:
-        """The state of one shard."""
-        return self.path / "shards" / f"{index:06}.safetensors"
-
-    def finished_shards(self) -> list[int]:
-        """Indices of the shards whose state is there."""
-        found = (_SHARD.fullmatch(path.name) for path in (self.path / "shards").glob("*.safetensors"))
-        return sorted(int(match.group(1)) for match in found if match)
-
-    def manifest(self) -> dict[str, Any]:
-        """Read the manifest."""
-        try:
-            return read_sealed(self.manifest_path)
-        except FileNotFoundError:
-            msg = f"{self.path}: holds no manifest.json, so it is not a run; give the output directory of a sweep"
-            raise RunError(msg) from None
-
-    def finished_manifest(self) -> dict[str, Any]:
-        """Read the manifest of a run that is done."""
-        manifest = self.manifest()
-        if not self.is_done:
-            command = manifest.get("command", "lngeom sweep")
-            raise RunError(f"{self.path}: is not finished; run its command again first: {command}")
-        self._check_results()
-        return manifest
-
-    def _check_results(self) -> None:
-        """Compare the results with the hashes in ``DONE``."""
-        hashes = dict.fromkeys(self._results())
-        try:
-            lines = (self.path / "DONE").read_text(encoding="utf-8").splitlines()
-            hashes |= {Path(name): digest for digest, name in (line.split(maxsplit=1) for line in lines)}
-        except ValueError:
-            hashes |= {Path("DONE"): None}
-        for name, digest in hashes.items():
-            if digest is None or sha256_of(self.path / name) != digest:
-                msg = f"{self.path / name}: is damaged (DONE has another SHA-256); measure again in another directory"
-                raise RunError(msg)
-
-    def _results(self) -> list[Path]:
-        return [path for path in map(Path, _RESULTS) if (self.path / path).exists()]
-
-    def prepare(self) -> None:
-        """Make the directory and make sure that it can be written and holds nothing else."""
+    def claim(self) -> filelock.BaseFileLock:
+        """Make the directory, make sure that it can be written and holds nothing else, and hold it for this process."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             strangers = [path.name for path in self.path.iterdir() if not path.name.startswith(".")]
@@ -97,33 +71,71 @@ class RunDirectory:
         except OSError as error:
             msg = f"{self.path}: cannot be written ({error.strerror or error}); choose another --output"
             raise RunError(msg) from None
+        return lock(self.path)
 
-    def begin(self, measured: dict[str, Any], about: dict[str, Any]) -> Status:
-        """Write the manifest, or check that the one that is there measures the same."""
-        if not self.manifest_path.exists():
-            write_sealed(self.manifest_path, {**measured, **about, "identity": list(measured)})
-            (self.path / "shards").mkdir(exist_ok=True)
-            return "new"
-        there = measured_by(self.manifest())
-        difference = first_difference(json.loads(json.dumps(measured)), there)
-        if difference is not None and not self.tokens_path.exists() and not self.is_done:
-            # The other run met an error before it had read its text: nothing would be lost.
-            self.manifest_path.unlink()
-            return self.begin(measured, about)
-        if difference is not None:
-            name, mine, theirs = difference
-            msg = f"{self.path}: holds another run ({name} is {theirs!r} there, {mine!r} here); choose another --output"
-            raise RunError(msg)
-        if self.is_done:
-            return "done"
+    def begin(self, identity: Mapping[str, Any], about: Mapping[str, Any]) -> Status:
+        """Write the manifest, or check that the one that is there has the same identity.
+
+        The run of another identity is replaced if it left nothing but its manifest: it met an error at once.
+        """
+        if self.manifest_path.exists():
+            difference = first_difference(json.loads(json.dumps(identity)), identity_of(self.manifest()))
+            if difference is None and self.is_done:
+                return "done"
+            if difference is not None and self._has_begun():
+                name, mine, theirs = difference
+                raise RunError(
+                    f"{self.path}: holds another run ({name} is {theirs!r} there, {mine!r} here); "
+                    "choose another --output"
+                )
+            status: Status = "started" if difference is None else "new"
+        else:
+            status = "new"
+        if status == "new":
+            write_sealed(self.manifest_path, {**identity, **about, "identity": list(identity)})
         (self.path / "shards").mkdir(exist_ok=True)
-        return "started"
+        return status
 
-    def amend(self, **entries: Any) -> dict[str, Any]:
+    def _has_begun(self) -> bool:
+        """Whether there is a file beside the manifest; drafts and locks are hidden."""
+        files = (path for path in self.path.rglob("*") if path.is_file() and not path.name.startswith("."))
+        return any(path != self.manifest_path for path in files)
+
+    def manifest(self) -> dict[str, Any]:
+        """Read the manifest."""
+        try:
+            return read_sealed(self.manifest_path)
+        except FileNotFoundError:
+            name = self.manifest_path.name
+            msg = f"{self.path}: holds no {name}, so it is not a run; give the output directory of a sweep"
+            raise RunError(msg) from None
+
+    def amend(self, **entries: Any) -> None:
         """Add entries to the manifest."""
-        manifest = {**self.manifest(), **entries}
-        write_sealed(self.manifest_path, manifest)
-        return manifest
+        write_sealed(self.manifest_path, {**self.manifest(), **entries})
+
+    def hashes(self, *names: str) -> dict[str, str]:
+        """The hashes of files, under the names that :meth:`seal` gives them."""
+        return {_entry(name): sha256_of(self.path / name) for name in names}
+
+    def seal(self, *names: str) -> None:
+        """Have the manifest say the hashes of files on which a continued run relies."""
+        self.amend(**self.hashes(*names))
+
+    def is_sealed(self, *names: str) -> bool:
+        """Whether files are there, and are those that were sealed."""
+        manifest = self.manifest()
+        paths = ((_entry(name), self.path / name) for name in names)
+        return all(path.is_file() and manifest.get(entry) == sha256_of(path) for entry, path in paths)
+
+    def shard_path(self, index: int, suffix: str = ".safetensors") -> Path:
+        """A finished part."""
+        return self.path / "shards" / f"{index:06}{suffix}"
+
+    def finished_shards(self) -> list[int]:
+        """Indices of the parts that are there."""
+        matches = (_SHARD.fullmatch(path.name) for path in (self.path / "shards").glob("*.safetensors"))
+        return sorted(int(match.group(1)) for match in matches if match)
 
     def write_tokens(self, tokens: np.ndarray) -> None:
         """Store the token ids."""
@@ -134,14 +146,49 @@ class RunDirectory:
         """The token ids, mapped from disk."""
         return np.load(self.tokens_path, mmap_mode="r", allow_pickle=False)
 
-    def tokens_are_sound(self) -> bool:
-        """Whether tokens and sequences are those that the manifest has the hashes of."""
-        manifest = self.manifest()
-        pairs = (("tokens_sha256", self.tokens_path), ("sequences_sha256", self.sequences_path))
-        return all(path.is_file() and manifest.get(key) == sha256_of(path) for key, path in pairs)
-
     def finish(self) -> None:
-        """Mark the run as done, and remove the shards that are merged."""
-        lines = [f"{sha256_of(self.path / name)}  {name}\n" for name in self._results()]
+        """Mark the run as done, with the hashes of its results, and remove the shards."""
+        lines = [f"{sha256_of(self.path / name)}  {name}\n" for name in self._written()]
         write_text(self.path / "DONE", "".join(lines))
         shutil.rmtree(self.path / "shards", ignore_errors=True)
+
+    def _written(self) -> list[str]:
+        return [name for name in self._results if (self.path / name).exists()]
+
+    def finished_manifest(self) -> dict[str, Any]:
+        """Read the manifest of a run that is done and whose results are what they were."""
+        manifest = self.manifest()
+        if not self.is_done:
+            command = manifest.get("command", "lngeom sweep")
+            raise RunError(f"{self.path}: is not finished; run its command again first: {command}")
+        hashes: dict[str, str | None] = dict.fromkeys(self._written())
+        try:
+            lines = (self.path / "DONE").read_text(encoding="utf-8").splitlines()
+            hashes |= {name: digest for digest, name in (line.split(maxsplit=1) for line in lines)}
+        except ValueError:
+            hashes |= {"DONE": None}
+        for name, digest in hashes.items():
+            if digest is None or sha256_of(self.path / name) != digest:
+                msg = f"{self.path / name}: is damaged (DONE has another SHA-256); measure again in another directory"
+                raise RunError(msg)
+        return manifest
+
+
+def _entry(name: str) -> str:
+    return f"{Path(name).stem}_sha256"
+
+
+def identity_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The entries that say what was measured: two runs in which these are equal have equal results."""
+    return {key: manifest[key] for key in manifest.get("identity", ())}
+
+
+def first_difference(here: Any, there: Any, path: str = "") -> tuple[str, Any, Any] | None:
+    """Where two JSON values first differ: the dotted path and both values; None if they are equal."""
+    if isinstance(here, dict) and isinstance(there, dict):
+        for key in dict.fromkeys([*here, *there]):
+            difference = first_difference(here.get(key), there.get(key), f"{path}.{key}" if path else str(key))
+            if difference:
+                return difference
+        return None
+    return None if here == there else (path, here, there)

@@ -1,15 +1,16 @@
 """Where the sequences of a run come from: one row each, so that no token is ever counted twice."""
 
-import csv
-from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
-from ..support import RunError, read_table, write_table
+from ..support import RunError, read_records
+
+_ADVICE = "measure again in another directory"
 
 
-class Sequence(NamedTuple):
-    """One sequence of a run.
+@dataclass(frozen=True)
+class Origin:
+    """Where one sequence of a run comes from; ``sequences.csv`` has a row for each.
 
     Attributes:
         corpus: Hash of the file, or its specification.
@@ -26,17 +27,9 @@ class Sequence(NamedTuple):
     sha256: str
 
 
-def write_sequences(path: Path, sequences: Iterable[Sequence]) -> None:
-    """Write sequences as CSV, replacing the file at once."""
-    write_table(path, (sequence._asdict() for sequence in sequences), Sequence._fields)
-
-
-def read_sequences(path: Path) -> list[Sequence]:
-    """Read what :func:`write_sequences` wrote; RunError if the file is of another kind."""
-    try:
-        found = [Sequence(**row) for row in read_table(path, words=("corpus", "sha256"))]
-        if not found or any(type(number) is not int for _, _, *numbers, _ in found for number in numbers):
-            raise ValueError("it is empty, or a number is missing")
-    except (OSError, ValueError, TypeError, csv.Error) as error:
-        raise RunError(f"{path}: cannot be read ({error}); measure again in another directory") from None
-    return found
+def read_origins(path: Path) -> list[Origin]:
+    """The origins of the sequences of a run; RunError if the file holds none."""
+    origins = read_records(path, Origin, advice=_ADVICE)
+    if not origins:
+        raise RunError(f"{path}: is empty; {_ADVICE}")
+    return origins

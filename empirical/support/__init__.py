@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
+    from ._arrays import ArrayWriter as ArrayWriter, sha256_of_tensors as sha256_of_tensors
     from ._errors import (
         CorpusError as CorpusError,
         ModelError as ModelError,
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
         read_json as read_json,
         read_sealed as read_sealed,
         replacing as replacing,
+        sha256_if_small as sha256_if_small,
         sha256_of as sha256_of,
         sync as sync,
         write_folder as write_folder,
@@ -25,6 +27,12 @@ if TYPE_CHECKING:
     )
     from ._hub import hub_silence as hub_silence
     from ._progress import Advance as Advance, progress as progress, say as say
-    from ._tables import StepTable as StepTable, read_table as read_table, write_table as write_table
+    from ._tables import (
+        StepTable as StepTable,
+        read_records as read_records,
+        read_table as read_table,
+        write_records as write_records,
+        write_table as write_table,
+    )
 else:
     __getattr__ = lazy(__name__, __file__)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import filelock
 
 _SEAL = "sha256"
+_HASHED_BYTES = 1 << 30
 
 
 def _umask() -> int:
@@ -71,6 +72,11 @@ def sha256_of(path: Path) -> str:
     """Hash of a file."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def sha256_if_small(path: Path) -> str | None:
+    """Hash of a file of at most 1 GiB; None for a larger one, which would have to be read for minutes."""
+    return sha256_of(path) if path.stat().st_size <= _HASHED_BYTES else None
 
 
 def write_text(path: Path, text: str) -> None:

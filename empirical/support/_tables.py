@@ -2,11 +2,14 @@
 
 import csv
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Literal, TextIO, TypeVar, get_args, get_origin, get_type_hints
 
 from ._errors import RunError
 from ._files import replacing, sync, write_text
+
+T = TypeVar("T")
 
 TEXT = {
     "site", "change", "role", "norm", "side", "model", "weights", "quantity", "prediction", "theorem", "verdict",
@@ -63,6 +66,39 @@ def write_table(
 
 def _rounded(row: Mapping[str, Any], digits: int) -> dict[str, Any]:
     return {name: f"{v:.{digits}g}" if isinstance(v, float) else v for name, v in row.items()}
+
+
+def write_records(path: Path, record: type[T], records: Iterable[T]) -> None:
+    """Write dataclasses as CSV, a column for each field; :func:`read_records` gives them back."""
+    write_table(path, (asdict(each) for each in records), [field.name for field in fields(record)])  # pyright: ignore
+
+
+def read_records(path: Path, record: type[T], *, advice: str = "make it again") -> list[T]:
+    """The dataclasses that :func:`write_records` wrote.
+
+    Raises:
+        RunError: If the table has other columns, or a cell that is not what the field may be.
+    """
+    types = get_type_hints(record)
+    words = {name for name, kind in types.items() if kind is str or get_origin(kind) is Literal}
+    try:
+        rows = read_table(path, words=words)
+        for row in rows:
+            row |= {name: "" for name in words if row.get(name, "") is None}
+            wrong = next((name for name, value in row.items() if not _fits(value, types[name])), None)
+            if wrong is not None:
+                raise ValueError(f"{wrong} is {row[wrong]!r}")
+        return [record(**row) for row in rows]
+    except (OSError, TypeError, KeyError, ValueError) as error:
+        reason = str(error).removeprefix(f"{path}: ")
+        raise RunError(f"{path}: cannot be read as {record.__name__} ({reason}); {advice}") from None
+
+
+def _fits(value: object, kind: Any) -> bool:
+    options = get_args(kind) or (kind,)
+    if get_origin(kind) is Literal:
+        return value in options
+    return type(value) in options or (type(value) is int and float in options)
 
 
 class StepTable:

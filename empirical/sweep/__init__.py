@@ -37,25 +37,26 @@ if TYPE_CHECKING:
         DEFAULT_DIRECTIONS as DEFAULT_DIRECTIONS,
         DEFAULT_LENGTH as DEFAULT_LENGTH,
         DEFAULT_TOKENS as DEFAULT_TOKENS,
+        MeasureOptions,
         Sweep,
     )
     from ._published import holds_all, sweep_all, write_all
-    from ._read import Run, compare, read
-    from ._results import write_pages as write_pages, written_to as written_to
-    from ._show import show_finished as show_finished
+    from ._read import FinishedRun, compare_runs, read_finished
+    from ._results import show_finished as show_finished, write_pages as write_pages, written_to as written_to
     from ._sweep import run_sweep
-    from ._tokens import draw_tokens as draw_tokens
+    from ._tokens import Drawing as Drawing, draw_tokens as draw_tokens
 else:
     __getattr__ = lazy(__name__, __file__)
 
 __all__ = [
-    "Run",
+    "FinishedRun",
+    "MeasureOptions",
     "Sweep",
-    "compare",
+    "compare_runs",
     "holds_all",
     "measure",
     "merge_runs",
-    "read",
+    "read_finished",
     "run_sweep",
     "sweep_all",
     "write_all",

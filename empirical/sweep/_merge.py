@@ -11,16 +11,8 @@ import numpy as np
 
 from .. import observe
 from ..models import NormSite
-from ..runs import (
-    ENVIRONMENT,
-    RunDirectory,
-    Sequence as SequenceOfRun,
-    first_difference,
-    measured_by,
-    read_sequences,
-    write_sequences,
-)
-from ..support import RunError, lock, sha256_of
+from ..runs import ENVIRONMENT, Origin, RunDirectory, first_difference, identity_of, read_origins
+from ..support import RunError, write_records
 from ._results import write_results
 
 __all__ = ["merge_runs"]
@@ -39,6 +31,8 @@ _SHARED = (
 )
 """What runs must have in common; text, device and batches may differ."""
 
+_TWICE = "{run}: {what} in {other} too and would count twice; merge runs on disjoint parts of a text"
+
 
 def _check(runs: Sequence[RunDirectory], manifests: Sequence[dict[str, Any]]) -> None:
     first = {key: manifests[0].get(key) for key in _SHARED}
@@ -50,31 +44,33 @@ def _check(runs: Sequence[RunDirectory], manifests: Sequence[dict[str, Any]]) ->
             raise RunError(msg)
 
 
-def _disjoint(runs: Sequence[RunDirectory]) -> list[list[SequenceOfRun]]:
+def _disjoint(runs: Sequence[RunDirectory]) -> list[list[Origin]]:
     """The sequences of each run, their groups renumbered: one document is one unit, whichever runs measured it."""
     seen: dict[str, int] = {}
     units: dict[Any, int] = {}
     numbers = itertools.count()
-    found = []
+    renumbered = []
     for index, run in enumerate(runs):
         groups: dict[int, int] = {}
         kept = []
-        for sequence in read_sequences(run.sequences_path):
-            corpus, document, offset, group, digest = sequence
-            if seen.setdefault(digest, index) != index:
-                place = f"offset {offset}" if document is None else f"token {offset} of document {document}"
-                msg = (
-                    f"{run.path}: its sequence at {place} is in {runs[seen[digest]].path} too and would count twice; "
-                    "merge runs on disjoint parts of a text"
+        for origin in read_origins(run.sequences_path):
+            document, group = origin.document, origin.group
+            if (other := seen.setdefault(origin.sha256, index)) != index:
+                place = (
+                    f"offset {origin.offset}" if document is None else f"token {origin.offset} of document {document}"
                 )
-                raise RunError(msg)
-            name = (index, group) if document is None else (corpus, document)
+                raise RunError(
+                    _TWICE.format(
+                        run=run.path, what=f"its sequence at {place.format(origin)} is", other=runs[other].path
+                    )
+                )
+            name = (index, group) if document is None else (origin.corpus, document)
             if group not in groups:
                 groups[group] = units[name] if name in units else next(numbers)
             units.setdefault(name, groups[group])
-            kept.append(sequence._replace(group=groups[group]))
-        found.append(kept)
-    return found
+            kept.append(replace(origin, group=groups[group]))
+        renumbered.append(kept)
+    return renumbered
 
 
 _MULTIPLIER = 0x9E3779B97F4A7C15
@@ -90,7 +86,7 @@ def _stretches(tokens: np.ndarray, width: int) -> np.ndarray:
     return (sums[:, width:] - sums[:, :-width]) * inverse[: tokens.shape[1] - width + 1]
 
 
-def _refuse_shifted(runs: Sequence[RunDirectory], sequences: Sequence[Sequence[SequenceOfRun]]) -> None:
+def _refuse_shifted(runs: Sequence[RunDirectory], sequences: Sequence[Sequence[Origin]]) -> None:
     """Refuse runs on different files that hold the same text cut at other places, which no whole sequence shows.
 
     A quarter of a sequence, at least 16 tokens, is compared: of a shifted sequence one half or more is in another one,
@@ -98,31 +94,28 @@ def _refuse_shifted(runs: Sequence[RunDirectory], sequences: Sequence[Sequence[S
     """
     blocks: list[tuple[RunDirectory, set[str], np.ndarray]] = []
     for run, own in zip(runs, sequences, strict=True):
-        if sha256_of(run.tokens_path) != run.manifest().get("tokens_sha256"):
+        if not run.is_sealed("tokens.npy"):
             raise RunError(f"{run.tokens_path}: is damaged (the manifest has another SHA-256); measure again")
         tokens = np.asarray(run.tokens(), np.uint64)
         width, corpora = max(16, tokens.shape[1] // 4), {sequence.corpus for sequence in own}
         if width > tokens.shape[1]:
             return
-        found = _stretches(tokens, width)
+        hashes = _stretches(tokens, width)
         for other, theirs, seen in blocks:
-            if corpora != theirs and np.isin(found, seen).any():
-                place = own[int(np.isin(found, seen).any(1).argmax())].offset
-                msg = (
-                    f"{run.path}: {width} tokens in a row of its sequence at offset {place} are in {other.path} too "
-                    "and would count twice; merge runs on disjoint parts of a text"
-                )
-                raise RunError(msg)
-        blocks.append((run, corpora, found[:, ::width].ravel()))
+            if corpora != theirs and np.isin(hashes, seen).any():
+                place = own[int(np.isin(hashes, seen).any(1).argmax())].offset
+                what = f"{width} tokens in a row of its sequence at offset {place} are"
+                raise RunError(_TWICE.format(run=run.path, what=what, other=other.path))
+        blocks.append((run, corpora, hashes[:, ::width].ravel()))
 
 
-def _renumbered(run: RunDirectory, sequences: Sequence[SequenceOfRun]) -> observe.States:
+def _renumbered(run: RunDirectory, sequences: Sequence[Origin]) -> observe.States:
     """The states of a run, its documents by the numbers that they have in the merged one."""
-    before = read_sequences(run.sequences_path)
+    before = read_origins(run.sequences_path)
     new = np.zeros(1 + max(sequence.group for sequence in before), np.int64)
     for old, sequence in zip(before, sequences, strict=True):
         new[old.group] = sequence.group
-    states, _ = observe.load(run.state_path)
+    states, _ = observe.load_states(run.state_path)
     return {key: replace(state, documents=new[state.documents]) for key, state in states.items()}
 
 
@@ -145,8 +138,7 @@ def merge_runs(directories: Sequence[Path], output: Path, *, command: str = "") 
     sequences = _disjoint(runs)
     _refuse_shifted(runs, sequences)
     target = RunDirectory(output)
-    target.prepare()
-    measured = measured_by(manifests[0])
+    measured = identity_of(manifests[0])
     measured["corpus"] = " + ".join(dict.fromkeys(manifest["corpus"] for manifest in manifests))
     measured["corpus_sha256"] = [manifest["corpus_sha256"] for manifest in manifests]
     measured["tokens"] = sum(manifest["tokens_measured"] for manifest in manifests)
@@ -160,12 +152,11 @@ def merge_runs(directories: Sequence[Path], output: Path, *, command: str = "") 
         "topology": manifests[0]["topology"],
         "sites": manifests[0]["sites"],
     }
-    with lock(target.path):
+    with target.claim():
         if target.begin(measured, about) == "done":
             raise RunError(f"{output}: holds this merge already; choose another --output to make it again")
         target.write_tokens(np.concatenate([run.tokens() for run in runs]))
-        write_sequences(target.sequences_path, itertools.chain.from_iterable(sequences))
-        hashes = {"tokens_sha256": sha256_of(target.tokens_path), "sequences_sha256": sha256_of(target.sequences_path)}
-        target.amend(**hashes)
+        write_records(target.sequences_path, Origin, itertools.chain.from_iterable(sequences))
+        target.seal("tokens.npy", "sequences.csv")
         states = functools.reduce(observe.merge, map(_renumbered, runs, sequences))
         return write_results(target, states, [NormSite(**site) for site in manifests[0]["sites"]])

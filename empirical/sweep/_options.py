@@ -1,4 +1,4 @@
-"""What to measure: the options of a sweep."""
+"""Options: what a sweep measures, and how a model in memory is measured."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from lngeom.options import argument, option
 
 if TYPE_CHECKING:
-    from ..models import ModelSource
+    from collections.abc import Sequence
+
+    from ..models import ModelSource, NormSite
     from ..text import Corpus
 
 ALL = "all"
@@ -64,6 +66,26 @@ class Sweep:
     allow_pickle: bool = option(False, "load pickled weights, which can run code")
     random_weights: bool = option(False, "draw the weights at random from the model's configuration")
     output: str | None = option(None, "run directory (default: runs/NAME)", metavar="DIR")
+
+
+@dataclass(frozen=True)
+class MeasureOptions:
+    """How a model in memory is measured.
+
+    Attributes:
+        sites: The norm layers; by default those that the first batch calls.
+        directions, seed: As of a :class:`Sweep`.
+        batch_dim: Axis of the sequences, as for :class:`empirical.observe.Observer`.
+        shard_batches: Batches between two checkpoints.
+        name: What the pages call the model; its class by default.
+    """
+
+    sites: Sequence[NormSite] | None = None
+    directions: int = DEFAULT_DIRECTIONS
+    seed: int = 0
+    batch_dim: int | None = None
+    shard_batches: int = 8
+    name: str | None = None
 
 
 def corpus_of(sweep: Sweep) -> Corpus:

@@ -14,7 +14,7 @@ from ..models import KNOWN_MODELS
 from ..pages import COLUMNS, Measured, compare, write_comparison
 from ..support import RunError, one_line, read_json, say, write_json, write_table
 from ._options import Sweep
-from ._read import read
+from ._read import read_finished
 
 __all__ = ["holds_all", "sweep_all", "write_all"]
 
@@ -106,7 +106,7 @@ def write_all(base: Path) -> Path:
     """
     try:
         record = read_json(base / _RECORD)
-        runs = {name: read(base / name) for name in record["measured"]}
+        runs = {name: read_finished(base / name) for name in record["measured"]}
         models = [Measured(name, run.manifest, run.rows, run.predictions) for name, run in runs.items()]
         failures, about = record["failures"], record["about"]
     except RunError:

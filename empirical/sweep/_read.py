@@ -9,15 +9,15 @@ from typing import Any
 
 from .. import judge, observe
 from ..runs import RunDirectory
-from ..support import RunError, write_table
+from ..support import RunError, read_records, write_table
 
 _SHOWN = ("site", "side", "angle_mean_deg", "angle_std_deg", "d_cos2", "d_cos2_low", "d_cos2_high", "norm_mean")
 _COMPARED = ("angle_mean_deg", "d_cos2", "norm_mean", "distance_mean", "rotation_mean_deg")
 
 
 @dataclass(frozen=True)
-class Run:
-    """The tables of a finished run, from :func:`read`.
+class FinishedRun:
+    """The tables of a finished run, from :func:`read_finished`.
 
     Attributes:
         path: Its directory.
@@ -61,7 +61,7 @@ def _cell(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)
 
 
-def read(path: str | os.PathLike[str]) -> Run:
+def read_finished(path: str | os.PathLike[str]) -> FinishedRun:
     """Read a finished run.
 
     Args:
@@ -69,20 +69,20 @@ def read(path: str | os.PathLike[str]) -> Run:
 
     >>> import tempfile
     >>> import torch
-    >>> from empirical.sweep import measure, read
+    >>> from empirical.sweep import measure, read_finished
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = measure(torch.nn.Sequential(torch.nn.RMSNorm(8)), [torch.randn(4, 8)], folder)
-    ...     run = read(folder)
+    ...     run = read_finished(folder)
     >>> run.manifest["model"], len(run.rows), run._repr_html_().startswith("<table><caption>Sequential, 4 tokens")
     ('Sequential', 6, True)
     """
     run = RunDirectory(Path(path))
     manifest = run.finished_manifest()
-    judged = judge.read_csv(run.predictions_path) if run.predictions_path.exists() else []
-    return Run(run.path, manifest, observe.read_csv(run.path / "sites.csv"), judged)
+    judged = read_records(run.predictions_path, judge.Prediction) if run.predictions_path.exists() else []
+    return FinishedRun(run.path, manifest, observe.read_sites(run.path / "sites.csv"), judged)
 
 
-def compare(
+def compare_runs(
     paths: Sequence[str | os.PathLike[str]], output: str | os.PathLike[str] | None = None
 ) -> list[dict[str, Any]]:
     """Several runs side by side: before and after fine-tuning, two checkpoints, two models of one shape.
@@ -96,18 +96,21 @@ def compare(
 
     >>> import tempfile
     >>> import torch
-    >>> from empirical.sweep import compare, measure
+    >>> from empirical.sweep import compare_runs, measure
     >>> x = torch.randn(4, 5, 8)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     for name, shift in (("one", 0.0), ("two", 3.0)):
     ...         _ = measure(torch.nn.Sequential(torch.nn.LayerNorm(8)), [x + shift], f"{folder}/{name}")
-    ...     table = compare([f"{folder}/one", f"{folder}/two"])
+    ...     table = compare_runs([f"{folder}/one", f"{folder}/two"])
     >>> table[0]["site"], table[0]["side"], table[0]["angle_mean_deg_change_2"] < -30
     ('0', 'input', True)
     """
     if len(paths) < 2:
         raise RunError(f"{len(paths)} run given: comparing takes two or more")
-    tables = [{(row["site"], row["side"]): row for row in read(path).rows if row["bucket"] == "all"} for path in paths]
+    tables = [
+        {(row["site"], row["side"]): row for row in read_finished(path).rows if row["bucket"] == "all"}
+        for path in paths
+    ]
     shared = [key for key in tables[0] if all(key in table for table in tables[1:])]
     if not shared:
         msg = f"{paths[0]} and {paths[1]}: have no norm layer in common; compare runs of models of the same shape"

@@ -3,15 +3,16 @@
 import hashlib
 import shutil
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..runs import Sequence
-from ..support import Advance, CorpusError, replacing
+from ..runs import Origin
+from ..support import Advance, ArrayWriter, CorpusError, replacing
 from ..text import Corpus, TokenPolicy, encoded, packed, random_pieces
 
 _AHEAD = 16
@@ -22,25 +23,66 @@ MOST_DOCUMENTS = 1024
 """Where more are measured, neighbouring documents count as one, so that states stay small."""
 
 
-def _text(
-    corpus: Corpus, tokenizer: Any, length: int, ends: list[int]
-) -> tuple[Iterator[np.ndarray], int, dict[str, Any]]:
-    """The packed sequences of a text, the tokens of each that are of the text, and how they were made.
+@dataclass(frozen=True)
+class Drawing:
+    """The sequences to be drawn: their number and length, the vocabulary of the model, the seed of random ids."""
 
-    ``ends`` receives the tokens up to the end of each document, as far as has been read.
+    sequences: int
+    length: int
+    vocabulary: int
+    seed: int
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all sequences."""
+        return self.sequences * self.length
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The smallest that holds the vocabulary."""
+        return np.dtype(np.uint16 if self.vocabulary <= 1 << 16 else np.uint32)
+
+
+@dataclass
+class _Rows:
+    """The chosen sequences of a corpus with their numbers among all of them, and how they were made.
+
+    Attributes:
+        content: Tokens of each that are of the text.
+        ends: Tokens up to the end of each document, from 0, as far as the text has been read.
+        policy: ``start`` and ``separator`` token of the packing, and the tokenizer's class.
     """
-    policy = TokenPolicy.of(tokenizer)
+
+    chosen: Iterable[tuple[int, np.ndarray]]
+    content: int
+    ends: list[int] = field(default_factory=lambda: [0])
+    policy: dict[str, Any] = field(default_factory=lambda: {"start": None, "separator": None, "tokenizer": None})
+
+
+def _rows(corpus: Corpus, tokenizer: Any, wanted: Drawing) -> _Rows:
+    length = wanted.length
+    if corpus.is_random:
+        pieces = random_pieces(wanted.vocabulary, wanted.seed)
+        return _Rows(islice(enumerate(packed(pieces, length)), wanted.sequences), length)
+    if corpus.has_ids:
+        ids = corpus.token_ids()
+        whole = len(ids) // length
+        count = min(wanted.sequences, whole)
+        numbers = (index * whole // count for index in range(count))
+        return _Rows(((n, np.asarray(ids[n * length : (n + 1) * length])) for n in numbers), length)
+    policy, ends = TokenPolicy.of(tokenizer), [0]
     if policy.start is not None and length < 2:
         raise CorpusError("--sequence-length 1: every sequence would be the start token alone; use 2 or more")
-    names = {key: None if id is None else tokenizer.convert_ids_to_tokens(id) for key, id in vars(policy).items()}
 
     def counted() -> Iterator[np.ndarray]:
         for ids in encoded(corpus.documents(), tokenizer, policy):
             ends.append(ends[-1] + len(ids))
             yield ids
 
-    content = length - (policy.start is not None)
-    return packed(counted(), length, policy.start), content, {**names, "tokenizer": type(tokenizer).__name__}
+    ahead = min(max(_AHEAD, _LEAST_AHEAD // wanted.tokens), _MOST_AHEAD // wanted.tokens)
+    chosen = _spread(packed(counted(), length, policy.start), wanted.sequences, ahead)
+    names = {key: None if id is None else tokenizer.convert_ids_to_tokens(id) for key, id in vars(policy).items()}
+    return _Rows(chosen, length - (policy.start is not None), ends, {**names, "tokenizer": type(tokenizer).__name__})
 
 
 def _spread(rows: Iterable[np.ndarray], wanted: int, ahead: int) -> Iterator[tuple[int, np.ndarray]]:
@@ -64,73 +106,48 @@ def _spread(rows: Iterable[np.ndarray], wanted: int, ahead: int) -> Iterator[tup
 
 
 def draw_tokens(
-    path: Path,
-    corpus: Corpus,
-    tokenizer: Any,
-    *,
-    sequences: int,
-    length: int,
-    vocabulary: int,
-    seed: int,
-    advance: Advance,
-) -> tuple[dict[str, Any], list[Sequence]]:
-    """Write ``sequences`` packed sequences, spread over a corpus, to ``path`` (``.npy``).
+    path: Path, corpus: Corpus, tokenizer: Any, wanted: Drawing, advance: Advance
+) -> tuple[dict[str, Any], list[Origin]]:
+    """Write packed sequences, spread over a corpus, to ``path`` (``.npy``).
 
     Of token ids the whole file is drawn from; of a text its first 16 times as many tokens, at least 65,536 and at most
     4 million, unless it is shorter or more are measured.
 
     Returns:
-        dict: The token policy: ``start`` and ``separator`` token of the packing, and the tokenizer's class.
+        The token policy (``start`` and ``separator`` token of the packing, and the tokenizer's class), and the origin
+        of each sequence.
     """
-    policy: dict[str, Any] = {"start": None, "separator": None, "tokenizer": None}
-    content, ends = length, [0]
-    if corpus.is_random:
-        chosen = _spread(packed(random_pieces(vocabulary, seed), length), sequences, 1)
-    elif corpus.has_ids:
-        ids = corpus.token_ids()
-        whole = len(ids) // length
-        count = min(sequences, whole)
-        numbers = (index * whole // count for index in range(count))
-        chosen = ((n, np.asarray(ids[n * length : (n + 1) * length])) for n in numbers)
-    else:
-        rows, content, policy = _text(corpus, tokenizer, length, ends)
-        wanted = sequences * length
-        chosen = _spread(rows, sequences, min(max(_AHEAD, _LEAST_AHEAD // wanted), _MOST_AHEAD // wanted))
-    dtype = np.dtype(np.uint16 if vocabulary <= 1 << 16 else np.uint32)
-    free, needed = shutil.disk_usage(path.parent).free, dtype.itemsize * sequences * length
+    free, needed = shutil.disk_usage(path.parent).free, wanted.dtype.itemsize * wanted.tokens
     if corpus.is_random and needed > free:  # other corpora may end before
-        msg = f"--tokens {sequences * length:,}: take {needed / 1e9:,.0f} GB and {free / 1e9:,.0f} are free; lower it"
+        msg = f"--tokens {wanted.tokens:,}: take {needed / 1e9:,.0f} GB and {free / 1e9:,.0f} are free; lower it"
         raise CorpusError(msg)
-    places: list[tuple[int, str]] = []
+    rows = _rows(corpus, tokenizer, wanted)
+    places: list[int] = []
+    digests: list[str] = []
     with replacing(path) as draft, draft.open("w+b") as stream:
-        # Written and not mapped: a full disk is then an error that can be told, and not the end of the process.
-        _head(stream, dtype, sequences, length)
-        for number, row in chosen:
-            stored = corpus.within(row, vocabulary).astype(dtype).tobytes()
-            stream.write(stored)
-            places.append((number * content, hashlib.sha256(stored).hexdigest()[:32]))
-            advance(length)
+        writer = ArrayWriter(stream, wanted.dtype, (wanted.length,))
+        for number, row in rows.chosen:
+            stored = writer.append(corpus.within(row, wanted.vocabulary)[None])
+            places.append(number * rows.content)
+            digests.append(hashlib.sha256(stored).hexdigest()[:32])
+            advance(wanted.length)
         if not places:
-            raise CorpusError(_too_short(corpus, length))
-        stream.seek(0)
-        _head(stream, dtype, len(places), length)
-    named = corpus.has_documents
-    found = [bisect_right(ends, place) - 1 if named else None for place, _ in places]
-    ranks = {document: rank for rank, document in enumerate(dict.fromkeys(found))}
-    units = len(ranks) if named else len(places)
-    sources, identity = [], corpus.identity()
-    for index, ((place, digest), document) in enumerate(zip(places, found, strict=True)):
+            raise CorpusError(_too_short(corpus, wanted.length))
+        writer.close()
+    return rows.policy, _origins(corpus, places, digests, rows.ends)
+
+
+def _origins(corpus: Corpus, places: Sequence[int], digests: Sequence[str], ends: Sequence[int]) -> list[Origin]:
+    """Where sequences come from, by the tokens before each and the ends of the documents."""
+    documents = [bisect_right(ends, place) - 1 if corpus.has_documents else None for place in places]
+    ranks = {document: rank for rank, document in enumerate(dict.fromkeys(documents))}
+    units = len(ranks) if corpus.has_documents else len(places)
+    origins, identity = [], corpus.identity()
+    for index, (place, document, digest) in enumerate(zip(places, documents, digests, strict=True)):
         unit = index if document is None else ranks[document]
-        group = unit * min(MOST_DOCUMENTS, units) // units
         offset = place if document is None else place - ends[document]
-        sources.append(Sequence(identity, document, offset, group, digest))
-    return policy, sources
-
-
-def _head(stream: Any, dtype: np.dtype, count: int, length: int) -> None:
-    """The header of a NumPy file; NumPy leaves room in it for any count, so that it can be written again."""
-    about = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (count, length)}
-    np.lib.format.write_array_header_1_0(stream, about)
+        origins.append(Origin(identity, document, offset, unit * min(MOST_DOCUMENTS, units) // units, digest))
+    return origins
 
 
 def _too_short(corpus: Corpus, length: int) -> str:

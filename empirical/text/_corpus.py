@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..support import CorpusError
+from ..support import CorpusError, sha256_if_small
 from ._hub import SCHEME, streamed
 from ._ids import token_ids
 from ._plain import paragraphs, records
@@ -27,8 +27,6 @@ _TEXTS: dict[str, Callable[[Path], Iterator[str]]] = {".xml": _articles, ".txt":
 
 _IDS = (".npy", ".bin")
 _FORMATS = ".xml, .txt, .jsonl, each also with .bz2, .gz or .xz; .npy, .bin"
-
-_HASHED_BYTES = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -103,13 +101,12 @@ class Corpus:
 
     def sha256(self) -> str | None:
         """Hash of the file; None for hub data sets and files above 1 GiB, which are identified by their tokens."""
-        if self.path is None or self.path.stat().st_size > _HASHED_BYTES:
+        if self.path is None:
             return None
         if self.path.is_dir():
-            parts = [Corpus(self.spec, path).sha256() for path in sorted(self.path.glob("*.npz"))]
+            parts = map(sha256_if_small, sorted(self.path.glob("*.npz")))
             return hashlib.sha256("".join(map(str, parts)).encode()).hexdigest()
-        with self.path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+        return sha256_if_small(self.path)
 
 
 def _reader(path: Path) -> Callable[[Path], Iterator[str]]:

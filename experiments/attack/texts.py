@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from empirical.sweep import draw_tokens
+from empirical.sweep import Drawing, draw_tokens
 from empirical.text import open_corpus
 from empirical.train import train_tokenizer
 
@@ -74,9 +74,12 @@ def read_line(path: Path) -> str:
         digest.update(text.encode())
     with tempfile.TemporaryDirectory() as folder:
         draw_tokens(
-            Path(folder, "tokens.npy"), open_corpus(str(path)), tokenizer, sequences=_TOKENS // 50, length=50,
-            vocabulary=258, seed=0, advance=lambda _: None,
-        )  # fmt: skip
+            Path(folder, "tokens.npy"),
+            open_corpus(str(path)),
+            tokenizer,
+            Drawing(_TOKENS // 50, 50, 258, 0),
+            lambda _: None,
+        )
     return f"{digest.hexdigest()} {_megabytes('VmHWM') - begun:.1f}"
 
 

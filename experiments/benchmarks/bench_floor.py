@@ -14,7 +14,7 @@ from bench_sweep import batches, forward, observer  # pyright: ignore[reportMiss
 from harness import in_turn, parser, ratio, seconds, table, write  # pyright: ignore[reportMissingImports]
 
 from empirical.models import bundled_model, find_model, load_model
-from empirical.observe import SIDES, Columns, features, random_directions, reduce, sketch
+from empirical.observe import SIDES, Sketches, features, random_directions, reduce, sketch
 
 TOGETHER = 16
 
@@ -56,7 +56,7 @@ def main() -> None:
         "reduced, compiled": (lambda: reduced(True), TOGETHER),
     }
     with torch.inference_mode():
-        kept = Columns.empty(TOGETHER, len(x), columns)
+        kept = Sketches.empty(TOGETHER, len(x), columns)
         for layer in range(TOGETHER):
             sketch(x, z, columns, out=kept[layer])
         actions = {name: action for name, (action, _) in work.items()}

@@ -26,7 +26,7 @@ from bench_sweep import batches, forward, load, seconds  # pyright: ignore[repor
 from harness import parser, ratio, table, write  # pyright: ignore[reportMissingImports]
 
 from empirical.models import KNOWN_MODELS, LoadedModel
-from empirical.observe import Columns, Observer, random_directions, sketch
+from empirical.observe import Observer, Sketches, random_directions, sketch
 from lngeom.cli import main as lngeom
 from tests.sketches import excess
 
@@ -44,9 +44,9 @@ def agreement(device: torch.device) -> dict[str, float]:
         unit = torch.nn.functional.normalize(directions.double(), dim=0)
         exact = sketch(x.double(), z.double(), unit)
         for compiled in (False, True):
-            kept = Columns.empty(1, len(x), directions.to(device))[0]
+            kept = Sketches.empty(1, len(x), directions.to(device))[0]
             sketch(*(each.to(device) for each in (x, z, directions)), compiled=compiled, out=kept)
-            here = Columns(768, kept.numbers.cpu(), kept.projections.cpu())
+            here = Sketches(768, kept.numbers.cpu(), kept.projections.cpu())
             name = f"{str(dtype).removeprefix('torch.')}, {'compiled' if compiled else 'plain'}"
             found[name] = excess((here.before, here.after, here.inner), exact)
     return found

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ from transformers import PreTrainedTokenizerFast
 
 from empirical.models import NormSite
 from empirical.observe import Observer, compute, merge
-from empirical.runs import RunDirectory, Sequence, read_sequences
-from empirical.sweep import Sweep, draw_tokens, merge_runs, run_sweep
+from empirical.runs import Origin, RunDirectory, read_origins
+from empirical.support import write_records
+from empirical.sweep import Drawing, Sweep, draw_tokens, merge_runs, run_sweep
 from empirical.text import open_corpus
 from lngeom.errors import LngeomError
 
@@ -70,11 +72,8 @@ def _text(path: Path, lengths: list[int], seed: int = 0) -> Path:
     return path
 
 
-def _drawn(corpus: Path, to: Path, sequences: int) -> tuple[np.ndarray, list[Sequence]]:
-    _, found = draw_tokens(
-        to, open_corpus(str(corpus)), _words(), sequences=sequences, length=8, vocabulary=64, seed=0,
-        advance=lambda _: None,
-    )  # fmt: skip
+def _drawn(corpus: Path, to: Path, sequences: int) -> tuple[np.ndarray, list[Origin]]:
+    _, found = draw_tokens(to, open_corpus(str(corpus)), _words(), Drawing(sequences, 8, 64, 0), lambda _: None)
     return np.load(to), found
 
 
@@ -139,9 +138,8 @@ def test_no_token_counts_twice(parts: dict[str, Path], tmp_path: Path) -> None:
 def test_a_document_is_one_unit_in_whichever_run(parts: dict[str, Path], tmp_path: Path) -> None:
     for name in ("head", "tail"):  # as if both were of one document, which a file of ids cannot say
         run = RunDirectory(parts[name])
-        rows = [s._replace(corpus="c", document=5) for s in read_sequences(run.sequences_path)]
-        text = "\n".join([",".join(Sequence._fields), *(",".join(map(str, row)) for row in rows)])
-        run.sequences_path.write_text(text + "\n")
+        rows = [replace(origin, corpus="c", document=5) for origin in read_origins(run.sequences_path)]
+        write_records(run.sequences_path, Origin, rows)
         (run.path / "DONE").unlink()
         run.finish()
     table = merge_runs([parts["head"], parts["tail"]], tmp_path / "both")

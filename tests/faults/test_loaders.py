@@ -12,9 +12,9 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from empirical import observe
 from empirical.models import find_model, load_config, load_model, load_tokenizer
-from empirical.runs import RunDirectory, read_sequences
+from empirical.runs import RunDirectory, read_origins
 from empirical.support import read_sealed, read_table
-from empirical.sweep import measure, read
+from empirical.sweep import measure, read_finished
 from empirical.text import open_corpus
 from empirical.train import open_data
 from experiments.attack.scene import refused_or
@@ -28,8 +28,8 @@ def _model(path: Path) -> None:
 READERS: dict[str, Callable[[Path], object]] = {
     **{f"corpus{suffix}": read_corpus for suffix in SOUND},
     "manifest.json": lambda path: RunDirectory(path.parent).manifest(),
-    "sequences.csv": read_sequences,
-    "state.safetensors": observe.load,
+    "sequences.csv": read_origins,
+    "state.safetensors": observe.load_states,
     "norms.csv": read_table,
     "run.json": read_sealed,
     "data.json": lambda path: open_data(path.parent),
@@ -37,9 +37,9 @@ READERS: dict[str, Callable[[Path], object]] = {
     "model.safetensors": _model,
     "tokenizer.json": lambda path: load_tokenizer(find_model(str(path.parent))),
     "model.gguf": lambda path: load_config(find_model(str(path))),
-    "DONE": lambda path: read(path.parent),
-    "sites.csv": lambda path: read(path.parent),
-    "predictions.csv": lambda path: read(path.parent),
+    "DONE": lambda path: read_finished(path.parent),
+    "sites.csv": lambda path: read_finished(path.parent),
+    "predictions.csv": lambda path: read_finished(path.parent),
 }
 """What reads each file of a corpus, a run, a training or a model."""
 

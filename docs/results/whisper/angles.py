@@ -11,7 +11,7 @@ from typing import Any
 from scipy.stats import spearmanr
 
 from empirical.support import read_table, write_table
-from empirical.sweep import read
+from empirical.sweep import read_finished
 
 COLUMNS = (
     "tokens", "angle_mean_deg", "tilt_mean_deg", "d_cos2", "d_cos2_low", "d_cos2_high", "random_d_cos2_median",
@@ -24,7 +24,7 @@ def main(every: str, speech: str, ablation: str, output: str) -> None:
     cost = {row["site"]: row["nats"] for row in read_table(Path(ablation, "ablation.csv"))}
     table: list[dict[str, Any]] = []
     for frames, run in (("all", every), ("speech", speech)):
-        for row in read(run).rows:
+        for row in read_finished(run).rows:
             site = row["site"]
             if (row["bucket"], row["side"]) == ("all", "input") and (frames == "all" or "encoder." in site):
                 chosen = {name: row[name] for name in COLUMNS}

@@ -16,6 +16,7 @@ from empirical import judge, observe
 from empirical.judge import Prediction, predict
 from empirical.models import NormSite, layer_error, sites_of
 from empirical.runs import RunDirectory
+from empirical.support import read_records, write_records
 from lngeom.cli import main
 from proofs import find
 
@@ -218,9 +219,9 @@ def test_predictions_survive_their_file(tmp_path: Path) -> None:
         Prediction("norm", "c", "angles.null_mean_square", 1.2, 1.0, 10, "not isotropic", 1.1, 1.5, 0),
         Prediction("norm", "d", "ellipsoid.hyperplane", None, None, 0, "undecided", reason="none"),
     ]
-    judge.write_csv(tmp_path / "predictions.csv", written)
-    assert judge.read_csv(tmp_path / "predictions.csv") == written
-    assert judge.summary(written) == ("predictions: exact 1 undecided; null 1 not isotropic; shift 1 holds")
+    write_records(tmp_path / "predictions.csv", Prediction, written)
+    assert read_records(tmp_path / "predictions.csv", Prediction) == written
+    assert judge.summary_line(written) == ("predictions: exact 1 undecided; null 1 not isotropic; shift 1 holds")
     assert asdict(replace(written[0])).keys() == set(judge.COLUMNS)
 
 
@@ -234,10 +235,10 @@ def test_a_run_and_a_merged_run_show_their_verdicts(
         runs.append(str(tmp_path / f"run-{part}"))
         assert main(words(f"run-{part}", corpus=tmp_path / f"{part}.bin")) == 0
     run = RunDirectory(Path(runs[0]))
-    found = judge.read_csv(run.predictions_path)
+    found = read_records(run.predictions_path, Prediction)
     sites = [NormSite(**site) for site in run.manifest()["sites"]]
     assert len(found) == 1 + 5 * len(sites) + 2 * len(sites)
-    line = judge.summary(found)
+    line = judge.summary_line(found)
     assert f"predictions: exact {5 * len(sites)} holds; null " in line
     assert capsys.readouterr().out.count(line) >= 1
     page = (run.path / "report.html").read_text(encoding="utf-8")
@@ -246,7 +247,7 @@ def test_a_run_and_a_merged_run_show_their_verdicts(
     assert page.count("rmsnorm.interior") == 1 + len(sites)
 
     assert main(["merge", *runs, "--output", str(tmp_path / "merged")]) == 0
-    merged = judge.read_csv(tmp_path / "merged" / "predictions.csv")
+    merged = read_records(tmp_path / "merged" / "predictions.csv", Prediction)
     assert {each.theorem for each in merged} == {judge.ISOTROPY}
-    rows = observe.read_csv(tmp_path / "merged" / "sites.csv")
+    rows = observe.read_sites(tmp_path / "merged" / "sites.csv")
     assert merged == list(judge.isotropy(rows))

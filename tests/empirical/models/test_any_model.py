@@ -13,7 +13,7 @@ from transformers import AutoConfig, AutoModel
 from empirical.models import norms
 from empirical.observe import random_directions
 from empirical.support import RunError
-from empirical.sweep import compare, measure, read
+from empirical.sweep import MeasureOptions, compare_runs, measure, read_finished
 from lngeom.cli import main
 
 from ..conftest import VOCABULARY
@@ -124,8 +124,8 @@ def by_hand() -> tuple[nn.Module, list[Tensor]]:
 def test_a_model_in_memory_is_measured_resumed_and_compared(tmp_path: Path, without_pages: None) -> None:
     model: Any
     model, batches = by_hand()
-    run = measure(model, batches, tmp_path / "whole", shard_batches=2)
-    whole = read(run.path)
+    run = measure(model, batches, tmp_path / "whole", MeasureOptions(shard_batches=2))
+    whole = read_finished(run.path)
     assert [(row["site"], row["norm"], row["tokens"]) for row in whole.rows if row["bucket"] == "all"] == [
         ("1", "rmsnorm", 200), ("1", "rmsnorm", 200), ("4", "layernorm", 200), ("4", "layernorm", 200),
     ]  # fmt: skip
@@ -143,19 +143,19 @@ def test_a_model_in_memory_is_measured_resumed_and_compared(tmp_path: Path, with
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        measure(model, dying(), tmp_path / "cut", shard_batches=2)
+        measure(model, dying(), tmp_path / "cut", MeasureOptions(shard_batches=2))
     assert not (tmp_path / "cut" / "DONE").exists()
     other = [batches[0], *(batch + 1 for batch in batches[1:])]
     with pytest.raises(RunError, match="batches 0 to 1 are not those of its start"):
-        measure(model, other, tmp_path / "cut", shard_batches=2)
-    measure(model, batches, tmp_path / "cut", shard_batches=2)
+        measure(model, other, tmp_path / "cut", MeasureOptions(shard_batches=2))
+    measure(model, batches, tmp_path / "cut", MeasureOptions(shard_batches=2))
     assert (tmp_path / "cut" / "sites.csv").read_bytes() == (run.path / "sites.csv").read_bytes()
     with torch.no_grad():
         model[4].weight.mul_(2.0)
     with pytest.raises(RunError, match="holds another run"):
-        measure(model, batches, tmp_path / "cut", shard_batches=2)
-    measure(model, batches, tmp_path / "after", shard_batches=2)
-    table = compare([run.path, tmp_path / "after"])
+        measure(model, batches, tmp_path / "cut", MeasureOptions(shard_batches=2))
+    measure(model, batches, tmp_path / "after", MeasureOptions(shard_batches=2))
+    table = compare_runs([run.path, tmp_path / "after"])
     changes = {(row["site"], row["side"]): row["norm_mean_2"] / row["norm_mean_1"] for row in table}
     assert changes == {("1", "input"): 1, ("1", "output"): 1, ("4", "input"): 1, ("4", "output"): 2}
 
@@ -186,7 +186,7 @@ def test_an_encoder_decoder_is_swept_with_the_text_on_both_sides(tmp_path: Path,
     model.save_pretrained(tmp_path / "t5")
     words = ["--corpus", "random", "--tokens", "64", "--sequence-length", "16", "--output", str(tmp_path / "run")]
     assert main(["sweep", str(tmp_path / "t5"), *words, "--quiet"]) == 0
-    found = read(tmp_path / "run")
+    found = read_finished(tmp_path / "run")
     assert found.manifest["input"] == "the same text on both sides"
     assert len(found.rows) == count * 2 * 3
     assert {row["tokens"] for row in found.rows if row["bucket"] == "all"} == {64}

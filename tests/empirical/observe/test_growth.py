@@ -12,10 +12,10 @@ import scipy.stats
 import torch
 
 from empirical.models import sites_of
-from empirical.observe import GROWTH_COLUMNS, LAWS, Observer, growth, read_growth, rows, stream, write_growth
+from empirical.observe import GROWTH_COLUMNS, LAWS, Growth, Observer, growth, rows, stream
 from empirical.observe._growth import Law, regressor
 from empirical.observe._inference import trend
-from empirical.support import RunError
+from empirical.support import RunError, read_records, write_records
 
 from ..conftest import ARCHITECTURES, BLOCKS, VOCABULARY, WIDTH, tiny_model
 
@@ -203,10 +203,10 @@ def test_the_sampling_error_is_that_of_the_least_certain_mean() -> None:
 
 def test_fits_are_written(tmp_path: Path) -> None:
     fits = [*growth(table([1.0, 2.0, 3.0])), replace(growth(table([1.0, 0.0]))[0])]
-    write_growth(tmp_path / "growth.csv", fits)
+    write_records(tmp_path / "growth.csv", Growth, fits)
     assert (fits[4].estimate, fits[4].reason) == (None, "the mean norm at depth 1 is 0")
     assert (tmp_path / "growth.csv").read_text().partition("\n")[0] == ",".join(GROWTH_COLUMNS)
-    assert read_growth(tmp_path / "growth.csv") == fits
+    assert read_records(tmp_path / "growth.csv", Growth) == fits
     (tmp_path / "growth.csv").write_text("law\npower\n")
-    with pytest.raises(RunError, match="write it again with: lngeom report"):
-        read_growth(tmp_path / "growth.csv")
+    with pytest.raises(RunError, match="cannot be read as Growth .*; make it again"):
+        read_records(tmp_path / "growth.csv", Growth)

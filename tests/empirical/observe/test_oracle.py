@@ -42,7 +42,7 @@ import lngeom
 from empirical import observe
 from empirical.models import NormSite, find_model, load_model, load_tokenizer, sites_of
 from empirical.observe import Observer, random_directions
-from empirical.sweep import draw_tokens
+from empirical.sweep import Drawing, draw_tokens
 from empirical.text import open_corpus
 
 from ..conftest import ARCHITECTURES, VOCABULARY, tiny_model
@@ -359,11 +359,8 @@ def test_every_column_of_a_real_model_on_real_text(smollm: Path, wikipedia: Path
         tmp_path / "tokens.npy",
         open_corpus(str(wikipedia)),
         load_tokenizer(source),
-        sequences=3,
-        length=128,
-        vocabulary=loaded.config.vocab_size,
-        seed=0,
-        advance=lambda _: None,
+        Drawing(3, 128, loaded.config.vocab_size, 0),
+        lambda _: None,
     )
     table, expected = measured_and_stored(loaded.model, np.load(tmp_path / "tokens.npy"), directions=64, seed=0)
     assert len(table) == 61 * 2 * 3

@@ -21,14 +21,13 @@ from empirical.observe import (
     States,
     column,
     compute,
-    load,
+    load_states,
     merge,
-    read_csv,
+    read_sites,
     rows,
-    save,
-    write_csv,
+    save_states,
 )
-from empirical.support import RunError
+from empirical.support import RunError, write_table
 from lngeom.errors import InputError
 from proofs import find
 
@@ -109,8 +108,8 @@ def test_each_column_says_what_it_is_and_by_which_theorem() -> None:
 
 def test_the_table_survives_the_disk(tmp_path: Path) -> None:
     table = rows(states(hidden_states()), [SITE])
-    write_csv(tmp_path / "sites.csv", table)
-    assert read_csv(tmp_path / "sites.csv") == table
+    write_table(tmp_path / "sites.csv", table, COLUMNS)
+    assert read_sites(tmp_path / "sites.csv") == table
 
 
 def test_buckets_are_the_first_position_and_the_rest() -> None:
@@ -260,9 +259,9 @@ def test_counts_are_int64_and_numbers_float64(dtype: torch.dtype) -> None:
 def test_states_survive_the_disk(tmp_path: Path) -> None:
     whole = states(hidden_states())
     for name in ("a", "b"):
-        save(tmp_path / name, whole, {"seconds": "1", "batch_size": "6"})
+        save_states(tmp_path / name, whole, {"seconds": "1", "batch_size": "6"})
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-    found, metadata = load(tmp_path / "a")
+    found, metadata = load_states(tmp_path / "a")
     assert metadata == {"seconds": "1", "batch_size": "6"}
     assert found.keys() == whole.keys()
     for key, state in found.items():
@@ -274,7 +273,7 @@ def test_states_survive_the_disk(tmp_path: Path) -> None:
 
 def test_a_state_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(RunError, match=r"remove it and run again$"):
-        load(tmp_path / "state")
+        load_states(tmp_path / "state")
 
 
 def hooks(model: nn.Module) -> int:

@@ -56,7 +56,7 @@ def test_processes_of_torchrun_measure_what_one_measures(
     # Shards are measured one by one and merged in order, whoever measured them: not only counts, all bits agree.
     for name in ("sites.csv", "predictions.csv", "state.safetensors", "tokens.npy"):
         assert (tmp_path / "many" / name).read_bytes() == (tmp_path / "one" / name).read_bytes(), name
-    states, _ = observe.load(tmp_path / "many" / "state.safetensors")
+    states, _ = observe.load_states(tmp_path / "many" / "state.safetensors")
     assert all(int(state.tokens.sum()) == 512 for state in states.values())
 
 

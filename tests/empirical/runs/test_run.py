@@ -40,7 +40,7 @@ def test_written_files_have_the_usual_permissions(tmp_path: Path) -> None:
 
 def test_status_follows_what_is_there(tmp_path: Path) -> None:
     run = RunDirectory(tmp_path / "run")
-    run.prepare()
+    run.claim().release()
     assert run.begin(MEASURED, {"command": "lngeom sweep"}) == "new"
     assert run.begin(MEASURED, {}) == "started"
     run.shard_path(3).touch()
@@ -68,7 +68,7 @@ def test_another_run_is_refused(tmp_path: Path) -> None:
 
 def test_strange_directories_are_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").touch()
-    assert message(RunDirectory(tmp_path).prepare) == (
+    assert message(RunDirectory(tmp_path).claim) == (
         f"{tmp_path}: is not empty and holds no run (seen: thesis.tex); choose another --output"
     )
     assert message(RunDirectory(tmp_path).manifest) == (
@@ -78,15 +78,15 @@ def test_strange_directories_are_refused(tmp_path: Path) -> None:
 
 def test_outputs_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    assert message(RunDirectory(tmp_path / "file").prepare) == (
+    assert message(RunDirectory(tmp_path / "file").claim) == (
         f"{tmp_path / 'file'}: cannot be written (File exists); choose another --output"
     )
-    assert message(RunDirectory(tmp_path / "file" / "run").prepare) == (
+    assert message(RunDirectory(tmp_path / "file" / "run").claim) == (
         f"{tmp_path / 'file' / 'run'}: cannot be written (Not a directory); choose another --output"
     )
     if os.geteuid() != 0:  # root writes everywhere
         (tmp_path / "closed").mkdir(mode=0o500)
-        assert message(RunDirectory(tmp_path / "closed").prepare) == (
+        assert message(RunDirectory(tmp_path / "closed").claim) == (
             f"{tmp_path / 'closed'}: cannot be written (Permission denied); choose another --output"
         )
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from empirical.observe import read_csv
+from empirical.observe import read_sites
 from lngeom.cli import main
 
 from ..conftest import Words
@@ -24,7 +24,7 @@ def test_a_run_from_end_to_end(
         "DONE", "manifest.json", "predictions.csv", "report.html", "sites.csv", "state.safetensors", "tokens.npy",
     }  # fmt: skip
     assert not (output / "shards").exists()
-    rows = read_csv(output / "sites.csv")
+    rows = read_sites(output / "sites.csv")
     assert len(rows) == 5 * 2 * 3
     assert {row["tokens"] for row in rows if row["bucket"] == "all"} == {512}
     assert {row["tokens"] for row in rows if row["bucket"] == "first"} == {512 // LENGTH}
@@ -52,7 +52,7 @@ def test_the_default_model_on_the_default_corpus(
     output = tmp_path / "runs" / "SmolLM2-135M-Instruct.Q4_1"
     manifest = json.loads((output / "manifest.json").read_text())
     assert manifest["token_policy"]["separator"] == "<|im_end|>"
-    rows = [row for row in read_csv(output / "sites.csv") if row["bucket"] == "all" and row["side"] == "input"]
+    rows = [row for row in read_sites(output / "sites.csv") if row["bucket"] == "all" and row["side"] == "input"]
     assert len(rows) == 61
     assert {(row["d"], row["norm"], row["tokens"]) for row in rows} == {(576, "rmsnorm", 256)}
     # That the tokens are those of English text: the first article, word for word.

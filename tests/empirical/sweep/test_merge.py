@@ -17,7 +17,7 @@ from empirical import observe
 from empirical.models import NormSite, sites_of
 from empirical.observe import BUCKETS, FEATURES, SIDES, Observer, Side, States, _observer, merge
 from empirical.runs import RunDirectory
-from empirical.sweep import read
+from empirical.sweep import read_finished
 from lngeom.cli import main
 
 from ..conftest import VOCABULARY, Refused, tiny_model
@@ -135,8 +135,8 @@ def test_merged_runs_equal_one_run(
     *parts, whole = runs
     capsys.readouterr()
     assert main(["merge", *map(str, parts), "--output", str(tmp_path / "merged"), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == read(tmp_path / "merged").rows
-    merged, expected = (observe.load(path / "state.safetensors")[0] for path in (tmp_path / "merged", whole))
+    assert json.loads(capsys.readouterr().out) == read_finished(tmp_path / "merged").rows
+    merged, expected = (observe.load_states(path / "state.safetensors")[0] for path in (tmp_path / "merged", whole))
     assert merged.keys() == expected.keys()
     for key, state in merged.items():
         for field in fields(state):

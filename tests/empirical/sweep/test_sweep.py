@@ -17,7 +17,7 @@ from transformers import AutoModel, PreTrainedTokenizerFast
 from empirical import observe
 from empirical.runs import RunDirectory
 from empirical.support import read_sealed, write_sealed
-from empirical.sweep import _shards
+from empirical.sweep import _measure
 from empirical.text import TokenPolicy
 from lngeom.cli import main
 
@@ -35,7 +35,7 @@ def words(words: Words) -> Words:
 
 
 def all_tokens(output: Path) -> set[int]:
-    return {row["tokens"] for row in observe.read_csv(output / "sites.csv") if row["bucket"] == "all"}
+    return {row["tokens"] for row in observe.read_sites(output / "sites.csv") if row["bucket"] == "all"}
 
 
 def tokenizer(start: bool) -> PreTrainedTokenizerFast:
@@ -65,7 +65,7 @@ def test_shards_do_not_change_the_numbers(words: Words, tmp_path: Path) -> None:
     found = []
     for shard in (128, 256, 512):
         assert main(words(str(shard), shard_tokens=shard)) == 0
-        found.append(observe.load(tmp_path / str(shard) / "state.safetensors")[0])
+        found.append(observe.load_states(tmp_path / str(shard) / "state.safetensors")[0])
     first, *others = found
     for states in others:
         assert states.keys() == first.keys()
@@ -101,7 +101,7 @@ def test_batches_do_not_change_the_numbers(words: Words, tmp_path: Path) -> None
     tables = []
     for name, batch, shard in (("a", 1, 32), ("b", 5, 224), ("c", 16, 512)):
         assert main(words(name, model=tmp_path / "model", batch_size=batch, shard_tokens=shard)) == 0
-        tables.append(observe.read_csv(tmp_path / name / "sites.csv"))
+        tables.append(observe.read_sites(tmp_path / name / "sites.csv"))
     exact = ("site", "side", "bucket", "tokens", "sequences", "nonfinite", "zero")
     gamma = (WIDTH + 8) * 2.0**-24
     for rows in tables[1:]:
@@ -124,7 +124,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(
 ) -> None:
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     assert main(words("whole")) == 0
-    real, calls = _shards.measure, []
+    real, calls = _measure.states_of, []
 
     def interrupted(*given: Any) -> Any:
         calls.append(1)
@@ -132,7 +132,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(
             raise KeyboardInterrupt
         return real(*given)
 
-    monkeypatch.setattr(_shards, "measure", interrupted)
+    monkeypatch.setattr(_measure, "states_of", interrupted)
     assert main(words("parts")) == 130
     assert RunDirectory(parts).finished_shards() == [0, 1]
     capsys.readouterr()
@@ -147,20 +147,21 @@ def test_out_of_memory_halves_the_batch(
     words: Words, refused: Refused, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    real, sizes = _shards.measure, []
+    real, sizes = _measure.states_of, []
 
-    def tight(loaded: Any, rows: Any, batch: int, *rest: Any) -> Any:
-        sizes.append(batch)
-        if batch > 2:
+    def tight(subject: Any, batches: Any, *rest: Any) -> Any:
+        given = list(batches)
+        sizes.append(given[0].size // LENGTH)
+        if sizes[-1] > 2:
             raise torch.cuda.OutOfMemoryError
-        return real(loaded, rows, batch, *rest)
+        return real(subject, given, *rest)
 
-    monkeypatch.setattr(_shards, "measure", tight)
-    assert main(words(batch_size=8)) == 0
-    assert sizes == [8, 4, 2, 2, 2, 2]
+    monkeypatch.setattr(_measure, "states_of", tight)
+    assert main(words(batch_size=4)) == 0
+    assert sizes == [4, 2, 2, 2, 2]
     assert "the GPU ran out of memory; going on with 2 sequences at once" in capsys.readouterr().out
     assert all_tokens(tmp_path / "run") == {512}
-    monkeypatch.setattr(_shards, "measure", lambda *_: (_ for _ in ()).throw(torch.cuda.OutOfMemoryError))
+    monkeypatch.setattr(_measure, "states_of", lambda *_: (_ for _ in ()).throw(torch.cuda.OutOfMemoryError))
     assert "one sequence of 32 tokens does not fit on the GPU" in refused(*words("other"))
 
 
@@ -196,7 +197,7 @@ def test_a_corpus_that_ends_early_is_measured_to_its_end(
 
 def test_the_state_is_the_table(words: Words, tmp_path: Path) -> None:
     assert main(words()) == 0
-    states, metadata = observe.load(tmp_path / "run" / "state.safetensors")
+    states, metadata = observe.load_states(tmp_path / "run" / "state.safetensors")
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
     assert json.loads(metadata["measured"]) == {key: manifest[key] for key in manifest["identity"]}
     assert sum(int(state.tokens.sum()) for state in states.values()) == 512 * 5 * 2

@@ -16,7 +16,7 @@ from empirical.models import KNOWN_MODELS, PUBLISHED
 from empirical.pages import COLUMNS, Measured, compare
 from empirical.runs import RunDirectory
 from empirical.support import read_table
-from empirical.sweep import _shards
+from empirical.sweep import _measure
 from lngeom.cli import main
 from lngeom.verdicts import MEANINGS, PREDICTION_VERDICTS
 
@@ -57,21 +57,21 @@ def measured_all(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.usefixtures("tiny_known")
 def test_all_models(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     base = tmp_path / "all"
-    real = _shards.measure
+    real = _measure.states_of
 
-    def failing(loaded: Any, *rest: Any) -> Any:
-        if loaded.source.name == "gpt-j-6b":
+    def failing(subject: Any, *rest: Any) -> Any:
+        if subject.model.config.model_type == "gptj":
             raise statistics_error
-        return real(loaded, *rest)
+        return real(subject, *rest)
 
     statistics_error = OSError(28, "No space left on device", "state.safetensors")
-    monkeypatch.setattr(_shards, "measure", failing)
+    monkeypatch.setattr(_measure, "states_of", failing)
     assert main(["sweep", "all", *OPTIONS, str(base)]) == 1
     printed = capsys.readouterr().out
     assert "gpt-j-6b: state.safetensors: No space left on device" in printed
     assert "6 of 7 models measured" in printed
 
-    monkeypatch.setattr(_shards, "measure", real)
+    monkeypatch.setattr(_measure, "states_of", real)
     assert main(["sweep", "all", *OPTIONS, str(base)]) == 0
     printed = capsys.readouterr().out
     assert printed.count("this run is done") == 6
@@ -106,7 +106,7 @@ def test_all_models(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypa
 def test_comparison_averages_what_the_tables_average(tmp_path: Path) -> None:
     assert main(["sweep", "pythia-1.4b", *OPTIONS, str(tmp_path / "run")]) == 0
     run = RunDirectory(tmp_path / "run")
-    rows = observe.read_csv(run.path / "sites.csv")
+    rows = observe.read_sites(run.path / "sites.csv")
     measured = Measured("pythia-1.4b", run.manifest(), rows, [])
     compared = compare(measured)
     table = {row["quantity"]: row for row in compared if row["layer"] is None}

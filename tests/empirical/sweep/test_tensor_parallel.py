@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from empirical.observe import read_csv
+from empirical.observe import read_sites
 from lngeom.cli import main
 
 from ..conftest import Refused, Words, tiny_model
@@ -15,7 +15,7 @@ COLUMNS = ("angle_mean_deg", "d_cos2", "norm_mean", "norm_max")
 
 def apart(first: Path, second: Path) -> float:
     """The largest difference of the tables of two runs; what is counted must be equal."""
-    pairs = list(zip(*(read_csv(path / "sites.csv") for path in (first, second)), strict=True))
+    pairs = list(zip(*(read_sites(path / "sites.csv") for path in (first, second)), strict=True))
     assert all(a[name] == b[name] for a, b in pairs for name in ("site", "bucket", "tokens", "sequences"))
     return max(abs(a[name] - b[name]) for a, b in pairs for name in COLUMNS)
 

@@ -1,0 +1,30 @@
+"""Versions, machine and threads of a run: what may differ between two that measure the same."""
+
+from __future__ import annotations
+
+import platform
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
+ENVIRONMENT = ("python", "versions", "platform", "device_name", "threads")
+"""Entries of a manifest that say on what was measured."""
+
+_PACKAGES = ("lngeom", "torch", "transformers", "numpy", "tokenizers", "safetensors")
+
+
+def environment(device: torch.device) -> dict[str, Any]:
+    """The entries of this process."""
+    from importlib.metadata import version
+
+    import torch
+
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.processor() or platform.machine()
+    return {
+        "python": platform.python_version(),
+        "versions": {package: version(package) for package in _PACKAGES},
+        "platform": platform.platform(),
+        "device_name": name,
+        "threads": torch.get_num_threads(),
+    }

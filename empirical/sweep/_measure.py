@@ -1,0 +1,191 @@
+"""The measuring loop: batches through a model, shard by shard, each shard's state on the disk before the next."""
+
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+from rich.console import Console
+from torch import Tensor, nn
+
+from ..models import NormSite, call
+from ..observe import Observer, States, load_states, merge, save_states
+from ..runs import Ranks, RunDirectory
+from ..support import Advance, ModelError, RunError, replacing, say
+
+_DIGEST = "batches_sha256"
+
+
+class Batch(NamedTuple):
+    """The inputs of one forward pass.
+
+    Attributes:
+        inputs: As :func:`empirical.models.call` takes them, on any device.
+        size: What it adds to the progress: tokens, or 1.
+        documents: int64, (sequences,). The document of each sequence; None where each is one of its own.
+    """
+
+    inputs: Any
+    size: int
+    documents: Tensor | None = None
+
+
+@dataclass(frozen=True)
+class Shard:
+    """The batches between two checkpoints.
+
+    Attributes:
+        index: Its number, from 0.
+        digest: SHA-256 of what is measured.
+        size: What it adds to the progress.
+        batches: Its batches, for a number of sequences in each; inputs that are batches already ignore it.
+    """
+
+    index: int
+    digest: str
+    size: int
+    batches: Callable[[int], Iterable[Batch]]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model, its norm layers, and how they are observed, see :class:`empirical.observe.Observer`.
+
+    Attributes:
+        batch: Sequences in a batch at first; 0 where batches cannot be cut.
+    """
+
+    model: nn.Module
+    sites: Sequence[NormSite]
+    device: torch.device
+    directions: int
+    seed: int
+    batch: int = 0
+    batch_dim: int | None = None
+    compiled: bool | None = None
+
+
+class Checkpoints:
+    """The states of the finished shards of a run, each with the digest of its batches.
+
+    Args:
+        run: The run.
+        group: Its processes. Nobody measures before the leader has counted: what is finished now was finished by an
+            earlier start.
+        console: Where damaged shards are reported; they are set aside.
+        expected: The digests of all shards by index, where they are known.
+    """
+
+    def __init__(
+        self, run: RunDirectory, group: Ranks, console: Console, expected: Mapping[int, str] | None = None
+    ) -> None:
+        self._run, self._console = run, console
+        self.digests = group.by_leader(lambda: self._sound(expected))
+
+    def _sound(self, expected: Mapping[int, str] | None) -> dict[int, str]:
+        digests: dict[int, str] = {}
+        for index in self._run.finished_shards():
+            path = self._run.shard_path(index)
+            try:
+                if expected is not None and index not in expected:
+                    raise RunError(f"{path}: is beyond the last shard")
+                _, digests[index] = self._load(index, expected[index] if expected else None)
+            except RunError as error:
+                aside = path.with_suffix(".damaged")
+                path.replace(aside)
+                say(self._console, f"{str(error).partition(';')[0]}; set aside as {aside.name} and measured again")
+        return digests
+
+    def _load(self, index: int, digest: str | None) -> tuple[States, str]:
+        """The states of a shard and its digest, if it is whole and of these batches."""
+        path = self._run.shard_path(index)
+        states, about = load_states(path)
+        if digest is not None and about.get(_DIGEST) != digest:
+            raise RunError(f"{path}: is of other tokens than its number says; remove it and run again")
+        return states, about.get(_DIGEST, "")
+
+    def save(self, shard: Shard, states: States) -> None:
+        """Store the states of a shard."""
+        with replacing(self._run.shard_path(shard.index)) as draft:
+            save_states(draft, states, {_DIGEST: shard.digest})
+
+    def merged(self, digests: Sequence[str]) -> States:
+        """All shards in the order of the batches, so that the last bit does not depend on who measured what when."""
+        return functools.reduce(merge, (self._load(index, digest)[0] for index, digest in enumerate(digests)))
+
+
+def measure_shards(
+    subject: Subject,
+    shards: Iterable[Shard],
+    checkpoints: Checkpoints,
+    group: Ranks,
+    console: Console,
+    advance: Advance,
+) -> list[str]:
+    """Measure the shards that are not there yet, teams of processes taking turns; returns the digests of all.
+
+    A shard is cut into batches from its first sequence on, so that its numbers do not depend on which shards ran before
+    it in this process. Where a GPU runs out of memory, the shard is begun again with half the batch.
+    """
+    digests, batch = [], subject.batch
+    for shard in shards:
+        digests.append(shard.digest)
+        if shard.index % group.teams != group.team or shard.index in checkpoints.digests:
+            continue
+        states, batch = _measured(subject, shard, batch, console, advance)
+        if group.writes:
+            checkpoints.save(shard, states)
+    return digests
+
+
+def _measured(subject: Subject, shard: Shard, batch: int, console: Console, advance: Advance) -> tuple[States, int]:
+    """The states of a shard, and the number of sequences in a batch that fitted."""
+    sizes: list[int] = []
+
+    def count(size: int) -> None:
+        sizes.append(size)
+        advance(size)
+
+    try:
+        return states_of(subject, shard.batches(batch), count), batch
+    except torch.cuda.OutOfMemoryError:
+        advance(-sum(sizes))
+    if batch < 2:
+        size = next(iter(shard.batches(1))).size
+        of = f"one sequence of {size} tokens" if batch else "one of the given batches"
+        raise ModelError(f"{of} does not fit on the GPU; lower --sequence-length, or use --device cpu")
+    torch.cuda.empty_cache()
+    say(console, f"the GPU ran out of memory; going on with {batch // 2} sequences at once")
+    return _measured(subject, shard, batch // 2, console, advance)
+
+
+def states_of(subject: Subject, batches: Iterable[Batch], advance: Advance) -> States:
+    """The states of all norm layers after forward passes over some batches."""
+    watching = Observer(
+        subject.model, subject.sites, directions=subject.directions, seed=subject.seed,
+        batch_dim=subject.batch_dim, compiled=subject.compiled,
+    )  # fmt: skip
+    with watching as observer, torch.inference_mode():
+        for batch in batches:
+            observer.documents(batch.documents)
+            observer.mask(*_masks(batch.inputs), strict=False)
+            call(subject.model, on_device(batch.inputs, subject.device))
+            advance(batch.size)
+        return observer.states
+
+
+def _masks(inputs: Any) -> tuple[Any, Any]:
+    """Which positions are text, of the encoder or the only stack and of the decoder, if the inputs say so."""
+    given = inputs if isinstance(inputs, Mapping) else {}
+    mask, decoder, ids = (given.get(name) for name in ("attention_mask", "decoder_attention_mask", "decoder_input_ids"))
+    return mask, torch.ones_like(ids) if decoder is None and ids is not None else decoder
+
+
+def on_device(inputs: Any, device: torch.device) -> Any:
+    """The inputs of a forward pass with their tensors on a device."""
+    if isinstance(inputs, Mapping):
+        return {key: on_device(value, device) for key, value in inputs.items()}
+    if isinstance(inputs, (tuple, list)):
+        return type(inputs)(on_device(value, device) for value in inputs)
+    return inputs.to(device) if isinstance(inputs, Tensor) else inputs
