@@ -81,7 +81,7 @@ def test_a_run_knows_its_weights(
     sweep = Sweep(str(model), "random", tokens=32, sequence_length=8, shard_tokens=16, output=str(tmp_path / "run"))
     said = io.StringIO()
     with monkeypatch.context() as stopped:
-        stopped.setattr("empirical.sweep._sweep._finish", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        stopped.setattr("empirical.sweep._sweep._finish", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             run_sweep(sweep, console=Console(file=said, width=200))
     assert "no place for: lm_head.weight" in said.getvalue()

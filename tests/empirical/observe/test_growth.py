@@ -208,5 +208,5 @@ def test_fits_are_written(tmp_path: Path) -> None:
     assert (tmp_path / "growth.csv").read_text().partition("\n")[0] == ",".join(GROWTH_COLUMNS)
     assert read_records(tmp_path / "growth.csv", Growth) == fits
     (tmp_path / "growth.csv").write_text("law\npower\n")
-    with pytest.raises(RunError, match="cannot be read as Growth .*; make it again"):
+    with pytest.raises(RunError, match=r"cannot be read as Growth .*; make it again"):
         read_records(tmp_path / "growth.csv", Growth)
