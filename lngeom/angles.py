@@ -48,10 +48,6 @@ def angle_from_moments(mean: Array, variance: Array) -> Array:
 
     What :func:`angle_to_uniform` computes after :func:`moments`, for when both moments are wanted as well. Returns the
     broadcast shape; NaN where a variance is negative. Source: Gupta et al., arXiv:2409.12951, section 2.1.
-
-    >>> import numpy as np, lngeom as lg
-    >>> float(np.degrees(lg.angles.angle_from_moments(np.array(-3.0), np.array(9.0))))
-    135.0
     """
     xp = namespace(mean, variance)
     return xp.atan2(xp.sqrt(variance), mean)

@@ -28,10 +28,6 @@ def gauge_from_mean_square(mean_square: Array, *, eps: Any, placement: Placement
     """Gauge √(m/(m + ε)), or √m/(√m + ε), of a norm layer: `mean_square` m is σ² for LayerNorm, ‖x‖²/d for RMSNorm.
 
     Returns the shape of `mean_square`; NaN where m = 0 at ε = 0. Source: Riechers, arXiv:2405.04134, eq. 6.
-
-    >>> import numpy as np, lngeom as lg
-    >>> float(lg.epsilon.gauge_from_mean_square(np.array(9.0), eps=7.0))
-    0.75
     """
     return scale(mean_square, eps=0) / scale(mean_square, eps=eps, placement=placement)
 

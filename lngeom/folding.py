@@ -132,12 +132,6 @@ class FoldCertificate:
     `worst` is the largest |entry − exact entry| over the bound of that entry, one rounding to the stored dtype plus
     twice the error of a float64 computation; `weight_error` the Frobenius norm of the error of the weight and
     `bias_error` the norm of that of the bias, bounds included.
-
-    >>> import numpy as np, lngeom as lg
-    >>> weight, gain = np.array([[0.1, 0.4]], dtype=np.float32), np.array([0.3, 0.7], dtype=np.float32)
-    >>> certificate = lg.folding.certify_fold(weight, None, *lg.folding.fold_affine(weight, gain=gain), gain=gain)
-    >>> certificate.exact, certificate.output_error(2**0.5) < 1e-8
-    (True, True)
     """
 
     worst: float

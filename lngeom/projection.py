@@ -15,10 +15,6 @@ def uniform(d: int, *, xp: Any = numpy, dtype: Any = None) -> Array:
 
     In the array namespace `xp` (``numpy``, ``torch``, ...) and in `dtype`, by default that of `xp`. Returns shape (d,),
     `d` ≥ 1. Source: Gupta et al., arXiv:2409.12951, section 2.1.
-
-    >>> import lngeom as lg
-    >>> lg.projection.uniform(3)
-    array([1., 1., 1.])
     """
     if isinstance(d, bool) or not isinstance(d, int) or d < 1:
         raise InputError(f"d is {d!r}: the dimension of the space must be an integer >= 1")

@@ -21,10 +21,6 @@ class Meaning(NamedTuple):
         says: In words.
         sign: In a table of many.
         tone: {"yes", "no", "open"}. Whether it speaks for the statement.
-
-    >>> from lngeom.verdicts import MEANINGS, Meaning
-    >>> MEANINGS["undecided"] == Meaning("rounding or too few data leave both answers open", "?", "open")
-    True
     """
 
     says: str

@@ -29,13 +29,7 @@ _HALF_PRECISION = ("float16", "bfloat16")
 
 
 def namespace(*values: Any) -> ModuleType | Any:
-    """Array namespace shared by all carriers among `values`; ``None``, and scalars beside an array, do not count.
-
-    >>> import numpy as np
-    >>> from lngeom.carriers import namespace
-    >>> namespace(np.ones(3), None, 2.0).__name__
-    'array_api_compat.numpy'
-    """
+    """Array namespace shared by all carriers among `values`; ``None``, and scalars beside an array, do not count."""
     carriers = [value for value in values if not isinstance(value, int | float | complex | type(None))]
     # Arithmetic turns NumPy arrays without axes into scalars, which are Python floats by type.
     carriers = carriers or [value for value in values if value is not None]

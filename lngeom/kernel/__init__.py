@@ -1,127 +1,25 @@
 """A proof kernel for statements about all vectors of every dimension, on which the functions of lngeom run.
 
 ``prove(equal(lg.project(lg.project(x)), lg.project(x)))`` proves Π² = Π for every d and every x, about the very
-function that users call. What a proof rests on is in two files, ``_terms.py`` and ``_kernel.py``; their
-docstrings have the argument.
+function that users call. What a proof rests on is in two files, ``_terms.py`` and ``_rules.py``; their docstrings have
+the argument.
 """
 
-from ..carriers import derivative as derivative
-from ._meaning import decided as decided, ends as ends, evaluate as evaluate, holds as holds
-from ._monomials import atoms_of as atoms_of
-from ._prover import prove as prove
-from ._rules import (
-    Formula as Formula,
-    Proved as Proved,
-    add as add,
-    assume as assume,
-    cancel as cancel,
-    combine as combine,
-    congruence as congruence,
-    constant as constant,
-    cut as cut,
-    definite as definite,
-    dimension as dimension,
-    instantiate as instantiate,
-    inverse as inverse,
-    inverse_sign as inverse_sign,
-    inverse_total as inverse_total,
-    multiply as multiply,
-    root_nonnegative as root_nonnegative,
-    root_of_square as root_of_square,
-    root_positive as root_positive,
-    square as square,
-    square_of_root as square_of_root,
-    strengthen as strengthen,
-    total as total,
-    transport as transport,
-    weaken as weaken,
-)
-from ._terms import (
-    ONE as ONE,
-    ProofError as ProofError,
-    S as S,
-    Term as Term,
-    d as d,
-    inv as inv,
-    scalar as scalar,
-    sqrt as sqrt,
-    substitute as substitute,
-    term as term,
-    vector as vector,
-)
-from ._text import certificate as certificate, formula as formula, sequent as sequent, text as text
-from ._vocabulary import (
-    at_least as at_least,
-    dim as dim,
-    dot as dot,
-    equal as equal,
-    greater as greater,
-    norm as norm,
-    ones as ones,
-    root as root,
-    square_norm as square_norm,
-    summed as summed,
-    trace as trace,
-    unequal as unequal,
-)
+from ..carriers import derivative
+from . import _meaning, _prover, _rules, _terms, _text, _vocabulary
+from ._meaning import *  # noqa: F403
+from ._meaning import ends as ends
+from ._monomials import atoms_of
+from ._prover import *  # noqa: F403
+from ._rules import *  # noqa: F403
+from ._terms import *  # noqa: F403
+from ._text import *  # noqa: F403
+from ._vocabulary import *  # noqa: F403
 
-__all__ = [
-    "ONE",
-    "Formula",
-    "ProofError",
-    "Proved",
-    "S",
-    "Term",
-    "add",
-    "assume",
-    "at_least",
-    "atoms_of",
-    "cancel",
-    "certificate",
-    "combine",
-    "congruence",
-    "constant",
-    "cut",
-    "d",
-    "decided",
-    "definite",
-    "derivative",
-    "dim",
-    "dimension",
-    "dot",
-    "equal",
-    "evaluate",
-    "formula",
-    "greater",
-    "holds",
-    "instantiate",
-    "inv",
-    "inverse",
-    "inverse_sign",
-    "inverse_total",
-    "multiply",
-    "norm",
-    "ones",
-    "prove",
-    "root",
-    "root_nonnegative",
-    "root_of_square",
-    "root_positive",
-    "scalar",
-    "sequent",
-    "sqrt",
-    "square",
-    "square_norm",
-    "square_of_root",
-    "strengthen",
-    "substitute",
-    "summed",
-    "term",
-    "text",
-    "total",
-    "trace",
-    "transport",
-    "unequal",
-    "vector",
-    "weaken",
-]
+__all__ = ["atoms_of", "derivative"]
+__all__ += _meaning.__all__
+__all__ += _prover.__all__
+__all__ += _rules.__all__
+__all__ += _terms.__all__
+__all__ += _text.__all__
+__all__ += _vocabulary.__all__

@@ -10,6 +10,8 @@ from lngeom.carriers import Interval, UndecidedError
 from ._rules import Formula
 from ._terms import Term
 
+__all__ = ["decided", "evaluate", "holds"]
+
 Values = Mapping[str, Any]
 """A fraction for each scalar and a sequence of d fractions for each vector, by name."""
 
@@ -17,19 +19,10 @@ Values = Mapping[str, Any]
 def evaluate(t: Term, values: Values, dimension: int, *, total: bool = True) -> list[Fraction | Interval]:
     """The d components of a term in one model: exact fractions, or intervals around irrational square roots.
 
-    Args:
-        t (Term)
-        values (mapping of str): A rational number for each scalar of the term, and d of them for each vector, by name.
-        dimension (int): d, at least 1.
-        total (bool): Whether the inverse of 0 is 0, as in the kernel, or has no value, as in the library.
-
-    Returns:
-        list of Fraction or Interval, length d: Roots of negative numbers are 0, as in the kernel.
-
-    Raises:
-        UndecidedError: If an inverse is taken of an interval around 0, whose value at 0 is another than beside it; if
-            not `total`, also of 0.
-        KeyError, IndexError: If a vector or scalar of the term has no value, or a vector fewer than d components.
+    `values` holds by name a rational number for each scalar of the term and `dimension` of them for each vector. Roots
+    of negative numbers are 0; the inverse of 0 is 0 if `total`, as in the kernel, and has no value otherwise, as in the
+    library. Raises UndecidedError for an inverse that has no value, and for that of an interval around 0; KeyError or
+    IndexError where `values` lacks one.
 
     >>> import lngeom as lg
     >>> from lngeom.kernel import evaluate, vector
@@ -43,12 +36,7 @@ def evaluate(t: Term, values: Values, dimension: int, *, total: bool = True) -> 
 def holds(statement: Formula, values: Values, dimension: int, *, total: bool = True) -> bool | None:
     """Whether a formula is true in every component; None where the enclosure does not decide.
 
-    Args:
-        statement (Formula)
-        values, dimension, total: As for :func:`evaluate`.
-
-    Returns:
-        bool or None: True and False are certain.
+    True and False are certain. The arguments are those of :func:`evaluate`.
 
     >>> from lngeom.kernel import equal, holds, norm, vector
     >>> statement = equal(norm(vector("x")), 5)

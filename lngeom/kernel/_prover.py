@@ -13,21 +13,15 @@ from ._signs import Signs
 from ._terms import ProofError, term
 from ._text import formula
 
+__all__ = ["prove"]
+
 
 def prove(goal: Formula, *facts: Proved | tuple[Proved, Any], remainder: Any = None) -> Proved:
     """Prove a formula from theorems.
 
-    Args:
-        goal (Formula)
-        *facts (Proved, or pair (Proved, term)): What may be used; hypotheses enter as ``assume(formula)``. A pair says
-            for which monomial the equation is to be solved; otherwise for its heaviest.
-        remainder (Term, optional): For an inequality: an equal term of evident sign.
-
-    Returns:
-        Proved: Its conclusion is `goal`.
-
-    Raises:
-        ProofError: If none is found; the message shows what is left of the goal.
+    `facts` are what may be used, hypotheses as ``assume(formula)``; a pair (theorem, term) says for which monomial the
+    equation is to be solved, otherwise for its heaviest. `remainder`, for an inequality, is an equal term of evident
+    sign. Raises ProofError, which shows what is left of the goal, if no proof is found.
 
     >>> import lngeom as lg
     >>> from lngeom.kernel import assume, dot, equal, prove, sequent, vector

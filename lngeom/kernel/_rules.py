@@ -15,21 +15,45 @@ proofs needs no trust.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar, NamedTuple
 from weakref import WeakKeyDictionary
 
 from ._terms import ProofError, Term, _replacements, _require, _substituted, _term, _total, d, inv, sqrt, term
+
+__all__ = [
+    "Formula",
+    "Proved",
+    "add",
+    "assume",
+    "cancel",
+    "combine",
+    "congruence",
+    "constant",
+    "cut",
+    "definite",
+    "dimension",
+    "instantiate",
+    "inverse",
+    "inverse_sign",
+    "inverse_total",
+    "multiply",
+    "root_nonnegative",
+    "root_of_square",
+    "root_positive",
+    "square",
+    "square_of_root",
+    "strengthen",
+    "total",
+    "transport",
+    "weaken",
+]
 
 
 class Formula(NamedTuple):
     """The statement ``term relation 0``, in every component; relations are ``=``, ``!=``, ``>`` and ``>=``.
 
     Of a vector ``x != 0`` says that *no* component is 0, which is more than that x is not the zero vector.
-
-    >>> from lngeom.kernel import Formula, formula, vector
-    >>> print(formula(Formula(vector("x"), "!=")))
-    x ≠ 0
     """
 
     term: Any
@@ -54,6 +78,7 @@ class Proved:
     """
 
     __slots__ = ("__weakref__",)
+    shown: ClassVar[Callable[[Proved], str]] = object.__repr__  # _text.py has a better one
 
     def __new__(cls, *arguments: Any) -> Proved:
         raise ProofError("theorems are made by the rules of the kernel, not by calling Proved")
@@ -76,9 +101,7 @@ class Proved:
         return rule, tuple(Term(a) if type(a) is tuple else a for a in arguments), used
 
     def __repr__(self) -> str:
-        from ._text import sequent
-
-        return sequent(self)
+        return Proved.shown(self)
 
 
 _PROVED: WeakKeyDictionary[Proved, tuple] = WeakKeyDictionary()

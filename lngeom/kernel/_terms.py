@@ -20,12 +20,14 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 from lngeom.errors import LngeomError
+
+__all__ = ["ONE", "ProofError", "S", "Term", "d", "inv", "scalar", "sqrt", "substitute", "term", "vector"]
 
 # rational: (n, m) in lowest terms, m >= 1. monomial: sorted ((atom, exponent), ...), exponents >= 1, those of d != 0.
 # pairs: sorted ((monomial, rational), ...), no rational 0. atom: ("v", name) vector, ("s", name) scalar, ("d",),
@@ -38,13 +40,7 @@ _KNOWN: dict[int, tuple] = {id(_D): _D}  # the same by identity: what is in it w
 
 
 class ProofError(LngeomError):
-    """A rule does not apply, or a proof was not found. Neither says that the statement is false.
-
-    >>> from lngeom.kernel import constant
-    >>> constant(-1, ">")
-    Traceback (most recent call last):
-    lngeom.kernel._terms.ProofError: the rule does not apply: −1 > 0 is false
-    """
+    """A rule does not apply, or a proof was not found. Neither says that the statement is false."""
 
 
 def _require(condition: bool, rule: str) -> None:
@@ -103,6 +99,7 @@ class Term(tuple):
 
     __slots__ = ()
     __array_ufunc__ = None  # NumPy leaves mixed operations to the operators below
+    shown: ClassVar[Callable[[Term], str]] = staticmethod(lambda t: repr(t.pairs))  # _text.py has a better one
 
     def __new__(cls, polynomial: Mapping[tuple, Any] | tuple) -> Term:
         if type(polynomial) is dict:
@@ -113,12 +110,7 @@ class Term(tuple):
 
     @property
     def pairs(self) -> tuple:
-        """The normal form: sorted pairs of a monomial and a rational (n, m), nested tuples of str and int.
-
-        >>> from lngeom.kernel import vector
-        >>> (vector("x") ** 2 / 3).pairs
-        ((((('v', 'x'), 2),), (1, 3)),)
-        """
+        """The normal form: sorted pairs of a monomial and a rational (n, m), nested tuples of str and int."""
         return tuple.__getitem__(self, 0)
 
     @property
@@ -202,9 +194,7 @@ class Term(tuple):
         return sqrt(self * self)
 
     def __repr__(self) -> str:
-        from ._text import text
-
-        return text(self)
+        return Term.shown(self)
 
 
 def _term(pairs: tuple, vector: bool) -> Term:
@@ -236,11 +226,6 @@ def term(value: Any) -> Term:
 
     Raises:
         ProofError: If `value` is not a term, integer or fraction, or a term that was not made by this module.
-
-    >>> from fractions import Fraction
-    >>> from lngeom.kernel import term
-    >>> term(Fraction(1, 2))
-    1/2
     """
     if type(value) is Term:
         parts = tuple(tuple.__iter__(value))
@@ -444,11 +429,6 @@ def substitute(value: Any, values: Mapping[Term, Any]) -> Term:
 
     Raises:
         ProofError: If a vector is to replace a scalar, or anything but a vector or a scalar is to be replaced.
-
-    >>> from lngeom.kernel import S, substitute, vector
-    >>> x, y = vector("x"), vector("y")
-    >>> substitute(S(x * y), {x: y, y: x + 1})
-    S(x·y) + S(y)
     """
     return _substituted(term(value), _replacements(values))
 

@@ -8,6 +8,8 @@ from ._monomials import is_vector
 from ._rules import Formula, Proved
 from ._terms import Term
 
+__all__ = ["certificate", "formula", "sequent", "text"]
+
 _SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _GREEK = {"alpha": "α", "beta": "β", "eps": "ε", "kappa": "κ", "lam": "λ", "mu": "μ"}
 _FUNCTIONS = {"inv": "inv", "sqrt": "√"}
@@ -182,3 +184,7 @@ def _factor(term: Any, names: Names) -> str:
     if shown in ("1", "−1"):
         return shown[:-1]
     return f"({shown})·" if len(term) > 1 else f"{shown}·"
+
+
+Term.shown = staticmethod(text)
+Proved.shown = staticmethod(sequent)

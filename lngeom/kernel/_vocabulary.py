@@ -2,6 +2,14 @@
 
 Statements are built with these functions and with those of :mod:`lngeom`. On terms they are formulas for the
 kernel, on arrays the same statements can be measured, and on enclosures they can be decided.
+
+>>> import numpy as np
+>>> from lngeom.kernel import dim, dot, equal, formula, norm, vector
+>>> x, y = vector("x"), vector("y")
+>>> dim(x), dot(x, y), norm(np.array([3.0, 4.0]))
+(d, S(x·y), array([5.]))
+>>> print(formula(equal(dot(x, x), 1)))
+−1 + S(x²) = 0
 """
 
 import secrets
@@ -14,108 +22,69 @@ from ._rules import Formula
 from ._terms import ProofError, Term, substitute, term, vector
 from ._text import text
 
+__all__ = [
+    "at_least",
+    "dim",
+    "dot",
+    "equal",
+    "greater",
+    "norm",
+    "ones",
+    "root",
+    "square_norm",
+    "summed",
+    "trace",
+    "unequal",
+]
+
 
 def summed(x: Any) -> Any:
-    """Sum of the components Σxᵢ, of arrays (..., d) in shape (..., 1); of a term S(x).
-
-    >>> import numpy as np
-    >>> from lngeom.kernel import summed
-    >>> summed(np.array([1.0, 2.0]))
-    array([3.])
-    """
+    """Sum of the components Σxᵢ, of arrays (..., d) in shape (..., 1); of a term S(x)."""
     return namespace(x).sum(x, axis=-1, keepdims=True)
 
 
 def ones(x: Any) -> Any:
-    """Uniform vector 1 of the space of `x`, in the shape and dtype of `x`.
-
-    >>> import numpy as np
-    >>> from lngeom.kernel import ones
-    >>> ones(np.array([3.0, 4.0]))
-    array([1., 1.])
-    """
+    """Uniform vector 1 of the space of `x`, in the shape and dtype of `x`."""
     return namespace(x).ones_like(x)
 
 
 def dim(x: Any) -> Any:
-    """Dimension d of the space of `x`, as the sum of the components of 1; shape (..., 1).
-
-    >>> import numpy as np
-    >>> from lngeom.kernel import dim, vector
-    >>> dim(vector("x")), dim(np.array([3.0, 4.0]))
-    (d, array([2.]))
-    """
+    """Dimension d of the space of `x`, as the sum of the components of 1; shape (..., 1)."""
     return summed(ones(x))
 
 
 def dot(x: Any, y: Any) -> Any:
-    """Inner product x·y = Σxᵢyᵢ, of arrays (..., d) in shape (..., 1); of terms S(x·y).
-
-    >>> from lngeom.kernel import dot, vector
-    >>> dot(vector("x"), vector("y"))
-    S(x·y)
-    """
+    """Inner product x·y = Σxᵢyᵢ, of arrays (..., d) in shape (..., 1); of terms S(x·y)."""
     return summed(x * y)
 
 
 def square_norm(x: Any) -> Any:
-    """‖x‖² = Σxᵢ², of arrays (..., d) in shape (..., 1); of a term S(x²).
-
-    >>> from lngeom.kernel import square_norm, vector
-    >>> square_norm(vector("x"))
-    S(x²)
-    """
+    """‖x‖² = Σxᵢ², of arrays (..., d) in shape (..., 1); of a term S(x²)."""
     return summed(x * x)
 
 
 def root(t: Any) -> Any:
-    """√t in each component. Below 0 a term has the root 0, an array NaN.
-
-    >>> from lngeom.kernel import root, vector
-    >>> root(vector("x") ** 2)
-    √(x²)
-    """
+    """√t in each component. Below 0 a term has the root 0, an array NaN."""
     return namespace(t).sqrt(t)
 
 
 def norm(x: Any) -> Any:
-    """Euclidean norm ‖x‖ = √Σxᵢ², of arrays (..., d) in shape (..., 1); of a term √(S(x²)).
-
-    >>> import numpy as np
-    >>> from lngeom.kernel import norm
-    >>> norm(np.array([3.0, 4.0]))
-    array([5.])
-    """
+    """Euclidean norm ‖x‖ = √Σxᵢ², of arrays (..., d) in shape (..., 1); of a term √(S(x²))."""
     return root(square_norm(x))
 
 
 def equal(a: Any, b: Any) -> Formula:
-    """The statement a = b, in every component, as a − b = 0.
-
-    >>> from lngeom.kernel import equal, formula, square_norm, vector
-    >>> print(formula(equal(square_norm(vector("x")), 1)))
-    −1 + S(x²) = 0
-    """
+    """The statement a = b, in every component, as a − b = 0."""
     return Formula(a - b, "=")
 
 
 def greater(a: Any, b: Any = 0) -> Formula:
-    """The statement a > b, in every component, as a − b > 0.
-
-    >>> from lngeom.kernel import formula, greater, vector
-    >>> print(formula(greater(vector("x"), 1)))
-    −1 + x > 0
-    """
+    """The statement a > b, in every component, as a − b > 0."""
     return Formula(a - b, ">")
 
 
 def at_least(a: Any, b: Any = 0) -> Formula:
-    """The statement a >= b, in every component, as a − b >= 0.
-
-    >>> from lngeom.kernel import at_least, formula, vector
-    >>> print(formula(at_least(vector("x"))))
-    x ≥ 0
-    """
+    """The statement a >= b, in every component, as a − b >= 0."""
     return Formula(a - b, ">=")
 
 

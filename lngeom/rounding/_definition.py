@@ -22,10 +22,6 @@ class Definition:
 
     `casts` counts the roundings to the storage format between the norm and the output; `scale_error` is the relative
     error that the reciprocal of D may have beyond rounding.
-
-    >>> from lngeom.rounding import Definition, Sample
-    >>> Definition(centered=False, gain=None, bias=None, eps=0.0).output(Sample([[3.0, 3.0]])).astype(float)
-    array([[1., 1.]])
     """
 
     centered: bool
@@ -154,13 +150,7 @@ def _finite(values: Reals) -> Reals:
 
 
 def rounded(x: Reals, dtype: str) -> Reals:
-    """`x` rounded to the nearest number of the format, ties to even.
-
-    >>> import numpy as np
-    >>> from lngeom.rounding import rounded
-    >>> float(rounded(np.array(1.003), "bfloat16"))
-    1.0
-    """
+    """`x` rounded to the nearest number of the format, ties to even."""
     form = FORMATS[dtype]
     exponent = numpy.maximum(numpy.frexp(x)[1], form.low + 1)
     unit = numpy.ldexp(REAL(1), exponent - form.bits)

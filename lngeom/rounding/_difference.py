@@ -99,12 +99,6 @@ def indistinct(cases: Sequence[Case], dtype: str, arithmetic: Arithmetic | None 
     """Names of single variants and mistakes that differ from the layer and explain all `cases` as well as it does.
 
     `arithmetic` is that of a kernel of `dtype` which declares nothing, unless another is given.
-
-    >>> import numpy as np
-    >>> from lngeom.rounding import Case, Definition, Sample, indistinct
-    >>> layer = Definition(centered=True, gain=None, bias=None, eps=1e-12)
-    >>> list(indistinct([Case(layer, Sample([[1.0, 3.0]]), np.array([[-1.0, 1.0]]))], "float16"))[0]
-    'eps outside the root'
     """
     cases, bases = list(cases), {case.sample.d: case.base for case in cases}
     makers = {d: {n: make for n, _, make in candidates(base, d, dtype)} for d, base in bases.items()}

@@ -43,12 +43,7 @@ _CUTS = 200  # Kelley's method ends after as many cuts as f has pieces; it takes
 
 
 class Sample:
-    """Rows x, shape (n, d), in extended precision, with the exact quantities that bounds are made of.
-
-    >>> from lngeom.rounding import Sample
-    >>> float(Sample([[1.0, 3.0]]).variance[0, 0])
-    1.0
-    """
+    """Rows x, shape (n, d), in extended precision, with the exact quantities that bounds are made of."""
 
     def __init__(self, x: Reals) -> None:
         self.x = numpy.asarray(x, dtype=REAL)
@@ -126,10 +121,6 @@ class Arithmetic:
     """How a kernel computes: formats of single operations and of sums, their order, and the way to the variance.
 
     ``method`` None stands for every backward-stable way: two passes or merged, subtracting or multiplying first.
-
-    >>> from lngeom.rounding import Arithmetic
-    >>> float(Arithmetic.of("bfloat16").work.roundoff) == 2.0**-24
-    True
     """
 
     work: Format
@@ -167,13 +158,7 @@ def gamma(k: float, u: float) -> float:
 
 @dataclass(frozen=True)
 class Spread:
-    """Bounds of the two errors: |δ| ≤ `alpha`, v̂ in [`low`, `high`]; all of shape (n, 1).
-
-    >>> from lngeom.rounding import Arithmetic, Sample, Spread
-    >>> spread = Spread.of(Sample([[1.0, 3.0]]), Arithmetic.of("float32"), centered=True)
-    >>> bool(spread.low < 1 < spread.high), bool(spread.alpha < 1e-6)
-    (True, True)
-    """
+    """Bounds of the two errors: |δ| ≤ `alpha`, v̂ in [`low`, `high`]; all of shape (n, 1)."""
 
     alpha: Reals
     low: Reals
@@ -231,14 +216,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Family:
-    """Outputs g(p·n − q) + b ± E with p in [low, high] and |q| ≤ reach, for each row; `free` rows may be anything.
-
-    >>> from lngeom.rounding import Arithmetic, Definition, Sample
-    >>> layer = Definition(centered=True, gain=None, bias=None, eps=0.0)
-    >>> family = layer.family(Sample([[1.0, 3.0]]), Arithmetic.of("float32"))
-    >>> bool(family.fit([[-1.0, 1.0]]).ok[0]), bool(family.fit([[-1.0, 1.1]]).ok[0])
-    (True, False)
-    """
+    """Outputs g(p·n − q) + b ± E with p in [low, high] and |q| ≤ reach, for each row; `free` rows may be anything."""
 
     numerator: Reals
     low: Reals

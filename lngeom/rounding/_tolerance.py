@@ -23,10 +23,6 @@ class Acceptance:
 
     `ok` and `reason`, one sentence; `p` and `delta` (...), scale and error of the mean of the closest member of the
     family; `ratio` (..., d), distance of each component from that member over its tolerance, at most 1 where accepted.
-
-    >>> import numpy as np, lngeom as lg
-    >>> lg.tolerance(np.array([1.0, 3.0]), eps=0.0).accepts(np.array([-1.0, 1.0]))
-    Acceptance(accepted: every row is within the family of correct outputs)
     """
 
     ok: bool
