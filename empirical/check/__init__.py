@@ -9,8 +9,19 @@ if TYPE_CHECKING:
     from ._doctor import Diagnosis, compare_models
     from ._finding import CheckFailed, Finding
     from ._onnx import OnnxNorm, onnx_norms
+    from ._options import CheckOptions
     from ._spec import check_spec
 else:
     __getattr__ = lazy(__name__, __file__)
 
-__all__ = ["CheckFailed", "Diagnosis", "Finding", "OnnxNorm", "check", "check_spec", "compare_models", "onnx_norms"]
+__all__ = [
+    "CheckFailed",
+    "CheckOptions",
+    "Diagnosis",
+    "Finding",
+    "OnnxNorm",
+    "check",
+    "check_spec",
+    "compare_models",
+    "onnx_norms",
+]

@@ -1,75 +1,53 @@
 """Two forms of one model on the same tokens: the first norm whose output differs beyond rounding, and why."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-import numpy
+import numpy as np
 import torch
+from torch import Tensor, nn
 
 from lngeom.errors import InputError
 from lngeom.rounding import FORMATS, REAL, Arithmetic, Case, Definition, Sample, diagnose
 
-from ..models import behaviour, probes
+from ..models import FoundNorm, affine, behaviour, norms, probes
 from ._onnx import OnnxNorm
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What :func:`compare_models` found.
+    """The norms of a port that differ from those of its source.
 
-    Attributes
-    ----------
-    sites : int
-        Norms that both models have, in the order in which they run.
-    first : str or None
-        The first of them that computes something else in the port, given the same input.
-    cause : str or None
-        How the port's norm differs from the source's.
-    differences : list of (site, cause)
-        All that differ.
-
-    Examples
-    --------
-    >>> from empirical.check import Diagnosis
-    >>> Diagnosis(3, None, None, []).first is None
-    True
+    Attributes:
+        sites: How many norms both models run.
+        differences: Path in the source and cause of each that computes something else in the port, given the same
+            input, in the order in which they run.
     """
 
     sites: int
-    first: str | None
-    cause: str | None
-    differences: list[tuple[str, str]]
+    differences: tuple[tuple[str, str], ...]
+
+    @property
+    def first(self) -> str | None:
+        """The first norm that differs, None if all compute the same."""
+        return self.differences[0][0] if self.differences else None
+
+    @property
+    def cause(self) -> str | None:
+        """How it differs."""
+        return self.differences[0][1] if self.differences else None
 
 
-def _recorded(model: torch.nn.Module, ids: torch.Tensor) -> list[tuple[str, torch.nn.Module, torch.Tensor]]:
-    """Norms with their inputs, in the order of one forward pass."""
-    found: list[tuple[str, torch.nn.Module, torch.Tensor]] = []
-    handles = [
-        module.register_forward_pre_hook(
-            lambda m, inputs, name=name: found.append((name, m, inputs[0].detach().float()))
-        )
-        for name, module in model.named_modules()
-        if type(module).__name__.lower().endswith("norm") and not list(module.children())
-    ]
-    try:
-        with torch.no_grad():
-            model(ids)
-    finally:
-        for handle in handles:
-            handle.remove()
-    return found
-
-
-def compare_models(source: torch.nn.Module, port: torch.nn.Module | list[OnnxNorm], ids: Any) -> Diagnosis:
+def compare_models(source: nn.Module, port: nn.Module | list[OnnxNorm], ids: Any) -> Diagnosis:
     """Run both on the token ids, then each norm of the port on the inputs of the source's: the first that differs.
 
     Of an ONNX file the port is the list of its norms, :func:`onnx_norms`, in the order in which they run.
 
     Both norms get the same vectors, so that an error further up does not hide one further down. The source's gain, bias
-    and ε are read off its outputs; the port's outputs must lie in the family of that layer.
+    and ε are discovered (:func:`empirical.models.norms`); the port's outputs must lie in the family of that layer. A
+    module of the port at the path of a norm of the source counts as a norm whatever it computes.
 
-    Examples
-    --------
     >>> import torch
     >>> from empirical.check import compare_models
     >>> source = torch.nn.Sequential(torch.nn.Embedding(9, 8), torch.nn.LayerNorm(8))
@@ -77,57 +55,69 @@ def compare_models(source: torch.nn.Module, port: torch.nn.Module | list[OnnxNor
     True
     """
     tokens = torch.as_tensor(ids)
-    here = _recorded(source.eval(), tokens)
-    there = port if isinstance(port, list) else [norm for _, norm, _ in _recorded(port.eval(), tokens)]
+    own = {norm.path: norm for norm in norms(source.eval(), tokens).found if norm.calls and norm.axis == -1}
+    here = _recorded(source, tokens, own)
+    there = port if isinstance(port, list) else _counterparts(port.eval(), tokens, own)
     if len(here) != len(there) or not here:
         raise InputError(f"the source runs {len(here)} norms and the port {len(there)}: compare two forms of one model")
-    differences = []
-    for (name, mine, x), other in zip(here, there, strict=True):
-        cause = _difference(mine, other, x)
-        if cause is not None:
-            differences.append((name, cause))
-    name, cause = differences[0] if differences else (None, None)
-    return Diagnosis(len(here), name, cause, differences)
+    causes = (
+        (path, _difference(own[path], source.get_submodule(path), other, x))
+        for (path, x), other in zip(here, there, strict=True)
+    )
+    return Diagnosis(len(here), tuple((path, cause) for path, cause in causes if cause is not None))
 
 
-def _difference(mine: torch.nn.Module, other: torch.nn.Module | OnnxNorm, x: torch.Tensor) -> str | None:
-    d = x.shape[-1]
-    rows = x.reshape(-1, d)[:32].double().numpy()
-    rows = numpy.concatenate([rows, probes(d).astype(numpy.float32).astype(float)])
-    wanted, got = (_run(module, rows) for module in (mine, other))
-    format_name = other.dtype.name if isinstance(other, OnnxNorm) else str(_dtype(other)).rpartition(".")[2]
-    if numpy.array_equal(wanted, got):
+def _recorded(model: nn.Module, tokens: Tensor, paths: Collection[str]) -> list[tuple[str, Tensor]]:
+    """Path and input of each call of these modules, in the order of one forward pass."""
+    calls: list[tuple[str, Tensor]] = []
+
+    def hook(path: str) -> Any:
+        return lambda _, inputs: calls.append((path, inputs[0].detach().float()))
+
+    handles = [model.get_submodule(path).register_forward_pre_hook(hook(path)) for path in paths]
+    try:
+        with torch.no_grad():
+            model(tokens)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return calls
+
+
+def _counterparts(port: nn.Module, tokens: Tensor, paths: Collection[str]) -> list[nn.Module]:
+    """What the port runs where the source has its norms, and its own norms elsewhere."""
+    modules = dict(port.named_modules())
+    wanted = [path for path in paths if path in modules] + [norm.path for norm in norms(port, tokens).found]
+    return [modules[path] for path, _ in _recorded(port, tokens, dict.fromkeys(wanted))]
+
+
+def _difference(norm: FoundNorm, mine: nn.Module, other: nn.Module | OnnxNorm, x: Tensor) -> str | None:
+    """Verdict and cause of the port's norm on the inputs `x` and on probes, None if it is the source's."""
+    d = norm.d
+    rows = np.concatenate([x.reshape(-1, d)[:32].double().numpy(), probes(d).astype(np.float32).astype(float)])
+    got = _run(other, rows)
+    if np.array_equal(_run(mine, rows), got):
         return None
-    read = behaviour(rows, wanted, float(FORMATS[format_name].roundoff))
-    if read is None or read.eps is None:
-        return None if numpy.allclose(wanted, got) else "outputs differ, and the source's norm is not a known one"
-    # The gain as the module stores it, if it is one of its parameters or 1 + one of them; else as it was read.
-    own = [p.detach().double().numpy() for p in mine.parameters() if tuple(p.shape) == (d,)]
-    gain, bias = (
-        next((v for p in own for v in (p, 1 + p) if numpy.allclose(v, r, rtol=1e-3, atol=1e-3)), r)
-        for r in (read.gain, read.bias)
-    )
-    attribute = next((getattr(mine, n) for n in ("eps", "variance_epsilon") if getattr(mine, n, None)), read.eps)
-    base = Definition(
-        read.kind == "layernorm", gain.astype(REAL), bias.astype(REAL) if read.bias.any() else None, float(attribute)
-    )
-    sample, arithmetic = Sample(rows), Arithmetic.of(format_name)
-    case = Case(base, sample, got)
-    if case.explained_by(base, arithmetic):
+    dtype = other.dtype.name if isinstance(other, OnnxNorm) else str(_dtype(other)).rpartition(".")[2]
+    gain, bias = affine(mine, norm.gain, norm.gain_offset, norm.bias, d)
+    shift = None if bias is None or not bias.any() else bias.astype(REAL)
+    base = Definition(norm.kind == "layernorm", gain.astype(REAL), shift, norm.eps)
+    case = Case(base, Sample(rows), got)
+    if case.explained_by(base, Arithmetic.of(dtype)):
         return None
-    theirs = behaviour(rows, got, float(FORMATS[format_name].roundoff))
-    verdict, cause = diagnose([case], format_name, eps=(theirs.eps,) if theirs and theirs.eps else ())
+    theirs = behaviour(rows, got, float(FORMATS[dtype].roundoff))
+    verdict, cause = diagnose([case], dtype, eps=(theirs.eps,) if theirs and theirs.eps else ())
     if cause is None and theirs is not None:
-        gain_off, bias_off = abs(theirs.gain - read.gain).max(), abs(theirs.bias - read.bias).max()
+        gain_off, bias_off = abs(theirs.gain - gain).max(), abs(theirs.bias - (0 if bias is None else bias)).max()
         cause = f"gain off by up to {gain_off:.3g}, bias by up to {bias_off:.3g}"
     return f"{verdict}: {cause or 'no known variant, mistake or algorithm'}"
 
 
-def _dtype(module: torch.nn.Module) -> torch.dtype:
-    return next((p.dtype for p in module.parameters()), torch.float32)
+def _dtype(module: nn.Module) -> torch.dtype:
+    return next((parameter.dtype for parameter in module.parameters()), torch.float32)
 
 
-def _run(module: torch.nn.Module | OnnxNorm, rows: numpy.ndarray) -> numpy.ndarray:
+def _run(module: nn.Module | OnnxNorm, rows: np.ndarray) -> np.ndarray:
     if isinstance(module, OnnxNorm):
         return module(rows).astype(float)
     with torch.no_grad():

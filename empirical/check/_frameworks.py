@@ -3,11 +3,11 @@
 import importlib
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-import numpy
+import numpy as np
 
 from lngeom.errors import InputError
 
@@ -16,18 +16,16 @@ class Framework(NamedTuple):
     """How one library makes an array of a dtype from float64 values, on a device."""
 
     name: str
-    make: Callable[[numpy.ndarray, str, str | None], Any]
+    make: Callable[[np.ndarray, str, str | None], Any]
 
-    def read(self, values: Any) -> numpy.ndarray:
+    def read(self, values: Any) -> np.ndarray:
         """Float64 copy of an array of the library."""
-        if hasattr(values, "detach"):
-            return values.detach().cpu().double().numpy().copy()
-        if hasattr(values, "numpy") and self.name in ("keras", "tensorflow"):
-            values = values.numpy()
-        return numpy.array(values).astype(numpy.float64)
+        if hasattr(values, "detach"):  # NumPy has no bfloat16, and other devices no memory that it could read
+            values = values.detach().cpu().double().numpy()
+        return np.array(values).astype(np.float64)
 
 
-def _numpy(values: numpy.ndarray, dtype: str, device: str | None) -> Any:
+def _numpy(values: np.ndarray, dtype: str, device: str | None) -> Any:
     if dtype != "bfloat16":
         return values.astype(dtype)
     try:
@@ -36,83 +34,74 @@ def _numpy(values: numpy.ndarray, dtype: str, device: str | None) -> Any:
         raise InputError("NumPy has no bfloat16 of its own: install ml_dtypes, or choose another --dtype") from error
 
 
-def _torch(values: numpy.ndarray, dtype: str, device: str | None) -> Any:
+def _torch(values: np.ndarray, dtype: str, device: str | None) -> Any:
     torch = importlib.import_module("torch")
     return torch.tensor(values, dtype=torch.float64).to(getattr(torch, dtype)).to(device or "cpu")
 
 
-def _jax(values: numpy.ndarray, dtype: str, device: str | None) -> Any:
+def _jax(values: np.ndarray, dtype: str, device: str | None) -> Any:
     jax = importlib.import_module("jax")
     if dtype == "float64":
         jax.config.update("jax_enable_x64", True)
     # JAX rounds float64 by way of float32 when 64 bits are off; these values are numbers of the dtype already.
-    made = jax.numpy.asarray(values.astype(numpy.float64 if dtype == "float64" else numpy.float32))
-    made = made.astype(dtype)
-    return jax.device_put(made, jax.devices(device)[0]) if device else made
+    array = jax.numpy.asarray(values.astype(np.float64 if dtype == "float64" else np.float32)).astype(dtype)
+    return jax.device_put(array, jax.devices(device)[0]) if device else array
 
 
-def _keras(values: numpy.ndarray, dtype: str, device: str | None) -> Any:
+def _keras(values: np.ndarray, dtype: str, device: str | None) -> Any:
     return importlib.import_module("keras").ops.convert_to_tensor(values, dtype=dtype)
 
 
-def _tensorflow(values: numpy.ndarray, dtype: str, device: str | None) -> Any:
+def _tensorflow(values: np.ndarray, dtype: str, device: str | None) -> Any:
     tensorflow = importlib.import_module("tensorflow")
     return tensorflow.cast(tensorflow.constant(values), dtype)
 
 
-FRAMEWORKS = {
-    name: Framework(name, make)
-    for name, make in (
-        ("torch", _torch),
-        ("jax", _jax),
-        ("keras", _keras),
-        ("tensorflow", _tensorflow),
-        ("numpy", _numpy),
-    )
-}
-_ROOTS = {"torch": "torch", "jax": "jax", "flax": "jax", "keras": "keras", "tensorflow": "tensorflow", "numpy": "numpy"}
+_MAKERS = {"torch": _torch, "jax": _jax, "keras": _keras, "tensorflow": _tensorflow, "numpy": _numpy}
+FRAMEWORKS = {name: Framework(name, make) for name, make in _MAKERS.items()}
+_ROOTS = {name: name for name in FRAMEWORKS} | {"flax": "jax"}
 
 
 def likely_frameworks(target: Any) -> list[str]:
-    """Names of the installed frameworks, the one that `target` mentions first."""
-    found: set[str] = set()
-    _collect(target, found, set())
-    order = [name for name in FRAMEWORKS if name in found]
-    order += [name for name in FRAMEWORKS if name not in found and name in sys.modules]
-    return order or ["numpy"]
+    """Names of the frameworks that `target` mentions, then of the others that are loaded."""
+    mentioned = {_ROOTS.get(name.partition(".")[0]) for name in _mentioned(target, set())}
+    order = sorted(FRAMEWORKS, key=lambda name: name not in mentioned)
+    return [name for name in order if name in mentioned or name in sys.modules] or ["numpy"]
 
 
-def _collect(target: Any, found: set[str], seen: set[int]) -> None:
-    """Frameworks of the modules, functions and annotations that a function refers to, followed in its own module."""
+def _mentioned(target: Any, seen: set[int]) -> Iterator[str]:
+    """Names of the modules that an object comes from or refers to, followed through the functions of its own module."""
     if id(target) in seen or len(seen) > 200:
         return
     seen.add(id(target))
     if isinstance(target, ModuleType):
-        found.update(filter(None, [_ROOTS.get(target.__name__.partition(".")[0])]))
+        yield target.__name__
         return
-    root = _ROOTS.get((getattr(type(target), "__module__", "") or "").partition(".")[0])
-    if root:
-        found.add(root)
+    yield type(target).__module__ or ""
     inner = inspect.unwrap(target) if callable(target) else target
     inner = getattr(inner, "__func__", inner)
     if isinstance(inner, type):
-        found.update(filter(None, (_ROOTS.get(base.__module__.partition(".")[0]) for base in inner.__mro__)))
-        return
-    if not isinstance(inner, FunctionType):
-        return
-    found.update(filter(None, [_ROOTS.get((inner.__module__ or "").partition(".")[0])]))
-    for word in str(inner.__annotations__).replace("'", " ").replace(".", " ").split():
-        found.update(filter(None, [_ROOTS.get(word)]))
-    pending: list[CodeType] = [inner.__code__]
-    while pending:
-        code = pending.pop()
+        yield from (base.__module__ for base in inner.__mro__)
+    elif isinstance(inner, FunctionType):
+        yield inner.__module__ or ""
+        yield from str(inner.__annotations__).replace("'", " ").replace(".", " ").split()
+        for value in _referred(inner):
+            if isinstance(value, str):
+                yield value
+            else:
+                yield from _mentioned(value, seen)
+
+
+def _referred(function: FunctionType) -> Iterator[Any]:
+    """What the code of a function refers to in its module and its closure; names that it imports itself as they are."""
+    pending: list[CodeType] = [function.__code__]
+    for code in pending:
         pending += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
         for name in code.co_names:
-            value = inner.__globals__.get(name)
-            if isinstance(value, ModuleType) or getattr(value, "__module__", None) == inner.__module__:
-                _collect(value, found, seen)
-            elif value is None and name in _ROOTS:
-                found.add(_ROOTS[name])
-    for cell in inner.__closure__ or ():
-        if callable(cell.cell_contents) or isinstance(cell.cell_contents, ModuleType):
-            _collect(cell.cell_contents, found, seen)
+            value = function.__globals__.get(name)
+            if value is None:
+                yield name
+            elif isinstance(value, ModuleType) or getattr(value, "__module__", None) == function.__module__:
+                yield value
+    contents = [cell.cell_contents for cell in function.__closure__ or ()]
+    yield from (value for value in contents if callable(value) or isinstance(value, ModuleType))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-import numpy
+import numpy as np
 
 from lngeom.carriers import Array
 from lngeom.rounding import FORMATS
@@ -23,17 +23,15 @@ _SUBNORMAL = {"float16": 3e-6, "bfloat16": 1e-39, "float32": 1e-39, "float64": 1
 
 def suite(d: int, dtype: str, *, rows: int = 8, seed: int = 0) -> Iterator[tuple[str, Array]]:
     """Labelled groups of rows, each float64 of shape (n, d), to be rounded to the dtype."""
-    rng = numpy.random.default_rng([seed, d])
+    rng = np.random.default_rng([seed, d])
 
     def drawn(n: int) -> Array:
         return rng.normal(size=(n, d))
 
     yield "ordinary rows", drawn(rows) * rng.uniform(0.3, 3, (rows, 1)) + rng.normal(size=(rows, 1))
-    sizes = numpy.logspace(_SMALL[dtype], 1, rows + rows // 2)[:, None]
+    sizes = np.logspace(_SMALL[dtype], 1, rows + rows // 2)[:, None]
     yield "rows of small variance", sizes * (drawn(len(sizes)) + rng.normal(size=(len(sizes), 1)))
-    shifts = numpy.repeat(_SHIFTS[dtype], 3)[:, None] * numpy.where(
-        rng.random((3 * len(_SHIFTS[dtype]), 1)) < 0.5, -1, 1
-    )
+    shifts = np.repeat(_SHIFTS[dtype], 3)[:, None] * np.where(rng.random((3 * len(_SHIFTS[dtype]), 1)) < 0.5, -1, 1)
     yield "rows of large mean", drawn(len(shifts)) + shifts * rng.uniform(0.7, 1.4, shifts.shape)
     heights = [h for h in (20.0, 256.0, 300.0, 3e3, 3e4) if h < _TOP[dtype]]
     massive = drawn(len(heights) + 2)
@@ -41,24 +39,24 @@ def suite(d: int, dtype: str, *, rows: int = 8, seed: int = 0) -> Iterator[tuple
         row[rng.integers(d)] = height
     massive[-1, -1], massive[-2, 0] = heights[-1], heights[-1]
     yield "rows with a massive entry", massive
-    yield "rows of large values", drawn(3) * numpy.array([[30.0], [1e3], [_TOP[dtype] / 8]])
+    yield "rows of large values", drawn(3) * np.array([[30.0], [1e3], [_TOP[dtype] / 8]])
     yield "subnormal rows", drawn(2) * _SUBNORMAL[dtype]
-    yield "zero rows", numpy.zeros((2, d))
-    yield ("constant rows", numpy.ones((4, d)) * numpy.array([[1.0], [-3.7], [1000.1], [min(6e4, _TOP[dtype])]]))
+    yield "zero rows", np.zeros((2, d))
+    yield ("constant rows", np.ones((4, d)) * np.array([[1.0], [-3.7], [1000.1], [min(6e4, _TOP[dtype])]]))
     # Neighbouring numbers of the format: the largest mean over deviation that it holds.
-    base = numpy.array([[1.7], [-237.0], [907.0]])
-    steps = numpy.concatenate([numpy.eye(1, d, d // 3).repeat(3, 0), rng.integers(0, 2, (3, d))])
-    nearly = numpy.resize(base, (6, 1)) * (1 + 1.5 * float(FORMATS[dtype].roundoff) * steps)
+    base = np.array([[1.7], [-237.0], [907.0]])
+    steps = np.concatenate([np.eye(1, d, d // 3).repeat(3, 0), rng.integers(0, 2, (3, d))])
+    nearly = np.resize(base, (6, 1)) * (1 + 1.5 * float(FORMATS[dtype].roundoff) * steps)
     yield "nearly constant rows", nearly
-    sparse = numpy.zeros((3, d))
+    sparse = np.zeros((3, d))
     sparse[0, 0], sparse[1, -1], sparse[2, d // 2] = 1, -2, 100
     yield "rows with one entry", sparse
-    patterns = numpy.stack([numpy.resize([1.0, -1.0], d), numpy.arange(d) / d, -numpy.sort(-drawn(1)[0]) - 5])
+    patterns = np.stack([np.resize([1.0, -1.0], d), np.arange(d) / d, -np.sort(-drawn(1)[0]) - 5])
     yield "ordered rows", patterns
 
 
 def awkward(groups: list[tuple[str, Array]]) -> Array:
     """A few rows of each group, for the examination of shapes and batches."""
-    return numpy.concatenate(
+    return np.concatenate(
         [rows[:2] for label, rows in groups if label in ("ordinary rows", "rows with a massive entry")]
     )

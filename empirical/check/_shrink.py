@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
-import numpy
+import numpy as np
 from hypothesis import HealthCheck, Phase, find, settings, strategies as st
 from hypothesis.errors import HypothesisException
 
@@ -15,7 +15,7 @@ class Attempt(Protocol):
     """What came out of a kernel for some rows."""
 
     @property
-    def wrong(self) -> numpy.ndarray:
+    def wrong(self) -> np.ndarray:
         """Of which rows the output is wrong."""
         ...
 
@@ -23,17 +23,23 @@ class Attempt(Protocol):
 T = TypeVar("T", bound=Attempt)
 
 _SECONDS = 10.0
-_EXAMPLES = 400
+_SMALL = (0.0, 1.0, -1.0, 2.0, 1e-3, 1e-6, 300.0, 1e4, 1e4 + 1)
+_SETTINGS = settings(
+    max_examples=400,
+    deadline=None,
+    database=None,
+    phases=[Phase.generate, Phase.shrink],
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
+)
 
 
-def smallest_input(attempt: Callable[[numpy.ndarray], T], witness: numpy.ndarray, *, fixed: bool) -> T | None:
+def smallest_input(attempt: Callable[[np.ndarray], T], witness: np.ndarray, *, fixed: bool) -> T | None:
     """The `attempt` of one row as short (unless `fixed`) and simple as can be that is still wrong, None if none is.
 
     `witness` is a row of which that is known.
     """
     start, d = time.monotonic(), len(witness)
     lengths = st.just(d) if fixed else st.integers(1, min(d, 8))
-    whole = st.integers(-8, 8).map(float)
     drawn: dict[tuple[float, ...], bool] = {}
 
     def wrong(values: list[float]) -> bool:
@@ -41,34 +47,21 @@ def smallest_input(attempt: Callable[[numpy.ndarray], T], witness: numpy.ndarray
         if key not in drawn:
             if time.monotonic() - start > _SECONDS:
                 return False
-            try:
-                drawn[key] = bool(attempt(numpy.array([values])).wrong.any())
-            except Exception:  # a dimension that the kernel refuses does not make a smaller example
-                drawn[key] = False
+            drawn[key] = False
+            with contextlib.suppress(Exception):  # a dimension that the kernel refuses makes no smaller example
+                drawn[key] = bool(attempt(np.array([values])).wrong.any())
         return drawn[key]
 
     def rows(entries: Any) -> Any:
         return lengths.flatmap(lambda n: st.lists(entries, min_size=n, max_size=n))
 
-    small = st.sampled_from([0.0, 1.0, -1.0, 2.0, 1e-3, 1e-6, 300.0, 1e4, 1e4 + 1])
-    # Shrinking prefers the first of the alternatives; the last one is known to fail.
-    options = st.one_of(rows(whole), rows(small), st.just(witness.tolist()))
     if not wrong(witness.tolist()):
         return None
+    # Shrinking prefers the first of the alternatives; the last one is known to fail.
+    options = st.one_of(rows(st.integers(-8, 8).map(float)), rows(st.sampled_from(_SMALL)), st.just(witness.tolist()))
     # Flaky: once the time is up every further row counts as right.
     with contextlib.suppress(HypothesisException):
-        find(
-            options,
-            wrong,
-            random=random.Random(0),
-            settings=settings(
-                max_examples=_EXAMPLES,
-                deadline=None,
-                database=None,
-                phases=[Phase.generate, Phase.shrink],
-                suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
-            ),
-        )
+        find(options, wrong, random=random.Random(0), settings=_SETTINGS)
     failing = [values for values, is_wrong in drawn.items() if is_wrong]
     simplest = min(failing, key=lambda values: (len(values), len(str(values)), sum(map(abs, values))))
-    return attempt(numpy.array([simplest]))
+    return attempt(np.array([simplest]))

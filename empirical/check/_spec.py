@@ -1,5 +1,6 @@
-"""What a SPEC of the command line names: one kernel, or every norm of an ONNX file or of a model."""
+"""The findings of what the command line names: one kernel, or every norm of an ONNX file or of a model."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,12 @@ from ._onnx import onnx_norms
 def check_spec(spec: str, **options: Any) -> dict[str, Finding]:
     """Findings by name of ``module:name``, or of the norms of an ONNX file, a GGUF file or a model directory.
 
-    Options are those of :func:`check`; norms of an ONNX file are checked in their own dtype. Norms of a model with one
-    class, dimension and ε are checked once.
+    Options are those of :func:`check`; norms of an ONNX file are checked in their own dtype. Of a model everything that
+    computes a norm is checked, and what is called one and can be run on rows; norms with one class, dimension and ε
+    once.
 
-    Examples
-    --------
     >>> from empirical.check import check_spec
-    >>> found = check_spec("lngeom:layer_norm", eps=1e-5, d=4)
-    >>> {name: finding.verdict for name, finding in found.items()}
+    >>> {name: finding.verdict for name, finding in check_spec("lngeom:layer_norm", eps=1e-5, d=4).items()}
     {'lngeom:layer_norm': 'rounding'}
     """
     path = Path(spec)
@@ -29,8 +28,9 @@ def check_spec(spec: str, **options: Any) -> dict[str, Finding]:
         if not norms:
             msg = f"{path} has no norm: neither a fused node nor a module that torch.onnx.export noted as a norm"
             raise InputError(msg)
-        found = {norm.name: check(norm, name=norm.__name__, **{**options, "dtype": norm.dtype.name}) for norm in norms}
-        return {spec: found[norms[0].name]} if len(norms) == 1 else found
+        dtypes = ({**options, "dtype": norm.dtype.name} for norm in norms)
+        findings = {norm.name: check(norm, name=norm.__name__, **own) for norm, own in zip(norms, dtypes, strict=True)}
+        return {spec: findings[norms[0].name]} if len(norms) == 1 else findings
     if path.is_dir() or path.suffix == ".gguf":
         return dict(_of_model(path, options))
     if ":" in spec:
@@ -39,21 +39,27 @@ def check_spec(spec: str, **options: Any) -> dict[str, Finding]:
     raise InputError(msg)
 
 
-def _of_model(path: Path, options: dict[str, Any]) -> Any:
-    from ..models import find_model, load_network
+def _of_model(path: Path, options: dict[str, Any]) -> Iterator[tuple[str, Finding]]:
+    """Each norm of a model, in the order of its modules."""
+    from ..models import find_model, load_network, norms
 
     model = load_network(find_model(str(path)))
-    known: dict[Any, Finding] = {}
-    norms = [
-        (name, module)
-        for name, module in model.named_modules()
-        if type(module).__name__.lower().endswith("norm") and not list(module.children())
-    ]
-    if not norms:
-        raise InputError(f"{path} has no module whose class is named Norm: check its norms one by one as module:name")
-    for name, module in norms:
-        d = next((int(p.shape[-1]) for p in module.parameters() if p.ndim == 1), None)
+    discovered = norms(model)
+    lengths: dict[str, int | None] = {norm.path: norm.d for norm in discovered.found}
+    if not lengths:
+        raise InputError(f"{path} has no module that computes a norm: check its norms one by one as module:name")
+    meant = {other.path for other in discovered.others if other.is_called_norm}
+    known: dict[tuple[Any, ...], Finding] = {}
+    for name, module in model.named_modules():
+        if name not in lengths and name not in meant:
+            continue
+        d = lengths.get(name)
         key = type(module), d, str({k: v for k, v in vars(module).items() if isinstance(v, float)})
-        if key not in known:
-            known[key] = check(module, name=type(module).__name__, **{**options, "d": options.get("d") or d})
+        try:
+            if key not in known:
+                known[key] = check(module, name=type(module).__name__, **{**options, "d": options.get("d") or d})
+        except InputError:
+            if name in lengths:
+                raise
+            continue  # a norm of groups or of batches, or with a second input: lngeom norms says which
         yield name, known[key]

@@ -15,6 +15,7 @@ from ._sites import Kind, NormSite
 
 _SEEN = 4  # vectors of the pass that each norm is held against
 _ANY_WIDTH = 24
+_CALLED = "norm"
 _FUNCTIONS = {
     "torch.nn.functional.layer_norm",
     "torch.nn.functional.rms_norm",
@@ -74,6 +75,11 @@ class NoNorm:
     path: str
     module: str
     reason: str
+
+    @property
+    def is_called_norm(self) -> bool:
+        """Whether its class is called a norm: what a broken one was meant to be, its name alone says."""
+        return _CALLED in self.module.lower()
 
 
 @dataclass(frozen=True)
@@ -146,7 +152,7 @@ def _width(module: nn.Module) -> int | None:
 
 
 def _named_norm(module: nn.Module) -> bool:
-    return "norm" in type(module).__name__.lower()
+    return _CALLED in type(module).__name__.lower()
 
 
 def _few(shape: tuple[int, ...], d: int | None) -> tuple[slice, ...]:

@@ -1,0 +1,129 @@
+"""Why a kernel is wrong, and where."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from lngeom.rounding import FORMATS, REAL, diagnose
+
+from ._judge import Judge, Trial
+
+_BLOCKS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+
+
+def explained(judge: Judge, trials: list[Trial], measured: tuple[float, ...]) -> tuple[str, str]:
+    """Verdict and cause: what explains all trials, else what explains the failing groups, else where it fails.
+
+    Args:
+        judge, trials: The kernel, and what came out of it.
+        measured: Values of ε that its behaviour shows.
+    """
+    dtype = judge.kernel.dtype
+    if (axes := _other_axes(judge, trials[0])) is not None:
+        return "bug", axes
+    if _rows_mix(judge, trials[0]):
+        return "bug", "the output of a row depends on the other rows of its batch"
+    # The failing ones first, so that a wrong explanation is given up early.
+    whole = sorted(trials, key=lambda trial: (not trial.wrong.any(), trial.d > 300))
+    # At d = 1 a divisor d − 1 gives NaN, which no definition is compared with: more components name it.
+    several = [trial for trial in whole if trial.d > 1]
+    chosen = several if any(trial.wrong.any() for trial in several) else whole
+    verdict, cause = diagnose([trial.case() for trial in chosen], dtype, eps=measured)
+    if cause is not None:
+        return verdict, cause
+    failing = [trial for trial in whole if trial.wrong.any()]
+    cases = [trial.case() for trial in failing if trial.wrong.all()] or [failing[0].case()]
+    # Rows whose variance vanishes would alone let anything without ε explain whatever comes out.
+    least = 16 * float(judge.arithmetic.work.tiny)
+    if any((case.base.exact(case.sample)[1] > least).any() for case in cases):
+        verdict, cause = diagnose(cases, dtype, eps=measured)
+        cause = None if verdict == "unstable" else cause  # an algorithm would show everywhere
+    where = ", ".join(filter(None, (_dimensions(trials), _groups(trials))))
+    return "bug", "; ".join(filter(None, (cause or _symptom(failing, trials), where)))
+
+
+def _other_axes(judge: Judge, trial: Trial) -> str | None:
+    """Whether the statistics are those of the columns, or of the whole array."""
+    base, x = trial.base, trial.x.astype(REAL)
+    gain = 1 if base.gain is None else base.gain
+    bias = 0 if base.bias is None else base.bias
+    for text, axes in (
+        ("statistics over the wrong axis (over the rows of the batch)", (0,)),
+        ("statistics over the whole array instead of each row", (0, 1)),
+    ):
+        center = x.mean(axes, keepdims=True) if base.centered else 0
+        square = ((x - center) ** 2).mean(axes, keepdims=True)
+        expected = (x - center) / np.sqrt(square + base.eps) * gain + bias
+        # Fewer than d·n roundings: far below the differences of order 1 between rows and columns.
+        allowed = 4 * x.size * 2.0 ** -FORMATS[judge.kernel.dtype].bits * (1 + abs(expected))
+        if (abs(trial.got - expected) <= np.minimum(allowed, 0.05 * abs(expected).max())).all():
+            return text
+    return None
+
+
+def _rows_mix(judge: Judge, trial: Trial) -> bool:
+    """Whether the first rows, wrong in their batch, differ by more than rounding when each is a batch alone."""
+    alone = np.concatenate([judge.trial("", row).got for row in trial.x[:3, None]])
+    unit = 2.0 ** -FORMATS[judge.kernel.dtype].bits * (1 + abs(alone))
+    return bool(trial.wrong[:3].any() and (abs(alone - trial.got[:3]) > 64 * trial.d * unit).any())
+
+
+def _bad_dimensions(trials: list[Trial]) -> set[int]:
+    """The dimensions in which it fails; shapes and batches are tried at one, and do not tell in which others."""
+    everywhere = {trial.label for trial in trials if trial.d != trials[0].d}
+    return {trial.d for trial in trials if trial.wrong.any() and trial.label in everywhere} or {t.d for t in trials}
+
+
+def _dimensions(trials: list[Trial]) -> str | None:
+    """In which dimensions it fails, if not in all."""
+    dims, bad = {trial.d for trial in trials}, _bad_dimensions(trials)
+    good = dims - bad
+    if not good:
+        return None
+    block = next((block for block in _BLOCKS if bad == {d for d in dims if d % block}), None)
+    if block:
+        return f"only at d that is not a multiple of {block}"
+    if min(bad) > max(good):
+        return f"only at d > {max(good)}"
+    if max(bad) < min(good):
+        return f"only at d < {min(good)}"
+    return f"only at d = {', '.join(map(str, sorted(bad)))}"
+
+
+def _groups(trials: list[Trial]) -> str | None:
+    """In which groups or batches it fails, if in less than half of them."""
+    bad = _bad_dimensions(trials)
+    labels = {trial.label for trial in trials if trial.d in bad}
+    failing = [trial for trial in trials if trial.wrong.any()]
+    wrong = {trial.label for trial in failing}
+    if wrong == labels or len(wrong) > len(labels) // 2:
+        return None
+    last = failing[-1]
+    if len(wrong) == 1 and last.label.startswith("batches of") and not last.wrong[0]:
+        return f"only for row {int(np.flatnonzero(last.wrong)[0])} and later rows of {last.label}"
+    return f"only for {' and '.join(sorted(wrong))}"
+
+
+def _symptom(failing: list[Trial], trials: list[Trial]) -> str:
+    """What is wrong, seen from the components."""
+    if not any(np.isfinite(trial.got[trial.wrong]).all(axis=-1).any() for trial in failing):
+        return "NaN or inf"
+    limits = {abs(value) for trial in failing for value in trial.got[trial.ratio > 1]}
+    limit = max(limits)
+    if len(limits) == 1 and limit > 0 and all(abs(trial.got).max() <= limit for trial in trials):
+        return f"output limited to ±{limit:.3g}"
+    places = list(_places(failing))
+    # A row of large mean holds so wide a family that one wrong component may look like several.
+    for which, at in (("last", -1), ("first", 0)):
+        alone = [wrong == [range(d)[at]] for wrong, d in places if d > 1]
+        if sum(alone) > 0.8 * len(alone):
+            return f"{which} component wrong"
+    start = min(wrong[0] for wrong, _ in places)
+    return f"components from {start} on wrong" if start > 0 else "no known variant, mistake or algorithm"
+
+
+def _places(failing: list[Trial]) -> Iterator[tuple[list[int], int]]:
+    """For each wrong row its wrong components, and its length."""
+    for trial in failing:
+        for ratio in trial.ratio[trial.wrong]:
+            yield np.flatnonzero(ratio > 1).tolist(), trial.d

@@ -1,0 +1,93 @@
+"""A kernel on rows, each output held against the family of correct ones."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lngeom.rounding import REAL, Arithmetic, Case, Definition, Sample, certainly_outside, rounded
+
+from ._kernel import Kernel
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Outputs of one group of rows, and their distances from the family of correct ones, each of shape (n, d)."""
+
+    label: str
+    x: np.ndarray
+    got: np.ndarray
+    base: Definition
+    ratio: np.ndarray
+
+    @property
+    def d(self) -> int:
+        """Length of the rows."""
+        return self.x.shape[-1]
+
+    @property
+    def wrong(self) -> np.ndarray:
+        """Of which rows the output is wrong."""
+        return self.ratio.max(axis=-1) > 1
+
+    @property
+    def largest(self) -> float:
+        """The largest ratio to the tolerance."""
+        return float(self.ratio.max())
+
+    @property
+    def worst(self) -> int:
+        """The row with the largest ratio."""
+        return int(np.argmax(self.ratio.max(axis=-1)))
+
+    def part(self, label: str, begin: int, end: int) -> "Trial":
+        """Some of the rows."""
+        return Trial(label, self.x[begin:end], self.got[begin:end], self.base, self.ratio[begin:end])
+
+    def case(self, rows: int = 4) -> Case:
+        """A few rows for the diagnosis: the worst, and others over the whole group."""
+        worst = np.argsort(-self.ratio.max(axis=-1), kind="stable")[:rows]
+        chosen = np.unique([*worst, *np.linspace(0, len(self.x) - 1, rows).astype(int)])
+        return Case(self.base, Sample(self.x[chosen]), self.got[chosen])
+
+
+class Judge:
+    """A kernel with the definition that it is held against."""
+
+    def __init__(self, kernel: Kernel, centered: bool, eps: float) -> None:
+        self.kernel, self.centered, self.eps = kernel, centered, eps
+        self.arithmetic = Arithmetic.of(kernel.dtype)
+
+    def base(self, d: int) -> Definition:
+        """The definition at dimension `d`, with the gain and the bias that the kernel uses."""
+        bound = self.kernel.at(d)
+        gain, bias = (None if p is None else p.astype(REAL) for p in (bound.gain, bound.bias))
+        return Definition(self.centered, gain, bias, self.eps)
+
+    def stored(self, x: np.ndarray) -> np.ndarray:
+        """`x` rounded to the dtype."""
+        return rounded(x, self.kernel.dtype).astype(np.float64)
+
+    def judged(self, label: str, x: np.ndarray, got: np.ndarray) -> Trial:
+        """Outputs `got` of the rows `x`, both of shape (n, d), as a trial; outputs of another shape are wrong."""
+        got = got if got.shape == x.shape else np.full_like(x, np.nan)
+        base = self.base(x.shape[-1])
+        return Trial(label, x, got, base, base.family(Sample(x), self.arithmetic).fit(got).ratio)
+
+    def trial(self, label: str, x: np.ndarray) -> Trial:
+        """The kernel on the rows `x`."""
+        x = self.stored(x)
+        return self.judged(label, x, self.kernel.run(x))
+
+    def certain(self, trial: Trial) -> bool:
+        """Whether the worst row of a trial is wrong in exact arithmetic too."""
+        row = trial.worst
+        return certainly_outside(trial.x[row], trial.got[row], trial.base, self.arithmetic)
+
+    def evidence(self, trial: Trial) -> tuple[float, float, float]:
+        """The worst component of the worst row: computed, exact, and the half-width of its interval."""
+        row = trial.worst
+        worst = int(np.argmax(trial.ratio[row]))
+        sample = Sample(trial.x[row : row + 1])
+        exact = float(trial.base.output(sample)[0, worst])
+        low, high = trial.base.family(sample, self.arithmetic).box()
+        return float(trial.got[row, worst]), exact, float(max(high[0, worst] - exact, exact - low[0, worst]))

@@ -1,0 +1,35 @@
+"""The options of a check."""
+
+from dataclasses import dataclass
+
+from lngeom.errors import InputError
+from lngeom.rounding import FORMATS
+
+
+@dataclass(frozen=True)
+class CheckOptions:
+    """What :func:`check` takes.
+
+    Attributes:
+        kind: ``layernorm`` or ``rmsnorm``; by default what the target computes, then what its name says.
+        eps: By default the module's own, the default of the parameter, or what is measured.
+        dtype: ``float64``, ``float32``, ``bfloat16`` or ``float16``.
+        d: By default that of the module; a kernel that takes any is tried at many.
+        device: By default the framework's.
+        backward: Check the derivatives of a PyTorch or JAX kernel as well.
+        name: What to call it in messages.
+    """
+
+    kind: str | None = None
+    eps: float | None = None
+    dtype: str = "float32"
+    d: int | None = None
+    device: str | None = None
+    backward: bool = False
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.dtype not in FORMATS:
+            raise InputError(f"dtype is {self.dtype!r}: the formats are {', '.join(FORMATS)}")
+        if self.kind not in (None, "layernorm", "rmsnorm"):
+            raise InputError(f"kind is {self.kind!r}: the norms are layernorm and rmsnorm")

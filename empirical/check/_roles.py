@@ -1,0 +1,71 @@
+"""What the parameters of a kernel are for, by their usual names; the one place that lists them."""
+
+import inspect
+from typing import Any
+
+_NAMES = {
+    "gain": ("gain", "weight", "weights", "w", "gamma", "g", "scale", "gains", "wt"),
+    "bias": ("bias", "b", "beta", "offset", "shift", "biases"),
+    "eps": ("eps", "epsilon", "variance_epsilon", "e", "layer_norm_eps", "norm_eps", "rms_norm_eps"),
+    "shape": ("normalized_shape",),
+    "d": ("d", "dim", "hidden_size", "hidden_dim", "n", "features", "num_features", "size", "embed_dim", "d_model",
+          "width", "ndim", "num_channels", "normalized_dim", "dims", "hidden", "channels"),
+    "axis": ("axis", "axes"),
+}  # fmt: skip
+_BY_PLACE = ("gain", "bias", "eps")
+REQUIRED = inspect.Parameter.empty
+
+
+def role(name: str) -> str | None:
+    """What a parameter of this name is for: ``gain``, ``bias``, ``eps``, ``shape``, ``d``, ``axis`` or unknown."""
+    plain = name.lower().strip("_")
+    return next((role for role, names in _NAMES.items() if plain in names), None)
+
+
+def is_size(name: str | None) -> bool:
+    """Whether a parameter of this name takes the dimension."""
+    return name is not None and role(name) in ("d", "shape")
+
+
+def parameters(target: Any) -> dict[str, inspect.Parameter]:
+    """The named parameters of a function; of one without a signature a single x."""
+    try:
+        signature = inspect.signature(target).parameters
+    except (TypeError, ValueError):
+        return {"x": inspect.Parameter("x", inspect.Parameter.POSITIONAL_ONLY)}
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return {name: parameter for name, parameter in signature.items() if parameter.kind not in variadic}
+
+
+def stated_eps(module: Any) -> float | None:
+    """The ε that an object keeps as an attribute."""
+    values = (getattr(module, name, None) for name in _NAMES["eps"])
+    return next((value for value in values if isinstance(value, float)), None)
+
+
+def given_roles(function: Any, eps: float | None) -> tuple[dict[str, str | None], float | None]:
+    """How a function takes what follows x, and its own ε.
+
+    By name, else gain, bias and ε in this order. A default for ε stays as it is unless an `eps` is given.
+
+    Returns:
+        Each role with the keyword that it is given by, None by place; the default of ε, or 1e-5 where one is required
+        and `eps` is None.
+    """
+    roles: dict[str, str | None] = {}
+    own, by_keyword = None, False
+    for name, parameter in list(parameters(function).items())[1:]:
+        required = parameter.default is REQUIRED
+        purpose = role(name)
+        if purpose is None and required:
+            purpose = next((spare for spare in _BY_PLACE if spare not in roles), None)
+        if purpose == "eps":
+            default = 1e-5 if required and eps is None else parameter.default
+            own = default if isinstance(default, float) else own
+        optional = purpose in ("axis", "d", "shape") or (purpose == "eps" and eps is None)
+        if purpose is None or purpose in roles or (optional and not required):
+            by_keyword = True
+            continue
+        by_keyword = by_keyword or not required or parameter.kind is inspect.Parameter.KEYWORD_ONLY
+        roles[purpose] = name if by_keyword else None
+    return roles, own

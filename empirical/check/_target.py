@@ -1,0 +1,30 @@
+"""The object that ``module:name`` names."""
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+from lngeom.errors import InputError
+
+
+def resolve(spec: str) -> Any:
+    """The object that ``module:name`` or ``file.py:name`` names, importable from the current directory."""
+    module, _, name = spec.partition(":")
+    folders = [str(Path.cwd())]
+    if module.endswith(".py"):
+        path = Path(module)
+        folders, module = [str(path.parent.resolve()), *folders], path.stem
+    sys.path[:0] = [folder for folder in folders if folder not in sys.path]
+    try:
+        value: Any = importlib.import_module(module)
+    except Exception as error:
+        msg = f"{spec}: the module {module!r} cannot be imported from here: {type(error).__name__}: {error}"
+        raise InputError(msg) from error
+    for part in name.split("."):
+        if not hasattr(value, part):
+            known = [n for n, v in getattr(value, "__dict__", {}).items() if callable(v) and not n.startswith("_")]
+            msg = f"{spec}: {module} has no {part!r}; it has {', '.join(known[:12]) or 'nothing callable'}"
+            raise InputError(msg)
+        value = getattr(value, part)
+    return value
