@@ -28,8 +28,7 @@ from sphinx.util.docutils import SphinxDirective
 from empirical.pages import save
 from lngeom.cli import COMMANDS, command_parser
 from lngeom.errors import LngeomError
-from proofs.claims import find as find_claim
-from proofs.claims._text import PLAIN, Page
+from proofs.claims import as_text, explanation, find as find_claim
 
 BADGES = {
     "true": "success",
@@ -189,7 +188,7 @@ class Ledger(SphinxDirective):
         label = "Instead" if claim["verdict"] in CORRECTED else "Answer"
         correction = f"\n\n**{label}** {cell(claim['correction'])}" if claim["correction"] else ""
         badge = f"{{bdg-{BADGES[claim['verdict']]}}}`{verdict}`"
-        explained = "\n".join(Page(84, PLAIN).explanation(find_claim(claim["id"])))
+        explained = as_text(explanation(find_claim(claim["id"])), 84)
         return (
             f"(claim-{claim['id']})=\n## {cell(claim['claim'])} {badge}\n\n"
             f"**{claim['id']}**{correction}\n\n**Settled by** {settled or 'convention'}\n\n"

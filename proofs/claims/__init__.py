@@ -3,6 +3,7 @@
 A record names the theorem, the exact counterexample or the measurement; pytest checks that it is there and says so.
 """
 
+from .._terminal import as_text as as_text
 from ._claim import Citation as Citation, Claim as Claim, Column as Column, Document as Document
 from ._registry import (
     DOCUMENTS as DOCUMENTS,
@@ -12,6 +13,6 @@ from ._registry import (
     find as find,
     select as select,
 )
-from ._text import COLORED as COLORED, PLAIN as PLAIN, Page as Page
+from ._text import explanation as explanation, ledger as ledger
 
 __all__ = ["DOCUMENTS", "Citation", "Claim", "Column", "Document", "claims", "counts", "document_of", "find", "select"]

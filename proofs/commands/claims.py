@@ -7,16 +7,16 @@ instead and what proves or measures it.
 Example: lngeom claims --verdict false --document gupta
 """
 
-import os
-import shutil
-import sys
 from dataclasses import dataclass
 from typing import Any
+
+from rich.console import Group
 
 from lngeom.options import argument, json_alone, json_option, option
 from lngeom.verdicts import CLAIM_VERDICTS, Verdict
 
-from ..claims import COLORED, DOCUMENTS, PLAIN, Claim, Page, claims, document_of, find, select
+from .._terminal import show
+from ..claims import DOCUMENTS, Claim, claims, document_of, explanation, find, ledger, select
 
 _WIDEST = 116
 _DOCUMENTS = "; ".join(f"{document.key} ({document.title})" for document in DOCUMENTS)
@@ -43,12 +43,9 @@ def run(options: Options) -> int:
         chosen = [claim for claim in chosen if claim.id.partition("-")[0] in numbers]
     if json_alone([_record(claim) for claim in (*chosen, *named)], options.json):
         return 0
-    colored = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    page = Page(min(shutil.get_terminal_size().columns, _WIDEST), COLORED if colored else PLAIN)
-    if numbers or not named:
-        print("\n".join(page.ledger(chosen)))
-    for k, claim in enumerate(named):
-        print("\n" * (k > 0 or bool(numbers)) + "\n".join(page.explanation(claim)))
+    pages = [ledger(chosen)] if numbers or not named else []
+    for k, page in enumerate([*pages, *map(explanation, named)]):
+        show(Group(*[""] * min(k, 1), page), widest=_WIDEST)
     return 0
 
 
