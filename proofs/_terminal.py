@@ -11,11 +11,10 @@ def as_text(page: RenderableType, width: int) -> str:
     return "\n".join(line.rstrip() for line in capture.get().splitlines())
 
 
-def show(page: RenderableType, *, widest: int) -> None:
-    """Print a page as wide as the terminal, at most `widest`."""
+def show(page: RenderableType, *, widest: int | None = None, piped: int | None = None) -> None:
+    """Print a page as wide as the terminal, but at most `widest`; `piped` columns wide where there is none."""
     console = Console()
-    console.width = min(console.width, widest)
     if console.is_terminal:
-        console.print(page)
+        console.print(page, width=widest and min(console.width, widest))
     else:
-        print(as_text(page, console.width))
+        print(as_text(page, piped or min(console.width, widest or console.width)))

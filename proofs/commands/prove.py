@@ -11,21 +11,34 @@ Example: lngeom prove projection epsilon.interior --json evidence.json
 from __future__ import annotations
 
 import os
-import shutil
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich import box
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+from rich.text import Text
+
 from lngeom.options import argument, json_alone, json_option, option
 
 from .._registry import find, theorems
+from .._terminal import show
 from .._theorem import Theorem
 
 if TYPE_CHECKING:
     from ..checks import Evidence
+
+
+_PIPED = 400
+"""Columns of the table where no terminal limits it: nothing is cut."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +53,6 @@ class Options:
 
 def run(options: Options) -> int:
     """Check the chosen theorems, print the result, and write the evidence; returns the exit code."""
-    import tempfile
-
     chosen = list(_chosen(options.ids))
     # Hypothesis keeps what it learns about a source file, by default in the current directory.
     with tempfile.TemporaryDirectory() as kept:
@@ -49,7 +60,11 @@ def run(options: Options) -> int:
         gathered = list(_progress(chosen, options.jobs))
     alone = json_alone({"theorems": [evidence.as_json() for evidence in gathered]}, options.json)
     if not alone:
-        print(_page(gathered[0]) if len(gathered) == 1 else _table(gathered))
+        if len(gathered) == 1:
+            print(_page(gathered[0]))
+        else:
+            show(_table(gathered), piped=_PIPED)
+            print(_totals(gathered))
         print(_replayed(gathered))
     if options.certificates is not None:
         from ..certificates import write
@@ -69,14 +84,14 @@ def _chosen(ids: Sequence[str]) -> Iterator[Theorem]:
         yield from chapter or [find(id)]
 
 
-def _replayed(found: list[Evidence]) -> str:
+def _replayed(gathered: list[Evidence]) -> str:
     """Which of the proofs, as they are now, stand in the record of ``lngeom verify``."""
-    versions = {one.replayed for one in found if one.replayed}
-    missing = [one.theorem.id for one in found if not one.replayed]
+    versions = {evidence.replayed for evidence in gathered if evidence.replayed}
+    missing = [evidence.theorem.id for evidence in gathered if not evidence.replayed]
     if not missing:
-        return f"replayed in Coq {', '.join(versions)} by a checker proved sound there: all {len(found)}"
+        return f"replayed in Coq {', '.join(versions)} by a checker proved sound there: all {len(gathered)}"
     shown = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
-    return f"not replayed in Coq as they are now: {len(missing)} of {len(found)} ({shown}); `lngeom verify` does it"
+    return f"not replayed in Coq as they are now: {len(missing)} of {len(gathered)} ({shown}); `lngeom verify` does it"
 
 
 def _gather(id: str) -> Evidence:
@@ -86,95 +101,82 @@ def _gather(id: str) -> Evidence:
 
 
 def _progress(chosen: list[Theorem], jobs: int | None) -> Iterator[Evidence]:
-    """Evidence in order, with a counter on the terminal."""
-    show = sys.stderr.isatty()
+    """Evidence in order, with a bar on the terminal."""
     ids = [theorem.id for theorem in chosen]
-    if len(ids) == 1 or jobs == 1:
+    console = Console(stderr=True)
+    with ExitStack() as stack:
         results: Iterator[Evidence] = map(_gather, ids)
-        yield from _counted(results, ids, show)
-        return
-    from concurrent.futures import ProcessPoolExecutor
-
-    with ProcessPoolExecutor(jobs) as pool:
-        yield from _counted(pool.map(_gather, ids), ids, show)
-
-
-def _counted(results: Iterator[Evidence], ids: list[str], show: bool) -> Iterator[Evidence]:
-    for k, id in enumerate(ids):
-        if show:
-            print(f"\r\033[K{k + 1}/{len(ids)} {id}", end="", file=sys.stderr, flush=True)
-        yield next(results)
-    if show:
-        print("\r\033[K", end="", file=sys.stderr)
+        if len(ids) > 1 and jobs != 1:
+            results = stack.enter_context(ProcessPoolExecutor(jobs)).map(_gather, ids)
+        yield from track(
+            results, "theorems", len(ids), console=console, transient=True, disable=not console.is_terminal
+        )
 
 
-def _table(found: list[Evidence]) -> str:
-    rows = [("theorem", "statement", "source", "status", "ms", "refuted")]
-    for one in found:
-        theorem = one.theorem
-        refuted = f"{len(one.mutants)}/{len(theorem.mutants)}"
-        rows.append((theorem.id, theorem.statement, str(theorem.source), one.status, f"{one.proof_ms:.1f}", refuted))
-    widths = _fit([max(len(row[k]) for row in rows) for k in range(6)])
-    lines = [_row(row, widths) for row in rows]
-    lines.insert(1, "  ".join("─" * width for width in widths))
-    lines += [f"{one.theorem.id}: {fault}" for one in found for fault in one.faults]
-    counts = Counter(one.status for one in found)
-    kinds = ", ".join(f"{counts[status]} {status}" for status in sorted(counts))
-    sorts = Counter(one.theorem.kind for one in found)
-    mutants = sum(len(one.mutants) for one in found)
-    seconds = sum(one.proof_ms for one in found) / 1000
-    lines.append(
-        f"\n{len(found)} statements for every d: {kinds}; {mutants} wrong variants refuted; "
-        f"the proofs took {seconds:.1f} s\n"
-        f"by kind: {sorts['theorem']} theorem, {sorts['identity']} identity, {sorts['definition']} definition"
+def _table(gathered: list[Evidence]) -> Table:
+    table = Table("theorem", "statement", "source", "status", "ms", "refuted", box=box.SIMPLE_HEAD, show_edge=False)
+    for column in table.columns:
+        column.no_wrap = column.header not in ("statement", "source")
+        column.justify = "right" if column.header in ("ms", "refuted") else "left"
+    for evidence in gathered:
+        theorem = evidence.theorem
+        refuted = f"{len(evidence.mutants)}/{len(theorem.mutants)}"
+        cells = (
+            theorem.id,
+            theorem.statement,
+            str(theorem.source),
+            evidence.status,
+            f"{evidence.proof_ms:.1f}",
+            refuted,
+        )
+        table.add_row(*map(Text, cells))
+    return table
+
+
+def _totals(gathered: list[Evidence]) -> str:
+    """The faults, and how many statements of which status and kind there are."""
+    status = Counter(evidence.status for evidence in gathered)
+    kinds = Counter(evidence.theorem.kind for evidence in gathered)
+    mutants = sum(len(evidence.mutants) for evidence in gathered)
+    seconds = sum(evidence.proof_ms for evidence in gathered) / 1000
+    counts = ", ".join(f"{count} {name}" for name, count in sorted(status.items()))
+    return "\n".join(
+        [
+            *(f"{evidence.theorem.id}: {fault}" for evidence in gathered for fault in evidence.faults),
+            f"\n{len(gathered)} statements for every d: {counts}; {mutants} wrong variants refuted; "
+            f"the proofs took {seconds:.1f} s",
+            f"by kind: {', '.join(f'{kinds[kind]} {kind}' for kind in ('theorem', 'identity', 'definition'))}",
+        ]
     )
-    return "\n".join(lines)
 
 
-def _fit(widths: list[int]) -> list[int]:
-    """Widths of the columns, with statement and source cut to what a terminal has left for them."""
-    if not sys.stdout.isatty():
-        return widths
-    room = shutil.get_terminal_size().columns - sum(widths) + widths[1] + widths[2] - 2 * (len(widths) - 1)
-    statement = min(widths[1], max(20, room * 3 // 5))
-    return [widths[0], statement, min(widths[2], max(12, room - statement)), *widths[3:]]
-
-
-def _row(row: tuple[str, ...], widths: list[int]) -> str:
-    cells = []
-    for k, (cell, width) in enumerate(zip(row, widths, strict=True)):
-        shown = cell if len(cell) <= width else cell[: width - 1] + "…"
-        cells.append(shown.rjust(width) if k >= 4 else shown.ljust(width))
-    return "  ".join(cells).rstrip()
-
-
-def _page(one: Evidence) -> str:
+def _page(evidence: Evidence) -> str:
     """Everything about one theorem."""
-    theorem = one.theorem
+    theorem = evidence.theorem
     lines = [
         f"{theorem.id}: {theorem.title}",
         "",
         f"  {theorem.statement}",
         "",
         f"Source       {theorem.source}: {theorem.source.says}",
-        f"Status       {one.status}, {one.proof_ms:.1f} ms, {one.steps} steps confirmed by the second checker, true at "
-        f"{one.models} exact models, {one.measured} times within the error bound in floats",
+        f"Status       {evidence.status}, {evidence.proof_ms:.1f} ms, {evidence.steps} steps confirmed by the second "
+        f"checker, true at {evidence.models} exact models, {evidence.measured} times within the error bound in floats",
         "",
         "Hypotheses" if theorem.hypotheses else "Hypotheses   none: true for every d and all values",
     ]
-    for said in theorem.hypotheses:
-        without = one.hypotheses.get(said, "not shown to be necessary")
+    for hypothesis in theorem.hypotheses:
+        without = evidence.hypotheses.get(hypothesis, "not shown to be necessary")
         kind = "redundant" if isinstance(without, str) else "without it false at"
-        lines += [f"  {said}", f"      {kind}: {without}"]
-    lines += ["", "Certificate", *(f"  {line}" for line in one.certificate)]
+        lines += [f"  {hypothesis}", f"      {kind}: {without}"]
+    lines += ["", "Certificate", *(f"  {line}" for line in evidence.certificate)]
     if theorem.last_step:
         cites = f" [{'; '.join(theorem.cites)}]" if theorem.cites else ""
-        where = " [proved in Coq]" if one.status == "proved in Coq" else ""
+        where = " [proved in Coq]" if evidence.status == "proved in Coq" else ""
         lines += ["", f"Last step    {theorem.last_step}{cites}{where}"]
     if theorem.remark:
         lines += ["", f"Remark       {theorem.remark} (no part of what is proved)"]
     lines += ["", "Wrong variants"] if theorem.mutants else []
-    for title, counterexample in one.mutants.items():
+    for title, counterexample in evidence.mutants.items():
         lines += [f"  {title}", f"      false at {counterexample}"]
-    lines += ["", *(f"FAULT: {fault}" for fault in one.faults)] if one.faults else []
+    lines += ["", *(f"FAULT: {fault}" for fault in evidence.faults)] if evidence.faults else []
     return "\n".join(lines)
