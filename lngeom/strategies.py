@@ -73,6 +73,11 @@ def centred(d: int) -> SearchStrategy[Vector]:
     return vectors(d).map(_around)
 
 
+def ball(d: int) -> SearchStrategy[Vector]:
+    """Vectors orthogonal to 1 with ‖y‖² < d, as LayerNorm with ε > 0 puts out without gain and bias."""
+    return centred(d).map(lambda y: tuple(value / (1 + sum(v * v for v in y)) for value in y))
+
+
 def sphere(d: int) -> SearchStrategy[Vector]:
     """Vectors with ‖x‖² = d, of any mean."""
     return st.builds(lambda move, x: move(x), isometries(d), st.just(_fractions([1] * d)))
@@ -110,15 +115,18 @@ def isometries(d: int, *, fix_mean: bool = False) -> SearchStrategy[Callable[[Ve
     return st.builds(build, st.permutations(range(d)), signs, st.none() | mirrors)
 
 
-def rational_root(square: Fraction, relation: Literal[">", ">="] = ">=") -> SearchStrategy[Fraction]:
-    """Values ε > 0 or ε ≥ 0 for which √(square + ε) is rational."""
-    ceiling = Fraction(math.isqrt(math.floor(square)) + 1)
-    exact = math.isqrt(square.numerator), math.isqrt(square.denominator)
-    root = Fraction(*exact) if (exact[0] ** 2, exact[1] ** 2) == square.as_integer_ratio() else None
-    roots = [ceiling, ceiling + 1, ceiling + Fraction(1, 2)]
-    if relation == ">=" and root is not None:
-        roots.insert(0, root)
-    return st.sampled_from([value**2 - square for value in roots])
+def rational_root(
+    x: Sequence[Fraction], relation: Literal[">", ">="] = ">=", *, centered: bool = False
+) -> SearchStrategy[Fraction]:
+    """Values ε > 0 or ε ≥ 0 for which √(‖x‖²/d + ε), or centered √(σ² + ε), is rational."""
+    mean = sum(x, Fraction(0)) / len(x) if centered else 0
+    square = sum(((value - mean) ** 2 for value in x), Fraction(0)) / len(x)
+    above = math.isqrt(math.floor(square)) + 1
+    roots = [Fraction(above), Fraction(above + 1), above + Fraction(1, 2)]
+    exact = Fraction(math.isqrt(square.numerator), math.isqrt(square.denominator))
+    if relation == ">=" and exact**2 == square:
+        roots.insert(0, exact)
+    return st.sampled_from([root**2 - square for root in roots])
 
 
 # ------------------------------------------------------------------------------------------------ floats

@@ -79,6 +79,9 @@ def test_exact_vectors_hold_what_they_promise(data: st.DataObject, d: int) -> No
     assert inner(move(x), move(y)) == inner(rotate(x), rotate(y)) == inner(x, y)
     assert sum(rotate(x)) == sum(x)
     assert sum(data.draw(strategies.centred(d))) == 0
+    inside = data.draw(strategies.ball(d))
+    assert sum(inside) == 0
+    assert inner(inside, inside) < d
     on_sphere = data.draw(strategies.sphere(d))
     assert inner(on_sphere, on_sphere) == d
     assert sum(data.draw(strategies.one_hot(d))) == 1
@@ -88,11 +91,12 @@ def test_exact_vectors_hold_what_they_promise(data: st.DataObject, d: int) -> No
         assert (sum(y), inner(y, y)) == (0, d)
 
 
-@given(st.data(), strategies.scalars(">="), st.sampled_from((">", ">=")))
-def test_rational_root(data: st.DataObject, square: Fraction, relation: Any) -> None:
-    eps = data.draw(strategies.rational_root(square, relation))
-    root = Fraction(float(square + eps) ** 0.5).limit_denominator(100)
-    assert root**2 == square + eps
+@given(st.data(), DIMENSIONS, st.sampled_from((">", ">=")), st.booleans())
+def test_rational_root(data: st.DataObject, d: int, relation: Any, centered: bool) -> None:
+    x = data.draw(strategies.vectors(d))
+    eps = data.draw(strategies.rational_root(x, relation, centered=centered))
+    square = inner(x, x) / d - centered * (sum(x) / d) ** 2 + eps
+    assert Fraction(float(square) ** 0.5).limit_denominator(100) ** 2 == square
     assert RELATIONS[relation](eps)
 
 
