@@ -54,21 +54,6 @@ def run_ablation(ablation: Ablation, *, console: Console | None = None, command:
 
     Raises:
         lngeom.errors.LngeomError: On any bad input, in one line.
-
-    >>> import tempfile
-    >>> import numpy as np
-    >>> from rich.console import Console
-    >>> from transformers import GPT2Config, GPT2LMHeadModel
-    >>> from empirical.folding import Ablation, run_ablation
-    >>> from empirical.pages import write_ablation
-    >>> config = GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=16, bos_token_id=0, eos_token_id=0)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     GPT2LMHeadModel(config).save_pretrained(f"{folder}/tiny")
-    ...     np.save(f"{folder}/ids.npy", np.arange(32) % 16)
-    ...     ablation = Ablation(f"{folder}/tiny", f"{folder}/ids.npy", sequence_length=8, output=f"{folder}/run")
-    ...     run = run_ablation(ablation, console=Console(quiet=True))
-    ...     write_ablation(run.path).name, (run.path / "ablation.csv").read_text().splitlines()[1]
-    ('report.html', 'none,all,0,0,0,0,1,28')
     """
     console = console or Console()
     corpus = open_corpus(str(bundled_wikipedia()) if ablation.corpus is None else ablation.corpus)

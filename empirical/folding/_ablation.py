@@ -7,12 +7,7 @@ from lngeom.options import argument, option
 
 @dataclass(frozen=True)
 class Ablation:
-    """What to ablate; None stands for a default. No `site_tokens` leave single norms as they are.
-
-    >>> from empirical.folding import Ablation
-    >>> Ablation("gpt2", tokens=100_000).site_tokens
-    4096
-    """
+    """What to ablate; None stands for a default. No `site_tokens` leave single norms as they are."""
 
     model: str | None = argument("MODEL", "as for lngeom sweep (default: bundled SmolLM2-135M)", default=None)
     corpus: str | None = option(

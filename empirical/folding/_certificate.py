@@ -189,12 +189,6 @@ def load_folded(directory: str | Path) -> nn.Module:
 
     Raises:
         ModelError: If the directory holds none.
-
-    >>> from empirical.folding import load_folded
-    >>> load_folded("nowhere")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    ...
-    empirical.support._errors.ModelError: nowhere: has no readable certificate.json ([Errno 2] ...); give the output ...
     """
     return _loaded(Path(directory), _certificate_of(Path(directory))).model
 

@@ -33,10 +33,6 @@ class Change:
             along a random unit vector subtracted in place of the mean.
         site: ``all``, a stack, a norm, ``embeddings`` or ``writers``; for ``u_norm`` the number of the direction.
         norms: The norms that are computed otherwise.
-
-    >>> from empirical.folding import Change
-    >>> Change("rms_norm", "ln_f").index is None
-    True
     """
 
     name: Kind
@@ -62,14 +58,6 @@ def plan_changes(network: nn.Module, *, directions: int = 3, sites: bool = True)
 
     Raises:
         ModelError: If no norm as wide as the hidden states is found.
-
-    >>> from transformers import LlamaConfig, LlamaForCausalLM
-    >>> from empirical.folding import plan_changes
-    >>> config = LlamaConfig(vocab_size=16, hidden_size=8, intermediate_size=16, num_hidden_layers=1,
-    ...                      num_attention_heads=2)
-    >>> changes, _ = plan_changes(LlamaForCausalLM(config).eval(), directions=1, sites=False)
-    >>> [(change.name, change.site) for change in changes][:4]
-    [('none', 'all'), ('centred', 'all'), ('centred', 'embeddings'), ('centred', 'writers')]
     """
     if directions > _MOST_DIRECTIONS:
         msg = f"--directions {directions}: each takes a pass over all tokens; use at most {_MOST_DIRECTIONS:,}"
@@ -121,17 +109,7 @@ def _writers(network: nn.Module, *, embeddings: bool) -> dict[str, int]:
 
 @contextmanager
 def applied(network: nn.Module, change: Change, *, seed: int = 0) -> Iterator[nn.Module]:
-    """The changed network inside the block; `network` is as it was behind it.
-
-    >>> import torch
-    >>> from transformers import GPT2Config, GPT2LMHeadModel
-    >>> from empirical.folding import Change, applied
-    >>> config = GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=16, bos_token_id=0, eos_token_id=0)
-    >>> network, ids = GPT2LMHeadModel(config).eval(), torch.arange(5)[None]
-    >>> with applied(network, Change("folded", "all")) as folded, torch.no_grad():
-    ...     bool(torch.allclose(folded(ids).logits, network(ids).logits, atol=1e-5))
-    True
-    """
+    """The changed network inside the block; `network` is as it was behind it."""
     if change.name == "folded":
         yield fold(network).model
         return

@@ -28,10 +28,6 @@ class Map:
         axis: Of the stream's features in the parameter.
         norm, weight: Paths of the norm whose gain and bias were moved, and of the weight that reads it.
         offset: What the norm adds to its stored weight: 1 for Gemma, else 0.
-
-    >>> from empirical.folding import Map
-    >>> Map("transformer.h.0.mlp.c_proj.weight", "centered", 1).layout  # stored as [in, out]
-    'conv1d'
     """
 
     parameter: str
@@ -62,13 +58,6 @@ class Fold:
         kept: Norms that were left as they were or kept their gain, with the reason.
         entries: Module and argument at which the stream is centred explicitly, once.
         untied: Parameters that shared their memory with another and no longer do.
-
-    >>> from transformers import GPT2Config, GPT2LMHeadModel
-    >>> import empirical
-    >>> config = GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=16, bos_token_id=0, eos_token_id=0)
-    >>> folded = empirical.fold(GPT2LMHeadModel(config).eval())
-    >>> list(folded.norms), len(folded.maps), folded.untied
-    (['transformer.h.0.ln_1', 'transformer.h.0.ln_2', 'transformer.ln_f'], 4, ['transformer.wte.weight'])
     """
 
     model: nn.Module

@@ -39,14 +39,6 @@ class TokenData:
         end_of_text: The token that closes a document.
         source: Where the text came from and how it was tokenized, for the manifest.
         tokenizer: Directory of the tokenizer, copied beside every checkpoint; None for a corpus of token ids.
-
-    >>> import numpy as np
-    >>> from empirical.train import TokenData
-    >>> data = TokenData(np.arange(8), np.array([0, 1, 0, 1, 0]), 8, 0, source={}, tokenizer=None)
-    >>> data.held_out_sequences(length=2, tokens=3).tolist()  # two sequences of two, and what they predict
-    [[0, 1, 0], [0, 1, 0]]
-    >>> round(data.unigram_entropy(), 3)  # 0.6 ln(1/0.6) + 0.4 ln(1/0.4)
-    0.673
     """
 
     train: np.ndarray
@@ -104,11 +96,6 @@ def train_tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenize
 
     Raises:
         InputError: If that is less than the 256 bytes and the end-of-text token, or more than the text supports.
-
-    >>> from empirical.train import train_tokenizer
-    >>> tokenizer = train_tokenizer(["aaaa aaaa"], 258)  # all bytes, the end of text, and the pair aa
-    >>> [len(ids) for ids in tokenizer(["aaaa", "abab"])["input_ids"]]  # aa aa, and a b a b
-    [2, 4]
     """
     if vocabulary < 257:
         msg = f"the vocabulary has {vocabulary} tokens: it needs at least 257, all bytes and the end of text"
@@ -209,20 +196,7 @@ def prepare(
 
 
 def open_data(folder: Path, source: dict[str, str | int | None] | None = None) -> TokenData:
-    """Open what :func:`prepare` wrote; with `source`, refuse a folder that was made from another one.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import numpy as np
-    >>> from empirical.text import open_corpus
-    >>> from empirical.train import open_data, prepare
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     ids = Path(folder, "ids.npy")
-    ...     np.save(ids, np.arange(20))
-    ...     made = prepare(open_corpus(str(ids)), Path(folder, "data"))
-    ...     open_data(Path(folder, "data")).digest() == made.digest()
-    True
-    """
+    """Open what :func:`prepare` wrote; with `source`, refuse a folder that was made from another one."""
     try:
         stored = read_sealed(folder / "data.json")
         damaged = [name for name, digest in stored["hashes"].items() if sha256_of(folder / name) != digest]

@@ -12,11 +12,6 @@ class Execution:
 
     ``bfloat16`` runs matrix products in it (autocast), and the parameters stay in float32. Measurements are never
     compiled. With `check_gradients` the first and the last of them also check the gradients of the writers, in float64.
-
-    >>> from empirical.train import Execution
-    >>> Execution(dtype="float16")
-    Traceback (most recent call last):
-    lngeom.errors.InputError: dtype is 'float16': a network is trained in float32 or in bfloat16
     """
 
     dtype: str = "float32"

@@ -31,13 +31,6 @@ def writers(model: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
     In each of them the last axis is that of the residual stream (Hugging Face's ``Conv1D`` stores [in, out]), so a
     row is a vector that is added to the stream. The LM head reads the stream and is not a writer; gains and biases of
     the norms act behind the stream.
-
-    >>> import torch
-    >>> from empirical.train import SHAPES, build_model, writers
-    >>> with torch.device("meta"):
-    ...     names = [name for name, _ in writers(build_model(SHAPES["tiny"], "layer", seed=0))]
-    >>> len(names), names[2]
-    (18, 'transformer.h.0.attn.c_proj.weight')
     """
     for name, parameter in model.named_parameters():
         if _WRITER.search(name):
@@ -66,11 +59,6 @@ class WriterGradient:
 
     ``energy`` is :func:`uniform_energy` of its rows G_k, ``excess`` the largest absolute value of 1ᵀG_k as a multiple
     of its bound.
-
-    >>> from empirical.train import WriterGradient
-    >>> found = [WriterGradient("layer", energy=1e-30, excess=0.02), WriterGradient("rms", energy=0.9, excess=1e6)]
-    >>> [each.orthogonal for each in found]
-    [True, False]
     """
 
     name: str
@@ -151,14 +139,6 @@ def writer_gradients(model: GPT2LMHeadModel, tokens: Tensor) -> list[WriterGradi
 
     `model` is one of :func:`build_model`, float32 or float64, whose gradients are cleared; of `tokens`, int64 of shape
     (sequences, length + 1), each but the first of a sequence is predicted.
-
-    >>> import torch
-    >>> from empirical.train import Shape, build_model, writer_gradients
-    >>> shape = Shape(1, 8, 2, 1e-3, 1, 11, 4, 1, 0.01)
-    >>> tokens = torch.arange(10).reshape(2, 5)
-    >>> [all(w.orthogonal for w in writer_gradients(build_model(shape, norm, seed=0).double(), tokens))
-    ...  for norm in ("layer", "rms")]
-    [True, False]
     """
     norms = {name: module for name, module in model.named_modules() if isinstance(module, nn.LayerNorm | RMSNorm)}
     projections = {name: module for name, module in model.named_modules() if name.endswith("c_proj")}

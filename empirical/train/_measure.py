@@ -55,16 +55,6 @@ class Measurement:
     `model` is the network before its first step, whose writers are remembered. Of the held-out part of `data` it
     measures `tokens` in sequences of `length`, rounded up to whole ones; after the steps `check_gradients` it checks
     the gradients of the writers, too, in float64 on the CPU.
-
-    >>> import numpy as np
-    >>> from empirical.train import Measurement, Shape, TokenData, build_model
-    >>> model = build_model(Shape(1, 8, 2, 1e-3, 10, 11, 4, 2, 0.1), "layer", seed=0)
-    >>> data = TokenData(np.arange(11), np.arange(9), 11, 0, source={}, tokenizer=None)
-    >>> tables = Measurement(model, data, length=4, tokens=8, directions=4)(model, step=0)
-    >>> {name: len(rows) for name, rows in tables.items()}  # three norm layers, six writers
-    {'held_out': 1, 'norms': 3, 'writers': 6, 'gradients': 0}
-    >>> {row["change_size"] for row in tables["writers"]}  # nothing has changed yet
-    {0.0}
     """
 
     tables = TABLES
@@ -141,14 +131,6 @@ class StreamMeasurement:
     """Measures the energy along 1 and u where blocks and head read the stream; for control arms, as a Measurement.
 
     ``width`` and ``seed`` are d and the seed of the run, which name u.
-
-    >>> import numpy as np
-    >>> from empirical.train import Shape, StreamMeasurement, TokenData, build_model
-    >>> model = build_model(Shape(1, 8, 2, 1e-3, 10, 11, 4, 2, 0.1), "u", seed=0)
-    >>> data = TokenData(np.arange(11), np.arange(9), 11, 0, source={}, tokenizer=None)
-    >>> measure = StreamMeasurement(data, width=8, seed=0, length=4, tokens=8, directions=4)
-    >>> [(row["site"], row["direction"]) for row in measure(model, step=0)["directions"]]
-    [('h.0', '1'), ('h.0', 'u'), ('ln_f', '1'), ('ln_f', 'u')]
     """
 
     tables: ClassVar[dict[str, tuple[str, ...]]] = {

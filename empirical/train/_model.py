@@ -31,14 +31,6 @@ class UNorm(nn.Module):
     """The layer z = g ∘ Π_u x/√(‖Π_u x‖²/d + ε) + b with Π_u x = x − u(u·x): LayerNorm with another direction than 1.
 
     ``direction`` is u, shape (d,), of any length but 0.
-
-    >>> import numpy as np
-    >>> import torch
-    >>> from empirical.train import UNorm
-    >>> with torch.no_grad():
-    ...     z = UNorm(np.array([1.0, 0.0]), eps=0.0)(torch.tensor([5.0, -3.0]))
-    >>> [round(component, 6) for component in z.tolist()]
-    [0.0, -1.414214]
     """
 
     def __init__(self, direction: np.ndarray, eps: float) -> None:
@@ -93,13 +85,6 @@ def build_model(shape: Shape, norm: Norm, *, seed: int, eps: float = 1e-5, end_o
         Gupta et al., arXiv:2409.12951, section 3.3 and Table 2. The sizes in its names are those of untied embeddings:
         70.9, 163.0, 406.3 and 1013.7 million parameters with GPT-2's 50,257 tokens and 1,024 positions (matrices and
         embeddings alone 70.9, 162.9, 406.0 and 1013.3); tied ones would make 45.2, 124.4, 354.8 and 910.8 million.
-
-    >>> import torch
-    >>> from empirical.train import SHAPES, build_model
-    >>> with torch.device("meta"):
-    ...     model = build_model(SHAPES["70m"], "layer", seed=0)
-    >>> f"{model.num_parameters():,}"
-    '70,902,784'
     """
     classes = {"layer": (GPT2Config, GPT2LMHeadModel), "rms": (GPT2RMSConfig, GPT2RMSLMHeadModel)}
     classes |= dict.fromkeys(CONTROLS, classes["layer"])

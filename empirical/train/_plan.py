@@ -9,16 +9,7 @@ from ._recipe import SHAPES, Norm, Optimizer, Recipe
 
 @dataclass(frozen=True)
 class Condition:
-    """One cell of the study: everything about a run but its seed. The heads keep 32 dimensions each.
-
-    >>> from empirical.train import Condition
-    >>> cell = Condition("rms", "adamw", 0.1, layers=2, width=128)
-    >>> cell.name
-    'rms-adamw-wd0.1-L2-d128'
-    >>> recipe = cell.recipe(seed=3, steps=100, sequences=16, sequence_length=128)
-    >>> recipe.shape.heads, recipe.learning_rate, recipe.tokens_per_step
-    (4, 0.002, 2048)
-    """
+    """One cell of the study: everything about a run but its seed. The heads keep 32 dimensions each."""
 
     norm: Norm
     optimizer: Optimizer
@@ -72,13 +63,7 @@ NORMS: tuple[Norm, Norm] = ("layer", "rms")
 
 
 def conditions() -> list[Condition]:
-    """All cells: at ``tiny`` both norms, optimizers and decays; at other sizes both norms with AdamW and decay.
-
-    >>> from empirical.train import conditions
-    >>> names = [condition.name for condition in conditions()]
-    >>> len(names), names[:2]
-    (16, ['layer-adamw-wd0-L4-d128', 'rms-adamw-wd0-L4-d128'])
-    """
+    """All cells: at ``tiny`` both norms, optimizers and decays; at other sizes both norms with AdamW and decay."""
     at_tiny = [
         Condition(norm, optimizer, decay, *TINY)
         for optimizer in LEARNING_RATES
@@ -92,12 +77,7 @@ def conditions() -> list[Condition]:
 
 
 def controls() -> list[Condition]:
-    """The control arms at ``tiny``: u-Norm, Post-LN and no norm, with AdamW and weight decay and with plain SGD.
-
-    >>> from empirical.train import controls
-    >>> [condition.name for condition in controls()][:2]
-    ['u-adamw-wd0.1-L4-d128', 'post-adamw-wd0.1-L4-d128']
-    """
+    """The control arms at ``tiny``: u-Norm, Post-LN and no norm, with AdamW and weight decay and with plain SGD."""
     arms: tuple[tuple[Optimizer, float], ...] = (("adamw", DECAYS["adamw"][1]), ("sgd", 0.0))
     return [Condition(norm, optimizer, decay, *TINY) for optimizer, decay in arms for norm in CONTROLS]
 

@@ -19,12 +19,6 @@ class Shape:
     """Size of a GPT-2 network and of its training: blocks, d, attention heads (which divide d), peak learning rate of
     AdamW, steps of a full run, vocabulary, longest sequence, sequences per step over all processes, and the fraction of
     the run at the first of the checkpoints, see :func:`checkpoint_steps`.
-
-    >>> from empirical.train import Shape
-    >>> shape = Shape(layers=1, width=8, heads=2, learning_rate=1e-3, steps=10, vocabulary=11, positions=4, sequences=2,
-    ...               first_checkpoint=0.1)
-    >>> shape.parameters  # 2·11·8 + 4·8 + (12·64 + 13·8) + 2·8
-    1096
     """
 
     layers: int
@@ -76,13 +70,6 @@ class Recipe:
 
     AdamW, batch 64, 1,024 tokens, linear warm-up and cosine decay to 10 % of the peak are those of Gupta et al.,
     arXiv:2409.12951, appendix A.2, which gives neither the length of the warm-up nor the weight decay.
-
-    >>> from empirical.train import SHAPES, Recipe
-    >>> Recipe(SHAPES["tiny"], "layer", "adamw", 2e-3, steps=100, sequences=16, sequence_length=128).tokens_per_step
-    2048
-    >>> Recipe(SHAPES["tiny"], "layer", "adamw", 2e-3, steps=0, sequences=16, sequence_length=128)
-    Traceback (most recent call last):
-    lngeom.errors.InputError: steps is 0: it must be at least 1
     """
 
     shape: Shape
