@@ -20,7 +20,7 @@ sweep: $(STAMP)
 	$(BIN)/lngeom sweep
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n $(WORKERS) tests proofs
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile tests proofs
 
 # Every attack on the measurements, 1,000 attempts in an area; `make attack ATTACK="--times 10"` makes fewer.
 attack: $(STAMP)

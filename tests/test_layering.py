@@ -107,21 +107,23 @@ def test_tests_take_from_private_modules_only_what_is_not_public() -> None:
 HEAVY = {"torch", "transformers", "matplotlib", "sympy", "hypothesis", "datasets", "pandas"}
 
 
-def loaded_by(arguments: list[str], folder: Path) -> set[str]:
-    """Top-level modules that a command has loaded when it is done."""
+def loaded_by(folder: Path, *commands: list[str]) -> list[set[str]]:
+    """Top-level modules that one process has loaded when it is done with each of some commands."""
     code = (
-        f"import sys; from lngeom.cli import main\ntry: main({arguments!r})\nexcept SystemExit: pass\n"
-        "print(*sys.modules, file=sys.stderr)"
+        "import sys; from lngeom.cli import main\n"
+        f"for words in {list(commands)!r}:\n"
+        "    try: main(words)\n"
+        "    except SystemExit: pass\n"
+        "    print(*sys.modules, file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=folder)
-    return {name.partition(".")[0] for name in done.stderr.split()}
+    return [{name.partition(".")[0] for name in line.split()} for line in done.stderr.splitlines()]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_loads_nothing_heavy(command: str, tmp_path: Path) -> None:
-    loaded = loaded_by([command, "--help"], tmp_path)
-    assert "lngeom" in loaded
-    assert loaded & HEAVY == set()
+def test_help_loads_nothing_heavy(tmp_path: Path) -> None:
+    loaded = loaded_by(tmp_path, *([command, "--help"] for command in COMMANDS))
+    assert all("lngeom" in names for names in loaded)
+    assert {command: names & HEAVY for command, names in zip(COMMANDS, loaded, strict=True) if names & HEAVY} == {}
 
 
 def test_a_finished_run_is_shown_and_drawn_without_pytorch(tmp_path: Path) -> None:
@@ -131,9 +133,10 @@ def test_a_finished_run_is_shown_and_drawn_without_pytorch(tmp_path: Path) -> No
         vocab_size=16, hidden_size=8, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2
     ).save_pretrained(tmp_path / "tiny")
     command = ["sweep", "tiny", "--random-weights", "--tokens", "64", "--sequence-length", "16", "--device", "cpu"]
-    assert "torch" in loaded_by(command, tmp_path), "the first time it measures"
-    assert loaded_by(command, tmp_path) & HEAVY == set()
-    assert loaded_by(["report", "runs/tiny-random"], tmp_path) & HEAVY == {"matplotlib"}, "it draws"
+    (measured,) = loaded_by(tmp_path, command)
+    shown, drawn = loaded_by(tmp_path, command, ["report", "runs/tiny-random"])
+    assert "torch" in measured, "the first time it measures"
+    assert (shown & HEAVY, drawn & HEAVY) == (set(), {"matplotlib"})
 
 
 def test_the_house_is_described_as_it_stands() -> None:

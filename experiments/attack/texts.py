@@ -73,13 +73,8 @@ def read_line(path: Path) -> str:
     for text in open_corpus(str(path)).documents():
         digest.update(text.encode())
     with tempfile.TemporaryDirectory() as folder:
-        draw_tokens(
-            Path(folder, "tokens.npy"),
-            open_corpus(str(path)),
-            tokenizer,
-            Drawing(_TOKENS // 50, 50, 258, 0),
-            lambda _: None,
-        )
+        corpus, drawing = open_corpus(str(path)), Drawing(_TOKENS // 50, 50, 258, 0)
+        draw_tokens(Path(folder, "tokens.npy"), corpus, tokenizer, drawing, lambda _: None)
     return f"{digest.hexdigest()} {_megabytes('VmHWM') - begun:.1f}"
 
 

@@ -13,8 +13,6 @@ one thread: OPENBLAS_NUM_THREADS=1 python experiments/benchmarks/bench_axes.py -
 import argparse
 import json
 import math
-import os
-import platform
 import subprocess
 import sys
 import time
@@ -23,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from harness import parser, peak, table, write  # pyright: ignore[reportMissingImports]
+from harness import finish, parser, peak, table  # pyright: ignore[reportMissingImports]
 
 import lngeom as lg
 
@@ -32,6 +30,9 @@ Record = dict[str, float]
 
 def gain_of(d: int) -> np.ndarray:
     return 1 + 0.3 * np.random.default_rng(d).standard_normal(d)
+
+
+PAIRS = (("axes", "eigh"), ("axes", "svd"), ("lengths", "eigvalsh"), ("lengths", "dlasd4"))
 
 
 def symmetric(gain: np.ndarray) -> np.ndarray:
@@ -71,104 +72,60 @@ METHODS: dict[str, Callable[[np.ndarray], Any]] = {
 }
 
 
-def residual(gain: np.ndarray, vectors: np.ndarray, roots: np.ndarray) -> float:
-    """Largest entry of GΠGV − VΛ over the norm of GΠG."""
-    product = (gain**2)[:, None] * vectors
-    product -= np.outer(gain, gain @ vectors) / gain.size
-    product -= vectors * roots
-    return float(np.max(np.abs(product)) / np.max(roots))
-
-
-def orthogonality(vectors: np.ndarray) -> float:
-    """Largest entry of VᵀV − I over at most 512 of its rows, evenly spaced."""
-    rows = np.unique(np.linspace(0, vectors.shape[1] - 1, 512).astype(int))
-    gram = vectors[:, rows].T @ vectors
-    gram[np.arange(rows.size), rows] -= 1
-    return float(np.max(np.abs(gram)))
-
-
-def errors(method: str, gain: np.ndarray, result: Any) -> Record:
-    """Accuracy of the result of a method, against the certified roots."""
-    certificate = lg.principal_axes(gain).certificate()
-    reference = (0.5 * (certificate.lower + certificate.upper)) ** 2 / gain.size
-    if method == "axes":
-        found = {"residual": residual(gain, result, reference), "orthogonality": orthogonality(result)}
-    elif method == "eigh":
-        values, vectors = result
-        found = {
-            "residual": residual(gain, vectors, values),
-            "orthogonality": orthogonality(vectors),
-            "error": float(np.max(np.abs(values[:0:-1] / reference - 1))),
-        }
-    elif method == "certificate":
-        found = {"width": float(np.max(certificate.offset_width))}
-    else:
-        roots = {
-            "lengths": lambda: result**2 / gain.size,
-            "dlasd4": lambda: result**2 / gain.size,
-            "eigvalsh": lambda: result[:0:-1],
-            "svd": lambda: result.S[:-1] ** 2,
-        }[method]()
-        found = {"error": float(np.max(np.abs(roots / reference - 1)))}
-    return {f"{method} {name}": value for name, value in found.items()}
+def roots_of(method: str, gain: np.ndarray, result: Any) -> np.ndarray | None:
+    """Eigenvalues of GΠG by the result of a method, largest first; None where it has no lengths of its own."""
+    match method:
+        case "lengths" | "dlasd4":
+            return result**2 / gain.size
+        case "eigh":
+            return result[0][:0:-1]
+        case "eigvalsh":
+            return result[:0:-1]
+        case "svd":
+            return result.S[:-1] ** 2
+    return None
 
 
 def run_here(method: str, d: int, clock: Callable[[], float], accuracy: bool) -> Record:
-    """Time, memory and accuracy of one method in this process: up to five calls, or about two seconds."""
+    """Time, memory and largest relative error of one method in this process: up to five calls, or two seconds."""
     function = METHODS[method]
     function(gain_of(16))  # load every library first
-    gain, before, memory = gain_of(d), peak(), 0.0
-    best, total, runs, result = math.inf, 0.0, 0, None
-    while runs < 5 and (runs == 0 or total < 2.0):
+    gain, before, memory, taken = gain_of(d), peak(), 0.0, list[float]()
+    result: Any = None
+    while len(taken) < 5 and sum(taken) < 2.0:
         start = clock()
         result = function(gain)
-        took = clock() - start
-        best, total, runs = min(best, took), total + took, runs + 1
-        memory = memory or (peak() - before)
-    record = {method: best, f"{method} MB": memory}
-    return record | errors(method, gain, result) if accuracy else record
+        taken.append(clock() - start)
+        memory = memory or peak() - before
+    record = {method: min(taken), f"{method} MB": memory}
+    if accuracy and (roots := roots_of(method, gain, result)) is not None:
+        certificate = lg.principal_axes(gain).certificate()
+        reference = (0.5 * (certificate.lower + certificate.upper)) ** 2 / gain.size
+        record[f"{method} error"] = float(np.max(np.abs(roots / reference - 1)))
+    return record
 
 
 def run_apart(method: str, d: int, options: argparse.Namespace, accuracy: bool = True) -> Record:
     """The same in a fresh process."""
-    print(f"d = {d}: {method} ...", file=sys.stderr, flush=True)
     command = [sys.executable, __file__, "--one", method, "--sizes", str(d)]
     command += ["--cpu"] * options.cpu + ["--no-accuracy"] * (not accuracy)
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
 
 
-def measure(d: int, options: argparse.Namespace) -> Record:
-    record: Record = {"d": d}
-    for method in METHODS:
-        if method != "svd" or d <= options.svd_limit:
-            record |= run_apart(method, d, options)
-    for slow, fast in (("eigh", "axes"), ("svd", "axes"), ("eigvalsh", "lengths")):
-        if slow in record:
-            record[f"{slow}/{fast}"] = record[slow] / record[fast]
-    return record
-
-
 def show(title: str, columns: list[str], records: list[Record], form: str) -> None:
-    print(f"\n{title}")
     cells = ([format(record[name], form) if name in record else "-" for name in columns] for record in records)
-    table(["d", *columns], ([f"{record['d']:.0f}", *row] for record, row in zip(records, cells, strict=True)))
+    rows = ([f"{record['d']:.0f}", *row] for record, row in zip(records, cells, strict=True))
+    print(f"\n{title}", table(["d", *columns], rows), sep="\n")
 
 
-def exponents(records: list[Record]) -> Record:
-    """Slopes of log time against log d by least squares."""
-    fits = {}
-    for name in METHODS:
-        rows = np.log([(record["d"], record[name]) for record in records if name in record])
-        if len(rows) > 2:
-            fits[name] = float(np.polyfit(rows[:, 0], rows[:, 1], 1)[0])
-    return fits
+def exponent(records: list[Record], name: str) -> float:
+    """Slope of log time against log d by least squares."""
+    rows = np.log([(record["d"], record[name]) for record in records if name in record])
+    return float(np.polyfit(rows[:, 0], rows[:, 1], 1)[0])
 
 
 def main() -> None:
-    made = parser(__doc__, svd_limit=8192, long=65536)
-    made.add_argument("--quick", action="store_true", help="d = 256, 512, 1024 and no long vector")
-    made.add_argument("--sizes", type=int, nargs="+", help="dimensions to measure")
-    made.add_argument("--cpu", action="store_true", help="CPU seconds: for a machine that others use too")
+    made = parser(__doc__, svd_limit=8192, long=65536, quick=False, cpu=False, sizes=[512, 1024, 2048, 4096, 8192])
     made.add_argument("--one", choices=METHODS, help=argparse.SUPPRESS)
     made.add_argument("--no-accuracy", action="store_true", help=argparse.SUPPRESS)
     options = made.parse_args()
@@ -176,30 +133,28 @@ def main() -> None:
         clock = time.process_time if options.cpu else time.perf_counter
         print(json.dumps(run_here(options.one, options.sizes[0], clock, not options.no_accuracy)))
         return
-    sizes = options.sizes or ([256, 512, 1024] if options.quick else [512, 1024, 2048, 4096, 8192])
-    load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
-    print(f"{platform.machine()}, {os.cpu_count()} CPUs{load}, numpy {np.__version__}, scipy {scipy.__version__}")
-
-    records = [measure(d, options) for d in sizes]
-    compared = [f"{name} error" for name in ("lengths", "dlasd4", "eigh", "eigvalsh", "svd")]
-    parts = [f"{name} {part}" for part in ("residual", "orthogonality") for name in ("axes", "eigh")]
-    for title, columns, form in (
-        ("CPU seconds" if options.cpu else "seconds", [*METHODS], ".4g"),
-        ("ratios", ["eigh/axes", "svd/axes", "eigvalsh/lengths"], ".1f"),
-        ("peak memory, MB", [f"{name} MB" for name in METHODS], ".0f"),
-        ("worst relative error of a squared length", compared, ".1e"),
-        ("half-width of the certified offsets, relative", ["certificate width"], ".1e"),
-        ("directions", parts, ".1e"),
-    ):
-        show(title, columns, records, form)
-    fits = exponents(records)
-    print("\ntime ~ d^p: " + ", ".join(f"{name} {fit:.2f}" for name, fit in fits.items()))
-
+    records: list[Record] = []
+    for d in [256, 512, 1024] if options.quick else options.sizes:
+        records.append({"d": d})
+        for method in METHODS:
+            if method != "svd" or d <= options.svd_limit:
+                records[-1] |= run_apart(method, d, options)
+    show("CPU seconds" if options.cpu else "seconds", [*METHODS], records, ".4g")
+    show("peak memory, MB", [f"{name} MB" for name in METHODS], records, ".0f")
+    compared = [f"{name} error" for name in METHODS if any(f"{name} error" in record for record in records)]
+    show("worst relative error of a squared length", compared, records, ".1e")
+    if len(records) > 2:
+        print("\ntime ~ d^p: " + ", ".join(f"{name} {exponent(records, name):.2f}" for name in METHODS))
+    results = [
+        {"work": f"{ours}, d = {record['d']:.0f}", "peer": peer, "ratio": record[ours] / record[peer]}
+        for record in records
+        for ours, peer in PAIRS
+        if peer in record
+    ]
+    finish(options.json, results)
     if options.long and not options.quick:
-        long = {"d": options.long} | run_apart("lengths", options.long, options, accuracy=False)
-        records.append(long)
+        long = run_apart("lengths", options.long, options, accuracy=False)
         print(f"lengths alone at d = {options.long}: {long['lengths']:.1f} s, {long['lengths MB']:.0f} MB")
-    write(options.json, records=records, exponents=fits)
 
 
 if __name__ == "__main__":

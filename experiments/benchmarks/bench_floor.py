@@ -6,12 +6,13 @@ SmolLM2 and vectors of its shape. Nothing can be below two of the rows: reading 
 bandwidth that a sum over them reaches, and the 4dK operations for each token, which are the products with K directions.
 """
 
+import statistics
 import time
 from typing import Any
 
 import torch
 from bench_sweep import batches, forward, observer  # pyright: ignore[reportMissingImports]
-from harness import in_turn, parser, ratio, seconds, table, write  # pyright: ignore[reportMissingImports]
+from harness import finish, in_turn, parser, ratio, seconds  # pyright: ignore[reportMissingImports]
 
 from empirical.models import bundled_model, find_model, load_model
 from empirical.observe import SIDES, Sketches, features, random_directions, reduce, sketch
@@ -20,9 +21,7 @@ TOGETHER = 16
 
 
 def main() -> None:
-    made = parser(__doc__, batch_size=4, sequence_length=512, directions=64, rounds=7)
-    made.add_argument("--cpu-time", action="store_true", help="CPU seconds, for a busy machine")
-    options = made.parse_args()
+    options = parser(__doc__, batch_size=4, sequence_length=512, directions=64, rounds=7, cpu_time=False).parse_args()
     clock = time.process_time if options.cpu_time else time.perf_counter
     loaded = load_model(find_model(str(bundled_model())), dtype="auto", device="cpu")
     ids, d = batches(loaded, options.batch_size, options.sequence_length), loaded.config.hidden_size
@@ -66,30 +65,21 @@ def main() -> None:
     def without(whole: str, *parts: str) -> list[float]:
         return [a - sum(b) for a, *b in zip(times[whole], *(times[part] for part in parts), strict=True)]
 
-    shares = {
-        "floor: one read of either side": times["read"],
-        "floor: products with the directions": times["products"],
-        "means, variances and x·z, plain": without("sketch", "products"),
-        "means, variances and x·z, compiled": without("sketch, compiled", "products"),
-        "angles, sums and histograms, plain": times["reduced"],
-        "angles, sums and histograms, compiled": times["reduced, compiled"],
-        "the rest of the hooks, plain": without("observed", "bare", "sketch", "reduced"),
-        "the rest of the hooks, compiled": without(
-            "observed, compiled", "bare", "sketch, compiled", "reduced, compiled"
-        ),
-        "everything, plain": without("observed", "bare"),
-        "everything, compiled": without("observed, compiled", "bare"),
-    }
-    results = [{"work": name, **ratio(values, times["bare"])} for name, values in shares.items()]
-    table(results[0], ([f"{v:.4f}" if isinstance(v, float) else v for v in row.values()] for row in results))
-    median = sorted(times["read"])[len(times["read"]) // 2], sorted(times["products"])[len(times["products"]) // 2]
-    count = ids.numel() * d
-    gigabytes, gigaflops = 2 * 4 * count / median[0] / 1e9, 4 * count * options.directions / median[1] / 1e9
-    print(f"{gigabytes:.0f} GB/s, {gigaflops:.0f} Gflop/s")
-    write(
-        options.json, peer="bare pass, per norm", gigabytes_per_second=gigabytes, gigaflops_per_second=gigaflops,
-        clock=clock.__name__, threads=torch.get_num_threads(), results=results,
-    )  # fmt: skip
+    shares = {"floor: one read of either side": times["read"], "floor: products with the directions": times["products"]}
+    for name, suffix in (("plain", ""), ("compiled", ", compiled")):
+        sketched, reducing, observing = f"sketch{suffix}", f"reduced{suffix}", f"observed{suffix}"
+        shares |= {
+            f"means, variances and x·z, {name}": without(sketched, "products"),
+            f"angles, sums and histograms, {name}": times[reducing],
+            f"the rest of the hooks, {name}": without(observing, "bare", sketched, reducing),
+            f"everything, {name}": without(observing, "bare"),
+        }
+    peer, count = "bare pass, per norm", ids.numel() * d
+    results = [{"work": name, "peer": peer, **ratio(values, times["bare"])} for name, values in shares.items()]
+    bandwidth = 2 * 4 * count / statistics.median(times["read"]) / 1e9
+    speed = 4 * count * options.directions / statistics.median(times["products"]) / 1e9
+    ran = f"The two floors ran at {bandwidth:.0f} GB/s and {speed:.0f} Gflop/s, with {torch.get_num_threads()} threads."
+    finish(options.json, results, [ran])
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ read of what enters and what leaves, and the products with the directions. At la
 
 import argparse
 import gc
+import json
 import math
 import platform
 import statistics
@@ -23,7 +24,7 @@ from typing import Any
 
 import torch
 from bench_sweep import batches, forward, load, seconds  # pyright: ignore[reportMissingImports]
-from harness import parser, ratio, table, write  # pyright: ignore[reportMissingImports]
+from harness import parser, ratio, table  # pyright: ignore[reportMissingImports]
 
 from empirical.models import KNOWN_MODELS, LoadedModel
 from empirical.observe import Observer, Sketches, random_directions, sketch
@@ -43,7 +44,7 @@ def agreement(device: torch.device) -> dict[str, float]:
         x, z, directions = (each.to(dtype) for each in (x, z, torch.from_numpy(random_directions(768, 64, 0)).T))
         unit = torch.nn.functional.normalize(directions.double(), dim=0)
         exact = sketch(x.double(), z.double(), unit)
-        for compiled in (False, True):
+        for compiled in (False, True) if device.type == "cuda" else (False,):
             kept = Sketches.empty(1, len(x), directions.to(device))[0]
             sketch(*(each.to(device) for each in (x, z, directions)), compiled=compiled, out=kept)
             here = Sketches(768, kept.numbers.cpu(), kept.projections.cpu())
@@ -146,7 +147,7 @@ def main() -> int:
     end = time.monotonic() + 60 * options.minutes
     device = torch.device(options.device)
     errors = agreement(device)
-    table(["numbers", "error / bound"], ((name, f"{value:.3f}") for name, value in errors.items()))
+    print(table(["numbers", "error / bound"], ((name, f"{value:.3f}") for name, value in errors.items())))
     records: list[dict[str, Any]] = []
     left_out: list[str] = []
     for name in options.models or KNOWN_MODELS:
@@ -161,14 +162,14 @@ def main() -> int:
     header = ("model", "time / bare", "low", "high", "output_hidden_states", "ms a norm", "read", "products", "waits")
     names = ("model", "ratio", "low", "high", "output_hidden_states", "milliseconds_a_norm", "read_milliseconds",
              "products_milliseconds", "waits")  # fmt: skip
-    table(header, ([f"{v:.4g}" if isinstance(v, float) else v for v in map(row.get, names)] for row in records))
+    cells = ([f"{v:.4g}" if isinstance(v, float) else v for v in map(row.get, names)] for row in records)
+    print(table(header, cells))
     total = sum(row["seconds_a_million"] for row in records)
     print(f"{len(records)} × 1 M tokens: {total / 60:.1f} minutes" + (f"; left out: {left_out}" if left_out else ""))
     named = torch.cuda.get_device_name() if device.type == "cuda" else platform.processor() or platform.machine()
-    write(
-        options.json, device=named, torch=torch.__version__, peer="bare pass", error_over_bound=errors,
-        left_out=left_out, results=records,
-    )  # fmt: skip
+    about = {"device": named, "torch": torch.__version__, "error_over_bound": errors, "left_out": left_out}
+    if options.json:
+        options.json.write_text(json.dumps({**about, "results": records}, indent=1) + "\n", encoding="utf-8")
     wrong = not all(value <= 1 for value in errors.values())
     if not options.blocks:
         words = ["sweep", "all", "--random-weights", "--device", options.device, "--dtype", options.dtype]

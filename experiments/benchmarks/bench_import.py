@@ -17,7 +17,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from harness import in_turn, parser, ratio, table, write  # pyright: ignore[reportMissingImports]
+from harness import finish, in_turn, parser, ratio  # pyright: ignore[reportMissingImports]
 
 MODEL = {"model_type": "llama", "vocab_size": 16, "hidden_size": 8, "intermediate_size": 16, "num_hidden_layers": 1}
 SWEEP = "-m lngeom sweep tiny --random-weights --tokens 64 --sequence-length 16 --device cpu"
@@ -55,25 +55,12 @@ def main() -> None:
         work = {name: partial(start, [sys.executable, *words]) for name, words in WORK.items()}
         times = in_turn(work, options.rounds, wall_and_cpu)
         os.chdir(home)
-    best = {name: [min(column) for column in zip(*rows, strict=True)] for name, rows in times.items()}
     walls, cpus = ({name: [row[k] for row in rows] for name, rows in times.items()} for k in (0, 1))
-    print(f"Python {sys.version.split()[0]}, {options.rounds} processes each")
-    table(
-        ("work", "best wall ms", "best CPU ms", "wall / numpy", "CPU / numpy"),
-        (
-            (
-                n,
-                f"{1e3 * w:.1f}",
-                f"{1e3 * c:.1f}",
-                *(f"{ratio(t[n], t['import numpy'])['ratio']:.2f}" for t in (walls, cpus)),
-            )
-            for n, (w, c) in best.items()
-        ),
-    )
+    peer = "import numpy, CPU seconds"
+    results = [{"work": name, "peer": peer, **ratio(cpus[name], cpus["import numpy"])} for name in WORK]
+    finish(options.json, results)
     # An import runs on one thread: CPU seconds are a lower bound of the wall time, whatever else the machine does.
-    more = max(best["import lngeom"][i] - best["import numpy"][i] for i in (0, 1))
-    results = [{"work": name, **ratio(cpus[name], cpus["import numpy"])} for name in WORK]
-    write(options.json, peer="import numpy, CPU seconds", results=results)
+    more = max(min(used["import lngeom"]) - min(used["import numpy"]) for used in (walls, cpus))
     verdict = "met" if more < 0.2 else "MISSED"
     print(f"lngeom costs {1e3 * more:.1f} ms more than numpy alone; the aim, less than 200 ms, is {verdict}")
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 import transformers
-from harness import in_turn, parser, ratio, seconds, table, write  # pyright: ignore[reportMissingImports]
+from harness import finish, in_turn, parser, ratio, seconds  # pyright: ignore[reportMissingImports]
 
 import empirical
 from empirical.observe import Monitor
@@ -55,9 +55,7 @@ def steps(network: Any, ids: torch.Tensor, folder: str) -> dict[str, Callable[[]
 
 
 def main() -> None:
-    made = parser(__doc__, width=512, blocks=4, tokens=512, rounds=11)
-    made.add_argument("--cpu-time", action="store_true", help="CPU seconds, for a busy machine")
-    options = made.parse_args()
+    options = parser(__doc__, width=512, blocks=4, tokens=512, rounds=11, cpu_time=False).parse_args()
     clock = time.process_time if options.cpu_time else time.perf_counter
     torch.manual_seed(0)
     config = transformers.GPT2Config(
@@ -70,13 +68,13 @@ def main() -> None:
         actions = {**forwards(network, ids), **steps(network, ids, folder)}
         times = in_turn(actions, options.rounds, lambda action: seconds(action, clock))
     measured = [bare + (more - bare) / EVERY for bare, more in zip(times["step"], times["measured step"], strict=True)]
-    results = [
-        {"work": "folded / original", **ratio(times["folded"], times["original"])},
-        {"work": "folded / original, compiled", **ratio(times["folded, compiled"], times["original, compiled"])},
-        {"work": f"training measured every {EVERY} steps / bare", **ratio(measured, times["step"])},
-    ]
-    table(results[0], ([f"{v:.3f}" if isinstance(v, float) else v for v in row.values()] for row in results))
-    write(options.json, peer=f"PyTorch {torch.__version__}", results=results)
+    pairs = {
+        "folded / original": (times["folded"], times["original"]),
+        "folded / original, compiled": (times["folded, compiled"], times["original, compiled"]),
+        f"training measured every {EVERY} steps / bare": (measured, times["step"]),
+    }
+    peer = f"PyTorch {torch.__version__}"
+    finish(options.json, [{"work": name, "peer": peer, **ratio(*pair)} for name, pair in pairs.items()])
 
 
 if __name__ == "__main__":

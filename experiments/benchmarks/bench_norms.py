@@ -5,20 +5,18 @@
 
 Each round times every variant once, in turn, so that other work on the machine meets all of them; the ratio is that
 of the best times. PyTorch's layer_norm is one fused kernel that reads and writes the tensor once; the definition here
-is a dozen array operations, each of which reads and writes it, and that is what the ratio shows. `error` is the
-largest difference from the float64 result over the largest entry of it, in units of the roundoff of the dtype.
+is a dozen array operations, each of which reads and writes it, and that is what the ratio shows.
 "closed-form gradient" is jacobian_transpose_product, which needs no forward pass, against PyTorch's two passes.
 """
 
 import csv
-import platform
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import torch
 import torch.nn.functional as F
-from harness import in_turn, parser, ratio, seconds, table, write  # pyright: ignore[reportMissingImports]
+from harness import finish, in_turn, parser, ratio, seconds  # pyright: ignore[reportMissingImports]
 
 import lngeom as lg
 
@@ -74,43 +72,28 @@ def finished(function: Callable[[], object]) -> None:
 
 
 def main() -> None:
-    options = parser(__doc__, device="cpu", rounds=5)
-    options.add_argument("--shape", type=int, nargs=2, default=(8192, 4096), metavar=("N", "D"))
-    options.add_argument("--dtype", choices=("float32", "float64", "bfloat16", "float16"), default="float32")
-    options.add_argument("--threads", type=int, help="threads of PyTorch (default: its own choice)")
-    options.add_argument("--compiled", action="store_true", help="the same formulas through torch.compile too")
-    options.add_argument("--csv", help="write the times of PyTorch's own two kernels, each round of them, here")
-    arguments = options.parse_args()
-    if arguments.threads:
-        torch.set_num_threads(arguments.threads)
-    (n, d), dtype, generator = arguments.shape, getattr(torch, arguments.dtype), torch.Generator().manual_seed(0)
-    x, c = (torch.randn(n, d, generator=generator).to(arguments.device, dtype) for _ in range(2))
-    gain, bias = ((torch.randn(d, generator=generator) * 0.3 + m).to(arguments.device, dtype) for m in (1, 0))
-    pairs = variants(x, gain, bias, c, arguments.compiled)
+    made = parser(__doc__, device="cpu", rounds=5, shape=[8192, 4096], dtype="float32", threads=0, compiled=False)
+    made.add_argument("--csv", help="write the times of PyTorch's own two kernels, each round of them, here")
+    options = made.parse_args()
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    (n, d), dtype, generator = options.shape, getattr(torch, options.dtype), torch.Generator().manual_seed(0)
+    x, c = (torch.randn(n, d, generator=generator).to(options.device, dtype) for _ in range(2))
+    gain, bias = ((torch.randn(d, generator=generator) * 0.3 + m).to(options.device, dtype) for m in (1, 0))
+    pairs = variants(x, gain, bias, c, options.compiled)
     work: Any = {(name, k): partial(pair[k], x) for name, pair in pairs.items() for k in (0, 1)}
-    times: Any = in_turn(work, arguments.rounds, lambda f: seconds(partial(finished, f)))
-    shape = (n, d, arguments.dtype, torch.get_num_threads(), arguments.device)
-    if arguments.csv:
-        with open(arguments.csv, "w", encoding="utf-8", newline="") as file:
+    times: Any = in_turn(work, options.rounds, lambda f: seconds(partial(finished, f)))
+    if options.csv:
+        shape = (n, d, options.dtype, torch.get_num_threads(), options.device)
+        with open(options.csv, "w", encoding="utf-8", newline="") as file:
             lines = csv.writer(file, lineterminator="\n")
             lines.writerow(("norm", "rows", "d", "dtype", "threads", "device", "round", "milliseconds"))
             for name in pairs:
                 if "closed" not in name:
                     theirs = enumerate(times[name, 1], 1)
                     lines.writerows((name, *shape, number, round(1e3 * took, 4)) for number, took in theirs)
-    print(f"PyTorch {torch.__version__}, {platform.processor()}, (N, D, dtype, threads, device) = {shape}")
-    rows, unit = x[:64], torch.finfo(dtype).eps / 2
-    small = variants(rows, gain, bias, c[:64], arguments.compiled)
-    lines = []
-    for name, pair in small.items():
-        exact = pair[1](rows.double())
-        errors = [float((f(rows).double() - exact).abs().max() / exact.abs().max()) / unit for f in pair]
-        best = [min(times[name, k]) for k in (0, 1)]
-        numbers = [f"{1e3 * best[0]:.1f}", f"{1e3 * best[1]:.1f}", f"{best[0] / best[1]:.2f}"]
-        lines.append((name, *numbers, *(f"{error:.1f}" for error in errors)))
-    table(("best", "ours ms", "torch ms", "ratio", "our error", "torch error"), lines)
-    results = [{"work": name, **ratio(times[name, 0], times[name, 1])} for name in pairs]
-    write(arguments.json, peer=f"PyTorch {torch.__version__}", shape=[n, d], results=results)
+    peer = f"PyTorch {torch.__version__}"
+    finish(options.json, [{"work": name, "peer": peer, **ratio(times[name, 0], times[name, 1])} for name in pairs])
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ import copy
 import ctypes
 import gc
 import importlib.util
-import platform
 import tempfile
 from collections.abc import Callable
 from functools import partial
@@ -25,7 +24,7 @@ from typing import Any
 import numpy as np
 import torch
 from bench_sweep import draw_gains  # pyright: ignore[reportMissingImports]
-from harness import forget_peak, in_turn, parser, peak, ratio, table, write  # pyright: ignore[reportMissingImports]
+from harness import finish, forget_peak, in_turn, parser, peak, ratio  # pyright: ignore[reportMissingImports]
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from empirical.models import sites_of
@@ -170,20 +169,15 @@ def main() -> None:
 
     with torch.inference_mode():
         times = in_turn({name: partial(measured, name) for name in ("bare", *peers)}, options.rounds)
-    results = [{"peer": n, **ratio(times[n], times["bare"]), "places": places[n]} for n in peers]
-    for row in results:
-        row["peak_megabytes"] = bench.beyond(row["peer"])
-    table(results[0], ([f"{v:.3f}" if isinstance(v, float) else v for v in row.values()] for row in results))
-    print(f"written to disk by store_then_analyse: {bench.bytes / 1e6:.0f} MB for {bench.ids.numel():,} tokens")
+    results = []
+    for name in peers:
+        row = {"name": name, "places": places[name], "peak_megabytes": bench.beyond(name), "peer": "bare pass"}
+        row["work"] = f"{name.replace('_', ' ')}, {row['places']} places, {row['peak_megabytes']:.0f} MB"
+        results.append(row | ratio(times[name], times["bare"]))
+    work = f"{bench.ids.numel()} tokens, {options.blocks} blocks, d {options.width}, K {options.directions}"
     named = ("torch", "transformers", "numpy", *(name.replace("_", "-") for name in peers[4:]))
-    write(
-        options.json,
-        machine=f"{platform.machine()}, {torch.get_num_threads()} threads",
-        work=f"{bench.ids.numel()} tokens, {options.blocks} blocks, d {options.width}, K {options.directions}",
-        peer_versions={name: version(name) for name in named},
-        stored_bytes=bench.bytes,
-        results=results,
-    )
+    stored = f"What was stored took {bench.bytes / 1e6:,.0f} MB ({work})."
+    finish(options.json, results, [stored], versions={name: version(name) for name in named})
 
 
 if __name__ == "__main__":

@@ -15,10 +15,10 @@ from typing import Any
 
 import sympy as sp
 import torch
-from harness import parser, seconds, write  # pyright: ignore[reportMissingImports]
+from harness import finish, parser, seconds  # pyright: ignore[reportMissingImports]
 
 from empirical.check import check
-from proofs import find, theorems
+from proofs import theorems
 from proofs.certificates import RESULTS, certificate
 from proofs.checks import check_certificate, check_proof
 
@@ -66,34 +66,30 @@ def main() -> None:
     kernel = {theorem.id: best(lambda theorem=theorem: check_proof(theorem)) for theorem in theorems()}
     written = [(theorem, certificate(theorem, check_proof(theorem))) for theorem in theorems()]
     second = {theorem.id: best(lambda one=(theorem, data): check_certificate(*one)) for theorem, data in written}
-    found: dict[str, Any] = {
-        "theorems": len(kernel),
-        "kernel_seconds": sum(kernel.values()),
-        "kernel_median_ms": 1e3 * statistics.median(kernel.values()),
-        "kernel_slowest": max(kernel, key=lambda name: kernel[name]),
-        "kernel_slowest_ms": 1e3 * max(kernel.values()),
-        "second_checker_seconds": sum(second.values()),
-        "coq_seconds": json.loads(RESULTS.read_text(encoding="utf-8"))["seconds"],
-        "sympy": [],
-    }
+    slowest = max(kernel, key=lambda name: kernel[name])
+    coq = json.loads(RESULTS.read_text(encoding="utf-8"))["seconds"]
+    notes = [
+        f"All {len(kernel)} theorems: kernel {sum(kernel.values()):.1f} s, median "
+        f"{1e3 * statistics.median(kernel.values()):.0f} ms, at most {1e3 * kernel[slowest]:.0f} ms (`{slowest}`); "
+        f"second checker {sum(second.values()):.1f} s; Coq, once: "
+        + ", ".join(f"{what} {took:.0f} s" for what, took in coq.items())
+        + "."
+    ]
+    results: list[dict[str, Any]] = []
     for name, statement in SYMPY.items():
         for d in range(2, 9):
             took, seen = by_sympy(statement, d)
-            found["sympy"].append(
-                {"theorem": find(name).id, "d": d, "kernel": kernel[name], "sympy": took, "seen": seen}
-            )
-            verdict = f"sees it at d = {d}" if seen else f"does not see it at d = {d}"
-            print(f"{name}: every d in {1e3 * kernel[name]:.0f} ms; SymPy {verdict} in {1e3 * took:.0f} ms", flush=True)
+            peer = f"SymPy at d = {d}" + ("" if seen else ", which does not see it")
+            results.append({"work": f"{name}, every d", "peer": peer, "ratio": kernel[name] / took})
             if took > options.limit or not seen:
                 break
-    found["checks"] = {
-        f"{kernel.__name__}(64), {dtype}": best(lambda kernel=kernel, dtype=dtype: check(kernel(64), dtype=dtype), 1)
-        for kernel in (torch.nn.LayerNorm, torch.nn.RMSNorm)
+    checks = (
+        f"`{norm.__name__}(64), {dtype}` {best(lambda norm=norm, dtype=dtype: check(norm(64), dtype=dtype), 1):.2f} s"
+        for norm in (torch.nn.LayerNorm, torch.nn.RMSNorm)
         for dtype in ("float32", "bfloat16")
-    }
-    found["milliseconds"] = {name: [1e3 * kernel[name], 1e3 * second[name]] for name in kernel}
-    print(json.dumps({name: value for name, value in found.items() if name not in ("sympy", "milliseconds")}, indent=1))
-    write(options.json, **found)
+    )
+    notes.append("`check` of one kernel: " + ", ".join(checks) + ".")
+    finish(options.json, results, notes)
 
 
 if __name__ == "__main__":

@@ -14,8 +14,6 @@ import argparse
 import gc
 import importlib.util
 import itertools
-import json
-import platform
 import statistics
 import subprocess
 import sys
@@ -23,18 +21,15 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
-from typing import Any
 
 import torch
-from harness import forget_peak, parser, peak, ratio, write  # pyright: ignore[reportMissingImports]
+from harness import Row, finish, forget_peak, parser, peak, ratio  # pyright: ignore[reportMissingImports]
 
 if importlib.util.find_spec("array_api_compat") is None:  # on a GPU machine SciPy carries the same package
     sys.modules["array_api_compat"] = importlib.import_module("scipy._lib.array_api_compat")
 
 from empirical.models import KNOWN_MODELS, LoadedModel, NormSite, bundled_model, find_model, load_config, load_model
 from empirical.observe import Observer
-
-Record = dict[str, Any]
 
 
 def batches(loaded: LoadedModel, batch: int, length: int) -> torch.Tensor:
@@ -77,7 +72,7 @@ def gpu_peak(loaded: LoadedModel, ids: torch.Tensor, directions: int | None) -> 
     return torch.cuda.max_memory_allocated() - before
 
 
-def overhead(loaded: LoadedModel, batch: int, directions: int, options: argparse.Namespace) -> Record:
+def overhead(loaded: LoadedModel, batch: int, directions: int, options: argparse.Namespace) -> Row:
     """Ratio of observed to bare time, speed, and on a GPU the memory."""
     clock = time.process_time if options.cpu_time else time.perf_counter
     ids = batches(loaded, batch, options.sequence_length)
@@ -92,28 +87,21 @@ def overhead(loaded: LoadedModel, batch: int, directions: int, options: argparse
             bare.append(seconds(loaded, passed, clock))
             with watching:
                 observed.append(seconds(loaded, passed, clock))
-        found = ratio(observed, bare)
-        record: Record = {
-            "model": loaded.source.name,
-            "weights": "random" if loaded.random_weights else "trained",
+        name, d = loaded.source.name, loaded.config.hidden_size
+        row: Row = {
+            "work": f"{name}, d = {d}, {batch} × {options.sequence_length} tokens, K = {directions}",
+            "peer": "bare pass",
+            **ratio(observed, bare),
+            "model": name,
             "dtype": loaded.dtype,
-            "sites": len(loaded.sites),
-            "d": loaded.config.hidden_size,
-            "directions": directions,
-            "compiled": options.compiled,
-            "batch": list(ids.shape),
-            "tokens": ids.numel() * len(observed),
             "pairs": len(bare),
-            "ratio": found["ratio"],
-            "ratio_low": found["low"],
-            "ratio_high": found["high"],
             "tokens_per_second": ids.numel() / statistics.median(observed),
         }
         if loaded.device.type == "cuda":
             peaks = [gpu_peak(loaded, ids, k) for k in (None, directions)]
-            record["extra_megabytes"] = (peaks[1] - peaks[0]) / 1e6
-            record["peak_gigabytes"] = torch.cuda.max_memory_allocated() / 1e9
-    return record
+            row["extra_megabytes"] = (peaks[1] - peaks[0]) / 1e6
+            row["peak_gigabytes"] = torch.cuda.max_memory_allocated() / 1e9
+    return row
 
 
 def peak_of_process(options: argparse.Namespace, tokens: int, watched: bool) -> float:
@@ -162,41 +150,35 @@ def draw_gains(model: torch.nn.Module, sites: Sequence[NormSite]) -> None:
         torch.nn.init.uniform_(model.get_parameter(f"{site.path}.weight"), 0.5, 1.5)
 
 
-def parse() -> argparse.Namespace:
-    made = parser(
-        __doc__, device="cpu", dtype="auto", batch_size=[8], sequence_length=512, directions=[64], seconds=30.0
-    )
-    made.add_argument("--model", default=str(bundled_model()))
-    made.add_argument("--all", action="store_true", help="the seven known models with random weights")
-    made.add_argument("--blocks", type=int, default=0, help="so many blocks of the same shape, with random weights")
-    made.add_argument("--cpu-time", action="store_true")
-    made.add_argument("--compiled", action="store_true", help="reduce by one compiled kernel on a CPU too")
-    made.add_argument("--memory", type=int, nargs="+", metavar="TOKENS")
-    made.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
-    return made.parse_args()
+def memory(options: argparse.Namespace, tokens: int) -> Row:
+    """Peaks of a process that only passes so many tokens, and of one that measures them too."""
+    bare, observed = (peak_of_process(options, tokens, watched) for watched in (False, True))
+    work = f"{tokens:,} tokens, {observed:.0f} MB beside {bare:.0f} MB"
+    peaks = {"tokens": tokens, "bare_mb": bare, "observed_mb": observed, "extra_mb": observed - bare}
+    return {"work": work, "peer": "bare pass", "ratio": observed / bare, **peaks}
 
 
 def main() -> None:
-    options = parse()
+    made = parser(
+        __doc__, device="cpu", dtype="auto", batch_size=[8], sequence_length=512, directions=[64], seconds=30.0,
+        model=str(bundled_model()), all=False, blocks=0, cpu_time=False, compiled=False,
+    )  # fmt: skip
+    made.add_argument("--memory", type=int, nargs="+", default=[], metavar="TOKENS")
+    made.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
+    options = made.parse_args()
     if options.child:
         child(options)
         return
-    records: list[Record] = []
-    if options.memory:
-        for tokens in options.memory:
-            bare, observed = (peak_of_process(options, tokens, watched) for watched in (False, True))
-            records.append({"tokens": tokens, "bare_mb": bare, "observed_mb": observed, "extra_mb": observed - bare})
-            print(json.dumps(records[-1]), flush=True)
+    rows = [memory(options, tokens) for tokens in options.memory]
     for name in () if options.memory else KNOWN_MODELS if options.all else (options.model,):
         loaded = load(name, options)
         for batch, directions in itertools.product(options.batch_size, options.directions):
-            records.append(overhead(loaded, batch, directions, options))
-            print(json.dumps(records[-1]), flush=True)
+            rows.append(overhead(loaded, batch, directions, options))
+        del loaded
         gc.collect()
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
-    device = torch.cuda.get_device_name() if options.device != "cpu" else platform.processor() or platform.machine()
-    write(options.json, device=device, torch=torch.__version__, results=records)
+    finish(options.json, rows)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,8 @@
-"""What the benchmarks share: variants timed in turn, ratios of rounds, Markdown tables, results as JSON."""
+"""What the benchmarks share: variants timed in turn, ratios of rounds, Markdown tables, results as JSON.
+
+A result is a row with `work`, `peer`, `ratio` (our time over the peer's), and `low` and `high` where there are rounds;
+what else it holds is for readers of the file. `notes` are sentences that stand below the table.
+"""
 
 import argparse
 import json
@@ -6,20 +10,24 @@ import resource
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+Row = dict[str, Any]
+
 
 def parser(doc: str | None, **defaults: Any) -> argparse.ArgumentParser:
-    """Options with these defaults, one value or a list of them, and ``--json FILE``."""
+    """Options with these defaults, one value or a list of them, and ``--json FILE``; a default of False is a flag."""
     made = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, default in defaults.items():
-        several = isinstance(default, list)
-        kind, nargs = (type(default[0]), "+") if several else (type(default), None)
-        made.add_argument(
-            f"--{name.replace('_', '-')}", type=kind, nargs=nargs, default=default, help="default: %(default)s"
-        )
+        option = f"--{name.replace('_', '-')}"
+        if default is False:
+            made.add_argument(option, action="store_true")
+        else:
+            several = isinstance(default, list)
+            kind, nargs = (type(default[0]), "+") if several else (type(default), None)
+            made.add_argument(option, type=kind, nargs=nargs, default=default, help="default: %(default)s")
     made.add_argument("--json", type=Path, help="write the results to this file")
     return made
 
@@ -63,15 +71,17 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
 
 
-def table(header: Iterable[object], rows: Iterable[Iterable[object]]) -> None:
-    """Print a Markdown table."""
-    header = list(header)
-    for row in (header, ["---"] * len(header), *rows):
-        print("| " + " | ".join(map(str, row)) + " |", flush=True)
+def table(header: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
+    """A Markdown table."""
+    lines = [list(header), *rows]
+    lines.insert(1, ["---"] * len(lines[0]))
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
 
-def write(path: Path | None, **results: Any) -> None:
-    """The command and what it found, where a file is asked for."""
+def finish(path: Path | None, results: Sequence[Row], notes: Sequence[str] = (), **more: Any) -> None:
+    """Print the results, and write them where a file is asked for."""
+    names = ("work", "peer", "ratio", "low", "high")
+    cells = ([f"{v:.4g}" if isinstance(v := row.get(name, ""), float) else v for name in names] for row in results)
+    print(table(names, cells), *notes, sep="\n", flush=True)
     if path:
-        found = {"command": " ".join(["python", *sys.argv]), **results}
-        path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        path.write_text(json.dumps({"results": results, "notes": notes, **more}, indent=1) + "\n", encoding="utf-8")

@@ -3,9 +3,11 @@
 import doctest
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from empirical.models import bundled_model
+from empirical.models import bundled_model, find_model, load_tokenizer
+from empirical.runs import RunDirectory
 from empirical.text import bundled_wikipedia
 from lngeom.errors import LngeomError
 
@@ -48,6 +50,11 @@ def test_measuring_page_prints_what_it_says(name: str, tmp_path: Path, monkeypat
         pytest.skip(str(error))
     monkeypatch.chdir(tmp_path)
     execute(name)
+    # That the tokens are those of English text: the first article, word for word.
+    run = RunDirectory(tmp_path / "runs" / "first")
+    assert run.manifest()["token_policy"]["separator"] == "<|im_end|>"
+    text = load_tokenizer(find_model(str(bundled_model()))).decode(np.load(run.path / "tokens.npy")[0])
+    assert text.startswith("Anarchism is a political philosophy that advocates")
 
 
 def test_every_guide_has_python_on_it() -> None:

@@ -76,7 +76,7 @@ def test_costs_keep_to_what_pages_say_in_words() -> None:
     assert 0.05 < floors < whole - 1 < 2 * floors
     ours, *peers = recorded("peers")
     seen = [row for row in peers if row["places"] == ours["places"]]
-    assert (ours["peer"], len(seen)) == ("lngeom", 4)
+    assert (ours["name"], len(seen)) == ("lngeom", 4)
     assert all(ours["ratio"] < row["ratio"] and ours["peak_megabytes"] < row["peak_megabytes"] for row in seen)
 
 

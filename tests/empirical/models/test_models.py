@@ -1,7 +1,6 @@
 """Finding and loading models, and the one line that each failure leaves."""
 
 import json
-import math
 import shutil
 from pathlib import Path
 
@@ -191,37 +190,3 @@ def test_devices_and_dtypes_that_are_not_there(model_directory: Path) -> None:
     if not torch.cuda.is_available():
         assert message(lambda: resolve_device("cuda")).endswith("; use auto, cpu or cuda")
         assert resolve_device("auto") == torch.device("cpu")
-
-
-@pytest.mark.real_data
-def test_bundled_model(smollm: Path) -> None:
-    source = find_model(str(smollm))
-    config = load_config(source)
-    assert (source.name, config.model_type, config.num_hidden_layers, config.hidden_size) == (
-        "SmolLM2-135M-Instruct.Q4_1", "llama", 30, 576,
-    )  # fmt: skip
-    text = "The norm of 1,234 vectors is café."
-    tokenizer = load_tokenizer(source)
-    assert tokenizer.decode(tokenizer(text)["input_ids"]) == text
-
-
-@pytest.mark.real_data
-def test_bundled_model_reads_english(smollm: Path) -> None:
-    """The mean loss of the next token on plain English, by the tied embeddings, is far below that of a guess.
-
-    A guess costs ln V nats; with a wrong tokenizer, wrongly permuted heads or a wrong ε the loss stays near that. A
-    language model of this size is near 3 nats: half of ln V = 10.8 lies between the two.
-    """
-    source = find_model(str(smollm))
-    loaded = load_model(source, device="cpu")
-    text = (
-        "Anarchism is a political philosophy that advocates self-governed societies based on voluntary institutions. "
-        "These are often described as stateless societies, although several authors have defined them more "
-        "specifically as institutions based on non-hierarchical free associations."
-    )
-    ids = torch.tensor([load_tokenizer(source)(text)["input_ids"]])
-    with torch.inference_mode():
-        hidden = loaded.model(input_ids=ids, use_cache=False).last_hidden_state[0]
-        logits = hidden @ loaded.model.get_parameter("embed_tokens.weight").T
-        loss = torch.nn.functional.cross_entropy(logits[:-1], ids[0, 1:])
-    assert float(loss) < math.log(loaded.config.vocab_size) / 2

@@ -30,7 +30,6 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,10 +39,8 @@ import torch
 
 import lngeom
 from empirical import observe
-from empirical.models import NormSite, find_model, load_model, load_tokenizer, sites_of
+from empirical.models import NormSite, sites_of
 from empirical.observe import Observer, random_directions
-from empirical.sweep import Drawing, draw_tokens
-from empirical.text import open_corpus
 
 from ..conftest import ARCHITECTURES, VOCABULARY, tiny_model
 
@@ -349,20 +346,3 @@ def test_a_lost_token_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Observer, "_membership", short)
     table, expected = measured_and_stored(tiny_model("llama"), IDS, directions=16, seed=3)
     assert any(" tokens: 119, not 120" in line for line in disagreements(table, expected))
-
-
-@pytest.mark.real_data
-def test_every_column_of_a_real_model_on_real_text(smollm: Path, wikipedia: Path, tmp_path: Path) -> None:
-    source = find_model(str(smollm))
-    loaded = load_model(source, device="cpu")
-    draw_tokens(
-        tmp_path / "tokens.npy",
-        open_corpus(str(wikipedia)),
-        load_tokenizer(source),
-        Drawing(3, 128, loaded.config.vocab_size, 0),
-        lambda _: None,
-    )
-    table, expected = measured_and_stored(loaded.model, np.load(tmp_path / "tokens.npy"), directions=64, seed=0)
-    assert len(table) == 61 * 2 * 3
-    assert {row["tokens"] for row in table if row["bucket"] == "all"} == {3 * 128}
-    assert disagreements(table, expected) == []

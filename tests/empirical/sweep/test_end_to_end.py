@@ -40,26 +40,3 @@ def test_a_run_from_end_to_end(
     assert places == sorted(set(places))
     assert len(places) == len(measured)
     assert places[-1] - places[0] > len(ids) // 2
-
-
-@pytest.mark.real_data
-@pytest.mark.usefixtures("smollm", "wikipedia")
-def test_the_default_model_on_the_default_corpus(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main(["sweep", "--tokens", "256", "--sequence-length", "128"]) == 0
-    output = tmp_path / "runs" / "SmolLM2-135M-Instruct.Q4_1"
-    manifest = json.loads((output / "manifest.json").read_text())
-    assert manifest["token_policy"]["separator"] == "<|im_end|>"
-    rows = [row for row in read_sites(output / "sites.csv") if row["bucket"] == "all" and row["side"] == "input"]
-    assert len(rows) == 61
-    assert {(row["d"], row["norm"], row["tokens"]) for row in rows} == {(576, "rmsnorm", 256)}
-    # That the tokens are those of English text: the first article, word for word.
-    from empirical.models import bundled_model, find_model, load_tokenizer
-
-    text = load_tokenizer(find_model(str(bundled_model()))).decode(np.load(output / "tokens.npy")[0])
-    assert text.startswith("Anarchism is a political philosophy that advocates")
-    printed = capsys.readouterr().out
-    assert "measuring SmolLM2-135M-Instruct.Q4_1: 256/256 tokens" in printed
-    assert "layers.29.post_attention_layernorm" in printed

@@ -1,0 +1,62 @@
+"""The bundled model on real text: loaded once, it reads English, and every column of its table is right."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from empirical.models import LoadedModel, find_model, load_model, load_tokenizer
+from empirical.sweep import Drawing, draw_tokens
+from empirical.text import open_corpus
+
+from ..observe.test_oracle import disagreements, measured_and_stored
+
+pytestmark = pytest.mark.real_data
+
+
+@pytest.fixture(scope="module")
+def loaded(smollm: Path) -> LoadedModel:
+    return load_model(find_model(str(smollm)), device="cpu")
+
+
+@pytest.fixture(scope="module")
+def tokenizer(loaded: LoadedModel):
+    return load_tokenizer(loaded.source)
+
+
+def test_it_is_smollm2(loaded: LoadedModel, tokenizer) -> None:
+    config = loaded.config
+    assert (loaded.source.name, config.model_type) == ("SmolLM2-135M-Instruct.Q4_1", "llama")
+    assert (config.num_hidden_layers, config.hidden_size) == (30, 576)
+    text = "The norm of 1,234 vectors is café."
+    assert tokenizer.decode(tokenizer(text)["input_ids"]) == text
+
+
+def test_it_reads_english(loaded: LoadedModel, tokenizer) -> None:
+    """The mean loss of the next token on plain English, by the tied embeddings, is far below that of a guess.
+
+    A guess costs ln V nats; with a wrong tokenizer, wrongly permuted heads or a wrong ε the loss stays near that. A
+    language model of this size is near 3 nats: half of ln V = 10.8 lies between the two.
+    """
+    text = (
+        "Anarchism is a political philosophy that advocates self-governed societies based on voluntary institutions. "
+        "These are often described as stateless societies, although several authors have defined them more "
+        "specifically as institutions based on non-hierarchical free associations."
+    )
+    ids = torch.tensor([tokenizer(text)["input_ids"]])
+    with torch.inference_mode():
+        hidden = loaded.model(input_ids=ids, use_cache=False).last_hidden_state[0]
+        logits = hidden @ loaded.model.get_parameter("embed_tokens.weight").T
+        loss = torch.nn.functional.cross_entropy(logits[:-1], ids[0, 1:])
+    assert float(loss) < math.log(loaded.config.vocab_size) / 2
+
+
+def test_every_column_on_real_text(loaded: LoadedModel, tokenizer, wikipedia: Path, tmp_path: Path) -> None:
+    drawing = Drawing(3, 64, loaded.config.vocab_size, 0)
+    draw_tokens(tmp_path / "tokens.npy", open_corpus(str(wikipedia)), tokenizer, drawing, lambda _: None)
+    table, expected = measured_and_stored(loaded.model, np.load(tmp_path / "tokens.npy"), directions=64, seed=0)
+    assert len(table) == 61 * 2 * 3
+    assert {row["tokens"] for row in table if row["bucket"] == "all"} == {3 * 64}
+    assert disagreements(table, expected) == []
