@@ -9,15 +9,11 @@ from lngeom.verdicts import MEANINGS, PREDICTION_VERDICTS, Verdict
 
 from ..models import KNOWN_MODELS, PUBLISHED_SOURCE
 from ..observe import growth
-from ..support import write_text
-from ._comparison_figures import FIGURES, comparison_figures
-from ._html import drawn, render
+from ..support import Row, write_text
+from ._comparison_figures import comparison_figures
+from ._html import embedded, render
 from ._measured import PUBLISHED_GROWTH, PUBLISHED_GROWTH_SOURCE, QUANTITIES, Measured, compare
-from ._page import VerdictLine, verdict_lines
-from ._remarks import of_models
-
-Row = dict[str, Any]
-_SIGNS = tuple((word, MEANINGS[word].sign, MEANINGS[word].tone) for word in PREDICTION_VERDICTS)
+from ._sweep import VerdictLine, exact_verdicts, verdict_lines
 
 
 def _verdicts(models: Sequence[Measured]) -> Iterator[Row]:
@@ -38,13 +34,13 @@ def _counts(lines: Sequence[VerdictLine]) -> Mapping[Verdict, int] | None:
 
 
 def _shown(model: Measured, rows: Sequence[Row]) -> Row:
-    """What the page shows of one model: its table has lines for what is published, measured, and for every block."""
+    """One model on the page; its table has lines for what is published, for what is measured, and for every block."""
     quantities = list(dict.fromkeys(row["quantity"] for row in rows))
-    found = {(row["quantity"], row["layer"]): row for row in rows}
+    by_place = {(row["quantity"], row["layer"]): row for row in rows}
     layers = sorted({row["layer"] for row in rows if row["layer"] is not None})
 
     def cells(layer: int | None, column: str = "measured_mean") -> list[float | None]:
-        return [found[name, layer][column] if (name, layer) in found else None for name in quantities]
+        return [by_place[name, layer][column] if (name, layer) in by_place else None for name in quantities]
 
     lines = [("published", cells(None, "published_mean")), ("all blocks", cells(None))]
     return {
@@ -52,7 +48,7 @@ def _shown(model: Measured, rows: Sequence[Row]) -> Row:
         "weights": model.manifest["weights"],
         "tokens": model.manifest["tokens_measured"],
         "growth": growth(model.rows),
-        "quantities": quantities,
+        "quantities": [QUANTITIES[name] for name in quantities],
         "lines": [*lines, *((str(layer), cells(layer)) for layer in layers)],
     }
 
@@ -63,17 +59,21 @@ def write_comparison(
     """Write the page as one HTML file that opens offline."""
     compared = [compare(model) for model in models]
     comparison = [row for rows in compared for row in rows]
+    angles = [row for row in comparison if row["quantity"] == "hidden_angle" and row["layer"] is None]
+    apart = [row for row in angles if row["difference"] is not None]
     page = render(
         "comparison.html",
         models=[_shown(model, rows) for model, rows in zip(models, compared, strict=True)],
+        exact=exact_verdicts(each for model in models for each in model.predictions),
+        apart=max(apart, key=lambda row: abs(row["difference"]), default=None),
+        failures=failures,
         verdicts=list(_verdicts(models)),
-        signs=_SIGNS,
-        figures=[(name, drawn(figure, name), FIGURES[name][-1]) for name, figure in comparison_figures(models).items()],
+        signs=[(word, MEANINGS[word]) for word in PREDICTION_VERDICTS],
+        figures=embedded(comparison_figures(models)),
         comparison=comparison,
         quantities=QUANTITIES,
         published_growth=PUBLISHED_GROWTH,
         growth_source=PUBLISHED_GROWTH_SOURCE,
-        remarks=of_models(models, comparison, failures),
         known=len(KNOWN_MODELS),
         source=PUBLISHED_SOURCE,
         about=about,

@@ -1,31 +1,36 @@
-"""Pages: templates with one look, and figures inside them."""
+"""Pages: templates with one look, how they write numbers, and figures inside them."""
 
-import io
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import jinja2
-import matplotlib
 from markdown_it import MarkdownIt
-from markupsafe import Markup, escape
+from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from ._style import STYLE
+from ..support import Row
+from ._style import FAINT, INK, encoded
 
 
-def _number(value: Any) -> str:
+def _number(value: object) -> str:
     """Four digits of a number; nothing where none applies, and a dash where none is known."""
-    if value is None:
-        return ""
     if isinstance(value, float):
         return "–" if value != value else f"{value:.4g}"
-    return f"{value}"
+    return "" if value is None else value if isinstance(value, str) else f"{value}"
 
 
-def _emphasis(text: str) -> Markup:
-    """Words between stars are emphasized, as in Markdown."""
-    return Markup(re.sub(r"\*(\w[^*]*)\*", r"<em>\1</em>", str(escape(text))))
+def _interval(row: Row, column: str) -> str:
+    """A value with the interval that stands beside it in a table, if it has one; minus signs are signs."""
+    value, low, high = (row[column + end] for end in ("", "_low", "_high"))
+    reach = "" if low is None or low != low else f" [{low:.3g}, {high:.3g}]"
+    return f"{value:.3g}{reach}".replace("-", "−")
+
+
+def _counted(count: int, noun: str) -> str:
+    """A number with its noun: 1 norm layer, 2 norm layers."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def _template(name: str) -> jinja2.Template:
@@ -37,11 +42,11 @@ def _template(name: str) -> jinja2.Template:
         lstrip_blocks=True,
         keep_trailing_newline=name.endswith(".md"),
     )
-    environment.filters |= {"number": _number, "emphasis": _emphasis}
+    environment.filters |= {"number": _number, "interval": _interval, "counted": _counted}
     return environment.get_template(name)
 
 
-def render(template: str, **entries: Any) -> str:
+def render(template: str, **entries: object) -> str:
     """A page from one of the templates of this package."""
     return _template(template).render(**entries)
 
@@ -50,9 +55,9 @@ def from_markdown(text: str, folder: Path) -> Markup:
     """Markdown as a part of a page: tables that scroll, named by their heading, and the pictures of `folder` inside."""
     parts: Any = _template("parts.html").module
 
-    def picture(found: re.Match[str]) -> str:
-        svg = (folder / f"{found[1]}.svg").read_text(encoding="utf-8")
-        return parts.figures([(found[1], embedded(svg, found[1]), Markup(found[2]))])
+    def picture(link: re.Match[str]) -> str:
+        name, words = link[1], Markup(link[2])
+        return parts.figure(name, read_svgs(folder, [name]), caller=lambda: words)
 
     page = MarkdownIt().enable("table").render(text).replace("<th>", '<th scope="col">')
     page = re.sub(r'<p><img src="(\w+)\.svg" alt="([^"]*)" /></p>', picture, page)
@@ -60,16 +65,16 @@ def from_markdown(text: str, folder: Path) -> Markup:
     return Markup(re.sub(r"(?s)(<h2>([^<]*)</h2>(?:(?!<h2>).)*?)(<table>.*?</table>)", box, page))
 
 
-# A figure on its own is black on white; on a page it takes the colours of the page, which may be dark.
+# A figure on its own is dark on white; on a page it takes the colours of the page, which may be dark.
 _ON_PAGE = {
     "fill: #ffffff": "fill: none",
-    "fill: #000000": "fill: currentColor",
-    "stroke: #000000": "stroke: currentColor",
-    "stroke: #e3e3e3": "stroke: var(--line)",
+    f"fill: {INK}": "fill: currentColor",
+    f"stroke: {INK}": "stroke: currentColor",
+    f"stroke: {FAINT}": "stroke: var(--line)",
 }
 
 
-def embedded(svg: str, name: str) -> Markup:
+def _embedded(svg: str, name: str) -> Markup:
     """An SVG picture to be put into a page: without its XML header, with ids that no other figure has."""
     text = svg[svg.index("<svg") :]
     for alone, on_page in _ON_PAGE.items():
@@ -77,9 +82,11 @@ def embedded(svg: str, name: str) -> Markup:
     return Markup(re.sub(r'\b(id="|href="#|url\(#)', rf"\g<1>{name}-", text))
 
 
-def drawn(figure: Figure, name: str) -> Markup:
-    """A figure to be put into a page."""
-    stream = io.StringIO()
-    with matplotlib.rc_context(STYLE):
-        figure.savefig(stream, format="svg", metadata={"Date": None})
-    return embedded(stream.getvalue(), name)
+def embedded(figures: Mapping[str, Figure]) -> dict[str, Markup]:
+    """Figures to be put into a page."""
+    return {name: _embedded(encoded(figure).decode(), name) for name, figure in figures.items()}
+
+
+def read_svgs(folder: Path, names: list[str]) -> dict[str, Markup]:
+    """Figures in a folder, to be put into a page."""
+    return {name: _embedded((folder / f"{name}.svg").read_text(encoding="utf-8"), name) for name in names}

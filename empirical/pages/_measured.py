@@ -7,8 +7,7 @@ from typing import Any
 
 from ..judge import Prediction
 from ..models import PUBLISHED, Spread
-
-Row = dict[str, Any]
+from ..support import Row
 
 
 @dataclass(frozen=True)

@@ -1,59 +1,155 @@
-"""How figures look: one style, colours that stay apart for every kind of colour vision, vector text."""
+"""One look for every figure: a style, a palette, a grid of panels, and one way to a file."""
 
+import io
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import matplotlib
-import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
 from ..support import replacing
 
-BLUE, ORANGE, GREEN, VERMILION, PINK = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7"
-UNIFORM, RANDOM_A, RANDOM_B, NEUTRAL = BLUE, ORANGE, GREEN, "#6b6b6b"
-"""Colours of Okabe and Ito, told apart with every kind of colour vision; grey for the null."""
+Content = TypeVar("Content")
+
+INK, QUIET, FAINT = "#222222", "#8A8A8A", "#e3e3e3"
+BLUE, SKY, GREEN, ORANGE, VERMILION, PURPLE = "#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00", "#CC79A7"
+"""Colours of Okabe and Ito, told apart with every kind of colour vision."""
+
+UNIFORM, RANDOM_A, RANDOM_B, NULL = BLUE, ORANGE, GREEN, "#6b6b6b"
+"""The direction 1, two random directions, and what chance or the literature gives."""
 
 STYLE: dict[Any, Any] = {
-    "figure.dpi": 100,
     "figure.facecolor": "white",
-    "font.family": "sans-serif",
-    "font.size": 10,
-    "axes.titlesize": 10.5,
-    "axes.labelsize": 10,
+    "savefig.facecolor": "white",
+    "font.family": "DejaVu Sans",
+    "font.size": 11,
+    "mathtext.fontset": "dejavusans",
+    "figure.titlesize": 13,
+    "axes.titlesize": 12,
+    "axes.titlelocation": "left",
+    "axes.edgecolor": QUIET,
+    "axes.labelcolor": INK,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
     "axes.axisbelow": True,
-    "grid.color": "#e3e3e3",
+    "grid.color": FAINT,
     "grid.linewidth": 0.7,
     "lines.linewidth": 1.6,
     "lines.markersize": 4,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
     "legend.frameon": False,
-    "legend.fontsize": 9,
+    "legend.fontsize": 10,
     "svg.fonttype": "none",
     "svg.hashsalt": "lngeom",
 }
-"""Settings of Matplotlib."""
+"""Settings of Matplotlib; the salt makes the same picture the same file."""
+
+ILLUSTRATION: dict[Any, Any] = STYLE | {"svg.fonttype": "path"}
+"""Formulas are set from many small pieces of text, which only outlines keep in place on every machine."""
 
 
-def label_decades(axes: Axes) -> None:
+@dataclass(frozen=True)
+class Layout:
+    """How panels stand together.
+
+    Attributes:
+        size: Inches of one panel, width and height.
+        columns: Panels side by side.
+        label: Of the vertical axes.
+        title: Above all panels.
+        sharex, sharey: Whether all panels have one scale, or those of a row.
+        legend: Entries of all panels below them or beside them, or in each panel its own.
+    """
+
+    size: tuple[float, float]
+    columns: int
+    label: str
+    title: str = ""
+    sharex: bool = False
+    sharey: bool | Literal["row"] = True
+    legend: Literal["below", "beside", "inside"] = "below"
+
+
+def panels(
+    contents: Sequence[tuple[str, Content]],
+    draw: Callable[[Axes, Content], None],
+    layout: Layout,
+    figure: Figure | SubFigure | None = None,
+) -> Figure:
+    """A panel for each title, in which `draw` draws what belongs to it; in part of a figure if one is given."""
+    columns = min(layout.columns, len(contents))
+    lines = -(-len(contents) // columns)
+    # A legend beside the panels takes about 2.4 inches.
+    width, height = layout.size[0] * columns + 2.4 * (layout.legend == "beside"), layout.size[1] * lines
+    with matplotlib.rc_context(STYLE):
+        whole = figure or Figure(figsize=(max(5.4, width), height), layout="constrained")
+        grid = whole.subplots(lines, columns, squeeze=False, sharex=layout.sharex, sharey=layout.sharey)
+        for axes, (title, content) in zip(grid.flat, contents, strict=False):
+            axes.set_title(title)
+            draw(axes, content)
+        for axes in grid.flat[: len(contents)]:
+            if axes.get_yscale() == "log":
+                _label_decades(axes)
+            if layout.legend == "inside":
+                axes.legend()
+        for axes in grid.flat[len(contents) :]:
+            axes.set_visible(False)
+        for axes in grid[:, 0]:
+            axes.set_ylabel(layout.label)
+        if layout.title:
+            whole.suptitle(layout.title)
+        if layout.legend != "inside":
+            _legend(whole, grid.flat[: len(contents)], layout.legend)
+    return whole.figure if isinstance(whole.figure, Figure) else Figure()
+
+
+def _legend(figure: Figure | SubFigure, all_axes: Iterable[Axes], place: Literal["below", "beside"]) -> None:
+    """One legend for several panels, each label once."""
+    entries: dict[str, Artist] = {}
+    for axes in all_axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
+    handles, labels = list(entries.values()), list(entries)
+    if place == "beside":
+        figure.legend(handles, labels, loc="outside right center")
+    elif labels:
+        # An entry takes about 2.2 inches.
+        fitting = max(1, int(figure.bbox.width / figure.dpi / 2.2))
+        figure.legend(handles, labels, loc="outside lower center", ncols=min(fitting, len(labels)))
+
+
+def _label_decades(axes: Axes) -> None:
     """Label a logarithmic vertical axis with plain numbers, so many that a small range has some too."""
     low, high = axes.get_ylim()
-    axes.yaxis.set_major_locator(MaxNLocator(5) if high < 10 * low else LogLocator(subs=(1, 2, 5), numticks=12))
+    subdivided = LogLocator(subs=(1, 2, 5) if high < 1000 * low else (1,), numticks=12)
+    axes.yaxis.set_major_locator(MaxNLocator(5) if high < 10 * low else subdivided)
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
 
 
-def new_figure(rows: int, columns: int, size: tuple[float, float], **options: Any) -> tuple[Figure, np.ndarray]:
-    """A figure with a grid of panels, `size` inches each."""
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(size[0] * columns, size[1] * rows), layout="constrained")
-        return figure, figure.subplots(rows, columns, squeeze=False, **options)
+def band(axes: Axes, places: Sequence[float], means: Any, spreads: Any, **style: Any) -> None:
+    """A line, and around it a band of so much above and below."""
+    axes.plot(places, means, **style)
+    axes.fill_between(places, means - spreads, means + spreads, color=style["color"], alpha=0.18, linewidth=0)
 
 
-def save(figure: Figure, path: Path) -> None:
-    """Write an SVG whose bytes depend on its content alone."""
-    with matplotlib.rc_context(STYLE), replacing(path) as draft:
-        figure.savefig(draft, format="svg", metadata={"Date": None}, bbox_inches="tight")
+def encoded(figure: Figure, format: str = "svg", style: dict[Any, Any] = STYLE) -> bytes:
+    """The file of a figure; its bytes depend on what is drawn alone."""
+    stream = io.BytesIO()
+    with matplotlib.rc_context(style):
+        figure.savefig(stream, format=format, dpi=150, metadata={"Date": None} if format == "svg" else None)
+    return stream.getvalue()
+
+
+def save(figure: Figure, path: Path, style: dict[Any, Any] = STYLE) -> None:
+    """Replace a file by a figure, in the format that the name ends with."""
+    with replacing(path) as draft:
+        draft.write_bytes(encoded(figure, path.suffix[1:], style))

@@ -2,22 +2,23 @@
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from ._style import BLUE, GREEN, NEUTRAL, PINK, VERMILION, new_figure, save
+from ..support import Row
+from ._style import BLUE, GREEN, NULL, PURPLE, VERMILION, Layout, panels
 
-Rows = Sequence[dict[str, Any]]
+Rows = Sequence[Row]
 
 NORM_NAMES = {"layer": "LayerNorm", "rms": "RMSNorm", "u": "u-Norm", "post": "Post-LN", "none": "no norm"}
 
 
 class Drawn(NamedTuple):
-    """What is drawn of one run."""
+    """The tables of one training run, and its title."""
 
     title: str
     width: int
@@ -27,7 +28,7 @@ class Drawn(NamedTuple):
     unigram_entropy: float
 
 
-def site_label(row: dict[str, Any]) -> str:
+def site_label(row: Row) -> str:
     """Name of a site in a legend: what the norm feeds, and in which block."""
     if row["layer"] is None:
         return "final norm"
@@ -35,93 +36,87 @@ def site_label(row: dict[str, Any]) -> str:
     return f"block {row['layer']}, before {part}"
 
 
-def _by_site(rows: Rows) -> dict[str, list[dict[str, Any]]]:
-    grouped: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        grouped.setdefault(row["site"], []).append(row)
-    return {site: sorted(of_site, key=lambda row: row["step"]) for site, of_site in grouped.items()}
+def _by_site(rows: Rows) -> dict[str, list[Row]]:
+    """The rows of each site, by its label, in the order of the steps."""
+    grouped: dict[str, list[Row]] = {}
+    for row in sorted(rows, key=lambda row: row["step"]):
+        grouped.setdefault(site_label(row), []).append(row)
+    return grouped
 
 
-def shades(count: int) -> np.ndarray:
-    """Colours from the first to the last layer."""
-    return matplotlib.colormaps["viridis"](np.linspace(0, 0.9, count))
+def _shades(labels: Sequence[str]) -> dict[str, Any]:
+    """A colour for each layer, from the first to the last."""
+    return dict(zip(labels, matplotlib.colormaps["viridis"](np.linspace(0, 0.9, len(labels))), strict=True))
 
 
 def draw_sites(panel: Axes, steps: Sequence[int], sites: Sequence[Sequence[Any]]) -> None:
     """d·E[cos²θ] over steps, a line for each site: its label, the values, both ends of their intervals, the medians."""
-    for (label, values, low, high, *medians), colour in zip(sites, shades(len(sites)), strict=True):
-        panel.plot(steps, values, color=colour, linewidth=1.3, label=label)
-        panel.fill_between(steps, low, high, color=colour, alpha=0.15, linewidth=0)
+    colours = _shades([site[0] for site in sites])
+    for label, values, low, high, *medians in sites:
+        panel.plot(steps, values, color=colours[label], linewidth=1.3, label=label)
+        panel.fill_between(steps, low, high, color=colours[label], alpha=0.15, linewidth=0)
         for median in medians:
-            panel.plot(steps, median, color=colour, linestyle=":", linewidth=0.8)
-    panel.axhline(1, color=NEUTRAL, linestyle="--", linewidth=0.8)
-    panel.set(yscale="log")
+            panel.plot(steps, median, color=colours[label], linestyle=":", linewidth=0.8)
+    panel.axhline(1, color=NULL, linestyle="--", linewidth=0.8)
+    panel.set(yscale="log", xlabel="step")
     panel.set_xscale("symlog", linthresh=max(1, steps[1]))
     panel.set_xlim(left=0)
 
 
-def draw_losses(runs: Sequence[Drawn], path: Path) -> None:
+def loss_figure(runs: Sequence[Drawn]) -> Figure:
     """Training loss of each step, held-out loss at the checkpoints, and the entropy no unigram model can beat."""
-    figure, panels = new_figure(1, 1, (7.0, 4.2))
-    panel: Axes = panels[0, 0]
-    for run, colour in zip(runs, (BLUE, VERMILION, GREEN, PINK), strict=False):
-        thin: dict[str, Any] = {"alpha": 0.35, "linewidth": 0.8}
-        held: dict[str, Any] = {"marker": "o", "markersize": 3.5, "label": f"{run.title}, held-out text"}
-        for rows, style in ((run.losses, thin), (run.held_out, held)):
-            panel.plot([row["step"] for row in rows], [row["loss"] for row in rows], color=colour, **style)
-    panel.axhline(runs[0].unigram_entropy, color=NEUTRAL, linestyle="--", linewidth=1, label="unigram entropy")
-    panel.set(xlabel="step", ylabel="loss (nats per token)", title="Training (thin) and held-out loss")
-    panel.legend(fontsize=9)
-    save(figure, path)
+
+    def draw(axes: Axes, runs: Sequence[Drawn]) -> None:
+        for run, colour in zip(runs, (BLUE, VERMILION, GREEN, PURPLE), strict=False):
+            thin: dict[str, Any] = {"alpha": 0.35, "linewidth": 0.8}
+            held: dict[str, Any] = {"marker": "o", "label": f"{run.title}, held-out text"}
+            for rows, style in ((run.losses, thin), (run.held_out, held)):
+                axes.plot([row["step"] for row in rows], [row["loss"] for row in rows], color=colour, **style)
+        axes.axhline(runs[0].unigram_entropy, color=NULL, linestyle="--", linewidth=1, label="unigram entropy")
+        axes.set_xlabel("step")
+
+    contents = [("Training (thin) and held-out loss", runs)]
+    return panels(contents, draw, Layout((8.6, 4.2), 1, "loss (nats per token)", legend="inside"))
 
 
-def draw_angles(runs: Sequence[Drawn], path: Path) -> None:
+_DIRECTIONS = {
+    "angle": "the uniform vector 1",
+    "random_a_angle": "random vector ã",
+    "random_b_angle": "random vector b̃",
+}
+
+
+def angle_figure(runs: Sequence[Drawn]) -> Figure:
     """Angle of hidden states with 1 and two random vectors against checkpoint, mean and spread per layer."""
-    directions = (
-        ("angle", "the uniform vector 1"),
-        ("random_a_angle", "random vector ã"),
-        ("random_b_angle", "random vector b̃"),
-    )
-    figure, panels = new_figure(len(runs), 3, (4.6, 3.4), sharex="row", sharey="row")
-    for run, row_of_panels in zip(runs, panels, strict=True):
-        sites = {k: v for k, v in _by_site(run.norms).items() if v[0]["role"] != "pre_mlp"}
-        colours = shades(len(sites))
+
+    def draw(axes: Axes, content: tuple[Drawn, str]) -> None:
+        run, column = content
+        sites = {label: rows for label, rows in _by_site(run.norms).items() if rows[0]["role"] != "pre_mlp"}
         steps = [row["step"] for row in next(iter(sites.values()))]
-        band = math.degrees(1 / math.sqrt(run.width))
-        for panel, (column, name) in zip(row_of_panels, directions, strict=True):
-            panel.axhspan(90 - band, 90 + band, color=NEUTRAL, alpha=0.18, linewidth=0, label="isotropic 90° ± 1/√d")
-            for index, (rows, colour) in enumerate(zip(sites.values(), colours, strict=True)):
-                places = np.arange(len(steps)) + 0.6 * (index / max(1, len(sites) - 1) - 0.5)
-                panel.errorbar(
-                    places,
-                    [row[f"{column}_mean_deg"] for row in rows],
-                    yerr=[row[f"{column}_std_deg"] for row in rows],
-                    color=colour,
-                    marker=".",
-                    markersize=4,
-                    linewidth=0.9,
-                    elinewidth=0.7,
-                    label=site_label(rows[0]),
-                )
-            ticks = range(0, len(steps), max(1, len(steps) // 6))
-            panel.set_xticks(list(ticks), [str(steps[i]) for i in ticks])
-            panel.set(title=f"{run.title}: {name}", xlabel="checkpoint (step)")
-        row_of_panels[0].set_ylabel("angle with hidden states (degrees)")
-        row_of_panels[-1].legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    save(figure, path)
+        chance = math.degrees(1 / math.sqrt(run.width))
+        axes.axhspan(90 - chance, 90 + chance, color=NULL, alpha=0.18, linewidth=0, label="isotropic 90° ± 1/√d")
+        for index, (label, colour) in enumerate(_shades(list(sites)).items()):
+            # Error bars of one checkpoint stand beside one another.
+            places = np.arange(len(steps)) + 0.6 * (index / max(1, len(sites) - 1) - 0.5)
+            means, spreads = ([row[f"{column}_{what}_deg"] for row in sites[label]] for what in ("mean", "std"))
+            axes.errorbar(places, means, spreads, color=colour, marker=".", linewidth=0.9, elinewidth=0.7, label=label)
+        ticks = range(0, len(steps), max(1, len(steps) // 6))
+        axes.set_xticks(list(ticks), [str(steps[i]) for i in ticks])
+        axes.set_xlabel("checkpoint (step)")
+
+    contents = [(f"{run.title}: {name}", (run, column)) for run in runs for column, name in _DIRECTIONS.items()]
+    layout = Layout((4.2, 3.4), len(_DIRECTIONS), "angle with hidden states (degrees)", sharey="row", legend="beside")
+    return panels(contents, draw, layout)
 
 
-def draw_energies(runs: Sequence[Drawn], path: Path) -> None:
+def energy_figure(runs: Sequence[Drawn]) -> Figure:
     """d·E[cos²θ] of 1 at every site against the step, beside the median random direction, log scale."""
-    figure, panels = new_figure(1, len(runs), (5.2, 4.0), sharey=True)
-    steps = sorted({row["step"] for run in runs for row in run.norms})
-    for run, panel in zip(runs, panels[0], strict=True):
-        names = ("d_cos2", "d_cos2_low", "d_cos2_high", "random_d_cos2_median")
-        sites = _by_site(run.norms).values()
-        draw_sites(
-            panel, steps, [(site_label(rows[0]), *([r[name] for r in rows] for name in names)) for rows in sites]
-        )
-        panel.set(title=f"{run.title} (dotted: median random direction)", xlabel="step")
-    panels[0, 0].set_ylabel("d·E[cos²θ] of 1")
-    panels[0, -1].legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    save(figure, path)
+    names = ("d_cos2", "d_cos2_low", "d_cos2_high", "random_d_cos2_median")
+
+    def draw(axes: Axes, run: Drawn) -> None:
+        sites = _by_site(run.norms)
+        lines = [(label, *([row[name] for row in rows] for name in names)) for label, rows in sites.items()]
+        draw_sites(axes, sorted({row["step"] for row in run.norms}), lines)
+
+    contents = [(f"{run.title} (dotted: median random direction)", run) for run in runs]
+    return panels(contents, draw, Layout((5.2, 4.0), len(runs), "d·E[cos²θ] of 1", legend="beside"))

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ._hub import hub_silence as hub_silence
     from ._progress import Advance as Advance, progress as progress, say as say
     from ._tables import (
+        Row as Row,
         StepTable as StepTable,
         read_records as read_records,
         read_table as read_table,

@@ -11,6 +11,9 @@ from ._files import replacing, sync, write_text
 
 T = TypeVar("T")
 
+Row = Mapping[str, Any]
+"""A row of a table: cells by column."""
+
 TEXT = {
     "site", "change", "role", "norm", "side", "model", "weights", "quantity", "prediction", "theorem", "verdict",
     "reason", "direction", "law", "parameter", "better", "writer", "optimizer",

@@ -33,7 +33,7 @@ def test_the_figure_shows_the_norms_and_every_fit() -> None:
     figure = growth_figure(rows, "title")
     assert figure is not None
     for axes, law in zip(figure.axes, ("exponential", "power"), strict=True):
-        assert axes.get_title() == f"{law} law"
+        assert axes.get_title(loc="left") == f"{law} law"
         assert axes.get_yscale() == "log"
         fits = [fit for fit in growth(rows) if fit.law == law]
         lines = [np.asarray(line.get_ydata()) for line in axes.get_lines()]

@@ -8,8 +8,9 @@ from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d.art3d import Line3D
 
 import lngeom as lg
-from empirical.pages import FIGURES, _axes, _derivative, _fibers, _outputs, _rms, _runs, _steps, draw, save
-from empirical.pages._space import ONE, around, turned
+from empirical.pages import FIGURES, draw, save
+from empirical.pages.illustrations import _axes, _derivative, _fibers, _outputs, _rms, _runs, _steps
+from empirical.pages.illustrations._space import ONE, around, turned
 from lngeom.cli import main
 from lngeom.errors import LngeomError
 

@@ -2,10 +2,11 @@
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 import lngeom as lg
 
-from ._drawing import BLUE, GREEN, INK, ORANGE, QUIET, VERMILION
+from .._style import BLUE, GREEN, INK, ORANGE, QUIET, VERMILION
 from ._space import Scene, around, components
 
 GAINS = (
@@ -23,15 +24,13 @@ def axes() -> Figure:
     figure = Figure(figsize=(12.5, 9.4), layout="constrained")
     for k, (values, title) in enumerate(GAINS):
         gain = np.array(values)
-        scene = Scene(
-            figure.add_subplot(2, 3, k + 1, projection="3d"), 2.1, elevation=38, azimuth=-52, coordinates=1.9, zoom=1.6
-        )
+        scene = Scene(figure, (2, 3, k + 1), 2.1, elevation=38, azimuth=-52, coordinates=1.9, zoom=1.6)
         ellipse = lg.layer_norm(around(), gain, eps=0.0)
         scene.sheet(ellipse, BLUE, alpha=0.12)
         scene.curve(ellipse, BLUE, linewidth=1.6)
-        found = lg.principal_axes(gain)
-        lengths, directions = found.semi_axes, found.directions
-        for i, color in zip(range(len(found)), (VERMILION, GREEN), strict=False):
+        principal = lg.principal_axes(gain)
+        lengths, directions = principal.semi_axes, principal.directions
+        for i, color in zip(range(len(principal)), (VERMILION, GREEN), strict=False):
             end = lengths[i] * directions[:, i]
             scene.segment(-end, end, color, linewidth=2.6)
             scene.points(np.stack([end, -end]), color, s=20)
@@ -43,16 +42,17 @@ def axes() -> Figure:
         shown = ", ".join(f"{length:.3f}" for length in lengths)
         scene.axes.set_title(f"$g$ = {components(gain)}\n{title}\nsemi-axes {shown}")
     handles = [
-        figure.axes[0].plot([], [], [], color=color, linewidth=2.2, linestyle=style, label=label)[0]
-        for color, style, label in (
-            (BLUE, "-", r"outputs at $\varepsilon=0$, $b=0$"),
-            (VERMILION, "-", "longest principal axis"),
-            (GREEN, "-", "shortest"),
-            (ORANGE, "--", r"recipe $\sqrt{d}\,|g_i|$ for zero gains: too long"),
+        Line2D([], [], color=color, linewidth=2.2, label=label)
+        for color, label in (
+            (BLUE, r"outputs at $\varepsilon=0$, $b=0$"),
+            (VERMILION, "longest principal axis"),
+            (GREEN, "shortest"),
+            (ORANGE, r"recipe $\sqrt{d}\,|g_i|$ for zero gains: too long"),
         )
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=11)
-    figure.suptitle("Principal axes of the outputs for six gains in three dimensions", size=13)
+    handles[-1].set_linestyle("--")
+    figure.legend(handles=handles, loc="outside lower center", ncols=4)
+    figure.suptitle("Principal axes of the outputs for six gains in three dimensions")
     return figure
 
 

@@ -3,16 +3,19 @@
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import FigureBase
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from numpy.typing import ArrayLike, NDArray
 
 import lngeom as lg
 
-from ._drawing import INK, QUIET
+from .._style import INK, QUIET
 
 Floats = NDArray[np.float64]
 
 ONE: Floats = lg.projection.uniform(3)
+ZERO: Floats = np.zeros(3)
 FREE: dict[str, Any] = {"clip_on": False, "in_layout": False}
 """What is drawn over the edge of its panel does not change the layout."""
 FLOOR: Floats = np.array([[1.0, -1.0, 0.0], [1.0, 1.0, -2.0]])
@@ -41,15 +44,20 @@ def plane(x: ArrayLike) -> Floats:
     return turned(x)[..., :2]
 
 
-def ring(axes: Any, **style: Any) -> None:
+def ring(axes: Axes) -> None:
     """The circle of radius √3 in a flat panel, on which outputs lie at ε = 0."""
-    axes.plot(*np.sqrt(3) * plane(around(361)).T, **{"color": QUIET, "linewidth": 1.0, **style})
+    axes.plot(*np.sqrt(3) * plane(around(361)).T, color=QUIET, linewidth=1.0)
 
 
-def flat_arrow(axes: Any, start: Any, end: Any, color: str, width: float) -> None:
+def flat_arrow(axes: Axes, start: ArrayLike, end: ArrayLike, color: str, width: float) -> None:
     """Vector from `start` to `end` in a flat panel."""
     style = {"arrowstyle": "-|>", "mutation_scale": 16, "shrinkA": 0, "shrinkB": 0}
-    axes.annotate("", tuple(end), tuple(start), arrowprops={**style, "color": color, "linewidth": width})
+    axes.annotate(
+        "",
+        np.asarray(end, dtype=float).tolist(),
+        np.asarray(start, dtype=float).tolist(),
+        arrowprops={**style, "color": color, "linewidth": width},
+    )
 
 
 def components(x: Floats) -> str:
@@ -61,7 +69,8 @@ class Scene:
     """A three-dimensional panel with the coordinate axes, in which vectors, points and curves of ℝ³ are drawn.
 
     Args:
-        axes: matplotlib 3-D axes
+        figure: Receives the panel.
+        place: Rows and columns of panels, and which of them this is.
         reach: Half the side of the cube that is shown.
         center: vector. Its center; default 0.
         elevation, azimuth: Where the onlooker stands, in degrees.
@@ -71,46 +80,56 @@ class Scene:
 
     def __init__(
         self,
-        axes: Any,
+        figure: FigureBase,
+        place: tuple[int, int, int],
         reach: float,
         *,
-        center: ArrayLike = (0.0, 0.0, 0.0),
+        center: ArrayLike = ZERO,
         elevation: float = 20.0,
         azimuth: float = -65.0,
         coordinates: float = 1.5,
         zoom: float = 1.35,
     ) -> None:
-        self.axes = axes
-        middle = turned(center)
+        self.axes: Any = figure.add_subplot(*place, projection="3d")
+        axes = self.axes
         axes.set_proj_type("ortho")
         axes.view_init(elev=elevation, azim=azimuth)
         axes.set_axis_off()
         axes.set_box_aspect((1, 1, 1), zoom=zoom)
-        for limits, value in zip((axes.set_xlim, axes.set_ylim, axes.set_zlim), middle, strict=True):
+        for limits, value in zip((axes.set_xlim, axes.set_ylim, axes.set_zlim), turned(center), strict=True):
             limits(value - reach, value + reach)
         if coordinates:
             for k in range(3):
                 end = coordinates * np.eye(3)[k]
-                self.segment(np.zeros(3), end, QUIET, linewidth=1.0)
+                self.segment(ZERO, end, QUIET, linewidth=1.0)
                 self.text(1.12 * end, f"$x_{k + 1}$", QUIET, size=9)
 
     def _place(self, x: ArrayLike) -> tuple[Floats, Floats, Floats]:
         first, second, third = np.moveaxis(turned(x), -1, 0)
         return first, second, third
 
-    def arrow(self, start: ArrayLike, end: ArrayLike, color: str, *, linewidth: float = 2.4, head: float = 0.1) -> None:
-        """Vector from `start` to `end`; the length of its head in units of the space."""
-        begin, step = turned(start), turned(np.asarray(end, dtype=float) - np.asarray(start, dtype=float))
-        length = float(np.linalg.norm(step))
-        if length > 0:
-            ratio = min(0.4, head * 2 / length)
-            self.axes.quiver(
-                *begin, *step, color=color, linewidth=linewidth, arrow_length_ratio=ratio, capstyle="round", **FREE
-            )
+    def arrow(
+        self,
+        start: ArrayLike,
+        end: ArrayLike,
+        color: str,
+        label: str = "",
+        *,
+        beside: ArrayLike = ZERO,
+        linewidth: float = 2.4,
+    ) -> None:
+        """Vector from `start` to `end`, and a label so far beside its end."""
+        begin, step = turned(start), turned(np.subtract(end, start))
+        # The head is at most 0.2 units of the space long.
+        ratio = min(0.4, 0.2 / float(np.linalg.norm(step)))
+        style = {"linewidth": linewidth, "arrow_length_ratio": ratio, "capstyle": "round", **FREE}
+        self.axes.quiver(*begin, *step, color=color, **style)
+        if label:
+            self.text(end, label, color, shift=beside, size=13)
 
     def segment(self, start: ArrayLike, end: ArrayLike, color: str, **style: Any) -> None:
         """Straight line between two points."""
-        self.curve(np.stack([np.asarray(start, dtype=float), np.asarray(end, dtype=float)]), color, **style)
+        self.curve(np.stack([np.asarray(start), np.asarray(end)]), color, **style)
 
     def curve(self, x: ArrayLike, color: str, **style: Any) -> None:
         """Line through points, shape (n, 3)."""
@@ -126,12 +145,10 @@ class Scene:
         sheet = Poly3DCollection([turned(x)], facecolor=color, edgecolor="none", alpha=alpha, **FREE)
         self.axes.add_collection3d(sheet)
 
-    def text(
-        self, at: ArrayLike, said: str, color: str = INK, *, shift: ArrayLike = (0.0, 0.0, 0.0), **style: Any
-    ) -> None:
+    def text(self, at: ArrayLike, words: str, color: str = INK, *, shift: ArrayLike = ZERO, **style: Any) -> None:
         """Words at a point, or beside it."""
         options = {"ha": "center", "va": "center", "size": 11, "in_layout": False, **style}
-        self.axes.text(*turned(np.add(at, shift)), said, color=color, **options)
+        self.axes.text(*turned(np.add(at, shift)), words, color=color, **options)
 
     def floor(self, radius: float, color: str = QUIET, *, alpha: float = 0.12) -> None:
         """The hyperplane 1^⊥, as a disc around 0."""

@@ -18,8 +18,8 @@ class Run(NamedTuple):
 
 
 def read_run(directory: Path) -> Run:
-    """The run in a directory."""
-    from ..observe import read_sites
+    """The run in a directory; refused unless its ``sites.csv`` is the table of one run."""
+    from ...observe import read_sites
 
     path = directory / "sites.csv"
     advice = "give a directory that `lngeom sweep` wrote"
@@ -54,6 +54,6 @@ def entering_blocks(run: Run, column: str) -> list[float]:
 
 def angles_by_layer(run: Run) -> Figure:
     """Angles before the norms by layer, and below them the energy along the same directions."""
-    from ._figures import layer_figure
+    from .._sweep_figures import layer_figure
 
     return layer_figure(run.rows, f"Hidden states that enter the norms: {run.name}")

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 import lngeom as lg
 
-from ._drawing import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, VERMILION
+from .._style import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, VERMILION
 from ._space import Floats, around, at_angles, plane, ring
 
 EPS = 0.2
@@ -36,7 +36,7 @@ def linearized(center: Floats) -> Floats:
 def _draw_inputs(axes: Axes) -> None:
     for center, color in zip(centers(), COLORS, strict=True):
         axes.fill(*plane(circle(center)).T, color=color, alpha=0.35, linewidth=0)
-        axes.plot(*plane(center), ".", color=color)
+        axes.plot(*plane(center), ".", color=color, markersize=6)
     axes.set_title("inputs in $\\mathbf{1}^\\perp$, with\nsmall circles around them")
 
 
@@ -45,7 +45,7 @@ def _draw_outputs(axes: Axes) -> None:
     for center, color in zip(centers(), COLORS, strict=True):
         axes.fill(*plane(lg.layer_norm(circle(center), eps=EPS)).T, color=color, alpha=0.35, linewidth=0)
         axes.plot(*plane(linearized(center)).T, color=color, linewidth=1.1)
-        axes.plot(*plane(lg.layer_norm(center, eps=EPS)), ".", color=color)
+        axes.plot(*plane(lg.layer_norm(center, eps=EPS)), ".", color=color, markersize=6)
     axes.set_title("their outputs (filled), and what the\nderivative makes of the circles (line)")
 
 
@@ -60,8 +60,7 @@ def _draw_factors(axes: Axes) -> None:
     axes.axvline(np.sqrt(EPS), color=INK, linewidth=0.9, linestyle=":", label=r"$\sigma=\sqrt{\varepsilon}$")
     axes.set_xlabel(r"standard deviation $\sigma$ of the input")
     axes.set_title("the two factors by which\nsmall changes are stretched")
-    axes.grid(color=QUIET, alpha=0.2)
-    axes.legend(loc="lower left", fontsize=10)
+    axes.legend(loc="lower left")
 
 
 def derivative() -> Figure:
@@ -77,5 +76,5 @@ def derivative() -> Figure:
         axes.set_xticks([])
         axes.set_yticks([])
     _draw_factors(third)
-    figure.suptitle(rf"LayerNorm of three components near inputs of different length, $\varepsilon={EPS:g}$", size=13)
+    figure.suptitle(rf"LayerNorm of three components near inputs of different length, $\varepsilon={EPS:g}$")
     return figure

@@ -1,41 +1,57 @@
 """The report of a run: one HTML file that opens offline, with the figures, the verdicts and the table inside."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-from markupsafe import Markup
+from typing import Any, NamedTuple
 
 from lngeom.verdicts import PREDICTION_VERDICTS, Verdict
 
 from .. import observe
 from ..judge import ISOTROPY, Prediction, count_verdicts
 from ..runs import ENVIRONMENT
-from ..support import RunError, read_json, read_records, write_text
+from ..support import Row, RunError, read_json, read_records, write_text
 from ._console import summary
-from ._figures import ROLES, subject_of
-from ._html import embedded, render
-from ._remarks import of_run
+from ._html import read_svgs, render
+from ._sweep_figures import ROLES, subject_of
 
-_FIGURES = {
-    "angle_before": "Angle between the hidden states that enter each norm and the uniform vector 1, and two random "
-    "directions. Lines are means over tokens, bands one standard deviation; the grey band is what isotropic vectors "
-    "would give.",
-    "angle_after": "The same for what leaves each norm, gain and bias included.",
-    "energy": "Energy along a direction, d·E[cos²θ]: 1 for isotropic vectors, whatever the direction. The mean angle "
-    "can be 90° where this is far from 1, since angles on both sides of 90° cancel.",
-    "growth": "Mean norm of the residual stream after each block, position 0 of the sequences left out, and two laws "
-    "of growth, each where it is a straight line: fitted from the embedding output (depth 0) on, and from the first "
-    "block on. Bands are the laws with the ends of the 95 % interval of their slope.",
-}
+_FIGURES = ("angle_before", "angle_after", "energy", "growth")
 
 
-def _svg(path: Path, name: str) -> Markup:
-    try:
-        return embedded(path.read_text(encoding="utf-8"), name)
-    except OSError as error:
-        msg = f"{path}: cannot be read ({error.strerror}); draw the figures again with: lngeom report {path.parent}"
-        raise RunError(msg) from None
+class ExactVerdicts(NamedTuple):
+    """The verdicts on theorems, without the null laws, which a network may reject; and the first violated one."""
+
+    counts: Counter[Verdict]
+    violated: Prediction | None
+
+
+def exact_verdicts(predictions: Iterable[Prediction]) -> ExactVerdicts:
+    """Count the verdicts on theorems."""
+    exact = [each for each in predictions if each.theorem != ISOTROPY]
+    violated = (each for each in exact if each.verdict == "violated")
+    return ExactVerdicts(Counter(each.verdict for each in exact), next(violated, None))
+
+
+def extremes(rows: Iterable[Row]) -> Mapping[str, Any] | None:
+    """Where 1 stands out among directions, where the two norms differ most, and where a vector is longest.
+
+    Rows of what enters the norms; None where nothing finite does.
+    """
+    before = [row for row in rows if row["side"] == "input" and row["bucket"] == "all" and row["tokens"] > 0]
+    if not before:
+        return None
+    apart = [row for row in before if row["distance_mean"] is not None]
+    return {
+        "count": len(before),
+        "above": sum(row["d_cos2_low"] is not None and row["d_cos2_low"] > 1 for row in before),
+        "below": sum(row["d_cos2_high"] is not None and row["d_cos2_high"] < 1 for row in before),
+        "least": min(before, key=lambda row: row["d_cos2"]),
+        "most": max(before, key=lambda row: row["d_cos2"]),
+        "lowest": [row for row in before if row["rank_among_random"] == 0],
+        "apart": max(apart, key=lambda row: row["distance_mean"], default=None),
+        "long": max(before, key=lambda row: row["norm_max"] / row["norm_mean"] if row["norm_mean"] else 0.0),
+    }
 
 
 def write_report(directory: Path) -> Path:
@@ -47,22 +63,30 @@ def write_report(directory: Path) -> Path:
         judged = read_records(verdicts, Prediction) if verdicts.exists() else []
     except (OSError, ValueError) as error:
         raise RunError(f"{directory}: holds no finished run ({error}); give the output directory of a sweep") from None
-    shown = {name: words for name, words in _FIGURES.items() if name != "growth" or not observe.stream(rows).reason}
+    try:
+        figures = read_svgs(
+            directory, [name for name in _FIGURES if name != "growth" or not observe.stream(rows).reason]
+        )
+    except OSError as error:
+        advice = f"draw the figures again with: lngeom report {directory}"
+        msg = f"{error.filename}: cannot be read ({error.strerror}); {advice}"
+        raise RunError(msg) from None
     text = render(
         "run.html",
         subject=subject_of(manifest),
         manifest=manifest,
         environment=[name for name in ENVIRONMENT if name in manifest],
-        remarks=of_run(rows, judged),
+        exact=exact_verdicts(judged),
+        extremes=extremes(rows),
         summary=summary(rows),
         verdict_lines=verdict_lines(judged),
         # Violated, undecided, then what holds; otherwise in the order of the layers.
         judged=sorted(judged, key=lambda each: -PREDICTION_VERDICTS.index(each.verdict)),
-        figures=[(name, _svg(directory / f"{name}.svg", name), words) for name, words in shown.items()],
+        figures=figures,
         growth=observe.growth(rows),
         rows=rows,
         roles=ROLES,
-        columns=[(column.name, column.heading) for column in observe.TABLE if column.heading],
+        columns=[column for column in observe.TABLE if column.heading],
     )
     path = directory / "report.html"
     write_text(path, text)
@@ -102,4 +126,10 @@ def verdict_lines(predictions: Sequence[Prediction]) -> list[VerdictLine]:
         measured = [each for each in found if each.measured is not None]
         extreme = max(measured, key=_strain) if measured else None
         lines.append(VerdictLine(name, theorem, count_verdicts(found), extreme))
+    return lines
+    lines = []
+    for (name, theorem), group in groups.items():
+        measured = [each for each in group if each.measured is not None]
+        extreme = max(measured, key=_strain, default=None)
+        lines.append(VerdictLine(name, theorem, count_verdicts(group), extreme))
     return lines

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 import lngeom as lg
 
-from ._drawing import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, VERMILION
+from .._style import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, VERMILION
 from ._runs import Run, entering
 from ._space import Floats, flat_arrow, ring
 
@@ -64,7 +64,7 @@ def _geometry(axes: Axes) -> None:
     _arc(axes, 0.0, THETA, 0.45, INK)
     _arc(axes, THETA, np.pi / 2, 0.7, VERMILION)
     middle = 0.5 * (THETA + np.pi / 2)
-    for (across, along), shift, said, color in (
+    for (across, along), shift, label, color in (
         ((0.0, radius), (-0.14, 0.06), r"$\mathbf{1}$", INK),
         (point, (0.12, 0.1), "$x$", BLUE),
         (shadow, (0.02, -0.2), r"$\Pi x$", GREEN),
@@ -74,7 +74,7 @@ def _geometry(axes: Axes) -> None:
         ((np.sin(middle), np.cos(middle)), (0.1, -0.05), r"$90°-\theta$", VERMILION),
         ((-radius, 0.0), (-0.16, 0.14), r"$\mathbf{1}^\perp$", QUIET),
     ):
-        axes.text(across + shift[0], along + shift[1], said, color=color, ha="center", va="center", size=13)
+        axes.text(across + shift[0], along + shift[1], label, color=color, ha="center", va="center", size=13)
     chord = 0.5 * (rms + layer)
     axes.annotate(
         "$2\\sqrt{d}\\,\\sin\\frac{90°-\\theta}{2}$",
@@ -114,8 +114,7 @@ def _distances(axes: Axes, run: Run | None) -> None:
     axes.set_xlabel(r"angle $\theta$ of $x$ to $\mathbf{1}$ (degrees)")
     axes.set_ylabel(r"distance of $\mathrm{LN}(x)$ and $\mathrm{RMS}(x)$, in units of $\sqrt{d}$")
     axes.set_title("What it costs to swap one for the other")
-    axes.grid(color=QUIET, alpha=0.2)
-    axes.legend(loc="upper center", fontsize=10, frameon=True, framealpha=1.0, edgecolor="none")
+    axes.legend(loc="upper center", frameon=True, framealpha=1.0, edgecolor="none")
 
 
 def layer_norm_and_rms_norm(run: Run | None = None) -> Figure:
@@ -124,5 +123,5 @@ def layer_norm_and_rms_norm(run: Run | None = None) -> Figure:
     left, right = figure.subplots(1, 2, width_ratios=(1.15, 1.0))
     _geometry(left)
     _distances(right, run)
-    figure.suptitle(r"LayerNorm and RMSNorm of one vector, at $\varepsilon=0$ and before gain and bias", size=13)
+    figure.suptitle(r"LayerNorm and RMSNorm of one vector, at $\varepsilon=0$ and before gain and bias")
     return figure

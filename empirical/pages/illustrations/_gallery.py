@@ -9,23 +9,17 @@ from matplotlib.figure import Figure
 
 from lngeom.errors import InputError
 
-from . import _axes, _derivative, _fibers, _outputs, _relatives, _rms, _runs, _steps, _stream
-from ._drawing import FORMATS, SETTINGS
+from .. import _style
+from . import FORMATS, _axes, _derivative, _fibers, _outputs, _relatives, _rms, _runs, _steps, _stream
 
 
 class Illustration(NamedTuple):
     """A picture: the function that draws it, what it shows, and whether it is drawn from a run of a model.
 
     Attributes:
-        build: function. Draws it; takes the run if one is given.
+        build: Draws it; takes the run if one is given.
         shows: What is on it, in one line.
-        run: {"unused", "optional", "required"}. Whether a measured model is on it.
-
-    >>> from empirical.pages import FIGURES
-    >>> FIGURES["jacobian"].shows
-    'what LayerNorm does to small changes of its input'
-    >>> [name for name, picture in FIGURES.items() if picture.run == "required"]
-    ['angles-by-layer']
+        run: Whether a measured model is on it.
     """
 
     build: Callable[..., Figure]
@@ -74,7 +68,7 @@ def draw(name: str, run: Path | None = None) -> Figure:
     build, _, use = FIGURES[name]
     if use == "required" and run is None:
         raise InputError(f"{name} is drawn from a run: give the directory that `lngeom sweep` wrote, with --run")
-    with matplotlib.rc_context(SETTINGS):
+    with matplotlib.rc_context(_style.ILLUSTRATION):
         if run is None or use == "unused":
             return build()
         table = _runs.read_run(run)
@@ -91,25 +85,14 @@ def save(name: str, directory: Path, *, format: str = "svg", run: Path | None = 
     Args:
         name, run: As for :func:`draw`.
         directory: Receives ``NAME.svg`` or ``NAME.png``.
-        format: {"svg", "png"}. 150 pixels per inch for ``png``.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from empirical.pages import save
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save("critical-points", Path(folder), format="png").name
-    'critical-points.png'
+        format: ``svg``, or ``png`` with 150 pixels per inch.
     """
     if format not in FORMATS:
         raise InputError(f"{format!r} is not a format: choose one of {', '.join(FORMATS)}")
-    figure = draw(name, run)
-    path = directory / f"{name}.{format}"
+    figure, path = draw(name, run), directory / f"{name}.{format}"
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        with matplotlib.rc_context(SETTINGS):
-            # No date in the file, so that the same picture is the same file.
-            metadata = {"Date": None} if format == "svg" else None
-            figure.savefig(path, format=format, dpi=150, metadata=metadata)
+        _style.save(figure, path, _style.ILLUSTRATION)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}; choose another directory with --out") from None
     return path

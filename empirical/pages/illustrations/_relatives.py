@@ -1,15 +1,13 @@
 """Relatives of LayerNorm: u-Norm, seen in a mirror, and the functions of one component that replace a norm."""
 
-from typing import Any
-
 import numpy as np
 from matplotlib.figure import Figure
 from scipy.special import erf
 
 import lngeom as lg
 
-from ._drawing import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, SKY, VERMILION
-from ._space import ONE, Scene, around
+from .._style import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, SKY, VERMILION
+from ._space import ONE, ZERO, Scene, around
 
 U = np.sqrt(3) * np.array([0.2, -0.6, 0.775]) / np.linalg.norm([0.2, -0.6, 0.775])
 """Another vector as long as 1."""
@@ -24,7 +22,7 @@ def reflected(x: np.ndarray) -> np.ndarray:
 def mirror() -> Figure:
     """Outputs of LayerNorm and of u-Norm, the plane that exchanges them, and one input with its mirror image."""
     figure = Figure(figsize=(8.2, 6.4), layout="constrained")
-    scene = Scene(figure.add_subplot(projection="3d"), 1.9, elevation=16, azimuth=12, zoom=1.3)
+    scene = Scene(figure, (1, 1, 1), 1.9, elevation=16, azimuth=12, zoom=1.3)
     layer = lg.standardize(around(), eps=0.0)
     other = lg.rms_norm(lg.project(reflected(around()), U), eps=0.0)
     for circle, normal, color, name, symbol in (
@@ -33,8 +31,7 @@ def mirror() -> Figure:
     ):
         scene.sheet(circle, color)
         scene.curve(circle, color, linewidth=2.2, label=name)
-        scene.arrow(np.zeros(3), normal, color)
-        scene.text(1.12 * normal, symbol, color, size=14)
+        scene.arrow(ZERO, normal, color, symbol, beside=0.12 * normal)
     middle = ONE + U
     across = np.cross(middle, U - ONE)
     corners = [
@@ -45,7 +42,7 @@ def mirror() -> Figure:
     y = layer[40]
     scene.points(np.stack([y, reflected(y)]), PURPLE, s=40)
     scene.segment(y, reflected(y), PURPLE, linestyle=":", label="an output and its mirror image")
-    scene.axes.legend(loc="lower center", fontsize=11)
+    scene.axes.legend(loc="lower center")
     figure.suptitle(r"Projecting off $u$ in place of $\mathbf{1}$: LayerNorm, seen in the grey mirror")
     return figure
 
@@ -53,8 +50,7 @@ def mirror() -> Figure:
 def squashing() -> Figure:
     """Left, steps orthogonal to the weights and the circles they reach; right, one component against its output."""
     figure = Figure(figsize=(12, 5.4), layout="constrained")
-    panels: Any = figure.subplots(1, 2)
-    left, right = panels
+    left, right = figure.subplots(1, 2)
     x, error = np.array([1.0, 0.2, -0.6]), np.array([0.2, -1.0, 0.7])
     lengths, weights = [], x.copy()
     for _ in range(200):
@@ -76,5 +72,5 @@ def squashing() -> Figure:
     right.axhline(0, color=QUIET, linewidth=0.6)
     right.set(xlabel="the component", ylabel="its output")
     right.set_title("A norm takes its width from the other components", color=INK)
-    right.legend(loc="lower right", fontsize=9.5)
+    right.legend(loc="lower right")
     return figure

@@ -5,7 +5,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from ._drawing import BLUE, GREEN, INK, ORANGE, QUIET, VERMILION
+from .._style import BLUE, GREEN, INK, ORANGE, QUIET, VERMILION
 from ._runs import Run, entering_blocks
 from ._space import flat_arrow
 
@@ -42,7 +42,7 @@ def _one_step(axes: Axes) -> None:
         axes.plot([], [], color=color, linewidth=2.2, label=f"{label} ({ratio:.2f} of it)")
     axes.set(aspect="equal", xlim=(-0.15, 3.1), ylim=(-0.65, 2.45))
     axes.axis("off")
-    axes.legend(loc="upper left", fontsize=10)
+    axes.legend(loc="upper left")
     axes.set_title(r"One step $h+\Delta$ (dashed: the length of $h$)")
 
 
@@ -65,8 +65,7 @@ def _many_steps(axes: Axes, run: Run | None) -> None:
             label=f"{run.name}: median norm, first positions left out",
         )
     axes.set(yscale="log", xlabel="blocks $l$ passed", ylabel="norm, relative to the start")
-    axes.grid(color=QUIET, alpha=0.2)
-    axes.legend(loc="upper left", fontsize=10)
+    axes.legend(loc="upper left")
     axes.set_title("Many steps: what summation alone leaves open")
 
 

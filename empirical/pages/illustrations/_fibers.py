@@ -2,11 +2,12 @@
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 import lngeom as lg
 
-from ._drawing import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, VERMILION
-from ._space import ONE, Floats, Scene, around, at_angles
+from .._style import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, VERMILION
+from ._space import ONE, ZERO, Floats, Scene, around, at_angles
 
 EPS = 0.4
 COLORS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE)
@@ -38,13 +39,12 @@ def feet() -> Floats:
     return directions(len(COLORS), 30.0) * np.array([0.45, 1.9, 0.9, 1.5, 0.3])[:, None]
 
 
-def _scene(axes: object, title: str) -> Scene:
-    scene = Scene(axes, 1.75, elevation=30, azimuth=-62, coordinates=0.0, zoom=1.25)
+def _scene(figure: Figure, place: int, title: str) -> Scene:
+    scene = Scene(figure, (1, 2, place), 1.75, elevation=30, azimuth=-62, coordinates=0.0, zoom=1.25)
     scene.axes.set_title(title)
     scene.floor(1.95)
     scene.curve(lg.standardize(around(), eps=0.0), QUIET, linewidth=1.0)
-    scene.arrow(np.zeros(3), 0.95 * ONE, INK, linewidth=1.6)
-    scene.text(1.05 * ONE, r"$\mathbf{1}$", INK, size=13)
+    scene.arrow(ZERO, 0.95 * ONE, INK, r"$\mathbf{1}$", beside=0.1 * ONE, linewidth=1.6)
     return scene
 
 
@@ -52,8 +52,7 @@ def fibers() -> Figure:
     """Half-planes at ε = 0 and lines at ε > 0, each with inputs on it and the one output of all of them."""
     figure = Figure(figsize=(12.0, 5.0), layout="constrained")
     left = _scene(
-        figure.add_subplot(1, 2, 1, projection="3d"),
-        "$\\varepsilon=0$: each half-plane has one output, on the circle;\nmean and deviation are forgotten",
+        figure, 1, "$\\varepsilon=0$: each half-plane has one output, on the circle;\nmean and deviation are forgotten"
     )
     for direction, color in zip(directions(4, 72.0), COLORS, strict=False):
         low, high = -HEIGHT * ONE, HEIGHT * ONE
@@ -62,8 +61,7 @@ def fibers() -> Figure:
         left.points(x, color, s=16)
         left.points(lg.layer_norm(x, eps=0.0)[:1], color, s=110, marker="*", edgecolors=INK, linewidths=0.6)
     right = _scene(
-        figure.add_subplot(1, 2, 2, projection="3d"),
-        f"$\\varepsilon={EPS:g}$: each line has one output, inside the circle;\nonly the mean is forgotten",
+        figure, 2, f"$\\varepsilon={EPS:g}$: each line has one output, inside the circle;\nonly the mean is forgotten"
     )
     for foot, color in zip(feet(), COLORS, strict=True):
         right.segment(foot - HEIGHT * ONE, foot + HEIGHT * ONE, color, linewidth=1.4)
@@ -73,8 +71,8 @@ def fibers() -> Figure:
         right.segment(foot, output, color, linestyle=":", linewidth=1.2)
         right.points(output[None], color, s=110, marker="*", edgecolors=INK, linewidths=0.6)
     handles = [
-        left.axes.plot([], [], [], color=INK, linestyle="", marker=marker, markersize=size, label=label)[0]
+        Line2D([], [], color=INK, linestyle="", marker=marker, markersize=size, label=label)
         for marker, size, label in ((".", 8, "inputs"), ("*", 11, "their output"))
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=11)
+    figure.legend(handles=handles, loc="outside lower center", ncols=2)
     return figure

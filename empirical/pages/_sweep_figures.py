@@ -1,0 +1,229 @@
+"""Figures of a run: angles to the uniform direction and energy along it, layer by layer; growth over depth."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+
+from ..observe import LAWS, Growth, growth, stream
+from ..support import Row
+from ._console import growth_words
+from ._style import NULL, RANDOM_A, RANDOM_B, UNIFORM, Layout, band, panels, save
+
+ROLES = {
+    "pre_attn": "norm before the attention",
+    "pre_mlp": "norm before the MLP",
+    "pre_both": "norm before attention and MLP",
+    "post_attn": "norm after the attention",
+    "post_mlp": "norm after the MLP",
+    "embedding": "norm after the embeddings",
+    "final": "final norm",
+    "norm": "norm",
+}
+"""What a norm layer stands for, in words."""
+
+_DIRECTIONS = (
+    ("random direction ã", "random_a_angle", RANDOM_A, "s"),
+    ("random direction b̃", "random_b_angle", RANDOM_B, "^"),
+    ("uniform direction 1", "angle", UNIFORM, "o"),
+)
+_DASHES = (0, (4, 3))
+
+
+class _Layers(NamedTuple):
+    """The rows of one role by block, and those of norms outside the blocks that are shown with them."""
+
+    in_blocks: list[Row]
+    single: list[Row]
+
+    @property
+    def blocks(self) -> int:
+        return 1 + max((row["layer"] for row in self.in_blocks), default=-1)
+
+    def place(self, row: Row) -> int:
+        """Where a norm stands on the axis of layers: the final one after the last block, others before the first."""
+        if row["layer"] is not None:
+            return row["layer"]
+        return self.blocks if row["role"] == "final" else -1
+
+
+def _by_role(rows: Iterable[Row], side: str) -> list[tuple[str, _Layers]]:
+    """The layers of each role in the blocks, under its name; the norms outside the blocks stand with the first."""
+    of_side = [row for row in rows if row["side"] == side and row["bucket"] == "all"]
+    shown = [row for row in of_side if row["tokens"] > 0]
+    # A role keeps its panel where no token has a direction (gains all zero), so that both sides have as many.
+    roles = dict.fromkeys(row["role"] for row in of_side if row["layer"] is not None)
+    single = [row for row in shown if row["layer"] is None]
+    if not roles:
+        return [("norm layers outside the blocks", _Layers([], single))]
+    return [
+        (
+            ROLES[role],
+            _Layers(
+                [row for row in shown if row["role"] == role and row["layer"] is not None], [] if index else single
+            ),
+        )
+        for index, role in enumerate(roles)
+    ]
+
+
+def _layer_axis(axes: Axes, layers: _Layers) -> None:
+    blocks = layers.blocks
+    names = {layers.place(row): row["role"] for row in layers.single}
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: names.get(int(x), f"{x:g}")))
+    axes.set_xlim(min([*names, 0]) - 0.6, max([*names, blocks - 1]) + 0.6)
+    axes.set_xlabel("layer" + (" (rightmost: final norm)" if blocks in names else ""))
+    if not layers.in_blocks and not layers.single:
+        axes.text(0.5, 0.4, "no finite hidden state", ha="center", va="center", transform=axes.transAxes)
+
+
+def _angles(axes: Axes, layers: _Layers) -> None:
+    _layer_axis(axes, layers)
+    for row in [*layers.in_blocks, *layers.single][:1]:
+        spread = math.degrees(1 / math.sqrt(row["d"]))
+        axes.axhspan(
+            90 - spread, 90 + spread, color=NULL, alpha=0.16, linewidth=0, label=f"isotropic: 90° ± {spread:.2f}°"
+        )
+    axes.axhline(90, color=NULL, linewidth=0.8, linestyle=_DASHES)
+    for name, column, color, marker in _DIRECTIONS:
+        mean, spread = f"{column}_mean_deg", f"{column}_std_deg"
+        if layers.in_blocks:
+            places = [layers.place(row) for row in layers.in_blocks]
+            means, spreads = (np.array([row[key] for row in layers.in_blocks]) for key in (mean, spread))
+            band(axes, places, means, spreads, color=color, marker=marker, label=name)
+        for row in layers.single:
+            style: dict[str, Any] = {"markerfacecolor": "white", "markersize": 6, "capsize": 3, "linewidth": 1.2}
+            label = None if layers.in_blocks or row is not layers.single[0] else name
+            axes.errorbar(layers.place(row), row[mean], row[spread], color=color, marker=marker, label=label, **style)
+
+
+def energies(axes: Axes, places: Sequence[float], rows: Sequence[Row]) -> None:
+    """d·E[cos²θ] on a log axis: along the uniform direction, among that along random ones."""
+    axes.set_yscale("log")
+    axes.axhline(1, color=NULL, linewidth=0.8, linestyle=_DASHES, label="isotropic: 1")
+    low, median, high, values = (
+        [row[name] for row in rows]
+        for name in ("random_d_cos2_low", "random_d_cos2_median", "random_d_cos2_high", "d_cos2")
+    )
+    axes.fill_between(
+        places, low, high, color=RANDOM_A, alpha=0.22, linewidth=0, label="random directions: 5 % to 95 %"
+    )
+    axes.plot(places, median, color=RANDOM_A, linestyle=(0, (5, 2)), label="random directions: median")
+    axes.plot(places, values, color=UNIFORM, marker="o", markersize=3, label="uniform direction 1")
+
+
+def _energies_by_layer(axes: Axes, layers: _Layers) -> None:
+    _layer_axis(axes, layers)
+    rows = sorted([*layers.in_blocks, *layers.single], key=layers.place)
+    places = [layers.place(row) for row in rows]
+    energies(axes, places, rows)
+    # A single sequence gives no interval, and a log axis has no 0.
+    known = [row for row in rows if math.isfinite(row["d_cos2_high"])]
+    below = [row["d_cos2"] - max(row["d_cos2_low"], row["d_cos2"] / 100) for row in known]
+    above = [row["d_cos2_high"] - row["d_cos2"] for row in known]
+    axes.errorbar(
+        [layers.place(row) for row in known], [row["d_cos2"] for row in known], [below, above],
+        fmt="none", color=UNIFORM, capsize=2, elinewidth=1, label="its 95 % interval",
+    )  # fmt: skip
+
+
+def angle_figure(rows: Sequence[Row], side: str, title: str) -> Figure:
+    """Mean and spread of the angle by layer, to 1 and to two random directions, before or after the norm.
+
+    Like figures 3, 4 and 6 of Gupta et al., arXiv:2409.12951, with what isotropic vectors would give: 90° with a
+    standard deviation of 57.3°/√d.
+    """
+    contents = _by_role(rows, side)
+    layout = Layout((4.9, 4.1), len(contents), "angle (degrees): mean ± standard deviation", title)
+    return panels(contents, _angles, layout)
+
+
+def energy_figure(rows: Sequence[Row], title: str) -> Figure:
+    """d·E[cos²θ] by layer, log scale: the uniform direction among the random ones, before and after the norm."""
+    contents = [(f"{name}: {side}", layers) for side in ("input", "output") for name, layers in _by_role(rows, side)]
+    return panels(contents, _energies_by_layer, Layout((4.9, 3.4), len(contents) // 2, "d·E[cos²θ]", title))
+
+
+def layer_figure(rows: Sequence[Row], title: str) -> Figure:
+    """What enters the norms, layer by layer: the angle above, and below it the energy along the same directions.
+
+    One above the other they show what a mean angle cannot: it can be 90° where the energy is far from 1.
+    """
+    contents = _by_role(rows, "input")
+    figure = Figure(figsize=(max(5.4, 4.9 * len(contents)), 7.6), layout="constrained")
+    above, below = figure.subfigures(2, 1, squeeze=False).flat
+    panels(contents, _angles, Layout((4.9, 3.8), len(contents), "angle (degrees): mean ± spread", title), above)
+    panels(contents, _energies_by_layer, Layout((4.9, 3.8), len(contents), "d·E[cos²θ]"), below)
+    return figure
+
+
+def growth_figure(rows: Sequence[Row], title: str) -> Figure | None:
+    """Norm of the stream by depth on a log axis, with each law where it is a straight line; None without a stream."""
+    measured, fits = stream(rows), growth(rows)
+    if measured.reason:
+        return None
+    norms = measured.norms
+
+    def draw(axes: Axes, law: str) -> None:
+        _depth_axis(axes, law, len(norms) - 1)
+        axes.set_yscale("log")
+        for fit in fits:
+            if fit.law == law and fit.estimate is not None:
+                _draw_law(axes, fit)
+        axes.plot(np.arange(len(norms)), norms, color=NULL, marker="o", linewidth=0, label="mean norm", zorder=3)
+        # Bands may reach far beyond what was measured.
+        axes.set_ylim(norms.min() / 3, norms.max() * 2)
+
+    contents = [(f"{law} law", law) for law in LAWS]
+    return panels(contents, draw, Layout((5.1, 4.3), 2, "norm of the residual stream", title, legend="inside"))
+
+
+def _depth_axis(axes: Axes, law: str, last: int) -> None:
+    if law == "exponential":
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    else:
+        axes.set_xscale("function", functions=(np.log1p, np.expm1))
+        doubled = [2**power - 1 for power in range(int(math.log2(last + 1)) + 1)]
+        axes.xaxis.set_major_locator(FixedLocator([*doubled, last] if last > 1.25 * doubled[-1] else doubled))
+        axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xlabel("depth: blocks passed" + (", axis in log(depth + 1)" if law == "power" else ""))
+
+
+def _draw_law(axes: Axes, fit: Growth) -> None:
+    assert fit.last_depth is not None
+    color = (RANDOM_A, UNIFORM)[fit.first_depth]
+    depths = np.arange(fit.first_depth, fit.last_depth + 1)
+    low, high = fit.band(depths)
+    if np.isfinite(high).all():
+        axes.fill_between(depths, low, high, color=color, alpha=0.16, linewidth=0)
+    axes.plot(depths, fit.norms(depths), color=color, label=f"from {fit.first_depth}: {growth_words(fit)}")
+
+
+def figures(rows: Sequence[Row], subject: str) -> dict[str, Figure]:
+    """All figures of a run by name; that of the growth only where there is a stream that can grow."""
+    drawn = {
+        "angle_before": angle_figure(rows, "input", f"Angle of hidden states before the norm: {subject}"),
+        "angle_after": angle_figure(rows, "output", f"Angle of hidden states after the norm: {subject}"),
+        "energy": energy_figure(rows, f"Energy along the uniform direction: {subject}"),
+        "growth": growth_figure(rows, f"Norm of the residual stream over depth: {subject}"),
+    }
+    return {name: figure for name, figure in drawn.items() if figure is not None}
+
+
+def draw_figures(rows: Sequence[Row], directory: Path, manifest: Mapping[str, Any]) -> None:
+    """Draw the figures of a run as SVG files into its directory."""
+    for name, figure in figures(rows, subject_of(manifest)).items():
+        save(figure, directory / f"{name}.svg")
+
+
+def subject_of(manifest: Mapping[str, Any]) -> str:
+    """Model, weights and number of tokens of a run."""
+    weights = ", random weights" if str(manifest["weights"]).startswith("random") else ""
+    tokens = manifest.get("tokens_measured", manifest["tokens"])
+    return f"{manifest['model']}{weights}, {tokens:,} tokens"

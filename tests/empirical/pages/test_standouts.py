@@ -1,0 +1,88 @@
+"""The numbers with which a page begins are those of its table."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from empirical import observe
+from empirical.judge import ISOTROPY, Prediction
+from empirical.pages import Measured, draw_figures, write_ablation, write_comparison, write_report
+from empirical.pages._sweep import exact_verdicts
+from empirical.support import read_records, write_table
+
+RUN = Path(__file__).parents[3] / "docs" / "results" / "smollm2"
+
+
+def standouts(page: Path) -> list[list[str]]:
+    """The numbers of each line of the box at the top."""
+    box = page.read_text(encoding="utf-8").partition('<div class="summary">')[2].partition("</div>")[0]
+    lines = [re.sub("<[^>]+>", " ", line) for line in box.split("<li>")[1:]]
+    return [re.findall(r"(?<![\w.])-?\d[\d.]*\b", line.replace("−", "-")) for line in lines]
+
+
+def test_of_a_run(tmp_path: Path) -> None:
+    rows, judged = observe.read_sites(RUN / "sites.csv"), read_records(RUN / "predictions.csv", Prediction)
+    manifest = {"model": "SmolLM2", "weights": "trained", "tokens": 12264, "identity": ["model"]}
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    for name in ("sites.csv", "predictions.csv"):
+        shutil.copy(RUN / name, tmp_path)
+    draw_figures(rows, tmp_path, manifest)
+    verdicts, energy, *lowest, apart, long = standouts(write_report(tmp_path))
+    held = sum(each.verdict == "holds" for each in judged)
+    assert verdicts == [str(held), "0", "0"]
+    before = [row for row in rows if row["side"] == "input" and row["bucket"] == "all"]
+    least, most = sorted(before, key=lambda row: row["d_cos2"])[:: len(before) - 1]
+    above = [row for row in before if row["d_cos2_low"] > 1]
+    below = [row for row in before if row["d_cos2_high"] < 1]
+    assert [energy[i] for i in (1, 2, 3)] == [str(len(above)), str(len(before)), str(len(below))]
+    for row in (least, most):
+        assert {f"{row[name]:.3g}" for name in ("d_cos2", "d_cos2_low", "d_cos2_high")} <= set(energy)
+    ranked = [row for row in before if row["rank_among_random"] == 0]
+    assert [line[0] for line in lowest] == [str(len(ranked))] * bool(ranked)
+    assert f"{100 * max(row['distance_mean'] for row in before):.2g}" in apart
+    assert f"{max(row['norm_max'] / row['norm_mean'] for row in before):.0f}" in long
+
+
+def test_of_an_ablation(tmp_path: Path) -> None:
+    priced = (("rms_norm", "all", 8.0), ("folded", "all", 0.0), ("rms_norm", "a", 2.0), ("rms_norm", "b", 0.05))
+    rows = [
+        {"change": change, "site": where, "nats": nats, "nats_low": nats - 0.1, "nats_high": nats + 0.1, "top1": 0.5}
+        | {"kl": 0.0, "tokens": 8}
+        for change, where, nats in priced
+    ]
+    write_table(tmp_path / "ablation.csv", rows)
+    manifest = {"model": "m", "corpus": "c", "tokens": 8, "documents": 2, "norms": ["a", "b"], "command": "lngeom"}
+    manifest |= {"nats_per_token": 1.25, "not_folded": "", "identity": []}
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    replaced, folded, unchanged, single = standouts(write_ablation(tmp_path))
+    assert replaced[:3] == ["8", "7.9", "8.1"]
+    assert "50" in replaced
+    assert folded[:3] == ["0", "-0.1", "0.1"]
+    assert unchanged == ["1.25"]
+    assert single == ["2", "1", "2", "1.9", "2.1"], "two norms, one of which costs more than nothing, and its price"
+
+
+def prediction(verdict: Any, theorem: str, site: str = "h.0") -> Prediction:
+    return Prediction(site, "‖y‖ = √d r", theorem, 1.0, 1.0, 4, verdict)
+
+
+@pytest.mark.parametrize("verdict", ["isotropic", "not isotropic"])
+def test_a_null_law_that_is_rejected_is_no_violation(verdict: str) -> None:
+    assert exact_verdicts([prediction(verdict, ISOTROPY)]) == ({}, None)
+
+
+def test_of_a_comparison(tmp_path: Path) -> None:
+    manifest = {"weights": "random, seed 0", "tokens_measured": 8}
+    judged = [prediction(verdict, "rmsnorm.length", f"h.{k}") for k, verdict in enumerate(("holds", "violated"))]
+    measured = Measured("gpt2-xl", manifest, rows=[], predictions=judged)
+    page = tmp_path / "page.html"
+    write_comparison(page, [measured], {"gpt-j-6b": "out of memory on cuda"}, {})
+    models, verdicts, _ = standouts(page)
+    assert (models, verdicts[:3]) == (["1", "1"], ["1", "0", "1"])
+    text = page.read_text(encoding="utf-8")
+    assert "√d r at h.1" in text
+    assert "gpt-j-6b was not measured: out of memory on cuda" in text
