@@ -36,6 +36,7 @@ extensions = [
     "lngeom_columns",
     "lngeom_evidence",
     "lngeom_formulas",
+    "lngeom_functions",
     "lngeom_graph",
     "lngeom_links",
 ]

@@ -1,19 +1,18 @@
 """Whether a computed norm layer differs from the exact one by rounding, by its definition or by a bug, and by which."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy
 
 from ..carriers import Array, dtype_name
 from ..errors import InputError
-from ..norms import Placement
 from ._definition import Definition, Verdict, rounded
-from ._family import Arithmetic, Method, Reals, Sample
+from ._family import Arithmetic, Fit, Method, Reals, Sample
 from ._formats import FORMATS
 from ._mistakes import candidates
-from ._tolerance import declared, definition, floats, longest, outward
+from ._tolerance import Layer, declared, definition, floats, outward
 
 _EXAMINED = 4  # rows with the largest ratios on which variants and mistakes are tried, and as many of other sizes
 
@@ -46,53 +45,65 @@ def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) 
     >>> diagnose([Case(layer, Sample([[1.0, 3.0, 8.0]]), np.array([[-3.0, -1.0, 4.0]]) / 13**0.5)], "float32")
     ('variant', 'variance divided by d - 1 (ddof=1)')
     """
-    plain = Arithmetic.of(dtype)
-    cases, makers, verdicts = list(cases), {}, {}
+    plain, cases, makers, verdicts = Arithmetic.of(dtype), list(cases), {}, {}
     for d, base in {case.sample.d: case.base for case in cases}.items():
-        found = list(candidates(base, d, dtype, eps=eps))
-        makers[d] = {name: make for name, _, make in found}
-        verdicts.update({name: verdict for name, verdict, _ in found})
-    names = list(verdicts)
-    variants = [name for name in names if verdicts[name] == "variant"]
-
-    def explained(name: str, arithmetic: Arithmetic) -> bool:
-        return _explain(cases, {d: found[name]() for d, found in makers.items() if name in found}, arithmetic)
-
-    def computed(name: str, algorithm: str) -> str:
-        return f"{name}; {algorithm}" if name else algorithm
-
-    for name in variants:
-        if explained(name, plain):
-            return "variant", name
+        known = list(candidates(base, d, dtype, eps=eps))
+        makers[d] = {name: make for name, _, make in known}
+        verdicts.update({name: verdict for name, verdict, _ in known})
+    variants = [name for name, verdict in verdicts.items() if verdict == "variant"]
     single = [name for name in variants if "; " not in name]
-    one_pass = replace(plain, method="one-pass")
-    for name in ("", *(single if cases[0].base.centered else ())):
-        if cases[0].base.centered and explained(name, one_pass):
-            return "unstable", computed(name, "one-pass variance mean(x^2) - mean(x)^2, which loses kappa^2 digits")
-    if plain.storage.bits < 24:
+
+    def first(trials: Iterable[Trial]) -> tuple[Verdict, str] | None:
+        for verdict, cause, name, arithmetic in trials:
+            if _explain(cases, {d: of[name]() for d, of in makers.items() if name in of}, arithmetic):
+                return verdict, cause
+        return None
+
+    mistakes: list[Trial] = [(verdict, name, name, plain) for name, verdict in verdicts.items() if verdict != "variant"]
+    return (
+        first(("variant", name, name, plain) for name in variants)
+        or first(_one_pass(cases, single, plain))
+        or first(_toward_zero(cases, single, plain, dtype))
+        or first(mistakes)
+        or _wrong_scale(cases, plain)
+        or first(_narrow(cases, single, plain))
+        or ("bug", None)
+    )
+
+
+Trial = tuple[Verdict, str, str, Arithmetic]
+"""A verdict, its cause, and the definition (the layer itself for "") and arithmetic that may explain what came out."""
+
+
+def _unstable(name: str, algorithm: str, arithmetic: Arithmetic) -> Trial:
+    return "unstable", f"{name}; {algorithm}" if name else algorithm, name, arithmetic
+
+
+def _one_pass(cases: list[Case], single: list[str], plain: Arithmetic) -> Iterator[Trial]:
+    text = "one-pass variance mean(x^2) - mean(x)^2, which loses kappa^2 digits"
+    if cases[0].base.centered:
+        yield from (_unstable(name, text, replace(plain, method="one-pass")) for name in ("", *single))
+
+
+def _toward_zero(cases: list[Case], single: list[str], plain: Arithmetic, dtype: str) -> Iterator[Trial]:
+    if plain.storage.bits < 24 and all(_inward(case, plain) for case in cases):
         wider = replace(plain, storage=replace(plain.storage, bits=plain.storage.bits - 1))
-        for name in ("", *single):
-            if explained(name, wider) and all(_inward(case, plain) for case in cases):
-                text = f"output rounded toward zero in {dtype}, not to nearest"
-                return "unstable", computed(name, text)
-    for name in names:
-        if verdicts[name] != "variant" and explained(name, plain):
-            return verdicts[name], name
-    if (scaled := _wrong_scale(cases, plain)) is not None:
-        return scaled
-    # Arithmetic in a narrow format shows in most rows.
-    often = 2 * sum(not case.explained_by(case.base, plain) for case in cases) >= len(cases)
+        text = f"output rounded toward zero in {dtype}, not to nearest"
+        yield from (_unstable(name, text, wider) for name in ("", *single))
+
+
+def _narrow(cases: list[Case], single: list[str], plain: Arithmetic) -> Iterator[Trial]:
+    """Arithmetic in a narrow format, which shows in most rows."""
+    if 2 * sum(not case.explained_by(case.base, plain) for case in cases) < len(cases):
+        return
     for form in ("float32", "float16", "bfloat16"):
         own = plain.storage.bits >= 24 or FORMATS[form] == plain.storage
-        if often and own and FORMATS[form].bits < plain.work.bits:
+        if own and FORMATS[form].bits < plain.work.bits:
             low = replace(plain, work=FORMATS[form], sums=FORMATS[form])
             what = "half-precision accumulation" if form != "float32" else "lower precision"
             for name in ("", *single):
-                if explained(name, low):
-                    return "unstable", computed(name, f"intermediate results kept in {form} ({what})")
-                if explained(name, replace(low, method="one-pass")):
-                    return "unstable", computed(name, f"one-pass variance in {form}")
-    return "bug", None
+                yield _unstable(name, f"intermediate results kept in {form} ({what})", low)
+                yield _unstable(name, f"one-pass variance in {form}", replace(low, method="one-pass"))
 
 
 def indistinct(cases: Sequence[Case], dtype: str, arithmetic: Arithmetic | None = None) -> Iterator[str]:
@@ -135,36 +146,34 @@ def _inward(case: Case, plain: Arithmetic) -> bool:
     return bool((abs(case.got) <= numpy.maximum(abs(low), abs(high))).all())
 
 
-def _wrong_scale(cases: Sequence[Case], plain: Arithmetic) -> tuple[Verdict, str] | None:
-    """What is known of the scale, where the direction of every row is right and its length is not."""
-    scales, rights, squares = [], [], []
-    eps = cases[0].base.eps
+def _scales(cases: Sequence[Case], plain: Arithmetic) -> tuple[Reals, Reals, Reals] | None:
+    """Scale of each row, the right one, and the mean square; None where the direction of some row is wrong."""
+    columns = []
     for base, sample, got in cases:
         family = base.family(sample, plain)
         with numpy.errstate(all="ignore"):  # tolerances at the scale that the row has, whatever it should be
             size = numpy.max(abs(numpy.nan_to_num(got) - family.bias), axis=-1, keepdims=True)
             own = size / numpy.max(abs(family.gain * family.numerator), axis=-1, keepdims=True)
             more = 2 * numpy.maximum(1, numpy.nan_to_num(own / family.high, posinf=1.0))
-        wide = replace(
-            family,
-            low=0 * family.low,
-            high=0 * family.low + numpy.inf,
-            reach=more * family.reach,
-            slack=more * family.slack,
-        )
-        with numpy.errstate(all="ignore"):
+            low, high = 0 * family.low, 0 * family.low + numpy.inf
+            wide = replace(family, low=low, high=high, reach=more * family.reach, slack=more * family.slack)
             fit = wide.fit(got)
         if not fit.ok.all():
             return None
         _, square, numerator = base.exact(sample)
         known = abs(numerator).max(axis=-1) * fit.p > 0.02 * abs(family.bias).max()  # rows that tell the scale to 2⁻¹⁷
         known &= (abs(sample.mean) <= 10 * numpy.sqrt(square))[:, 0] & ~family.free & numpy.isfinite(got).all(axis=-1)
-        scales.append(fit.p[known])
-        rights.append(base.reciprocal(square, sample)[known, 0].astype(float))
-        squares.append(square[known, 0].astype(float))
-    p, right, v = map(numpy.concatenate, (scales, rights, squares))
-    if p.size < 3 or not (p > 0).all():
+        right = base.reciprocal(square, sample)[known, 0].astype(float)
+        columns.append((fit.p[known], right, square[known, 0].astype(float)))
+    p, right, v = map(numpy.concatenate, zip(*columns, strict=True))
+    return (p, right, v) if p.size >= 3 and (p > 0).all() else None
+
+
+def _wrong_scale(cases: Sequence[Case], plain: Arithmetic) -> tuple[Verdict, str] | None:
+    """A cause that changes the length of every row and no direction."""
+    if (scales := _scales(cases, plain)) is None:
         return None
+    p, right, v = scales
     factor = p / right
     u = max(2.0 ** -(plain.storage.bits - 1), 2.0**-17)
     off, wrong = abs(factor - 1).max(), abs(factor - 1) > 16 * u
@@ -174,21 +183,27 @@ def _wrong_scale(cases: Sequence[Case], plain: Arithmetic) -> tuple[Verdict, str
         return "bug", f"output multiplied by {numpy.median(factor):.6g}"
     if not wrong.any():  # in a half format narrow arithmetic does as much
         return ("unstable", approximate) if plain.storage.bits >= 24 else None
-    threshold = v[wrong].max()
-    capped = wrong.sum() > 1 and numpy.ptp(p[wrong]) < 32 * u * p[wrong].max()
-    if capped and (v[~wrong] >= threshold).all():
-        return "bug", f"variance clamped below at {1 / numpy.median(p[wrong]) ** 2 - eps:.3g}"
-    if capped and (v[~wrong] <= v[wrong].min()).all():
-        return "bug", f"variance clamped above at {1 / numpy.median(p[wrong]) ** 2 - eps:.3g}"
-    for form in ("float16", "bfloat16"):
-        if FORMATS[form].bits < plain.storage.bits:
-            for what, value in (("variance", 1 / p**2 - eps), ("reciprocal of the root", p)):
-                if (abs(rounded(value, form) - value) <= 2.0**-17 * value).mean() > 0.9:
-                    return "unstable", f"{what} rounded to {form} (half-precision accumulation)"
+    eps, threshold = cases[0].base.eps, v[wrong].max()
+    if wrong.sum() > 1 and numpy.ptp(p[wrong]) < 32 * u * p[wrong].max():
+        for side, clamped in (("below", v[~wrong] >= threshold), ("above", v[~wrong] <= v[wrong].min())):
+            if clamped.all():
+                return "bug", f"variance clamped {side} at {1 / numpy.median(p[wrong]) ** 2 - eps:.3g}"
+    if form := _narrow_scale(p, eps, plain):
+        return "unstable", f"{form} (half-precision accumulation)"
     if off < 2.0**-4:
         return "unstable", approximate
     where = f" where the variance is below {threshold:.3g}" if (v[~wrong] > threshold).all() else ""
     return "bug", f"scale wrong by factors {factor.min():.3g} to {factor.max():.3g}{where}"
+
+
+def _narrow_scale(p: Reals, eps: float, plain: Arithmetic) -> str | None:
+    """What was kept in a half format, if nearly all variances or scales are its numbers."""
+    for form in ("float16", "bfloat16"):
+        for what, value in (("variance", 1 / p**2 - eps), ("reciprocal of the root", p)):
+            kept = (abs(rounded(value, form) - value) <= 2.0**-17 * value).mean() > 0.9
+            if kept and FORMATS[form].bits < plain.storage.bits:
+                return f"{what} rounded to {form}"
+    return None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -205,7 +220,8 @@ class Explanation:
             component, rounded up, and how far a backward-stable kernel may be off there.
         ratio, outside: arrays, shape (..., d). Distance from the closest output of a correct kernel over its
             tolerance, and whether that is above 1.
-        message: One sentence, which is also the repr; :meth:`component` has one for each component.
+
+    Its repr is :attr:`message`; :meth:`component` has a sentence for each component.
     """
 
     verdict: Verdict
@@ -218,7 +234,21 @@ class Explanation:
     bound: numpy.ndarray
     ratio: numpy.ndarray
     outside: numpy.ndarray
-    message: str
+
+    @property
+    def message(self) -> str:
+        """What is so, in one sentence."""
+        ratio, bound, also = self.ratio[self.worst], self.bound[self.worst], self.also_fits
+        numbers = f"largest ratio {ratio:.3g} (difference {self.difference[self.worst]:.3g}, bound {bound:.3g})"
+        if self.verdict != "rounding":
+            outside = f"{int(self.outside.sum())} of {self.ratio.size} components beyond every rounding"
+            unknown = "none of the known variants, mistakes and algorithms agrees with it"
+            return f"{self.verdict}: {outside}, {numbers}; {f'it agrees with: {self.cause}' if self.cause else unknown}"
+        missing = "" if numpy.isfinite(self.bound).all() else "; where squares may over- or underflow no bound exists"
+        more = f" and {len(also) - 3} more" if len(also) > 3 else ""
+        hint = f"; at this precision it cannot be told apart from: {', '.join(also[:3])}{more}" if also else ""
+        note = " of an implementation that merges partial variances or multiplies before it subtracts the mean"
+        return f"rounding{note if self.method == 'merged' else ''}: {numbers}{missing}{hint}"
 
     def __str__(self) -> str:
         return self.message
@@ -248,9 +278,7 @@ def explain_difference(
     bias: Array | None = None,
     eps: float,
     dtype: Any = None,
-    centered: bool = True,
-    placement: Placement = "inside",
-    additions: int | None = None,
+    **layer: Unpack[Layer],
 ) -> Explanation:
     """Compare `got` with the exact ``layer_norm(x, gain, bias, eps=eps)`` and say: rounding, a variant, or a bug.
 
@@ -258,9 +286,10 @@ def explain_difference(
     each usual mistake (divisor d − 1, no mean subtraction, ε elsewhere or another ε, gain missing or used as 1 + gain,
     ...) and each unstable algorithm is tried, by the family of outputs that it would have itself.
 
-    `got`, of the shape of `x`, is what was computed, in the format `dtype`, by default its own. `additions` is that of
-    :func:`error_bound`; without it no correct kernel is ever blamed. Returns an Explanation, whose repr is the
-    sentence. Raises InputError for a constant vector (RMSNorm: the zero vector) at ε = 0, which has no exact output.
+    `got`, of the shape of `x`, is what was computed, in the format `dtype`, by default its own. `layer` stands for
+    `centered`, `placement` and `additions`, as in :func:`error_bound`; without `additions` no correct kernel is ever
+    blamed. Returns an Explanation, whose repr is a sentence. Raises InputError for a constant vector (RMSNorm: the zero
+    vector) at ε = 0, which has no exact output.
     Source: N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 3.1 and 4.2.
 
     >>> import numpy as np, lngeom as lg
@@ -272,68 +301,48 @@ def explain_difference(
     ('variant', 'variance divided by d - 1 (ddof=1)')
     """
     dtype = dtype_name(got) if dtype is None and hasattr(got, "dtype") else dtype
-    rows, base, name = definition(x, gain, bias, eps, dtype, centered, placement)
-    order = longest(additions)
-    computed = floats(got)
-    if computed.shape != rows.shape:
-        msg = f"got has shape {computed.shape}, but x has shape {rows.shape}: compare outputs of the same vectors"
+    rows, base, name, order = definition(x, gain, bias, eps, dtype, **layer)
+    computed, shape = floats(got), rows.shape
+    if computed.shape != shape:
+        msg = f"got has shape {computed.shape}, but x has shape {shape}: compare outputs of the same vectors"
         raise InputError(msg)
-    sample, got_rows = Sample(rows.reshape(-1, rows.shape[-1])), computed.reshape(-1, rows.shape[-1])
-    square = sample.variance if centered else sample.square
+    case = Case(base, Sample(rows.reshape(-1, shape[-1])), computed.reshape(-1, shape[-1]))
+    _check_defined(base, case.sample)
+    plain = declared(name, order=order)
+    family = base.family(case.sample, plain)
+    fit = family.fit(case.got)
+    verdict, method, cause, also_fits = _judged(case, fit, plain, name)
+    exact, error = base.enclosed(case.sample)
+    with numpy.errstate(all="ignore"):
+        difference = abs(case.got - exact) + error
+        difference = numpy.where(numpy.isnan(difference), numpy.inf, difference)
+    lower, upper = outward(exact - error, shape, -1), outward(exact + error, shape)
+    apart, reach = outward(difference, shape), outward(base.bound(case.sample, family), shape)
+    ratio = fit.ratio.reshape(shape)
+    return Explanation(verdict, method, cause, also_fits, lower, upper, apart, reach, ratio, ratio > 1)
+
+
+def _check_defined(base: Definition, sample: Sample) -> None:
+    square = sample.variance if base.centered else sample.square
     undefined = numpy.flatnonzero((square[:, 0] == 0) & (base.eps == 0))
     if undefined.size:
-        what = "constant" if centered else "zero"
+        what = "constant" if base.centered else "zero"
         msg = f"row {undefined[0]} of x is {what} and eps = 0: the layer divides 0 by 0 there; leave the row out"
         raise InputError(msg)
 
-    plain = declared(name, order=order)
-    family = base.family(sample, plain)
-    fit = family.fit(got_rows)
+
+def _judged(
+    case: Case, fit: Fit, plain: Arithmetic, dtype: str
+) -> tuple[Verdict, Method | None, str | None, tuple[str, ...]]:
+    """Verdict, method, cause, and what fits too, from the rows that tell most: the worst, and some of every size."""
+    square = case.sample.variance if case.base.centered else case.sample.square
     by_ratio, by_size = numpy.argsort(-fit.ratio.max(axis=-1), kind="stable"), numpy.argsort(square[:, 0])
     spaced = by_size[numpy.linspace(0, len(by_size) - 1, _EXAMINED).astype(int)]
     worst = numpy.unique(numpy.concatenate([by_ratio[:_EXAMINED], spaced]))
-    case = Case(base, Sample(sample.x[worst]), got_rows[worst])
-    also_fits: tuple[str, ...] = ()
-    if fit.ok.all():
-        strict = base.family(sample, replace(plain, method="two-pass")).fit(got_rows).ok.all()
-        verdict, cause, method = "rounding", None, "two-pass" if strict or not centered else "merged"
-        also_fits = tuple(indistinct([case], name, plain))
-    else:
-        verdict, cause = diagnose([case], name)
-        method = "one-pass" if verdict == "unstable" and "one-pass" in str(cause) else None
-
-    exact, error = base.enclosed(sample)
-    with numpy.errstate(all="ignore"):
-        difference = abs(got_rows - exact) + error
-        difference = numpy.where(numpy.isnan(difference), numpy.inf, difference)
-    lower, upper = outward(exact - error, rows.shape, -1), outward(exact + error, rows.shape)
-    apart, reach = outward(difference, rows.shape), outward(base.bound(sample, family), rows.shape)
-    ratio = fit.ratio.reshape(rows.shape)
-    message = _message(verdict, cause, also_fits, method, apart, reach, ratio)
-    return Explanation(verdict, method, cause, also_fits, lower, upper, apart, reach, ratio, ratio > 1, message)
-
-
-def _message(
-    verdict: Verdict,
-    cause: str | None,
-    also_fits: tuple[str, ...],
-    method: Method | None,
-    difference: numpy.ndarray,
-    bound: numpy.ndarray,
-    ratio: numpy.ndarray,
-) -> str:
-    worst = numpy.unravel_index(numpy.argmax(ratio), ratio.shape)
-    numbers = f"largest ratio {ratio[worst]:.3g} (difference {difference[worst]:.3g}, bound {bound[worst]:.3g})"
-    if verdict != "rounding":
-        count = int((ratio > 1).sum())
-        reason = (
-            f"it agrees with: {cause}"
-            if cause
-            else "none of the known variants, mistakes and algorithms agrees with it"
-        )
-        return f"{verdict}: {count} of {ratio.size} components beyond every rounding, {numbers}; {reason}"
-    missing = "" if numpy.isfinite(bound).all() else "; where squares may over- or underflow no bound exists"
-    more = f" and {len(also_fits) - 3} more" if len(also_fits) > 3 else ""
-    hint = f"; at this precision it cannot be told apart from: {', '.join(also_fits[:3])}{more}" if also_fits else ""
-    note = " of an implementation that merges partial variances or multiplies before it subtracts the mean"
-    return f"rounding{note if method == 'merged' else ''}: {numbers}{missing}{hint}"
+    few = Case(case.base, Sample(case.sample.x[worst]), case.got[worst])
+    if not fit.ok.all():
+        verdict, cause = diagnose([few], dtype)
+        return verdict, "one-pass" if verdict == "unstable" and "one-pass" in str(cause) else None, cause, ()
+    strict = case.base.family(case.sample, replace(plain, method="two-pass")).fit(case.got).ok.all()
+    method: Method = "two-pass" if strict or not case.base.centered else "merged"
+    return "rounding", method, None, tuple(indistinct([few], dtype, plain))

@@ -2,7 +2,7 @@ r"""Tolerances of a norm kernel that declares how it computes, and the test that
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy
 
@@ -15,6 +15,23 @@ from ._formats import FORMATS
 
 Kind = Literal["layernorm", "rmsnorm"]
 KINDS: tuple[Kind, ...] = ("layernorm", "rmsnorm")
+
+
+class Kernel(TypedDict, total=False):
+    """What is declared of a kernel; see :func:`tolerance`."""
+
+    algorithm: Method | None
+    accumulate: str | None
+    order: Order
+    confidence: float | None
+
+
+class Layer(TypedDict, total=False):
+    """Whether a layer subtracts the mean, where its ε stands, and the longest chain of additions in its sums."""
+
+    centered: bool
+    placement: Placement
+    additions: int | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,12 +103,9 @@ def tolerance(
     *,
     eps: float,
     kind: Kind = "layernorm",
-    algorithm: Method | None = None,
     dtype: Any = None,
-    accumulate: str | None = None,
-    order: Order = "any",
     placement: Placement = "inside",
-    confidence: float | None = None,
+    **kernel: Unpack[Kernel],
 ) -> Tolerance:
     """What a correct kernel may return at `x`: ŷ_i = g_i(p c_i − q) + b_i ± E_i, with bounds of p and of q.
 
@@ -102,9 +116,10 @@ def tolerance(
     Args:
         x, gain, bias: Finite, taken as exact.
         kind: {"layernorm", "rmsnorm"}
+        dtype: str or dtype. Format of `x` and of the output; default: that of `x`.
+        kernel: `algorithm`, `accumulate`, `order` and `confidence`, what is declared of the kernel.
         algorithm: {"two-pass", "merged", "one-pass"}. Two passes that subtract the mean first; merged (Welford); or
             mean x² − μ². Default: the first two, in any form.
-        dtype: str or dtype. Format of `x` and of the output; default: that of `x`.
         accumulate: {"float64", "float32", "bfloat16", "float16"}. Format of the sums. Default float64 for float64,
             else float32. A half format means all operations.
         order: "any", "sequential", "pairwise" or int. Order of each sum; an integer is the largest number of additions
@@ -126,11 +141,8 @@ def tolerance(
     """
     if kind not in KINDS:
         raise InputError(f"kind is {kind!r}: the norms are {' and '.join(KINDS)}")
-    if algorithm is not None and algorithm not in METHODS:
-        msg = f"algorithm is {algorithm!r}: the variance is computed by one of {', '.join(METHODS)}, or None for any"
-        raise InputError(msg)
-    rows, base, name = definition(x, gain, bias, eps, dtype, kind == "layernorm", placement)
-    arithmetic = declared(name, algorithm, accumulate, order, confidence)
+    rows, base, name, _ = definition(x, gain, bias, eps, dtype, centered=kind == "layernorm", placement=placement)
+    arithmetic = declared(name, **kernel)
     sample = Sample(rows.reshape(-1, rows.shape[-1]))
     family = base.family(sample, arithmetic)
     spread = sample.spread(arithmetic, centered=base.centered)
@@ -143,7 +155,7 @@ def tolerance(
         (outward(low, rows.shape, -1), outward(high, rows.shape)),
         spread.alpha.astype(numpy.float64).reshape(lead),
         theta.astype(numpy.float64).reshape(lead),
-        confidence is None,
+        arithmetic.confidence is None,
         family,
     )
 
@@ -155,10 +167,8 @@ def error_bound(
     *,
     eps: float,
     dtype: Any = None,
-    centered: bool = True,
-    placement: Placement = "inside",
     method: Method = "two-pass",
-    additions: int | None = None,
+    **layer: Unpack[Layer],
 ) -> numpy.ndarray:
     """Bound of the error of each component of ``layer_norm(x, gain, bias, eps=eps)`` or of ``rms_norm``.
 
@@ -169,6 +179,7 @@ def error_bound(
         method: {"two-pass", "merged", "one-pass"}. How the variance is computed: from the centred vector (this
             library); by merging partial means and sums of squares (PyTorch); or as mean x² − μ² (Flax). The last two
             may multiply before they subtract the mean.
+        layer: `centered`, `placement` and `additions`.
         additions: The largest number of additions a term passes through. Default: any order. A pairwise sum such as
             NumPy's over the last axis of a contiguous array has at most 24 + log₂ d.
 
@@ -184,9 +195,9 @@ def error_bound(
     """
     if method not in METHODS:
         raise InputError(f"method is {method!r}: the variance is computed by one of {', '.join(METHODS)}")
-    rows, base, name = definition(x, gain, bias, eps, dtype, centered, placement)
+    rows, base, name, order = definition(x, gain, bias, eps, dtype, **layer)
     sample = Sample(rows.reshape(-1, rows.shape[-1]))
-    family = base.family(sample, declared(name, method, order=longest(additions)))
+    family = base.family(sample, declared(name, method, order=order))
     return outward(base.bound(sample, family), rows.shape)
 
 
@@ -196,9 +207,10 @@ def outward(values: Reals, shape: tuple[int, ...], direction: int = 1) -> numpy.
 
 
 def definition(
-    x: Array, gain: Any, bias: Any, eps: float, dtype: Any, centered: bool, placement: Placement
-) -> tuple[numpy.ndarray, Definition, str]:
-    """Checked rows of `x` as float64, the norm layer in extended precision, and the name of the format."""
+    x: Array, gain: Any, bias: Any, eps: float, dtype: Any, **layer: Unpack[Layer]
+) -> tuple[numpy.ndarray, Definition, str, Order]:
+    """Checked rows of `x` as float64, the layer in extended precision, the name of the format, the order of sums."""
+    centered, placement, order = _layer(**layer)
     check_vectors("x", x)
     check_parameter("gain", gain, x)
     check_parameter("bias", bias, x)
@@ -208,7 +220,8 @@ def definition(
         raise InputError(f"dtype is {name!r}: error bounds are known for {', '.join(FORMATS)}")
     wide = "float64" if name == "float64" else "float32"
     g, b = (None if p is None else _numbers(n, p, wide).astype(REAL) for n, p in (("gain", gain), ("bias", bias)))
-    return _numbers("x", x, name).reshape(tuple(x.shape)), Definition(centered, g, b, float(eps), placement), name
+    base = Definition(centered, g, b, float(eps), placement)
+    return _numbers("x", x, name).reshape(tuple(x.shape)), base, name, order
 
 
 def _numbers(name: str, values: Array, format_name: str) -> numpy.ndarray:
@@ -224,14 +237,16 @@ def _numbers(name: str, values: Array, format_name: str) -> numpy.ndarray:
     return numbers
 
 
-def longest(additions: int | None) -> Order:
-    """The order of a sum in which a term passes through so many additions; any if not given."""
+def _layer(
+    centered: bool = True, placement: Placement = "inside", additions: int | None = None
+) -> tuple[bool, Placement, Order]:
+    """A layer as it is declared; the order is that in which a term passes through so many additions, or any."""
     if additions is None:
-        return "any"
+        return centered, placement, "any"
     if isinstance(additions, bool) or not isinstance(additions, int) or additions < 1:
         msg = f"additions is {additions!r}: the longest chain of additions in a sum has an integer length >= 1"
         raise InputError(msg)
-    return additions
+    return centered, placement, additions
 
 
 def _name(dtype: Any) -> str:
@@ -248,6 +263,9 @@ def declared(
     confidence: float | None = None,
 ) -> Arithmetic:
     """The arithmetic of a kernel from its description."""
+    if algorithm is not None and algorithm not in METHODS:
+        msg = f"algorithm is {algorithm!r}: the variance is computed by one of {', '.join(METHODS)}, or None for any"
+        raise InputError(msg)
     known = order in ("any", "sequential", "pairwise") or (
         isinstance(order, int) and not isinstance(order, bool) and order >= 1
     )
