@@ -27,7 +27,7 @@ class RunDirectory:
 
     A run is identified by all that its numbers depend on. It is begun, continued or shown by the same few steps::
 
-        run = RunDirectory(path)                    # manifest="run.json", results=("losses.csv",) where it has others
+        run = RunDirectory(path)                    # manifest="run.json" where it has another
         with run.claim():                           # made, writable, without strangers, and ours until the process ends
             if run.begin(identity, about) == "done":        # refuses the directory of another run
                 return run
@@ -44,10 +44,13 @@ class RunDirectory:
         path: The directory.
         manifest: Name of the manifest.
         results: The files whose hashes ``DONE`` has, in the order and form of ``sha256sum``.
+        shards: Whether the run is made of parts; a training is not.
     """
 
-    def __init__(self, path: Path, *, manifest: str = "manifest.json", results: Sequence[str] = _RESULTS) -> None:
-        self.path, self.manifest_path, self._results = path, path / manifest, results
+    def __init__(
+        self, path: Path, *, manifest: str = "manifest.json", results: Sequence[str] = _RESULTS, shards: bool = True
+    ) -> None:
+        self.path, self.manifest_path, self._results, self._shards = path, path / manifest, results, shards
         self.tokens_path, self.sequences_path = path / "tokens.npy", path / "sequences.csv"
         self.state_path, self.predictions_path = path / "state.safetensors", path / "predictions.csv"
 
@@ -93,7 +96,8 @@ class RunDirectory:
             status = "new"
         if status == "new":
             write_sealed(self.manifest_path, {**identity, **about, "identity": list(identity)})
-        (self.path / "shards").mkdir(exist_ok=True)
+        if self._shards:
+            (self.path / "shards").mkdir(exist_ok=True)
         return status
 
     def _has_begun(self) -> bool:

@@ -1,7 +1,6 @@
 """The directory of a training run: what it records, when it may be continued, and what it says of itself at its end."""
 
 import platform
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -10,7 +9,6 @@ import transformers
 import lngeom
 
 from ..runs import Ranks
-from ..support import RunError, read_sealed, write_sealed
 from ._data import TokenData
 from ._execution import Execution
 from ._model import flops_per_token
@@ -36,28 +34,6 @@ def manifest(recipe: Recipe, data: TokenData, execution: Execution, processes: R
             "python": platform.python_version(),
         },
     }
-
-
-def open_run(out: Path, record: dict[str, Any]) -> None:
-    """Start a run in `out`, or make sure that the run there is the same one."""
-    path = out / "run.json"
-    if path.exists():
-        stored = read_sealed(path)
-        for key, value in record.items():
-            if stored.get(key) != value:
-                msg = (
-                    f"{out} holds a run with another {key}: {stored.get(key)}, not {value}; continue it with the same "
-                    "options and software, or choose another directory"
-                )
-                raise RunError(msg)
-        return
-    if out.exists() and (not out.is_dir() or any(not path.name.startswith(".") for path in out.iterdir())):
-        raise RunError(f"{out} exists and does not hold a training run: choose another directory")
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        write_sealed(path, record)
-    except OSError as error:
-        raise RunError(f"{out} cannot be written ({error.strerror}): choose another directory") from error
 
 
 PEAK_BFLOAT16 = {"A100": 312e12, "H100 PCIe": 756e12, "H100": 989e12, "H200": 989e12, "L40S": 362e12, "A6000": 155e12}

@@ -25,15 +25,15 @@ from transformers import (
 
 from lngeom.errors import InputError
 
-from ..runs import Ranks
-from ..support import RunError, StepTable, lock, write_sealed
+from ..runs import Ranks, RunDirectory
+from ..support import RunError, StepTable, write_sealed
 from ._checkpoint import check_hashes, last_state, save_network, step_of, vouch
 from ._data import Sequences, TokenData
 from ._execution import Execution
 from ._measure import Measurement, StreamMeasurement
 from ._model import CONTROLS, build_model
 from ._recipe import Recipe, checkpoint_steps, learning_rate
-from ._run import manifest, open_run, summary
+from ._run import manifest, summary
 
 LOSS_COLUMNS = ("step", "tokens", "loss", "learning_rate", "gradient_norm")
 """Columns of ``losses.csv``: steps count from 1; the loss, in nats per token, is that before the step is taken."""
@@ -237,8 +237,9 @@ def train(
         measure = Measurement(model, data, check_gradients=checked, **size)
     with contextlib.ExitStack() as stack:
         if processes.leads:
-            open_run(out, manifest(recipe, data, execution, processes))
-            stack.enter_context(lock(out))
+            directory = RunDirectory(out, manifest="run.json", shards=False)
+            stack.enter_context(directory.claim())
+            directory.begin(manifest(recipe, data, execution, processes), {})
         processes.wait()
         run = _Run(recipe, data, out, processes, execution)
         return _train(run, model, text, _Recorder(run, measure, report))

@@ -255,10 +255,10 @@ def diverging(data: TokenData, _: Path, at: Path) -> object:
 
 NARROW = replace(RECIPE, shape=replace(SHAPE, vocabulary=63))
 REFUSED: list[tuple[Callable[[TokenData, Path, Path], object], type[LngeomError], str]] = [
-    (lambda data, whole, _: run(replace(RECIPE, seed=1), data, whole), RunError, "run with another recipe"),
-    (lambda data, whole, _: run(replace(RECIPE, norm="rms"), data, whole), RunError, "run with another recipe"),
-    (lambda data, whole, _: run(replace(RECIPE, weight_decay=0.0), data, whole), RunError, "run with another recipe"),
-    (other_text, RunError, "holds a run with another data"),
+    (lambda data, whole, _: run(replace(RECIPE, seed=1), data, whole), RunError, "another run .recipe"),
+    (lambda data, whole, _: run(replace(RECIPE, norm="rms"), data, whole), RunError, "another run .recipe"),
+    (lambda data, whole, _: run(replace(RECIPE, weight_decay=0.0), data, whole), RunError, "another run .recipe"),
+    (other_text, RunError, "another run .data"),
     (damaged, RunError, "optimizer.pt of the state in .* has changed"),
     (diverging, RunError, r"the loss of step \d+ is (nan|inf): training has diverged; lower"),
     (lambda data, _, at: run(NARROW, replace(data, vocabulary=64), at / "run"), InputError,
@@ -299,7 +299,7 @@ def test_two_processes_do_not_train_in_one_directory(data: TokenData, tmp_path: 
 
 def test_a_directory_of_something_else_is_refused(data: TokenData, tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("all of it")
-    with pytest.raises(RunError, match="exists and does not hold a training run"):
+    with pytest.raises(RunError, match="is not empty and holds no run"):
         run(RECIPE, data, tmp_path)
     assert (tmp_path / "thesis.txt").read_text() == "all of it"
 
