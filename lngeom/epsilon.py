@@ -1,4 +1,4 @@
-"""What ε does: the gauge, how far from the surface an output lies, and the relation of the two places of ε."""
+"""The effect of ε: the gauge, how far from the surface an output lies, and the relation of the two places of ε."""
 
 from typing import Any
 

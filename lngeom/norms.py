@@ -79,7 +79,7 @@ class Normalized(NamedTuple):
 
 
 def normalized(x: Array, *, eps: Any, placement: Placement, centered: bool, axis: int = -1) -> Normalized:
-    """What a norm layer computes before gain and bias, for vectors of every size."""
+    """The part of a norm layer before gain and bias, for vectors of every size."""
     check_eps(eps)
 
     def compute(x: Array, unit: Array | None) -> tuple[Array, Array]:

@@ -15,7 +15,7 @@ Verdict = Literal[
 
 
 class Meaning(NamedTuple):
-    """What a verdict says.
+    """The meaning of a verdict.
 
     Attributes:
         says: In words.

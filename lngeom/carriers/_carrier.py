@@ -1,4 +1,4 @@
-"""What the formulas run on: any array of the array-API standard, and anything else that speaks its namespace.
+"""The values that formulas run on: any array of the array-API standard, and anything else that speaks its namespace.
 
 A *carrier* is a value with a namespace. Arrays (NumPy, PyTorch, array-api-strict, ...) have shapes and dtypes,
 which are checked here once so that the formulas below stay free of it. A carrier without a shape, such as a
@@ -156,7 +156,7 @@ def in_range(
     power: int = 2,
     axis: int = -1,
 ) -> tuple[Array, Array, Any, Array | None]:
-    """What ``compute(x, None)`` returns, some result and a mean square, then ε and the unit used.
+    """The result and the mean square of ``compute(x, None)``, then ε and the unit used.
 
     Where squares leave the range of the dtype it is ``compute(x, u)``, which is to compute with u·x, and u**power·ε.
     The unit u, one per row along `axis`, is a power of two, so that no digit changes: a result of degree k in

@@ -144,8 +144,8 @@ def _quiet(operation: Callable[..., Rounded], *operands: Any) -> Rounded:
 
 
 def _sum(a: Rounded, b: Rounded) -> Rounded:
-    found = Rounded(a.value + b.value)
-    return Rounded(found.value, a.error + b.error + found.unit * found.size)
+    result = Rounded(a.value + b.value)
+    return Rounded(result.value, a.error + b.error + result.unit * result.size)
 
 
 def _difference(a: Rounded, b: Rounded) -> Rounded:
@@ -153,27 +153,27 @@ def _difference(a: Rounded, b: Rounded) -> Rounded:
 
 
 def _product(a: Rounded, b: Rounded) -> Rounded:
-    found = Rounded(a.value * b.value)
+    result = Rounded(a.value * b.value)
     error = a.size * b.error + b.size * a.error + a.error * b.error
-    return Rounded(found.value, error + found.unit * found.size + found.tiny)
+    return Rounded(result.value, error + result.unit * result.size + result.tiny)
 
 
 def _quotient(a: Rounded, b: Rounded) -> Rounded:
-    found = Rounded(a.value / b.value)
-    clearance = (b.size - b.error) * (1 - 4 * found.unit)
-    size = found.size * (1 + 2 * found.unit) + found.tiny
+    result = Rounded(a.value / b.value)
+    clearance = (b.size - b.error) * (1 - 4 * result.unit)
+    size = result.size * (1 + 2 * result.unit) + result.tiny
     error = (a.error + size * b.error) / clearance
-    return Rounded(found.value, numpy.where(clearance > 0, error + found.unit * size + found.tiny, math.inf))
+    return Rounded(result.value, numpy.where(clearance > 0, error + result.unit * size + result.tiny, math.inf))
 
 
 def _root(a: Rounded) -> Rounded:
-    found = Rounded(numpy.sqrt(numpy.maximum(a.value, 0.0)))
-    low = numpy.sqrt(numpy.maximum(a.value - a.error, 0.0)) * (1 - 4 * found.unit)
+    result = Rounded(numpy.sqrt(numpy.maximum(a.value, 0.0)))
+    low = numpy.sqrt(numpy.maximum(a.value - a.error, 0.0)) * (1 - 4 * result.unit)
     gap = numpy.sqrt(a.error)
-    near = found.size + low
+    near = result.size + low
     inside = numpy.where(near > 0, numpy.minimum(a.error / near, gap), gap)
     # A computed radicand below 0 stands for one that is not negative, at most its error away.
-    return Rounded(found.value, numpy.where(a.value < 0, gap, inside) + found.unit * found.size + found.tiny)
+    return Rounded(result.value, numpy.where(a.value < 0, gap, inside) + result.unit * result.size + result.tiny)
 
 
 def _total(x: Rounded, *, axis: int = -1, keepdims: bool = False) -> Rounded:
@@ -184,8 +184,8 @@ def _total(x: Rounded, *, axis: int = -1, keepdims: bool = False) -> Rounded:
 
 
 def _mean(x: Rounded, *, axis: int = -1, keepdims: bool = False) -> Rounded:
-    found = Rounded(numpy.mean(x.value, keepdims=True))
-    return Rounded(found.value, _total(x).error / len(x) + found.unit * found.size + found.tiny)
+    result = Rounded(numpy.mean(x.value, keepdims=True))
+    return Rounded(result.value, _total(x).error / len(x) + result.unit * result.size + result.tiny)
 
 
 def _max(x: Rounded, *, axis: int = -1, keepdims: bool = False) -> Rounded:

@@ -9,7 +9,7 @@ from ..norms import layer_norm, rms_norm
 
 
 class NormParameters(NamedTuple):
-    """What a norm layer computes: z = gain ∘ (Πx or x)/scale + bias."""
+    """The formula of a norm layer: z = gain ∘ (Πx or x)/scale + bias."""
 
     gain: Array
     bias: Array | None

@@ -1,4 +1,4 @@
-"""What terms mean: their value for given vectors and scalars of rational components, exact or enclosed."""
+"""The meaning of terms: their value for given vectors and scalars of rational components, exact or enclosed."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -29,8 +29,8 @@ def evaluate(t: Term, values: Values, dimension: int, *, total: bool = True) -> 
     >>> print(*evaluate(lg.project(vector("x")), {"x": (1, 2, 6)}, 3))
     -2 -1 3
     """
-    found = _Meaning(values, dimension, total).of(t)
-    return found * (dimension // len(found))
+    components = _Meaning(values, dimension, total).of(t)
+    return components * (dimension // len(components))
 
 
 def holds(statement: Formula, values: Values, dimension: int, *, total: bool = True) -> bool | None:

@@ -41,7 +41,7 @@ def divide(monomial: tuple, divisor: tuple) -> tuple | None:
 
 
 def argument(atom: tuple) -> Term:
-    """What the root or inverse `atom` is taken of."""
+    """The term under the root, or the divisor, of `atom`."""
     return Term(atom[1])
 
 
@@ -81,15 +81,15 @@ def quotients(t: Iterable, u: Term) -> Iterator[Term]:
 
 def atoms_of(terms: Iterable[Term]) -> set[tuple]:
     """All atoms of terms, also those inside functions."""
-    found: set[tuple] = set()
+    atoms: set[tuple] = set()
     waiting = [atom for t in terms for monomial, _ in t for atom, _ in monomial]
     while waiting:
         atom = waiting.pop()
-        if atom in found:
+        if atom in atoms:
             continue
-        found.add(atom)
+        atoms.add(atom)
         if atom[0] == "S":
             waiting += [inner for inner, _ in atom[1]]
         elif atom[0] in ("inv", "sqrt"):
             waiting += [inner for monomial, _ in atom[1] for inner, _ in monomial]
-    return found
+    return atoms

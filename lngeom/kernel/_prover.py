@@ -40,7 +40,7 @@ def prove(goal: Formula, *facts: Proved | tuple[Proved, Any], remainder: Any = N
     if remainder is not None:
         same = rewrite(goal.term - remainder, equations, signs)
         return transport(goal.term, same, prove(Formula(term(remainder), goal.relation), *signs))
-    found = Signs(signs).find(goal.term, goal.relation)
-    if found is None:
+    sign = Signs(signs).find(goal.term, goal.relation)
+    if sign is None:
         raise ProofError(f"no proof found of {formula(goal)}")
-    return found
+    return sign

@@ -71,7 +71,7 @@ def _inner(atoms: Iterable[tuple], rules: list[Rule]) -> Iterator[tuple[Proved, 
 
 
 def _reduce(left: Term, rules: list[Rule]) -> tuple[Term, Parts]:
-    """What the rules leave of a term, and the multiples of them that were subtracted."""
+    """The rest of a term that the rules leave, and the multiples of them that were subtracted."""
     parts: Parts = {}
     for _ in range(MAX_STEPS):
         step = _step(left, rules) if len(left) <= MAX_LENGTH else None

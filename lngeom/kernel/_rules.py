@@ -85,12 +85,12 @@ class Proved:
 
     @property
     def hypotheses(self) -> frozenset[Formula]:
-        """What is assumed."""
+        """The formulas that are assumed."""
         return frozenset(Formula(Term(pairs), relation) for pairs, relation in _said(self)[0])
 
     @property
     def conclusion(self) -> Formula:
-        """What follows."""
+        """The formula that follows."""
         pairs, relation = _said(self)[1]
         return Formula(Term(pairs), relation)
 
@@ -299,7 +299,7 @@ def instantiate(theorem: Proved, values: Mapping[Term, Any]) -> Proved:
     Replaced is as by :func:`substitute`, all at once: a vector by anything, a scalar by a scalar and nothing else.
     """
     (t, relation, hypotheses), new = _read(theorem, *_ANY), _replacements(values)
-    said = frozenset((_substituted(_term(pairs, False), new).pairs, r) for pairs, r in hypotheses)
+    assumed = frozenset((_substituted(_term(pairs, False), new).pairs, r) for pairs, r in hypotheses)
     atoms = [((((atom, 1),), (1, 1)),) for atom in new]
     arguments = tuple(part for pair in zip(atoms, new.values(), strict=True) for part in pair)
-    return _prove(_substituted(t, new), relation, said, "instantiate", arguments, theorem)
+    return _prove(_substituted(t, new), relation, assumed, "instantiate", arguments, theorem)

@@ -116,8 +116,8 @@ class Signs:
             if relation == ">=":
                 return kernel.root_nonnegative(argument(atom))
             inside = self.find(argument(atom), ">")
-            found = kernel.root_positive(inside) if inside else None
-            return kernel.weaken(found, relation) if found and relation == "!=" else found
+            positive = kernel.root_positive(inside) if inside else None
+            return kernel.weaken(positive, relation) if positive and relation == "!=" else positive
         if kind == "inv":
             inside = self.find(argument(atom), relation)
             return kernel.inverse_sign(inside) if inside else None
@@ -150,15 +150,15 @@ class Signs:
 
     def _sum(self, t: Term, relation: str) -> Proved | None:
         """Every summand is nonnegative, and one positive if need be."""
-        found, strict = None, False
+        whole, strict = None, False
         for monomial, coefficient in t:
             one = Term({monomial: coefficient})
             sign = (self.find(one, ">") if relation == ">" and not strict else None) or self.find(one, ">=")
             if sign is None:
                 return None
             strict |= sign.conclusion.relation == ">"
-            found = kernel.add(found, sign) if found else sign
-        return found if strict or relation == ">=" else None
+            whole = kernel.add(whole, sign) if whole else sign
+        return whole if strict or relation == ">=" else None
 
     def _peeled(self, t: Term, relation: str) -> Proved | None:
         """A multiple of a known sign, or of a variance, plus a shorter rest."""

@@ -259,27 +259,27 @@ def _ascending(values: list) -> bool:
 
 def _normal(pairs: Any) -> tuple:
     """The polynomial rebuilt of exact tuples and integers."""
-    found = []
+    rebuilt = []
     for pair in _items(pairs):
         monomial, c = _items(pair, 2)
         n, m = _items(c, 2)
         _require(type(n) is int and type(m) is int, "a coefficient is a pair of integers")
         _require(n != 0 and m > 0 and math.gcd(n, m) == 1, "a coefficient is not 0 and in lowest terms")
-        found.append((_monomial(monomial), (n, m)))
-    _require(_ascending([monomial for monomial, _ in found]), "monomials are sorted and different")
-    return tuple(found)
+        rebuilt.append((_monomial(monomial), (n, m)))
+    _require(_ascending([monomial for monomial, _ in rebuilt]), "monomials are sorted and different")
+    return tuple(rebuilt)
 
 
 def _monomial(monomial: Any) -> tuple:
-    found = []
+    powers = []
     for power in _items(monomial):
         atom, k = _items(power, 2)
         atom = atom if _KNOWN.get(id(atom)) is atom else _rebuilt(atom)
         _require(type(k) is int, "an exponent is an integer")
         _require(k > 0 or (k < 0 and atom == _D), "only d has negative exponents, and none is 0")
-        found.append((atom, k))
-    _require(_ascending([atom for atom, _ in found]), "the atoms of a monomial are sorted and different")
-    return tuple(found)
+        powers.append((atom, k))
+    _require(_ascending([atom for atom, _ in powers]), "the atoms of a monomial are sorted and different")
+    return tuple(powers)
 
 
 def _rebuilt(atom: Any) -> tuple:
@@ -435,15 +435,15 @@ def substitute(value: Any, values: Mapping[Term, Any]) -> Term:
 
 def _replacements(values: Mapping[Term, Any]) -> dict[tuple, Term]:
     """The mapping, read once."""
-    found = {}
+    new_terms = {}
     for old, new in [(term(old), term(new)) for old, new in values.items()]:
         atom = old.pairs[0][0][0][0] if old.pairs and old.pairs[0][0] else _D
         _require(
             old.pairs == ((((atom, 1),), _ONE),) and atom[0] in ("v", "s"), "only vectors and scalars are replaced"
         )
         _require(atom[0] == "v" or not _is_vector(new.pairs), "a scalar can only become a scalar")
-        found[atom] = new
-    return found
+        new_terms[atom] = new
+    return new_terms
 
 
 def _substituted(t: Term, values: dict[tuple, Term]) -> Term:
@@ -480,4 +480,4 @@ def _ones_like(x: Term) -> Term:
 
 
 NAMESPACE = SimpleNamespace(__name__="lngeom.kernel", abs=abs, mean=_mean, ones_like=_ones_like, sqrt=sqrt, sum=_sum)
-"""What `lngeom.layer_norm` and the others call when they run on terms."""
+"""The functions that `lngeom.layer_norm` and the others call when they run on terms."""

@@ -96,7 +96,7 @@ def formula(statement: Formula, names: Names = NO_NAMES) -> str:
 
 
 def sequent(theorem: Proved) -> str:
-    """What a theorem says: its hypotheses, the turnstile, its conclusion.
+    """The statement of a theorem: its hypotheses, the turnstile, its conclusion.
 
     Raises:
         ProofError: If it was never proved.
@@ -131,13 +131,13 @@ def certificate(theorem: Proved) -> list[str]:
 
     def visit(step: Proved) -> int:
         if id(step) not in visited:
-            said = (step.conclusion, step.hypotheses)
-            if said not in numbers:
+            statement = (step.conclusion, step.hypotheses)
+            if statement not in numbers:
                 for premise in step.certificate[2]:
                     visit(premise)
                 steps.append(step)
-                numbers[said] = len(steps)
-            visited[id(step)] = numbers[said]
+                numbers[statement] = len(steps)
+            visited[id(step)] = numbers[statement]
         return visited[id(step)]
 
     visit(theorem)

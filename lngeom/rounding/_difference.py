@@ -35,7 +35,7 @@ class Case(NamedTuple):
 
 
 def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) -> tuple[Verdict, str | None]:
-    """What explains all `cases`: a variant, an unstable algorithm or a mistake; ("bug", None) if nothing known does.
+    """The cause that explains all `cases`: a variant, an unstable algorithm or a mistake; ("bug", None) if none does.
 
     `eps` are values measured on the kernel. A variant or mistake that a dimension cannot show counts as the layer.
 
@@ -113,10 +113,10 @@ def indistinct(cases: Sequence[Case], dtype: str, arithmetic: Arithmetic | None 
     """
     cases, bases = list(cases), {case.sample.d: case.base for case in cases}
     makers = {d: {n: make for n, _, make in candidates(base, d, dtype)} for d, base in bases.items()}
-    for name in dict.fromkeys(name for found in makers.values() for name in found):
+    for name in dict.fromkeys(name for of in makers.values() for name in of):
         if "; " in name:
             continue
-        made = {d: found[name]() for d, found in makers.items() if name in found}
+        made = {d: of[name]() for d, of in makers.items() if name in of}
         # The same definition, rounded once more.
         if any(definition.casts or definition.verdict == "unstable" for definition in made.values()):
             continue
@@ -197,7 +197,7 @@ def _wrong_scale(cases: Sequence[Case], plain: Arithmetic) -> tuple[Verdict, str
 
 
 def _narrow_scale(p: Reals, eps: float, plain: Arithmetic) -> str | None:
-    """What was kept in a half format, if nearly all variances or scales are its numbers."""
+    """The quantity kept in a half format, if nearly all its values are numbers of one."""
     for form in ("float16", "bfloat16"):
         for what, value in (("variance", 1 / p**2 - eps), ("reciprocal of the root", p)):
             kept = (abs(rounded(value, form) - value) <= 2.0**-17 * value).mean() > 0.9
@@ -208,7 +208,7 @@ def _narrow_scale(p: Reals, eps: float, plain: Arithmetic) -> str | None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    """What a computed output differs by, and what can and cannot have caused it; made by :func:`explain_difference`.
+    """How far a computed output is off, and which causes are possible; made by :func:`explain_difference`.
 
     Attributes:
         verdict: {"rounding", "unstable", "variant", "bug"}. A backward-stable kernel may return it; only a named
@@ -237,7 +237,7 @@ class Explanation:
 
     @property
     def message(self) -> str:
-        """What is so, in one sentence."""
+        """Verdict, largest ratio and cause in one sentence."""
         ratio, bound, also = self.ratio[self.worst], self.bound[self.worst], self.also_fits
         numbers = f"largest ratio {ratio:.3g} (difference {self.difference[self.worst]:.3g}, bound {bound:.3g})"
         if self.verdict != "rounding":

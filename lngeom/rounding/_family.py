@@ -1,4 +1,4 @@
-"""What a correct norm kernel may return: a family with two parameters, whatever the order of its sums.
+"""The outputs that a correct norm kernel may return: a family with two parameters, whatever the order of its sums.
 
 Derived on the page "How far floats may be off" (docs/derivations/tolerance.md). Standard model with underflow, fl(a ∘
 b) = (a ∘ b)(1 + δ) + η, |δ| ≤ u, |η| ≤ ω; c = Πx, v the mean square that is divided by (σ², or ‖x‖²/d for RMSNorm);

@@ -28,7 +28,7 @@ _CASTS = 4  # among them to a half format
 
 @dataclass(frozen=True)
 class Gradients:
-    """What the forward pass leaves for the backward pass: rows x, shape (n, d), with the bounds of its two errors.
+    """The input of a backward pass: rows x, shape (n, d), with the bounds of its two errors.
 
     Of floats (:meth:`of`) or of fractions (:meth:`exactly`); ε inside the root. A half format may hold μ̂ and p̂.
 
@@ -142,7 +142,7 @@ class Gradients:
         return rough + cast + rough * cast
 
     def _cast(self, factors: Any) -> Any:
-        """What the result loses where the format has no normal number, and what values kept in a half format lose."""
+        """The loss where the format has no normal number, and that of values kept in a half format."""
         storage = self.arithmetic.storage
         half = storage.bits < self.arithmetic.work.bits
         return self.sample.number(storage.tiny) * (1 + (self.sample.number(storage.roundoff) * factors if half else 0))

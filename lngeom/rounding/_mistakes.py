@@ -235,7 +235,7 @@ def _other_eps(base: Definition, measured: tuple[float, ...]) -> Iterator[Change
 
 
 def _blocks(d: int) -> Iterator[Change]:
-    """What becomes of the last components of a row in a kernel that takes them in blocks."""
+    """Mistakes with the last components of a row in a kernel that takes them in blocks."""
     for block in (4, 8, 16, 32, 64, 128, 256, 512, 1024):
         n, whole = -(-d // block) * block, d // block * block
         if d % block and n <= 8 * d + 64:

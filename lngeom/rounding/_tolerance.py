@@ -18,7 +18,7 @@ KINDS: tuple[Kind, ...] = ("layernorm", "rmsnorm")
 
 
 class Kernel(TypedDict, total=False):
-    """What is declared of a kernel; see :func:`tolerance`."""
+    """Declared properties of a kernel; see :func:`tolerance`."""
 
     algorithm: Method | None
     accumulate: str | None
@@ -36,7 +36,7 @@ class Layer(TypedDict, total=False):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Acceptance:
-    """What :meth:`lngeom.rounding.Tolerance.accepts` answers; true in a condition if every row is accepted.
+    """The answer of :meth:`lngeom.rounding.Tolerance.accepts`; true in a condition if every row is accepted.
 
     `ok` and `reason`, one sentence; `p` and `delta` (...), scale and error of the mean of the closest member of the
     family; `ratio` (..., d), distance of each component from that member over its tolerance, at most 1 where accepted.
@@ -57,7 +57,7 @@ class Acceptance:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tolerance:
-    """What a correct kernel may return; made by :func:`lngeom.tolerance`.
+    """The outputs that a correct kernel may return; made by :func:`lngeom.tolerance`.
 
     Attributes:
         box: pair of float64 arrays, shape (..., d). Ends of the interval of each component by itself, rounded outward;
@@ -107,7 +107,7 @@ def tolerance(
     placement: Placement = "inside",
     **kernel: Unpack[Kernel],
 ) -> Tolerance:
-    """What a correct kernel may return at `x`: ŷ_i = g_i(p c_i − q) + b_i ± E_i, with bounds of p and of q.
+    """The outputs that a correct kernel may return at `x`: ŷ_i = g_i(p c_i − q) + b_i ± E_i, with bounds of p and of q.
 
     Without `algorithm` and `order` the family holds the outputs of every backward-stable kernel: two passes or merged
     partial statistics, in every order. Declared ones make it smaller. The derivation is on the page "How far floats may
