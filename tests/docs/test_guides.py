@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from empirical.models import bundled_model, find_model, load_tokenizer
+from empirical.models import find_model, load_tokenizer
 from empirical.runs import RunDirectory
-from empirical.text import bundled_wikipedia
-from lngeom.errors import LngeomError
+
+from ..empirical.conftest import smollm as smollm, wikipedia as wikipedia
 
 DOCS = Path(__file__).parents[2] / "docs"
 MEASURING = {"guides/sweep"}
@@ -41,19 +41,17 @@ def test_page_prints_what_it_says(name: str) -> None:
 
 
 @pytest.mark.real_data
+@pytest.mark.usefixtures("wikipedia")
 @pytest.mark.parametrize("name", sorted(MEASURING))
-def test_measuring_page_prints_what_it_says(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    try:
-        bundled_model()
-        bundled_wikipedia()
-    except LngeomError as error:
-        pytest.skip(str(error))
+def test_measuring_page_prints_what_it_says(
+    name: str, smollm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     execute(name)
     # That the tokens are those of English text: the first article, word for word.
     run = RunDirectory(tmp_path / "runs" / "first")
     assert run.manifest()["token_policy"]["separator"] == "<|im_end|>"
-    text = load_tokenizer(find_model(str(bundled_model()))).decode(np.load(run.path / "tokens.npy")[0])
+    text = load_tokenizer(find_model(str(smollm))).decode(np.load(run.path / "tokens.npy")[0])
     assert text.startswith("Anarchism is a political philosophy that advocates")
 
 

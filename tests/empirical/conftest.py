@@ -1,11 +1,13 @@
 """Tiny models of every architecture, with random weights, and the files of the two data packages."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import gguf
 import pytest
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -170,9 +172,13 @@ def _installed(find: Callable[[], Path]) -> Path:
 
 
 @pytest.fixture(scope="session")
-def smollm() -> Path:
-    """The GGUF file of SmolLM2-135M."""
-    return _installed(bundled_model)
+def smollm() -> Iterator[Path]:
+    """The GGUF file of SmolLM2-135M, parsed once: transformers does so for configuration, tokenizer and weights."""
+    path = _installed(bundled_model)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("GGUFReader", "get_tensor_name_map"):
+            patch.setattr(f"gguf.{name}", cache(getattr(gguf, name)))
+        yield path
 
 
 @pytest.fixture(scope="session")
