@@ -14,11 +14,12 @@ import argparse
 import gc
 import importlib.util
 import itertools
+import multiprocessing
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
 from functools import partial
 
@@ -106,27 +107,22 @@ def overhead(loaded: LoadedModel, batch: int, directions: int, options: argparse
 
 def peak_of_process(options: argparse.Namespace, tokens: int, watched: bool) -> float:
     """Peak resident megabytes of a process that only does this."""
-    words = [sys.executable, __file__, "--child", str(tokens), "observed" if watched else "bare"]
-    words += ["--model", options.model]
-    words += ["--batch-size", str(options.batch_size[0]), "--sequence-length", str(options.sequence_length)]
-    words += ["--directions", str(options.directions[0]), "--blocks", str(options.blocks)]
-    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)
-    return float(done.stdout.split()[-1])
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("fork")) as pool:
+        return pool.submit(peak_of_passes, options, tokens, watched).result()
 
 
-def child(options: argparse.Namespace) -> None:
-    tokens, kind = int(options.child[0]), options.child[1]
+def peak_of_passes(options: argparse.Namespace, tokens: int, watched: bool) -> float:
     loaded = load(options.model, options)
     ids = batches(loaded, options.batch_size[0], options.sequence_length)
     with torch.inference_mode():
         forward(loaded, ids)
         forget_peak()
-        with observer(loaded, options.directions[0]) if kind == "observed" else nullcontext() as seen:
+        with observer(loaded, options.directions[0]) if watched else nullcontext() as seen:
             for _ in range(0, tokens, ids.numel()):
                 forward(loaded, ids)
             if seen is not None and not seen.states:
-                sys.exit("nothing was measured")
-    print(peak())
+                raise RuntimeError("nothing was measured")
+    return peak()
 
 
 def load(model: str, options: argparse.Namespace) -> LoadedModel:
@@ -164,11 +160,7 @@ def main() -> None:
         model=str(bundled_model()), all=False, blocks=0, cpu_time=False, compiled=False,
     )  # fmt: skip
     made.add_argument("--memory", type=int, nargs="+", default=[], metavar="TOKENS")
-    made.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     options = made.parse_args()
-    if options.child:
-        child(options)
-        return
     rows = [memory(options, tokens) for tokens in options.memory]
     for name in () if options.memory else KNOWN_MODELS if options.all else (options.model,):
         loaded = load(name, options)
