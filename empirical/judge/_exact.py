@@ -77,21 +77,6 @@ def check(sample: Sample) -> Iterator[Prediction]:
     Yields:
         Prediction: One for each theorem about a layer of this kind; ``undecided``, with the reason, where there is no
             error bound.
-
-    >>> from dataclasses import replace
-    >>> import numpy as np
-    >>> import lngeom as lg
-    >>> from empirical.models import NormSite
-    >>> from empirical.judge import Sample, check
-    >>> site = NormSite("ln_f", None, "final", "layernorm", 1e-5, 4)
-    >>> x = np.array([[2.0, 0.0, 1.0, -1.0]])
-    >>> z, scaled = (lg.layer_norm(a * x.astype(np.float32), eps=1e-5).astype(np.float64) for a in (1, 8))
-    >>> sample = Sample(site, x, z, scaled, gain=np.ones(4), bias=None, dtype="float32")
-    >>> {found.verdict for found in check(sample)}
-    {'holds'}
-    >>> wrong = replace(sample, z=z + 1e-4)  # moved along 1
-    >>> [found.prediction for found in check(wrong) if found.verdict == "violated"]
-    ['the output recomputed from the input', '1·y = 0', 'α·(z − b) = 0', 'rotation before the affine step']
     """
     theorems, path = dict(THEOREMS[sample.site.kind]), sample.site.path
     if (sample.gain == 0).any():

@@ -19,13 +19,6 @@ def computed_in(model: nn.Module, dtype: torch.dtype) -> Iterator[None]:
     Args:
         model: Unchanged when the block ends, also by an exception.
         dtype: Widening a parameter is exact; narrowing rounds it.
-
-    >>> model = nn.Sequential(nn.Linear(2, 2)).to(torch.bfloat16)
-    >>> with computed_in(model, torch.float64), torch.no_grad():
-    ...     model(torch.ones(1, 2, dtype=torch.float64)).dtype
-    torch.float64
-    >>> model[0].weight.dtype
-    torch.bfloat16
     """
     with ExitStack() as hooks:
         for module in model.modules():

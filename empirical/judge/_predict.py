@@ -30,13 +30,6 @@ def judge(model: nn.Module, sites: Sequence[NormSite], call: Callable[[], Any]) 
         model: Any module.
         sites: Its norm layers.
         call: Makes one forward pass.
-
-    >>> import torch
-    >>> from empirical.models import norms
-    >>> from empirical.judge import count_verdicts, judge
-    >>> model, x = torch.nn.Sequential(torch.nn.LayerNorm(8)), torch.randn(4, 8)
-    >>> count_verdicts(judge(model, norms(model).sites, lambda: model(x)))
-    {'isotropic': 0, 'not isotropic': 0, 'holds': 7, 'undecided': 0, 'violated': 0}
     """
     return [found for sample in samples(model, sites, call) for found in check(sample)]
 
@@ -48,15 +41,6 @@ def predict(loaded: LoadedModel, tokens: np.ndarray) -> list[Prediction]:
         loaded: The model and its norm layers.
         tokens: (sequences, positions). Token ids; the first 64 positions of the first two sequences are used (for the
             shift, 16 of the first), and up to 16 vectors of each layer.
-
-    >>> import numpy as np
-    >>> from transformers import GPT2Config
-    >>> from empirical.models import ModelSource, load_model
-    >>> from empirical.judge import count_verdicts, predict
-    >>> config = GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=16, bos_token_id=0, eos_token_id=0)
-    >>> loaded = load_model(ModelSource("tiny", "tiny"), config=config, random_weights=True, device="cpu")
-    >>> count_verdicts(predict(loaded, np.arange(16).reshape(2, 8)))  # seven of each of three layers, one of the model
-    {'isotropic': 0, 'not isotropic': 0, 'holds': 22, 'undecided': 0, 'violated': 0}
     """
     return [*shift(loaded, tokens), *judge(loaded.model, loaded.sites, lambda: forward(loaded, tokens))]
 

@@ -34,11 +34,6 @@ class Prediction:
         low, high: 95 % interval of a mean.
         rank: Number of random directions with a smaller mean than the uniform direction.
         reason: Why nothing is decided.
-
-    >>> from empirical.judge import Prediction
-    >>> found = Prediction("h.0.ln_1", "1·y = 0", "standardization.mean_zero", 1e-7, 2e-6, vectors=16, verdict="holds")
-    >>> found.measured / found.bound  # of the worst of 16 vectors: a twentieth of what rounding allows
-    0.05
     """
 
     site: str

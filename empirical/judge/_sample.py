@@ -60,13 +60,6 @@ def samples(model: nn.Module, sites: Sequence[NormSite], call: Callable[[], Any]
     Returns:
         list of Sample: One for each norm layer that is called, in their order; of 2 to 16 vectors, fewer of longer
             ones, of its first call.
-
-    >>> import torch
-    >>> from empirical.models import norms
-    >>> from empirical.judge import samples
-    >>> model, x = torch.nn.Sequential(torch.nn.LayerNorm(8)), torch.randn(4, 8)
-    >>> [(sample.site.path, sample.x.shape) for sample in samples(model, norms(model).sites, lambda: model(x))]
-    [('0', (4, 8))]
     """
     modules = dict(model.named_modules())
     seen: dict[str, tuple[Tensor, Tensor]] = {}

@@ -1,29 +1,19 @@
 """The prediction about whole models: adding c·1 to the stream changes nothing if every norm is a LayerNorm.
 
-Each branch then reads the stream through a norm that forgets the shift, and the final norm forgets it last: this is a
-theorem for every Pre-LN network. Of RMSNorm the theorem is about one layer: with ε > 0 none forgets the shift. That a
-network of them does not forget it either is an expectation (a branch may erase what another let through), so that the
-verdict on it is a measurement and no test of a theorem.
+Each branch then reads the stream through a norm that forgets the shift, and the final norm forgets it last: a theorem
+for every Pre-LN network. Of RMSNorm the theorem is about one layer, so that the verdict on a network is a measurement.
 
 Derivation of the verdict
 -------------------------
-F(s) is the exact output of the network, with the model's parameters as they are stored, for a stream s in front of the
-first block; F₃₂ and F₆₄ are what float32 and float64 make of it. Compared are s = h, the stream of the first tokens,
-and s = h + c1, both exact in both formats: the components of h are rounded to multiples of a power of two so large
-that no sum needs more than 24 bits, and c, about the root mean square of h, is a power of two. So the four results
-belong to two points, and what tells them apart is rounding inside the network and the effect T = ‖F(h + c1) − F(h)‖.
+F(s) is the exact output for a stream s in front of the first block; F₃₂ and F₆₄ are what float32 and float64 make of
+it. Compared are s = h, the stream of the first tokens, and s = h + c1, exact in both formats: the components of h are
+multiples of a power of two so large that no sum needs more than 24 bits, and c is a power of two. The one hypothesis:
 
-The one hypothesis is (H): the result in float64 is nearer to the exact one than to the one in float32,
+    (H)  ‖F₆₄(s) − F(s)‖ ≤ ‖F₆₄(s) − F₃₂(s)‖ =: R(s)   for s = h and s = h + c1.
 
-    ‖F₆₄(s) − F(s)‖ ≤ ‖F₆₄(s) − F₃₂(s)‖ =: R(s)   for s = h and s = h + c1.
-
-The formats say that the left side is smaller by a factor of 2²⁹. That the error in float64 is at most half of that in
-float32 is enough, since R(s) is at least their difference; the slack is for models that name float32 for some of their
-steps. By the triangle inequality the change in float64, D = ‖F₆₄(h + c1) − F₆₄(h)‖, is within B = R(h) + R(h + c1)
-of T:
-
-- if T = 0, then D ≤ B; so D > B contradicts the theorem (or H), and shows that the output depends on the shift;
-- if D ≤ B, then T ≤ 2B: no effect that float32 could tell from its own rounding.
+The formats say that the left side is smaller by 2²⁹; that the error in float64 is at most half of that in float32 is
+enough, since R(s) is at least their difference. By the triangle inequality D = ‖F₆₄(h + c1) − F₆₄(h)‖ is within
+B = R(h) + R(h + c1) of the true one, T: D > B contradicts T = 0 (or H), and D ≤ B implies T ≤ 2B.
 
 All lengths are over all tokens, in units of S, the change in float64 that a shift of equal length along one random
 direction orthogonal to 1 makes. If 2B ≥ S, D ≤ B would not exclude an effect as large as that, and decides nothing.
@@ -65,21 +55,6 @@ def shift(loaded: LoadedModel, tokens: np.ndarray, *, seed: int = 0) -> Iterator
     Yields:
         Prediction: ``measured`` and ``bound`` are the D and B of the derivation over S, the change that the shift
             along the random direction makes.
-
-    >>> import numpy as np
-    >>> from transformers import GPT2Config, LlamaConfig
-    >>> from empirical.models import ModelSource, load_model
-    >>> from empirical.judge import shift
-    >>> configs = (
-    ...     GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=16, bos_token_id=0, eos_token_id=0),
-    ...     LlamaConfig(hidden_size=8, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2, vocab_size=16),
-    ... )
-    >>> for config in configs:  # with LayerNorm, and with RMSNorm
-    ...     loaded = load_model(ModelSource("tiny", "tiny"), config=config, random_weights=True, device="cpu")
-    ...     for found in shift(loaded, np.arange(8)[None]):
-    ...         print(found.prediction, found.verdict, found.measured > 0.1)
-    output unchanged when c·1 is added to the stream holds False
-    output changes when c·1 is added to the stream holds True
     """
     sites = loaded.sites
     family = family_of(loaded.model.config)

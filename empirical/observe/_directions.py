@@ -21,12 +21,6 @@ def random_directions(d: int, count: int, seed: int) -> np.ndarray:
 
     References:
         Gupta et al., arXiv:2409.12951, section 3.3.
-
-    >>> import numpy as np
-    >>> from empirical.observe import random_directions
-    >>> directions = random_directions(3, 2, seed=0)
-    >>> bool(np.allclose((directions**2).sum(1), 1))
-    True
     """
     if count < 2:
         raise InputError(f"{count} random directions: at least 2 are needed to compare the uniform direction with")

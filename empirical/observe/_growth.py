@@ -1,30 +1,8 @@
-r"""How the norm of the residual stream grows over depth: an exponential and a power law, with intervals.
+"""How the norm of the residual stream grows over depth: log n_l = a + b·l, or log n_l = a + p·log(l + 1).
 
-**The series.** n_l is the mean norm of the stream after l blocks: n_0 of the embedding output, which enters the first
-block, up to n_L, which the final norm reads. Where norms stand before the branches, the input of the norm in front of
-the attention is the stream that enters its block (sequential and parallel blocks, and a norm shared by attention and
-MLP), and that of the final norm is the stream that leaves the last block. The norm in front of the MLP reads the stream
-half a block later, or the very same vector once more: it adds no depth. Where norms stand on the stream itself
-(Post-LN) each of them sets its norm anew, and where they stand on what a branch adds none sees the stream: there is no
-such series. Means are over all tokens but the first of each sequence, at which trained models put an attention sink.
-
-**The laws.** log n_l = a + b·l, growth by the factor e^b per block; and log n_l = a + p·log(l + 1), growth with
-exponent p. Both are fitted by least squares to log n_l, from depth 0 and from depth 1, since the first block often
-multiplies the small norm of the embeddings at once.
-
-**The interval.** The layers are the sample: the tokens are so many that their sampling error is small beside what the
-laws miss (``sampling_error`` and ``misfit`` tell; for SmolLM2-135M, 1 % beside 16 % and 31 % after 12,264 tokens). What
-a law misses is alike in neighbouring layers; the interval of a trend (``_inference.py``) allows for every correlation
-between neighbours from 0 to 1.
-
-**Which law.** Both have as many parameters, so that for a given correlation the ratio of their likelihoods is that of
-their whitened residual sums of squares to the power -(n - 2)/2 for n depths. A law is called better if it is more
-likely by a factor of 20 whatever the correlation is: of two simple hypotheses the wrong one comes out so much more
-likely with a probability of at most 1/20 (Royall). Otherwise it is undecided.
-
-References:
-    R. Royall, Journal of the American Statistical Association 95 (2000), 760-768, for the bound on misleading
-    evidence.
+n_l is the mean norm of the stream after l blocks, over all tokens but the first of each sequence. Both laws are fitted
+by least squares, from depth 0 and from depth 1; docs/derivations/residual.md has the hypotheses on the errors, the
+interval, and the rule by which a law is called better.
 """
 
 import math
@@ -57,7 +35,7 @@ def regressor(law: Law, depths: np.ndarray) -> np.ndarray:
 
 
 class Stream(NamedTuple):
-    """Mean norms of the residual stream by depth with their relative standard errors; or why there are none."""
+    """Mean norms of the residual stream by depth, their relative standard errors; or the reason why there are none."""
 
     norms: np.ndarray
     sampling_errors: np.ndarray
@@ -77,9 +55,7 @@ class Growth:
         scale: Norm that the law gives at depth 0.
         misfit: Root mean square of what the law misses of log n_l.
         r2: Fraction of the variance of log n_l that it explains; None if there is none.
-        sampling_error: Largest relative standard error of a mean norm, tokens taken as independent. Those of one
-            sequence are not: for SmolLM2-135M on Wikipedia, standard errors from the spread between sequences are 0.7
-            to 3.5 times as large.
+        sampling_error: Largest relative standard error of a mean norm, tokens taken as independent.
         better: Which law fits better over these depths: ``exponential``, ``power`` or ``undecided``.
         reason: Why there is no fit.
     """
@@ -127,9 +103,11 @@ GROWTH_COLUMNS = tuple(field.name for field in fields(Growth))
 def stream(rows: Sequence[Mapping[str, Any]]) -> Stream:
     """The mean norm of the stream after 0, 1, ... blocks, from the table of a run.
 
+    Where norms stand before the branches, the input of the norm in front of the attention is the stream that enters its
+    block, and that of the final norm is the stream that leaves the last. The norm in front of the MLP adds no depth.
+
     Returns:
-        Stream: ``norms`` and ``sampling_errors`` (standard errors relative to the norms), float64, shape (depths,); or
-            no norms and a ``reason``.
+        Stream: float64, shape (depths,); or no norms and a ``reason``.
     """
     inputs = [row for row in rows if row["side"] == "input" and row["bucket"] == "rest"]
     entering = sorted((row for row in inputs if row["role"] in _ENTERING), key=lambda row: row["layer"])
@@ -156,31 +134,14 @@ def growth(rows: Sequence[Mapping[str, Any]]) -> list[Growth]:
     """Both laws fitted to the stream of a run, from depth 0 and from depth 1.
 
     Returns:
-        list of Growth: Four, in the order of :data:`FIRST_DEPTHS` and :data:`LAWS`; what cannot be fitted has a
-            reason.
-
-    >>> import numpy as np
-    >>> from empirical.observe import growth, stream
-    >>> rows = [
-    ...     {"side": "input", "bucket": "rest", "role": "pre_attn", "layer": layer, "norm_mean": 3.0 * 2**layer,
-    ...      "norm_std": 0.0, "tokens": 4}
-    ...     for layer in range(5)
-    ... ]
-    >>> fit = growth(rows)[0]
-    >>> fit.parameter, round(fit.estimate, 9), fit.better
-    ('factor per block', 2.0, 'exponential')
-    >>> fit.norms(np.arange(3)).round(9), stream(rows).norms[:3]
-    (array([ 3.,  6., 12.]), array([ 3.,  6., 12.]))
-    >>> stream([{**row, "role": "post_mlp"} for row in rows]).reason
-    'each norm stands on the stream and sets its length anew (Post-LN)'
+        list of Growth: Four, in the order of :data:`FIRST_DEPTHS` and :data:`LAWS`.
     """
-    found = stream(rows)
-    return [fit for first in FIRST_DEPTHS for fit in _fits(found, first)]
+    measured = stream(rows)
+    return [fit for first in FIRST_DEPTHS for fit in _fits(measured, first)]
 
 
-def _fits(found: Stream, first: int) -> list[Growth]:
-    norms = found.norms[first:]
-    reason = found.reason
+def _fits(measured: Stream, first: int) -> list[Growth]:
+    norms, reason = measured.norms[first:], measured.reason
     if not reason and len(norms) < 2:
         reason = f"a law takes two depths, and from depth {first} on there is {len(norms)}"
     if reason:
@@ -190,7 +151,7 @@ def _fits(found: Stream, first: int) -> list[Growth]:
     depths, logs = np.arange(first, first + len(norms)), np.log(norms)
     lines: dict[Law, Trend] = {law: trend(regressor(law, depths), logs) for law in LAWS}
     better = _better(lines, logs)
-    return [_growth(law, line, depths, logs, found.sampling_errors[first:], better) for law, line in lines.items()]
+    return [_growth(law, line, depths, logs, measured.sampling_errors[first:], better) for law, line in lines.items()]
 
 
 def _growth(law: Law, line: Trend, depths: np.ndarray, logs: np.ndarray, errors: np.ndarray, better: Better) -> Growth:

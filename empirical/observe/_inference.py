@@ -1,14 +1,4 @@
-r"""Intervals: of a mean whose tokens are correlated within documents, and of a trend whose errors are along a series.
-
-For a trend: the line is y_l = a + b·x_l + e_l. Hypothesis: the errors are Gaussian and autoregressive of first order,
-e_l = ρ·e_{l-1} + white noise, with ρ in [0, 1]: from independent errors to a random walk. For a given ρ the whitening
-of Prais and Winsten, √(1 - ρ²)·y_0 and y_l - ρ·y_{l-1}, makes them independent and equal in variance, so that least
-squares on the whitened numbers has Student's interval, exact with n - 2 degrees of freedom; at ρ = 1 that is the
-regression of the differences on one another.
-
-ρ is not known, and a short series does not tell it. The interval is therefore the hull of the intervals of all ρ: it
-covers b with at least 95 %, whatever ρ is.
-"""
+"""Intervals: of a mean whose tokens are correlated within documents, and of a trend whose errors are along a series."""
 
 import math
 from typing import NamedTuple
@@ -83,6 +73,11 @@ class Trend(NamedTuple):
 def trend(x: np.ndarray, y: np.ndarray, correlations: np.ndarray = CORRELATIONS) -> Trend:
     """Slope, half the 95 % interval and whitened residual sum of squares of y against x, for each ρ.
 
+    The errors are taken as Gaussian and autoregressive of first order, e_l = ρ·e_{l-1} + white noise. For a given ρ the
+    whitening of Prais and Winsten makes them independent and equal in variance, so that Student's interval with n - 2
+    degrees of freedom is exact. ρ is not known: the hull of the intervals of all ρ from 0 to 1 covers the slope with at
+    least 95 %, whatever ρ is.
+
     Args:
         x, y: float64, (n,). At least two points; the x are not all equal. Two points leave no degree of freedom: the
             interval is infinite.
@@ -90,10 +85,6 @@ def trend(x: np.ndarray, y: np.ndarray, correlations: np.ndarray = CORRELATIONS)
 
     References:
         S. J. Prais and C. B. Winsten, Cowles Commission Discussion Paper 383 (1954).
-
-    >>> line = trend(np.arange(4.0), np.array([1.0, 3.0, 5.0, 7.0]))
-    >>> line.slope[0].round(12), line.slope[-1].round(12)
-    (np.float64(2.0), np.float64(2.0))
     """
     constant, rising, values = (_whitened(v, correlations) for v in (np.ones_like(x), x, y - y[0]))
     length = np.sqrt((constant * constant).sum(1, keepdims=True))

@@ -95,11 +95,6 @@ class NormCallback(TrainerCallback):
     Args:
         trainer: The trainer; the callback is added with ``trainer.add_callback``.
         options: As for :class:`Monitor`; ``output`` is ``norms`` in the trainer's output directory by default.
-
-    >>> from empirical.observe import NormCallback
-    >>> def watched(trainer):  # a transformers.Trainer
-    ...     trainer.add_callback(NormCallback(trainer, every=50))
-    ...     return trainer
     """
 
     def __init__(self, trainer: Any, **options: Any) -> None:

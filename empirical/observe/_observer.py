@@ -126,6 +126,8 @@ class Observer:
             decoder: The same for the modules below one called ``decoder``, where that has a text of its own.
             strict: Whether a layer whose vectors the mask does not fit is an error, or has no padding.
         """
+        if all(each is None for each in (mask, decoder, *self._masks)):
+            return
         self._flush()
         self._masks = (None if mask is None else as_mask(mask), None if decoder is None else as_mask(decoder))
         self._strict = strict
@@ -142,21 +144,21 @@ class Observer:
 
     @property
     def states(self) -> States:
-        """What has been measured so far, by site path and side, as NumPy arrays; waits for the device."""
+        """The measurements so far, by site path and side, as NumPy arrays; waits for the device."""
         self._flush()
-        found: States = {}
+        states: States = {}
         for (paths, side), together in self._states.items():
             for path, state in zip(paths, together.layers(), strict=True):
                 key = (path, side)
-                found[key] = merge_sites(found[key], state).numpy() if key in found else state
-        return found
+                states[key] = merge_sites(states[key], state).numpy() if key in states else state
+        return states
 
     def _begin(self, _: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Note the shape of the batch: some architectures flatten it before they normalize."""
         named = (kwargs.get("input_ids"), kwargs.get("inputs_embeds"), *kwargs.values())
-        found = next((value for value in (*args, *named) if isinstance(value, Tensor)), None)
+        first = next((value for value in (*args, *named) if isinstance(value, Tensor)), None)
         self._flush()
-        self._batch = batch_of(found, self._batch_dim)
+        self._batch = batch_of(first, self._batch_dim)
 
     def _membership(self, site: NormSite, shape: tuple[int, int, int], device: torch.device) -> Tensor:
         """Bucket of each vector: bool, (2, sequences, positions · heads)."""

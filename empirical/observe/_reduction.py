@@ -49,12 +49,11 @@ def input_features(x: Sketch, *, kind: str, eps: float) -> dict[str, Tensor]:
         dict: float64 tensors by the names ``FEATURES["input"]``, in their order; angles in degrees. NaN where a
             feature is not defined.
 
-    >>> import torch
     >>> from empirical.observe import input_features, sketch
     >>> x = torch.tensor([[2.0, 0.0]])
     >>> kept, _, _ = sketch(x, x, torch.eye(2))  # the "random" directions are here the axes
-    >>> found = input_features(kept, kind="layernorm", eps=0.0)
-    >>> {name: round(value.item(), 3) for name, value in found.items()}
+    >>> values = input_features(kept, kind="layernorm", eps=0.0)
+    >>> {name: round(value.item(), 3) for name, value in values.items()}
     {'angle': 45.0, 'angle_a': 0.0, 'angle_b': 90.0, 'norm': 2.0, 'tilt': 45.0, 'distance': 0.765, 'gauge': 1.0}
 
     LayerNorm makes (1, −1) of it and RMSNorm (√2, 0): they are 45° apart, and √(((√2 − 1)² + 1)/2) = 0.765.
@@ -83,13 +82,6 @@ def output_features(z: Sketch, x: Sketch, inner: Tensor, *, kind: str) -> dict[s
 
     Returns:
         dict: float64 tensors by the names ``FEATURES["output"]``, in their order; angles in degrees.
-
-    >>> import torch
-    >>> from empirical.observe import output_features, sketch
-    >>> before, after, inner = sketch(torch.tensor([[2.0, 0.0]]), torch.tensor([[1.0, -1.0]]), torch.eye(2))
-    >>> found = output_features(after, before, inner, kind="layernorm")
-    >>> {name: round(value.item(), 3) for name, value in found.items()}
-    {'angle': 90.0, 'angle_a': 45.0, 'angle_b': 135.0, 'norm': 1.414, 'rotation': 45.0, 'affine_rotation': 0.0}
     """
     centred = kind == "layernorm"
     along = centered_inner_product(inner, x.mean, z.mean, x.d) if centred else inner
@@ -118,22 +110,13 @@ def features(columns: Sketches, *, kind: str, eps: float, compiled: bool = False
 
     Returns:
         dict: By side, float64, (layers, features, N).
-
-    >>> import torch
-    >>> from empirical.observe import FEATURES, Sketches, features, sketch
-    >>> x, axes = torch.tensor([[2.0, 0.0]]), torch.eye(2)
-    >>> columns = Sketches.empty(1, len(x), axes)
-    >>> _ = sketch(x, torch.tensor([[1.0, -1.0]]), axes, out=columns[0])
-    >>> found = features(columns, kind="layernorm", eps=0.0)
-    >>> round(found["output"][0, FEATURES["output"].index("rotation"), 0].item(), 3)
-    45.0
     """
     first = columns.projections[..., :2]
     if compiled:
-        found = by_kernel(_features, free(columns.numbers, 0, -1), free(first, 0, -2), columns.d, kind, eps)
+        both = by_kernel(_features, free(columns.numbers, 0, -1), free(first, 0, -2), columns.d, kind, eps)
     else:
-        found = _features(columns.numbers, first, columns.d, kind, eps)
-    return dict(zip(SIDES, found, strict=True))
+        both = _features(columns.numbers, first, columns.d, kind, eps)
+    return dict(zip(SIDES, both, strict=True))
 
 
 def _features(numbers: Tensor, projections: Tensor, d: int, kind: str, eps: float) -> tuple[Tensor, Tensor]:
@@ -174,19 +157,13 @@ def reduce(
     Returns:
         SiteState: Tensors on the device of the sketch, with its leading axes.
     """
+    norm, angle = (values[..., FEATURES[side].index(name), :] for name in ("norm", "angle"))
+    left_out = _left_out(vectors, values, norm, entering)
+    valid = ~torch.stack(left_out).any(0)
     member = buckets.flatten(1)
-    square = vectors.d * vectors.mean_square
-    norm = values[..., FEATURES[side].index("norm"), :]
-    finite, small = torch.isfinite(norm), _underflows(vectors)
-    if entering is not None:
-        finite, small = finite & torch.isfinite(entering.norm), small | _underflows(entering)
-    small &= finite
-    # A sum is finite where all features are: none is near the largest number there is, norms are roots.
-    zero = finite & ~small & ((norm == 0) | ~torch.isfinite(values.sum(-2)))
-    valid = finite & ~zero & ~small
-    mean_square_along = vectors.mean * vectors.mean
     counted = member & valid[..., None, :]
     whole = valid.device.type == "cpu" and bool(valid.all())  # a GPU would have to be waited for
+    square, mean_square_along = vectors.d * vectors.mean_square, vectors.mean * vectors.mean
     if not whole:
         values, mean_square_along = (
             torch.where(each, some, 0.0) for each, some in ((valid[..., None, :], values), (valid, mean_square_along))
@@ -203,16 +180,16 @@ def reduce(
     energies = torch.cat([cos2.sum(-1, keepdim=True), _along_directions(vectors.projections, inverse, whole=whole)], -1)
     if documents is None:
         documents = torch.full(sizes.shape[-1:], UNKNOWN, device=sizes.device)
-    left_out = [(member & each[..., None, :]).sum(-1) for each in (~finite, small, zero)]
+    nonfinite, underflow, zero = ((member & each[..., None, :]).sum(-1) for each in left_out)
     batch = SiteState(
         tokens=tokens,
-        nonfinite=left_out[0],
-        underflow=left_out[1],
-        zero=left_out[2],
+        nonfinite=nonfinite,
+        underflow=underflow,
+        zero=zero,
         mean=mean,
         m2=(deviation * deviation) @ weights.mT,
         maximum=torch.stack(
-            [torch.where(one[..., None, :], values, -math.inf).amax(-1) for one in counted.unbind(-2)], -1
+            [torch.where(some[..., None, :], values, -math.inf).amax(-1) for some in counted.unbind(-2)], -1
         ),
         angles=_empty(ANGLE_BINS, counted) if onto is None else onto.angles,
         norms=_empty(NORM_BINS, counted) if onto is None else onto.norms,
@@ -224,11 +201,22 @@ def reduce(
     )
     state = batch if onto is None else joined(onto, batch, batch.angles, batch.norms)
     # At the very end: what fails before has changed nothing.
-    angle = values[..., FEATURES[side].index("angle"), :]
+    angle = torch.where(valid, angle, 0.0)
     octaves = torch.log2(torch.where(valid, norm, 1.0)) + NORM_OCTAVES
     for histogram, positions in ((state.angles, angle * BINS_PER_DEGREE), (state.norms, octaves * BINS_PER_OCTAVE)):
         _count(histogram, positions, member, counted)
     return state
+
+
+def _left_out(vectors: Sketch, values: Tensor, norm: Tensor, entering: Sketch | None) -> tuple[Tensor, Tensor, Tensor]:
+    """Which vectors are not finite, which underflow, and which have no angle; none is two of these."""
+    finite, small = torch.isfinite(norm), _underflows(vectors)
+    if entering is not None:
+        finite, small = finite & torch.isfinite(entering.norm), small | _underflows(entering)
+    small &= finite
+    # A sum is finite where all features are: none is near the largest number there is, norms are roots.
+    zero = finite & ~small & ((norm == 0) | ~torch.isfinite(values.sum(-2)))
+    return ~finite, small, zero
 
 
 def _underflows(x: Sketch) -> Tensor:
@@ -237,15 +225,15 @@ def _underflows(x: Sketch) -> Tensor:
 
 def _along_directions(projections: Tensor, weights: Tensor, *, whole: bool) -> Tensor:
     """Weighted sums of squares over the tokens, float64, (..., B, K); layer by layer, so that memory is used again."""
-    found = weights.new_empty(*weights.shape[:-1], projections.shape[-1])
+    energies = weights.new_empty(*weights.shape[:-1], projections.shape[-1])
     squares = weights.new_empty(projections.shape[-2:])
-    layers = (each.reshape(-1, *each.shape[-2:]) for each in (projections, weights, found))
+    layers = (each.reshape(-1, *each.shape[-2:]) for each in (projections, weights, energies))
     for values, weight, sums in zip(*layers, strict=True):
         squares.copy_(values).square_()
         if not whole:  # what does not count may be infinite, which a weight of 0 would turn into NaN
             squares.nan_to_num_(0.0, 0.0, 0.0)
         torch.mm(weight, squares, out=sums)
-    return found
+    return energies
 
 
 def _empty(bins: int, counted: Tensor) -> Tensor:

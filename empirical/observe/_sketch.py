@@ -68,15 +68,6 @@ class Sketches:
         d: Dimension of the hidden states.
         numbers: float64, (..., 5, N). Mean and variance of x, the same of z, and x·z.
         projections: (..., 2, N, K), float32 or better. Components of x and of z along the random directions.
-
-    >>> import torch
-    >>> from empirical.observe import Sketches, sketch
-    >>> x, axes = torch.tensor([[2.0, 0.0], [3.0, 4.0]]), torch.eye(2)
-    >>> columns = Sketches.empty(2, len(x), axes)  # two layers
-    >>> for layer in range(2):
-    ...     _ = sketch(x, (layer + 1) * x, axes, out=columns[layer])
-    >>> columns.after.mean.tolist(), columns[1].inner.tolist()
-    ([[1.0, 3.5], [2.0, 7.0]], [8.0, 50.0])
     """
 
     d: int

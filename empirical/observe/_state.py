@@ -127,17 +127,6 @@ def merge_sites(a: SiteState, b: SiteState) -> SiteState:
 
     References:
         T. F. Chan, G. H. Golub and R. J. LeVeque, The American Statistician 37 (1983), 242-247.
-
-    >>> import torch
-    >>> from empirical.observe import FEATURES, input_features, merge_sites, reduce, sketch
-    >>> def state_of(x):  # one sequence of one vector
-    ...     kept, _, _ = sketch(x, x, torch.eye(2))
-    ...     values = torch.stack(list(input_features(kept, kind="rmsnorm", eps=1e-5).values()))
-    ...     return reduce("input", kept, values, torch.tensor([[[True]], [[False]]]))
-    >>> both = merge_sites(state_of(torch.tensor([[3.0, 4.0]])), state_of(torch.tensor([[0.0, 9.0]])))
-    >>> norm = FEATURES["input"].index("norm")
-    >>> int(both.tokens[0]), float(both.mean[norm, 0]), float(both.m2[norm, 0])  # lengths 5 and 9: 7, and 2² + 2²
-    (2, 7.0, 8.0)
     """
     return joined(a, b, a.angles + b.angles, a.norms + b.norms)
 

@@ -216,24 +216,7 @@ def _quantile(histogram: np.ndarray, quantile: float) -> float:
 
 
 def rows(states: States, sites: Iterable[NormSite]) -> list[dict[str, Any]]:
-    """The table as a list of dictionaries with the keys :data:`COLUMNS`; None where a column does not apply.
-
-    >>> import torch
-    >>> from empirical.observe import Observer
-    >>> from empirical.models import NormSite
-    >>> from empirical.observe import rows
-    >>> layer, site = torch.nn.Sequential(torch.nn.LayerNorm(4)), NormSite("0", None, "final", "layernorm", 1e-5, 4)
-    >>> with Observer(layer, [site]) as observer:
-    ...     _ = layer(torch.tensor([[[1.0, 1.0, 1.0, -1.0], [3.0, -1.0, -1.0, -1.0]]]))  # cos θ = 1/2, and 0
-    >>> for row in rows(observer.states, [site]):  # LayerNorm leaves nothing along 1
-    ...     print(row["side"], row["bucket"], row["tokens"], round(row["angle_mean_deg"], 3), round(row["d_cos2"], 3))
-    input first 1 60.0 1.0
-    input rest 1 90.0 0.0
-    input all 2 75.0 0.5
-    output first 1 90.0 0.0
-    output rest 1 90.0 0.0
-    output all 2 90.0 0.0
-    """
+    """The table as a list of dictionaries with the keys :data:`COLUMNS`; None where a column does not apply."""
     table: list[dict[str, Any]] = []
     for site in sites:
         computed = {side: compute(states[site.path, side], side) for side in SIDES}

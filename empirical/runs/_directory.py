@@ -32,13 +32,12 @@ class RunDirectory:
             if run.begin(identity, about) == "done":        # refuses the directory of another run
                 return run
             ...                                     # files by `replacing`, finished parts as shards
-            run.seal("tokens.npy")                  # the manifest has its hash; run.is_sealed("tokens.npy") later
+            run.amend(**run.hashes("tokens.npy"))   # seals a file: run.is_sealed("tokens.npy") tells whether it changed
             run.finish()                            # DONE, with the hashes of the results
 
-    ``manifest.json`` carries its own SHA-256, those of the sealed files, the identity and what else is known of the run
-    (versions, the command). ``shards/`` holds finished parts until all are there. ``DONE`` comes last. Of a sweep
-    ``tokens.npy`` has the token ids, one sequence a row, ``sequences.csv`` where they are from, ``state.safetensors``
-    the merged statistics.
+    The manifest carries its own SHA-256. ``shards/`` holds finished parts until all are there; ``DONE`` comes last. Of
+    a sweep ``tokens.npy`` has the token ids, one sequence a row, ``sequences.csv`` where they are from,
+    ``state.safetensors`` the merged statistics.
 
     Args:
         path: The directory.
@@ -81,28 +80,23 @@ class RunDirectory:
 
         The run of another identity is replaced if it left nothing but its manifest: it met an error at once.
         """
+        status: Status = "new"
         if self.manifest_path.exists():
             difference = first_difference(json.loads(json.dumps(identity)), identity_of(self.manifest()))
-            if difference is None and self.is_done:
-                return "done"
-            if difference is not None and self._has_begun():
+            if difference is None:
+                status = "done" if self.is_done else "started"
+            elif self._left_more_than_manifest():
                 name, mine, theirs = difference
-                raise RunError(
-                    f"{self.path}: holds another run ({name} is {theirs!r} there, {mine!r} here); "
-                    "choose another --output"
-                )
-            status: Status = "started" if difference is None else "new"
-        else:
-            status = "new"
+                msg = f"{self.path}: holds another run ({name} is {theirs!r} there, {mine!r} here)"
+                raise RunError(f"{msg}; choose another --output")
         if status == "new":
             write_sealed(self.manifest_path, {**identity, **about, "identity": list(identity)})
-        if self._shards:
+        if self._shards and status != "done":
             (self.path / "shards").mkdir(exist_ok=True)
         return status
 
-    def _has_begun(self) -> bool:
-        """Whether there is a file beside the manifest; drafts and locks are hidden."""
-        files = (path for path in self.path.rglob("*") if path.is_file() and not path.name.startswith("."))
+    def _left_more_than_manifest(self) -> bool:
+        files = (path for path in self.path.rglob("*") if path.is_file() and path.name[0] != ".")
         return any(path != self.manifest_path for path in files)
 
     def manifest(self) -> dict[str, Any]:
@@ -119,18 +113,14 @@ class RunDirectory:
         write_sealed(self.manifest_path, {**self.manifest(), **entries})
 
     def hashes(self, *names: str) -> dict[str, str]:
-        """The hashes of files, under the names that :meth:`seal` gives them."""
-        return {_entry(name): sha256_of(self.path / name) for name in names}
-
-    def seal(self, *names: str) -> None:
-        """Have the manifest say the hashes of files on which a continued run relies."""
-        self.amend(**self.hashes(*names))
+        """The hashes of files as entries of the manifest: ``tokens_sha256`` for ``tokens.npy``."""
+        return {f"{Path(name).stem}_sha256": sha256_of(self.path / name) for name in names}
 
     def is_sealed(self, *names: str) -> bool:
-        """Whether files are there, and are those that were sealed."""
-        manifest = self.manifest()
-        paths = ((_entry(name), self.path / name) for name in names)
-        return all(path.is_file() and manifest.get(entry) == sha256_of(path) for entry, path in paths)
+        """Whether files are there and have the hashes that the manifest says."""
+        if not all((self.path / name).is_file() for name in names):
+            return False
+        return self.hashes(*names).items() <= self.manifest().items()
 
     def shard_path(self, index: int, suffix: str = ".safetensors") -> Path:
         """A finished part."""
@@ -176,10 +166,6 @@ class RunDirectory:
                 msg = f"{self.path / name}: is damaged (DONE has another SHA-256); measure again in another directory"
                 raise RunError(msg)
         return manifest
-
-
-def _entry(name: str) -> str:
-    return f"{Path(name).stem}_sha256"
 
 
 def identity_of(manifest: Mapping[str, Any]) -> dict[str, Any]:

@@ -115,12 +115,6 @@ def ranks(device: torch.device) -> Iterator[Ranks]:
     """Join the processes of ``torchrun`` (gloo on CPUs, nccl on GPUs), or be the only one.
 
     Under ``torchrun`` each process takes the GPU of its local rank. All of them must join equally often.
-
-    >>> import torch
-    >>> from empirical.runs import ranks
-    >>> with ranks(torch.device("cpu")) as group:  # not started by torchrun
-    ...     group.rank, group.count
-    (0, 1)
     """
     count = int(os.environ.get("WORLD_SIZE", "1"))
     if count == 1:

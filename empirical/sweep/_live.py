@@ -5,9 +5,10 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from torch import Tensor, nn
 
 from .. import judge, observe, pages
 from ..models import NormSite, call, fingerprints, sites_of, topology_of
-from ..observe import States
+from ..observe import Observer, States
 from ..runs import Ranks, RunDirectory, environment
 from ..support import ModelError, RunError, say, sha256_of_tensors
 from ._measure import Batch, Checkpoints, Shard, Subject, measure_shards, on_device
@@ -77,7 +78,8 @@ def measure(
         raise RunError(f"batches: {what}; give inputs of the model, one forward pass each")
     run = RunDirectory(Path(output))
     with _evaluated(model):
-        sites = _sites(model, on_device(first, device)) if options.sites is None else options.sites
+        given = on_device(first, device)
+        sites = _sites(model, given) if options.sites is None else options.sites
         identity = {
             "model": options.name or type(model).__name__,
             "architecture": getattr(getattr(model, "config", None), "model_type", type(model).__name__),
@@ -86,16 +88,18 @@ def measure(
             "dtype": str(None if parameter is None else parameter.dtype).removeprefix("torch."),
             "device": device.type,
             "first_batch_sha256": _digest([first]),
-            "shard_batches": options.shard_batches,
-            "batch_dim": options.batch_dim,
-            "directions": options.directions,
-            "seed": options.seed,
+            **{name: getattr(options, name) for name in ("shard_batches", "batch_dim", "directions", "seed")},
         }
         with run.claim():
             if run.begin(identity, {"command": command, **environment(device)}) != "done":
-                subject = Subject(model, sites, device, options.directions, options.seed, batch_dim=options.batch_dim)
+                observed = {name: getattr(options, name) for name in ("batch_dim", "directions", "seed")}
+                subject = Subject(model, device, partial(Observer, model, sites, **observed))
                 states = _measure(run, subject, chain([first], source), options.shard_batches, console)
-                _finish(run, subject, states, on_device(first, device), console)
+                called = [site for site in sites if (site.path, "input") in states]
+                console.print(f"checking predictions at {len(called)} norm layers", highlight=False)
+                judged = judge.judge(model, called, lambda: call(model, given))
+                _describe(run, model, called, states)
+                write_results(run, states, called, judged)
     if show:
         pages.print_table(observe.read_sites(run.path / "sites.csv"))
     say(console, written_to(run.path))
@@ -161,21 +165,17 @@ def _measure(run: RunDirectory, subject: Subject, batches: Iterator[Any], size: 
     return checkpoints.merged(digests)
 
 
-def _finish(run: RunDirectory, subject: Subject, states: States, first: Any, console: Console) -> None:
-    """Judge the norm layers that were called, and write the results."""
-    model = subject.model
-    called = [site for site in subject.sites if (site.path, "input") in states]
-    tokens = max(int(states[site.path, "input"].tokens.sum()) for site in called)
+def _describe(run: RunDirectory, model: nn.Module, sites: Sequence[NormSite], states: States) -> None:
+    """Have the manifest say what was measured."""
+    tokens = max(int(states[site.path, "input"].tokens.sum()) for site in sites)
     run.amend(
-        sites=[asdict(site) for site in called],
+        sites=[asdict(site) for site in sites],
         topology=topology_of(getattr(model, "config", None)),
         input="batches in memory",
         tokens=tokens,
         tokens_measured=tokens,
         token_policy=None,
     )
-    console.print(f"checking predictions at {len(called)} norm layers", highlight=False)
-    write_results(run, states, called, judge.judge(model, called, lambda: call(model, first)))
 
 
 def is_live(spec: str | None) -> bool:

@@ -9,7 +9,7 @@ import torch
 from rich.console import Console
 from torch import Tensor, nn
 
-from ..models import NormSite, call
+from ..models import call
 from ..observe import Observer, States, load_states, merge, save_states
 from ..runs import Ranks, RunDirectory
 from ..support import Advance, ModelError, RunError, replacing, say
@@ -18,13 +18,7 @@ _DIGEST = "batches_sha256"
 
 
 class Batch(NamedTuple):
-    """The inputs of one forward pass.
-
-    Attributes:
-        inputs: As :func:`empirical.models.call` takes them, on any device.
-        size: What it adds to the progress: tokens, or 1.
-        documents: int64, (sequences,). The document of each sequence; None where each is one of its own.
-    """
+    """The inputs of one forward pass, on any device; what they add to the progress; the document of each sequence."""
 
     inputs: Any
     size: int
@@ -37,9 +31,9 @@ class Shard:
 
     Attributes:
         index: Its number, from 0.
-        digest: SHA-256 of what is measured.
+        digest: SHA-256 of its inputs.
         size: What it adds to the progress.
-        batches: Its batches, for a number of sequences in each; inputs that are batches already ignore it.
+        batches: Its batches, of at most so many sequences each; inputs that come as batches are left as they are.
     """
 
     index: int
@@ -50,37 +44,25 @@ class Shard:
 
 @dataclass(frozen=True)
 class Subject:
-    """A model, its norm layers, and how they are observed, see :class:`empirical.observe.Observer`.
-
-    Attributes:
-        batch: Sequences in a batch at first; 0 where batches cannot be cut.
-    """
+    """A model, where its inputs go, what makes its observer, and the sequences in a batch (0: batches are given)."""
 
     model: nn.Module
-    sites: Sequence[NormSite]
     device: torch.device
-    directions: int
-    seed: int
+    watch: Callable[[], Observer]
     batch: int = 0
-    batch_dim: int | None = None
-    compiled: bool | None = None
 
 
 class Checkpoints:
-    """The states of the finished shards of a run, each with the digest of its batches.
+    """The states of the finished shards of a run, each with the digest of its inputs; damaged ones are set aside.
 
-    Args:
-        run: The run.
-        group: Its processes. Nobody measures before the leader has counted: what is finished now was finished by an
-            earlier start.
-        console: Where damaged shards are reported; they are set aside.
-        expected: The digests of all shards by index, where they are known.
+    `expected` has the digests of all shards by index, where they are known.
     """
 
     def __init__(
         self, run: RunDirectory, group: Ranks, console: Console, expected: Mapping[int, str] | None = None
     ) -> None:
         self._run, self._console = run, console
+        # Nobody measures before the leader has counted: what is finished now was finished by an earlier start.
         self.digests = group.by_leader(lambda: self._sound(expected))
 
     def _sound(self, expected: Mapping[int, str] | None) -> dict[int, str]:
@@ -98,7 +80,7 @@ class Checkpoints:
         return digests
 
     def _load(self, index: int, digest: str | None) -> tuple[States, str]:
-        """The states of a shard and its digest, if it is whole and of these batches."""
+        """The states of a shard and its digest, if it is whole and of these inputs."""
         path = self._run.shard_path(index)
         states, about = load_states(path)
         if digest is not None and about.get(_DIGEST) != digest:
@@ -111,7 +93,7 @@ class Checkpoints:
             save_states(draft, states, {_DIGEST: shard.digest})
 
     def merged(self, digests: Sequence[str]) -> States:
-        """All shards in the order of the batches, so that the last bit does not depend on who measured what when."""
+        """All shards in the order of the inputs, so that the last bit does not depend on who measured what when."""
         return functools.reduce(merge, (self._load(index, digest)[0] for index, digest in enumerate(digests)))
 
 
@@ -152,9 +134,9 @@ def _measured(subject: Subject, shard: Shard, batch: int, console: Console, adva
     except torch.cuda.OutOfMemoryError:
         advance(-sum(sizes))
     if batch < 2:
-        size = next(iter(shard.batches(1))).size
-        of = f"one sequence of {size} tokens" if batch else "one of the given batches"
-        raise ModelError(f"{of} does not fit on the GPU; lower --sequence-length, or use --device cpu")
+        length = next(iter(shard.batches(1))).size
+        part = f"one sequence of {length} tokens" if batch else "one of the given batches"
+        raise ModelError(f"{part} does not fit on the GPU; lower --sequence-length, or use --device cpu")
     torch.cuda.empty_cache()
     say(console, f"the GPU ran out of memory; going on with {batch // 2} sequences at once")
     return _measured(subject, shard, batch // 2, console, advance)
@@ -162,11 +144,7 @@ def _measured(subject: Subject, shard: Shard, batch: int, console: Console, adva
 
 def states_of(subject: Subject, batches: Iterable[Batch], advance: Advance) -> States:
     """The states of all norm layers after forward passes over some batches."""
-    watching = Observer(
-        subject.model, subject.sites, directions=subject.directions, seed=subject.seed,
-        batch_dim=subject.batch_dim, compiled=subject.compiled,
-    )  # fmt: skip
-    with watching as observer, torch.inference_mode():
+    with subject.watch() as observer, torch.inference_mode():
         for batch in batches:
             observer.documents(batch.documents)
             observer.mask(*_masks(batch.inputs), strict=False)

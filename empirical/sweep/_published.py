@@ -30,17 +30,6 @@ def sweep_all(sweep: Sweep, *, console: Console | None = None, command: str = ""
 
     Returns:
         dict: Why models were not measured, by name; they do not keep the others from being measured.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from rich.console import Console
-    >>> from empirical.sweep import Sweep
-    >>> from empirical.sweep import sweep_all
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     nothing = Sweep(tokens=0, random_weights=True, output=folder)  # fails before a model is made
-    ...     failures = sweep_all(nothing, console=Console(quiet=True))
-    >>> len(failures), failures["gpt-j-6b"]
-    (7, '--tokens 0: must be 1 or more')
     """
     import gc
 
@@ -91,19 +80,7 @@ def holds_all(directory: Path) -> bool:
 
 
 def write_all(base: Path) -> Path:
-    """Write the joined tables and the page of a sweep of all models; returns the path of the page.
-
-    >>> import json
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from empirical.sweep import holds_all, write_all
-    >>> left = {"measured": [], "failures": {"gpt-j-6b": "does not fit on cuda"}, "about": {"seed": 0}}
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "all.json").write_text(json.dumps(left))
-    ...     page = write_all(Path(folder))
-    ...     holds_all(Path(folder)), page.name, left["failures"]["gpt-j-6b"] in page.read_text()
-    (True, 'comparison.html', True)
-    """
+    """Write the joined tables and the page of a sweep of all models; returns the path of the page."""
     try:
         record = read_json(base / _RECORD)
         runs = {name: read_finished(base / name) for name in record["measured"]}

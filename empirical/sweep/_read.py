@@ -66,15 +66,6 @@ def read_finished(path: str | os.PathLike[str]) -> FinishedRun:
 
     Args:
         path: Output directory of ``lngeom sweep``, ``lngeom merge`` or :func:`measure`.
-
-    >>> import tempfile
-    >>> import torch
-    >>> from empirical.sweep import measure, read_finished
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = measure(torch.nn.Sequential(torch.nn.RMSNorm(8)), [torch.randn(4, 8)], folder)
-    ...     run = read_finished(folder)
-    >>> run.manifest["model"], len(run.rows), run._repr_html_().startswith("<table><caption>Sequential, 4 tokens")
-    ('Sequential', 6, True)
     """
     run = RunDirectory(Path(path))
     manifest = run.finished_manifest()

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,7 +15,7 @@ from torch import nn
 
 from .. import judge, pages
 from ..models import LoadedModel, fingerprints, load_model, load_tokenizer, sites_of, text_inputs
-from ..observe import States
+from ..observe import Observer, States
 from ..runs import Origin, Ranks, RunDirectory, Status, environment, ranks, read_origins
 from ..support import ModelError, RunError, progress, say, write_records
 from ._measure import Batch, Checkpoints, Shard, Subject, measure_shards
@@ -90,8 +91,7 @@ def _draw(run: RunDirectory, plan: Plan, console: Console) -> None:
     measured = run.tokens().size
     if measured < total:
         say(console, f"the corpus ends after {measured:,} of {total:,} tokens; measuring those")
-    run.seal(*_SEALED)
-    run.amend(token_policy=policy, tokens_measured=int(measured))
+    run.amend(token_policy=policy, tokens_measured=int(measured), **run.hashes(*_SEALED))
 
 
 def _load(run: RunDirectory, plan: Plan, group: Ranks, console: Console) -> LoadedModel:
@@ -172,10 +172,9 @@ def _measure(run: RunDirectory, plan: Plan, loaded: LoadedModel, group: Ranks, c
     done = sum(shard.size for shard in mine if shard.index in checkpoints.digests)
     if checkpoints.digests:
         say(console, f"continuing after {len(checkpoints.digests)} of {len(shards)} shards")
-    subject = Subject(
-        loaded.model, loaded.sites, loaded.device, plan.sweep.directions, plan.sweep.seed,
-        batch=plan.batch, compiled=plan.sweep.compile or None,
-    )  # fmt: skip
+    options: dict[str, Any] = {"directions": plan.sweep.directions, "seed": plan.sweep.seed}
+    watch = partial(Observer, loaded.model, loaded.sites, **options, compiled=plan.sweep.compile or None)
+    subject = Subject(loaded.model, loaded.device, watch, plan.batch)
     with progress(console, f"measuring {loaded.source.name}", sum(shard.size for shard in mine), done) as advance:
         digests = measure_shards(subject, shards, checkpoints, group, console, advance)
     group.wait()

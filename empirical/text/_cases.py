@@ -25,11 +25,6 @@ class Case:
         document: Number of the document: cases of one document are correlated.
         inputs: Arguments of the network by name, without the axis of the batch.
         labels: The token that is right at each position of the logits, or -100.
-
-    >>> import numpy as np
-    >>> from empirical.text import Case
-    >>> Case.of_ids(7, np.array([3, 1, 2])).labels.tolist()  # the next token
-    [1, 2, -100]
     """
 
     document: int
@@ -92,15 +87,6 @@ def cases(
 
     Raises:
         CorpusError: If there is none, or a file is damaged.
-
-    >>> import tempfile
-    >>> import numpy as np
-    >>> from empirical.text import cases, open_corpus
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     np.save(f"{folder}/ids.npy", np.arange(12))
-    ...     given = cases(open_corpus(f"{folder}/ids.npy"), None, tokens=6, length=4, per_document=1)
-    >>> [case.document for case in given]
-    [0, 1]
     """
     folder = corpus.path is not None and corpus.path.is_dir()
     if corpus.is_random:

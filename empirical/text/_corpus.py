@@ -36,17 +36,6 @@ class Corpus:
     Attributes:
         spec: What the user typed: a path, ``hf:NAME:CONFIG``, or ``random``.
         path: The local file, or None.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import numpy as np
-    >>> from empirical.text import Corpus
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     text, ids = Path(folder, "text.jsonl"), Path(folder, "ids.npy")
-    ...     _ = text.write_text('{"text": "one"}\n{"text": "two"}\n')
-    ...     np.save(ids, [[5, 3], [8, 0]])
-    ...     list(Corpus(str(text), text).documents()), Corpus(str(ids), ids).token_ids().tolist()
-    (['one', 'two'], [5, 3, 8, 0])
     """
 
     spec: str

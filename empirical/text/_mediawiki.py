@@ -62,17 +62,6 @@ def articles(path: Path) -> Iterator[str]:
 
     Args:
         path: The dump; ``.bz2``, ``.gz`` and ``.xz`` are decompressed.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from empirical.text import articles
-    >>> page = "<page><ns>{}</ns><revision><text>{}</text></revision></page>"
-    >>> article, talk = page.format(0, "'''Albedo''' is a [[ratio]].{{stub}}"), page.format(1, "Is it?")
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     dump = Path(folder, "dump.xml")
-    ...     _ = dump.write_text(f"<mediawiki>{article}{talk}</mediawiki>")
-    ...     list(articles(dump))
-    ['Albedo is a ratio.']
     """
     try:
         with opened(path) as stream:

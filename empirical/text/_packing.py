@@ -47,15 +47,6 @@ def encoded(documents: Iterable[str], tokenizer: Any, policy: TokenPolicy) -> It
 
     Yields:
         int64 array, shape (n,)
-
-    >>> from tokenizers import Tokenizer, models, pre_tokenizers
-    >>> from transformers import PreTrainedTokenizerFast
-    >>> from empirical.text import TokenPolicy, encoded
-    >>> words = Tokenizer(models.WordLevel({"[end]": 0, "a": 1, "b": 2}, unk_token="[end]"))
-    >>> words.pre_tokenizer = pre_tokenizers.Whitespace()
-    >>> tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, eos_token="[end]")
-    >>> [ids.tolist() for ids in encoded(["a b", "b"], tokenizer, TokenPolicy.of(tokenizer))]
-    [[1, 2, 0], [2, 0]]
     """
     ending = [] if policy.separator is None else [policy.separator]
 
@@ -133,11 +124,6 @@ def flat_pieces(ids: np.ndarray, size: int = 1 << 20) -> Iterator[np.ndarray]:
 
     Yields:
         int64 array, shape (size,)
-
-    >>> import numpy as np
-    >>> from empirical.text import flat_pieces
-    >>> [(piece.tolist(), piece.dtype.name) for piece in flat_pieces(np.arange(5, dtype=np.uint16), size=3)]
-    [([0, 1, 2], 'int64'), ([3, 4], 'int64')]
     """
     for begin in range(0, len(ids), size):
         piece = ids[begin : begin + size]

@@ -13,11 +13,6 @@ def random_pieces(vocabulary: int, seed: int) -> Iterator[np.ndarray]:
 
     Yields:
         int64 array, shape (65536,)
-
-    >>> from empirical.text import random_pieces
-    >>> one, other = next(random_pieces(10, seed=0)), next(random_pieces(10, seed=0))
-    >>> int(one.min()), int(one.max()), bool((one == other).all())
-    (0, 9, True)
     """
     generator = np.random.Generator(np.random.PCG64(seed))
     while True:
