@@ -12,15 +12,13 @@ import torch
 from torch import Tensor, nn
 
 import lngeom as lg
-from empirical import judge, observe
+from empirical import judge
 from empirical.judge import Prediction, predict
 from empirical.models import NormSite, layer_error, sites_of
-from empirical.runs import RunDirectory
 from empirical.support import read_records, write_records
-from lngeom.cli import main
 from proofs import find
 
-from ..conftest import ARCHITECTURES, VOCABULARY, Words, centred, loaded, tiny_model, uncentred
+from ..conftest import ARCHITECTURES, VOCABULARY, centred, loaded, tiny_model, uncentred
 
 DTYPES = [torch.float32, torch.bfloat16, torch.float16]
 TOKENS = np.random.default_rng(0).integers(3, VOCABULARY, (3, 32))
@@ -223,31 +221,3 @@ def test_predictions_survive_their_file(tmp_path: Path) -> None:
     assert read_records(tmp_path / "predictions.csv", Prediction) == written
     assert judge.summary_line(written) == ("predictions: exact 1 undecided; null 1 not isotropic; shift 1 holds")
     assert asdict(replace(written[0])).keys() == set(judge.COLUMNS)
-
-
-def test_a_run_and_a_merged_run_show_their_verdicts(
-    words: Words, token_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    numbers = np.fromfile(token_file, "<u2")
-    runs = []
-    for part in range(2):
-        numbers[part * 64 : part * 64 + 64].tofile(tmp_path / f"{part}.bin")
-        runs.append(str(tmp_path / f"run-{part}"))
-        assert main(words(f"run-{part}", corpus=tmp_path / f"{part}.bin")) == 0
-    run = RunDirectory(Path(runs[0]))
-    found = read_records(run.predictions_path, Prediction)
-    sites = [NormSite(**site) for site in run.manifest()["sites"]]
-    assert len(found) == 1 + 5 * len(sites) + 2 * len(sites)
-    line = judge.summary_line(found)
-    assert f"predictions: exact {5 * len(sites)} holds; null " in line
-    assert capsys.readouterr().out.count(line) >= 1
-    page = (run.path / "report.html").read_text(encoding="utf-8")
-    order = ["What stands out", "What theorems say", "<h2>Figures</h2>", "Every prediction"]
-    assert sorted(order, key=page.index) == order
-    assert page.count("rmsnorm.interior") == 1 + len(sites)
-
-    assert main(["merge", *runs, "--output", str(tmp_path / "merged")]) == 0
-    merged = read_records(tmp_path / "merged" / "predictions.csv", Prediction)
-    assert {each.theorem for each in merged} == {judge.ISOTROPY}
-    rows = observe.read_sites(tmp_path / "merged" / "sites.csv")
-    assert merged == list(judge.isotropy(rows))

@@ -6,7 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from empirical import judge
+from empirical.judge import Prediction
 from empirical.observe import read_sites
+from empirical.support import read_records
 from lngeom.cli import main
 
 from ..conftest import Words
@@ -19,7 +22,8 @@ def test_a_run_from_end_to_end(
 ) -> None:
     output = tmp_path / "run"
     assert main(words(tokens=512, sequence_length=LENGTH)) == 0
-    assert "measuring tiny-llama: 512/512 tokens" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "measuring tiny-llama: 512/512 tokens" in printed
     assert {path.name for path in output.iterdir()} >= {
         "DONE", "manifest.json", "predictions.csv", "report.html", "sites.csv", "state.safetensors", "tokens.npy",
     }  # fmt: skip
@@ -28,6 +32,9 @@ def test_a_run_from_end_to_end(
     assert len(rows) == 5 * 2 * 3
     assert {row["tokens"] for row in rows if row["bucket"] == "all"} == {512}
     assert {row["tokens"] for row in rows if row["bucket"] == "first"} == {512 // LENGTH}
+    judged = read_records(output / "predictions.csv", Prediction)
+    assert len(judged) == 1 + 5 * (5 + 2)  # of the model; at each norm layer five theorems, and isotropy on both sides
+    assert judge.summary_line(judged) in printed
     manifest = json.loads((output / "manifest.json").read_text())
     assert manifest["model"] == "tiny-llama"
     assert manifest["command"].startswith("lngeom sweep ")

@@ -2,25 +2,19 @@
 
 import json
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import fields, replace
-from fractions import Fraction
-from functools import reduce
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
-from empirical import observe
-from empirical.models import NormSite, sites_of
-from empirical.observe import BUCKETS, FEATURES, SIDES, Observer, Side, States, _observer, merge
+from empirical import judge, observe
 from empirical.runs import RunDirectory
+from empirical.support import read_records
 from empirical.sweep import read_finished
 from lngeom.cli import main
 
-from ..conftest import VOCABULARY, Refused, tiny_model
+from ..conftest import VOCABULARY, Refused
 
 pytestmark = pytest.mark.usefixtures("without_pages")
 LENGTH, EACH, PARTS = 32, 256, 3
@@ -44,86 +38,6 @@ def sweep(model: Path, text: Path, output: Path, *more: str) -> Path:
     return output
 
 
-class Recorder:
-    """What enters the reduction: the features of every token, from which the moments follow without rounding."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.batches: list[tuple[Side, dict[str, list[float]], list[list[bool]]]] = []
-        real = _observer.reduce
-
-        def recording(side: Side, vectors: Any, values: Any, buckets: Any, *others: Any) -> Any:
-            members = buckets.reshape(len(BUCKETS), -1).tolist()
-            for layer in values.tolist():
-                self.batches.append((side, dict(zip(FEATURES[side], layer, strict=True)), members))
-            return real(side, vectors, values, buckets, *others)
-
-        monkeypatch.setattr(_observer, "reduce", recording)
-
-    def moments(self, call: int, every: int) -> Iterator[tuple[str, int, Fraction, Fraction, float]]:
-        """Feature, bucket, mean, squared deviations and maximum over each call that is a multiple of `every` later."""
-        batches = self.batches[call::every]
-        for name in FEATURES[batches[0][0]]:
-            for bucket in range(len(BUCKETS)):
-                values = [
-                    Fraction(value)
-                    for _, features, members in batches
-                    for value, is_in in zip(features[name], members[bucket], strict=True)
-                    if is_in
-                ]
-                mean = sum(values, Fraction(0)) / len(values)
-                yield (name, bucket, mean, sum(((v - mean) ** 2 for v in values), Fraction(0)), float(max(values)))
-
-
-def wrong_moments(states: States, sites: Sequence[NormSite], recorder: Recorder, parts: int) -> list[str]:
-    """The moments of merged states that are further from the exact ones than rounding takes them.
-
-    All features are 0 or more. Let M be the largest, N the tokens and u = 2⁻⁵³. Whatever the order of a sum of N terms,
-    it is right to (N - 1)u times the sum of their magnitudes (Higham, Accuracy and Stability of Numerical Algorithms,
-    section 4.2), so that the mean of a part is right to NuM. Chan's formula adds to it a convex combination in four
-    rounded operations on numbers of at most M: the merged mean is right to δ = (N + 8P)uM after P parts.
-
-    Squared deviations from a mean off by δ are too large by Nδ², and their sum is right to (N + 8P)u of itself. A merge
-    adds Δ²w, where the distance Δ of two means is off by 2δ, w is at most N/4, and Δ²w at most the m2 of all: it is off
-    by 4Δδw + 4δ²w, at most 2δ√(N·m2) + Nδ².
-    """
-    found = []
-    # The sites are few and alike, so that the observer reduces them together, side by side.
-    keys: list[tuple[str, Side]] = [(site.path, side) for side in SIDES for site in sites]
-    for call, key in enumerate(keys):
-        state = states[key]
-        for name, bucket, mean, m2, maximum in recorder.moments(call, len(keys)):
-            row, tokens = FEATURES[key[1]].index(name), int(state.tokens[bucket])
-            slack = (tokens + 8 * parts) * 2.0**-53
-            delta, spread = slack * maximum, float(m2)
-            off = slack * spread + parts * (2 * delta * math.sqrt(tokens * spread) + tokens * delta**2)
-            if abs(Fraction(state.mean[row, bucket]) - mean) > delta:
-                found.append(f"mean of {name}")
-            if abs(Fraction(state.m2[row, bucket]) - m2) > off:
-                found.append(f"m2 of {name}")
-            if state.maximum[row, bucket] != maximum:
-                found.append(f"maximum of {name}")
-    return found
-
-
-@pytest.mark.parametrize("chan", [True, False], ids=["merged", "without the term between parts"])
-def test_merged_moments_are_those_of_all_tokens(chan: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    recorder = Recorder(monkeypatch)
-    model = tiny_model("llama")
-    sites = sites_of(model)
-    ids = torch.from_numpy(np.random.default_rng(2).integers(0, VOCABULARY, (24, LENGTH)))
-    parts: list[States] = []
-    for rows in ids.split([1, 7, 16]):
-        with Observer(model, sites, directions=2) as observer, torch.inference_mode():
-            model(input_ids=rows)
-        parts.append(observer.states)
-    states = reduce(merge, parts)
-    if not chan:  # m2 by adding those of the parts alone: what is between their means is lost
-        states = {key: replace(state, m2=sum(part[key].m2 for part in parts)) for key, state in states.items()}
-    wrong = wrong_moments(states, sites, recorder, len(parts))
-    every = [f"m2 of {name}" for side in SIDES for _ in sites for name in FEATURES[side] for _ in BUCKETS]
-    assert wrong == ([] if chan else every)
-
-
 def test_merged_runs_equal_one_run(
     model_directory: Path, texts: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], refused: Refused
 ) -> None:
@@ -143,6 +57,8 @@ def test_merged_runs_equal_one_run(
             assert np.array_equal(getattr(state, field.name), getattr(expected[key], field.name)), (key, field)
     for name in ("sites.csv", "growth.csv"):
         assert (tmp_path / "merged" / name).read_bytes() == (whole / name).read_bytes()
+    judged = read_records(tmp_path / "merged" / "predictions.csv", judge.Prediction)
+    assert judged == list(judge.isotropy(observe.read_sites(tmp_path / "merged" / "sites.csv")))
     manifest = RunDirectory(tmp_path / "merged").manifest()
     assert manifest["tokens"] == PARTS * EACH
     assert manifest["merged_from"] == [str(path) for path in parts]

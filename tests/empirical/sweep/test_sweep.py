@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import math
 import shutil
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
-from transformers import AutoModel, PreTrainedTokenizerFast
+from transformers import PreTrainedTokenizerFast
 
 from empirical import observe
 from empirical.runs import RunDirectory
@@ -21,7 +20,8 @@ from empirical.sweep import _measure
 from empirical.text import TokenPolicy
 from lngeom.cli import main
 
-from ..conftest import POSITIONS, VOCABULARY, WIDTH, Refused, Words, tiny_config
+from ..conftest import POSITIONS, VOCABULARY, Refused, Words
+from ..observe.test_statistics import assert_close
 
 pytestmark = pytest.mark.usefixtures("without_pages")
 
@@ -66,57 +66,8 @@ def test_shards_do_not_change_the_numbers(words: Words, tmp_path: Path) -> None:
     for shard in (128, 256, 512):
         assert main(words(str(shard), shard_tokens=shard)) == 0
         found.append(observe.load_states(tmp_path / str(shard) / "state.safetensors")[0])
-    first, *others = found
-    for states in others:
-        assert states.keys() == first.keys()
-        for key, state in states.items():
-            reference = first[key]
-            counted = "tokens nonfinite zero maximum angles norms sequences documents document_tokens"
-            for name in counted.split():
-                assert np.array_equal(getattr(state, name), getattr(reference, name)), (key, name)
-            # Four parts in each of two orders: sums of four numbers of one sign, and Chan's formula, four rounded
-            # operations on numbers of at most the maximum, and on squared deviations as in the test of merging.
-            slack = 2 * (4 * 8) * 2.0**-53
-            for name in ("cos2", "document_cos2"):
-                mine, theirs = getattr(state, name), getattr(reference, name)
-                assert np.all(np.abs(mine - theirs) <= slack * theirs), (key, name)
-            delta = slack * reference.maximum
-            assert np.all(np.abs(state.mean - reference.mean) <= delta), key
-            spread = 2 * delta * np.sqrt(reference.tokens * reference.m2) + reference.tokens * delta**2
-            assert np.all(np.abs(state.m2 - reference.m2) <= slack * reference.m2 + 4 * spread), key
-
-
-def test_batches_do_not_change_the_numbers(words: Words, tmp_path: Path) -> None:
-    """A model without blocks, whose hidden states no batch can change: only their products with directions are blocked.
-
-    In float32 these, and the moments, are right to γ = (d + 8)·2⁻²⁴ whatever the order of their sums, so that norms are
-    right to 3γ‖x‖, angles to 3γ and cosines with random directions to 4γ, as derived in the test against stored hidden
-    states, and each to γ more for the rounding of the normalized vector itself. Means over tokens are right to the
-    largest of these and the rounding of a sum of N terms in float64.
-    """
-    config = tiny_config("llama")
-    config.num_hidden_layers = 0
-    torch.manual_seed(0)
-    AutoModel.from_config(config, dtype=torch.float32).save_pretrained(tmp_path / "model")
-    tables = []
-    for name, batch, shard in (("a", 1, 32), ("b", 5, 224), ("c", 16, 512)):
-        assert main(words(name, model=tmp_path / "model", batch_size=batch, shard_tokens=shard)) == 0
-        tables.append(observe.read_sites(tmp_path / name / "sites.csv"))
-    exact = ("site", "side", "bucket", "tokens", "sequences", "nonfinite", "zero")
-    gamma = (WIDTH + 8) * 2.0**-24
-    for rows in tables[1:]:
-        for row, reference in zip(rows, tables[0], strict=True):
-            assert [row[name] for name in exact] == [reference[name] for name in exact]
-            summed = 2 * (row["tokens"] + 8 * 16) * 2.0**-53
-            for column, off in {
-                "norm_mean": 8 * gamma * reference["norm_mean"],
-                "norm_max": 8 * gamma * reference["norm_max"],
-                "angle_mean_deg": math.degrees(8 * gamma),
-                # |cos²α - cos²β| is at most twice the difference of the cosines.
-                "d_cos2": WIDTH * 2 * 8 * gamma,
-                "random_d_cos2_median": WIDTH * 2 * 10 * gamma,
-            }.items():
-                assert abs(row[column] - reference[column]) <= off + summed * reference[column], (row["site"], column)
+    for states in found[1:]:
+        assert_close(states, found[0], 512)
 
 
 def test_an_interrupted_run_goes_on_to_the_same_bits(
