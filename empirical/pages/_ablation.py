@@ -5,6 +5,7 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from ..runs import ENVIRONMENT
 from ..support import Row, read_json, read_table, write_text
@@ -25,6 +26,7 @@ def cost_figure(rows: Sequence[Row], norms: Sequence[str], *, single: bool) -> F
         labels = [row["site"] if single else f"{row['change']}, {row['site']}" for row in rows]
         axes.set_yticks(range(len(rows)), labels)
         axes.axvline(0, color=NULL, linewidth=0.8)
+        axes.xaxis.set_major_locator(MaxNLocator(6))
         axes.set_xlabel("change of the loss in nats per token")
 
     return panels([("", chosen)], draw, Layout((8, 0.8 + 0.24 * len(chosen)), 1, ""))

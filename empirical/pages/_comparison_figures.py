@@ -26,7 +26,13 @@ def _entering(model: Measured) -> tuple[list[float], Sequence[Row]]:
     return [row["layer"] + (0.5 if row["role"] == "pre_mlp" else 0) for row in rows], rows
 
 
+def _block_axis(axes: Axes, label: str = "block") -> None:
+    axes.set_xlabel(label)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
 def _angles(axes: Axes, model: Measured) -> None:
+    _block_axis(axes)
     places, rows = _entering(model)
     published = PUBLISHED[model.name].hidden_angle
     width = published.std or 0.0
@@ -38,10 +44,12 @@ def _angles(axes: Axes, model: Measured) -> None:
 
 
 def _energies(axes: Axes, model: Measured) -> None:
+    _block_axis(axes)
     energies(axes, *_entering(model))
 
 
 def _norms(axes: Axes, model: Measured) -> None:
+    _block_axis(axes, "depth: blocks passed")
     measured = stream(model.rows)
     if measured.reason:
         axes.text(0.5, 0.5, "no stream that can grow", ha="center", va="center", transform=axes.transAxes)
@@ -58,24 +66,19 @@ def _norms(axes: Axes, model: Measured) -> None:
     )
 
 
-_FIGURES: dict[str, tuple[Callable[[Axes, Measured], None], str, str]] = {
-    "angles": (_angles, "angle to 1 in degrees", "block"),
-    "energy": (_energies, "d·E[cos²θ]", "block"),
-    "growth": (_norms, "norm of the stream", "depth: blocks passed"),
+_FIGURES: dict[str, tuple[Callable[[Axes, Measured], None], str]] = {
+    "angles": (_angles, "angle to 1 in degrees"),
+    "energy": (_energies, "d·E[cos²θ]"),
+    "growth": (_norms, "norm of the stream"),
 }
-"""How each figure is drawn, and its axes."""
+"""How each figure is drawn, and its vertical axis."""
 
 
 def comparison_figures(models: Sequence[Measured]) -> dict[str, Figure]:
     """All figures of a comparison by name; of no model, none."""
-    return {name: _figure(models, *how) for name, how in _FIGURES.items() if models}
-
-
-def _figure(models: Sequence[Measured], draw: Callable[[Axes, Measured], None], label: str, places: str) -> Figure:
-    def draw_model(axes: Axes, model: Measured) -> None:
-        draw(axes, model)
-        axes.set_xlabel(places)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-
     contents = [(model.label, model) for model in models]
-    return panels(contents, draw_model, Layout((3.1, 2.9), 4, label, sharey=False))
+    return {
+        name: panels(contents, draw, Layout((3.1, 2.9), 4, label, sharey=False))
+        for name, (draw, label) in _FIGURES.items()
+        if models
+    }

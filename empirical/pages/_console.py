@@ -22,14 +22,11 @@ def _console(console: Console | None) -> Console:
     return console
 
 
-def _table(headings: Iterable[str], lines: Iterable[Iterable[str]], words: int) -> Table:
-    """A table whose first columns hold words, the others numbers."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for index, heading in enumerate(headings):
-        table.add_column(escape(heading), justify="left" if index < words else "right", no_wrap=True)
-    for line in lines:
-        table.add_row(*map(escape, line))
-    return table
+def number(value: object) -> str:
+    """Four digits of a number; nothing where none applies, and a dash where none is known."""
+    if isinstance(value, float):
+        return "–" if value != value else f"{value:.4g}"
+    return "" if value is None else value if isinstance(value, str) else f"{value}"
 
 
 def _cells(row: Row, side: str, detail: int) -> Iterable[tuple[str, str]]:
@@ -59,11 +56,14 @@ def print_table(rows: Sequence[Row], console: Console | None = None, fits: Seque
             sites.setdefault(row["site"], {})[row["side"]] = row
     table = Table()
     for detail in (2, 1, 0):
-        lines = [
-            [("norm layer", site), *(cell for side in SIDES for cell in _cells(of_site[side], side, detail))]
-            for site, of_site in sites.items()
-        ]
-        table = _table((heading for heading, _ in lines[0]), ([cell for _, cell in line] for line in lines), 1)
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+        table.add_column("norm layer", no_wrap=True)
+        for site, of_site in sites.items():
+            cells = [cell for side in SIDES for cell in _cells(of_site[side], side, detail)]
+            if not table.row_count:
+                for heading, _ in cells:
+                    table.add_column(escape(heading), justify="right", no_wrap=True)
+            table.add_row(site, *(escape(cell) for _, cell in cells))
         if console.measure(table, options=console.options.update(width=1000)).maximum <= console.width:
             break
     console.print(table)
@@ -82,11 +82,10 @@ def print_rows(rows: Sequence[Row], console: Console | None = None) -> None:
     """
     console = _console(console)
     table = Table(box=None)
-    for name in rows[0] if rows else ():
-        table.add_column(name, justify="right" if isinstance(rows[0][name], float) else "left")
+    for name, value in rows[0].items() if rows else ():
+        table.add_column(name, justify="right" if isinstance(value, float) else "left")
     for row in rows:
-        cells = (f"{value:.4g}" if isinstance(value, float) else value for value in row.values())
-        table.add_row(*("" if cell is None else escape(str(cell)) for cell in cells))
+        table.add_row(*(escape(number(value)) for value in row.values()))
     console.print(table)
 
 

@@ -11,14 +11,8 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from ..support import Row
+from ._console import number
 from ._style import FAINT, INK, encoded
-
-
-def _number(value: object) -> str:
-    """Four digits of a number; nothing where none applies, and a dash where none is known."""
-    if isinstance(value, float):
-        return "–" if value != value else f"{value:.4g}"
-    return "" if value is None else value if isinstance(value, str) else f"{value}"
 
 
 def _interval(row: Row, column: str) -> str:
@@ -42,7 +36,7 @@ def _template(name: str) -> jinja2.Template:
         lstrip_blocks=True,
         keep_trailing_newline=name.endswith(".md"),
     )
-    environment.filters |= {"number": _number, "interval": _interval, "counted": _counted}
+    environment.filters |= {"number": number, "interval": _interval, "counted": _counted}
     return environment.get_template(name)
 
 

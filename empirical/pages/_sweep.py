@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -93,8 +92,7 @@ def write_report(directory: Path) -> Path:
     return path
 
 
-@dataclass(frozen=True)
-class VerdictLine:
+class VerdictLine(NamedTuple):
     """A prediction over all layers: how often it held, and the place where it came nearest to failing."""
 
     prediction: str

@@ -24,7 +24,8 @@ def axes() -> Figure:
     figure = Figure(figsize=(12.5, 9.4), layout="constrained")
     for k, (values, title) in enumerate(GAINS):
         gain = np.array(values)
-        scene = Scene(figure, (2, 3, k + 1), 2.1, elevation=38, azimuth=-52, coordinates=1.9, zoom=1.6)
+        scene = Scene(figure, (2, 3, k + 1), 2.1, elevation=38, azimuth=-52, zoom=1.6)
+        scene.coordinates(1.9)
         ellipse = lg.layer_norm(around(), gain, eps=0.0)
         scene.sheet(ellipse, BLUE, alpha=0.12)
         scene.curve(ellipse, BLUE, linewidth=1.6)

@@ -40,12 +40,17 @@ def feet() -> Floats:
 
 
 def _scene(figure: Figure, place: int, title: str) -> Scene:
-    scene = Scene(figure, (1, 2, place), 1.75, elevation=30, azimuth=-62, coordinates=0.0, zoom=1.25)
+    scene = Scene(figure, (1, 2, place), 1.75, elevation=30, azimuth=-62, zoom=1.25)
     scene.axes.set_title(title)
-    scene.floor(1.95)
+    scene.floor()
     scene.curve(lg.standardize(around(), eps=0.0), QUIET, linewidth=1.0)
     scene.arrow(ZERO, 0.95 * ONE, INK, r"$\mathbf{1}$", beside=0.1 * ONE, linewidth=1.6)
     return scene
+
+
+def _draw(scene: Scene, x: Floats, output: Floats, color: str) -> None:
+    scene.points(x, color, s=16)
+    scene.points(output[None], color, s=110, marker="*", edgecolors=INK, linewidths=0.6)
 
 
 def fibers() -> Figure:
@@ -54,22 +59,20 @@ def fibers() -> Figure:
     left = _scene(
         figure, 1, "$\\varepsilon=0$: each half-plane has one output, on the circle;\nmean and deviation are forgotten"
     )
+    low, high = -HEIGHT * ONE, HEIGHT * ONE
     for direction, color in zip(directions(4, 72.0), COLORS, strict=False):
-        low, high = -HEIGHT * ONE, HEIGHT * ONE
         left.sheet(np.stack([low, low + REACH * direction, high + REACH * direction, high]), color, alpha=0.14)
         x = half_plane(direction)
-        left.points(x, color, s=16)
-        left.points(lg.layer_norm(x, eps=0.0)[:1], color, s=110, marker="*", edgecolors=INK, linewidths=0.6)
+        _draw(left, x, lg.layer_norm(x, eps=0.0)[0], color)
     right = _scene(
         figure, 2, f"$\\varepsilon={EPS:g}$: each line has one output, inside the circle;\nonly the mean is forgotten"
     )
     for foot, color in zip(feet(), COLORS, strict=True):
-        right.segment(foot - HEIGHT * ONE, foot + HEIGHT * ONE, color, linewidth=1.4)
         x = line(foot)
         output = lg.layer_norm(x, eps=EPS)[0]
-        right.points(x, color, s=16)
+        right.segment(foot + low, foot + high, color, linewidth=1.4)
         right.segment(foot, output, color, linestyle=":", linewidth=1.2)
-        right.points(output[None], color, s=110, marker="*", edgecolors=INK, linewidths=0.6)
+        _draw(right, x, output, color)
     handles = [
         Line2D([], [], color=INK, linestyle="", marker=marker, markersize=size, label=label)
         for marker, size, label in ((".", 8, "inputs"), ("*", 11, "their output"))

@@ -43,7 +43,7 @@ def eps_sweep() -> Figure:
     ellipse = lg.layer_norm(around(), GAIN, BIAS, eps=0.0)
     scenes, marks = [], None
     for k, eps in enumerate(EPSILONS):
-        scene = Scene(figure, (2, 3, k + 1), 1.9, center=BIAS, elevation=48, azimuth=-58, coordinates=0.0, zoom=1.6)
+        scene = Scene(figure, (2, 3, k + 1), 1.9, center=BIAS, elevation=48, azimuth=-58, zoom=1.6)
         scene.sheet(BIAS + 1.08 * (ellipse - BIAS), QUIET, alpha=0.12)
         scene.curve(ellipse, INK, linewidth=1.2)
         r = lg.epsilon.gauge(x, eps=eps)
@@ -73,6 +73,7 @@ def _draw_planes(figure: SubFigure, y: Floats, z: Floats) -> None:
     """Standardized vectors in 1^⊥, and outputs in the plane that gain and bias make of it."""
     circle, ellipse = lg.standardize(around(), eps=0.0), lg.layer_norm(around(), GAIN, BIAS, eps=0.0)
     scene = Scene(figure, (1, 1, 1), 1.75, center=0.35 * ONE + 0.4 * BIAS, elevation=14, azimuth=-70, zoom=1.5)
+    scene.coordinates()
     scene.sheet(1.06 * circle, QUIET)
     scene.curve(circle, QUIET, linewidth=1.2)
     scene.points(y, QUIET, s=7, label=r"$y$, before gain and bias: in $\mathbf{1}^\perp$")

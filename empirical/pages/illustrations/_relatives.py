@@ -23,6 +23,7 @@ def mirror() -> Figure:
     """Outputs of LayerNorm and of u-Norm, the plane that exchanges them, and one input with its mirror image."""
     figure = Figure(figsize=(8.2, 6.4), layout="constrained")
     scene = Scene(figure, (1, 1, 1), 1.9, elevation=16, azimuth=12, zoom=1.3)
+    scene.coordinates()
     layer = lg.standardize(around(), eps=0.0)
     other = lg.rms_norm(lg.project(reflected(around()), U), eps=0.0)
     for circle, normal, color, name, symbol in (

@@ -66,7 +66,7 @@ def components(x: Floats) -> str:
 
 
 class Scene:
-    """A three-dimensional panel with the coordinate axes, in which vectors, points and curves of ℝ³ are drawn.
+    """A three-dimensional panel, in which vectors, points and curves of ℝ³ are drawn.
 
     Args:
         figure: Receives the panel.
@@ -74,7 +74,6 @@ class Scene:
         reach: Half the side of the cube that is shown.
         center: vector. Its center; default 0.
         elevation, azimuth: Where the onlooker stands, in degrees.
-        coordinates: Length of the coordinate axes; 0 draws none.
         zoom: Magnification; what does not fit into the panel is drawn over its edge.
     """
 
@@ -87,7 +86,6 @@ class Scene:
         center: ArrayLike = ZERO,
         elevation: float = 20.0,
         azimuth: float = -65.0,
-        coordinates: float = 1.5,
         zoom: float = 1.35,
     ) -> None:
         self.axes: Any = figure.add_subplot(*place, projection="3d")
@@ -98,15 +96,12 @@ class Scene:
         axes.set_box_aspect((1, 1, 1), zoom=zoom)
         for limits, value in zip((axes.set_xlim, axes.set_ylim, axes.set_zlim), turned(center), strict=True):
             limits(value - reach, value + reach)
-        if coordinates:
-            for k in range(3):
-                end = coordinates * np.eye(3)[k]
-                self.segment(ZERO, end, QUIET, linewidth=1.0)
-                self.text(1.12 * end, f"$x_{k + 1}$", QUIET, size=9)
 
-    def _place(self, x: ArrayLike) -> tuple[Floats, Floats, Floats]:
-        first, second, third = np.moveaxis(turned(x), -1, 0)
-        return first, second, third
+    def coordinates(self, length: float = 1.5) -> None:
+        """The three coordinate axes."""
+        for k, end in enumerate(length * np.eye(3), start=1):
+            self.segment(ZERO, end, QUIET, linewidth=1.0)
+            self.text(1.12 * end, f"$x_{k}$", QUIET, size=9)
 
     def arrow(
         self,
@@ -133,12 +128,12 @@ class Scene:
 
     def curve(self, x: ArrayLike, color: str, **style: Any) -> None:
         """Line through points, shape (n, 3)."""
-        self.axes.plot(*self._place(x), color=color, **{"linewidth": 1.8, **FREE, **style})
+        self.axes.plot(*turned(x).T, color=color, **{"linewidth": 1.8, **FREE, **style})
 
     def points(self, x: ArrayLike, color: Any, **style: Any) -> Any:
         """Points, shape (n, 3)."""
         options = {"s": 9, "depthshade": False, "linewidths": 0, **FREE, **style}
-        return self.axes.scatter(*self._place(x), c=color, **options)
+        return self.axes.scatter(*turned(x).T, c=color, **options)
 
     def sheet(self, x: ArrayLike, color: str, *, alpha: float = 0.13) -> None:
         """Translucent polygon with corners `x`, shape (n, 3)."""
@@ -150,12 +145,12 @@ class Scene:
         options = {"ha": "center", "va": "center", "size": 11, "in_layout": False, **style}
         self.axes.text(*turned(np.add(at, shift)), words, color=color, **options)
 
-    def floor(self, radius: float, color: str = QUIET, *, alpha: float = 0.12) -> None:
+    def floor(self) -> None:
         """The hyperplane 1^⊥, as a disc around 0."""
-        self.sheet(radius * around(), color, alpha=alpha)
+        self.sheet(1.95 * around(), QUIET, alpha=0.12)
 
-    def right_angle(self, corner: ArrayLike, first: ArrayLike, second: ArrayLike, size: float = 0.14) -> None:
+    def right_angle(self, corner: ArrayLike, first: ArrayLike, second: ArrayLike) -> None:
         """The mark of a right angle between two directions at a corner."""
         c = np.asarray(corner, dtype=float)
-        a, b = (size * np.asarray(v, dtype=float) / np.linalg.norm(v) for v in (first, second))
+        a, b = (0.14 * np.asarray(v, dtype=float) / np.linalg.norm(v) for v in (first, second))
         self.curve(np.stack([c + a, c + a + b, c + b]), INK, linewidth=0.9)

@@ -57,7 +57,8 @@ def six_steps() -> Figure:
     for k, title in enumerate(titles):
         scene = Scene(figure, (2, 3, k + 1), 1.6, center=0.28 * ONE, zoom=1.6)
         scene.axes.set_title(title)
-        scene.floor(1.95)
+        scene.coordinates()
+        scene.floor()
         start, color = lg.projection.mean_vector(X) if k in (1, 2) else ZERO, QUIET if k > 2 else VERMILION
         scene.arrow(start, ONE, color, r"$\mathbf{1}$", beside=0.13 * ONE, linewidth=1.6)
         scenes.append(scene)
@@ -79,7 +80,8 @@ def three_steps() -> Figure:
     shadow, standard = lg.project(cloud), lg.standardize(cloud, eps=0.0)
     x = np.array([0.35, 0.75, 1.95])
     foot, y = lg.project(x), lg.standardize(x, eps=0.0)
-    scene.floor(1.95)
+    scene.coordinates()
+    scene.floor()
     scene.curve(lg.standardize(around(), eps=0.0), PURPLE, linewidth=1.6)
     for before, after, end in zip(cloud, shadow, standard, strict=True):
         scene.segment(before, after, QUIET, linewidth=0.5, alpha=0.6)
