@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ._load import (
         DTYPES,
         LoadedModel,
+        LoadOptions,
         load_config,
         load_model,
         load_network,
@@ -41,6 +42,7 @@ __all__ = [
     "FoundNorm",
     "Kind",
     "KnownModel",
+    "LoadOptions",
     "LoadedModel",
     "ModelSource",
     "NoNorm",

@@ -14,13 +14,6 @@ class RMSNorm(nn.Module):
 
     `gain` and `bias` say whether there is a g, and a b. B. Zhang and R. Sennrich, arXiv:1910.07467, equation 4, with ε
     inside the root and no bias as in Llama.
-
-    >>> import torch
-    >>> from empirical.models import RMSNorm
-    >>> with torch.no_grad():
-    ...     z = RMSNorm(2, eps=0.0)(torch.tensor([1.0, 7.0]))  # of root mean square 5
-    >>> [round(component, 6) for component in z.tolist()]
-    [0.2, 1.4]
     """
 
     weight: Any

@@ -90,28 +90,25 @@ def _arguments(source: ModelSource) -> dict[str, Any]:
 
 def _explained(source: ModelSource, error: Exception) -> ModelError:
     """One line from whatever transformers raised."""
-    name = type(error).__name__
     text = " ".join(str(error).split())
-    lower = text.lower()
-    if source.is_local and Path(source.location, "adapter_config.json").is_file():
-        reason, advice = (
-            "it is an adapter",
-            "merge it into its base model with peft's merge_and_unload, and save that",
-        )
-    elif not source.is_local and re.search(r"gated repo|\b40[13] (client error|unauthorized|forbidden)", lower):
+    lower, hub = text.lower(), not source.is_local
+    local = "check the network, or give a local directory"
+    if not hub and Path(source.location, "adapter_config.json").is_file():
+        reason, advice = "it is an adapter", "merge it into its base model with peft's merge_and_unload, and save that"
+    elif hub and re.search(r"gated repo|\b40[13] (client error|unauthorized|forbidden)", lower):
         reason, advice = "access is restricted", "accept its licence on huggingface.co and set HF_TOKEN"
     elif "safetensors" in lower and "no file named" in lower:
-        reason, advice = ("it has no safetensors weights", "pickled weights run code; load them with --allow-pickle")
-    elif not source.is_local and os.environ.get("HF_HUB_OFFLINE", "0") not in ("", "0"):
-        reason, advice = ("it is not in the local cache", "HF_HUB_OFFLINE is set; unset it, or give a local directory")
+        reason, advice = "it has no safetensors weights", "pickled weights run code; load them with --allow-pickle"
+    elif hub and os.environ.get("HF_HUB_OFFLINE", "0") not in ("", "0"):
+        reason, advice = "it is not in the local cache", "HF_HUB_OFFLINE is set; unset it, or give a local directory"
     elif isinstance(error, MemoryError) or "can't allocate memory" in lower:
-        reason, advice = "the memory is full", "free some, use --dtype bfloat16, or choose a smaller model"
-    elif not source.is_local and (silence := hub_silence()):
-        reason, advice = f"huggingface.co does not answer ({silence})", "check the network, or give a local directory"
-    elif not source.is_local and isinstance(error, OSError):
-        reason, advice = ("it was not found on the hub", "check its name and the network, or give a local directory")
+        reason, advice = "out of memory", "free some, use --dtype bfloat16, or choose a smaller model"
+    elif hub and (silence := hub_silence()):
+        reason, advice = f"huggingface.co does not answer ({silence})", local
+    elif hub and isinstance(error, OSError):
+        reason, advice = "it was not found on the hub", local.replace("check the", "check its name and the")
     else:
-        reason, advice = f"{name}: {text[:160]}", "check the files, or download them again"
+        reason, advice = f"{type(error).__name__}: {text[:160]}", "check the files, or download them again"
     return ModelError(f"model {source.spec!r} cannot be loaded: {reason}; {advice}")
 
 
@@ -121,7 +118,7 @@ def _loading(source: ModelSource) -> Iterator[None]:
     try:
         with _quiet():
             yield
-    except ModelError:
+    except (ModelError, torch.cuda.OutOfMemoryError):
         raise
     except Exception as error:
         # transformers raises OSError, ValueError, KeyError and more here, depending on the file at fault.
@@ -158,10 +155,6 @@ def load_config(source: ModelSource, *, random_weights: bool = False) -> Any:
     """The configuration of a model, its architecture checked before any weight is read.
 
     For `random_weights` the shape is all that is needed, and that of a model known by name is known without the hub.
-
-    >>> from empirical.models import find_model, load_config
-    >>> load_config(find_model("gpt2-xl"), random_weights=True).n_layer
-    48
     """
     if random_weights and source.known is not None:
         return source.known.config()
@@ -174,14 +167,7 @@ def load_config(source: ModelSource, *, random_weights: bool = False) -> Any:
 
 
 def resolve_device(name: str) -> torch.device:
-    """The torch device of a name; ``auto`` is the first GPU, or else the CPU.
-
-    >>> from empirical.models import resolve_device
-    >>> resolve_device("cpu")
-    device(type='cpu')
-    >>> resolve_device("auto").type in ("cuda", "cpu")
-    True
-    """
+    """The torch device of a name; ``auto`` is the first GPU, or else the CPU."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -194,15 +180,7 @@ def resolve_device(name: str) -> torch.device:
 
 
 def resolve_dtype(name: str, config: Any, device: torch.device) -> torch.dtype:
-    """The torch dtype of a name of :data:`DTYPES`; ``auto`` is float32 on the CPU, elsewhere that of the checkpoint.
-
-    >>> import torch
-    >>> from transformers import GPT2Config
-    >>> from empirical.models import resolve_dtype
-    >>> stored = GPT2Config(dtype="bfloat16")
-    >>> [resolve_dtype("auto", stored, torch.device(name)) for name in ("cpu", "cuda")]
-    [torch.float32, torch.bfloat16]
-    """
+    """The torch dtype of a name of :data:`DTYPES`; ``auto`` is float32 on the CPU, elsewhere that of the checkpoint."""
     if name == "auto":
         stored = getattr(config, "dtype", None)
         return stored if device.type != "cpu" and isinstance(stored, torch.dtype) else torch.float32
@@ -219,30 +197,34 @@ class _Teams(DistributedConfig):
         return 1
 
 
-def load_model(
-    source: ModelSource,
-    *,
-    dtype: str = "auto",
-    device: str = "auto",
-    allow_pickle: bool = False,
-    random_weights: bool = False,
-    seed: int = 0,
-    device_map: str | None = None,
-    team: tuple[int, int] = (1, 1),
-    config: Any = None,
-) -> LoadedModel:
-    """Load a base model without its head, eager and in evaluation mode.
+@dataclass(frozen=True)
+class LoadOptions:
+    """How :func:`load_model` makes a model.
 
-    Weights are read from safetensors (or the GGUF file); pickled ones only with ``allow_pickle``, because reading them
-    can run code. ``random_weights`` builds the same architecture from the configuration alone, PyTorch's global
-    generator seeded.
-
-    Args:
-        source, dtype, device: See :func:`find_model`, :func:`resolve_dtype` and :func:`resolve_device`.
+    Attributes:
+        dtype, device: See :func:`resolve_dtype` and :func:`resolve_device`.
+        allow_pickle: Read pickled weights where there are no others, which can run code.
+        random_weights, seed: Build the architecture from the configuration alone, PyTorch's global generator seeded.
         device_map: As in transformers, for models larger than one device; ``device`` is then not used for the weights.
         team: How many copies of the model the processes of ``torch.distributed`` hold, and how many of them share one
             by the tensor-parallel plan of its family.
         config: The configuration, if it is loaded already.
+    """
+
+    dtype: str = "auto"
+    device: str = "auto"
+    allow_pickle: bool = False
+    random_weights: bool = False
+    seed: int = 0
+    device_map: str | None = None
+    team: tuple[int, int] = (1, 1)
+    config: Any = None
+
+
+def load_model(source: ModelSource, **options: Any) -> LoadedModel:
+    """Load a base model without its head, eager and in evaluation mode, by the options of :class:`LoadOptions`.
+
+    Weights are read from safetensors or the GGUF file.
 
     >>> import tempfile
     >>> from transformers import GPT2Config, GPT2LMHeadModel
@@ -254,47 +236,47 @@ def load_model(
     >>> type(loaded.model).__name__, loaded.dtype, len(loaded.sites)
     ('GPT2Model', 'bfloat16', 3)
     """
-    config = load_config(source, random_weights=random_weights) if config is None else config
-    place = resolve_device(device)
-    number = resolve_dtype(dtype, config, place)
-    report: dict[str, Any] = dict.fromkeys(("missing_keys", "mismatched_keys", "unexpected_keys"), ())
-    with _loading(source):
-        try:
-            if random_weights:
-                torch.manual_seed(seed)
-                with torch.device(place):
-                    model = AutoModel.from_config(config, dtype=number)
-            else:
-                options: dict[str, Any] = {} if device_map is None else {"device_map": device_map}
-                if team[1] > 1:
-                    options["distributed_config"] = _Teams(dp_replicate_size=team[0], tp_size=team[1], tp_plan="auto")
-                model, report = _pretrained(source, AutoModel, allow_pickle=allow_pickle, dtype=number, **options)
-                if device_map is None and team[1] == 1:
-                    model = model.to(place)
-        except torch.cuda.OutOfMemoryError:
-            msg = f"model {source.spec!r} does not fit on {place}; use --dtype bfloat16 or --device-map auto"
-            raise ModelError(msg) from None
+    given = LoadOptions(**options)
+    random = given.random_weights
+    config = load_config(source, random_weights=random) if given.config is None else given.config
+    place = resolve_device(given.device)
+    dtype = resolve_dtype(given.dtype, config, place)
+    try:
+        with _loading(source):
+            model, report = _drawn(config, given.seed, place, dtype) if random else _read(source, given, place, dtype)
+    except torch.cuda.OutOfMemoryError:
+        msg = f"model {source.spec!r} does not fit on {place}; use --dtype bfloat16 or --device-map auto"
+        raise ModelError(msg) from None
     unused = unused_weights(source, model, report)
     model.eval()
-    revision = source.resolved_revision(model.config, random_weights=random_weights)
     topology = topology_of(model.config)
     sites = () if topology is None else sites_of(model)
-    return LoadedModel(source, model, sites, topology, revision, random_weights, unused)
+    revision = source.resolved_revision(model.config, random_weights=random)
+    return LoadedModel(source, model, sites, topology, revision, random, unused)
+
+
+def _drawn(config: Any, seed: int, place: torch.device, dtype: torch.dtype) -> tuple[Any, dict[str, Any]]:
+    """A base model with random weights, and that nothing is missing."""
+    torch.manual_seed(seed)
+    with torch.device(place):
+        model = AutoModel.from_config(config, dtype=dtype)
+    return model, dict.fromkeys(("missing_keys", "mismatched_keys", "unexpected_keys"), ())
+
+
+def _read(source: ModelSource, given: LoadOptions, place: torch.device, dtype: torch.dtype) -> Any:
+    """A base model with the weights of its checkpoint, on its device, and what was reported of these."""
+    copies, parts = given.team
+    options: dict[str, Any] = {} if given.device_map is None else {"device_map": given.device_map}
+    if parts > 1:
+        options["distributed_config"] = _Teams(dp_replicate_size=copies, tp_size=parts, tp_plan="auto")
+    model, report = _pretrained(source, AutoModel, allow_pickle=given.allow_pickle, dtype=dtype, **options)
+    return (model.to(place) if given.device_map is None and parts == 1 else model), report
 
 
 def load_network(source: ModelSource, *, allow_pickle: bool = False) -> nn.Module:
     """Load a whole network, head included, of any architecture of transformers, on the CPU and in evaluation mode.
 
     Its dtype is that of the checkpoint; `allow_pickle` as for :func:`load_model`. Raises ModelError.
-
-    >>> import tempfile
-    >>> from transformers import GPT2Config, GPT2LMHeadModel
-    >>> from empirical.models import find_model, load_network
-    >>> config = GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=16, bos_token_id=0, eos_token_id=0)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     GPT2LMHeadModel(config).save_pretrained(folder)
-    ...     type(load_network(find_model(folder))).__name__
-    'GPT2LMHeadModel'
     """
     with _loading(source):
         config = AutoConfig.from_pretrained(source.location, **_arguments(source))
@@ -308,19 +290,7 @@ def load_network(source: ModelSource, *, allow_pickle: bool = False) -> nn.Modul
 
 
 def load_tokenizer(source: ModelSource) -> Any:
-    """The tokenizer that belongs to a model.
-
-    >>> import tempfile
-    >>> from tokenizers import Tokenizer, models, pre_tokenizers
-    >>> from transformers import PreTrainedTokenizerFast
-    >>> from empirical.models import ModelSource, load_tokenizer
-    >>> words = Tokenizer(models.WordLevel({"[end]": 0, "a": 1, "b": 2}, unk_token="[end]"))
-    >>> words.pre_tokenizer = pre_tokenizers.Whitespace()
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = PreTrainedTokenizerFast(tokenizer_object=words, eos_token="[end]").save_pretrained(folder)
-    ...     load_tokenizer(ModelSource("words", folder))("b a")["input_ids"]
-    [2, 1]
-    """
+    """The tokenizer that belongs to a model."""
     tokenizer: Any = None
     try:
         with _quiet():
@@ -341,12 +311,6 @@ def load_tokenizer(source: ModelSource) -> Any:
 
 
 def longest_sequence(config: Any) -> int | None:
-    """How many positions the model has, or None if its configuration does not say.
-
-    >>> from transformers import GPT2Config, PretrainedConfig
-    >>> from empirical.models import longest_sequence
-    >>> longest_sequence(GPT2Config()), longest_sequence(PretrainedConfig())
-    (1024, None)
-    """
+    """How many positions the model has, or None if its configuration does not say."""
     positions = getattr(text_config(config), "max_position_embeddings", None)
     return positions if isinstance(positions, int) and positions > 0 else None
