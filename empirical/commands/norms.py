@@ -44,9 +44,9 @@ def run(options: Options) -> int:
 
 
 def _of_types() -> list[dict[str, Any]]:
-    from ..models import model_types, survey_types
+    from ..models import survey_types
 
-    return list(survey_types(model_types()))
+    return list(survey_types())
 
 
 def _of_model(spec: str) -> list[dict[str, Any]]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ._sites import Kind, NormSite, Role
     from ._source import ModelSource, bundled_model, find_model
     from ._text import text_config, text_inputs
-    from ._types import model_types as model_types, survey_types as survey_types
+    from ._types import survey_types as survey_types
     from ._weights import fingerprints, weights_sha256 as weights_sha256
 else:
     __getattr__ = lazy(__name__, __file__)

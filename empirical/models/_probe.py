@@ -32,6 +32,7 @@ class Reading:
     kind: Kind
     placement: str
     eps: float
+    d: int
     axis: int
     gain: str | None
     gain_offset: float
@@ -66,22 +67,20 @@ def exactly(values: Tensor) -> np.ndarray:
 
 def _drawn(module: nn.Module) -> nn.Module:
     """A copy in float32 on the CPU without hooks, its parameters drawn, so that 1, w and 1 + w are three things."""
-    twin = copy.deepcopy(module)
+    generator = torch.Generator().manual_seed(0)
+    # Not copied but drawn, wherever they are: on a device, in parts, or offloaded with the hook that fetches them.
+    memo: dict[int, Any] = {
+        id(parameter): nn.Parameter(1 + 0.3 * torch.randn(parameter.shape, generator=generator))
+        for parameter in module.parameters()
+    }
+    memo |= {id(buffer): torch.ones(buffer.shape) for buffer in module.buffers() if buffer.is_meta}
+    memo |= {id(hook): None for part in module.modules() if (hook := vars(part).get("_hf_hook")) is not None}
+    twin = copy.deepcopy(module, memo)
     for part in twin.modules():
         vars(part).pop("forward", None)  # a wrapper of accelerate would lead back to the original
         for hooks in ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks"):
             getattr(part, hooks).clear()
-    # Parameters that are not in memory (weights that were offloaded) are drawn like the others.
-    tensors = (*twin.parameters(), *twin.buffers())
-    if any(value.is_meta for value in tensors):
-        twin = twin.to_empty(device="cpu")
-        for value in twin.buffers():
-            value.fill_(1)
-    twin = twin.to("cpu").float().eval()
-    generator = torch.Generator().manual_seed(0)
-    for parameter in twin.parameters():
-        parameter.data = 1 + 0.3 * torch.randn(parameter.shape, generator=generator)
-    return twin
+    return twin.to("cpu").float().eval()
 
 
 def _called(module: nn.Module, x: np.ndarray, axis: int, flat: bool, *more: np.ndarray) -> np.ndarray | str:
@@ -152,14 +151,6 @@ def layer_error(
         gain, bias: float64, (d,). As the layer multiplies and adds them.
         kind, eps: What the layer computes.
         dtype: The format of its inputs and outputs.
-
-    >>> import numpy as np
-    >>> from empirical.models import layer_error
-    >>> x = np.array([[1.0, -1.0]])
-    >>> narrow, wide = (layer_error(x, np.ones(2), None, kind="rmsnorm", eps=0.0, dtype=name).max()
-    ...                 for name in ("bfloat16", "float32"))
-    >>> bool(2**13 < narrow / wide < 2**17)
-    True
     """
     if kind == "layernorm":
         return lngeom.rounding.error_bound(x, gain, bias, eps=eps, dtype=dtype, method="merged")
@@ -221,19 +212,19 @@ def _understood(module: nn.Module, x: np.ndarray, z: np.ndarray, axis: int) -> R
     found: Behaviour | None = behaviour(x, z, 2.0**-24) if off < _FAR else None
     if found is None or found.eps is None:
         return f"at best a {kind} with some gain and bias, whose outputs are off by {off:.2g} of the largest"
-    parameters = own_parameters(module)
+    parameters, d = own_parameters(module), x.shape[-1]
     gain, bias = _named(found.gain, parameters, 1.0), _named(found.bias, parameters, 0.0)
     if gain is None or bias is None or bias[1]:
         what = "gain is neither 1 nor w nor 1 + w" if gain is None else "bias is not one of its parameters"
         return f"a {found.kind} with eps {found.eps:.3g}, but its {what}"
     eps = _eps(module, found.eps)
     fewest, most = _CHECKED
-    count = max(fewest, min(most, _COMPONENTS // x.shape[-1]))
+    count = max(fewest, min(most, _COMPONENTS // d))
     rows = np.linspace(0, len(x) - 1, count).astype(int)
-    values = affine(module, gain[0], gain[1], bias[0], x.shape[-1])
+    values = affine(module, gain[0], gain[1], bias[0], d)
     if found.placement == "outside" and eps > 0:
-        return Reading(found.kind, "outside", eps, axis, gain[0], gain[1], bias[0], found.error * 2.0**24)
+        return Reading(found.kind, "outside", eps, d, axis, gain[0], gain[1], bias[0], found.error * 2.0**24)
     ratio = ratio_to_bound(x[rows], z[rows], *values, kind=found.kind, eps=eps, dtype="float32")
     if not ratio <= 1:
         return f"a {found.kind} with eps {eps:.3g}, but its outputs are {ratio:.3g} times the bound of rounding away"
-    return Reading(found.kind, "inside", eps, axis, gain[0], gain[1], bias[0], ratio)
+    return Reading(found.kind, "inside", eps, d, axis, gain[0], gain[1], bias[0], ratio)

@@ -26,12 +26,6 @@ class NormSite:
         gain_offset: What the module adds to its weight: 1 where the stored weight is gain - 1 (Gemma), else 0.
         axis: Along which the vectors lie: the last, or 1 where channels come first.
         gain, bias: Names of the module's parameters; None for a gain of 1 and for no bias.
-
-    >>> from empirical.models import NormSite
-    >>> one = NormSite("layers.0.input_layernorm", 0, "pre_attn", "layernorm", 1e-5, 512)
-    >>> two = NormSite("layers.0.post_attention_layernorm", 0, "pre_mlp", "layernorm", 1e-5, 512, one.path)
-    >>> [site.path for site in (one, two) if site.same_input_as is None]  # each vector counts once
-    ['layers.0.input_layernorm']
     """
 
     path: str

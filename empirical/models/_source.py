@@ -25,11 +25,6 @@ class ModelSource:
         gguf_file: Name of the GGUF file in that directory, or None.
         revision: Branch, tag or commit on the hub, or None.
         known: The model of that name, if it is one of :data:`KNOWN_MODELS`.
-
-    >>> from empirical.models import ModelSource
-    >>> source = ModelSource("model.gguf", ".", gguf_file="model.gguf")
-    >>> source.name, source.is_local, source.arguments()
-    ('model', True, {'trust_remote_code': False, 'gguf_file': 'model.gguf', 'local_files_only': True})
     """
 
     spec: str

@@ -9,13 +9,7 @@ from ..support import ModelError
 
 
 def text_config(config: Any) -> Any:
-    """The part of a configuration that speaks of text: the whole, or one inside it.
-
-    >>> from transformers import GPT2Config
-    >>> from empirical.models import text_config
-    >>> text_config(GPT2Config()).vocab_size
-    50257
-    """
+    """The part of a configuration that speaks of text: the whole, or one inside it."""
     return config.get_text_config() if hasattr(config, "get_text_config") else config
 
 
@@ -23,13 +17,6 @@ def text_inputs(model: nn.Module, ids: Tensor) -> dict[str, Any]:
     """Keyword arguments for a forward pass over token ids that keeps no cache.
 
     An encoder-decoder reads the same text on both sides.
-
-    >>> import torch
-    >>> from transformers import AutoModel, T5Config
-    >>> from empirical.models import text_inputs
-    >>> config = T5Config(d_model=8, d_kv=4, d_ff=16, num_layers=1, num_heads=2, vocab_size=16)
-    >>> sorted(text_inputs(AutoModel.from_config(config), torch.ones(1, 4, dtype=torch.long)))
-    ['decoder_input_ids', 'input_ids', 'use_cache']
     """
     name = getattr(model, "main_input_name", "input_ids")
     if name != "input_ids":

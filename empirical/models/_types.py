@@ -3,7 +3,7 @@
 import importlib
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
@@ -12,7 +12,7 @@ from torch import nn
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from transformers.utils import logging
 
-from ._norms import Norms, norms_beside
+from ._norms import Norms, norms
 
 _BLOCKS = re.compile(r"(num|n)_.*(layers|blocks)$|^n_layers?$|^depth$")
 _WIDTHS = re.compile(r"size|dim|channels|embd|width|d_|rank|hidden|ffn|inner")
@@ -98,18 +98,8 @@ def _row(model_type: str, model: nn.Module, found: Norms) -> dict[str, Any]:
     }
 
 
-def model_types() -> list[str]:
-    """Every model type that transformers knows.
-
-    >>> from empirical.models import model_types
-    >>> "gpt2" in model_types()
-    True
-    """
-    return sorted(CONFIG_MAPPING)
-
-
-def survey_types(types: list[str]) -> Iterator[dict[str, Any]]:
-    """One row for each model type that can be built: how many norms, of which kinds, how many missed and why.
+def survey_types(types: Iterable[str] = tuple(sorted(CONFIG_MAPPING))) -> Iterator[dict[str, Any]]:
+    """One row for each model type of transformers: how many norms, of which kinds, how many missed and why.
 
     >>> from empirical.models import survey_types
     >>> [(row["type"], row["norms"], row["kinds"], row["missed"]) for row in survey_types(["gpt2"])]
@@ -123,4 +113,4 @@ def survey_types(types: list[str]) -> Iterator[dict[str, Any]]:
             empty = dict.fromkeys(("model", "norms", "kinds", "missed", "others", "named_otherwise"))
             yield {"type": model_type, **empty, "reason": f"cannot be built: {model}"}
         else:
-            yield _row(model_type, model, norms_beside(model, None, known))
+            yield _row(model_type, model, norms(model, known=known))

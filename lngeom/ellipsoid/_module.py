@@ -13,7 +13,6 @@ class NormParameters(NamedTuple):
 
     gain: Array
     bias: Array | None
-    eps: float
     centered: bool
 
 
@@ -49,15 +48,13 @@ def norm_parameters(module: Any) -> NormParameters:
     bias = getattr(module, "bias", None)
     weight = weight if weight is None else weight.detach()
     bias = bias if bias is None else bias.detach()
-    eps = getattr(module, "eps", None)
-    eps = getattr(module, "variance_epsilon", None) if eps is None else eps
     x = _probe(module, weight)
     if weight is not None:
         check_gain(weight)
     xp = namespace(x)
-    # torch.nn.RMSNorm stores None for the resolution of its dtype.
-    eps = float(xp.finfo(x.dtype).eps if eps is None else eps)
-
+    resolution = float(xp.finfo(x.dtype).eps)
+    # ε is a number that the module keeps, whatever it calls it; torch.nn.RMSNorm keeps none for the resolution.
+    kept = [value for value in vars(module).values() if isinstance(value, float) and value >= 0]
     try:
         output = module(x).detach()
     except (AttributeError, RuntimeError, TypeError, ValueError) as error:
@@ -66,15 +63,16 @@ def norm_parameters(module: Any) -> NormParameters:
     one = xp.ones_like(x)[0, :]
     gains = (one,) if weight is None else (weight, one + weight)
     candidates = [
-        (NormParameters(gain, bias, eps, centered), formula(x, gain, bias, eps=eps))
+        (NormParameters(gain, bias, centered), formula(x, gain, bias, eps=eps))
         for centered, formula in ((True, layer_norm), (False, rms_norm))
         for gain in gains
+        for eps in (*kept, resolution)
     ]
     distances = [float(xp.max(xp.abs(value - output))) for _, value in candidates]
     best = min(range(len(candidates)), key=distances.__getitem__)
     parameters, value = candidates[best]
     # Formulas differ by a part of the output of order 1, rounding by d·eps: the root of eps tells them apart.
-    if not distances[best] <= float(xp.finfo(x.dtype).eps) ** 0.5 * float(xp.max(xp.abs(value))):
+    if not distances[best] <= resolution**0.5 * float(xp.max(xp.abs(value))):
         msg = (
             f"{type(module).__name__} computes neither LayerNorm nor RMSNorm of its weight (nor with gain 1 + weight): "
             f"its output is off by {distances[best]:.3g} at best; build Ellipsoid(gain, bias) from the arrays instead"
