@@ -10,7 +10,7 @@ import pytest
 import torch
 from transformers import AutoModel, LlamaConfig
 
-from empirical.check import check, check_spec
+from empirical.check import check, check_spec, compare_models
 from lngeom.cli import main
 from lngeom.errors import InputError
 
@@ -156,6 +156,30 @@ def test_a_port_is_diagnosed_at_its_first_wrong_norm(saved: Any, capsys: pytest.
     out = capsys.readouterr().out
     assert "first norm that differs: layers.1.input_layernorm: variant: gain used as 1 + gain" in out
     assert "1 of 5 norms differ" in out
+
+
+class NoNorm(torch.nn.LayerNorm):
+    """Divides the variance by d - 1, which no discovery takes for a norm of its parameters."""
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
+        return (input - input.mean(-1, keepdim=True)) / (input.var(-1, keepdim=True) + self.eps).sqrt() * self.weight
+
+
+def test_a_norm_that_is_none_is_found_by_its_place_in_a_port_and_by_its_name_in_a_model(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parts = torch.nn.Embedding(9, 8), torch.nn.LayerNorm(8, bias=False), torch.nn.GroupNorm(2, 8)
+    source, port = torch.nn.Sequential(*parts[:2]), torch.nn.Sequential(parts[0], NoNorm(8, bias=False))
+    diagnosis = compare_models(source, port, [[1, 2, 3]])
+    assert (diagnosis.sites, diagnosis.first) == (1, "1")
+    assert "ddof" in (diagnosis.cause or "")
+    with pytest.raises(InputError, match="the source runs 1 norms and the port 2"):
+        compare_models(source, torch.nn.Sequential(*parts[:2], torch.nn.LayerNorm(8)), [[1, 2, 3]])
+    model = torch.nn.Sequential(*parts, NoNorm(8, bias=False))
+    monkeypatch.setattr("empirical.models.load_network", lambda _: model)
+    llama("source")
+    findings = check_spec("source")
+    assert {path: finding.verdict for path, finding in findings.items()} == {"1": "rounding", "3": "variant"}
 
 
 def test_every_norm_of_a_model_is_checked() -> None:
