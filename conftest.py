@@ -7,8 +7,9 @@ from hypothesis import HealthCheck, settings
 # Model hubs are never needed: what is tested runs on local files.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
-settings.register_profile("dev", max_examples=50, deadline=None)
+settings.register_profile("dev", max_examples=25, deadline=None)
 settings.register_profile(
-    "ci", max_examples=200, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "ci", max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
+settings.register_profile("thorough", max_examples=1000, deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")

@@ -1,6 +1,6 @@
 """Seeded faults and correct kernels in every installed framework: what is caught, what is named, who is accused.
 
-``python experiments/seeded_faults.py [--only torch] [--vectors 100000] --csv FILE``; exit code 1 if a fault whose
+``python -m experiments.seeded_faults [--only torch] [--vectors 100000] --csv FILE``; exit code 1 if a fault whose
 error exceeds the bound is missed, a correct kernel is accused, or fewer than nine in ten faults are named rightly.
 A row that stands in FILE already is not run again.
 """
@@ -19,9 +19,7 @@ import numpy as np
 
 from empirical.check import check
 from lngeom import layer_norm, standardize, tolerance
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "empirical" / "check"))
-from kernels import CORRECT, EPS, FAULTS, size  # pyright: ignore[reportMissingImports]
+from tests.empirical.check.kernels import CORRECT, EPS, FAULTS, size
 
 NAMESPACES = {"numpy": "numpy", "torch": "torch", "jax": "jax.numpy"}
 COLUMNS = ("framework", "kernel", "should_be", "verdict", "cause", "worst_ratio", "vectors", "as_it_should")

@@ -1,7 +1,7 @@
 """The directory of a training run: what it records, when it may be continued, and what it says of itself at its end."""
 
 import platform
-from typing import Any
+from typing import Any, TypedDict
 
 import torch
 import transformers
@@ -48,8 +48,21 @@ def _peak_flops(device: torch.device) -> float | None:
     return next((peak for part, peak in PEAK_BFLOAT16.items() if part in name), None)
 
 
-def summary(model: Any, recipe: Recipe, data: TokenData, processes: Ranks, speed: float | None) -> dict[str, Any]:
-    """What a finished run says of itself; `speed` in tokens per second of training, measurement and saving apart."""
+class Summary(TypedDict):
+    """The entries of ``summary.json``; speeds are of training, measurement and saving apart."""
+
+    steps: int
+    tokens: int
+    parameters: int
+    unigram_entropy: float
+    tokens_per_second: float | None
+    flops_per_token: float
+    model_flop_utilisation: float | None
+    peak_flops: float | None
+
+
+def summary(model: Any, recipe: Recipe, data: TokenData, processes: Ranks, speed: float | None) -> Summary:
+    """What a finished run says of itself; `speed` in tokens per second."""
     flops = flops_per_token(model, recipe.sequence_length)
     peak = _peak_flops(processes.device)
     return {
