@@ -10,29 +10,25 @@ numbers, which no interval decides: agreement to 30 digits is shown there, and i
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Literal, NamedTuple, TypeVar
 
 from lngeom.carriers import Enclosure, Interval, UndecidedError
 
 from .._theorem import CheckError
 
+Number = int | Fraction | Interval | Enclosure
+Known = TypeVar("Known", bound=Number)
+Relation = Literal["=", "≠", "<", "≤", ">", "≥"]
+
 AGREEMENT = Fraction(1, 2**100)
 """Enclosures of two equal irrational numbers overlap and are narrower than this, relative to their size."""
 
-Relation = str
-RELATIONS = ("=", "≠", "<", "≤", ">", "≥")
 
+class Line(NamedTuple):
+    """A line on the blackboard: its kind, a name or a statement, and the numbers."""
 
-@dataclass(frozen=True)
-class Line:
-    """A line on the blackboard: what kind it is, what is named or said, and the numbers.
-
-    Kinds: ``let`` (a value that is given), ``find`` (a number that is computed), ``given`` (a premise, which holds),
-    ``claimed`` (what is claimed, which fails) and ``true`` (what holds instead).
-    """
-
-    kind: str
-    said: str
+    kind: Literal["let", "find", "given", "claimed", "true"]
+    says: str
     numbers: str
 
 
@@ -40,17 +36,17 @@ class Line:
 class Case:
     """A worked example, line by line.
 
-    Attributes:
-        lines: list of Line. What has been written so far.
-
     >>> import lngeom as lg
     >>> case = Case()
     >>> x = case.vector("x", 1, 3)
     >>> mean, variance = lg.moments(x)
     >>> case.claimed("the variance has the divisor d − 1", variance, "=", 2)
     >>> case.true("it has the divisor d", variance, "=", 1)
-    >>> [(line.said, line.numbers) for line in case.refuted]
-    [('the variance has the divisor d − 1', '1 ≠ 2')]
+    >>> [(line.kind, line.numbers) for line in case.lines]
+    [('let', '(1, 3)'), ('claimed', '1 ≠ 2'), ('true', '1 = 1')]
+    >>> case.claimed("1 is 2", 1, "=", 1)
+    Traceback (most recent call last):
+    proofs._theorem.CheckError: '1 is 2' is true at 1 = 1, and not false
     """
 
     lines: list[Line] = field(default_factory=list)
@@ -63,23 +59,16 @@ class Case:
 
     def scalar(self, name: str, value: int | Fraction) -> Fraction:
         """A given number."""
-        self.lines.append(Line("let", name, show(Fraction(value))))
+        self.lines.append(Line("let", name, show(value)))
         return Fraction(value)
 
-    def find(self, name: str, value: Any) -> Any:
+    def find(self, name: str, value: Known) -> Known:
         """A computed vector or number."""
         self.lines.append(Line("find", name, show(value)))
         return value
 
-    def undefined(self, name: str, compute: Callable[[], Any]) -> None:
-        """Note that a quantity has no value, because it divides by 0, or by what its interval does not tell from 0.
-
-        >>> from lngeom.carriers import Enclosure
-        >>> case = Case()
-        >>> case.undefined("1/0", lambda: 1 / Enclosure([0]))
-        >>> case.lines[0].numbers
-        'division by 0'
-        """
+    def undefined(self, name: str, compute: Callable[[], Number]) -> None:
+        """A quantity without a value: it divides by 0, or by what its interval does not tell from 0."""
         try:
             value = compute()
         except UndecidedError:
@@ -87,48 +76,31 @@ class Case:
             return
         raise CheckError(f"{name} has a value: {show(value)}")
 
-    def given(self, said: str, a: Any, relation: Relation, b: Any = 0) -> None:
-        """A premise: certainly true here, in every component (``≠``: in one).
+    def given(self, says: str, a: Number, relation: Relation, b: Number = 0) -> None:
+        """A premise: certainly true here, in every component (``≠``: in one)."""
+        self._state("given", says, a, relation, b)
 
-        >>> case = Case()
-        >>> case.given("2 is positive", 2, ">")
-        >>> case.premises[0].numbers
-        '2 > 0'
-        """
-        self._state("given", said, a, relation, b, wanted=True)
+    def claimed(self, says: str, a: Number, relation: Relation, b: Number = 0) -> None:
+        """The claim, or what follows from it: certainly false here."""
+        self._state("claimed", says, a, relation, b)
 
-    def claimed(self, said: str, a: Any, relation: Relation, b: Any = 0) -> None:
-        """The claim, or what follows from it: certainly false here.
+    def true(self, says: str, a: Number, relation: Relation, b: Number = 0) -> None:
+        """What holds instead: certainly true, or equal to 30 digits where irrational numbers are compared."""
+        self._state("true", says, a, relation, b)
 
-        >>> case = Case()
-        >>> case.claimed("1 is 2", 1, "=", 1)
-        Traceback (most recent call last):
-        proofs._theorem.CheckError: '1 is 2' is true at 1 = 1, and not false
-        """
-        self._state("claimed", said, a, relation, b, wanted=False)
-
-    def true(self, said: str, a: Any, relation: Relation, b: Any = 0) -> None:
-        """What holds instead: certainly true, or equal to 30 digits where irrational numbers are compared.
-
-        >>> from lngeom.kernel import norm
-        >>> case = Case()
-        >>> x, y = case.vector("x", 1, 1), case.vector("y", -1, 1)
-        >>> case.true("the two vectors are equally long", norm(x), "=", norm(y))
-        >>> case.lines[-1].numbers
-        '1.4142136 = 1.4142136'
-        """
-        self._state("true", said, a, relation, b, wanted=True)
-
-    def _state(self, kind: str, said: str, a: Any, relation: Relation, b: Any, *, wanted: bool) -> None:
-        found = decide(a, relation, b)
-        if found is None and kind == "true" and relation == "=":
-            found = True if agree(a, b) else None
-        sign = relation if found else _crossed(relation, a, b)
-        numbers = f"{show(a)} {sign} {show(b)}"
-        if found is not wanted:
-            verdict = "undecided" if found is None else str(found).lower()
-            raise CheckError(f"{said!r} is {verdict} at {show(a)} {relation} {show(b)}, and not {str(wanted).lower()}")
-        self.lines.append(Line(kind, said, numbers))
+    def _state(
+        self, kind: Literal["given", "claimed", "true"], says: str, a: Number, relation: Relation, b: Number
+    ) -> None:
+        holds = decide(a, relation, b)
+        if holds is None and kind == "true" and relation == "=" and agree(a, b):
+            holds = True
+        wanted = kind != "claimed"
+        if holds is not wanted:
+            verdict = "undecided" if holds is None else str(holds).lower()
+            raise CheckError(f"{says!r} is {verdict} at {show(a)} {relation} {show(b)}, and not {str(wanted).lower()}")
+        # Of vectors only some components may fail: the sign is then crossed out instead of turned round.
+        failing = _CROSSED if max(len(numbers(a)), len(numbers(b))) > 1 else _NEGATED
+        self.lines.append(Line(kind, says, f"{show(a)} {relation if holds else failing[relation]} {show(b)}"))
 
     @property
     def refuted(self) -> list[Line]:
@@ -141,19 +113,13 @@ class Case:
         return [line for line in self.lines if line.kind == "given"]
 
 
-@dataclass(frozen=True)
-class Counterexample:
+class Counterexample(NamedTuple):
     """An example that refutes a claim, or shows that it needs one of its hypotheses, or does not follow.
-
-    Attributes:
-        name
-        says: What it shows, in a sentence.
-        build: function of a Case
 
     >>> from proofs.claims import find
     >>> example = find("1-16").counterexample
-    >>> print(example.says)
-    A norm is never negative, a mean can be: the norm of the mean vector is the absolute value.
+    >>> example.name, example.work().refuted[0].numbers
+    ('negative_mean', '1.4142136 ≠ −1.4142136')
     """
 
     name: str
@@ -161,51 +127,32 @@ class Counterexample:
     build: Callable[[Case], None]
 
     def work(self) -> Case:
-        """Work the example on a new :class:`Case`.
-
-        >>> from proofs.claims import find
-        >>> print(find("1-16").counterexample.work().refuted[0].numbers)
-        1.4142136 ≠ −1.4142136
-        """
+        """The example on a new :class:`Case`; one that refutes nothing raises."""
         case = self.show()
         if not case.refuted:
             raise CheckError(f"counterexample {self.name} refutes nothing")
         return case
 
     def show(self) -> Case:
-        """Work it on a new :class:`Case` where it need refute nothing: numbers that are worked out.
-
-        >>> from proofs.claims import find
-        >>> find("1-56").example.show().lines[-1].numbers
-        '1000000 > 4096'
-        """
+        """The example on a new :class:`Case`, where it need refute nothing: numbers that are worked out."""
         case = Case()
         self.build(case)
         return case
 
 
 def counterexample(build: Callable[[Case], None]) -> Counterexample:
-    """Make a counterexample of a function; its name is the function's, what it says the docstring.
-
-    >>> @counterexample
-    ... def minus_one(case: Case) -> None:
-    ...     'A square may be 1 without the number being 1.'
-    ...     case.given("the square is 1", (-1) ** 2, "=", 1)
-    ...     case.claimed("the number is 1", -1, "=", 1)
-    >>> minus_one.name, minus_one.work().refuted[0].numbers
-    ('minus_one', '−1 ≠ 1')
-    """
+    """The counterexample that a function builds: its name is the function's, what it says the docstring."""
     return Counterexample(build.__name__, " ".join((build.__doc__ or "").split()), build)
 
 
-def numbers(value: Any) -> list[Interval]:
+def numbers(value: Number) -> list[Interval]:
     """The components of a vector or a number as intervals."""
     if isinstance(value, Enclosure):
         return list(value)
     return [value if isinstance(value, Interval) else Interval(Fraction(value))]
 
 
-def _pairs(a: Any, b: Any) -> list[tuple[Interval, Interval]]:
+def _pairs(a: Number, b: Number) -> list[tuple[Interval, Interval]]:
     left, right = numbers(a), numbers(b)
     length = max(len(left), len(right))
     stretched = (side * length if len(side) == 1 else side for side in (left, right))
@@ -213,38 +160,27 @@ def _pairs(a: Any, b: Any) -> list[tuple[Interval, Interval]]:
 
 
 _CERTAIN: dict[Relation, Callable[[Interval, Interval], bool]] = {
-    "=": lambda a, b: a.certainly_equal(b),
-    "≠": lambda a, b: a.certainly_different(b),
-    "<": lambda a, b: a.certainly_less(b),
-    "≤": lambda a, b: a.certainly_at_most(b),
+    "=": Interval.certainly_equal,
+    "≠": Interval.certainly_different,
+    "<": Interval.certainly_less,
+    "≤": Interval.certainly_at_most,
     ">": lambda a, b: b.certainly_less(a),
     "≥": lambda a, b: b.certainly_at_most(a),
 }
-_CROSSED = {"<": "≮", "≤": "≰", ">": "≯", "≥": "≱"}
-_NEGATED = {"=": "≠", "≠": "=", "<": "≥", "≤": ">", ">": "≤", "≥": "<"}
+_NEGATED: dict[Relation, Relation] = {"=": "≠", "≠": "=", "<": "≥", "≤": ">", ">": "≤", "≥": "<"}
+_CROSSED = _NEGATED | {"<": "≮", "≤": "≰", ">": "≯", "≥": "≱"}
 
 
-def negated(relation: Relation) -> Relation:
-    """The opposite relation of two numbers."""
-    return _NEGATED[relation]
-
-
-def _crossed(relation: Relation, a: Any, b: Any) -> str:
-    """The sign of a relation that fails: the opposite one, or crossed out where only some components fail."""
-    order_of_vectors = relation in _CROSSED and max(len(numbers(a)), len(numbers(b))) > 1
-    return _CROSSED[relation] if order_of_vectors else negated(relation)
-
-
-def decide(a: Any, relation: Relation, b: Any) -> bool | None:
+def decide(a: Number, relation: Relation, b: Number) -> bool | None:
     """Whether a REL b, for numbers or in every component (``≠``: in one of them); None if not certain."""
     pairs = _pairs(a, b)
     every, some = (any, all) if relation == "≠" else (all, any)
     if every(_CERTAIN[relation](p, q) for p, q in pairs):
         return True
-    return False if some(_CERTAIN[negated(relation)](p, q) for p, q in pairs) else None
+    return False if some(_CERTAIN[_NEGATED[relation]](p, q) for p, q in pairs) else None
 
 
-def agree(a: Any, b: Any) -> bool:
+def agree(a: Number, b: Number) -> bool:
     """Whether narrow enclosures overlap in every component, as those of equal numbers do."""
     return all(
         not p.certainly_different(q) and p.width + q.width <= AGREEMENT * max(p.magnitude, q.magnitude, Fraction(1))
@@ -252,10 +188,10 @@ def agree(a: Any, b: Any) -> bool:
     )
 
 
-def show(value: Any) -> str:
+def show(value: Number) -> str:
     """A number or vector for readers: short fractions as they are, all else to eight digits."""
     parts = [_show(part) for part in numbers(value)]
-    return parts[0] if not isinstance(value, Enclosure) or len(parts) == 1 else f"({', '.join(parts)})"
+    return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
 
 
 def _show(value: Interval) -> str:

@@ -1,4 +1,4 @@
-"""What a claim of a document is, the verdicts there are, and what each verdict needs to be settled."""
+"""A claim of a document, and what each verdict needs to be settled."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -9,17 +9,7 @@ from ._case import Counterexample
 
 
 class Document(NamedTuple):
-    """A document whose claims are settled here.
-
-    Attributes:
-        key: What to type to select it.
-        title: What it is.
-        reference: Where it is found.
-
-    >>> from proofs.claims import DOCUMENTS
-    >>> [document.key for document in DOCUMENTS][:5]
-    ['summary', 'gupta', 'blog', 'riechers', 'digest']
-    """
+    """A document whose claims are settled here, and the key that selects it."""
 
     key: str
     title: str
@@ -27,15 +17,7 @@ class Document(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A column of a result file: the measurement that answers a claim.
-
-    Attributes:
-        file, name: Of the file, and of the column in it.
-
-    >>> from proofs.claims import find
-    >>> print(find("0-8").columns[1])
-    study.csv:held_out_loss
-    """
+    """A column of a result file: the measurement that answers a claim."""
 
     file: str
     name: str
@@ -46,11 +28,6 @@ class Column(NamedTuple):
 
 class Citation(NamedTuple):
     """A dated source, and what it says in our words.
-
-    Attributes:
-        work
-        year
-        says
 
     >>> from proofs.claims import Citation
     >>> print(Citation("Devlin et al., arXiv:1810.04805", 2018, "the released configuration has ε = 1e−12"))
@@ -122,15 +99,15 @@ class Claim:
         >>> find("1-16").settled_by
         ['theorem projection.mean_vector_norm', 'counterexample negative_mean']
         """
-        lines = [f"theorem {id}" for id in self.theorems]
-        if self.counterexample is not None:
-            lines.append(f"counterexample {self.counterexample.name}")
-        if self.example is not None:
-            lines.append(f"example {self.example.name}")
-        lines += [f"column {column}" for column in self.columns]
-        if self.prediction is not None:
-            lines.append(f"prediction {self.prediction}")
-        return lines + [f"source {citation.work} ({citation.year})" for citation in self.citations]
+        kinds = {
+            "theorem": self.theorems,
+            "counterexample": [self.counterexample.name] if self.counterexample else [],
+            "example": [self.example.name] if self.example else [],
+            "column": self.columns,
+            "prediction": [self.prediction] if self.prediction else [],
+            "source": [f"{citation.work} ({citation.year})" for citation in self.citations],
+        }
+        return [f"{kind} {name}" for kind, names in kinds.items() for name in names]
 
     def unsettled(self) -> list[str]:
         """What the verdict needs and the record does not have; empty if the claim is settled.
@@ -140,34 +117,28 @@ class Claim:
         >>> find("1-16").unsettled(), replace(find("1-16"), theorems=()).unsettled()
         ([], ['a theorem for the correction'])
         """
-        needs = {
-            "a statement, a place and a correction": bool(self.says and self.place and self.correction),
-            f"a verdict among {', '.join(CLAIM_VERDICTS)}": self.verdict in CLAIM_VERDICTS,
-        }
+        proved = self.arithmetic or bool(self.theorems)
+        refuted = self.counterexample is not None
+        needs: dict[str, object]
         match self.verdict:
             case "true":
                 worked = self.arithmetic and self.example is not None and bool(self.example.show().lines)
-                needs["a theorem"] = worked or bool(self.theorems)
-                needs["no counterexample"] = self.counterexample is None
+                needs = {"a theorem": worked or bool(self.theorems), "no counterexample": not refuted}
             case "true_under":
-                needs["a theorem"] = self.arithmetic or bool(self.theorems)
-                needs["the hypotheses left out"] = bool(self.hypotheses)
-                needs["a counterexample without them"] = self.counterexample is not None
+                needs = {"a theorem": proved, "the hypotheses left out": self.hypotheses}
+                needs["a counterexample without them"] = refuted
             case "false":
-                needs["a counterexample"] = self.counterexample is not None
-                needs["a theorem for the correction"] = self.arithmetic or bool(self.theorems)
-                needs["a reason"] = bool(self.why)
+                needs = {"a counterexample": refuted, "a theorem for the correction": proved, "a reason": self.why}
             case "non_sequitur":
-                needs["a model"] = self.counterexample is not None
-                needs["a premise that holds in it"] = self.counterexample is not None and bool(
-                    self.counterexample.work().premises
-                )
-                needs["a reason"] = bool(self.why)
+                premises = self.counterexample.work().premises if self.counterexample else []
+                needs = {"a model": refuted, "a premise that holds in it": premises, "a reason": self.why}
             case "empirical":
-                needs["a column of a result file"] = bool(self.columns)
+                needs = {"a column of a result file": self.columns}
             case "false_by_source":
-                needs["a dated source"] = bool(self.citations)
-                needs["a reason"] = bool(self.why)
+                needs = {"a dated source": self.citations, "a reason": self.why}
             case "convention":
-                needs["a dated source"] = bool(self.citations)
+                needs = {"a dated source": self.citations}
+            case _:
+                needs = {f"a verdict among {', '.join(CLAIM_VERDICTS)}": False}
+        needs["a statement, a place and a correction"] = self.says and self.place and self.correction
         return [need for need, met in needs.items() if not met]

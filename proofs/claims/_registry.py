@@ -15,32 +15,17 @@ DOCUMENTS: tuple[Document, ...] = tuple(map(document, TEXTS))
 
 @functools.cache
 def claims() -> tuple[Claim, ...]:
-    """Every claim of every document.
-
-    >>> from proofs.claims import claims
-    >>> claims()[0].id
-    '0-1'
-    """
+    """Every claim of every document."""
     return tuple(claim for name in TEXTS for claim in read_claims(name))
 
 
 def document_of(claim: Claim) -> Document:
-    """The document that a claim is from, by the first number of its id.
-
-    >>> from proofs.claims import document_of, find
-    >>> document_of(find("5-1")).key
-    'riechers-paper'
-    """
+    """The document that a claim is from, by the first number of its id."""
     return DOCUMENTS[int(claim.id.partition("-")[0])]
 
 
 def find(id: str) -> Claim:
-    """The claim called `id`.
-
-    >>> from proofs.claims import find
-    >>> find("1-16").verdict
-    'false'
-    """
+    """The claim called `id`."""
     for claim in claims():
         if claim.id == id:
             return claim
@@ -64,14 +49,9 @@ def counts(chosen: Sequence[Claim]) -> list[tuple[Document, dict[Verdict, int]]]
     """How many of the claims have which verdict, for each document that has any.
 
     >>> from proofs.claims import counts, find
-    >>> ((document, found),) = counts([find("1-16"), find("1-17")])
-    >>> document.key, found["false"]
+    >>> ((document, row),) = counts([find("1-16"), find("1-17")])
+    >>> document.key, row["false"]
     ('gupta', 2)
     """
-    table = []
-    for text in DOCUMENTS:
-        of = [claim.verdict for claim in chosen if document_of(claim) is text]
-        if of:
-            found: dict[Verdict, int] = {verdict: of.count(verdict) for verdict in CLAIM_VERDICTS}
-            table.append((text, found))
-    return table
+    verdicts = {text: [claim.verdict for claim in chosen if document_of(claim) is text] for text in DOCUMENTS}
+    return [(text, {verdict: of.count(verdict) for verdict in CLAIM_VERDICTS}) for text, of in verdicts.items() if of]

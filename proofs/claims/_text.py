@@ -139,5 +139,5 @@ def _worked(case: Case) -> Table:
         grid.add_column(overflow="fold")
     for line in case.lines:
         mark, style = _MARKS.get(line.kind, ("", ""))
-        grid.add_row(mark, Text(line.said), "" if mark else "=", Text(line.numbers), style=style)
+        grid.add_row(mark, Text(line.says), "" if mark else "=", Text(line.numbers), style=style)
     return grid

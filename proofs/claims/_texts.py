@@ -6,12 +6,14 @@ import pkgutil
 import tomllib
 from dataclasses import fields
 from importlib import resources
-from typing import Any
+from typing import Any, TypeVar
 
 from .._theorem import CheckError
 from . import counterexamples
 from ._case import Counterexample
 from ._claim import Citation, Claim, Column, Document
+
+T = TypeVar("T")
 
 TEXTS = (
     "summary",
@@ -48,8 +50,8 @@ def sources() -> dict[str, Citation]:
 def examples() -> dict[str, Counterexample]:
     """The counterexamples by name."""
     modules = pkgutil.iter_modules(counterexamples.__path__)
-    found = [importlib.import_module(f"{counterexamples.__name__}.{module.name}") for module in modules]
-    members = (member for module in found for member in vars(module).values())
+    loaded = (importlib.import_module(f"{counterexamples.__name__}.{module.name}") for module in modules)
+    members = (member for module in loaded for member in vars(module).values())
     return {member.name: member for member in members if isinstance(member, Counterexample)}
 
 
@@ -68,21 +70,20 @@ def read_claims(name: str) -> tuple[Claim, ...]:
 
 
 def _claim(name: str, record: dict[str, Any]) -> Claim:
-    id = record.get("id", "a claim without id")
-    unknown = sorted(set(record) - _FIELDS)
-    if unknown:
-        msg = f"{name}.toml, {id}: {', '.join(unknown)} is not a field; fields are {', '.join(sorted(_FIELDS))}"
-        raise CheckError(msg)
+    where = f"{name}.toml, {record.get('id', 'a claim without id')}"
+    if unknown := sorted(set(record) - _FIELDS):
+        raise CheckError(f"{where}: {', '.join(unknown)} is not a field; fields are {', '.join(sorted(_FIELDS))}")
+
+    def known(key: str, all: dict[str, T]) -> tuple[T, ...]:
+        named = record.get(key, [])
+        named = [named] if isinstance(named, str) else named
+        if missing := [each for each in named if each not in all]:
+            raise CheckError(f"{where}: {', '.join(missing)} is not known as {key}: add it or correct the name")
+        return tuple(all[each] for each in named)
+
     values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in record.items()}
-    for key, known in (("counterexample", examples()), ("example", examples()), ("citations", sources())):
-        named = [record[key]] if isinstance(record.get(key), str) else record.get(key, [])
-        missing = [one for one in named if one not in known]
-        if missing:
-            msg = f"{name}.toml, {id}: {', '.join(missing)} is not known as {key}: add it or correct the name"
-            raise CheckError(msg)
     for key in ("counterexample", "example"):
-        if key in values:
-            values[key] = examples()[values[key]]
-    values["citations"] = tuple(sources()[key] for key in values.get("citations", ()))
+        values[key] = next(iter(known(key, examples())), None)
+    values["citations"] = known("citations", sources())
     values["columns"] = tuple(Column(*column.split(":", 1)) for column in values.get("columns", ()))
     return Claim(**values)

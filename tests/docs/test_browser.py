@@ -1,6 +1,9 @@
 """The built site in a real browser: what figures compute, what keys reach, and no serious hindrance to anyone."""
 
+import hashlib
 import json
+import subprocess
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,9 +14,15 @@ import pytest
 import lngeom as lg
 
 from ._browser import BROWSER, Page, browse
-from .conftest import DOCS, extension
+from .conftest import DOCS
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs Chromium: install it to run the pages")
+
+AXE = "axe-core@4.12.0"
+AXE_SHA512 = (
+    "1536afaffec16b4229b7018e3f19d0bddc96dad02c74b04c4c15f3eeb287eb12"
+    "76b24a72c69071c87903741b3895febdc91a98a64a8275f867c12f1850b18e9a"
+)
 
 PAGES = (
     "index",
@@ -46,14 +55,17 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 
 
 @pytest.fixture(scope="module")
-def axe() -> str:
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The script of axe-core, of the pinned version."""
-    formulas = extension("lngeom_formulas")
-    folder = DOCS / "_build" / "npm-tests" / "axe"
-    missing = formulas.fetch(formulas.AXE, folder)
-    if missing is not None:
-        pytest.skip(f"needs axe-core from npm: {missing}")
-    return (folder / "axe.min.js").read_text(encoding="utf-8")
+    folder = tmp_path_factory.mktemp("axe")
+    try:
+        subprocess.run(["npm", "pack", AXE], cwd=folder, capture_output=True, check=True)
+    except (FileNotFoundError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"needs axe-core from npm: {error}")
+    (packed,) = folder.glob("*.tgz")
+    assert hashlib.sha512(packed.read_bytes()).hexdigest() == AXE_SHA512, "npm delivers what was pinned"
+    with tarfile.open(packed) as archive:
+        return archive.extractfile("package/axe.min.js").read().decode("utf-8")
 
 
 @pytest.mark.parametrize(

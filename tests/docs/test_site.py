@@ -1,12 +1,9 @@
 """How the site is made: packages that several builds fetch at once, cards, boxes that follow the records."""
 
-import hashlib
 import html
 import json
 import re
 import runpy
-import tarfile
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -14,33 +11,9 @@ from sphinx.errors import ConfigError
 
 from proofs import CHAPTERS
 
-from .conftest import DOCS, extension
+from .conftest import DOCS
 
 EVIDENCE = DOCS / "_build" / "evidence"
-
-
-def test_several_builds_fetch_one_package_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    inside = tmp_path / "package" / "parts" / "a.js"
-    inside.parent.mkdir(parents=True)
-    inside.write_text("formula")
-    with tarfile.open(tmp_path / "small.tgz", "w:gz") as archive:
-        archive.add(tmp_path / "package", "package")
-    # An npm that takes its time, so that all are at it together.
-    npm = tmp_path / "bin" / "npm"
-    npm.parent.mkdir()
-    npm.write_text(f"#!/bin/sh\nsleep 0.3\ncp {tmp_path}/small.tgz .\n")
-    npm.chmod(0o755)
-    monkeypatch.setenv("PATH", str(npm.parent), prepend=":")
-    module, folder = extension("lngeom_formulas"), tmp_path / "site" / "small"
-    digest = hashlib.sha512((tmp_path / "small.tgz").read_bytes()).hexdigest()
-    package = module.Package("small@1.0.0", digest, "package", ("parts",))
-    with ThreadPoolExecutor(6) as pool:
-        assert list(pool.map(lambda _: module.fetch(package, folder), range(6))) == [None] * 6
-    assert [path.relative_to(tmp_path / "site").as_posix() for path in sorted((tmp_path / "site").rglob("*"))] == [
-        "small",
-        "small/parts",
-        "small/parts/a.js",
-    ]
 
 
 @pytest.mark.parametrize(

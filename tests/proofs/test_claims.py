@@ -31,7 +31,7 @@ from proofs.claims import (
     ledger,
     select,
 )
-from proofs.claims._case import Case, Counterexample, agree, counterexample, decide, show
+from proofs.claims._case import Case, Counterexample, Relation, agree, counterexample, decide, show
 
 CLAIMS = claims()
 EXAMPLES = list({claim.counterexample.name: claim.counterexample for claim in CLAIMS if claim.counterexample}.values())
@@ -164,7 +164,7 @@ def test_a_wrong_layer_norm_is_seen(wrong: Callable[..., Any], monkeypatch: pyte
 
 fractions = st.fractions(-4, 4, max_denominator=6)
 intervals = st.tuples(fractions, fractions).map(lambda ends: Interval(min(ends), max(ends)))
-ORACLE: dict[str, Callable[[Fraction, Fraction], bool]] = {
+ORACLE: dict[Relation, Callable[[Fraction, Fraction], bool]] = {
     "=": lambda a, b: a == b,
     "≠": lambda a, b: a != b,
     "<": lambda a, b: a < b,
@@ -175,7 +175,9 @@ ORACLE: dict[str, Callable[[Fraction, Fraction], bool]] = {
 
 
 @given(st.sampled_from(list(ORACLE)), st.lists(st.tuples(intervals, intervals), min_size=1, max_size=3))
-def test_decisions_hold_for_all_numbers_in_the_intervals(relation: str, pairs: list[tuple[Interval, Interval]]) -> None:
+def test_decisions_hold_for_all_numbers_in_the_intervals(
+    relation: Relation, pairs: list[tuple[Interval, Interval]]
+) -> None:
     left, right = Enclosure([a for a, _ in pairs]), Enclosure([b for _, b in pairs])
     found = decide(left, relation, right)
     every = any if relation == "≠" else all
