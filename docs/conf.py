@@ -6,6 +6,7 @@ import os
 import pkgutil
 import re
 import sys
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 from sphinx.errors import ConfigError
@@ -34,10 +35,11 @@ extensions = [
     "sphinx_proof",
     "sphinxcontrib.bibtex",
     "sphinx-mathjax-offline",
-    "lngeom_columns",
     "lngeom_evidence",
     "lngeom_functions",
     "lngeom_graph",
+    "lngeom_ledger",
+    "lngeom_library",
     "lngeom_links",
 ]
 
@@ -125,6 +127,13 @@ def _escape_bars(_app, _what, _name, _object, _options, lines: list[str]) -> Non
             lines[k] = line.replace("|", "\\|")
 
 
+def _list_options(_app, _what, _name, item, _options, lines: list[str]) -> None:
+    """Add to the docstring of a dataclass what its fields say of themselves on the command line."""
+    told = {field.name: field.metadata.get("settings") for field in fields(item)} if is_dataclass(item) else {}
+    if any(told.values()):
+        lines += ["", "Attributes:", *(f"    {name}: {each['help']}" for name, each in told.items() if each), ""]
+
+
 def _public_name(app, env, node, content):
     """Resolve a name that a docstring shortens, or that a signature takes from the private module it stands in."""
     if node.get("refdomain") != "py":
@@ -168,4 +177,5 @@ def setup(app) -> None:
     app.connect("source-read", _end_of_code)
     app.connect("autodoc-skip-member", _skip_alias)
     app.connect("autodoc-process-signature", _readable_defaults)
+    app.connect("autodoc-process-docstring", _list_options, priority=90)
     app.connect("autodoc-process-docstring", _escape_bars, priority=100)

@@ -166,6 +166,7 @@ def whisper() -> dict[str, Any]:
     """Prices and angles of Whisper tiny.en."""
     singles = [row for row in table("whisper/ablation") if row["change"] == "rms_norm" and row["site"].count(".") > 1]
     singles.sort(key=lambda row: row["nats"])
+    (folded,) = (row["nats"] for row in table("whisper/ablation") if (row["change"], row["site"]) == ("folded", "all"))
     encoder = [row["site"] for row in singles if ".encoder." in row["site"]]
     *others, last = (row["site"] for row in singles if ".decoder." in row["site"])
     angles = {
@@ -178,6 +179,7 @@ def whisper() -> dict[str, Any]:
     }
     return {
         "replaced": price("whisper", "rms_norm", "all", ".2f").partition(" ")[0],
+        "folded_below": f"$10^{{{math.floor(math.log10(abs(folded))) + 1}}}$",
         "single_tokens": f"{singles[0]['tokens']:,}",
         "encoder_least": price("whisper", "rms_norm", encoder[0], ".3f"),
         "encoder_most": price("whisper", "rms_norm", encoder[-1], ".2f"),
@@ -386,5 +388,5 @@ def benchmarks(part: str) -> list[Row]:
 
 def cost() -> dict[str, str]:
     """What measuring adds to a forward pass."""
-    most = max(row["ratio"] for row in benchmarks("shapes"))
-    return {"most": f"+{100 * (most - 1):.1f} %"}
+    ratios = [row["ratio"] for row in benchmarks("shapes")]
+    return {"most": f"+{100 * (max(ratios) - 1):.1f} %", "shapes": f"{len(ratios)}"}

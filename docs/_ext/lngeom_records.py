@@ -9,6 +9,7 @@ import csv
 import json
 import re
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,6 +32,22 @@ class Item(NamedTuple):
     link: str
     rests_on: tuple[str, ...]
     columns: tuple[str, ...] = ()
+
+
+def cell(text: str) -> str:
+    """`text` as it must stand in a Markdown table."""
+    return text.replace("|", "\\|").replace("*", "\\*").replace("_", "\\_").replace("\n", " ")
+
+
+def table(head: Sequence[str], rows: Iterable[Iterable[str]], *, numbers: int = 0) -> str:
+    """A Markdown table; the last columns, `numbers` of them, hold numbers."""
+    rules = ["---"] * (len(head) - numbers) + ["---:"] * numbers
+    return "".join(f"| {' | '.join(line)} |\n" for line in (head, rules, *rows))
+
+
+def worded(verdict: str) -> str:
+    """A verdict as words."""
+    return verdict.replace("_", " ")
 
 
 def load(app: Sphinx, name: str) -> Any:

@@ -1,0 +1,144 @@
+"""Sphinx directives that show the ledger as its records are, from the file that ``lngeom claims --json`` wrote.
+
+``ledger`` shows the claims of one document, ``imprecise`` those that the theorems of one chapter correct,
+``ledger-table`` all of them, and ``ledger-counts`` how many have which verdict.
+"""
+
+import html
+from typing import Any
+
+from docutils import nodes
+from lngeom_records import address, cell, ledger_pages, load, settled, table, worded
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from proofs.claims import as_text, explanation, find
+
+BADGES = {
+    "true": "success",
+    "true_under": "info",
+    "false": "danger",
+    "false_by_source": "danger",
+    "non_sequitur": "warning",
+    "empirical": "primary",
+    "convention": "secondary",
+}
+"""Color of each verdict."""
+CORRECTED = ("false", "false_by_source", "true_under", "non_sequitur")
+"""Verdicts on statements that cannot be repeated as they stand."""
+
+
+def badge(claim: dict[str, Any]) -> str:
+    """The verdict on a claim in its color."""
+    return f"{{bdg-{BADGES[claim['verdict']]}}}`{worded(claim['verdict'])}`"
+
+
+class Ledger(SphinxDirective):
+    """``{ledger} document``: the claims of a document with verdict, correction and what settles them."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+
+    def run(self) -> list[nodes.Node]:
+        """Insert one block per claim."""
+        claims = [c for c in load(self.env.app, "claims.json") if c["document"] == self.arguments[0]]
+        if not claims:
+            known = sorted({c["document"] for c in load(self.env.app, "claims.json")})
+            raise self.error(f"no claims of {self.arguments[0]!r}; documents: {', '.join(known)}")
+        return self.parse_text_to_nodes("\n".join(map(self._text, claims)), allow_section_headings=True)
+
+    def _text(self, claim: dict[str, Any]) -> str:
+        settled = "; ".join(self._settled(claim["id"], one) for one in claim["settled_by"])
+        label = "Instead" if claim["verdict"] in CORRECTED else "Answer"
+        correction = f"\n\n**{label}** {cell(claim['correction'])}" if claim["correction"] else ""
+        explained = as_text(explanation(find(claim["id"])), 84)
+        return (
+            f"(claim-{claim['id']})=\n## {cell(claim['claim'])} {badge(claim)}\n\n"
+            f"**{claim['id']}**{correction}\n\n**Settled by** {settled or 'convention'}\n\n"
+            f"(worked-{claim['id']})=\n\n::::{{dropdown}} Worked through, as `lngeom claims {claim['id']}` prints it\n"
+            f"```text\n{explained}\n```\n::::\n"
+        )
+
+    def _settled(self, id: str, one: str) -> str:
+        kind, _, name = one.partition(" ")
+        if kind == "counterexample":
+            return f"{{ref}}`counterexample {name} <worked-{id}>`"
+        if kind == "theorem":
+            return f"{{prf:ref}}`{name}` (`{name}`)"
+        return cell(one) if kind == "source" else f"{kind} `{name}`"
+
+
+class Imprecise(SphinxDirective):
+    """``{imprecise} projection``: what the five texts say that a theorem of the chapter shows to need a correction."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Insert the claims as a folded table that leads to the ledger."""
+        (chapter,) = self.arguments
+        rows = [
+            (
+                f"{{ref}}`{claim['id']} <claim-{claim['id']}>` {cell(claim['claim'])}",
+                badge(claim),
+                cell(claim["correction"]),
+            )
+            for claim in load(self.env.app, "claims.json")
+            if claim["verdict"] in CORRECTED and any(id.startswith(f"{chapter}.") for id in settled(claim, "theorem"))
+        ]
+        if not rows:
+            raise self.error(f"no theorem of chapter {chapter!r} corrects a claim")
+        container = nodes.container(classes=["imprecise"])
+        container += self.parse_text_to_nodes(
+            f"::::{{dropdown}} Claims of the five texts that need a correction: {len(rows)}\n"
+            f"{table(('claim', 'verdict', 'instead'), rows)}::::\n"
+        )
+        return [container]
+
+
+class LedgerTable(SphinxDirective):
+    """``{ledger-table}``: all claims in one table, which the script of the site filters."""
+
+    def run(self) -> list[nodes.Node]:
+        """Insert the table as it is, whole for whoever has no script."""
+        pages = ledger_pages(self.env.app)
+        rows = []
+        for claim in load(self.env.app, "claims.json"):
+            link, verdict = f"{pages[claim['document']]}.html#claim-{claim['id']}", worded(claim["verdict"])
+            theorems = ", ".join(f'<a href="../{address(id)}">{id}</a>' for id in settled(claim, "theorem"))
+            rows.append(
+                f'<tr data-verdict="{verdict}" data-text="{html.escape(claim["document"])}">'
+                f'<td><a href="{link}">{claim["id"]}</a></td>'
+                f"<td>{html.escape(claim['claim'])}</td><td>{html.escape(claim['place'])}</td>"
+                f'<td><span class="verdict {claim["verdict"]}">{verdict}</span></td><td>{theorems}</td></tr>'
+            )
+        names = ("claim", "what it says", "section", "verdict", "theorems")
+        text = (
+            '<div class="ledger-filter"></div><div class="scrolls"><table class="ledger"><thead><tr>'
+            + "".join(f'<th scope="col">{name}</th>' for name in names)
+            + f"</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+        )
+        return [nodes.raw("", text, format="html")]
+
+
+class LedgerCounts(SphinxDirective):
+    """``{ledger-counts}``: how many claims of each document have which verdict."""
+
+    def run(self) -> list[nodes.Node]:
+        """Insert the table, generated from the records."""
+        claims = load(self.env.app, "claims.json")
+        verdicts = list(dict.fromkeys(claim["verdict"] for claim in claims))
+        rows = []
+        for document in [*dict.fromkeys(claim["document"] for claim in claims), "all"]:
+            chosen = [claim["verdict"] for claim in claims if document in ("all", claim["document"])]
+            rows.append([cell(document), *(str(chosen.count(verdict)) for verdict in verdicts), str(len(chosen))])
+        head = ["document", *map(worded, verdicts), "all"]
+        return self.parse_text_to_nodes(table(head, rows, numbers=len(verdicts) + 1))
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the directives."""
+    for name, directive in (
+        ("ledger", Ledger), ("imprecise", Imprecise), ("ledger-table", LedgerTable), ("ledger-counts", LedgerCounts),
+    ):  # fmt: skip
+        app.add_directive(name, directive)
+    return {"parallel_read_safe": True}
