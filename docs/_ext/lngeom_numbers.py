@@ -66,6 +66,8 @@ def numbers() -> dict[str, Any]:
 
 # Formats.
 
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
 
 def signed(text: str) -> str:
     """A number with the mathematical minus sign."""
@@ -179,7 +181,7 @@ def whisper() -> dict[str, Any]:
     }
     return {
         "replaced": price("whisper", "rms_norm", "all", ".2f").partition(" ")[0],
-        "folded_below": f"$10^{{{math.floor(math.log10(abs(folded))) + 1}}}$",
+        "folded_below": "10" + f"{math.floor(math.log10(abs(folded))) + 1}".translate(SUPERSCRIPTS),
         "single_tokens": f"{singles[0]['tokens']:,}",
         "encoder_least": price("whisper", "rms_norm", encoder[0], ".3f"),
         "encoder_most": price("whisper", "rms_norm", encoder[-1], ".2f"),
