@@ -1,4 +1,4 @@
-"""How the site is made: packages that several builds fetch at once, cards, boxes that follow the records."""
+"""How the site is made: cards, and boxes that follow the records."""
 
 import html
 import json
