@@ -29,7 +29,7 @@ from harness import parser, ratio, table  # pyright: ignore[reportMissingImports
 from empirical.models import KNOWN_MODELS, LoadedModel
 from empirical.observe import Observer, Sketches, random_directions, sketch
 from lngeom.cli import main as lngeom
-from tests.sketches import excess
+from tests.empirical.observe.sketches import excess
 
 MILLION = 1_000_000
 

@@ -20,9 +20,9 @@ from torch._dynamo.exc import BackendCompilerFailed
 from empirical.models import NormSite
 from empirical.observe import Observer, _observer, sketch
 from lngeom.errors import InputError
-from tests.sketches import excess
 
 from ..conftest import tiny_model
+from .sketches import excess
 from .test_oracle import IDS, disagreements, measured_and_stored
 
 D = 24
