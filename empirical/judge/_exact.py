@@ -61,7 +61,7 @@ _RMS_NORM = {
     SCALING: "rmsnorm.scaling",
 }
 THEOREMS = {"layernorm": _LAYER_NORM, "rmsnorm": _RMS_NORM}
-"""What is predicted of each kind of layer, and by which theorem."""
+"""The predictions about each kind of layer, with their theorems."""
 ZERO_GAINS = {"layernorm": "ellipsoid.zero_gain_interior", "rmsnorm": "rmsnorm.zero_gain_interior"}
 """The theorem about containment for layers some of whose gains are zero."""
 _POSITIVE_EPS = (LENGTH, CONTAINMENT)
@@ -91,17 +91,16 @@ def check(sample: Sample) -> Iterator[Prediction]:
     kept = replace(sample, x=sample.x[finite], z=sample.z[finite], scaled=sample.scaled[finite])
     error = _error(kept, kept.x)
     exact = _exact(kept, kept.x, sample.site.eps)
-    seen = kept.gain != 0
-    found = _compared(kept.z, exact, error, kept.bias)
-    yield judged(path, RECOMPUTATION, theorems[RECOMPUTATION], *found)
+    distance, limit, decidable = _compared(kept.z, exact, error, kept.bias)
+    yield judged(path, RECOMPUTATION, theorems[RECOMPUTATION], distance, limit, decidable)
     for name, measured, bound in _geometry(kept, error * _SLACK):
         theorem = theorems[name]
         if name in _POSITIVE_EPS and not sample.site.eps > 0:
             yield undecided(path, name, theorem, "the theorem takes ε > 0")
-        elif name != CONTAINMENT and not seen.all():
+        elif name != CONTAINMENT and (kept.gain == 0).any():
             yield undecided(path, name, theorem, "a zero gain hides a component of the standardized vector")
         else:
-            yield judged(path, name, theorem, measured, bound, found[2])
+            yield judged(path, name, theorem, measured, bound, decidable)
     # exact for powers of two unless the scaled vector leaves the range of the format
     few, largest = slice(0, _SCALED_VECTORS), float(torch.finfo(getattr(torch, str(sample.dtype))).max)
     inside = np.abs(kept.x[few]).max(-1) * SCALE <= largest
@@ -110,8 +109,7 @@ def check(sample: Sample) -> Iterator[Prediction]:
         return
     x = kept.x[few][inside]
     exact, error = _exact(kept, x, sample.site.eps / SCALE**2), _error(kept, SCALE * x)
-    found = _compared(kept.scaled[few][inside], exact, error, kept.bias)
-    yield judged(path, SCALING, theorems[SCALING], *found)
+    yield judged(path, SCALING, theorems[SCALING], *_compared(kept.scaled[few][inside], exact, error, kept.bias))
 
 
 def _unknown(sample: Sample) -> str:

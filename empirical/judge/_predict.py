@@ -31,7 +31,7 @@ def judge(model: nn.Module, sites: Sequence[NormSite], call: Callable[[], Any]) 
         sites: Its norm layers.
         call: Makes one forward pass.
     """
-    return [found for sample in samples(model, sites, call) for found in check(sample)]
+    return [each for sample in samples(model, sites, call) for each in check(sample)]
 
 
 def predict(loaded: LoadedModel, tokens: np.ndarray) -> list[Prediction]:
@@ -59,7 +59,7 @@ def isotropy(rows: Sequence[Mapping[str, Any]]) -> Iterator[Prediction]:
     >>> row = {"site": "ln_f", "side": "input", "bucket": "all", "same_input_as": None, "tokens": 512, "sequences": 8,
     ...        "d_cos2": 1.1, "d_cos2_low": 0.9, "d_cos2_high": 1.3, "rank_among_random": 40}
     >>> far = {**row, "site": "h.0.ln_1", "d_cos2": 4.0, "d_cos2_low": 3.5, "d_cos2_high": 4.5}
-    >>> [(found.site, found.measured, found.verdict) for found in isotropy([row, far])]
+    >>> [(each.site, each.measured, each.verdict) for each in isotropy([row, far])]
     [('ln_f', 1.1, 'isotropic'), ('h.0.ln_1', 4.0, 'not isotropic')]
     """
     for row in rows:

@@ -11,7 +11,7 @@ from lngeom.verdicts import PREDICTION_VERDICTS, Verdict
 from ..observe import column
 
 MODEL = "model"
-"""What stands for a site where the whole model is meant."""
+"""Stands for a site where the whole model is meant."""
 
 ISOTROPY = column("d_cos2").theorem
 """The theorem behind the null law of isotropy; all others are about single vectors or about the model."""
@@ -72,8 +72,8 @@ def undecided(site: str, prediction: str, theorem: str, reason: str) -> Predicti
 
 def count_verdicts(predictions: Iterable[Prediction]) -> dict[Verdict, int]:
     """How many there are of each verdict."""
-    found = Counter(each.verdict for each in predictions)
-    return {verdict: found[verdict] for verdict in PREDICTION_VERDICTS}
+    counts = Counter(each.verdict for each in predictions)
+    return {verdict: counts[verdict] for verdict in PREDICTION_VERDICTS}
 
 
 def summary_line(predictions: Sequence[Prediction]) -> str:
@@ -90,8 +90,8 @@ def summary_line(predictions: Sequence[Prediction]) -> str:
         kind = "shift" if each.site == MODEL else "null" if each.theorem == ISOTROPY else "exact"
         parts[kind].append(each)
     words = [
-        f"{kind} " + ", ".join(f"{number} {verdict}" for verdict, number in count_verdicts(found).items() if number)
-        for kind, found in parts.items()
-        if found
+        f"{kind} " + ", ".join(f"{number} {verdict}" for verdict, number in count_verdicts(part).items() if number)
+        for kind, part in parts.items()
+        if part
     ]
     return "predictions: " + "; ".join(words)

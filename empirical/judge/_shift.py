@@ -105,7 +105,7 @@ class _ReachedError(Exception):
 
 
 def _stream(model: nn.Module, block: nn.Module, ids: Tensor) -> Tensor:
-    """What enters the first block, float64, shape (tokens, d)."""
+    """The vectors that enter the first block, float64, shape (tokens, d)."""
     seen: list[Tensor] = []
 
     def keep(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -23,7 +23,7 @@ def free(tensor: Tensor, *axes: int) -> Tensor:
 
 
 def by_kernel(function: Callable[..., Any], *arguments: Any) -> Any:
-    """What `function` returns, by one kernel.
+    """The result of `function`, by one kernel.
 
     Raises:
         InputError: If no kernel could be compiled.

@@ -18,7 +18,7 @@ Law = Literal["exponential", "power"]
 Better = Literal["exponential", "power", "undecided"]
 LAWS: tuple[Law, ...] = ("exponential", "power")
 PARAMETERS: dict[Law, str] = {"exponential": "factor per block", "power": "exponent"}
-"""What is estimated of each law."""
+"""The parameter that is estimated of each law."""
 
 FIRST_DEPTHS = (0, 1)
 
@@ -30,7 +30,7 @@ _ROUNDING = 8 * 2.0**-53
 
 
 def regressor(law: Law, depths: np.ndarray) -> np.ndarray:
-    """What log n is linear in: l, or log(l + 1)."""
+    """The variable in which log n is linear: l, or log(l + 1)."""
     return depths.astype(np.float64) if law == "exponential" else np.log1p(depths)
 
 

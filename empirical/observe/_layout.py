@@ -11,7 +11,7 @@ from ..models import NormSite
 
 
 class Batch(NamedTuple):
-    """What the model was called on: how many sequences, and how many positions if its shape says so."""
+    """The shape of the inputs: how many sequences, and how many positions if it says so."""
 
     sequences: int
     positions: int | None

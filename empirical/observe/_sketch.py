@@ -27,7 +27,7 @@ _ACCUMULATING = {"cuda"} if hasattr(torch.ops.aten.mm, "dtype") else set()
 
 @dataclass(frozen=True)
 class Sketch:
-    """What :func:`sketch` keeps of each of N hidden states of dimension d: float64, (..., N) unless said otherwise.
+    """A few numbers of each of N hidden states of dimension d: float64, (..., N) unless said otherwise.
 
     Attributes:
         d: Dimension of the hidden states.
@@ -176,16 +176,16 @@ def sketch(
     """
     count, d = x.shape
     kept = Sketches.empty(1, count, directions)[0] if out is None else out
-    found, dtype = kept.numbers, kept.projections.dtype
+    numbers, dtype = kept.numbers, kept.projections.dtype
     if compiled:
-        found.copy_(by_kernel(_numbers, free(x, 0), free(z, 0), dtype))
+        numbers.copy_(by_kernel(_numbers, free(x, 0), free(z, 0), dtype))
     else:
         for part in _chunks(count, d, z.device):
-            found[:, part] = _numbers(x[part], z[part], dtype)
+            numbers[:, part] = _numbers(x[part], z[part], dtype)
     for side, projections in zip((x, z), kept.projections, strict=True):
         _multiply(side, directions, projections)
     if dtype != torch.float64 and z.device.type == "cpu":  # a GPU would have to be waited for
-        (rows,) = torch.nonzero(_nearly_parallel(found, d, torch.finfo(dtype).eps / 2), as_tuple=True)
+        (rows,) = torch.nonzero(_nearly_parallel(numbers, d, torch.finfo(dtype).eps / 2), as_tuple=True)
         for part in _chunks(len(rows), d, z.device):
-            found[:, rows[part]] = _numbers(x[rows[part]], z[rows[part]], torch.float64)
+            numbers[:, rows[part]] = _numbers(x[rows[part]], z[rows[part]], torch.float64)
     return kept.before, kept.after, kept.inner

@@ -132,7 +132,7 @@ def merge_sites(a: SiteState, b: SiteState) -> SiteState:
 
 
 def joined(a: SiteState, b: SiteState, angles: Any, norms: Any) -> SiteState:
-    """What :func:`merge_sites` returns, with these histograms."""
+    """The result of :func:`merge_sites`, with these histograms."""
     xp = array_api_compat.array_namespace(a.mean, b.mean)
     tokens = a.tokens + b.tokens
     left, right = (xp.astype(count, xp.float64) for count in (a.tokens, b.tokens))

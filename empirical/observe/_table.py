@@ -16,7 +16,7 @@ ALL = "all"
 
 
 class Cell(NamedTuple):
-    """What the formula of a column reads: a norm layer, one side of it, a bucket, and the numbers of :func:`compute`.
+    """The arguments of a column's formula: a norm layer, one side of it, a bucket, and the numbers of :func:`compute`.
 
     ``entering`` are the numbers of what enters the layer, for columns that stand in both rows.
     """
@@ -164,7 +164,7 @@ def _column(state: SiteState, side: Side, index: int) -> dict[str, float]:
     angles, norms = state.angles[part].sum(0), state.norms[part].sum(0)
     quantiles = {q: _quantile(angles, q) / BINS_PER_DEGREE for q in (0.01, 0.5, 0.99)}
     random = state.cos2[index][1:] / tokens if tokens else np.full(state.directions, math.nan)
-    found: dict[str, float] = {
+    numbers: dict[str, float] = {
         "tokens": tokens,
         "sequences": int(state.sequences[index]),
         "documents": int((documents > 0).sum()),
@@ -184,8 +184,8 @@ def _column(state: SiteState, side: Side, index: int) -> dict[str, float]:
         "norm_median": 2.0 ** (_quantile(norms, 0.5) / BINS_PER_OCTAVE - NORM_OCTAVES),
     }
     for row, name in enumerate(FEATURES[side]):
-        found |= {f"{name}_mean": mean[row], f"{name}_std": std[row], f"{name}_max": maximum[row]}
-    return found
+        numbers |= {f"{name}_mean": mean[row], f"{name}_std": std[row], f"{name}_max": maximum[row]}
+    return numbers
 
 
 def _pooled(

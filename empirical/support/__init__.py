@@ -1,4 +1,4 @@
-"""What every room needs: errors, whole files, tables and progress."""
+"""Errors, whole files, tables and progress, for every room."""
 
 from typing import TYPE_CHECKING
 

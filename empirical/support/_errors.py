@@ -16,7 +16,7 @@ class RunError(LngeomError, ValueError):
 
 
 def one_line(error: LngeomError | OSError) -> str:
-    """What a user is told: errors of this project as they are, those of the file system with the file and a way out."""
+    """The line for a user: errors of this project as they are, those of the file system with the file and a way out."""
     if isinstance(error, LngeomError):
         return str(error)
     return f"{error.filename or 'a file'}: {error.strerror or error}; free space or choose another --output"

@@ -39,7 +39,7 @@ def sync(path: Path) -> None:
 
 @contextmanager
 def _whole(path: Path) -> Iterator[None]:
-    """What fills a draft: the error of a write does not know the file, and safetensors has one of its own."""
+    """Name the file in errors of writing it, also in those of safetensors."""
     try:
         yield
     except OSError as error:

@@ -14,17 +14,18 @@ def hub_silence() -> str:
 
     if os.environ.get("HF_HUB_OFFLINE", "0") not in ("", "0"):
         return ""
-    found = [f"nothing in {_SECONDS} s"]
+    silence = [f"nothing in {_SECONDS} s"]
 
     def ask() -> None:
         try:
             huggingface_hub.get_session().head(huggingface_hub.constants.ENDPOINT, timeout=_SECONDS)
-            found[0] = ""
+            silence[0] = ""
         except Exception as error:  # whichever library makes the request, and whatever is wrong with it
-            found[0] = " ".join(str(error).split())[:120] or type(error).__name__
+            silence[0] = " ".join(str(error).split())[:120] or type(error).__name__
 
-    # The time limit of a request does not hold for the name of its host, which may be looked up for longer.
+    # The time limits of huggingface_hub do not hold for the look-up of the host's name, and transformers asks for one
+    # file after the other: without a thread of its own the answer may take minutes.
     thread = threading.Thread(target=ask, daemon=True)
     thread.start()
     thread.join(_SECONDS)
-    return found[0]
+    return silence[0]

@@ -45,8 +45,8 @@ def read_table(path: Path, *, words: Collection[str | None] = TEXT) -> list[dict
     try:
         with path.open(encoding="utf-8", newline="") as file:
             columns, *rows = csv.reader(file)
-        found = (zip(columns, row, strict=True) for row in rows if row)
-        return [{name: _value(text, is_word=name in words) for name, text in row} for row in found]
+        cells = (zip(columns, row, strict=True) for row in rows if row)
+        return [{name: _value(text, is_word=name in words) for name, text in row} for row in cells]
     except (ValueError, csv.Error) as error:
         raise RunError(f"{path}: is not a table ({error}); make it again") from None
 

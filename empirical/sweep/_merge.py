@@ -29,7 +29,7 @@ _SHARED = (
     "directions_rounded",
     "seed",
 )
-"""What runs must have in common; text, device and batches may differ."""
+"""Entries in which runs must agree; text, device and batches may differ."""
 
 _TWICE = "{run}: {what} in {other} too and would count twice; merge runs on disjoint parts of a text"
 

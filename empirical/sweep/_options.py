@@ -25,7 +25,7 @@ DTYPES = ("auto", "float32", "bfloat16", "float16", "float64")
 
 @dataclass(frozen=True)
 class Sweep:
-    """What to measure; None stands for a default that depends on the model or the device.
+    """A measurement of a model on a text; None stands for a default that depends on the model or the device.
 
     >>> from dataclasses import replace
     >>> from empirical.sweep import Sweep
@@ -89,7 +89,7 @@ class MeasureOptions:
 
 
 def corpus_of(sweep: Sweep) -> Corpus:
-    """What it reads. Random weights know no language: random token ids serve them as well, and need no tokenizer."""
+    """Its text. Random weights know no language: random token ids serve them as well, and need no tokenizer."""
     from ..text import bundled_wikipedia, open_corpus
 
     if sweep.corpus is not None:

@@ -44,7 +44,7 @@ class Plan:
         return Drawing(count, self.length, vocabulary, self.sweep.seed)
 
     def identity(self) -> dict[str, Any]:
-        """What determines the numbers: two runs that agree in it may be continued by one another."""
+        """All that the numbers depend on: runs that agree in it may continue one another."""
         weights = f"random, seed {self.sweep.seed}" if self.sweep.random_weights else "trained"
         return {
             "model": self.source.name,

@@ -1,4 +1,4 @@
-"""What a run leaves behind: state, table, verdicts, figures, page; and how a finished run is shown from them."""
+"""The files of a finished run: state, table, verdicts, figures, page; and how the run is shown from them."""
 
 import json
 import os

@@ -91,19 +91,19 @@ def cases(
     folder = corpus.path is not None and corpus.path.is_dir()
     if corpus.is_random:
         raise CorpusError("corpus 'random': what random tokens cost says nothing; give a text or token ids")
-    found: list[Case] = []
+    taken: list[Case] = []
     counted = 0
     for case in _of_files(corpus.path) if folder and corpus.path else _of_text(corpus, tokenizer, length, per_document):
         for name, array in case.inputs.items():
             if vocabulary is not None and name.endswith("input_ids"):
                 corpus.within(array, vocabulary)
-        found.append(case)
+        taken.append(case)
         counted += case.tokens
         if counted >= tokens:
             break
-    if not found:
+    if not taken:
         raise CorpusError(f"corpus {corpus.spec!r}: holds no case; give a longer one, or a shorter --sequence-length")
-    return found
+    return taken
 
 
 def batches(given: list[Case], tokens: int) -> Iterator[list[Case]]:

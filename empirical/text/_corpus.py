@@ -58,7 +58,7 @@ class Corpus:
         return not plain and not self.is_random
 
     def identity(self) -> str:
-        """What names its content: the hash of the file, or else the specification."""
+        """The name of its content: the hash of the file, or else the specification."""
         return self.sha256() or self.spec
 
     def documents(self) -> Iterator[str]:
@@ -138,8 +138,8 @@ def bundled_wikipedia() -> Path:
 
     The package is located and not imported.
     """
-    found = importlib.util.find_spec("gensim")
-    for root in (found.submodule_search_locations or []) if found else []:
+    package = importlib.util.find_spec("gensim")
+    for root in (package.submodule_search_locations or []) if package else []:
         for path in sorted(Path(root, "test", "test_data").glob("enwiki-*-pages-articles*.bz2")):
             return path
     msg = (

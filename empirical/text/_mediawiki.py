@@ -23,10 +23,10 @@ def _field(page: Element, *names: str) -> str:
     """Text of the nested element page/names[0]/names[1]/..., whatever the version of the schema."""
     element = page
     for name in names:
-        found = next((child for child in element if _local(child.tag) == name), None)
-        if found is None:
+        child = next((child for child in element if _local(child.tag) == name), None)
+        if child is None:
             return ""
-        element = found
+        element = child
     return element.text or ""
 
 

@@ -109,7 +109,7 @@ def _parts(line: bytes, stream: IO[bytes], field: str) -> Iterator[str]:
 
 
 def _characters(line: bytes, stream: IO[bytes]) -> Iterator[str]:
-    """What is left of a line, in chunks."""
+    """The rest of a line, in chunks."""
     decode = codecs.getincrementaldecoder("utf-8")().decode
     while line:
         yield decode(line)
