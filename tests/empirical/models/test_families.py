@@ -75,29 +75,16 @@ def test_sequential_neox_has_no_shared_inputs() -> None:
     assert all(site.same_input_as is None for site in sites_of(model))
 
 
-def test_eps_is_read_from_the_module() -> None:
-    model = tiny_model("llama")
-    model.norm.variance_epsilon = 0.0
-    assert sites_of(model)[-1].eps == 0.0
-
-
-def test_a_replaced_norm_is_refused() -> None:
-    model = tiny_model("llama")
-    model.layers[1].input_layernorm = nn.Identity()
-    assert message(lambda: sites_of(model)) == (
-        "layers.1.input_layernorm is Identity, expected a norm; load the base model by AutoModel, with use_kernels off"
-    )
-
-
-def test_a_norm_of_no_table_is_refused() -> None:
+def test_a_model_that_is_not_that_of_its_table_is_refused() -> None:
     model = tiny_model("llama")
     model.layers[0].extra = type(model.norm)(WIDTH)
     assert message(lambda: sites_of(model)) == (
         "layers.0.extra and 0 more norm modules are not in the table of architecture 'llama'"
     )
-
-
-def test_post_norm_opt_is_refused() -> None:
+    model.layers[1].input_layernorm = nn.Identity()
+    assert message(lambda: sites_of(model)) == (
+        "layers.1.input_layernorm is Identity, expected a norm; load the base model by AutoModel, with use_kernels off"
+    )
     model = tiny_model("opt")
     model.config.do_layer_norm_before = False
     assert "OPT-350M" in message(lambda: sites_of(model))
