@@ -13,6 +13,7 @@ from hypothesis import given, strategies as st
 import lngeom as lg
 from lngeom.ellipsoid import _secular
 from lngeom.ellipsoid._certificate import _value, enclose, sign
+from lngeom.errors import InputError, LngeomError
 
 U = 2.0**-53
 
@@ -180,7 +181,7 @@ def test_enclosure_of_a_poor_approximation_holds_the_root_or_is_refused(factor: 
         poor[gap] *= factor
         try:
             low, high, _ = enclose(poles, weights, origin, poor)
-        except lg.errors.LngeomError:
+        except LngeomError:
             refused += 1
             continue
         assert low[gap] <= certain[1][gap]
@@ -212,11 +213,11 @@ def test_error_bound_of_the_secular_function_holds(name: str) -> None:
 
 def test_enclosure_refuses_a_root_that_is_not_there() -> None:
     poles, weights, origin, offset = solved(np.array([1.0, 2.0, 4.0]))
-    with pytest.raises(lg.errors.LngeomError, match="not within a quarter"):
+    with pytest.raises(LngeomError, match="not within a quarter"):
         enclose(poles, weights, origin, -offset)
-    with pytest.raises(lg.errors.LngeomError, match="not within a quarter"):
+    with pytest.raises(LngeomError, match="not within a quarter"):
         enclose(poles, weights, origin, offset * 0.01)
-    with pytest.raises(lg.errors.LngeomError, match="not within a quarter"):
+    with pytest.raises(LngeomError, match="not within a quarter"):
         enclose(poles, weights, origin, offset * 4, exact=True)  # out of the gap
 
 
@@ -343,19 +344,19 @@ def test_no_axes_without_extent() -> None:
     ],
 )
 def test_bad_gains(gain: object, message: str) -> None:
-    with pytest.raises(lg.errors.InputError, match=message):
+    with pytest.raises(InputError, match=message):
         lg.principal_axes(gain)
 
 
 def test_bad_arguments_of_products() -> None:
     axes = lg.principal_axes(np.array([1.0, 2.0, 3.0]))
-    with pytest.raises(lg.errors.InputError, match="axis 2 does not exist"):
+    with pytest.raises(InputError, match="axis 2 does not exist"):
         axes.direction(2)
-    with pytest.raises(lg.errors.InputError, match="last axis must have length 2"):
+    with pytest.raises(InputError, match="last axis must have length 2"):
         axes.apply(np.ones(3))
-    with pytest.raises(lg.errors.InputError, match="last axis must have length 3"):
+    with pytest.raises(InputError, match="last axis must have length 3"):
         axes.adjoint(np.float64(1.0))
-    with pytest.raises(lg.errors.InputError, match="do not mix"):
+    with pytest.raises(InputError, match="do not mix"):
         axes.adjoint(torch.ones(3))
 
 

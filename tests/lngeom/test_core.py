@@ -12,6 +12,9 @@ from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
 import lngeom as lg
+from lngeom.epsilon import gauge, matching_eps
+from lngeom.norms import batch_norm, layer_rms_distance
+from lngeom.rounding import error_bound
 
 # Components are zero or between 2^-40 and 2^20 in size: no square under- or overflows in float32.
 COMPONENTS = st.floats(-(2.0**20), 2.0**20, width=32).filter(lambda a: a == 0 or abs(a) >= 2.0**-40)
@@ -33,10 +36,10 @@ def parameters(d: int, dtype: Any = np.float32) -> tuple[np.ndarray, np.ndarray]
 def test_norms_are_those_of_pytorch_up_to_the_bounds_of_both(x: np.ndarray, eps: float) -> None:
     (gain, bias), shape = parameters(x.shape[-1]), x.shape[-1:]
     theirs = F.layer_norm(torch.tensor(x), shape, torch.tensor(gain), torch.tensor(bias), eps).numpy()
-    bound = sum(lg.rounding.error_bound(x, gain, bias, eps=eps, method=method) for method in METHODS)
+    bound = sum(error_bound(x, gain, bias, eps=eps, method=method) for method in METHODS)
     assert np.all(np.abs(lg.layer_norm(x, gain, bias, eps=eps).astype(float) - theirs) <= bound)
     theirs = F.rms_norm(torch.tensor(x), shape, torch.tensor(gain), eps).numpy()
-    bound = 2 * lg.rounding.error_bound(x, gain, eps=eps, centered=False)
+    bound = 2 * error_bound(x, gain, eps=eps, centered=False)
     assert np.all(np.abs(lg.rms_norm(x, gain, eps=eps).astype(float) - theirs) <= bound)
 
 
@@ -47,7 +50,7 @@ def test_batch_norm_is_that_of_pytorch(training: bool) -> None:
     x, mean, variance = rng.normal(3.0, 2.0, (n, d)), rng.normal(size=d), rng.uniform(0.5, 2.0, d)
     gain, bias = parameters(d, np.float64)
     fixed: dict[str, Any] = {} if training else {"mean": mean, "variance": variance}
-    ours = lg.norms.batch_norm(x, gain, bias, eps=eps, **fixed)
+    ours = batch_norm(x, gain, bias, eps=eps, **fixed)
     running = (None, None) if training else (torch.tensor(mean), torch.tensor(variance))
     theirs = F.batch_norm(
         torch.tensor(x), *running, torch.tensor(gain), torch.tensor(bias), training=training, eps=eps
@@ -56,10 +59,7 @@ def test_batch_norm_is_that_of_pytorch(training: bool) -> None:
         # A column of the batch is normalized as a vector is, so that the bounds of LayerNorm of the columns apply.
         # PyTorch sums in another order and may fold gain, 1/σ, mean and bias into one product and one sum.
         columns = [
-            [
-                lg.rounding.error_bound(column.copy(), np.full(n, g), np.full(n, b), eps=eps, method=method)
-                for method in METHODS
-            ]
+            [error_bound(column.copy(), np.full(n, g), np.full(n, b), eps=eps, method=method) for method in METHODS]
             for column, g, b in zip(x.T, gain, bias, strict=True)
         ]
         bound = np.array([sum(pair) for pair in columns]).T
@@ -74,9 +74,9 @@ def test_fixed_batch_norm_is_undone_by_its_own_statistics_and_batch_statistics_a
     # Powers of two keep both statements exact in floats.
     x = np.array([[1.0, -2.0], [3.0, 6.0]])
     mean, deviation = np.array([1.0, 2.0]), np.array([2.0, 4.0])
-    undone = lg.norms.batch_norm(x, deviation, mean, eps=0.0, mean=mean, variance=deviation**2)
+    undone = batch_norm(x, deviation, mean, eps=0.0, mean=mean, variance=deviation**2)
     np.testing.assert_array_equal(undone, x)
-    np.testing.assert_array_equal(lg.norms.batch_norm(x, eps=0.0), lg.norms.batch_norm(2 * x + 10, eps=0.0))
+    np.testing.assert_array_equal(batch_norm(x, eps=0.0), batch_norm(2 * x + 10, eps=0.0))
 
 
 # ------------------------------------------------------------------------------------- identities
@@ -95,10 +95,10 @@ def test_projecting_off_a_direction() -> None:
 
 def test_matching_eps_is_per_vector_and_exact_at_the_edges() -> None:
     constant = np.full(3, 5.0)
-    assert float(lg.epsilon.matching_eps(constant, eps=0.0)) == 0.0
-    assert float(lg.epsilon.matching_eps(constant, eps=4.0)) == 2.0
-    assert float(lg.epsilon.matching_eps(constant, eps=2.0, placement="outside")) == 4.0
-    small, large = lg.epsilon.matching_eps(np.array([[-1.0, 1.0], [-100.0, 100.0]]), eps=1e-2, placement="outside")
+    assert float(matching_eps(constant, eps=0.0)) == 0.0
+    assert float(matching_eps(constant, eps=4.0)) == 2.0
+    assert float(matching_eps(constant, eps=2.0, placement="outside")) == 4.0
+    small, large = matching_eps(np.array([[-1.0, 1.0], [-100.0, 100.0]]), eps=1e-2, placement="outside")
     assert large > 90 * small
 
 
@@ -108,10 +108,10 @@ def test_distance_of_the_two_norms_without_eps_is_a_chord(d: int) -> None:
     turn = abs(np.pi / 2 - lg.angle_to_uniform(x))
     # Both sides are moments and 10 operations; the turn loses 2^-53 absolutely.
     slack = 4 * (d + 20) * 2.0**-53 * float(lg.projection.condition_number(x))
-    assert abs(float(lg.norms.layer_rms_distance(x, eps=0.0)) - 2 * np.sin(turn / 2)) <= slack
+    assert abs(float(layer_rms_distance(x, eps=0.0)) - 2 * np.sin(turn / 2)) <= slack
     with np.errstate(invalid="ignore"):
-        assert np.isnan(lg.norms.layer_rms_distance(np.full(d, 2.0), eps=0.0))
-    assert float(lg.norms.layer_rms_distance(np.full(d, 2.0), eps=1e-300)) == 1.0  # RMS(x) = 1, LN(x) = 0
+        assert np.isnan(layer_rms_distance(np.full(d, 2.0), eps=0.0))
+    assert float(layer_rms_distance(np.full(d, 2.0), eps=1e-300)) == 1.0  # RMS(x) = 1, LN(x) = 0
 
 
 def test_angle_keeps_its_digits_where_an_arc_cosine_has_none() -> None:
@@ -131,7 +131,7 @@ def test_a_constant_vector_has_no_direction_at_eps_zero() -> None:
     with np.errstate(invalid="ignore"):
         assert np.isnan(lg.layer_norm(np.full(4, 3.0), eps=0.0)).all()
         assert np.isnan(lg.rms_norm(np.zeros(4), eps=0.0)).all()
-        assert np.isnan(lg.epsilon.gauge(np.full(4, 3.0), eps=0.0))
+        assert np.isnan(gauge(np.full(4, 3.0), eps=0.0))
 
 
 def test_a_constant_vector_goes_to_the_bias_and_not_to_zero() -> None:
@@ -147,7 +147,7 @@ def test_a_constant_vector_whose_mean_rounds_is_not_mapped_to_zero(library: str,
     for d in (1000, 1023, 3000, 4095, 5000):
         x = np.full(d, 14.1, dtype=np.float32)
         y = lg.layer_norm(x, eps=eps) if library == "numpy" else lg.layer_norm(torch.tensor(x), eps=eps).numpy()
-        assert np.all(np.abs(y) <= lg.rounding.error_bound(x, eps=eps))
+        assert np.all(np.abs(y) <= error_bound(x, eps=eps))
         largest = max(largest, float(np.max(np.abs(y))))
     assert largest > 0
 
@@ -179,7 +179,7 @@ def test_half_precision_is_computed_in_single_and_rounded_once() -> None:
     assert z.dtype == np.float16
     single = [a.astype(np.float32) for a in (x, gain, bias)]
     np.testing.assert_array_equal(z, lg.layer_norm(*single, eps=1e-5).astype(np.float16))
-    assert lg.epsilon.gauge(x, eps=1e-5).dtype == np.float32
+    assert gauge(x, eps=1e-5).dtype == np.float32
 
 
 # -------------------------------------------------------------------------------------- error texts
@@ -202,16 +202,16 @@ WITHIN: Any = "within"
         (lambda: lg.layer_norm(X, eps=-1e-5), "eps is -1e-05: .* must be finite and >= 0"),
         (lambda: lg.layer_norm(X, eps=math.inf), "eps is inf: "),
         (lambda: lg.layer_norm(X, eps=None), r"eps is None: give the number the layer uses \(for example module.eps\)"),
-        (lambda: lg.epsilon.gauge(X, eps="1e-5"), "eps is '1e-5': give the number"),
+        (lambda: gauge(X, eps="1e-5"), "eps is '1e-5': give the number"),
         (lambda: lg.standardize(X, eps=0.1, placement=WITHIN), "placement is 'within': eps stands \"inside\""),
-        (lambda: lg.epsilon.matching_eps(X, eps=0.1, placement=WITHIN), "placement is 'within': "),
+        (lambda: matching_eps(X, eps=0.1, placement=WITHIN), "placement is 'within': "),
         (lambda: lg.projection.uniform(0), "d is 0: the dimension .* integer >= 1"),
         (lambda: lg.projection.uniform(REAL), "d is 2.0: "),
-        (lambda: lg.norms.batch_norm(X, eps=0.1, mean=np.ones(3)), "mean is given and variance is not: pass both"),
-        (lambda: lg.norms.batch_norm(X, eps=0.1, variance=np.ones(3)), "variance is given and mean is not"),
-        (lambda: lg.norms.batch_norm(X, eps=0.1, mean=np.ones(2), variance=np.ones(3)), r"mean has shape \(2,\)"),
-        (lambda: lg.norms.batch_norm(X[0], eps=0.1), r"x has shape \(3,\): batch statistics need a batch"),
-        (lambda: lg.norms.batch_norm(X[:0], eps=0.1), r"x has shape \(0, 3\): batch statistics"),
+        (lambda: batch_norm(X, eps=0.1, mean=np.ones(3)), "mean is given and variance is not: pass both"),
+        (lambda: batch_norm(X, eps=0.1, variance=np.ones(3)), "variance is given and mean is not"),
+        (lambda: batch_norm(X, eps=0.1, mean=np.ones(2), variance=np.ones(3)), r"mean has shape \(2,\)"),
+        (lambda: batch_norm(X[0], eps=0.1), r"x has shape \(3,\): batch statistics need a batch"),
+        (lambda: batch_norm(X[:0], eps=0.1), r"x has shape \(0, 3\): batch statistics"),
         (lambda: lg.layer_norm(X, torch.ones(3), eps=0.1), "got Tensor, ndarray: .* do not mix NumPy with PyTorch"),
     ],
 )

@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
 import lngeom as lg
+from lngeom.errors import InputError
 
 U = 2.0**-53
 GAINS = {
@@ -224,14 +225,14 @@ def test_from_module(kind: str) -> None:
     ],
 )
 def test_from_module_refuses_other_layers(module: torch.nn.Module, message: str) -> None:
-    with pytest.raises(lg.errors.InputError, match=message):
+    with pytest.raises(InputError, match=message):
         lg.Ellipsoid.from_module(module)
 
 
 def test_from_module_refuses_a_broken_gain() -> None:
     module = torch.nn.LayerNorm(4)
     module.weight.data[1] = math.nan
-    with pytest.raises(lg.errors.InputError, match="NaN"):
+    with pytest.raises(InputError, match="NaN"):
         lg.Ellipsoid.from_module(module)
 
 
@@ -262,20 +263,20 @@ def test_gauge_and_support_are_differentiable() -> None:
 
 def test_bad_input() -> None:
     gain = np.array([1.0, 2.0])
-    with pytest.raises(lg.errors.InputError, match="bias has shape"):
+    with pytest.raises(InputError, match="bias has shape"):
         lg.Ellipsoid(gain, np.zeros(3))
-    with pytest.raises(lg.errors.InputError, match="bias holds a NaN"):
+    with pytest.raises(InputError, match="bias holds a NaN"):
         lg.Ellipsoid(gain, np.array([0.0, np.nan]))
-    with pytest.raises(lg.errors.InputError, match="bias has dtype"):
+    with pytest.raises(InputError, match="bias has dtype"):
         lg.Ellipsoid(gain, np.array([0, 1]))
-    with pytest.raises(lg.errors.InputError, match="do not mix"):
+    with pytest.raises(InputError, match="do not mix"):
         lg.Ellipsoid(gain, torch.zeros(2))
     ellipsoid = lg.Ellipsoid(gain)
     for rtol in (-1.0, math.inf, math.nan):
-        with pytest.raises(lg.errors.InputError, match="rtol"):
+        with pytest.raises(InputError, match="rtol"):
             ellipsoid.contains(np.ones(2), rtol=rtol)
     for method in (ellipsoid.gauge, ellipsoid.contains, ellipsoid.support, ellipsoid.offset):
-        with pytest.raises(lg.errors.InputError, match="shape"):
+        with pytest.raises(InputError, match="shape"):
             method(np.zeros(3))
-        with pytest.raises(lg.errors.InputError, match="do not mix"):
+        with pytest.raises(InputError, match="do not mix"):
             method(torch.zeros(2))

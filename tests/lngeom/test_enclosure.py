@@ -10,6 +10,7 @@ from hypothesis import example, given, strategies as st
 
 import lngeom as lg
 from lngeom.carriers import Enclosure, Interval, UndecidedError
+from lngeom.errors import InputError
 
 floats = st.floats(allow_nan=False, allow_infinity=False)
 small = st.floats(-(2.0**60), 2.0**60)
@@ -134,24 +135,24 @@ def test_scalars_broadcast_and_absolute_values_fold() -> None:
     [([], "one vector"), ([[1.0]], "one vector"), (np.ones((2, 2)), "one vector"), (np.float64(1), "one vector")],
 )
 def test_values_that_are_no_vector_are_refused(values, message) -> None:
-    with pytest.raises(lg.errors.InputError, match=message):
+    with pytest.raises(InputError, match=message):
         Enclosure(values)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_values_that_are_not_finite_are_refused(value) -> None:
-    with pytest.raises(lg.errors.InputError, match="infinity or a NaN"):
+    with pytest.raises(InputError, match="infinity or a NaN"):
         Enclosure([1.0, value])
 
 
 def test_unequal_dimensions_and_foreign_operands_are_refused() -> None:
-    with pytest.raises(lg.errors.InputError, match="dimension 2 and 3"):
+    with pytest.raises(InputError, match="dimension 2 and 3"):
         lg.layer_norm(Enclosure([1.0, 2.0]), Enclosure([1.0, 2.0, 3.0]), eps=1.0)
     with pytest.raises(TypeError):
         operator.add(Enclosure([1.0]), np.ones(1))
     with pytest.raises(UndecidedError, match="negative"):
         lg.norms.scale(Enclosure([-1.0]), eps=0)
-    with pytest.raises(lg.errors.InputError, match="last one"):
+    with pytest.raises(InputError, match="last one"):
         Enclosure([1.0]).__array_namespace__().sum(Enclosure([1.0]), axis=1)
 
 

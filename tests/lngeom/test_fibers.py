@@ -10,6 +10,9 @@ import torch
 from hypothesis import given, strategies as st
 
 import lngeom as lg
+from lngeom.fibers import invert, same_fiber
+from lngeom.projection import condition_number
+from lngeom.rounding import error_bound
 
 SEEDS = st.integers(0, 10**6)
 DTYPES = st.sampled_from([np.float64, np.float32, np.float16])
@@ -26,21 +29,21 @@ def test_shifts_stay_in_the_fiber(seed: int, dtype: Any, shift: float) -> None:
     x = sample(seed, dtype)
     moved = x + dtype(shift)  # one rounding for the shift, one for each sum
     for eps in (0.0, 1e-5):
-        assert lg.fibers.same_fiber(x, moved, eps=eps, roundings=2)
+        assert same_fiber(x, moved, eps=eps, roundings=2)
 
 
 @given(SEEDS, DTYPES, st.floats(0.125, 30))
 def test_positive_factors_stay_in_the_fiber_at_eps_zero_only(seed: int, dtype: Any, factor: float) -> None:
     x = sample(seed, dtype)
     scaled = x * dtype(factor)
-    assert lg.fibers.same_fiber(x, scaled, eps=0.0, roundings=2)
-    condition = float(lg.projection.condition_number(x.astype(float)))
+    assert same_fiber(x, scaled, eps=0.0, roundings=2)
+    condition = float(condition_number(x.astype(float)))
     if 32 * float(np.finfo(dtype).eps) * condition < 1:  # a direction known to less than its opposite
-        assert not lg.fibers.same_fiber(x, -scaled, eps=0.0)
+        assert not same_fiber(x, -scaled, eps=0.0)
     # Told apart as long as the factor is further from 1 than rounding can bring it, amplified by κ.
     resolution = 40 * float(np.finfo(dtype).eps) * condition * (1 + factor)
     if abs(factor - 1) > resolution:
-        assert not lg.fibers.same_fiber(x, scaled, eps=1e-5)
+        assert not same_fiber(x, scaled, eps=1e-5)
 
 
 @given(SEEDS)
@@ -52,29 +55,29 @@ def test_the_fiber_is_where_the_output_is_the_same(seed: int) -> None:
         for y in (*same, other):
             z, w = lg.layer_norm(x, eps=eps), lg.layer_norm(y, eps=eps)
             # Rounding of x + 3 is worth 2 units of its components; the rest is the bound of the two evaluations.
-            slack = lg.rounding.error_bound(x, eps=eps) + lg.rounding.error_bound(y, eps=eps)
+            slack = error_bound(x, eps=eps) + error_bound(y, eps=eps)
             slack = slack + 8 * 2.0**-53 * np.linalg.norm(y) / math.sqrt(float(lg.moments(y)[1][0]) + eps)
-            assert bool(np.all(np.abs(z - w) <= slack)) == bool(lg.fibers.same_fiber(x, y, eps=eps))
+            assert bool(np.all(np.abs(z - w) <= slack)) == bool(same_fiber(x, y, eps=eps))
 
 
 @given(SEEDS)
 def test_rms_norm_sees_shifts_and_forgets_lengths_at_eps_zero(seed: int) -> None:
     x = sample(seed)
-    assert lg.fibers.same_fiber(x, 4 * x, eps=0.0, centered=False)
-    assert not lg.fibers.same_fiber(x, x + 1, eps=0.0, centered=False) or np.ptp(x) == 0
-    assert lg.fibers.same_fiber(x, x, eps=1e-5, centered=False)
-    assert not lg.fibers.same_fiber(x, 4 * x, eps=1e-5, centered=False)
+    assert same_fiber(x, 4 * x, eps=0.0, centered=False)
+    assert not same_fiber(x, x + 1, eps=0.0, centered=False) or np.ptp(x) == 0
+    assert same_fiber(x, x, eps=1e-5, centered=False)
+    assert not same_fiber(x, 4 * x, eps=1e-5, centered=False)
 
 
 def test_vectors_without_direction_have_no_fiber_at_eps_zero() -> None:
     constant = np.full(3, 2.0)
-    assert not lg.fibers.same_fiber(constant, constant, eps=0.0)
-    assert lg.fibers.same_fiber(constant, np.full(3, 5.0), eps=1e-5)
+    assert not same_fiber(constant, constant, eps=0.0)
+    assert same_fiber(constant, np.full(3, 5.0), eps=1e-5)
 
 
 def test_batches_broadcast() -> None:
     x = np.random.default_rng(1).normal(size=(4, 3, 6))
-    same = lg.fibers.same_fiber(x, x[0] + 1, eps=1e-5)
+    same = same_fiber(x, x[0] + 1, eps=1e-5)
     assert same.shape == (4, 3)
     assert same[0].all()
     assert not same[1:].any()
@@ -105,8 +108,8 @@ def test_description(eps: float, centered: bool, dimension: int, text: str) -> N
     assert fiber.contains(np.stack([x, point, -x])).tolist() == [True, True, False]
     norm = lg.layer_norm if centered else lg.rms_norm
     # Either output is off by its own bound, and the point by 3 roundings, which the norm amplifies by √d/‖Πx‖ at most.
-    moved = 3 * 3**0.5 * (float(lg.projection.condition_number(point)) if centered else 1.0)
-    bounds = [lg.rounding.error_bound(v, eps=eps, centered=centered) for v in (x, point)]
+    moved = 3 * 3**0.5 * (float(condition_number(point)) if centered else 1.0)
+    bounds = [error_bound(v, eps=eps, centered=centered) for v in (x, point)]
     assert np.all(np.abs(norm(point, eps=eps) - norm(x, eps=eps)) <= sum(bounds) + moved * 2.0**-53)
 
 
@@ -121,23 +124,23 @@ def test_invert_undoes_standardize(seed: int, eps: float) -> None:
             norm = lg.layer_norm if centered else lg.rms_norm
             u = lg.project(x) if centered else x
             y = norm(x, eps=eps, placement=placement)
-            back = lg.fibers.invert(y, eps=eps, placement=placement, centered=centered)
+            back = invert(y, eps=eps, placement=placement, centered=centered)
             # A relative error δ of y is amplified by at most 2(σ + √ε)²/ε inside and (σ + ε)/ε outside; δ comes from
             # two means over d, each at most (d + 10) units amplified by κ.
             deviation = float(np.sqrt(np.mean(u * u)))
             amplified = 2 * (deviation + math.sqrt(eps)) ** 2 / eps + 2 * (deviation + eps) / eps
-            condition = float(lg.projection.condition_number(x)) if centered else 1.0
+            condition = float(condition_number(x)) if centered else 1.0
             slack = 4 * (x.size + 10) * 2.0**-53 * condition * amplified * np.linalg.norm(u)
             assert np.all(np.abs(back - u) <= slack)
 
 
 def test_inverse_keeps_dtype_and_gradient() -> None:
     y = torch.tensor([0.5, -0.25, -0.25], dtype=torch.float32, requires_grad=True)
-    u = lg.fibers.invert(y, eps=1e-2)
+    u = invert(y, eps=1e-2)
     assert u.dtype == torch.float32
     u.sum().backward()
     assert y.grad is not None
-    half = lg.fibers.invert(np.array([0.5, -0.5], dtype=np.float16), eps=1.0)
+    half = invert(np.array([0.5, -0.5], dtype=np.float16), eps=1.0)
     assert half.dtype == np.float16
 
 
@@ -148,28 +151,16 @@ NUMBER: Any = np.float32(0.1)
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: lg.fibers.invert(Y, eps=0.0), "eps is 0: the norm then forgets the length .* see fiber"),
-        (lambda: lg.fibers.invert(Y, eps=-1.0), "eps is -1.0: "),
-        (
-            lambda: lg.fibers.invert(2 * Y, eps=0.1),
-            r"y has norm 2.828\d*: outputs at eps > 0 lie inside the ball .* √3",
-        ),
-        (lambda: lg.fibers.invert(np.full(3, math.nan), eps=0.1), "y has norm nan: "),
-        (
-            lambda: lg.fibers.invert(np.array([0.5, 0.1, 0.1]), eps=0.1),
-            "y has a component along the uniform vector .* undo",
-        ),
-        (lambda: lg.fibers.invert(np.ones(3, dtype=int), eps=0.1), "y has dtype int64"),
-        (
-            lambda: lg.fibers.same_fiber(X, X[:2], eps=0.1),
-            r"x is float64 of shape \(3,\) and other float64 of shape \(2,\)",
-        ),
-        (
-            lambda: lg.fibers.same_fiber(X, X.astype(np.float32), eps=0.1),
-            "other float32 of shape .* one dimension and dtype",
-        ),
-        (lambda: lg.fibers.same_fiber(X, X, eps=-0.1), "eps is -0.1"),
-        (lambda: lg.fibers.same_fiber(X, X, eps=NUMBER), "eps is of type float32: .* give a Python number"),
+        (lambda: invert(Y, eps=0.0), "eps is 0: the norm then forgets the length .* see fiber"),
+        (lambda: invert(Y, eps=-1.0), "eps is -1.0: "),
+        (lambda: invert(2 * Y, eps=0.1), r"y has norm 2.828\d*: outputs at eps > 0 lie inside the ball .* √3"),
+        (lambda: invert(np.full(3, math.nan), eps=0.1), "y has norm nan: "),
+        (lambda: invert(np.array([0.5, 0.1, 0.1]), eps=0.1), "y has a component along the uniform vector .* undo"),
+        (lambda: invert(np.ones(3, dtype=int), eps=0.1), "y has dtype int64"),
+        (lambda: same_fiber(X, X[:2], eps=0.1), r"x is float64 of shape \(3,\) and other float64 of shape \(2,\)"),
+        (lambda: same_fiber(X, X.astype(np.float32), eps=0.1), "other float32 of shape .* one dimension and dtype"),
+        (lambda: same_fiber(X, X, eps=-0.1), "eps is -0.1"),
+        (lambda: same_fiber(X, X, eps=NUMBER), "eps is of type float32: .* give a Python number"),
         (lambda: lg.fiber(np.ones((2, 3)), eps=0.1), r"x has shape \(2, 3\): a fiber belongs to one vector"),
         (lambda: lg.fiber(np.ones(3), eps=0.0), "x has no direction .* use eps > 0"),
         (lambda: lg.fiber(X, eps=0.1).point(factor=2.0), "factor is 2.0: it must be 1 at eps > 0"),

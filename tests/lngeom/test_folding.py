@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import lngeom as lg
+from lngeom.folding import center_writer, certify_centering, certify_fold, fold_affine
 
 LAYOUTS: Any = ("linear", "conv1d")
 DTYPES = [np.float64, np.float32, np.float16]
@@ -44,7 +45,7 @@ def rounded_once(got: Any, target: np.ndarray, float64_error: np.ndarray) -> boo
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_centred_writer_is_the_exact_one_rounded_once(dtype: Any, layout: Any) -> None:
     p = sample(dtype)
-    weight, bias = lg.folding.center_writer(stored(p["weight"], layout), p["bias"], layout=layout)
+    weight, bias = center_writer(stored(p["weight"], layout), p["bias"], layout=layout)
     assert (weight.dtype, bias.dtype) == (dtype, dtype)  # type: ignore[union-attr]
     for got, original in ((stored(weight, layout), p["weight"]), (bias, p["bias"])):
         fractions = exact(original)
@@ -58,7 +59,7 @@ def test_centred_writer_is_the_exact_one_rounded_once(dtype: Any, layout: Any) -
 def test_folded_reader_is_the_exact_one_rounded_once(dtype: Any, layout: Any) -> None:
     p = sample(dtype)
     w, g, beta, b = (exact(p[name]) for name in ("weight", "gain", "norm_bias", "bias"))
-    weight, bias = lg.folding.fold_affine(
+    weight, bias = fold_affine(
         stored(p["weight"], layout), p["bias"], gain=p["gain"], norm_bias=p["norm_bias"], layout=layout
     )
     assert rounded_once(stored(weight, layout), w * g, 2.0**-53 * np.abs(w * g).astype(float))
@@ -73,17 +74,15 @@ def test_certificate_agrees_with_fractions(dtype: Any, layout: Any) -> None:
     p = sample(dtype)
     original = stored(p["weight"], layout), p["bias"]
     affine: dict[str, Any] = {"gain": p["gain"], "norm_bias": p["norm_bias"], "layout": layout}
-    certificate = lg.folding.certify_fold(*original, *lg.folding.fold_affine(*original, **affine), **affine)
+    certificate = certify_fold(*original, *fold_affine(*original, **affine), **affine)
     assert certificate.exact
-    folded = stored(lg.folding.fold_affine(*original, **affine)[0], layout)
+    folded = stored(fold_affine(*original, **affine)[0], layout)
     distance = exact(folded) - exact(p["weight"]) * exact(p["gain"])
     true_error = math.sqrt(float((distance**2).sum()))
     # The certificate adds what float64 may hide: one unit for each product, and the rounding of the sum itself.
     hidden = 2 * 2.0**-53 * float(np.linalg.norm(folded.astype(float)))
     assert true_error <= certificate.weight_error * (1 + 2.0**-40) <= (true_error + hidden) * (1 + 2.0**-39)
-    assert lg.folding.certify_centering(
-        *original, *lg.folding.center_writer(*original, layout=layout), layout=layout
-    ).exact
+    assert certify_centering(*original, *center_writer(*original, layout=layout), layout=layout).exact
 
 
 WRONG: dict[str, Callable[[dict[str, np.ndarray]], tuple[Any, Any]]] = {
@@ -106,7 +105,7 @@ def test_certificate_refuses_wrong_folds(wrong: str) -> None:
     p = sample()
     square = p["weight"][:4], p["bias"][:4]  # square, so that no shape gives the mistake away
     weight, bias = WRONG[wrong](p)
-    certificate = lg.folding.certify_fold(*square, weight, bias, gain=p["gain"], norm_bias=p["norm_bias"])
+    certificate = certify_fold(*square, weight, bias, gain=p["gain"], norm_bias=p["norm_bias"])
     assert not certificate.exact
     assert certificate.output_error(2.0) > 0.1
 
@@ -115,10 +114,10 @@ def test_the_bound_of_a_folded_bias_has_the_derived_constants() -> None:
     """One rounding u of value and error, and twice the error of float64, (n + 2)u Σ|w||β| for n inputs."""
     n, u = 6, 2.0**-53
     weight, beta = np.ones((1, n)), np.ones(n)
-    folded, bias = lg.folding.fold_affine(weight, norm_bias=beta)
+    folded, bias = fold_affine(weight, norm_bias=beta)
     assert bias is not None
     error = (n + 2) * u * n
-    certificate = lg.folding.certify_fold(weight, None, folded, bias + 32 * u, norm_bias=beta)
+    certificate = certify_fold(weight, None, folded, bias + 32 * u, norm_bias=beta)
     # The sum is n exactly and the change a multiple of its last place; what is left are a few roundings of a quotient.
     assert abs(certificate.worst * (u * (n + error) + 2 * error) / (32 * u) - 1) < 16 * u
 
@@ -127,19 +126,19 @@ def test_certificate_refuses_wrong_centring() -> None:
     p = sample()
     weight, bias = p["weight"], p["bias"]
     along_inputs = weight - weight.mean(axis=1, keepdims=True)
-    assert not lg.folding.certify_centering(weight, bias, along_inputs, bias - bias.mean()).exact
-    assert not lg.folding.certify_centering(weight, bias, lg.folding.center_writer(weight)[0], bias).exact
-    nudged = lg.folding.center_writer(weight)[0]
+    assert not certify_centering(weight, bias, along_inputs, bias - bias.mean()).exact
+    assert not certify_centering(weight, bias, center_writer(weight)[0], bias).exact
+    nudged = center_writer(weight)[0]
     nudged[2, 1] = np.nextafter(np.nextafter(nudged[2, 1], 9), 9) + 64 * np.spacing(1.0)
-    assert not lg.folding.certify_centering(weight, None, nudged, None).exact
+    assert not certify_centering(weight, None, nudged, None).exact
 
 
 def test_output_error_bounds_every_output() -> None:
     p = sample(np.float32, 16, 16)
     affine: dict[str, Any] = {"gain": p["gain"], "norm_bias": p["norm_bias"]}
-    weight, bias = lg.folding.fold_affine(p["weight"].astype(np.float16), p["bias"].astype(np.float16), **affine)
+    weight, bias = fold_affine(p["weight"].astype(np.float16), p["bias"].astype(np.float16), **affine)
     original = p["weight"].astype(np.float16), p["bias"].astype(np.float16)
-    certificate = lg.folding.certify_fold(*original, weight, bias, **affine)
+    certificate = certify_fold(*original, weight, bias, **affine)
     y = lg.standardize(np.random.default_rng(3).normal(size=(500, 16)), eps=0.0)
     wide = [a.astype(float) for a in (weight, bias, *original, p["gain"], p["norm_bias"])]  # type: ignore[union-attr]
     folded = y @ wide[0].T + wide[1]
@@ -153,29 +152,25 @@ def test_output_error_bounds_every_output() -> None:
 
 def test_absent_parameters() -> None:
     p = sample()
-    weight, bias = lg.folding.fold_affine(p["weight"], gain=p["gain"])
+    weight, bias = fold_affine(p["weight"], gain=p["gain"])
     np.testing.assert_array_equal(weight, p["weight"] * p["gain"])
     assert bias is None
-    assert lg.folding.certify_fold(p["weight"], None, weight, None, gain=p["gain"]).exact
-    weight, bias = lg.folding.fold_affine(p["weight"], p["bias"])
+    assert certify_fold(p["weight"], None, weight, None, gain=p["gain"]).exact
+    weight, bias = fold_affine(p["weight"], p["bias"])
     np.testing.assert_array_equal(weight, p["weight"])
     np.testing.assert_array_equal(bias, p["bias"])
-    assert lg.folding.certify_fold(p["weight"], p["bias"], weight, bias).worst == 0
-    _, created = lg.folding.fold_affine(p["weight"], norm_bias=p["norm_bias"])
+    assert certify_fold(p["weight"], p["bias"], weight, bias).worst == 0
+    _, created = fold_affine(p["weight"], norm_bias=p["norm_bias"])
     assert created is not None
     assert created.shape == (6,)
 
 
 def test_folds_of_parameters_keep_their_gradient() -> None:
     linear, norm = torch.nn.Linear(4, 6), torch.nn.LayerNorm(4)
-    weight, bias = lg.folding.fold_affine(linear.weight, linear.bias, gain=norm.weight, norm_bias=norm.bias)
+    weight, bias = fold_affine(linear.weight, linear.bias, gain=norm.weight, norm_bias=norm.bias)
     assert weight.requires_grad
-    assert lg.folding.certify_fold(
-        linear.weight, linear.bias, weight, bias, gain=norm.weight, norm_bias=norm.bias
-    ).exact
-    assert lg.folding.certify_centering(
-        linear.weight, linear.bias, *lg.folding.center_writer(linear.weight, linear.bias)
-    ).exact
+    assert certify_fold(linear.weight, linear.bias, weight, bias, gain=norm.weight, norm_bias=norm.bias).exact
+    assert certify_centering(linear.weight, linear.bias, *center_writer(linear.weight, linear.bias)).exact
 
 
 W, DIAGONAL = np.ones((2, 3)), np.ones(3)
@@ -185,25 +180,16 @@ SIDEWAYS: Any = "sideways"
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (
-            lambda: lg.folding.fold_affine(W, gain=np.ones(2)),
-            r"gain has shape \(2,\), but the map has 3 inputs: .* layout",
-        ),
-        (lambda: lg.folding.fold_affine(W, np.ones(3)), r"bias has shape \(3,\), but the map has 2 outputs"),
-        (lambda: lg.folding.fold_affine(W, norm_bias=np.ones(2)), r"norm_bias has shape \(2,\)"),
-        (lambda: lg.folding.fold_affine(W, gain=DIAGONAL, layout="conv1d"), "but the map has 2 inputs"),
-        (lambda: lg.folding.center_writer(W, layout=SIDEWAYS), "layout is 'sideways': a weight is \"linear\""),
-        (lambda: lg.folding.center_writer(np.ones((2, 3, 4))), r"weight has shape \(2, 3, 4\): expected a matrix"),
-        (lambda: lg.folding.center_writer(np.ones((2, 3), dtype=int)), "weight has dtype int64"),
-        (lambda: lg.folding.center_writer(W, DIAGONAL), r"bias has shape \(3,\), but the map has 2 outputs"),
-        (
-            lambda: lg.folding.certify_centering(W, None, W.T, None),
-            r"weight of shape \(3, 2\) and no bias; the exact one",
-        ),
-        (
-            lambda: lg.folding.certify_fold(W, np.ones(2), W, None),
-            "and no bias; the exact one has .* one: compare maps",
-        ),
+        (lambda: fold_affine(W, gain=np.ones(2)), r"gain has shape \(2,\), but the map has 3 inputs: .* layout"),
+        (lambda: fold_affine(W, np.ones(3)), r"bias has shape \(3,\), but the map has 2 outputs"),
+        (lambda: fold_affine(W, norm_bias=np.ones(2)), r"norm_bias has shape \(2,\)"),
+        (lambda: fold_affine(W, gain=DIAGONAL, layout="conv1d"), "but the map has 2 inputs"),
+        (lambda: center_writer(W, layout=SIDEWAYS), "layout is 'sideways': a weight is \"linear\""),
+        (lambda: center_writer(np.ones((2, 3, 4))), r"weight has shape \(2, 3, 4\): expected a matrix"),
+        (lambda: center_writer(np.ones((2, 3), dtype=int)), "weight has dtype int64"),
+        (lambda: center_writer(W, DIAGONAL), r"bias has shape \(3,\), but the map has 2 outputs"),
+        (lambda: certify_centering(W, None, W.T, None), r"weight of shape \(3, 2\) and no bias; the exact one"),
+        (lambda: certify_fold(W, np.ones(2), W, None), "and no bias; the exact one has .* one: compare maps"),
     ],
 )
 def test_bad_input(call: Callable[[], object], message: str) -> None:

@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 from scipy import integrate, stats
 
 import lngeom as lg
+from lngeom.angles import IsotropicAngle, massive_activation_bound
 
 DIMENSIONS = [2, 3, 4, 17, 768, 8192]
 U = 2.0**-53
@@ -17,7 +18,7 @@ U = 2.0**-53
 
 @pytest.mark.parametrize("d", DIMENSIONS)
 def test_moments_are_those_of_the_density(d: int) -> None:
-    null = lg.angles.IsotropicAngle(d)
+    null = IsotropicAngle(d)
     # Twelve standard deviations on each side hold all but e^-72 of the mass.
     reach = min(math.pi / 2, 12 * null.std())
     interval = math.pi / 2 - reach, math.pi / 2 + reach
@@ -32,11 +33,11 @@ def test_moments_are_those_of_the_density(d: int) -> None:
 
 @pytest.mark.parametrize("d", DIMENSIONS)
 def test_cosine_squared_is_beta_with_mean_one_over_d(d: int) -> None:
-    law = lg.angles.IsotropicAngle(d).cosine_squared()
+    law = IsotropicAngle(d).cosine_squared()
     assert law.mean() == pytest.approx(1 / d, rel=2 * U, abs=0)  # a sum that is exact, and two quotients
     for angle in (0.3, 1.2, 1.5):
         # P(cos² > c) is the mass of both caps. Ten roundings of each, amplified by the exponent d.
-        caps = 2 * float(lg.angles.IsotropicAngle(d).cdf(angle))
+        caps = 2 * float(IsotropicAngle(d).cdf(angle))
         assert caps == pytest.approx(float(law.sf(math.cos(angle) ** 2)), rel=40 * (d + 10) * U, abs=1e-300)
 
 
@@ -45,13 +46,13 @@ def test_simulated_angles_follow_the_law(d: int) -> None:
     rng = np.random.default_rng(0)
     angles = lg.angle_to_uniform(rng.normal(size=(4000, d)))
     # A seeded test of size 1e-6: the sample either always passes or the law is wrong.
-    assert stats.kstest(angles, lg.angles.IsotropicAngle(d).cdf).pvalue > 1e-6
-    assert stats.kstest(angles, lg.angles.IsotropicAngle(d + d // 2).cdf).pvalue < 1e-6, "another dimension is refused"
+    assert stats.kstest(angles, IsotropicAngle(d).cdf).pvalue > 1e-6
+    assert stats.kstest(angles, IsotropicAngle(d + d // 2).cdf).pvalue < 1e-6, "another dimension is refused"
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
 def test_quantiles_invert_the_distribution_far_into_the_tail(d: int) -> None:
-    null = lg.angles.IsotropicAngle(d)
+    null = IsotropicAngle(d)
     p = np.array([1e-100, 1e-12, 1e-3, 0.2, 0.5, 0.9])
     # p depends on the angle with relative condition θ·pdf/cdf. Both ways go through exponentials of logarithms of size
     # |ln p|, two units each; twenty more are left to the series of SciPy, which states no bound of its own.
@@ -64,7 +65,7 @@ def test_quantiles_invert_the_distribution_far_into_the_tail(d: int) -> None:
 
 
 def test_quantiles_near_the_median_keep_the_digits_of_the_cosine() -> None:
-    null = lg.angles.IsotropicAngle(4096)
+    null = IsotropicAngle(4096)
     step = 2.0**-40
     slope = 1 / float(null.pdf(math.pi / 2))
     # The gap of 2⁻⁴⁰·slope is 1.8e-14; angles near π/2 are spaced 2⁻⁵², so that it is known to about one percent.
@@ -73,7 +74,7 @@ def test_quantiles_near_the_median_keep_the_digits_of_the_cosine() -> None:
 
 
 def test_tails_are_symmetric_and_outside_there_is_nothing() -> None:
-    null = lg.angles.IsotropicAngle(50)
+    null = IsotropicAngle(50)
     angle = np.array([0.5, 1.0, 1.5])
     np.testing.assert_array_equal(null.sf(math.pi - angle), null.cdf(math.pi - (math.pi - angle)))
     assert null.pdf(-0.1) == null.pdf(3.2) == 0
@@ -90,7 +91,7 @@ def test_bound_holds_for_every_vector(k: int, rest: int, seed: int) -> None:
     x = rng.normal(rng.normal(), 1.0, d) * np.where(np.arange(d) < k, 10.0 ** rng.uniform(0, 4), 1.0)
     energy = float(np.sum(x[k:] ** 2) / np.sum(x**2))
     cosine = abs(math.cos(float(lg.angle_to_uniform(x))))
-    assert cosine <= lg.angles.massive_activation_bound(energy, k=k, d=d) + (d + 20) * U
+    assert cosine <= massive_activation_bound(energy, k=k, d=d) + (d + 20) * U
 
 
 @pytest.mark.parametrize(("k", "d", "level"), [(2, 4096, 0.0), (3, 10, 0.5), (1, 2, 0.125), (5, 5, 0.0)])
@@ -98,7 +99,7 @@ def test_bound_is_attained(k: int, d: int, level: float) -> None:
     x = np.where(np.arange(d) < k, 1.0, level)
     energy = float(np.sum(x[k:] ** 2) / np.sum(x**2))
     cosine = math.cos(float(lg.angle_to_uniform(x)))
-    assert cosine == pytest.approx(lg.angles.massive_activation_bound(energy, k=k, d=d), rel=(d + 20) * U, abs=0)
+    assert cosine == pytest.approx(massive_activation_bound(energy, k=k, d=d), rel=(d + 20) * U, abs=0)
 
 
 REAL: Any = 3.0
@@ -107,13 +108,13 @@ REAL: Any = 3.0
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: lg.angles.IsotropicAngle(1), "d is 1: an angle needs a dimension that is an integer >= 2"),
-        (lambda: lg.angles.IsotropicAngle(REAL), "d is 3.0"),
-        (lambda: lg.angles.IsotropicAngle(5).ppf([0.5, 1.5]), "probability is 1.5: it must lie between 0 and 1"),
-        (lambda: lg.angles.IsotropicAngle(5).ppf(math.nan), "probability is nan"),
-        (lambda: lg.angles.massive_activation_bound(0.1, k=0, d=5), "k is 0 and d is 5"),
-        (lambda: lg.angles.massive_activation_bound(0.1, k=6, d=5), "k is 6 and d is 5: .* integer from 1 to d"),
-        (lambda: lg.angles.massive_activation_bound(1.1, k=1, d=5), "rest is 1.1: it is a fraction"),
+        (lambda: IsotropicAngle(1), "d is 1: an angle needs a dimension that is an integer >= 2"),
+        (lambda: IsotropicAngle(REAL), "d is 3.0"),
+        (lambda: IsotropicAngle(5).ppf([0.5, 1.5]), "probability is 1.5: it must lie between 0 and 1"),
+        (lambda: IsotropicAngle(5).ppf(math.nan), "probability is nan"),
+        (lambda: massive_activation_bound(0.1, k=0, d=5), "k is 0 and d is 5"),
+        (lambda: massive_activation_bound(0.1, k=6, d=5), "k is 6 and d is 5: .* integer from 1 to d"),
+        (lambda: massive_activation_bound(1.1, k=1, d=5), "rest is 1.1: it is a fraction"),
     ],
 )
 def test_bad_input(call: Callable[[], object], message: str) -> None:

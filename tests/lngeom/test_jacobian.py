@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import lngeom as lg
+from lngeom.derivatives import jacobian_operator, jacobian_product, jacobian_singular_values
 
 U = 2.0**-53
 PLACEMENTS: Any = ("inside", "outside")
@@ -58,7 +59,7 @@ def test_products_are_those_of_automatic_differentiation(d: int, placement: Any,
     forward = torch.func.jvp(lambda v: norm(v, gain, bias, **how), (x,), (t,))[1]
     pullback: Any = torch.func.vjp(lambda v: norm(v, gain, bias, **how), x)[1]
     slack = tolerance(x, centered=centered, scale=norm_of(x, gain, **how)) * float(torch.linalg.norm(t))
-    assert torch.all(torch.abs(lg.derivatives.jacobian_product(x, t, gain, **how) - forward) <= slack)
+    assert torch.all(torch.abs(jacobian_product(x, t, gain, **how) - forward) <= slack)
     assert torch.all(torch.abs(lg.derivatives.jacobian_transpose_product(x, t, gain, **how) - pullback(t)[0]) <= slack)
 
 
@@ -79,7 +80,7 @@ DIFFERENTIABLE: dict[str, Callable[[torch.Tensor], Any]] = {
     "potential": lambda x: lg.derivatives.potential(x, eps=1e-2),
     "invert": lambda x: lg.fibers.invert(lg.standardize(x, eps=1.0), eps=1.0),
     "jacobian": lambda x: lg.jacobian(x, eps=1e-2),
-    "jacobian_singular_values": lambda x: lg.derivatives.jacobian_singular_values(x, eps=1e-2),
+    "jacobian_singular_values": lambda x: jacobian_singular_values(x, eps=1e-2),
 }
 
 
@@ -117,8 +118,8 @@ def test_no_derivative_where_there_is_no_value(placement: Any) -> None:
     with np.errstate(invalid="ignore", divide="ignore"):
         for result in (
             lg.jacobian(np.full(3, 2.0), eps=0.0, placement=placement),
-            lg.derivatives.jacobian_product(np.full(3, 2.0), np.array([1.0, 2.0, 4.0]), eps=0.0, placement=placement),
-            lg.derivatives.jacobian_singular_values(np.full(3, 2.0), eps=0.0, placement=placement),
+            jacobian_product(np.full(3, 2.0), np.array([1.0, 2.0, 4.0]), eps=0.0, placement=placement),
+            jacobian_singular_values(np.full(3, 2.0), eps=0.0, placement=placement),
         ):
             assert np.isnan(result).all()
 
@@ -134,7 +135,7 @@ def test_singular_values_are_those_of_the_dense_matrix(d: int, eps: float, place
         return  # no value and no derivative, as tested above
     x = sample(d)[0].numpy()
     how: dict[str, Any] = {"eps": eps, "placement": placement, "centered": centered}
-    values = lg.derivatives.jacobian_singular_values(x, **how)
+    values = jacobian_singular_values(x, **how)
     assert values.shape == (d,)
     assert np.all(np.diff(values) <= 0)
     dense = np.linalg.svdvals(lg.jacobian(x, **how))
@@ -145,12 +146,6 @@ def test_singular_values_are_those_of_the_dense_matrix(d: int, eps: float, place
     assert np.all(np.abs(values - dense) <= slack)
 
 
-# -------------------------------------------------------------------------------- bounds on the norm of J
-
-
-# ---------------------------------------------------------------------------------------- wrong variants
-
-
 # -------------------------------------------------------------------------------------- operator, shapes
 
 
@@ -158,7 +153,7 @@ def test_singular_values_are_those_of_the_dense_matrix(d: int, eps: float, place
 def test_linear_operator_multiplies_as_the_dense_matrix(placement: Any, centered: bool) -> None:
     x, gain, _ = (a.numpy() for a in sample(8))
     how: dict[str, Any] = {"eps": 1e-3, "placement": placement, "centered": centered}
-    operator, dense = lg.derivatives.jacobian_operator(x, gain, **how), lg.jacobian(x, gain, **how)
+    operator, dense = jacobian_operator(x, gain, **how), lg.jacobian(x, gain, **how)
     columns = np.random.default_rng(7).normal(size=(8, 3))
     slack = 8 * tolerance(x, centered=centered, scale=float(np.linalg.norm(dense, 2))) * float(np.abs(columns).max())
     assert operator.shape == (8, 8)
@@ -181,8 +176,7 @@ def test_batches_broadcast() -> None:
     for index in np.ndindex(3, 2):
         np.testing.assert_array_equal(lg.jacobian(x, gain, eps=0.1)[index], lg.jacobian(x[index], gain, eps=0.1))
         np.testing.assert_array_equal(
-            lg.derivatives.jacobian_product(x, t, gain, eps=0.1)[index],
-            lg.derivatives.jacobian_product(x[index], t, gain, eps=0.1),
+            jacobian_product(x, t, gain, eps=0.1)[index], jacobian_product(x[index], t, gain, eps=0.1)
         )
 
 
@@ -192,20 +186,14 @@ X = np.ones((2, 3))
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (
-            lambda: lg.derivatives.jacobian_product(X, np.ones(4), eps=0.1),
-            r"tangent has shape \(4,\), but x .* must be equal",
-        ),
+        (lambda: jacobian_product(X, np.ones(4), eps=0.1), r"tangent has shape \(4,\), but x .* must be equal"),
         (lambda: lg.derivatives.jacobian_transpose_product(X, np.ones(4), eps=0.1), r"cotangent has shape \(4,\)"),
-        (lambda: lg.derivatives.jacobian_product(X, np.ones(3, dtype=int), eps=0.1), "tangent has dtype int64"),
+        (lambda: jacobian_product(X, np.ones(3, dtype=int), eps=0.1), "tangent has dtype int64"),
         (lambda: lg.jacobian(X, np.ones(2), eps=0.1), r"gain has shape \(2,\)"),
         (lambda: lg.jacobian(X, eps=-1.0), "eps is -1.0"),
         (lambda: lg.jacobian(X, eps=0.1, placement=WITHIN), "placement is 'within'"),
-        (
-            lambda: lg.derivatives.jacobian_operator(X, eps=0.1),
-            r"x has shape \(2, 3\): the operator is that of one numpy vector",
-        ),
-        (lambda: lg.derivatives.jacobian_operator(TENSOR, eps=0.1), "x has type Tensor: "),
+        (lambda: jacobian_operator(X, eps=0.1), r"x has shape \(2, 3\): the operator is that of one numpy vector"),
+        (lambda: jacobian_operator(TENSOR, eps=0.1), "x has type Tensor: "),
     ],
 )
 def test_bad_input(call: Callable[[], object], message: str) -> None:

@@ -10,6 +10,7 @@ import torch
 from hypothesis import given, strategies as st
 
 import lngeom as lg
+from lngeom.derivatives import lipschitz_constant
 
 U = 2.0**-53
 PLACEMENTS: Any = ("inside", "outside")
@@ -30,7 +31,7 @@ def test_standardize_is_the_gradient_of_the_potential(centered: bool) -> None:
 @pytest.mark.parametrize("gain", [[1.0, 2.0], [3.0, -1.0, 0.5], [0.0, 0.0, 2.0, 1.0], [5.0], [0.0, 0.0]])
 def test_lipschitz_constant_is_the_norm_at_a_constant_vector(gain: list[float], placement: Any, centered: bool) -> None:
     g = np.array(gain)
-    got = lg.derivatives.lipschitz_constant(g, eps=1e-4, placement=placement, centered=centered)
+    got = lipschitz_constant(g, eps=1e-4, placement=placement, centered=centered)
     how: dict[str, Any] = {"eps": 1e-4, "placement": placement, "centered": centered}
     attained = np.linalg.norm(lg.jacobian(np.zeros(g.size), g, **how), 2)
     # The backward error of LAPACK's SVD is a low multiple of d·2⁻⁵²‖J‖, on top of a dozen roundings of each entry.
@@ -44,18 +45,16 @@ def test_no_pair_of_vectors_moves_apart_faster(d: int, eps: float, seed: int) ->
     gain, x = rng.normal(size=d), rng.normal(1.0, 10.0 ** rng.uniform(-4, 1), d)
     other = x + rng.normal(size=d) * 10.0 ** rng.uniform(-4, 1)
     moved = np.linalg.norm(lg.layer_norm(x, gain, eps=eps) - lg.layer_norm(other, gain, eps=eps))
-    bound = lg.derivatives.lipschitz_constant(gain, eps=eps) * np.linalg.norm(x - other)
+    bound = lipschitz_constant(gain, eps=eps) * np.linalg.norm(x - other)
     rounding = sum(np.linalg.norm(lg.rounding.error_bound(v, gain, eps=eps)) for v in (x, other))
     assert moved <= bound * (1 + 40 * d * U) + rounding
 
 
 def test_eps_zero_and_layers_that_are_constant() -> None:
-    assert lg.derivatives.lipschitz_constant(np.ones(3), eps=0.0) == math.inf
-    assert lg.derivatives.lipschitz_constant(np.zeros(3), eps=0.0) == 0.0
-    assert lg.derivatives.lipschitz_constant(np.ones(1), eps=1e-5) == 0.0
-    assert lg.derivatives.lipschitz_constant(torch.ones(3, requires_grad=True), eps=1e-5) == pytest.approx(
-        1e5**0.5, rel=16 * U, abs=0
-    )
+    assert lipschitz_constant(np.ones(3), eps=0.0) == math.inf
+    assert lipschitz_constant(np.zeros(3), eps=0.0) == 0.0
+    assert lipschitz_constant(np.ones(1), eps=1e-5) == 0.0
+    assert lipschitz_constant(torch.ones(3, requires_grad=True), eps=1e-5) == pytest.approx(1e5**0.5, rel=16 * U, abs=0)
 
 
 X = np.ones((2, 3))
@@ -64,9 +63,9 @@ X = np.ones((2, 3))
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: lg.derivatives.lipschitz_constant(X, eps=0.1), r"gain has shape \(2, 3\)"),
-        (lambda: lg.derivatives.lipschitz_constant(np.array([1.0, math.nan]), eps=0.1), "gain holds a NaN"),
-        (lambda: lg.derivatives.lipschitz_constant(np.ones(2), eps=math.nan), "eps is nan"),
+        (lambda: lipschitz_constant(X, eps=0.1), r"gain has shape \(2, 3\)"),
+        (lambda: lipschitz_constant(np.array([1.0, math.nan]), eps=0.1), "gain holds a NaN"),
+        (lambda: lipschitz_constant(np.ones(2), eps=math.nan), "eps is nan"),
         (lambda: lg.derivatives.potential(np.ones((3, 0)), eps=0.1), r"x has shape \(3, 0\)"),
     ],
 )

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import lngeom as lg
+from lngeom.derivatives import jacobian_product
 
 X = np.array([[1.0, 7.0, -2.5, 3.0], [4.0, 4.0, 4.0, 5.0], [-1.0, -9.0, 2.0, 0.5]])
 T = np.array([0.5, -2.0, 1.0, 4.0])
@@ -29,15 +30,9 @@ DEGREES: dict[str, tuple[int, Callable[..., Any]]] = {
     "LayerNorm, eps outside": (0, lambda x, e: lg.layer_norm(x, eps=e, placement=OUTSIDE)),
     "RMSNorm": (0, lambda x, e: lg.rms_norm(x, eps=0.0)),
     "RMSNorm, eps outside": (0, lambda x, e: lg.rms_norm(x, eps=e, placement=OUTSIDE)),
-    "derivative": (-1, lambda x, e: lg.derivatives.jacobian_product(x, _like(T, x), eps=0.0)),
-    "derivative, eps outside": (
-        -1,
-        lambda x, e: lg.derivatives.jacobian_product(x, _like(T, x), eps=e, placement=OUTSIDE),
-    ),
-    "derivative of RMSNorm": (
-        -1,
-        lambda x, e: lg.derivatives.jacobian_product(x, _like(T, x), eps=0.0, centered=False),
-    ),
+    "derivative": (-1, lambda x, e: jacobian_product(x, _like(T, x), eps=0.0)),
+    "derivative, eps outside": (-1, lambda x, e: jacobian_product(x, _like(T, x), eps=e, placement=OUTSIDE)),
+    "derivative of RMSNorm": (-1, lambda x, e: jacobian_product(x, _like(T, x), eps=0.0, centered=False)),
     "singular values": (-1, lambda x, e: lg.derivatives.jacobian_singular_values(x, eps=e, placement=OUTSIDE)),
 }
 """Functions f(x, ε) and their degrees k: f(sx, sε) = s^k f(x, ε), whatever becomes of the squares."""

@@ -15,6 +15,7 @@ from hypothesis.extra import numpy as hnp
 
 import lngeom as lg
 from lngeom.carriers import Enclosure
+from lngeom.projection import condition_number
 from lngeom.rounding import FORMATS, Arithmetic
 
 TORCH = {"float64": torch.float64, "float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -173,7 +174,7 @@ def test_bound_grows_with_the_condition_number_the_format_and_the_additions() ->
     rng = np.random.default_rng(5)
     x = rng.integers(-32, 33, 256) / 8  # numbers of every format
     for shift in (0.0, 64.0):
-        kappa = float(lg.projection.condition_number(x + shift))
+        kappa = float(condition_number(x + shift))
         u, h = 2.0**-24, 256
         bound = lg.rounding.error_bound(x + shift, eps=0.0, dtype="float32").max()
         largest = float(np.abs(lg.standardize(x, eps=0.0)).max())
@@ -344,7 +345,7 @@ def test_without_a_bound_nothing_is_accused() -> None:
 def test_condition_number_is_the_inverse_sine_of_the_angle_to_uniform(make) -> None:
     rows = [[1.0, 2.0, 6.0], [-1.0, -1.0, -1.5], [1.0, -1.0, 0.0]]
     x = make(np.array(rows))
-    kappa = lg.projection.condition_number(x)
+    kappa = condition_number(x)
     for row, value in zip(rows, kappa, strict=True):
         plain = np.linalg.norm(row) / np.linalg.norm(np.array(row) - np.mean(row))
         assert math.isclose(float(value), plain, rel_tol=24 * 2.0**-53)  # a dozen roundings of either side
@@ -355,9 +356,9 @@ def test_condition_number_is_the_inverse_sine_of_the_angle_to_uniform(make) -> N
 
 def test_condition_number_of_constant_zero_and_half_precision_vectors() -> None:
     with np.errstate(all="ignore"):
-        assert float(lg.projection.condition_number(np.array([2.0, 2.0]))) == math.inf
-        assert math.isnan(float(lg.projection.condition_number(np.array([0.0, 0.0]))))
-    assert lg.projection.condition_number(torch.tensor([300.0, 301.0], dtype=torch.float16)).dtype == torch.float32
+        assert float(condition_number(np.array([2.0, 2.0]))) == math.inf
+        assert math.isnan(float(condition_number(np.array([0.0, 0.0]))))
+    assert condition_number(torch.tensor([300.0, 301.0], dtype=torch.float16)).dtype == torch.float32
 
 
 # --------------------------------------------------------------------------------------------- errors
