@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 from array_api_compat import device
 
-from .carriers import Array, check_gain, check_parameter, check_vectors, namespace, narrow, widen
+from .carriers import Array, Carrier, check_gain, check_parameter, check_vectors, namespace, narrow, widen
 from .ellipsoid import principal_axes
 from .errors import InputError
 from .norms import Placement, normalized, scale
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-def _product(x: Array, vector: Array, *, eps: Any, placement: Placement, centered: bool) -> Array:
+def _product(x: Array, vector: Array, *, eps: Carrier, placement: Placement, centered: bool) -> Array:
     """Jacobian (I − c·yyᵀ/d)/D without gain times `vector`; it is symmetric, so that this serves both sides."""
     terms = normalized(x, eps=eps, placement=placement, centered=centered)
     divisor, c = terms.divisor, 1
@@ -62,7 +62,7 @@ def jacobian_product(
     tangent: Array,
     gain: Array | None = None,
     *,
-    eps: Any,
+    eps: Carrier,
     placement: Placement = "inside",
     centered: bool = True,
 ) -> Array:
@@ -92,7 +92,7 @@ def jacobian_transpose_product(
     cotangent: Array,
     gain: Array | None = None,
     *,
-    eps: Any,
+    eps: Carrier,
     placement: Placement = "inside",
     centered: bool = True,
 ) -> Array:
@@ -112,7 +112,7 @@ def jacobian_transpose_product(
 
 
 def jacobian(
-    x: Array, gain: Array | None = None, *, eps: Any, placement: Placement = "inside", centered: bool = True
+    x: Array, gain: Array | None = None, *, eps: Carrier, placement: Placement = "inside", centered: bool = True
 ) -> Array:
     """Jacobian matrix J[i, j] = ∂zᵢ/∂xⱼ of LayerNorm: J = G [Π − c yyᵀ/d]/D, dense.
 
@@ -176,7 +176,9 @@ def jacobian_operator(
     return Jacobian(x.dtype, (x.size, x.size))
 
 
-def jacobian_singular_values(x: Array, *, eps: Any, placement: Placement = "inside", centered: bool = True) -> Array:
+def jacobian_singular_values(
+    x: Array, *, eps: Carrier, placement: Placement = "inside", centered: bool = True
+) -> Array:
     """Singular values of the Jacobian without gain, descending: 1/D (d − 2 times), 1/D shrunk, 0.
 
     The shrunk one belongs to the radial direction: ε/D³ for ε inside, ε/D² for ε outside. It is 0 at ε = 0, where
@@ -224,7 +226,7 @@ def lipschitz_constant(gain: Array, *, eps: float, placement: Placement = "insid
     return norm / divisor if divisor > 0 else math.inf
 
 
-def potential(x: Array, *, eps: Any, centered: bool = True) -> Array:
+def potential(x: Array, *, eps: Carrier, centered: bool = True) -> Array:
     """Convex function φ(x) = d√(σ² + ε) whose gradient is the standardized vector: ∇φ = :func:`standardize`.
 
     LayerNorm before its gain is therefore monotone, its Jacobian symmetric positive semidefinite, and it is

@@ -1,15 +1,13 @@
 """The effect of ε: the gauge, how far from the surface an output lies, and the relation of the two places of ε."""
 
-from typing import Any
-
-from .carriers import Array, check_vectors
+from .carriers import Array, Carrier, check_vectors
 from .norms import Placement, normalized, scale
 from .projection import moments
 
 __all__ = ["gauge", "gauge_from_mean_square", "matching_eps"]
 
 
-def gauge(x: Array, *, eps: Any, placement: Placement = "inside") -> Array:
+def gauge(x: Array, *, eps: Carrier, placement: Placement = "inside") -> Array:
     """Gauge r = ‖y‖/√d = σ/√(σ² + ε) of the LayerNorm output: 1 on the surface of the ellipsoid, 0 at its center.
 
     Gain and bias do not change it, nor does any affine map change the gauge of an ellipsoid. With ε outside r = σ/(σ +
@@ -24,7 +22,7 @@ def gauge(x: Array, *, eps: Any, placement: Placement = "inside") -> Array:
     return gauge_from_mean_square(terms.square, eps=terms.eps, placement=placement)[..., 0]
 
 
-def gauge_from_mean_square(mean_square: Array, *, eps: Any, placement: Placement = "inside") -> Array:
+def gauge_from_mean_square(mean_square: Array, *, eps: Carrier, placement: Placement = "inside") -> Array:
     """Gauge √(m/(m + ε)), or √m/(√m + ε), of a norm layer: `mean_square` m is σ² for LayerNorm, ‖x‖²/d for RMSNorm.
 
     Returns the shape of `mean_square`; NaN where m = 0 at ε = 0. Source: Riechers, arXiv:2405.04134, eq. 6.
@@ -32,7 +30,7 @@ def gauge_from_mean_square(mean_square: Array, *, eps: Any, placement: Placement
     return scale(mean_square, eps=0) / scale(mean_square, eps=eps, placement=placement)
 
 
-def matching_eps(x: Array, *, eps: Any, placement: Placement = "inside") -> Array:
+def matching_eps(x: Array, *, eps: Carrier, placement: Placement = "inside") -> Array:
     """The ε' in the *other* place that gives the same output for x: ε_inside = 2σε_outside + ε_outside².
 
     √(σ² + ε_inside) = σ + ε_outside holds for one σ at a time: no constant converts a layer from one convention to the

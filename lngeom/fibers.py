@@ -1,9 +1,8 @@
 """Which inputs a norm layer cannot tell apart, and how to get back from an output to them."""
 
 from dataclasses import dataclass
-from typing import Any
 
-from .carriers import Array, check_eps, check_vectors, detached, dtype_name, namespace, narrow, widen
+from .carriers import Array, Carrier, check_eps, check_vectors, detached, dtype_name, namespace, narrow, widen
 from .errors import InputError
 from .norms import Placement, scale
 from .projection import project
@@ -13,7 +12,7 @@ __all__ = ["Fiber", "fiber", "invert", "same_fiber"]
 _ROUNDINGS = 4
 
 
-def _number(eps: Any) -> float:
+def _number(eps: Carrier) -> float:
     """`eps` as a checked number: the shape of a fiber depends on whether it is zero."""
     check_eps(eps)
     if not isinstance(eps, int | float):
@@ -151,7 +150,7 @@ def fiber(x: Array, *, eps: float, centered: bool = True) -> Fiber:
     return Fiber(x, float(eps), centered)
 
 
-def invert(y: Array, *, eps: Any, placement: Placement = "inside", centered: bool = True) -> Array:
+def invert(y: Array, *, eps: Carrier, placement: Placement = "inside", centered: bool = True) -> Array:
     """The u ⊥ 1 with ``standardize(u, eps=eps)`` = y: LayerNorm is a diffeomorphism of 1^⊥ onto an open ball.
 
     u = √ε y/√(1 − ‖y‖²/d) for ε inside the root, u = ε y/(1 − ‖y‖/√d) outside; all preimages of y are u + t1. `y`,

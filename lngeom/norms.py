@@ -1,8 +1,8 @@
 """LayerNorm and RMSNorm: the one definition that theorems, users and the measurement of models share."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from .carriers import Array, check_eps, check_parameter, check_vectors, in_range, namespace, narrow, widen
+from .carriers import Array, Carrier, check_eps, check_parameter, check_vectors, in_range, namespace, narrow, widen
 from .errors import InputError
 from .projection import center, mean_square, moments
 
@@ -20,7 +20,7 @@ Placement = Literal["inside", "outside"]
 """Where ε enters the denominator: ``"inside"`` the root, √(σ² + ε), or ``"outside"`` it, σ + ε."""
 
 
-def scale(mean_square: Array, *, eps: Any, placement: Placement = "inside") -> Array:
+def scale(mean_square: Array, *, eps: Carrier, placement: Placement = "inside") -> Array:
     """Denominator of a norm layer: √(m + ε) for ε inside the root, √m + ε outside it, m the `mean_square`.
 
     With m = σ² this is what LayerNorm divides by (TransformerLens: ``hook_scale``), with m = ‖x‖²/d what RMSNorm does.
@@ -35,7 +35,7 @@ def scale(mean_square: Array, *, eps: Any, placement: Placement = "inside") -> A
     return _denominator(mean_square, eps, placement)
 
 
-def _denominator(mean_square: Array, eps: Any, placement: Placement) -> Array:
+def _denominator(mean_square: Array, eps: Carrier, placement: Placement) -> Array:
     xp = namespace(mean_square)
     if _is_inside(placement):
         return xp.sqrt(mean_square + eps)
@@ -63,7 +63,7 @@ class Normalized(NamedTuple):
 
     v: Array
     square: Array
-    eps: Any
+    eps: Carrier
     unit: Array | None
     placement: Placement
 
@@ -78,7 +78,7 @@ class Normalized(NamedTuple):
         return self.v / self.divisor
 
 
-def normalized(x: Array, *, eps: Any, placement: Placement, centered: bool, axis: int = -1) -> Normalized:
+def normalized(x: Array, *, eps: Carrier, placement: Placement, centered: bool, axis: int = -1) -> Normalized:
     """The part of a norm layer before gain and bias, for vectors of every size."""
     check_eps(eps)
 
@@ -91,7 +91,7 @@ def normalized(x: Array, *, eps: Any, placement: Placement, centered: bool, axis
 
 
 def layer_norm(
-    x: Array, gain: Array | None = None, bias: Array | None = None, *, eps: Any, placement: Placement = "inside"
+    x: Array, gain: Array | None = None, bias: Array | None = None, *, eps: Carrier, placement: Placement = "inside"
 ) -> Array:
     """Layer normalization z = g ∘ (x − μ1)/√(σ² + ε) + b, with μ, σ² the mean and population variance of x.
 
@@ -110,7 +110,7 @@ def layer_norm(
     return narrow(_affine(y, gain, bias), x)
 
 
-def standardize(x: Array, *, eps: Any, placement: Placement = "inside") -> Array:
+def standardize(x: Array, *, eps: Carrier, placement: Placement = "inside") -> Array:
     """Standardized vector y = (x − μ1)/√(σ² + ε), LayerNorm before gain and bias.
 
     TransformerLens: ``hook_normalized``. At ε = 0 this is √d Πx/‖Πx‖: project off 1, normalize, scale by √d. For every
@@ -125,7 +125,7 @@ def standardize(x: Array, *, eps: Any, placement: Placement = "inside") -> Array
 
 
 def rms_norm(
-    x: Array, gain: Array | None = None, bias: Array | None = None, *, eps: Any, placement: Placement = "inside"
+    x: Array, gain: Array | None = None, bias: Array | None = None, *, eps: Carrier, placement: Placement = "inside"
 ) -> Array:
     """Root-mean-square normalization z = g ∘ x/√(‖x‖²/d + ε) + b: LayerNorm without the mean subtraction.
 
@@ -149,7 +149,7 @@ def batch_norm(
     gain: Array | None = None,
     bias: Array | None = None,
     *,
-    eps: Any,
+    eps: Carrier,
     mean: Array | None = None,
     variance: Array | None = None,
     placement: Placement = "inside",
@@ -198,7 +198,7 @@ def _batch_axis(x: Array) -> int:
     return -2
 
 
-def layer_rms_distance(x: Array, *, eps: Any) -> Array:
+def layer_rms_distance(x: Array, *, eps: Carrier) -> Array:
     """Distance ‖LN(x) − RMS(x)‖/√d of the two outputs before gain and bias: the root mean square per component.
 
     At ε = 0 it is 2 sin(|90° − θ|/2) with θ the angle of x to 1: 0 for vectors orthogonal to 1, below √2 for all. Both
@@ -217,7 +217,7 @@ def layer_rms_distance(x: Array, *, eps: Any) -> Array:
     return layer_rms_distance_from_moments(mean, variance, eps=eps)[..., 0]
 
 
-def layer_rms_distance_from_moments(mean: Array, variance: Array, *, eps: Any) -> Array:
+def layer_rms_distance_from_moments(mean: Array, variance: Array, *, eps: Carrier) -> Array:
     """Distance ‖LN(x) − RMS(x)‖/√d of a vector whose components have `mean` μ and `variance` σ².
 
     With s = √(σ² + ε) and r = √(μ² + σ² + ε) it is (|μ|/r) √(1 + (μσ/(s(r + s)))²): LN(x) − RMS(x) is the sum of the

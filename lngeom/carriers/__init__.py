@@ -2,6 +2,7 @@
 
 from ._carrier import (
     Array as Array,
+    Carrier as Carrier,
     check_eps as check_eps,
     check_gain as check_gain,
     check_parameter as check_parameter,

@@ -8,7 +8,7 @@ term of the proof kernel, stands for vectors of every dimension; there is nothin
 import math
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import Any, Protocol
 
 import array_api_compat
 import numpy
@@ -17,6 +17,18 @@ from ..errors import InputError
 
 Array = Any
 """An array of the array-API standard, or a carrier that implements its namespace."""
+
+
+class Carrier(Protocol):
+    """A value with arithmetic: a number, an array of any library, a term, an enclosure."""
+
+    def __add__(self, other: Any, /) -> Any: ...
+    def __sub__(self, other: Any, /) -> Any: ...
+    def __mul__(self, other: Any, /) -> Any: ...
+    def __rmul__(self, other: Any, /) -> Any: ...
+    def __truediv__(self, other: Any, /) -> Any: ...
+    def __neg__(self) -> Any: ...
+
 
 _LARGEST = float(numpy.finfo(float).max)
 
@@ -51,7 +63,7 @@ def dtype_name(x: Array) -> str:
     return str(x.dtype).rpartition(".")[2]
 
 
-def _check_kind(name: str, x: Any) -> None:
+def _check_kind(name: str, x: Array) -> None:
     """Raise for a subclass of NumPy's arrays that computes otherwise, and for a tensor that is not stored densely."""
     plain = type(x) in (numpy.ndarray, numpy.memmap) or getattr(x, "computes_as_its_base", False)
     if isinstance(x, numpy.ndarray) and not plain:

@@ -37,7 +37,7 @@ class Dual:
     def __getitem__(self, index: Any) -> Dual:
         return Dual(self.value[index], self.tangent[index], self.level)
 
-    def __add__(self, other: Any) -> Dual:
+    def __add__(self, other: object) -> Dual:
         level, (p, u), (q, v) = _parts(self, other)
         return Dual(p + q, u + v, level)
 
@@ -46,29 +46,29 @@ class Dual:
     def __neg__(self) -> Dual:
         return Dual(-self.value, -self.tangent, self.level)
 
-    def __sub__(self, other: Any) -> Dual:
+    def __sub__(self, other: object) -> Dual:
         level, (p, u), (q, v) = _parts(self, other)
         return Dual(p - q, u - v, level)
 
-    def __rsub__(self, other: Any) -> Dual:
+    def __rsub__(self, other: object) -> Dual:
         return -self + other
 
-    def __mul__(self, other: Any) -> Dual:
+    def __mul__(self, other: object) -> Dual:
         level, (p, u), (q, v) = _parts(self, other)
         return Dual(p * q, u * q + p * v, level)
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> Dual:
+    def __truediv__(self, other: object) -> Dual:
         level, (p, u), (q, v) = _parts(self, other)
         quotient = p / q
         return Dual(quotient, (u - quotient * v) / q, level)
 
-    def __rtruediv__(self, other: Any) -> Dual:
+    def __rtruediv__(self, other: object) -> Dual:
         return Dual(other, 0, self.level) / self
 
 
-def _parts(*operands: Any) -> tuple[int, tuple[Any, Any], tuple[Any, Any]]:
+def _parts(*operands: object) -> tuple[int, tuple[Any, Any], tuple[Any, Any]]:
     """The innermost level, and value and tangent of both operands with respect to it."""
     level = max(x.level for x in operands if isinstance(x, Dual))
     first, second = ((x.value, x.tangent) if isinstance(x, Dual) and x.level == level else (x, 0) for x in operands)

@@ -92,7 +92,7 @@ class Enclosure:
 
     # ---------------------------------------------------------------------------------------- arithmetic
 
-    def _binary(self, other: Any, combine: Any) -> Any:
+    def _binary(self, other: object, combine: Any) -> Any:
         if isinstance(other, Interval | int | float | Fraction):
             other = Enclosure([other])
         if not isinstance(other, Enclosure):
@@ -101,7 +101,7 @@ class Enclosure:
             raise InputError(f"vectors of dimension {len(self)} and {len(other)} meet: the dimensions must be equal")
         return combine(self, other)
 
-    def __add__(self, other: Any) -> Enclosure:
+    def __add__(self, other: object) -> Enclosure:
         return self._binary(other, _sum)
 
     __radd__ = __add__
@@ -111,21 +111,21 @@ class Enclosure:
         lower = upper if self._upper is self._lower else [-n for n in self._upper]
         return self._of(lower, upper, self._unit)
 
-    def __sub__(self, other: Any) -> Enclosure:
+    def __sub__(self, other: object) -> Enclosure:
         return self._binary(other, lambda a, b: _sum(a, -b))
 
-    def __rsub__(self, other: Any) -> Enclosure:
+    def __rsub__(self, other: object) -> Enclosure:
         return self._binary(other, lambda a, b: _sum(-a, b))
 
-    def __mul__(self, other: Any) -> Enclosure:
+    def __mul__(self, other: object) -> Enclosure:
         return self._binary(other, _product)
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> Enclosure:
+    def __truediv__(self, other: object) -> Enclosure:
         return self._binary(other, lambda a, b: _product(a, _reciprocal(b)))
 
-    def __rtruediv__(self, other: Any) -> Enclosure:
+    def __rtruediv__(self, other: object) -> Enclosure:
         return self._binary(other, lambda a, b: _product(b, _reciprocal(a)))
 
     def __pow__(self, exponent: int) -> Enclosure:

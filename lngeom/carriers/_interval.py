@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
 from ..errors import InputError, LngeomError
 
@@ -89,7 +88,7 @@ class Interval:
     lower: Fraction
     upper: Fraction
 
-    def __init__(self, lower: Any, upper: Any = None) -> None:
+    def __init__(self, lower: object, upper: object = None) -> None:
         low = _fraction(lower)
         high = low if upper is None else _fraction(upper)
         if low > high:
@@ -97,7 +96,7 @@ class Interval:
         object.__setattr__(self, "lower", low)
         object.__setattr__(self, "upper", high)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"Interval is immutable: cannot set {name}; build a new Interval")
 
     def __reduce__(self) -> tuple[type[Interval], tuple[Fraction, Fraction]]:
@@ -131,7 +130,7 @@ class Interval:
         """Largest absolute value of a number in the interval."""
         return max(abs(self.lower), abs(self.upper))
 
-    def contains(self, value: Any) -> bool:
+    def contains(self, value: object) -> bool:
         """Whether the number, or the whole interval, `value` lies inside."""
         other = _interval(value)
         return self.lower <= other.lower and other.upper <= self.upper
@@ -142,7 +141,7 @@ class Interval:
 
     # ---------------------------------------------------------------------------------------- arithmetic
 
-    def __add__(self, other: Any) -> Interval:
+    def __add__(self, other: object) -> Interval:
         if not _is_number(other):
             return NotImplemented
         other = _interval(other)
@@ -156,13 +155,13 @@ class Interval:
     def __pos__(self) -> Interval:
         return self
 
-    def __sub__(self, other: Any) -> Interval:
+    def __sub__(self, other: object) -> Interval:
         return self + (-_interval(other)) if _is_number(other) else NotImplemented
 
-    def __rsub__(self, other: Any) -> Interval:
+    def __rsub__(self, other: object) -> Interval:
         return _interval(other) + (-self) if _is_number(other) else NotImplemented
 
-    def __mul__(self, other: Any) -> Interval:
+    def __mul__(self, other: object) -> Interval:
         if not _is_number(other):
             return NotImplemented
         other = _interval(other)
@@ -180,10 +179,10 @@ class Interval:
             raise UndecidedError(msg)
         return Interval(1 / self.upper, 1 / self.lower)
 
-    def __truediv__(self, other: Any) -> Interval:
+    def __truediv__(self, other: object) -> Interval:
         return self * _interval(other).reciprocal() if _is_number(other) else NotImplemented
 
-    def __rtruediv__(self, other: Any) -> Interval:
+    def __rtruediv__(self, other: object) -> Interval:
         return _interval(other) * self.reciprocal() if _is_number(other) else NotImplemented
 
     def __pow__(self, exponent: int) -> Interval:
@@ -218,46 +217,46 @@ class Interval:
             return -1
         return 0 if self.lower == self.upper else None
 
-    def certainly_less(self, other: Any) -> bool:
+    def certainly_less(self, other: object) -> bool:
         """Whether every number inside is below every number in `other`."""
         return self.upper < _interval(other).lower
 
-    def certainly_at_most(self, other: Any) -> bool:
+    def certainly_at_most(self, other: object) -> bool:
         """Whether every number inside is below or equal to every number in `other`."""
         return self.upper <= _interval(other).lower
 
-    def certainly_equal(self, other: Any) -> bool:
+    def certainly_equal(self, other: object) -> bool:
         """Whether both numbers are known exactly and equal."""
         other = _interval(other)
         return self.is_point and other.is_point and self.lower == other.lower
 
-    def certainly_different(self, other: Any) -> bool:
+    def certainly_different(self, other: object) -> bool:
         """Whether the two intervals are disjoint."""
         other = _interval(other)
         return self.upper < other.lower or other.upper < self.lower
 
-    def _decide(self, yes: bool, no: bool, sign: str, other: Any) -> bool:
+    def _decide(self, yes: bool, no: bool, sign: str, other: object) -> bool:
         if not (yes or no):
             msg = f"{self} {sign} {other} is undecided: the intervals overlap; use a certainly_... method"
             raise UndecidedError(msg)
         return yes
 
-    def __lt__(self, other: Any) -> bool:
+    def __lt__(self, other: object) -> bool:
         if not _is_number(other):
             return NotImplemented
         other = _interval(other)
         return self._decide(self.certainly_less(other), other.certainly_at_most(self), "<", other)
 
-    def __le__(self, other: Any) -> bool:
+    def __le__(self, other: object) -> bool:
         if not _is_number(other):
             return NotImplemented
         other = _interval(other)
         return self._decide(self.certainly_at_most(other), other.certainly_less(self), "<=", other)
 
-    def __gt__(self, other: Any) -> bool:
+    def __gt__(self, other: object) -> bool:
         return _interval(other) < self if _is_number(other) else NotImplemented
 
-    def __ge__(self, other: Any) -> bool:
+    def __ge__(self, other: object) -> bool:
         return _interval(other) <= self if _is_number(other) else NotImplemented
 
     def __eq__(self, other: object) -> bool:
@@ -271,9 +270,9 @@ class Interval:
         return self != 0
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, Interval | int | float | Fraction)
 
 
-def _interval(value: Any) -> Interval:
+def _interval(value: object) -> Interval:
     return value if isinstance(value, Interval) else Interval(value)

@@ -80,7 +80,7 @@ class Proved:
     __slots__ = ("__weakref__",)
     shown: ClassVar[Callable[[Proved], str]] = object.__repr__  # _text.py has a better one
 
-    def __new__(cls, *arguments: Any) -> Proved:
+    def __new__(cls, *arguments: object) -> Proved:
         raise ProofError("theorems are made by the rules of the kernel, not by calling Proved")
 
     @property
@@ -141,7 +141,7 @@ def assume(formula: Formula) -> Proved:
     return _prove(t, relation, frozenset([(t.pairs, relation)]), "assume", (t, relation))
 
 
-def constant(value: Any, relation: str) -> Proved:
+def constant(value: object, relation: str) -> Proved:
     """|- c REL 0 for a rational number c, refused where that is false."""
     c, relation = term(value), _relation(relation)
     _require(not c.pairs or [monomial for monomial, _ in c.pairs] == [()], f"{c!r} is not a number")
@@ -154,7 +154,7 @@ def dimension() -> Proved:
     return _prove(d - 1, ">=", frozenset(), "dimension", ())
 
 
-def combine(goal: Any, parts: Iterable[tuple[Any, Any, Proved]]) -> Proved:
+def combine(goal: object, parts: Iterable[tuple[object, object, Proved]]) -> Proved:
     """From e = 0 for each part: goal = 0, if goal is the sum of a·e over parts (a, None, e = 0) and of a·S(b·e) over
     parts (a, b, e = 0), in normal form. Each summand vanishes with its e. Without parts: |- 0 = 0.
     """
@@ -171,7 +171,7 @@ def combine(goal: Any, parts: Iterable[tuple[Any, Any, Proved]]) -> Proved:
     return _prove(goal, "=", hypotheses, "combine", tuple(arguments), *used)
 
 
-def cancel(p: Any, product: Proved, nonzero: Proved) -> Proved:
+def cancel(p: object, product: Proved, nonzero: Proved) -> Proved:
     """From p·q = 0 and q != 0 (or q > 0): p = 0. Since q vanishes in no component, p vanishes in each."""
     (t, _, first), (q, _, second), p = _read(product, "="), _read(nonzero, "!=", ">"), term(p)
     _require(t == p * q, "the equation is not the product of p and the nonzero term")
@@ -184,7 +184,7 @@ def inverse(nonzero: Proved) -> Proved:
     return _prove(t * inv(t) - 1, "=", hypotheses, "inverse", (), nonzero)
 
 
-def inverse_total(t: Any) -> Proved:
+def inverse_total(t: object) -> Proved:
     """|- t·t·inv t − t = 0, also where t is 0, because inv 0 = 0."""
     t = term(t)
     return _prove(t * t * inv(t) - t, "=", frozenset(), "inverse_total", (t,))
@@ -202,7 +202,7 @@ def square_of_root(nonnegative: Proved) -> Proved:
     return _prove(sqrt(t) * sqrt(t) - t, "=", hypotheses, "square_of_root", (), nonnegative)
 
 
-def root_nonnegative(t: Any) -> Proved:
+def root_nonnegative(t: object) -> Proved:
     """|- sqrt t >= 0, also where t < 0, because sqrt t is 0 there."""
     t = term(t)
     return _prove(sqrt(t), ">=", frozenset(), "root_nonnegative", (t,))
@@ -214,14 +214,14 @@ def root_positive(positive: Proved) -> Proved:
     return _prove(sqrt(t), ">", hypotheses, "root_positive", (), positive)
 
 
-def root_of_square(t: Any, nonnegative: Proved, square_is: Proved) -> Proved:
+def root_of_square(t: object, nonnegative: Proved, square_is: Proved) -> Proved:
     """From u >= 0 (or u > 0) and u² − t = 0: sqrt t − u = 0. A nonnegative number has one nonnegative root."""
     (u, _, first), (e, _, second), t = _read(nonnegative, ">=", ">"), _read(square_is, "="), term(t)
     _require(e == u * u - t, "the equation does not say that t is the square")
     return _prove(sqrt(t) - u, "=", first | second, "root_of_square", (t,), nonnegative, square_is)
 
 
-def congruence(function: str, a: Any, b: Any, equal: Proved) -> Proved:
+def congruence(function: str, a: object, b: object, equal: Proved) -> Proved:
     """From a − b = 0: f(a) − f(b) = 0, for f one of ``"inv"`` and ``"sqrt"``. Equal arguments have equal values."""
     (e, _, hypotheses), a, b = _read(equal, "="), term(a), term(b)
     _require(type(function) is str and function in ("inv", "sqrt"), f"{function!r} is neither inv nor sqrt")
@@ -230,7 +230,7 @@ def congruence(function: str, a: Any, b: Any, equal: Proved) -> Proved:
     return _prove(f(a) - f(b), "=", hypotheses, "congruence", (function, a, b), equal)
 
 
-def square(t: Any) -> Proved:
+def square(t: object) -> Proved:
     """|- t² >= 0."""
     t = term(t)
     return _prove(t * t, ">=", frozenset(), "square", (t,))
@@ -272,14 +272,14 @@ def total(theorem: Proved) -> Proved:
     return _prove(_total(t), relation, hypotheses, "total", (), theorem)
 
 
-def definite(t: Any, sum_of_squares: Proved) -> Proved:
+def definite(t: object, sum_of_squares: Proved) -> Proved:
     """From S(t·t) = 0: t = 0. A sum of real squares vanishes only if each does."""
     (e, _, hypotheses), t = _read(sum_of_squares, "="), term(t)
     _require(e == _total(t * t), "the equation is not S(t·t) = 0")
     return _prove(t, "=", hypotheses, "definite", (t,), sum_of_squares)
 
 
-def transport(goal: Any, equal: Proved, theorem: Proved) -> Proved:
+def transport(goal: object, equal: Proved, theorem: Proved) -> Proved:
     """From goal − t = 0 and t REL 0: goal REL 0, for every relation."""
     (e, _, first), (t, relation, second), goal = _read(equal, "="), _read(theorem, *_ANY), term(goal)
     _require(e == goal - t, "the equation is not goal − t = 0")
@@ -293,7 +293,7 @@ def cut(lemma: Proved, theorem: Proved) -> Proved:
     return _prove(t, conclusion, remaining, "cut", (), lemma, theorem)
 
 
-def instantiate(theorem: Proved, values: Mapping[Term, Any]) -> Proved:
+def instantiate(theorem: Proved, values: Mapping[Term, object]) -> Proved:
     """A theorem about arbitrary vectors and scalars holds for particular ones, put in hypotheses and conclusion alike.
 
     Replaced is as by :func:`substitute`, all at once: a vector by anything, a scalar by a scalar and nothing else.

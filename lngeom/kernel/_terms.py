@@ -101,7 +101,7 @@ class Term(tuple):
     __array_ufunc__ = None  # NumPy leaves mixed operations to the operators below
     shown: ClassVar[Callable[[Term], str]] = staticmethod(lambda t: repr(t.pairs))  # _text.py has a better one
 
-    def __new__(cls, polynomial: Mapping[tuple, Any] | tuple) -> Term:
+    def __new__(cls, polynomial: Mapping[tuple, object] | tuple) -> Term:
         if type(polynomial) is dict:
             numbers = [(monomial, _rational(c)) for monomial, c in polynomial.items()]
             polynomial = tuple(sorted((_monomial(m), c) for m, c in numbers if c[0]))
@@ -145,12 +145,12 @@ class Term(tuple):
     def __iter__(self) -> Iterator[Any]:
         return iter([(monomial, Fraction(*c)) for monomial, c in self.pairs])
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: object) -> Any:
         if index != (..., 0) or not self.is_scalar:  # the only component that every dimension has is a scalar's
             raise IndexError(index)
         return self
 
-    def __add__(self, other: Any) -> Term:
+    def __add__(self, other: object) -> Term:
         if _is_foreign(other):
             return NotImplemented
         other, total = _coerced(other), dict(self.pairs)
@@ -163,13 +163,13 @@ class Term(tuple):
     def __neg__(self) -> Term:
         return _polynomial({monomial: (-n, m) for monomial, (n, m) in self.pairs}, self)
 
-    def __sub__(self, other: Any) -> Term:
-        return self + -other
+    def __sub__(self, other: object) -> Term:
+        return NotImplemented if _is_foreign(other) else self + -_coerced(other)
 
-    def __rsub__(self, other: Any) -> Term:
+    def __rsub__(self, other: object) -> Term:
         return -self + other
 
-    def __mul__(self, other: Any) -> Term:
+    def __mul__(self, other: object) -> Term:
         if _is_foreign(other):
             return NotImplemented
         other, total = _coerced(other), {}
@@ -180,10 +180,10 @@ class Term(tuple):
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> Term:
+    def __truediv__(self, other: object) -> Term:
         return NotImplemented if _is_foreign(other) else self * inv(other)
 
-    def __rtruediv__(self, other: Any) -> Term:
+    def __rtruediv__(self, other: object) -> Term:
         return inv(self) * other
 
     def __pow__(self, exponent: int) -> Term:
@@ -206,19 +206,19 @@ def _polynomial(total: dict[tuple, tuple[int, int]], *like: Term) -> Term:
     return _term(tuple(sorted((m, c) for m, c in total.items() if c[0])), not all(t.is_scalar for t in like))
 
 
-def _is_foreign(value: Any) -> bool:
+def _is_foreign(value: object) -> bool:
     """Whether a value is a carrier of another kind, such as a dual number, which knows what to do with terms."""
     return not isinstance(value, Term) and hasattr(value, "__array_namespace__")
 
 
-def _coerced(value: Any) -> Term:
+def _coerced(value: object) -> Term:
     return value if type(value) is Term else term(value)
 
 
 # ------------------------------------------------------------------------------------------------------- the door
 
 
-def term(value: Any) -> Term:
+def term(value: object) -> Term:
     """`value` as a term: what every rule does first with whatever it is given. Integers and fractions are constants.
 
     Subclasses, floats and tuples that only look like a normal form are refused: their parts could change or redefine
@@ -257,7 +257,7 @@ def _ascending(values: list) -> bool:
     return all(a < b for a, b in itertools.pairwise(values))
 
 
-def _normal(pairs: Any) -> tuple:
+def _normal(pairs: object) -> tuple:
     """The polynomial rebuilt of exact tuples and integers."""
     rebuilt = []
     for pair in _items(pairs):
@@ -270,7 +270,7 @@ def _normal(pairs: Any) -> tuple:
     return tuple(rebuilt)
 
 
-def _monomial(monomial: Any) -> tuple:
+def _monomial(monomial: object) -> tuple:
     powers = []
     for power in _items(monomial):
         atom, k = _items(power, 2)
@@ -282,7 +282,7 @@ def _monomial(monomial: Any) -> tuple:
     return tuple(powers)
 
 
-def _rebuilt(atom: Any) -> tuple:
+def _rebuilt(atom: object) -> tuple:
     """The atom made here that `atom` copies."""
     kind, *content = _items(atom)
     _require(type(kind) is str and len(content) == (kind != "d"), "an atom is a name of a kind and its content")
@@ -295,7 +295,7 @@ def _rebuilt(atom: Any) -> tuple:
     return rebuilt
 
 
-def _atom(kind: str, content: Any, vector: bool) -> Term:
+def _atom(kind: str, content: object, vector: bool) -> Term:
     atom = _ATOMS.setdefault((kind, content), (kind, content))
     _KNOWN[id(atom)] = atom
     return _term(((((atom, 1),), _ONE),), vector)
@@ -348,7 +348,7 @@ def _total(t: Term) -> Term:
     return _polynomial(total)
 
 
-def S(value: Any) -> Term:
+def S(value: object) -> Term:
     """Sum of the components of a vector; a scalar has one component and is its own sum, as on arrays.
 
     >>> from lngeom.kernel import S, ones, scalar, vector
@@ -360,7 +360,7 @@ def S(value: Any) -> Term:
     return t if t.is_scalar else _total(t)
 
 
-def inv(value: Any) -> Term:
+def inv(value: object) -> Term:
     """1/t in each component where t is not 0, and 0 where it is.
 
     Products, powers, inverses and rational factors are taken apart: inv(st) = inv(s)·inv(t) and inv(inv t) = t hold
@@ -387,7 +387,7 @@ def inv(value: Any) -> Term:
     return factor
 
 
-def sqrt(value: Any) -> Term:
+def sqrt(value: object) -> Term:
     """√t in each component where t >= 0, and 0 where t < 0.
 
     Rational factors that are squares come out, √(c²t) = c√t for c > 0. √(t²), which is |t|, stays as it is:
@@ -422,7 +422,7 @@ _MAKERS = {
 }
 
 
-def substitute(value: Any, values: Mapping[Term, Any]) -> Term:
+def substitute(value: object, values: Mapping[Term, object]) -> Term:
     """`value` with atoms replaced by terms, all at once: a vector by anything, a scalar by a scalar.
 
     A vector for a scalar would be wrong: scalars have been taken out of sums.
@@ -433,7 +433,7 @@ def substitute(value: Any, values: Mapping[Term, Any]) -> Term:
     return _substituted(term(value), _replacements(values))
 
 
-def _replacements(values: Mapping[Term, Any]) -> dict[tuple, Term]:
+def _replacements(values: Mapping[Term, object]) -> dict[tuple, Term]:
     """The mapping, read once."""
     new_terms = {}
     for old, new in [(term(old), term(new)) for old, new in values.items()]:

@@ -16,7 +16,7 @@ import secrets
 from collections.abc import Callable
 from typing import Any
 
-from lngeom.carriers import namespace
+from lngeom.carriers import Carrier, namespace
 
 from ._rules import Formula
 from ._terms import ProofError, Term, substitute, term, vector
@@ -38,57 +38,57 @@ __all__ = [
 ]
 
 
-def summed(x: Any) -> Any:
+def summed(x: Carrier) -> Any:
     """Sum of the components Σxᵢ, of arrays (..., d) in shape (..., 1); of a term S(x)."""
     return namespace(x).sum(x, axis=-1, keepdims=True)
 
 
-def ones(x: Any) -> Any:
+def ones(x: Carrier) -> Any:
     """Uniform vector 1 of the space of `x`, in the shape and dtype of `x`."""
     return namespace(x).ones_like(x)
 
 
-def dim(x: Any) -> Any:
+def dim(x: Carrier) -> Any:
     """Dimension d of the space of `x`, as the sum of the components of 1; shape (..., 1)."""
     return summed(ones(x))
 
 
-def dot(x: Any, y: Any) -> Any:
+def dot(x: Carrier, y: Carrier) -> Any:
     """Inner product x·y = Σxᵢyᵢ, of arrays (..., d) in shape (..., 1); of terms S(x·y)."""
     return summed(x * y)
 
 
-def square_norm(x: Any) -> Any:
+def square_norm(x: Carrier) -> Any:
     """‖x‖² = Σxᵢ², of arrays (..., d) in shape (..., 1); of a term S(x²)."""
     return summed(x * x)
 
 
-def root(t: Any) -> Any:
+def root(t: Carrier) -> Any:
     """√t in each component. Below 0 a term has the root 0, an array NaN."""
     return namespace(t).sqrt(t)
 
 
-def norm(x: Any) -> Any:
+def norm(x: Carrier) -> Any:
     """Euclidean norm ‖x‖ = √Σxᵢ², of arrays (..., d) in shape (..., 1); of a term √(S(x²))."""
     return root(square_norm(x))
 
 
-def equal(a: Any, b: Any) -> Formula:
+def equal(a: Carrier, b: Carrier) -> Formula:
     """The statement a = b, in every component, as a − b = 0."""
     return Formula(a - b, "=")
 
 
-def greater(a: Any, b: Any = 0) -> Formula:
+def greater(a: Carrier, b: Carrier = 0) -> Formula:
     """The statement a > b, in every component, as a − b > 0."""
     return Formula(a - b, ">")
 
 
-def at_least(a: Any, b: Any = 0) -> Formula:
+def at_least(a: Carrier, b: Carrier = 0) -> Formula:
     """The statement a >= b, in every component, as a − b >= 0."""
     return Formula(a - b, ">=")
 
 
-def unequal(a: Any, b: Any = 0) -> Formula:
+def unequal(a: Carrier, b: Carrier = 0) -> Formula:
     """The statement aᵢ != bᵢ for *every* i, as a − b != 0.
 
     For scalars that is the negation of :func:`equal`, for vectors it says more. That a vector is not 0 is

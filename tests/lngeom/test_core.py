@@ -187,6 +187,8 @@ def test_half_precision_is_computed_in_single_and_rounded_once() -> None:
 X = np.ones((2, 3))
 REAL: Any = 2.0
 WITHIN: Any = "within"
+NOTHING: Any = None
+TEXT: Any = "1e-5"
 
 
 @pytest.mark.parametrize(
@@ -201,8 +203,11 @@ WITHIN: Any = "within"
         (lambda: lg.layer_norm(X, None, np.ones((1, 3)), eps=0.1), r"bias has shape \(1, 3\), but x of shape"),
         (lambda: lg.layer_norm(X, eps=-1e-5), "eps is -1e-05: .* must be finite and >= 0"),
         (lambda: lg.layer_norm(X, eps=math.inf), "eps is inf: "),
-        (lambda: lg.layer_norm(X, eps=None), r"eps is None: give the number the layer uses \(for example module.eps\)"),
-        (lambda: gauge(X, eps="1e-5"), "eps is '1e-5': give the number"),
+        (
+            lambda: lg.layer_norm(X, eps=NOTHING),
+            r"eps is None: give the number the layer uses \(for example module.eps\)",
+        ),
+        (lambda: gauge(X, eps=TEXT), "eps is '1e-5': give the number"),
         (lambda: lg.standardize(X, eps=0.1, placement=WITHIN), "placement is 'within': eps stands \"inside\""),
         (lambda: matching_eps(X, eps=0.1, placement=WITHIN), "placement is 'within': "),
         (lambda: lg.projection.uniform(0), "d is 0: the dimension .* integer >= 1"),
