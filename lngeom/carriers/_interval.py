@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 from ..errors import InputError, LngeomError
 
