@@ -292,18 +292,23 @@ def half_ulp(y: Reals, storage: Format) -> Reals:
     return numpy.ldexp(REAL(1), numpy.maximum(exponent, storage.low + 1) - storage.bits - 1)
 
 
+def _emptiness(p: Reals, n: Reals, low: Reals, high: Reals, reach: Reals) -> tuple[Reals, Reals, Reals, Reals]:
+    """Convex function of p that is above 0 where no q is left, its slope, and the two ends of the interval of q."""
+    value = n * p
+    over, under = value - high, value - low
+    i, j = numpy.argmax(over, axis=-1)[:, None], numpy.argmin(under, axis=-1)[:, None]
+    top, bottom = (numpy.take_along_axis(a, k, -1) for a, k in ((over, i), (under, j)))
+    slope = numpy.where(top > -reach, numpy.take_along_axis(n, i, -1), 0)
+    slope = slope - numpy.where(bottom < reach, numpy.take_along_axis(n, j, -1), 0)
+    top, bottom = numpy.maximum(top, -reach), numpy.minimum(bottom, reach)
+    return top - bottom, slope, top, bottom
+
+
 def _closest(n: Reals, low: Reals, high: Reals, p_low: Reals, p_high: Reals, reach: Reals) -> tuple[Reals, Reals]:
     """Scale p and shift q of each row at which the interval left for q is least empty, both of shape (n, 1)."""
 
     def at(p: Reals, rows: Reals) -> tuple[Reals, Reals, Reals, Reals]:
-        value = n[rows] * p
-        over, under = value - high[rows], value - low[rows]
-        i, j = numpy.argmax(over, axis=-1)[:, None], numpy.argmin(under, axis=-1)[:, None]
-        top, bottom = (numpy.take_along_axis(a, k, -1) for a, k in ((over, i), (under, j)))
-        slope = numpy.where(top > -reach[rows], numpy.take_along_axis(n[rows], i, -1), 0)
-        slope = slope - numpy.where(bottom < reach[rows], numpy.take_along_axis(n[rows], j, -1), 0)
-        top, bottom = numpy.maximum(top, -reach[rows]), numpy.minimum(bottom, reach[rows])
-        return top - bottom, slope, top, bottom
+        return _emptiness(p, n[rows], low[rows], high[rows], reach[rows])
 
     # The largest |n_j| confines p to (max(|l_j|, |h_j|) + reach)/|n_j|, however wide its own range is.
     j = numpy.argmax(numpy.abs(n), axis=-1)[:, None]
