@@ -157,7 +157,7 @@ class Scene:
         torch.set_num_threads(1)  # processes are forked from this one
         self.base, self.model, self.longest = base, base / "model", longest
         torch.manual_seed(0)
-        shape = {"n_embd": 8, "n_layer": 1, "n_head": 2, "vocab_size": 16, "n_positions": 32}
+        shape: dict[str, Any] = {"n_embd": 8, "n_layer": 1, "n_head": 2, "vocab_size": 16, "n_positions": 32}
         GPT2LMHeadModel(GPT2Config(**shape, bos_token_id=0, eos_token_id=0)).save_pretrained(self.model)
         self.ids = np.random.default_rng(0).integers(0, 16, 2048).astype(np.uint16)
         np.save(base / "ids.npy", self.ids)

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from pathlib import Path
 from types import FunctionType
+from typing import Any
 
 from sphinx.util.inventory import InventoryFile
 
@@ -35,8 +36,9 @@ PACKAGES = offering()
 
 
 def test_every_public_name_is_documented_and_nothing_else(site: Path) -> None:
+    load: Any = InventoryFile.load
     with (site / "objects.inv").open("rb") as stream:
-        listed = InventoryFile.load(stream, "", lambda _, name: name)
+        listed = load(stream, "", lambda _, name: name)
     objects = {name for kind, names in listed.items() if kind.startswith("py:") for name in names}
     inventory = {name for name in objects if "._" not in name and name.rpartition(".")[0] not in objects}
     # The errors of all packages of measurements are in one place, which offers nothing else.
