@@ -7,12 +7,16 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..carriers import Array, check_gain, check_parameter, check_vectors, dtype_name, namespace, widen
 from ..errors import InputError
 from ..projection import project
 from ._axes import PrincipalAxes, dead_direction, principal_axes, to_numpy
 from ._module import norm_parameters
+from ._nearest import nearest_on_ellipsoid
+
+Floats = NDArray[np.float64]
 
 
 class Ellipsoid:
@@ -173,6 +177,34 @@ class Ellipsoid:
         along = xp.sum(widen(u) * widen(self.center), axis=-1)
         return along + math.sqrt(self.d) * xp.sqrt(xp.sum(pulled * pulled, axis=-1))
 
+    def nearest(self, z: Array) -> Array:
+        """Point of the surface nearest to z, shape (..., d), float64, in O(d²) time and O(d) memory for each z.
+
+        The center has both ends of the shortest axis; one of them is returned. NaN for a z that is not finite.
+        """
+        _, nearest = self._nearest(z)
+        return self._like(to_numpy(self.axes.apply(self._like(nearest))) + to_numpy(self.center))
+
+    def distance(self, z: Array) -> Array:
+        """Euclidean distance of z from the surface, shape (...), in float64."""
+        coordinates, nearest = self._nearest(z)
+        offset = to_numpy(self.offset(self._like(to_numpy(z))))
+        return self._like(np.hypot(offset, np.linalg.norm(coordinates - nearest, axis=-1)))
+
+    def _nearest(self, z: Array) -> tuple[Floats, Floats]:
+        """Coordinates along the axes of z and of its nearest surface point."""
+        namespace(z, self.gain)  # raises where two libraries are mixed
+        check_vectors("z", z)
+        check_parameter("gain", self.gain, z)
+        coordinates = to_numpy(self.axes.adjoint(self._like(to_numpy(z) - to_numpy(self.center))))
+        return coordinates, nearest_on_ellipsoid(coordinates, to_numpy(self.semi_axes))
+
+    def _like(self, result: Floats) -> Array:
+        """`result` in the library and on the device of the gain."""
+        if isinstance(self.gain, np.ndarray):
+            return result
+        return namespace(self.gain).asarray(result, device=self.gain.device)
+
     @property
     def log_volume(self) -> float:
         """Natural logarithm of the m-dimensional volume, in O(d) without the axes; 0 (one point) where m = 0.
@@ -198,3 +230,46 @@ class Ellipsoid:
         """The m-dimensional volume; 0 or infinite where it leaves the range of float64 (see ``log_volume``)."""
         with np.errstate(over="ignore", under="ignore"):
             return float(np.exp(self.log_volume))
+
+    def sample_inside(self, n: int, rng: np.random.Generator | int) -> Array:
+        """Draw n points uniformly from the solid ellipsoid, shape (n, d), float64; `rng` may be a seed."""
+        _check_count(n)
+        rng, m = np.random.default_rng(rng), self.dimension
+        ball = _sphere(n, m, rng)
+        if m:
+            ball *= rng.random((n, 1)) ** (1.0 / m)
+        return self._embed(ball)
+
+    def sample_surface(self, n: int, rng: np.random.Generator | int) -> Array:
+        """Draw n points uniformly by area from the surface, shape (n, d), float64; `rng` may be a seed.
+
+        LayerNorm of a random direction is *not* uniform: it crowds where the surface is most curved. The image of a
+        uniform u on the sphere is kept with probability s_min‖u/s‖, s the semi-axes, proportional to how much the map
+        stretches area there; this keeps at least about one in √m.
+        """
+        _check_count(n)
+        lengths, rng = to_numpy(self.semi_axes), np.random.default_rng(rng)
+        kept, missing = [np.empty((0, self.dimension))], n
+        while missing:
+            sphere = _sphere(2 * missing, self.dimension, rng)
+            if self.dimension:
+                stretch = np.linalg.norm(sphere * (lengths[-1] / lengths), axis=-1)
+                sphere = sphere[rng.random(2 * missing) < stretch]
+            kept.append(sphere[:missing])
+            missing -= kept[-1].shape[0]
+        return self._embed(np.concatenate(kept))
+
+    def _embed(self, points: Floats) -> Array:
+        """Image of points of the unit ball of R^m."""
+        stretched = self._like(points * to_numpy(self.semi_axes))
+        return self._like(to_numpy(self.axes.apply(stretched)) + to_numpy(self.center))
+
+
+def _check_count(n: Any) -> None:
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
+        raise InputError(f"n is {n!r}: the number of points must be an integer >= 0")
+
+
+def _sphere(n: int, m: int, rng: np.random.Generator) -> Floats:
+    points = rng.standard_normal((n, m))
+    return points / np.linalg.norm(points, axis=-1, keepdims=True)
