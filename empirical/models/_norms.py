@@ -82,7 +82,7 @@ class NoNorm:
 
     @property
     def is_called_norm(self) -> bool:
-        """Whether its class is called a norm: what a broken one was meant to be, its name alone says."""
+        """Whether its class has the name of a norm, which alone says what a broken one was meant to be."""
         return _is_called_norm(self.module)
 
 
