@@ -22,7 +22,7 @@ from hypothesis import errors, given, reject
 from ..carriers import Rounded
 from ..errors import InputError
 from ._errors import BodyError, CheckError
-from ._models import Plan, satisfied, searching, several
+from ._models import plan_of, satisfied, searching, several
 from ._run import Floats, Run, Values, numbers_of, violated
 from ._theorem import Theorem
 from ._value import Statement, compares_plainly
@@ -149,7 +149,7 @@ class _Found:
 
 def _batches(theorem: Theorem, models: list[tuple[int, Values]], *, wide: bool) -> Iterator[tuple[int, list[Values]]]:
     """Rows of one dimension that share what the library takes for gains; and one that is wide."""
-    plan = Plan(theorem.kinds, theorem.hypotheses.values())
+    plan = plan_of(theorem)
     (d, first), *others = models
     if not satisfied(theorem.hypotheses.values(), first, d):
         reject()

@@ -1,5 +1,6 @@
 """Models of hypotheses, drawn by Hypothesis and built rather than filtered; and counterexamples, shrunk."""
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -37,6 +38,20 @@ class Refutation:
     def __str__(self) -> str:
         shown = numbers_of(self.values, self.dimension)
         return shown + (", where the library divides by 0" if self.undefined else "")
+
+
+# Strategies are made once: to make one costs more than to draw from it.
+_CENTRED, _VECTORS, _SCALARS = map(functools.cache, (strategies.centred, strategies.vectors, strategies.scalars))
+
+
+@functools.cache
+def _FLOATS(relation: Any) -> SearchStrategy[Fraction]:
+    return strategies.float_scalars(relation).map(Fraction)
+
+
+@functools.cache
+def _FLOAT_VECTORS(d: int, relation: Any) -> SearchStrategy[tuple[Fraction, ...]]:
+    return strategies.float_vectors(d, relation).map(lambda row: tuple(map(Fraction, row)))
 
 
 class Plan:
@@ -79,17 +94,19 @@ class Plan:
 
     def exact(self, name: str, d: int) -> SearchStrategy[Any]:
         """Exact numbers for one parameter."""
-        relation = self.relations[name]
-        if self.kinds[name] != "vector":
-            return strategies.scalars(relation)  # pyright: ignore[reportArgumentType]
-        return strategies.centred(d) if name in self.centred else strategies.vectors(d, relation)  # pyright: ignore[reportArgumentType]
+        if name in self.centred:
+            return _CENTRED(d)
+        return _VECTORS(d, self.relations[name]) if self.kinds[name] == "vector" else _SCALARS(self.relations[name])
 
     def floats(self, name: str, d: int) -> SearchStrategy[Any]:
         """Floats of any size for one parameter, as the fractions that they are."""
         relation = self.relations[name]
-        if self.kinds[name] != "vector":
-            return strategies.float_scalars(relation).map(Fraction)  # pyright: ignore[reportArgumentType]
-        return strategies.float_vectors(d, relation).map(lambda row: tuple(map(Fraction, row)))  # pyright: ignore[reportArgumentType]
+        return _FLOAT_VECTORS(d, relation) if self.kinds[name] == "vector" else _FLOATS(relation)
+
+    @property
+    def free(self) -> bool:
+        """Whether any floats will do: nothing is fixed by an equation."""
+        return not self.defined and not self.centred
 
     def draw(
         self, draw: Callable[..., Any], d: int, models: Models | None = None, kind: str = "exact", redrawn: bool = False
@@ -134,13 +151,25 @@ def satisfied(conditions: Iterable[Condition], values: Values, d: int) -> bool:
     return all(holds(one.formula, values, d) is True for one in conditions)
 
 
+@functools.lru_cache
+def plan_of(theorem: Theorem) -> Plan:
+    """How examples of a theorem are drawn."""
+    return Plan(theorem.kinds, theorem.hypotheses.values())
+
+
+_DIMENSIONS, _KINDS, _CHANCE = (
+    strategies.dimensions(1, DIMENSIONS),
+    st.sampled_from(("exact", "floats")),
+    st.integers(0, 9),
+)
+
+
 @st.composite
 def examples(draw: Callable[..., Any], theorem: Theorem) -> tuple[int, Values, Values]:
     """A dimension, an exact model, and a model in floats: an exact one where the hypotheses leave no choice."""
-    plan = Plan(theorem.kinds, theorem.hypotheses.values())
-    d = draw(strategies.dimensions(1, DIMENSIONS))
+    plan, d = plan_of(theorem), draw(_DIMENSIONS)
     exact = plan.draw(draw, d, theorem.models)
-    if theorem.models is not None or plan.defined or plan.centred:
+    if theorem.models is not None or not plan.free:
         return d, exact, exact
     return d, exact, plan.draw(draw, d, kind="floats")
 
@@ -148,10 +177,8 @@ def examples(draw: Callable[..., Any], theorem: Theorem) -> tuple[int, Values, V
 @st.composite
 def several(draw: Callable[..., Any], theorem: Theorem, count: int) -> list[tuple[int, Values]]:
     """Models of one dimension, exact or in floats."""
-    plan = Plan(theorem.kinds, theorem.hypotheses.values())
-    d = draw(strategies.dimensions(1, DIMENSIONS))
-    kinds = ("exact",) if theorem.models is not None or plan.defined or plan.centred else ("exact", "floats")
-    kind = draw(st.sampled_from(kinds))
+    plan, d = plan_of(theorem), draw(_DIMENSIONS)
+    kind = draw(_KINDS) if theorem.models is None and plan.free else "exact"
     return [(d, plan.draw(draw, d, theorem.models, kind)) for _ in range(count)]
 
 
@@ -184,10 +211,10 @@ def counterexample(
     @st.composite
     def models(draw: Callable[..., Any], dimensions: SearchStrategy[int]) -> tuple[int, Values]:
         d = draw(dimensions)
-        if not given or not draw(st.integers(0, 9)) < 7:
+        if not given or not draw(_CHANCE) < 7:
             return d, plan.draw(draw, d)
         chosen = draw(st.sampled_from(given))
-        return d, plan.draw(draw, d, chosen, redrawn=draw(st.integers(0, 9)) >= 6)
+        return d, plan.draw(draw, d, chosen, redrawn=draw(_CHANCE) >= 6)
 
     def refuted(total: bool) -> Callable[[tuple[int, Values]], bool]:
         def wanted(model: tuple[int, Values]) -> bool:
@@ -201,7 +228,7 @@ def counterexample(
         return wanted
 
     def search(total: bool, tries: int) -> Refutation | None:
-        found = _first(models(strategies.dimensions(1, DIMENSIONS)), refuted(total), tries, shrink)
+        found = _first(models(_DIMENSIONS), refuted(total), tries, shrink)
         for d in range(1, found[0] if found and shrink else 1):
             smaller = _first(models(st.just(d)), refuted(total), TRIES_SMALLER, shrink)
             if smaller is not None:
