@@ -3,18 +3,17 @@
 from typing import TYPE_CHECKING, Any
 
 from ._registry import CHAPTERS as CHAPTERS, find as find, theorems as theorems
-from ._theorem import CheckError as CheckError, Mutant as Mutant, Source as Source, Theorem as Theorem
 
 if TYPE_CHECKING:
-    from .checks import Evidence as Evidence, gather as gather
+    from ._evidence import Evidence as Evidence, gather as gather
 
-__all__ = ["CHAPTERS", "CheckError", "Evidence", "Mutant", "Source", "Theorem", "find", "gather", "theorems"]
+__all__ = ["CHAPTERS", "Evidence", "find", "gather", "theorems"]
 
 
 def __getattr__(name: str) -> Any:
     # The checks load SymPy and Hypothesis, which whoever looks a theorem up does not need.
     if name not in ("Evidence", "gather"):
         raise AttributeError(f"module 'proofs' has no attribute {name!r}")
-    from . import checks
+    from . import _evidence
 
-    return getattr(checks, name)
+    return getattr(_evidence, name)

@@ -5,9 +5,9 @@ import importlib
 import pkgutil
 
 from lngeom.errors import InputError
+from lngeom.theorems import Theorem, theorems_of
 
 from . import chapters
-from ._theorem import Theorem
 
 CHAPTERS = (
     "projection",
@@ -35,7 +35,7 @@ def theorems() -> tuple[Theorem, ...]:
     """
     present = {module.name for module in pkgutil.iter_modules(chapters.__path__)}
     modules = [importlib.import_module(f"{chapters.__name__}.{name}") for name in CHAPTERS if name in present]
-    return tuple(theorem for module in modules for theorem in module.THEOREMS)
+    return tuple(theorem for module in modules for theorem in theorems_of(module))
 
 
 def find(id: str) -> Theorem:

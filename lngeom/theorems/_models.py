@@ -112,7 +112,8 @@ class Plan:
         self, draw: Callable[..., Any], d: int, models: Models | None = None, kind: str = "exact", redrawn: bool = False
     ) -> Values:
         """Values of all parameters; with `redrawn`, one of those that `models` gives is drawn as if it gave none."""
-        values = {name: _drawn(draw, value) for name, value in _drawn(draw, models(d) if models else {}).items()}
+        given = _drawn(draw, _made(models, d)) if models else {}
+        values = {name: _drawn(draw, value) for name, value in given.items()}
         values = {name: _fractions(value) for name, value in values.items() if name in self.kinds}
         if redrawn and values:
             values.pop(draw(st.sampled_from(sorted(values))))
@@ -136,6 +137,11 @@ class Plan:
             known[name] = tuple(found) if self.kinds[name] == "vector" else found[0]
             waiting.remove(name)
         return {name: known[name] for name in self.kinds}
+
+
+@functools.lru_cache(1024)
+def _made(models: Models, d: int) -> Any:
+    return models(d)
 
 
 def _drawn(draw: Callable[..., Any], value: Any) -> Any:
@@ -228,13 +234,16 @@ def counterexample(
         return wanted
 
     def search(total: bool, tries: int) -> Refutation | None:
-        found = _first(models(_DIMENSIONS), refuted(total), tries, shrink)
-        for d in range(1, found[0] if found and shrink else 1):
-            smaller = _first(models(st.just(d)), refuted(total), TRIES_SMALLER, shrink)
-            if smaller is not None:
-                found = smaller
-                break
-        return None if found is None else Refutation(*found, undefined=total)
+        found = _first(models(_DIMENSIONS), refuted(total), tries, shrink=False)
+        if found is None or not shrink:
+            return found and Refutation(*found, undefined=total)
+        # Hypothesis shrinks what is drawn, seldom how much of it.
+        smaller = (
+            d for d in range(1, found[0]) if _first(models(st.just(d)), refuted(total), TRIES_SMALLER, shrink=False)
+        )
+        d = next(smaller, found[0])
+        found = _first(models(st.just(d)), refuted(total), tries, shrink=True) or found
+        return Refutation(*found, undefined=total)
 
     if dropped is None:
         return search(False, TRIES)
@@ -243,7 +252,7 @@ def counterexample(
 
 
 def _first(
-    models: SearchStrategy[tuple[int, Values]], wanted: Callable[..., bool], tries: int, shrink: bool
+    models: SearchStrategy[tuple[int, Values]], wanted: Callable[..., bool], tries: int, *, shrink: bool
 ) -> tuple[int, Values] | None:
     phases = (Phase.generate, Phase.shrink) if shrink else (Phase.generate,)
     options = settings(

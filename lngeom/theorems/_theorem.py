@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Mapping
@@ -13,6 +14,7 @@ from types import ModuleType
 from typing import Any, overload
 
 from .. import kernel
+from ..errors import InputError
 from ..kernel import Formula, ProofError, Proved
 from ._body import Models, kinds_of
 from ._errors import BodyError, CheckError
@@ -251,12 +253,21 @@ def theorems_of(module: ModuleType | Path) -> list[Theorem]:
 
 
 def _loaded(file: Path) -> ModuleType:
-    """The module of a file, of the folder that it lies in."""
-    sys.path.insert(0, str(file.resolve().parent))
+    """The module of a file, which finds the modules beside it."""
+    file = file.resolve()
+    known = sys.modules.get(file.stem)
+    if known is not None and getattr(known, "__file__", None) == str(file):
+        return known
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    if spec is None or spec.loader is None:
+        raise InputError(f"{file} is no Python file")
+    module = sys.modules[file.stem] = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(file.parent))
     try:
-        return importlib.import_module(file.stem)
+        spec.loader.exec_module(module)
     finally:
-        sys.path.pop(0)
+        sys.path.remove(str(file.parent))
+    return module
 
 
 def _found(module: str, file: str, name: str) -> Theorem:

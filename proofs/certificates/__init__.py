@@ -1,6 +1,6 @@
 """Proofs as files that other checkers read: the statement as the library computes it, and every step."""
 
-from ._export import certificate as certificate, digest as digest, write as write
+from ._export import certificate as certificate, certificates as certificates, digest as digest, write as write
 from ._recheck import Refused as Refused, recheck as recheck
 from ._verify import (
     RESULTS as RESULTS,
@@ -11,4 +11,4 @@ from ._verify import (
     verify as verify,
 )
 
-__all__ = ["Refused", "certificate", "digest", "last_step_proved", "recheck", "replayed", "write"]
+__all__ = ["Refused", "certificate", "certificates", "digest", "last_step_proved", "recheck", "replayed", "write"]

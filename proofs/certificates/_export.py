@@ -9,8 +9,8 @@ from typing import Any
 
 from lngeom import kernel
 from lngeom.kernel import Formula
+from lngeom.theorems import Theorem
 
-from .._theorem import Theorem
 from ._tracing import Table, traced
 
 FORMAT = "lngeom certificate 1"
@@ -20,8 +20,20 @@ _GIVEN = ("assume", "constant", "weaken")
 _CONCLUDED = ("cancel", "definite", "transport")
 
 
-def certificate(theorem: Theorem, proved: kernel.Proved | None = None) -> dict[str, Any]:
-    """The proof of a theorem as plain data: lists, strings and integers; `proved`, if given, saves proving it again.
+def certificates(theorem: Theorem, proved: list[kernel.Proved] | None = None) -> list[dict[str, Any]]:
+    """The proof of each assert of a theorem as plain data; `proved`, if given, saves proving it again.
+
+    The last one has the id of the theorem, those before it a number more.
+    """
+    proved = proved or theorem.prove()
+    last = len(proved) - 1
+    return [
+        _certificate(theorem, k, one, theorem.id + (f"_{k + 1}" if k < last else "")) for k, one in enumerate(proved)
+    ]
+
+
+def certificate(theorem: Theorem) -> dict[str, Any]:
+    """The proof of a theorem of one assert as plain data: lists, strings and integers.
 
     >>> from proofs import find
     >>> from proofs.certificates import certificate
@@ -29,13 +41,17 @@ def certificate(theorem: Theorem, proved: kernel.Proved | None = None) -> dict[s
     >>> data["terms"][:3], [step["rule"] for step in data["steps"]]
     ([['v', 'x'], ['q', 1, 1], ['*', 1, 0]], ['assume', 'combine'])
     """
+    return certificates(theorem)[-1]
+
+
+def _certificate(theorem: Theorem, k: int, proved: kernel.Proved, id: str) -> dict[str, Any]:
     table = Table()
-    hypotheses, conclusion = traced(theorem, table)
+    hypotheses, conclusions = traced(theorem, table)
     data = {
         "format": FORMAT,
-        "id": theorem.id,
-        "statement": {"hypotheses": hypotheses, "conclusion": conclusion},
-        "steps": _steps(proved or theorem.prove(), table),
+        "id": id,
+        "statement": {"hypotheses": hypotheses, "conclusion": conclusions[k]},
+        "steps": _steps(proved, table),
         "terms": table.nodes,
     }
     return data | {"sha256": digest(data), "title": theorem.title}
@@ -54,7 +70,7 @@ def digest(data: dict[str, Any]) -> str:
 
 
 def write(theorems: Iterable[Theorem], folder: Path) -> list[dict[str, Any]]:
-    """Write ``ID.json`` for each theorem; returns the certificates.
+    """Write ``ID.json`` for each assert of each theorem; returns the certificates.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -66,12 +82,10 @@ def write(theorems: Iterable[Theorem], folder: Path) -> list[dict[str, Any]]:
     ['projection.idempotent.json']
     """
     folder.mkdir(parents=True, exist_ok=True)
-    found = []
-    for theorem in theorems:
-        data = certificate(theorem)
+    found = [data for theorem in theorems for data in certificates(theorem)]
+    for data in found:
         text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        (folder / f"{theorem.id}.json").write_text(text + "\n", encoding="utf-8")
-        found.append(data)
+        (folder / f"{data['id']}.json").write_text(text + "\n", encoding="utf-8")
     return found
 
 

@@ -11,9 +11,7 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
-from lngeom.kernel import Formula
-
-from .._theorem import CheckError, Theorem, call
+from lngeom.theorems import CheckError, Theorem
 
 Node = list[Any]
 """Kind of operation, then names, integers or the places of earlier nodes."""
@@ -130,13 +128,11 @@ _NAMESPACE = SimpleNamespace(
 )
 
 
-def traced(theorem: Theorem, table: Table) -> tuple[list[list[Any]], list[Any]]:
-    """Hypotheses and claim of a theorem as the library computes them, each the index of a node and a relation."""
-    atoms = {name: Traced(table, table.place("v", name), True) for name in theorem.vectors.split()}
-    atoms |= {name: Traced(table, table.place("s", name), False) for name in theorem.scalars.split()}
+def traced(theorem: Theorem, table: Table) -> tuple[list[list[Any]], list[list[Any]]]:
+    """Hypotheses and claims of a theorem as the library computes them, each the index of a node and a relation."""
 
-    def recorded(build: Callable[..., Formula]) -> list[Any]:
-        term, relation = call(build, atoms)
+    def recorded(term: Any, relation: str) -> list[Any]:
         return [term.place if isinstance(term, Traced) else table.number(term), relation]
 
-    return [recorded(build) for build in theorem.hypotheses.values()], recorded(theorem.claim)
+    found = theorem.listed(lambda name, vector: Traced(table, table.place("v" if vector else "s", name), vector))
+    return [recorded(*one.formula) for one in found.hypotheses.values()], [recorded(*goal) for goal in found.goals]

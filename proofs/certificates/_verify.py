@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from lngeom.errors import InputError
+from lngeom.theorems import CheckError
 
-from .._theorem import CheckError
 from ._coq import HEADER, name_of, source
 
 SOURCES = Path(__file__).parent / "coq"

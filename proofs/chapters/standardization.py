@@ -1,37 +1,149 @@
 """Standardization: LayerNorm before gain and bias projects onto a sphere of radius √d in the hyperplane 1^⊥."""
 
-from random import Random
 from typing import Any
 
 import lngeom as lg
 from lngeom import kernel as sy
+from lngeom.kernel import dim, dot, norm, ones, root, square_norm, summed
+from lngeom.strategies import one_hot, standard
+from lngeom.theorems import Epsilon, Vector, assume, nonzero, theorem, varies, wrong
 
-from .._records import read
-from .._shared import coordinate, mean, standard, variance
-from ..checks import draw_vector
+from .._shared import deviation, mean, variance
+from ..works import BA, DIGEST, GUPTA, OWN, SAMUELSON
+
+TOTAL = "for a constant vector both sides are 0 in the kernel, which reads 1/0 as 0; the library returns NaN"
 
 
 def sample_standardized(x: Any) -> Any:
     """(x − μ1)/s with the sample variance, divisor d − 1."""
-    return (x - mean(x)) / sy.root(variance(x) * sy.dim(x) / (sy.dim(x) - 1))
+    return (x - mean(x)) / root(variance(x) * dim(x) / (dim(x) - 1))
 
 
-def coordinate_model(random: Random, d: int) -> dict[str, Any]:
-    """A vector and a coordinate vector."""
-    return {"x": draw_vector(random, d), "e": coordinate(random, d)}
+def moved(x: Any) -> Any:
+    """X − μ1, spelled out."""
+    return x - dot(ones(x), x) / dim(x) * ones(x)
 
 
-def standard_model(random: Random, d: int) -> dict[str, Any]:
-    """A vector of mean 0 and variance 1."""
-    return {"x": standard(random, d)}
+@theorem(GUPTA, "eqs. 1 to 4", "y = (x − μ)/σ")
+def test_definition(x: Vector):
+    """Each component is its distance from the mean in units of the deviation.
+
+    σ y_i = x_i − μ, with μ = (1·x)/d and σ = ‖x − μ1‖/√d
+    """
+    assume(varies(x), "x is not constant", redundant=TOTAL)
+    assert norm(moved(x)) / root(dim(x)) * lg.standardize(x, eps=0) == moved(x)
+    wrong("x_i μ in place of x_i − μ, as printed", lambda: deviation(x) * lg.standardize(x, eps=0) == x * mean(x))
+    wrong("the variance in place of the deviation", lambda: variance(x) * lg.standardize(x, eps=0) == x - mean(x))
+    wrong("the sample variance, divisor d − 1", lambda: lg.standardize(x, eps=0) == sample_standardized(x))
+
+
+@theorem(GUPTA, "eq. 9 and algorithm 1", "y = √d x_⊥/‖x_⊥‖")
+def test_geometric(x: Vector):
+    """LayerNorm removes the component along 1, normalizes, and scales by √d.
+
+    ‖Πx‖ y = √d Πx
+    """
+    assume(varies(x), "x is not constant", redundant=TOTAL)
+    assert norm(lg.project(x)) * lg.standardize(x, eps=0) == root(dim(x)) * lg.project(x)
+    wrong("radius √(d − 1)", lambda: norm(lg.project(x)) * lg.standardize(x, eps=0) == root(dim(x) - 1) * lg.project(x))
+    wrong("without the first step", lambda: norm(x) * lg.standardize(x, eps=0) == root(dim(x)) * x)
+    wrong(
+        "normalized before it is projected", lambda: norm(x) * lg.standardize(x, eps=0) == root(dim(x)) * lg.project(x)
+    )
+
+
+@theorem(GUPTA, "after eq. 9", "the norm of y is √d")
+def test_norm(x: Vector, g: Vector):
+    """The standardized vector has norm √d.
+
+    ‖y‖ = √d at ε = 0
+    """
+    assume(varies(x), "x is not constant")
+    assert norm(lg.standardize(x, eps=0)) == root(dim(x))
+    wrong("norm √(d − 1)", lambda: norm(lg.standardize(x, eps=0)) == root(dim(x) - 1))
+    wrong("still √d after a gain", lambda: norm(lg.layer_norm(x, g, eps=0)) == root(dim(x)))
+
+
+@theorem(GUPTA, "after eq. 9", "y is orthogonal to the uniform vector")
+def test_mean_zero(x: Vector, g: Vector, eps: Epsilon):
+    """The standardized vector is orthogonal to the uniform vector, for every ε.
+
+    1·y_ε = 0
+    """
+    assert dot(ones(x), lg.standardize(x, eps=eps)) == 0
+    wrong("also after a gain", lambda: dot(ones(x), lg.layer_norm(x, g, eps=eps)) == 0)
+    wrong("also after a bias", lambda: dot(ones(x), lg.layer_norm(x, None, g, eps=eps)) == 0)
+
+
+@theorem(
+    GUPTA, "section 2", "mean and variance tell little about norm and orientation", models=lambda d: {"x": standard(d)}
+)
+def test_same_information(x: Vector):
+    """Orthogonal to 1 and of norm √d is the same as mean 0 and variance 1.
+
+    1·x = 0 and ‖x‖² = d imply σ²(x) = 1
+    """
+    assume(dot(ones(x), x) == 0, "x is orthogonal to 1")
+    assume(square_norm(x) == dim(x), "‖x‖² = d")
+    assert variance(x) == 1
+    wrong("norm 1 suffices", instead={"‖x‖² = d": lambda: square_norm(x) == 1})
+
+
+def off_hyperplane(d: int) -> dict[str, Any]:
+    """A vector of the sphere that is not orthogonal to 1."""
+    return {"x": (-1,) + (1,) * (d - 1)}
+
+
+@theorem(
+    DIGEST,
+    "geometric effect",
+    "the image is a (d − 1)-dimensional hypersphere",
+    models=lambda d: {"x": standard(d)},
+    without={"x is orthogonal to 1": off_hyperplane},
+)
+def test_sphere_fixed(x: Vector):
+    """Every vector of the sphere is its own standardization, so the image is the whole sphere.
+
+    1·x = 0 and ‖x‖² = d imply y = x
+
+    Last step: With standardization.norm and standardization.mean_zero: the image of LN at ε = 0, of vectors that are
+    not constant, is the set of all z with 1·z = 0 and ‖z‖² = d.
+
+    Remark: It is the sphere of radius √d in the hyperplane 1^⊥ of dimension d − 1, a sphere of dimension d − 2, not
+    d − 1.
+    """
+    assume(dot(ones(x), x) == 0, "x is orthogonal to 1")
+    assume(square_norm(x) == dim(x), "‖x‖² = d")
+    assert lg.standardize(x, eps=0) == x
+    wrong(
+        "the sphere need not lie in the hyperplane",
+        given=lambda: [("‖x‖² = d", square_norm(x) == dim(x))],
+        models=off_hyperplane,
+    )
+    wrong("any radius", given=lambda: [("x is orthogonal to 1", dot(ones(x), x) == 0)])
+
+
+@theorem(OWN, "standardization", "the image is a set of fixed points")
+def test_idempotent(x: Vector, eps: Epsilon):
+    """Standardizing twice is standardizing once.
+
+    LN(LN(x)) = LN(x) at ε = 0
+    """
+    assume(varies(x), "x is not constant", redundant=TOTAL)
+    assert lg.standardize(lg.standardize(x, eps=0), eps=0) == lg.standardize(x, eps=0)
+    wrong(
+        "also for ε > 0",
+        lambda: lg.standardize(lg.standardize(x, eps=eps), eps=eps) == lg.standardize(x, eps=eps),
+        given=lambda: [varies(x), eps > 0],
+    )
 
 
 def _samuelson(goal: sy.Formula, given: list[sy.Proved], x: Any, e: Any) -> sy.Proved:
     not_constant, zero_or_one, one, dimension = given
-    y, d = lg.standardize(x, eps=0), sy.dim(x)
-    t = sy.dot(e, y)
+    y, d = lg.standardize(x, eps=0), dim(x)
+    t = dot(e, y)
     # ‖(d − 1)y − t(de − 1)‖² = d(d − 1)(d − 1 − t²), because ‖y‖² = d, 1·y = 0, ‖e‖² = 1·e = 1.
-    squares = sy.total(sy.square((d - 1) * y - t * (d * e - sy.ones(x))))
+    squares = sy.total(sy.square((d - 1) * y - t * (d * e - ones(x))))
     factor = d * (d - 1)
     spread = sy.prove(sy.equal((d - 1 - t * t) * factor, squares.conclusion.term), not_constant, zero_or_one, one)
     product = sy.transport((d - 1 - t * t) * factor, spread, squares)
@@ -42,9 +154,96 @@ def _samuelson(goal: sy.Formula, given: list[sy.Proved], x: Any, e: Any) -> sy.P
     return sy.transport(goal.term, same, whole)
 
 
-def moved(x: Any) -> Any:
-    """X − μ1, spelled out."""
-    return x - sy.dot(sy.ones(x), x) / sy.dim(x) * sy.ones(x)
+@theorem(
+    SAMUELSON,
+    "p. 1522",
+    "no observation is more than √(n − 1) deviations from the mean",
+    proof=_samuelson,
+    models=lambda d: {"e": one_hot(d)},
+    without={"exactly one component of e is 1": lambda d: {"x": ((1, -1) * d)[:d], "e": ((1, 0) * d)[:d]}},
+)
+def test_component_bound(x: Vector, e: Vector):
+    """No component exceeds √(d − 1).
+
+    y_i² <= d − 1
+
+    Last step: For e the i-th coordinate vector e·y is y_i: the bound holds of every component of every vector that is
+    not constant.
+    """
+    assume(
+        varies(x),
+        "x is not constant",
+        redundant="for a constant vector y is 0 where 1/0 is read as 0; the library returns NaN",
+    )
+    assume(e * e == e, "e is 0 or 1 in each component")
+    assume(summed(e) == 1, "exactly one component of e is 1")
+    assume(
+        dim(e) > 1, "d >= 2", redundant="implied by the first hypothesis, as every vector of dimension 1 is constant"
+    )
+    assert dim(x) - 1 >= dot(e, lg.standardize(x, eps=0)) ** 2
+    wrong("y_i² < d − 1", lambda: dim(x) - 1 > dot(e, lg.standardize(x, eps=0)) ** 2)
 
 
-THEOREMS = read(__name__)
+@theorem(
+    OWN,
+    "standardization",
+    "a massive activation leaves LayerNorm as √(d − 1) at most",
+    models=lambda d: {"e": one_hot(d)},
+    without={"exactly one component of e is 1": lambda d: {"e": ((1, 1) + (0,) * d)[:d]}},
+)
+def test_component_attained(e: Vector):
+    """One-hot vectors attain the bound of a component.
+
+    y_i = √(d − 1) for x = e_i
+    """
+    assume(e * e == e, "e is 0 or 1 in each component")
+    assume(summed(e) == 1, "exactly one component of e is 1")
+    assume(dim(e) > 1, "d >= 2", redundant="for d = 1 both sides are 0 where 1/0 is read as 0; the library returns NaN")
+    y = lg.standardize(e, eps=0)
+    assert dot(e, y) == root(dim(e) - 1)
+    wrong("y_i = √d", lambda: dot(e, y) == root(dim(e)))
+
+
+@theorem(GUPTA, "eq. 11", "z_i = α_i x_i + β_i, with x where y is meant", definition=True)
+def test_affine(x: Vector, g: Vector, b: Vector, eps: Epsilon):
+    """Gain and bias act on the standardized vector.
+
+    LN_ε(x; g, b) = g ∘ y_ε + b
+    """
+    z = lg.layer_norm(x, g, b, eps=eps)
+    assert z == g * lg.standardize(x, eps=eps) + b
+    wrong("gain and bias applied to x, as printed", lambda: z == g * x + b)
+    wrong("gain after bias", lambda: z == g * (lg.standardize(x, eps=eps) + b))
+
+
+@theorem(BA, "eqs. 3 and 4", "defines LayerNorm, without ε", definition=True)
+def test_layer(x: Vector, g: Vector, b: Vector, eps: Epsilon):
+    """The whole layer: subtract the mean, divide by the root of variance and ε, stretch and move.
+
+    LN_ε(x; g, b) = g∘(x − μ1)/√(‖x − μ1‖²/d + ε) + b, with μ = (1·x)/d
+    """
+    z = lg.layer_norm(x, g, b, eps=eps)
+    assert z == g * moved(x) / root(square_norm(moved(x)) / dim(x) + eps) + b
+    wrong("the mean is not subtracted", lambda: z == g * x / root(square_norm(x) / dim(x) + eps) + b)
+    wrong(
+        "ε outside the root",
+        lambda: z == g * moved(x) / (root(square_norm(moved(x)) / dim(x)) + eps) + b,
+        given=lambda: [eps > 0],
+    )
+    wrong(
+        "the sample variance, divisor d − 1",
+        lambda: z == g * moved(x) / root(square_norm(moved(x)) / (dim(x) - 1) + eps) + b,
+    )
+
+
+@theorem(OWN, "measurement", "what a layer puts out is its standardized vector, stretched and moved")
+def test_recovered(x: Vector, g: Vector, b: Vector, eps: Epsilon):
+    """Where no gain is zero, gain and bias can be undone.
+
+    (LN_ε(x; g, b) − b)/g = y_ε
+    """
+    assume(nonzero(g), "g_i ≠ 0")
+    z = lg.layer_norm(x, g, b, eps=eps)
+    assert (z - b) / g == lg.standardize(x, eps=eps)
+    wrong("the gain undone before the bias", lambda: z / g - b == lg.standardize(x, eps=eps))
+    wrong("the centred input is recovered", lambda: (z - b) / g == lg.project(x))

@@ -13,8 +13,7 @@ from fractions import Fraction
 from typing import Literal, NamedTuple, TypeVar
 
 from lngeom.carriers import Enclosure, Interval, UndecidedError
-
-from .._theorem import CheckError
+from lngeom.theorems import CheckError
 
 Number = int | Fraction | Interval | Enclosure
 Known = TypeVar("Known", bound=Number)

@@ -8,7 +8,8 @@ from dataclasses import fields
 from importlib import resources
 from typing import Any, TypeVar
 
-from .._theorem import CheckError
+from lngeom.theorems import CheckError
+
 from . import counterexamples
 from ._case import Counterexample
 from ._claim import Citation, Claim, Column, Document

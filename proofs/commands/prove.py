@@ -2,7 +2,7 @@
 
 Without an id, all theorems: a table of id, statement, source, status, milliseconds of the proof and refuted wrong
 variants, and which of the proofs were replayed in Coq. With the id of a theorem: statement, certificate and
-counterexamples. The name of a chapter stands for its theorems. The exit code is 0 only if every check of every
+counterexamples. The name of a chapter stands for its theorems, that of a Python file for those that it states. The exit code is 0 only if every check of every
 chosen theorem holds.
 
 Example: lngeom prove projection epsilon.interior --json evidence.json
@@ -27,14 +27,15 @@ from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
+from lngeom.errors import InputError
 from lngeom.options import argument, json_alone, json_option, option
+from lngeom.theorems import Theorem, theorems_of
 
 from .._registry import find, theorems
 from .._terminal import show
-from .._theorem import Theorem
 
 if TYPE_CHECKING:
-    from ..checks import Evidence
+    from .._evidence import Evidence
 
 
 _PIPED = 400
@@ -80,8 +81,21 @@ def _chosen(ids: Sequence[str]) -> Iterator[Theorem]:
     if not ids:
         yield from theorems()
     for id in ids:
+        if id.endswith(".py"):
+            yield from stated_in(id)
+            continue
         chapter = [theorem for theorem in theorems() if theorem.chapter == id]
         yield from chapter or [find(id)]
+
+
+def stated_in(file: str) -> list[Theorem]:
+    """The theorems that a Python file states."""
+    if not Path(file).is_file():
+        raise InputError(f"{file} is not there: give a Python file that states theorems")
+    found = theorems_of(Path(file))
+    if not found:
+        raise InputError(f"{file} states no theorem: `@theorem` of lngeom.theorems makes one of a function")
+    return found
 
 
 def _replayed(gathered: list[Evidence]) -> str:
@@ -94,22 +108,21 @@ def _replayed(gathered: list[Evidence]) -> str:
     return f"not replayed in Coq as they are now: {len(missing)} of {len(gathered)} ({shown}); `lngeom verify` does it"
 
 
-def _gather(id: str) -> Evidence:
-    from ..checks import gather
+def _gather(theorem: Theorem) -> Evidence:
+    from .._evidence import gather
 
-    return gather(find(id))
+    return gather(theorem)
 
 
 def _progress(chosen: list[Theorem], jobs: int | None) -> Iterator[Evidence]:
     """Evidence in order, with a bar on the terminal."""
-    ids = [theorem.id for theorem in chosen]
     console = Console(stderr=True)
     with ExitStack() as stack:
-        results: Iterator[Evidence] = map(_gather, ids)
-        if len(ids) > 1 and jobs != 1:
-            results = stack.enter_context(ProcessPoolExecutor(jobs)).map(_gather, ids)
+        results: Iterator[Evidence] = map(_gather, chosen)
+        if len(chosen) > 1 and jobs != 1:
+            results = stack.enter_context(ProcessPoolExecutor(jobs)).map(_gather, chosen)
         yield from track(
-            results, "theorems", len(ids), console=console, transient=True, disable=not console.is_terminal
+            results, "theorems", len(chosen), console=console, transient=True, disable=not console.is_terminal
         )
 
 
@@ -120,7 +133,7 @@ def _table(gathered: list[Evidence]) -> Table:
         column.justify = "right" if column.header in ("ms", "refuted") else "left"
     for evidence in gathered:
         theorem = evidence.theorem
-        refuted = f"{len(evidence.mutants)}/{len(theorem.mutants)}"
+        refuted = f"{len(evidence.mutants)}/{len(theorem.wrongs)}"
         cells = (
             theorem.id,
             theorem.statement,
@@ -158,9 +171,10 @@ def _page(evidence: Evidence) -> str:
         "",
         f"  {theorem.statement}",
         "",
-        f"Source       {theorem.source}: {theorem.source.says}",
+        *([f"Source       {theorem.source}: {theorem.source.says}"] if theorem.source.work else []),
         f"Status       {evidence.status}, {evidence.proof_ms:.1f} ms, {evidence.steps} steps confirmed by the second "
-        f"checker, true at {evidence.models} exact models, {evidence.measured} times within the error bound in floats",
+        f"checker, true at {evidence.models} exact models, {evidence.measured} times within the error bound in floats; "
+        f"{evidence.arrays} numbers of arrays are those of floats",
         "",
         "Hypotheses" if theorem.hypotheses else "Hypotheses   none: true for every d and all values",
     ]
@@ -175,7 +189,7 @@ def _page(evidence: Evidence) -> str:
         lines += ["", f"Last step    {theorem.last_step}{cites}{where}"]
     if theorem.remark:
         lines += ["", f"Remark       {theorem.remark} (no part of what is proved)"]
-    lines += ["", "Wrong variants"] if theorem.mutants else []
+    lines += ["", "Wrong variants"] if theorem.wrongs else []
     for title, counterexample in evidence.mutants.items():
         lines += [f"  {title}", f"      false at {counterexample}"]
     lines += ["", *(f"FAULT: {fault}" for fault in evidence.faults)] if evidence.faults else []

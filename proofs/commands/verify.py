@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lngeom.options import option
+from lngeom.theorems import CheckError
 
 from .._registry import theorems
-from .._theorem import CheckError
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,134 @@
+"""Everything that the checks of a theorem find, together: its proof, a second checker, examples, arrays, Coq."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from lngeom import kernel
+from lngeom.theorems import CheckError, Theorem
+from lngeom.theorems.checks import Refutation, check_arrays, check_examples, check_proof, check_without, check_wrong
+
+from .certificates import Refused, certificates, last_step_proved, recheck, replayed
+
+
+@dataclass
+class Evidence:
+    """What all checks of one theorem found.
+
+    Attributes:
+        theorem: Theorem
+        proof_ms: CPU time of the proof in milliseconds.
+        certificate: list of str. The proof, line by line.
+        steps: Steps of the certificate that the second checker confirmed.
+        dimensions, models: In how many dimensions exact models of the hypotheses were found, and at how many the claim
+            was evaluated.
+        measured: How often the claim was measured in floats.
+        arrays: How many numbers of arrays were compared.
+        mutants: A counterexample for the label of each wrong variant.
+        hypotheses: For each hypothesis a counterexample without it, or the reason why it is redundant.
+        replayed: The version of Coq in which this very proof was replayed, or nothing.
+        faults: list of str. What failed.
+
+    >>> from proofs import find, gather
+    >>> evidence = gather(find("projection.fixes_hyperplane"))
+    >>> for line in evidence.certificate:
+    ...     print(line.strip())
+    1. S(x) = 0    [assume]
+    2. −S(x)/d = 0    [−1/d·(1)]
+    """
+
+    theorem: Theorem
+    proof_ms: float = 0.0
+    certificate: list[str] = field(default_factory=list)
+    steps: int = 0
+    dimensions: int = 0
+    models: int = 0
+    measured: int = 0
+    arrays: int = 0
+    mutants: dict[str, Refutation] = field(default_factory=dict)
+    hypotheses: dict[str, Refutation | str] = field(default_factory=dict)
+    replayed: str = ""
+    faults: list[str] = field(default_factory=list)
+
+    @property
+    def status(self) -> str:
+        """``"proved"``; ``"proved in Coq"`` or ``"up to cited fact"`` where there is a last step; or ``"failed"``."""
+        if self.faults:
+            return "failed"
+        if not self.theorem.last_step:
+            return "proved"
+        return "proved in Coq" if self.replayed and last_step_proved(self.theorem.id) else "up to cited fact"
+
+    def as_json(self) -> dict[str, Any]:
+        """The evidence as plain data: strings, numbers, lists and dicts."""
+        theorem = self.theorem
+        return {
+            "id": theorem.id,
+            "title": theorem.title,
+            "statement": theorem.statement,
+            "source": str(theorem.source),
+            "says": theorem.source.says,
+            "hypotheses": list(theorem.hypotheses),
+            "status": self.status,
+            "kind": theorem.kind,
+            "proof_ms": round(self.proof_ms, 1),
+            "steps": self.steps,
+            "models": self.models,
+            "measured": self.measured,
+            "mutants_refuted": len(self.mutants),
+            "mutants": {title: str(found) for title, found in self.mutants.items()},
+            "necessary": {said: str(found) for said, found in self.hypotheses.items()},
+            "replayed": self.replayed,
+            "remark": theorem.remark,
+            "last_step": theorem.last_step,
+            "cites": list(theorem.cites),
+            "faults": self.faults,
+        }
+
+    def attempt(self, check: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        """What a check returns; what it raises becomes a fault."""
+        try:
+            return check(*arguments, **options)
+        except (AssertionError, kernel.ProofError, CheckError, Refused) as error:
+            said = "; ".join([str(error).partition("\n")[0], *getattr(error, "__notes__", ())])
+            self.faults.append(f"{self.theorem.id}: {said.removeprefix(f'{self.theorem.id}: ')}")
+            return None
+
+
+def gather(theorem: Theorem) -> Evidence:
+    """Run all checks of one theorem, with the smallest counterexamples. A check that fails becomes a fault.
+
+    >>> from proofs import find, gather
+    >>> evidence = gather(find("projection.fixes_hyperplane"))
+    >>> evidence.status, evidence.steps
+    ('proved in Coq', 2)
+    >>> print(evidence.mutants["its mean is 1, not 0"])
+    d = 1: x = (1)
+    """
+    evidence = Evidence(theorem)
+    start = time.process_time()
+    proved = evidence.attempt(check_proof, theorem)
+    evidence.proof_ms = 1000 * (time.process_time() - start)
+    if proved is not None:
+        found = certificates(theorem, proved)
+        evidence.certificate = [line for one in proved for line in kernel.certificate(one)]
+        versions = {replayed(data) for data in found}
+        evidence.replayed = versions.pop() if len(versions) == 1 else ""
+        evidence.steps = sum(evidence.attempt(recheck, data) or 0 for data in found)
+    examples = evidence.attempt(check_examples, theorem)
+    if examples is not None:
+        evidence.dimensions, evidence.models = len(examples.dimensions), examples.models
+        evidence.measured = examples.measured
+    evidence.arrays = evidence.attempt(check_arrays, theorem) or 0
+    for label in theorem.wrongs:
+        refuted = evidence.attempt(check_wrong, theorem, label, shrink=True)
+        if refuted is not None:
+            evidence.mutants[label] = refuted
+    for label in theorem.hypotheses:
+        necessary = evidence.attempt(check_without, theorem, label, shrink=True)
+        if necessary is not None:
+            evidence.hypotheses[label] = necessary
+    return evidence
