@@ -1,83 +1,268 @@
 """Angles: of vectors with the uniform direction, and what such angles can and cannot show."""
 
 from fractions import Fraction
-from random import Random
 from typing import Any
 
+from hypothesis import strategies as st
+
+import lngeom as lg
 from lngeom import kernel as sy
+from lngeom.kernel import dim, dot, norm, ones, root, square_norm, trace
+from lngeom.projection import mean_vector
+from lngeom.strategies import masks, vectors
+from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, wrong
 
-from .._records import read
+from .._shared import mean, mean_square, variance
 from .._steps import as_sum, product, sum_of_squares
-from ..checks import draw_vector
+from ..works import GUPTA, OWN, SUMMARY
 
 
-def _cosine(x: Any, b: Any) -> Any:
-    return sy.dot(x, b) / (sy.norm(x) * sy.norm(b))
+def _cosine(x: Vector, b: Vector) -> Vector:
+    return dot(x, b) / (norm(x) * norm(b))
 
 
-def _length(m: Any, x: Any) -> Any:
-    """‖mx‖ for a mask m, for which m² = m."""
-    return sy.root(sy.dot(m, x * x))
+def cosine(x: Vector, b: Vector) -> Scalar:
+    """The cosine of the angle between two vectors."""
+    return dot(x, b) / (norm(x) * norm(b))
 
 
-def mask_model(random: Random, d: int) -> dict[str, Any]:
-    """A 0-1 mask of some coordinates, and a vector."""
-    mask = [Fraction(random.randint(0, 1)) for _ in range(d)]
-    return {"x": draw_vector(random, d), "m": tuple(mask)}
+@theorem(OWN, "angles", "the sine that goes with a cosine, both of which the arc tangent takes")
+def test_between(x: Vector, z: Vector):
+    """What is orthogonal to x of z has the length ‖z‖√(1 − c²), c the cosine of their angle.
+
+    ‖z − x(x·z)/(x·x)‖² = ‖z‖²(1 − c²), c = x·z/(‖x‖‖z‖)
+
+    Remark: sin θ = √(1 − c²) ≥ 0 and cos θ = c, so that θ = atan2(√(1 − c²), c) in [0, π].
+    """
+    assume(square_norm(x) > 0, "x ≠ 0", redundant="for the zero vector both sides are ‖z‖² by the total inverse")
+    assume(square_norm(z) > 0, "z ≠ 0", redundant="for the zero vector both sides are 0")
+    c, rest = cosine(x, z), z - dot(x, z) / dot(x, x) * x
+    assert square_norm(rest) == square_norm(z) * (1 - c**2)
+    wrong("with c in the place of c²", lambda: square_norm(rest) == square_norm(z) * (1 - c))
 
 
-def constant_model(random: Random, d: int) -> dict[str, Any]:
-    """A constant vector."""
-    return {"x": draw_vector(random, d)[:1] * d}
+@theorem(GUPTA, "section 2.1", "defines θ by the norm of the mean vector, ‖x‖ cos θ, without its sign")
+def test_cosine(x: Vector):
+    """The angle to 1 has cosine μ/√(μ² + σ²).
+
+    x·1/(‖x‖√d) = μ/√(μ² + σ²)
+    """
+    assume(square_norm(x) > 0, "x ≠ 0", redundant="for the zero vector both sides are 0 by the total inverse")
+    c, size = cosine(x, ones(x)), root(mean(x) ** 2 + variance(x))
+    assert c == mean(x) / size
+    wrong("μ/σ", lambda: c == mean(x) / root(variance(x)))
+    unsigned = norm(mean_vector(x)) / root(dim(x))
+    wrong("|μ|/√(μ² + σ²), as from the norm of the mean vector", lambda: c == unsigned / size)
 
 
-def opposite_constant_model(random: Random, d: int) -> dict[str, Any]:
-    """Two opposite constant vectors."""
-    x = constant_model(random, d)["x"]
-    return {"x": x, "x_": tuple(-value for value in x)}
+@theorem(OWN, "angles", "the arc tangent keeps its accuracy at every angle")
+def test_sine(x: Vector):
+    """The angle to 1 has sine σ/√(μ² + σ²).
+
+    ‖Πx‖/‖x‖ = σ/√(μ² + σ²)
+
+    Remark: sin θ = ‖Πx‖/‖x‖ ≥ 0 and cos θ have the quotient σ : μ, so that θ = atan2(σ, μ) in [0, π].
+    """
+    assume(square_norm(x) > 0, "x ≠ 0", redundant="for the zero vector both sides are 0 by the total inverse")
+    sine, sigma = norm(lg.project(x)) / norm(x), root(variance(x))
+    assert sine == sigma / root(mean(x) ** 2 + variance(x))
+    wrong("σ/|μ|, the tangent", lambda: sine == sigma / abs(mean(x)))
 
 
-def opposite_model(random: Random, d: int) -> dict[str, Any]:
-    """Two opposite vectors."""
-    x = draw_vector(random, d)
-    return {"x": x, "x_": tuple(-value for value in x)}
+@theorem(GUPTA, "section 3.3", "uses a second random vector with a different norm as control")
+def test_scale_free(x: Vector, b: Vector, c: Scalar):
+    """The norm of a control vector does not matter: a second one of another norm is the same control.
+
+    cos∠(x, cb) = cos∠(x, b) for c > 0
+    """
+    assume(c > 0)
+    assert cosine(x, c * b) == cosine(x, b)
+    wrong("for c ≠ 0", instead={"c > 0": lambda: c != 0})
+    wrong("the inner product itself", lambda: dot(x, c * b) == dot(x, b))
 
 
-def _all_energy(goal: sy.Formula, given: list[sy.Proved], x: Any, x_: Any) -> sy.Proved:
+@theorem(GUPTA, "section 3", "two random vectors are orthogonal on average")
+def test_opposite(x: Vector, b: Vector):
+    """A vector and its opposite enclose supplementary angles with every direction.
+
+    cos∠(−x, b) = −cos∠(x, b)
+
+    Remark: The two angles add up to 180°, so that their mean is 90°, whatever x and b are.
+    """
+    assert cosine(-x, b) == -cosine(x, b)
+    wrong("the same angle", lambda: cosine(-x, b) == cosine(x, b))
+
+
+@theorem(GUPTA, "section 3", "says that random vectors are orthogonal on average, with small spread")
+def test_null_mean_square(x: Vector):
+    """A random isotropic direction has mean squared cosine 1/d with every vector.
+
+    tr(xxᵀ)/d = ‖x‖²/d
+
+    Last step: For a unit vector b of isotropic law E[bbᵀ] = I/d, so E(x·b)² = xᵀx/d; cos² has law Beta(1/2, (d − 1)/2).
+
+    Cites: invariance of the isotropic law under rotations; law of one coordinate on the sphere
+    """
+    d, energy = dim(x), trace(lambda v: x * dot(x, v), x) / dim(x)
+    assert energy == square_norm(x) / d
+    wrong("‖x‖²/d²", lambda: energy == square_norm(x) / d**2)
+    wrong("the squared component along 1, one direction for all", lambda: energy == mean(x) ** 2)
+
+
+@theorem(
+    SUMMARY,
+    "abstract",
+    "concludes from a mean angle of 90° that there is no component along 1",
+    models=lambda d: {"x": vectors(d, kind="constant")},
+)
+def test_mean_angle(x: Vector, x_: Vector):
+    """X and −x along 1 have all their energy along 1.
+
+    Πx = 0 and x′ = −x imply (x·1̂)² + (x′·1̂)² = ‖x‖² + ‖x′‖²
+
+    Remark: By angles.opposite their angles with any direction have mean 90°, so that a mean angle of 90° says nothing
+    of the energy along 1.
+    """
+    assume(lg.project(x) == 0, "Πx = 0")
+    assume(x_ == -x, "x′ = −x")
+    along = dot(ones(x), x) ** 2 + dot(ones(x), x_) ** 2
+    assert along / dim(x) == square_norm(x) + square_norm(x_)
+    wrong("a mean angle of 90° means no component along 1", lambda: along == 0)
+
+
+@test_mean_angle.proof
+def _(goal, given, x, x_):
     """‖x‖² − (1·x)²/d = ‖Πx‖² = 0, and the other vector is −x."""
     constant, opposite = given
-    energy = sy.combine(sy.square_norm(x) - sy.dot(sy.ones(x), x) ** 2 / sy.dim(x), [(1, x, constant)])
-    return sy.prove(goal, (opposite, x_), (energy, sy.square_norm(x)))
+    energy = sy.combine(square_norm(x) - dot(ones(x), x) ** 2 / dim(x), [(1, x, constant)])
+    return sy.prove(goal, (opposite, x_), (energy, square_norm(x)))
 
 
-def _group(m: Any, x: Any, facts: list[Any], count: sy.Proved, length: sy.Proved) -> sy.Proved:
-    """√k‖mx‖ − m·x ≥ 0 over the k coordinates of a mask m: Σ m(√k x − ‖mx‖)² is twice its product with √k‖mx‖."""
-    k, size = sy.dot(m, sy.ones(x)), _length(m, x)
-    squares = sum_of_squares(m * (sy.root(k) * x - size))
-    inverse = product(sy.prove(sy.greater(1 / sy.root(k) / size), count, length), sy.constant(Fraction(1, 2), ">"))
-    return as_sum(sy.at_least(sy.root(k) * size, sy.dot(m, x)), [product(squares, inverse)], count, length, *facts)
-
-
-def _massive(goal: sy.Formula, given: list[sy.Proved], x: Any, m: Any) -> sy.Proved:
-    mask, some, large, more, small = given
-    facts = [(mask, m * m)]
-    return as_sum(goal, [_group(m, x, facts, some, large), _group(1 - m, x, facts, more, small)])
-
-
-def _kept_direction(goal: sy.Formula, v: Any, y: Any, m: Any, eps: Any) -> sy.Proved:
+def kept_direction(goal: sy.Formula, v: Vector, y: Vector, m: Scalar, eps: Scalar) -> sy.Proved:
     """‖y‖ = ‖v‖/√(m + ε) for y = v/√(m + ε)."""
-    u = sy.norm(v) / sy.root(m + eps)
-    squared = sy.prove(sy.equal(u * u, sy.square_norm(y)))
-    return sy.prove(goal, (sy.root_of_square(sy.square_norm(y), sy.prove(sy.at_least(u)), squared), sy.norm(y)))
+    u = norm(v) / root(m + eps)
+    squared = sy.prove(sy.equal(u * u, square_norm(y)))
+    return sy.prove(goal, (sy.root_of_square(square_norm(y), sy.prove(sy.at_least(u)), squared), norm(y)))
 
 
-def _supported(goal: sy.Formula, given: list[sy.Proved], x: Any, m: Any) -> sy.Proved:
+@theorem(GUPTA, "section 3", "measures rotations by the whole layer, gain and bias included")
+def test_rotation_by_layer_norm(x: Vector, eps: Epsilon):
+    """Before the affine step the cosine between x and LayerNorm's output is ‖Πx‖/‖x‖.
+
+    x·LN_ε(x) = ‖Πx‖‖LN_ε(x)‖
+
+    Remark: Unless x is constant; this is sin θ, so that the rotation is by |90° − θ|, whatever ε is.
+    """
+    y, z, centre = lg.standardize(x, eps=eps), lg.layer_norm(x, x, eps=eps), norm(lg.project(x))
+    assert dot(x, y) == centre * norm(y)
+    wrong("no rotation", lambda: dot(x, y) == norm(x) * norm(y))
+    wrong("with a gain, here x itself, the same", lambda: dot(x, z) == centre * norm(z))
+
+
+@test_rotation_by_layer_norm.proof
+def _(goal, x, eps):
+    return kept_direction(goal, lg.project(x), lg.standardize(x, eps=eps), variance(x), eps)
+
+
+@theorem(GUPTA, "section 3", "measures rotations by the whole layer, gain and bias included")
+def test_rotation_by_rms_norm(x: Vector, eps: Epsilon):
+    """Before the affine step RMSNorm does not rotate.
+
+    x·RMS_ε(x) = ‖x‖‖RMS_ε(x)‖
+
+    Remark: Unless x is 0, the cosine of the rotation is therefore 1, whatever ε is.
+    """
+    y, z = lg.rms_norm(x, eps=eps), lg.rms_norm(x, x, eps=eps)
+    assert dot(x, y) == norm(x) * norm(y)
+    wrong("with a gain, here x itself, either", lambda: dot(x, z) == norm(x) * norm(z))
+
+
+@test_rotation_by_rms_norm.proof
+def _(goal, x, eps):
+    return kept_direction(goal, x, lg.rms_norm(x, eps=eps), mean_square(x), eps)
+
+
+@st.composite
+def masked(draw: st.DrawFn, d: int) -> dict[str, Any]:
+    """A mask, and a vector that is 0 outside of it."""
+    m = draw(masks(d))
+    return {"m": m, "x": [a * b for a, b in zip(m, draw(vectors(d)), strict=True)]}
+
+
+@theorem(
+    GUPTA,
+    "section 3.2",
+    "finds hidden states of Llama models orthogonal to 1",
+    models=masked,
+    without={"m∘m = m": lambda d: {"x": [1] * d, "m": [Fraction(1, 2)] * d}},
+)
+def test_massive_activations(x: Vector, m: Vector):
+    """Vectors carried by k of the d coordinates are nearly orthogonal to 1.
+
+    (1·x)² ≤ k‖x‖² for x supported on k coordinates
+
+    Remark: Divided by d‖x‖²: |cos θ| ≤ √(k/d) for the angle θ of x ≠ 0 to 1.
+    """
+    assume(m * m == m, "m∘m = m")
+    assume(m * x == x, "m∘x = x")
+    assume(dot(m, ones(x)) > 0, "k > 0", redundant="for the empty mask x = 0 and both sides are 0")
+    k, along = dot(m, ones(x)), dot(ones(x), x) ** 2
+    assert along <= k * square_norm(x)
+    wrong("k − 1 in place of k", lambda: along <= (k - 1) * square_norm(x))
+
+
+@test_massive_activations.proof
+def _(goal, given, x, m):
     """k(k‖x‖² − (1·x)²) = ‖kx − (1·x)m‖²."""
     mask, support, count = given
-    k = sy.dot(m, sy.ones(x))
-    squares = sum_of_squares(k * x - sy.dot(sy.ones(x), x) * m)
+    k = dot(m, ones(x))
+    squares = sum_of_squares(k * x - dot(ones(x), x) * m)
     parts = [product(squares, sy.prove(sy.greater(1 / k), count))]
     return as_sum(goal, parts, count, (mask, m * m), (support, m * x))
 
 
-THEOREMS = read(__name__)
+def bound(m: Vector, x: Vector) -> Scalar:
+    """The bound √k‖mx‖ of m·x for a mask m of k coordinates, for which m² = m."""
+    return root(dot(m, ones(x))) * root(dot(m, x * x))
+
+
+def within_bound(m: Vector, x: Vector, count: sy.Proved, length: sy.Proved, *facts: Any) -> sy.Proved:
+    """√k‖mx‖ − m·x ≥ 0 over the k coordinates of a mask m: Σ m(√k x − ‖mx‖)² is twice its product with √k‖mx‖."""
+    k, size = dot(m, ones(x)), root(dot(m, x * x))
+    squares = sum_of_squares(m * (root(k) * x - size))
+    inverse = product(sy.prove(sy.greater(1 / root(k) / size), count, length), sy.constant(Fraction(1, 2), ">"))
+    goal = sy.at_least(bound(m, x), dot(m, x))
+    return as_sum(goal, [product(squares, inverse)], count, length, *facts)
+
+
+@theorem(
+    OWN,
+    "angles",
+    "|cos θ| ≤ √(k/d)√(1 − δ) + √(1 − k/d)√δ, δ = ‖(1 − m)x‖²/‖x‖²",
+    models=lambda d: {"m": masks(d)},
+    without={"m∘m = m": lambda d: {"x": [9] * (d - 1) + [1], "m": [0] * (d - 1) + [Fraction(4, 3)]}},
+)
+def test_massive_activation_bound(x: Vector, m: Vector):
+    """The same with a rest outside the k coordinates.
+
+    1·x ≤ √k‖mx‖ + √(d − k)‖(1 − m)x‖
+
+    Remark: Divide by √d‖x‖, and take −x for the other sign.
+    """
+    assume(m * m == m, "m∘m = m")
+    assume(dot(m, ones(x)) > 0, "k > 0", redundant="mx ≠ 0 implies it")
+    assume(dot(m, x * x) > 0, "mx ≠ 0", redundant="for mx = 0 the bound is Cauchy-Schwarz on the rest")
+    assume(dot(1 - m, ones(x)) > 0, "k < d", redundant="(1 − m)x ≠ 0 implies it")
+    assume(dot(1 - m, x * x) > 0, "(1 − m)x ≠ 0", redundant="for (1 − m)x = 0 it is angles.massive_activations")
+    assert dot(ones(x), x) <= bound(m, x) + bound(1 - m, x)
+    wrong("without the rest", lambda: dot(ones(x), x) <= bound(m, x))
+    k, rest = root(dot(m, ones(x))), root(dot(1 - m, ones(x)))
+    exchanged = rest * root(dot(m, x * x)) + k * root(dot(1 - m, x * x))
+    wrong("shares exchanged", lambda: dot(ones(x), x) <= exchanged)
+
+
+@test_massive_activation_bound.proof
+def _(goal, given, x, m):
+    mask, some, large, more, small = given
+    fact = (mask, m * m)
+    return as_sum(goal, [within_bound(m, x, some, large, fact), within_bound(1 - m, x, more, small, fact)])

@@ -1,38 +1,57 @@
 """Attention: how large normalized queries and keys let its logits become, and which keys a query can single out."""
 
 from fractions import Fraction
-from random import Random
 from typing import Any
+
+from hypothesis import strategies as st
 
 import lngeom as lg
 from lngeom import kernel as sy
+from lngeom.kernel import dim, dot, ones, square_norm
+from lngeom.strategies import sphere, vectors
+from lngeom.theorems import Epsilon, Scalar, Vector, assume, nonzero, theorem, wrong
 
-from .._records import read
-from .._shared import mean_square, standard
+from .._shared import mean_square
 from .._steps import as_sum, product
-from ..checks import draw_scalar, draw_vector
+from ..works import BRODY, HENRY
 
 
-def logit_model(random: Random, d: int) -> dict[str, Any]:
-    """Two vectors, two gains, and a bound of the products of the gains."""
-    x, z, g, h = (draw_vector(random, d) for _ in range(4))
-    bound = max(abs(a * b) for a, b in zip(g, h, strict=True))
-    return {"x": x, "z": z, "g": g, "h": h, "c": bound, "eps": abs(draw_scalar(random)) or 1}
-
-
-def keys_model(random: Random, d: int) -> dict[str, Any]:
-    """Two standardized vectors, so that nothing irrational remains, and a gain without zeros."""
-    g = tuple(value or 1 for value in draw_vector(random, d))
-    return {"x": standard(random, d), "z": standard(random, d), "g": g, "b": draw_vector(random, d), "q": g}
-
-
-def _short(x: Any, positive: sy.Proved, c: sy.Proved) -> sy.Proved:
+def short(x: Vector, positive: sy.Proved, c: sy.Proved) -> sy.Proved:
     """c(d − ‖RMS_ε(x)‖²)/2 = cdε/(2(m + ε)) ≥ 0, m the mean square."""
     inside = sy.prove(sy.greater(1 / (mean_square(x) + positive.conclusion.term)), positive)
-    return product(c, sy.prove(sy.greater(sy.dim(x) / 2)), positive, inside)
+    return product(c, sy.prove(sy.greater(dim(x) / 2)), positive, inside)
 
 
-def _logit(goal: sy.Formula, given: list[sy.Proved], x: Any, z: Any, g: Any, h: Any, c: Any, eps: Any) -> sy.Proved:
+@st.composite
+def bounded_products(draw: st.DrawFn, d: int) -> dict[str, Any]:
+    """Two gains, and the size of the largest of their products."""
+    g, h = draw(vectors(d)), draw(vectors(d))
+    return {"g": g, "h": h, "c": max(abs(a * b) for a, b in zip(g, h, strict=True))}
+
+
+@theorem(
+    HENRY,
+    "section 2",
+    "queries and keys are normalized so that their product cannot saturate",
+    models=bounded_products,
+    without={"−c ≤ g_i h_i": lambda d: {"x": [1] * d, "z": [1] * d, "g": [-1] * d, "h": [1] * d, "c": 0}},
+)
+def test_logit_bound(x: Vector, z: Vector, g: Vector, h: Vector, c: Scalar, eps: Epsilon):
+    """Normalized queries and keys bound the logit by the dimension and the largest product of gains.
+
+    q·k ≤ d·max|g_i h_i| for q = RMS_ε(x; g) and k = RMS_ε(x′; h)
+    """
+    assume(c + g * h >= 0, "−c ≤ g_i h_i")
+    assume(c - g * h >= 0, "g_i h_i ≤ c")
+    assume(eps > 0, redundant="at ε = 0 it holds too for x ≠ 0 and x′ ≠ 0, and the library takes no ε < 0")
+    q, k, d = lg.rms_norm(x, g, eps=eps), lg.rms_norm(z, h, eps=eps), dim(x)
+    assert dot(q, k) <= d * c
+    wrong("max|g_i h_i|, without the dimension", lambda: dot(q, k) <= c)
+    wrong("without a norm of the keys", lambda: dot(q, z * h) <= d * c)
+
+
+@test_logit_bound.proof
+def _(goal, given, x, z, g, h, c, eps):
     """Dc − q·k = ½c(d − ‖u‖²) + ½c(d − ‖v‖²) + ¼Σ(c − gh)(u + v)² + ¼Σ(c + gh)(u − v)², u, v without gain."""
     below, above, positive = given
     half = product(sy.constant(Fraction(1, 2), ">"), sy.add(below, above))
@@ -40,18 +59,92 @@ def _logit(goal: sy.Formula, given: list[sy.Proved], x: Any, z: Any, g: Any, h: 
     u, v = lg.rms_norm(x, eps=eps), lg.rms_norm(z, eps=eps)
     defined = [sy.prove(sy.greater(mean_square(w) + eps), positive) for w in (x, z)]
     parts = [
-        _short(x, positive, bound),
-        _short(z, positive, bound),
+        short(x, positive, bound),
+        short(z, positive, bound),
         sy.total(product(above, sy.square((u + v) / 2))),
         sy.total(product(below, sy.square((u - v) / 2))),
     ]
     return as_sum(goal, parts, *defined)
 
 
-def _selected(goal: sy.Formula, given: list[sy.Proved], g: Any) -> sy.Proved:
+def keys(d: int) -> dict[str, Any]:
+    """Two vectors of norm √d, for which RMSNorm has no irrational root."""
+    return {"x": sphere(d), "z": sphere(d)}
+
+
+@theorem(
+    BRODY,
+    "section 3.2",
+    "scaling keeps keys from being unselectable",
+    models=keys,
+    without={
+        "the outputs differ": lambda d: sphere(d).map(lambda x: {"x": x, "z": x}),
+        "x ≠ 0": lambda d: {"x": [0] * d, "z": [1] * d},
+        "g_i ≠ 0": lambda d: keys(d) | {"g": [0] * d},
+    },
+)
+def test_selectable(x: Vector, z: Vector, g: Vector, b: Vector):
+    """Behind an RMSNorm without ε and without zero gains each key has a query that prefers it to any other.
+
+    q·k > q·k′ for k = RMS₀(x; g, b), k′ = RMS₀(x′; g, b), q = RMS₀(x)/g: wherever k ≠ k′ and g_i ≠ 0
+
+    Remark: For a LayerNorm put Πx and Πx′ for x and x′: LN₀(x) = RMS₀(Πx).
+    """
+    y = lg.rms_norm(x, eps=0)
+    assume(square_norm(y - lg.rms_norm(z, eps=0)) > 0, "the outputs differ")
+    assume(square_norm(x) > 0, "x ≠ 0")
+    assume(square_norm(z) > 0, "x′ ≠ 0", redundant="for x′ = 0 the kernel, which reads 1/0 as 0, has k′ = b")
+    assume(nonzero(g))
+    assert dot(y / g, lg.rms_norm(x, g, b, eps=0)) > dot(y / g, lg.rms_norm(z, g, b, eps=0))
+    q = lg.rms_norm(x, eps=1) / g
+    wrong(
+        "the same at ε = 1",
+        lambda: dot(q, lg.rms_norm(x, g, b, eps=1)) > dot(q, lg.rms_norm(z, g, b, eps=1)),
+        models=lambda d: sphere(d).map(lambda x: {"x": x, "z": [7 * value for value in x]}),
+    )
+
+
+@test_selectable.proof
+def _(goal, given, g):
     """q·(k − k′) = y·(y − y′) = ‖y − y′‖²/2 for q = y/g, k = g∘y + b and ‖y‖ = ‖y′‖."""
-    apart = product(sy.prove(sy.greater(sy.dim(g) / sy.dim(g) / 2)), given[0])
+    apart = product(sy.prove(sy.greater(dim(g) / dim(g) / 2)), given[0])
     return as_sum(goal, [apart], *given[1:])
 
 
-THEOREMS = read(__name__)
+@theorem(BRODY, "section 3.2", "scaling to one norm, which ε prevents")
+def test_unselectable(x: Vector, q: Vector, g: Vector, b: Vector, c: Scalar, m: Scalar, eps: Epsilon):
+    """No query prefers the key of a constant vector to both that of a vector and that of its opposite.
+
+    q·LN_ε(c1) ≤ m wherever q·LN_ε(x) ≤ m and q·LN_ε(−x) ≤ m
+    """
+    assume(dot(q, lg.layer_norm(x, g, b, eps=eps)) <= m, "q·LN_ε(x) ≤ m")
+    assume(dot(q, lg.layer_norm(-x, g, b, eps=eps)) <= m, "q·LN_ε(−x) ≤ m")
+    logit = dot(q, lg.layer_norm(c * ones(x), g, b, eps=eps))
+    assert logit <= m
+    wrong("strictly less", lambda: logit < m)
+
+
+@test_unselectable.proof
+def _(goal, given):
+    return as_sum(goal, [product(sy.constant(Fraction(1, 2), ">"), one) for one in given])
+
+
+@theorem(BRODY, "section 3.2", "a key in the convex hull of the others is unselectable")
+def test_hull(x: Vector, z: Vector, q: Vector, c: Scalar, m: Scalar):
+    """A key between two others is never preferred to both.
+
+    q·(ck + (1 − c)k′) ≤ m for 0 ≤ c ≤ 1 wherever q·k ≤ m and q·k′ ≤ m
+    """
+    assume(dot(q, x) <= m, "q·k ≤ m")
+    assume(dot(q, z) <= m, "q·k′ ≤ m")
+    assume(c >= 0)
+    assume(c <= 1)
+    logit = dot(q, c * x + (1 - c) * z)
+    assert logit <= m
+    wrong("strictly less", lambda: logit < m)
+
+
+@test_hull.proof
+def _(goal, given):
+    first, second, share, rest = given
+    return as_sum(goal, [product(share, first), product(rest, second)])

@@ -1,273 +1,781 @@
 """Ellipsoid: where the outputs of LayerNorm lie, and its principal axes."""
 
 from fractions import Fraction
-from random import Random
 from typing import Any
+
+from hypothesis import strategies as st
 
 import lngeom as lg
 from lngeom import kernel as sy
+from lngeom.fibers import invert
+from lngeom.kernel import derivative, dim, dot, norm, ones, root, square_norm, summed, trace
+from lngeom.strategies import ball, scalars, vectors
+from lngeom.theorems import Epsilon, Scalar, Vector, assume, nonzero, theorem, varies, wrong
 
-from .._records import read
+from .._shared import variance
 from .._steps import as_sum, product, sum_of_squares
-from ..checks import draw_scalar, draw_vector
+from ..works import ABSTRACT, BLOG, OWN, RIECHERS
 
 
-def spread(g: Any, v: Any) -> Any:
-    """GΠG v, whose eigenvalues are the squared semi-axes over d."""
-    return g * lg.project(g * v)
+@theorem(ABSTRACT, "mechanism 1", "says that all output vectors have mean zero")
+def test_hyperplane(x: Vector, g: Vector, b: Vector, eps: Epsilon):
+    """All outputs lie in one hyperplane, whose normal is G⁻¹1.
+
+    α·(z − b) = 0 with α_i = 1/g_i
+    """
+    assume(nonzero(g))
+    y = lg.layer_norm(x, g, b, eps=eps)
+    assert dot(1 / g, y - b) == 0
+    wrong("outputs have mean zero", lambda: summed(y) == 0)
+    wrong("outputs without bias have mean zero", lambda: summed(lg.layer_norm(x, g, eps=eps)) == 0)
+    wrong("normal G1", lambda: dot(g, y - b) == 0)
 
 
-def sphere(g: Any, z: Any) -> Any:
-    """Σ z_i²/g_i²."""
-    return sy.square_norm(z / g)
+def sphere(g: Vector, z: Vector) -> Scalar:
+    """The squared gauge Σ z_i²/g_i²."""
+    return square_norm(z / g)
 
 
-def gain_model(random: Random, d: int) -> dict[str, Any]:
-    """Gains of both signs, repeated at times."""
-    return {"g": tuple(Fraction(random.choice((-2, -1, 1, 1, 2, 3))) for _ in range(d))}
+@theorem(RIECHERS, "eq. 6", "outputs lie within a hyperellipsoid")
+def test_interior(x: Vector, g: Vector, b: Vector, eps: Epsilon):
+    """With ε > 0 all outputs lie strictly inside the ellipsoid.
+
+    Σ (z_i − b_i)²/g_i² < d
+    """
+    assume(nonzero(g), redundant="the total inverse leaves the components of zero gain out, which lowers the sum")
+    assume(eps > 0)
+    y = lg.layer_norm(x, g, b, eps=eps)
+    assert sphere(g, y - b) < dim(x)
+    wrong("strictly inside at ε = 0 too", instead={"ε > 0": lambda: eps >= 0})
+    wrong("Σ (z_i − b_i)² < d, without the gains", lambda: square_norm(y - b) < dim(x))
+    wrong("Σ (z_i − b_i)²/g_i² < d − 1", lambda: sphere(g, y - b) < dim(x) - 1)
 
 
-def axis_model(random: Random, d: int) -> dict[str, Any]:
-    """An eigenvector of GΠG: differences of two coordinates with gains of equal size."""
-    g = list(gain_model(random, d)["g"])
-    v = [Fraction(0)] * d
-    if d > 1:
-        i, k = random.sample(range(d), 2)
-        g[k] = g[i] * random.choice((1, -1))
-        factor = random.choice((1, 2, -1))
-        v[i], v[k] = Fraction(factor), -factor * g[i] / g[k]
-        lam = g[i] ** 2
-    else:
-        lam = Fraction(1)
-    w = tuple(a + b for a, b in zip(draw_vector(random, d), [0] * d, strict=True))
-    return {"g": tuple(g), "v": tuple(v), "w": w, "lam": lam, "zeta": 1 / lam}
+@test_interior.proof
+def _(goal, given, x, eps):
+    square = variance(x) + eps
+    return sy.prove(goal, *given, sy.prove(sy.greater(square), given[1]), remainder=dim(x) * eps / square)
 
 
-def image_model(random: Random, d: int) -> dict[str, Any]:
-    """A point z of the open ellipsoid: an affine image of a short vector orthogonal to 1."""
-    g = gain_model(random, d)["g"]
-    u = draw_vector(random, d)
-    y = [a - b for a, b in zip(u, u[1:] + u[:1], strict=True)]
-    square = sum(value * value for value in y)
-    short = Fraction(1, 1 + int(square))
-    b = draw_vector(random, d)
-    return {
-        "g": g,
-        "b": b,
-        "z": tuple(c + a * value * short for a, c, value in zip(g, b, y, strict=True)),
-        "eps": random.choice((Fraction(1), Fraction(1, 3), Fraction(2))),
-    }
+@theorem(RIECHERS, "eq. 6", "typical inputs are mapped near the surface")
+def test_surface(x: Vector, g: Vector, b: Vector):
+    """At ε = 0 the outputs lie on the surface.
+
+    Σ (z_i − b_i)²/g_i² = d at ε = 0 for x not constant
+    """
+    assume(nonzero(g))
+    assume(varies(x), "x is not constant")
+    y = lg.layer_norm(x, g, b, eps=0)
+    assert sphere(g, y - b) == dim(x)
+    wrong("radius √(d − 1)", lambda: sphere(g, y - b) == dim(x) - 1)
+    wrong("norm √d after the gain", lambda: square_norm(y - b) == dim(x))
 
 
-def _inverse_on_ball(goal: sy.Formula, given: list[sy.Proved], g: Any, b: Any, z: Any, eps: Any) -> sy.Proved:
+@st.composite
+def inside(draw: st.DrawFn, d: int) -> dict[str, Any]:
+    """Gain, bias and a point z of the open ellipsoid."""
+    g, b, y = draw(vectors(d, "!=")), draw(vectors(d)), draw(ball(d))
+    return {"g": g, "b": b, "z": tuple(gain * value + bias for gain, value, bias in zip(g, y, b, strict=True))}
+
+
+@theorem(ABSTRACT, "key results", "LN maps to the interior of a hyperellipsoid", models=inside)
+def test_image(g: Vector, b: Vector, z: Vector, eps: Epsilon):
+    """Every point of the open ellipsoid is an output.
+
+    LN(u) = z for u = √ε y/√(1 − ‖y‖²/d), y = (z − b)/g, if α·(z − b) = 0 and ‖y‖² < d
+
+    Last step: With ellipsoid.hyperplane and ellipsoid.interior: the image is the set of all z with α·(z − b) = 0 and Σ
+    (z_i − b_i)²/g_i² < d.
+    """
+    assume(nonzero(g))
+    assume(eps > 0)
+    assume(summed((z - b) / g) == 0, "α·(z − b) = 0")
+    assume(sphere(g, z - b) < dim(z), "‖y‖² < d")
+    y = (z - b) / g
+    assert lg.layer_norm(invert(y, eps=eps), g, b, eps=eps) == z
+    u = y / root(1 - sphere(g, z - b) / dim(z))
+    wrong("the inverse without √ε", lambda: lg.layer_norm(u, g, b, eps=eps) == z)
+    wrong("points on the surface are reached too", lambda: lg.layer_norm(y, g, b, eps=eps) == z)
+
+
+@test_image.proof
+def _(goal, given, g, b, z, eps):
     """LN(u) = y for u = √ε y/√p with p = 1 − ‖y‖²/d, because σ² + ε = ε/p at u; then z = g∘y + b."""
-    nonzero, positive, flat, inside = given
+    gains, positive, flat, short = given
     y = sy.vector("y")
-    plane, ball = sy.assume(sy.equal(sy.summed(y), 0)), sy.assume(sy.greater(sy.dim(y), sy.square_norm(y)))
-    p = 1 - sy.square_norm(lg.project(y)) / sy.dim(y)
-    share = sy.multiply(ball, sy.prove(sy.greater(1 / sy.dim(y))))
+    plane, within = sy.assume(sy.equal(summed(y), 0)), sy.assume(sy.greater(dim(y), square_norm(y)))
+    p = 1 - square_norm(lg.project(y)) / dim(y)
+    share = sy.multiply(within, sy.prove(sy.greater(1 / dim(y))))
     p_positive = sy.transport(p, sy.prove(sy.equal(p, share.conclusion.term), plane), share)
-    u, factor = lg.fibers.invert(y, eps=eps), sy.root(eps) / sy.root(p)
-    above = sy.prove(sy.greater(factor), positive, p_positive)
-    square = lg.moments(u)[1] + eps
-    same = sy.root_of_square(
-        square, sy.weaken(above, ">="), sy.prove(sy.equal(factor * factor, square), positive, p_positive)
-    )
-    quotient = sy.congruence("inv", sy.root(square), factor, same)
+    u, factor = invert(y, eps=eps), root(eps) / root(p)
+    above = sy.weaken(sy.prove(sy.greater(factor), positive, p_positive), ">=")
+    square = variance(u) + eps
+    same = sy.root_of_square(square, above, sy.prove(sy.equal(factor * factor, square), positive, p_positive))
+    quotient = sy.congruence("inv", root(square), factor, same)
     scaled = sy.prove(sy.equal(lg.project(u) / factor, lg.project(y)), positive, p_positive)
-    centered = sy.prove(sy.equal(lg.project(y), y), plane)
-    back = sy.combine(
-        lg.standardize(u, eps=eps) - y, [(lg.project(u), None, quotient), (1, None, scaled), (1, None, centered)]
-    )
-    back = sy.instantiate(back, {y: (z - b) / g})
-    back = sy.cut(inside, sy.cut(flat, back))
-    affine = sy.prove(sy.equal(g * ((z - b) / g) + b, z), nonzero)
+    fixed = sy.prove(sy.equal(lg.project(y), y), plane)
+    parts = [(lg.project(u), None, quotient), (1, None, scaled), (1, None, fixed)]
+    back = sy.instantiate(sy.combine(lg.standardize(u, eps=eps) - y, parts), {y: (z - b) / g})
+    back = sy.cut(short, sy.cut(flat, back))
+    affine = sy.prove(sy.equal(g * ((z - b) / g) + b, z), gains)
     return sy.combine(goal.term, [(g, None, back), (1, None, affine)])
 
 
-def _moved(x: Any, g: Any, b: Any, eps: Any) -> Any:
-    """The output measured from the center, z − b."""
-    return lg.layer_norm(x, g, b, eps=eps) - b
+@theorem(OWN, "volume", "product of the semi-axes")
+def test_volume(g: Vector):
+    """The gain changes volumes in the hyperplane by |det G|‖α‖/√d.
+
+    (α/‖α‖)·(G1̂) ‖α‖ = √d
+
+    Last step: G maps 1^⊥ to α^⊥ and the unit normal 1̂ to height √d/‖α‖ over it, so that |det G| is the factor in the
+    hyperplane times √d/‖α‖.
+
+    Cites: volume is base times height; volume of the unit ball
+    """
+    assume(nonzero(g))
+    moved = g * ones(g) / root(dim(g))
+    assert dot(1 / g / norm(1 / g), moved) * norm(1 / g) == root(dim(g))
+    wrong("the height over g^⊥", lambda: dot(g / norm(g), moved) * norm(1 / g) == root(dim(g)))
 
 
-def inverse_spread(g: Any, v: Any) -> Any:
-    """Π₂G⁻²Π₂ v, with Π₂ the projector off α = G⁻¹1."""
+@theorem(BLOG, "on h", "the bias moves the ellipsoid and is its center")
+def test_center(x: Vector, g: Vector, b: Vector, eps: Epsilon):
+    """The bias is the center of the set of outputs.
+
+    LN(−x) − b = −(LN(x) − b)
+    """
+    z, opposite = lg.layer_norm(x, g, b, eps=eps), lg.layer_norm(-x, g, b, eps=eps)
+    assert opposite - b == -(z - b)
+    wrong("0 is the center", lambda: opposite == -z)
+
+
+def off_alpha(g: Vector, v: Vector) -> Vector:
+    """The projection off α = G⁻¹1, Π₂v = v − α(α·v)/‖α‖²."""
+    return v - dot(1 / g, v) / square_norm(1 / g) / g
+
+
+def inverse_spread(g: Vector, v: Vector) -> Vector:
+    """The pseudo-inverse Π₂G⁻²Π₂v of GΠG, with Π₂ the projector off α = G⁻¹1."""
     return off_alpha(g, off_alpha(g, v) / (g * g))
 
 
-def off_alpha(g: Any, v: Any) -> Any:
-    """Π₂v = v − α(α·v)/‖α‖²."""
-    return v - sy.dot(1 / g, v) / sy.square_norm(1 / g) / g
+@theorem(ABSTRACT, "failure signatures", "complex eigenvalues would be an error")
+def test_form_symmetric(v: Vector, w: Vector, g: Vector):
+    """The matrix of the ellipsoid is symmetric.
+
+    w·(Π₂G⁻²Π₂v) = v·(Π₂G⁻²Π₂w)
+
+    Remark: Its eigenvalues are real.
+    """
+    assert dot(w, inverse_spread(g, v)) == dot(v, inverse_spread(g, w))
+    wrong(
+        "with one projector only",
+        lambda: dot(w, off_alpha(g, v) / (g * g)) == dot(v, off_alpha(g, w) / (g * g)),
+        given=lambda: [nonzero(g)],
+    )
 
 
-def untilted(g: Any, v: Any) -> Any:
-    """ΠG⁻²Π v: the same with the projector off 1."""
+def untilted(g: Vector, v: Vector) -> Vector:
+    """The same with the projector off 1, ΠG⁻²Πv."""
     return lg.project(lg.project(v) / (g * g))
 
 
-def _orthogonal_to_alpha(eigen: sy.Proved, nonzero: sy.Proved, value: sy.Proved, g: Any, v: Any) -> sy.Proved:
+@theorem(ABSTRACT, "failure signatures", "negative eigenvalues would be an error")
+def test_form_positive(v: Vector, g: Vector):
+    """The matrix of the ellipsoid has no negative eigenvalue.
+
+    v·(Π₂G⁻²Π₂v) ≥ 0
+    """
+    form = dot(v, inverse_spread(g, v))
+    assert form >= 0
+    wrong("positive for every v", lambda: form > 0)
+    wrong("at least the form with the projector off 1", lambda: form >= dot(v, untilted(g, v)))
+
+
+@test_form_positive.proof
+def _(goal, v, g):
+    return as_sum(goal, [sum_of_squares(off_alpha(g, v) / g)])
+
+
+PENROSE = (RIECHERS, "axes of the hyperellipsoid", "takes the axes from Π₂G⁻²Π₂, which is therefore to be (GΠG)⁺")
+UNTILTED = "Π in place of Π₂: Π₂G⁻²Π₂ read as a power of Π"
+
+
+def alpha_varies(given: list[sy.Proved], g: Vector) -> tuple[sy.Proved, ...]:
+    """‖α‖² > 0."""
+    return (sy.prove(sy.greater(square_norm(1 / g)), *given),)
+
+
+def spread(g: Vector, v: Vector) -> Vector:
+    """The vector GΠGv; the eigenvalues of GΠG are the squared semi-axes over d."""
+    return g * lg.project(g * v)
+
+
+@theorem(*PENROSE, lemmas=alpha_varies)
+def test_penrose_1(v: Vector, g: Vector):
+    """Penrose equation 1 of (GΠG)⁺ = Π₂G⁻²Π₂.
+
+    A X A = A
+
+    Last step: The four equations together: a matrix satisfies them for GΠG if and only if it is Π₂G⁻²Π₂.
+    """
+    assume(nonzero(g))
+    assert spread(g, inverse_spread(g, spread(g, v))) == spread(g, v)
+    wrong(UNTILTED, lambda: spread(g, untilted(g, spread(g, v))) == spread(g, v))
+
+
+@theorem(*PENROSE, lemmas=alpha_varies)
+def test_penrose_2(v: Vector, g: Vector):
+    """Penrose equation 2 of (GΠG)⁺ = Π₂G⁻²Π₂.
+
+    X A X = X
+
+    Last step: The four equations together: a matrix satisfies them for GΠG if and only if it is Π₂G⁻²Π₂.
+    """
+    assume(nonzero(g))
+    assert inverse_spread(g, spread(g, inverse_spread(g, v))) == inverse_spread(g, v)
+    wrong(UNTILTED, lambda: untilted(g, spread(g, untilted(g, v))) == untilted(g, v))
+
+
+@theorem(*PENROSE, lemmas=alpha_varies)
+def test_penrose_3(v: Vector, w: Vector, g: Vector):
+    """Penrose equation 3 of (GΠG)⁺ = Π₂G⁻²Π₂.
+
+    (A X)ᵀ = A X
+
+    Last step: The four equations together: a matrix satisfies them for GΠG if and only if it is Π₂G⁻²Π₂.
+    """
+    assume(nonzero(g))
+    assert dot(w, spread(g, inverse_spread(g, v))) == dot(v, spread(g, inverse_spread(g, w)))
+    wrong(UNTILTED, lambda: dot(w, spread(g, untilted(g, v))) == dot(v, spread(g, untilted(g, w))))
+    wrong("G⁻¹ΠG⁻¹", lambda: dot(w, spread(g, lg.project(v / g) / g)) == dot(v, spread(g, lg.project(w / g) / g)))
+
+
+@theorem(*PENROSE, lemmas=alpha_varies)
+def test_penrose_4(v: Vector, w: Vector, g: Vector):
+    """Penrose equation 4 of (GΠG)⁺ = Π₂G⁻²Π₂.
+
+    (X A)ᵀ = X A
+
+    Last step: The four equations together: a matrix satisfies them for GΠG if and only if it is Π₂G⁻²Π₂.
+    """
+    assume(nonzero(g))
+    assert dot(w, inverse_spread(g, spread(g, v))) == dot(v, inverse_spread(g, spread(g, w)))
+    wrong(UNTILTED, lambda: dot(w, untilted(g, spread(g, v))) == dot(v, untilted(g, spread(g, w))))
+    wrong("G⁻¹ΠG⁻¹", lambda: dot(w, lg.project(spread(g, v) / g) / g) == dot(v, lg.project(spread(g, w) / g) / g))
+
+
+@theorem(RIECHERS, "Π₂ = I − αα^T/(α^Tα)", "the hyperplane of the outputs", lemmas=alpha_varies)
+def test_inverse_product(v: Vector, g: Vector):
+    """The product of GΠG and its pseudo-inverse is the projector off G⁻¹1.
+
+    GΠG·Π₂G⁻²Π₂ = Π₂ = I − αα^T/‖α‖²
+    """
+    assume(nonzero(g))
+    assert spread(g, inverse_spread(g, v)) == off_alpha(g, v)
+    wrong("the projector off 1", lambda: spread(g, inverse_spread(g, v)) == lg.project(v))
+
+
+def divided(gains: sy.Proved, eigen: sy.Proved, g: Vector, v: Vector, lam: Scalar) -> sy.Proved:
+    """λ v/g² = v − (g·v)/d · 1/g."""
+    return sy.prove(sy.equal(lam * v / g**2, v - dot(g, v) / dim(g) / g), gains, (eigen, lam * v))
+
+
+def orthogonal_to_alpha(gains: sy.Proved, eigen: sy.Proved, value: sy.Proved, g: Vector, v: Vector) -> sy.Proved:
     """α·v = 0, because α·GΠGv = 0 and the eigenvalue is not 0."""
     lam = value.conclusion.term
-    return sy.cancel(sy.dot(1 / g, v), sy.prove(sy.equal(sy.dot(1 / g, v) * lam, 0), nonzero, (eigen, lam * v)), value)
+    return sy.cancel(dot(1 / g, v), sy.prove(sy.equal(dot(1 / g, v) * lam, 0), gains, (eigen, lam * v)), value)
 
 
-def _divided(eigen: sy.Proved, nonzero: sy.Proved, lam: Any, g: Any, v: Any) -> sy.Proved:
-    """λ v/g² = v − (g·v)/d · 1/g."""
-    return sy.prove(sy.equal(lam * v / g**2, v - sy.dot(g, v) / sy.dim(g) / g), nonzero, (eigen, lam * v))
+@st.composite
+def axes(draw: st.DrawFn, d: int) -> dict[str, Any]:
+    """An eigenvector v of GΠG, a difference of two coordinates with gains of equal size; and u = Gv, one of ΠG²Π."""
+    g, v = list(draw(vectors(d, "!="))), [Fraction(0)] * d
+    if d > 1:
+        i, k = draw(st.permutations(range(d)))[:2]
+        sign = draw(st.sampled_from((1, -1)))
+        v[i], v[k], g[k] = Fraction(1), Fraction(-sign), sign * g[i]
+        return {"g": g, "v": v, "u": [a * b for a, b in zip(g, v, strict=True)], "lam": g[i] ** 2}
+    return {"g": g, "v": v, "u": v, "lam": 1}
 
 
-def _alpha(given: list[sy.Proved], g: Any) -> tuple[sy.Proved, ...]:
-    """‖α‖² > 0."""
-    return (sy.prove(sy.greater(sy.square_norm(1 / g)), *given),)
+@st.composite
+def flat_axis(draw: st.DrawFn, d: int) -> dict[str, Any]:
+    """The eigenvector α = G⁻¹1 of GΠG, with eigenvalue 0."""
+    g = draw(vectors(d, "!="))
+    return {"g": g, "v": [1 / value for value in g], "lam": 0}
 
 
-def _inverse_axis(goal: sy.Formula, given: list[sy.Proved], g: Any, v: Any, lam: Any) -> sy.Proved:
-    nonzero, eigen, value = given
-    (alpha,) = _alpha([nonzero], g)
-    flat = _orthogonal_to_alpha(eigen, nonzero, value, g, v)
-    divided = _divided(eigen, nonzero, lam, g, v)
-    return sy.prove(goal, nonzero, alpha, flat, (divided, lam * v / g**2))
+def hidden_axis(d: int) -> dict[str, Any]:
+    """An eigenvector of GΠG where one gain alone is not 0."""
+    return {"g": [0] * (d - 1) + [2], "v": [0] * (d - 1) + [1], "lam": 4 - Fraction(4, d)}
 
 
-def _end_point(goal: sy.Formula, given: list[sy.Proved], g: Any, v: Any, lam: Any) -> sy.Proved:
-    nonzero, eigen, positive, length = given
-    flat = _orthogonal_to_alpha(eigen, nonzero, sy.weaken(positive, "!="), g, v)
-    divided = _divided(eigen, nonzero, lam, g, v)
+@theorem(
+    ABSTRACT,
+    "mechanism 2",
+    "prints the semi-axes as √N/λ for eigenvalues λ of Π₂G⁻²Π₂",
+    models=axes,
+    without={"g_i ≠ 0": hidden_axis, "λ ≠ 0": flat_axis},
+)
+def test_semi_axes(g: Vector, v: Vector, lam: Scalar):
+    """An axis with eigenvalue λ of GΠG has eigenvalue 1/λ of Π₂G⁻²Π₂.
+
+    GΠGv = λv and λ ≠ 0 imply λ·Π₂G⁻²Π₂v = v
+
+    Remark: Semi-axes are √(dλ) = √(d/λ′) with λ′ = 1/λ, the eigenvalue of Π₂G⁻²Π₂.
+    """
+    assume(nonzero(g))
+    assume(spread(g, v) == lam * v, "GΠGv = λv")
+    assume(lam != 0)
+    assert lam * inverse_spread(g, v) == v
+    wrong("semi-axes √d/λ′, as if λ′² were the eigenvalue", lambda: lam * lam * inverse_spread(g, v) == v)
+
+
+@test_semi_axes.proof
+def _(goal, given, g, v, lam):
+    gains, eigen, value = given
+    flat = orthogonal_to_alpha(gains, eigen, value, g, v)
+    quotient = divided(gains, eigen, g, v, lam)
+    return sy.prove(goal, gains, *alpha_varies([gains], g), flat, (quotient, lam * v / g**2))
+
+
+@theorem(
+    RIECHERS,
+    "semi-axes √(N/λ)",
+    "λ the eigenvalues of Π₂G⁻²Π₂",
+    models=axes,
+    without={"g_i ≠ 0": hidden_axis, "λ > 0": flat_axis},
+)
+def test_end_point(g: Vector, v: Vector, lam: Scalar):
+    """The point at distance √(dλ) along an axis lies on the surface.
+
+    Σ z_i²/g_i² = d for z = √(dλ) v/‖v‖, GΠGv = λv
+    """
+    assume(nonzero(g))
+    assume(spread(g, v) == lam * v, "GΠGv = λv")
+    assume(lam > 0)
+    assume(square_norm(v) > 0, "v ≠ 0")
+    assert sphere(g, root(dim(v) * lam) / norm(v) * v) == dim(v)
+    wrong("at distance √d·λ", lambda: sphere(g, root(dim(v)) * lam / norm(v) * v) == dim(v))
+    wrong("at distance √(d/λ)", lambda: sphere(g, root(dim(v) / lam) / norm(v) * v) == dim(v))
+
+
+@test_end_point.proof
+def _(goal, given, g, v, lam):
+    gains, eigen, positive, length = given
+    flat = orthogonal_to_alpha(gains, eigen, sy.weaken(positive, "!="), g, v)
+    quotient = divided(gains, eigen, g, v, lam)
     # λ‖v/g‖² = ‖v‖² − (g·v)(α·v)/d
-    along = sy.combine(
-        lam * sphere(g, v) - sy.square_norm(v), [(1, v, divided), (-sy.dot(g, v) / sy.dim(g), None, flat)]
-    )
+    along = sy.combine(lam * sphere(g, v) - square_norm(v), [(1, v, quotient), (-dot(g, v) / dim(g), None, flat)])
     return sy.prove(goal, along, positive, length)
 
 
-def _direction(goal: sy.Formula, eigen: sy.Proved, g: Any, u: Any, lam: Any) -> sy.Proved:
-    flat = sy.combine(lam * sy.summed(u), [(-1, sy.ones(u), eigen)])
-    return sy.prove(goal, (eigen, lam * u), flat)
+@theorem(RIECHERS, "lengths √(Nζ)", "says that ΠG²Π does not deliver the directions", models=axes)
+def test_directions(g: Vector, u: Vector, lam: Scalar):
+    """Eigenvectors of ΠG²Π give the directions too, after multiplication by the gain.
+
+    ΠG²Πu = λu implies GΠG(GΠu) = λ GΠu
+
+    Remark: The axes are the left singular vectors of GΠ, for every gain.
+    """
+    assume(lg.project(g * g * lg.project(u)) == lam * u, "ΠG²Πu = λu")
+    centre = lg.project(u)
+    assert spread(g, g * centre) == lam * g * centre
+    wrong("the direction Πu itself", lambda: spread(g, centre) == lam * centre)
 
 
-def two_axes_model(random: Random, d: int) -> dict[str, Any]:
-    """Two eigenvectors of GΠG with different eigenvalues, from two pairs of gains of equal size."""
-    first = axis_model(random, max(2, d // 2))
-    second = axis_model(random, max(2, d - d // 2))
-    g = first["g"] + second["g"]
-    v = first["v"] + (Fraction(0),) * len(second["v"])
-    w = (Fraction(0),) * len(first["v"]) + second["v"]
-    return {"g": g[:d], "v": v[:d], "w": w[:d], "lam": first["lam"], "mu": second["lam"]}
+@test_directions.proof
+def _(goal, given, g, u, lam):
+    (eigen,) = given
+    return sy.prove(goal, (eigen, lam * u), sy.combine(lam * summed(u), [(-1, ones(u), eigen)]))
 
 
-def secular_model(random: Random, d: int) -> dict[str, Any]:
-    """λ off all g_i² with Σ1/(g_i² − λ) = 0: gains in pairs at equal distances from λ, and the inverses w."""
-    lam = random.choice((Fraction(5), Fraction(13), Fraction(25)))
-    pairs = {5: (1, 3), 13: (1, 5), 25: (1, 7)}[int(lam)]
-    g = [Fraction(pairs[i % 2]) * random.choice((1, -1)) for i in range(d - d % 2)]
-    g += [Fraction(random.choice((1, 2)))] * (d % 2)
-    w = tuple(1 / (value * value - lam) for value in g)
-    v = tuple(a * b for a, b in zip(g, w, strict=True))
-    return {"g": tuple(g), "lam": lam, "w": w, "v": v}
+@theorem(OWN, "principal axes", "first elementary symmetric function of the eigenvalues")
+def test_trace(g: Vector):
+    """The trace of GΠG is the share 1 − 1/d of the squared gains.
+
+    tr GΠG = (1 − 1/d)‖g‖²
+
+    Remark: A trace is the sum of the eigenvalues, so that the squared semi-axes sum to (d − 1)‖g‖².
+    """
+    total = trace(lambda v: spread(g, v), g)
+    assert total == (1 - 1 / dim(g)) * square_norm(g)
+    wrong("‖g‖²", lambda: total == square_norm(g))
 
 
-def two_skew_axes(random: Random, d: int) -> dict[str, Any]:
-    """Two eigenvectors of G²Π: 1, with eigenvalue 0, and g²/(g² − λ) for a root λ of the secular equation."""
-    m = secular_model(random, d)
-    w = tuple(g * v for g, v in zip(m["g"], m["v"], strict=True))
-    return {"g": m["g"], "v": (1,) * d, "lam": 0, "w": w, "mu": m["lam"]}
+@st.composite
+def secular(draw: st.DrawFn, d: int) -> dict[str, Any]:
+    """A root λ of the secular equation, between squared gains in pairs around it (none for odd d), and its axis v."""
+    lam, pair = draw(st.sampled_from(((5, (1, 3)), (13, (1, 5)), (25, (1, 7)))))
+    g = [draw(st.sampled_from((pair[i % 2], -pair[i % 2]))) for i in range(d)]
+    return {"g": g, "v": [Fraction(value, value**2 - lam) for value in g], "lam": lam}
 
 
-def _secular_converse(goal: sy.Formula, given: list[sy.Proved], g: Any, v: Any, lam: Any) -> sy.Proved:
+@theorem(
+    OWN,
+    "principal axes",
+    "a rank-one update of a diagonal matrix",
+    models=secular,
+    without={"g_i² ≠ λ": lambda d: {"g": [*([1, 7] * d)[: d - 1], 5], "lam": 25}},
+)
+def test_secular(g: Vector, lam: Scalar):
+    """Each root of the secular equation is an eigenvalue, with the axis g/(g² − λ).
+
+    Σ 1/(g_i² − λ) = 0 implies GΠGv = λv for v = g/(g² − λ)
+    """
+    assume(nonzero(g * g - lam), "g_i² ≠ λ")
+    assume(summed(1 / (g * g - lam)) == 0, "Σ 1/(g_i² − λ) = 0")
+    gap = g * g - lam
+    assert spread(g, g / gap) == lam * g / gap
+    wrong(
+        "Σ 1/(g_i − λ) = 0",
+        lambda: spread(g, g / (g - lam)) == lam * g / (g - lam),
+        given=lambda: [("g_i ≠ λ", nonzero(g - lam)), ("Σ 1/(g_i − λ) = 0", summed(1 / (g - lam)) == 0)],
+        models=lambda d: {"g": [3 + (-1) ** i for i in range(d)], "lam": 3},
+    )
+    wrong("the axis 1/(g² − λ)", lambda: spread(g, 1 / gap) == lam / gap)
+
+
+@theorem(
+    OWN,
+    "principal axes",
+    "a rank-one update of a diagonal matrix",
+    models=secular,
+    without={"λ ≠ 0": flat_axis, "g_i² ≠ λ": axes},
+)
+def test_secular_converse(g: Vector, v: Vector, lam: Scalar):
+    """Each eigenvalue that is not a squared gain solves the secular equation.
+
+    GΠGv = λv, λ ≠ 0, v ≠ 0 and g_i² ≠ λ imply Σ 1/(g_i² − λ) = 0
+
+    Last step: An eigenvalue λ ≠ 0 that is a squared gain is the square of two gains at least.
+    """
+    assume(nonzero(g * g - lam), "g_i² ≠ λ")
+    assume(spread(g, v) == lam * v, "GΠGv = λv")
+    assume(lam != 0)
+    assume(square_norm(v) > 0, "v ≠ 0")
+    assert summed(1 / (g * g - lam)) == 0
+    wrong("the sum Σ g_i²/(g_i² − λ) vanishes", lambda: summed(g * g / (g * g - lam)) == 0)
+
+
+@test_secular_converse.proof
+def _(goal, given, g, v, lam):
     """The eigenvector is v = c·g∘w with c = g·v/d and w = 1/(g² − λ); then cλS(w) = 0, and ‖v‖² = c(g∘w)·v is not 0."""
     off, eigen, value, length = given
-    w, c, law = 1 / (g * g - lam), sy.dot(g, v) / sy.dim(g), sy.inverse(off)
+    w, c, law = 1 / (g * g - lam), dot(g, v) / dim(g), sy.inverse(off)
     ray = sy.combine(v - c * g * w, [(w, None, eigen), (-v, None, law)])
-    scaled = sy.combine(c * lam * sy.summed(w), [(-1, g, ray), (-c, sy.ones(v), law)])
-    product_zero = sy.combine(
-        sy.summed(w) * (sy.square_norm(v) * lam), [(lam * sy.summed(w), v, ray), (sy.dot(g * w, v), None, scaled)]
+    scaled = sy.combine(c * lam * summed(w), [(-1, g, ray), (-c, ones(v), law)])
+    parts = [(lam * summed(w), v, ray), (dot(g * w, v), None, scaled)]
+    vanishes = sy.combine(summed(w) * (square_norm(v) * lam), parts)
+    return sy.prove(goal, sy.cancel(summed(w), vanishes, sy.multiply(sy.weaken(length, "!="), value)))
+
+
+@st.composite
+def two_axes(draw: st.DrawFn, d: int) -> dict[str, Any]:
+    """Two eigenvectors of GΠG, each on coordinates of its own."""
+    first = draw(axes(d - d // 2))
+    second = draw(axes(d // 2)) if d > 1 else {"g": [], "v": [], "lam": 2}
+    zeros = [0] * len(first["v"]), [0] * len(second["v"])
+    v, w = first["v"] + zeros[1], zeros[0] + second["v"]
+    return {"g": first["g"] + second["g"], "v": v, "w": w, "lam": first["lam"], "mu": second["lam"]}
+
+
+def same_axis(d: int) -> st.SearchStrategy[dict[str, Any]]:
+    """One eigenvector twice."""
+    return axes(d).map(lambda axis: axis | {"w": axis["v"], "mu": axis["lam"]})
+
+
+def skew_axes(d: int) -> st.SearchStrategy[dict[str, Any]]:
+    """Two eigenvectors of G²Π: 1, with eigenvalue 0, and g²/(g² − λ) for a root λ of the secular equation."""
+    return secular(d).map(
+        lambda m: {
+            "g": m["g"],
+            "v": [1] * d,
+            "lam": 0,
+            "w": [a * b for a, b in zip(m["g"], m["v"], strict=True)],
+            "mu": m["lam"],
+        }
     )
-    return sy.prove(goal, sy.cancel(sy.summed(w), product_zero, sy.multiply(sy.weaken(length, "!="), value)))
 
 
-def _orthogonal(goal: sy.Formula, given: list[sy.Proved], g: Any, v: Any, w: Any, lam: Any, mu: Any) -> sy.Proved:
+@theorem(
+    RIECHERS,
+    "axes of the hyperellipsoid",
+    "calls the eigenstates principal axes",
+    models=two_axes,
+    without={"λ ≠ μ": same_axis},
+)
+def test_orthogonal_axes(g: Vector, v: Vector, w: Vector, lam: Scalar, mu: Scalar):
+    """Axes of different lengths are orthogonal.
+
+    GΠGv = λv, GΠGw = μw and λ ≠ μ imply v·w = 0
+    """
+    assume(spread(g, v) == lam * v, "GΠGv = λv")
+    assume(spread(g, w) == mu * w, "GΠGw = μw")
+    assume(lam - mu != 0, "λ ≠ μ")
+    assert dot(v, w) == 0
+    wrong(
+        "the same for G²Π, which is not symmetric",
+        given=lambda: [
+            ("G²Πv = λv", g * g * lg.project(v) == lam * v),
+            ("G²Πw = μw", g * g * lg.project(w) == mu * w),
+            ("λ ≠ μ", lam - mu != 0),
+        ],
+        models=skew_axes,
+    )
+
+
+@test_orthogonal_axes.proof
+def _(goal, given, g, v, w, lam, mu):
     first, second, apart = given
-    product_zero = sy.prove(sy.equal(sy.dot(v, w) * (lam - mu), 0), (first, lam * v), (second, mu * w))
-    return sy.prove(goal, sy.cancel(sy.dot(v, w), product_zero, apart))
+    vanishes = sy.prove(sy.equal(dot(v, w) * (lam - mu), 0), (first, lam * v), (second, mu * w))
+    return sy.prove(goal, sy.cancel(dot(v, w), vanishes, apart))
 
 
-def root_model(random: Random, d: int) -> dict[str, Any]:
-    """A root λ of the secular equation of positive a: poles in pairs around it; and a change within κa."""
-    lam, gap = Fraction(random.choice((3, 5))), Fraction(random.choice((1, 2)))
-    a = tuple(lam + gap * (-1) ** i for i in range(d))
-    kappa = abs(draw_scalar(random)) or Fraction(1, 2)
-    v = tuple(kappa * value * random.choice((-1, 0, 1)) / 2 for value in a)
-    return {"a": a, "lam": lam, "v": v, "c": kappa}
+@theorem(
+    OWN,
+    "principal axes",
+    "det(λ − GΠG) = λp′(λ)/d with p = ∏(λ − g_i²)",
+    without={"g_i² ≠ λ": lambda d: vectors(d, "!=").map(lambda g: {"g": g, "lam": g[0] ** 2})},
+)
+def test_characteristic_polynomial(g: Vector, lam: Scalar):
+    """The characteristic polynomial of GΠG is, up to λ/d, the derivative of the polynomial of the squared gains.
+
+    1 + Σ g_i²/(λ − g_i²)/d = (λ/d) Σ 1/(λ − g_i²)
+
+    Last step: With ellipsoid.secular and its converse: a λ ≠ 0 that is not a squared gain is an eigenvalue of GΠG if
+    and only if p′(λ) = 0, where p(λ) = Π(λ − g_i²).
+    """
+    assume(nonzero(g * g - lam), "g_i² ≠ λ")
+    d, poles = dim(g), summed(1 / (lam - g * g))
+    determinant = 1 + summed(g * g / (lam - g * g)) / d
+    assert determinant == lam / d * poles
+    wrong("p′(λ)/d, without the factor λ", lambda: determinant == poles / d)
 
 
-def weights(a: Any, lam: Any) -> Any:
-    """W = 1/(a − λ)²."""
+POLE_LEFT_OUT = "where a_i = λ the kernel reads 1/0 as 0 and leaves that component out on both sides"
+
+
+def weights(a: Vector, lam: Scalar) -> Vector:
+    """The weights w = 1/(a − λ)²."""
     return (1 / (a - lam)) ** 2
 
 
-def slope(a: Any, v: Any, lam: Any) -> Any:
-    """Σw_i v_i/Σw_i, by how much the root moves when a moves along v."""
-    return sy.summed(weights(a, lam) * v) / sy.summed(weights(a, lam))
+def slope(a: Vector, v: Vector, lam: Scalar) -> Scalar:
+    """By how much the root moves when a moves along v, ν = Σw_i v_i/Σw_i."""
+    return summed(weights(a, lam) * v) / summed(weights(a, lam))
 
 
-def _mass(off: sy.Proved, a: Any, lam: Any) -> sy.Proved:
+@st.composite
+def roots(draw: st.DrawFn, d: int) -> dict[str, Any]:
+    """A root λ of Σ1/(a_i − λ) = 0, between poles in pairs around it (none for odd d), and changes v up to κa."""
+    lam, gap, c = draw(st.sampled_from((3, 5))), draw(st.sampled_from((1, 2))), draw(scalars(">"))
+    a = [lam + gap * (-1) ** i for i in range(d)]
+    return {"a": a, "lam": lam, "v": [c * value * draw(st.sampled_from((1, 0, -1))) for value in a], "c": c}
+
+
+def mass(off: sy.Proved, a: Vector, lam: Scalar) -> sy.Proved:
     """Σw > 0, because no component of a is λ."""
-    squares = sy.strengthen(sy.square(1 / (a - lam)), sy.prove(sy.unequal((1 / (a - lam)) ** 2), off))
-    return sy.total(squares)
+    return sy.total(sy.strengthen(sy.square(1 / (a - lam)), sy.prove(sy.unequal(weights(a, lam)), off)))
 
 
-def _implicit(goal: sy.Formula, given: list[sy.Proved], a: Any, v: Any, lam: Any) -> sy.Proved:
+@theorem(OWN, "principal axes", "implicit differentiation of the secular equation, a = g²", models=roots)
+def test_axis_derivative(a: Vector, v: Vector, lam: Scalar):
+    """A squared semi-axis moves by a weighted mean of the changes of the squared gains.
+
+    Σ1/(a_i − λ) is constant to first order along (v, ν) with ν = Σw_i v_i/Σw_i, w = 1/(a − λ)²
+
+    Last step: The root λ(a) of the secular equation between two poles is a differentiable function of a.
+
+    Cites: implicit function theorem
+    """
+    assume(nonzero(a - lam), "a_i ≠ λ", redundant=POLE_LEFT_OUT)
+
+    def moved(change: Scalar) -> Scalar:
+        return derivative(lambda u: summed(1 / u), a - lam, v - change)
+
+    assert moved(slope(a, v, lam)) == 0
+    wrong("the plain mean of the changes", lambda: moved(summed(v) / summed(ones(v))) == 0)
+
+
+@test_axis_derivative.proof
+def _(goal, given, a, v, lam):
     """The derivative along (v, ν) is Σw(ν − v), and νΣw = Σwv."""
-    return sy.prove(goal, sy.inverse(_mass(given[0], a, lam)))
+    return sy.prove(goal, sy.inverse(mass(given[0], a, lam)))
 
 
-def _balance(goal: sy.Formula, given: list[sy.Proved], a: Any, lam: Any) -> sy.Proved:
-    """Σwa − λΣw = Σw(a − λ) = Σ1/(a − λ) = 0."""
-    off, root = given
-    inverted = sy.inverse(off)
-    # w(a − λ) − 1/(a − λ) = (1/(a − λ))·((a − λ)/(a − λ) − 1)
-    return sy.combine(goal.term, [(1, 1 / (a - lam), inverted), (1, None, root)])
+def balance(off: sy.Proved, pole: sy.Proved, a: Vector, lam: Scalar) -> sy.Proved:
+    """Σwa − λΣw = Σw(a − λ) = Σ1/(a − λ) = 0, for w(a − λ) − 1/(a − λ) = (1/(a − λ))·((a − λ)/(a − λ) − 1)."""
+    w = weights(a, lam)
+    return sy.combine(summed(w * a) - lam * summed(w), [(1, 1 / (a - lam), sy.inverse(off)), (1, None, pole)])
 
 
-def _within(goal: sy.Formula, given: list[sy.Proved], a: Any, v: Any, lam: Any, c: Any) -> sy.Proved:
+@theorem(OWN, "principal axes", "relative changes of squared gains are not magnified", models=roots)
+def test_axis_balance(a: Vector, lam: Scalar):
+    """A root of the secular equation is that weighted mean of the squared gains.
+
+    Σw_i a_i = λΣw_i where Σ1/(a_i − λ) = 0
+
+    Remark: By ellipsoid.axis_derivative Σ a_i(∂λ/∂a_i) = λ: the condition number of a squared semi-axis is 1.
+    """
+    assume(nonzero(a - lam), "a_i ≠ λ", redundant=POLE_LEFT_OUT)
+    assume(summed(1 / (a - lam)) == 0, "Σ 1/(a_i − λ) = 0")
+    w = weights(a, lam)
+    assert summed(w * a) == lam * summed(w)
+    wrong("with the weights 1/(a − λ)", lambda: summed(a / (a - lam)) == lam * summed(1 / (a - lam)))
+
+
+@test_axis_balance.proof
+def _(goal, given, a, lam):
+    off, pole = given
+    return balance(off, pole, a, lam)
+
+
+@theorem(
+    OWN,
+    "principal axes",
+    "the condition number 2√d is one for the poles, not for gains",
+    models=roots,
+    without={
+        "a_i ≠ λ": lambda d: {"a": [-1] * d, "v": [-1] * d, "lam": -1, "c": 1},
+        "v_i ≤ κa_i": lambda d: roots(d).map(lambda m: m | {"v": [9 * m["c"] * x for x in m["a"]]}),
+    },
+)
+def test_axis_sensitivity(a: Vector, v: Vector, lam: Scalar, c: Scalar):
+    """If no squared gain changes by more than a factor, the weighted mean of the changes keeps to it.
+
+    ν ≤ κλ for v_i ≤ κa_i, ν = Σw_i v_i/Σw_i and Σ1/(a_i − λ) = 0
+
+    Remark: By ellipsoid.axis_derivative ν is the change of the squared semi-axis to first order.
+    """
+    assume(nonzero(a - lam), "a_i ≠ λ")
+    assume(summed(1 / (a - lam)) == 0, "Σ 1/(a_i − λ) = 0")
+    assume(c * a - v >= 0, "v_i ≤ κa_i")
+    assert c * lam - slope(a, v, lam) >= 0
+    wrong(
+        "strictly less than the largest change",
+        lambda: c * lam - slope(a, v, lam) > 0,
+        models=lambda d: roots(d).map(lambda m: m | {"v": [m["c"] * x for x in m["a"]]}),
+    )
+
+
+@test_axis_sensitivity.proof
+def _(goal, given, a, v, lam, c):
     """(κλ − ν) = Σw(κa − v)/Σw."""
-    off, root, near = given
-    mass = _mass(off, a, lam)
-    balance = _balance(sy.equal(sy.summed(weights(a, lam) * a), lam * sy.summed(weights(a, lam))), [off, root], a, lam)
+    off, pole, near = given
+    positive = mass(off, a, lam)
+    total = positive.conclusion.term
     change = sy.total(sy.multiply(sy.square(1 / (a - lam)), near))
-    scaled = product(change, sy.prove(sy.greater(1 / mass.conclusion.term), mass))
-    moved = [(-c / mass.conclusion.term, None, balance), (-c * lam, None, sy.inverse(mass))]
+    scaled = product(change, sy.prove(sy.greater(1 / total), positive))
+    moved = [(-c / total, None, balance(off, pole, a, lam)), (-c * lam, None, sy.inverse(positive))]
     return sy.transport(goal.term, sy.combine(goal.term - scaled.conclusion.term, moved), scaled)
 
 
-def support_spread(h: Any, k: Any, v: Any) -> Any:
-    """(diag(g⁻²) + αα^T/k) v on the support of g, h the inverse gains there and 0 elsewhere."""
-    return h * h * v + sy.dot(h, v) * h / k
+@st.composite
+def zero_gains(draw: st.DrawFn, d: int) -> dict[str, Any]:
+    """Gains of which one at least is 0, and their inverses on the support."""
+    g, k = draw(vectors(d)), draw(st.integers(0, d - 1))
+    g = [value if i != k else Fraction(0) for i, value in enumerate(g)]
+    return {"g": g, "h": [1 / value if value else value for value in g]}
 
 
-def zero_gain_model(random: Random, d: int) -> dict[str, Any]:
-    """Gains with at least one zero, their inverses on the support, and arbitrary vectors."""
-    g = [Fraction(random.choice((0, 0, 1, -2, 3))) for _ in range(d)]
-    g[random.randrange(d)] = Fraction(0)
-    return {
-        "g": tuple(g),
-        "h": tuple(1 / value if value else value for value in g),
-        **{name: draw_vector(random, d) for name in ("x", "v", "w", "b")},
-        "eps": abs(draw_scalar(random)),
-    }
+def untrue_inverse(d: int) -> dict[str, Any]:
+    """One gain of 2, whose inverse is said to be 1."""
+    rest = [0] * (d - 1)
+    return {"x": [1000, *rest], "g": [2, *rest], "h": [1, *rest], "b": [0] * d, "eps": 1}
 
 
-def _hidden_share(goal: sy.Formula, given: list[sy.Proved], x: Any, g: Any, h: Any, eps: Any) -> sy.Proved:
+def support_spread(h: Vector, k: Scalar, v: Vector) -> Vector:
+    """The vector (diag(g⁻²) + αα^T/k)v on the support of g, h the inverse gains there and 0 elsewhere."""
+    return h * h * v + dot(h, v) * h / k
+
+
+@theorem(
+    RIECHERS,
+    "zero gains",
+    "squares the Drazin inverse of G and sets Π₂ = I",
+    models=zero_gains,
+    without={"some gain is 0": lambda d: vectors(d, "!=").map(lambda g: {"g": g, "h": [1 / v for v in g]})},
+)
+def test_zero_gains(v: Vector, g: Vector, h: Vector):
+    """With k zero gains GΠG times diag(h²) + hhᵀ/k is the projector on the support.
+
+    GΠG(diag(h²) + hh^T/k)v = ghv, h = 1/g on the support and 0 elsewhere, k = d − Σ g_ih_i
+
+    Remark: Both factors are symmetric and the product is the projector on the support: the Penrose equations hold, and
+    the semi-axes are √(d/λ) of this matrix.
+    """
+    assume(g * g * h == g, "g²h = g")
+    assume(g * h * h == h, "gh² = h")
+    assume(dim(g) - dot(g, h) > 0, "some gain is 0")
+    seen = g * h * v
+    assert spread(g, support_spread(h, dim(g) - dot(g, h), v)) == seen
+    wrong("the square of the Drazin inverse alone", lambda: spread(g, h * h * v) == seen)
+    tilted = h * h * (v - dot(h, v) * h / square_norm(h))
+    wrong("αα^T/‖α‖² subtracted, as without zero gains", lambda: spread(g, tilted) == seen)
+    wrong("αα^T/d in place of αα^T/k", lambda: spread(g, support_spread(h, dim(g), v)) == seen)
+
+
+@test_zero_gains.proof
+def _(goal, given, g, h):
+    return sy.prove(goal, (given[0], g**2 * h), (given[1], g * h**2), given[2])
+
+
+@theorem(RIECHERS, "left null space", "is spanned by the coordinate vectors of the zero gains", models=zero_gains)
+def test_zero_gain_outputs(x: Vector, g: Vector, h: Vector, b: Vector, eps: Epsilon):
+    """Where the gain is zero the output is the bias.
+
+    (1 − gh)∘(z − b) = 0, h = 1/g on the support and 0 elsewhere
+    """
+    assume(g * g * h == g, "g²h = g")
+    y = lg.layer_norm(x, g, b, eps=eps)
+    assert (1 - g * h) * (y - b) == 0
+    wrong("α·(z − b) = 0 with α = 1/g on the support", lambda: dot(h, y - b) == 0)
+
+
+@test_zero_gain_outputs.proof
+def _(goal, given, g, h):
+    return sy.prove(goal, (given[0], g**2 * h))
+
+
+@theorem(
+    ABSTRACT,
+    "experiments",
+    "expects a surface; with k ≥ 2 zero gains it is solid even at ε = 0",
+    models=zero_gains,
+    without={"g²h = g": untrue_inverse},
+)
+def test_zero_gain_interior(x: Vector, g: Vector, h: Vector, b: Vector, eps: Epsilon):
+    """With k zero gains the seen components fill a solid ellipsoid at most.
+
+    ‖y‖² + (1·y)²/k < d for ε > 0, y = h∘(z − b), h = 1/g on the support and 0 elsewhere
+    """
+    assume(g * g * h == g, "g²h = g")
+    assume(
+        dim(g) - dot(g, h) > 0,
+        "some gain is 0",
+        redundant="at k = 0 the total inverse drops the second term, and the first is below d",
+    )
+    assume(eps > 0)
+    z, k = lg.layer_norm(x, g, b, eps=eps) - b, dim(g) - dot(g, h)
+    assert square_norm(h * z) + dot(h, z) ** 2 / k < dim(x)
+    wrong(
+        "without the term of the hidden components, but with d − k",
+        lambda: square_norm(g * h * lg.standardize(x, eps=eps)) < dot(g, h),
+    )
+
+
+@test_zero_gain_interior.proof
+def _(goal, given, x, g, h, eps):
     """With s = gh and m the mean of the hidden y_i: d − ‖sy‖² − (1·sy)²/k = dε/(σ² + ε) + ‖(1 − s)(y − m)‖²."""
     first, k_positive, positive = given
-    y, hidden, k = lg.standardize(x, eps=eps), 1 - g * h, sy.dim(g) - sy.dot(g, h)
-    defined = sy.prove(sy.greater(lg.moments(x)[1] + eps), positive)
+    y, hidden, k = lg.standardize(x, eps=eps), 1 - g * h, dim(g) - dot(g, h)
+    square = variance(x) + eps
+    defined = sy.prove(sy.greater(square), positive)
     idempotent = sy.prove(sy.equal(g * h * (g * h), g * h), first)
     parts = [
-        sy.prove(sy.greater(sy.dim(x) * eps / (lg.moments(x)[1] + eps)), positive, defined),
-        sum_of_squares(hidden * (y - sy.dot(hidden, y) / k)),
+        sy.prove(sy.greater(dim(x) * eps / square), positive, defined),
+        sum_of_squares(hidden * (y - dot(hidden, y) / k)),
     ]
     return as_sum(goal, parts, positive, defined, k_positive, (first, g * g * h), (idempotent, g**2 * h**2))
-
-
-THEOREMS = read(__name__)

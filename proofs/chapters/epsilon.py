@@ -1,43 +1,93 @@
 """Epsilon: with ε > 0 outputs lie inside the sphere, and how deep is a matter of σ²/ε."""
 
 from collections.abc import Callable
-from typing import Any
 
 import lngeom as lg
 from lngeom import kernel as sy
+from lngeom.epsilon import gauge, matching_eps
+from lngeom.kernel import dim, norm, ones, root, square_norm
+from lngeom.norms import scale
+from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, varies, wrong
 
-from .._records import read
-from .._shared import deviation, variance
-
-
-def length(x: Any, eps: Any) -> Any:
-    """‖LN_ε(x)‖²."""
-    return sy.square_norm(lg.standardize(x, eps=eps))
-
-
-def _scaled_root(goal: sy.Formula, given: list[sy.Proved], x: Any, a: Any, eps: Any) -> sy.Proved:
-    positive, nonnegative = given
-    v = variance(x)
-    inside = v + eps / (a * a)
-    u = a * sy.root(inside)
-    above = sy.prove(sy.at_least(u), positive)
-    squared = sy.prove(sy.equal(u * u, a * a * v + eps), positive, nonnegative)
-    same = sy.root_of_square(a * a * v + eps, above, squared)
-    return sy.prove(goal, (same, sy.root(a * a * v + eps)), positive, nonnegative)
+from .._shared import assuming, deviation, variance
+from ..works import BLOG, GUPTA, OWN, RIECHERS
 
 
-def _gauge(goal: sy.Formula, given: list[sy.Proved], x: Any, eps: Any) -> sy.Proved:
-    u = sy.root(sy.dim(x)) * lg.epsilon.gauge(x, eps=eps)
+def length(x: Vector, eps: Scalar) -> Scalar:
+    """The squared length ‖LN_ε(x)‖²."""
+    return square_norm(lg.standardize(x, eps=eps))
+
+
+@theorem(RIECHERS, "eq. 6", "the norm of a standardized vector falls short of √N by a factor")
+def test_norm(x: Vector, eps: Epsilon):
+    """The length of an output tells how large the variance was against ε.
+
+    ‖y_ε‖² = d‖Πx‖²/(‖Πx‖² + dε)
+    """
+    assume(eps > 0, redundant="at ε = 0 both sides are d, or 0 for a constant vector, where the kernel reads 0/0 as 0")
+    d, square = dim(x), square_norm(lg.project(x))
+    assert length(x, eps) == d * square / (square + d * eps)
+    wrong("ε in place of dε", lambda: length(x, eps) == d * square / (square + eps))
+    wrong("norm √d for every ε", lambda: length(x, eps) == d)
+    wrong("ε outside the root", lambda: square_norm(lg.standardize(x, eps=eps, placement="outside")) == length(x, eps))
+
+
+@theorem(
+    RIECHERS,
+    "section 2",
+    "outputs lie inside the ball of radius √N",
+    remainder=lambda x, eps: dim(x) * eps / (variance(x) + eps),
+)
+def test_interior(x: Vector, eps: Epsilon):
+    """Outputs lie strictly inside the sphere.
+
+    ‖y_ε‖² < d for ε > 0
+    """
+    assume(eps > 0)
+    assert length(x, eps) < dim(x)
+    wrong("also at ε = 0", instead={"ε > 0": lambda: eps == 0})
+    wrong("‖y_ε‖² < d − 1", lambda: length(x, eps) < dim(x) - 1)
+
+
+@theorem(RIECHERS, "eq. 6", "how near the surface an output lies")
+def test_gauge(x: Vector, eps: Epsilon):
+    """The gauge is the norm of the output in units of √d.
+
+    ‖y_ε‖ = √d r, with r = σ/√(σ² + ε)
+    """
+    assume(eps > 0, redundant="at ε = 0 both sides are √d, or 0 for a constant vector, where the kernel reads 0/0 as 0")
+    y = lg.standardize(x, eps=eps)
+    assert norm(y) == root(dim(x)) * gauge(x, eps=eps)
+    wrong("the gauge squared", lambda: norm(y) == root(dim(x)) * gauge(x, eps=eps) ** 2)
+
+
+@test_gauge.proof
+def _(goal, given, x, eps):
+    u = root(dim(x)) * gauge(x, eps=eps)
     squared = sy.prove(sy.equal(u * u, length(x, eps)), *given)
     same = sy.root_of_square(length(x, eps), sy.prove(sy.at_least(u), *given), squared)
-    return sy.prove(goal, (same, sy.norm(lg.standardize(x, eps=eps))))
+    return sy.prove(goal, (same, norm(lg.standardize(x, eps=eps))))
 
 
-def _decreasing(goal: sy.Formula, given: list[sy.Proved], x: Any, eps: Any, c: Any) -> sy.Proved:
+@theorem(RIECHERS, "discussion", "ε sets how far outputs stay from the surface")
+def test_decreasing(x: Vector, eps: Epsilon, c: Scalar):
+    """A larger ε draws every output inward.
+
+    ε′ > ε > 0 implies ‖y_ε′‖ < ‖y_ε‖
+    """
+    assume(varies(x), "x is not constant")
+    assume(eps > 0, redundant="at ε = 0 it holds too, and the library takes no ε < 0")
+    assume(c > eps, "ε′ > ε")
+    assert length(x, c) < length(x, eps)
+    wrong("it grows with ε", lambda: length(x, eps) < length(x, c))
+
+
+@test_decreasing.proof
+def _(goal, given, x, eps, c):
     positive = sy.prove(sy.greater(c), *given, sy.add(given[1], given[2]))
     v = variance(x)
     i, j = 1 / (v + eps), 1 / (v + c)
-    whole = sy.multiply(given[2], sy.prove(sy.greater(sy.dim(x) * v * i * j), *given, positive))
+    whole = sy.multiply(given[2], sy.prove(sy.greater(dim(x) * v * i * j), *given, positive))
     one = sy.inverse(sy.prove(sy.greater(v + eps), *given))
     other = sy.inverse(sy.prove(sy.greater(v + c), *given, positive))
     # i − j = (c − ε)ij, from (v + ε)i = 1 and (v + c)j = 1.
@@ -46,83 +96,262 @@ def _decreasing(goal: sy.Formula, given: list[sy.Proved], x: Any, eps: Any, c: A
     return sy.transport(goal.term, same, whole)
 
 
-def _increasing(goal: sy.Formula, given: list[sy.Proved], x: Any, x2: Any, eps: Any) -> sy.Proved:
+@theorem(RIECHERS, "key results", "typical inputs land near the surface")
+def test_increasing(x: Vector, x2: Vector, eps: Epsilon):
+    """A larger variance pushes outputs outward.
+
+    σ(x′) > σ(x) and ε > 0 imply ‖LN_ε(x′)‖ > ‖LN_ε(x)‖
+    """
+    assume(eps > 0)
+    assume(variance(x2) > variance(x), "σ²(x′) > σ²(x)")
+    assert length(x2, eps) > length(x, eps)
+    wrong("at ε = 0", given=lambda: [eps == 0, ("σ²(x′) > σ²(x) > 0", variance(x2) - variance(x) > 0)])
+    wrong("a larger norm suffices", instead={"σ²(x′) > σ²(x)": lambda: square_norm(x2) > square_norm(x)})
+
+
+@test_increasing.proof
+def _(goal, given, x, x2, eps):
     positive, larger = given
     v, v2 = variance(x), variance(x2)
-    factor = sy.prove(sy.greater(sy.dim(x) * eps / (v + eps) / (v2 + eps)), positive)
-    whole = sy.multiply(larger, factor)
+    whole = sy.multiply(larger, sy.prove(sy.greater(dim(x) * eps / (v + eps) / (v2 + eps)), positive))
     return sy.transport(goal.term, sy.prove(sy.equal(goal.term, whole.conclusion.term), positive), whole)
 
 
-def mismatch(x: Any, outside: Any, inside: Any) -> Any:
-    """(σ + ε_out)² − (σ² + ε_in): how far the two denominators are from each other."""
-    v = variance(x)
-    return lg.norms.scale(v, eps=outside, placement="outside") ** 2 - lg.norms.scale(v, eps=inside) ** 2
+@theorem(OWN, "epsilon", "LayerNorm with ε is not free of scale")
+def test_scaling(x: Vector, g: Vector, b: Vector, a: Scalar, eps: Epsilon):
+    """Scaling the input is scaling ε.
+
+    LN_ε(ax; g, b) = LN_{ε/a²}(x; g, b) for a > 0
+    """
+    assume(a > 0)
+    assume(eps >= 0, redundant="for ε < 0 both roots are of a²σ² + ε up to the factor a², and 0 together")
+    assert lg.layer_norm(a * x, g, b, eps=eps) == lg.layer_norm(x, g, b, eps=eps / (a * a))
+    wrong("LN_ε does not depend on the scale", lambda: lg.standardize(a * x, eps=eps) == lg.standardize(x, eps=eps))
+    wrong("ε/a", lambda: lg.standardize(a * x, eps=eps) == lg.standardize(x, eps=eps / a))
 
 
-def _conjugate(goal: sy.Formula, given: list[sy.Proved], x: Any, eps: Any) -> sy.Proved:
+@test_scaling.proof
+def _(goal, given, x, a, eps):
+    positive, nonnegative = given
+    square, u = a * a * variance(x) + eps, a * root(variance(x) + eps / (a * a))
+    squared = sy.prove(sy.equal(u * u, square), positive, nonnegative)
+    same = sy.root_of_square(square, sy.prove(sy.at_least(u), positive), squared)
+    return sy.prove(goal, (same, root(square)), positive, nonnegative)
+
+
+@theorem(GUPTA, "after eq. 4", "for σ = 0 LayerNorm outputs zeros")
+def test_constant(x: Vector, g: Vector, b: Vector, c: Scalar, eps: Epsilon):
+    """A constant vector becomes the bias.
+
+    LN_ε(c1; g, b) = b for ε > 0
+    """
+    assume(eps > 0, redundant="at ε = 0 the kernel reads 0/0 as 0; the library returns NaN")
+    y = lg.layer_norm(c * ones(x), g, b, eps=eps)
+    assert y == b
+    wrong("it becomes 0", lambda: y == 0)
+    wrong("the same for RMSNorm", lambda: lg.rms_norm(c * ones(x), g, b, eps=eps) == b)
+
+
+@test_constant.proof
+def _(goal, given):
+    return assuming(sy.prove(goal), given)
+
+
+@theorem(BLOG, "definition", "divides by the standard deviation plus ε")
+def test_placements(x: Vector, eps: Epsilon):
+    """For one vector ε outside the root equals another ε inside it.
+
+    σ + ε = √(σ² + ε′) for ε′ = 2σε + ε²
+    """
+    assume(eps >= 0, redundant="for ε < 0, which the library does not take, σ + ε may be negative")
+    outside = scale(variance(x), eps=eps, placement="outside")
+    assert outside == scale(variance(x), eps=matching_eps(x, eps=eps, placement="outside"))
+    wrong("the same ε", lambda: outside == scale(variance(x), eps=eps))
+    wrong("ε² inside", lambda: outside == scale(variance(x), eps=eps * eps))
+
+
+@test_placements.proof
+def _(goal, given, x, eps):
+    outside, square = deviation(x) + eps, variance(x) + 2 * deviation(x) * eps + eps * eps
+    positive, squared = sy.prove(sy.at_least(outside), *given), sy.prove(sy.equal(outside**2, square))
+    return sy.prove(goal, *given, sy.root_of_square(square, positive, squared))
+
+
+@theorem(OWN, "epsilon", "the other direction of the conversion")
+def test_placements_back(x: Vector, eps: Epsilon):
+    """For one vector ε inside the root equals another ε outside it.
+
+    √(σ² + ε) = σ + ε′ for ε′ = ε/(√(σ² + ε) + σ)
+    """
+    assume(eps > 0, redundant="at ε = 0 both sides are σ, where the kernel reads 0/0 as 0")
+    inside = scale(variance(x), eps=eps)
+    assert inside == scale(variance(x), eps=matching_eps(x, eps=eps), placement="outside")
+    wrong("ε′ = √ε", lambda: inside == scale(variance(x), eps=root(eps), placement="outside"))
+
+
+@test_placements_back.proof
+def _(goal, given, x, eps):
     """(s − σ)(s + σ) = ε for s = √(σ² + ε), divided by s + σ."""
-    sigma, s = deviation(x), sy.root(variance(x) + eps)
-    above = sy.prove(sy.greater(s + sigma), *given)
-    one = sy.inverse(above)
-    product = sy.prove(sy.equal((s - sigma) * (s + sigma), eps), *given)
-    return sy.combine(goal.term, [(1 / (s + sigma), None, product), (sigma - s, None, one)])
+    sigma, s = deviation(x), root(variance(x) + eps)
+    one = sy.inverse(sy.prove(sy.greater(s + sigma), *given))
+    difference = sy.prove(sy.equal((s - sigma) * (s + sigma), eps), *given)
+    return sy.combine(goal.term, [(1 / (s + sigma), None, difference), (sigma - s, None, one)])
 
 
-def _no_constant(goal: sy.Formula, given: list[sy.Proved], x: Any, x2: Any, eps: Any, c: Any) -> sy.Proved:
-    outside, inside, different = given
-    product = sy.multiply(sy.multiply(sy.constant(2, "!="), outside), different)
-    same = sy.prove(sy.equal(goal.term, product.conclusion.term), inside)
-    return sy.transport(goal.term, same, product)
+def mismatch(x: Vector, outside: Scalar, inside: Scalar) -> Scalar:
+    """How far the squares of the two denominators are from each other, (σ + ε_out)² − (σ² + ε_in)."""
+    v = variance(x)
+    return scale(v, eps=outside, placement="outside") ** 2 - scale(v, eps=inside) ** 2
 
 
-def _standard(x: Any, eps: Any) -> Any:
-    return lg.standardize(x, eps=eps, placement="outside")
+@theorem(BLOG, "definition", "the two forms are used interchangeably")
+def test_no_conversion(x: Vector, x2: Vector, eps: Epsilon, c: Scalar):
+    """No constant converts one placement of ε into the other.
 
+    the mismatches (σ + ε)² − (σ² + ε′) of two vectors of unequal σ are unequal
 
-def _sphere(x: Any, eps: Any) -> Any:
-    return lg.rms_norm(x, eps=eps, placement="outside")
-
-
-def _quotient(v: Any, given: list[sy.Proved], eps: Any) -> sy.Proved:
-    """(‖v‖ + ε√d)/(‖v‖/√d + ε) = √d, where ‖v‖/√d is written √(‖v‖²/d)."""
-    mean_root = sy.root(sy.square_norm(v) / sy.dim(v))
-    law = sy.inverse(sy.prove(sy.greater(mean_root + eps), *given))
-    same = sy.prove(sy.equal(sy.norm(v), sy.root(sy.dim(v)) * mean_root), *given)
-    share = 1 / (mean_root + eps)
-    return sy.combine(
-        (sy.norm(v) + eps * sy.root(sy.dim(v))) * share - sy.root(sy.dim(v)),
-        [(share, None, same), (sy.root(sy.dim(v)), None, law)],
+    Last step: No ε′ ≥ 0 has σ + ε = √(σ² + ε′) for two vectors of unequal σ, if ε ≠ 0.
+    """
+    assume(eps != 0)
+    assume(
+        c >= 0,
+        "ε′ >= 0",
+        redundant="for ε′ < 0 the root inside is not real and PyTorch returns NaN; the kernel reads it as 0",
     )
+    assume(deviation(x) != deviation(x2), "σ(x) ≠ σ(x′)")
+    assert mismatch(x, eps, c) != mismatch(x2, eps, c)
+    wrong("they are unequal whatever ε is", instead={"ε ≠ 0": lambda: eps >= 0})
 
 
-def _steps(goal: sy.Formula, given: list[sy.Proved], x: Any, eps: Any) -> sy.Proved:
-    return sy.combine(goal.term, [(lg.project(x), None, _quotient(lg.project(x), given, eps))])
+@test_no_conversion.proof
+def _(goal, given, x, x2, eps, c):
+    outside, inside, different = given
+    apart = sy.multiply(sy.multiply(sy.constant(2, "!="), outside), different)
+    return sy.transport(goal.term, sy.prove(sy.equal(goal.term, apart.conclusion.term), inside), apart)
 
 
-def _length(goal: sy.Formula, given: list[sy.Proved], x: Any, eps: Any) -> sy.Proved:
-    quotient = _quotient(x, given, eps)
-    root_d = sy.square_of_root(sy.prove(sy.greater(sy.dim(x))))
-    factor = quotient.conclusion.term + 2 * sy.root(sy.dim(x))
-    return sy.combine(goal.term, [(sy.square_norm(x) * factor, None, quotient), (sy.square_norm(x), None, root_d)])
+def quotient(v: Vector, given: list[sy.Proved], eps: Scalar) -> sy.Proved:
+    """(‖v‖ + ε√d)/(‖v‖/√d + ε) = √d, where ‖v‖/√d is written √(‖v‖²/d)."""
+    radius, mean_root = root(dim(v)), root(square_norm(v) / dim(v))
+    law = sy.inverse(sy.prove(sy.greater(mean_root + eps), *given))
+    same = sy.prove(sy.equal(norm(v), radius * mean_root), *given)
+    share = 1 / (mean_root + eps)
+    return sy.combine((norm(v) + eps * radius) * share - radius, [(share, None, same), (radius, None, law)])
 
 
-def _between(
-    goal: sy.Formula, given: list[sy.Proved], x: Any, eps: Any, factor: Callable[[Any, Any], Any]
+@theorem(BLOG, "definition", "lnorm = h∘g∘f with f = Π and g(x) = √n x/(‖x‖ + ε√n)")
+def test_outside_steps(x: Vector, eps: Epsilon):
+    """With ε outside the root too, LayerNorm projects and then divides by a norm.
+
+    (‖Πx‖ + ε√d) y = √d Πx for y = Πx/(σ + ε)
+    """
+    assume(eps > 0, redundant="at ε = 0 it holds too where σ > 0, and the library takes no ε < 0")
+    radius, centred, y = root(dim(x)), lg.project(x), lg.standardize(x, eps=eps, placement="outside")
+    assert (norm(centred) + eps * radius) * y == radius * centred
+    wrong("ε without √d", lambda: (norm(centred) + eps) * y == radius * centred)
+    inside = lg.standardize(x, eps=eps)
+    wrong("ε inside the root", lambda: (norm(centred) + eps * radius) * inside == radius * centred)
+
+
+@test_outside_steps.proof
+def _(goal, given, x, eps):
+    return sy.combine(goal.term, [(lg.project(x), None, quotient(lg.project(x), given, eps))])
+
+
+@theorem(BLOG, "on g", "only vectors very close to the origin miss the sphere")
+def test_outside_length(x: Vector, eps: Epsilon):
+    """With ε outside the root the length depends on σ, not on ‖x‖.
+
+    ‖y‖²(σ + ε)² = dσ² for y = Πx/(σ + ε)
+    """
+    assume(eps > 0, redundant="at ε = 0 it holds too where σ > 0, and the library takes no ε < 0")
+    d, square = dim(x), square_norm(lg.standardize(x, eps=eps, placement="outside"))
+    assert square * (deviation(x) + eps) ** 2 == d * deviation(x) ** 2
+    wrong("norm √d", lambda: square == d)
+    wrong("‖x‖ in place of √d σ", lambda: square * (norm(x) + eps * root(d)) ** 2 == d * square_norm(x))
+
+
+@theorem(BLOG, "on g", "‖x‖ ≫ ε brings a vector to the sphere")
+def test_outside_rms_length(x: Vector, eps: Epsilon):
+    """Whether a vector comes near the sphere depends on ‖x‖ against ε√d.
+
+    ‖g(x)‖²(‖x‖ + ε√d)² = d‖x‖² for g(x) = x/(‖x‖/√d + ε)
+    """
+    assume(eps > 0, redundant="at ε = 0 it holds too where x ≠ 0, and the library takes no ε < 0")
+    d, square = dim(x), square_norm(lg.rms_norm(x, eps=eps, placement="outside"))
+    assert square * (norm(x) + eps * root(d)) ** 2 == d * square_norm(x)
+    wrong("ε without √d", lambda: square * (norm(x) + eps) ** 2 == d * square_norm(x))
+
+
+@test_outside_rms_length.proof
+def _(goal, given, x, eps):
+    share, square = quotient(x, given, eps), square_norm(x)
+    radius = sy.square_of_root(sy.prove(sy.greater(dim(x))))
+    factor = share.conclusion.term + 2 * root(dim(x))
+    return sy.combine(goal.term, [(square * factor, None, share), (square, None, radius)])
+
+
+@theorem(OWN, "epsilon", "dynamics of repeated normalization")
+def test_fixed_point(x: Vector, eps: Epsilon):
+    """Repeated normalization tends to variance 1 − ε.
+
+    v′ − (1 − ε) = ε(v − (1 − ε))/(v + ε), with v′ the variance of LN_ε(x)
+
+    Last step: For 0 < ε < 1 and x not constant the variances of LN_ε(x), LN_ε(LN_ε(x)), … tend to 1 − ε, in every
+    Archimedean real closed field, such as that of the real numbers.
+    """
+    assume(eps > 0)
+    before, after = variance(x), variance(lg.standardize(x, eps=eps))
+    assert after - (1 - eps) == eps * (before - (1 - eps)) / (before + eps)
+    wrong("the fixed point is 1", lambda: after - 1 == eps * (before - 1) / (before + eps))
+    wrong("the factor is 1/(v + ε)", lambda: after - (1 - eps) == (before - (1 - eps)) / (before + eps))
+
+
+def scaled_square(
+    goal: sy.Formula, given: list[sy.Proved], x: Vector, eps: Scalar, factor: Callable[[Scalar, Scalar], Scalar]
 ) -> sy.Proved:
-    """The claim is (s − σ)² times a positive factor, s = √(σ² + ε)."""
-    sigma, s = deviation(x), sy.root(variance(x) + eps)
+    """The claim is (s − σ)² times a positive factor of σ and s = √(σ² + ε)."""
+    sigma, s = deviation(x), root(variance(x) + eps)
     positive = sy.prove(sy.greater(factor(sigma, s)), *given)
     whole = sy.multiply(sy.square(s - sigma), sy.weaken(positive, ">="))
     return sy.transport(goal.term, sy.prove(sy.equal(goal.term, whole.conclusion.term), *given), whole)
 
 
-def _upper(goal: sy.Formula, given: list[sy.Proved], x: Any, eps: Any) -> sy.Proved:
-    return _between(goal, given, x, eps, lambda sigma, s: (s + 2 * sigma) / (2 * sigma * sigma * s))
+@theorem(RIECHERS, "key results", "typical inputs are mapped near the surface")
+def test_concentration(x: Vector, eps: Epsilon):
+    """Outputs of inputs with large variance lie near the surface.
+
+    1 − r <= ε/2σ²
+    """
+    assume(varies(x), "x is not constant")
+    assume(eps > 0, redundant="at ε = 0 both sides are 0, and the library takes no ε < 0")
+    depth = 1 - gauge(x, eps=eps)
+    assert depth <= eps / (2 * variance(x))
+    wrong("1 − r <= ε/4σ²", lambda: depth <= eps / (4 * variance(x)))
+    wrong("1 − r <= ε/2", lambda: depth <= eps / 2)
 
 
-def _lower(goal: sy.Formula, given: list[sy.Proved], x: Any, eps: Any) -> sy.Proved:
-    return _between(goal, given, x, eps, lambda sigma, s: 1 / (2 * s * s))
+@test_concentration.proof
+def _(goal, given, x, eps):
+    return scaled_square(goal, given, x, eps, lambda sigma, s: (s + 2 * sigma) / (2 * sigma * sigma * s))
 
 
-THEOREMS = read(__name__)
+@theorem(OWN, "epsilon", "the other bound: 1 − r is about ε/2σ²")
+def test_concentration_below(x: Vector, eps: Epsilon):
+    """And not nearer than that.
+
+    1 − r >= ε/2(σ² + ε)
+    """
+    assume(eps > 0, redundant="at ε = 0 both sides are 0 where σ > 0, and the library takes no ε < 0")
+    depth = 1 - gauge(x, eps=eps)
+    assert depth >= eps / (2 * (variance(x) + eps))
+    wrong(
+        "1 − r >= ε/2σ²",
+        lambda: depth >= eps / (2 * variance(x)),
+        given=lambda: [("x is not constant", varies(x)), eps > 0],
+    )
+
+
+@test_concentration_below.proof
+def _(goal, given, x, eps):
+    return scaled_square(goal, given, x, eps, lambda sigma, s: 1 / (2 * s * s))

@@ -1,62 +1,148 @@
 """Irreversibility: which inputs a norm layer cannot tell apart, and what can be recovered from its output."""
 
-from fractions import Fraction
-from random import Random
 from typing import Any
+
+from hypothesis import strategies as st
 
 import lngeom as lg
 from lngeom import kernel as sy
+from lngeom.fibers import invert
+from lngeom.kernel import dim, dot, ones, root, square_norm
+from lngeom.norms import batch_norm
+from lngeom.strategies import ball, rational_root, scalars, sphere, standard, vectors
+from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, varies, wrong
 
-from .._records import read
-from .._shared import centered, deviation, standard, variance
-from ..checks import Values, draw_scalar, draw_vector
-
-
-def _equal_scales(outputs: sy.Proved, pair: tuple[Any, Any], levels: tuple[Any, Any], eps: sy.Proved) -> sy.Proved:
-    """√(m′ + ε) = √(m + ε) from equal outputs y′ = y: their lengths ‖y‖²/d = m/(m + ε) determine m where ε > 0."""
-    y, y2 = pair
-    m, m2 = levels
-    e, d = eps.conclusion.term, sy.dim(y)
-    i, i2 = sy.inv(m + e), sy.inv(m2 + e)
-    lengths = sy.combine(sy.dot(y2 - y, y2 + y), [(1, y2 + y, outputs)])
-    # ‖y′‖² − ‖y‖² = d(m′i′ − mi) = −dε(i′ − i), since (m + ε)i = 1.
-    spelled = sy.prove(sy.equal((i2 - i) * (d * e) + lengths.conclusion.term, 0), eps)
-    product = sy.combine((i2 - i) * (d * e), [(1, None, spelled), (-1, None, lengths)])
-    same = sy.cancel(i2 - i, product, sy.prove(sy.greater(d * e), eps))
-    above, above2 = sy.prove(sy.greater(m + e), eps), sy.prove(sy.greater(m2 + e), eps)
-    one, one2 = sy.inverse(above), sy.inverse(above2)
-    # t′ − t = t′t(i − i′) for t = m + ε, t′ = m′ + ε.
-    t, t2 = m + e, m2 + e
-    level = sy.combine(t2 - t, [(-t2 * t, None, same), (-t2, None, one), (t, None, one2)])
-    return sy.congruence("sqrt", t2, t, level)
+from .._shared import deviation, mean, variance
+from ..works import GUPTA, IOFFE, OWN, SUMMARY
 
 
-def _line(goal: sy.Formula, given: list[sy.Proved], x: Any, x2: Any, eps: Any) -> sy.Proved:
-    positive, outputs = given
-    y, y2 = lg.standardize(x, eps=eps), lg.standardize(x2, eps=eps)
-    scales = _equal_scales(outputs, (y, y2), (variance(x), variance(x2)), positive)
-    s, s2 = sy.root(variance(x) + eps), sy.root(variance(x2) + eps)
-    own = sy.prove(sy.equal(s * y, lg.project(x)), positive)
-    own2 = sy.prove(sy.equal(s2 * y2, lg.project(x2)), positive)
-    # Πx′ = s′y′ = s′y = sy = Πx.
-    difference = lg.project(x2) - lg.project(x)
-    parts = [(s2, None, outputs), (y, None, scales), (-1, None, own2), (1, None, own)]
-    return sy.prove(goal, sy.combine(difference, parts))
+@theorem(GUPTA, "section 2.3", "LayerNorm is irreversible")
+def test_invariance(x: Vector, a: Scalar, c: Scalar, eps: Epsilon):
+    """LayerNorm forgets the mean and the scale.
+
+    LN(ax + c1) = LN(x) for a > 0 at ε = 0
+    """
+    assume(a > 0)
+    moved = a * x + c * ones(x)
+    assert lg.standardize(moved, eps=0) == lg.standardize(x, eps=0)
+    wrong("a < 0", instead={"a > 0": lambda: a < 0})
+    wrong(
+        "at ε > 0", lambda: lg.standardize(moved, eps=eps) == lg.standardize(x, eps=eps), given=lambda: [a > 0, eps > 0]
+    )
 
 
-def _point(goal: sy.Formula, given: list[sy.Proved], x: Any, x2: Any, eps: Any) -> sy.Proved:
-    positive, outputs = given
-    y, y2 = lg.rms_norm(x, eps=eps), lg.rms_norm(x2, eps=eps)
-    m, m2 = sy.square_norm(x) / sy.dim(x), sy.square_norm(x2) / sy.dim(x)
-    scales = _equal_scales(outputs, (y, y2), (m, m2), positive)
-    s, s2 = sy.root(m + eps), sy.root(m2 + eps)
-    own = sy.prove(sy.equal(s * y, x), positive)
-    own2 = sy.prove(sy.equal(s2 * y2, x2), positive)
-    parts = [(s2, None, outputs), (y, None, scales), (-1, None, own2), (1, None, own)]
-    return sy.prove(goal, sy.combine(x2 - x, parts))
+@theorem(OWN, "irreversibility", "the sign of the factor survives")
+def test_reflection(x: Vector, a: Scalar, c: Scalar):
+    """A negative factor turns the output round.
+
+    LN(ax + c1) = −LN(x) for a < 0 at ε = 0
+    """
+    assume(a < 0)
+    assert lg.standardize(a * x + c * ones(x), eps=0) == -lg.standardize(x, eps=0)
+    wrong("also for a > 0", instead={"a < 0": lambda: a > 0})
 
 
-def _half_plane(goal: sy.Formula, given: list[sy.Proved], x: Any, x2: Any) -> sy.Proved:
+@theorem(GUPTA, "section 2.3", "information along the uniform vector is lost")
+def test_shift(x: Vector, c: Scalar, eps: Epsilon):
+    """LayerNorm forgets the mean for every ε.
+
+    LN_ε(x + c1) = LN_ε(x)
+    """
+    moved = x + c * ones(x)
+    assert lg.standardize(moved, eps=eps) == lg.standardize(x, eps=eps)
+    wrong(
+        "RMSNorm forgets the mean",
+        lambda: lg.rms_norm(moved, eps=eps) == lg.rms_norm(x, eps=eps),
+        given=lambda: [eps > 0],
+    )
+
+
+@theorem(
+    GUPTA,
+    "section 2.3",
+    "the original vector cannot be recovered from its normalized form",
+    lemmas=lambda x, r, c: [sy.total(sy.square(r - x - c / 2))],
+)
+def test_no_left_inverse(x: Vector, r: Vector, c: Scalar):
+    """No function of the output recovers the input.
+
+    ‖r − x‖² + ‖r − x′‖² >= dc²/2 for x′ = x + c1, whatever r the common output is sent to
+
+    Last step: For d ≥ 2 and every ε no function f has f(LN_ε(x)) = x for all x that are not constant: by
+    irreversibility.shift the outputs of x and x + c1 are equal.
+    """
+    errors = square_norm(r - x) + square_norm(r - (x + c * ones(x)))
+    assert errors >= dim(x) * c * c / 2
+    wrong("the errors add up to dc²", lambda: errors >= dim(x) * c * c)
+
+
+@theorem(GUPTA, "section 2.3", "more than 2d statistics cannot be recovered by 2d parameters")
+def test_no_affine_recovery(x: Vector, g: Vector, b: Vector, c: Scalar, eps: Epsilon):
+    """No gain and bias recover the input.
+
+    LN_ε(x + c1; g, b) − (x + c1) = (LN_ε(x; g, b) − x) − c1
+
+    Last step: For d ≥ 2 and every ε no g and b have LN_ε(x; g, b) = x for all x that are not constant: the two errors
+    differ by c1, so that for c = 1 they cannot both be zero.
+    """
+    shift = c * ones(x)
+    moved = x + shift
+    assert lg.layer_norm(moved, g, b, eps=eps) - moved == lg.layer_norm(x, g, b, eps=eps) - x - shift
+    wrong(
+        "the same for RMSNorm",
+        lambda: lg.rms_norm(moved, g, b, eps=eps) - moved == lg.rms_norm(x, g, b, eps=eps) - x - shift,
+        given=lambda: [eps > 0],
+    )
+
+
+@theorem(GUPTA, "section 2.3", "counting statistics and parameters shows irreversibility")
+def test_shared_statistics(x: Vector):
+    """Any number of vectors of one mean and deviation is recovered by one gain and bias.
+
+    σ LN(x) + μ = x at ε = 0
+
+    Last step: One gain, σ1, and one bias, μ1, recover all vectors that share μ and σ > 0, however many there are.
+    """
+    assume(
+        varies(x),
+        "x is not constant",
+        redundant="the bias alone recovers a constant vector, where the kernel reads 0/0 as 0",
+    )
+    bias = mean(x) * ones(x)
+    assert lg.layer_norm(x, deviation(x) * ones(x), bias, eps=0) == x
+    wrong("with the variance as gain", lambda: lg.layer_norm(x, variance(x) * ones(x), bias, eps=0) == x)
+
+
+@st.composite
+def half_plane(draw: st.DrawFn, d: int) -> dict[str, Any]:
+    """Two vectors of one half-plane, x′ = ax + c1 with a > 0, of rational deviations."""
+    x, a, c = draw(standard(d)), draw(scalars(">")), draw(scalars())
+    return {"x": x, "x2": tuple(a * value + c for value in x), "eps": 0}
+
+
+@theorem(OWN, "irreversibility", "the converse of the invariance", models=half_plane)
+def test_half_planes(x: Vector, x2: Vector):
+    """At ε = 0 vectors of one output lie in one half-plane.
+
+    LN(x′) = LN(x) implies x′ = ax + c1 with a = σ′/σ
+
+    Last step: With irreversibility.invariance: the fiber of an x that is not constant is exactly the open half-plane
+    {sΠx + t1 : s > 0}.
+    """
+    assume(
+        varies(x2),
+        "x′ is not constant",
+        redundant="a constant x′ has output 0 in the kernel, so that x is constant too, and a = 0",
+    )
+    assume(lg.standardize(x2, eps=0) == lg.standardize(x, eps=0), "LN(x′) = LN(x)")
+    a = deviation(x2) / deviation(x)
+    assert x2 == a * x + (mean(x2) - a * mean(x)) * ones(x)
+    wrong("x′ = x + c1", lambda: x2 == x + (mean(x2) - mean(x)) * ones(x))
+    wrong("x′ = ax", lambda: x2 == a * x)
+
+
+@test_half_planes.proof
+def _(goal, given, x, x2):
     not_constant, outputs = given
     s2 = deviation(x2)
     own = sy.prove(sy.equal(s2 * lg.standardize(x2, eps=0), lg.project(x2)), not_constant)
@@ -66,60 +152,204 @@ def _half_plane(goal: sy.Formula, given: list[sy.Proved], x: Any, x2: Any) -> sy
     return sy.prove(goal, same)
 
 
-def _ray(goal: sy.Formula, given: list[sy.Proved], x: Any, x2: Any) -> sy.Proved:
+def equal_scales(same: sy.Proved, positive: sy.Proved, y: Vector, y2: Vector, m: Scalar, m2: Scalar) -> sy.Proved:
+    """√(m′ + ε) = √(m + ε) from y′ = y and ε > 0: the lengths ‖y‖²/d = m/(m + ε) determine m."""
+    e, d = positive.conclusion.term, dim(y)
+    i, i2 = sy.inv(m + e), sy.inv(m2 + e)
+    lengths = sy.combine(dot(y2 - y, y2 + y), [(1, y2 + y, same)])
+    # ‖y′‖² − ‖y‖² = d(m′i′ − mi) = −dε(i′ − i), since (m + ε)i = 1.
+    spelled = sy.prove(sy.equal((i2 - i) * (d * e) + lengths.conclusion.term, 0), positive)
+    difference = sy.combine((i2 - i) * (d * e), [(1, None, spelled), (-1, None, lengths)])
+    inverses = sy.cancel(i2 - i, difference, sy.prove(sy.greater(d * e), positive))
+    one, one2 = (sy.inverse(sy.prove(sy.greater(level + e), positive)) for level in (m, m2))
+    # t′ − t = t′t(i − i′) for t = m + ε, t′ = m′ + ε.
+    t, t2 = m + e, m2 + e
+    level = sy.combine(t2 - t, [(-t2 * t, None, inverses), (-t2, None, one), (t, None, one2)])
+    return sy.congruence("sqrt", t2, t, level)
+
+
+@st.composite
+def line(draw: st.DrawFn, d: int) -> dict[str, Any]:
+    """Two vectors of one line, x′ = x + c1, and an ε > 0 for which √(σ² + ε) is rational."""
+    x, c = draw(vectors(d)), draw(scalars())
+    return {"x": x, "x2": [value + c for value in x], "eps": draw(rational_root(x, ">", centered=True))}
+
+
+@theorem(OWN, "irreversibility", "with ε only the mean is lost", models=line, without={"ε > 0": half_plane})
+def test_lines(x: Vector, x2: Vector, eps: Epsilon):
+    """At ε > 0 vectors of one output differ by a multiple of the uniform vector.
+
+    LN_ε(x′) = LN_ε(x) implies x′ = x + (μ′ − μ)1
+
+    Last step: With irreversibility.shift: the fiber of x is exactly the line x + R1.
+    """
+    assume(eps > 0)
+    assume(lg.standardize(x2, eps=eps) == lg.standardize(x, eps=eps), "LN_ε(x′) = LN_ε(x)")
+    assert x2 == x + (mean(x2) - mean(x)) * ones(x)
+    wrong("x′ = x", lambda: x2 == x)
+    wrong("at ε = 0", instead={"ε > 0": lambda: eps == 0}, models=half_plane)
+
+
+@test_lines.proof
+def _(goal, given, x, x2, eps):
+    positive, outputs = given
+    y, y2 = lg.standardize(x, eps=eps), lg.standardize(x2, eps=eps)
+    scales = equal_scales(outputs, positive, y, y2, variance(x), variance(x2))
+    s, s2 = root(variance(x) + eps), root(variance(x2) + eps)
+    own = sy.prove(sy.equal(s * y, lg.project(x)), positive)
+    own2 = sy.prove(sy.equal(s2 * y2, lg.project(x2)), positive)
+    # Πx′ = s′y′ = s′y = sy = Πx.
+    parts = [(s2, None, outputs), (y, None, scales), (-1, None, own2), (1, None, own)]
+    return sy.prove(goal, sy.combine(lg.project(x2) - lg.project(x), parts))
+
+
+@theorem(OWN, "irreversibility", "with ε the length of the output keeps the deviation")
+def test_inverse(x: Vector, eps: Epsilon):
+    """On the hyperplane LayerNorm with ε > 0 is undone by an explicit map.
+
+    x = √ε y/√(1 − ‖y‖²/d) for x ⟂ 1, y = LN_ε(x)
+    """
+    assume(eps > 0)
+    assume(dot(ones(x), x) == 0, "x is orthogonal to 1")
+    y = lg.standardize(x, eps=eps)
+    assert invert(y, eps=eps) == x
+    wrong("without the square root of ε", lambda: eps * y / root(1 - square_norm(y) / dim(x)) == x)
+
+
+@theorem(OWN, "irreversibility", "the image at ε > 0 is the whole open ball", models=lambda d: {"y": ball(d)})
+def test_onto_ball(y: Vector, eps: Epsilon):
+    """With ε > 0 LayerNorm maps the hyperplane onto the open ball of radius √d.
+
+    LN_ε(√ε y/√(1 − ‖y‖²/d)) = y for every y ⟂ 1 with ‖y‖² < d
+
+    Last step: With irreversibility.inverse: LN_ε is a bijection of the hyperplane 1^⊥ and the open ball of radius √d in
+    it.
+    """
+    assume(eps > 0)
+    assume(dot(ones(y), y) == 0, "y is orthogonal to 1")
+    assume(square_norm(y) < dim(y), "‖y‖² < d")
+    assert lg.standardize(invert(y, eps=eps), eps=eps) == y
+    wrong("without the square root of ε", lambda: lg.standardize(y / root(1 - square_norm(y) / dim(y)), eps=eps) == y)
+
+
+@st.composite
+def ray(draw: st.DrawFn, d: int) -> dict[str, Any]:
+    """Two vectors of one ray, x′ = ax with a > 0, of rational norms over √d."""
+    x, a = draw(sphere(d)), draw(scalars(">"))
+    return {"x": x, "x2": tuple(a * value for value in x), "eps": 0}
+
+
+@theorem(OWN, "irreversibility", "RMSNorm keeps the direction", models=ray)
+def test_rms_norm_rays(x: Vector, x2: Vector):
+    """At ε = 0 vectors of one RMSNorm output lie on one ray.
+
+    RMS(x′) = RMS(x) implies x′ = (‖x′‖/‖x‖)x
+
+    Last step: With irreversibility.rms_norm: the fiber of an x ≠ 0 is exactly the open ray of its positive multiples.
+    """
+    assume(
+        square_norm(x2) > 0,
+        "x′ is not 0",
+        redundant="for x′ = 0 the claim reads 0 = 0, as the kernel reads RMS(0) as 0",
+    )
+    assume(lg.rms_norm(x2, eps=0) == lg.rms_norm(x, eps=0), "RMS(x′) = RMS(x)")
+    assert x2 == root(square_norm(x2) / dim(x)) / root(square_norm(x) / dim(x)) * x
+    wrong("x′ = x", lambda: x2 == x)
+
+
+@test_rms_norm_rays.proof
+def _(goal, given, x, x2):
     not_zero, outputs = given
-    s2 = sy.root(sy.square_norm(x2) / sy.dim(x))
+    s2 = root(square_norm(x2) / dim(x))
     own = sy.prove(sy.equal(s2 * lg.rms_norm(x2, eps=0), x2), not_zero)
     # x′ = s′ RMS(x′) = s′ RMS(x) = (s′/s)x, with s′ and s the root mean squares.
     return sy.combine(goal.term, [(s2, None, outputs), (-1, None, own)])
 
 
-def half_plane(random: Random, d: int) -> Values:
-    """Two vectors of one half-plane: x′ = ax + c1 with a > 0."""
-    x, a, c = draw_vector(random, d), abs(draw_scalar(random)), draw_scalar(random)
-    return {"x": x, "x2": tuple(a * value + c for value in x)}
+@st.composite
+def twice(draw: st.DrawFn, d: int) -> dict[str, Any]:
+    """One vector twice, and an ε > 0 for which √(‖x‖²/d + ε) is rational."""
+    x = draw(vectors(d))
+    return {"x": x, "x2": x, "eps": draw(rational_root(x, ">"))}
 
 
-def line(random: Random, d: int) -> Values:
-    """Two vectors of one line: x′ = x + c1."""
-    x, c = draw_vector(random, d), draw_scalar(random)
-    return {"x": x, "x2": tuple(value + c for value in x), "eps": draw_scalar(random)}
+@theorem(SUMMARY, "contrast", "RMSNorm is reversible", models=twice, without={"ε > 0": ray})
+def test_rms_norm_injective(x: Vector, x2: Vector, eps: Epsilon):
+    """With ε > 0 RMSNorm forgets nothing.
+
+    RMS_ε(x′) = RMS_ε(x) implies x′ = x
+    """
+    assume(eps > 0)
+    assume(lg.rms_norm(x2, eps=eps) == lg.rms_norm(x, eps=eps), "RMS_ε(x′) = RMS_ε(x)")
+    assert x2 == x
+    wrong(
+        "the same for LayerNorm",
+        instead={"RMS_ε(x′) = RMS_ε(x)": lambda: lg.standardize(x2, eps=eps) == lg.standardize(x, eps=eps)},
+        models=line,
+    )
 
 
-def ray(random: Random, d: int) -> Values:
-    """Two vectors of one ray: x′ = ax with a > 0."""
-    x, a = draw_vector(random, d), abs(draw_scalar(random))
-    return {"x": x, "x2": tuple(a * value for value in x)}
+@test_rms_norm_injective.proof
+def _(goal, given, x, x2, eps):
+    positive, outputs = given
+    y, y2 = lg.rms_norm(x, eps=eps), lg.rms_norm(x2, eps=eps)
+    m, m2 = square_norm(x) / dim(x), square_norm(x2) / dim(x)
+    scales = equal_scales(outputs, positive, y, y2, m, m2)
+    s, s2 = root(m + eps), root(m2 + eps)
+    own = sy.prove(sy.equal(s * y, x), positive)
+    own2 = sy.prove(sy.equal(s2 * y2, x2), positive)
+    parts = [(s2, None, outputs), (y, None, scales), (-1, None, own2), (1, None, own)]
+    return sy.prove(goal, sy.combine(x2 - x, parts))
 
 
-def twice(random: Random, d: int) -> Values:
-    """One vector twice."""
-    x = draw_vector(random, d)
-    return {"x": x, "x2": x, "eps": draw_scalar(random)}
+@theorem(
+    GUPTA,
+    "section 2.3",
+    "α_i = √Var and β_i = E recover the input, which makes it reversible",
+    models=lambda d: {"v": vectors(d, ">")},
+)
+def test_batch_norm_recovery(x: Vector, m: Vector, v: Vector, eps: Epsilon):
+    """Batch normalization with fixed statistics is undone by its own parameters.
+
+    BN(x) with gain √(v + ε) and bias m is x
+    """
+    assume(v + eps > 0, "v + ε > 0")
+    assert batch_norm(x, root(v + eps), m, eps=eps, mean=m, variance=v) == x
+    wrong("gain √v, which forgets ε", lambda: batch_norm(x, root(v), m, eps=eps, mean=m, variance=v) == x)
+    wrong("no bias", lambda: batch_norm(x, root(v + eps), None, eps=eps, mean=m, variance=v) == x)
 
 
-def in_hyperplane(random: Random, d: int) -> Values:
-    """A vector orthogonal to 1."""
-    return {"x": centered(random, d), "eps": draw_scalar(random)}
-
-
-def in_ball(random: Random, d: int) -> Values:
-    """A vector orthogonal to 1 of norm below √d."""
-    y = tuple(value * Fraction(random.randint(0, 4), 5) for value in standard(random, d))
-    return {"y": y, "eps": draw_scalar(random)}
-
-
-def statistics(random: Random, d: int) -> Values:
-    """A vector with fixed statistics of a batch, all variances positive."""
-    v = tuple(Fraction(random.choice((1, 2, 4, 9)), random.choice((1, 4))) for _ in range(d))
-    return {"x": draw_vector(random, d), "m": draw_vector(random, d), "v": v, "eps": abs(draw_scalar(random))}
-
-
-def column_norm(x: Any, *, eps: Any) -> Any:
+def column_norm(x: Vector, *, eps: Scalar) -> Vector:
     """BatchNorm of a batch whose d vectors have one component each: x is the only column."""
     if not hasattr(x, "shape"):  # to the library a symbol is a column
-        return lg.norms.batch_norm(x, eps=eps)
-    return lg.norms.batch_norm(x[..., None], eps=eps)[..., 0]
+        return batch_norm(x, eps=eps)
+    return batch_norm(x[..., None], eps=eps)[..., 0]
 
 
-THEOREMS = read(__name__)
+@theorem(IOFFE, "algorithm 1", "mean and variance are taken over the batch")
+def test_batch_norm_column(x: Vector, eps: Epsilon):
+    """Batch normalization with batch statistics standardizes each column of the batch.
+
+    BN_ε(column) = LN_ε(column), without gain and bias
+
+    Remark: x holds one component of all vectors of the batch; everything said of LayerNorm holds of it.
+    """
+    y = lg.standardize(x, eps=eps)
+    assert column_norm(x, eps=eps) == y
+    wrong(
+        "fixed statistics do the same",
+        lambda: batch_norm(x, eps=eps, mean=0 * ones(x), variance=ones(x)) == y,
+        given=lambda: [eps > 0],
+    )
+
+
+@theorem(SUMMARY, "contrast", "RMSNorm is reversible")
+def test_rms_norm(x: Vector, a: Scalar, eps: Epsilon):
+    """RMSNorm forgets the length at ε = 0.
+
+    RMS(ax) = RMS(x) for a > 0 at ε = 0
+    """
+    assume(a > 0)
+    assert lg.rms_norm(a * x, eps=0) == lg.rms_norm(x, eps=0)
+    wrong("a < 0", instead={"a > 0": lambda: a < 0})
+    wrong("at ε > 0", lambda: lg.rms_norm(a * x, eps=eps) == lg.rms_norm(x, eps=eps), given=lambda: [a > 0, eps > 0])

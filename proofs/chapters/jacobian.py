@@ -1,117 +1,322 @@
 """Jacobian: the derivative of LayerNorm, its spectrum, its norm, and the bounds that do not hold."""
 
-from collections.abc import Callable
-from fractions import Fraction
-from random import Random
 from typing import Any
+
+from hypothesis import strategies as st
 
 import lngeom as lg
 from lngeom import kernel as sy
+from lngeom.derivatives import jacobian_product, jacobian_transpose_product, potential
+from lngeom.kernel import derivative, dim, dot, norm, ones, root, square_norm, trace
+from lngeom.norms import scale
+from lngeom.strategies import centred, vectors
+from lngeom.theorems import Epsilon, Scalar, Vector, assume, nonzero, theorem, varies, wrong
 
-from .._records import read
-from .._shared import variance
+from .._shared import assuming, variance
 from .._steps import as_sum, product, sum_of_squares
-from ..checks import draw_scalar, draw_vector
+from ..works import BLOG, DIGEST, OWN, RIECHERS, XIONG
 
 
-def standardized(x: Any, eps: Any) -> Any:
-    """Πx/√(σ² + ε)."""
-    return lg.standardize(x, eps=eps)
+def denominator(x: Vector, eps: Scalar) -> Scalar:
+    """What LayerNorm divides by, √(σ² + ε)."""
+    return scale(variance(x), eps=eps)
 
 
-def denominator(x: Any, eps: Any) -> Any:
-    """√(σ² + ε)."""
-    return lg.norms.scale(variance(x), eps=eps)
+@theorem(XIONG, "proof of Lemma 3", "gives the Jacobian without gain and ε, for a centred row vector")
+def test_closed_form(x: Vector, v: Vector, g: Vector, b: Vector, eps: Epsilon):
+    """The directional derivative of LayerNorm is the product that the library computes.
+
+    D LN(x)·v = g∘(Πv − y(y·v)/d)/√(σ² + ε), y = Πx/√(σ² + ε)
+
+    Last step: Where σ² + ε > 0 the formal derivative is the derivative of the function.
+
+    Cites: chain rule
+    """
+    moved = derivative(lambda t: lg.layer_norm(t, g, b, eps=eps), x, v)
+    assert moved == jacobian_product(x, v, g, eps=eps)
+    y, s, centred = lg.standardize(x, eps=eps), denominator(x, eps), lg.project(v)
+    wrong("radial term dropped: diag(g/s)Π", lambda: moved == g * centred / s)
+    wrong("radial term without 1/d", lambda: moved == g * (centred - y * dot(y, v)) / s)
+    wrong("projection of the tangent dropped", lambda: moved == g * (v - y * dot(y, v) / dim(x)) / s)
 
 
-def _layer(g: Any, b: Any, eps: Any) -> Callable[[Any], Any]:
-    return lambda x: lg.layer_norm(x, g, b, eps=eps)
+@theorem(BLOG, "definition of the norm", "divides by σ + ε and does not differentiate")
+def test_outside(x: Vector, v: Vector, g: Vector, b: Vector, eps: Epsilon):
+    """With ε outside the root the radial term gets the factor (σ + ε)/σ.
+
+    D LN(x)·v = g∘(Πv − y(y·v)(σ + ε)/(σd))/(σ + ε), y = Πx/(σ + ε), for σ > 0
+
+    Last step: Where σ > 0 the formal derivative is the derivative of the function.
+
+    Cites: chain rule
+    """
+    assume(varies(x), "x is not constant", redundant="at σ = 0 the total root and inverse make both sides agree")
+    assume(eps >= 0, redundant="only needed for σ + ε ≠ 0, which may hold for negative ε too")
+    moved = derivative(lambda t: lg.layer_norm(t, g, b, eps=eps, placement="outside"), x, v)
+    assert moved == jacobian_product(x, v, g, eps=eps, placement="outside")
+    y, s = lg.standardize(x, eps=eps, placement="outside"), scale(variance(x), eps=eps, placement="outside")
+    inside = g * (lg.project(v) - y * dot(y, v) / dim(x)) / s
+    wrong("the radial term of ε inside the root", lambda: moved == inside)
 
 
-def _tangential_square(x: Any, v: Any, eps: Any) -> sy.Proved:
-    """‖Πv − y(y·v)/d‖² ≥ 0."""
-    y = standardized(x, eps)
-    return sum_of_squares(lg.project(v) - y * sy.dot(y, v) / sy.dim(x))
+@theorem(XIONG, "proof of Lemma 3", "its Jacobian contains the factor I − 11ᵀ/d")
+def test_uniform_input(x: Vector, g: Vector, eps: Epsilon):
+    """Shifts along 1 do not change the output.
+
+    J1 = 0
+    """
+    assert jacobian_product(x, ones(x), g, eps=eps) == 0
+    wrong("the same for RMSNorm", lambda: jacobian_product(x, ones(x), g, eps=eps, centered=False) == 0)
+    wrong("the same for the input itself, which only ε = 0 makes true", lambda: jacobian_product(x, x, g, eps=eps) == 0)
 
 
-def _positive(goal: sy.Formula, given: list[sy.Proved], x: Any, v: Any, eps: Any) -> sy.Proved:
+@theorem(RIECHERS, "Π₂ = I − αα^T/(α^Tα)", "outputs lie in the hyperplane α·(z − b) = 0")
+def test_dead_output(x: Vector, v: Vector, g: Vector, eps: Epsilon):
+    """No gradient reaches the output direction α = G⁻¹1.
+
+    αᵀJ = 0 for g_i ≠ 0
+    """
+    assume(nonzero(g))
+    moved = jacobian_product(x, v, g, eps=eps)
+    assert dot(1 / g, moved) == 0
+    wrong("1ᵀJ = 0, true for constant gain only", lambda: dot(ones(x), moved) == 0)
+
+
+@theorem(OWN, "Jacobian", "vector-Jacobian product in O(d)")
+def test_transpose(x: Vector, v: Vector, w: Vector, g: Vector, eps: Epsilon):
+    """The backward pass of the library is the adjoint of its forward derivative.
+
+    w·(Jv) = (Jᵀw)·v
+
+    Remark: At g = 1 both products are the same function: without gain the Jacobian is symmetric, w·J₀v = v·J₀w.
+    """
+    forward = dot(w, jacobian_product(x, v, g, eps=eps))
+    assert forward == dot(jacobian_transpose_product(x, w, g, eps=eps), v)
+    wrong("symmetric with a gain too", lambda: forward == dot(jacobian_product(x, w, g, eps=eps), v))
+
+
+@theorem(OWN, "Jacobian", "LayerNorm without gain is monotone")
+def test_positive(x: Vector, v: Vector, eps: Epsilon):
+    """Without gain the Jacobian is positive semidefinite.
+
+    v·(J₀v) ≥ 0 for ε ≥ 0 and σ² + ε > 0
+    """
+    assume(variance(x) + eps > 0, "σ² + ε > 0", redundant="elsewhere the total inverse makes the form 0")
+    assume(eps >= 0, redundant="the library takes no ε < 0")
+    form = dot(v, jacobian_product(x, v, eps=eps))
+    assert form >= 0
+    wrong("positive definite: strictly on all v", lambda: form > 0)
+    wrong("the same with a gain, here v itself", lambda: dot(v, jacobian_product(x, v, v, eps=eps)) >= 0)
+
+
+@test_positive.proof
+def _(goal, given, x, v, eps):
     """v·Jv = ‖Πv − y(y·v)/d‖²/s + ε(y·v)²/(d s³), because ‖y‖²/d = 1 − ε/s²."""
     defined, not_negative = given
-    inverse = sy.prove(sy.greater(1 / denominator(x, eps)), defined)
-    along = product(not_negative, sy.square(sy.dot(standardized(x, eps), v)), inverse, inverse, inverse)
-    parts = [product(_tangential_square(x, v, eps), inverse), product(along, sy.prove(sy.greater(1 / sy.dim(x))))]
+    y, inverse = lg.standardize(x, eps=eps), sy.prove(sy.greater(1 / denominator(x, eps)), defined)
+    tangential = sum_of_squares(lg.project(v) - y * dot(y, v) / dim(x))
+    along = product(not_negative, sy.square(dot(y, v)), inverse, inverse, inverse)
+    parts = [product(tangential, inverse), product(along, sy.prove(sy.greater(1 / dim(x))))]
     return as_sum(goal, parts, defined)
 
 
-def _off(x: Any, v: Any) -> dict[str, Any]:
-    """`v` made orthogonal to 1 and to x, exactly."""
-    d = len(x)
-    mean = sum(x) / d
-    u = [value - mean for value in x]
-    square = sum(value * value for value in u)
-    shift = sum(v) / d
-    along = sum(a * b for a, b in zip(u, v, strict=True)) / square if square else 0
-    return {"x": tuple(x), "v": tuple(b - shift - along * a for a, b in zip(u, v, strict=True))}
+@theorem(OWN, "Jacobian", "the standardized vector is a gradient")
+def test_potential(x: Vector, v: Vector, eps: Epsilon):
+    """LayerNorm without gain is the gradient of d√(σ² + ε).
+
+    D φ(x)·v = y·v with φ(x) = d√(σ² + ε), where σ² + ε > 0
+
+    Last step: Where σ² + ε > 0 the formal derivative is the derivative of the function.
+
+    Cites: chain rule
+
+    Remark: Its Hessian is positive semidefinite, so φ is convex and LayerNorm without gain is monotone. At ε = 0 it has
+    a kink on the line of constant vectors.
+    """
+    assume(variance(x) + eps > 0, "σ² + ε > 0", redundant="elsewhere the formal derivative and y are both 0")
+    along = dot(lg.standardize(x, eps=eps), v)
+    assert derivative(lambda t: potential(t, eps=eps), x, v) == along
+    wrong(
+        "potential √(σ² + ε), without the factor d",
+        lambda: derivative(lambda t: potential(t, eps=eps) / dim(t), x, v) == along,
+    )
+    wrong("potential of RMSNorm", lambda: derivative(lambda t: potential(t, eps=eps, centered=False), x, v) == along)
 
 
-def orthogonal_model(random: Random, d: int) -> dict[str, Any]:
-    """A vector v orthogonal to 1 and to x."""
-    return _off(draw_vector(random, d), draw_vector(random, d)) | {"eps": abs(draw_scalar(random))}
+@test_potential.proof
+def _(goal, given):
+    return assuming(sy.prove(goal), given)
 
 
-def constant_model(random: Random, d: int) -> dict[str, Any]:
-    """A constant vector x, and arbitrary others."""
-    return {
-        "x": draw_vector(random, d)[:1] * d,
-        "v": draw_vector(random, d),
-        "g": draw_vector(random, d),
-        "eps": abs(draw_scalar(random)),
-    }
+@theorem(OWN, "Jacobian", "hence ‖J‖₂ ≤ ‖GΠ‖₂‖J₀‖₂")
+def test_gain_factors(x: Vector, v: Vector, g: Vector, eps: Epsilon):
+    """The gain enters the Jacobian through GΠ alone.
+
+    Jv = GΠ(J₀v)
+    """
+    moved, plain = jacobian_product(x, v, g, eps=eps), jacobian_product(x, v, eps=eps)
+    assert moved == g * lg.project(plain)
+    wrong("gain before the projection", lambda: moved == lg.project(g * plain))
 
 
-def _norm_at_zero(goal: sy.Formula, varies: sy.Proved, x: Any, v: Any) -> sy.Proved:
-    """d‖v‖² − ‖Πx‖²‖Jv‖² = (1·v)² + (y·v)² at ε = 0."""
-    return as_sum(goal, [sy.square(sy.dot(sy.ones(v), v)), sy.square(sy.dot(standardized(x, 0), v))], varies)
+@st.composite
+def tangential(draw: st.DrawFn, d: int) -> dict[str, Any]:
+    """Two vectors x and v with v orthogonal to 1 and to x."""
+    x, v = draw(vectors(d)), draw(centred(d))
+    u = [value - sum(x) / d for value in x]
+    square, along = sum(a * a for a in u), sum(a * b for a, b in zip(u, v, strict=True))
+    return {"x": x, "v": tuple(b - along / (square or 1) * a for a, b in zip(u, v, strict=True))}
 
 
-def _at_constant(goal: sy.Formula, constant: sy.Proved, x: Any, v: Any, g: Any, eps: Any) -> sy.Proved:
+@theorem(XIONG, "Lemma 3", "states the spectral norm as O(√d/‖x‖)", models=tangential)
+def test_tangential(x: Vector, v: Vector, eps: Epsilon):
+    """Directions orthogonal to 1 and to x are divided by the denominator.
+
+    J₀v = v/√(σ² + ε) for v ⟂ 1 and v ⟂ x
+
+    Remark: These v fill d − 2 dimensions when x is not constant: that many singular values are equal.
+    """
+    assume(dot(ones(x), v) == 0, "v ⟂ 1")
+    assume(dot(x, v) == 0, "v ⟂ x")
+    moved = jacobian_product(x, v, eps=eps)
+    assert moved == v / denominator(x, eps)
+    wrong("v·√d/‖x‖ at every ε", lambda: moved == v * root(dim(x)) / norm(x))
+
+
+@theorem(XIONG, "proof of Lemma 3", "takes ε = 0, where the radial direction is in the kernel")
+def test_radial(x: Vector, g: Vector, eps: Epsilon):
+    """The radial direction is shrunk by ε/(σ² + ε) more.
+
+    Jx = ε g∘Πx/(σ² + ε)^{3/2}
+
+    Remark: So the gradient Jᵀe of what a LayerNorm reads has along x itself only x·Jᵀe = e·Jx: nothing at ε = 0,
+    whatever the error e behind the norm.
+    """
+    assume(variance(x) + eps > 0, "σ² + ε > 0", redundant="elsewhere the total inverse makes both sides 0")
+    moved, s = jacobian_product(x, x, g, eps=eps), denominator(x, eps)
+    assert moved == eps * g * lg.project(x) / s**3
+    wrong("Jx = 0 with ε present", lambda: moved == 0)
+    wrong("ε g∘Πx/√(σ² + ε)", lambda: moved == eps * g * lg.project(x) / s)
+
+
+@theorem(OWN, "Jacobian", "singular values 1/s (d − 2 times), ε/s³, 0")
+def test_trace(x: Vector, eps: Epsilon):
+    """The trace of the Jacobian without gain is that of d − 2 directions, the radial one, and nothing along 1.
+
+    tr J₀ = (d − 2)/√(σ² + ε) + ε/(σ² + ε)^{3/2}
+    """
+    assume(variance(x) + eps > 0, "σ² + ε > 0", redundant="elsewhere the total inverse makes both sides 0")
+    total, s = trace(lambda v: jacobian_product(x, v, eps=eps), x), denominator(x, eps)
+    assert total == (dim(x) - 2) / s + eps / s**3
+    wrong("d − 1 equal singular values", lambda: total == (dim(x) - 1) / s)
+
+
+@theorem(OWN, "Jacobian", "exact Lipschitz constant", models=lambda d: {"x": vectors(d, kind="constant")})
+def test_lipschitz_attained(x: Vector, v: Vector, g: Vector, eps: Epsilon):
+    """On the line of constant vectors the Jacobian is GΠ/√ε.
+
+    Jv = GΠv/√ε for Πx = 0
+
+    Remark: The Lipschitz constant of LayerNorm is ‖GΠ‖₂/√ε.
+    """
+    assume(lg.project(x) == 0, "Πx = 0")
+    moved = jacobian_product(x, v, g, eps=eps)
+    assert moved == g * lg.project(v) / root(eps)
+    wrong("max|g|/√ε in place of GΠ/√ε: the projection dropped", lambda: moved == g * v / root(eps))
+
+
+@test_lipschitz_attained.proof
+def _(goal, given, x, v, g, eps):
     """With Πx = 0 the variance vanishes, and √(σ² + ε) = √ε as functions of equal arguments."""
-    vanishes = sy.combine(variance(x), [(1 / sy.dim(x), x, constant)])
-    roots = sy.congruence("sqrt", variance(x) + eps, eps, vanishes)
-    inverses = sy.congruence("inv", denominator(x, eps), sy.root(eps), roots)
+    (constant,) = given
+    y, s = lg.standardize(x, eps=eps), denominator(x, eps)
+    vanishes = sy.combine(variance(x), [(1 / dim(x), x, constant)])
+    inverses = sy.congruence("inv", s, root(eps), sy.congruence("sqrt", variance(x) + eps, eps, vanishes))
     # y = Πx/s, and Πx = 0.
-    y = sy.combine(standardized(x, eps), [(1 / denominator(x, eps), None, constant)])
-    along = sy.dot(standardized(x, eps), v) / sy.dim(x) / denominator(x, eps)
-    return sy.combine(goal.term, [(g * lg.project(v), None, inverses), (-g * along, None, y)])
+    no_output = sy.combine(y, [(1 / s, None, constant)])
+    return sy.combine(goal.term, [(g * lg.project(v), None, inverses), (-g * dot(y, v) / dim(x) / s, None, no_output)])
 
 
-def pair_model(random: Random, d: int) -> dict[str, Any]:
-    """Two vectors and a positive ε."""
-    return {"x": draw_vector(random, d), "z": draw_vector(random, d), "eps": abs(draw_scalar(random)) or Fraction(1, 2)}
+@theorem(DIGEST, "Jacobian", "claims ‖J‖₂ = O(d/‖x‖) and cites Xiong et al., who have O(√d/‖x‖)")
+def test_norm(x: Vector, v: Vector):
+    """At ε = 0 the norm of the Jacobian is at most √d/‖Πx‖.
+
+    ‖Πx‖²‖J₀v‖² ≤ d‖v‖² for ε = 0
+
+    Remark: Equality for v ⟂ 1 and v ⟂ x, which exist for d ≥ 3; for d = 2 the Jacobian is 0.
+    """
+    assume(varies(x), "x is not constant", redundant="at σ = 0 the total inverse makes the right side 0")
+    before, after = square_norm(v), square_norm(jacobian_product(x, v, eps=0))
+    assert square_norm(lg.project(x)) * after <= dim(x) * before
+    wrong("‖x‖ in place of ‖Πx‖", lambda: square_norm(x) * after <= dim(x) * before)
+    wrong(
+        "‖x‖‖J‖ ≤ d",
+        lambda: square_norm(x) * after <= dim(x) ** 2 * before,
+        models=lambda d: {"x": vectors(d, kind="nearly constant")},
+    )
 
 
-def _defined(x: Any, positive: sy.Proved) -> sy.Proved:
-    """σ² + ε > 0."""
-    return sy.prove(sy.greater(variance(x) + positive.conclusion.term), positive)
+@test_norm.proof
+def _(goal, given, x, v):
+    """d‖v‖² − ‖Πx‖²‖Jv‖² = (1·v)² + (y·v)² at ε = 0."""
+    return as_sum(goal, [sy.square(dot(ones(v), v)), sy.square(dot(lg.standardize(x, eps=0), v))], *given)
 
 
-def _cocoercive(goal: sy.Formula, given: list[sy.Proved], x: Any, z: Any, eps: Any) -> sy.Proved:
+@theorem(XIONG, "Lemma 3", "states ‖J‖₂ = O(√d/‖x‖); the proof replaces ‖Πx‖ by ‖x‖")
+def test_no_uniform_bound(x: Vector, v: Vector, g: Vector, c: Scalar, eps: Epsilon):
+    """No bound of the form O(√d/‖x‖) or O(d/‖x‖) holds: shifts change ‖x‖ and leave the Jacobian.
+
+    J(x + c1) = J(x)
+
+    Last step: Unless J(x)v = 0, for every bound there is a c with ‖x + c1‖²‖J(x + c1)v‖² above it.
+    """
+
+    def at(point: Vector, *, centered: bool = True) -> Vector:
+        return jacobian_product(point, v, g, eps=eps, centered=centered)
+
+    shifted = x + c * ones(x)
+    assert at(shifted) == at(x)
+    wrong("the same for RMSNorm", lambda: at(shifted, centered=False) == at(x, centered=False))
+    wrong("invariance under scaling", lambda: at(c * x) == at(x))
+
+
+@theorem(DIGEST, "Jacobian", "LN amplifies gradients for small inputs and attenuates for large")
+def test_small_inputs(x: Vector, v: Vector, g: Vector, a: Scalar):
+    """At ε = 0 the Jacobian is homogeneous of degree −1: small σ amplifies gradients.
+
+    a J(ax) = J(x) for a > 0 and ε = 0
+    """
+    assume(a > 0)
+    assume(varies(x), "x is not constant", redundant="at σ = 0 the total inverse makes both sides 0")
+    assert a * jacobian_product(a * x, v, g, eps=0) == jacobian_product(x, v, g, eps=0)
+    wrong("the same at ε = 1", lambda: a * jacobian_product(a * x, v, g, eps=1) == jacobian_product(x, v, g, eps=1))
+
+
+@theorem(OWN, "Jacobian", "sharper than √ε, which the Lipschitz constant of a gradient gives")
+def test_cocoercive(x: Vector, z: Vector, eps: Epsilon):
+    """Two outputs never move against their inputs: LayerNorm is cocoercive, with the mean scale.
+
+    (y − y′)·(x − x′) ≥ ½(s + s′)‖y − y′‖², s = √(σ² + ε), for ε > 0
+    """
+    assume(eps > 0, redundant="at ε = 0 both sides are equal where σ > 0 and σ′ > 0; the library takes no ε < 0")
+    moved = lg.standardize(x, eps=eps) - lg.standardize(z, eps=eps)
+    along, mean_scale = dot(moved, x - z), (denominator(x, eps) + denominator(z, eps)) / 2
+    assert along >= mean_scale * square_norm(moved)
+    wrong("the sum of the scales, without the half", lambda: along >= 2 * mean_scale * square_norm(moved))
+
+
+@test_cocoercive.proof
+def _(goal, given, x, z, eps):
     """(y − y′)·(x − x′) − ½(s + s′)‖y − y′‖² = ½dε(s − s′)²(s + s′)/(s s′)², because ‖y‖² = d(1 − ε/s²)."""
-    facts = [_defined(x, given[0]), _defined(z, given[0])]
+    (positive,) = given
+    facts = [sy.prove(sy.greater(variance(u) + eps), positive) for u in (x, z)]
     s, t = denominator(x, eps), denominator(z, eps)
     parts = [
-        sy.prove(sy.greater(sy.dim(x) / 2)),
-        given[0],
+        sy.prove(sy.greater(dim(x) / 2)),
+        positive,
         sy.square(s - t),
         sy.prove(sy.greater(s + t), *facts),
         sy.prove(sy.greater(1 / s**2), facts[0]),
         sy.prove(sy.greater(1 / t**2), facts[1]),
     ]
     return as_sum(goal, [product(*parts)], *facts)
-
-
-def _mean_scale(x: Any, z: Any, eps: Any) -> Any:
-    return (denominator(x, eps) + denominator(z, eps)) / 2
-
-
-THEOREMS = read(__name__)

@@ -2,78 +2,260 @@
 
 from collections.abc import Callable
 from fractions import Fraction
-from random import Random
 from typing import Any
+
+from hypothesis import strategies as st
 
 import lngeom as lg
 from lngeom import kernel as sy
+from lngeom.kernel import dim, dot, norm, ones, root, square_norm, summed, trace
+from lngeom.projection import centered_inner_product, mean_vector
+from lngeom.strategies import centred, vectors
+from lngeom.theorems import Scalar, Vector, assume, theorem, wrong
 
-from .._records import read
-from ..checks import draw_vector
-
-
-def unit(x: Any) -> Any:
-    """Unit vector 1̂ = 1/√d in the direction of 1."""
-    return sy.ones(x) / sy.root(sy.dim(x))
-
-
-def without_divisor(x: Any) -> Any:
-    """(I − 11ᵀ)x, the projector without its divisor."""
-    return x - sy.dot(sy.ones(x), x) * sy.ones(x)
+from .._shared import mean, variance
+from ..works import GUPTA, OWN, RIECHERS
 
 
-def with_sample_divisor(x: Any) -> Any:
+@theorem(GUPTA, "section 2.1", "the uniform vector has norm √d")
+def test_uniform_norm(x: Vector):
+    """The uniform vector has norm √d.
+
+    ‖1‖ = √d
+    """
+    assert norm(ones(x)) == root(dim(x))
+    wrong("1 is a unit vector", lambda: norm(ones(x)) == 1)
+
+
+def with_sample_divisor(x: Vector) -> Vector:
     """(I − 11ᵀ/(d − 1))x, written for d other than 1 by its defining product."""
-    return x - sy.dot(sy.ones(x), x) * sy.ones(x) / (sy.dim(x) - 1)
+    return x - dot(ones(x), x) * ones(x) / (dim(x) - 1)
 
 
-def centered_model(random: Random, d: int) -> dict[str, Any]:
-    """A vector orthogonal to 1: differences of neighbours, around a circle."""
-    x = draw_vector(random, d)
-    return {"x": tuple(a - b for a, b in zip(x, x[1:] + x[:1], strict=True))}
+def without_divisor(x: Vector) -> Vector:
+    """(I − 11ᵀ)x, the projector without its divisor."""
+    return x - dot(ones(x), x) * ones(x)
 
 
-def constant_model(random: Random, d: int) -> dict[str, Any]:
-    """A vector of equal components."""
-    return {"x": draw_vector(random, d)[:1] * d}
+@theorem(GUPTA, "eq. 8", "removing the mean removes the component along the uniform vector", definition=True)
+def test_mean_subtraction(x: Vector):
+    """Mean subtraction is the projector off the uniform vector.
+
+    x − μ1 = (I − 11ᵀ/d)x
+    """
+    assert lg.project(x) == x - dot(ones(x), x) / dim(x) * ones(x)
+    wrong("divisor d − 1", lambda: lg.project(x) == with_sample_divisor(x))
+    wrong("no divisor", lambda: lg.project(x) == without_divisor(x))
 
 
-def equivariant_model(random: Random, d: int) -> dict[str, Any]:
-    """Operators aI + c11ᵀ that are a projector of rank d − 1, or are one but for a single condition."""
-    n = Fraction(d)
-    pairs = [(Fraction(1), -1 / n), (Fraction(0), 1 - 1 / n)]
+@theorem(RIECHERS, "section 2", "Π = I − 1̂1̂ᵀ is a projector")
+def test_idempotent(x: Vector):
+    """Projecting twice is projecting once.
+
+    Π² = Π
+    """
+    assert lg.project(lg.project(x)) == lg.project(x)
+    wrong("without the divisor d", lambda: without_divisor(without_divisor(x)) == without_divisor(x))
+    wrong("with the divisor d − 1", lambda: with_sample_divisor(with_sample_divisor(x)) == with_sample_divisor(x))
+
+
+@theorem(RIECHERS, "section 2", "Π is a symmetric matrix")
+def test_symmetric(x: Vector, y: Vector):
+    """The projector is symmetric, so the projection is orthogonal.
+
+    Πᵀ = Π, that is y·Πx = Πy·x for all x and y
+    """
+    assert dot(y, lg.project(x)) == dot(lg.project(y), x)
+    wrong(
+        "an oblique projection along 1, parallel to another direction",
+        lambda: dot(y, x - dot(y, x) * ones(x)) == dot(y - dot(y, y) * ones(x), x),
+    )
+
+
+@theorem(OWN, "angles", "the rotation by gain and bias follows from x·z and the two means")
+def test_inner_product(x: Vector, z: Vector):
+    """The inner product with a centred vector needs only that of the vectors and their means.
+
+    (x − μ1)·z = x·z − dμν, ν the mean of z
+    """
+    inner, means = dot(lg.project(x), z), (mean(x), mean(z))
+    assert inner == centered_inner_product(dot(x, z), *means, dim(x))
+    wrong("without the factor d", lambda: inner == centered_inner_product(dot(x, z), *means, 1))
+
+
+@theorem(RIECHERS, "section 2", "the direction of 1 is lost")
+def test_annihilates_uniform(x: Vector, c: Scalar):
+    """The uniform vector and its multiples are projected to zero.
+
+    Π(c1) = 0
+    """
+    assert lg.project(c * ones(x)) == 0
+    wrong("with the divisor d − 1", lambda: with_sample_divisor(c * ones(x)) == 0)
+
+
+@theorem(RIECHERS, "section 2", "the outputs lie in N − 1 dimensions")
+def test_trace(x: Vector):
+    """The projector has trace d − 1.
+
+    tr Π = d − 1
+
+    Last step: The rank of Π is d − 1.
+    """
+    assert trace(lg.project, x) == dim(x) - 1
+    wrong("trace d − 2", lambda: trace(lg.project, x) == dim(x) - 2)
+
+
+@theorem(GUPTA, "after eq. 8", "what is left is orthogonal to 1")
+def test_mean_zero(x: Vector, g: Vector):
+    """Projected vectors are orthogonal to the uniform vector.
+
+    1·Πx = 0
+    """
+    assert dot(ones(x), lg.project(x)) == 0
+    wrong("still true after a gain", lambda: dot(ones(x), g * lg.project(x)) == 0)
+    wrong("still true after a bias", lambda: dot(ones(x), lg.project(x) + g) == 0)
+
+
+@theorem(GUPTA, "section 3", "for a vector orthogonal to 1 there is nothing to remove")
+def test_fixes_hyperplane(x: Vector):
+    """Vectors orthogonal to the uniform vector are left alone.
+
+    1·x = 0 implies Πx = x
+
+    Last step: With 1·Πx = 0: the range of Π is exactly the hyperplane 1^⊥.
+    """
+    assume(dot(ones(x), x) == 0, "x is orthogonal to 1")
+    assert lg.project(x) == x
+    wrong("its mean is 1, not 0", instead={"x is orthogonal to 1": lambda: dot(ones(x), x) == dim(x)})
+
+
+@theorem(
+    GUPTA,
+    "after eq. 4",
+    "σ = 0 if and only if x equals its mean vector",
+    models=lambda d: {"x": vectors(d, kind="constant")},
+)
+def test_variance_zero(x: Vector):
+    """The variance vanishes only if all components are equal.
+
+    σ² = 0 implies x = μ1
+    """
+    assume(variance(x) == 0, "σ² = 0")
+    assert x == mean_vector(x)
+    wrong("x = 0 follows", lambda: x == 0)
+
+
+@test_variance_zero.proof
+def _(goal, given, x):
+    length = sy.prove(sy.equal(square_norm(lg.project(x)), 0), *given)
+    return sy.prove(goal, sy.definite(lg.project(x), length))
+
+
+@theorem(GUPTA, "eqs. 1 to 3", "mean and population variance, divisor d")
+def test_pythagoras_moments(x: Vector):
+    """Mean and deviation are the legs of a right triangle.
+
+    ‖x‖² = d(μ² + σ²)
+    """
+    assert square_norm(x) == dim(x) * (mean(x) ** 2 + variance(x))
+    wrong("without the factor d of μ²", lambda: square_norm(x) == mean(x) ** 2 + dim(x) * variance(x))
+    wrong(
+        "with the divisor d − 1 of the sample variance",
+        lambda: square_norm(x) == dim(x) * mean(x) ** 2 + (dim(x) - 1) * variance(x),
+    )
+
+
+def unit(x: Vector) -> Vector:
+    """Unit vector 1̂ = 1/√d in the direction of 1."""
+    return ones(x) / root(dim(x))
+
+
+@theorem(GUPTA, "eqs. 2 and 7", "the mean vector is the vector projection of x on 1")
+def test_mean_vector(x: Vector):
+    """The mean vector is the projection onto the uniform vector.
+
+    μ1 = (x·1̂)1̂, 1̂ = 1/√d
+    """
+    assert mean_vector(x) == dot(x, unit(x)) * unit(x)
+    wrong("1 itself in place of the unit vector", lambda: mean_vector(x) == dot(x, ones(x)) * ones(x))
+    wrong("with the divisor √d once", lambda: mean_vector(x) == dot(x, unit(x)) * ones(x))
+
+
+@theorem(GUPTA, "eqs. 5 and 6", "the norm of the mean vector is x·1̂, without the absolute value")
+def test_mean_vector_norm(x: Vector):
+    """The norm of the mean vector is the absolute scalar projection.
+
+    ‖μ1‖ = |x·1̂|
+
+    Remark: For x ≠ 0 the right side is ‖x‖ |cos θ|, θ the angle between x and 1: that x·1̂ = ‖x‖ cos θ defines the
+    angle.
+    """
+    assert norm(mean_vector(x)) == abs(dot(x, unit(x)))
+    wrong("without the absolute value", lambda: norm(mean_vector(x)) == dot(x, unit(x)))
+    wrong("‖μ1‖ = |μ|, without √d", lambda: norm(mean_vector(x)) == abs(mean(x)))
+    wrong("‖μ1‖ = μ√d, with its sign", lambda: norm(mean_vector(x)) == mean(x) * root(dim(x)))
+
+
+@theorem(
+    GUPTA, "section 2.1", "the mean vector is an orthogonal projection", lemmas=lambda x, c: [sy.square(mean(x) - c)]
+)
+def test_nearest(x: Vector, c: Scalar):
+    """The mean vector is the nearest multiple of the uniform vector.
+
+    ‖x − c1‖² >= ‖Πx‖² for every c
+    """
+    assert square_norm(x - c * ones(x)) >= square_norm(lg.project(x))
+    wrong("strictly farther for every c", lambda: square_norm(x - c * ones(x)) > square_norm(lg.project(x)))
+    wrong("the zero vector is the nearest", lambda: square_norm(x - c * ones(x)) >= square_norm(x))
+
+
+def equivariant(a: Scalar, c: Scalar) -> Callable[[Vector], Vector]:
+    """The general operator that commutes with all permutations of the coordinates, aI + c11ᵀ."""
+    return lambda v: a * v + c * summed(v)
+
+
+@st.composite
+def projectors(draw: st.DrawFn, d: int) -> dict[str, Any]:
+    """The projector, and operators that lack one of its properties."""
+    pairs = [(Fraction(1), Fraction(-1, d)), (Fraction(0), 1 - Fraction(1, d))]
     if d > 1:
-        pairs.append(((n - 2) / (n - 1), 1 / (n * (n - 1))))
-    a, c = random.choice(pairs)
-    w = random.choice((centered_model(random, d)["x"], (Fraction(1),) * d, (Fraction(0),) * d))
-    return {"x": draw_vector(random, d), "w": w, "a": a, "c": c}
+        pairs.append((Fraction(d - 2, d - 1), Fraction(1, d * (d - 1))))
+    a, c = draw(st.sampled_from(pairs))
+    return {"a": a, "c": c, "w": draw(centred(d) | vectors(d, kind="constant"))}
 
 
-def _vanishing(goal: sy.Formula, given: list[sy.Proved], x: Any) -> sy.Proved:
-    zero = sy.prove(sy.equal(sy.square_norm(lg.project(x)), 0), *given)
-    return sy.prove(goal, sy.definite(lg.project(x), zero))
+@theorem(GUPTA, "section 3", "1 is an arbitrarily chosen direction", models=projectors)
+def test_only_invariant_projector(x: Vector, w: Vector, a: Scalar, c: Scalar):
+    """No other projector of rank d − 1 treats all coordinates alike.
+
+    for d >= 3: if P = aI + c11ᵀ, P² = P and tr P = d − 1, then P = Π
+
+    Last step: For d ≥ 3 the only matrix P with P² = P and rank d − 1 that commutes with every permutation of the
+    coordinates is Π.
+    """
+    p = equivariant(a, c)
+    assume(p(p(w)) == p(w), "P² = P on w")
+    assume(p(p(ones(x))) == p(ones(x)), "P² = P on 1")
+    assume(trace(p, x) == dim(x) - 1, "tr P = d − 1")
+    assume(summed(w) == 0, "w is orthogonal to 1")
+    assume(square_norm(w) > 0, "w is not 0")
+    assume((dim(x) - 1) * (dim(x) - 2) > 0, "d >= 3")
+    assert p(x) == lg.project(x)
+    wrong("d = 2 is enough", instead={"d >= 3": lambda: dim(x) - 1 > 0})
 
 
-def _equivariant(a: Any, c: Any) -> Callable[[Any], Any]:
-    """AI + c11ᵀ, the general operator that commutes with all permutations of the coordinates."""
-    return lambda v: a * v + c * sy.summed(v)
-
-
-def _only_projector(goal: sy.Formula, given: list[sy.Proved], x: Any, w: Any, a: Any, c: Any) -> sy.Proved:
-    idempotent_off, idempotent_on, rank, centered, nonzero, dimension = given
+@test_only_invariant_projector.proof
+def _(goal, given, x, w, a, c):
+    idempotent_off, idempotent_on, rank, flat, not_zero, dimension = given
     # On w ⟂ 1 the operator is multiplication by a, hence a² = a.
-    along = sy.prove(sy.equal((a * a - a) * sy.square_norm(w), 0), (idempotent_off, a * a * w), centered)
-    a_squared = sy.cancel(a * a - a, along, nonzero)
-    d = sy.dim(x)
+    along = sy.prove(sy.equal((a * a - a) * square_norm(w), 0), (idempotent_off, a * a * w), flat)
+    a_squared = sy.cancel(a * a - a, along, not_zero)
+    d = dim(x)
     # With c = (d − 1)/d − a the equation on 1 becomes (1 − a)(d − 1)(d − 2) = 0.
     c_known = sy.prove(sy.equal(c, (d - 1) / d - a), (rank, c))
     left = idempotent_on.conclusion.term
     factored = (1 - a) * ((d - 1) * (d - 2))
     same = sy.prove(sy.equal(left, factored), (c_known, c), (a_squared, a * a))
-    product = sy.combine(factored, [(1, None, idempotent_on), (-1, None, same)])
-    above = sy.prove(sy.greater((d - 1) * (d - 2)), dimension)
-    one = sy.cancel(1 - a, product, above)
+    vanishes = sy.combine(factored, [(1, None, idempotent_on), (-1, None, same)])
+    one = sy.cancel(1 - a, vanishes, sy.prove(sy.greater((d - 1) * (d - 2)), dimension))
     return sy.prove(goal, (one, a), (c_known, c))
-
-
-THEOREMS = read(__name__)

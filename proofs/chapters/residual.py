@@ -1,113 +1,187 @@
 """Residual stream: what the blocks add up to, how its norm changes, and what a shift along 1 does to the network."""
 
-from fractions import Fraction
-from random import Random
-from typing import Any
-
 import lngeom as lg
 from lngeom import kernel as sy
+from lngeom.kernel import dim, dot, norm, ones, root, square_norm
+from lngeom.theorems import Epsilon, Scalar, Vector, assume, nonzero, theorem, wrong
 
-from .._records import read
-from .._registry import find
-from .._steps import as_sum, product, sum_of_squares
-from ..checks import Values, draw_scalar, draw_vector
-
-
-def _sum(*vectors: Any) -> tuple[Any, ...]:
-    return tuple(map(sum, zip(*vectors, strict=True)))
+from .._shared import variance
+from .._steps import as_sum, product, same_divisor, sum_of_squares
+from ..works import DIGEST, GUPTA, JIANG, OWN
+from . import irreversibility
 
 
-def stream_model(random: Random, d: int) -> dict[str, Any]:
-    """Two blocks of a residual stream: h1 = h0 + a1 + m1, h2 = h1 + a2 + m2."""
-    values: dict[str, Any] = {name: draw_vector(random, d) for name in ("h0", "a0", "m0", "a1", "m1", "a2", "m2")}
-    values["h1"] = _sum(values["h0"], values["a1"], values["m1"])
-    values["h2"] = _sum(values["h1"], values["a2"], values["m2"])
-    return values
+@theorem(GUPTA, "eq. 17", "sums from i = 0, with undefined a⁰ and m⁰")
+def test_sum(h0: Vector, h1: Vector, h2: Vector, a1: Vector, m1: Vector, a2: Vector, m2: Vector):
+    """The state after l blocks is the embedding plus all that blocks 1 to l have written.
+
+    h² = h⁰ + (a¹ + m¹) + (a² + m²)
+
+    Last step: By induction for any number l of blocks: hˡ = h⁰ + Σ_{i=1}^{l} (aⁱ + mⁱ).
+    """
+    assume(h1 == h0 + a1 + m1, "h¹ = h⁰ + a¹ + m¹")
+    assume(h2 == h1 + a2 + m2, "h² = h¹ + a² + m²")
+    assert h2 == h0 + (a1 + m1) + (a2 + m2)
+    wrong("one block, summed from i = 0: a⁰ and m⁰ are those of h⁰", lambda: h1 == h0 + (h0 + h0) + (a1 + m1))
+    wrong("sum up to l − 1", lambda: h2 == h0 + (a1 + m1))
 
 
-def _triangle(goal: sy.Formula, given: list[sy.Proved], h: Any, a: Any) -> sy.Proved:
+@test_sum.proof
+def _(goal, given, h1, h2):
+    return sy.prove(goal, (given[0], h1), (given[1], h2))
+
+
+@theorem(DIGEST, "pre-norm", "the stream accumulates freely and grows as O(√(Ld))")
+def test_orthogonal_growth(h: Vector, a: Vector):
+    """Squared norms add up to twice the inner product: exactly for orthogonal increments.
+
+    ‖h + a‖² = ‖h‖² + ‖a‖² + 2h·a
+
+    Remark: In expectation, with E[h·a] = 0: uncorrelated increments give E‖h_l‖² = ‖h_0‖² + ΣE‖Δ_i‖².
+    """
+    assert square_norm(h + a) == square_norm(h) + square_norm(a) + 2 * dot(h, a)
+    wrong("norms add", lambda: norm(h + a) == norm(h) + norm(a))
+    pythagoras = square_norm(h) + square_norm(a)
+    wrong("for every increment without the inner product", lambda: square_norm(h + a) == pythagoras)
+
+
+@theorem(OWN, "residual stream", "aligned increments give growth linear in depth, not as its root")
+def test_worst_growth(h: Vector, a: Vector):
+    """The norm grows at most by the norm of the increment.
+
+    ‖h + a‖² ≤ (‖h‖ + ‖a‖)²
+    """
+    assume(square_norm(h) > 0, "h ≠ 0", redundant="for h = 0 both sides are ‖a‖²")
+    assume(square_norm(a) > 0, "a ≠ 0", redundant="for a = 0 both sides are ‖h‖²")
+    assert square_norm(h + a) <= (norm(h) + norm(a)) ** 2
+    wrong("‖h‖² + ‖a‖² as the bound", lambda: square_norm(h + a) <= square_norm(h) + square_norm(a))
+
+
+@test_worst_growth.proof
+def _(goal, given, h, a):
     """(‖h‖ + ‖a‖)² − ‖h + a‖² = ‖ ‖a‖h − ‖h‖a ‖²/(‖h‖‖a‖)."""
     first, second = given
-    inverse = product(sy.prove(sy.greater(1 / sy.norm(h)), first), sy.prove(sy.greater(1 / sy.norm(a)), second))
-    return as_sum(goal, [product(sum_of_squares(sy.norm(a) * h - sy.norm(h) * a), inverse)], first, second)
+    inverse = product(sy.prove(sy.greater(1 / norm(h)), first), sy.prove(sy.greater(1 / norm(a)), second))
+    return as_sum(goal, [product(sum_of_squares(norm(a) * h - norm(h) * a), inverse)], first, second)
 
 
-def same_output(goal: sy.Formula, centered: sy.Proved, h: Any, h2: Any, g: Any, eps: Any) -> sy.Proved:
-    """From Πh′ = Πh: LN(h′) = LN(h), because variance and root are those of Πh."""
-    after, before = lg.moments(h2)[1] + eps, lg.moments(h)[1] + eps
-    # σ²(h′) − σ²(h) = (Πh′ − Πh)·(h′ + h)/d
-    same = sy.combine(after - before, [(1 / sy.dim(h), h2 + h, centered)])
-    roots = sy.congruence("sqrt", after, before, same)
-    inverses = sy.congruence("inv", sy.root(after), sy.root(before), roots)
-    return sy.combine(goal.term, [(g * lg.project(h2), None, inverses), (g / sy.root(before), None, centered)])
+@theorem(GUPTA, "appendix A.1", "continuous summation leads to an increasing norm")
+def test_shrinking(h: Vector, c: Scalar):
+    """A block can shrink the stream: summation does not force growth.
+
+    ‖h + a‖² < ‖h‖² for a = −ch with 0 < c < 2 and h ≠ 0
+    """
+    assume(c > 0)
+    assume(2 - c > 0, "c < 2")
+    assume(square_norm(h) > 0, "h ≠ 0")
+    before, after = square_norm(h), square_norm(h + -c * h)
+    assert after < before
+    wrong("the norm never decreases", lambda: before <= after)
 
 
-def _plus(a: tuple[Fraction, ...], b: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
-    return tuple(p + q for p, q in zip(a, b, strict=True))
+@test_shrinking.proof
+def _(goal, given):
+    return as_sum(goal, [product(*given)])
 
 
-def block_model(random: Random, d: int) -> Values:
-    """A stream, the same stream with c1 added, and what both are after a branch has written."""
-    values: Values = {name: draw_vector(random, d) for name in ("x", "f", "g", "b", "w")}
-    values |= {"c": draw_scalar(random), "eps": abs(draw_scalar(random))}
-    values["x2"] = tuple(value + values["c"] for value in values["x"])
-    return values | {name: _plus(values[stream], values["f"]) for name, stream in (("y", "x"), ("y2", "x2"))}
+@theorem(JIANG, "section 3", "the mean of the stream of a Pre-LN network is never read")
+def test_shift_forgotten(
+    x: Vector, x2: Vector, f: Vector, y: Vector, y2: Vector, g: Vector, b: Vector, w: Vector, c: Scalar, eps: Epsilon
+):
+    """A Pre-LN network forgets what is added to its stream along 1.
+
+    x′ = x + c1, y = x + f, y′ = x′ + f imply LN_ε(y′; g, b) = LN_ε(y; g, b)
+
+    Last step: For any number of branches, each any function of what a LayerNorm returns at all positions, all with one
+    ε and with gain and bias in the branches, and a shift of its own at each position: the two streams differ by the
+    shifts to the end, and the final norm returns the same.
+
+    Remark: Each branch must read through a LayerNorm, and the stream must be added to as it is.
+    """
+    assume(x2 == x + c * ones(x), "x′ = x + c1")
+    assume(y == x + f, "y = x + f")
+    assume(y2 == x2 + f, "y′ = x′ + f")
+    assert lg.layer_norm(y2, g, b, eps=eps) == lg.layer_norm(y, g, b, eps=eps)
+    wrong("the same for a network of RMSNorms", lambda: lg.rms_norm(y2, g, b, eps=eps) == lg.rms_norm(y, g, b, eps=eps))
+    wrong(
+        "a branch reads the stream before its norm",
+        given=lambda: [
+            ("x′ = x + c1", x2 == x + c * ones(x)),
+            ("y = x + w∘x", y == x + w * x),
+            ("y′ = x′ + w∘x′", y2 == x2 + w * x2),
+        ],
+    )
+    wrong("the stream is read without a final norm", lambda: y2 == y)
 
 
-def unrelated_model(random: Random, d: int) -> Values:
-    """The same with a second stream that is not the first one shifted."""
-    values = block_model(random, d) | {"x2": draw_vector(random, d)}
-    return values | {"y2": _plus(values["x2"], values["f"])}
+@test_shift_forgotten.proof
+def _(goal, given, y, y2, g, c, eps):
+    """y′ = y + c1, hence Πy′ = Πy, and with it variance, root and output."""
+    shifted, written, written_shifted = given
+    carried = sy.combine(y2 - y - c * ones(y), [(1, None, shifted), (1, None, written_shifted), (-1, None, written)])
+    same = sy.combine(lg.project(y2) - lg.project(y), [(1, None, carried), (-1 / dim(y), ones(y), carried)])
+    after, before = variance(y2) + eps, variance(y) + eps
+    # σ²(y′) − σ²(y) = (Πy′ − Πy)·(y′ + y)/d
+    divisors = same_divisor(after, before, sy.combine(after - before, [(1 / dim(y), y2 + y, same)]))
+    return sy.combine(goal.term, [(g * lg.project(y2), None, divisors), (g / root(before), None, same)])
 
 
-def unnormalized_model(random: Random, d: int) -> Values:
-    """The same with a branch that reads the stream itself, by the weights w."""
-    values = block_model(random, d)
+@theorem(
+    GUPTA,
+    "section 3.2",
+    "finds that RMSNorm models learn to avoid the uniform direction",
+    models=lambda d: irreversibility.twice(d).map(lambda values: values | {"c": 0}),
+    without={"g_i ≠ 0": lambda d: {"g": [0] * d}, "ε > 0": lambda d: {"x": [1] * d, "c": 2, "eps": 0}},
+)
+def test_shift_seen(x: Vector, g: Vector, b: Vector, c: Scalar, eps: Epsilon):
+    """No RMSNorm with ε > 0 forgets a shift along 1.
 
-    def written(stream: str) -> tuple[Fraction, ...]:
-        return tuple(w * value for w, value in zip(values["w"], values[stream], strict=True))
+    RMS_ε(x + c1; g, b) = RMS_ε(x; g, b) implies c = 0, for ε > 0 and nonzero gains
 
-    return values | {name: _plus(values[stream], written(stream)) for name, stream in (("y", "x"), ("y2", "x2"))}
-
-
-def unshifted_model(random: Random, d: int) -> Values:
-    """A shift by 0, which changes nothing."""
-    return block_model(random, d) | {"c": Fraction(0)}
-
-
-def constant_model(random: Random, d: int) -> Values:
-    """A positive constant vector, which at ε = 0 RMSNorm does not tell from a longer one."""
-    return block_model(random, d) | {"x": (Fraction(1),) * d, "c": Fraction(2), "eps": Fraction(0)}
-
-
-def hidden_model(random: Random, d: int) -> Values:
-    """All gains zero."""
-    return block_model(random, d) | {"g": (Fraction(0),) * d}
-
-
-def _same_written(goal: sy.Formula, given: list[sy.Proved], y: Any, y2: Any, g: Any, c: Any, eps: Any) -> sy.Proved:
-    """y′ = y + c1, hence Πy′ = Πy."""
-    shifted, after, shifted_after = given
-    carried = sy.combine(y2 - y - c * sy.ones(y), [(1, None, shifted), (1, None, shifted_after), (-1, None, after)])
-    centered = sy.combine(lg.project(y2) - lg.project(y), [(1, None, carried), (-1 / sy.dim(y), sy.ones(y), carried)])
-    return same_output(goal, centered, y, y2, g, eps)
+    Remark: The first norm of a network of RMSNorms therefore puts out something else when c1 is added to the stream. Of
+    the network's output nothing follows: see residual.shift_erased.
+    """
+    assume(nonzero(g))
+    assume(eps > 0)
+    moved, unseen = x + c * ones(x), "RMS_ε(x + c1) = RMS_ε(x)"
+    assume(lg.rms_norm(moved, g, b, eps=eps) == lg.rms_norm(x, g, b, eps=eps), unseen)
+    assert c == 0
+    wrong(
+        "the same for LayerNorm",
+        instead={unseen: lambda: lg.layer_norm(moved, g, b, eps=eps) == lg.layer_norm(x, g, b, eps=eps)},
+        models=irreversibility.line,
+    )
 
 
-def _seen(goal: sy.Formula, given: list[sy.Proved], x: Any, g: Any, b: Any, c: Any, eps: Any) -> sy.Proved:
+@test_shift_seen.proof
+def _(goal, given, x, g, b, c, eps):
     """Without gain and bias the outputs are equal as well, and RMSNorm is injective."""
-    nonzero, positive, same = given
-    injective = find("irreversibility.rms_norm_injective").prove()
-    injective = sy.instantiate(injective, {sy.vector("x2"): x + c * sy.ones(x)})
-    before, after = lg.rms_norm(x, eps=eps), lg.rms_norm(x + c * sy.ones(x), eps=eps)
-    undone = sy.prove(sy.equal((g * after + b - (g * before + b)) / g, after - before), nonzero)
+    gains, positive, same = given
+    moved = x + c * ones(x)
+    (injective,) = irreversibility.test_rms_norm_injective.prove()
+    injective = sy.instantiate(injective, {sy.vector("x2"): moved})
+    before, after = lg.rms_norm(x, eps=eps), lg.rms_norm(moved, eps=eps)
+    undone = sy.prove(sy.equal((g * after + b - (g * before + b)) / g, after - before), gains)
     # ((g∘y′ + b) − (g∘y + b))/g = y′ − y
     outputs = sy.combine(after - before, [(-1, None, undone), (1 / g, None, same)])
     return sy.prove(goal, sy.cut(positive, sy.cut(outputs, injective)))
 
 
-def _opened(y: Any, eps: Any) -> Any:
-    """√ε y/√(1 − ‖y‖²/d), the inverse of RMSNorm."""
-    return sy.root(eps) * y / sy.root(1 - sy.square_norm(y) / sy.dim(y))
+def opened(y: Vector, eps: Scalar) -> Vector:
+    """The inverse of RMSNorm, √ε y/√(1 − ‖y‖²/d)."""
+    return root(eps) * y / root(1 - square_norm(y) / dim(y))
 
 
-THEOREMS = read(__name__)
+@theorem(OWN, "residual stream", "that every RMSNorm network depends on the shift is not a theorem")
+def test_shift_erased(x: Vector, eps: Epsilon):
+    """A branch behind an RMSNorm can erase the stream, and any shift with it.
+
+    x + f(RMS_ε(x)) = 0 for f(y) = −√ε y/√(1 − ‖y‖²/d) and ε > 0
+
+    Remark: After this branch the stream is 0 for every x, so that the network's output does not depend on what was
+    added before: whether a given network does is a question for a measurement.
+    """
+    assume(eps > 0)
+    assert x - opened(lg.rms_norm(x, eps=eps), eps) == 0
+    wrong("the same behind a LayerNorm", lambda: x - opened(lg.standardize(x, eps=eps), eps) == 0)
+    wrong("f(y) = −y", lambda: x - lg.rms_norm(x, eps=eps) == 0)

@@ -1,80 +1,178 @@
 """RMSNorm: how it differs from LayerNorm, where its outputs lie, and when it may take LayerNorm's place exactly."""
 
-from random import Random
 from typing import Any
+
+from hypothesis import strategies as st
 
 import lngeom as lg
 from lngeom import kernel as sy
+from lngeom.epsilon import gauge, gauge_from_mean_square
+from lngeom.kernel import dim, dot, norm, ones, root, square_norm, summed
+from lngeom.norms import layer_rms_distance, scale
+from lngeom.strategies import centred, rational_root, vectors
+from lngeom.theorems import Epsilon, Scalar, Vector, assume, nonzero, theorem, varies, wrong
 
-from .._records import read
-from .._shared import centered, mean, mean_square, variance
+from .._shared import mean, mean_square, variance
 from .._steps import as_sum, product, same_divisor, sum_of_squares
-from ..checks import draw_scalar, draw_vector
-from .ellipsoid import zero_gain_model as zero_gain_model
+from ..works import ASHKBOOS, BLOG, DIGEST, GRAEF, GUPTA, JIANG, OWN, RIECHERS, SHIRODKAR, ZHANG
+from .ellipsoid import zero_gains
 
 
-def balanced_model(random: Random, d: int) -> dict[str, Any]:
-    """Vectors of sum 0, and arbitrary parameters."""
-    return {
-        "x": centered(random, d),
-        "h": draw_vector(random, d),
-        "a": draw_vector(random, d),
-        "g": draw_vector(random, d),
-        "b": centered(random, d),
-        "c": draw_scalar(random),
-        "eps": abs(draw_scalar(random)),
-    }
+@theorem(ZHANG, "eq. 4", "defines RMSNorm, without ε", definition=True)
+def test_definition(x: Vector, g: Vector, b: Vector, eps: Epsilon):
+    """RMSNorm divides by the root of the mean square and needs nothing else of the vector.
+
+    RMS_ε(x) = g∘x/√(‖x‖²/d + ε) + b
+    """
+    y = lg.rms_norm(x, g, b, eps=eps)
+    assert y == g * x / root(square_norm(x) / dim(x) + eps) + b
+    wrong("the norm in place of the root mean square", lambda: y == g * x / root(square_norm(x) + eps) + b)
+    wrong("ε outside the root", lambda: y == g * x / (root(square_norm(x) / dim(x)) + eps) + b)
 
 
-def _balanced(goal: sy.Formula, given: list[sy.Proved], x: Any, g: Any, eps: Any) -> sy.Proved:
+@theorem(BLOG, "RMSNorm", "finds the transformation of LN needlessly complicated")
+def test_decomposition(x: Vector, g: Vector, b: Vector, eps: Epsilon):
+    """LayerNorm is RMSNorm of the centred vector, with the same ε.
+
+    LN_ε(x) = RMS_ε(Πx), gain and bias included
+
+    Last step: For any number of branches that are any functions of what a LayerNorm returns at all positions, all with
+    one ε and with gain and bias in the branches: if each branch writes its centred output instead, to a stream that was
+    centred at first, the stream is the centred stream throughout, and every RMSNorm returns what the LayerNorm
+    returned.
+    """
+    z, y = lg.layer_norm(x, g, b, eps=eps), lg.standardize(x, eps=eps)
+    assert z == lg.rms_norm(lg.project(x), g, b, eps=eps)
+    wrong("centring after the normalization", lambda: z == g * lg.project(lg.rms_norm(x, eps=eps)) + b)
+    wrong("RMSNorm after LayerNorm changes nothing", lambda: z == lg.rms_norm(y, g, b, eps=eps))
+    wrong("drop-in replacement without centring", lambda: z == lg.rms_norm(x, g, b, eps=eps))
+
+
+@theorem(GUPTA, "section 3", "hidden states nearly orthogonal to 1 make the projection redundant")
+def test_balanced_input(x: Vector, g: Vector, b: Vector, eps: Epsilon):
+    """On vectors orthogonal to 1 RMSNorm and LayerNorm agree.
+
+    1·x = 0 implies RMS_ε(x) = LN_ε(x)
+    """
+    assume(dot(ones(x), x) == 0, "1·x = 0")
+    assert lg.rms_norm(x, g, b, eps=eps) == lg.layer_norm(x, g, b, eps=eps)
+    wrong("orthogonal to the gain in place of 1", instead={"1·x = 0": lambda: dot(g, x) == 0})
+
+
+@test_balanced_input.proof
+def _(goal, given, x, g, eps):
     """Without a mean the two denominators are roots of the same number, and x = Πx."""
-    centered_square, plain_square = variance(x) + eps, mean_square(x) + eps
-    same = sy.prove(sy.equal(centered_square, plain_square), *given)
-    roots = sy.congruence("sqrt", centered_square, plain_square, same)
-    inverses = sy.congruence("inv", sy.root(centered_square), sy.root(plain_square), roots)
-    centered = sy.prove(sy.equal(lg.project(x), x), *given)
-    return sy.combine(goal.term, [(-g * lg.project(x), None, inverses), (-g / sy.root(plain_square), None, centered)])
+    centre, plain = variance(x) + eps, mean_square(x) + eps
+    divisors = same_divisor(centre, plain, sy.prove(sy.equal(centre, plain), *given))
+    fixed = sy.prove(sy.equal(lg.project(x), x), *given)
+    return sy.combine(goal.term, [(-g * lg.project(x), None, divisors), (-g / root(plain), None, fixed)])
 
 
-def _length(x: Any, given: list[sy.Proved]) -> tuple[sy.Proved, ...]:
-    """‖x‖² = dσ² + (1·x)²/d > 0."""
-    share = sy.prove(sy.greater(1 / sy.dim(x)))
-    parts = [product(given[0], sy.prove(sy.greater(sy.dim(x)))), product(sy.square(sy.dot(sy.ones(x), x)), share)]
-    return (as_sum(sy.greater(sy.square_norm(x)), parts),)
+@st.composite
+def balanced(draw: st.DrawFn, d: int) -> dict[str, Any]:
+    """A vector orthogonal to 1, and an ε for which √(‖x‖²/d + ε) is rational."""
+    x = draw(centred(d))
+    return {"x": x, "eps": draw(rational_root(x))}
 
 
-def _angle(goal: sy.Formula, given: list[sy.Proved], x: Any) -> sy.Proved:
-    """LN(x)·RMS(x) = d sin θ, and both outputs have the norm √d."""
-    (length,) = _length(x, given)
-    y, z, width = lg.standardize(x, eps=0), lg.rms_norm(x, eps=0), sy.root(sy.dim(x))
-    sine = sy.root(variance(x)) / sy.root(mean_square(x))
-    inner = sy.prove(sy.equal(sy.dot(y, z), sy.dim(x) * sine), *given)
-    first, second = (sy.prove(sy.equal(sy.norm(v), width), *given, length) for v in (y, z))
-    square = sy.square_of_root(sy.prove(sy.greater(sy.dim(x))))
-    return sy.combine(
-        goal.term,
-        [(1, None, inner), (-sine * sy.norm(z), None, first), (-sine * width, None, second), (-sine, None, square)],
+@theorem(DIGEST, "adoption", "calls RMSNorm a drop-in replacement", models=balanced)
+def test_only_balanced_input(x: Vector, eps: Epsilon):
+    """They agree on no other vectors.
+
+    RMS_ε(x) = LN_ε(x) without gain implies 1·x = 0
+    """
+    assume(lg.rms_norm(x, eps=eps) == lg.standardize(x, eps=eps), "RMS_ε(x) = LN_ε(x)")
+    assume(
+        mean_square(x) + eps > 0,
+        "‖x‖²/d + ε > 0",
+        redundant="it fails only for x = 0 and ε = 0, where 1·x = 0: the library takes no ε < 0",
     )
+    assert dot(ones(x), x) == 0
+    wrong("they agree for constant vectors only", lambda: lg.project(x) == 0)
 
 
-def _mean_vanishes(goal: sy.Formula, given: list[sy.Proved], x: Any, eps: Any) -> sy.Proved:
+@test_only_balanced_input.proof
+def _(goal, given, x, eps):
     """Sum both sides: 0 = S(x)/√(‖x‖²/d + ε), and the root is not 0."""
     same, defined = given
-    inverse = sy.weaken(sy.prove(sy.greater(1 / lg.norms.scale(mean_square(x), eps=eps)), defined), "!=")
-    summed_up = sy.combine(sy.summed(x) * inverse.conclusion.term, [(1, sy.ones(x), same)])
-    return sy.prove(goal, sy.cancel(sy.summed(x), summed_up, inverse))
+    inverse = sy.weaken(sy.prove(sy.greater(1 / scale(mean_square(x), eps=eps)), defined), "!=")
+    summed_up = sy.combine(summed(x) * inverse.conclusion.term, [(1, ones(x), same)])
+    return sy.prove(goal, sy.cancel(summed(x), summed_up, inverse))
 
 
-def _difference(x: Any, eps: Any) -> Any:
-    return sy.square_norm(lg.standardize(x, eps=eps) - lg.rms_norm(x, eps=eps))
+def longer_than_zero(x: Vector, given: list[sy.Proved]) -> tuple[sy.Proved, ...]:
+    """‖x‖² = dσ² + (1·x)²/d > 0."""
+    share = sy.prove(sy.greater(1 / dim(x)))
+    parts = [product(given[0], sy.prove(sy.greater(dim(x)))), product(sy.square(dot(ones(x), x)), share)]
+    return (as_sum(sy.greater(square_norm(x)), parts),)
 
 
-def _without_the_sum_of_roots(goal: sy.Formula, given: list[sy.Proved], x: Any, eps: Any) -> sy.Proved:
+@theorem(GUPTA, "section 3.2", "infers from θ ≈ 90° that there is nothing to remove")
+def test_angle(x: Vector):
+    """At ε = 0 the cosine of the angle between the two outputs is the sine of the angle θ of x to 1.
+
+    LN(x)·RMS(x) = ‖LN(x)‖‖RMS(x)‖ sin θ, sin θ = σ/√(‖x‖²/d)
+
+    Remark: Their angle is therefore |90° − θ|, as cos(90° − θ) = sin θ.
+    """
+    assume(varies(x), "x is not constant", redundant="at σ = 0 both sides are 0 by the total inverse")
+    y, z, size = lg.standardize(x, eps=0), lg.rms_norm(x, eps=0), root(mean_square(x))
+    assert dot(y, z) == norm(y) * norm(z) * root(variance(x)) / size
+    wrong("d cos θ", lambda: dot(y, z) == dim(x) * mean(x) / size)
+
+
+@test_angle.proof
+def _(goal, given, x):
+    """LN(x)·RMS(x) = d sin θ, and both outputs have the norm √d."""
+    (length,) = longer_than_zero(x, given)
+    y, z, width = lg.standardize(x, eps=0), lg.rms_norm(x, eps=0), root(dim(x))
+    sine = root(variance(x)) / root(mean_square(x))
+    inner = sy.prove(sy.equal(dot(y, z), dim(x) * sine), *given)
+    first, second = (sy.prove(sy.equal(norm(v), width), *given, length) for v in (y, z))
+    square = sy.square_of_root(sy.prove(sy.greater(dim(x))))
+    lengths = [(-sine * norm(z), None, first), (-sine * width, None, second), (-sine, None, square)]
+    return sy.combine(goal.term, [(1, None, inner), *lengths])
+
+
+def square_distance(x: Vector, eps: Scalar) -> Scalar:
+    """The squared distance ‖LN_ε(x) − RMS_ε(x)‖² of the two outputs."""
+    return square_norm(lg.standardize(x, eps=eps) - lg.rms_norm(x, eps=eps))
+
+
+@theorem(OWN, "RMSNorm", "the effect of dropping the projection from a single layer", lemmas=longer_than_zero)
+def test_distance(x: Vector):
+    """The squared distance of the two outputs at ε = 0 is 2d(1 − sin θ).
+
+    ‖LN(x) − RMS(x)‖² = 2d(1 − sin θ)
+
+    Remark: With 1 − sin θ = 2 sin²(|90° − θ|/2) the distance is 2√d sin(|90° − θ|/2).
+    """
+    assume(varies(x), "x is not constant")
+    distance, sine = square_distance(x, 0), root(variance(x)) / root(mean_square(x))
+    assert distance == 2 * dim(x) * (1 - sine)
+    wrong("d(1 − sin θ)", lambda: distance == dim(x) * (1 - sine))
+
+
+@theorem(OWN, "RMSNorm", "what a sweep reports of each layer, computed from the two moments alone")
+def test_distance_with_eps(x: Vector, eps: Epsilon):
+    """The distance of the two outputs for every ε > 0, without a subtraction.
+
+    ‖LN_ε(x) − RMS_ε(x)‖² = d (μ²/r²)(1 + (μσ/(s(r + s)))²), with s = √(σ² + ε) and r = √(μ² + σ² + ε)
+    """
+    assume(eps > 0, redundant="at ε = 0 it holds too where σ > 0, and the library takes no ε < 0")
+    distance, d = square_distance(x, eps), dim(x)
+    assert distance == d * layer_rms_distance(x, eps=eps) ** 2
+    wrong("the part along 1 alone", lambda: distance == d * mean(x) ** 2 / (mean_square(x) + eps))
+    wrong("the formula of ε = 0", lambda: distance == d * layer_rms_distance(x, eps=0) ** 2)
+
+
+@test_distance_with_eps.proof
+def _(goal, given, x, eps):
     """With w = 1/(r + s) the claim is A + Bw² = 0: it follows from A(r + s)² + B = 0, where no w occurs."""
-    s, r = lg.norms.scale(variance(x), eps=eps), lg.norms.scale(mean_square(x), eps=eps)
-    mean, w = lg.moments(x)[0], 1 / (r + s)
-    a = _difference(x, eps) - sy.dim(x) * mean**2 / r**2
-    b = -sy.dim(x) * mean**4 * variance(x) / (r**2 * s**2)
+    s, r = scale(variance(x), eps=eps), scale(mean_square(x), eps=eps)
+    mu, w = mean(x), 1 / (r + s)
+    a = square_distance(x, eps) - dim(x) * mu**2 / r**2
+    b = -dim(x) * mu**4 * variance(x) / (r**2 * s**2)
     cleared = sy.prove(sy.equal(a * (r + s) ** 2 + b, 0), *given)
     unit = sy.prove(sy.equal((r + s) * w, 1), sy.prove(sy.greater(r + s), *given))
     divided = sy.combine(a + b * w * w, [(w * w, None, cleared), (-a * (1 + (r + s) * w), None, unit)])
@@ -82,82 +180,306 @@ def _without_the_sum_of_roots(goal: sy.Formula, given: list[sy.Proved], x: Any, 
     return sy.combine(goal.term, [(1, None, rest), (1, None, divided)])
 
 
-def _gauge(x: Any, eps: Any) -> Any:
-    """R = √(m/(m + ε)), m the mean square."""
-    return lg.epsilon.gauge_from_mean_square(mean_square(x), eps=eps)
+@theorem(BLOG, "RMSNorm", "gives the semi-axes as √n a_i, which is negative for negative gains")
+def test_surface(x: Vector, g: Vector, b: Vector):
+    """RMSNorm's outputs at ε = 0 lie on the ellipsoid with semi-axes √d|g_i| along the coordinates.
+
+    Σ (z_i − b_i)²/g_i² = d
+    """
+    assume(nonzero(g))
+    assume(square_norm(x) > 0, "x ≠ 0")
+    z = lg.rms_norm(x, g, b, eps=0)
+    assert square_norm((z - b) / g) == dim(x)
+    wrong("they lie in the hyperplane of LayerNorm too", lambda: dot(1 / g, z - b) == 0)
+    wrong("the centre of the ellipsoid is 0", lambda: square_norm(z / g) == dim(x))
 
 
-def _output_length(goal: sy.Formula, given: list[sy.Proved], x: Any, eps: Any) -> sy.Proved:
-    y, u = lg.rms_norm(x, eps=eps), sy.root(sy.dim(x)) * _gauge(x, eps)
-    squared = sy.prove(sy.equal(u * u, sy.square_norm(y)), *given)
-    same = sy.root_of_square(sy.square_norm(y), sy.prove(sy.at_least(u), *given), squared)
-    return sy.prove(goal, (same, sy.norm(y)))
+@theorem(OWN, "measurement", "what a layer puts out is its normalized vector, stretched and moved")
+def test_recovered(x: Vector, g: Vector, b: Vector, eps: Epsilon):
+    """Where no gain is zero, gain and bias of RMSNorm can be undone.
+
+    (RMS_ε(x; g, b) − b)/g = RMS_ε(x)
+    """
+    assume(nonzero(g))
+    y, z = lg.rms_norm(x, eps=eps), lg.rms_norm(x, g, b, eps=eps)
+    assert (z - b) / g == y
+    wrong("the gain undone before the bias", lambda: z / g - b == y)
+    wrong("the input itself is recovered", lambda: (z - b) / g == x)
 
 
-def _missing(x: Any, eps: Any, given: list[sy.Proved]) -> sy.Proved:
+@theorem(GUPTA, "section 3", "says that RMSNorm only normalizes, which at ε = 0 gives √d")
+def test_length(x: Vector, eps: Epsilon):
+    """The length of RMSNorm's output is √d times its gauge.
+
+    ‖RMS_ε(x)‖ = √d r, with r = √(m/(m + ε)) and m = ‖x‖²/d
+    """
+    assume(eps > 0, redundant="at ε = 0 both sides are √d, or 0 for the zero vector, where the kernel reads 0/0 as 0")
+    length, radius = norm(lg.rms_norm(x, eps=eps)), root(dim(x))
+    r = gauge_from_mean_square(mean_square(x), eps=eps)
+    assert length == radius * r
+    wrong("norm √d for every ε", lambda: length == radius)
+    wrong("the gauge of LayerNorm, with σ² for m", lambda: length == radius * gauge(x, eps=eps))
+    wrong("the gauge squared", lambda: length == radius * r**2)
+
+
+@test_length.proof
+def _(goal, given, x, eps):
+    y, u = lg.rms_norm(x, eps=eps), root(dim(x)) * gauge_from_mean_square(mean_square(x), eps=eps)
+    squared = sy.prove(sy.equal(u * u, square_norm(y)), *given)
+    same = sy.root_of_square(square_norm(y), sy.prove(sy.at_least(u), *given), squared)
+    return sy.prove(goal, (same, norm(y)))
+
+
+def missing(x: Vector, eps: Scalar, given: list[sy.Proved]) -> sy.Proved:
     """What a squared length lacks to d: dε/(m + ε) > 0."""
     positive = sy.prove(sy.greater(mean_square(x) + eps), *given)
-    return sy.prove(sy.greater(sy.dim(x) * eps / (mean_square(x) + eps)), *given, positive)
+    return sy.prove(sy.greater(dim(x) * eps / (mean_square(x) + eps)), *given, positive)
 
 
-def _interior(goal: sy.Formula, given: list[sy.Proved], x: Any, eps: Any) -> sy.Proved:
-    nonzero, positive = given
-    return as_sum(goal, [_missing(x, eps, [positive])], nonzero, positive)
+@theorem(RIECHERS, "eq. 6", "says of LayerNorm that outputs lie within a hyperellipsoid")
+def test_interior(x: Vector, g: Vector, b: Vector, eps: Epsilon):
+    """With ε > 0 all outputs of RMSNorm lie strictly inside the ellipsoid.
+
+    Σ (z_i − b_i)²/g_i² < d for ε > 0
+    """
+    assume(nonzero(g), redundant="the total inverse leaves the components of zero gain out, which lowers the sum")
+    assume(eps > 0)
+    z = lg.rms_norm(x, g, b, eps=eps)
+    assert square_norm((z - b) / g) < dim(x)
+    wrong("strictly inside at ε = 0 too", instead={"ε > 0": lambda: eps >= 0})
+    wrong("Σ (z_i − b_i)² < d, without the gains", lambda: square_norm(z - b) < dim(x))
+    wrong("Σ z_i²/g_i² < d, without the bias", lambda: square_norm(z / g) < dim(x))
 
 
-def _hidden(goal: sy.Formula, given: list[sy.Proved], x: Any, g: Any, h: Any, eps: Any) -> sy.Proved:
+@test_interior.proof
+def _(goal, given, x, eps):
+    gains, positive = given
+    return as_sum(goal, [missing(x, eps, [positive])], gains, positive)
+
+
+@theorem(
+    OWN,
+    "zero gains",
+    "what a zero gain hides can only lower the sum",
+    models=zero_gains,
+    without={"g²h = g": lambda d: {"x": [1] * d, "g": [1] * d, "h": [2] * d, "b": [0] * d, "eps": 1}},
+)
+def test_zero_gain_interior(x: Vector, g: Vector, h: Vector, b: Vector, eps: Epsilon):
+    """With zero gains the seen components of RMSNorm's outputs lie inside the ellipsoid as well.
+
+    ‖h∘(z − b)‖² < d for ε > 0, h = 1/g on the support of g and 0 elsewhere
+    """
+    assume(g * g * h == g, "g²h = g")
+    assume(eps > 0)
+    z = lg.rms_norm(x, g, b, eps=eps)
+    assert square_norm(h * (z - b)) < dim(x)
+    wrong("the number of nonzero gains in place of d", lambda: square_norm(h * (z - b)) < dot(g, h))
+    wrong("h = 1 on the zero gains", lambda: square_norm((h + 1 - g * h) * z) < dim(x))
+
+
+@test_zero_gain_interior.proof
+def _(goal, given, x, g, h, eps):
     """D − ‖ghy‖² = dε/(m + ε) + ‖(1 − gh)y‖², because gh is 0 or 1."""
     first, positive = given
     idempotent = sy.prove(sy.equal(g * h * (g * h), g * h), first)
-    parts = [_missing(x, eps, [positive]), sum_of_squares((1 - g * h) * lg.rms_norm(x, eps=eps))]
+    parts = [missing(x, eps, [positive]), sum_of_squares((1 - g * h) * lg.rms_norm(x, eps=eps))]
     return as_sum(goal, parts, positive, (first, g * g * h), (idempotent, g**2 * h**2))
 
 
-def _scaled(goal: sy.Formula, given: list[sy.Proved], x: Any, a: Any, eps: Any) -> sy.Proved:
+@theorem(OWN, "epsilon", "RMSNorm with ε is not free of scale")
+def test_scaling(x: Vector, g: Vector, b: Vector, a: Scalar, eps: Epsilon):
+    """Scaling the input of RMSNorm is scaling its ε.
+
+    RMS_ε(ax; g, b) = RMS_{ε/a²}(x; g, b) for a > 0
+    """
+    assume(a > 0)
+    assume(eps >= 0, redundant="for ε < 0 both roots are of a²m + ε up to the factor a², and 0 together")
+    z = lg.rms_norm(a * x, g, b, eps=eps)
+    assert z == lg.rms_norm(x, g, b, eps=eps / (a * a))
+    wrong("RMS_ε does not depend on the scale", lambda: z == lg.rms_norm(x, g, b, eps=eps))
+    wrong("ε/a", lambda: z == lg.rms_norm(x, g, b, eps=eps / a))
+    wrong("for a < 0 too", instead={"a > 0": lambda: a < 0})
+
+
+@test_scaling.proof
+def _(goal, given, x, a, eps):
     positive, nonnegative = given
-    m = mean_square(x)
-    u = a * sy.root(m + eps / (a * a))
-    squared = sy.prove(sy.equal(u * u, a * a * m + eps), positive, nonnegative)
-    same = sy.root_of_square(a * a * m + eps, sy.prove(sy.at_least(u), positive), squared)
-    return sy.prove(goal, (same, sy.root(a * a * m + eps)), positive, nonnegative)
+    square, u = a * a * mean_square(x) + eps, a * root(mean_square(x) + eps / (a * a))
+    squared = sy.prove(sy.equal(u * u, square), positive, nonnegative)
+    same = sy.root_of_square(square, sy.prove(sy.at_least(u), positive), squared)
+    return sy.prove(goal, (same, root(square)), positive, nonnegative)
 
 
-def _constant_gain(goal: sy.Formula, given: list[sy.Proved], g: Any, b: Any, eps: Any) -> sy.Proved:
+@theorem(JIANG, "section 3", "Pre-LN networks with centred writers compute the same with RMSNorm")
+def test_fold_write(h: Vector, w: Vector, v: Vector, b: Vector, s: Scalar, t: Scalar):
+    """Centring every writer centres the stream.
+
+    Π(h + W u + c) = Πh + (ΠW)u + Πc, shown for a writer of two columns w, v
+
+    Last step: The same for a writer of any number of columns.
+    """
+    stream = h + s * w + t * v + b
+    read, weights = lg.project(stream), s * lg.project(w) + t * lg.project(v)
+    assert read == lg.project(h) + weights + lg.project(b)
+    wrong("a reader takes the stream without a norm", lambda: read == stream)
+    wrong("the weight centred but not the bias", lambda: read == lg.project(h) + weights + b)
+    other = lg.project(h) + (s - t) * w + (t - s) * v + lg.project(b)
+    wrong("centring along the inputs, here of the coefficients s and t", lambda: read == other)
+
+
+@theorem(OWN, "folding", "a reader with weights w and offset c")
+def test_fold_gain(x: Vector, w: Vector, g: Vector, b: Vector, c: Scalar, eps: Epsilon):
+    """Gain and bias of a norm move into the linear map that reads it.
+
+    w·(g∘y + b) + c = (w∘g)·y + (w·b + c), row by row
+    """
+    y, read = lg.standardize(x, eps=eps), dot(w, lg.layer_norm(x, g, b, eps=eps)) + c
+    offset = dot(w, b) + c
+    assert read == dot(w * g, y) + offset
+    wrong("the bias of the norm dropped", lambda: read == dot(w * g, y) + c)
+    wrong("tied weights: the map is shared and keeps its old values", lambda: read == dot(w, y) + offset)
+
+
+@theorem(OWN, "folding", "the stream after a Post-LN layer is its output")
+def test_post_norm(x: Vector, b: Vector, c: Scalar, eps: Epsilon):
+    """With constant gains and a bias of mean zero a Post-LN stream stays centred by itself.
+
+    ΠLN_ε(x) = LN_ε(x) for g = c1 and 1·b = 0
+    """
+    assume(dot(ones(b), b) == 0, "1·b = 0")
+    z, stretched = lg.layer_norm(x, c * ones(x), b, eps=eps), lg.layer_norm(x, b, b, eps=eps)
+    assert lg.project(z) == z
+    wrong("the same for every gain, here b itself", lambda: lg.project(stretched) == stretched)
+
+
+@theorem(
+    OWN,
+    "folding",
+    "the stream after a Post-LN layer is its output",
+    models=lambda d: {"g": vectors(d, kind="constant"), "b": centred(d)},
+    without={"1·LN_ε(0) = 0": lambda d: {"g": [2, *[0] * (d - 1)], "b": [-1, *[0] * (d - 1)], "eps": 3}},
+)
+def test_post_norm_gain(g: Vector, b: Vector, eps: Epsilon):
+    """Only a constant gain keeps the outputs of a LayerNorm centred.
+
+    1·LN_ε(g; g, b) = 0 and 1·LN_ε(0; g, b) = 0 imply Πg = 0, for ε > 0
+
+    Remark: The second hypothesis is 1·b = 0, since LN_ε(0; g, b) = b.
+    """
+    assume(summed(lg.layer_norm(g, g, b, eps=eps)) == 0, "1·LN_ε(g) = 0")
+    assume(summed(lg.layer_norm(0 * g, g, b, eps=eps)) == 0, "1·LN_ε(0) = 0")
+    assume(eps > 0, redundant="at ε = 0 the first alone implies it where g varies, and the library takes no ε < 0")
+    assert lg.project(g) == 0
+    wrong("b = 0 follows", lambda: b == 0)
+
+
+@test_post_norm_gain.proof
+def _(goal, given, g, b, eps):
     """The difference: 1·LN_ε(g; g, b) − 1·LN_ε(0; g, b) = ‖Πg‖²/√(σ² + ε)."""
     at_gain, at_zero, positive = given
-    inverted = 1 / lg.norms.scale(variance(g), eps=eps)
-    product = sy.combine(sy.square_norm(lg.project(g)) * inverted, [(1, None, at_gain), (-1, None, at_zero)])
-    vanishes = sy.cancel(sy.square_norm(lg.project(g)), product, sy.prove(sy.greater(inverted), positive))
+    inverted = 1 / scale(variance(g), eps=eps)
+    difference = sy.combine(square_norm(lg.project(g)) * inverted, [(1, None, at_gain), (-1, None, at_zero)])
+    vanishes = sy.cancel(square_norm(lg.project(g)), difference, sy.prove(sy.greater(inverted), positive))
     return sy.prove(goal, sy.definite(lg.project(g), vanishes))
 
 
-def _recovered(goal: sy.Formula, given: list[sy.Proved], x: Any, g: Any, b: Any, eps: Any) -> sy.Proved:
+@theorem(OWN, "folding", "the stream after a Post-LN layer is its output")
+def test_post_norm_recovered(x: Vector, g: Vector, b: Vector, eps: Epsilon):
+    """A linear reader gets back what centring took from a Post-LN stream, unless Σ1/g_i = 0.
+
+    z = Πz + ((α·b − α·Πz)/Σα_i)1 for z = LN_ε(x; g, b), α = 1/g and Σα_i ≠ 0
+    """
+    assume(nonzero(g))
+    assume(summed(1 / g) != 0, "Σ1/g_i ≠ 0")
+    z, plain = lg.layer_norm(x, g, b, eps=eps), lg.rms_norm(x, g, eps=eps)
+    centre, without_mean = lg.project(z), lg.project(plain)
+    assert z == centre + (dot(1 / g, b) - dot(1 / g, centre)) / summed(1 / g)
+    wrong("for RMSNorm", lambda: plain == without_mean - dot(1 / g, without_mean) / summed(1 / g))
+
+
+@test_post_norm_recovered.proof
+def _(goal, given, x, g, b, eps):
     """From α·(z − b) = 0 for α = 1/g; α·z = α·Πz + μ(z)S(α), so that μ(z) = (α·b − α·Πz)/S(α)."""
     gains, total = given
-    z, a = lg.layer_norm(x, g, b, eps=eps), 1 / g
-    y = lg.standardize(x, eps=eps)
-    normal = sy.combine(sy.dot(a, z - b), [(1, y, sy.inverse(gains))])
-    whole = sy.combine(sy.summed(a) * mean(z) - sy.dot(a, b) + sy.dot(a, lg.project(z)), [(1, None, normal)])
-    return sy.combine(goal.term, [(-mean(z), None, sy.inverse(total)), (1 / sy.summed(a), None, whole)])
+    y, z, a = lg.standardize(x, eps=eps), lg.layer_norm(x, g, b, eps=eps), 1 / g
+    normal = sy.combine(dot(a, z - b), [(1, y, sy.inverse(gains))])
+    whole = sy.combine(summed(a) * mean(z) - dot(a, b) + dot(a, lg.project(z)), [(1, None, normal)])
+    return sy.combine(goal.term, [(-mean(z), None, sy.inverse(total)), (1 / summed(a), None, whole)])
 
 
-def _entered(goal: sy.Formula, centred: sy.Proved, h: Any, a: Any, g: Any, eps: Any) -> sy.Proved:
+@theorem(ASHKBOOS, "section 3.2", "the embeddings are centred, the head is another matrix")
+def test_fold_tied(e: Vector, f: Vector, z: Vector):
+    """Centring a tied embedding moves logits by its means times the sum of what the head reads.
+
+    Πe·z − Πf·z = (e·z − f·z) − (μ(e) − μ(f)) 1·z, for the rows e and f of two tokens
+    """
+    after = dot(lg.project(e), z) - dot(lg.project(f), z)
+    assert after == dot(e, z) - dot(f, z) - (mean(e) - mean(f)) * summed(z)
+    wrong("nothing changes: the head may stay tied", lambda: after == dot(e, z) - dot(f, z))
+
+
+@theorem(OWN, "folding", "an encoder whose stream begins with an activation function")
+def test_fold_entry(h: Vector, a: Vector, g: Vector, b: Vector, eps: Epsilon):
+    """One mean subtraction where the stream begins is enough if the sum of all later writes is centred.
+
+    RMS_ε(Πφ + a) = LN_ε(φ + a) for 1·a = 0, whatever φ: a nonlinear entry needs no other fold
+    """
+    assume(summed(a) == 0, "1·a = 0")
+    z, entered = lg.layer_norm(h + a, g, b, eps=eps), lg.project(h)
+    assert lg.rms_norm(entered + a, g, b, eps=eps) == z
+    wrong(
+        "condition dropped: dropout, here a mask g, between the writer and the stream",
+        lambda: lg.rms_norm(entered + g * a, eps=eps) == lg.layer_norm(h + g * a, eps=eps),
+    )
+    wrong("no mean subtraction at all: the entry as it is", lambda: lg.rms_norm(h + a, g, b, eps=eps) == z)
+
+
+@test_fold_entry.proof
+def _(goal, given, h, a, g, eps):
     """Πφ + a = Π(φ + a) for a centred a, so that both norms divide by the same."""
-    left, right = lg.project(h) + a, lg.project(h + a)
-    sizes = sy.prove(sy.equal(mean_square(left), variance(h + a)), centred)
-    divisors = same_divisor(mean_square(left) + eps, variance(h + a) + eps, sizes)
-    parts = sy.prove(sy.equal(left, right), centred)
-    over = g / lg.norms.scale(variance(h + a), eps=eps)
-    return sy.combine(goal.term, [(g * left, None, divisors), (over, None, parts)])
+    left, right, square = lg.project(h) + a, lg.project(h + a), variance(h + a)
+    sizes = sy.prove(sy.equal(mean_square(left), square), *given)
+    divisors = same_divisor(mean_square(left) + eps, square + eps, sizes)
+    parts = sy.prove(sy.equal(left, right), *given)
+    return sy.combine(goal.term, [(g * left, None, divisors), (g / scale(square, eps=eps), None, parts)])
 
 
-def _alive(goal: sy.Formula, given: list[sy.Proved], w: Any, g: Any, eps: Any) -> sy.Proved:
+@theorem(GRAEF, "section 1", "the division moves behind the linear map, said to need one without bias")
+def test_deferred(x: Vector, w: Vector, c: Scalar, eps: Epsilon):
+    """A linear map may read before the division, with or without a bias.
+
+    w·RMS_ε(x) + c = (w·x)/√(‖x‖²/d + ε) + c, row by row
+    """
+    read, divisor = dot(w, lg.rms_norm(x, eps=eps)) + c, scale(mean_square(x), eps=eps)
+    assert read == dot(w, x) / divisor + c
+    wrong("the bias divided as well", lambda: read == (dot(w, x) + c) / divisor)
+
+
+@theorem(
+    SHIRODKAR,
+    "abstract",
+    "the dead direction of LayerNorm is absent in RMSNorm models",
+    models=lambda d: {"w": [0] * d},
+)
+def test_no_dead_direction(w: Vector, g: Vector, eps: Epsilon):
+    """No direction is dead behind an RMSNorm without zero gains and bias.
+
+    w·RMS_ε(g∘w; g) = 0, g_i ≠ 0 and ε > 0 imply w = 0
+    """
+    assume(dot(w, lg.rms_norm(g * w, g, eps=eps)) == 0, "w·RMS_ε(g∘w; g) = 0")
+    assume(nonzero(g))
+    assume(eps > 0, redundant="at ε = 0 it holds too, and the library takes no ε < 0")
+    assert w == 0
+    wrong(
+        "the same for LayerNorm", instead={"w·RMS_ε(g∘w; g) = 0": lambda: dot(w, lg.layer_norm(g * w, g, eps=eps)) == 0}
+    )
+
+
+@test_no_dead_direction.proof
+def _(goal, given, w, g, eps):
     """The product is w·RMS(g∘w; g) = ‖g∘w‖²/√(m + ε), and g∘w = 0 leaves w = 0."""
     equation, gains, positive = given
-    divisor = lg.norms.scale(mean_square(g * w), eps=eps)
-    product = sy.combine(sy.square_norm(g * w) / divisor, [(1, None, equation)])
-    gone = sy.cancel(sy.square_norm(g * w), product, sy.prove(sy.greater(1 / divisor), positive))
+    divisor = scale(mean_square(g * w), eps=eps)
+    length = sy.combine(square_norm(g * w) / divisor, [(1, None, equation)])
+    gone = sy.cancel(square_norm(g * w), length, sy.prove(sy.greater(1 / divisor), positive))
     return sy.prove(goal, sy.cancel(w, sy.definite(g * w, gone), gains))
-
-
-THEOREMS = read(__name__)

@@ -1,133 +1,328 @@
 """Rotations: which changes of basis a norm layer allows, and in what sense the uniform vector is arbitrary."""
 
 from fractions import Fraction
-from math import isqrt
-from random import Random
 from typing import Any
+
+from hypothesis import strategies as st
 
 import lngeom as lg
 from lngeom import kernel as sy
+from lngeom.kernel import dim, dot, ones, square_norm, summed
+from lngeom.norms import scale
+from lngeom.strategies import centred, isometries, rational_root, scalars, sphere, vectors
+from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, wrong
 
-from .._records import read
-from .._shared import centered, mean_square, variance
+from .._shared import mean_square, variance
 from .._steps import same_divisor, same_radicand
-from ..checks import draw_scalar, draw_vector
-
-
-def reflected(u: Any, x: Any) -> Any:
-    """Hx = x − 2w(w·x)/‖w‖² with w = u − 1, the Householder reflection that exchanges 1 and u."""
-    w = u - sy.ones(x)
-    return x - 2 * w * sy.dot(w, x) / sy.square_norm(w)
-
-
-def u_norm(u: Any, x: Any, eps: Any) -> Any:
-    """u-Norm: RMSNorm of the projection off u."""
-    return lg.rms_norm(lg.project(x, u), eps=eps)
-
-
-def mirror_model(random: Random, d: int) -> dict[str, Any]:
-    """A rational vector u as long as 1: the reflection of 1 along a random vector."""
-    w = draw_vector(random, d)
-    length, along = sum(value * value for value in w), sum(w)
-    u = tuple(1 - 2 * value * along / length for value in w) if length else (Fraction(-1),) * d
-    eps = abs(draw_scalar(random)) or Fraction(1, 2)
-    return {"u": u, "x": draw_vector(random, d), "y": draw_vector(random, d), "eps": eps}
-
-
-def _laws(given: list[sy.Proved], u: Any) -> list[tuple[sy.Proved, Any]]:
-    """‖u‖² = d, 1/(u·u) = 1/d, and (1·u)k = dk − 1 for k = 1/(d − 1·u)."""
-    long, other = given
-    gap = sy.dim(u) - sy.summed(u)
-    half = sy.prove(sy.equal(gap, sy.square_norm(u - sy.ones(u)) / 2), (long, sy.square_norm(u)))
-    inverted = sy.inverse(sy.transport(gap, half, sy.multiply(sy.constant(Fraction(1, 2), ">"), other)))
-    lengths = sy.congruence("inv", sy.square_norm(u), sy.dim(u), long)
-    return [(lengths, 1 / sy.square_norm(u)), (long, sy.square_norm(u)), (inverted, sy.summed(u) / gap)]
-
-
-def _conjugated(goal: sy.Formula, given: list[sy.Proved], u: Any, x: Any, eps: Any) -> sy.Proved:
-    laws = _laws(given, u)
-    turned = lg.project(reflected(u, x))
-    after, before = mean_square(lg.project(x, u)) + eps, mean_square(turned) + eps
-    divisors = same_divisor(after, before, sy.prove(sy.equal(after, before), *laws))
-    parts = sy.prove(sy.equal(lg.project(x, u), reflected(u, turned)), *laws)
-    back = reflected(u, turned)
-    return sy.combine(goal.term, [(1 / lg.norms.scale(after, eps=0), None, parts), (back, None, divisors)])
-
-
-def _permuted(random: Random, *vectors: tuple[Any, ...]) -> tuple[tuple[Any, ...], ...]:
-    """The vectors under one permutation of the coordinates with signs."""
-    places = random.sample(range(len(vectors[0])), len(vectors[0]))
-    signs = [random.choice((1, -1)) for _ in places]
-    return tuple(tuple(s * v[k] for s, k in zip(signs, places, strict=True)) for v in vectors)
-
-
-def _eps(random: Random, x: tuple[Fraction, ...]) -> Fraction:
-    """A positive ε for which √(‖x‖²/d + ε) is rational, so that equations with it can be decided."""
-    mean = sum((value * value for value in x), Fraction(0)) / len(x)
-    return Fraction(isqrt(int(mean)) + random.randint(1, 3)) ** 2 - mean
-
-
-def image_model(random: Random, d: int) -> dict[str, Any]:
-    """Two vectors and their images under an orthogonal map."""
-    x, y = draw_vector(random, d), draw_vector(random, d)
-    p, q = _permuted(random, x, y)
-    return {"x": x, "y": y, "p": p, "q": q, "eps": _eps(random, x)}
-
-
-def centred_image_model(random: Random, d: int) -> dict[str, Any]:
-    """A vector, the image of its centred part under a permutation or −1, and the image of the rest."""
-    x = centered(random, d)
-    q = tuple(random.sample(x, d)) if random.random() < 0.5 else tuple(-value for value in x)
-    shift, eps = draw_scalar(random), _eps(random, x)
-    x = tuple(value + shift for value in x)
-    return {"x": x, "q": q, "c": draw_scalar(random), "eps": eps}
-
+from ..works import ASHKBOOS, GUPTA, OWN, QUAROT
 
 HALF = Fraction(1, 2)
 
 
-def _divisors_of(goal: sy.Formula, same: sy.Proved, vector: Any, a: Any, b: Any, eps: Any) -> sy.Proved:
-    """Goal: vector·(1/√(a + ε) − 1/√(b + ε)), because a = b."""
-    divisors = same_divisor(a + eps, b + eps, sy.prove(sy.equal(a, b), same))
-    return sy.combine(goal.term, [(vector, None, divisors)])
+def mirror_laws(given: list[sy.Proved], u: Vector) -> list[tuple[sy.Proved, Any]]:
+    """‖u‖² = d, 1/(u·u) = 1/d, and (1·u)k = dk − 1 for k = 1/(d − 1·u)."""
+    long, other = given
+    gap = dim(u) - summed(u)
+    half = sy.prove(sy.equal(gap, square_norm(u - ones(u)) / 2), (long, square_norm(u)))
+    inverted = sy.inverse(sy.transport(gap, half, sy.multiply(sy.constant(Fraction(1, 2), ">"), other)))
+    lengths = sy.congruence("inv", square_norm(u), dim(u), long)
+    return [(lengths, 1 / square_norm(u)), (long, square_norm(u)), (inverted, summed(u) / gap)]
 
 
-def _same_size(
-    goal: sy.Formula, equation: sy.Proved, nonzero: sy.Proved, positive: sy.Proved, p: Any, a: Any, b: Any, eps: Any
-) -> sy.Proved:
-    """From p/√(a + ε) = p/√(b + ε) and p ≠ 0: a = b, and the goal d(a − b)."""
-    difference = 1 / lg.norms.scale(a, eps=eps) - 1 / lg.norms.scale(b, eps=eps)
-    product = sy.combine(sy.square_norm(p) * difference, [(1, p, equation)])
-    above = [sy.prove(sy.at_least(m + eps), positive) for m in (a, b)]
-    same = same_radicand(above[0], above[1], sy.cancel(difference, product, nonzero))
-    return sy.combine(goal.term, [(sy.dim(p), None, same)])
+def reflected(u: Vector, x: Vector) -> Vector:
+    """The vector Hx = x − 2w(w·x)/‖w‖² with w = u − 1, the Householder reflection that exchanges 1 and u."""
+    w = u - ones(x)
+    return x - 2 * w * dot(w, x) / square_norm(w)
 
 
-def _layer_size(goal: sy.Formula, given: list[sy.Proved], x: Any, q: Any, c: Any, eps: Any) -> sy.Proved:
-    equation, centred, nonzero, positive = given
-    # Of a centred q the variance of q + c1 is ‖q‖²/d and its projection q.
-    moved = lg.norms.scale(variance(q), eps=eps)
-    plain = sy.combine(
-        q / moved - q / lg.norms.scale(variance(x), eps=eps),
-        [(1, None, equation), (1 / sy.dim(q) / moved, None, centred)],
+@theorem(OWN, "rotations", "Hx = x − 2w(w·x)/‖w‖² with w = u − 1", models=lambda d: {"u": sphere(d)})
+def test_exchange(u: Vector, x: Vector):
+    """The reflection along u − 1 takes 1 to u.
+
+    H1 = u for ‖u‖² = d, u ≠ 1
+    """
+    assume(square_norm(u) == dim(u), "‖u‖² = d")
+    assume(
+        square_norm(u - ones(u)) > 0, "u ≠ 1", redundant="for u = 1 the kernel, which reads 1/0 as 0, has H1 = 1 = u"
     )
-    sizes = sy.prove(sy.equal(variance(q), mean_square(q)), centred)
-    swapped = same_divisor(
-        mean_square(q) + eps, variance(q) + eps, sy.combine(mean_square(q) - variance(q), [(-1, None, sizes)])
-    )
-    equation = sy.combine(
-        q / lg.norms.scale(mean_square(q), eps=eps) - q / lg.norms.scale(variance(x), eps=eps),
-        [(1, None, plain), (q, None, swapped)],
-    )
-    return _same_size(goal, equation, nonzero, positive, q, mean_square(q), variance(x), eps)
+    assert reflected(u, ones(u)) == u
+    wrong("a projection in place of the reflection", lambda: lg.project(ones(u), u) == u)
 
 
-def _mean_kept(goal: sy.Formula, given: list[sy.Proved], x: Any, q: Any, c: Any, eps: Any) -> sy.Proved:
+@test_exchange.proof
+def _(goal, given, u):
+    return sy.prove(goal, *mirror_laws(given, u))
+
+
+@theorem(OWN, "rotations", "H is orthogonal", models=lambda d: {"u": sphere(d)})
+def test_reflection(u: Vector, x: Vector, y: Vector):
+    """The reflection keeps all inner products.
+
+    Hx·Hy = x·y
+    """
+    assume(square_norm(u - ones(u)) > 0, "u ≠ 1", redundant="for u = 1 the kernel, which reads 1/0 as 0, has Hx = x")
+    assert dot(reflected(u, x), reflected(u, y)) == dot(x, y)
+    wrong("x − w(w·x)/‖w‖², without the 2", lambda: dot(lg.project(x, u - 1), lg.project(y, u - 1)) == dot(x, y))
+
+
+@test_reflection.proof
+def _(goal, given, u):
+    return sy.prove(goal, (sy.inverse(given[0]), square_norm(u) / square_norm(u - ones(u))))
+
+
+@theorem(GUPTA, "section 3", "1 is an arbitrarily chosen direction", models=lambda d: {"u": sphere(d)})
+def test_u_norm(u: Vector, x: Vector, eps: Epsilon):
+    """A norm that projects off another direction is LayerNorm in a reflected basis.
+
+    RMS_ε(x − u(u·x)/d) = H LN_ε(Hx) for ‖u‖² = d, H the reflection that exchanges 1 and u
+    """
+    assume(square_norm(u) == dim(u), "‖u‖² = d")
+    assume(
+        square_norm(u - ones(u)) > 0,
+        "u ≠ 1",
+        redundant="for u = 1 the kernel, which reads 1/0 as 0, has Hx = x, and both sides are LN_ε(x)",
+    )
+    y, hx = lg.rms_norm(lg.project(x, u), eps=eps), reflected(u, x)
+    z, stretched = lg.layer_norm(hx, eps=eps), lg.layer_norm(hx, u, eps=eps)
+    assert y == reflected(u, z)
+    wrong("no reflection of the output", lambda: y == z)
+    wrong("the same with a gain, here u itself, on either side", lambda: u * y == reflected(u, stretched))
+    wrong("RMSNorm in place of LayerNorm", lambda: y == reflected(u, lg.rms_norm(hx, eps=eps)))
+
+
+@test_u_norm.proof
+def _(goal, given, u, x, eps):
+    laws = mirror_laws(given, u)
+    turned = lg.project(reflected(u, x))
+    after, before = mean_square(lg.project(x, u)) + eps, mean_square(turned) + eps
+    divisors = same_divisor(after, before, sy.prove(sy.equal(after, before), *laws))
+    back = reflected(u, turned)
+    parts = sy.prove(sy.equal(lg.project(x, u), back), *laws)
+    return sy.combine(goal.term, [(1 / scale(after, eps=0), None, parts), (back, None, divisors)])
+
+
+FOLDED_GAIN = QUAROT, "section 3", "RMSNorm commutes with an orthogonal matrix once its gain is folded"
+
+
+@st.composite
+def images(draw: st.DrawFn, d: int) -> dict[str, Any]:
+    """Two vectors, their images under an orthogonal map, and an ε for which √(‖x‖²/d + ε) is rational."""
+    x, y, move = draw(vectors(d)), draw(vectors(d)), draw(isometries(d))
+    return {"x": x, "y": y, "p": move(x), "q": move(y), "eps": draw(rational_root(x))}
+
+
+@theorem(*FOLDED_GAIN, models=images)
+def test_rms_commutes(p: Vector, x: Vector, eps: Epsilon):
+    """RMSNorm without gain divides vectors of one length by one number.
+
+    RMS_ε(p) = p/√(‖x‖²/d + ε) for ‖p‖² = ‖x‖²
+
+    Remark: With p = Ax it commutes with every orthogonal map: RMS_ε(Ax) = A RMS_ε(x).
+    """
+    assume(square_norm(p) == square_norm(x), "‖p‖² = ‖x‖²")
+    divisor = scale(mean_square(x), eps=eps)
+    assert lg.rms_norm(p, eps=eps) == p / divisor
+    image, original = lg.rms_norm(p, x, eps=eps), lg.rms_norm(x, x, eps=eps)
+    wrong(
+        "with a gain, here x itself, left in place both outputs have one length",
+        lambda: square_norm(image) == square_norm(original),
+    )
+    wrong("the same for LayerNorm", lambda: lg.layer_norm(p, eps=eps) == p / divisor)
+
+
+@test_rms_commutes.proof
+def _(goal, given, p, x, eps):
+    a, b = mean_square(p), mean_square(x)
+    divisors = same_divisor(a + eps, b + eps, sy.prove(sy.equal(a, b), *given))
+    return sy.combine(goal.term, [(p, None, divisors)])
+
+
+def same_size(goal: sy.Formula, given: list[sy.Proved], p: Vector, a: Scalar, b: Scalar, eps: Scalar) -> sy.Proved:
+    """From p/√(a + ε) = p/√(b + ε), p ≠ 0 and ε ≥ 0: a = b, and the goal d(a − b)."""
+    equation, not_zero, positive = given
+    difference = 1 / scale(a, eps=eps) - 1 / scale(b, eps=eps)
+    vanishes = sy.combine(square_norm(p) * difference, [(1, p, equation)])
+    first, second = (sy.prove(sy.at_least(m + eps), positive) for m in (a, b))
+    same = same_radicand(first, second, sy.cancel(difference, vanishes, not_zero))
+    return sy.combine(goal.term, [(dim(p), None, same)])
+
+
+NO_NEGATIVE = "the library takes no ε < 0, where the kernel reads a root of a negative number as 0"
+
+
+@theorem(
+    *FOLDED_GAIN, models=images, without={"p ≠ 0": lambda d: images(d).map(lambda values: values | {"p": [0] * d})}
+)
+def test_rms_only_isometries(p: Vector, x: Vector, eps: Epsilon):
+    """What RMSNorm divides by the number by which it divides x is 0 or as long as x.
+
+    RMS_ε(p) = p/√(‖x‖²/d + ε), p ≠ 0 and ε ≥ 0 imply ‖p‖² = ‖x‖²
+
+    Remark: With p = Ax: a linear map that commutes with RMSNorm keeps the length of all it does not send to 0.
+    """
+    assume(lg.rms_norm(p, eps=eps) == p / scale(mean_square(x), eps=eps), "RMS_ε(p) = p/√(‖x‖²/d + ε)")
+    assume(square_norm(p) > 0, "p ≠ 0")
+    assume(eps >= 0, redundant=NO_NEGATIVE)
+    assert square_norm(p) == square_norm(x)
+    wrong("p = x", lambda: p == x)
+
+
+@test_rms_only_isometries.proof
+def _(goal, given, p, x, eps):
+    return same_size(goal, given, p, mean_square(p), mean_square(x), eps)
+
+
+def along(d: int, c: int) -> st.SearchStrategy[dict[str, Any]]:
+    """One vector twice, and c times the vector."""
+    return vectors(d).map(lambda v: {"p": v, "y": v, "x": [c * value for value in v]})
+
+
+@theorem(
+    OWN,
+    "rotations",
+    "A(y ± x) = Ay where Ax = 0",
+    models=lambda d: images(d).map(lambda values: {"p": values["p"], "y": values["x"], "x": [0] * d}),
+    without={
+        "‖p‖² = ‖y‖²": lambda d: {"p": [5] + [0] * (d - 1), "x": [3] + [0] * (d - 1), "y": ([0, 4] + [0] * d)[:d]},
+        "‖p‖² = ‖y + x‖²": lambda d: along(d, 2),
+        "‖p‖² = ‖y − x‖²": lambda d: along(d, -2),
+    },
+)
+def test_no_kernel(p: Vector, x: Vector, y: Vector):
+    """What can be added to a vector and taken away from it without a change of length is 0.
+
+    ‖p‖² = ‖y‖², ‖p‖² = ‖y + x‖² and ‖p‖² = ‖y − x‖² imply x = 0
+
+    Remark: With p = Ay and Ax = 0: a linear map that keeps the length of all it does not send to 0 is 0 or sends
+    nothing else to 0.
+    """
+    assume(square_norm(p) == square_norm(y), "‖p‖² = ‖y‖²")
+    assume(square_norm(p) == square_norm(y + x), "‖p‖² = ‖y + x‖²")
+    assume(square_norm(p) == square_norm(y - x), "‖p‖² = ‖y − x‖²")
+    assert x == 0
+    wrong("y = 0", lambda: y == 0)
+
+
+@test_no_kernel.proof
+def _(given, x):
+    same, plus, minus = given
+    return sy.definite(x, sy.combine(square_norm(x), [(1, None, same), (-HALF, None, plus), (-HALF, None, minus)]))
+
+
+@theorem(OWN, "rotations", "AᵀA = I, from lengths alone", models=images)
+def test_orthogonal(p: Vector, q: Vector, x: Vector, y: Vector):
+    """Where two vectors and their sum have the lengths of two others and theirs, the inner products are equal.
+
+    ‖p‖² = ‖x‖², ‖q‖² = ‖y‖² and ‖p + q‖² = ‖x + y‖² imply p·q = x·y
+
+    Remark: With p = Ax and q = Ay: a linear map that keeps all lengths keeps all inner products.
+    """
+    assume(square_norm(p) == square_norm(x), "‖p‖² = ‖x‖²")
+    assume(square_norm(q) == square_norm(y), "‖q‖² = ‖y‖²")
+    assume(square_norm(p + q) == square_norm(x + y), "‖p + q‖² = ‖x + y‖²")
+    assert dot(p, q) == dot(x, y)
+    wrong("componentwise products", lambda: p * q == x * y)
+
+
+@test_orthogonal.proof
+def _(goal, given):
+    first, second, both = given
+    return sy.combine(goal.term, [(-HALF, None, first), (-HALF, None, second), (HALF, None, both)])
+
+
+BEFORE_ROTATION = ASHKBOOS, "section 3.2", "LayerNorm is turned into RMSNorm before the stream is rotated"
+
+
+@st.composite
+def centred_images(draw: st.DrawFn, d: int) -> dict[str, Any]:
+    """A vector, the image of its centred part under a map that fixes 1, and an ε for which √(σ² + ε) is rational."""
+    x, shift, move = draw(centred(d)), draw(scalars()), draw(isometries(d, fix_mean=True))
+    return {"x": [value + shift for value in x], "q": move(x), "eps": draw(rational_root(x))}
+
+
+def constant_image(d: int) -> dict[str, Any]:
+    """A constant vector for the image of 0, which LayerNorm sends to 0 as well."""
+    return {"q": [1] * d, "x": [0] * d, "c": 0, "eps": 0}
+
+
+@theorem(*BEFORE_ROTATION, models=centred_images)
+def test_layer_commutes(q: Vector, x: Vector, c: Scalar, eps: Epsilon):
+    """LayerNorm without gain centres vectors, and divides those whose centred parts have one length by one number.
+
+    LN_ε(q + c1) = q/√(σ² + ε) for 1·q = 0 and ‖q‖² = ‖Πx‖²
+
+    Remark: With q = AΠx and Ax = q + c1 it commutes with the orthogonal maps that keep 1 and its hyperplane apart.
+    """
+    assume(summed(q) == 0, "1·q = 0")
+    assume(square_norm(q) == square_norm(lg.project(x)), "‖q‖² = ‖Πx‖²")
+    divisor = scale(variance(x), eps=eps)
+    assert lg.layer_norm(q + c * ones(q), eps=eps) == q / divisor
+    wrong(
+        "every orthogonal map: p = Ax with ‖p‖² = ‖x‖² alone, here Πp for q",
+        lambda: lg.layer_norm(q + x, eps=eps) == lg.project(q + x) / divisor,
+    )
+
+
+@test_layer_commutes.proof
+def _(goal, given, q, x, eps):
+    a, b = variance(q), variance(x)
+    divisors = same_divisor(a + eps, b + eps, sy.prove(sy.equal(a, b), *given))
+    return sy.combine(goal.term, [(-1 / dim(q) / scale(a, eps=eps), None, given[0]), (q, None, divisors)])
+
+
+@theorem(*BEFORE_ROTATION, models=centred_images, without={"ε > 0": constant_image})
+def test_layer_mean_kept(q: Vector, x: Vector, c: Scalar, eps: Epsilon):
+    """What LayerNorm returns divided by a number, up to a shift, is orthogonal to 1.
+
+    LN_ε(q + c1) = q/√(σ² + ε) and ε > 0 imply 1·q = 0
+
+    Remark: With q = AΠx and Ax = q + c1: a linear map that commutes with LayerNorm keeps the hyperplane of 1.
+    """
+    assume(lg.layer_norm(q + c * ones(q), eps=eps) == q / scale(variance(x), eps=eps), "LN_ε(q + c1) = q/√(σ² + ε)")
+    assume(eps > 0)
+    assert summed(q) == 0
+    wrong("q = 0", lambda: q == 0)
+
+
+@test_layer_mean_kept.proof
+def _(goal, given, x, q, c, eps):
     """The sum of LN_ε(q + c1) is 0, that of q/√(σ² + ε) is (1·q)/√(σ² + ε)."""
     equation, positive = given
-    divisor = lg.norms.scale(variance(x), eps=eps)
-    product = sy.combine(sy.summed(q) / divisor, [(-1, sy.ones(q), equation)])
-    return sy.prove(goal, sy.cancel(sy.summed(q), product, sy.prove(sy.greater(1 / divisor), positive)))
+    divisor = scale(variance(x), eps=eps)
+    vanishes = sy.combine(summed(q) / divisor, [(-1, ones(q), equation)])
+    return sy.prove(goal, sy.cancel(summed(q), vanishes, sy.prove(sy.greater(1 / divisor), positive)))
 
 
-THEOREMS = read(__name__)
+@theorem(
+    *BEFORE_ROTATION,
+    models=centred_images,
+    without={
+        "1·q = 0": constant_image,
+        "q ≠ 0": lambda d: centred_images(d).map(lambda values: values | {"q": [0] * d}),
+    },
+)
+def test_layer_only_isometries(q: Vector, x: Vector, c: Scalar, eps: Epsilon):
+    """A centred vector that LayerNorm divides by the number by which it divides Πx is 0 or as long as Πx.
+
+    LN_ε(q + c1) = q/√(σ² + ε), 1·q = 0, q ≠ 0 and ε ≥ 0 imply ‖q‖² = ‖Πx‖²
+
+    Remark: On that hyperplane such a map keeps the length of all it does not send to 0.
+    """
+    assume(lg.layer_norm(q + c * ones(q), eps=eps) == q / scale(variance(x), eps=eps), "LN_ε(q + c1) = q/√(σ² + ε)")
+    assume(summed(q) == 0, "1·q = 0")
+    assume(square_norm(q) > 0, "q ≠ 0")
+    assume(eps >= 0, redundant=NO_NEGATIVE)
+    assert square_norm(q) == square_norm(lg.project(x))
+    wrong("‖q‖² = ‖x‖²", lambda: square_norm(q) == square_norm(x))
+
+
+@test_layer_only_isometries.proof
+def _(goal, given, x, q, c, eps):
+    """Of a centred q the variance of q + c1 is ‖q‖²/d and its projection q."""
+    equation, flat, not_zero, positive = given
+    size, moved, divisor = mean_square(q), scale(variance(q), eps=eps), scale(variance(x), eps=eps)
+    plain = sy.combine(q / moved - q / divisor, [(1, None, equation), (1 / dim(q) / moved, None, flat)])
+    sizes = sy.combine(size - variance(q), [(-1, None, sy.prove(sy.equal(variance(q), size), flat))])
+    swapped = same_divisor(size + eps, variance(q) + eps, sizes)
+    own = sy.combine(q / scale(size, eps=eps) - q / divisor, [(1, None, plain), (q, None, swapped)])
+    return same_size(goal, [own, not_zero, positive], q, size, variance(x), eps)

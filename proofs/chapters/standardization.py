@@ -5,23 +5,23 @@ from typing import Any
 import lngeom as lg
 from lngeom import kernel as sy
 from lngeom.kernel import dim, dot, norm, ones, root, square_norm, summed
-from lngeom.strategies import one_hot, standard
+from lngeom.strategies import masks, one_hot, sphere, standard, vectors
 from lngeom.theorems import Epsilon, Vector, assume, nonzero, theorem, varies, wrong
 
 from .._shared import deviation, mean, variance
 from ..works import BA, DIGEST, GUPTA, OWN, SAMUELSON
 
-TOTAL = "for a constant vector both sides are 0 in the kernel, which reads 1/0 as 0; the library returns NaN"
+AT_CONSTANT = "for a constant vector both sides are 0 in the kernel, which reads 1/0 as 0; the library returns NaN"
 
 
-def sample_standardized(x: Any) -> Any:
-    """(x − μ1)/s with the sample variance, divisor d − 1."""
-    return (x - mean(x)) / root(variance(x) * dim(x) / (dim(x) - 1))
-
-
-def moved(x: Any) -> Any:
-    """X − μ1, spelled out."""
+def moved(x: Vector) -> Vector:
+    """The vector x − μ1, spelled out."""
     return x - dot(ones(x), x) / dim(x) * ones(x)
+
+
+def sample_standardized(x: Vector) -> Vector:
+    """The quotient (x − μ1)/s with the sample variance, divisor d − 1."""
+    return (x - mean(x)) / root(variance(x) * dim(x) / (dim(x) - 1))
 
 
 @theorem(GUPTA, "eqs. 1 to 4", "y = (x − μ)/σ")
@@ -30,11 +30,12 @@ def test_definition(x: Vector):
 
     σ y_i = x_i − μ, with μ = (1·x)/d and σ = ‖x − μ1‖/√d
     """
-    assume(varies(x), "x is not constant", redundant=TOTAL)
-    assert norm(moved(x)) / root(dim(x)) * lg.standardize(x, eps=0) == moved(x)
-    wrong("x_i μ in place of x_i − μ, as printed", lambda: deviation(x) * lg.standardize(x, eps=0) == x * mean(x))
-    wrong("the variance in place of the deviation", lambda: variance(x) * lg.standardize(x, eps=0) == x - mean(x))
-    wrong("the sample variance, divisor d − 1", lambda: lg.standardize(x, eps=0) == sample_standardized(x))
+    assume(varies(x), "x is not constant", redundant=AT_CONSTANT)
+    y = lg.standardize(x, eps=0)
+    assert norm(moved(x)) / root(dim(x)) * y == moved(x)
+    wrong("x_i μ in place of x_i − μ, as printed", lambda: deviation(x) * y == x * mean(x))
+    wrong("the variance in place of the deviation", lambda: variance(x) * y == x - mean(x))
+    wrong("the sample variance, divisor d − 1", lambda: y == sample_standardized(x))
 
 
 @theorem(GUPTA, "eq. 9 and algorithm 1", "y = √d x_⊥/‖x_⊥‖")
@@ -43,13 +44,12 @@ def test_geometric(x: Vector):
 
     ‖Πx‖ y = √d Πx
     """
-    assume(varies(x), "x is not constant", redundant=TOTAL)
-    assert norm(lg.project(x)) * lg.standardize(x, eps=0) == root(dim(x)) * lg.project(x)
-    wrong("radius √(d − 1)", lambda: norm(lg.project(x)) * lg.standardize(x, eps=0) == root(dim(x) - 1) * lg.project(x))
-    wrong("without the first step", lambda: norm(x) * lg.standardize(x, eps=0) == root(dim(x)) * x)
-    wrong(
-        "normalized before it is projected", lambda: norm(x) * lg.standardize(x, eps=0) == root(dim(x)) * lg.project(x)
-    )
+    assume(varies(x), "x is not constant", redundant=AT_CONSTANT)
+    y = lg.standardize(x, eps=0)
+    assert norm(lg.project(x)) * y == root(dim(x)) * lg.project(x)
+    wrong("radius √(d − 1)", lambda: norm(lg.project(x)) * y == root(dim(x) - 1) * lg.project(x))
+    wrong("without the first step", lambda: norm(x) * y == root(dim(x)) * x)
+    wrong("normalized before it is projected", lambda: norm(x) * y == root(dim(x)) * lg.project(x))
 
 
 @theorem(GUPTA, "after eq. 9", "the norm of y is √d")
@@ -59,8 +59,9 @@ def test_norm(x: Vector, g: Vector):
     ‖y‖ = √d at ε = 0
     """
     assume(varies(x), "x is not constant")
-    assert norm(lg.standardize(x, eps=0)) == root(dim(x))
-    wrong("norm √(d − 1)", lambda: norm(lg.standardize(x, eps=0)) == root(dim(x) - 1))
+    y = lg.standardize(x, eps=0)
+    assert norm(y) == root(dim(x))
+    wrong("norm √(d − 1)", lambda: norm(y) == root(dim(x) - 1))
     wrong("still √d after a gain", lambda: norm(lg.layer_norm(x, g, eps=0)) == root(dim(x)))
 
 
@@ -75,9 +76,17 @@ def test_mean_zero(x: Vector, g: Vector, eps: Epsilon):
     wrong("also after a bias", lambda: dot(ones(x), lg.layer_norm(x, None, g, eps=eps)) == 0)
 
 
-@theorem(
-    GUPTA, "section 2", "mean and variance tell little about norm and orientation", models=lambda d: {"x": standard(d)}
-)
+def on_image(d: int) -> dict[str, Any]:
+    """Vectors of mean 0 and variance 1."""
+    return {"x": standard(d)}
+
+
+def on_sphere(d: int) -> dict[str, Any]:
+    """Vectors of norm √d and any mean."""
+    return {"x": sphere(d)}
+
+
+@theorem(GUPTA, "section 2", "mean and variance tell little about norm and orientation", models=on_image)
 def test_same_information(x: Vector):
     """Orthogonal to 1 and of norm √d is the same as mean 0 and variance 1.
 
@@ -89,17 +98,12 @@ def test_same_information(x: Vector):
     wrong("norm 1 suffices", instead={"‖x‖² = d": lambda: square_norm(x) == 1})
 
 
-def off_hyperplane(d: int) -> dict[str, Any]:
-    """A vector of the sphere that is not orthogonal to 1."""
-    return {"x": (-1,) + (1,) * (d - 1)}
-
-
 @theorem(
     DIGEST,
     "geometric effect",
     "the image is a (d − 1)-dimensional hypersphere",
-    models=lambda d: {"x": standard(d)},
-    without={"x is orthogonal to 1": off_hyperplane},
+    models=on_image,
+    without={"x is orthogonal to 1": on_sphere},
 )
 def test_sphere_fixed(x: Vector):
     """Every vector of the sphere is its own standardization, so the image is the whole sphere.
@@ -109,8 +113,8 @@ def test_sphere_fixed(x: Vector):
     Last step: With standardization.norm and standardization.mean_zero: the image of LN at ε = 0, of vectors that are
     not constant, is the set of all z with 1·z = 0 and ‖z‖² = d.
 
-    Remark: It is the sphere of radius √d in the hyperplane 1^⊥ of dimension d − 1, a sphere of dimension d − 2, not
-    d − 1.
+    Remark: It is the sphere of radius √d in the hyperplane 1^⊥ of dimension d − 1, a sphere of dimension d − 2, not d −
+    1.
     """
     assume(dot(ones(x), x) == 0, "x is orthogonal to 1")
     assume(square_norm(x) == dim(x), "‖x‖² = d")
@@ -118,7 +122,7 @@ def test_sphere_fixed(x: Vector):
     wrong(
         "the sphere need not lie in the hyperplane",
         given=lambda: [("‖x‖² = d", square_norm(x) == dim(x))],
-        models=off_hyperplane,
+        models=on_sphere,
     )
     wrong("any radius", given=lambda: [("x is orthogonal to 1", dot(ones(x), x) == 0)])
 
@@ -129,38 +133,22 @@ def test_idempotent(x: Vector, eps: Epsilon):
 
     LN(LN(x)) = LN(x) at ε = 0
     """
-    assume(varies(x), "x is not constant", redundant=TOTAL)
-    assert lg.standardize(lg.standardize(x, eps=0), eps=0) == lg.standardize(x, eps=0)
+    assume(varies(x), "x is not constant", redundant=AT_CONSTANT)
+    y, inside = lg.standardize(x, eps=0), lg.standardize(x, eps=eps)
+    assert lg.standardize(y, eps=0) == y
     wrong(
         "also for ε > 0",
-        lambda: lg.standardize(lg.standardize(x, eps=eps), eps=eps) == lg.standardize(x, eps=eps),
-        given=lambda: [varies(x), eps > 0],
+        lambda: lg.standardize(inside, eps=eps) == inside,
+        given=lambda: [("x is not constant", varies(x)), eps > 0],
     )
-
-
-def _samuelson(goal: sy.Formula, given: list[sy.Proved], x: Any, e: Any) -> sy.Proved:
-    not_constant, zero_or_one, one, dimension = given
-    y, d = lg.standardize(x, eps=0), dim(x)
-    t = dot(e, y)
-    # ‖(d − 1)y − t(de − 1)‖² = d(d − 1)(d − 1 − t²), because ‖y‖² = d, 1·y = 0, ‖e‖² = 1·e = 1.
-    squares = sy.total(sy.square((d - 1) * y - t * (d * e - ones(x))))
-    factor = d * (d - 1)
-    spread = sy.prove(sy.equal((d - 1 - t * t) * factor, squares.conclusion.term), not_constant, zero_or_one, one)
-    product = sy.transport((d - 1 - t * t) * factor, spread, squares)
-    inverse = sy.prove(sy.greater(1 / factor), dimension)
-    whole = sy.multiply(product, inverse)
-    above = sy.prove(sy.greater(factor), dimension)
-    same = sy.prove(sy.equal(goal.term, whole.conclusion.term), above, dimension, not_constant)
-    return sy.transport(goal.term, same, whole)
 
 
 @theorem(
     SAMUELSON,
     "p. 1522",
     "no observation is more than √(n − 1) deviations from the mean",
-    proof=_samuelson,
     models=lambda d: {"e": one_hot(d)},
-    without={"exactly one component of e is 1": lambda d: {"x": ((1, -1) * d)[:d], "e": ((1, 0) * d)[:d]}},
+    without={"exactly one component of e is 1": lambda d: {"x": vectors(d, kind="alternating"), "e": masks(d)}},
 )
 def test_component_bound(x: Vector, e: Vector):
     """No component exceeds √(d − 1).
@@ -180,8 +168,24 @@ def test_component_bound(x: Vector, e: Vector):
     assume(
         dim(e) > 1, "d >= 2", redundant="implied by the first hypothesis, as every vector of dimension 1 is constant"
     )
-    assert dim(x) - 1 >= dot(e, lg.standardize(x, eps=0)) ** 2
-    wrong("y_i² < d − 1", lambda: dim(x) - 1 > dot(e, lg.standardize(x, eps=0)) ** 2)
+    y = lg.standardize(x, eps=0)
+    assert dot(e, y) ** 2 <= dim(x) - 1
+    wrong("y_i² < d − 1", lambda: dot(e, y) ** 2 < dim(x) - 1)
+
+
+@test_component_bound.proof
+def _(goal, given, x, e):
+    not_constant, zero_or_one, one, dimension = given
+    y, d = lg.standardize(x, eps=0), dim(x)
+    t, factor = dot(e, y), d * (d - 1)
+    # ‖(d − 1)y − t(de − 1)‖² = d(d − 1)(d − 1 − t²), because ‖y‖² = d, 1·y = 0, ‖e‖² = 1·e = 1.
+    squares = sy.total(sy.square((d - 1) * y - t * (d * e - ones(x))))
+    spread = sy.prove(sy.equal((d - 1 - t * t) * factor, squares.conclusion.term), not_constant, zero_or_one, one)
+    scaled = sy.transport((d - 1 - t * t) * factor, spread, squares)
+    whole = sy.multiply(scaled, sy.prove(sy.greater(1 / factor), dimension))
+    above = sy.prove(sy.greater(factor), dimension)
+    same = sy.prove(sy.equal(goal.term, whole.conclusion.term), above, dimension, not_constant)
+    return sy.transport(goal.term, same, whole)
 
 
 @theorem(
@@ -189,7 +193,7 @@ def test_component_bound(x: Vector, e: Vector):
     "standardization",
     "a massive activation leaves LayerNorm as √(d − 1) at most",
     models=lambda d: {"e": one_hot(d)},
-    without={"exactly one component of e is 1": lambda d: {"e": ((1, 1) + (0,) * d)[:d]}},
+    without={"exactly one component of e is 1": lambda d: {"e": masks(d)}},
 )
 def test_component_attained(e: Vector):
     """One-hot vectors attain the bound of a component.
@@ -210,10 +214,10 @@ def test_affine(x: Vector, g: Vector, b: Vector, eps: Epsilon):
 
     LN_ε(x; g, b) = g ∘ y_ε + b
     """
-    z = lg.layer_norm(x, g, b, eps=eps)
-    assert z == g * lg.standardize(x, eps=eps) + b
+    y, z = lg.standardize(x, eps=eps), lg.layer_norm(x, g, b, eps=eps)
+    assert z == g * y + b
     wrong("gain and bias applied to x, as printed", lambda: z == g * x + b)
-    wrong("gain after bias", lambda: z == g * (lg.standardize(x, eps=eps) + b))
+    wrong("gain after bias", lambda: z == g * (y + b))
 
 
 @theorem(BA, "eqs. 3 and 4", "defines LayerNorm, without ε", definition=True)
@@ -222,18 +226,11 @@ def test_layer(x: Vector, g: Vector, b: Vector, eps: Epsilon):
 
     LN_ε(x; g, b) = g∘(x − μ1)/√(‖x − μ1‖²/d + ε) + b, with μ = (1·x)/d
     """
-    z = lg.layer_norm(x, g, b, eps=eps)
-    assert z == g * moved(x) / root(square_norm(moved(x)) / dim(x) + eps) + b
-    wrong("the mean is not subtracted", lambda: z == g * x / root(square_norm(x) / dim(x) + eps) + b)
-    wrong(
-        "ε outside the root",
-        lambda: z == g * moved(x) / (root(square_norm(moved(x)) / dim(x)) + eps) + b,
-        given=lambda: [eps > 0],
-    )
-    wrong(
-        "the sample variance, divisor d − 1",
-        lambda: z == g * moved(x) / root(square_norm(moved(x)) / (dim(x) - 1) + eps) + b,
-    )
+    z, u, d = lg.layer_norm(x, g, b, eps=eps), moved(x), dim(x)
+    assert z == g * u / root(square_norm(u) / d + eps) + b
+    wrong("the mean is not subtracted", lambda: z == g * x / root(square_norm(x) / d + eps) + b)
+    wrong("ε outside the root", lambda: z == g * u / (root(square_norm(u) / d) + eps) + b, given=lambda: [eps > 0])
+    wrong("the sample variance, divisor d − 1", lambda: z == g * u / root(square_norm(u) / (d - 1) + eps) + b)
 
 
 @theorem(OWN, "measurement", "what a layer puts out is its standardized vector, stretched and moved")
@@ -242,8 +239,8 @@ def test_recovered(x: Vector, g: Vector, b: Vector, eps: Epsilon):
 
     (LN_ε(x; g, b) − b)/g = y_ε
     """
-    assume(nonzero(g), "g_i ≠ 0")
-    z = lg.layer_norm(x, g, b, eps=eps)
-    assert (z - b) / g == lg.standardize(x, eps=eps)
-    wrong("the gain undone before the bias", lambda: z / g - b == lg.standardize(x, eps=eps))
+    assume(nonzero(g))
+    y, z = lg.standardize(x, eps=eps), lg.layer_norm(x, g, b, eps=eps)
+    assert (z - b) / g == y
+    wrong("the gain undone before the bias", lambda: z / g - b == y)
     wrong("the centred input is recovered", lambda: (z - b) / g == lg.project(x))

@@ -1,121 +1,254 @@
 """Training: what a norm does to weights, steps and gradients, and what becomes of the direction of 1."""
 
-from random import Random
 from typing import Any
+
+from hypothesis import strategies as st
 
 import lngeom as lg
 from lngeom import kernel as sy
+from lngeom.derivatives import jacobian_product
+from lngeom.kernel import dim, dot, ones, root, square_norm, summed, trace
+from lngeom.norms import scale
+from lngeom.projection import mean_vector
+from lngeom.strategies import vectors
+from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, wrong
 
-from .._records import read
-from .._shared import centered, mean_square, variance
+from .._shared import mean_square, variance
 from .._steps import as_sum, product, same_divisor, sum_of_squares
-from ..checks import draw_scalar, draw_vector
+from ..works import CHEN, GUPTA, KIM, OWN, STOLLENWERK, VANLAARHOVEN, XIONG, ZHU
 
 
-def step_model(random: Random, d: int) -> dict[str, Any]:
-    """A vector, a gradient there, and the gradient of 1/a of its size."""
-    a, gradient = abs(draw_scalar(random)) or 2, draw_vector(random, d)
-    smaller = tuple(value / a for value in gradient)
-    x, eta = draw_vector(random, d), draw_scalar(random)
-    return {"a": a, "x": x, "p": gradient, "q": smaller, "eta": eta}
+@theorem(VANLAARHOVEN, "section 2.1", "the effective learning rate is η/‖w‖²")
+def test_effective_rate(x: Vector, p: Vector, q: Vector, a: Scalar, eta: Scalar):
+    """Behind a LayerNorm without ε a step of a²η from ax is one of η from x, where gradients are a times smaller.
+
+    LN₀(ax − a²ηq) = LN₀(x − ηp) for a > 0 and aq = p
+
+    Remark: For weights that the norm reads, and steps without momentum: only the learning rate over the squared length
+    of the weights counts.
+    """
+    assume(a > 0)
+    assume(p == a * q, "aq = p")
+    step, longer = x - eta * p, a * x - a * a * eta * q
+    y = lg.standardize(step, eps=0)
+    assert lg.standardize(longer, eps=0) == y
+    wrong("a step of aη", lambda: lg.standardize(a * x - a * eta * q, eps=0) == y)
+    wrong("the same at ε = 1", lambda: lg.standardize(longer, eps=1) == lg.standardize(step, eps=1))
 
 
-def _same_direction(goal: sy.Formula, given: list[sy.Proved], x: Any, p: Any, q: Any, a: Any, eta: Any) -> sy.Proved:
+@test_effective_rate.proof
+def _(goal, given, x, p, q, a, eta):
     """Both sides see a(x − ηp): ax − a²ηq is that, and LN₀(az) = LN₀(z) for z = x − ηp."""
     positive, gradients = given
-    longer, step = a * x - a * a * eta * q, x - eta * p
-    same = sy.combine(longer - a * step, [(-a * eta, None, gradients)])
-    # σ²(u) − σ²(v) = (Πu + Πv)·(u − v)/d for u = longer and v = a·step
-    parts = [(1 / sy.dot(sy.ones(x), sy.ones(x)), lg.project(longer + a * step), same)]
-    divisors = same_divisor(
-        variance(longer), variance(a * step), sy.combine(variance(longer) - variance(a * step), parts)
-    )
+    step, d = x - eta * p, dot(ones(x), ones(x))
+    u, v = a * x - a * a * eta * q, a * step
+    same = sy.combine(u - v, [(a * eta, None, gradients)])
+    # σ²(u) − σ²(v) = (Πu + Πv)·(u − v)/d
+    variances = sy.combine(variance(u) - variance(v), [(1 / d, lg.project(u + v), same)])
+    divisors = same_divisor(variance(u), variance(v), variances)
+    centres = sy.combine(lg.project(u) - lg.project(v), [(1, None, same), (-1 / d, 1, same)])
+    parts = [(lg.project(u), None, divisors), (1 / scale(variance(v), eps=0), None, centres)]
+    equals = sy.combine(lg.standardize(u, eps=0) - lg.standardize(v, eps=0), parts)
     z = sy.vector("z")
     scaled = sy.prove(sy.equal(lg.standardize(a * z, eps=0), lg.standardize(z, eps=0)), positive)
-    moved = lg.standardize(longer, eps=0) - lg.standardize(a * step, eps=0)
-    over = 1 / lg.norms.scale(variance(a * step), eps=0)
-    centred = sy.combine(
-        lg.project(longer) - lg.project(a * step), [(1, None, same), (-1 / sy.dot(sy.ones(x), sy.ones(x)), 1, same)]
-    )
-    equals = sy.combine(moved, [(lg.project(longer), None, divisors), (over, None, centred)])
     return sy.combine(goal.term, [(1, None, equals), (1, None, sy.instantiate(scaled, {z: step}))])
 
 
-def sgd_step(w: Any, m: Any, p: Any, eta: Any, beta: Any, lam: Any) -> Any:
+def sgd_step(w: Vector, m: Vector, p: Vector, eta: Scalar, beta: Scalar, lam: Scalar) -> Vector:
     """A step of SGD with momentum: w − η(βm + p + λw), p the gradient and m the momentum before it."""
     return w - eta * (beta * m + p + lam * w)
 
 
-def centred_model(random: Random, d: int) -> dict[str, Any]:
-    """Momentum, gradient and update orthogonal to 1, the update also to the stream."""
-    h, a = draw_vector(random, d), centered(random, d)
-    return {"m": centered(random, d), "p": centered(random, d), "a": a, "h": (sum(h) / d,) * d}
+@theorem(OWN, "training", "behind LayerNorm every gradient p of a writer has 1·p = 0")
+def test_sgd_keeps_mean(w: Vector, m: Vector, p: Vector, g: Vector, eta: Scalar, beta: Scalar, lam: Scalar):
+    """A step of SGD leaves the part of a writer along 1 as it is; weight decay only shrinks it.
+
+    1·w′ = (1 − ηλ) 1·w for w′ = w − η(βm + p + λw), 1·p = 0 and 1·m = 0
+    """
+    assume(summed(p) == 0, "1·p = 0")
+    assume(summed(m) == 0, "1·m = 0")
+    assert summed(sgd_step(w, m, p, eta, beta, lam)) == (1 - eta * lam) * summed(w)
+    adam = sgd_step(w, m, p / g, eta, beta, 0)
+    wrong("Adam, which divides each coordinate by a size of its own, here g", lambda: summed(adam) == summed(w))
 
 
-def _diluted(goal: sy.Formula, given: list[sy.Proved], h: Any, a: Any) -> sy.Proved:
+@theorem(OWN, "training", "a frozen component in a stream that grows")
+def test_dilution(h: Vector, a: Vector):
+    """An update orthogonal to 1 that lengthens the stream dilutes its energy along 1.
+
+    (1·(h + a))²‖h‖² ≤ (1·h)²‖h + a‖² for 1·a = 0 and ‖h + a‖² ≥ ‖h‖²
+    """
+    assume(summed(a) == 0, "1·a = 0")
+    assume(square_norm(h + a) >= square_norm(h), "‖h + a‖² ≥ ‖h‖²")
+    assert summed(h + a) ** 2 * square_norm(h) <= summed(h) ** 2 * square_norm(h + a)
+    wrong("the component itself shrinks", lambda: summed(h + a) ** 2 + square_norm(a) <= summed(h) ** 2)
+
+
+@test_dilution.proof
+def _(goal, given, h, a):
     """(1·h)²‖h + a‖² − (1·(h + a))²‖h‖² = (1·h)²(‖h + a‖² − ‖h‖²)."""
     orthogonal, longer = given
-    product = sy.multiply(sy.square(sy.summed(h)), longer)
-    return sy.transport(goal.term, sy.prove(sy.equal(goal.term, product.conclusion.term), orthogonal), product)
+    whole = sy.multiply(sy.square(summed(h)), longer)
+    return sy.transport(goal.term, sy.prove(sy.equal(goal.term, whole.conclusion.term), orthogonal), whole)
 
 
-def branch_model(random: Random, d: int) -> dict[str, Any]:
-    """A gain within a bound, and a linear map that is a multiple of the identity."""
-    x, z, v, g = (draw_vector(random, d) for _ in range(4))
-    bound = max(map(abs, g)) + random.choice((0, 1))
-    return {"x": x, "z": z, "v": v, "g": g, "c": bound, "eps": abs(draw_scalar(random)) or 1, "a": 2}
+@theorem(GUPTA, "section 3", "compares the angle with 1 with that of random vectors")
+def test_share(g: Vector, a: Vector):
+    """The expected energy along 1 is a trace with the covariance, the same for diagonal and for isotropic ones.
+
+    d·E[μ²] = 1ᵀΣ1/d, here for Σ = diag(g²) + aaᵀ; for a diagonal Σ it is tr Σ/d, energy 1
+
+    Last step: E[x·Mx] = tr(MΣ) for x of covariance Σ and mean 0, with M = 11ᵀ/d.
+
+    Cites: expectation of a quadratic form
+    """
+
+    def covariance(v: Vector) -> Vector:
+        return g * g * v + a * dot(a, v)
+
+    energy = trace(lambda v: mean_vector(covariance(v)), g)
+    assert energy == dot(ones(g), covariance(ones(g))) / dim(g)
+    independent = (square_norm(g) + square_norm(a)) / dim(g)
+    wrong("tr Σ/d, as for isotropic or independent components", lambda: energy == independent)
 
 
-def _branch(goal: sy.Formula, given: list[sy.Proved], x: Any, v: Any, g: Any, c: Any, eps: Any) -> sy.Proved:
+@st.composite
+def bounded_gains(draw: st.DrawFn, d: int) -> dict[str, Any]:
+    """Gains g of size up to c."""
+    g = draw(vectors(d))
+    return {"g": g, "c": max(map(abs, g)) + draw(st.sampled_from((0, 1)))}
+
+
+@theorem(XIONG, "Theorem 1", "Pre-LN gradients are smaller, by estimates at initialization", models=bounded_gains)
+def test_pre_norm_factor(x: Vector, v: Vector, g: Vector, c: Scalar, eps: Epsilon):
+    """A LayerNorm magnifies by at most its largest gain over √(σ² + ε).
+
+    (σ² + ε)‖Jv‖² ≤ c²‖v‖² for |g_i| ≤ c, ε > 0
+
+    Remark: So a branch f∘LN passes gradients on by at most ‖f′‖c/√(σ² + ε).
+    """
+    assume(c * c - g * g >= 0, "|g_i| ≤ c")
+    assume(eps > 0, redundant="at ε = 0 it holds too where σ > 0, and the library takes no ε < 0")
+    before, after = square_norm(v), square_norm(jacobian_product(x, v, g, eps=eps))
+    assert (variance(x) + eps) * after <= c * c * before
+    wrong("‖x‖²/d in place of σ²", lambda: (square_norm(x) / dim(x) + eps) * after <= c * c * before)
+
+
+def positive_square(x: Vector, positive: sy.Proved) -> tuple[sy.Proved, sy.Proved]:
+    """From ε > 0: σ² + ε > 0, and its inverse."""
+    eps = positive.conclusion.term
+    above = sy.add(product(sum_of_squares(lg.project(x)), sy.prove(sy.greater(1 / dim(x)))), positive)
+    defined = sy.prove(sy.greater(variance(x) + eps), above)
+    return defined, sy.prove(sy.greater(1 / (variance(x) + eps)), defined)
+
+
+@test_pre_norm_factor.proof
+def _(goal, given, x, v, g, c, eps):
     """c²‖v‖² − s²‖Jv‖² = Σ(c² − g²)w² + c²((1·v)²/d + (y·v)²(1 + ε/s²)/d) with w = sJ₀v and s² = σ² + ε."""
     within, positive = given
-    per_dimension = sy.prove(sy.greater(1 / sy.dim(x)))
-    above = sy.add(product(sum_of_squares(lg.project(x)), per_dimension), positive)
-    defined = sy.prove(sy.greater(variance(x) + eps), above)
-    inverse = sy.prove(sy.greater(1 / (variance(x) + eps)), defined)
-    s, y = lg.norms.scale(variance(x), eps=eps), lg.standardize(x, eps=eps)
-    along = product(sy.square(c * sy.dot(y, v)), per_dimension)
+    per_dimension = sy.prove(sy.greater(1 / dim(x)))
+    defined, inverse = positive_square(x, positive)
+    s, y = scale(variance(x), eps=eps), lg.standardize(x, eps=eps)
+    along = product(sy.square(c * dot(y, v)), per_dimension)
     parts = [
-        sy.total(product(within, sy.square(lg.derivatives.jacobian_product(x, v, eps=eps) * s))),
-        product(sy.square(c * sy.summed(v)), per_dimension),
+        sy.total(product(within, sy.square(jacobian_product(x, v, eps=eps) * s))),
+        product(sy.square(c * summed(v)), per_dimension),
         along,
         product(along, positive, inverse),
     ]
     return as_sum(goal, parts, defined)
 
 
-def _bounded(goal: sy.Formula, given: list[sy.Proved], z: Any, g: Any, c: Any, eps: Any) -> sy.Proved:
+@theorem(KIM, "section 3", "Peri-LN keeps the variance of the stream from growing exponentially", models=bounded_gains)
+def test_peri_norm_bound(z: Vector, g: Vector, c: Scalar, eps: Epsilon):
+    """A norm behind the branch bounds what it can add to the stream, whatever its weights.
+
+    ‖LN_ε(z; g)‖² ≤ dc² for |g_i| ≤ c and ε > 0
+    """
+    assume(c * c - g * g >= 0, "|g_i| ≤ c")
+    assume(eps > 0, redundant="at ε = 0 it holds too where σ > 0, and the library takes no ε < 0")
+    d, written = dim(z), square_norm(lg.layer_norm(z, g, eps=eps))
+    assert written <= d * c * c
+    wrong("the same without the norm behind the branch", lambda: square_norm(z) <= d * c * c)
+    wrong("c² without the dimension", lambda: written <= c * c)
+
+
+@test_peri_norm_bound.proof
+def _(goal, given, z, g, c, eps):
     """dc² − ‖g∘y‖² = Σ(c² − g²)y² + c²dε/s², because ‖y‖² = d(1 − ε/s²)."""
     within, positive = given
-    per_dimension = sy.prove(sy.greater(1 / sy.dim(z)))
-    above = sy.add(product(sum_of_squares(lg.project(z)), per_dimension), positive)
-    defined = sy.prove(sy.greater(variance(z) + eps), above)
-    inverse = sy.prove(sy.greater(1 / (variance(z) + eps)), defined)
+    defined, inverse = positive_square(z, positive)
     parts = [
         sy.total(product(within, sy.square(lg.standardize(z, eps=eps)))),
-        product(sy.square(c), sy.prove(sy.greater(sy.dim(z))), positive, inverse),
+        product(sy.square(c), sy.prove(sy.greater(dim(z))), positive, inverse),
     ]
     return as_sum(goal, parts, defined)
 
 
-def slope_model(random: Random, d: int) -> dict[str, Any]:
-    """Positive slopes and gains, within bounds."""
-    s, g = (tuple(abs(value) or 1 for value in draw_vector(random, d)) for _ in range(2))
-    return {"s": s, "g": g, "v": draw_vector(random, d), "a": max(s), "c": max(g)}
+@theorem(ZHU, "section 4", "DyT, g∘tanh(αx) + b, replaces LayerNorm")
+def test_elementwise_uniform(s: Vector, g: Vector):
+    """Slopes and gains that are positive, as DyT and Derf can have, do not take the direction of 1 away.
+
+    1·(g∘s) > 0 for slopes s_i > 0 and gains g_i > 0
+
+    Remark: That is what 1 becomes, summed; a LayerNorm has J1 = 0, by jacobian.uniform_input.
+    """
+    assume(s > 0, "s_i > 0")
+    assume(g > 0, "g_i > 0")
+    along = dot(ones(s), g * s)
+    assert along > 0
+    wrong("no part along 1, as behind LayerNorm", lambda: along == 0)
 
 
-def _squashed(goal: sy.Formula, given: list[sy.Proved], x: Any, eps: Any) -> sy.Proved:
+@st.composite
+def bounded_slopes(draw: st.DrawFn, d: int) -> dict[str, Any]:
+    """Slopes s and gains g, and the sizes a and c of the largest."""
+    s, g = draw(vectors(d)), draw(vectors(d))
+    return {"s": s, "g": g, "a": max(map(abs, s)), "c": max(map(abs, g))}
+
+
+@theorem(CHEN, "section 3", "Derf, g∘erf(αx + c) + b, replaces LayerNorm", models=bounded_slopes)
+def test_elementwise_gradient(s: Vector, g: Vector, v: Vector, a: Scalar, c: Scalar):
+    """Bounded slopes, as DyT and Derf have, bound the derivative for every input.
+
+    ‖g∘s∘v‖² ≤ a²c²‖v‖² for |s_i| ≤ a and |g_i| ≤ c
+
+    Remark: The slopes of DyT are at most a = α, those of Derf a = 2α/√π; LayerNorm has the bound c/√ε, by
+    training.pre_norm_factor.
+    """
+    assume(a * a - s * s >= 0, "s_i² ≤ a²")
+    assume(c * c - g * g >= 0, "g_i² ≤ c²")
+    before, after, average = square_norm(v), square_norm(g * s * v), summed(s) / dim(s)
+    assert after <= a * a * c * c * before
+    wrong("the average slope in place of the largest", lambda: after <= average**2 * c * c * before)
+
+
+@test_elementwise_gradient.proof
+def _(goal, given, s, v, c):
+    slopes, gains = given
+    return as_sum(goal, [sy.total(product(slopes, sy.square(c * v))), sy.total(product(gains, sy.square(s * v)))])
+
+
+@theorem(STOLLENWERK, "section 4", "DyISRU, √d x/√(x² + C), is an exact elementwise counterpart")
+def test_elementwise_norm(x: Vector, eps: Epsilon):
+    """RMSNorm squashes each component like a function of it alone, with a width that the others set.
+
+    RMS_ε(x)_i = √d x_i/√(x_i² + C_i) with C_i = Σ_{j≠i} x_j² + dε: one DyISRU for each component
+    """
+    assume(eps > 0, redundant="at ε = 0 it holds too for x ≠ 0, and the library takes no ε < 0")
+    y, d = lg.rms_norm(x, eps=eps), dim(x)
+    assert y == root(d) * x / root(x * x + (square_norm(x) - x * x + d * eps))
+    wrong("the same C = dε for all components", lambda: y == root(d) * x / root(x * x + d * eps))
+
+
+@test_elementwise_norm.proof
+def _(goal, given, x, eps):
     """√(‖x‖² + dε) = √d·√(‖x‖²/d + ε), so that √d comes out of the quotient."""
-    inside = mean_square(x) + eps
-    positive, width = sy.prove(sy.greater(inside), given[0]), sy.prove(sy.greater(sy.dim(x)))
+    d, inside = dim(x), mean_square(x) + eps
+    positive, width = sy.prove(sy.greater(inside), *given), sy.prove(sy.greater(d))
     roots = product(sy.root_positive(width), sy.root_positive(positive))
-    squares = sy.prove(
-        sy.equal(roots.conclusion.term**2, sy.dim(x) * inside), sy.square_of_root(width), sy.square_of_root(positive)
-    )
-    whole = sy.root_of_square(sy.dim(x) * inside, roots, squares)
-    inverses = sy.congruence("inv", sy.root(sy.dim(x) * inside), sy.root(sy.dim(x)) * sy.root(inside), whole)
-    ones_out = sy.inverse(sy.root_positive(width))
-    return sy.combine(goal.term, [(-sy.root(sy.dim(x)) * x, None, inverses), (-x / sy.root(inside), None, ones_out)])
-
-
-THEOREMS = read(__name__)
+    squares = [sy.square_of_root(fact) for fact in (width, positive)]
+    whole = sy.root_of_square(d * inside, roots, sy.prove(sy.equal(roots.conclusion.term**2, d * inside), *squares))
+    inverses = sy.congruence("inv", root(d * inside), root(d) * root(inside), whole)
+    radius = sy.inverse(sy.root_positive(width))
+    return sy.combine(goal.term, [(-root(d) * x, None, inverses), (-x / root(inside), None, radius)])
