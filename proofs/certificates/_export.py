@@ -46,11 +46,11 @@ def certificate(theorem: Theorem) -> dict[str, Any]:
 
 def _certificate(theorem: Theorem, k: int, proved: kernel.Proved, id: str) -> dict[str, Any]:
     table = Table()
-    hypotheses, conclusions = traced(theorem, table)
+    hypotheses, conclusion = traced(theorem, table, k)
     data = {
         "format": FORMAT,
         "id": id,
-        "statement": {"hypotheses": hypotheses, "conclusion": conclusions[k]},
+        "statement": {"hypotheses": hypotheses, "conclusion": conclusion},
         "steps": _steps(proved, table),
         "terms": table.nodes,
     }

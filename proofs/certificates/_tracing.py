@@ -128,11 +128,27 @@ _NAMESPACE = SimpleNamespace(
 )
 
 
-def traced(theorem: Theorem, table: Table) -> tuple[list[list[Any]], list[list[Any]]]:
-    """Hypotheses and claims of a theorem as the library computes them, each the index of a node and a relation."""
+def traced(theorem: Theorem, table: Table, k: int = -1) -> tuple[list[list[Any]], list[Any]]:
+    """Hypotheses and k-th claim of a theorem as the library computes them, each the index of a node and a relation.
+
+    The table gets the parameters, then what the hypotheses and the claim are made of, in the order in which they are
+    read: what a body names, or computes for its wrong variants, changes nothing.
+    """
+    raw = Table()
+    found = theorem.listed(lambda name, vector: Traced(raw, raw.place("v" if vector else "s", name), vector))
+    for name, kind in theorem.kinds.items():
+        table.place("v" if kind == "vector" else "s", name)
+
+    def copied(place: int) -> int:
+        kind, *operands = raw.nodes[place]
+        first, end = _PLACES.get(kind, (0, len(operands)))
+        return table.place(kind, *operands[:first], *map(copied, operands[first:end]), *operands[end:])
 
     def recorded(term: Any, relation: str) -> list[Any]:
-        return [term.place if isinstance(term, Traced) else table.number(term), relation]
+        return [copied(term.place) if isinstance(term, Traced) else table.number(term), relation]
 
-    found = theorem.listed(lambda name, vector: Traced(table, table.place("v" if vector else "s", name), vector))
-    return [recorded(*one.formula) for one in found.hypotheses.values()], [recorded(*goal) for goal in found.goals]
+    return [recorded(*one.formula) for one in found.hypotheses.values()], recorded(*found.goals[k])
+
+
+_PLACES = {"v": (1, 1), "s": (1, 1), "q": (2, 2), "^": (0, 1), "trace": (1, 2)}
+"""Which operands of a node are nodes, where not all of them are."""
