@@ -215,7 +215,7 @@ def test_no_conversion(x: Vector, x2: Vector, eps: Epsilon, c: Scalar):
     assume(eps != 0)
     assume(
         c >= 0,
-        "ε′ >= 0",
+        "ε′ ≥ 0",
         redundant="for ε′ < 0 the root inside is not real and PyTorch returns NaN; the kernel reads it as 0",
     )
     assume(deviation(x) != deviation(x2), "σ(x) ≠ σ(x′)")
@@ -321,14 +321,14 @@ def scaled_square(
 def test_concentration(x: Vector, eps: Epsilon):
     """Outputs of inputs with large variance lie near the surface.
 
-    1 − r <= ε/2σ²
+    1 − r ≤ ε/2σ²
     """
     assume(varies(x), "x is not constant")
     assume(eps > 0, redundant="at ε = 0 both sides are 0, and the library takes no ε < 0")
     depth = 1 - gauge(x, eps=eps)
     assert depth <= eps / (2 * variance(x))
-    wrong("1 − r <= ε/4σ²", lambda: depth <= eps / (4 * variance(x)))
-    wrong("1 − r <= ε/2", lambda: depth <= eps / 2)
+    wrong("1 − r ≤ ε/4σ²", lambda: depth <= eps / (4 * variance(x)))
+    wrong("1 − r ≤ ε/2", lambda: depth <= eps / 2)
 
 
 @test_concentration.proof
@@ -340,13 +340,13 @@ def _(goal, given, x, eps):
 def test_concentration_below(x: Vector, eps: Epsilon):
     """And not nearer than that.
 
-    1 − r >= ε/2(σ² + ε)
+    1 − r ≥ ε/2(σ² + ε)
     """
     assume(eps > 0, redundant="at ε = 0 both sides are 0 where σ > 0, and the library takes no ε < 0")
     depth = 1 - gauge(x, eps=eps)
     assert depth >= eps / (2 * (variance(x) + eps))
     wrong(
-        "1 − r >= ε/2σ²",
+        "1 − r ≥ ε/2σ²",
         lambda: depth >= eps / (2 * variance(x)),
         given=lambda: [("x is not constant", varies(x)), eps > 0],
     )

@@ -66,7 +66,7 @@ def test_shift(x: Vector, c: Scalar, eps: Epsilon):
 def test_no_left_inverse(x: Vector, r: Vector, c: Scalar):
     """No function of the output recovers the input.
 
-    ‖r − x‖² + ‖r − x′‖² >= dc²/2 for x′ = x + c1, whatever r the common output is sent to
+    ‖r − x‖² + ‖r − x′‖² ≥ dc²/2 for x′ = x + c1, whatever r the common output is sent to
 
     Last step: For d ≥ 2 and every ε no function f has f(LN_ε(x)) = x for all x that are not constant: by
     irreversibility.shift the outputs of x and x + c1 are equal.
@@ -101,7 +101,7 @@ def test_shared_statistics(x: Vector):
 
     σ LN(x) + μ = x at ε = 0
 
-    Last step: One gain, σ1, and one bias, μ1, recover all vectors that share μ and σ > 0, however many there are.
+    Last step: There are one gain and one bias that recover all vectors that share μ and σ > 0, however many there are.
     """
     assume(
         varies(x),

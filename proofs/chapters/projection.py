@@ -202,7 +202,7 @@ def test_mean_vector_norm(x: Vector):
 def test_nearest(x: Vector, c: Scalar):
     """The mean vector is the nearest multiple of the uniform vector.
 
-    ‖x − c1‖² >= ‖Πx‖² for every c
+    ‖x − c1‖² ≥ ‖Πx‖² for every c
     """
     assert square_norm(x - c * ones(x)) >= square_norm(lg.project(x))
     wrong("strictly farther for every c", lambda: square_norm(x - c * ones(x)) > square_norm(lg.project(x)))
@@ -228,10 +228,10 @@ def projectors(draw: st.DrawFn, d: int) -> dict[str, Any]:
 def test_only_invariant_projector(x: Vector, w: Vector, a: Scalar, c: Scalar):
     """No other projector of rank d − 1 treats all coordinates alike.
 
-    for d >= 3: if P = aI + c11ᵀ, P² = P and tr P = d − 1, then P = Π
+    for d ≥ 3: if P = aI + c11ᵀ, P² = P and tr P = d − 1, then P = Π
 
-    Last step: For d ≥ 3 the only matrix P with P² = P and rank d − 1 that commutes with every permutation of the
-    coordinates is Π.
+    Last step: For d ≥ 3 a matrix P with P² = P and rank d − 1 that commutes with every permutation of the coordinates
+    is Π.
     """
     p = equivariant(a, c)
     assume(p(p(w)) == p(w), "P² = P on w")
@@ -239,9 +239,9 @@ def test_only_invariant_projector(x: Vector, w: Vector, a: Scalar, c: Scalar):
     assume(trace(p, x) == dim(x) - 1, "tr P = d − 1")
     assume(summed(w) == 0, "w is orthogonal to 1")
     assume(square_norm(w) > 0, "w is not 0")
-    assume((dim(x) - 1) * (dim(x) - 2) > 0, "d >= 3")
+    assume((dim(x) - 1) * (dim(x) - 2) > 0, "d ≥ 3")
     assert p(x) == lg.project(x)
-    wrong("d = 2 is enough", instead={"d >= 3": lambda: dim(x) - 1 > 0})
+    wrong("d = 2 is enough", instead={"d ≥ 3": lambda: dim(x) - 1 > 0})
 
 
 @test_only_invariant_projector.proof

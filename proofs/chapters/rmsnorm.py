@@ -319,10 +319,10 @@ def test_fold_write(h: Vector, w: Vector, v: Vector, b: Vector, s: Scalar, t: Sc
     Last step: The same for a writer of any number of columns.
     """
     stream = h + s * w + t * v + b
-    read, weights = lg.project(stream), s * lg.project(w) + t * lg.project(v)
-    assert read == lg.project(h) + weights + lg.project(b)
+    read, written = lg.project(stream), lg.project(h) + s * lg.project(w) + t * lg.project(v)
+    assert read == written + lg.project(b)
     wrong("a reader takes the stream without a norm", lambda: read == stream)
-    wrong("the weight centred but not the bias", lambda: read == lg.project(h) + weights + b)
+    wrong("the weight centred but not the bias", lambda: read == written + b)
     other = lg.project(h) + (s - t) * w + (t - s) * v + lg.project(b)
     wrong("centring along the inputs, here of the coefficients s and t", lambda: read == other)
 

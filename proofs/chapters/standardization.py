@@ -88,7 +88,7 @@ def on_sphere(d: int) -> dict[str, Any]:
 
 @theorem(GUPTA, "section 2", "mean and variance tell little about norm and orientation", models=on_image)
 def test_same_information(x: Vector):
-    """Orthogonal to 1 and of norm √d is the same as mean 0 and variance 1.
+    """A vector orthogonal to 1 and of norm √d has variance 1.
 
     1·x = 0 and ‖x‖² = d imply σ²(x) = 1
     """
@@ -113,8 +113,8 @@ def test_sphere_fixed(x: Vector):
     Last step: With standardization.norm and standardization.mean_zero: the image of LN at ε = 0, of vectors that are
     not constant, is the set of all z with 1·z = 0 and ‖z‖² = d.
 
-    Remark: It is the sphere of radius √d in the hyperplane 1^⊥ of dimension d − 1, a sphere of dimension d − 2, not d −
-    1.
+    Remark: It is the sphere of radius √d in the hyperplane 1^⊥ of dimension d − 1, a sphere of dimension d − 2, not
+    d − 1.
     """
     assume(dot(ones(x), x) == 0, "x is orthogonal to 1")
     assume(square_norm(x) == dim(x), "‖x‖² = d")
@@ -153,7 +153,7 @@ def test_idempotent(x: Vector, eps: Epsilon):
 def test_component_bound(x: Vector, e: Vector):
     """No component exceeds √(d − 1).
 
-    y_i² <= d − 1
+    y_i² ≤ d − 1
 
     Last step: For e the i-th coordinate vector e·y is y_i: the bound holds of every component of every vector that is
     not constant.
@@ -165,9 +165,7 @@ def test_component_bound(x: Vector, e: Vector):
     )
     assume(e * e == e, "e is 0 or 1 in each component")
     assume(summed(e) == 1, "exactly one component of e is 1")
-    assume(
-        dim(e) > 1, "d >= 2", redundant="implied by the first hypothesis, as every vector of dimension 1 is constant"
-    )
+    assume(dim(e) > 1, "d ≥ 2", redundant="implied by the first hypothesis, as every vector of dimension 1 is constant")
     y = lg.standardize(x, eps=0)
     assert dot(e, y) ** 2 <= dim(x) - 1
     wrong("y_i² < d − 1", lambda: dot(e, y) ** 2 < dim(x) - 1)
@@ -202,7 +200,7 @@ def test_component_attained(e: Vector):
     """
     assume(e * e == e, "e is 0 or 1 in each component")
     assume(summed(e) == 1, "exactly one component of e is 1")
-    assume(dim(e) > 1, "d >= 2", redundant="for d = 1 both sides are 0 where 1/0 is read as 0; the library returns NaN")
+    assume(dim(e) > 1, "d ≥ 2", redundant="for d = 1 both sides are 0 where 1/0 is read as 0; the library returns NaN")
     y = lg.standardize(e, eps=0)
     assert dot(e, y) == root(dim(e) - 1)
     wrong("y_i = √d", lambda: dot(e, y) == root(dim(e)))
