@@ -11,7 +11,6 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -125,36 +124,29 @@ def check_arrays(theorem: Theorem) -> int:
         AssertionError: By the assert whose sides are further off than their bounds.
         CheckError: If nothing was compared.
     """
-    found = _Found()
+    numbers = 0
 
-    def run(models: list[tuple[int, Values]]) -> None:
-        for d, rows in _batches(theorem, models, wide=found.wide < 2):
-            numbers = sum(_compared(theorem, d, rows, dtype) for dtype in DTYPES)
-            found.numbers += numbers
-            found.wide += d >= WIDE and numbers > 0
+    def run(models: tuple[int, list[Values], bool]) -> None:
+        nonlocal numbers
+        for d, rows in _batches(theorem, *models):
+            numbers += sum(_compared(theorem, d, rows, dtype) for dtype in DTYPES)
 
     run.__name__ = f"{theorem.id}_arrays".replace(".", "_")
     with contextlib.suppress(errors.Unsatisfiable):
         searching(BATCHES)(given(several(theorem, ROWS))(run))()
-    if not found.numbers:
+    if not numbers:
         raise CheckError(f"{theorem.id}: no arrays satisfy the hypotheses with a finite error bound: give `models`")
-    return found.numbers
+    return numbers
 
 
-@dataclass
-class _Found:
-    numbers: int = 0
-    wide: int = 0
-
-
-def _batches(theorem: Theorem, models: list[tuple[int, Values]], *, wide: bool) -> Iterator[tuple[int, list[Values]]]:
+def _batches(theorem: Theorem, d: int, models: list[Values], wide: bool) -> Iterator[tuple[int, list[Values]]]:
     """Rows of one dimension that share what the library takes for gains; and one that is wide."""
     plan = plan_of(theorem)
-    (d, first), *others = models
+    first, *others = models
     if not satisfied(theorem.hypotheses.values(), first, d):
         reject()
     fixed = {name: first[name] for name in _shared(theorem, first)}
-    rows = (plan.completed({**values, **fixed}, d, anew=True) for _, values in others)
+    rows = (plan.completed({**values, **fixed}, d, anew=True) for values in others)
     yield d, [first, *(values for values in rows if values and satisfied(theorem.hypotheses.values(), values, d))]
     for stretch in (_tiled, _padded) if wide else ():
         copies = -(-WIDE // d)

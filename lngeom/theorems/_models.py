@@ -44,6 +44,15 @@ class Refutation:
 _CENTRED, _VECTORS, _SCALARS = map(functools.cache, (strategies.centred, strategies.vectors, strategies.scalars))
 
 
+# Beyond these sizes float64 and float32 rows are scaled, though their squares are still in range.
+_UNITS = st.sampled_from([Fraction(2) ** k for k in (464, -464, 58, -58)])
+
+
+def _in_units(vector_and_unit: tuple[Any, Fraction]) -> tuple[Fraction, ...]:
+    vector, unit = vector_and_unit
+    return tuple(unit * value for value in vector)
+
+
 @functools.cache
 def _FLOATS(relation: Any) -> SearchStrategy[Fraction]:
     return strategies.float_scalars(relation).map(Fraction)
@@ -97,6 +106,11 @@ class Plan:
         if name in self.centred:
             return _CENTRED(d)
         return _VECTORS(d, self.relations[name]) if self.kinds[name] == "vector" else _SCALARS(self.relations[name])
+
+    def far(self, name: str, d: int) -> SearchStrategy[Any]:
+        """Exact numbers, vectors in a unit so large or small that the library scales them."""
+        exact = self.exact(name, d)
+        return st.tuples(exact, _UNITS).map(_in_units) if self.kinds[name] == "vector" else exact
 
     def floats(self, name: str, d: int) -> SearchStrategy[Any]:
         """Floats of any size for one parameter, as the fractions that they are."""
@@ -165,7 +179,7 @@ def plan_of(theorem: Theorem) -> Plan:
 
 _DIMENSIONS, _KINDS, _CHANCE = (
     strategies.dimensions(1, DIMENSIONS),
-    st.sampled_from(("exact", "floats")),
+    st.sampled_from(("exact", "floats", "far")),
     st.integers(0, 9),
 )
 
@@ -177,15 +191,15 @@ def examples(draw: Callable[..., Any], theorem: Theorem) -> tuple[int, Values, V
     exact = plan.draw(draw, d, theorem.models)
     if theorem.models is not None or not plan.free:
         return d, exact, exact
-    return d, exact, plan.draw(draw, d, kind="floats")
+    return d, exact, plan.draw(draw, d, kind=draw(st.sampled_from(("floats", "far"))))
 
 
 @st.composite
-def several(draw: Callable[..., Any], theorem: Theorem, count: int) -> list[tuple[int, Values]]:
-    """Models of one dimension, exact or in floats."""
+def several(draw: Callable[..., Any], theorem: Theorem, count: int) -> tuple[int, list[Values], bool]:
+    """A dimension, models of it, exact or in floats, and whether the first is also to be made wide."""
     plan, d = plan_of(theorem), draw(_DIMENSIONS)
     kind = draw(_KINDS) if theorem.models is None and plan.free else "exact"
-    return [(d, plan.draw(draw, d, theorem.models, kind)) for _ in range(count)]
+    return d, [plan.draw(draw, d, theorem.models, kind) for _ in range(count)], draw(st.booleans())
 
 
 def searching(count: int) -> settings:

@@ -236,11 +236,18 @@ def violated(value: Any, error: Any, relation: str) -> Any:
         return numpy.isfinite(error) & (excess > error)
 
 
+_LONGEST = 12
+"""Components of a vector that are shown."""
+
+
 def numbers_of(values: Values, d: int) -> str:
     """A model as failures print it."""
 
     def text(value: Any) -> str:
-        return f"({', '.join(map(str, value))})" if isinstance(value, tuple | list) else str(value)
+        if not isinstance(value, tuple | list):
+            return str(value)
+        rest = ", …" if len(value) > _LONGEST else ""
+        return f"({', '.join(map(str, value[:_LONGEST]))}{rest})"
 
     return f"d = {d}: " + ", ".join(f"{name} = {text(value)}" for name, value in values.items())
 

@@ -1,0 +1,253 @@
+"""Faults of a theorem are seen by its checks, and faults of the library by theorems."""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy
+import pytest
+
+import lngeom as lg
+from lngeom import carriers
+from lngeom.kernel import ProofError, dim, norm, root, square_norm
+from lngeom.theorems import CheckError, Epsilon, Scalar, Vector, assume, nonzero, theorem, varies, wrong
+from lngeom.theorems.checks import check_arrays, check_examples, check_proof, check_without, check_wrong, checks
+from proofs import find
+
+
+@theorem("This project", "example", "a square times a positive number is positive")
+def sound(x: Vector, a: Scalar):
+    """A square times a positive number, and the number.
+
+    ax² + a > 0
+
+    Last step: Nothing is left to say.
+
+    Cites: arithmetic; the order of the reals
+
+    Remark: It is an
+    example.
+    """
+    assume(a > 0)
+    assert a * x * x + a > 0
+    wrong("strictly above a", lambda: a * x * x > 0)
+
+
+def test_what_is_written_is_what_is_said() -> None:
+    assert (sound.id, sound.title) == ("test_checks.sound", "A square times a positive number, and the number")
+    assert (sound.statement, sound.last_step, sound.remark) == (
+        "ax² + a > 0",
+        "Nothing is left to say.",
+        "It is an example.",
+    )
+    assert sound.cites == ("arithmetic", "the order of the reals")
+    assert (list(sound.hypotheses), list(sound.wrongs), sound.kind) == (["a > 0"], ["strictly above a"], "theorem")
+    assert str(sound.source) == "This project, example"
+
+
+def test_a_sound_theorem_passes() -> None:
+    names = [name for name, check in checks(sound) if check() is not None]
+    assert names == ["proof", "examples", "arrays", "wrong: strictly above a", "without: a > 0"]
+    found = check_examples(sound)
+    assert found.models >= 8
+    assert len(found.dimensions) >= 3
+    assert check_wrong(sound, "strictly above a", shrink=True).dimension == 1
+
+
+def test_two_asserts_the_first_of_which_helps_the_second() -> None:
+    @theorem
+    def body(x: Vector):
+        assume(varies(x), "x is not constant")
+        y = lg.standardize(x, eps=0)
+        assert square_norm(y) == dim(x)
+        assert norm(y) == root(dim(x))
+
+    assert [proved.conclusion.relation for proved in body.prove()] == ["=", "="]
+
+
+def test_faults_of_a_theorem_are_seen() -> None:
+    @theorem
+    def unused(x: Vector, a: Scalar):
+        assume(a > 0)
+        assert x * x >= 0
+
+    @theorem
+    def unproved(x: Vector, a: Scalar):
+        assert a * x * x + a > 0
+
+    @theorem(proof=lambda goal, x, a: sound.prove()[0])
+    def undeclared(x: Vector, a: Scalar):
+        assert a * x * x + a > 0
+
+    @theorem(proof=lambda goal, given, x, a: sound.prove()[0])
+    def another(x: Vector, a: Scalar):
+        assume(a > 0)
+        assert a * x * x > 0
+
+    for body, kind, fault in (
+        (unused, CheckError, "unused hypotheses"),
+        (undeclared, CheckError, "undeclared hypotheses"),
+        (unproved, ProofError, "no proof found"),
+        (another, ProofError, "which is not the goal"),
+    ):
+        with pytest.raises(kind, match=fault):
+            check_proof(body)
+
+
+def test_a_failed_proof_says_what_examples_show() -> None:
+    @theorem
+    def false(x: Vector):
+        assert square_norm(x) > 0
+
+    @theorem
+    def undecided(x: Vector):
+        assert x**4 - x * x + 1 > 0
+
+    with pytest.raises(ProofError) as failed:
+        check_proof(false)
+    assert failed.value.__notes__ == ["and false at d = 1: x = (0)"]
+    with pytest.raises(ProofError) as failed:
+        check_proof(undecided)
+    assert "nothing is refuted: true at" in failed.value.__notes__[0]
+
+
+def test_a_hypothesis_without_models_and_a_false_claim_are_seen() -> None:
+    @theorem
+    def vacuous(a: Scalar):
+        assume(-a * a > 0, "a² < 0")
+        assert a == 1
+
+    @theorem
+    def false(x: Vector):
+        assume(square_norm(x) > 0, "x ≠ 0")
+        assert x * x > 0
+
+    with pytest.raises(CheckError, match="0 exact models of the hypotheses"):
+        check_examples(vacuous)
+    with pytest.raises(AssertionError) as failed:
+        check_examples(false)
+    assert failed.value.__notes__[0].startswith("false at d = 2: x = (")
+
+
+def test_wrong_variants_and_hypotheses_need_counterexamples() -> None:
+    @theorem
+    def body(x: Vector, a: Scalar):
+        assume(a > 0)
+        assert a * x * x + a > 0
+        wrong("true", lambda: a * x * x + a + a > 0)
+        wrong("true, but beyond the prover", lambda: x**4 - x * x + 1 > 0)
+
+    @theorem
+    def needless(x: Vector, a: Scalar):
+        assume(a > 0)
+        assert x == x
+
+    with pytest.raises(CheckError, match="has a proof"):
+        check_wrong(body, "true")
+    with pytest.raises(CheckError, match="no counterexample to the wrong variant"):
+        check_wrong(body, "true, but beyond the prover")
+    with pytest.raises(CheckError, match="no counterexample without"):
+        check_without(needless, "a > 0")
+
+
+def test_a_number_that_another_defines_is_computed() -> None:
+    @theorem
+    def body(x: Vector, z: Vector, y: Vector, c: Scalar):
+        assume(z == y + c, "z = y + c")
+        assume(y == 2 * x, "y = 2x")
+        assert z == 2 * x + c
+
+    assert check_examples(body).models == 25
+
+
+# ------------------------------------------------------------------------------- what happens on arrays alone
+
+
+def _doubled(x: Any) -> Any:
+    return 2 * lg.project(x) if hasattr(x, "dtype") else lg.project(x)
+
+
+def _of_the_batch(x: Any) -> Any:
+    return x - (x.mean() if getattr(x, "ndim", 1) > 1 else lg.moments(x)[0])
+
+
+def _wide(x: Any) -> Any:
+    return lg.project(x) * (1 + (getattr(x, "shape", (1,))[-1] > 512))
+
+
+def _single(x: Any) -> Any:
+    return lg.project(x) * (1 + (str(getattr(x, "dtype", "")).endswith("float32")))
+
+
+@pytest.mark.parametrize("liar", [_doubled, _of_the_batch, _wide, _single])
+def test_a_norm_that_is_another_on_arrays_is_seen(liar: Any) -> None:
+    @theorem
+    def body(x: Vector):
+        assert liar(liar(x)) == liar(x)
+
+    check_proof(body)
+    with pytest.raises((AssertionError, CheckError)):
+        check_arrays(body)
+
+
+def _divided_once(x: Any) -> Any:
+    """σ²/u in the place of σ²/u²."""
+    mean, variance, unit = GENUINE_MOMENTS(x)
+    return mean, variance if unit is None else variance * unit, unit
+
+
+def _batch_mean(x: Any, unit: Any, axis: int = -1) -> Any:
+    mean = GENUINE_MEAN(x, unit, axis)
+    return mean if getattr(x, "ndim", 1) < 2 else mean * 0 + mean.mean()
+
+
+GENUINE_MOMENTS, GENUINE_MEAN = lg.projection.scaled_moments, carriers._carrier.mean_in_range
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong_one", "check", "id"),
+    [
+        ("mean_in_range", _batch_mean, check_arrays, "standardization.affine"),
+        ("scaled_moments", _divided_once, check_examples, "projection.pythagoras_moments"),
+    ],
+)
+def test_faults_of_the_library_on_arrays_are_seen(
+    name: str, wrong_one: Any, check: Any, id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lg.projection, name, wrong_one)
+    with pytest.raises((AssertionError, CheckError)):
+        check(find(id))
+
+
+def test_gains_are_shared_by_the_rows_of_a_batch() -> None:
+    @theorem
+    def body(x: Vector, g: Vector, h: Vector, eps: Epsilon):
+        assume(nonzero(g), "g_i ≠ 0")
+        assert lg.layer_norm(x, g, eps=eps) / g + h == lg.standardize(x, eps=eps) + h
+
+    from lngeom.theorems._arrays import _shared
+
+    values = {"x": (Fraction(1), Fraction(2)), "g": (Fraction(1),) * 2, "h": (Fraction(1),) * 2, "eps": Fraction(1)}
+    assert _shared(body, values) == ["g"]
+    assert check_arrays(body) > 100
+
+
+def test_arrays_without_a_bound_are_no_check() -> None:
+    @theorem
+    def body(x: Vector):
+        assume(square_norm(x) == 0, "x = 0")
+        assert x / square_norm(x) == x / square_norm(x)
+
+    with pytest.raises(CheckError, match="no arrays satisfy"):
+        check_arrays(body)
+
+
+def test_numpy_s_own_functions_run_on_terms() -> None:
+    def own(x: Any) -> Any:
+        return (x - numpy.mean(x)) / numpy.sqrt(numpy.var(x, ddof=0) + 0.5) ** 2 * numpy.std(x) ** 0.0
+
+    @theorem
+    def body(x: Vector):
+        assert numpy.sum(own(x)) == 0
+        assert own(x) * (numpy.linalg.norm(x - numpy.mean(x)) ** 2 / dim(x) + 0.5) == x - numpy.mean(x)
+
+    assert all(check() is not None for _, check in checks(body))
