@@ -23,6 +23,25 @@ from hypothesis.strategies import SearchStrategy
 from .errors import InputError
 from .rounding import FORMATS
 
+__all__ = [
+    "arrays",
+    "ball",
+    "centred",
+    "dimensions",
+    "epsilons",
+    "float_scalars",
+    "float_vectors",
+    "gains",
+    "isometries",
+    "masks",
+    "one_hot",
+    "rational_root",
+    "scalars",
+    "sphere",
+    "standard",
+    "vectors",
+]
+
 Relation = Literal["", ">", ">=", "<", "<=", "!="]
 Dtype = Literal["float64", "float32", "bfloat16", "float16"]
 Kind = Literal["small", "constant", "one-hot", "sparse", "tied", "alternating", "centred", "massive", "nearly constant"]

@@ -19,8 +19,7 @@ from harness import finish, parser, seconds  # pyright: ignore[reportMissingImpo
 
 from empirical.check import check
 from proofs import theorems
-from proofs.certificates import RESULTS, certificate
-from proofs.checks import check_certificate, check_proof
+from proofs.certificates import RESULTS, certificates, recheck
 
 
 def best(function: Callable[[], Any], rounds: int = 3) -> float:
@@ -63,9 +62,9 @@ def by_sympy(statement: Callable[[list[Any]], Any], d: int) -> tuple[float, bool
 
 def main() -> None:
     options = parser(__doc__, limit=10.0).parse_args()
-    kernel = {theorem.id: best(lambda theorem=theorem: check_proof(theorem)) for theorem in theorems()}
-    written = [(theorem, certificate(theorem, check_proof(theorem))) for theorem in theorems()]
-    second = {theorem.id: best(lambda one=(theorem, data): check_certificate(*one)) for theorem, data in written}
+    kernel = {theorem.id: best(theorem.prove) for theorem in theorems()}
+    written = {theorem.id: certificates(theorem) for theorem in theorems()}
+    second = {id: best(lambda found=found: [recheck(data) for data in found]) for id, found in written.items()}
     slowest = max(kernel, key=lambda name: kernel[name])
     coq = json.loads(RESULTS.read_text(encoding="utf-8"))["seconds"]
     notes = [

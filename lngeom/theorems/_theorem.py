@@ -94,8 +94,8 @@ class Theorem:
 
     @property
     def chapter(self) -> str:
-        """The name of the file, the first part of the id."""
-        return self.file.stem
+        """The name of the file, the first part of the id; at a prompt that of the module."""
+        return self.file.stem if self.file.stem.isidentifier() else self.body.__module__.rpartition(".")[2]
 
     @property
     def id(self) -> str:
