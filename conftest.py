@@ -1,11 +1,16 @@
 """Settings of every test run: Hypothesis profiles, and no network."""
 
 import os
+import tempfile
+from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 
 # Model hubs are never needed: what is tested runs on local files.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+# What Hypothesis keeps about failures is no part of the tree.
+os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(tempfile.gettempdir()) / "lngeom-hypothesis"))
 
 settings.register_profile("dev", max_examples=25, deadline=None)
 settings.register_profile(

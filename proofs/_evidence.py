@@ -118,11 +118,11 @@ def gather(theorem: Theorem) -> Evidence:
         versions = {replayed(data) for data in found}
         evidence.replayed = versions.pop() if len(versions) == 1 else ""
         evidence.steps = sum(evidence.attempt(recheck, data) or 0 for data in found)
-    examples = evidence.attempt(check_examples, theorem)
+    examples = evidence.attempt(check_examples, theorem, fixed=True)
     if examples is not None:
         evidence.dimensions, evidence.models = len(examples.dimensions), examples.models
         evidence.measured = examples.measured
-    evidence.arrays = evidence.attempt(check_arrays, theorem) or 0
+    evidence.arrays = evidence.attempt(check_arrays, theorem, fixed=True) or 0
     for label in theorem.wrongs:
         refuted = evidence.attempt(check_wrong, theorem, label, shrink=True)
         if refuted is not None:

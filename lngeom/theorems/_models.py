@@ -78,7 +78,7 @@ class Plan:
     def _read(self, condition: Condition) -> None:
         t, relation = term(condition.formula.term), condition.formula.relation
         for name, atom in self.atoms.items():
-            if relation == "=" and t == S(atom):
+            if relation == "=" and self.kinds[name] == "vector" and t == S(atom):
                 self.centred.add(name)
             elif relation != "=" and len(t) == 1 and t in (atom, -atom):
                 # A second relation is left to chance: a number that is not 0 and at least 0 is positive.
@@ -202,9 +202,11 @@ def several(draw: Callable[..., Any], theorem: Theorem, count: int) -> tuple[int
     return d, [plan.draw(draw, d, theorem.models, kind) for _ in range(count)], draw(st.booleans())
 
 
-def searching(count: int) -> settings:
-    """Settings of a check: acceptance is counted by the check itself, and what fails is shrunk."""
+def searching(count: int, *, fixed: bool = False) -> settings:
+    """Settings of a check, which counts itself how many examples it accepts; `fixed` ones are the same in every run."""
+    kept = settings(derandomize=True, database=None) if fixed else settings()
     return settings(
+        kept,
         max_examples=count,
         deadline=None,
         report_multiple_bugs=False,
@@ -269,10 +271,7 @@ def _first(
     models: SearchStrategy[tuple[int, Values]], wanted: Callable[..., bool], tries: int, *, shrink: bool
 ) -> tuple[int, Values] | None:
     phases = (Phase.generate, Phase.shrink) if shrink else (Phase.generate,)
-    options = settings(
-        max_examples=tries, derandomize=True, database=None, deadline=None, phases=phases,
-        suppress_health_check=list(HealthCheck),
-    )  # fmt: skip
+    options = settings(searching(tries, fixed=True), phases=phases)
     try:
         return find(models, wanted, settings=options)
     except errors.NoSuchExample:

@@ -58,7 +58,7 @@ def check_proof(theorem: Theorem) -> list[Proved]:
 def _verdict(theorem: Theorem) -> str:
     """What examples say of a claim without a proof."""
     try:
-        found = check_examples(theorem, 8 * EXAMPLES)
+        found = check_examples(theorem, 8 * EXAMPLES, fixed=True)
     except (AssertionError, CheckError) as error:
         return f"and {getattr(error, '__notes__', [error])[-1]}"
     return (
@@ -71,8 +71,10 @@ _OUTCOMES: WeakKeyDictionary[Theorem, Found | Exception] = WeakKeyDictionary()
 """What examples of theorems without a proof showed: where the library is broken, shrinking them twice takes minutes."""
 
 
-def check_examples(theorem: Theorem, count: int | None = None) -> Found:
+def check_examples(theorem: Theorem, count: int | None = None, *, fixed: bool = False) -> Found:
     """The claim is true at exact models of its hypotheses, and in floats within the error bound.
+
+    Examples are new in every run, as the profile of Hypothesis has it, unless they are to be `fixed`.
 
     Raises:
         AssertionError: By the assert that is false, at the smallest model that Hypothesis finds.
@@ -84,7 +86,7 @@ def check_examples(theorem: Theorem, count: int | None = None) -> Found:
     if known is not None and count is None:
         return known
     try:
-        found = _examples(theorem, count or _count())
+        found = _examples(theorem, count or _count(), fixed)
     except (AssertionError, CheckError) as error:
         _OUTCOMES[theorem] = error
         raise
@@ -93,7 +95,7 @@ def check_examples(theorem: Theorem, count: int | None = None) -> Found:
     return found
 
 
-def _examples(theorem: Theorem, count: int) -> Found:
+def _examples(theorem: Theorem, count: int, fixed: bool) -> Found:
     found, assumed = Found(), list(theorem.hypotheses.values())
 
     def run(model: tuple[int, Values, Values]) -> None:
@@ -111,7 +113,7 @@ def _examples(theorem: Theorem, count: int) -> Found:
 
     run.__name__ = theorem.id.replace(".", "_")  # the key of the database that keeps what failed
     with contextlib.suppress(errors.Unsatisfiable):
-        searching(count)(given(examples(theorem))(run))()
+        searching(count, fixed=fixed)(given(examples(theorem))(run))()
     if found.models < ACCEPTED:
         raise CheckError(
             f"{theorem.id}: {found.models} exact models of the hypotheses, {ACCEPTED} are needed: give `models`"

@@ -323,7 +323,7 @@ def column_norm(x: Vector, *, eps: Scalar) -> Vector:
     """BatchNorm of a batch whose d vectors have one component each: x is the only column."""
     if not hasattr(x, "shape"):  # to the library a symbol is a column
         return batch_norm(x, eps=eps)
-    return batch_norm(x[..., None], eps=eps)[..., 0]
+    return batch_norm(x[..., None], eps=eps[..., None])[..., 0]
 
 
 @theorem(IOFFE, "algorithm 1", "mean and variance are taken over the batch")

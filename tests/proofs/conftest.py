@@ -1,3 +1,10 @@
 """One test for every theorem, as in ``proofs``."""
 
-from proofs.conftest import pytest_generate_tests as pytest_generate_tests
+import pytest
+
+from proofs import theorems
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "theorem" in metafunc.fixturenames:
+        metafunc.parametrize("theorem", [pytest.param(theorem, id=theorem.id) for theorem in theorems()])
