@@ -116,7 +116,7 @@ def test_null_mean_square(x: Vector):
     models=lambda d: {"x": vectors(d, kind="constant")},
 )
 def test_mean_angle(x: Vector, x_: Vector):
-    """X and −x along 1 have all their energy along 1.
+    """Two opposite vectors along 1 have all their energy along 1.
 
     Πx = 0 and x′ = −x imply (x·1̂)² + (x′·1̂)² = ‖x‖² + ‖x′‖²
 

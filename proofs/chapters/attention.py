@@ -52,7 +52,7 @@ def test_logit_bound(x: Vector, z: Vector, g: Vector, h: Vector, c: Scalar, eps:
 
 @test_logit_bound.proof
 def _(goal, given, x, z, g, h, c, eps):
-    """Dc − q·k = ½c(d − ‖u‖²) + ½c(d − ‖v‖²) + ¼Σ(c − gh)(u + v)² + ¼Σ(c + gh)(u − v)², u, v without gain."""
+    """½c(d − ‖u‖²) + ½c(d − ‖v‖²) + ¼Σ(c − gh)(u + v)² + ¼Σ(c + gh)(u − v)² = dc − q·k, u, v without gain."""
     below, above, positive = given
     half = product(sy.constant(Fraction(1, 2), ">"), sy.add(below, above))
     bound = sy.transport(c, sy.prove(sy.equal(c, half.conclusion.term)), half)

@@ -279,7 +279,7 @@ def test_zero_gain_interior(x: Vector, g: Vector, h: Vector, b: Vector, eps: Eps
 
 @test_zero_gain_interior.proof
 def _(goal, given, x, g, h, eps):
-    """D − ‖ghy‖² = dε/(m + ε) + ‖(1 − gh)y‖², because gh is 0 or 1."""
+    """‖(1 − gh)y‖² + dε/(m + ε) = d − ‖ghy‖², because gh is 0 or 1."""
     first, positive = given
     idempotent = sy.prove(sy.equal(g * h * (g * h), g * h), first)
     parts = [missing(x, eps, [positive]), sum_of_squares((1 - g * h) * lg.rms_norm(x, eps=eps))]
