@@ -45,7 +45,7 @@ class Case:
     [('let', '(1, 3)'), ('claimed', '1 ≠ 2'), ('true', '1 = 1')]
     >>> case.claimed("1 is 2", 1, "=", 1)
     Traceback (most recent call last):
-    proofs._theorem.CheckError: '1 is 2' is true at 1 = 1, and not false
+    lngeom.theorems._errors.CheckError: '1 is 2' is true at 1 = 1, and not false
     """
 
     lines: list[Line] = field(default_factory=list)
