@@ -37,8 +37,8 @@ _RELATIONS = {"__eq__": "==", "__ne__": "!=", "__gt__": ">", "__ge__": ">=", "__
 def _comparing(base: type) -> dict[str, Any]:
     """What differs in a class of arrays: comparisons are statements in the body of a theorem, and numbers have an axis.
 
-    Functions of one number for each vector drop the last axis, ``[..., 0]``, which carriers without a shape ignore; here
-    it stays, so that one body is about a batch, too.
+    Functions of one number for each vector drop the last axis, ``[..., 0]``, which carriers without a shape ignore;
+    here it stays, so that one body is about a batch, too.
     """
 
     def method(name: str) -> Callable[[Any, Any], Any]:

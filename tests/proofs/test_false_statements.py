@@ -8,15 +8,15 @@ import types
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, Phase, find, settings, strategies as st
 
 import lngeom as lg
 from lngeom import kernel
-from lngeom.kernel import Formula, ProofError, assume, prove
-from proofs.checks import draw, refuted, satisfied
+from lngeom.kernel import Formula, ProofError, assume, holds, prove
+from lngeom.strategies import scalars, vectors
 
 FOLDER = Path(kernel.__file__).parent
 FILES = ("_terms", "_rules")
@@ -235,6 +235,10 @@ def RMS(x: Any, g: Any = None, eps: Any = 0) -> Any:
     return lg.rms_norm(x, g, eps=eps)
 
 
+SEARCH = settings(
+    max_examples=4000, derandomize=True, database=None, deadline=None, phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)  # fmt: skip
 LANGUAGE = {name: getattr(kernel, name) for name in kernel.__all__} | {
     "lg": lg, "LN": LN, "RMS": RMS, "P": lg.project, "N": kernel.square_norm, "D": kernel.derivative,
     "mean": lambda x: lg.moments(x)[0], "var": lambda x: lg.moments(x)[1], "one": kernel.ones, "half": Fraction(1, 2),
@@ -261,16 +265,20 @@ def statement(line: str) -> Formula:
 def test_a_false_statement_has_a_counterexample_and_no_proof(line: str) -> None:
     hypothesis, _, claim = line.rpartition(" |- ")
     goal, assumed = statement(claim), [statement(hypothesis)] if hypothesis else []
-    names = sorted(set(line) & set("xyzvgh")), sorted((set(line) & set("abcs")) | {"eps"})
     with pytest.raises(ProofError):
         prove(goal, *map(assume, assumed))
-    random = Random(line)
-    for attempt in range(4000):
-        n = 1 + attempt % 4
-        values = draw(*names, random, n)
-        if satisfied(assumed, values, n) and refuted(goal, values, n):
-            return
-    pytest.fail("no counterexample was found: is the statement true?")
+    drawn, numbers = set(line) & set("xyzvgh"), set(line) & set("abcs")
+
+    def models(n: int) -> st.SearchStrategy[tuple[int, dict[str, Any]]]:
+        values = {name: vectors(n) for name in sorted(drawn)} | {name: scalars() for name in sorted(numbers)}
+        return st.tuples(st.just(n), st.fixed_dictionaries({**values, "eps": scalars(">=")}))
+
+    def refuted(model: tuple[int, dict[str, Any]]) -> bool:
+        n, values = model
+        return all(holds(one, values, n) for one in assumed) and holds(goal, values, n) is False
+
+    # Hypothesis raises where it finds none: is the statement true?
+    find(st.integers(1, 4).flatmap(models), refuted, settings=SEARCH)
 
 
 def test_the_collection_is_large_and_without_repetition() -> None:
