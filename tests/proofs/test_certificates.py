@@ -8,8 +8,8 @@ import pytest
 
 import lngeom as lg
 from lngeom.cli import main
-from lngeom.kernel import equal
-from proofs import CheckError, Source, Theorem, find
+from lngeom.theorems import Theorem
+from proofs import find
 from proofs.certificates import certificate, digest
 from proofs.certificates._coq import source
 from proofs.certificates._tracing import Table, traced
@@ -83,14 +83,3 @@ def test_the_statement_is_that_of_the_library(monkeypatch: pytest.MonkeyPatch) -
     other = Table()
     traced(theorem, other)
     assert other.nodes != table.nodes
-
-
-def _theorem(claim: Any) -> Theorem:
-    source = Source("This project", "example", "says nothing")
-    return Theorem(id="projection.x", title="x", statement="x", source=source, claim=claim)
-
-
-@pytest.mark.parametrize("claim", [lambda x: equal(x[..., 0], 0), lambda x: equal(x[..., 1], 0)])
-def test_a_component_of_a_vector_cannot_be_recorded(claim: Any) -> None:
-    with pytest.raises(CheckError, match="has no dimension"):
-        certificate(_theorem(claim))

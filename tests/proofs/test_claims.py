@@ -16,8 +16,9 @@ from lngeom.carriers import Enclosure, Interval
 from lngeom.cli import main
 from lngeom.errors import InputError, LngeomError
 from lngeom.kernel import dim, summed
+from lngeom.theorems import CheckError
 from lngeom.verdicts import CLAIM_VERDICTS
-from proofs import CheckError, _registry
+from proofs import _registry
 from proofs.claims import (
     DOCUMENTS,
     Claim,

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from lngeom.cli import main
-from proofs import CheckError, find, theorems
+from lngeom.theorems import CheckError
+from proofs import find, theorems
 from proofs.certificates import _verify, build_checker, certificate, replay
 
 IDS = ("projection.fixes_hyperplane", "projection.trace", "standardization.norm", "irreversibility.lines")
