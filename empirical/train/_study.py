@@ -37,7 +37,7 @@ def run_study(
         steps, sequences, sequence_length: Length of each run, and the size of its steps.
         execution: Size of the measurement; networks should not be kept, and a page of the study takes gradients that
             were checked.
-        processes, report: From :func:`empirical.runs.ranks`; progress in tokens, over all runs.
+        processes, report: From ``empirical.runs.ranks``; progress in tokens, over all runs.
     """
     for condition, seed in runs:
         folder = out / "runs" / f"{condition.name}-seed{seed}"
