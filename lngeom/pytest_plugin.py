@@ -52,10 +52,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: object) -> pytest.Collector | None:
     """The checks of a theorem, in the file that states it."""
-    theorems = sys.modules.get("lngeom.theorems")
-    if theorems is not None and isinstance(obj, theorems.Theorem) and obj.file == collector.path:
-        return TheoremChecks.from_parent(collector, name=name, theorem=obj)
-    return None
+    theorems: Any = sys.modules.get("lngeom.theorems")
+    if theorems is None or not isinstance(obj, theorems.Theorem):
+        return None
+    theorem: Any = obj
+    return TheoremChecks.from_parent(collector, name=name, theorem=theorem) if theorem.file == collector.path else None
 
 
 class TheoremChecks(pytest.Collector):

@@ -26,7 +26,7 @@ from ._run import Floats, Run, Values, numbers_of, violated
 from ._theorem import Theorem
 from ._value import Statement, compares_plainly
 
-BATCHES, ROWS, WIDE = 6, 3, 520
+BATCHES, ROWS, WIDE = 4, 3, 520
 """Batches of a theorem, rows of one, and components of a wide row: more than any block of a summation holds."""
 
 DTYPES = ("float64", "float32")
@@ -35,7 +35,7 @@ _RELATIONS = {"__eq__": "==", "__ne__": "!=", "__gt__": ">", "__ge__": ">=", "__
 
 
 def _comparing(base: type) -> dict[str, Any]:
-    """What differs in a class of arrays: comparisons are statements in the body of a theorem, and numbers have an axis.
+    """What differs in a class of arrays: in the body of a theorem comparisons are statements, and numbers have an axis.
 
     Functions of one number for each vector drop the last axis, ``[..., 0]``, which carriers without a shape ignore;
     here it stays, so that one body is about a batch, too.
@@ -95,9 +95,8 @@ class _Compared(Run):
         self.count += 1
         if not self.expected:
             return True
-        sides = [_rows(side, len(self.expected)) for side in (statement.left, statement.right)]
-        if statement.relation in ("<", "<="):
-            sides.reverse()
+        lengths = [len(side) for side in self.expected[0].sides[k]]
+        sides = [_rows(side, len(self.expected), max(lengths)) for side in statement.sides()]
         return all(
             self._close(statement.sign, [side[row] for side in sides], *floats.sides[k])
             for row, floats in enumerate(self.expected)
@@ -116,9 +115,11 @@ class _Compared(Run):
             return bool((~known | (abs(side - expected.value.astype(float)) <= 2 * expected.error)).all())
 
 
-def _rows(side: Any, count: int) -> Any:
-    """One side of a statement as `count` rows of float64 numbers."""
+def _rows(side: Any, count: int, length: int) -> Any:
+    """One side of a statement as `count` rows of float64 numbers, also where each is one number without an axis."""
     numbers = numpy.atleast_1d(numpy.asarray(side.detach() if hasattr(side, "detach") else side, dtype=numpy.float64))
+    if length == 1 and numbers.shape == (count,):
+        numbers = numbers[:, None]
     return numpy.broadcast_to(numbers, (count, numbers.shape[-1]))
 
 

@@ -134,7 +134,8 @@ class Plan:
         for name in self.kinds:
             if name not in values and name not in self.defined:
                 values[name] = draw(getattr(self, kind)(name, d))
-        return self.completed(values, d) or reject()
+        found = self.completed(values, d)
+        return reject() if found is None else found
 
     def completed(self, values: Values, d: int, *, anew: bool = False) -> Values | None:
         """The values with those that others define, `anew` if they are there; None where one is irrational."""
@@ -212,70 +213,74 @@ def searching(count: int, *, fixed: bool = False) -> settings:
         report_multiple_bugs=False,
         verbosity=Verbosity.quiet,
         phases=set(Phase) - {Phase.explain},
-        suppress_health_check=list(HealthCheck),
+        suppress_health_check=list(HealthCheck),  # pyright: ignore[reportArgumentType]
     )
 
 
 # ------------------------------------------------------------------------------------------------------ counterexamples
 
 
-def counterexample(
-    theorem: Theorem, variant: Wrong, *, dropped: Formula | None = None, shrink: bool = True
-) -> Refutation | None:
-    """Where the hypotheses of a variant hold and one of its goals does not, and nothing is divided by 0.
+@dataclass(frozen=True)
+class Search:
+    """The search for a model of a variant's hypotheses at which one of its goals is false, nor holds what was dropped.
 
-    Without a hypothesis that was `dropped`, which does not hold there, the library may divide by 0 where nothing else
-    is found. Without `shrink` a counterexample only has to exist.
+    Attributes:
+        kinds: Of each parameter.
+        given: Where a counterexample is looked for, beside what is drawn freely.
+        variant, dropped: What is to be refuted, and a hypothesis that is not to hold.
     """
-    plan = Plan(theorem.kinds, variant.hypotheses.values())
-    given = [models for models in (variant.models, theorem.models) if models is not None]
 
-    @st.composite
-    def models(draw: Callable[..., Any], dimensions: SearchStrategy[int]) -> tuple[int, Values]:
-        d = draw(dimensions)
-        if not given or not draw(_CHANCE) < 7:
-            return d, plan.draw(draw, d)
-        chosen = draw(st.sampled_from(given))
-        return d, plan.draw(draw, d, chosen, redrawn=draw(_CHANCE) >= 6)
+    kinds: Mapping[str, str]
+    variant: Wrong
+    given: tuple[Models, ...] = ()
+    dropped: Formula | None = None
 
-    def refuted(total: bool) -> Callable[[tuple[int, Values]], bool]:
+    def first(
+        self, dimensions: SearchStrategy[int], tries: int, *, total: bool, shrink: bool = False
+    ) -> tuple[int, Values] | None:
+        """A counterexample of some dimension; `total` allows one at which the library divides by 0."""
+        plan = Plan(self.kinds, self.variant.hypotheses.values())
+
+        @st.composite
+        def models(draw: Callable[..., Any]) -> tuple[int, Values]:
+            d = draw(dimensions)
+            if not self.given or draw(_CHANCE) >= 7:
+                return d, plan.draw(draw, d)
+            chosen = draw(st.sampled_from(self.given))
+            return d, plan.draw(draw, d, chosen, redrawn=draw(_CHANCE) >= 6)
+
         def wanted(model: tuple[int, Values]) -> bool:
             d, values = model
             return (
-                satisfied(variant.hypotheses.values(), values, d)
-                and (dropped is None or holds(dropped, values, d) is False)
-                and any(holds(goal, values, d, total=total) is False for goal in variant.goals)
+                satisfied(self.variant.hypotheses.values(), values, d)
+                and (self.dropped is None or holds(self.dropped, values, d) is False)
+                and any(holds(goal, values, d, total=total) is False for goal in self.variant.goals)
             )
 
-        return wanted
+        phases = (Phase.generate, Phase.shrink) if shrink else (Phase.generate,)
+        try:
+            return find(models(), wanted, settings=settings(searching(tries, fixed=True), phases=phases))
+        except errors.NoSuchExample:
+            return None
 
-    def search(total: bool, tries: int) -> Refutation | None:
-        found = _first(models(_DIMENSIONS), refuted(total), tries, shrink=False)
-        if found is None or not shrink:
-            return found and Refutation(*found, undefined=total)
-        # Hypothesis shrinks what is drawn, seldom how much of it.
-        smaller = (
-            d for d in range(1, found[0]) if _first(models(st.just(d)), refuted(total), TRIES_SMALLER, shrink=False)
-        )
-        d = next(smaller, found[0])
-        found = _first(models(st.just(d)), refuted(total), tries, shrink=True) or found
-        return Refutation(*found, undefined=total)
-
-    if dropped is None:
-        return search(False, TRIES)
-    found = search(True, TRIES)
-    return found and (search(False, TRIES_DEFINED) or found)
+    def smallest(self, tries: int, *, total: bool, shrink: bool) -> Refutation | None:
+        """A counterexample; with `shrink` of the smallest dimension that has one, and there the smallest."""
+        found = self.first(_DIMENSIONS, tries, total=total)
+        if found is not None and shrink:
+            # Hypothesis shrinks what is drawn, seldom how much of it.
+            below = range(1, found[0])
+            smaller = (d for d in below if self.first(st.just(d), TRIES_SMALLER, total=total))
+            found = self.first(st.just(next(smaller, found[0])), tries, total=total, shrink=True) or found
+        if found is None:
+            return None
+        d, values = found
+        defined = any(holds(goal, values, d, total=False) is False for goal in self.variant.goals)
+        return Refutation(d, values, undefined=not defined)
 
 
-def _first(
-    models: SearchStrategy[tuple[int, Values]], wanted: Callable[..., bool], tries: int, *, shrink: bool
-) -> tuple[int, Values] | None:
-    phases = (Phase.generate, Phase.shrink) if shrink else (Phase.generate,)
-    options = settings(searching(tries, fixed=True), phases=phases)
-    try:
-        return find(models, wanted, settings=options)
-    except errors.NoSuchExample:
-        return None
+def _search(theorem: Theorem, variant: Wrong, dropped: Formula | None = None) -> Search:
+    given = tuple(models for models in (variant.models, theorem.models) if models is not None)
+    return Search(theorem.kinds, variant, given, dropped)
 
 
 def refute_wrong(theorem: Theorem, label: str, *, shrink: bool = True) -> Refutation:
@@ -284,8 +289,8 @@ def refute_wrong(theorem: Theorem, label: str, *, shrink: bool = True) -> Refuta
     Raises:
         CheckError: If none is found.
     """
-    found = counterexample(theorem, theorem.wrongs[label], shrink=shrink)
-    if found is None or found.undefined:
+    found = _search(theorem, theorem.wrongs[label]).smallest(TRIES, total=False, shrink=shrink)
+    if found is None:
         raise CheckError(f"{theorem.id}: no counterexample to the wrong variant {label!r} in {TRIES} models")
     return found
 
@@ -301,7 +306,10 @@ def check_without(theorem: Theorem, label: str, *, shrink: bool = False) -> Refu
         return dropped.redundant
     rest = {name: one for name, one in theorem.hypotheses.items() if name != label}
     variant = Wrong(label, tuple(theorem.goals), rest, theorem.without.get(label))
-    found = counterexample(theorem, variant, dropped=dropped.formula, shrink=shrink)
+    search = _search(theorem, variant, dropped.formula)
+    found = search.smallest(TRIES, total=True, shrink=shrink)
     if found is None:
         raise CheckError(f"{theorem.id}: no counterexample without {label!r}; give `without` or a reason, `redundant`")
-    return found
+    if not (shrink and found.undefined):
+        return found
+    return search.smallest(TRIES_DEFINED, total=False, shrink=True) or found

@@ -48,6 +48,11 @@ class Traced:
         self.place = place
         self.vector = vector
 
+    @property
+    def is_scalar(self) -> bool:
+        """Whether it has the shape (..., 1)."""
+        return not self.vector
+
     def __array_namespace__(self, *, api_version: str | None = None) -> SimpleNamespace:
         return _NAMESPACE
 

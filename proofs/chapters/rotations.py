@@ -209,12 +209,13 @@ def _(given, x):
     return sy.definite(x, sy.combine(square_norm(x), [(1, None, same), (-HALF, None, plus), (-HALF, None, minus)]))
 
 
-def negated_sum(d: int) -> dict[str, Any]:
-    """P + q = −(x + y) with q = y and x = 0."""
-    return {"x": [0] * d, "y": [1] * d, "p": [-2] * d, "q": [1] * d}
+NEGATED_SUM = {
+    "‖p‖² = ‖x‖²": lambda d: {"x": [0] * d, "y": [1] * d, "p": [-2] * d, "q": [1] * d},
+    "‖q‖² = ‖y‖²": lambda d: {"x": [1] * d, "y": [0] * d, "p": [1] * d, "q": [-2] * d},
+}
 
 
-@theorem(OWN, "rotations", "AᵀA = I, from lengths alone", models=images, without={"‖p‖² = ‖x‖²": negated_sum})
+@theorem(OWN, "rotations", "AᵀA = I, from lengths alone", models=images, without=NEGATED_SUM)
 def test_orthogonal(p: Vector, q: Vector, x: Vector, y: Vector):
     """Where two vectors and their sum have the lengths of two others and theirs, the inner products are equal.
 

@@ -8,9 +8,10 @@ import pytest
 
 import lngeom as lg
 from lngeom.cli import main
-from lngeom.theorems import Theorem
+from lngeom.kernel import summed
+from lngeom.theorems import BodyError, Theorem, Vector, theorem
 from proofs import find
-from proofs.certificates import certificate, digest
+from proofs.certificates import certificate, certificates, digest, recheck
 from proofs.certificates._coq import source
 from proofs.certificates._tracing import Table, traced
 
@@ -83,3 +84,39 @@ def test_the_statement_is_that_of_the_library(monkeypatch: pytest.MonkeyPatch) -
     other = Table()
     traced(theorem, other)
     assert other.nodes != table.nodes
+
+
+@pytest.mark.parametrize("index", [(..., 0), (..., 1)])
+def test_a_component_of_a_vector_cannot_be_recorded(index: Any) -> None:
+    @theorem
+    def body(x: Vector):
+        assert x[index] == 0
+
+    with pytest.raises(BodyError, match="has no components"):
+        traced(body, Table())
+
+
+def test_each_assert_has_a_certificate() -> None:
+    @theorem
+    def body(x: Vector):
+        assert lg.project(lg.project(x)) == lg.project(x)
+        assert summed(lg.project(x)) == 0
+
+    first, second = certificates(body)
+    assert (first["id"], second["id"]) == ("test_certificates.body_1", "test_certificates.body")
+    assert min(recheck(first), recheck(second)) >= 1
+    assert first["terms"] != second["terms"]
+
+
+def test_what_a_body_names_changes_nothing() -> None:
+    @theorem
+    def named(x: Vector):
+        y = lg.project(x)
+        _unused = lg.rms_norm(x, eps=1)
+        assert summed(y) + summed(x) == summed(x)
+
+    @theorem
+    def inlined(x: Vector):
+        assert summed(lg.project(x)) + summed(x) == summed(x)
+
+    assert certificate(named)["terms"] == certificate(inlined)["terms"]

@@ -1,60 +1,63 @@
 """What must have no proof: forged objects, misused rules, and honest false statements of the field."""
 
 import ast
-import functools
+import inspect
 import sys
-import tomllib
 import types
-from collections.abc import Iterator
-from fractions import Fraction
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, find, settings, strategies as st
 
-import lngeom as lg
 from lngeom import kernel
-from lngeom.kernel import Formula, ProofError, assume, holds, prove
-from lngeom.strategies import scalars, vectors
+from lngeom.kernel import ProofError, assume, prove, scalar, term, vector
+from lngeom.theorems._models import Search
+from lngeom.theorems._run import Condition, Wrong
+
+from . import attempts
+from .attempts import FORGED, KEPT, MISUSED, Attempt
+from .false_statements import STATEMENTS
 
 FOLDER = Path(kernel.__file__).parent
 FILES = ("_terms", "_rules")
 
-DATA = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-FORGED, MISUSED, KEPT = DATA["forged"], DATA["misused"], DATA["kept"]
-STATEMENTS = DATA["statements"].splitlines()
+ATTEMPTS = compile(Path(attempts.__file__).read_text(encoding="utf-8"), attempts.__file__, "exec")
 
 
 def environment(sources: dict[str, ast.Module] | None = None) -> dict[str, Any]:
-    """The names of the two trusted files, with changed sources if given, and the helpers of the attempts."""
+    """The names of the attempts, on the two trusted files or on changed sources of them."""
     if sources is None:
-        modules = [sys.modules[f"lngeom.kernel.{name}"] for name in FILES]
-    else:
-        modules = []
-        package = types.ModuleType("changed")
-        package.__path__ = [str(FOLDER)]
-        sys.modules["changed"] = package
+        return vars(attempts)
+    package = types.ModuleType("changed")
+    package.__path__ = [str(FOLDER)]
+    sys.modules["changed"] = package
+    kept = {name: sys.modules[name] for name in ("lngeom.kernel", *(f"lngeom.kernel.{file}" for file in sources))}
+    sys.modules["lngeom.kernel"] = changed = types.ModuleType("lngeom.kernel")
+    names: dict[str, Any] = {"__name__": "attempts"}
+    try:
         for name, tree in sources.items():
             module = types.ModuleType(f"changed.{name}")
             sys.modules[module.__name__], module.__package__ = module, "changed"
             exec(compile(tree, f"{name}.py", "exec"), vars(module))
-            modules.append(module)
-    names = {key: value for module in modules for key, value in vars(module).items() if not key.startswith("__")}
-    exec(DATA["setting"], names)
-    names["zero2"] = names["given"](names["w"], ">=")
+            sys.modules[f"lngeom.kernel.{name}"] = module
+            vars(changed).update(vars(module))
+        exec(ATTEMPTS, names)
+    finally:
+        sys.modules.update(kept)
     return names
 
 
-@functools.cache
-def read(attempt: str) -> types.CodeType:
-    return compile(attempt, "an attempt", "eval")
+def attempted(kind: str, name: str, names: dict[str, Any]) -> Any:
+    """What an attempt gives."""
+    attempt: Attempt = names[kind][name]
+    return attempt()
 
 
-def refused(attempt: str, names: dict[str, Any]) -> bool:
+def refused(kind: str, name: str, names: dict[str, Any]) -> bool:
     """Whether the kernel says no, in its own words."""
     try:
-        eval(read(attempt), names)
+        attempted(kind, name, names)
     except names["ProofError"]:
         return True
     except IndexError as error:
@@ -64,20 +67,14 @@ def refused(attempt: str, names: dict[str, Any]) -> bool:
     return False
 
 
-def said(statements: str, names: dict[str, Any]) -> set[tuple]:
-    pairs = [part.rsplit(", ", 1) for part in statements.split(" | ") if part]
-    return {(eval(t, names).pairs, relation.strip()) for t, relation in pairs}
-
-
-def kept(name: str, names: dict[str, Any]) -> bool:
+def kept(rule: str, names: dict[str, Any]) -> bool:
     """Whether a rule concludes what it should, from the hypotheses that it needs."""
-    attempt, hypotheses, conclusion = KEPT[name]
+    attempt, hypotheses, conclusion = names["KEPT"][rule]
     try:
-        theorem = eval(read(attempt), names)
-        found = {(h.term.pairs, h.relation) for h in theorem.hypotheses}
-        return found == said(hypotheses, names) and {
-            (theorem.conclusion.term.pairs, theorem.conclusion.relation)
-        } == said(conclusion, names)
+        found = attempt()
+        return {(h.term.pairs, h.relation) for h in found.hypotheses} == {(t.pairs, r) for t, r in hypotheses} and (
+            (found.conclusion.term.pairs, found.conclusion.relation) == (conclusion[0].pairs, conclusion[1])
+        )
     except Exception:
         return False
 
@@ -85,9 +82,12 @@ def kept(name: str, names: dict[str, Any]) -> bool:
 GENUINE = environment()
 
 
-@pytest.mark.parametrize("attempt", [*FORGED, *MISUSED])
-def test_refused(attempt: str) -> None:
-    assert refused((FORGED | MISUSED)[attempt], GENUINE)
+TRIED = [("FORGED", name) for name in FORGED] + [("MISUSED", name) for name in MISUSED]
+
+
+@pytest.mark.parametrize(("kind", "name"), TRIED)
+def test_refused(kind: str, name: str) -> None:
+    assert refused(kind, name, GENUINE)
 
 
 @pytest.mark.parametrize("rule", KEPT)
@@ -205,17 +205,17 @@ def changes() -> Iterator[tuple[str, dict[str, ast.Module]]]:
 def test_no_side_condition_of_a_rule_can_be_removed_unseen() -> None:
     """A kernel that lacks one condition accepts what the true one refuses, or loses a hypothesis."""
     assert all(kept(rule, GENUINE) for rule in KEPT)
-    count, survived, attempts = 0, [], [*FORGED.values(), *MISUSED.values()]
+    count, survived, tried = 0, [], [*TRIED]
     for done, sources in changes():
         count += 1
         try:
             names = environment(sources)
         except TypeError:  # without arithmetic not even the attempts can be written
             continue
-        red = next((attempt for attempt in attempts if not refused(attempt, names)), None)
+        red = next((attempt for attempt in tried if not refused(*attempt, names)), None)
         if red is not None:  # what sees one weakening is likely to see the next
-            attempts.remove(red)
-            attempts.insert(0, red)
+            tried.remove(red)
+            tried.insert(0, red)
         elif all(kept(rule, names) for rule in KEPT):
             survived.append(done)
         for name in [name for name in sys.modules if name.partition(".")[0] == "changed"]:
@@ -227,60 +227,18 @@ def test_no_side_condition_of_a_rule_can_be_removed_unseen() -> None:
 # ---------------------------------------------------------------------------------------- false statements of the field
 
 
-def LN(x: Any, g: Any = None, b: Any = None, eps: Any = 0, placement: Any = "inside") -> Any:
-    return lg.layer_norm(x, g, b, eps=eps, placement=placement)
-
-
-def RMS(x: Any, g: Any = None, eps: Any = 0) -> Any:
-    return lg.rms_norm(x, g, eps=eps)
-
-
-SEARCH = settings(
-    max_examples=4000, derandomize=True, database=None, deadline=None, phases=[Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)  # fmt: skip
-LANGUAGE = {name: getattr(kernel, name) for name in kernel.__all__} | {
-    "lg": lg, "LN": LN, "RMS": RMS, "P": lg.project, "N": kernel.square_norm, "D": kernel.derivative,
-    "mean": lambda x: lg.moments(x)[0], "var": lambda x: lg.moments(x)[1], "one": kernel.ones, "half": Fraction(1, 2),
-    **{name: kernel.vector(name) for name in "xyzvgh"}, **{name: kernel.scalar(name) for name in "abcs"},
-    "eps": kernel.scalar("eps"),
-}  # fmt: skip
-
-
-def statement(line: str) -> Formula:
-    """One line as a formula."""
-    for sign, build in (
-        (" = ", kernel.equal),
-        (" != ", kernel.unequal),
-        (" >= ", kernel.at_least),
-        (" > ", kernel.greater),
-    ):
-        if sign in line:
-            left, right = line.rsplit(sign, 1)
-            return build(kernel.term(eval(left, LANGUAGE)), eval(right, LANGUAGE))
-    raise ValueError(line)
-
-
-@pytest.mark.parametrize("line", STATEMENTS)
-def test_a_false_statement_has_a_counterexample_and_no_proof(line: str) -> None:
-    hypothesis, _, claim = line.rpartition(" |- ")
-    goal, assumed = statement(claim), [statement(hypothesis)] if hypothesis else []
+@pytest.mark.parametrize("claim", STATEMENTS, ids=lambda claim: inspect.getsource(claim).strip().rstrip(","))
+def test_a_false_statement_has_a_counterexample_and_no_proof(claim: Callable[..., Any]) -> None:
+    kinds = {name: "vector" if name in "xyzvgh" else "scalar" for name in inspect.signature(claim).parameters}
+    goal, *assumed = claim(**{name: (vector if kind == "vector" else scalar)(name) for name, kind in kinds.items()})
+    goal = goal._replace(term=term(goal.term))
     with pytest.raises(ProofError):
         prove(goal, *map(assume, assumed))
-    drawn, numbers = set(line) & set("xyzvgh"), set(line) & set("abcs")
-
-    def models(n: int) -> st.SearchStrategy[tuple[int, dict[str, Any]]]:
-        values = {name: vectors(n) for name in sorted(drawn)} | {name: scalars() for name in sorted(numbers)}
-        return st.tuples(st.just(n), st.fixed_dictionaries({**values, "eps": scalars(">=")}))
-
-    def refuted(model: tuple[int, dict[str, Any]]) -> bool:
-        n, values = model
-        return all(holds(one, values, n) for one in assumed) and holds(goal, values, n) is False
-
-    # Hypothesis raises where it finds none: is the statement true?
-    find(st.integers(1, 4).flatmap(models), refuted, settings=SEARCH)
+    given = {str(one): Condition(str(one), one, None, None) for one in assumed}
+    variant = Wrong("false", (goal,), given)
+    assert Search(kinds, variant).smallest(2000, total=True, shrink=False), "is the statement true?"
 
 
 def test_the_collection_is_large_and_without_repetition() -> None:
-    assert len(set(STATEMENTS)) == len(STATEMENTS) > 200
+    assert len({inspect.getsource(claim) for claim in STATEMENTS}) == len(STATEMENTS) > 200
     assert len(FORGED | MISUSED) == len(FORGED) + len(MISUSED) > 150

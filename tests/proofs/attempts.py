@@ -1,0 +1,378 @@
+"""What must have no proof, or only the proof that it has: forged objects, misused rules, and rules well used.
+
+The attempts are lines of Python, run against the kernel as it is, and against one that lacks a side condition.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from lngeom.kernel import (
+    Formula,
+    ProofError,
+    Proved,
+    S,
+    Term,
+    add,
+    assume,
+    cancel,
+    combine,
+    congruence,
+    constant,
+    cut,
+    d,
+    definite,
+    dimension,
+    instantiate,
+    inv,
+    inverse,
+    inverse_sign,
+    inverse_total,
+    multiply,
+    root_nonnegative,
+    root_of_square,
+    root_positive,
+    scalar,
+    sqrt,
+    square,
+    square_of_root,
+    strengthen,
+    substitute,
+    term,
+    total,
+    transport,
+    vector,
+    weaken,
+)
+
+x, y, w, a, b = vector("x"), vector("y"), vector("w"), scalar("a"), scalar("b")
+X, A = ("v", "x"), ("s", "a")
+
+
+def given(t, relation="="):
+    return assume(Formula(t, relation))
+
+
+zero, nonzero, positive, nonnegative = given(x), given(x, "!="), given(x, ">"), given(x, ">=")
+other, product, negative = given(y, "!="), given(x * y), given(-x, ">")
+
+
+def forged(pairs, kind=True):
+    return tuple.__new__(Term, (pairs, kind))
+
+
+def one(atom, k=1, c=(1, 1)):
+    return forged(((((atom, k),), c),))
+
+
+class Text(str):
+    def __eq__(self, other):
+        return True
+
+    def __hash__(self):
+        return hash("=")
+
+
+class Number(int):
+    pass
+
+
+class Ratio(Fraction):
+    pass
+
+
+class Row(tuple):
+    pass
+
+
+class Table(dict):
+    pass
+
+
+class Equal(Term):
+    __hash__ = Term.__hash__
+
+    def __eq__(self, other):
+        return True
+
+
+class Fickle(dict):
+    calls = 0
+
+    def items(self):
+        self.calls += 1
+        return {x: term(0)}.items() if self.calls > 1 else {x: y}.items()
+
+
+class Twin:
+    def __init__(self, theorem):
+        self.said = hash(theorem), theorem
+
+    def __hash__(self):
+        return self.said[0]
+
+    def __eq__(self, other):
+        return True
+
+
+class Impostor:
+    __slots__ = ("__weakref__",)
+
+
+def odd(numerator, denominator=1):
+    value = Fraction(1)
+    value._numerator, value._denominator = numerator, denominator
+    return value
+
+
+def recast():
+    theorem = object.__new__(Impostor)
+    theorem.__class__ = Proved
+    return theorem
+
+
+def only_true(theorem, *allowed):
+    """Refuse what is true, so that only a false theorem counts as accepted."""
+    if (theorem.conclusion, theorem.hypotheses) in allowed:
+        raise ProofError("true")
+
+
+zero2 = given(w, ">=")
+
+Attempt = Callable[[], Any]
+
+FORGED: dict[str, Attempt] = {
+    "a theorem is called into being": lambda: Proved(),
+    "a theorem with a statement is called into being": lambda: Proved([], Formula(1 - d, "=")),
+    "an object that was never proved": lambda: weaken(object.__new__(Proved), ">="),
+    "an object that was never proved is read": lambda: object.__new__(Proved).conclusion,
+    "an object of another class that becomes a theorem": lambda: weaken(recast(), ">="),
+    "a formula instead of a theorem": lambda: inverse(Formula(x, ">")),
+    "an object that equals every theorem": lambda: weaken(Twin(positive), ">="),
+    "a term that redefines equality": lambda: combine(tuple.__new__(Equal, (((),), True)), []),
+    "a subclass of terms": lambda: square(tuple.__new__(Equal, tuple(tuple.__iter__(x)))),
+    "a half as exponent": lambda: square(Term({((X, Fraction(1, 2)),): 1})),
+    "a half as exponent, forged": lambda: square(one(X, Fraction(1, 2))),
+    "a float as exponent": lambda: square(one(X, 0.5)),
+    "an exponent of a subclass": lambda: square(one(X, Number(1))),
+    "True as exponent": lambda: square(one(X, True)),
+    "a negative power": lambda: combine(1, [(one(X, -1), None, zero)]),
+    "a negative power in a polynomial": lambda: combine(1, [(Term({((X, -1),): 1}), None, zero)]),
+    "a power of 0": lambda: square(one(X, 0)),
+    "a power of 0 of d": lambda: square(one(("d",), 0)),
+    "a repeated atom": lambda: square(forged(((((X, 1), (X, 1)), (1, 1)),))),
+    "atoms out of order": lambda: square(forged(((((X, 1), (A, 1)), (1, 1)),))),
+    "a repeated monomial": lambda: square(forged(((((X, 1),), (1, 1)), (((X, 1),), (-1, 1))))),
+    "a monomial of a tuple subclass": lambda: square(forged(((Row([(X, 1)]), (1, 1)),))),
+    "a power of a tuple subclass": lambda: square(forged(((((Row((X, 1))),), (1, 1)),))),
+    "a coefficient of a tuple subclass": lambda: square(one(X, 1, Row((1, 1)))),
+    "a polynomial of a tuple subclass": lambda: square(forged(Row(x.pairs))),
+    "a polynomial as a list": lambda: square(forged(list(x.pairs))),
+    "a pair with a third entry": lambda: square(forged(((((X, 1),), (1, 1), 2),))),
+    "a power with a third entry": lambda: square(forged(((((X, 1, 2),), (1, 1)),))),
+    "a coefficient with a third entry": lambda: square(one(X, 1, (1, 1, 1))),
+    "a float as numerator": lambda: square(one(X, 1, (1.0, 1))),
+    "a float as denominator": lambda: square(one(X, 1, (1, 1.0))),
+    "a coefficient of 0": lambda: square(one(X, 1, (0, 1))),
+    "a denominator of 0": lambda: square(one(X, 1, (1, 0))),
+    "a denominator below 0": lambda: square(one(X, 1, (1, -1))),
+    "a coefficient that is not reduced": lambda: square(one(X, 1, (2, 2))),
+    "a term without a kind": lambda: square(tuple.__new__(Term, (x.pairs,))),
+    "a term of a kind that is not a bool": lambda: square(tuple.__new__(Term, (x.pairs, 1))),
+    "a float as a coefficient": lambda: square(Term({(): 0.1})),
+    "a polynomial in a subclass of dict": lambda: square(Term(Table({(): 1}))),
+    "an atom with a mark": lambda: square(one(("inv", x.pairs, 1))),
+    "an atom without content": lambda: square(one(("inv",))),
+    "an atom of no kind": lambda: square(one(("S2", ((X, 1),)))),
+    "an atom whose kind is a subclass": lambda: square(one((Text("v"), "x"))),
+    "an atom of a tuple subclass": lambda: square(one(Row(("v", "y2")))),
+    "an atom without a name": lambda: square(one(("v", 3))),
+    "an atom whose name is a subclass": lambda: square(one(("v", Text("x")))),
+    "an empty sum": lambda: square(one(("S", ()))),
+    "a sum of a scalar": lambda: square(one(("S", ((A, 1),)))),
+    "an inverse that is not in normal form": lambda: square(one(("inv", (2 * x).pairs))),
+    "a root of a square factor": lambda: square(one(("sqrt", (4 * x).pairs))),
+    "a root of a forged polynomial": lambda: square(one(("sqrt", one(X, 0.5).pairs))),
+    "an integer of a subclass": lambda: constant(Number(1), ">"),
+    "True as a number": lambda: constant(True, ">"),
+    "a fraction of a subclass": lambda: constant(Ratio(1), ">"),
+    "a fraction whose numerator is a float": lambda: constant(odd(0.5), ">"),
+    "a fraction whose denominator is a float": lambda: constant(odd(1, 2.0), ">"),
+    "a fraction whose denominator is below 0": lambda: constant(odd(1, -1), "<"),
+    "a fraction over 0": lambda: square(odd(1, 0)),
+    "a fraction over a negative number": lambda: square(odd(1, -2)),
+    "a float": lambda: square(0.5),
+    "a text as a number": lambda: square("x"),
+    "a name that is a number": lambda: vector(1),
+    "a name that reads like a sum": lambda: vector("S(x)"),
+    "a name with a subscript": lambda: vector("x₁"),
+    "a name of a subclass": lambda: vector(Text("x")),
+    "a relation of a subclass, assumed": lambda: assume(Formula(x, Text("="))),
+    "a relation of a subclass, of a constant": lambda: constant(0, Text("=")),
+    "a relation of a subclass, weakened": lambda: weaken(positive, Text(">=")),
+    "a function of a subclass": lambda: congruence(Text("inv"), x, 0, zero),
+    "an exponent that is not an integer": lambda: x**0.5,
+    "values that change when read twice": lambda: only_true(
+        instantiate(zero, Fickle()), (given(y).conclusion, given(y).hypotheses)
+    ),
+}
+"""Objects that only look like terms, formulas or theorems."""
+
+MISUSED: dict[str, Attempt] = {
+    "false constant": lambda: constant(0, ">"),
+    "a false sign of a constant": lambda: constant(-1, ">="),
+    "false equation of constants": lambda: constant(1, "="),
+    "0 is not unequal to 0": lambda: constant(0, "!="),
+    "a vector as a constant": lambda: constant(x, "!="),
+    "d as a constant": lambda: constant(d, "="),
+    "unknown relation": lambda: assume(Formula(x, "<")),
+    "no relation": lambda: assume(Formula(x, None)),
+    "a combination that does not add up": lambda: combine(x, [(y, None, zero)]),
+    "a combination of nothing": lambda: combine(x, []),
+    "a combination of a nonnegative term": lambda: combine(x, [(1, None, nonnegative)]),
+    "a combination of a positive term": lambda: combine(x, [(1, None, positive)]),
+    "a combination of a nonzero term": lambda: combine(x, [(1, None, nonzero)]),
+    "a sum that is forgotten": lambda: combine(S(x * y), [(1, None, zero)]),
+    "a sum of a sum": lambda: combine(S(x), [(1, 1, given(S(x)))]),
+    "cancelling what may be 0": lambda: cancel(y, product, nonnegative),
+    "cancelling what is 0": lambda: cancel(y, product, zero),
+    "cancelling another factor": lambda: cancel(y, product, other),
+    "cancelling in a nonnegative product": lambda: cancel(y, given(x * y, ">="), nonzero),
+    "cancelling in a positive product": lambda: cancel(y, given(x * y, ">"), nonzero),
+    "cancelling in a nonzero product": lambda: cancel(y, given(x * y, "!="), nonzero),
+    "cancelling with the other sign": lambda: cancel(-y, product, nonzero),
+    "the inverse of what may be 0": lambda: inverse(nonnegative),
+    "the inverse of 0": lambda: inverse(zero),
+    "the root of a nonzero term": lambda: square_of_root(nonzero),
+    "the root of 0 by an equation": lambda: square_of_root(zero),
+    "a positive root of what may be 0": lambda: root_positive(nonnegative),
+    "a positive root of 0": lambda: root_positive(zero),
+    "a positive root of a nonzero term": lambda: root_positive(nonzero),
+    "a root of another square": lambda: root_of_square(y, nonnegative, given(x * x - w)),
+    "a root of minus the square": lambda: root_of_square(y, nonnegative, given(x * x + y)),
+    "a root of unknown sign": lambda: root_of_square(y, nonzero, given(x * x - y)),
+    "a root that is 0 by an equation": lambda: root_of_square(y, zero, given(x * x - y)),
+    "a root of a larger square": lambda: root_of_square(y, nonnegative, given(x * x - y, ">=")),
+    "a root of a strictly larger square": lambda: root_of_square(y, nonnegative, given(x * x - y, ">")),
+    "a root of another number": lambda: root_of_square(y, nonnegative, given(x * x - y, "!=")),
+    "congruence of unequal terms": lambda: congruence("inv", x, y, zero),
+    "congruence of opposite terms": lambda: congruence("sqrt", x, y, given(x + y)),
+    "congruence along an inequality": lambda: congruence("sqrt", x, y, given(x - y, ">=")),
+    "congruence along a strict inequality": lambda: congruence("sqrt", x, y, given(x - y, ">")),
+    "congruence of different terms": lambda: congruence("inv", x, y, given(x - y, "!=")),
+    "congruence of another function": lambda: congruence("S", x, 0, zero),
+    "a sum of nonzero terms": lambda: add(nonzero, other),
+    "a sum with a nonzero term": lambda: add(positive, nonzero),
+    "a nonzero term and a sum": lambda: add(nonzero, positive),
+    "a sum of equations": lambda: add(zero, nonnegative),
+    "an inequality and an equation": lambda: add(nonnegative, zero),
+    "a product of nonnegative and nonzero": lambda: multiply(nonnegative, other),
+    "a product of nonzero and nonnegative": lambda: multiply(other, nonnegative),
+    "a product of equations": lambda: multiply(zero, positive),
+    "a product by an equation": lambda: multiply(positive, zero),
+    "strengthening by weakening": lambda: weaken(nonnegative, ">"),
+    "from nonzero to positive": lambda: weaken(nonzero, ">"),
+    "from nonzero to nonnegative": lambda: weaken(nonzero, ">="),
+    "from nonzero to 0": lambda: weaken(nonzero, "="),
+    "from nonnegative to nonzero": lambda: weaken(nonnegative, "!="),
+    "from nonnegative to 0": lambda: weaken(nonnegative, "="),
+    "from positive to 0": lambda: weaken(positive, "="),
+    "from 0 to positive": lambda: weaken(zero, ">"),
+    "from 0 to nonzero": lambda: weaken(zero, "!="),
+    "strengthening with another term": lambda: strengthen(nonnegative, other),
+    "strengthening with the opposite term": lambda: strengthen(nonnegative, given(-x, "!=")),
+    "strengthening an equation": lambda: strengthen(zero, nonzero),
+    "strengthening what is positive": lambda: strengthen(positive, nonzero),
+    "strengthening by what is positive": lambda: strengthen(nonnegative, positive),
+    "strengthening a nonzero term": lambda: strengthen(nonzero, nonzero),
+    "strengthening by an equation": lambda: strengthen(nonnegative, zero),
+    "strengthening by itself": lambda: strengthen(nonnegative, nonnegative),
+    "the total of a nonzero vector": lambda: total(nonzero),
+    "the total of an equation": lambda: total(zero),
+    "a definite form of another vector": lambda: definite(y, given(S(x * x))),
+    "a definite form of a product": lambda: definite(x, given(S(x * y))),
+    "a definite form that is nonnegative": lambda: definite(x, given(S(x * x), ">=")),
+    "a definite form that is positive": lambda: definite(x, given(S(x * x), ">")),
+    "a definite form that is nonzero": lambda: definite(x, given(S(x * x), "!=")),
+    "transport along another equation": lambda: transport(y, zero, positive),
+    "transport along an opposite equation": lambda: transport(y, given(y + x), positive),
+    "transport along a nonnegative term": lambda: transport(y, given(y - x, ">="), zero),
+    "transport along a positive term": lambda: transport(y, given(y - x, ">"), zero),
+    "transport along a nonzero term": lambda: transport(y, given(y - x, "!="), zero),
+    "a cut of another relation": lambda: only_true(
+        cut(nonnegative, positive), (positive.conclusion, positive.hypotheses | nonnegative.hypotheses)
+    ),
+    "a cut of a weaker relation": lambda: only_true(
+        cut(weaken(constant(0, "="), ">="), given(0, ">")), (given(0, ">").conclusion, given(0, ">").hypotheses)
+    ),
+    "a cut of a hypothesis that the lemma does not prove": lambda: only_true(
+        cut(square(x), zero), (zero.conclusion, zero.hypotheses)
+    ),
+    "a lemma whose own hypotheses are forgotten": lambda: only_true(
+        cut(zero, square(y)), (square(y).conclusion, zero.hypotheses)
+    ),
+    "a scalar becomes a vector": lambda: instantiate(square(a), {a: x}),
+    "a sum is replaced": lambda: instantiate(square(S(x)), {S(x): x}),
+    "d is replaced": lambda: instantiate(dimension(), {d: term(0)}),
+    "a multiple is replaced": lambda: instantiate(zero, {2 * x: y}),
+    "a power is replaced": lambda: instantiate(zero, {x * x: y}),
+    "a product is replaced": lambda: instantiate(zero, {x * y: y}),
+    "a constant is replaced": lambda: instantiate(zero, {term(1): y}),
+    "0 is replaced": lambda: instantiate(zero, {term(0): y}),
+    "an inverse is replaced": lambda: instantiate(zero, {inv(x): y}),
+    "replacing inside a statement": lambda: substitute(a, {a: x}),
+    "a scalar becomes a product with a vector": lambda: substitute(S(a * x), {a: b * y}),
+    "only d may have a negative exponent": lambda: Term({((A, -1),): 1}),
+    "the sum along another axis": lambda: x.__array_namespace__().sum(x, axis=0),
+    "a component of a vector": lambda: square(x[..., 0]) if True else None,
+}
+"""Rules that do not apply."""
+
+KEPT: dict[str, tuple[Attempt, list[tuple[Any, str]], tuple[Any, str]]] = {
+    "assume": (lambda: given(x), [(x, "=")], (x, "=")),
+    "combine": (lambda: combine(x + y, [(1, None, zero), (1, None, given(y))]), [(x, "="), (y, "=")], (x + y, "=")),
+    "combine, sum": (
+        lambda: combine(S(x * y) + d * a, [(1, y, zero), (1, 1, given(a))]),
+        [(x, "="), (a, "=")],
+        (d * a + S(x * y), "="),
+    ),
+    "cancel": (lambda: cancel(y, product, nonzero), [(x * y, "="), (x, "!=")], (y, "=")),
+    "inverse": (lambda: inverse(nonzero), [(x, "!=")], (x * inv(x) - 1, "=")),
+    "inverse_sign": (lambda: inverse_sign(positive), [(x, ">")], (inv(x), ">")),
+    "square_of_root": (lambda: square_of_root(nonnegative), [(x, ">=")], (sqrt(x) ** 2 - x, "=")),
+    "root_positive": (lambda: root_positive(positive), [(x, ">")], (sqrt(x), ">")),
+    "root_of_square": (
+        lambda: root_of_square(y, nonnegative, given(x * x - y)),
+        [(x, ">="), (x * x - y, "=")],
+        (sqrt(y) - x, "="),
+    ),
+    "congruence": (lambda: congruence("inv", x, y, given(x - y)), [(x - y, "=")], (inv(x) - inv(y), "=")),
+    "congruence, root": (lambda: congruence("sqrt", x, y, given(x - y)), [(x - y, "=")], (sqrt(x) - sqrt(y), "=")),
+    "add, both weak": (lambda: add(nonnegative, given(y, ">=")), [(x, ">="), (y, ">=")], (x + y, ">=")),
+    "add, one strict": (lambda: add(nonnegative, given(y, ">")), [(x, ">="), (y, ">")], (x + y, ">")),
+    "multiply, both weak": (lambda: multiply(nonnegative, given(y, ">=")), [(x, ">="), (y, ">=")], (x * y, ">=")),
+    "multiply, weak by strict": (lambda: multiply(nonnegative, given(y, ">")), [(x, ">="), (y, ">")], (x * y, ">=")),
+    "multiply, strict by nonzero": (lambda: multiply(positive, other), [(x, ">"), (y, "!=")], (x * y, "!=")),
+    "multiply, strict by weak": (lambda: multiply(positive, given(y, ">=")), [(x, ">"), (y, ">=")], (x * y, ">=")),
+    "weaken": (lambda: weaken(positive, "!="), [(x, ">")], (x, "!=")),
+    "strengthen": (lambda: strengthen(nonnegative, nonzero), [(x, ">="), (x, "!=")], (x, ">")),
+    "total": (lambda: total(nonnegative), [(x, ">=")], (S(x), ">=")),
+    "definite": (lambda: definite(x, given(S(x * x))), [(S(x * x), "=")], (x, "=")),
+    "transport": (lambda: transport(y, given(y - x), nonnegative), [(y - x, "="), (x, ">=")], (y, ">=")),
+    "cut": (
+        lambda: cut(add(zero2, given(y, ">=")), total(given(w + y, ">="))),
+        [(w, ">="), (y, ">=")],
+        (S(w + y), ">="),
+    ),
+    "instantiate": (lambda: instantiate(total(nonnegative), {x: y - a}), [(y - a, ">=")], (S(y) - d * a, ">=")),
+    "inverse_total": (lambda: inverse_total(x), [], (x * x * inv(x) - x, "=")),
+    "root_nonnegative": (lambda: root_nonnegative(x), [], (sqrt(x), ">=")),
+    "square": (lambda: square(x), [], (x * x, ">=")),
+    "dimension": (lambda: dimension(), [], (d - 1, ">=")),
+    "constant": (lambda: constant(2, ">"), [], (term(2), ">")),
+    "a root of a scalar leaves the sum": (lambda: combine(S(sqrt(a) * x) - sqrt(a) * S(x), []), [], (x - x, "=")),
+    "5 is not a square": (lambda: root_nonnegative(5 * x), [], (one(("sqrt", (5 * x).pairs)), ">=")),
+    "1/5 is not a square": (lambda: root_nonnegative(x / 5), [], (one(("sqrt", (x / 5).pairs)), ">=")),
+    "constant 0": (lambda: constant(0, ">="), [], (term(0), ">=")),
+}
+"""Each rule with the hypotheses that it must keep, and what it must conclude."""
