@@ -100,12 +100,12 @@ nitpick_ignore_regex = [
     # described by their own manuals
     (
         r"py:.*",
-        r"(numpy|scipy|np|os|torch|transformers|matplotlib|rich|collections|fractions|pathlib|random|types)\..*",
+        r"(numpy|scipy|np|os|torch|transformers|matplotlib|rich|collections|fractions|pathlib|random|types|hypothesis)\..*",
     ),
     (r"py:.*", r"(lngeom|empirical|proofs)\..*_\w+\.\w+"),  # types that nobody has to name
     (
         r"py:class",
-        r"(dict\[str|Array|Reals|PretrainedConfig|Placement|Layout|Method|Norm|Verdict|LinearOperator|rv_frozen|Generator|Figure|optional)",
+        r"(dict\[str|Vector|Scalar|Epsilon|Array|Reals|PretrainedConfig|Placement|Layout|Method|Norm|Verdict|LinearOperator|rv_frozen|Generator|Figure|optional)",
     ),
 ]
 

@@ -197,7 +197,7 @@ def arrays(
     d: int | SearchStrategy[int] | None = None,
     shape: Sequence[int] | None = None,
 ) -> Any:
-    """Arrays of an array-API library `xp` (NumPy, PyTorch, ...), shape (*shape, d), whose rows are float vectors.
+    """Arrays of an array-API library `xp` (NumPy, PyTorch, ...), shape ``(*shape, d)``, whose rows are float vectors.
 
     Without `shape` none, one or two axes of up to three rows. Rows of one array are drawn independently: a subnormal
     row may stand beside a huge one.

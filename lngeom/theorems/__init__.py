@@ -1,5 +1,7 @@
 """A theorem is a test: one function whose asserts are proved for every dimension, and run at examples and on arrays.
 
+::
+
     @theorem(GUPTA, "after eq. 9", "the norm of y is √d")   # or bare: @theorem
     def test_norm(x: Vector, g: Vector):
         '''The standardized vector has norm √d.
