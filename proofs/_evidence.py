@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -93,8 +94,10 @@ class Evidence:
         try:
             return check(*arguments, **options)
         except (AssertionError, kernel.ProofError, CheckError, Refused) as error:
-            said = "; ".join([str(error).partition("\n")[0], *getattr(error, "__notes__", ())])
-            self.faults.append(f"{self.theorem.id}: {said.removeprefix(f'{self.theorem.id}: ')}")
+            line = traceback.extract_tb(error.__traceback__)[-1].line
+            said = f"{line} is false" if isinstance(error, AssertionError) else str(error).partition("\n")[0]
+            told = "; ".join([said, *getattr(error, "__notes__", ())])
+            self.faults.append(f"{self.theorem.id}: {told.removeprefix(f'{self.theorem.id}: ')}")
             return None
 
 

@@ -3,6 +3,7 @@
 import functools
 import importlib
 import pkgutil
+from pathlib import Path
 
 from lngeom.errors import InputError
 from lngeom.theorems import Theorem, theorems_of
@@ -52,3 +53,13 @@ def find(id: str) -> Theorem:
     near = [theorem.id for theorem in theorems() if theorem.chapter == chapter]
     known = ", ".join(near) if near else "chapters are " + ", ".join(CHAPTERS)
     raise InputError(f"{id!r} is not a theorem: {known}; `lngeom prove` lists all")
+
+
+def stated_in(file: Path) -> list[Theorem]:
+    """The theorems that a Python file states."""
+    if not file.is_file():
+        raise InputError(f"{file} is not there: give a Python file that states theorems")
+    found = theorems_of(file)
+    if not found:
+        raise InputError(f"{file} states no theorem: `@theorem` of lngeom.theorems makes one of a function")
+    return found

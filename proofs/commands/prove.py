@@ -27,11 +27,10 @@ from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
-from lngeom.errors import InputError
 from lngeom.options import argument, json_alone, json_option, option
-from lngeom.theorems import Theorem, theorems_of
+from lngeom.theorems import Theorem
 
-from .._registry import find, theorems
+from .._registry import find, stated_in, theorems
 from .._terminal import show
 
 if TYPE_CHECKING:
@@ -82,20 +81,10 @@ def _chosen(ids: Sequence[str]) -> Iterator[Theorem]:
         yield from theorems()
     for id in ids:
         if id.endswith(".py"):
-            yield from stated_in(id)
+            yield from stated_in(Path(id))
             continue
         chapter = [theorem for theorem in theorems() if theorem.chapter == id]
         yield from chapter or [find(id)]
-
-
-def stated_in(file: str) -> list[Theorem]:
-    """The theorems that a Python file states."""
-    if not Path(file).is_file():
-        raise InputError(f"{file} is not there: give a Python file that states theorems")
-    found = theorems_of(Path(file))
-    if not found:
-        raise InputError(f"{file} states no theorem: `@theorem` of lngeom.theorems makes one of a function")
-    return found
 
 
 def _replayed(gathered: list[Evidence]) -> str:
@@ -155,7 +144,7 @@ def _totals(gathered: list[Evidence]) -> str:
     counts = ", ".join(f"{count} {name}" for name, count in sorted(status.items()))
     return "\n".join(
         [
-            *(f"{evidence.theorem.id}: {fault}" for evidence in gathered for fault in evidence.faults),
+            *(fault for evidence in gathered for fault in evidence.faults),
             f"\n{len(gathered)} statements for every d: {counts}; {mutants} wrong variants refuted; "
             f"the proofs took {seconds:.1f} s",
             f"by kind: {', '.join(f'{kinds[kind]} {kind}' for kind in ('theorem', 'identity', 'definition'))}",

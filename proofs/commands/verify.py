@@ -2,7 +2,8 @@
 
 The certificates of all theorems are written, their statements as the library's own functions compute them. Coq compiles
 the checker with the proof of its soundness, replays each certificate by computation, derives a readable theorem from
-it, proves the last steps on top, and shows that nothing rests on an axiom. Needs Coq 8.16 with mathcomp.
+it, proves the last steps on top, and shows that nothing rests on an axiom. Needs Coq 8.16 with mathcomp. With Python
+files the theorems that they state are replayed instead; there is then no record.
 
 Example: lngeom verify --keep coq-files
 """
@@ -13,30 +14,38 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from lngeom.options import option
+from lngeom.kernel import ProofError
+from lngeom.options import argument, option
 from lngeom.theorems import CheckError
 
-from .._registry import theorems
+from .._registry import stated_in, theorems
 
 
 @dataclass(frozen=True)
 class Options:
     """Where the record and the files go."""
 
+    files: tuple[Path, ...] = argument("FILE", "Python file that states theorems", default=(), nargs="*")
     results: Path | None = option(None, "record of the run (default: in the package)", metavar="FILE")
     keep: Path | None = option(None, "keep certificates and Coq files in DIR", metavar="DIR")
 
 
 def run(options: Options) -> int:
     """Replay all proofs and write the record; returns the exit code."""
-    from ..certificates import RESULTS, verify, write
+    from ..certificates import RESULTS, build_checker, replay, verify, write
 
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.keep or Path(temporary)
-        certificates = write(theorems(), folder)
         try:
+            if options.files:
+                certificates = write((one for file in options.files for one in stated_in(file)), folder)
+                build_checker(folder)
+                replay(certificates, folder)
+                print(f"{len(certificates)} certificates replayed in Coq by a checker proved sound there")
+                return 0
+            certificates = write(theorems(), folder)
             record = verify(certificates, folder, lambda line: print(line, flush=True))
-        except CheckError as error:
+        except (CheckError, ProofError) as error:
             print(f"FAULT: {error}", file=sys.stderr)
             return 1
     (options.results or RESULTS).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

@@ -118,3 +118,63 @@ def test_prove_works_beside_another_package_of_that_name_and_leaves_nothing(tmp_
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["proofs"]
+
+
+OWN = """
+import numpy as np
+from lngeom.kernel import dim, norm, root
+from lngeom.theorems import Scalar, Vector, assume, theorem, wrong
+
+def my_norm(x):
+    return (x - np.mean(x)) / np.std(x)
+
+@theorem
+def test_radius(x: Vector):
+    assume(np.var(x) > 0, "x is not constant")
+    assert norm(my_norm(x)) == root(dim(x))
+    wrong("radius √(d − 1)", lambda: norm(my_norm(x)) == root(dim(x) - 1))
+"""
+FALSE = """
+@theorem
+def test_scaled(x: Vector, a: Scalar):
+    assume(a != 0)
+    assume(np.var(x) > 0, "x is not constant", redundant="both sides are 0")
+    assert my_norm(a * x) == my_norm(x)
+
+@theorem
+def test_kurtosis(x: Vector):
+    assume(np.var(x) > 0, "x is not constant")
+    assert np.mean(my_norm(x) ** 4) >= 1
+"""
+
+
+def test_theorems_of_a_file_are_proved_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "own_norms.py").write_text(OWN, encoding="utf-8")
+    assert main(["prove", str(tmp_path / "own_norms.py"), "--certificates", str(tmp_path / "written")]) == 0
+    assert "radius √(d − 1)\n      false at d = 2: x = (" in capsys.readouterr().out
+    assert [file.name for file in (tmp_path / "written").iterdir()] == ["own_norms.radius.json"]
+    (tmp_path / "empty.py").write_text("", encoding="utf-8")
+    for file, said in (("empty.py", "states no theorem"), ("nowhere.py", "is not there")):
+        assert main(["prove", str(tmp_path / file)]) == 2
+        assert said in capsys.readouterr().err
+
+
+def test_pytest_runs_the_theorems_of_a_file(tmp_path: Path) -> None:
+    """What someone sees in a folder of their own: a true theorem, a false one, and one that is not decided."""
+    (tmp_path / "test_own.py").write_text(OWN + FALSE, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-p", "lngeom.pytest_plugin", "-p", "no:cacheprovider"]
+    done = subprocess.run([*command, "-p", "no:benchmark"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "4 failed, 9 passed" in done.stdout
+    said = done.stdout[done.stdout.index("test_scaled [proof]") :]
+    for part in (
+        ">   assert my_norm(a * x) == my_norm(x)",
+        "E   no proof found: ",
+        "E   and false at d = 2: x = (",
+        "test_scaled [examples]",
+        "E    +  where (",
+        " = my_norm((-1 * (",
+        "test_kurtosis [proof]",
+        "E   but nothing is refuted: true at ",
+    ):
+        assert part in said
+        said = said[said.index(part) :]
