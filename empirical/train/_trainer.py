@@ -294,5 +294,6 @@ def _train(run: _Run, model: GPT2LMHeadModel, text: Sequences, recorder: _Record
     if run.processes.leads and not (run.out / "summary.json").exists():
         tokens = (run.recipe.steps - done) * run.recipe.tokens_per_step
         speed = tokens / recorder.seconds() if tokens else None
-        write_sealed(run.out / "summary.json", summary(model, run.recipe, run.data, run.processes, speed))
+        about = summary(model, run.recipe, run.data, run.processes, speed)
+        write_sealed(run.out / "summary.json", {**about})
     return True
