@@ -157,7 +157,7 @@ def _batches(theorem: Theorem, d: int, models: list[Values], wide: bool) -> Iter
     fixed = {name: first[name] for name in _shared(theorem, first)}
     rows = (plan.completed({**values, **fixed}, d, anew=True) for values in others)
     yield d, [first, *(values for values in rows if values and satisfied(theorem.hypotheses.values(), values, d))]
-    for stretch in (_tiled, _padded) if wide else ():
+    for stretch in (_tiled, _padded) if wide and not theorem.terms.traced else ():
         copies = -(-WIDE // d)
         values = {name: stretch(v, copies) if isinstance(v, tuple) else v for name, v in first.items()}
         if satisfied(theorem.hypotheses.values(), values, copies * d):

@@ -22,6 +22,7 @@ class Run:
 
     Attributes:
         flat: Whether something was summed over all axes, so that the body is about one vector and no batch.
+        traced: Whether a trace was taken, which on arrays costs one run of the operator for each component.
         libraries: Those whose functions were called by name; without any the body runs on arrays of all.
     """
 
@@ -29,7 +30,7 @@ class Run:
         self.pending: dict[int, Statement] = {}
         self.asked = 0
         self.failed: BaseException | None = None
-        self.flat = False
+        self.flat = self.traced = False
         self.libraries: set[str] = set()
 
     @contextmanager

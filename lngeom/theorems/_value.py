@@ -266,7 +266,8 @@ def _where(condition: Any, x: Any, y: Any) -> Value:
 
 
 def _trace(function: Callable[[Any], Any], like: Value) -> Value:
-    current("trace").flat = True
+    run = current("trace")
+    run.flat = run.traced = True
     return Value(kernel.trace(lambda e: _plain(function(Value(e))), like.inner))
 
 

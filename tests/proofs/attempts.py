@@ -3,6 +3,9 @@
 The attempts are lines of Python, run against the kernel as it is, and against one that lacks a side condition.
 """
 
+# Most attempts are errors of type, which is what the kernel has to notice by itself.
+# pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportOperatorIssue=false
+
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any

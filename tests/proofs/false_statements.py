@@ -1,5 +1,8 @@
 """False statements of the field: an equation, a sign, or a conclusion that does not follow from its hypothesis."""
 
+# A term is a tuple by class, and a carrier besides.
+# pyright: reportArgumentType=false
+
 from collections.abc import Callable
 from typing import Any
 

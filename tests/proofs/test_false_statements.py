@@ -28,7 +28,7 @@ ATTEMPTS = compile(Path(attempts.__file__).read_text(encoding="utf-8"), attempts
 def environment(sources: dict[str, ast.Module] | None = None) -> dict[str, Any]:
     """The names of the attempts, on the two trusted files or on changed sources of them."""
     if sources is None:
-        return vars(attempts)
+        return dict(vars(attempts))
     package = types.ModuleType("changed")
     package.__path__ = [str(FOLDER)]
     sys.modules["changed"] = package

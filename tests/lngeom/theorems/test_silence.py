@@ -38,7 +38,7 @@ def unasked_alone(x: Vector):
 
 
 def tupled(x: Vector):
-    both = false(x), "a tuple is true"
+    both: Any = (false(x), "a tuple is true")
     assert both
 
 
