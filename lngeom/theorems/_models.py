@@ -200,7 +200,7 @@ def several(draw: Callable[..., Any], theorem: Theorem, count: int) -> tuple[int
     """A dimension, models of it, exact or in floats, and whether the first is also to be made wide."""
     plan, d = plan_of(theorem), draw(_DIMENSIONS)
     kind = draw(_KINDS) if theorem.models is None and plan.free else "exact"
-    return d, [plan.draw(draw, d, theorem.models, kind) for _ in range(count)], draw(st.booleans())
+    return d, [plan.draw(draw, d, theorem.models, kind) for _ in range(count)], draw(_CHANCE) < 7
 
 
 def searching(count: int, *, fixed: bool = False) -> settings:
