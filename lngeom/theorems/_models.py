@@ -211,6 +211,7 @@ def searching(count: int, *, fixed: bool = False) -> settings:
         max_examples=count,
         deadline=None,
         report_multiple_bugs=False,
+        print_blob=False,
         verbosity=Verbosity.quiet,
         phases=set(Phase) - {Phase.explain},
         suppress_health_check=list(HealthCheck),  # pyright: ignore[reportArgumentType]
