@@ -162,14 +162,14 @@ def test_theorems_of_a_file_are_proved_and_written(tmp_path: Path, capsys: pytes
 def test_pytest_runs_the_theorems_of_a_file(tmp_path: Path) -> None:
     """What someone sees in a folder of their own: a true theorem, a false one, and one that is not decided."""
     (tmp_path / "test_own.py").write_text(OWN + FALSE, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-p", "lngeom.pytest_plugin", "-p", "no:cacheprovider"]
-    done = subprocess.run([*command, "-p", "no:benchmark"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "4 failed, 9 passed" in done.stdout
     said = done.stdout[done.stdout.index("test_scaled [proof]") :]
     for part in (
         ">   assert my_norm(a * x) == my_norm(x)",
         "E   no proof found: ",
-        "E   and false at d = 2: x = (",
+        "E   and false at d = ",
         "test_scaled [examples]",
         "E    +  where (",
         " = my_norm((-1 * (",
