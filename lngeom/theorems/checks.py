@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from hypothesis import errors, given, reject, settings
+from hypothesis import errors, given, reject, settings, strategies as st
 
 from ..carriers import Enclosure, Rounded, UndecidedError
 from ..kernel import ProofError, Proved, formula, holds
@@ -14,6 +14,7 @@ from ._arrays import check_arrays as check_arrays
 from ._errors import CheckError
 from ._models import (
     ACCEPTED,
+    DIMENSIONS,
     Refutation as Refutation,
     check_without as check_without,
     examples,
@@ -26,6 +27,9 @@ from ._theorem import Theorem
 
 EXAMPLES, THOROUGH = 25, 1000
 """Examples of a theorem, by default and in the profile ``thorough`` of Hypothesis."""
+
+_SMALL = (1, 2, 3)
+"""Dimensions in which a failure is looked for again."""
 
 _COMPARED = 5
 """Models at which what the library computes is compared with the kernel's term."""
@@ -88,14 +92,27 @@ def check_examples(theorem: Theorem, count: int | None = None, *, fixed: bool = 
     try:
         found = _examples(theorem, count or _count(), fixed)
     except (AssertionError, CheckError) as error:
-        _OUTCOMES[theorem] = error
-        raise
+        _OUTCOMES[theorem] = smallest = _smallest(theorem, error)
+        if smallest is error:
+            raise
+        raise smallest from None
     if count:
         _OUTCOMES[theorem] = found
     return found
 
 
-def _examples(theorem: Theorem, count: int, fixed: bool) -> Found:
+def _smallest(theorem: Theorem, error: Exception) -> Exception:
+    """The failure in the smallest dimension that has one: Hypothesis shrinks what is drawn, seldom how much of it."""
+    for d in _SMALL if hasattr(error, "__notes__") else ():
+        try:
+            _examples(theorem, 8 * EXAMPLES, True, st.just(d))
+        except (AssertionError, CheckError) as smaller:
+            if hasattr(smaller, "__notes__"):
+                return smaller
+    return error
+
+
+def _examples(theorem: Theorem, count: int, fixed: bool, dimensions: st.SearchStrategy[int] = DIMENSIONS) -> Found:
     found, assumed = Found(), list(theorem.hypotheses.values())
 
     def run(model: tuple[int, Values, Values]) -> None:
@@ -110,7 +127,7 @@ def _examples(theorem: Theorem, count: int, fixed: bool) -> Found:
 
     run.__name__ = theorem.id.replace(".", "_")  # the key of the database that keeps what failed
     with contextlib.suppress(errors.Unsatisfiable):
-        searching(count, fixed=fixed)(given(examples(theorem))(run))()
+        searching(count, fixed=fixed)(given(examples(theorem, dimensions))(run))()
     if found.models < ACCEPTED:
         raise CheckError(
             f"{theorem.id}: {found.models} exact models of the hypotheses, {ACCEPTED} are needed: give `models`"

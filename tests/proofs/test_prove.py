@@ -169,7 +169,7 @@ def test_pytest_runs_the_theorems_of_a_file(tmp_path: Path) -> None:
     for part in (
         ">   assert my_norm(a * x) == my_norm(x)",
         "E   no proof found: ",
-        "E   and false at d = ",
+        "E   and false at d = 2: x = (",
         "test_scaled [examples]",
         "E    +  where (",
         " = my_norm((-1 * (",
