@@ -178,7 +178,7 @@ def plan_of(theorem: Theorem) -> Plan:
     return Plan(theorem.kinds, theorem.hypotheses.values())
 
 
-DIMENSIONS, _KINDS, _CHANCE = (
+ANY_DIMENSION, _KINDS, _CHANCE = (
     strategies.dimensions(1, DIMENSIONS),
     st.sampled_from(("exact", "floats", "far")),
     st.integers(0, 9),
@@ -187,7 +187,7 @@ DIMENSIONS, _KINDS, _CHANCE = (
 
 @st.composite
 def examples(
-    draw: Callable[..., Any], theorem: Theorem, dimensions: SearchStrategy[int] = DIMENSIONS
+    draw: Callable[..., Any], theorem: Theorem, dimensions: SearchStrategy[int] = ANY_DIMENSION
 ) -> tuple[int, Values, Values]:
     """A dimension, an exact model, and a model in floats: an exact one where the hypotheses leave no choice."""
     plan, d = plan_of(theorem), draw(dimensions)
@@ -200,7 +200,7 @@ def examples(
 @st.composite
 def several(draw: Callable[..., Any], theorem: Theorem, count: int) -> tuple[int, list[Values], bool]:
     """A dimension, models of it, exact or in floats, and whether the first is also to be made wide."""
-    plan, d = plan_of(theorem), draw(DIMENSIONS)
+    plan, d = plan_of(theorem), draw(ANY_DIMENSION)
     kind = draw(_KINDS) if theorem.models is None and plan.free else "exact"
     return d, [plan.draw(draw, d, theorem.models, kind) for _ in range(count)], draw(_CHANCE) < 7
 
@@ -268,7 +268,7 @@ class Search:
 
     def smallest(self, tries: int, *, total: bool, shrink: bool) -> Refutation | None:
         """A counterexample; with `shrink` of the smallest dimension that has one, and there the smallest."""
-        found = self.first(DIMENSIONS, tries, total=total)
+        found = self.first(ANY_DIMENSION, tries, total=total)
         if found is not None and shrink:
             # Hypothesis shrinks what is drawn, seldom how much of it.
             below = range(1, found[0])

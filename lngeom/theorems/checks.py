@@ -14,7 +14,7 @@ from ._arrays import check_arrays as check_arrays
 from ._errors import CheckError
 from ._models import (
     ACCEPTED,
-    DIMENSIONS,
+    ANY_DIMENSION,
     Refutation as Refutation,
     check_without as check_without,
     examples,
@@ -112,7 +112,7 @@ def _smallest(theorem: Theorem, error: Exception) -> Exception:
     return error
 
 
-def _examples(theorem: Theorem, count: int, fixed: bool, dimensions: st.SearchStrategy[int] = DIMENSIONS) -> Found:
+def _examples(theorem: Theorem, count: int, fixed: bool, dimensions: st.SearchStrategy[int] = ANY_DIMENSION) -> Found:
     found, assumed = Found(), list(theorem.hypotheses.values())
 
     def run(model: tuple[int, Values, Values]) -> None:
