@@ -49,17 +49,16 @@ def run(options: Options) -> int:
     torch.set_num_threads(options.threads)
     console, out = Console(), options.output
     data = prepare(open_corpus(options.corpus or str(bundled_wikipedia())), out / "data", vocabulary=options.vocabulary)
-    runs = list(plan(options.seeds, options.seeds_elsewhere))
-    runs += [(condition, seed) for seed in range(options.controls) for condition in controls()]
+    cells = list(plan(options.seeds, options.seeds_elsewhere))
+    cells += [(condition, seed) for seed in range(options.controls) for condition in controls()]
+    size = {"steps": options.steps, "sequences": options.batch_size, "sequence_length": options.sequence_length}
+    runs = [(condition, condition.recipe(seed, **size)) for condition, seed in cells]
     total = len(runs) * options.steps * options.batch_size * options.sequence_length
     with ranks(resolve_device(options.device)) as processes, progress(console, f"{len(runs)} runs", total) as advance:
         run_study(
             data,
             out,
             runs=runs,
-            steps=options.steps,
-            sequences=options.batch_size,
-            sequence_length=options.sequence_length,
             execution=Execution(
                 keep_networks=False,
                 held_out_tokens=options.held_out_tokens,

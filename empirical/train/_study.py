@@ -11,6 +11,7 @@ from ._data import TokenData
 from ._execution import Execution
 from ._model import CONTROLS
 from ._plan import Condition
+from ._recipe import Recipe
 from ._summary import CELL
 from ._trainer import Report, train
 
@@ -19,10 +20,7 @@ def run_study(
     data: TokenData,
     out: Path,
     *,
-    runs: Sequence[tuple[Condition, int]],
-    steps: int,
-    sequences: int,
-    sequence_length: int,
+    runs: Sequence[tuple[Condition, Recipe]],
     execution: Execution,
     processes: Ranks,
     report: Report,
@@ -32,16 +30,14 @@ def run_study(
     A finished run leaves its tables and its manifest; its state is removed. A run that was interrupted resumes.
 
     Args:
-        data, runs: The text of all runs; cells and seeds, from :func:`plan`.
+        data, runs: The text of all runs; their cells, and the recipe of each seed.
         out: Receives ``runs/NAME-seedN/`` and the gathered tables.
-        steps, sequences, sequence_length: Length of each run, and the size of its steps.
         execution: Size of the measurement; networks should not be kept, and a page of the study takes gradients that
             were checked.
         processes, report: From ``empirical.runs.ranks``; progress in tokens, over all runs.
     """
-    for condition, seed in runs:
-        folder = out / "runs" / f"{condition.name}-seed{seed}"
-        recipe = condition.recipe(seed, steps=steps, sequences=sequences, sequence_length=sequence_length)
+    for condition, recipe in runs:
+        folder = _folder(out, condition, recipe)
         if (folder / "summary.json").exists():
             report(recipe.steps * recipe.tokens_per_step)
             continue
@@ -50,18 +46,22 @@ def run_study(
     gather(out, runs)
 
 
-def gather(out: Path, runs: Sequence[tuple[Condition, int]]) -> None:
+def _folder(out: Path, condition: Condition, recipe: Recipe) -> Path:
+    return out / "runs" / f"{condition.name}-seed{recipe.seed}"
+
+
+def gather(out: Path, runs: Sequence[tuple[Condition, Recipe]]) -> None:
     """Gather the tables of those runs that are finished.
 
     ``study.csv`` (every site at every checkpoint), ``writers.csv`` (after training) and ``gradients.csv``; runs of
     control arms go to ``controls.csv``.
     """
     tables: dict[str, list[dict[str, Any]]] = {name: [] for name in ("controls", "study", "writers", "gradients")}
-    for condition, seed in runs:
-        folder = out / "runs" / f"{condition.name}-seed{seed}"
+    for condition, recipe in runs:
+        folder = _folder(out, condition, recipe)
         if not (folder / "summary.json").exists():
             continue
-        cell = {**{name: getattr(condition, name) for name in CELL}, "seed": seed}
+        cell = {**{name: getattr(condition, name) for name in CELL}, "seed": recipe.seed}
         losses = {row["step"]: row["loss"] for row in read_table(folder / "held_out.csv")}
         control, last = condition.norm in CONTROLS, max(losses)
         sites = read_table(folder / ("directions.csv" if control else "norms.csv"))

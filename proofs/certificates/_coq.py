@@ -216,24 +216,14 @@ class _Certificate:
     def _show(self, k: int, index: str, *, inside: bool = True) -> str:
         """A node as a formula, at the component `index`."""
         kind, *rest = self.nodes[k]
-        inner = _INNER[index]
         if inside and k in self.named:
             return f"t{k} {index}" if self._varies(k) else f"t{k}"
-        if kind == "S":
-            typed = " : R" if not self._free(rest[0]) else ""
-            return f"(\\sum_({inner} < n.+1) ({self._show(rest[0], inner)}{typed}))"
-        if kind == "mean":
-            vector = self.nodes[rest[0]]
-            shown = self._show(rest[0], inner)
-            plain = shown.removesuffix(f" {inner}")
-            named = vector[0] == "v" or (rest[0] in self.named and self._varies(rest[0]))
-            return f"mean {plain}" if named else f"mean (fun {inner} : 'I_n.+1 => {shown})"
+        if kind in ("S", "mean", "trace"):
+            return self._reduced(kind, rest[-1], _INNER[index])
         parts = [self._show(one, index) for one in self._operands(k)]
         match kind:
-            case "v" if rest[0] in self.bound:
-                return f"(basis R m) {index}"
             case "v":
-                return f"{_safe(rest[0])} {index}"
+                return f"{'(basis R m)' if rest[0] in self.bound else _safe(rest[0])} {index}"
             case "s":
                 return _safe(rest[0])
             case "d":
@@ -251,11 +241,21 @@ class _Certificate:
                 return f"Num.sqrt ({parts[0]})"
             case "abs":
                 return f"`|{parts[0]}|"
-            case "trace":
-                return f"(\\sum_(m < n.+1) {self._show(rest[1], 'm')})"
             case "-" if len(parts) == 1:
                 return f"(- {parts[0]})"
         return f"({f' {kind} '.join(parts)})"
+
+    def _reduced(self, kind: str, k: int, index: str) -> str:
+        """The sum or mean of a vector over its components, or the trace of an operator."""
+        if kind == "trace":
+            return f"(\\sum_(m < n.+1) {self._show(k, 'm')})"
+        shown = self._show(k, index)
+        if kind == "S":
+            typed = "" if self._free(k) else " : R"
+            return f"(\\sum_({index} < n.+1) ({shown}{typed}))"
+        if self.nodes[k][0] == "v" or (k in self.named and self._varies(k)):
+            return f"mean {shown.removesuffix(f' {index}')}"
+        return f"mean (fun {index} : 'I_n.+1 => {shown})"
 
 
 def _list(items: Any) -> str:
