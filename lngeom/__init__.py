@@ -50,7 +50,7 @@ else:  # hidden, so that a misspelt name stays an error for type checkers
         "derivatives": "jacobian_operator jacobian_product jacobian_singular_values jacobian_transpose_product "
         "lipschitz_constant potential",
         "ellipsoid": "Certificate PrincipalAxes dead_direction",
-        "epsilon": "gauge gauge_from_mean_square matching_eps",
+        "epsilon": "matching_eps",
         "errors": "InputError LngeomError",
         "fibers": "Fiber invert same_fiber",
         "folding": "FoldCertificate center_writer certify_centering certify_fold fold_affine",
@@ -58,7 +58,9 @@ else:  # hidden, so that a misspelt name stays an error for type checkers
         "projection": "centered_inner_product condition_number mean_vector uniform",
         "rounding": "Acceptance Explanation Tolerance error_bound",
     }
-    _OLD = {name: module for module, names in _MOVED.items() for name in names.split()}
+    _OLD = {name: f"{module}.{name}" for module, names in _MOVED.items() for name in names.split()}
+    _OLD["gauge"] = "epsilon.relative_radius"
+    _OLD["gauge_from_mean_square"] = "epsilon.relative_radius_from_mean_square"
 
     def __getattr__(name: str) -> object:
         if name == "__version__":
@@ -69,9 +71,10 @@ else:  # hidden, so that a misspelt name stays an error for type checkers
             globals()[name] = value = getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
             return value
         if name in _OLD:
-            message = f"lngeom.{name} is now lngeom.{_OLD[name]}.{name}; the old name goes with the next version"
+            message = f"lngeom.{name} is now lngeom.{_OLD[name]}; the old name goes with the next version"
             warnings.warn(message, DeprecationWarning, stacklevel=2)
-            return getattr(importlib.import_module(f".{_OLD[name]}", __name__), name)
+            module, _, new = _OLD[name].partition(".")
+            return getattr(importlib.import_module(f".{module}", __name__), new)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -1,31 +1,32 @@
-"""The effect of ε: the gauge, how far from the surface an output lies, and the relation of the two places of ε."""
+"""The effect of ε: how far from the surface an output lies, and the relation of the two places of ε."""
 
 from .carriers import Array, Carrier, check_vectors
 from .norms import Placement, normalized, scale
 from .projection import moments
 
-__all__ = ["gauge", "gauge_from_mean_square", "matching_eps"]
+__all__ = ["matching_eps", "relative_radius", "relative_radius_from_mean_square"]
 
 
-def gauge(x: Array, *, eps: Carrier, placement: Placement = "inside") -> Array:
-    """Gauge r = ‖y‖/√d = σ/√(σ² + ε) of the LayerNorm output: 1 on the surface of the ellipsoid, 0 at its center.
+def relative_radius(x: Array, *, eps: Carrier, placement: Placement = "inside") -> Array:
+    """Relative radius r = ‖y‖/√d = σ/√(σ² + ε) of the LayerNorm output: 1 on the surface, 0 at the center.
 
-    Gain and bias do not change it, nor does any affine map change the gauge of an ellipsoid. With ε outside r = σ/(σ +
-    ε). Returns shape (...), from 0 to 1. Source: Riechers, arXiv:2405.04134, eq. 6 and figure 2.
+    Gain and bias do not change it, nor does any affine map: r is :meth:`lngeom.Ellipsoid.relative_radius` of the
+    output. With ε outside r = σ/(σ + ε). Returns shape (...), from 0 to 1. Source: Riechers, arXiv:2405.04134, eq. 6
+    and figure 2.
 
     >>> import numpy as np, lngeom as lg
-    >>> float(lg.epsilon.gauge(np.array([-3.0, 3.0]), eps=7.0))
+    >>> float(lg.epsilon.relative_radius(np.array([-3.0, 3.0]), eps=7.0))
     0.75
     """
     check_vectors("x", x)
     terms = normalized(x, eps=eps, placement=placement, centered=True)
-    return gauge_from_mean_square(terms.square, eps=terms.eps, placement=placement)[..., 0]
+    return relative_radius_from_mean_square(terms.square, eps=terms.eps, placement=placement)[..., 0]
 
 
-def gauge_from_mean_square(mean_square: Array, *, eps: Carrier, placement: Placement = "inside") -> Array:
-    """Gauge √(m/(m + ε)), or √m/(√m + ε), of a norm layer: `mean_square` m is σ² for LayerNorm, ‖x‖²/d for RMSNorm.
+def relative_radius_from_mean_square(mean_square: Array, *, eps: Carrier, placement: Placement = "inside") -> Array:
+    """Relative radius √(m/(m + ε)), or √m/(√m + ε), of a norm layer whose vectors have the `mean_square` m.
 
-    Returns the shape of `mean_square`; NaN where m = 0 at ε = 0. Source: Riechers, arXiv:2405.04134, eq. 6.
+    m is σ² for LayerNorm, ‖x‖²/d for RMSNorm. Returns the shape of `mean_square`; NaN where m = 0 at ε = 0. Source: Riechers, arXiv:2405.04134, eq. 6.
     """
     return scale(mean_square, eps=0) / scale(mean_square, eps=eps, placement=placement)
 

@@ -104,10 +104,10 @@
       line([[0, 0, 0], x], ink, 1);
       dotted(x, ink, "x"); dotted(x.map((t) => t - m), ink, "Πx"); dotted(y, blue, "y"); dotted(z, orange, "g∘y");
       const c = x.map((t) => t - m), spread = dot(c, c) / 3;
-      const gauge = spread + eps === 0 ? 0 : Math.sqrt(spread / (spread + eps));
+      const radius = spread + eps === 0 ? 0 : Math.sqrt(spread / (spread + eps));
       const round = (w) => w.map((t) => t.toFixed(4)).join(", ");
-      out.textContent = `y = (${round(y)})   g∘y = (${round(z)})   semi-axes ${round(found.lengths)}   gauge ${gauge.toFixed(4)}`;
-      out.dataset.values = JSON.stringify({ y, z, semiAxes: found.lengths, directions: found.directions, gauge });
+      out.textContent = `y = (${round(y)})   g∘y = (${round(z)})   semi-axes ${round(found.lengths)}   relative radius ${radius.toFixed(4)}`;
+      out.dataset.values = JSON.stringify({ y, z, semiAxes: found.lengths, directions: found.directions, radius });
       canvas.setAttribute("aria-label", `The sphere of standardized vectors and the ellipse of outputs. ${out.textContent}`);
     }
     let from = null;

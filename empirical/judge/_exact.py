@@ -7,10 +7,10 @@ the dtype, for any order of summation. The vector y before gain and bias is (z �
 theorems ``standardization.recovered`` and ``rmsnorm.recovered``; each row names the theorem that says of z or of y what
 the row tests, with the layer's own ε. With ŷ = (ẑ − b)/g and e = E/|g|, |ŷ − y| ≤ e, so that
 
-- |‖ŷ‖ − √d r| ≤ ‖e‖ with r the gauge of x, and the angle between ŷ and y is at most arcsin(‖e‖/‖y‖);
+- |‖ŷ‖ − √d r| ≤ ‖e‖ with r the relative radius of x, and the angle between ŷ and y is at most arcsin(‖e‖/‖y‖);
 - |1·ŷ| ≤ Σe_i, and the distance of ẑ from the hyperplane is at most Σ|α_i|E_i/‖α‖ with α = 1/g;
-- the gauge of ẑ, a seminorm of ẑ − b, is at most 1 plus that of the error: √(‖e‖² + (Σe_i)²/k)/√d over the nonzero
-  gains, where the second term is there for a LayerNorm with k ≥ 1 zero gains only.
+- the relative radius of ẑ, a seminorm of ẑ − b, is at most 1 plus that of the error: √(‖e‖² + (Σe_i)²/k)/√d over the
+  nonzero gains, where the second term is there for a LayerNorm with k ≥ 1 zero gains only.
 
 Half-precision RMSNorm layers round y before they multiply by the gain: with E₁ the bound without gain and v the unit
 roundoff, E = |g|(E₁ + 2v(|y| + E₁)) + the smallest subnormal number; that covers layers which round once as well.
@@ -157,7 +157,7 @@ def _geometry(sample: Sample, error: np.ndarray) -> Iterator[tuple[str, np.ndarr
     reach = np.linalg.norm(e, axis=-1)
     variance = lg.moments(sample.x)[1][:, 0]
     mean_square = variance if centered else np.mean(sample.x**2, axis=-1)
-    length = np.sqrt(d) * lg.epsilon.gauge_from_mean_square(mean_square, eps=site.eps)
+    length = np.sqrt(d) * lg.epsilon.relative_radius_from_mean_square(mean_square, eps=site.eps)
     yield LENGTH, np.abs(np.linalg.norm(y, axis=-1) - length), reach
     ellipsoid = lg.Ellipsoid(gain, sample.bias, centered=centered)
     if centered:
@@ -165,7 +165,7 @@ def _geometry(sample: Sample, error: np.ndarray) -> Iterator[tuple[str, np.ndarr
         normal = 1 / np.abs(safe)
         yield HYPERPLANE, ellipsoid.offset(sample.z), error @ normal / np.linalg.norm(normal)
     rest = e.sum(-1) ** 2 / zeros if centered and zeros else 0.0
-    yield CONTAINMENT, ellipsoid.gauge(sample.z), 1 + np.sqrt(reach**2 + rest) / np.sqrt(d)
+    yield CONTAINMENT, ellipsoid.relative_radius(sample.z), 1 + np.sqrt(reach**2 + rest) / np.sqrt(d)
     turned = np.abs(np.pi / 2 - lg.angle_to_uniform(sample.x)) if centered else 0.0
     with np.errstate(divide="ignore", invalid="ignore"):  # y = 0 has no direction, and decides nothing
         limit = np.where(reach < length, np.arcsin(np.minimum(1, reach / length)), np.inf)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from lngeom.angles import angle_from_inner_product, angle_from_moments
-from lngeom.epsilon import gauge_from_mean_square
+from lngeom.epsilon import relative_radius_from_mean_square
 from lngeom.norms import layer_rms_distance_from_moments
 from lngeom.projection import centered_inner_product
 
@@ -32,7 +32,7 @@ def _distance(x: Sketch, eps: float) -> Tensor:
 
     At ε = 0 its LayerNorm is not defined, but RMSNorm's is: such a vector, which lies along 1, has to count.
     """
-    of_constant = gauge_from_mean_square(x.mean * x.mean, eps=eps)
+    of_constant = relative_radius_from_mean_square(x.mean * x.mean, eps=eps)
     apart = layer_rms_distance_from_moments(x.mean, x.variance, eps=eps)
     return torch.where(x.variance > 0, apart, of_constant)
 
@@ -42,7 +42,7 @@ def input_features(x: Sketch, *, kind: str, eps: float) -> dict[str, Tensor]:
 
     Args:
         x: Sketch of the N hidden states.
-        kind: {"layernorm", "rmsnorm"}. What the layer computes: it decides which gauge is its own.
+        kind: {"layernorm", "rmsnorm"}. What the layer computes: it decides which relative radius is its own.
         eps: ε of the layer.
 
     Returns:
@@ -66,7 +66,7 @@ def input_features(x: Sketch, *, kind: str, eps: float) -> dict[str, Tensor]:
         "norm": x.norm,
         "tilt": (angle - 90).abs(),
         "distance": _distance(x, eps),
-        "gauge": gauge_from_mean_square(x.variance if kind == "layernorm" else x.mean_square, eps=eps),
+        "gauge": relative_radius_from_mean_square(x.variance if kind == "layernorm" else x.mean_square, eps=eps),
     }
 
 

@@ -87,7 +87,7 @@ TABLE = (
     Column("norm_max", "", _number("norm_max"), "its maximum", "max norm"),
     Column(
         "gauge_mean", "", lambda cell: cell.entering["gauge_mean"],
-        "gauge of the layer, length of its normalized vector over √d; in the rows of both sides", "gauge",
+        "relative radius of the layer, length of its normalized vector over √d; in the rows of both sides", "gauge",
         "epsilon.gauge",
     ),
     Column("d", "", _of_site("d"), "dimension of the vectors"),

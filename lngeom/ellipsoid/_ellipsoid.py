@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,8 @@ Floats = NDArray[np.float64]
 class Ellipsoid:
     """Ellipsoid {b + g ∘ y : 1ᵀy = 0, ‖y‖ ≤ √d} of LayerNorm, or {b + g ∘ y : ‖y‖ ≤ √d} of RMSNorm.
 
-    For ε > 0 outputs fill its interior, at gauge σ/√(σ² + ε). At ε = 0 they fill its surface, unless too many gains are
-    zero. With k zero gains it has dimension m = d − max(1, k) (RMSNorm: d − k): the output hyperplane has the normal α
+    For ε > 0 outputs fill its interior, at relative radius σ/√(σ² + ε). At ε = 0 they fill its surface, unless too many
+    gains are zero. With k zero gains it has dimension m = d − max(1, k) (RMSNorm: d − k): the output hyperplane has the normal α
     = 1/g when k = 0, and is spanned by the coordinates of nonzero gain when k ≥ 1. The gain has the range of
     :func:`lngeom.principal_axes`; in all methods z and u have shape (..., d) and the library of the gain.
 
@@ -41,7 +42,7 @@ class Ellipsoid:
     >>> ellipsoid
     <Ellipsoid of LayerNorm: dimension 2 in 3>
     >>> z = lg.layer_norm(np.array([4.0, -1.0, 0.0]), gain, bias, eps=0.0)
-    >>> bool(ellipsoid.contains(z)), float(round(ellipsoid.gauge(z), 12))
+    >>> bool(ellipsoid.contains(z)), float(round(ellipsoid.relative_radius(z), 12))
     (True, 1.0)
     """
 
@@ -112,13 +113,13 @@ class Ellipsoid:
         seen = gain != 0
         return (moved, xp.where(seen, moved / xp.where(seen, gain, xp.ones_like(gain)), xp.zeros_like(moved)), seen)
 
-    def gauge(self, z: Array) -> Array:
-        """Gauge r of z, shape (...): 0 at the center, 1 on the surface; z lies in r times the ellipsoid.
+    def relative_radius(self, z: Array) -> Array:
+        """Relative radius r of z, shape (...), its Minkowski functional: 0 at the center, 1 on the surface.
 
-        r = ‖y‖/√d with y = (z − b)/g where no gain is zero. With k ≥ 1 zero gains in LayerNorm the unseen components of
-        y make its sum zero at the least norm: r² = (‖y_S‖² + (1ᵀy_S)²/k)/d. For outputs of LayerNorm it equals
-        ``lngeom.epsilon.gauge(x, eps=eps)`` if k ≤ 1, and is at most that otherwise. A displacement out of the
-        ellipsoid's flat is left out where it has zero gain; ``offset`` measures it.
+        z lies in r times the ellipsoid. r = ‖y‖/√d with y = (z − b)/g where no gain is zero. With k ≥ 1 zero gains in
+        LayerNorm the unseen components of y make its sum zero at the least norm: r² = (‖y_S‖² + (1ᵀy_S)²/k)/d. For
+        outputs of LayerNorm it equals ``lngeom.epsilon.relative_radius(x, eps=eps)`` if k ≤ 1, and is at most that
+        otherwise. What leaves the ellipsoid's flat where the gain is zero does not count; ``offset`` measures it.
         """
         xp = namespace(z, self.gain)
         _, y, _ = self._preimage(z)
@@ -126,6 +127,12 @@ class Ellipsoid:
         if self.centered and self._zeros:
             square = square + xp.sum(y, axis=-1) ** 2 / self._zeros
         return xp.sqrt(square / self.d)
+
+    def gauge(self, z: Array) -> Array:
+        """Deprecated: the old name of :meth:`relative_radius`."""
+        message = "Ellipsoid.gauge is now Ellipsoid.relative_radius; the old name goes with the next version"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        return self.relative_radius(z)
 
     def offset(self, z: Array) -> Array:
         """Euclidean distance of z from the flat the ellipsoid lies in, shape (...).
@@ -143,7 +150,7 @@ class Ellipsoid:
         """Whether z lies in the closed ellipsoid up to rounding, bool of shape (...).
 
         z passes if it may be b + g ∘ (y + e) with y in the ball of the ellipsoid and |e_i| ≤ `rtol`·(|y_i| + |b_i/g_i|
-        + 1). The gauge may then exceed 1 by ‖e‖/√d (times √(d/k) with k ≥ 1 zero gains), 1ᵀy/√d may be as large as ‖e‖,
+        + 1). The relative radius may exceed 1 by ‖e‖/√d (times √(d/k) with k ≥ 1 zero gains), 1ᵀy/√d be as large as ‖e‖,
         and where g_i = 0 z_i may differ from b_i by `rtol`·|b_i|. The default (d + 8)·eps of the dtype of z (half
         precision: its eps plus (d + 8)·eps of float32) bounds the rounding of any LayerNorm or RMSNorm, in any order of
         summation, for inputs of condition number up to 2; multiply it by the condition number for others.
@@ -161,7 +168,7 @@ class Ellipsoid:
         error = rtol * (xp.abs(y) + floor)
         slack = xp.sqrt(xp.sum(error * error, axis=-1))
         stretch = math.sqrt(self.d / self._zeros) if self.centered and self._zeros else 1.0
-        inside = self.gauge(z) <= 1.0 + stretch * slack / math.sqrt(self.d)
+        inside = self.relative_radius(z) <= 1.0 + stretch * slack / math.sqrt(self.d)
         inside &= xp.all(seen | (xp.abs(moved) <= rtol * center), axis=-1)
         if self.centered and not self._zeros:
             inside &= xp.abs(xp.sum(y, axis=-1)) <= math.sqrt(self.d) * slack

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import lngeom as lg
 from lngeom import kernel as sy
-from lngeom.epsilon import gauge, matching_eps
+from lngeom.epsilon import matching_eps, relative_radius
 from lngeom.kernel import dim, norm, ones, root, square_norm
 from lngeom.norms import scale
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, varies, wrong
@@ -51,19 +51,19 @@ def test_interior(x: Vector, eps: Epsilon):
 
 @theorem(RIECHERS, "eq. 6", "how near the surface an output lies")
 def test_gauge(x: Vector, eps: Epsilon):
-    """The gauge is the norm of the output in units of √d.
+    """The relative radius is the norm of the output in units of √d.
 
     ‖y_ε‖ = √d r, with r = σ/√(σ² + ε)
     """
     assume(eps > 0, redundant="at ε = 0 both sides are √d, or 0 for a constant vector, where the kernel reads 0/0 as 0")
     y = lg.standardize(x, eps=eps)
-    assert norm(y) == root(dim(x)) * gauge(x, eps=eps)
-    wrong("the gauge squared", lambda: norm(y) == root(dim(x)) * gauge(x, eps=eps) ** 2)
+    assert norm(y) == root(dim(x)) * relative_radius(x, eps=eps)
+    wrong("the relative radius squared", lambda: norm(y) == root(dim(x)) * relative_radius(x, eps=eps) ** 2)
 
 
 @test_gauge.proof
 def _(goal, given, x, eps):
-    u = root(dim(x)) * gauge(x, eps=eps)
+    u = root(dim(x)) * relative_radius(x, eps=eps)
     squared = sy.prove(sy.equal(u * u, length(x, eps)), *given)
     same = sy.root_of_square(length(x, eps), sy.prove(sy.at_least(u), *given), squared)
     return sy.prove(goal, (same, norm(lg.standardize(x, eps=eps))))
@@ -325,7 +325,7 @@ def test_concentration(x: Vector, eps: Epsilon):
     """
     assume(varies(x), "x is not constant")
     assume(eps > 0, redundant="at ε = 0 both sides are 0, and the library takes no ε < 0")
-    depth = 1 - gauge(x, eps=eps)
+    depth = 1 - relative_radius(x, eps=eps)
     assert depth <= eps / (2 * variance(x))
     wrong("1 − r ≤ ε/4σ²", lambda: depth <= eps / (4 * variance(x)))
     wrong("1 − r ≤ ε/2", lambda: depth <= eps / 2)
@@ -343,7 +343,7 @@ def test_concentration_below(x: Vector, eps: Epsilon):
     1 − r ≥ ε/2(σ² + ε)
     """
     assume(eps > 0, redundant="at ε = 0 both sides are 0 where σ > 0, and the library takes no ε < 0")
-    depth = 1 - gauge(x, eps=eps)
+    depth = 1 - relative_radius(x, eps=eps)
     assert depth >= eps / (2 * (variance(x) + eps))
     wrong(
         "1 − r ≥ ε/2σ²",

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import lngeom as lg
 from lngeom import kernel as sy
-from lngeom.epsilon import gauge, gauge_from_mean_square
+from lngeom.epsilon import relative_radius, relative_radius_from_mean_square
 from lngeom.kernel import dim, dot, norm, ones, root, square_norm, summed
 from lngeom.norms import layer_rms_distance, scale
 from lngeom.strategies import centred, rational_root, vectors
@@ -209,22 +209,22 @@ def test_recovered(x: Vector, g: Vector, b: Vector, eps: Epsilon):
 
 @theorem(GUPTA, "section 3", "says that RMSNorm only normalizes, which at ε = 0 gives √d")
 def test_length(x: Vector, eps: Epsilon):
-    """The length of RMSNorm's output is √d times its gauge.
+    """The length of RMSNorm's output is √d times its relative radius.
 
     ‖RMS_ε(x)‖ = √d r, with r = √(m/(m + ε)) and m = ‖x‖²/d
     """
     assume(eps > 0, redundant="at ε = 0 both sides are √d, or 0 for the zero vector, where the kernel reads 0/0 as 0")
     length, radius = norm(lg.rms_norm(x, eps=eps)), root(dim(x))
-    r = gauge_from_mean_square(mean_square(x), eps=eps)
+    r = relative_radius_from_mean_square(mean_square(x), eps=eps)
     assert length == radius * r
     wrong("norm √d for every ε", lambda: length == radius)
-    wrong("the gauge of LayerNorm, with σ² for m", lambda: length == radius * gauge(x, eps=eps))
-    wrong("the gauge squared", lambda: length == radius * r**2)
+    wrong("the relative radius of LayerNorm, with σ² for m", lambda: length == radius * relative_radius(x, eps=eps))
+    wrong("the relative radius squared", lambda: length == radius * r**2)
 
 
 @test_length.proof
 def _(goal, given, x, eps):
-    y, u = lg.rms_norm(x, eps=eps), root(dim(x)) * gauge_from_mean_square(mean_square(x), eps=eps)
+    y, u = lg.rms_norm(x, eps=eps), root(dim(x)) * relative_radius_from_mean_square(mean_square(x), eps=eps)
     squared = sy.prove(sy.equal(u * u, square_norm(y)), *given)
     same = sy.root_of_square(square_norm(y), sy.prove(sy.at_least(u), *given), squared)
     return sy.prove(goal, (same, norm(y)))

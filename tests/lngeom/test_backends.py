@@ -80,7 +80,10 @@ TABLE: dict[str, tuple[Call, str]] = {
     "variance": (lambda a: lg.moments(a["x"])[1], WIDE),
     "angle_to_uniform": (lambda a: lg.angle_to_uniform(a["x"]), WIDE),
     "angle_from_moments": (lambda a: lg.angles.angle_from_moments(*lg.moments(a["x"])), WIDE),
-    "gauge_from_mean_square": (lambda a: lg.epsilon.gauge_from_mean_square(lg.moments(a["x"])[1], eps=EPS), WIDE),
+    "relative_radius_from_mean_square": (
+        lambda a: lg.epsilon.relative_radius_from_mean_square(lg.moments(a["x"])[1], eps=EPS),
+        WIDE,
+    ),
     "scale": (lambda a: lg.norms.scale(lg.moments(a["x"])[1], eps=EPS), WIDE),
     "standardize": (lambda a: lg.standardize(a["x"], eps=EPS), SAME),
     "standardize_outside": (lambda a: lg.standardize(a["x"], eps=EPS, placement="outside"), SAME),
@@ -91,7 +94,7 @@ TABLE: dict[str, tuple[Call, str]] = {
         lambda a: batch_norm(a["x"], a["gain"], eps=EPS, mean=a["bias"], variance=a["variance"]),
         SAME,
     ),
-    "gauge": (lambda a: lg.epsilon.gauge(a["x"], eps=EPS), WIDE),
+    "relative_radius": (lambda a: lg.epsilon.relative_radius(a["x"], eps=EPS), WIDE),
     "layer_rms_distance": (lambda a: lg.norms.layer_rms_distance(a["x"], eps=EPS), WIDE),
     "layer_rms_distance_from_moments": (
         lambda a: lg.norms.layer_rms_distance_from_moments(*lg.moments(a["x"]), eps=EPS),

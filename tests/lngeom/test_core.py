@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
 import lngeom as lg
-from lngeom.epsilon import gauge, matching_eps
+from lngeom.epsilon import matching_eps, relative_radius
 from lngeom.norms import batch_norm, layer_rms_distance
 from lngeom.rounding import error_bound
 
@@ -131,7 +131,7 @@ def test_a_constant_vector_has_no_direction_at_eps_zero() -> None:
     with np.errstate(invalid="ignore"):
         assert np.isnan(lg.layer_norm(np.full(4, 3.0), eps=0.0)).all()
         assert np.isnan(lg.rms_norm(np.zeros(4), eps=0.0)).all()
-        assert np.isnan(gauge(np.full(4, 3.0), eps=0.0))
+        assert np.isnan(relative_radius(np.full(4, 3.0), eps=0.0))
 
 
 def test_a_constant_vector_goes_to_the_bias_and_not_to_zero() -> None:
@@ -179,7 +179,7 @@ def test_half_precision_is_computed_in_single_and_rounded_once() -> None:
     assert z.dtype == np.float16
     single = [a.astype(np.float32) for a in (x, gain, bias)]
     np.testing.assert_array_equal(z, lg.layer_norm(*single, eps=1e-5).astype(np.float16))
-    assert gauge(x, eps=1e-5).dtype == np.float32
+    assert relative_radius(x, eps=1e-5).dtype == np.float32
 
 
 # -------------------------------------------------------------------------------------- error texts
@@ -207,7 +207,7 @@ TEXT: Any = "1e-5"
             lambda: lg.layer_norm(X, eps=NOTHING),
             r"eps is None: give the number the layer uses \(for example module.eps\)",
         ),
-        (lambda: gauge(X, eps=TEXT), "eps is '1e-5': give the number"),
+        (lambda: relative_radius(X, eps=TEXT), "eps is '1e-5': give the number"),
         (lambda: lg.standardize(X, eps=0.1, placement=WITHIN), "placement is 'within': eps stands \"inside\""),
         (lambda: matching_eps(X, eps=0.1, placement=WITHIN), "placement is 'within': "),
         (lambda: lg.projection.uniform(0), "d is 0: the dimension .* integer >= 1"),

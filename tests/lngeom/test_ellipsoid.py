@@ -107,7 +107,7 @@ def test_contains_rejects_points_outside(name: str) -> None:
 @pytest.mark.parametrize("centered", [True, False])
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("name", GAINS)
-def test_gauge_is_that_of_the_input(name: str, library: str, centered: bool) -> None:
+def test_relative_radius_is_that_of_the_input(name: str, library: str, centered: bool) -> None:
     _, gain, bias = made(name)
     convert, eps = LIBRARIES[library], 0.5
     x = np.random.default_rng(1).standard_normal((30, gain.size))
@@ -115,17 +115,19 @@ def test_gauge_is_that_of_the_input(name: str, library: str, centered: bool) -> 
     z = FORMULAS[centered](convert(x), convert(gain), convert(bias), eps=eps)
     square = np.mean((x - (x.mean(-1, keepdims=True) if centered else 0)) ** 2, axis=-1)
     expected = np.sqrt(square / (square + eps))
-    gauge = np.asarray(ellipsoid.gauge(z))
+    radius = np.asarray(ellipsoid.relative_radius(z))
     # z − b loses b/g units of y at most; |b| < 3 and |g| >= 0.3 here, sums of at most 5 terms.
     tolerance = 64 * U
     if ellipsoid.solid:
-        assert np.all(gauge <= expected + tolerance)
+        assert np.all(radius <= expected + tolerance)
         if gain.size > 1 and ellipsoid.dimension:
-            assert np.min(expected - gauge) < 0.1 < np.max(expected - gauge)
+            assert np.min(expected - radius) < 0.1 < np.max(expected - radius)
     elif ellipsoid.dimension:
-        np.testing.assert_allclose(gauge, expected, atol=tolerance)
+        np.testing.assert_allclose(radius, expected, atol=tolerance)
         if centered:
-            np.testing.assert_allclose(gauge, np.asarray(lg.epsilon.gauge(convert(x), eps=eps)), atol=tolerance)
+            np.testing.assert_allclose(
+                radius, np.asarray(lg.epsilon.relative_radius(convert(x), eps=eps)), atol=tolerance
+            )
     assert np.all(np.asarray(ellipsoid.offset(z)) <= tolerance)
 
 
@@ -236,7 +238,7 @@ def test_samples_lie_where_they_should(name: str, centered: bool) -> None:
         # z = b + g∘y is off by its parts' roundings, and y = (z − b)/g by that over |g|; zero gains spread it by √d.
         seen = np.abs(gain[gain != 0])
         error = off(ellipsoid) * (ellipsoid.semi_axes[0] + np.linalg.norm(bias)) * math.sqrt(gain.size) / np.min(seen)
-        np.testing.assert_allclose(ellipsoid.gauge(surface), 1.0, rtol=0, atol=error)
+        np.testing.assert_allclose(ellipsoid.relative_radius(surface), 1.0, rtol=0, atol=error)
     assert np.array_equal(surface, ellipsoid.sample_surface(300, np.random.default_rng(1)))
     assert ellipsoid.sample_surface(0, 1).shape == ellipsoid.sample_inside(0, 1).shape == (0, gain.size)
 
@@ -256,7 +258,7 @@ DKW = math.sqrt(math.log(2e9) / (2 * N_SAMPLES))
 def test_samples_inside_are_uniform(gain: tuple[float, ...]) -> None:
     ellipsoid = lg.Ellipsoid(np.array(gain))
     points = ellipsoid.sample_inside(N_SAMPLES, 11)
-    assert dkw_distance(ellipsoid.gauge(points) ** ellipsoid.dimension) <= DKW
+    assert dkw_distance(ellipsoid.relative_radius(points) ** ellipsoid.dimension) <= DKW
     coordinates = ellipsoid.axes.adjoint(points) / ellipsoid.semi_axes
     assert dkw_distance(np.arctan2(coordinates[:, 1], coordinates[:, 0]) / (2 * math.pi) + 0.5) <= DKW
 
@@ -361,7 +363,7 @@ def test_other_libraries_agree_with_numpy(name: str, library: str) -> None:
     # The same operations in another order of sums, whose terms are at most √d(|z| + |b|) times 1, |b|, |g| or 1/|g|.
     weight = 1 + np.abs(bias) + np.abs(gain) + 1 / np.where(gain == 0, 1, np.abs(gain))
     slack = 2 * (gain.size + 4) * U * math.sqrt(gain.size) * ((np.abs(z) + np.abs(bias)) @ weight)
-    for method in ("gauge", "offset", "support", "distance"):
+    for method in ("relative_radius", "offset", "support", "distance"):
         value, expected = getattr(ellipsoid, method)(convert(z)), getattr(reference, method)(z)
         assert type(value) is type(convert(gain))
         assert np.all(np.abs(np.from_dlpack(value) - expected) <= slack)
@@ -371,10 +373,10 @@ def test_other_libraries_agree_with_numpy(name: str, library: str) -> None:
     assert repr(ellipsoid) == repr(reference)
 
 
-def test_gauge_and_support_are_differentiable() -> None:
+def test_relative_radius_and_support_are_differentiable() -> None:
     gain = torch.tensor([0.7, -1.3, 2.0], dtype=torch.float64, requires_grad=True)
     z = torch.tensor([0.3, 0.2, -0.5], dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(lambda g, v: lg.Ellipsoid(g).gauge(v), (gain, z))
+    assert torch.autograd.gradcheck(lambda g, v: lg.Ellipsoid(g).relative_radius(v), (gain, z))
     assert torch.autograd.gradcheck(lambda g, v: lg.Ellipsoid(g).support(v), (gain, z))
 
 
@@ -397,7 +399,13 @@ def test_bad_input() -> None:
     for rtol in (-1.0, math.inf, math.nan):
         with pytest.raises(InputError, match="rtol"):
             ellipsoid.contains(np.ones(2), rtol=rtol)
-    for method in (ellipsoid.gauge, ellipsoid.contains, ellipsoid.nearest, ellipsoid.support, ellipsoid.offset):
+    for method in (
+        ellipsoid.relative_radius,
+        ellipsoid.contains,
+        ellipsoid.nearest,
+        ellipsoid.support,
+        ellipsoid.offset,
+    ):
         with pytest.raises(InputError, match="shape"):
             method(np.zeros(3))
         with pytest.raises(InputError, match="do not mix"):

@@ -80,8 +80,8 @@ def test_an_exact_root_stays_exact() -> None:
     assert [root.lower for root in thirds.__array_namespace__().sqrt(thirds)] == [Fraction(1, 3), Fraction(2, 3)]
 
 
-def test_gauge_is_an_interval() -> None:
-    assert lg.epsilon.gauge(Enclosure([-3.0, 3.0]), eps=7.0) == Fraction(3, 4)
+def test_relative_radius_is_an_interval() -> None:
+    assert lg.epsilon.relative_radius(Enclosure([-3.0, 3.0]), eps=7.0) == Fraction(3, 4)
 
 
 @pytest.mark.parametrize("operation", PAIRS)

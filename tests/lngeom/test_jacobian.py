@@ -74,7 +74,7 @@ DIFFERENTIABLE: dict[str, Callable[[torch.Tensor], Any]] = {
     "rms_norm": lambda x: lg.rms_norm(x, eps=0.0),
     "batch_norm": lambda x: lg.norms.batch_norm(x, eps=1e-2),
     "batch_norm_fixed": lambda x: lg.norms.batch_norm(x, eps=1e-2, mean=PARAMETER, variance=PARAMETER**2),
-    "gauge": lambda x: lg.epsilon.gauge(x, eps=1e-2),
+    "relative_radius": lambda x: lg.epsilon.relative_radius(x, eps=1e-2),
     "matching_eps": lambda x: lg.epsilon.matching_eps(x, eps=1e-2),
     "condition_number": lg.projection.condition_number,
     "potential": lambda x: lg.derivatives.potential(x, eps=1e-2),

@@ -11,6 +11,7 @@ import sys
 import typing
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import lngeom as lg
@@ -47,7 +48,8 @@ RESULTS = {
     "Tolerance": "tolerance",
 }
 ERRORS = {name for name in CLASSES if issubclass(OFFERED[name], Exception)}
-OLD = sorted(set(OFFERED) - set(lg.__all__) - ENGINE)
+RENAMED = {"gauge": "relative_radius", "gauge_from_mean_square": "relative_radius_from_mean_square"}
+OLD = {name: name for name in sorted(set(OFFERED) - set(lg.__all__) - ENGINE - set(RENAMED.values()))} | RENAMED
 
 
 def test_the_front_has_twelve_names() -> None:
@@ -62,12 +64,18 @@ def test_the_front_has_twelve_names() -> None:
 
 @pytest.mark.parametrize("name", OLD)
 def test_an_old_name_warns_and_gives_the_same_object(name: str) -> None:
-    with pytest.warns(DeprecationWarning, match=rf"lngeom\.{name} is now lngeom\.(\w+)\.{name};") as caught:
-        assert getattr(lg, name) is OFFERED[name]
+    with pytest.warns(DeprecationWarning, match=rf"lngeom\.{name} is now lngeom\.(\w+)\.{OLD[name]};") as caught:
+        assert getattr(lg, name) is OFFERED[OLD[name]]
     module = str(caught[0].message).split("lngeom.")[2].partition(".")[0]
-    assert name in MODULES[module].__all__
+    assert OLD[name] in MODULES[module].__all__
     assert caught[0].filename == __file__
     assert name not in dir(lg)
+
+
+def test_the_old_name_of_a_method_warns() -> None:
+    ellipsoid, z = lg.Ellipsoid(np.array([1.0, 2.0])), np.array([0.5, -1.0])
+    with pytest.warns(DeprecationWarning, match="is now Ellipsoid.relative_radius"):
+        assert ellipsoid.gauge(z) == ellipsoid.relative_radius(z)
 
 
 def test_the_old_name_of_the_kernel_warns_and_is_the_same_module() -> None:

@@ -25,7 +25,7 @@ DEGREES: dict[str, tuple[int, Callable[..., Any]]] = {
     "length": (1, lambda x, e: lg.derivatives.potential(x, eps=0.0, centered=False)),
     "angle": (0, lambda x, e: lg.angle_to_uniform(x)),
     "condition number": (0, lambda x, e: lg.projection.condition_number(x)),
-    "gauge": (0, lambda x, e: lg.epsilon.gauge(x, eps=e, placement=OUTSIDE)),
+    "relative_radius": (0, lambda x, e: lg.epsilon.relative_radius(x, eps=e, placement=OUTSIDE)),
     "LayerNorm": (0, lambda x, e: lg.layer_norm(x, eps=0.0)),
     "LayerNorm, eps outside": (0, lambda x, e: lg.layer_norm(x, eps=e, placement=OUTSIDE)),
     "RMSNorm": (0, lambda x, e: lg.rms_norm(x, eps=0.0)),

@@ -179,7 +179,7 @@ STATEMENTS: list[Callable[..., tuple[Any, ...]]] = [
     lambda x: (equal(lg.fibers.invert(LN(x, eps=1), eps=1), P(x) + mean(x)),),
     lambda x: (equal(lg.norms.scale(var(x), eps=1), root(var(x)) + 1),),
     lambda x: (equal(lg.norms.scale(var(x), eps=1, placement="outside"), root(var(x) + 1)),),
-    lambda x: (equal(lg.epsilon.gauge(x, eps=1), 1),),
+    lambda x: (equal(lg.epsilon.relative_radius(x, eps=1), 1),),
     lambda x: (equal(mean_vector(x), x),),
     lambda x, y: (equal(mean_vector(x * y), mean_vector(x) * mean_vector(y)),),
     lambda x, y: (equal((x + y) ** 2, x**2 + y**2),),

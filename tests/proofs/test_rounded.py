@@ -31,7 +31,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "layer_norm": lambda x: lg.layer_norm(x, eps=0.25),
     "outside": lambda x: lg.layer_norm(x, eps=0.25, placement="outside"),
     "rms_norm": lambda x: lg.rms_norm(x, eps=0.25),
-    "gauge": lambda x: lg.epsilon.gauge(x, eps=0.25),
+    "relative_radius": lambda x: lg.epsilon.relative_radius(x, eps=0.25),
     "twice": lambda x: lg.layer_norm(lg.layer_norm(x, eps=0.25), eps=0.25),
 }
 

@@ -21,13 +21,13 @@ def _inputs(n: int, seed: int) -> Floats:
     return rng.normal(size=(n, 3)) * 10 ** rng.uniform(-2.4, 0.0, (n, 1))
 
 
-def _draw_gauge(axes: Axes, x: Floats, eps: float) -> None:
-    """Gauge of the outputs against the standard deviation of the inputs."""
-    deviation, r = np.sqrt(lg.moments(x)[1][:, 0]), lg.epsilon.gauge(x, eps=eps)
+def _draw_radius(axes: Axes, x: Floats, eps: float) -> None:
+    """Relative radius of the outputs against the standard deviation of the inputs."""
+    deviation, r = np.sqrt(lg.moments(x)[1][:, 0]), lg.epsilon.relative_radius(x, eps=eps)
     axes.scatter(deviation, r, c=r, cmap="viridis", vmin=0.0, vmax=1.0, s=12, linewidths=0)
     grid = np.geomspace(deviation.min(), deviation.max(), 200)
     # σ(t·(1, −1, 0)) = t √(2/3), so that these inputs have the deviations of the grid.
-    line = lg.epsilon.gauge(np.sqrt(1.5) * grid[:, None] * np.array([1.0, -1.0, 0.0]), eps=eps)
+    line = lg.epsilon.relative_radius(np.sqrt(1.5) * grid[:, None] * np.array([1.0, -1.0, 0.0]), eps=eps)
     axes.plot(grid, line, color=INK, linewidth=1.0, label=r"$r=\sqrt{\sigma^2/(\sigma^2+\varepsilon)}$")
     axes.axvline(np.sqrt(eps), color=VERMILION, linestyle="--", linewidth=1.2, label=r"$\sigma=\sqrt{\varepsilon}$")
     axes.set_xscale("log")
@@ -37,7 +37,7 @@ def _draw_gauge(axes: Axes, x: Floats, eps: float) -> None:
 
 
 def eps_sweep() -> Figure:
-    """Outputs on the ellipsoid for ε = 10⁻¹, 10⁻³ and 10⁻⁵, and their gauge against the standard deviation."""
+    """Outputs on the ellipsoid for ε = 10⁻¹, 10⁻³ and 10⁻⁵, and their relative radius against their deviation."""
     figure = Figure(figsize=(12.5, 7.6), layout="constrained")
     x = _inputs(500, seed=3)
     ellipse = lg.layer_norm(around(), GAIN, BIAS, eps=0.0)
@@ -46,20 +46,22 @@ def eps_sweep() -> Figure:
         scene = Scene(figure, (2, 3, k + 1), 1.9, center=BIAS, elevation=48, azimuth=-58, zoom=1.6)
         scene.sheet(BIAS + 1.08 * (ellipse - BIAS), QUIET, alpha=0.12)
         scene.curve(ellipse, INK, linewidth=1.2)
-        r = lg.epsilon.gauge(x, eps=eps)
+        r = lg.epsilon.relative_radius(x, eps=eps)
         z = lg.layer_norm(x, GAIN, BIAS, eps=eps)
         marks = scene.points(z, r, cmap="viridis", vmin=0.0, vmax=1.0, s=12)
         scene.points(BIAS[None], VERMILION, s=45, marker="P")
         power = rf"$\varepsilon = 10^{{{round(np.log10(eps))}}}$"
         scene.axes.set_title(f"{power}: {np.mean(r > 0.99):.0%} at the surface ($r > 0.99$)")
         bottom = figure.add_subplot(2, 3, k + 4)
-        _draw_gauge(bottom, x, eps)
+        _draw_radius(bottom, x, eps)
         if not scenes:
             bottom.legend(loc="upper left")
-            bottom.set_ylabel(r"gauge $r$: 0 center, 1 surface")
+            bottom.set_ylabel(r"relative radius $r$: 0 center, 1 surface")
         scenes.append(scene)
     assert marks is not None
-    figure.colorbar(marks, ax=[scene.axes for scene in scenes], shrink=0.75, label="gauge $r$", location="right")
+    figure.colorbar(
+        marks, ax=[scene.axes for scene in scenes], shrink=0.75, label="relative radius $r$", location="right"
+    )
     figure.suptitle(
         r"The same 500 inputs, three values of $\varepsilon$: outputs fill the inside of the ellipse (black, $d=3$)."
         "\n"

@@ -62,11 +62,11 @@ def gentle_input(case: Case) -> None:
     eps = case.scalar("ε", Fraction(1, 100000))
     t = Fraction(1, 1000)
     x = case.vector("x", t, -t)
-    r = case.find("gauge r, 1 on the surface", lg.epsilon.gauge(x, eps=eps))
+    r = case.find("relative radius r, 1 on the surface", lg.epsilon.relative_radius(x, eps=eps))
     case.claimed("near the surface: r ≥ 0.9", r, "≥", Fraction(9, 10))
     case.true("r² = σ²/(σ² + ε)", r * r, "=", t**2 / (t**2 + eps))
     big = case.vector("100 x", 100 * t, -100 * t)
-    case.true("100 x is near it: r ≥ 0.999", lg.epsilon.gauge(big, eps=eps), "≥", Fraction(999, 1000))
+    case.true("100 x is near it: r ≥ 0.999", lg.epsilon.relative_radius(big, eps=eps), "≥", Fraction(999, 1000))
 
 
 @counterexample
@@ -115,4 +115,6 @@ def deviation_far_from_eps(case: Case) -> None:
     change = lg.standardize(x + step, eps=small) - lg.standardize(x, eps=small)
     slope = case.find("‖LN(x′) − LN(x)‖²/‖x′ − x‖²", square_norm(change) / square_norm(step))
     case.claimed("a small ε is unstable here: the slope exceeds 1", slope, ">", 1)
-    case.claimed("a large ε pushes x inside: r < 0.99", lg.epsilon.gauge(x, eps=large), "<", Fraction(99, 100))
+    case.claimed(
+        "a large ε pushes x inside: r < 0.99", lg.epsilon.relative_radius(x, eps=large), "<", Fraction(99, 100)
+    )

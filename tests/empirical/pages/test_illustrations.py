@@ -65,7 +65,7 @@ def test_axes_are_the_principal_axes_and_end_on_the_ellipse() -> None:
             assert shows(figure, np.stack([-end, end]))
             if np.count_nonzero(gain) > 1:
                 ellipsoid = lg.Ellipsoid(gain)
-                assert abs(float(ellipsoid.gauge(end)) - 1.0) <= ROUNDING
+                assert abs(float(ellipsoid.relative_radius(end)) - 1.0) <= ROUNDING
         assert shows(figure, lg.layer_norm(around(), gain, eps=0.0))
 
 
@@ -77,13 +77,13 @@ def test_steps_end_at_the_output_of_the_layer() -> None:
     assert bool(np.all(lg.Ellipsoid(_steps.GAIN, _steps.BIAS).contains(ellipse)))
 
 
-def test_points_of_the_sweep_lie_where_the_gauge_says() -> None:
+def test_points_of_the_sweep_lie_where_the_relative_radius_says() -> None:
     figure = draw("eps")
     panels = [axes for axes in figure.axes if axes.get_xscale() == "log"]
     assert len(panels) == len(_outputs.EPSILONS)
     for axes, eps in zip(panels, _outputs.EPSILONS, strict=True):
-        deviation, gauge = np.asarray(axes.collections[0].get_offsets()).T
-        assert np.abs(gauge - np.sqrt(deviation**2 / (deviation**2 + eps))).max() <= ROUNDING
+        deviation, radius = np.asarray(axes.collections[0].get_offsets()).T
+        assert np.abs(radius - np.sqrt(deviation**2 / (deviation**2 + eps))).max() <= ROUNDING
         curve = axes.get_lines()[0]
         sigma, r = np.asarray(curve.get_xdata(), float), np.asarray(curve.get_ydata(), float)
         assert np.abs(r - np.sqrt(sigma**2 / (sigma**2 + eps))).max() <= ROUNDING

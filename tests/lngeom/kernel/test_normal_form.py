@@ -188,7 +188,7 @@ def test_the_library_runs_on_terms() -> None:
     assert lg.moments(X)[1] == S(X * X) / d - S(X) ** 2 / d**2
     assert lg.layer_norm(X, Y, X, eps=eps) == Y * (X - S(X) / d) * inv(sqrt(lg.moments(X)[1] + eps)) + X
     assert lg.rms_norm(lg.project(X), eps=eps) == lg.layer_norm(X, eps=eps)
-    assert lg.epsilon.gauge(X, eps=0) == sqrt(lg.moments(X)[1]) * inv(sqrt(lg.moments(X)[1]))
+    assert lg.epsilon.relative_radius(X, eps=0) == sqrt(lg.moments(X)[1]) * inv(sqrt(lg.moments(X)[1]))
 
 
 @pytest.mark.parametrize("value", [0.5, "x", None, 1j])

@@ -19,7 +19,7 @@ X, V, G, EPS = sy.vector("x"), sy.vector("v"), sy.vector("g"), sy.scalar("eps")
         lambda x: lg.layer_norm(x, eps=0.1),
         lambda x: lg.rms_norm(x, eps=0.1),
         lambda x: lg.layer_norm(x, eps=0.1, placement="outside"),
-        lambda x: lg.epsilon.gauge(x, eps=0.1),
+        lambda x: lg.epsilon.relative_radius(x, eps=0.1),
         lambda x: 2 / (x * x + 3) - x * x * x,
         lambda x: sy.norm(x) * sy.ones(x) / sy.dim(x),
     ],
