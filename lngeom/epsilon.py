@@ -26,7 +26,8 @@ def relative_radius(x: Array, *, eps: Carrier, placement: Placement = "inside") 
 def relative_radius_from_mean_square(mean_square: Array, *, eps: Carrier, placement: Placement = "inside") -> Array:
     """Relative radius √(m/(m + ε)), or √m/(√m + ε), of a norm layer whose vectors have the `mean_square` m.
 
-    m is σ² for LayerNorm, ‖x‖²/d for RMSNorm. Returns the shape of `mean_square`; NaN where m = 0 at ε = 0. Source: Riechers, arXiv:2405.04134, eq. 6.
+    m is σ² for LayerNorm, ‖x‖²/d for RMSNorm. Returns the shape of `mean_square`; NaN where m = 0 at ε = 0. Source:
+    Riechers, arXiv:2405.04134, eq. 6.
     """
     return scale(mean_square, eps=0) / scale(mean_square, eps=eps, placement=placement)
 

@@ -24,8 +24,8 @@ class Ellipsoid:
     """Ellipsoid {b + g ∘ y : 1ᵀy = 0, ‖y‖ ≤ √d} of LayerNorm, or {b + g ∘ y : ‖y‖ ≤ √d} of RMSNorm.
 
     For ε > 0 outputs fill its interior, at relative radius σ/√(σ² + ε). At ε = 0 they fill its surface, unless too many
-    gains are zero. With k zero gains it has dimension m = d − max(1, k) (RMSNorm: d − k): the output hyperplane has the normal α
-    = 1/g when k = 0, and is spanned by the coordinates of nonzero gain when k ≥ 1. The gain has the range of
+    gains are zero. With k zero gains it has dimension m = d − max(1, k) (RMSNorm: d − k): the output hyperplane has the
+    normal α = 1/g when k = 0, and is spanned by the coordinates of nonzero gain when k ≥ 1. The gain has the range of
     :func:`lngeom.principal_axes`; in all methods z and u have shape (..., d) and the library of the gain.
 
     Attributes:
@@ -150,8 +150,8 @@ class Ellipsoid:
         """Whether z lies in the closed ellipsoid up to rounding, bool of shape (...).
 
         z passes if it may be b + g ∘ (y + e) with y in the ball of the ellipsoid and |e_i| ≤ `rtol`·(|y_i| + |b_i/g_i|
-        + 1). The relative radius may exceed 1 by ‖e‖/√d (times √(d/k) with k ≥ 1 zero gains), 1ᵀy/√d be as large as ‖e‖,
-        and where g_i = 0 z_i may differ from b_i by `rtol`·|b_i|. The default (d + 8)·eps of the dtype of z (half
+        + 1). The relative radius may exceed 1 by ‖e‖/√d (times √(d/k) with k ≥ 1 zero gains), 1ᵀy/√d be as large as
+        ‖e‖, and where g_i = 0 z_i may differ from b_i by `rtol`·|b_i|. The default (d + 8)·eps of the dtype of z (half
         precision: its eps plus (d + 8)·eps of float32) bounds the rounding of any LayerNorm or RMSNorm, in any order of
         summation, for inputs of condition number up to 2; multiply it by the condition number for others.
         """
