@@ -45,16 +45,6 @@ def modules(*roots: str) -> dict[str, Path]:
     return {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in files}
 
 
-def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Statements that run when a module is loaded: not those in functions, nor those for type checkers alone."""
-    for node in body:
-        yield node
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            yield from statements(node.orelse)
-        elif isinstance(node, ast.If | ast.Try | ast.With):
-            yield from statements(node.body)
-
-
 def imports(name: str, path: Path, nodes: Iterator[ast.AST]) -> Iterator[tuple[str, str]]:
     """Each (module, name) that ``from ... import`` takes; for ``import module`` the name is empty."""
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
@@ -67,11 +57,11 @@ def imports(name: str, path: Path, nodes: Iterator[ast.AST]) -> Iterator[tuple[s
 
 
 def test_no_file_imports_in_a_circle() -> None:
+    """Imports in functions and those for type checkers count like any other."""
     known = modules("lngeom", "proofs", "empirical")
     graph = {name: set[str]() for name in known}
     for name, path in known.items():
-        loaded = statements(ast.parse(path.read_text(encoding="utf-8")).body)
-        for module, taken in imports(name, path, loaded):
+        for module, taken in imports(name, path, ast.walk(ast.parse(path.read_text(encoding="utf-8")))):
             target = f"{module}.{taken}" if f"{module}.{taken}" in known else module
             if target in known and target != name:
                 graph[name].add(target)

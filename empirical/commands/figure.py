@@ -14,8 +14,6 @@ from pathlib import Path
 from lngeom.errors import InputError
 from lngeom.options import argument, option
 
-from ..pages import FORMATS
-
 ALL = "all"
 
 
@@ -27,7 +25,7 @@ class Options:
     list: bool = option(False, "list the figures")
     output: Path = option(Path("figures"), "directory (default: figures)", metavar="DIR")
     run: Path | None = option(None, "output directory of a sweep, for figures of a model", metavar="RUN")
-    format: str = option("svg", "file format", choices=FORMATS)
+    format: str = option("svg", "svg or png")
 
 
 def run(options: Options) -> int:

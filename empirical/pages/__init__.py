@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ._sweep_figures import angle_figure, draw_figures, energy_figure, figures, growth_figure, layer_figure
     from ._training import draw_runs, load_drawn, write_run_report
     from ._training_figures import Drawn as Drawn
-    from .illustrations import FIGURES, FORMATS as FORMATS, Illustration, draw, save
+    from .illustrations import FIGURES, Illustration, draw, save
 else:
     __getattr__ = lazy(__name__, __file__)
 

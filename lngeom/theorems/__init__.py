@@ -37,8 +37,9 @@ The docstring is title, statement, and any of the paragraphs ``Last step:``, ``C
 
 from ._body import Epsilon as Epsilon, Scalar as Scalar, Vector as Vector, assume as assume, wrong as wrong
 from ._errors import BodyError as BodyError, CheckError as CheckError
+from ._statement import Statement as Statement
 from ._theorem import Source as Source, Theorem as Theorem, theorem as theorem, theorems_of as theorems_of
-from ._value import Statement as Statement, nonzero as nonzero, varies as varies
+from ._value import nonzero as nonzero, varies as varies
 
 __all__ = [
     "BodyError",

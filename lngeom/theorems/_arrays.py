@@ -23,8 +23,9 @@ from ..errors import InputError
 from ._errors import BodyError, CheckError
 from ._models import plan_of, satisfied, searching, several
 from ._run import Floats, Run, Values, numbers_of, violated
+from ._statement import Statement
 from ._theorem import Theorem
-from ._value import Statement, compares_plainly
+from ._value import compares_plainly
 
 BATCHES, ROWS, WIDE = 4, 3, 520
 """Batches of a theorem, rows of one, and components of a wide row: more than any block of a summation holds."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 from ._errors import BodyError
-from ._value import current
+from ._statement import current
 
 Vector = Annotated[Any, "vector"]
 """Any vector of R^d, of any dimension d."""

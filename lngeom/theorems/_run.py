@@ -1,7 +1,6 @@
 """Who answers the statements of a body: the one that lists them, exact numbers, or floats that know their error."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -11,36 +10,15 @@ import numpy
 from ..carriers import Enclosure, Rounded
 from ..kernel import Formula, decided, evaluate
 from ._errors import BodyError, CheckError
-from ._value import _RUNS, Statement, Value, shown
+from ._statement import Asker, Statement, shown
+from ._value import Value
 
 Values = Mapping[str, Any]
 """A number for each scalar, a tuple of d of them for each vector, by name."""
 
 
-class Run:
-    """One execution of a body. Whatever would be true in silence is found when it ends.
-
-    Attributes:
-        flat: Whether something was summed over all axes, so that the body is about one vector and no batch.
-        traced: Whether a trace was taken, which on arrays costs one run of the operator for each component.
-        libraries: Those whose functions were called by name; without any the body runs on arrays of all.
-    """
-
-    def __init__(self) -> None:
-        self.pending: dict[int, Statement] = {}
-        self.asked = 0
-        self.failed: BaseException | None = None
-        self.flat = self.traced = False
-        self.libraries: set[str] = set()
-
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        """Statements belong to this run."""
-        _RUNS.append(self)
-        try:
-            yield
-        finally:
-            _RUNS.pop()
+class Run(Asker):
+    """One execution of a body. Whatever would be true in silence is found when it ends."""
 
     def execute(self, body: Callable[..., Any], atoms: Mapping[str, Any], made: Callable[[Any], Any] = Value) -> None:
         """Run the body on what `made` makes of carriers.
@@ -64,45 +42,6 @@ class Run:
             raise BodyError(f"nobody asks whether {left}: assert each statement by itself")
         if not self.asked:
             raise BodyError("the body asserts nothing" + ("" if __debug__ else ", as python -O drops asserts"))
-
-    def made(self, statement: Statement) -> None:
-        """A statement has come into being, which someone has to ask for."""
-        self.pending[id(statement)] = statement
-
-    def compared(self, left: Any, relation: str, right: Any) -> Any:
-        """The statement that a word such as ``nonzero`` makes."""
-        return Statement(getattr(left, "inner", left), relation, right)
-
-    def taken(self, statement: Any) -> Statement:
-        """The statement, which nobody has to ask for any longer."""
-        if not isinstance(statement, Statement):
-            raise BodyError(f"{statement!r} is no comparison of values")
-        self.pending.pop(id(statement), None)
-        return statement
-
-    def answer(self, statement: Statement) -> bool:
-        """Whether a statement is true, for whoever asks; a failure is remembered."""
-        self.taken(statement)
-        self.asked += 1
-        try:
-            found = self.decide(statement)
-        except BaseException as error:
-            self.failed = error
-            raise
-        if not found:
-            self.failed = CheckError(f"{statement} is false")
-        return found
-
-    def decide(self, statement: Statement) -> bool:
-        """Whether a statement is true."""
-        raise NotImplementedError
-
-    def assume(self, condition: Any, label: str | None, redundant: str | None) -> None:
-        """A hypothesis, which models are made to satisfy."""
-        self.pending.pop(id(condition), None)
-
-    def wrong(self, label: str, statement: Any, instead: Any, given: Any, models: Any) -> None:
-        """A wrong variant, which only the run that lists them looks at."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from ..kernel import Formula, ProofError, Proved
 from ._body import Models, kinds_of
 from ._errors import BodyError, CheckError
 from ._run import Condition, Listing, Wrong
-from ._value import Statement
+from ._statement import Statement
 
 Build = Callable[..., Any]
 """A function of some of ``goal``, ``given`` and the parameters, chosen by the names of its own."""

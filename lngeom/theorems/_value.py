@@ -1,4 +1,4 @@
-"""What a body computes with: a carrier whose comparisons are statements, and whose functions are those of real code."""
+"""A carrier in a body: its comparisons are statements, and its functions are those of real code."""
 
 from __future__ import annotations
 
@@ -7,66 +7,14 @@ import sys
 from collections.abc import Callable
 from fractions import Fraction
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy
 
 from .. import kernel
-from ..carriers import Enclosure, Rounded, namespace
+from ..carriers import Rounded, namespace
 from ._errors import BodyError
-
-if TYPE_CHECKING:
-    from ._run import Run
-
-_SIGNS = {"==": "=", "!=": "!=", ">": ">", ">=": ">=", "<": ">", "<=": ">="}
-_RUNS: list[Run] = []
-"""The bodies that are running, innermost last."""
-
-
-def current(what: str) -> Run:
-    """The run of the body that is executed."""
-    if not _RUNS:
-        raise BodyError(f"{what} has a meaning in the body of a theorem only, which `pytest` or `lngeom prove` runs")
-    return _RUNS[-1]
-
-
-class Statement:
-    """A comparison: true only if the run that is asked for it says so."""
-
-    __slots__ = ("left", "relation", "right", "run")
-    __hash__ = None  # type: ignore[assignment]
-
-    def __init__(self, left: Any, relation: str, right: Any) -> None:
-        self.left, self.relation, self.right = left, relation, right
-        self.run = current("a comparison")
-        self.run.made(self)
-
-    def __bool__(self) -> bool:
-        if not _RUNS or self.run is not _RUNS[-1]:
-            raise BodyError("this comparison belongs to a body that is no longer running")
-        return self.run.answer(self)
-
-    def __eq__(self, other: object) -> bool:
-        raise BodyError("a statement is compared: assert each statement by itself")
-
-    def __str__(self) -> str:
-        sign = {"==": "=", "!=": "≠", ">=": "≥", "<=": "≤"}.get(self.relation, self.relation)
-        components = "_i" if self.relation == "!=" and not Value(self.left).is_scalar else ""
-        return f"{shown(self.left)}{components} {sign} {shown(self.right)}"
-
-    def sides(self) -> tuple[Any, Any]:
-        """Both sides, the one said to be larger first."""
-        return (self.right, self.left) if self.relation in ("<", "<=") else (self.left, self.right)
-
-    def difference(self) -> Any:
-        """What the relation compares with 0."""
-        first, second = self.sides()
-        return first - second
-
-    @property
-    def sign(self) -> str:
-        """The relation of the difference to 0, as the kernel has it."""
-        return _SIGNS[self.relation]
+from ._statement import Statement, current, is_scalar, shown
 
 
 def _plain(value: Any) -> Any:
@@ -141,9 +89,7 @@ class Value:
     @property
     def is_scalar(self) -> bool:
         """Whether it is a scalar; of a vector with one component, too."""
-        if isinstance(self.inner, Enclosure | Rounded):
-            return len(self.inner) == 1
-        return getattr(self.inner, "is_scalar", True)
+        return is_scalar(self.inner)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> _Namespace:
         return NAMESPACE
@@ -206,19 +152,6 @@ class Value:
     __gt__, __ge__, __lt__, __le__ = map(_comparison, (">", ">=", "<", "<="))
     __len__ = __iter__ = __contains__ = _refused(_NO_COMPONENTS)
     __bool__ = __float__ = __int__ = __index__ = __round__ = _refused(_NO_NUMBER)
-
-
-def shown(value: Any) -> str:
-    """A carrier as failures print it: decimals of numbers, the text of terms."""
-    if isinstance(value, Enclosure):
-        numbers = [f"{float(entry.midpoint):.12g}" for entry in value]
-    elif isinstance(value, Rounded):
-        numbers = [f"{entry:.17g}" for entry in value.value]
-    elif isinstance(value, kernel.Term):
-        return kernel.text(value)
-    else:
-        return str(value)
-    return numbers[0] if len(numbers) == 1 else f"({', '.join(numbers)})"
 
 
 # ----------------------------------------------------------------------------------------------- functions of real code

@@ -8,6 +8,3 @@ if TYPE_CHECKING:
     from ._gallery import FIGURES as FIGURES, Illustration as Illustration, draw as draw, save as save
 else:
     __getattr__ = lazy(__name__, __file__)
-
-FORMATS = ("svg", "png")
-"""File formats of pictures."""

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from lngeom.errors import InputError
 
 from .. import _style
-from . import FORMATS, _axes, _derivative, _fibers, _outputs, _relatives, _rms, _runs, _steps, _stream
+from . import _axes, _derivative, _fibers, _outputs, _relatives, _rms, _runs, _steps, _stream
 
 
 class Illustration(NamedTuple):
@@ -50,6 +50,8 @@ FIGURES: dict[str, Illustration] = {
     "squashing": Illustration(_relatives.squashing, "why weights behind a norm grow, and what DyT and Derf do instead"),
 }
 """All pictures by name."""
+
+FORMATS = ("svg", "png")
 
 
 def draw(name: str, run: Path | None = None) -> Figure:

@@ -1,0 +1,146 @@
+"""Statements, which comparisons make, and who answers them while a body runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ..carriers import Enclosure, Rounded
+from ..kernel import Term, text
+from ._errors import BodyError, CheckError
+
+_SIGNS = {"==": "=", "!=": "!=", ">": ">", ">=": ">=", "<": ">", "<=": ">="}
+_ASKERS: list[Asker] = []
+"""The bodies that are running, innermost last."""
+
+
+def current(what: str) -> Asker:
+    """The run of the body that is executed."""
+    if not _ASKERS:
+        raise BodyError(f"{what} has a meaning in the body of a theorem only, which `pytest` or `lngeom prove` runs")
+    return _ASKERS[-1]
+
+
+class Statement:
+    """A comparison: true only if the run that is asked for it says so."""
+
+    __slots__ = ("left", "relation", "right", "run")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, left: Any, relation: str, right: Any) -> None:
+        self.left, self.relation, self.right = left, relation, right
+        self.run = current("a comparison")
+        self.run.made(self)
+
+    def __bool__(self) -> bool:
+        if not _ASKERS or self.run is not _ASKERS[-1]:
+            raise BodyError("this comparison belongs to a body that is no longer running")
+        return self.run.answer(self)
+
+    def __eq__(self, other: object) -> bool:
+        raise BodyError("a statement is compared: assert each statement by itself")
+
+    def __str__(self) -> str:
+        sign = {"==": "=", "!=": "≠", ">=": "≥", "<=": "≤"}.get(self.relation, self.relation)
+        components = "_i" if self.relation == "!=" and not is_scalar(self.left) else ""
+        return f"{shown(self.left)}{components} {sign} {shown(self.right)}"
+
+    def sides(self) -> tuple[Any, Any]:
+        """Both sides, the one said to be larger first."""
+        return (self.right, self.left) if self.relation in ("<", "<=") else (self.left, self.right)
+
+    def difference(self) -> Any:
+        """What the relation compares with 0."""
+        first, second = self.sides()
+        return first - second
+
+    @property
+    def sign(self) -> str:
+        """The relation of the difference to 0, as the kernel has it."""
+        return _SIGNS[self.relation]
+
+
+class Asker:
+    """Who answers the statements of a body while it runs.
+
+    Attributes:
+        flat: Whether something was summed over all axes, so that the body is about one vector and no batch.
+        traced: Whether a trace was taken, which on arrays costs one run of the operator for each component.
+        libraries: Those whose functions were called by name; without any the body runs on arrays of all.
+    """
+
+    def __init__(self) -> None:
+        self.pending: dict[int, Statement] = {}
+        self.asked = 0
+        self.failed: BaseException | None = None
+        self.flat = self.traced = False
+        self.libraries: set[str] = set()
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Statements belong to this run."""
+        _ASKERS.append(self)
+        try:
+            yield
+        finally:
+            _ASKERS.pop()
+
+    def made(self, statement: Statement) -> None:
+        """A statement has come into being, which someone has to ask for."""
+        self.pending[id(statement)] = statement
+
+    def compared(self, left: Any, relation: str, right: Any) -> Any:
+        """The statement that a word such as ``nonzero`` makes."""
+        return Statement(getattr(left, "inner", left), relation, right)
+
+    def taken(self, statement: Any) -> Statement:
+        """The statement, which nobody has to ask for any longer."""
+        if not isinstance(statement, Statement):
+            raise BodyError(f"{statement!r} is no comparison of values")
+        self.pending.pop(id(statement), None)
+        return statement
+
+    def answer(self, statement: Statement) -> bool:
+        """Whether a statement is true, for whoever asks; a failure is remembered."""
+        self.taken(statement)
+        self.asked += 1
+        try:
+            found = self.decide(statement)
+        except BaseException as error:
+            self.failed = error
+            raise
+        if not found:
+            self.failed = CheckError(f"{statement} is false")
+        return found
+
+    def decide(self, statement: Statement) -> bool:
+        """Whether a statement is true."""
+        raise NotImplementedError
+
+    def assume(self, condition: Any, label: str | None, redundant: str | None) -> None:
+        """A hypothesis, which models are made to satisfy."""
+        self.pending.pop(id(condition), None)
+
+    def wrong(self, label: str, statement: Any, instead: Any, given: Any, models: Any) -> None:
+        """A wrong variant, which only the run that lists them looks at."""
+
+
+def is_scalar(carrier: Any) -> bool:
+    """Whether a carrier is a scalar, or a vector of one number."""
+    if isinstance(carrier, Enclosure | Rounded):
+        return len(carrier) == 1
+    return getattr(carrier, "is_scalar", True)
+
+
+def shown(value: Any) -> str:
+    """A carrier as failures print it: decimals of numbers, the text of terms."""
+    if isinstance(value, Enclosure):
+        numbers = [f"{float(entry.midpoint):.12g}" for entry in value]
+    elif isinstance(value, Rounded):
+        numbers = [f"{entry:.17g}" for entry in value.value]
+    elif isinstance(value, Term):
+        return text(value)
+    else:
+        return str(value)
+    return numbers[0] if len(numbers) == 1 else f"({', '.join(numbers)})"
