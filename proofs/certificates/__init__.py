@@ -1,6 +1,8 @@
 """Proofs as files that other checkers read: the statement as the library computes it, and every step."""
 
-from ._export import certificate as certificate, certificates as certificates, digest as digest, write as write
+from lngeom.kernel import digest as digest
+
+from ._export import certificate as certificate, certificates as certificates, write as write
 from ._recheck import Refused as Refused, recheck as recheck
 from ._verify import (
     RESULTS as RESULTS,

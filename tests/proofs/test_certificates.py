@@ -8,12 +8,12 @@ import pytest
 
 import lngeom as lg
 from lngeom.cli import main
-from lngeom.kernel import summed
+from lngeom.kernel import Table, summed
 from lngeom.theorems import BodyError, Theorem, Vector, theorem
 from proofs import find
 from proofs.certificates import certificate, certificates, digest, recheck
 from proofs.certificates._coq import source
-from proofs.certificates._tracing import Table, traced
+from proofs.certificates._export import traced
 
 RELATIONS = {"=", "!=", ">", ">="}
 SIZES = {"v": 1, "s": 1, "d": 0, "q": 2, "^": 2, "S": 1, "inv": 1, "sqrt": 1, "mean": 1, "abs": 1, "/": 2, "trace": 2}

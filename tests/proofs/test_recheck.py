@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from lngeom.kernel import Table, steps
 from proofs import find
-from proofs.certificates import Refused, _export, _recheck, _tracing, certificate, digest, recheck
+from proofs.certificates import Refused, _recheck, certificate, digest, recheck
 
 from . import test_false_statements as audit
 
@@ -22,12 +23,10 @@ for _module in ("_terms", "_rules"):
 
 def of(theorem: Any) -> dict[str, Any]:
     """The certificate of a theorem of a kernel that refuses nothing."""
-    table = _tracing.Table()
-    steps = _export._steps(theorem, table)
-    statement = {key: steps[-1][key] for key in ("hypotheses", "conclusion")}
-    return signed(
-        {"format": _recheck.FORMAT, "id": "a.b", "statement": statement, "steps": steps, "terms": table.nodes}
-    )
+    table = Table()
+    done = steps(theorem, table)
+    statement = {key: done[-1][key] for key in ("hypotheses", "conclusion")}
+    return signed({"format": _recheck.FORMAT, "id": "a.b", "statement": statement, "steps": done, "terms": table.nodes})
 
 
 def signed(data: dict[str, Any]) -> dict[str, Any]:

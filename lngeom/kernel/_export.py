@@ -1,0 +1,123 @@
+"""Certificates as data: the statement as recorded, and each step of the proof with the sequent it proves."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+from ._recorded import Table
+from ._rules import Formula, Proved
+
+__all__ = ["certified", "digest", "steps"]
+
+FORMAT = "lngeom certificate 1"
+
+_GIVEN = ("assume", "constant", "weaken")
+"""Rules whose arguments the concluded formula repeats."""
+_CONCLUDED = ("cancel", "definite", "transport")
+
+
+def certified(id: str, proved: Proved, statement: tuple[list[Any], Any], table: Table) -> dict[str, Any]:
+    """A proof as plain data: lists, strings and integers.
+
+    `statement` is the hypotheses and the conclusion as they were recorded in `table`, each the place of a term and a
+    relation.
+    """
+    hypotheses, conclusion = statement
+    data = {
+        "format": FORMAT,
+        "id": id,
+        "statement": {"hypotheses": hypotheses, "conclusion": conclusion},
+        "steps": steps(proved, table),
+        "terms": table.nodes,
+    }
+    return data | {"sha256": digest(data)}
+
+
+def digest(data: dict[str, Any]) -> str:
+    """SHA-256 of the canonical JSON of a certificate, without its title and without a hash that it states.
+
+    >>> from lngeom.kernel import digest
+    >>> digest({"terms": []}) == digest({"terms": [], "title": "any", "sha256": "any"})
+    True
+    """
+    said = {key: value for key, value in data.items() if key not in ("sha256", "title")}
+    text = json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def steps(proved: Proved, table: Table) -> list[dict[str, Any]]:
+    """Every premise before its use, and what is proved twice once."""
+    done: list[dict[str, Any]] = []
+    numbers: dict[tuple[Any, ...], int] = {}
+    visited: dict[int, int] = {}
+
+    def visit(step: Proved) -> int:
+        if id(step) not in visited:
+            said = (step.conclusion, step.hypotheses)
+            if said not in numbers:
+                rule, arguments, used = step.certificate
+                premises = [visit(premise) for premise in used]
+                done.append(
+                    {
+                        "rule": rule,
+                        "premises": premises,
+                        "arguments": _arguments(rule, arguments, table),
+                        "hypotheses": sorted(recorded_formula(one, table) for one in step.hypotheses),
+                        "conclusion": recorded_formula(step.conclusion, table),
+                    }
+                )
+                numbers[said] = len(done) - 1
+            visited[id(step)] = numbers[said]
+        return visited[id(step)]
+
+    visit(proved)
+    return done
+
+
+def recorded_formula(formula: Formula, table: Table) -> list[Any]:
+    """A formula in normal form, recorded: the place of its term, and its relation."""
+    return [_term(formula.term, table), formula.relation]
+
+
+def _arguments(rule: str, arguments: tuple[Any, ...], table: Table) -> list[Any]:
+    """What the conclusion does not say."""
+    if rule in (*_GIVEN, *_CONCLUDED):
+        return []
+    places = [one if isinstance(one, str) or one is None else _term(one, table) for one in arguments]
+    if rule == "combine":
+        return [[a] if b is None else [a, b] for a, b in zip(places[1::2], places[2::2], strict=True)]
+    if rule == "instantiate":
+        return [list(pair) for pair in zip(places[::2], places[1::2], strict=True)]
+    return places
+
+
+def _term(value: Iterable[Any], table: Table) -> int:
+    """A normal form as a sum of products."""
+    parts = []
+    for monomial, coefficient in value:
+        c = coefficient if isinstance(coefficient, Fraction) else Fraction(*coefficient)
+        factors = [] if c == 1 and monomial else [table.number(c)]
+        parts.append(_joined("*", factors + _factors(monomial, table), table))
+    return _joined("+", parts, table) if parts else table.number(0)
+
+
+def _factors(monomial: tuple[Any, ...], table: Table) -> list[int]:
+    factors = []
+    for atom, exponent in monomial:
+        kind = atom[0]
+        if kind == "S":
+            place = table.place("S", _joined("*", _factors(atom[1], table), table))
+        elif kind in ("inv", "sqrt"):
+            place = table.place(kind, _term(atom[1], table))
+        else:
+            place = table.place(*atom)
+        if exponent < 0:  # of d alone
+            place = table.place("inv", place)
+        factors.append(place if abs(exponent) == 1 else table.place("^", place, abs(exponent)))
+    return factors
+
+
+def _joined(kind: str, places: list[int], table: Table) -> int:
+    return places[0] if len(places) == 1 else table.place(kind, *places)

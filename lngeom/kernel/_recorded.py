@@ -1,0 +1,138 @@
+"""A carrier that records what the library's functions call, and computes nothing.
+
+A statement built on it is the expression of the code itself, term by term: neither the kernel's normal form nor a
+printer has touched it. The nodes go into a table without duplicates, in the format of the certificates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+from ._terms import ProofError
+
+__all__ = ["Recorded", "Table"]
+
+Node = list[Any]
+"""Kind of operation, then names, integers or the places of earlier nodes."""
+
+
+class Table:
+    """Nodes without duplicates, each of which refers to earlier ones only."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self._places: dict[tuple[Any, ...], int] = {}
+
+    def place(self, *node: Any) -> int:
+        """Index of a node, which is added unless it is there."""
+        if node not in self._places:
+            self._places[node] = len(self.nodes)
+            self.nodes.append(list(node))
+        return self._places[node]
+
+    def number(self, value: Any) -> int:
+        """Index of a rational number; a float is the rational that it is."""
+        c = Fraction(value)
+        return self.place("q", c.numerator, c.denominator)
+
+
+class Recorded:
+    """A recorded vector, or a scalar, which on arrays has the shape (..., 1)."""
+
+    __slots__ = ("place", "table", "vector")
+    __array_ufunc__ = None
+
+    def __init__(self, table: Table, place: int, vector: bool) -> None:
+        self.table = table
+        self.place = place
+        self.vector = vector
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether it has the shape (..., 1)."""
+        return not self.vector
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> SimpleNamespace:
+        return _NAMESPACE
+
+    def __getitem__(self, index: Any) -> Recorded:
+        if index != (..., 0) or self.vector:
+            raise ProofError(f"component {index!r} was read of a recorded vector, which has no dimension")
+        return self
+
+    def _node(self, kind: str, *operands: Any) -> Any:
+        if any(not isinstance(one, Recorded) and hasattr(one, "__array_namespace__") for one in operands):
+            return NotImplemented  # a carrier of another kind, such as a dual number, knows what to do
+        parts = [one if isinstance(one, Recorded) else self._number(one) for one in operands]
+        place = self.table.place(kind, *(one.place for one in parts))
+        return Recorded(self.table, place, any(one.vector for one in parts))
+
+    def _number(self, value: Any) -> Recorded:
+        return Recorded(self.table, self.table.number(value), False)
+
+    def __add__(self, other: Any) -> Recorded:
+        return self._node("+", self, other)
+
+    def __radd__(self, other: Any) -> Recorded:
+        return self._node("+", other, self)
+
+    def __neg__(self) -> Recorded:
+        return self._node("-", self)
+
+    def __sub__(self, other: Any) -> Recorded:
+        return self._node("-", self, other)
+
+    def __rsub__(self, other: Any) -> Recorded:
+        return self._node("-", other, self)
+
+    def __mul__(self, other: Any) -> Recorded:
+        return self._node("*", self, other)
+
+    def __rmul__(self, other: Any) -> Recorded:
+        return self._node("*", other, self)
+
+    def __truediv__(self, other: Any) -> Recorded:
+        return self._node("/", self, other)
+
+    def __rtruediv__(self, other: Any) -> Recorded:
+        return self._node("/", other, self)
+
+    def __pow__(self, exponent: int) -> Recorded:
+        base = self if exponent >= 0 else self._node("inv", self)
+        return Recorded(self.table, self.table.place("^", base.place, abs(exponent)), self.vector)
+
+    def __abs__(self) -> Recorded:
+        return self._node("abs", self)
+
+
+def _total(kind: str) -> Callable[..., Recorded]:
+    def apply(x: Recorded, *, axis: int, keepdims: bool = False) -> Recorded:
+        if axis != -1:
+            raise ProofError(f"axis {axis} was summed over; the vectors lie along the last axis")
+        if not x.vector:  # of shape (..., 1): one component
+            return x
+        return Recorded(x.table, x.table.place(kind, x.place), False)
+
+    return apply
+
+
+def _trace(operator: Callable[[Recorded], Recorded], like: Recorded) -> Recorded:
+    """The sum of the diagonal, as a node that binds the vector which stands for the basis vectors."""
+    names = {node[1] for node in like.table.nodes if node[0] == "v"}
+    name = next(f"e{k}" for k in range(len(names) + 1) if f"e{k}" not in names)
+    image = operator(Recorded(like.table, like.table.place("v", name), True))
+    return Recorded(like.table, like.table.place("trace", name, image.place), False)
+
+
+_NAMESPACE = SimpleNamespace(
+    __name__="lngeom.recorded",
+    abs=abs,
+    mean=_total("mean"),
+    ones_like=lambda x: Recorded(x.table, x.table.number(1), x.vector),
+    operator_trace=_trace,
+    sqrt=lambda x: x._node("sqrt", x),
+    sum=_total("S"),
+)
