@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 import torch
@@ -16,7 +16,8 @@ from transformers import PreTrainedTokenizerFast
 from lngeom.errors import InputError
 
 from ..models import ModelSource, load_tokenizer
-from ..support import CorpusError, ModelError, RunError, read_sealed, sha256_of, write_sealed
+from ..runs import RunDirectory
+from ..support import CorpusError, ModelError, RunError
 from ..text import Corpus, TokenPolicy, encoded, flat_pieces
 
 END_OF_TEXT = "<|endoftext|>"
@@ -160,7 +161,7 @@ def prepare(
 
     Every tenth document is held out, of token ids the last tenth. `tokenizer` is a directory or hub id; by default one
     of `vocabulary` tokens is trained on the training documents. `limit` stops after so many tokens, for corpora larger
-    than the run. ``data.json`` is written last.
+    than the run. Another process may not prepare the same folder at the same time.
 
     Raises:
         CorpusError: If there is too little text to hold some out.
@@ -169,41 +170,49 @@ def prepare(
     source: dict[str, str | int | None] = {"corpus": corpus.spec, "sha256": corpus.sha256(), "limit": limit}
     if not corpus.has_ids:
         source |= {"tokenizer": tokenizer or f"byte-level BPE, {vocabulary} tokens"}
-    manifest = folder / "data.json"
-    if not manifest.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        made: Any = None
-        if corpus.has_ids:
-            pieces = _flat_ids(corpus)
-        else:
-            made = _tokenizer(corpus, tokenizer, vocabulary)
-            made.save_pretrained(str(folder / "tokenizer"))
-            ids = encoded(corpus.documents(), made, TokenPolicy(None, made.eos_token_id))
-            pieces = ((_is_held_out(number), each) for number, each in enumerate(ids))
-        train, held_out, largest = _write(pieces, folder, limit)
-        if not train or not held_out:
-            msg = (
-                f"corpus {corpus.spec!r}: {train + held_out:,} tokens, too few to train on nine tenths and measure "
-                f"on one; give at least {HELD_OUT_EVERY} documents: records of .jsonl, pages of a dump; a .txt file "
-                "has one a megabyte"
-            )
-            raise CorpusError(msg)
-        size, end = (len(made), made.eos_token_id) if made else (largest + 1, 0)
-        hashes = {name: sha256_of(folder / name) for name in _FILES}
-        about = {"source": source, "vocabulary": size, "end_of_text": end, "hashes": hashes}
-        write_sealed(manifest, about)
+    run = _directory(folder)
+    if not run.is_done:
+        with run.claim():
+            if run.begin({"source": source}, {}) != "done":
+                run.amend(**_tokenize(corpus, folder, tokenizer=tokenizer, vocabulary=vocabulary, limit=limit))
+                run.finish()
     return open_data(folder, source)
+
+
+def _directory(folder: Path) -> RunDirectory:
+    return RunDirectory(folder, manifest="data.json", results=_FILES, shards=False)
+
+
+def _tokenize(
+    corpus: Corpus, folder: Path, *, tokenizer: str | None, vocabulary: int, limit: int | None
+) -> dict[str, int]:
+    """Write the tokenizer and both parts; returns the number of tokens it has, and the one that ends a document."""
+    made: PreTrainedTokenizerFast | None = None
+    if corpus.has_ids:
+        pieces = _flat_ids(corpus)
+    else:
+        made = _tokenizer(corpus, tokenizer, vocabulary)
+        made.save_pretrained(str(folder / "tokenizer"))
+        ids = encoded(corpus.documents(), made, TokenPolicy(None, made.eos_token_id))
+        pieces = ((_is_held_out(number), each) for number, each in enumerate(ids))
+    train, held_out, largest = _write(pieces, folder, limit)
+    if not train or not held_out:
+        msg = (
+            f"corpus {corpus.spec!r}: {train + held_out:,} tokens, too few to train on nine tenths and measure "
+            f"on one; give at least {HELD_OUT_EVERY} documents: records of .jsonl, pages of a dump; a .txt file "
+            "has one a megabyte"
+        )
+        raise CorpusError(msg)
+    size, end = (largest + 1, 0) if made is None else (len(made), made.eos_token_id)
+    return {"vocabulary": size, "end_of_text": end}
 
 
 def open_data(folder: Path, source: dict[str, str | int | None] | None = None) -> TokenData:
     """Open what :func:`prepare` wrote; with `source`, refuse a folder that was made from another one."""
     try:
-        stored = read_sealed(folder / "data.json")
-        damaged = [name for name, digest in stored["hashes"].items() if sha256_of(folder / name) != digest]
-        if damaged:
-            raise ValueError(f"the SHA-256 of {damaged[0]} has changed")
+        stored = _directory(folder).finished_manifest()
         parts = [np.load(folder / name, mmap_mode="r") for name in _FILES]
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RunError) as error:
         raise RunError(f"{folder} holds no tokenized corpus ({error}): remove it to have it made again") from error
     if source is not None and stored["source"] != source:
         raise RunError(f"{folder} holds the tokens of {stored['source']}, not of {source}: choose another folder")
