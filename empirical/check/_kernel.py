@@ -1,5 +1,6 @@
 """A norm of any framework as one function of float64 arrays."""
 
+import copy
 import importlib
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -146,6 +147,7 @@ class Kernel:
             return _bound_flax(function, self.array(np.ones((1, d))))
         if hasattr(function, "eval") and hasattr(function, "named_parameters"):
             torch = importlib.import_module("torch")
+            function = copy.deepcopy(function)  # the caller's keeps its parameters, dtype and mode
             return function.to(dtype=getattr(torch, self.asked.dtype), device=self.asked.device or "cpu").eval()
         if hasattr(function, "built") and not function.built:  # keras
             function(self.array(np.ones((1, d))))

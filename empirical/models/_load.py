@@ -116,6 +116,8 @@ def _explained(source: ModelSource, error: Exception) -> ModelError:
 def _loading(source: ModelSource) -> Iterator[None]:
     """Quietly, and with one line for whatever goes wrong."""
     try:
+        if source.is_local:
+            source.files()
         with _quiet():
             yield
     except (ModelError, torch.cuda.OutOfMemoryError):
@@ -147,7 +149,7 @@ def _pretrained(source: ModelSource, kind: Any, *, allow_pickle: bool, **options
             source.location, use_kernels=False, output_loading_info=True, ignore_mismatched_sizes=True,
             **_arguments(source), **options,
         )  # fmt: skip
-    refuse_integers(source, model.config)
+    refuse_integers(source, model, report)
     return model, report
 
 
@@ -160,9 +162,9 @@ def load_config(source: ModelSource, *, random_weights: bool = False) -> Any:
         return source.known.config()
     with _loading(source):
         config = AutoConfig.from_pretrained(source.location, **_arguments(source))
-    family_of(config)
-    if not random_weights:
-        refuse_declared(source, config)
+        family_of(config)
+        if not random_weights:
+            refuse_declared(source, config)
     return config
 
 

@@ -5,14 +5,17 @@ import importlib.util
 import json
 import os
 import re
+import stat
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from ..support import ModelError, sha256_if_small
+from ..support import ModelError, read_json, remembered_sha256
 from ._known import KNOWN_MODELS, KnownModel
 
 _GGUF_MAGIC = b"GGUF"
+_HASHED = (".json", ".safetensors", ".bin")
+_READ = (*_HASHED, ".jinja", ".model", ".txt", ".vocab")
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 
 
@@ -57,6 +60,37 @@ class ModelSource:
             given["local_files_only"] = True
         return given
 
+    def files(self) -> list[Path]:
+        """The local files that say what the model is: configuration, tokenizer, weights, and the shards of an index.
+
+        Raises:
+            ModelError: One of them is outside of the folder, or is no file that ends.
+        """
+        folder = Path(self.location)
+        if self.gguf_file:
+            return [folder / self.gguf_file]
+        read = sorted(path for path in folder.iterdir() if path.suffix in _READ and not path.is_dir())
+        for path in read:
+            self._refuse_endless(path)
+        indices = (path for path in read if path.name.endswith(".index.json"))
+        shards = {shard for index in indices for shard in shards_of(index)}
+        for shard in shards - set(read):
+            if ".." in shard.relative_to(folder).parts or not shard.is_relative_to(folder):
+                self._refuse(shard, "is outside of the folder", "keep all shards in it")
+            self._refuse_endless(shard)
+        return sorted(shards | {path for path in read if path.suffix in _HASHED})
+
+    def _refuse_endless(self, path: Path) -> None:
+        try:
+            ends = stat.S_ISREG(path.stat().st_mode)
+        except OSError as error:
+            self._refuse(path, error.strerror or str(error), "download it again")
+        if not ends:
+            self._refuse(path, "is a pipe or a device", "put a file in its place")
+
+    def _refuse(self, path: Path, reason: str, advice: str) -> NoReturn:
+        raise ModelError(f"model {self.spec!r}: {os.path.relpath(path, self.location)}: {reason}; {advice}")
+
     def resolved_revision(self, config: Any, *, random_weights: bool = False) -> str:
         """What identifies the weights: the commit on the hub, or ``sha256:...`` of the local files.
 
@@ -68,17 +102,20 @@ class ModelSource:
             return f"config sha256:{hashlib.sha256(text.encode()).hexdigest()}"
         if not self.is_local:
             return str(getattr(config, "_commit_hash", None) or self.revision or "main")
-        directory = Path(self.location)
-        files = (
-            [directory / self.gguf_file]
-            if self.gguf_file
-            else sorted(path for path in directory.iterdir() if path.suffix in (".json", ".safetensors", ".bin"))
-        )
         digest = hashlib.sha256()
-        for path in files:
-            digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
-            digest.update(bytes.fromhex(sha256_if_small(path) or ""))
+        for path in self.files():
+            name = path.relative_to(self.location).as_posix()
+            digest.update(f"{name}\0{path.stat().st_size}\0".encode())
+            digest.update(bytes.fromhex(remembered_sha256(path)))
         return f"sha256:{digest.hexdigest()}"
+
+
+def shards_of(index: Path) -> list[Path]:
+    """The files that an index of weights names; none if it cannot be read, which loading it will tell."""
+    try:
+        return [index.parent / name for name in sorted(set(read_json(index)["weight_map"].values()))]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return []
 
 
 def _gguf(spec: str, path: Path) -> ModelSource:

@@ -1,5 +1,7 @@
 """Whether the weights in memory are those of the checkpoint, and a fingerprint by which others can tell."""
 
+import contextlib
+import math
 import re
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
@@ -10,15 +12,18 @@ import safetensors
 import torch
 from torch import nn
 from torch.distributed.tensor import DTensor
+from transformers import AutoModel
 
 from ..support import ModelError, sha256_of_tensors
 from ._sites import NormSite
-from ._source import ModelSource
+from ._source import ModelSource, shards_of
+from ._text import text_config
 
 _UNMEASURED = ("pooler.",)
 """What reads the last hidden states and feeds no norm layer; encoders saved with another head come without it."""
 
-_FLOATS = ("F64", "F32", "F16", "BF16")
+_NAMES = {torch.float64: "F64", torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16"}
+_FLOATS = tuple(_NAMES.values())
 _BLOCK = re.compile(r"\.(\d+)\.")
 
 
@@ -45,38 +50,92 @@ def _cause(missing: Collection[str], unused: Collection[str], names: Collection[
     return "the file is incomplete; save or download it again"
 
 
-def _files(source: ModelSource, config: Any) -> Iterator[Path]:
-    """The safetensors files that were read."""
+def _files(source: ModelSource, config: Any) -> list[Path]:
+    """The files of weights that are read, in the order in which transformers looks for them."""
     folder = Path(source.location)
     if not source.is_local:
         revision = getattr(config, "_commit_hash", None) or source.revision
         found = huggingface_hub.try_to_load_from_cache(source.location, "config.json", revision=revision)
         if not isinstance(found, str):
-            return
+            return []
         folder = Path(found).parent
-    yield from sorted(folder.glob("*.safetensors"))
+    named = getattr(config, "transformers_weights", None)
+    usual = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
+    path = next((path for path in (folder / name for name in ((named,) if named else usual)) if path.is_file()), None)
+    return [] if path is None else shards_of(path) if path.name.endswith(".index.json") else [path]
+
+
+def _stored(path: Path) -> Iterator[tuple[str, str, int]]:
+    """Name, dtype and number of entries of each tensor of a file."""
+    if path.suffix == ".bin":
+        for name, value in torch.load(path, map_location="meta", weights_only=True).items():
+            yield name, _NAMES.get(value.dtype, str(value.dtype)), value.numel()
+        return
+    with safetensors.safe_open(path, framework="pt") as stream:
+        for name in stream.keys():  # noqa: SIM118 - no mapping
+            part = stream.get_slice(name)
+            yield name, part.get_dtype(), math.prod(part.get_shape())
 
 
 _ADVICE = "give a checkpoint in float32, float16 or bfloat16, or a GGUF file"
 
 
 def refuse_declared(source: ModelSource, config: Any) -> None:
-    """Refuse a checkpoint whose configuration says that it is quantized; transformers dequantizes GGUF files."""
+    """Refuse a configuration that its files cannot fulfil, before memory is taken: quantized, larger, foreign kernels.
+
+    transformers dequantizes GGUF files.
+    """
+    kernel = str(getattr(config, "_attn_implementation", None) or "")
+    if "/" in kernel:
+        msg = f"model {source.spec!r}: config.json asks for the attention {kernel!r}, which runs code of the hub"
+        raise ModelError(f"{msg}; remove that entry")
     declared = getattr(config, "quantization_config", None)
     if source.gguf_file is None and declared is not None:
         method = declared.get("quant_method") if isinstance(declared, dict) else type(declared).__name__
         raise ModelError(f"model {source.spec!r} is stored quantized ({method}); {_ADVICE}")
+    names, entries = _capacity(source, config)
+    blocks = getattr(text_config(config), "num_hidden_layers", 0)
+    if not names or not isinstance(blocks, int):
+        return
+    expected = blocks if blocks > names else 0
+    with contextlib.suppress(Exception):  # what cannot be built is told when it is loaded
+        expected = expected or _size(config)
+    if expected > (names if blocks > names else 2 * entries):  # twice for an embedding that is also the head
+        what = "blocks" if blocks > names else "numbers"
+        holds = f"{names:,} tensors" if blocks > names else f"{entries:,}"
+        msg = f"model {source.spec!r}: config.json asks for {expected:,} {what}, and the files hold {holds}"
+        raise ModelError(f"{msg}; correct config.json, or download the weights again")
 
 
-def refuse_integers(source: ModelSource, config: Any) -> None:
-    """Refuse weights stored as scaled integers or in 8 bits, which read as plain numbers are another model."""
-    for path in _files(source, config) if source.gguf_file is None else ():
-        with safetensors.safe_open(path, framework="pt") as stream:
-            for name in stream.keys():  # noqa: SIM118 - no mapping
-                number = stream.get_slice(name).get_dtype() if name.endswith(".weight") else "F32"
-                if number not in _FLOATS:
-                    msg = f"model {source.spec!r} is stored quantized ({path.name}: {name} is {number}); {_ADVICE}"
-                    raise ModelError(msg)
+def _capacity(source: ModelSource, config: Any) -> tuple[int, int]:
+    """How many tensors the files of weights hold, and at most how many numbers; none if they cannot be read."""
+    if source.gguf_file is not None:
+        path = Path(source.location, source.gguf_file)
+        with path.open("rb") as stream:
+            return int.from_bytes(stream.read(16)[8:], "little"), 8 * path.stat().st_size
+    try:
+        stored = [each for path in _files(source, config) if path.suffix != ".bin" for each in _stored(path)]
+    except (OSError, safetensors.SafetensorError):
+        return 0, 0
+    return len(stored), sum(entries for _, _, entries in stored)
+
+
+def _size(config: Any) -> int:
+    """The numbers of a base model, which is built without memory."""
+    with torch.device("meta"):
+        return sum(parameter.numel() for parameter in AutoModel.from_config(config).parameters())
+
+
+def refuse_integers(source: ModelSource, model: nn.Module, loading: dict[str, Any]) -> None:
+    """Refuse weights stored as integers, complex or in 8 bits, which read as plain numbers are another model."""
+    ignored = [*map(re.escape, loading["unexpected_keys"]), *(model._keys_to_ignore_on_load_unexpected or ())]
+    whole = (name for name, value in model.state_dict().items() if not value.is_floating_point())
+    passed = re.compile("|".join([*ignored, *(rf"(^|\.){re.escape(name)}$" for name in whole)]) or "$^")
+    for path in _files(source, model.config) if source.gguf_file is None else ():
+        for name, number, _ in _stored(path):
+            if number not in _FLOATS and not passed.search(name):
+                msg = f"model {source.spec!r} is stored quantized ({path.name}: {name} is {number}); {_ADVICE}"
+                raise ModelError(msg)
 
 
 def unused_weights(source: ModelSource, model: nn.Module, loading: dict[str, Any]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -125,6 +126,12 @@ class RunDirectory:
     def shard_path(self, index: int, suffix: str = ".safetensors") -> Path:
         """A finished part."""
         return self.path / "shards" / f"{index:06}{suffix}"
+
+    def measured_sha256(self) -> str:
+        """Hash of all that determines a shard but its inputs: the identity of the run, and its weights."""
+        manifest = self.manifest()
+        value = [identity_of(manifest), manifest.get("weights_sha256")]
+        return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
     def finished_shards(self) -> list[int]:
         """Indices of the parts that are there."""

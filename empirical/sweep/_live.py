@@ -91,7 +91,9 @@ def measure(
             **{name: getattr(options, name) for name in ("shard_batches", "batch_dim", "directions", "seed")},
         }
         with run.claim():
-            if run.begin(identity, {"command": command, **environment(device)}) != "done":
+            if run.begin(identity, {"command": command, **environment(device)}) == "done":
+                _refuse_other_batches(run, chain([first], source), options.shard_batches)
+            else:
                 observed = {name: getattr(options, name) for name in ("batch_dim", "directions", "seed")}
                 subject = Subject(model, device, partial(Observer, model, sites, **observed))
                 states = _measure(run, subject, chain([first], source), options.shard_batches, console)
@@ -137,6 +139,22 @@ def _sites(model: nn.Module, batch: Any) -> tuple[NormSite, ...]:
     return sites
 
 
+def _chunks(batches: Iterator[Any], size: int) -> Iterator[tuple[list[Any], str]]:
+    """The batches of each shard, and their hash."""
+    while chunk := list(islice(batches, size)):
+        yield chunk, _digest(chunk)
+
+
+def _joined(digests: Iterable[str]) -> dict[str, str]:
+    return {"tokens_sha256": hashlib.sha256("".join(digests).encode()).hexdigest()}
+
+
+def _refuse_other_batches(run: RunDirectory, batches: Iterator[Any], size: int) -> None:
+    """Refuse batches that are not those of a finished run."""
+    if not _joined(digest for _, digest in _chunks(batches, size)).items() <= run.manifest().items():
+        raise RunError(f"{run.path}: holds another run (its batches are others); choose another output")
+
+
 def _measure(run: RunDirectory, subject: Subject, batches: Iterator[Any], size: int, console: Console) -> States:
     """The states of all batches, a shard for every few of them."""
     alone = Ranks(0, 1, subject.device)
@@ -144,11 +162,7 @@ def _measure(run: RunDirectory, subject: Subject, batches: Iterator[Any], size: 
     measured = count(1)
 
     def shards() -> Iterator[Shard]:
-        for index in count():
-            chunk = list(islice(batches, size))
-            if not chunk:
-                return
-            digest = _digest(chunk)
+        for index, (chunk, digest) in enumerate(_chunks(batches, size)):
             if checkpoints.digests.get(index, digest) != digest:
                 last = index * size + len(chunk) - 1
                 msg = f"{run.path}: batches {index * size} to {last} are not those of its start; give the same ones"
@@ -161,8 +175,9 @@ def _measure(run: RunDirectory, subject: Subject, batches: Iterator[Any], size: 
             say(console, f"measured {number:,} batches")
 
     digests = measure_shards(subject, shards(), checkpoints, alone, console, advance)
-    run.amend(tokens_sha256=hashlib.sha256("".join(digests).encode()).hexdigest())
-    return checkpoints.merged(digests)
+    states = checkpoints.merged(digests)
+    run.amend(**_joined(digests))
+    return states
 
 
 def _describe(run: RunDirectory, model: nn.Module, sites: Sequence[NormSite], states: States) -> None:

@@ -14,7 +14,7 @@ from ..observe import Observer, States, load_states, merge, save_states
 from ..runs import Ranks, RunDirectory
 from ..support import Advance, ModelError, RunError, replacing, say
 
-_DIGEST = "batches_sha256"
+_DIGEST, _MEASURED = "batches_sha256", "measured_sha256"
 
 
 class Batch(NamedTuple):
@@ -53,15 +53,16 @@ class Subject:
 
 
 class Checkpoints:
-    """The states of the finished shards of a run, each with the digest of its inputs; damaged ones are set aside.
+    """The states of the finished shards of a run; damaged ones and those of another run are set aside.
 
-    `expected` has the digests of all shards by index, where they are known.
+    Each carries the digest of its inputs and of all else that determines it. `expected` has the digests of the inputs
+    of all shards by index, where they are known.
     """
 
     def __init__(
         self, run: RunDirectory, group: Ranks, console: Console, expected: Mapping[int, str] | None = None
     ) -> None:
-        self._run, self._console = run, console
+        self._run, self._console, self._measured = run, console, run.measured_sha256()
         # Nobody measures before the leader has counted: what is finished now was finished by an earlier start.
         self.digests = group.by_leader(lambda: self._sound(expected))
 
@@ -85,15 +86,24 @@ class Checkpoints:
         states, about = load_states(path)
         if digest is not None and about.get(_DIGEST) != digest:
             raise RunError(f"{path}: is of other tokens than its number says; remove it and run again")
+        if about.get(_MEASURED) != self._measured:
+            raise RunError(f"{path}: is of another run, with other weights or options; remove it and run again")
         return states, about.get(_DIGEST, "")
 
     def save(self, shard: Shard, states: States) -> None:
         """Store the states of a shard."""
         with replacing(self._run.shard_path(shard.index)) as draft:
-            save_states(draft, states, {_DIGEST: shard.digest})
+            save_states(draft, states, {_DIGEST: shard.digest, _MEASURED: self._measured})
 
     def merged(self, digests: Sequence[str]) -> States:
-        """All shards in the order of the inputs, so that the last bit does not depend on who measured what when."""
+        """All shards in the order of the inputs, so that the last bit does not depend on who measured what when.
+
+        Raises:
+            RunError: An earlier start has measured more shards than these.
+        """
+        if more := [index for index in self._run.finished_shards() if index >= len(digests)]:
+            path = self._run.shard_path(more[0])
+            raise RunError(f"{path}: is beyond the last of the inputs; give all that the run was begun with")
         return functools.reduce(merge, (self._load(index, digest)[0] for index, digest in enumerate(digests)))
 
 

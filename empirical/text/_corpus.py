@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..support import CorpusError, sha256_if_small
+from ..support import CorpusError, remembered_sha256
 from ._hub import SCHEME, streamed
 from ._ids import token_ids
 from ._plain import paragraphs, records
@@ -89,13 +89,13 @@ class Corpus:
         return ids
 
     def sha256(self) -> str | None:
-        """Hash of the file; None for hub data sets and files above 1 GiB, which are identified by their tokens."""
+        """Hash of the file; None for hub data sets, which are identified by their tokens."""
         if self.path is None:
             return None
         if self.path.is_dir():
-            parts = map(sha256_if_small, sorted(self.path.glob("*.npz")))
-            return hashlib.sha256("".join(map(str, parts)).encode()).hexdigest()
-        return sha256_if_small(self.path)
+            parts = map(remembered_sha256, sorted(self.path.glob("*.npz")))
+            return hashlib.sha256("".join(parts).encode()).hexdigest()
+        return remembered_sha256(self.path)
 
 
 def _reader(path: Path) -> Callable[[Path], Iterator[str]]:
