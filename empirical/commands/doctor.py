@@ -29,15 +29,16 @@ def run(options: Options) -> int:
     import torch
 
     from ..check import compare_models, onnx_norms
-    from ..models import find_model, load_network
+    from ..models import find_model, load_network, longest_sequence
 
     source = load_network(find_model(options.source))
     path = Path(options.port)
     port: Any = onnx_norms(path) if path.suffix == ".onnx" else load_network(find_model(options.port))
     configs: list[Any] = [model.config for model in (source, port) if not isinstance(model, list)]
     size = min(config.get_text_config().vocab_size for config in configs)
+    length = min(options.tokens, *(longest_sequence(config) or options.tokens for config in configs))
     generator = torch.Generator().manual_seed(options.seed)
-    diagnosis = compare_models(source, port, torch.randint(size, (1, options.tokens), generator=generator))
+    diagnosis = compare_models(source, port, torch.randint(size, (1, length), generator=generator))
     if diagnosis.first is None:
         print(f"all {diagnosis.sites} norms compute the same, within rounding")
         return 0

@@ -54,10 +54,11 @@ def _fold(options: Options, model: str) -> None:
     import torch
 
     from ..folding import fold, write_fold
-    from ..models import find_model, load_network, resolve_dtype
+    from ..models import find_model, load_network, refuse_lost_blocks, resolve_dtype
 
     source = find_model(model, options.revision)
     network: Any = load_network(source, allow_pickle=options.allow_pickle)
+    refuse_lost_blocks(network, network.unused_weights)
     if options.dtype is not None:
         network.to(resolve_dtype(options.dtype, network.config, torch.device("cpu")))
     batches, named = _inputs(options, network, source)
@@ -70,7 +71,6 @@ def _fold(options: Options, model: str) -> None:
 def _inputs(options: Options, network: Any, source: Any) -> tuple[list[Any], str]:
     """The batches that the outputs are compared on, and what they are."""
     from ..folding import cases_for, sample_inputs, tensors
-    from ..models import longest_sequence
     from ..text import bundled_wikipedia, open_corpus
 
     corpus = options.corpus
@@ -79,7 +79,7 @@ def _inputs(options: Options, network: Any, source: Any) -> tuple[list[Any], str
     if corpus is None:
         return [sample_inputs(network)], "random, seed 0"
     opened = open_corpus(corpus)
-    length = min(options.sequence_length, longest_sequence(network.config) or options.sequence_length)
+    length = options.sequence_length
     chosen = cases_for(network, source, opened, tokens=options.tokens, length=length, per_document=1)
     tokens = sum(case.tokens for case in chosen)
     return [tensors(network, [case]) for case in chosen], f"{tokens} tokens of {Path(opened.spec).name}"

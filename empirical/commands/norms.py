@@ -51,14 +51,18 @@ def _of_types() -> list[dict[str, Any]]:
 
 def _of_model(spec: str) -> list[dict[str, Any]]:
     import torch
+    from rich.console import Console
 
-    from ..models import find_model, load_model, norms, text_inputs
+    from ..models import find_model, load_model, norms, text_inputs, unused_line
+    from ..support import say
     from ..sweep import is_live, load_live
 
     if is_live(spec):
         model, batches = load_live(spec)
         return norms(model, next(iter(batches), None)).rows()
     loaded = load_model(find_model(spec))
+    if loaded.unused:
+        say(Console(stderr=True), unused_line(loaded.unused))
     ids = torch.arange(16, device=loaded.device).reshape(1, 16) + 3
     text = getattr(loaded.model, "main_input_name", "input_ids") == "input_ids"
     return norms(loaded.model, text_inputs(loaded.model, ids) if text else None).rows()

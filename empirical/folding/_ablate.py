@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from rich.console import Console
 
-from ..models import bundled_model, find_model, load_network, resolve_device, resolve_dtype
+from ..models import bundled_model, find_model, load_network, resolve_device, resolve_dtype, weights_sha256
 from ..observe import ratio_interval
 from ..pages import write_ablation
 from ..runs import RunDirectory, environment
-from ..support import RunError, progress, read_sealed, write_sealed, write_table
+from ..support import RunError, progress, read_sealed, sha256_of_tensors, write_sealed, write_table
 from ..text import Case, bundled_wikipedia, open_corpus
 from ._ablation import Ablation
 from ._changes import Change, plan_changes
@@ -77,10 +77,13 @@ def run_ablation(ablation: Ablation, *, console: Console | None = None, command:
         "tokens": sum(case.tokens for case in given),
         "documents": len({case.document for case in given}),
         **{name: getattr(ablation, name) for name in names},
+        "weights_sha256": weights_sha256(network),
+        "cases_sha256": _cases_sha256(given),
     }
     run = RunDirectory(Path(ablation.output or f"runs/ablate-{source.name}"), results=("ablation.csv",))
     with run.claim():
-        if run.begin(measured, {"command": command, **environment(device)}) == "done":
+        about = {"command": command, **environment(device), "unused_weights": list(network.unused_weights)}
+        if run.begin(measured, about) == "done":
             console.print(f"{run.path}: this run is done", markup=False, highlight=False, soft_wrap=True)
             return run
         run.write_tokens(np.concatenate([case.labels for case in given]))
@@ -88,10 +91,23 @@ def run_ablation(ablation: Ablation, *, console: Console | None = None, command:
     return run
 
 
-def _read(path: Path, console: Console) -> np.ndarray | None:
-    """The rows of a finished shard; None if it is not there, or damaged, so that it is measured again."""
+def _cases_sha256(given: Sequence[Case]) -> str:
+    """Hash of all inputs and labels, with the document of each case."""
+    arrays = (
+        (f"{case.document} {name}", torch.from_numpy(np.ascontiguousarray(array)))
+        for case in given
+        for name, array in sorted({**case.inputs, "labels": case.labels}.items())
+    )
+    return sha256_of_tensors(arrays)
+
+
+def _read(path: Path, measured: str, console: Console) -> np.ndarray | None:
+    """The rows of a finished shard; None if it is not there, damaged or of another run: it is measured again."""
     try:
-        return np.array(read_sealed(path)["rows"])
+        shard = read_sealed(path)
+        if shard.get("measured_sha256") != measured:
+            raise RunError(f"{path}: is of another run")
+        return np.array(shard["rows"])
     except FileNotFoundError:
         return None
     except RunError as error:
@@ -113,7 +129,8 @@ def _measure(
         ]
         before += sum(case.tokens for case in shard)
     sizes = [sum(case.tokens for case in shards[number]) for number, _, _ in work]
-    found = {path: rows for _, _, path in work if (rows := _read(path, console)) is not None}
+    measured = run.measured_sha256()
+    found = {path: rows for _, _, path in work if (rows := _read(path, measured, console)) is not None}
     done = sum(size for size, (_, _, path) in zip(sizes, work, strict=True) if path in found)
     with progress(console, f"{len(changes)} changes", sum(sizes), done) as advance:
         at, measurement = -1, None
@@ -123,7 +140,7 @@ def _measure(
             if measurement is None or at != number:
                 measurement, at = Measurement(network, shards[number], ablation.batch_tokens), number
             found[path] = measurement(change, ablation.seed)
-            write_sealed(path, {"rows": found[path].tolist()})
+            write_sealed(path, {"measured_sha256": measured, "rows": found[path].tolist()})
             advance(size)
     joined = {change: np.concatenate([found[path] for _, c, path in work if c == change]) for change in changes}
     base = joined[changes[0]]

@@ -157,7 +157,8 @@ def write_fold(
         "location": str(Path(source.location).resolve() / (source.gguf_file or "")) if source.is_local
         else source.location, "revision": source.revision,
         "class": type(original).__name__, "norms": folded.norms, "moved": folded.moved, "kept": folded.kept,
-        "entries": folded.entries, "untied": folded.untied, "maps": certify_maps(original, folded),
+        "entries": folded.entries, "untied": folded.untied,
+        "unused_weights": list(getattr(original, "unused_weights", ())), "maps": certify_maps(original, folded),
         "compared": {"inputs": inputs, **compared},
         "weights_sha256": {"original": weights_sha256(original), "folded": weights_sha256(folded.checkpoint)},
     }  # fmt: skip

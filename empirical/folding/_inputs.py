@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..models import ModelSource, load_tokenizer, text_config
+from ..models import ModelSource, load_tokenizer, longest_sequence, text_config
 from ..support import ModelError
 from ..text import Case, Corpus, cases
 
@@ -41,7 +41,11 @@ def sample_inputs(model: nn.Module, *, rows: int = 2, length: int = 8, seed: int
 
 
 def cases_for(network: nn.Module, source: ModelSource, corpus: Corpus, **sizes: int) -> list[Case]:
-    """The cases of a corpus for a network, see :func:`empirical.text.cases`; only texts need its tokenizer."""
+    """The cases of a corpus for a network, see :func:`empirical.text.cases`; only texts need its tokenizer.
+
+    No sequence is longer than the network's positions.
+    """
+    sizes["length"] = min(sizes["length"], longest_sequence(network.config) or sizes["length"])
     given = corpus.has_ids or (corpus.path is not None and corpus.path.is_dir())
     vocabulary = getattr(text_config(network.config), "vocab_size", None)
     return cases(corpus, None if given else load_tokenizer(source), vocabulary=vocabulary, **sizes)

@@ -28,7 +28,12 @@ if TYPE_CHECKING:
     from ._source import ModelSource, bundled_model, find_model
     from ._text import text_config, text_inputs
     from ._types import survey_types as survey_types
-    from ._weights import fingerprints, weights_sha256 as weights_sha256
+    from ._weights import (
+        fingerprints,
+        refuse_lost_blocks as refuse_lost_blocks,
+        unused_line as unused_line,
+        weights_sha256 as weights_sha256,
+    )
 else:
     __getattr__ = lazy(__name__, __file__)
 

@@ -14,18 +14,19 @@ os.environ["USE_HUB_KERNELS"] = "0"
 
 import torch
 import transformers
+from rich.console import Console
 from torch import nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 from transformers.distributed.configuration_utils import DistributedConfig
 from transformers.utils import logging as transformers_logging
 
-from ..support import ModelError, hub_silence
+from ..support import ModelError, hub_silence, say
 from . import _gpt2_rms as _gpt2_rms  # makes its model type known to AutoModel
 from ._families import Topology, family_of, sites_of, topology_of
 from ._sites import NormSite
 from ._source import ModelSource
 from ._text import text_config
-from ._weights import refuse_declared, refuse_integers, unused_weights
+from ._weights import refuse_declared, refuse_integers, unused_line, unused_weights
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16, "float64": torch.float64}
 
@@ -278,7 +279,8 @@ def _read(source: ModelSource, given: LoadOptions, place: torch.device, dtype: t
 def load_network(source: ModelSource, *, allow_pickle: bool = False) -> nn.Module:
     """Load a whole network, head included, of any architecture of transformers, on the CPU and in evaluation mode.
 
-    Its dtype is that of the checkpoint; `allow_pickle` as for :func:`load_model`. Raises ModelError.
+    Its dtype is that of the checkpoint; `allow_pickle` as for :func:`load_model`. Weights that it has no place for are
+    told, and are its attribute ``unused_weights``. Raises ModelError.
     """
     with _loading(source):
         config = AutoConfig.from_pretrained(source.location, **_arguments(source))
@@ -286,7 +288,9 @@ def load_network(source: ModelSource, *, allow_pickle: bool = False) -> nn.Modul
         named = (config.architectures or ["AutoModelForCausalLM"])[0]
         chosen = getattr(transformers, named, transformers.AutoModelForCausalLM)
         network, report = _pretrained(source, chosen, allow_pickle=allow_pickle, dtype="auto")
-    unused_weights(source, network, report)
+    network.unused_weights = unused_weights(source, network, report)
+    if network.unused_weights:
+        say(Console(stderr=True), unused_line(network.unused_weights))
     network.config.use_cache = False
     return network.eval()
 

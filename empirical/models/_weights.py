@@ -155,6 +155,19 @@ def unused_weights(source: ModelSource, model: nn.Module, loading: dict[str, Any
     return unused
 
 
+def unused_line(names: Collection[str]) -> str:
+    """What is said of weights that a model has no place for."""
+    return f"weights that the measured part has no place for: {_some(names)}"
+
+
+def refuse_lost_blocks(network: nn.Module, unused: Collection[str]) -> None:
+    """Refuse a network that leaves out whole blocks of its checkpoint."""
+    lost = {_block(name) for name in unused} - {_block(name) for name, _ in network.named_parameters()} - {-1}
+    if lost:
+        msg = f"config.json leaves out block {min(lost)} of the checkpoint ({_some(unused)})"
+        raise ModelError(f"{msg}: a fold would lose it; correct config.json")
+
+
 def _tensors(model: nn.Module, chosen: Callable[[str], bool]) -> Iterator[tuple[str, torch.Tensor]]:
     """Parameters and buffers by name, one at a time."""
     for name, value in sorted(model.state_dict().items()):

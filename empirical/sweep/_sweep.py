@@ -14,7 +14,7 @@ from rich.console import Console
 from torch import nn
 
 from .. import judge, pages
-from ..models import LoadedModel, fingerprints, load_model, load_tokenizer, sites_of, text_inputs
+from ..models import LoadedModel, fingerprints, load_model, load_tokenizer, sites_of, text_inputs, unused_line
 from ..observe import Observer, States
 from ..runs import Origin, Ranks, RunDirectory, Status, environment, ranks, read_origins
 from ..support import ModelError, RunError, progress, say, write_records
@@ -120,8 +120,7 @@ def _load(run: RunDirectory, plan: Plan, group: Ranks, console: Console) -> Load
         raise ModelError(msg)
     _check_weights(run, loaded, group)
     if loaded.unused:
-        names = ", ".join(loaded.unused[:3]) + (f" and {more} more" if (more := len(loaded.unused) - 3) > 0 else "")
-        say(console, f"weights that the measured part has no place for: {names}")
+        say(console, unused_line(loaded.unused))
     return loaded
 
 
