@@ -59,7 +59,7 @@ def run_ablation(ablation: Ablation, *, console: Console | None = None, command:
     corpus = open_corpus(str(bundled_wikipedia()) if ablation.corpus is None else ablation.corpus)
     source = find_model(ablation.model if ablation.model is not None else str(bundled_model()), ablation.revision)
     device = resolve_device(ablation.device)
-    network = load_network(source, allow_pickle=ablation.allow_pickle)
+    network: Any = load_network(source, allow_pickle=ablation.allow_pickle)
     dtype = resolve_dtype(ablation.dtype, network.config, device)
     network.to(device=device, dtype=dtype)
     given = cases_for(

@@ -126,7 +126,7 @@ def _size(config: Any) -> int:
         return sum(parameter.numel() for parameter in AutoModel.from_config(config).parameters())
 
 
-def refuse_integers(source: ModelSource, model: nn.Module, loading: dict[str, Any]) -> None:
+def refuse_integers(source: ModelSource, model: Any, loading: dict[str, Any]) -> None:
     """Refuse weights stored as integers, complex or in 8 bits, which read as plain numbers are another model."""
     ignored = [*map(re.escape, loading["unexpected_keys"]), *(model._keys_to_ignore_on_load_unexpected or ())]
     whole = (name for name, value in model.state_dict().items() if not value.is_floating_point())

@@ -40,7 +40,8 @@ def _stopped(model: nn.Module, batches: list[torch.Tensor], output: Path, monkey
 def test_a_run_in_memory_goes_on_with_what_it_was_begun_with(
     change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model, batches = nn.Sequential(nn.Linear(8, 8), nn.LayerNorm(8)), [torch.randn(2, 5, 8) for _ in range(3)]
+    model: Any = nn.Sequential(nn.Linear(8, 8), nn.LayerNorm(8))
+    batches = [torch.randn(2, 5, 8) for _ in range(3)]
     options = MeasureOptions(directions=2, shard_batches=1, seed=change == "seed")
     if change.startswith("finished"):
         measure(model, batches, tmp_path / "run", OPTIONS)
