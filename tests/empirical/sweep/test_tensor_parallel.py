@@ -8,7 +8,7 @@ from empirical.observe import read_sites
 from lngeom.cli import main
 
 from ..conftest import Refused, Words, tiny_model
-from ..runs.test_ranks import OPTIONS, together
+from ..runs.test_ranks import OPTIONS, command, together
 
 COLUMNS = ("angle_mean_deg", "d_cos2", "norm_mean", "norm_max")
 
@@ -20,6 +20,7 @@ def apart(first: Path, second: Path) -> float:
     return max(abs(a[name] - b[name]) for a, b in pairs for name in COLUMNS)
 
 
+@pytest.mark.usefixtures("without_pages")
 def test_teams_of_processes_measure_what_one_process_does(tmp_path: Path) -> None:
     tiny_model("llama").save_pretrained(tmp_path / "model")
     words = ["sweep", str(tmp_path / "model"), "--corpus", "random", *OPTIONS]
@@ -30,7 +31,7 @@ def test_teams_of_processes_measure_what_one_process_does(tmp_path: Path) -> Non
     allowed = apart(tmp_path / "float32", tmp_path / "float64") * 2.0**-29 * 2**6
     assert allowed > 0
     team = ["--tensor-parallel", "2", "--dtype", "float64", "--output", str(tmp_path / "teams")]
-    together(4, "-m", "lngeom", *words, *team)
+    together(4, command, [*words, *team])
     assert apart(tmp_path / "float64", tmp_path / "teams") <= allowed
 
 

@@ -20,11 +20,11 @@ from empirical.pages import load_drawn
 from empirical.runs import Ranks, ranks
 from empirical.support import CorpusError, RunError, StepTable, read_json, read_table, write_folder
 from empirical.text import open_corpus
-from empirical.train import Execution, Recipe, Shape, TokenData, prepare, train
+from empirical.train import Execution, Recipe, Shape, TokenData, open_data, prepare, train
 from lngeom.cli import main
 from lngeom.errors import InputError, LngeomError
 
-from ..runs.test_ranks import together
+from ..runs.test_ranks import first_life_of_rank_1, together
 
 SHAPE = Shape(1, 16, 2, 5e-3, 12, 64, 16, 4, 0.25)
 RECIPE = Recipe(SHAPE, "layer", "adamw", 5e-3, SHAPE.steps, SHAPE.sequences, SHAPE.positions, warmup=0.2)
@@ -146,41 +146,26 @@ def test_kill_9_and_the_same_command_gives_the_same_losses(ids: Path, tmp_path: 
     assert "<svg" in (tmp_path / "killed" / "report.html").read_text(encoding="utf-8")
 
 
-# In its first life, the process of rank 1 dies in the eighth step, after the state of the fifth.
-KILLER = """
-import os, signal
-mean, calls = Ranks.mean, []
-def dying(self, value):
-    calls.append(1)
-    if len(calls) == 8:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return mean(self, value)
-if os.environ["RANK"] == "1" and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
-    Ranks.mean = dying
-"""
+def by_two(data: Path, out: Path, killed: Path) -> None:
+    """Train; in its first life, the process of rank 1 dies in the eighth step, after the state of the fifth."""
+    calls: list[int] = []
+
+    def dying(self: Ranks, value: torch.Tensor) -> torch.Tensor:
+        calls.append(1)
+        if len(calls) == 8 and first_life_of_rank_1():
+            killed.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return mean(self, value)
+
+    mean, Ranks.mean = Ranks.mean, dying  # type: ignore[method-assign]
+    assert run(RECIPE, open_data(data), out)
 
 
 def test_two_processes_compute_what_two_micro_batches_do_also_when_one_dies(ids: Path, tmp_path: Path) -> None:
     """Halving is exact, so the mean over two processes has the bits of two accumulated halves."""
-    script = tmp_path / "two.py"
-    script.write_text(
-        "import sys\n"
-        "from pathlib import Path\n"
-        "import torch\n"
-        "from empirical.text import open_corpus\n"
-        "from empirical.runs import Ranks, ranks\n"
-        "from empirical.train import Execution, Recipe, Shape, open_data, train\n"
-        + KILLER
-        + "torch.set_num_threads(1)\n"
-        f"recipe = {RECIPE!r}\n"
-        f"execution = {EXECUTION!r}\n"
-        "data, out = open_data(Path(sys.argv[1])), Path(sys.argv[2])\n"
-        "with ranks(torch.device('cpu')) as processes:\n"
-        "    train(recipe, data, out, processes=processes, execution=execution)\n"
-    )
     data = prepare(open_corpus(str(ids)), tmp_path / "data")
-    printed = together(2, str(script), str(tmp_path / "data"), str(tmp_path / "two"), restarts=1)
-    assert "-9" in printed
+    together(2, by_two, tmp_path / "data", tmp_path / "two", tmp_path / "killed", restarts=1)
+    assert (tmp_path / "killed").exists()
     run(RECIPE, data, tmp_path / "one", replace(EXECUTION, micro_sequences=RECIPE.sequences // 2))
     assert tables(tmp_path / "two") == tables(tmp_path / "one")
 
