@@ -10,6 +10,9 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode, resolve_name
 
+import lngeom
+from lngeom.errors import InputError
+
 from ._probe import Reading, affine, exactly, first_tensor, own_parameters, ratio_to_bound, read
 from ._sites import Kind, NormSite
 
@@ -168,6 +171,32 @@ def norms(model: nn.Module, batch: Any = None, known: dict[Any, Reading | str] |
                 others.append(other)
     functional = tuple(each for each in seen.functions if each[0] not in found)
     return Norms(tuple(found.values()), tuple(others), functional)
+
+
+def ellipsoid(module: nn.Module) -> lngeom.Ellipsoid:
+    """The ellipsoid that the outputs of one norm layer fill, its gain and bias as the module holds them.
+
+    Raises:
+        InputError: If the module computes neither norm, or has no width of its own.
+
+    >>> from torch import nn
+    >>> from empirical.models import ellipsoid
+    >>> ellipsoid(nn.RMSNorm(4))
+    <Ellipsoid of RMSNorm: dimension 4 in 4>
+    """
+    width = _width(module)
+    if width is None:
+        reading = _other_shapes(module) or "it holds other modules"
+    elif own_parameters(module) or hasattr(module, "normalized_shape"):
+        reading = _alone(module, width, None, {})
+    else:
+        reading = "neither a parameter nor normalized_shape says how long its vectors are"
+    if not isinstance(reading, Reading):
+        msg = f"{type(module).__name__} has no ellipsoid: {reading}; build lngeom.Ellipsoid(gain, bias) from the arrays"
+        raise InputError(msg)
+    gain, bias = (None if name is None else getattr(module, name).detach() for name in (reading.gain, reading.bias))
+    gain = torch.ones(reading.d) if gain is None else gain + reading.gain_offset
+    return lngeom.Ellipsoid(gain, bias, centered=reading.kind == "layernorm")
 
 
 def _width(module: nn.Module) -> int | None:

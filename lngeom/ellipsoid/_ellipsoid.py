@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import math
 import warnings
 from typing import Any
@@ -14,7 +15,6 @@ from ..carriers import Array, check_gain, check_parameter, check_vectors, dtype_
 from ..errors import InputError
 from ..projection import project
 from ._axes import PrincipalAxes, dead_direction, principal_axes, to_numpy
-from ._module import norm_parameters
 from ._nearest import nearest_on_ellipsoid
 
 Floats = NDArray[np.float64]
@@ -64,18 +64,10 @@ class Ellipsoid:
 
     @classmethod
     def from_module(cls, module: Any) -> Ellipsoid:
-        """Ellipsoid of a norm module: ``torch.nn.LayerNorm``, ``torch.nn.RMSNorm``, or one of Hugging Face's.
-
-        The module is applied to one vector, and the formula that reproduces its output is taken: an RMSNorm gives the
-        ellipsoid without the hyperplane whatever its class is called, a layer that stores gain − 1 the right gain.
-        Raises InputError if the module is over several axes, or computes neither formula.
-
-        >>> import torch, lngeom as lg
-        >>> lg.Ellipsoid.from_module(torch.nn.RMSNorm(4))
-        <Ellipsoid of RMSNorm: dimension 4 in 4>
-        """
-        parameters = norm_parameters(module)
-        return cls(parameters.gain, parameters.bias, centered=parameters.centered)
+        """Deprecated: the old name of ``empirical.models.ellipsoid``."""
+        message = "Ellipsoid.from_module is now empirical.models.ellipsoid; the old name goes with the next version"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        return importlib.import_module("empirical.models").ellipsoid(module)  # by name: the core knows no outer package
 
     def __repr__(self) -> str:
         norm = "LayerNorm" if self.centered else "RMSNorm"
