@@ -1,18 +1,23 @@
 """What is to run on a GPU, tried out where there is none."""
 
 import json
-import os
-import subprocess
+import runpy
 import sys
 from pathlib import Path
+
+import pytest
+
+from ..sweep.test_sweep_all import shrink
 
 SCRIPT = Path(__file__).parents[3] / "experiments" / "benchmarks" / "bench_gpu.py"
 
 
-def test_the_benchmark_of_a_gpu_runs_on_a_cpu_too(tmp_path: Path) -> None:
+def test_the_benchmark_of_a_gpu_runs_on_a_cpu_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shrink(monkeypatch)
+    monkeypatch.syspath_prepend(SCRIPT.parent)
     words = "--device cpu --dtype float32 --blocks 1 --batch-size 1 --sequence-length 16 --seconds 0 --models gpt2-xl"
-    command = [sys.executable, str(SCRIPT), *words.split(), "--json", str(tmp_path / "gpu.json")]
-    subprocess.run(command, env={**os.environ, "PYTHONPATH": str(SCRIPT.parents[2])}, check=True, capture_output=True)
+    monkeypatch.setattr(sys, "argv", ["bench_gpu", *words.split(), "--json", str(tmp_path / "gpu.json")])
+    assert runpy.run_path(str(SCRIPT))["main"]() == 0
     found = json.loads((tmp_path / "gpu.json").read_text())
     assert len(found["error_over_bound"]) == 3, "three dtypes"
     assert all(0 < value <= 1 for value in found["error_over_bound"].values())

@@ -11,7 +11,7 @@ from transformers import AutoModel, LlamaConfig
 
 SCRIPT = Path(__file__).parents[3] / "experiments" / "benchmarks" / "bench_sweep.py"
 TOKENS = (10_000, 60_000)
-WIDTH, BLOCKS, LENGTH = 64, 4, 256
+WIDTH, BLOCKS, LENGTH = 8, 4, 256
 SITES = 2 * BLOCKS + 1
 SETTLED = {**os.environ, "OMP_NUM_THREADS": "1", "MALLOC_MMAP_THRESHOLD_": "131072"}
 """With a threshold that the allocator does not move by itself, peaks of processes that do the same differ less."""
@@ -30,7 +30,7 @@ def test_memory_beyond_the_forward_pass_does_not_grow_with_the_tokens(tmp_path: 
     )
     AutoModel.from_config(config).save_pretrained(tmp_path / "model")
     words = [sys.executable, str(SCRIPT), "--model", str(tmp_path / "model"), "--sequence-length", str(LENGTH)]
-    words += ["--memory", *map(str, TOKENS), "--json", str(tmp_path / "memory.json")]
+    words += ["--directions", "2", "--memory", *map(str, TOKENS), "--json", str(tmp_path / "memory.json")]
     done = subprocess.run(words, stderr=subprocess.PIPE, text=True, check=False, env=SETTLED)
     assert done.returncode == 0, done.stderr
     few, many = json.loads((tmp_path / "memory.json").read_text())["results"]
