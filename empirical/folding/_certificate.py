@@ -14,15 +14,16 @@ import torch
 from torch import Tensor, nn
 
 import lngeom
+from lngeom.errors import LngeomError
 
 from ..models import ModelSource, find_model, load_network, load_tokenizer, weights_sha256
-from ..support import ModelError, read_json, write_folder, write_json
+from ..support import ModelError, RunError, lock, read_sealed, sha256_of, write_folder, write_sealed
 from ._fold import Fold, Map, matrix, own, rms_form
 from ._roundoff import first_order_bound, logits
 
 _CERTIFICATE, _WORST = "certificate.json", "worst.npz"
-_FORMAT = 2
-"""Since 2 weights are hashed as in the manifest of a run."""
+_FORMAT = 3
+"""Since 2 weights are hashed as in the manifest of a run, since 3 the certificate carries its own hash."""
 Inputs = dict[str, Tensor]
 
 
@@ -127,7 +128,8 @@ def compare(original: nn.Module, folded: Fold, batches: Iterable[Inputs]) -> tup
 
 def failures(certificate: Mapping[str, Any]) -> list[str]:
     """What a certificate does not show, one line each."""
-    found = [
+    found = [] if certificate["norms"] or certificate["moved"] else ["no norm is said to be folded"]
+    found += [
         f"{entry['parameter']} is not the {entry['change']} map, rounded once"
         for entry in certificate["maps"]
         if not entry["exact"]
@@ -149,6 +151,16 @@ def write_fold(
     Raises:
         ModelError: If the directory exists, or the fold is not what it should be; then nothing is written.
     """
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with lock(directory, beside=True) as hold:
+        certificate = _written(directory, original, folded, source, batches, inputs)
+        Path(hold.lock_file).unlink()
+    return certificate
+
+
+def _written(
+    directory: Path, original: nn.Module, folded: Fold, source: ModelSource, batches: Iterable[Inputs], inputs: str
+) -> dict[str, Any]:
     if directory.exists():
         raise ModelError(f"{directory}: exists already; choose another --output")
     compared, worst = compare(original, folded, batches)
@@ -169,7 +181,7 @@ def write_fold(
         with contextlib.redirect_stderr(io.StringIO()):  # a progress bar
             folded.checkpoint.save_pretrained(draft)  # type: ignore[operator]
         np.savez_compressed(draft / _WORST, **cast(Any, {name: t.cpu().numpy() for name, t in worst.items()}))
-        write_json(draft / _CERTIFICATE, certificate)
+        write_sealed(draft / _CERTIFICATE, {**certificate, "worst_sha256": sha256_of(draft / _WORST)})
         with contextlib.suppress(ModelError):  # a network for token ids alone has none
             load_tokenizer(source).save_pretrained(draft)
 
@@ -179,10 +191,15 @@ def write_fold(
 
 def _certificate_of(directory: Path) -> dict[str, Any]:
     try:
-        return read_json(directory / _CERTIFICATE)
-    except (OSError, ValueError) as error:
-        msg = f"{directory}: has no readable {_CERTIFICATE} ({error}); give the output directory of lngeom fold"
+        known = read_sealed(directory / _CERTIFICATE)
+    except (OSError, RunError) as error:
+        reason = str(error).partition(";")[0]
+        msg = f"{directory}: has no readable {_CERTIFICATE} ({reason}); give the output directory of lngeom fold"
         raise ModelError(msg) from None
+    if known.get("format") != _FORMAT:
+        msg = f"{directory}: its certificate has format {known.get('format')}, read is {_FORMAT}; fold the model again"
+        raise ModelError(msg)
+    return known
 
 
 def load_folded(directory: str | Path) -> nn.Module:
@@ -213,9 +230,21 @@ def verify_fold(directory: Path, model: str | None = None) -> tuple[dict[str, An
         ModelError: If one of the two networks cannot be loaded.
     """
     known = _certificate_of(directory)
-    if known["format"] != _FORMAT:
-        msg = f"{directory}: its certificate has format {known['format']}, read is {_FORMAT}; fold the model again"
-        raise ModelError(msg)
+    try:
+        return _verified(directory, known, model)
+    except LngeomError:
+        raise
+    except Exception as error:  # a certificate that was made up may ask anything of the two networks
+        reason = " ".join(str(error).split())[:120]
+        msg = f"{directory}: its certificate does not fit its networks ({type(error).__name__}: {reason})"
+        raise ModelError(f"{msg}; fold the model again") from None
+
+
+def _verified(directory: Path, known: dict[str, Any], model: str | None) -> tuple[dict[str, Any], list[str]]:
+    if sha256_of(directory / _WORST) != known["worst_sha256"]:
+        raise ModelError(
+            f"{directory / _WORST}: is damaged (the certificate has another SHA-256); fold the model again"
+        )
     original = load_network(find_model(model or known["location"], known["revision"]))
     folded = _loaded(directory, known)
     with np.load(directory / _WORST, allow_pickle=False) as arrays:

@@ -1,5 +1,6 @@
 """Folding a network: every writer centred, every LayerNorm an RMSNorm, gains and biases moved into their readers."""
 
+import contextlib
 import copy
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,9 +13,9 @@ import lngeom
 
 from ..models import RMSNorm
 from ..support import ModelError
-from ._inputs import sample_inputs
+from ._inputs import longest, sample_inputs
 from ._streams import Refused, Streams, check_readers, find_readers, find_streams
-from ._trace import Call, Trace, trace
+from ._trace import Call, Trace, mapped, tensors_of, trace
 
 
 @dataclass(frozen=True)
@@ -147,6 +148,13 @@ def fold(model: nn.Module, inputs: Mapping[str, Any] | None = None, *, gains: bo
             "removed; --gains moves the gains of its RMSNorms into their readers"
         )
         raise ModelError(msg)
+    result = _applied(recorded, streams, model, gains=gains)
+    _refuse_difference(recorded, streams, model, inputs, gains=gains)
+    return result
+
+
+def _applied(recorded: Trace, streams: Streams, model: nn.Module, *, gains: bool) -> Fold:
+    """The fold that was planned, of a copy of the network."""
     checkpoint = copy.deepcopy(model)
     result = Fold(checkpoint, checkpoint, kept=dict(streams.kept))
     for slot, axis in streams.writers.items():
@@ -155,14 +163,49 @@ def fold(model: nn.Module, inputs: Mapping[str, Any] | None = None, *, gains: bo
         result.maps.append(Map(name, "centered", axis))
     result.norms = {call.norm.path: call.norm.eps for call in streams.norms if call.norm}
     if gains:
-        calls = {call.norm.path: call for call in recorded.calls if call.norm}
-        for path, call in calls.items():
-            if path not in streams.kept:
+        for call in recorded.calls:
+            if call.norm and call.norm.path not in result.kept:
                 _move(recorded, streams, call, result)
     _untie(model, result)
     result.entries = list(streams.entries.values())
     result.model = rms_form(checkpoint, result.norms, result.moved, result.entries)
     return result
+
+
+_AGREEMENT = 2.0**-12
+"""Half the digits of float32, in which networks may compute even if their weights are float64: its rounding is far
+below, and a map that was overlooked is of order one."""
+
+
+def _refuse_difference(
+    recorded: Trace, streams: Streams, model: nn.Module, inputs: Mapping[str, Any] | None, *, gains: bool
+) -> None:
+    """Refuse a fold that is not the network, in float64, on the inputs of the trace and on the longest it takes."""
+    wide = copy.deepcopy(model).double()
+    folded = _applied(recorded, streams, wide, gains=gains)
+    given = [] if inputs is None else [inputs]
+    with contextlib.suppress(ModelError):  # what is no network of transformers has the given inputs alone
+        given += [sample_inputs(model, length=length, seed=1) for length in (8, longest(model))]
+    for batch in given:
+        batch = mapped(dict(batch), lambda t: t.double() if t.is_floating_point() else t)
+        before, *after = (tensors_of(network, batch) for network in (wide, folded.model, folded.checkpoint))
+        for outputs in after:
+            for right, got in zip(before, outputs, strict=True):
+                known = right.isfinite()
+                gap, size = (got - right)[known].abs(), right[known].abs()
+                if known.any() and not gap.max() <= _AGREEMENT * size.max():
+                    msg = f"{type(model).__name__} cannot be folded: its outputs would differ by {float(gap.max()):.3g}"
+                    raise ModelError(f"{msg} of {float(size.max()):.3g}, by a writer or reader that a trace overlooks")
+
+
+def _refuse_shared(recorded: Trace, call: Call, network: nn.Module) -> None:
+    """Refuse to move a gain or a bias that serves several places."""
+    assert call.norm is not None
+    own = {id(parameter) for parameter in network.get_submodule(call.norm.path).parameters()}
+    names = [name for name, value in network.named_parameters(remove_duplicate=False) if id(value) in own]
+    calls = [other for other in recorded.calls if other.norm and other.norm.path == call.norm.path]
+    if len(calls) > 1 or len(names) > len(own):
+        raise Refused("it serves several places")
 
 
 def _move(recorded: Trace, streams: Streams, call: Call, result: Fold) -> None:
@@ -172,6 +215,7 @@ def _move(recorded: Trace, streams: Streams, call: Call, result: Fold) -> None:
     module = network.get_submodule(norm.path)
     gain, shift = getattr(module, "weight", None), getattr(module, "bias", None)
     try:
+        _refuse_shared(recorded, call, network)
         readers = set(find_readers(recorded, call))
         for reader in readers:
             name = recorded.parameters[reader.weight]

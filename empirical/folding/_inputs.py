@@ -40,6 +40,14 @@ def sample_inputs(model: nn.Module, *, rows: int = 2, length: int = 8, seed: int
     raise ModelError(f"{type(model).__name__} takes {main}, which cannot be made up; pass inputs=... to fold")
 
 
+_LONGEST = 512
+
+
+def longest(model: nn.Module) -> int:
+    """The length of the longest inputs that a fold is tried on."""
+    return min(longest_sequence(getattr(model, "config", None)) or _LONGEST, _LONGEST)
+
+
 def cases_for(network: nn.Module, source: ModelSource, corpus: Corpus, **sizes: int) -> list[Case]:
     """The cases of a corpus for a network, see :func:`empirical.text.cases`; only texts need its tokenizer.
 

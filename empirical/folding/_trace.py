@@ -73,6 +73,11 @@ class Trace:
             return call.function(*mapped(call.args, fill, _Slot), **mapped(call.kwargs, fill, _Slot))
 
 
+def _assigned(tensor: Tensor, key: Any, value: Any) -> Tensor:
+    tensor[key] = value
+    return tensor
+
+
 class _Recorder(TorchFunctionMode):
     def __init__(self, model: nn.Module, norms: Mapping[str, FoundNorm]) -> None:
         super().__init__()
@@ -120,10 +125,26 @@ class _Recorder(TorchFunctionMode):
             self.trace.users.setdefault(number, []).append(call)
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        given: list[Tensor] = []
+        mapped([list(args), kwargs or {}], given.append)
+        given = [tensor for tensor in given if not tensor.is_inference()]  # whose writes are not counted
+        versions = [tensor._version for tensor in given]
         result = func(*args, **(kwargs or {}))
         if not self._muted:
-            self.record(func, args, kwargs or {}, result)
+            assigns = func is Tensor.__setitem__
+            self.record(_assigned if assigns else func, args, kwargs or {}, args[0] if assigns else result)
+            for tensor, version in zip(given, versions, strict=True):
+                if tensor._version != version:
+                    self._forget_aliases(tensor)
         return result
+
+    def _forget_aliases(self, written: Tensor) -> None:
+        """What shares its memory with a tensor that was written to is, from here on, made by a call unknown."""
+        place = written.untyped_storage().data_ptr()
+        for name in self._held:
+            other = self.trace.tensors[self._held[name]]
+            if other is not written and other.untyped_storage().data_ptr() == place:
+                self._new(other)
 
     def enter(self, path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self._stack.append(path)
@@ -165,12 +186,19 @@ def find_norms(model: nn.Module, inputs: Mapping[str, Any]) -> dict[str, FoundNo
     return {n.path: n for n in found if n.calls and n.axis == -1 and n.placement == "inside"}
 
 
-def trace(model: nn.Module, inputs: Mapping[str, Any]) -> Trace:
-    """Record one forward pass."""
-    recorder = _Recorder(model, find_norms(model, inputs))
-    with torch.no_grad(), _hooked(model, recorder.enter, recorder.leave), recorder:
+def tensors_of(model: nn.Module, inputs: Mapping[str, Any]) -> list[Tensor]:
+    """The tensors among the outputs of a forward pass."""
+    with torch.no_grad():
         outputs = model(**inputs)
     results: list[Tensor] = []
     mapped(dict(outputs) if hasattr(outputs, "keys") else outputs, results.append)
+    return results
+
+
+def trace(model: nn.Module, inputs: Mapping[str, Any]) -> Trace:
+    """Record one forward pass."""
+    recorder = _Recorder(model, find_norms(model, inputs))
+    with _hooked(model, recorder.enter, recorder.leave), recorder:
+        results = tensors_of(model, inputs)
     recorder.trace.results = [recorder.slot(tensor) for tensor in results]
     return recorder.trace

@@ -318,5 +318,6 @@ def load_tokenizer(source: ModelSource) -> Any:
 
 def longest_sequence(config: Any) -> int | None:
     """How many positions the model has, or None if its configuration does not say."""
-    positions = getattr(text_config(config), "max_position_embeddings", None)
-    return positions if isinstance(positions, int) and positions > 0 else None
+    names = ("max_position_embeddings", "max_target_positions")
+    positions = (getattr(text_config(config), name, None) for name in names)
+    return next((number for number in positions if isinstance(number, int) and number > 0), None)

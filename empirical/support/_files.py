@@ -152,11 +152,11 @@ def write_folder(folder: Path, fill: Callable[[Path], None]) -> None:
     sync(folder.parent)
 
 
-def lock(directory: Path) -> filelock.BaseFileLock:
-    """Hold a directory for this process; the hold ends with the process, however that ends."""
+def lock(directory: Path, *, beside: bool = False) -> filelock.BaseFileLock:
+    """Hold a directory for this process, by a file in it or beside it; the hold ends with the process, however."""
     import filelock
 
-    hold = filelock.FileLock(directory / ".lock")
+    hold = filelock.FileLock(directory.with_name(f".{directory.name}.lock") if beside else directory / ".lock")
     try:
         hold.acquire(timeout=0)
     except filelock.Timeout:

@@ -17,7 +17,7 @@ import empirical
 import lngeom
 from empirical.folding import Fold, compare, load_folded, own, sample_inputs
 from empirical.folding._certificate import certify_maps
-from empirical.support import ModelError, read_table
+from empirical.support import ModelError, read_sealed, read_table, write_sealed
 from lngeom.cli import main
 
 from ..conftest import SHARED, VOCABULARY, WIDTH, tiny_config
@@ -176,10 +176,21 @@ class Odd(nn.Module):
         self.a, self.b, self.c = nn.Embedding(9, 8), nn.Linear(8, 8), nn.Linear(8, 8)
         self.p, self.q, self.out = nn.LayerNorm(8), nn.LayerNorm(8), nn.Linear(8, 9)
         self.drop = nn.Dropout(0.5)
+        if oddity == "shared norm":
+            self.q = self.p
+        elif oddity == "shared gain":
+            self.q.weight = self.p.weight
 
     def forward(self, input_ids: torch.Tensor) -> dict[str, torch.Tensor]:
         h = self.a(input_ids)
-        branch = self.c(torch.tanh(self.b(self.p(h))))
+        first = self.b(self.p(h))
+        branch = self.c(torch.tanh(first))
+        if self.oddity == "item":
+            h[:, 0] = first[:, 0].exp()
+        elif self.oddity == "view":
+            h[:, 0].copy_(first[:, 0].exp())
+        elif self.oddity == "long" and h.shape[1] > 8:
+            h = h + first.exp()
         if self.oddity == "gelu":
             branch = nn.functional.gelu(branch)
         h = h + (self.drop(branch) if self.oddity == "dropout" else branch)
@@ -205,6 +216,20 @@ def test_what_cannot_be_folded_is_refused_with_the_reason(oddity: str, reason: s
         empirical.fold(network.train(oddity == "dropout"))
     if oddity == "dropout":
         assert len(empirical.fold(network.eval()).norms) == 2
+
+
+@pytest.mark.parametrize("gains", [False, True])
+@pytest.mark.parametrize("oddity", ["shared norm", "shared gain", "item", "view", "long"])
+def test_what_is_folded_is_the_network_on_inputs_of_any_length(oddity: str, gains: bool) -> None:
+    network = trained(lambda: Odd(oddity))
+    try:
+        folded = empirical.fold(network, gains=gains)
+    except ModelError:
+        assert "shared" not in oddity
+        return
+    inputs = torch.randint(9, (2, 16), generator=torch.Generator().manual_seed(2))
+    right, got = (each(inputs)["logits"] for each in (network, folded.model))
+    assert (right - got).abs().max() < 1e-12 * right.abs().max()
 
 
 def test_post_norm_needs_constant_gains_and_centred_biases() -> None:
@@ -277,18 +302,28 @@ def test_a_certificate_sees_what_was_changed_behind_its_back(
     assert main(["fold", str(tmp_path / "model"), *words]) == 0
     assert main(["fold", "--verify", str(folded)]) == 0
     path = folded / "certificate.json"
-    whole = json.loads(path.read_text())
+    whole = read_sealed(path)
     other_eps = {**whole, "norms": dict.fromkeys(whole["norms"], 1e-3)}
     for tampered, line in (
         ({**whole, "maps": whole["maps"][1:]}, f"{whole['maps'][0]['parameter']} is not the unchanged map"),
         (other_eps, "an output differs by"),
         ({**whole, "weights_sha256": {**whole["weights_sha256"], "original": "0"}}, "the weights of the original"),
+        ({**whole, "maps": [], "norms": {}}, "no norm is said to be folded"),
     ):
-        path.write_text(json.dumps(tampered))
+        write_sealed(path, tampered)
         capsys.readouterr()
         assert main(["fold", "--verify", str(folded)]) == 1
         assert f"FAILED  {line}" in capsys.readouterr().out
-    path.write_text(json.dumps(whole))
+    for forged in ({**whole, "maps": [{}]}, {**whole, "norms": {"none": 1e-5}}, {"format": 3}):
+        write_sealed(path, forged)
+        assert main(["fold", "--verify", str(folded)]) == 2
+        assert "its certificate does not fit its networks (" in capsys.readouterr().err
+    for damaged in (path, folded / "worst.npz"):
+        write_sealed(path, whole)
+        kept = damaged.read_bytes()
+        damaged.write_bytes(kept[:50] + bytes([kept[50] ^ 1]) + kept[51:])
+        assert main(["fold", "--verify", str(folded)]) == 2
+        damaged.write_bytes(kept)
     stock = type(network).from_pretrained(folded)
     with torch.no_grad():
         next(p for p in stock.parameters() if p.ndim == 2).add_(1e-3)
