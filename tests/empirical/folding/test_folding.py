@@ -75,8 +75,7 @@ def agrees(found: dict[str, Any]) -> bool:
     return found["largest_difference"] <= found["bound"] and found["difference_in_float64"] <= found["bound_in_float64"]
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
-@pytest.mark.parametrize("gains", [False, True])
+@pytest.mark.parametrize(("gains", "dtype"), [(False, torch.float64), (True, torch.float32)], ids=str)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_computes_the_same(family: str, gains: bool, dtype: torch.dtype) -> None:
     network = trained(FAMILIES[family], dtype)

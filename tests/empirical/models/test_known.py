@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import pytest
 import torch
-from transformers import AutoModel, AutoModelForCausalLM
+from transformers import AutoModelForCausalLM
 
 from empirical.models import KNOWN_MODELS, PUBLISHED, find_model, sites_of
 
@@ -37,9 +37,9 @@ def test_shape(name: str) -> None:
     config = KNOWN_MODELS[name].config()
     assert find_model(name.upper()).location == KNOWN_MODELS[name].hub_id
     with torch.device("meta"):
-        whole, base = AutoModelForCausalLM.from_config(config), AutoModel.from_config(config)
+        whole = AutoModelForCausalLM.from_config(config)
     assert whole.num_parameters() == shape.parameters
-    sites = sites_of(base)
+    sites = sites_of(whole.base_model)
     assert len(sites) == shape.norms
     assert {(site.d, site.kind, site.eps) for site in sites} == {(shape.d, shape.kind, 1e-5)}
     assert max(site.layer for site in sites if site.layer is not None) == shape.blocks - 1

@@ -97,6 +97,7 @@ def test_all_models_by_several_processes(
     for name in set(KNOWN_MODELS) - {"gpt2-xl", "llama-2-7b"}:
         monkeypatch.delitem(KNOWN_MODELS, name)
     shrink(monkeypatch)
+    monkeypatch.setattr("empirical.sweep._published.write_comparison", lambda *_: None)
     words = ["sweep", "all", "--random-weights", *OPTIONS, "--output"]
     together(2, command, [*words, str(tmp_path / "many")])
     assert capfd.readouterr().out.count("2 of 2 models measured") == 1
