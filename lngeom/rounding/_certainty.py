@@ -62,8 +62,8 @@ def exactly(x: Any, arithmetic: Arithmetic) -> "Exact | None":
     """Rows as fractions; None where squares may overflow or d is so large that no digit is left."""
     sample = Exact(x)
     size = numpy.max(sample.largest)
-    lost = (2 * sample.d + 8) * arithmetic.work.roundoff >= Fraction(1, 2)
-    return None if lost or 4 * sample.d * max(size**2, size) > arithmetic.work.largest else sample
+    overflows = 4 * sample.d * max(size**2, size) > arithmetic.work.largest
+    return None if overflows or arithmetic.lost(sample.d) else sample
 
 
 class Exact(Sample):

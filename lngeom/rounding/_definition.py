@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy
 
 from ..norms import Placement
+from ._constants import COMPONENT, FIRST_INPUT, FIRST_MEAN, FOLDED_BIAS, SCALE
 from ._family import REAL, UNIT, Arithmetic, Family, Reals, Sample
 from ._formats import FORMATS
 
@@ -57,7 +58,7 @@ class Definition:
     def scales(self, low: Reals, high: Reals, sample: Sample, arithmetic: Arithmetic) -> tuple[Reals, Reals]:
         """Ends of the computed 1/D where the computed mean square lies between `low` and `high`."""
         u, w = sample.number(arithmetic.work.roundoff), sample.number(arithmetic.work.tiny)
-        inexact = 8 * u + self.scale_error
+        inexact = SCALE * u + self.scale_error
         least = numpy.maximum(low, 0) if arithmetic.method != "one-pass" else low
         with numpy.errstate(all="ignore"):
             p_low = self.reciprocal(numpy.maximum(high, 0) + 2 * w, sample, up=False) * (1 - inexact)
@@ -121,27 +122,33 @@ class Definition:
                 vanishing = (p_high == numpy.inf) | (low + sample.number(Fraction(self.eps)) <= 0)
             vanishing |= ~_finite(self.reciprocal(square, sample))
             bounded = numpy.where(_finite(p_high), p_high, numpy.where(vanishing, 0, p_low))
-            slack = self._slack(sample, arithmetic, center, bounded, bounded * (numpy.abs(numerator) + alpha))
+            slack = self._slack(sample, arithmetic, bounded, alpha)
             # A kernel that multiplies first may overflow on the way to a number.
             first = bounded * (numpy.max(abs(gain)) + 1) * (sample.largest + 1) > float(arithmetic.work.largest)
-            free = (vanishing | first | ~_finite(high + alpha))[:, 0] | spread.overflows(sample, arithmetic)
+            free = (vanishing | first | ~_finite(high + alpha))[:, 0] | spread.unbounded(sample, arithmetic)
             size = numpy.max(numpy.abs(center + 0 * sample.x), axis=-1, keepdims=True)
             own = 0 if arithmetic.method == "two-pass" else 3 * u * size
             reach = alpha + own if self.centered else 0 * alpha
             return Family(numerator, p_low, p_high, p_high * reach, gain, bias, slack, free, arithmetic.storage)
 
-    def _slack(self, sample: Sample, arithmetic: Arithmetic, center: Reals, scale: Reals, size: Reals) -> Reals:
-        """E without half an ulp of the output: `scale` bounds p, and `size` p(|c| + α)."""
+    def _slack(self, sample: Sample, arithmetic: Arithmetic, scale: Reals, alpha: Reals) -> Reals:
+        """E without half an ulp of the output: `scale` bounds p, and `alpha` the error of the mean."""
+        center, _, numerator = self.exact(sample)
+        size = scale * (numpy.abs(numerator) + alpha)
         u, w = sample.number(arithmetic.work.roundoff), sample.number(arithmetic.work.tiny)
         gain, bias = self._affine(sample)
-        first = 0 * size
+        first, rounded_bias = 0 * size, u * numpy.abs(bias)
         if self.centered and arithmetic.method != "two-pass":
-            first = scale * (3 * numpy.abs(sample.x) + 4 * numpy.abs(center))
+            first = scale * (FIRST_INPUT * numpy.abs(sample.x) + FIRST_MEAN * numpy.abs(center))
+            rounded_bias = (FOLDED_BIAS + u) * rounded_bias
         cast = self.casts * sample.number(arithmetic.storage.roundoff)
-        tiny = w * (4 * scale + 4 + (numpy.abs(sample.x) + numpy.abs(bias) + 1) / numpy.maximum(abs(gain), w))
+        # What products lose below ω, times the factors that follow: deviations and outputs times the gain, inputs times
+        # it before the scale, and the product of gain and scale before an input or the mean.
+        wide = numpy.abs(sample.x) + numpy.abs(numerator) + 2 * numpy.abs(center) + alpha + numpy.abs(bias)
+        tiny = w * (abs(gain) * (4 * scale + 4) + 2 * scale + wide + 4)
         if self.casts:  # rounding to a narrow format may underflow too
-            tiny = tiny + sample.number(arithmetic.storage.tiny) * cast
-        slack = numpy.abs(gain) * ((5 * u + cast) * size + u * first + tiny) + u * numpy.abs(bias)
+            tiny = tiny + abs(gain) * sample.number(arithmetic.storage.tiny) * cast
+        slack = numpy.abs(gain) * ((COMPONENT * u + cast) * size + u * first) + tiny + rounded_bias
         return numpy.where(gain == 0, u * numpy.abs(bias) + w, slack)
 
 

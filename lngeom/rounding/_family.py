@@ -4,16 +4,19 @@ Derived on the page "How far floats may be off" (docs/derivations/tolerance.md).
 b) = (a ∘ b)(1 + δ) + η, |δ| ≤ u, |η| ≤ ω; c = Πx, v the mean square that is divided by (σ², or ‖x‖²/d for RMSNorm);
 hats are computed numbers, T(t) the sum of the absolute partial sums of t, γ_k = ku/(1 − ku).
 
-*Mean.* μ̂ = μ + δ, |δ| ≤ α = uT(x)(1 + γ_d)/d + u(mean|x| + 3|μ|) + 2ω; merged means add 4u√(log₂(d)v).
+*Mean.* μ̂ = μ + δ, |δ| ≤ α = uT(x)(1 + γ_d)/d + u(4 + γ_d)√(mean x²) + 2ω; merged means add u(4√(log₂(d)v) + 3(max x −
+min x) + 3⌈log₂ d⌉√(mean x²)) and grow by 1 + γ_{4d}.
 
 *Variance.* Two passes: v̂ = (v + δ²)(1 + θ), |θ| ≤ uT((|c| + α)²)(1 + γ_d)/(d(v + δ²)) + 8u. Merged: v̂ is within D +
-γ_{2h+8}(v + D) of v, D = 4α'√(Lv) + 4α'²L, α' = α + ω, L = ⌈log₂ d⌉/2. One pass, mean x² − μ̂²: within γ_{h+3} mean x²
-+ 2|μ|α + α² + u(|μ| + α)², and one rounding more.
+γ_{2h+8}(v + D) of v, D = 4α'√(Lv) + 4α'²L, α' = αd/(d − 1) + ω, L = ⌈log₂ d⌉/2. One pass, mean x² − μ̂²: within γ_{h+3}
+mean x² + 2|μ|α + α² + u(|μ| + α)², and one rounding more.
 
 *Family.* With p = r̂ (a root and a reciprocal, at most 6u) and q = pδ every component obeys ŷ_i = g_i(p c_i − q) + b_i
-± E_i, E_i = 4u|g_i|p(|c_i| + α) + u|ŷ_i| + half an ulp of the format of ŷ_i, and u|g_i|p(3|x_i| + 4|μ|) more if x is
-multiplied before the mean is subtracted. For given p this confines q to an interval, whose emptiness is a convex
-piecewise linear function of p alone: Kelley's cutting planes decide in finitely many steps.
+± E_i, E_i = 5u|g_i|p(|c_i| + α) + u|b_i| + half an ulp of the format of ŷ_i; where x is multiplied before the mean is
+subtracted, u|g_i|p(3|x_i| + 4|μ|) more, and (2 + u)u|b_i|. For given p this confines q to an interval, whose emptiness
+is a convex piecewise linear function of p alone: Kelley's cutting planes decide in finitely many steps.
+
+The counts are those of :mod:`~lngeom.rounding._constants`.
 
 All of this is evaluated in extended precision (64 bits where the processor has them) with unit w: c has an absolute
 error of at most (d + 8)w max|x|, which is added to α, and every bound is enlarged by the factor 1 + 2⁻²⁰.
@@ -30,6 +33,7 @@ import numpy
 
 from ..norms import Placement, scale
 from ..projection import moments, project
+from ._constants import GUARD_REST, GUARD_TERMS, INCREMENT, MERGED_STEPS, REVERSED, SQUARE, WEIGHTED
 from ._formats import FORMATS, Format
 
 Order = Literal["any", "sequential", "pairwise"] | int
@@ -140,6 +144,11 @@ class Arithmetic:
         """The largest number of additions that a term passes through."""
         return min(d, self.order) if isinstance(self.order, int) else d
 
+    def lost(self, d: int) -> bool:
+        """Whether d is so large that no digit is left: (2d + 8)u ≥ 1/2 or, of merged means, 4du ≥ 1/2."""
+        merged = self.method in (None, "merged") and MERGED_STEPS * d * self.sums.roundoff >= Fraction(1, 2)
+        return merged or (GUARD_TERMS * d + GUARD_REST) * self.work.roundoff >= Fraction(1, 2)
+
     def growth(self, terms: Reals) -> Reals:
         """Bound of the error of the sum of each row of `terms`, shape (n, 1)."""
         u: Any = self.sums.roundoff if terms.dtype == object else float(self.sums.roundoff)
@@ -175,20 +184,19 @@ class Spread:
         with numpy.errstate(all="ignore"):
             if not centered:
                 v, error = sample.square, arithmetic.growth(sample.x * sample.x) / d
-                error = error * slack + 8 * u * v + 4 * w + unit * v
+                error = error * slack + SQUARE * u * v + 4 * w + unit * v
                 return cls(zero, numpy.maximum(v - error, 0), v + error)
             v = sample.variance
-            size = numpy.sum(numpy.abs(sample.x), axis=-1, keepdims=True) / d
-            # Declared two passes divide the sum; otherwise each term may be multiplied by a rounded 1/d.
-            divided = 2 * mean if arithmetic.method == "two-pass" else size + 3 * mean
             error = arithmetic.growth(sample.x)
-            if arithmetic.method == "two-pass":  # merged means round even where sums do not
-                error = numpy.where(sample.sums_exactly(arithmetic.sums), 0, error)
+            if arithmetic.method == "two-pass":  # which divides the sum; merged means round even where sums do not
+                error, divided = numpy.where(sample.sums_exactly(arithmetic.sums), 0, error), 2 * mean
+            else:  # each term may be multiplied by a rounded 1/d
+                divided = (4 + gamma(d, us)) * sample.root(sample.square, up=True)
             alpha = (error / d + u * divided + 2 * w) * slack + sample.margin
             shifted = numpy.abs(sample.deviation) + alpha
             two = arithmetic.growth(shifted * shifted) / d
             # Rounding each difference moves the root mean square by a factor 1 ± u and by ω.
-            bottom, top = v * (1 - 8 * u) - two - 4 * w, (v + alpha * alpha) * (1 + 8 * u) + two + 4 * w
+            bottom, top = v * (1 - SQUARE * u) - two - 4 * w, (v + alpha * alpha) * (1 + SQUARE * u) + two + 4 * w
             top = (sample.root(top, up=True) + w) ** 2
             bottom = numpy.maximum(sample.root(numpy.maximum(bottom, 0), up=False) - w, 0) ** 2
             if arithmetic.method == "one-pass":
@@ -196,22 +204,45 @@ class Spread:
                 change = change + u * (mean + alpha) ** 2 + u * v + 4 * w
                 bottom, top = v - change * slack, v + change * (1 + u) * slack
             elif arithmetic.method != "two-pass":
-                logarithm = number(Fraction(math.log2(max(d, 2))))
-                change = 4 * us * sample.root(logarithm * v, up=True) + 2 * d * w
-                alpha = alpha + change * slack
-                levels = number(Fraction((d - 1).bit_length(), 2))
-                shift = alpha + w
-                change = 4 * shift * sample.root(levels * v, up=True) + 4 * shift**2 * levels
-                change = change + gamma(2 * h + 8, us) * (v + change) + (levels + 8) * w
-                bottom, top = (numpy.minimum(bottom, v - change * slack), numpy.maximum(top, v + change * slack))
+                alpha = cls._merged_mean(sample, alpha, us, w)
+                change = cls._merged_variance(sample, alpha, w, gamma(2 * h + 8, us)) * slack
+                bottom, top = numpy.minimum(bottom, v - change), numpy.maximum(top, v + change)
             inexact = 2 * sample.margin * sample.root(v, up=True) + sample.margin**2 + unit * v
             return cls(alpha, bottom - inexact, top + inexact)
 
-    def overflows(self, sample: Sample, arithmetic: Arithmetic) -> Reals:
-        """Rows, shape (n,), where a sum or a square may overflow: there no bound exists."""
+    @staticmethod
+    def _merged_mean(sample: Sample, alpha: Reals, us: Any, w: Any) -> Reals:
+        """α of merged means, from that of sums in any order.
+
+        A smaller part is merged into a larger one in any tree; larger ones into smaller ones where these parts are
+        disjoint; and ⌈log₂ d⌉ levels of trees may weight both means, (n_a/n)m_a + (n_b/n)m_b.
+        """
+        d, levels, number = sample.d, (sample.d - 1).bit_length(), sample.number
+        logarithm = number(Fraction(math.log2(max(d, 2))))
+        change = INCREMENT * sample.root(logarithm * sample.variance, up=True)
+        width = numpy.max(sample.x, axis=-1, keepdims=True) - numpy.min(sample.x, axis=-1, keepdims=True)
+        change = change + REVERSED * width + WEIGHTED * levels * sample.root(sample.square, up=True)
+        change = us * change + 2 * (d + 2 * levels) * w
+        return (alpha + change * number(Fraction(SLACK))) * (1 + gamma(MERGED_STEPS * d, us))
+
+    @staticmethod
+    def _merged_variance(sample: Sample, alpha: Reals, w: Any, rough: Any) -> Reals:
+        """D + γ(v + D): how far a merged variance is off, α being that of merged means.
+
+        The errors of partial means, in the mean square that the merges weight them by, are at most αd/(d − 1).
+        """
+        v, d, number = sample.variance, sample.d, sample.number
+        levels = number(Fraction((d - 1).bit_length(), 2))
+        shift = alpha * number(Fraction(d, max(d - 1, 1))) + w
+        change = 4 * shift * sample.root(levels * v, up=True) + 4 * shift**2 * levels
+        return change + rough * (v + change) + (levels + 8) * w
+
+    def unbounded(self, sample: Sample, arithmetic: Arithmetic) -> Reals:
+        """Rows, shape (n,), that have no bound: a sum or a square may overflow, or no digit is left."""
         top = float(arithmetic.work.largest) if arithmetic.work.high < 1000 else float(FORMATS["float64"].largest)
         with numpy.errstate(over="ignore"):
-            return (4 * sample.d * numpy.maximum(sample.largest**2, sample.largest) > top)[:, 0]
+            overflows = (4 * sample.d * numpy.maximum(sample.largest**2, sample.largest) > top)[:, 0]
+        return overflows | arithmetic.lost(sample.d)
 
 
 @dataclass(frozen=True)
@@ -287,9 +318,10 @@ class Fit:
 
 
 def half_ulp(y: Reals, storage: Format) -> Reals:
-    """Half the distance of the numbers of a format next to `y`."""
+    """Half the distance of the numbers of a format next to `y`; ω at 0, which a subnormal number may be flushed to."""
     exponent = numpy.frexp(numpy.where(numpy.isfinite(y), y, 0))[1]
-    return numpy.ldexp(REAL(1), numpy.maximum(exponent, storage.low + 1) - storage.bits - 1)
+    half = numpy.ldexp(REAL(1), numpy.maximum(exponent, storage.low + 1) - storage.bits - 1)
+    return numpy.where(y == 0, REAL(2) ** storage.low, half)
 
 
 def _emptiness(p: Reals, n: Reals, low: Reals, high: Reals, reach: Reals) -> tuple[Reals, Reals, Reals, Reals]:

@@ -64,7 +64,7 @@ class Gradients:
         spread = sample.spread(arithmetic, centered=layer.centered)
         low, high = layer.scales(spread.low, spread.high, sample, arithmetic)
         with numpy.errstate(all="ignore"):
-            void = spread.overflows(sample, arithmetic)[:, None]
+            void = spread.unbounded(sample, arithmetic)[:, None]
             void |= spread.low + sample.number(Fraction(layer.eps)) <= 0
         half = arithmetic.storage.bits < arithmetic.work.bits  # holds the mean and the scale
         s = sample.number(arithmetic.storage.roundoff if half else Fraction(0))
