@@ -206,7 +206,8 @@ class Spread:
             elif arithmetic.method != "two-pass":
                 alpha = cls._merged_mean(sample, alpha, us, w)
                 change = cls._merged_variance(sample, alpha, w, gamma(2 * h + 8, us)) * slack
-                bottom, top = numpy.minimum(bottom, v - change), numpy.maximum(top, v + change)
+                # The squares have positive weights: a merged variance is not negative.
+                bottom, top = numpy.minimum(bottom, numpy.maximum(v - change, 0)), numpy.maximum(top, v + change)
             inexact = 2 * sample.margin * sample.root(v, up=True) + sample.margin**2 + unit * v
             return cls(alpha, bottom - inexact, top + inexact)
 
