@@ -29,7 +29,7 @@ def test_bias_folded_into_the_mean_rounds_twice(dtype: str) -> None:
     for seed in range(6):
         rng = np.random.default_rng(seed)
         x = rounded(rng.normal(size=d) + 3, dtype).astype(F)
-        gain = F(2.0**-12 * rng.uniform(1, 2, d))
+        gain = (2.0**-12 * rng.uniform(1, 2, d)).astype(F)
         mean, r = statistics(x, 1e-3)
         scale = r * gain
         exact = gain.astype(float) * (x.astype(float) - x.astype(float).mean()) * float(r)

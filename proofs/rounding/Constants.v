@@ -1,0 +1,13 @@
+(** How many roundings each step of a kernel may make: the numbers of lngeom/rounding/_constants.py. *)
+Require Import Reals.
+Local Open Scope R_scope.
+
+Definition square := 8.
+Definition scale := 8.
+Definition component := 5.
+Definition first_input := 3.
+Definition first_mean := 4.
+Definition folded_bias := 2.
+Definition increment := 4.
+Definition guard_terms := 2.
+Definition guard_rest := 8.
