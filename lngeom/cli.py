@@ -12,6 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple, NoReturn
 
@@ -41,10 +42,10 @@ COMMANDS: dict[str, Command] = {
     "study": Command("empirical.commands.study", "the controlled study: many small networks, one table", "empirical"),
     "norms": Command("empirical.commands.norms", "find the norm layers of a model by what they compute", "empirical"),
     "compare": Command("empirical.commands.compare", "set finished runs side by side", "empirical"),
-    "check": Command("empirical.commands.check", "is my norm right? rounding, a variant, or a bug", "empirical"),
+    "check": Command("empirical.commands.check", "is my norm right? rounding, a variant, or a bug", "check"),
     "doctor": Command("empirical.commands.doctor", "is this port of a model the same model? its norms", "empirical"),
     "tolerance": Command(
-        "empirical.commands.tolerance", "how far a correct norm kernel may be off, by width and dtype", "empirical"
+        "empirical.commands.tolerance", "how far a correct norm kernel may be off, by width and dtype", "check"
     ),
     "claims": Command("proofs.commands.claims", "what the papers say, and what is true", "proofs"),
     "figure": Command("empirical.commands.figure", "draw pictures of the geometry", "empirical"),
@@ -134,8 +135,9 @@ def _explained(error: Exception, extra: str) -> str | None:
     match error:
         case LngeomError():
             return str(error)
-        case ModuleNotFoundError(name=str(missing)) if missing.partition(".")[0] not in _PACKAGES:
-            return f"needs the package {missing.partition('.')[0]!r}; install it with: pip install 'lngeom[{extra}]'"
+        case ModuleNotFoundError(name=str(missing)):
+            top = missing.partition(".")[0]
+            return _hidden(top) if top in _PACKAGES else _absent(top, extra)
         case OSError():
             where = f"{error.filename}: " if error.filename else ""
             advice = _ADVICE.get(error.errno or 0, "choose a place that can be read and written")
@@ -143,6 +145,31 @@ def _explained(error: Exception, extra: str) -> str | None:
         case MemoryError() | RuntimeError() if isinstance(error, MemoryError) or _FULL.search(str(error)):
             return f"out of memory; free some or ask for less, {_KEPT}"
     return None
+
+
+def _absent(package: str, extra: str) -> str:
+    """What to install: every package of the extra that is not there, so that the line works without an index of ours."""
+    from importlib import metadata  # as slow as the rest of the start
+
+    wanted = []
+    for requirement in metadata.requires("lngeom") or ():
+        named, _, marker = requirement.partition(";")
+        if f"'{extra}'" in marker.replace('"', "'"):
+            try:
+                metadata.version(re.split(r"[\s<>=!~\[]", named.strip())[0])
+            except metadata.PackageNotFoundError:
+                wanted.append(f"'{named.strip()}'")
+    of_extra = f", with the rest of the extra {extra!r}" if wanted else ""
+    return f"needs the package {package!r}{of_extra}; run: pip install {' '.join(wanted) or package}"
+
+
+def _hidden(package: str) -> str | None:
+    """The user's package that was imported in place of ours of the same name; None if ours was, and is broken."""
+    ours = Path(__file__).resolve().parents[1]
+    places = [Path(place).resolve() for place in getattr(sys.modules.get(package), "__path__", ())]
+    if not places or ours in (place.parent for place in places):
+        return None
+    return f"{places[0]} hides lngeom's own package {package!r}; take its parent off PYTHONPATH, or rename it"
 
 
 if __name__ == "__main__":

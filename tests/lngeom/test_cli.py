@@ -109,4 +109,13 @@ def test_a_missing_extra_is_one_line(command: str, tmp_path: Path) -> None:
     words = [sys.executable, "-c", code, command, *ENOUGH.get(command, [])]
     done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert re.match(rf"lngeom {command}: needs the package '\w+'; .* 'lngeom\[{extra}\]'$", done.stderr), done.stderr
+    assert re.match(rf"lngeom {command}: needs the package '\w+'.*; run: pip install \S+", done.stderr), done.stderr
+
+
+def test_a_package_of_the_users_that_hides_ours_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "empirical").mkdir()
+    (tmp_path / "empirical" / "__init__.py").touch()
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from lngeom.cli import main; sys.exit(main())"
+    done = subprocess.run([sys.executable, "-c", code, "sweep", "x"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert f"{tmp_path / 'empirical'} hides lngeom's own package" in done.stderr
