@@ -148,7 +148,7 @@ def _explained(error: Exception, extra: str) -> str | None:
 
 
 def _absent(package: str, extra: str) -> str:
-    """What to install: every package of the extra that is not there, so that the line works without an index of ours."""
+    """What to install: every absent package of the extra, so that the line needs no index that has lngeom."""
     from importlib import metadata  # as slow as the rest of the start
 
     wanted = []

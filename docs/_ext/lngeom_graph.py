@@ -4,13 +4,24 @@ import html
 from typing import Any
 
 from docutils import nodes
-from lngeom_records import Item, items, users
+from lngeom_records import Item, items, load, users
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 COLUMNS, CELL, LINE, LEFT, TOP = 2, 212, 24, 190, 34
 RIGHT = LEFT + COLUMNS * CELL + 24
 WIDTH = RIGHT + 250
+LEGEND = (
+    ("theorem proved", "theorem, proved"),
+    ("theorem proved-in-Coq", "theorem, last step proved in Coq"),
+    ("theorem up-to-cited-fact", "theorem up to a cited fact"),
+    ("claim true", "claim, true"),
+    ("claim true_under", "claim, true under hypotheses left out"),
+    ("claim non_sequitur", "claim that does not follow from its premises"),
+    ("claim false", "claim, false"),
+    ("claim", "claim for a measurement or a source"),
+    ("page", "measured"),
+)
 
 
 def _place(items: dict[str, Item]) -> tuple[dict[str, tuple[float, float]], list[tuple[str, float]], float]:
@@ -42,8 +53,17 @@ def _place(items: dict[str, Item]) -> tuple[dict[str, tuple[float, float]], list
     return spots, heads, y
 
 
-def as_svg(items: dict[str, Item], root: str) -> str:
-    """The picture: every node a link, every edge a path that shows when one of its ends is chosen."""
+def as_legend() -> str:
+    """A swatch for each colour of the graph, with its meaning."""
+    swatch = (
+        '<svg class="theorem-graph" viewBox="0 0 12 12" aria-hidden="true">'
+        '<g class="{}"><circle cx="6" cy="6" r="5"/></g></svg>'
+    )
+    return "".join(f"<li>{swatch.format(kind)}{meaning}</li>" for kind, meaning in LEGEND)
+
+
+def as_svg(items: dict[str, Item], root: str, statements: dict[str, str]) -> str:
+    """The picture: every node a link with its statement, every edge a path that shows when one end is chosen."""
     spots, heads, height = _place(items)
     number = {name: k for k, name in enumerate(spots)}
     out = [
@@ -68,7 +88,8 @@ def as_svg(items: dict[str, Item], root: str) -> str:
         said = html.escape(f"{name}: {item.title} ({item.status.replace('_', ' ')})")
         out.append(
             f'<a href="{root}{item.link}" data-n="{number[name]}" aria-label="{said}" '
-            f'class="{item.kind} {item.status.replace(" ", "-")}"><title>{said}</title>'
+            f'class="{item.kind} {item.status.replace(" ", "-")}" '
+            f'data-statement="{html.escape(statements.get(name, ""))}">'
             f'<circle cx="{x:.0f}" cy="{y:.0f}" r="{6 if item.kind == "claim" else 5}"/>'
             + (f'<text x="{x + 10:.0f}" y="{y + 4:.0f}">{html.escape(_short(label))}</text>' if label else "")
             + "</a>"
@@ -103,12 +124,16 @@ class TheoremGraph(SphinxDirective):
         """Insert both as they are; the script of the site adds choosing and zooming."""
         found = items(self.env.app)
         root = "../" * self.env.docname.count("/")
+        theorems = load(self.env.app, "theorems.json")["theorems"]
+        statements = {theorem["id"]: theorem["statement"] for theorem in theorems}
         text = (
             '<div class="graph-frame"><div class="graph-buttons"><button type="button" data-zoom="1.25">closer</button>'
             '<button type="button" data-zoom="0.8">farther</button><button type="button" data-zoom="0">whole</button>'
             '<span class="graph-said" aria-live="polite">'
             "Choose a node to see what it rests on; choose it again to go there.</span></div>"
-            f'<div class="graph-view" tabindex="0">{as_svg(found, root)}</div></div>{as_list(found, root)}'
+            f'<ul class="graph-legend">{as_legend()}</ul>'
+            f'<div class="graph-view" tabindex="0">{as_svg(found, root, statements)}</div>'
+            f'<div class="graph-card" hidden></div></div>{as_list(found, root)}'
         )
         return [nodes.raw("", text, format="html")]
 

@@ -82,6 +82,23 @@ function graph(frame) {
     zoom = factor ? Math.min(4, Math.max(0.5, zoom * factor)) : 1;
     svg.style.width = zoom === 1 ? "" : `${zoom * whole * 0.8}px`;
   }));
+  // What a node says, beside it while the pointer or the keyboard is on it. Its aria-label says the same.
+  const card = frame.querySelector(".graph-card");
+  const tell = (node) => {
+    const [head, rest] = [document.createElement("strong"), document.createElement("code")];
+    head.textContent = node.getAttribute("aria-label");
+    rest.textContent = node.dataset.statement;
+    card.replaceChildren(head, ...(rest.textContent ? [rest] : []));
+    card.hidden = false;
+    const box = node.getBoundingClientRect(), whole = frame.getBoundingClientRect();
+    card.style.left = `${Math.max(0, Math.min(box.left - whole.left + 14, whole.width - card.offsetWidth))}px`;
+    card.style.top = `${box.bottom - whole.top + 6}px`;
+  };
+  for (const node of nodes) {
+    for (const on of ["pointerenter", "focus"]) node.addEventListener(on, () => tell(node));
+    for (const off of ["pointerleave", "blur"]) node.addEventListener(off, () => { card.hidden = true; });
+  }
+  frame.addEventListener("keydown", (event) => { if (event.key === "Escape") card.hidden = true; });
   nodes.forEach((node) => node.addEventListener("click", (event) => {
     if (chosen === node) return;
     event.preventDefault();

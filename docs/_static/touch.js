@@ -36,8 +36,13 @@
   const cross = (x, y) => [x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]];
   const unit = (x) => { const n = Math.hypot(...x); return n === 0 ? x : scaled(x, 1 / n); };
 
+  const initial = () => ({ x: [2, 0.5, -1], g: [1, 1.6, 0.6], logeps: -2, turn: 0.35, tilt: 0.15 });
+  const presets = {
+    "ε large": { logeps: 1 }, "one gain 0": { g: [1, 1.6, 0] }, "one gain below 0": { g: [-1, 1.6, 0.6] }, "x along 1": { x: [1.5, 1.55, 1.45] },
+  };
+
   function start(place) {
-    const state = { x: [2, 0.5, -1], g: [1, 1.6, 0.6], logeps: -2, turn: 0.35, tilt: 0.15 };
+    const state = initial();
     for (const part of location.hash.slice(1).split("&")) {
       const [key, value] = part.split("=");
       if ((key === "x" || key === "g") && value) state[key] = value.split(",").map(Number);
@@ -45,11 +50,15 @@
     }
     const canvas = place.querySelector("canvas"), out = place.querySelector("output"), pen = canvas.getContext("2d");
     const controls = place.querySelector(".touch-controls");
+    // Sliders, buttons and dragging all change `state`; each slider shows it again.
+    const shows = [];
+    const refresh = () => { shows.forEach((show) => show()); draw(); };
     const slider = (label, min, max, step, get, set) => {
       const wrap = document.createElement("label"), input = document.createElement("input"), shown = document.createElement("span");
-      Object.assign(input, { type: "range", min, max, step, value: get() });
-      const show = () => { shown.textContent = Number(input.value).toFixed(2); };
-      input.addEventListener("input", () => { set(Number(input.value)); show(); draw(); });
+      Object.assign(input, { type: "range", min, max, step });
+      const show = () => { input.value = get(); shown.textContent = get().toFixed(2); };
+      input.addEventListener("input", () => { set(Number(input.value)); refresh(); });
+      shows.push(show);
       show();
       wrap.append(label, input, shown);
       controls.append(wrap);
@@ -57,8 +66,14 @@
     ["₁", "₂", "₃"].forEach((sub, i) => slider(`x${sub}`, -3, 3, 0.05, () => state.x[i], (v) => { state.x[i] = v; }));
     ["₁", "₂", "₃"].forEach((sub, i) => slider(`g${sub}`, -2, 2, 0.05, () => state.g[i], (v) => { state.g[i] = v; }));
     slider("log₁₀ ε", -6, 2, 0.1, () => state.logeps, (v) => { state.logeps = v; });
-    slider("turn", 0, 6.28, 0.02, () => state.turn, (v) => { state.turn = v; });
+    slider("turn", 0, 2 * Math.PI, 0.02, () => state.turn, (v) => { state.turn = v; });
     slider("tilt", -1.5, 1.5, 0.02, () => state.tilt, (v) => { state.tilt = v; });
+    for (const [label, change] of Object.entries({ ...presets, reset: initial() })) {
+      const button = document.createElement("button");
+      Object.assign(button, { type: "button", textContent: label });
+      button.addEventListener("click", () => { Object.assign(state, structuredClone(change)); refresh(); });
+      controls.append(button);
+    }
 
     // What is largest fills the picture.
     const scale = () => Math.min(canvas.width, canvas.height) / 2.2 / Math.max(2.4, Math.hypot(...state.x), axes(state.g).lengths[0]);
@@ -78,7 +93,9 @@
     function dotted(p, color, name) {
       const [u, v] = project(p);
       pen.beginPath(); pen.arc(u, v, 5, 0, 7); pen.fillStyle = color; pen.fill();
-      pen.font = "15px sans-serif"; pen.fillText(name, u + 8, v - 8);
+      pen.font = "15px sans-serif"; pen.lineWidth = 4; pen.lineJoin = "round";
+      pen.strokeStyle = getComputedStyle(document.body).backgroundColor;
+      pen.strokeText(name, u + 8, v - 8); pen.fillText(name, u + 8, v - 8);
     }
     function draw() {
       const style = getComputedStyle(place), ink = style.color, { x, g } = state, eps = 10 ** state.logeps;
@@ -93,6 +110,12 @@
       const ball = pen.createRadialGradient(ox - k * 0.6, oy - k * 0.6, k * 0.2, ox, oy, k * Math.sqrt(3));
       ball.addColorStop(0, "rgba(61, 139, 212, 0.05)"); ball.addColorStop(1, "rgba(61, 139, 212, 0.22)");
       pen.beginPath(); pen.arc(ox, oy, k * Math.sqrt(3), 0, 7); pen.fillStyle = ball; pen.fill();
+      pen.globalAlpha = 0.45;
+      [0, 1, 2].forEach((i) => {
+        const end = [0, 1, 2].map((j) => (i === j ? 1.5 : 0));
+        line([[0, 0, 0], end], ink, 1); dotted(end, ink, `e${"₁₂₃"[i]}`);
+      });
+      pen.globalAlpha = 1;
       line([[-1.3, -1.3, -1.3], [1.3, 1.3, 1.3]], ink, 1, [4, 4]);
       dotted([1.3, 1.3, 1.3], ink, "1");
       line(circle, blue, 2);
@@ -110,15 +133,29 @@
       out.dataset.values = JSON.stringify({ y, z, semiAxes: found.lengths, directions: found.directions, radius });
       canvas.setAttribute("aria-label", `The sphere of standardized vectors and the ellipse of outputs. ${out.textContent}`);
     }
-    let from = null;
-    canvas.addEventListener("pointerdown", (e) => { from = [e.clientX, e.clientY]; canvas.setPointerCapture(e.pointerId); });
-    canvas.addEventListener("pointerup", () => { from = null; });
+    // A pointer near x moves it in the plane of the picture; anywhere else it turns the picture.
+    let from = null, moves = false;
+    const at = (e) => [e.offsetX * canvas.width / canvas.clientWidth, e.offsetY * canvas.height / canvas.clientHeight];
+    canvas.addEventListener("pointerdown", (e) => {
+      from = at(e);
+      const tip = project(state.x);
+      moves = Math.hypot(tip[0] - from[0], tip[1] - from[1]) < 24;
+      canvas.setPointerCapture(e.pointerId);
+    });
+    ["pointerup", "pointercancel"].forEach((end) => canvas.addEventListener(end, () => { from = null; }));
     canvas.addEventListener("pointermove", (e) => {
       if (!from) return;
-      state.turn += (e.clientX - from[0]) / 150;
-      state.tilt = Math.max(-1.5, Math.min(1.5, state.tilt + (e.clientY - from[1]) / 150));
-      from = [e.clientX, e.clientY];
-      draw();
+      const to = at(e), dx = to[0] - from[0], dy = to[1] - from[1];
+      if (moves) {
+        const k = scale(), c = Math.cos(state.turn), s = Math.sin(state.turn), ct = Math.cos(state.tilt), st = Math.sin(state.tilt);
+        const right = [c, -s, 0], up = [-st * s, -st * c, ct];
+        state.x = state.x.map((t, i) => Math.max(-3, Math.min(3, t + (dx * right[i] - dy * up[i]) / k)));
+      } else {
+        state.turn = (state.turn + dx / 150 + 2 * Math.PI) % (2 * Math.PI);
+        state.tilt = Math.max(-1.5, Math.min(1.5, state.tilt + dy / 150));
+      }
+      from = to;
+      refresh();
     });
     new MutationObserver(draw).observe(document.body, { attributes: true, attributeFilter: ["data-theme"] });
     draw();

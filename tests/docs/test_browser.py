@@ -132,6 +132,23 @@ def test_keys_move_the_sliders(page: Page, site: Path) -> None:
     assert all(names)
 
 
+def test_dragging_and_sliders_share_one_state(page: Page, site: Path) -> None:
+    page.open((site / "touch.html").as_uri())
+    sliders = "[...document.querySelectorAll('.touch input')].map((one) => Number(one.value))"
+    before = page.evaluate(sliders)
+    # From a corner, where x is not, to the right and down: the view turns and x stays.
+    page.evaluate(
+        "(() => { const canvas = document.querySelector('.touch canvas'), box = canvas.getBoundingClientRect();"
+        "canvas.setPointerCapture = () => {};"
+        "for (const [kind, x] of [['pointerdown', 5], ['pointermove', 65], ['pointerup', 65]])"
+        " canvas.dispatchEvent(new PointerEvent(kind, { clientX: box.x + x, clientY: box.y + x }));"
+        "return 0; })()"
+    )
+    after = page.evaluate(sliders)
+    assert after[:7] == before[:7]
+    assert all(new > old for new, old in zip(after[7:], before[7:], strict=True))
+
+
 def test_keys_filter_the_ledger(page: Page, site: Path) -> None:
     page.open((site / "ledger" / "index.html").as_uri())
     visible = "document.querySelectorAll('table.ledger tbody tr:not([hidden])').length"
@@ -147,6 +164,10 @@ def test_keys_filter_the_ledger(page: Page, site: Path) -> None:
 def test_keys_choose_in_the_graph_and_follow(page: Page, site: Path) -> None:
     page.open((site / "graph.html").as_uri())
     reach(page, "svg.theorem-graph a.theorem")
+    node = "document.activeElement"
+    assert page.evaluate(f"{node}.dataset.statement") in page.evaluate(
+        "document.querySelector('.graph-card').textContent"
+    )
     page.press("Enter")
     assert page.evaluate("document.querySelectorAll('.edge.on').length") > 0
     assert page.evaluate("location.pathname").endswith("/graph.html")
