@@ -83,6 +83,7 @@ nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_merge_streams = True
+nb_output_stderr = "remove"  # progress bars, with paths of the machine that built the site
 
 bibtex_bibfiles = ["references.bib"]
 bibtex_default_style = "plain"
