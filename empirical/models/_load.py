@@ -310,7 +310,8 @@ def load_tokenizer(source: ModelSource) -> Any:
     if reason:
         msg = (
             f"model {source.spec!r} has no tokenizer that can be loaded ({reason}); "
-            "save one beside it, or give the corpus as token ids (.npy or .bin)"
+            "save one beside it, give the corpus as token ids (.npy or .bin), or give a model that does not read "
+            "text as MODULE:FUNCTION"
         )
         raise ModelError(msg)
     return tokenizer

@@ -176,7 +176,7 @@ def test_damaged_models_are_refused(model_directory: Path, tmp_path: Path) -> No
 def test_a_missing_tokenizer_is_told(model_directory: Path) -> None:
     text = message(lambda: load_tokenizer(find_model(str(model_directory))))
     assert text.startswith(f"model {str(model_directory)!r} has no tokenizer that can be loaded (")
-    assert text.endswith("; save one beside it, or give the corpus as token ids (.npy or .bin)")
+    assert text.endswith(" that does not read text as MODULE:FUNCTION")
 
 
 def test_devices_and_dtypes_that_are_not_there(model_directory: Path) -> None:
