@@ -31,6 +31,7 @@ def test_columns_that_claims_name_exist(column: Column) -> None:
         "losses.csv": set(_trainer.LOSS_COLUMNS),
         "controls.csv": head("training/controls.csv"),
         "kernels.csv": head("cost/kernels.csv"),
+        "ablation.csv": head("whisper/ablation.csv"),
     }
     assert column.name in files[column.file]
 

@@ -51,10 +51,15 @@ class Ledger(SphinxDirective):
         settled = "; ".join(self._settled(claim["id"], one) for one in claim["settled_by"])
         label = "Instead" if claim["verdict"] in CORRECTED else "Answer"
         correction = f"\n\n**{label}** {cell(claim['correction'])}" if claim["correction"] else ""
+        quoted = f" “{cell(claim['quote'])}”" if claim["quote"] else ""
+        if claim["misprint"]:
+            quoted += " A misprint, or a slip of a transcription."
+        if claim["repeats"]:
+            quoted += f" The same as {{ref}}`{claim['repeats']} <claim-{claim['repeats']}>`."
         explained = as_text(explanation(find(claim["id"])), 84)
         return (
             f"(claim-{claim['id']})=\n## {cell(claim['claim'])} {badge(claim)}\n\n"
-            f"**{claim['id']}**{correction}\n\n**Settled by** {settled or 'convention'}\n\n"
+            f"**{claim['id']}**{quoted}{correction}\n\n**Settled by** {settled or 'convention'}\n\n"
             f"(worked-{claim['id']})=\n\n::::{{dropdown}} Worked through, as `lngeom claims {claim['id']}` prints it\n"
             f"```text\n{explained}\n```\n::::\n"
         )

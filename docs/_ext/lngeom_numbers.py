@@ -307,7 +307,7 @@ def records() -> dict[str, int]:
     """Theorems by kind and by status, claims by verdict."""
     kinds = Counter(theorem.kind for theorem in theorems())
     status = Counter("cited" if one.cites else "coq" if one.last_step else "proved" for one in theorems())
-    verdicts = Counter(claim.verdict for claim in claims())
+    verdicts = Counter(claim.verdict for claim in claims() if claim.is_distinct)
     return {**kinds, **status, **verdicts, "rest": kinds.total() - kinds["theorem"], "claims": verdicts.total()}
 
 

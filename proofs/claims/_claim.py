@@ -49,10 +49,13 @@ class Claim:
     Attributes:
         id: Number of the document, hyphen, number of the claim.
         place: Section, equation or table of the document.
+        quote: The words of the document, where the verdict hangs on them.
         says: The claim in our notation and words.
         verdict: Verdict
         correction: What is true: the corrected statement, or the claim with its hypotheses, or what to measure.
         why: Why the claim is not true as it stands, or what the verdict rests on.
+        misprint: Whether what is wrong is a slip of the print or of a transcription.
+        repeats: Id of the claim that says the same; neither misprints nor repetitions count in a headline.
         hypotheses: tuple of str. What is assumed, in the words of the theorems: stated by the document if the verdict
             is ``true``, left out by it if the verdict is ``true_under``.
         where: tuple of str. What the theorems say of the objects that the claim speaks of, in their words. Together
@@ -76,10 +79,13 @@ class Claim:
 
     id: str
     place: str
+    quote: str = ""
     says: str
     verdict: Verdict
     correction: str
     why: str = ""
+    misprint: bool = False
+    repeats: str = ""
     hypotheses: tuple[str, ...] = ()
     where: tuple[str, ...] = ()
     theorems: tuple[str, ...] = ()
@@ -90,6 +96,11 @@ class Claim:
     prediction: str | None = None
     figure: str | None = None
     citations: tuple[Citation, ...] = ()
+
+    @property
+    def is_distinct(self) -> bool:
+        """Whether the claim is neither a misprint nor a repetition."""
+        return not (self.misprint or self.repeats)
 
     @property
     def settled_by(self) -> list[str]:

@@ -100,9 +100,19 @@ def _counts(verdicts: Sequence[Verdict], rows: dict[str, list[int]]) -> Table:
     return table
 
 
+def _said(claim: Claim) -> Iterator[tuple[str, RenderableType]]:
+    yield "The claim", claim.says
+    if claim.quote:
+        yield "In its words", f"“{claim.quote}”"
+    if claim.misprint:
+        yield "", "A misprint, or a slip of the transcription that was read."
+    if claim.repeats:
+        yield "", f"The same as {claim.repeats}."
+
+
 def _items(claim: Claim) -> Iterator[tuple[str, RenderableType]]:
     """The paragraphs of an explanation, each under its label, with empty ones between."""
-    yield "The claim", claim.says
+    yield from _said(claim)
     if claim.why:
         yield from (("", ""), ("Why not" if claim.verdict in _WHY_NOT else "Why", claim.why))
     yield from (("", ""), (_CORRECTIONS.get(claim.verdict, "Instead"), claim.correction))

@@ -31,6 +31,7 @@ TEXTS = (
     "rotating",
     "rocm",
     "replacements",
+    "depth",
 )
 """Names of the files, in the order of the first number of the ids."""
 

@@ -56,6 +56,9 @@ def _record(claim: Claim) -> dict[str, Any]:
         "verdict": claim.verdict,
         "claim": claim.says,
         "place": claim.place,
+        "quote": claim.quote,
+        "misprint": claim.misprint,
+        "repeats": claim.repeats,
         "correction": claim.correction,
         "settled_by": claim.settled_by,
     }

@@ -54,7 +54,7 @@ def test_there_are_many_claims_and_every_document_has_its_own() -> None:
         assert ids
         assert {id.partition("-")[0] for id in ids} == {str(k)}
         numbers = [int(id.partition("-")[2]) for id in ids]
-        assert numbers == list(range(1, len(ids) + 1))
+        assert numbers == sorted(set(numbers))  # a withdrawn claim leaves a gap: ids stay
 
 
 def test_counts_are_those_of_the_records() -> None:
@@ -243,7 +243,7 @@ def test_command_filters(capsys: pytest.CaptureFixture[str]) -> None:
     records = json.loads(capsys.readouterr().out)
     assert [record["id"] for record in records] == [c.id for c in select(document="digest", verdict="false")]
     assert all(
-        set(record) == {"id", "document", "verdict", "claim", "place", "correction", "settled_by"} for record in records
+        {"id", "document", "verdict", "claim", "place", "correction", "settled_by"} <= set(record) for record in records
     )
     claim = find(records[0]["id"])
     assert records[0]["document"] == document_of(claim).title

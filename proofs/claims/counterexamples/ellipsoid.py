@@ -139,3 +139,14 @@ def direction_from_preimage(case: Case) -> None:
     image = case.find("GΠG(Gu)", g * lg.project(g * axis))
     case.true("Gu is an axis: GΠG(Gu) = ζGu", image, "=", value * axis)
     case.claimed("the direction is not delivered: GΠG(Gu) is not a multiple of Gu", image, "≠", value * axis)
+
+
+@counterexample
+def projector_in_floats(case: Case) -> None:
+    """Of the projector for ten equal gains, with its entries rounded to float64, one eigenvalue is below 0."""
+    d = 10
+    inside, beside = Fraction(1 - 1 / d), Fraction(1 / d)
+    row = case.vector("a row: 9/10 once and −1/10 nine times, in float64", inside, *[-beside] * (d - 1))
+    case.claimed("no eigenvalue is negative: 1ᵀM1 = d·(sum of a row) ≥ 0", dot(ones(row), row), "≥", 0)
+    exact = case.vector("the row itself", 1 - Fraction(1, d), *[-Fraction(1, d)] * (d - 1))
+    case.true("of the projector it is 0", dot(ones(exact), exact), "=", 0)

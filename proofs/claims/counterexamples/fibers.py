@@ -28,18 +28,6 @@ def counting_statistics(case: Case) -> None:
 
 
 @counterexample
-def rms_forgets_too(case: Case) -> None:
-    """RMSNorm at ε = 0 forgets the length just as LayerNorm does: being irreversible does not tell the two
-    apart.
-    """
-    x = case.vector("x", 7, 1)
-    y = case.vector("2x", 14, 2)
-    case.given("LayerNorm is not injective: LN(x) = LN(2x)", lg.layer_norm(x, eps=0), "=", lg.layer_norm(y, eps=0))
-    rms, other = case.find("RMS(x)", lg.rms_norm(x, eps=0)), case.find("RMS(2x)", lg.rms_norm(y, eps=0))
-    case.claimed("RMSNorm is: RMS(x) ≠ RMS(2x)", rms, "≠", other)
-
-
-@counterexample
 def batch_statistics(case: Case) -> None:
     """With the statistics of the batch itself, batch normalization forgets shift and scale of each column."""
     column = case.vector("a column of the batch", 1, 3)

@@ -27,18 +27,6 @@ def eps_between_two_norms(case: Case) -> None:
 
 
 @counterexample
-def deferred_with_bias(case: Case) -> None:
-    """A bias that is added behind the division stays what it was."""
-    x, w, c = case.vector("x", 7, 1), case.vector("w, a row of the map", 2, 1), case.scalar("its bias c", 4)
-    before = case.find("w·RMS(x) + c", dot(w, lg.rms_norm(x, eps=0)) + c)
-    size = lg.norms.scale(square_norm(x) / 2, eps=0)
-    case.claimed(
-        "with a bias the division cannot be deferred: (w·x)/RMS + c differs", before, "≠", dot(w, x) / size + c
-    )
-    case.true("(w·x)/RMS + c is the same", before, "=", dot(w, x) / size + c)
-
-
-@counterexample
 def key_inside(case: Case) -> None:
     """With ε the key of a vector of equal components lies between two others: no query prefers it."""
     x, eps, q = case.vector("x", 1, -1), case.scalar("ε", 3), case.vector("a query q", 3, 1)

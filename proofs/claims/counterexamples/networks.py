@@ -52,6 +52,18 @@ def aligned_updates(case: Case) -> None:
 
 
 @counterexample
+def aligned_branches(case: Case) -> None:
+    """Branches that add what the norm returns, all one way: the fastest growth there is, and it slows down."""
+    h = [case.vector("h⁰", 1, -1)]
+    for _ in range(8):
+        h.append(h[-1] + lg.standardize(h[-1], eps=0))
+    first = case.find("‖h¹‖²/‖h⁰‖²", square_norm(h[1]) / square_norm(h[0]))
+    last = case.find("‖h⁸‖²/‖h⁷‖²", square_norm(h[8]) / square_norm(h[7]))
+    case.claimed("growth is exponential: each block multiplies by the same", last, "=", first)
+    case.true("‖h⁸‖ = ‖h⁰‖ + 8√d", norm(h[8]), "=", norm(h[0]) + 8 * norm(ones(h[0])))
+
+
+@counterexample
 def growth_without_dilution(case: Case) -> None:
     """A stream that doubles with every block: it grows, and each update is as large as all that came before."""
     h0, a1, a2 = case.vector("h⁰", 1, 0), case.vector("a¹", 1, 0), case.vector("a²", 2, 0)
