@@ -6,11 +6,13 @@ With --types every model type of transformers is built small, and one row a type
 Example: lngeom norms gpt2 --csv norms.csv
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from lngeom.options import argument, json_alone, json_option, option
+
+from ..support import Row
 
 _FOUND = ("path", "module", "kind", "eps", "placement", "d", "gain", "bias", "calls", "ratio", "reason")
 _TYPES = ("type", "norms", "kinds", "missed", "reason")
@@ -43,13 +45,13 @@ def run(options: Options) -> int:
     return 0
 
 
-def _of_types() -> list[dict[str, Any]]:
+def _of_types() -> Sequence[Row]:
     from ..models import survey_types
 
     return list(survey_types())
 
 
-def _of_model(spec: str) -> list[dict[str, Any]]:
+def _of_model(spec: str) -> Sequence[Row]:
     import torch
     from rich.console import Console
 

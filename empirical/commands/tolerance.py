@@ -10,11 +10,14 @@ Example: lngeom tolerance --kind rmsnorm --d 4096 --dtype bfloat16 --header tole
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from lngeom.options import count, json_alone, json_option, option
+
+from ..support import Row
 
 Format = Literal["float64", "float32", "bfloat16", "float16"]
 
@@ -57,7 +60,7 @@ def run(options: Options) -> int:
     return 0
 
 
-def _row(options: Options, dtype: str, d: int, ratio: float) -> dict[str, Any]:
+def _row(options: Options, dtype: str, d: int, ratio: float) -> Row:
     import numpy
     from scipy.special import ndtri
 
@@ -84,7 +87,7 @@ def _row(options: Options, dtype: str, d: int, ratio: float) -> dict[str, Any]:
     return {**told, "error": error if finite else None, "note": "" if finite else "no bound"}
 
 
-def _header(options: Options, rows: list[dict[str, Any]]) -> str:
+def _header(options: Options, rows: Sequence[Row]) -> str:
     from lngeom import __version__
 
     declared = (

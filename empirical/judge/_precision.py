@@ -45,7 +45,7 @@ class _Cast:
         for name, value in self.stored.items():
             setattr(module, name, nn.Parameter(value.detach().to(self.dtype), requires_grad=False))
 
-    def end(self, module: nn.Module, _args: tuple[Tensor, ...], _output: Any) -> None:
+    def end(self, module: nn.Module, _args: tuple[Tensor, ...], _output: object) -> None:
         for name, value in self.stored.items():
             setattr(module, name, value)
         self.stored = {}

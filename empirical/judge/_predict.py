@@ -5,13 +5,14 @@ vector and a random direction: here 1 is the vector, and hidden states are direc
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from torch import nn
 
 from ..models import LoadedModel, NormSite
+from ..support import Row
 from ._exact import THEOREMS as EXACT, ZERO_GAINS, check
 from ._prediction import ISOTROPY, Prediction, undecided
 from ._sample import forward, samples
@@ -48,7 +49,7 @@ def predict(loaded: LoadedModel, tokens: np.ndarray) -> list[Prediction]:
 _SIDES = {"input": "d·E[cos²θ] = 1 of the input", "output": "d·E[cos²θ] = 1 of the output"}
 
 
-def isotropy(rows: Sequence[Mapping[str, Any]]) -> Iterator[Prediction]:
+def isotropy(rows: Sequence[Row]) -> Iterator[Prediction]:
     """The verdicts on each layer of the table of a run, over all tokens.
 
     ``isotropic`` where the 95 % interval contains 1, ``not isotropic`` where it excludes it; with one sequence there is

@@ -65,7 +65,7 @@ def samples(model: nn.Module, sites: Sequence[NormSite], call: Callable[[], Any]
     seen: dict[str, tuple[Tensor, Tensor]] = {}
 
     def keep(site: NormSite) -> Any:
-        def hook(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
+        def hook(_: nn.Module, args: tuple, kwargs: dict, output: object) -> None:
             sides = first_tensor((*args, *kwargs.values())), first_tensor(output)
             if site.path in seen or sides[0] is None or sides[1] is None or not sides[0].numel():
                 return

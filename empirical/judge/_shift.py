@@ -108,7 +108,7 @@ def _stream(model: nn.Module, block: nn.Module, ids: Tensor) -> Tensor:
     """The vectors that enter the first block, float64, shape (tokens, d)."""
     seen: list[Tensor] = []
 
-    def keep(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def keep(_: nn.Module, args: tuple, kwargs: dict) -> None:
         seen.append((args[0] if args else kwargs["hidden_states"])[0].to("cpu", torch.float64))
         raise _ReachedError
 
@@ -139,7 +139,7 @@ def _streams(stream: Tensor, seed: int) -> Tensor:
 def _outputs(model: nn.Module, block: nn.Module, ids: Tensor, streams: Tensor, dtype: torch.dtype) -> Tensor:
     """The network's output for each stream, computed in `dtype`; float64, shape of `streams`."""
 
-    def replace(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def replace(_: nn.Module, args: tuple, kwargs: dict) -> Any:
         moved = streams.to((args[0] if args else kwargs["hidden_states"]).device, dtype)
         return ((moved, *args[1:]), kwargs) if args else (args, {**kwargs, "hidden_states": moved})
 

@@ -61,7 +61,7 @@ def _gpt2(name: str) -> Family:
     return Family(name, "h", (("ln_1", "pre_attn"), ("ln_2", "pre_mlp")), "ln_f")
 
 
-def _llama(name: str, **options: Any) -> Family:
+def _llama(name: str, **options) -> Family:
     block: tuple[tuple[str, Role], ...] = (("input_layernorm", "pre_attn"), ("post_attention_layernorm", "pre_mlp"))
     return Family(name, "layers", **{"norms": block, "final": "norm", **options})
 

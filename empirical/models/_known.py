@@ -29,7 +29,7 @@ def _pythia(name: str, d: int, blocks: int, heads: int, vocabulary: int) -> Know
     })  # fmt: skip
 
 
-def _llama(name: str, **options: Any) -> KnownModel:
+def _llama(name: str, **options) -> KnownModel:
     return KnownModel(f"meta-llama/{name}", {
         "model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32,
         "rms_norm_eps": 1e-5, **options,

@@ -141,7 +141,7 @@ def _one_thread() -> Iterator[None]:
         os.environ.update({} if before is None else {name: before})
 
 
-def _pretrained(source: ModelSource, kind: Any, *, allow_pickle: bool, **options: Any) -> tuple[Any, dict[str, Any]]:
+def _pretrained(source: ModelSource, kind: Any, *, allow_pickle: bool, **options) -> tuple[Any, dict[str, Any]]:
     """A model of a class of transformers with the weights of a checkpoint, and what was reported of these."""
     if source.gguf_file is None:
         options["use_safetensors"] = None if allow_pickle else True
@@ -224,7 +224,7 @@ class LoadOptions:
     config: Any = None
 
 
-def load_model(source: ModelSource, **options: Any) -> LoadedModel:
+def load_model(source: ModelSource, **options) -> LoadedModel:
     """Load a base model without its head, eager and in evaluation mode, by the options of :class:`LoadOptions`.
 
     Weights are read from safetensors or the GGUF file.

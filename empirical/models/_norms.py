@@ -13,6 +13,7 @@ from torch.overrides import TorchFunctionMode, resolve_name
 import lngeom
 from lngeom.errors import InputError
 
+from ..support import Rows
 from ._probe import Reading, affine, exactly, first_tensor, own_parameters, ratio_to_bound, read
 from ._sites import Kind, NormSite
 
@@ -110,7 +111,7 @@ class Norms:
         passed = any(norm.calls for norm in self.found)
         return tuple(norm.site for norm in self.found if norm.placement == "inside" and (norm.calls or not passed))
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> Rows:
         """A table: one row for each module, ``reason`` empty for norms."""
         empty = dict.fromkeys(FoundNorm.__dataclass_fields__)
         norms = [{**asdict(norm), "reason": ""} for norm in self.found]
@@ -278,7 +279,7 @@ class _Pass(TorchFunctionMode):
         return lambda *_: self._inside.append(path)
 
     def _leave(self, path: str) -> Any:
-        def leave(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
+        def leave(module: nn.Module, args: tuple, kwargs: dict, output: object) -> None:
             if self._inside:
                 self._inside.pop()
             tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, Tensor)]

@@ -12,6 +12,7 @@ from torch import nn
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from transformers.utils import logging
 
+from ..support import Row
 from ._norms import Norms, norms
 
 _BLOCKS = re.compile(r"(num|n)_.*(layers|blocks)$|^n_layers?$|^depth$")
@@ -80,7 +81,7 @@ def build(model_type: str) -> nn.Module | str:
     return reason
 
 
-def _row(model_type: str, model: nn.Module, found: Norms) -> dict[str, Any]:
+def _row(model_type: str, model: nn.Module, found: Norms) -> Row:
     kinds = dict.fromkeys(
         f"{norm.kind}{' with 1 + w' if norm.gain_offset else ''}{' channels first' if norm.axis == 1 else ''}"
         for norm in found.found
@@ -98,7 +99,7 @@ def _row(model_type: str, model: nn.Module, found: Norms) -> dict[str, Any]:
     }
 
 
-def survey_types(types: Iterable[str] = tuple(sorted(CONFIG_MAPPING))) -> Iterator[dict[str, Any]]:
+def survey_types(types: Iterable[str] = tuple(sorted(CONFIG_MAPPING))) -> Iterator[Row]:
     """One row for each model type of transformers: how many norms, of which kinds, how many missed and why.
 
     >>> from empirical.models import survey_types

@@ -22,7 +22,7 @@ def free(tensor: Tensor, *axes: int) -> Tensor:
     return tensor
 
 
-def by_kernel(function: Callable[..., Any], *arguments: Any) -> Any:
+def by_kernel(function: Callable[..., Any], *arguments) -> Any:
     """The result of `function`, by one kernel.
 
     Raises:

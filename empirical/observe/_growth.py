@@ -8,10 +8,11 @@ interval, and the rule by which a law is called better.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
+from ..support import Row
 from ._inference import CONFIDENCE, Trend, trend
 
 Law = Literal["exponential", "power"]
@@ -100,7 +101,7 @@ class Growth:
 GROWTH_COLUMNS = tuple(field.name for field in fields(Growth))
 
 
-def stream(rows: Sequence[Mapping[str, Any]]) -> Stream:
+def stream(rows: Sequence[Row]) -> Stream:
     """The mean norm of the stream after 0, 1, ... blocks, from the table of a run.
 
     Where norms stand before the branches, the input of the norm in front of the attention is the stream that enters its
@@ -130,7 +131,7 @@ def stream(rows: Sequence[Mapping[str, Any]]) -> Stream:
     return Stream(norms, spreads / norms / np.sqrt(tokens))
 
 
-def growth(rows: Sequence[Mapping[str, Any]]) -> list[Growth]:
+def growth(rows: Sequence[Row]) -> list[Growth]:
     """Both laws fitted to the stream of a run, from depth 0 and from depth 1.
 
     Returns:

@@ -97,17 +97,17 @@ class NormCallback(TrainerCallback):
         options: As for :class:`Monitor`; ``output`` is ``norms`` in the trainer's output directory by default.
     """
 
-    def __init__(self, trainer: Any, **options: Any) -> None:
+    def __init__(self, trainer: Any, **options) -> None:
         options.setdefault("output", Path(trainer.args.output_dir, "norms"))
         self._trainer, self._monitor = trainer, Monitor(trainer.model, **options)
         self._open: Any = None
 
-    def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+    def on_step_begin(self, args, state, control, **_) -> None:
         """Install the hooks, if it is the turn of this step."""
         self._open = self._monitor(state.global_step)
         self._open.__enter__()
 
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+    def on_step_end(self, args, state, control, **_) -> None:
         """Remove the hooks, and log what they saw."""
         self._open.__exit__(None, None, None)
         if self._monitor.scalars and state.is_world_process_zero:

@@ -153,7 +153,7 @@ class Observer:
                 states[key] = merge_sites(states[key], state).numpy() if key in states else state
         return states
 
-    def _begin(self, _: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _begin(self, _: nn.Module, args: tuple, kwargs: dict) -> None:
         """Note the shape of the batch: some architectures flatten it before they normalize."""
         named = (kwargs.get("input_ids"), kwargs.get("inputs_embeds"), *kwargs.values())
         first = next((value for value in (*args, *named) if isinstance(value, Tensor)), None)
@@ -191,7 +191,7 @@ class Observer:
         return self._columns[key]
 
     def _hook(self, site: NormSite) -> Any:
-        def observe(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
+        def observe(_: nn.Module, args: tuple, kwargs: dict, output: object) -> None:
             entering, leaving = first_tensor((*args, *kwargs.values())), first_tensor(output)
             if entering is None or leaving is None or entering.shape != leaving.shape:
                 shapes = [None if each is None else tuple(each.shape) for each in (entering, leaving)]
@@ -226,7 +226,7 @@ class Observer:
         if len(queue.paths) == _TOGETHER:
             self._reduce(queue)
 
-    def _by_kernel_if_any(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    def _by_kernel_if_any(self, function: Callable[..., Any], *arguments, **options) -> Any:
         """Compiled where that is asked for, and where it is the default if it works."""
         try:
             return function(*arguments, **options, compiled=self._compiled)

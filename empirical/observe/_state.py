@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from typing import Literal
 
 import array_api_compat
 import numpy as np
 
+from lngeom.carriers import Array
 from lngeom.errors import InputError
 
 Side = Literal["input", "output"]
@@ -65,20 +66,20 @@ class SiteState:
         document_cos2: float64, (B, C). Σcos²θ of the uniform direction over them.
     """
 
-    tokens: Any
-    nonfinite: Any
-    underflow: Any
-    zero: Any
-    mean: Any
-    m2: Any
-    maximum: Any
-    angles: Any
-    norms: Any
-    sequences: Any
-    cos2: Any
-    documents: Any
-    document_tokens: Any
-    document_cos2: Any
+    tokens: Array
+    nonfinite: Array
+    underflow: Array
+    zero: Array
+    mean: Array
+    m2: Array
+    maximum: Array
+    angles: Array
+    norms: Array
+    sequences: Array
+    cos2: Array
+    documents: Array
+    document_tokens: Array
+    document_cos2: Array
 
     @property
     def directions(self) -> int:
@@ -114,7 +115,7 @@ States = dict[tuple[str, Side], SiteState]
 """States by site path and side."""
 
 
-def _host(array: Any) -> np.ndarray:
+def _host(array: Array) -> np.ndarray:
     # A copy: the tensors are added to in place.
     return array.cpu().numpy().copy() if array_api_compat.is_torch_array(array) else np.asarray(array)
 
@@ -131,7 +132,7 @@ def merge_sites(a: SiteState, b: SiteState) -> SiteState:
     return joined(a, b, a.angles + b.angles, a.norms + b.norms)
 
 
-def joined(a: SiteState, b: SiteState, angles: Any, norms: Any) -> SiteState:
+def joined(a: SiteState, b: SiteState, angles: Array, norms: Array) -> SiteState:
     """The result of :func:`merge_sites`, with these histograms."""
     xp = array_api_compat.array_namespace(a.mean, b.mean)
     tokens = a.tokens + b.tokens

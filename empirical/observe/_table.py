@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..models import NormSite
-from ..support import read_table
+from ..support import Rows, read_table
 from ._inference import ratio_interval
 from ._state import BINS_PER_DEGREE, BINS_PER_OCTAVE, BUCKETS, FEATURES, NORM_OCTAVES, SIDES, Side, SiteState, States
 
@@ -215,9 +215,9 @@ def _quantile(histogram: np.ndarray, quantile: float) -> float:
     return int(np.searchsorted(np.cumsum(histogram), rank)) + 0.5
 
 
-def rows(states: States, sites: Iterable[NormSite]) -> list[dict[str, Any]]:
+def rows(states: States, sites: Iterable[NormSite]) -> Rows:
     """The table as a list of dictionaries with the keys :data:`COLUMNS`; None where a column does not apply."""
-    table: list[dict[str, Any]] = []
+    table: Rows = []
     for site in sites:
         computed = {side: compute(states[site.path, side], side) for side in SIDES}
         for side in SIDES:
@@ -227,6 +227,6 @@ def rows(states: States, sites: Iterable[NormSite]) -> list[dict[str, Any]]:
     return table
 
 
-def read_sites(path: Path) -> list[dict[str, Any]]:
+def read_sites(path: Path) -> Rows:
     """The rows of ``sites.csv``: int, float and str as they were, None where nothing applies."""
     return read_table(path, words={each.name for each in TABLE if each.unit == "text"})

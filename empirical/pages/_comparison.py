@@ -3,13 +3,12 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from lngeom.verdicts import MEANINGS, PREDICTION_VERDICTS, Verdict
 
 from ..models import KNOWN_MODELS, PUBLISHED_SOURCE
 from ..observe import growth
-from ..support import Row, write_text
+from ..support import Json, Row, write_text
 from ._comparison_figures import comparison_figures
 from ._html import embedded, render
 from ._measured import PUBLISHED_GROWTH, PUBLISHED_GROWTH_SOURCE, QUANTITIES, Measured, compare
@@ -53,9 +52,7 @@ def _shown(model: Measured, rows: Sequence[Row]) -> Row:
     }
 
 
-def write_comparison(
-    path: Path, models: Sequence[Measured], failures: Mapping[str, str], about: Mapping[str, Any]
-) -> None:
+def write_comparison(path: Path, models: Sequence[Measured], failures: Mapping[str, str], about: Json) -> None:
     """Write the page as one HTML file that opens offline."""
     compared = [compare(model) for model in models]
     comparison = [row for rows in compared for row in rows]

@@ -1,13 +1,12 @@
 """Measured beside published: what is averaged how, so that the two can be compared."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ..judge import Prediction
 from ..models import PUBLISHED, Spread
-from ..support import Row
+from ..support import Json, Row
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ class Measured:
     """
 
     name: str
-    manifest: Mapping[str, Any]
+    manifest: Json
     rows: Sequence[Row]
     predictions: Sequence[Prediction]
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from lngeom.verdicts import Verdict
 
-from ..support import Row, RunError, read_table, write_text
+from ..support import Row, Rows, RunError, read_table, write_text
 from ..train import (
     MARGIN,
     TINY,
+    Cell,
     CellSummary,
-    Rows,
     SeedMean,
     along_depth,
     cell_of,
@@ -25,7 +25,7 @@ from ..train import (
     summarize_writers,
 )
 from ._html import from_markdown, render
-from ._study_figures import OPTIMIZER_NAMES, Cell, cell_label, depth_figure, size_figure, step_figure
+from ._study_figures import OPTIMIZER_NAMES, cell_label, depth_figure, size_figure, step_figure
 from ._style import save
 from ._training_figures import NORM_NAMES, site_label
 
@@ -86,7 +86,7 @@ def _orthogonality(gradients: Rows) -> Iterator[Row]:
             }
 
 
-def study_report(study: Rows, writers: Rows, gradients: Rows, controls: Rows = ()) -> str:
+def study_report(study: Rows, writers: Rows, gradients: Rows, controls: Rows | None = None) -> str:
     """The page in Markdown, from the three tables of the study.
 
     Args:

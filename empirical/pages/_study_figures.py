@@ -6,11 +6,10 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..train import TINY, CellSummary, Rows, SeedMean, along_depth
+from ..support import Rows
+from ..train import TINY, Cell, CellSummary, SeedMean, along_depth
 from ._style import BLUE, NULL, VERMILION, Layout, panels
 from ._training_figures import NORM_NAMES, draw_sites, site_label
-
-Cell = tuple[Any, ...]
 
 _COLOURS = {"layer": BLUE, "rms": VERMILION}
 OPTIMIZER_NAMES = {"adamw": "AdamW", "sgd": "SGD with momentum"}
@@ -22,7 +21,7 @@ def cell_label(cell: Cell) -> str:
     return f"{NORM_NAMES[norm]}, {OPTIMIZER_NAMES[optimizer]}, weight decay {decay:g}"
 
 
-def _with_interval(axes: Axes, places: Sequence[float], values: Sequence[SeedMean], **style: Any) -> None:
+def _with_interval(axes: Axes, places: Sequence[float], values: Sequence[SeedMean], **style) -> None:
     below, above = [value.mean - value.low for value in values], [value.high - value.mean for value in values]
     axes.errorbar(places, [value.mean for value in values], [below, above], capsize=2.5, elinewidth=0.9, **style)
 

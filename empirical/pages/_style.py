@@ -135,7 +135,7 @@ def _label_decades(axes: Axes) -> None:
     axes.yaxis.set_minor_formatter(NullFormatter())
 
 
-def band(axes: Axes, places: Sequence[float], means: Any, spreads: Any, **style: Any) -> None:
+def band(axes: Axes, places: Sequence[float], means: Any, spreads: Any, **style) -> None:
     """A line, and around it a band of so much above and below."""
     axes.plot(places, means, **style)
     axes.fill_between(places, means - spreads, means + spreads, color=style["color"], alpha=0.18, linewidth=0)

@@ -1,9 +1,9 @@
 """The report of a run: one HTML file that opens offline, with the figures, the verdicts and the table inside."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lngeom.verdicts import PREDICTION_VERDICTS, Verdict
 
@@ -32,7 +32,7 @@ def exact_verdicts(predictions: Iterable[Prediction]) -> ExactVerdicts:
     return ExactVerdicts(Counter(each.verdict for each in exact), next(violated, None))
 
 
-def extremes(rows: Iterable[Row]) -> Mapping[str, Any] | None:
+def extremes(rows: Iterable[Row]) -> Row | None:
     """Where 1 stands out among directions, where the two norms differ most, and where a vector is longest.
 
     Rows of what enters the norms; None where nothing finite does.
@@ -119,12 +119,6 @@ def verdict_lines(predictions: Sequence[Prediction]) -> list[VerdictLine]:
     groups: dict[tuple[str, str], list[Prediction]] = {}
     for each in predictions:
         groups.setdefault((each.prediction, each.theorem), []).append(each)
-    lines = []
-    for (name, theorem), found in groups.items():
-        measured = [each for each in found if each.measured is not None]
-        extreme = max(measured, key=_strain) if measured else None
-        lines.append(VerdictLine(name, theorem, count_verdicts(found), extreme))
-    return lines
     lines = []
     for (name, theorem), group in groups.items():
         measured = [each for each in group if each.measured is not None]

@@ -1,9 +1,9 @@
 """Figures of a run: angles to the uniform direction and energy along it, layer by layer; growth over depth."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from ..observe import LAWS, Growth, growth, stream
-from ..support import Row
+from ..support import Json, Row
 from ._console import growth_words
 from ._style import NULL, RANDOM_A, RANDOM_B, UNIFORM, Layout, band, panels, save
 
@@ -98,7 +98,7 @@ def _angles(axes: Axes, layers: _Layers) -> None:
             means, spreads = (np.array([row[key] for row in layers.in_blocks]) for key in (mean, spread))
             band(axes, places, means, spreads, color=color, marker=marker, label=name)
         for row in layers.single:
-            style: dict[str, Any] = {"markerfacecolor": "white", "markersize": 6, "capsize": 3, "linewidth": 1.2}
+            style: Json = {"markerfacecolor": "white", "markersize": 6, "capsize": 3, "linewidth": 1.2}
             label = None if layers.in_blocks or row is not layers.single[0] else name
             axes.errorbar(layers.place(row), row[mean], row[spread], color=color, marker=marker, label=label, **style)
 
@@ -216,13 +216,13 @@ def figures(rows: Sequence[Row], subject: str) -> dict[str, Figure]:
     return {name: figure for name, figure in drawn.items() if figure is not None}
 
 
-def draw_figures(rows: Sequence[Row], directory: Path, manifest: Mapping[str, Any]) -> None:
+def draw_figures(rows: Sequence[Row], directory: Path, manifest: Json) -> None:
     """Draw the figures of a run as SVG files into its directory."""
     for name, figure in figures(rows, subject_of(manifest)).items():
         save(figure, directory / f"{name}.svg")
 
 
-def subject_of(manifest: Mapping[str, Any]) -> str:
+def subject_of(manifest: Json) -> str:
     """Model, weights and number of tokens of a run."""
     weights = ", random weights" if str(manifest["weights"]).startswith("random") else ""
     tokens = manifest.get("tokens_measured", manifest["tokens"])

@@ -9,10 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..support import Row
+from ..support import Row, Rows
 from ._style import BLUE, GREEN, NULL, PURPLE, VERMILION, Layout, panels
-
-Rows = Sequence[Row]
 
 NORM_NAMES = {"layer": "LayerNorm", "rms": "RMSNorm", "u": "u-Norm", "post": "Post-LN", "none": "no norm"}
 

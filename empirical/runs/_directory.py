@@ -6,13 +6,13 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ..support import RunError, lock, read_sealed, replacing, sha256_of, write_sealed, write_text
+from ..support import Json, RunError, lock, read_sealed, replacing, sha256_of, write_sealed, write_text
 
 if TYPE_CHECKING:
     import filelock
@@ -76,7 +76,7 @@ class RunDirectory:
             raise RunError(msg) from None
         return lock(self.path)
 
-    def begin(self, identity: Mapping[str, Any], about: Mapping[str, Any]) -> Status:
+    def begin(self, identity: Json, about: Json) -> Status:
         """Write the manifest, or check that the one that is there has the same identity.
 
         The run of another identity is replaced if it left nothing but its manifest: it met an error at once.
@@ -100,7 +100,7 @@ class RunDirectory:
         files = (path for path in self.path.rglob("*") if path.is_file() and path.name[0] != ".")
         return any(path != self.manifest_path for path in files)
 
-    def manifest(self) -> dict[str, Any]:
+    def manifest(self) -> Json:
         """Read the manifest."""
         try:
             return read_sealed(self.manifest_path)
@@ -109,7 +109,7 @@ class RunDirectory:
             msg = f"{self.path}: holds no {name}, so it is not a run; give the output directory of a sweep"
             raise RunError(msg) from None
 
-    def amend(self, **entries: Any) -> None:
+    def amend(self, **entries) -> None:
         """Add entries to the manifest."""
         write_sealed(self.manifest_path, {**self.manifest(), **entries})
 
@@ -156,7 +156,7 @@ class RunDirectory:
     def _written(self) -> list[str]:
         return [name for name in self._results if (self.path / name).exists()]
 
-    def finished_manifest(self) -> dict[str, Any]:
+    def finished_manifest(self) -> Json:
         """Read the manifest of a run that is done and whose results are what they were."""
         manifest = self.manifest()
         if not self.is_done:
@@ -175,7 +175,7 @@ class RunDirectory:
         return manifest
 
 
-def identity_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def identity_of(manifest: Json) -> Json:
     """The entries that say what was measured: two runs in which these are equal have equal results."""
     return {key: manifest[key] for key in manifest.get("identity", ())}
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import platform
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import torch
+
+    from ..support import Json
 
 ENVIRONMENT = ("python", "versions", "platform", "device_name", "threads")
 """Entries of a manifest that say on what was measured."""
@@ -14,7 +16,7 @@ ENVIRONMENT = ("python", "versions", "platform", "device_name", "threads")
 _PACKAGES = ("lngeom", "torch", "transformers", "numpy", "tokenizers", "safetensors")
 
 
-def environment(device: torch.device) -> dict[str, Any]:
+def environment(device: torch.device) -> Json:
     """The entries of this process."""
     from importlib.metadata import version
 

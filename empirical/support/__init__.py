@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         one_line as one_line,
     )
     from ._files import (
+        Json as Json,
         lock as lock,
         read_json as read_json,
         read_sealed as read_sealed,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from ._progress import Advance as Advance, progress as progress, say as say
     from ._tables import (
         Row as Row,
+        Rows as Rows,
         StepTable as StepTable,
         read_records as read_records,
         read_table as read_table,

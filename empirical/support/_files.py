@@ -92,11 +92,15 @@ def read_json(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def _seal(value: dict[str, Any]) -> str:
+Json = dict[str, Any]
+"""A JSON object: a manifest, a state, what a run says of itself."""
+
+
+def _seal(value: Json) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
-def write_sealed(path: Path, value: dict[str, Any]) -> None:
+def write_sealed(path: Path, value: Json) -> None:
     """Replace a file by a JSON object that carries its own SHA-256."""
     write_json(path, {**value, _SEAL: _seal(json.loads(json.dumps(value)))})
 
@@ -118,7 +122,7 @@ def remembered_sha256(path: Path) -> str:
     return digest
 
 
-def read_sealed(path: Path) -> dict[str, Any]:
+def read_sealed(path: Path) -> Json:
     """The object that :func:`write_sealed` wrote.
 
     Raises:

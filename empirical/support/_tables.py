@@ -14,6 +14,9 @@ T = TypeVar("T")
 Row = Mapping[str, Any]
 """A row of a table: cells by column."""
 
+Rows = list[dict[str, Any]]
+"""A table."""
+
 TEXT = {
     "site", "change", "role", "norm", "side", "model", "weights", "quantity", "prediction", "theorem", "verdict",
     "reason", "direction", "law", "parameter", "better", "writer", "optimizer",
@@ -32,11 +35,11 @@ def _value(text: str, *, is_word: bool) -> Any:
     return text
 
 
-def _append(stream: TextIO, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
+def _append(stream: TextIO, columns: Sequence[str], rows: Iterable[Row]) -> None:
     csv.DictWriter(stream, list(columns), lineterminator="\n").writerows(rows)
 
 
-def read_table(path: Path, *, words: Collection[str | None] = TEXT) -> list[dict[str, Any]]:
+def read_table(path: Path, *, words: Collection[str | None] = TEXT) -> Rows:
     """Rows of a CSV file: text in the columns `words`, else int, float or text; None for nothing.
 
     Raises:
@@ -52,7 +55,7 @@ def read_table(path: Path, *, words: Collection[str | None] = TEXT) -> list[dict
 
 
 def write_table(
-    path: Path, rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None, *, digits: int | None = None
+    path: Path, rows: Iterable[Row], columns: Sequence[str] | None = None, *, digits: int | None = None
 ) -> None:
     """Write rows at once, numbers in full or to some significant digits, nothing where a value is None.
 
@@ -67,7 +70,7 @@ def write_table(
         _append(file, columns, rows if digits is None else (_rounded(row, digits) for row in rows))
 
 
-def _rounded(row: Mapping[str, Any], digits: int) -> dict[str, Any]:
+def _rounded(row: Row, digits: int) -> dict[str, Any]:
     return {name: f"{v:.{digits}g}" if isinstance(v, float) else v for name, v in row.items()}
 
 
@@ -120,7 +123,7 @@ class StepTable:
                     kept.append(line.rstrip("\n"))
         write_text(self.path, "\n".join(kept) + "\n")
 
-    def append(self, rows: Iterable[Mapping[str, Any]]) -> None:
+    def append(self, rows: Iterable[Row]) -> None:
         """Add rows; floats are written with all their digits."""
         with self.path.open("a", encoding="utf-8", newline="") as file:
             _append(file, self.columns, rows)

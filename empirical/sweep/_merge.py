@@ -12,7 +12,7 @@ import numpy as np
 from .. import observe
 from ..models import NormSite
 from ..runs import ENVIRONMENT, Origin, RunDirectory, first_difference, identity_of, read_origins
-from ..support import RunError, write_records
+from ..support import Json, Rows, RunError, write_records
 from ._results import write_results
 
 __all__ = ["merge_runs"]
@@ -34,7 +34,7 @@ _SHARED = (
 _TWICE = "{run}: {what} in {other} too and would count twice; merge runs on disjoint parts of a text"
 
 
-def _check(runs: Sequence[RunDirectory], manifests: Sequence[dict[str, Any]]) -> None:
+def _check(runs: Sequence[RunDirectory], manifests: Sequence[Json]) -> None:
     first = {key: manifests[0].get(key) for key in _SHARED}
     for run, manifest in zip(runs, manifests, strict=True):
         difference = first_difference(first, {key: manifest.get(key) for key in _SHARED})
@@ -119,7 +119,7 @@ def _renumbered(run: RunDirectory, sequences: Sequence[Origin]) -> observe.State
     return {key: replace(state, documents=new[state.documents]) for key, state in states.items()}
 
 
-def merge_runs(directories: Sequence[Path], output: Path, *, command: str = "") -> list[dict[str, Any]]:
+def merge_runs(directories: Sequence[Path], output: Path, *, command: str = "") -> Rows:
     """Merge finished runs into a new run directory; returns its table.
 
     Counts and histograms are those of one run over all texts; sums and means differ from it by the rounding of their

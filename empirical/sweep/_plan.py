@@ -3,13 +3,12 @@
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from transformers import PretrainedConfig
 
 from ..models import ModelSource, load_config, longest_sequence, resolve_device, resolve_dtype, text_config
-from ..support import ModelError, RunError
+from ..support import Json, ModelError, RunError
 from ..text import Corpus
 from ._options import DEFAULT_LENGTH, Sweep, corpus_of, source_of
 from ._tokens import Drawing
@@ -43,7 +42,7 @@ class Plan:
         count, vocabulary = math.ceil(self.sweep.tokens / self.length), text_config(self.config).vocab_size
         return Drawing(count, self.length, vocabulary, self.sweep.seed)
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> Json:
         """All that the numbers depend on: runs that agree in it may continue one another."""
         weights = f"random, seed {self.sweep.seed}" if self.sweep.random_weights else "trained"
         return {

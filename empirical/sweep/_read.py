@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import judge, observe
 from ..runs import RunDirectory
-from ..support import RunError, read_records, write_table
+from ..support import Json, Rows, RunError, read_records, write_table
 
 _SHOWN = ("site", "side", "angle_mean_deg", "angle_std_deg", "d_cos2", "d_cos2_low", "d_cos2_high", "norm_mean")
 _COMPARED = ("angle_mean_deg", "d_cos2", "norm_mean", "distance_mean", "rotation_mean_deg")
@@ -27,8 +27,8 @@ class FinishedRun:
     """
 
     path: Path
-    manifest: dict[str, Any]
-    rows: list[dict[str, Any]]
+    manifest: Json
+    rows: Rows
     predictions: list[judge.Prediction]
 
     def to_pandas(self) -> Any:
@@ -73,9 +73,7 @@ def read_finished(path: str | os.PathLike[str]) -> FinishedRun:
     return FinishedRun(run.path, manifest, observe.read_sites(run.path / "sites.csv"), judged)
 
 
-def compare_runs(
-    paths: Sequence[str | os.PathLike[str]], output: str | os.PathLike[str] | None = None
-) -> list[dict[str, Any]]:
+def compare_runs(paths: Sequence[str | os.PathLike[str]], output: str | os.PathLike[str] | None = None) -> Rows:
     """Several runs side by side: before and after fine-tuning, two checkpoints, two models of one shape.
 
     A row for each norm layer and side that all of them have, over all tokens; for each run a column of each number,
@@ -106,9 +104,9 @@ def compare_runs(
     if not shared:
         msg = f"{paths[0]} and {paths[1]}: have no norm layer in common; compare runs of models of the same shape"
         raise RunError(msg)
-    rows: list[dict[str, Any]] = []
+    rows: Rows = []
     for key in shared:
-        row: dict[str, Any] = {"site": key[0], "side": key[1]}
+        row: Json = {"site": key[0], "side": key[1]}
         for name in _COMPARED:
             values = [table[key][name] for table in tables]
             row |= {f"{name}_{index}": value for index, value in enumerate(values, 1)}

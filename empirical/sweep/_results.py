@@ -13,13 +13,13 @@ from lngeom.errors import LngeomError
 from .. import judge, observe, pages
 from ..models import NormSite
 from ..runs import RunDirectory, identity_of
-from ..support import read_records, replacing, say, write_records, write_table
+from ..support import Rows, read_records, replacing, say, write_records, write_table
 from ._options import Sweep, corpus_of, output_of, source_of
 
 
 def write_results(
     run: RunDirectory, states: observe.States, sites: Sequence[NormSite], judged: Sequence[judge.Prediction] = ()
-) -> list[dict[str, Any]]:
+) -> Rows:
     """Write everything a finished run holds, ``DONE`` last; returns the table.
 
     ``judged`` are the predictions that take the model; those that the table alone decides are added to them.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..runs import Origin
-from ..support import Advance, ArrayWriter, CorpusError, replacing
+from ..support import Advance, ArrayWriter, CorpusError, Json, replacing
 from ..text import Corpus, TokenPolicy, encoded, packed, random_pieces
 
 _AHEAD = 16
@@ -56,7 +56,7 @@ class _Rows:
     chosen: Iterable[tuple[int, np.ndarray]]
     content: int
     ends: list[int] = field(default_factory=lambda: [0])
-    policy: dict[str, Any] = field(default_factory=lambda: {"start": None, "separator": None, "tokenizer": None})
+    policy: Json = field(default_factory=lambda: {"start": None, "separator": None, "tokenizer": None})
 
 
 def _rows(corpus: Corpus, tokenizer: Any, wanted: Drawing) -> _Rows:
@@ -107,7 +107,7 @@ def _spread(rows: Iterable[np.ndarray], wanted: int, ahead: int) -> Iterator[tup
 
 def draw_tokens(
     path: Path, corpus: Corpus, tokenizer: Any, wanted: Drawing, advance: Advance
-) -> tuple[dict[str, Any], list[Origin]]:
+) -> tuple[Json, list[Origin]]:
     """Write packed sequences, spread over a corpus, to ``path`` (``.npy``).
 
     Of token ids the whole file is drawn from; of a text its first 16 times as many tokens, at least 65,536 and at most

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from ._recipe import SHAPES, Norm, Optimizer, Recipe, Shape, checkpoint_steps, learning_rate
     from ._study import gather, run_study
     from ._summary import (
+        Cell as Cell,
         CellSummary as CellSummary,
-        Rows as Rows,
         SeedMean as SeedMean,
         along_depth as along_depth,
         cell_of as cell_of,

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..observe import student
-from ._summary import Rows, SeedMean, by, chance_of_ranks, final_losses, geometric_mean, per_seed, student_mean
+from ..support import Rows
+from ._summary import SeedMean, by, chance_of_ranks, final_losses, geometric_mean, per_seed, student_mean
 
 MARGIN = 0.05
 """Nats per token within which two losses count as equal: about what Heimersheim, arXiv:2409.13710, finds that

@@ -18,6 +18,7 @@ import lngeom
 from .. import observe
 from ..models import sites_of
 from ..observe import Observer, random_directions
+from ..support import Rows
 from ._data import TokenData
 from ._gradients import uniform_energy, writer_gradients, writers
 from ._model import projected_direction
@@ -30,7 +31,7 @@ SITE_COLUMNS = (
 )
 """The columns kept of the sweep's table: one row per site, for the vectors that enter the norm, at all positions."""
 
-Tables = dict[str, list[dict[str, Any]]]
+Tables = dict[str, Rows]
 TABLES: dict[str, tuple[str, ...]] = {
     "held_out": ("step", "tokens", "loss"),
     "norms": ("step", *SITE_COLUMNS, "directions"),
@@ -85,7 +86,7 @@ class Measurement:
         }
         return {name: [{"step": step, **row} for row in rows] for name, rows in tables.items()}
 
-    def _forward(self, model: GPT2LMHeadModel) -> tuple[float, list[dict[str, Any]]]:
+    def _forward(self, model: GPT2LMHeadModel) -> tuple[float, Rows]:
         base = model.transformer
         device = model.lm_head.weight.device
         sites = sites_of(base)
@@ -107,7 +108,7 @@ class Measurement:
         ]
         return total / self._text[:, 1:].numel(), rows
 
-    def _writer(self, name: str, parameter: torch.Tensor) -> dict[str, Any]:
+    def _writer(self, name: str, parameter: torch.Tensor) -> dict[str, str | float]:
         start, now = self._start[name].double(), parameter.detach().cpu().double()
         change = now - start
         return {
@@ -121,7 +122,7 @@ class Measurement:
             "change_share": uniform_energy(change),
         }
 
-    def _gradients(self, model: GPT2LMHeadModel) -> list[dict[str, Any]]:
+    def _gradients(self, model: GPT2LMHeadModel) -> Rows:
         exact = copy.deepcopy(model).cpu().double()
         found = writer_gradients(exact, self._text[:_GRADIENT_SEQUENCES])
         return [{"writer": writer.name, "share": writer.energy, "excess": writer.excess} for writer in found]

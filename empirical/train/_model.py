@@ -48,9 +48,7 @@ class UNorm(nn.Module):
 class _PostBlock(GPT2Block):
     """A block of the first transformer: each norm reads the sum and its output is the stream."""
 
-    def forward(
-        self, hidden_states: Any, past_key_values: Any = None, attention_mask: Any = None, *_: Any, **how: Any
-    ) -> Tensor:
+    def forward(self, hidden_states: Any, past_key_values: Any = None, attention_mask: Any = None, *_, **how) -> Tensor:
         attended, _ = self.attn(hidden_states, attention_mask=attention_mask, past_key_values=past_key_values, **how)
         hidden_states = self.ln_1(hidden_states + attended)
         return self.ln_2(hidden_states + self.mlp(hidden_states))

@@ -2,10 +2,12 @@
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from lngeom.errors import InputError
 from lngeom.options import option
+
+from ..support import Json
 
 Norm = Literal["layer", "rms", "u", "post", "none"]
 """Which normalization the network uses: LayerNorm, RMSNorm, or that of a control arm."""
@@ -114,7 +116,7 @@ class Recipe:
         """Predicted tokens of one step."""
         return self.sequences * self.sequence_length
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> Json:
         """The recipe in values that JSON can hold, for the manifest of a run."""
         return {**asdict(self), "betas": list(self.betas)}
 

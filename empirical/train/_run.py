@@ -9,13 +9,14 @@ import transformers
 import lngeom
 
 from ..runs import Ranks
+from ..support import Json
 from ._data import TokenData
 from ._execution import Execution
 from ._model import flops_per_token
 from ._recipe import Recipe
 
 
-def manifest(recipe: Recipe, data: TokenData, execution: Execution, processes: Ranks) -> dict[str, Any]:
+def manifest(recipe: Recipe, data: TokenData, execution: Execution, processes: Ranks) -> Json:
     """What a run records before the first step: all that the numbers depend on, to the last bit."""
     return {
         "recipe": recipe.as_dict(),

@@ -3,10 +3,9 @@
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from ..runs import Ranks
-from ..support import read_table, write_table
+from ..support import Rows, read_table, write_table
 from ._data import TokenData
 from ._execution import Execution
 from ._model import CONTROLS
@@ -56,7 +55,7 @@ def gather(out: Path, runs: Sequence[tuple[Condition, Recipe]]) -> None:
     ``study.csv`` (every site at every checkpoint), ``writers.csv`` (after training) and ``gradients.csv``; runs of
     control arms go to ``controls.csv``.
     """
-    tables: dict[str, list[dict[str, Any]]] = {name: [] for name in ("controls", "study", "writers", "gradients")}
+    tables: dict[str, Rows] = {name: [] for name in ("controls", "study", "writers", "gradients")}
     for condition, recipe in runs:
         folder = _folder(out, condition, recipe)
         if not (folder / "summary.json").exists():

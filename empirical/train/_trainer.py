@@ -101,7 +101,7 @@ class _Trainer(Trainer):
 
     narrow: bool = False
 
-    def compute_loss(self, model: nn.Module, inputs: dict[str, Tensor], *_: Any, **__: Any) -> Tensor:
+    def compute_loss(self, model: nn.Module, inputs: dict[str, Tensor], *_, **__) -> Tensor:
         """Mean loss in nats of predicting each token of the sequences but the first."""
         sequences = inputs["input_ids"]
         with torch.autocast(self.args.device.type, torch.bfloat16, enabled=self.narrow):
@@ -151,12 +151,12 @@ class _Recorder(TrainerCallback):
             save_network(model, self._run.data.tokenizer, self._run.out / "networks" / f"step-{step:08d}")  # pyright: ignore[reportArgumentType]
         self._resting += time.perf_counter() - paused
 
-    def on_train_begin(self, args: Any, state: TrainerState, control: TrainerControl, **given: Any) -> None:
+    def on_train_begin(self, args: Any, state: TrainerState, control: TrainerControl, **given) -> None:
         """The network before its first step is measured as well."""
         if state.global_step == 0:
             self.measure(given["model"], 0)
 
-    def on_step_end(self, args: Any, state: TrainerState, control: TrainerControl, **given: Any) -> None:
+    def on_step_end(self, args: Any, state: TrainerState, control: TrainerControl, **given) -> None:
         """Measure if it is time to; save then, every so many steps, and when the time is up."""
         self.measure(given["model"], state.global_step)
         elapsed = torch.tensor(time.perf_counter() - self._began, device=self._run.processes.device)
@@ -167,7 +167,7 @@ class _Recorder(TrainerCallback):
         control.should_training_stop = control.should_training_stop or stop
         control.should_log = True
 
-    def on_log(self, args: Any, state: TrainerState, control: TrainerControl, **given: Any) -> None:
+    def on_log(self, args: Any, state: TrainerState, control: TrainerControl, **given) -> None:
         """The row of a step: loss and gradient norm are those before it was taken."""
         logs = given["logs"]
         if "loss" not in logs:
@@ -186,7 +186,7 @@ class _Recorder(TrainerCallback):
             if self._report is not None:
                 self._report(self._run.recipe.tokens_per_step)
 
-    def on_save(self, args: Any, state: TrainerState, control: TrainerControl, **given: Any) -> None:
+    def on_save(self, args: Any, state: TrainerState, control: TrainerControl, **given) -> None:
         """All rows reach the disk before the state that vouches for them, and each process has written its part."""
         self._run.processes.wait()
         if self._run.processes.leads:

@@ -1,11 +1,13 @@
 """Pictures drawn from the table that a run of ``lngeom sweep`` left."""
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
 from lngeom.errors import InputError
+
+from ...support import Rows
 
 # The packages that know the table load PyTorch: they are imported here only where a run is drawn.
 
@@ -14,7 +16,7 @@ class Run(NamedTuple):
     """What pictures need of a run: the name of its directory, and the rows of its table."""
 
     name: str
-    rows: list[dict[str, Any]]
+    rows: Rows
 
 
 def read_run(directory: Path) -> Run:
@@ -36,7 +38,7 @@ def read_run(directory: Path) -> Run:
     return Run(directory.resolve().name, rows)
 
 
-def entering(run: Run) -> list[dict[str, Any]]:
+def entering(run: Run) -> Rows:
     """The rows of all vectors that enter each norm."""
     return [row for row in run.rows if (row["side"], row["bucket"]) == ("input", "all")]
 

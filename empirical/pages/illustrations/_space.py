@@ -122,15 +122,15 @@ class Scene:
         if label:
             self.text(end, label, color, shift=beside, size=13)
 
-    def segment(self, start: ArrayLike, end: ArrayLike, color: str, **style: Any) -> None:
+    def segment(self, start: ArrayLike, end: ArrayLike, color: str, **style) -> None:
         """Straight line between two points."""
         self.curve(np.stack([np.asarray(start), np.asarray(end)]), color, **style)
 
-    def curve(self, x: ArrayLike, color: str, **style: Any) -> None:
+    def curve(self, x: ArrayLike, color: str, **style) -> None:
         """Line through points, shape (n, 3)."""
         self.axes.plot(*turned(x).T, color=color, **{"linewidth": 1.8, **FREE, **style})
 
-    def points(self, x: ArrayLike, color: Any, **style: Any) -> Any:
+    def points(self, x: ArrayLike, color: Any, **style) -> Any:
         """Points, shape (n, 3)."""
         options = {"s": 9, "depthshade": False, "linewidths": 0, **FREE, **style}
         return self.axes.scatter(*turned(x).T, c=color, **options)
@@ -140,7 +140,7 @@ class Scene:
         sheet = Poly3DCollection([turned(x)], facecolor=color, edgecolor="none", alpha=alpha, **FREE)
         self.axes.add_collection3d(sheet)
 
-    def text(self, at: ArrayLike, words: str, color: str = INK, *, shift: ArrayLike = ZERO, **style: Any) -> None:
+    def text(self, at: ArrayLike, words: str, color: str = INK, *, shift: ArrayLike = ZERO, **style) -> None:
         """Words at a point, or beside it."""
         options = {"ha": "center", "va": "center", "size": 11, "in_layout": False, **style}
         self.axes.text(*turned(np.add(at, shift)), words, color=color, **options)
