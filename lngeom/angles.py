@@ -57,7 +57,9 @@ def angle_from_inner_product(inner: Array, norm: Array, other: Array) -> Array:
     """Angle θ between two vectors of given inner product and norms, as atan2(√(1 − c²), c) with c = x·z/(‖x‖‖z‖).
 
     `inner` is x·z, `norm` and `other` are ‖x‖ and ‖z‖, of shapes that broadcast. Returns radians from 0 to π; NaN where
-    a norm is 0, and 0 or π where rounding leaves c outside [−1, 1]. Source: theorem ``angles.between``.
+    a norm is 0, and 0 or π where rounding leaves c outside [−1, 1]. The three numbers do not know small angles:
+    rounding them moves an angle near 0 or π by up to the root of the unit roundoff, 1e-8 in float64. Source: theorem
+    ``angles.between``.
 
     >>> import numpy as np, lngeom as lg
     >>> float(np.degrees(lg.angles.angle_from_inner_product(np.array(-2.0), np.array(2.0), np.array(2.0))).round(9))

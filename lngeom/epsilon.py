@@ -1,8 +1,8 @@
 """The effect of ε: how far from the surface an output lies, and the relation of the two places of ε."""
 
-from .carriers import Array, Carrier, check_vectors
+from .carriers import Array, Carrier, check_vectors, in_range
 from .norms import Placement, normalized, scale
-from .projection import moments
+from .projection import mean_square, moments
 
 __all__ = ["matching_eps", "relative_radius", "relative_radius_from_mean_square"]
 
@@ -20,7 +20,10 @@ def relative_radius(x: Array, *, eps: Carrier, placement: Placement = "inside") 
     """
     check_vectors("x", x)
     terms = normalized(x, eps=eps, placement=placement, centered=True)
-    return relative_radius_from_mean_square(terms.square, eps=terms.eps, placement=placement)[..., 0]
+    # A deviation that is small beside eps has a square that may vanish.
+    _, square, _, unit = in_range(lambda v, unit: (None, mean_square(v if unit is None else v * unit)), terms.v)
+    deviation = scale(square, eps=0)
+    return ((deviation if unit is None else deviation / unit) / terms.divisor)[..., 0]
 
 
 def relative_radius_from_mean_square(mean_square: Array, *, eps: Carrier, placement: Placement = "inside") -> Array:

@@ -2,9 +2,20 @@
 
 from typing import Literal, NamedTuple
 
-from .carriers import Array, Carrier, check_eps, check_parameter, check_vectors, in_range, namespace, narrow, widen
+from .carriers import (
+    Array,
+    Carrier,
+    anchored,
+    check_eps,
+    check_parameter,
+    check_vectors,
+    in_range,
+    namespace,
+    narrow,
+    widen,
+)
 from .errors import InputError
-from .projection import center, mean_square, moments
+from .projection import center, mean_square, spread
 
 __all__ = [
     "batch_norm",
@@ -87,7 +98,8 @@ def normalized(x: Array, *, eps: Carrier, placement: Placement, centered: bool, 
         return v, mean_square(v, axis)
 
     power = 2 if _is_inside(placement) else 1
-    return Normalized(*in_range(compute, widen(x), eps, power=power, axis=axis), placement)
+    wide = anchored(widen(x), axis)[0] if centered else widen(x)
+    return Normalized(*in_range(compute, wide, eps, power=power, axis=axis), placement)
 
 
 def layer_norm(
@@ -213,7 +225,9 @@ def layer_rms_distance(x: Array, *, eps: Carrier) -> Array:
     >>> bool(np.isclose(np.linalg.norm(y - z) / np.sqrt(2), lg.norms.layer_rms_distance(x, eps=7.0)))
     True
     """
-    mean, variance = moments(x)
+    check_vectors("x", x)
+    check_eps(eps)
+    (mean, _), variance, eps, _ = in_range(spread, widen(x), eps, also=lambda both: both[0] * both[0])
     return layer_rms_distance_from_moments(mean, variance, eps=eps)[..., 0]
 
 

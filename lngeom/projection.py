@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy
 
-from .carriers import Array, check_parameter, check_vectors, in_range, mean_in_range, namespace, narrow, widen
+from .carriers import Array, anchored, check_parameter, check_vectors, in_range, mean_in_range, namespace, narrow, widen
 from .errors import InputError
 
 __all__ = ["centered_inner_product", "condition_number", "mean_vector", "moments", "project", "uniform"]
@@ -39,13 +39,17 @@ def moments(x: Array) -> tuple[Array, Array]:
 
 def scaled_moments(x: Array) -> tuple[Array, Array, Array | None]:
     """Mean and variance of u·x, and the unit u of each row (:func:`lngeom.carriers.in_range`)."""
-
-    def compute(x: Array, unit: Array | None) -> tuple[Array, Array]:
-        mean, deviation = center(x, unit)
-        return mean, mean_square(deviation)
-
-    mean, variance, _, unit = in_range(compute, widen(x))
+    (mean, _), variance, _, unit = in_range(spread, widen(x))
     return mean, variance, unit
+
+
+def spread(x: Array, unit: Array | None) -> tuple[tuple[Array, Array], Array]:
+    """Mean and deviation of u·x, and the mean square of the deviation."""
+    moved, anchor = anchored(x)
+    mean, deviation = center(moved, unit)
+    if anchor is not None:
+        mean = mean + (anchor if unit is None else anchor * unit)
+    return (mean, deviation), mean_square(deviation)
 
 
 def center(x: Array, unit: Array | None = None, axis: int = -1) -> tuple[Array, Array]:
@@ -74,7 +78,7 @@ def project(x: Array, direction: Array | None = None) -> Array:
     check_parameter("direction", direction, x)
     xp, wide = namespace(x), widen(x)
     if direction is None:
-        return narrow(wide - xp.mean(wide, axis=-1, keepdims=True), x)
+        return narrow(_split(wide)[1], x)
     u = widen(direction)
     along = xp.sum(u * wide, axis=-1, keepdims=True) / xp.sum(u * u, axis=-1, keepdims=True)
     return narrow(wide - along * u, x)
@@ -91,8 +95,23 @@ def mean_vector(x: Array) -> Array:
     array([3., 3., 3.])
     """
     check_vectors("x", x)
-    xp, wide = namespace(x), widen(x)
-    return narrow(xp.mean(wide, axis=-1, keepdims=True) * xp.ones_like(wide), x)
+    wide = widen(x)
+    return narrow(_split(wide)[0] * namespace(x).ones_like(wide), x)
+
+
+def _split(x: Array) -> tuple[Array, Array]:
+    """Mean of each row and deviation from it, whatever the size of the sum."""
+
+    def compute(x: Array, unit: Array | None) -> tuple[tuple[Array, Array], Array]:
+        mean, deviation = center(x, unit)
+        return (mean, deviation), mean * mean
+
+    moved, anchor = anchored(x)
+    # Beside an eps of 1 no mean is too small, and the unit is that of rows whose sum or mean square is too large.
+    (mean, deviation), _, _, unit = in_range(compute, moved, 1.0)
+    if unit is not None:
+        mean, deviation = mean / unit, deviation / unit
+    return mean if anchor is None else mean + anchor, deviation
 
 
 def centered_inner_product(inner: Array, mean: Array, other: Array, d: Any) -> Array:

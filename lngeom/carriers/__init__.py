@@ -3,6 +3,7 @@
 from ._carrier import (
     Array as Array,
     Carrier as Carrier,
+    anchored as anchored,
     check_eps as check_eps,
     check_gain as check_gain,
     check_parameter as check_parameter,

@@ -7,6 +7,7 @@ term of the proof kernel, stands for vectors of every dimension; there is nothin
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from types import ModuleType
 from typing import Any, Protocol
 
@@ -37,6 +38,9 @@ _RANGES = {"float64": (2.0**-400, 2.0**600, 2.0**450, 2.0**-600), "float32": (2.
 overflows up to d = 2^20 and none of a difference of two components underflows: float32, for example, goes from 2^-149
 to 2^128; its small rows come to lie between 2^-57 and 2^54, its large ones between 2^-30 and 2^48."""
 
+_NAMES = {numpy.dtype(name): name for name in (*_RANGES, "float16")}
+"""NumPy takes some 10 µs to write the name of a dtype."""
+
 _HALF_PRECISION = ("float16", "bfloat16")
 
 
@@ -60,7 +64,8 @@ def namespace(*values: Any) -> ModuleType | Any:
 
 def dtype_name(x: Array) -> str:
     """Name of the dtype of `x` without its library: ``"float32"`` for NumPy and PyTorch alike."""
-    return str(x.dtype).rpartition(".")[2]
+    plain = isinstance(x, numpy.ndarray) and _NAMES.get(x.dtype)
+    return plain or str(x.dtype).rpartition(".")[2]
 
 
 def _check_kind(name: str, x: Array) -> None:
@@ -161,25 +166,25 @@ def narrow(result: Array, like: Array) -> Array:
 
 
 def in_range(
-    compute: Callable[[Array, Array | None], tuple[Array, Array]],
+    compute: Callable[[Array, Array | None], tuple[Any, Array]],
     x: Array,
     eps: Any = 0.0,
     *,
     power: int = 2,
     axis: int = -1,
-) -> tuple[Array, Array, Any, Array | None]:
+    also: Callable[[Any], Array] | None = None,
+) -> tuple[Any, Array, Any, Array | None]:
     """The result and the mean square of ``compute(x, None)``, then ε and the unit used.
 
     Where squares leave the range of the dtype it is ``compute(x, u)``, which is to compute with u·x, and u**power·ε.
     The unit u, one per row along `axis`, is a power of two, so that no digit changes: a result of degree k in
-    (x, ε**(1/power)) is still to be divided by u**k. It is None where it is 1 in every row.
+    (x, ε**(1/power)) is still to be divided by u**k. It is None where it is 1 in every row. A number of the result that
+    is larger than the mean square, and is not to leave the range either, is given by `also`.
     """
     if not hasattr(x, "dtype") or dtype_name(x) not in _RANGES or 0 in getattr(x, "shape", ()):
         return *compute(x, None), eps, None
     xp, (low, up, high, down) = namespace(x), _RANGES[dtype_name(x)]
-    if array_api_compat.is_numpy_array(x) or (
-        array_api_compat.is_torch_array(x) and x.device.type == "cpu" and not xp.compiler.is_compiling()
-    ):
+    if _is_at_hand(x):
         with numpy.errstate(all="ignore"):
             result, square = compute(x, None)
             added = eps if power == 2 else eps * eps
@@ -188,7 +193,8 @@ def in_range(
             try:
                 # Two reductions: a comparison of all numbers would cost as much as a small norm.
                 least = low * low - (added if number else 0.0)
-                if bool(xp.min(size) >= least) and bool(xp.max(size) < math.inf):
+                largest = size if also is None else detached(also(result))
+                if bool(xp.min(size) >= least) and bool(xp.max(largest) < math.inf):
                     return result, square, eps, None
             except RuntimeError:  # mapped by torch.vmap, which has no number to look at
                 pass
@@ -201,6 +207,35 @@ def in_range(
         info, scaled = xp.finfo(x.dtype), (eps * u * u if power == 2 else eps * u)
         eps = xp.where(scaled > 0, scaled, float(info.smallest_normal) * float(info.eps) * one)
     return *compute(x, u), eps, u
+
+
+def _is_at_hand(x: Array) -> bool:
+    """Whether a number can be read off `x` without waiting for a device, and outside of a compiler."""
+    on_cpu = array_api_compat.is_torch_array(x) and x.device.type == "cpu"
+    return array_api_compat.is_numpy_array(x) or (on_cpu and not namespace(x).compiler.is_compiling())
+
+
+def anchored(x: Array, axis: int = -1) -> tuple[Array, Array | None]:
+    """`x` with each row that is constant up to the rounding of its mean less its first component; and what it is less.
+
+    A mean of d components of size c may be off by d·c times the epsilon of the dtype. Where no two components differ by
+    more, deviations from it are noise; those of x − x₀, whose components are exact differences, are not. Other rows
+    keep their bits, and are less 0; that is None where there is no such row.
+    """
+    if not hasattr(x, "dtype") or dtype_name(x) not in _RANGES or 0 in getattr(x, "shape", ()):
+        return x, None
+    xp, one = namespace(x), (slice(None),) * (-1 - axis)
+    first, at_hand = x[(..., slice(0, 1), *one)], _is_at_hand(x)
+    with numpy.errstate(all="ignore") if at_hand else nullcontext():
+        limit = abs(first) * (x.shape[axis] * float(xp.finfo(x.dtype).eps))
+        try:  # the last component tells of most rows that they are not of this kind
+            if at_hand and not bool((abs(x[(..., slice(-1, None), *one)] - first) < limit).any()):
+                return x, None
+        except RuntimeError:  # mapped by torch.vmap, which has no number to look at
+            pass
+        moved = x - first
+        lost = xp.max(abs(moved), axis=axis, keepdims=True) < limit
+    return xp.where(lost, moved, x), xp.where(lost, first, xp.zeros_like(first))
 
 
 def mean_in_range(x: Array, unit: Array | None, axis: int = -1) -> Array:

@@ -124,6 +124,15 @@ def test_angle_keeps_its_digits_where_an_arc_cosine_has_none() -> None:
     assert abs(math.acos(min(1.0, cosine)) - t) >= t
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_an_angle_from_three_numbers_is_right_to_the_root_of_the_roundoff(dtype: Any) -> None:
+    unit = float(np.finfo(dtype).eps)
+    for angle in (0.0, unit, unit**0.5, unit**0.25, 1.0, math.pi - unit**0.5, math.pi):
+        # c is off by u; cos(θ + e) − cos θ ≥ e²/4 near 0 and π, so that e ≤ 2√u.
+        numbers = [np.asarray(value, dtype) for value in (6 * math.cos(angle), 2.0, 3.0)]
+        assert abs(float(lg.angles.angle_from_inner_product(*numbers)) - angle) <= 2 * (2 * unit) ** 0.5
+
+
 # ----------------------------------------------------------------------------------- σ = 0 and worse
 
 
@@ -139,17 +148,38 @@ def test_a_constant_vector_goes_to_the_bias_and_not_to_zero() -> None:
     np.testing.assert_array_equal(lg.layer_norm(np.full(4, np.float32(3)), gain, bias, eps=1e-5), bias)
 
 
-@pytest.mark.parametrize("library", ["numpy", "torch"])
-@pytest.mark.parametrize("eps", [1e-5, 1e-12])
-def test_a_constant_vector_whose_mean_rounds_is_not_mapped_to_zero(library: str, eps: float) -> None:
-    # The float32 mean of 14.1, 14.1, ... may be a neighbour of 14.1, and 1/√eps amplifies the difference.
-    largest = 0.0
-    for d in (1000, 1023, 3000, 4095, 5000):
-        x = np.full(d, 14.1, dtype=np.float32)
-        y = lg.layer_norm(x, eps=eps) if library == "numpy" else lg.layer_norm(torch.tensor(x), eps=eps).numpy()
-        assert np.all(np.abs(y) <= error_bound(x, eps=eps))
-        largest = max(largest, float(np.max(np.abs(y))))
-    assert largest > 0
+@pytest.mark.filterwarnings("ignore:(invalid value|divide by zero):RuntimeWarning")
+@pytest.mark.parametrize("library", [np.asarray, torch.asarray])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize(("d", "c"), [(3, 3.7), (768, 100.1), (384, 3.7), (1023, 14.1), (2, 6e4)])
+def test_a_constant_vector_whose_mean_rounds_is_constant(library: Any, dtype: str, d: int, c: float) -> None:
+    # The mean of 14.1, 14.1, ... may be a neighbour of 14.1, and 1/√eps amplifies the difference.
+    x, varies = library(np.full(d, c, dtype)), library(np.arange(1.0, d + 1).astype(dtype))
+    for eps in (1e-5, 1e-12, 1e-40):
+        assert bool((lg.layer_norm(x, eps=eps) == 0).all())
+        assert float(relative_radius(x, eps=eps)) == 0
+        assert float(layer_rms_distance(x, eps=eps)) == pytest.approx(1, abs=1e-6)  # RMS(x) = c/√(c² + ε), LN(x) = 0
+    assert np.isnan(np.asarray(lg.layer_norm(x, eps=0.0), float)).all()
+    assert np.isnan(np.asarray(lg.norms.batch_norm(x[:, None], eps=0.0), float)).all()
+    assert np.isnan([float(relative_radius(x, eps=0.0)), float(layer_rms_distance(x, eps=0.0))]).all()
+    assert not bool(lg.fibers.same_fiber(x, varies, eps=0.0))
+    assert bool((lg.project(x) == 0).all())
+    assert bool((lg.projection.mean_vector(x) == x).all())
+    assert float(lg.angle_to_uniform(x)) == 0
+    with pytest.raises(lg.errors.InputError, match="has no direction"):
+        lg.fiber(x, eps=0.0)
+
+
+def test_what_is_left_of_a_nearly_constant_row_is_exact() -> None:
+    x = np.full(768, np.float32(100.1))
+    x[::2] = np.nextafter(x[0], np.float32(200))
+    ordinary = np.random.default_rng(0).normal(size=768).astype(np.float32)
+    signs = np.where(np.arange(768) % 2, np.float32(-1), np.float32(1))
+    assert np.array_equal(lg.layer_norm(np.stack([x, ordinary]), eps=0.0)[0], signs)
+    tensor = torch.tensor(x, requires_grad=True)
+    (gradient,) = torch.autograd.grad(lg.layer_norm(tensor, eps=1e-12)[0], tensor)
+    cotangent = np.eye(1, 768, dtype=np.float32)[0]
+    assert np.allclose(gradient, lg.derivatives.jacobian_transpose_product(x, cotangent, eps=1e-12), rtol=1e-4)
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])

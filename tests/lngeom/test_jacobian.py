@@ -203,3 +203,17 @@ def test_bad_input(call: Callable[[], object], message: str) -> None:
 
 WITHIN: Any = "within"
 TENSOR: Any = torch.ones(3)
+
+
+def test_no_singular_value_is_a_negative_zero() -> None:
+    assert not np.signbit(lg.derivatives.jacobian_singular_values(np.array([1.0, 2.0]), eps=0.0)).any()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_along_the_radial_direction_the_error_is_small_beside_the_norm_of_the_jacobian(dtype: str) -> None:
+    t = np.array([3.0, -3.0, 0.1], dtype)
+    x = (1e5 * t).astype(dtype)
+    found = lg.derivatives.jacobian_product(x, t, eps=1e-5)
+    largest = lg.derivatives.jacobian_singular_values(x, eps=1e-5)[0]
+    # t is the direction of x to half a unit, which J, of that norm, sends to 1e-16 of it; ten operations come on top.
+    assert np.linalg.norm(found) <= 12 * np.finfo(dtype).eps * largest * np.linalg.norm(t)

@@ -71,6 +71,21 @@ def test_an_eps_of_another_size_is_exact_too(dtype: str, scale: float, array: An
         assert bool(abs(lg.layer_norm(scaled, eps=small) - lg.layer_norm(x, eps=size)).max() <= 2**-20)
 
 
+@pytest.mark.parametrize("array", LIBRARIES, ids=["numpy", "torch"])
+def test_numbers_between_out_of_range_sums(array: Any) -> None:
+    def near(found: Any, expected: Any, dtype: str = "float64") -> None:
+        np.testing.assert_allclose(np.asarray(found), expected, rtol=8 * float(np.finfo(dtype).eps), atol=0)
+
+    near(lg.project(array(np.array([1.2e308, 1e308, -1e308]))), [8e307, 6e307, -1.4e308])
+    near(lg.projection.mean_vector(array(np.full(2, 1.7e308))), [1.7e308, 1.7e308])
+    near(jacobian_product(array(np.full(2, 1.7e308)), array(np.array([1.0, -1.0])), eps=1e-5), [1e5**0.5, -(1e5**0.5)])
+    for x, eps in (([1e20, 3e20], 1e-5), ([1e-25, 3e-25], 0.0), ([1e-25, 3e-25], 1e-60)):
+        distance = lg.norms.layer_rms_distance(array(np.asarray(x, np.float32)), eps=eps)
+        near(distance, 2 * np.sin((np.pi / 2 - np.arctan2(1, 2)) / 2), "float32")
+    radius = lg.epsilon.relative_radius(array(np.asarray([1e-23, 3e-23], np.float32)), eps=1e-5)
+    near(radius, 1e-23 / 1e-5**0.5, "float32")
+
+
 def test_columns_of_a_batch_are_scaled_one_by_one() -> None:
     scales = np.array([2.0**-565, 1.0, 2.0**531, 2.0**996])
     np.testing.assert_array_equal(lg.norms.batch_norm(X * scales, eps=0.0), lg.norms.batch_norm(X, eps=0.0))
