@@ -222,7 +222,7 @@ def anchored(x: Array, axis: int = -1) -> tuple[Array, Array | None]:
     more, deviations from it are noise; those of x − x₀, whose components are exact differences, are not. Other rows
     keep their bits, and are less 0; that is None where there is no such row.
     """
-    if not hasattr(x, "dtype") or dtype_name(x) not in _RANGES or 0 in getattr(x, "shape", ()):
+    if not hasattr(x, "shape") or dtype_name(x) not in _RANGES or 0 in x.shape:
         return x, None
     xp, one = namespace(x), (slice(None),) * (-1 - axis)
     first, at_hand = x[(..., slice(0, 1), *one)], _is_at_hand(x)
