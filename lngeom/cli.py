@@ -35,6 +35,7 @@ COMMANDS: dict[str, Command] = {
     "merge": Command("empirical.commands.merge", "merge runs of one model on parts of a text", "empirical"),
     "report": Command("empirical.commands.report", "make figures and page of a run again", "empirical"),
     "fold": Command("empirical.commands.fold", "remove mean subtraction from a model, exactly", "empirical"),
+    "gauge": Command("empirical.commands.gauge", "the same network with other angles to 1, exactly", "empirical"),
     "ablate": Command("empirical.commands.ablate", "what mean subtraction is worth to a model, in nats", "empirical"),
     "train": Command(
         "empirical.commands.train", "train GPT-2 with LayerNorm or RMSNorm, measured on the way", "empirical"

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from .carriers import Array, check_vectors, detached, namespace
 from .errors import InputError
 
-__all__ = ["FoldCertificate", "center_writer", "certify_centering", "certify_fold", "fold_affine"]
+__all__ = ["FoldCertificate", "center_writer", "certify_centering", "certify_fold", "certify_rounding", "fold_affine"]
 
 Layout = Literal["linear", "conv1d"]
 """Shape of a weight: ``"linear"`` is [out, in] as ``torch.nn.Linear``, ``"conv1d"`` [in, out] as GPT-2's ``Conv1D``."""
@@ -162,6 +162,11 @@ def _compare(got: Array, exact: Array, error: Array) -> tuple[float, float]:
     worst = float(xp.max(difference / bound))
     norm = math.sqrt(float(xp.sum((difference + error) ** 2)))
     return (worst, norm) if math.isfinite(worst) else (math.inf, math.inf)
+
+
+def certify_rounding(stored: Array, exact: Array, error: Array) -> FoldCertificate:
+    """Certificate that `stored` is `exact`, known in float64 up to `error`, rounded once to its dtype."""
+    return FoldCertificate(*_compare(stored, exact, error), 0.0)
 
 
 def _certificate(got: tuple[Any, Any], exact: tuple[Any, ...], layout: Layout) -> FoldCertificate:

@@ -1,4 +1,7 @@
-"""Folding removes mean subtraction from a network, exactly; ablation prices its removal, in nats per token."""
+"""Folding removes mean subtraction from a network, exactly; ablation prices its removal, in nats per token.
+
+A gauge changes the residual stream, and so every angle to 𝟏, and no output.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -7,10 +10,31 @@ from .._lazy import lazy
 if TYPE_CHECKING:
     from ._ablate import run_ablation
     from ._ablation import Ablation
-    from ._certificate import compare as compare, load_folded, verify_fold, write_fold
+    from ._certificate import (
+        compare as compare,
+        describe_comparison as describe_comparison,
+        load_folded,
+        verify_fold,
+        write_fold,
+    )
     from ._changes import Change, applied, plan_changes
     from ._fold import Fold, Map, centered as centered, fold, own as own, put as put
-    from ._inputs import cases_for as cases_for, sample_inputs as sample_inputs, tensors as tensors
+    from ._gauge import (
+        direction_at as direction_at,
+        dominant as dominant,
+        mean_angles as mean_angles,
+        random_rotation as random_rotation,
+        reflection as reflection,
+        rotate,
+        shift,
+        wide_norms as wide_norms,
+    )
+    from ._inputs import (
+        cases_for as cases_for,
+        compared_on as compared_on,
+        sample_inputs as sample_inputs,
+        tensors as tensors,
+    )
     from ._measure import Measurement
     from ._streams import find_streams as find_streams
     from ._trace import find_norms as find_norms, trace as trace
@@ -27,7 +51,9 @@ __all__ = [
     "fold",
     "load_folded",
     "plan_changes",
+    "rotate",
     "run_ablation",
+    "shift",
     "verify_fold",
     "write_fold",
 ]

@@ -1,4 +1,4 @@
-"""The certificate of a fold: every changed map proved, the outputs compared, both networks named by their hashes."""
+"""The certificate of a fold or a gauge: each changed map proved, the outputs compared, both networks' hashes."""
 
 import contextlib
 import copy
@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,23 +18,37 @@ from lngeom.errors import LngeomError
 
 from ..models import ModelSource, find_model, load_network, load_tokenizer, weights_sha256
 from ..support import ModelError, RunError, lock, read_sealed, sha256_of, write_folder, write_sealed
-from ._fold import Fold, Map, matrix, own, rms_form
+from ._fold import Fold, Map, fold_gains, matrix, own, rms_form
 from ._roundoff import first_order_bound, logits
 
-_CERTIFICATE, _WORST = "certificate.json", "worst.npz"
+_CERTIFICATE, _WORST, _ROTATION = "certificate.json", "worst.npz", "the rotation of a gauge"
 _FORMAT = 3
 """Since 2 weights are hashed as in the manifest of a run, since 3 the certificate carries its own hash."""
 Inputs = dict[str, Tensor]
 
 
+def _certify_gauge(entry: Map, old: Tensor, new: Tensor, rotation: np.ndarray | None) -> lngeom.folding.FoldCertificate:
+    wide, unit = matrix(old, entry.axis).double(), torch.finfo(torch.float64).eps / 2
+    if entry.change == "uniform":
+        exact = wide + entry.amount
+        return lngeom.folding.certify_rounding(matrix(new, entry.axis), exact, unit * exact.abs())
+    q = torch.from_numpy(rotation)
+    error = (len(q) + 2) * unit * (q.abs() @ wide.abs())
+    return lngeom.folding.certify_rounding(matrix(new, entry.axis), q @ wide, error)
+
+
 def certify_maps(original: nn.Module, folded: Fold) -> list[dict[str, Any]]:
     """What was changed, each entry with its certificate; and that nothing else was."""
     proofs: list[dict[str, Any]] = []
+    if folded.onto is not None:
+        proofs, original = certify_maps(original, folded.onto), folded.onto.checkpoint
     network, of_weight = folded.checkpoint, dict[str, lngeom.folding.FoldCertificate]()
     for entry in folded.maps:
         old, new = own(original, entry.parameter), own(network, entry.parameter)
         if entry.change == "shifted":  # proved with its weight, which comes before it
             proof = of_weight[entry.weight]
+        elif entry.change in ("uniform", "turned"):
+            proof = _certify_gauge(entry, old, new, folded.rotation)
         elif entry.change == "centered":
             proof = lngeom.folding.certify_centering(matrix(old, entry.axis), None, matrix(new, entry.axis), None)
         else:
@@ -55,7 +69,7 @@ def certify_maps(original: nn.Module, folded: Fold) -> list[dict[str, Any]]:
         path = name.rpartition(".")[0]
         if name not in changed and path not in folded.moved:
             # A tied alias that no call uses goes with the parameter that it names.
-            same = torch.equal(tensor, after[name])
+            same = torch.equal(tensor.double(), after[name].double())
             if not same and not any(tensor.data_ptr() == before[c].data_ptr() for c in changed if c in before):
                 proofs.append({"parameter": name, "change": "unchanged", "exact": False})
     return proofs
@@ -105,9 +119,8 @@ def compare(original: nn.Module, folded: Fold, batches: Iterable[Inputs]) -> tup
     stock, kl, same, count, size = 0.0, 0.0, 0, 0, 0.0
     for inputs in batches:
         with torch.inference_mode():
-            before, after, checkpoint = (
-                logits(network(**inputs)) for network in (original, folded.model, folded.checkpoint)
-            )
+            before, after = (logits(network(**inputs)) for network in (original, folded.model))
+            checkpoint = after if folded.checkpoint is folded.model else logits(folded.checkpoint(**inputs))
         gap, index = _difference(before, after)
         stock, size = max(stock, _difference(before, checkpoint)[0]), max(size, float(before.abs().max()))
         if gap > worst:
@@ -126,9 +139,21 @@ def compare(original: nn.Module, folded: Fold, batches: Iterable[Inputs]) -> tup
     }, where  # fmt: skip
 
 
+def describe_comparison(compared: Mapping[str, Any]) -> str:
+    """What :func:`compare` found, in a line."""
+    return (
+        f"{compared['outputs']} outputs ({compared['inputs']}): largest difference "
+        f"{compared['largest_difference']:.3g}, bound of {compared['dtype']} rounding {compared['bound']:.3g}, "
+        f"{compared['probable_bound']:.3g} if roundings are independent; "
+        f"there in float64 {compared['difference_in_float64']:.3g}, bound {compared['bound_in_float64']:.3g}; "
+        f"KL {compared['kl']:.3g} nats; the same top-1 at {100 * compared['top1']:.2f} %"
+    )
+
+
 def failures(certificate: Mapping[str, Any]) -> list[str]:
     """What a certificate does not show, one line each."""
-    found = [] if certificate["norms"] or certificate["moved"] else ["no norm is said to be folded"]
+    shifts = certificate["maps"] and all(entry["change"] == "uniform" for entry in certificate["maps"])
+    found = [] if certificate["norms"] or certificate["moved"] or shifts else ["no norm is said to be folded"]
     found += [
         f"{entry['parameter']} is not the {entry['change']} map, rounded once"
         for entry in certificate["maps"]
@@ -144,22 +169,34 @@ def failures(certificate: Mapping[str, Any]) -> list[str]:
 
 
 def write_fold(
-    directory: Path, original: nn.Module, folded: Fold, source: ModelSource, batches: Iterable[Inputs], inputs: str
+    directory: Path,
+    original: nn.Module,
+    folded: Fold,
+    source: ModelSource,
+    batches: Iterable[Inputs],
+    inputs: str,
+    **more: Any,
 ) -> dict[str, Any]:
-    """Write checkpoint and certificate; returns the certificate.
+    """Write checkpoint and certificate, with what else it is to say; returns the certificate.
 
     Raises:
         ModelError: If the directory exists, or the fold is not what it should be; then nothing is written.
     """
     directory.parent.mkdir(parents=True, exist_ok=True)
     with lock(directory, beside=True) as hold:
-        certificate = _written(directory, original, folded, source, batches, inputs)
+        certificate = _written(directory, original, folded, source, batches, {"inputs": inputs}, more)
         Path(hold.lock_file).unlink()
     return certificate
 
 
 def _written(
-    directory: Path, original: nn.Module, folded: Fold, source: ModelSource, batches: Iterable[Inputs], inputs: str
+    directory: Path,
+    original: nn.Module,
+    folded: Fold,
+    source: ModelSource,
+    batches: Iterable[Inputs],
+    named: dict[str, str],
+    more: dict[str, Any],
 ) -> dict[str, Any]:
     if directory.exists():
         raise ModelError(f"{directory}: exists already; choose another --output")
@@ -171,16 +208,19 @@ def _written(
         "class": type(original).__name__, "norms": folded.norms, "moved": folded.moved, "kept": folded.kept,
         "entries": folded.entries, "untied": folded.untied,
         "unused_weights": list(getattr(original, "unused_weights", ())), "maps": certify_maps(original, folded),
-        "compared": {"inputs": inputs, **compared},
+        "compared": {**named, **compared}, **more,
         "weights_sha256": {"original": weights_sha256(original), "folded": weights_sha256(folded.checkpoint)},
     }  # fmt: skip
     if wrong := failures(certificate):
-        raise ModelError(f"the folded {type(original).__name__} is not the original, nothing is written: {wrong[0]}")
+        raise ModelError(f"the changed {type(original).__name__} is not the original, nothing is written: {wrong[0]}")
 
     def fill(draft: Path) -> None:
         with contextlib.redirect_stderr(io.StringIO()):  # a progress bar
             folded.checkpoint.save_pretrained(draft)  # type: ignore[operator]
-        np.savez_compressed(draft / _WORST, **cast(Any, {name: t.cpu().numpy() for name, t in worst.items()}))
+        arrays: Any = {name: t.cpu().numpy() for name, t in worst.items()}
+        if folded.rotation is not None:
+            arrays[_ROTATION] = folded.rotation
+        np.savez_compressed(draft / _WORST, **arrays)
         write_sealed(draft / _CERTIFICATE, {**certificate, "worst_sha256": sha256_of(draft / _WORST)})
         with contextlib.suppress(ModelError):  # a network for token ids alone has none
             load_tokenizer(source).save_pretrained(draft)
@@ -194,7 +234,9 @@ def _certificate_of(directory: Path) -> dict[str, Any]:
         known = read_sealed(directory / _CERTIFICATE)
     except (OSError, RunError) as error:
         reason = str(error).partition(";")[0]
-        msg = f"{directory}: has no readable {_CERTIFICATE} ({reason}); give the output directory of lngeom fold"
+        msg = (
+            f"{directory}: has no readable {_CERTIFICATE} ({reason}); give the output directory of lngeom fold or gauge"
+        )
         raise ModelError(msg) from None
     if known.get("format") != _FORMAT:
         msg = f"{directory}: its certificate has format {known.get('format')}, read is {_FORMAT}; fold the model again"
@@ -213,9 +255,11 @@ def load_folded(directory: str | Path) -> nn.Module:
 
 def _loaded(directory: Path, known: Mapping[str, Any]) -> Fold:
     fields = {field: known[field] for field in ("norms", "moved", "kept", "entries", "untied")}
-    maps = [Map(**{name: entry[name] for name in Map.__dataclass_fields__}) for entry in known["maps"]]
+    maps = [Map(**{name: entry[name] for name in Map.__dataclass_fields__ if name in entry}) for entry in known["maps"]]
     checkpoint = load_network(find_model(str(directory)))
     form = rms_form(checkpoint, known["norms"], known["moved"], [tuple(entry) for entry in known["entries"]])
+    if not known["norms"] and not known["entries"]:
+        form = checkpoint
     return Fold(form, checkpoint, maps, **fields)
 
 
@@ -223,7 +267,7 @@ def verify_fold(directory: Path, model: str | None = None) -> tuple[dict[str, An
     """Check a written fold again; returns the certificate of today, and what it does not show.
 
     Args:
-        directory: Written by ``lngeom fold``.
+        directory: Written by ``lngeom fold`` or ``lngeom gauge``.
         model: The original, if it is elsewhere now.
 
     Raises:
@@ -248,7 +292,11 @@ def _verified(directory: Path, known: dict[str, Any], model: str | None) -> tupl
     original = load_network(find_model(model or known["location"], known["revision"]))
     folded = _loaded(directory, known)
     with np.load(directory / _WORST, allow_pickle=False) as arrays:
-        inputs = {name: torch.from_numpy(array) for name, array in arrays.items()}
+        folded.rotation = arrays.get(_ROTATION)
+        inputs = {name: torch.from_numpy(array) for name, array in arrays.items() if name != _ROTATION}
+    if folded.rotation is not None:
+        folded.onto = fold_gains(copy.deepcopy(original).double())
+        folded.maps = [entry for entry in folded.maps if entry.change == "turned"]
     compared, _ = compare(original, folded, [inputs])
     hashes = {"original": weights_sha256(original), "folded": weights_sha256(folded.checkpoint)}
     today = {

@@ -2,10 +2,11 @@
 
 import contextlib
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -25,18 +26,19 @@ class Map:
     Attributes:
         parameter: Its name in the network.
         change: ``centered``: ΠW; ``folded``: W diag(g) for the gain of `norm`; ``shifted``: b + Wβ with the weight
-            `weight`.
+            `weight`; of a gauge ``uniform``: c = `amount` added to every entry, and ``turned``: QW.
         axis: Of the stream's features in the parameter.
         norm, weight: Paths of the norm whose gain and bias were moved, and of the weight that reads it.
         offset: What the norm adds to its stored weight: 1 for Gemma, else 0.
     """
 
     parameter: str
-    change: Literal["centered", "folded", "shifted"]
+    change: Literal["centered", "folded", "shifted", "uniform", "turned"]
     axis: int
     norm: str = ""
     weight: str = ""
     offset: float = 0.0
+    amount: float = 0.0
 
     @property
     def layout(self) -> Literal["linear", "conv1d"]:
@@ -59,6 +61,7 @@ class Fold:
         kept: Norms that were left as they were or kept their gain, with the reason.
         entries: Module and argument at which the stream is centred explicitly, once.
         untied: Parameters that shared their memory with another and no longer do.
+        rotation, onto: Q of a gauge, and the fold in float64 whose parameters it turns.
     """
 
     model: nn.Module
@@ -69,6 +72,8 @@ class Fold:
     kept: dict[str, str] = field(default_factory=dict)
     entries: list[tuple[str, int | str]] = field(default_factory=list)
     untied: list[str] = field(default_factory=list)
+    rotation: np.ndarray | None = None
+    onto: "Fold | None" = None
 
 
 def matrix(values: Tensor, axis: int) -> Tensor:
@@ -132,6 +137,24 @@ def fold(model: nn.Module, inputs: Mapping[str, Any] | None = None, *, gains: bo
     ...     float((folded.model(tokens).logits - network(tokens).logits).abs().max()) < 1e-14
     True
     """
+    recorded, streams = _planned(model, inputs, gains=gains)
+
+    def folded(wide: nn.Module) -> list[nn.Module]:
+        changed = _applied(recorded, streams, wide, gains=gains)
+        return [changed.model, changed.checkpoint]
+
+    result = _applied(recorded, streams, model, gains=gains)
+    refuse_difference(model, folded, inputs, "cannot be folded")
+    return result
+
+
+def fold_gains(model: nn.Module) -> Fold:
+    """The fold with gains, not held against the network in float64; for what is, later."""
+    return _applied(*_planned(model, None, gains=True), model, gains=True)
+
+
+def _planned(model: nn.Module, inputs: Mapping[str, Any] | None, *, gains: bool) -> tuple[Trace, Streams]:
+    """What a pass shows of the streams; raises where they cannot be folded."""
     recorded = trace(model, sample_inputs(model) if inputs is None else inputs)
     streams = find_streams(recorded)
     try:
@@ -148,9 +171,7 @@ def fold(model: nn.Module, inputs: Mapping[str, Any] | None = None, *, gains: bo
             "removed; --gains moves the gains of its RMSNorms into their readers"
         )
         raise ModelError(msg)
-    result = _applied(recorded, streams, model, gains=gains)
-    _refuse_difference(recorded, streams, model, inputs, gains=gains)
-    return result
+    return recorded, streams
 
 
 def _applied(recorded: Trace, streams: Streams, model: nn.Module, *, gains: bool) -> Fold:
@@ -166,7 +187,7 @@ def _applied(recorded: Trace, streams: Streams, model: nn.Module, *, gains: bool
         for call in recorded.calls:
             if call.norm and call.norm.path not in result.kept:
                 _move(recorded, streams, call, result)
-    _untie(model, result)
+    untie(model, result)
     result.entries = list(streams.entries.values())
     result.model = rms_form(checkpoint, result.norms, result.moved, result.entries)
     return result
@@ -177,24 +198,24 @@ _AGREEMENT = 2.0**-12
 below, and a map that was overlooked is of order one."""
 
 
-def _refuse_difference(
-    recorded: Trace, streams: Streams, model: nn.Module, inputs: Mapping[str, Any] | None, *, gains: bool
+def refuse_difference(
+    model: nn.Module, change: Callable[[nn.Module], list[nn.Module]], inputs: Mapping[str, Any] | None, refused: str
 ) -> None:
-    """Refuse a fold that is not the network, in float64, on the inputs of the trace and on the longest it takes."""
+    """Refuse a change that is not the network, in float64, on the inputs of the trace and on the longest it takes."""
     wide = copy.deepcopy(model).double()
-    folded = _applied(recorded, streams, wide, gains=gains)
+    changed = change(wide)
     given = [] if inputs is None else [inputs]
     with contextlib.suppress(ModelError):  # what is no network of transformers has the given inputs alone
         given += [sample_inputs(model, length=length, seed=1) for length in (8, longest(model))]
     for batch in given:
         batch = mapped(dict(batch), lambda t: t.double() if t.is_floating_point() else t)
-        before, *after = (tensors_of(network, batch) for network in (wide, folded.model, folded.checkpoint))
+        before, *after = (tensors_of(network, batch) for network in (wide, *changed))
         for outputs in after:
             for right, got in zip(before, outputs, strict=True):
                 known = right.isfinite()
                 gap, size = (got - right)[known].abs(), right[known].abs()
                 if known.any() and not gap.max() <= _AGREEMENT * size.max():
-                    msg = f"{type(model).__name__} cannot be folded: its outputs would differ by {float(gap.max()):.3g}"
+                    msg = f"{type(model).__name__} {refused}: its outputs would differ by {float(gap.max()):.3g}"
                     raise ModelError(f"{msg} of {float(size.max()):.3g}, by a writer or reader that a trace overlooks")
 
 
@@ -248,7 +269,7 @@ def _move(recorded: Trace, streams: Streams, call: Call, result: Fold) -> None:
     result.moved.append(norm.path)
 
 
-def _untie(model: nn.Module, result: Fold) -> None:
+def untie(model: nn.Module, result: Fold) -> None:
     """Note which parameters were shared and are not any longer, and say so in the configuration."""
     names: dict[int, list[str]] = {}
     for name, parameter in model.named_parameters(remove_duplicate=False):

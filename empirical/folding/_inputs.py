@@ -1,6 +1,7 @@
 """Inputs for a forward pass of any network of transformers, and the cases of a corpus."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from torch import Tensor, nn
 
 from ..models import ModelSource, load_tokenizer, longest_sequence, text_config
 from ..support import ModelError
-from ..text import Case, Corpus, cases
+from ..text import Case, Corpus, bundled_wikipedia, cases, open_corpus
 
 
 def sample_inputs(model: nn.Module, *, rows: int = 2, length: int = 8, seed: int = 0) -> dict[str, Any]:
@@ -57,6 +58,20 @@ def cases_for(network: nn.Module, source: ModelSource, corpus: Corpus, **sizes: 
     given = corpus.has_ids or (corpus.path is not None and corpus.path.is_dir())
     vocabulary = getattr(text_config(network.config), "vocab_size", None)
     return cases(corpus, None if given else load_tokenizer(source), vocabulary=vocabulary, **sizes)
+
+
+def compared_on(
+    network: Any, source: ModelSource, corpus: str | None, *, tokens: int, length: int
+) -> tuple[list[dict[str, Any]], str]:
+    """The batches that outputs are compared on, and their name; by default Wikipedia, or random without a text."""
+    if corpus is None and network.main_input_name == "input_ids":
+        corpus = str(bundled_wikipedia())
+    if corpus is None:
+        return [sample_inputs(network)], "random, seed 0"
+    opened = open_corpus(corpus)
+    chosen = cases_for(network, source, opened, tokens=tokens, length=length, per_document=1)
+    named = f"{sum(case.tokens for case in chosen)} tokens of {Path(opened.spec).name}"
+    return [tensors(network, [case]) for case in chosen], named
 
 
 def tensors(network: nn.Module, batch: Sequence[Case]) -> dict[str, Tensor]:

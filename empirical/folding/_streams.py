@@ -18,7 +18,11 @@ from ._trace import Call, Trace
 Place = tuple[int, int]
 """A slot and the axis of its features."""
 
+Change = Callable[[Tensor, int], Tensor]
+"""A change of a tensor along the axis of its features."""
+
 _OPERANDS = 6
+_NORMS = {"layernorm": "a LayerNorm", "rmsnorm": "an RMSNorm"}
 
 
 class Refused(Exception):
@@ -43,6 +47,13 @@ class Streams:
 
 def _center(t: Tensor, axis: int) -> Tensor:
     return t - t.mean(axis, keepdim=True)
+
+
+def mirror(t: Tensor, axis: int) -> Tensor:
+    """A random reflection of the features: what commutes with it commutes almost surely with every orthogonal map."""
+    normal = torch.randn(t.shape[axis], generator=torch.Generator().manual_seed(2), dtype=t.dtype)
+    rows = t.movedim(axis, -1)
+    return (rows - 2 / normal.dot(normal) * (rows @ normal)[..., None] * normal).movedim(-1, axis)
 
 
 def _first(result: Tensor | tuple[Tensor, ...], call: Call, slot: int) -> Tensor:
@@ -74,8 +85,8 @@ class Prober:
                 values[slot] = torch.randn(tensor.shape, generator=self._random, dtype=torch.float64)
         return values
 
-    def sources(self, call: Call, slot: int, axis: int) -> tuple[Place, ...] | None:
-        """The inputs of a call which, centred, centre its output along an axis; None if there are none."""
+    def sources(self, call: Call, slot: int, axis: int, change: Change = _center) -> tuple[Place, ...] | None:
+        """The inputs of a call which, centred (or changed), centre its output along an axis; None if there are none."""
         values, size = self.floats(call), self.trace.tensors[slot].shape[axis]
         base = _first(self.trace.replay(call, values), call, slot)
         choices = [
@@ -88,13 +99,13 @@ class Prober:
             subsets = list(itertools.product(*(options[1:] for options in open_[:_OPERANDS])))
             subsets = [s + tuple((options[1][0], s[0][1]) for options in open_[_OPERANDS:]) for s in subsets]
         for chosen in sorted(subsets, key=len)[0 if subsets[0] else 1 :]:
-            centered = {number: _center(values[number], a) for number, a in chosen}
-            if _agree(_first(self.trace.replay(call, values | centered), call, slot), _center(base, axis)):
+            changed = {number: change(values[number], a) for number, a in chosen}
+            if _agree(_first(self.trace.replay(call, values | changed), call, slot), change(base, axis)):
                 return chosen
         return None
 
     def stops(
-        self, places: dict[int, int], change: Callable[[Tensor, int], Tensor], centred: Mapping[int, int] | None = None
+        self, places: dict[int, int], change: Change, centred: Mapping[int, int] | None = None
     ) -> Iterator[tuple[Call, dict[int, int]]]:
         """Follow a change of slots through the pass: the calls that do not hand it on as it is, and what they read.
 
@@ -111,7 +122,7 @@ class Prober:
                 places |= passed
 
     def _passes(
-        self, call: Call, places: dict[int, int], change: Callable[[Tensor, int], Tensor], centred: Mapping[int, int]
+        self, call: Call, places: dict[int, int], change: Change, centred: Mapping[int, int]
     ) -> dict[int, int] | None:
         """Where a change of the inputs appears among the outputs: nowhere, along an axis, or (None) otherwise."""
         values = self.floats(call)
@@ -136,18 +147,19 @@ def _where(call: Call) -> str:
 
 
 class _Search:
-    def __init__(self, prober: Prober) -> None:
-        self.prober, self.trace = prober, prober.trace
+    def __init__(self, prober: Prober, change: Change) -> None:
+        self.prober, self.trace, self.change = prober, prober.trace, change
         self.known: dict[Place, tuple[Place, ...] | None] = {}
         self.entries: dict[int, tuple[str, int | str]] = {}
 
     def _centered(self, call: Call) -> bool:
-        """Whether the output of a norm has mean zero, whatever its input."""
+        """Whether the output of a norm is centred as it is, whatever its input."""
         module = call.function
         gain, bias = getattr(module, "weight", None), getattr(module, "bias", None)
         flat = gain is None or bool((gain == gain[0]).all())
         return (
-            call.norm is not None
+            self.change is _center
+            and call.norm is not None
             and call.norm.kind == "layernorm"
             and flat
             and (bias is None or bool(bias.double().mean().abs() <= torch.finfo(bias.dtype).eps * bias.abs().max()))
@@ -171,13 +183,10 @@ class _Search:
             if call.norm is not None:
                 if self._centered(call):
                     continue
-                raise _Entry(
-                    slot,
-                    f"Post-LN: {call.norm.path} writes to the stream itself, and its gain is not constant or its "
-                    "bias has a mean",
-                )
+                because = ", and its gain is not constant or its bias has a mean" * (self.change is _center)
+                raise _Entry(slot, f"Post-LN: {call.norm.path} writes to the stream itself{because}")
             if (slot, axis) not in self.known:
-                self.known[slot, axis] = self.prober.sources(call, slot, axis)
+                self.known[slot, axis] = self.prober.sources(call, slot, axis, self.change)
             sources = self.known[slot, axis]
             if sources is None:
                 if "dropout" in call.name:
@@ -229,11 +238,14 @@ class _Entry(Exception):
         self.slot = slot
 
 
-def find_streams(trace: Trace, kind: str = "layernorm") -> Streams:
-    """The streams that the norms of one kind read, and what has to be centred for their inputs to be centred."""
-    search, found = _Search(Prober(trace)), Streams()
+def find_streams(trace: Trace, kind: str = "layernorm", change: Change = _center, width: int | None = None) -> Streams:
+    """The streams that the norms of one kind (and width) read, and what has to be centred for their inputs to be.
+
+    With another `change`, what has to be changed so.
+    """
+    search, found = _Search(Prober(trace), change), Streams()
     for call in trace.calls:
-        if call.norm is not None and call.norm.kind == kind:
+        if call.norm is not None and call.norm.kind == kind and width in (None, call.norm.d):
             try:
                 found.places |= search.reach(call)
                 found.norms.append(call)
@@ -244,16 +256,17 @@ def find_streams(trace: Trace, kind: str = "layernorm") -> Streams:
     return found
 
 
-def check_readers(trace: Trace, streams: Streams) -> None:
-    """Follow the centred stream through the whole pass; raises :class:`Refused` where someone else reads it."""
+def check_readers(trace: Trace, streams: Streams, kind: str = "layernorm", change: Change = _center) -> None:
+    """Follow the changed stream through the pass; raises :class:`Refused` if more than norms of the kind read it."""
+    part = "mean" if change is _center else "coordinates"
     places = {**streams.writers, **dict.fromkeys(streams.entries, -1)}
     # What is to be centred and was not changed came centred from a norm: Post-LN with a constant gain.
-    for call, touched in Prober(trace).stops(places, _center, streams.places):
+    for call, touched in Prober(trace).stops(places, change, streams.places if change is _center else None):
         last = all(a % trace.tensors[s].ndim == trace.tensors[s].ndim - 1 for s, a in touched.items())
-        if call.norm is not None and not (call.norm.kind == "layernorm" and last):
-            raise Refused(f"{call.norm.path} is an RMSNorm and sees the mean of the stream")
+        if call.norm is not None and not (call.norm.kind == kind and last):
+            raise Refused(f"{call.norm.path} is {_NORMS[call.norm.kind]} and sees the {part} of the stream")
         if call.norm is None and not all(slot in streams.entries for slot in call.outputs):
-            raise Refused(f"a reader without a norm: {_where(call)} sees the mean of the stream")
+            raise Refused(f"a reader without a norm: {_where(call)} sees the {part} of the stream")
     if leaving := [slot for slot in trace.results if slot in places]:
         raise Refused(f"a reader without a norm: the stream itself, slot {leaving[0]}, is an output of the model")
 
@@ -267,19 +280,24 @@ class Reader:
     bias: int | None
 
 
-def find_readers(trace: Trace, norm: Call) -> list[Reader]:
-    """The linear maps that read a norm; raises :class:`Refused` if anything else does."""
+def scaled(t: Tensor, axis: int) -> Tensor:
+    """Random factors for the features, as a gain."""
+    scale = 1 + torch.rand(t.shape[axis], generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    return t * scale.reshape([-1 if i == axis % t.ndim else 1 for i in range(t.ndim)])
+
+
+def find_readers(trace: Trace, norm: Call, change: Change = scaled) -> list[Reader]:
+    """The linear maps that read a norm, so that a symmetric change of its output may be made to them instead.
+
+    Raises :class:`Refused` if anything else reads it.
+    """
     prober = Prober(trace)
     size = trace.tensors[norm.outputs[0]].shape[-1]
-    scale = 1 + torch.rand(size, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-
-    def scaled(t: Tensor, axis: int) -> Tensor:
-        return t * scale.reshape([-1 if i == axis % t.ndim else 1 for i in range(t.ndim)])
 
     places = {norm.outputs[0]: trace.tensors[norm.outputs[0]].ndim - 1}
     readers: list[Reader] = []
-    for call, touched in prober.stops(places, scaled):
-        reader = None if call.norm else _reader(prober, call, touched, scaled, size)
+    for call, touched in prober.stops(places, change):
+        reader = None if call.norm else _reader(prober, call, touched, change, size)
         if reader is None:
             raise Refused(f"{_where(call)} reads it, which is not a linear map")
         readers.append(reader)
@@ -288,11 +306,9 @@ def find_readers(trace: Trace, norm: Call) -> list[Reader]:
     return readers
 
 
-def _reader(
-    prober: Prober, call: Call, touched: dict[int, int], scaled: Callable[[Tensor, int], Tensor], size: int
-) -> Reader | None:
+def _reader(prober: Prober, call: Call, touched: dict[int, int], change: Change, size: int) -> Reader | None:
     values = prober.floats(call)
-    target = prober.trace.replay(call, values | {s: scaled(values[s], a) for s, a in touched.items()})
+    target = prober.trace.replay(call, values | {s: change(values[s], a) for s, a in touched.items()})
     if len(call.outputs) != 1:
         return None
     for slot, value in values.items():
@@ -300,7 +316,7 @@ def _reader(
         if slot in touched or source is None:
             continue
         for axis, n in enumerate(value.shape):
-            got = prober.trace.replay(call, values | {slot: scaled(value, axis)}) if n == size else None
+            got = prober.trace.replay(call, values | {slot: change(value, axis)}) if n == size else None
             if got is not None and _agree(_first(got, call, call.outputs[0]), _first(target, call, call.outputs[0])):
                 weight, turned = source
                 others = [s for s in values if s in prober.trace.parameters and s != slot]

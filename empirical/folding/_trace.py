@@ -180,7 +180,7 @@ def find_norms(model: nn.Module, inputs: Mapping[str, Any]) -> dict[str, FoundNo
     """The norm modules that a forward pass calls, by path, in the order of the calls."""
     if any(parameter.dtype == torch.float64 for parameter in model.parameters()):
         # Many RMSNorms go through float32 even then, which in float64 is another function.
-        model = copy.deepcopy(model).float()
+        model = nn.Module.float(copy.deepcopy(model))  # transformers refuses it for what was a GGUF file
         inputs = mapped(dict(inputs), lambda t: t.float() if t.is_floating_point() else t)
     found = norms(model, dict(inputs)).found
     return {n.path: n for n in found if n.calls and n.axis == -1 and n.placement == "inside"}

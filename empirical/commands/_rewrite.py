@@ -1,0 +1,54 @@
+"""What `lngeom fold` and `lngeom gauge` share: a network read, changed without a change of its outputs, and written."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lngeom.options import argument, option
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """The model, where it is written, and what the outputs are compared on."""
+
+    model: str | None = argument("MODEL", "hub id, local directory or .gguf file", default=None)
+    output: Path | None = option(None, "directory of the new model (default: runs/NAME and the command)", metavar="DIR")
+    verify: Path | None = option(
+        None, "check the certificate in DIR again; MODEL says where the original is now", metavar="DIR"
+    )
+    corpus: str | None = option(None, "what the outputs are compared on, as for lngeom ablate", metavar="TEXT")
+    tokens: int = option(2_048, "of the corpus")
+    sequence_length: int = option(256, "longest sequence")
+    dtype: str | None = option(None, "of the weights (default: that of the checkpoint)")
+    revision: str | None = option(None, "branch, tag or commit of the model on the hub")
+    allow_pickle: bool = option(False, "load pickled weights, which can run code")
+
+
+def rewrite(options: Rewrite, suffix: str, change: Callable[..., Any], summary: Callable[[Any], list[str]]) -> int:
+    """Write what `change(network, batches)` makes with what it says beside the certificate, or verify it."""
+    import torch
+
+    from ..folding import compared_on, describe_comparison, verify_fold, write_fold
+    from ..models import find_model, load_network, refuse_lost_blocks, resolve_dtype
+    from ..support import ModelError
+
+    if options.verify is not None:
+        certificate, wrong = verify_fold(options.verify, options.model)
+        lines = [*summary(certificate), describe_comparison(certificate["compared"])]
+        print("\n".join([f"FAILED  {line}" for line in wrong] or lines))
+        return 1 if wrong else 0
+    if options.model is None:
+        raise ModelError("no model given: name one, or give --verify DIR")
+    source = find_model(options.model, options.revision)
+    network: Any = load_network(source, allow_pickle=options.allow_pickle)
+    refuse_lost_blocks(network, network.unused_weights)
+    if options.dtype is not None:
+        network.to(resolve_dtype(options.dtype, network.config, torch.device("cpu")))
+    batches, named = compared_on(network, source, options.corpus, tokens=options.tokens, length=options.sequence_length)
+    changed, more = change(network, batches)
+    output = options.output or Path("runs", f"{source.name}-{suffix}")
+    certificate = write_fold(output, network, changed, source, batches, named, **more)
+    print("\n".join([*summary(certificate), describe_comparison(certificate["compared"])]))
+    print(f"written to {output}: a checkpoint for {type(network).__name__}, certificate.json")
+    return 0

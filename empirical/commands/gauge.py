@@ -1,0 +1,89 @@
+"""Write a model again with other hidden states and the same outputs, and a certificate that says how exactly.
+
+The angle between hidden states and the uniform vector 1 is a choice of coordinates. A LayerNorm network computes the
+same when a constant is added to what its writers write (--shift), and an RMSNorm network when its stream is rotated,
+after its gains have gone into the readers (--rotate). DIR gets a checkpoint that the stock class loads, and
+certificate.json, as of lngeom fold, with the mean angle before every norm, before and after. A network without such a
+gauge is refused, with the reason. With --verify, what was written is checked again; the exit code is 1 if something in
+it is wrong.
+
+Example: lngeom gauge gpt2 --angle 45 --out runs/gpt2-45
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lngeom.options import option
+
+from ._rewrite import Rewrite, rewrite
+
+if TYPE_CHECKING:
+    from ..folding import Fold
+
+
+@dataclass(frozen=True)
+class Options(Rewrite):
+    """Which gauge."""
+
+    shift: float | None = option(None, "LayerNorm networks: add C to the entry of every stream", metavar="C")
+    angle: float | None = option(
+        None,
+        "mean angle to 1: at every LayerNorm that has a writer of its own, or over all RMSNorms",
+        metavar="DEGREES",
+    )
+    rotate: str | None = option(
+        None, "RMSNorm networks: a seed, 'dominant' (the mean direction becomes 1) or an orthogonal matrix as .npy",
+        metavar="HOW",
+    )  # fmt: skip
+
+
+def run(options: Options) -> int:
+    """Run the command; returns the exit code."""
+    from ..support import ModelError
+
+    if options.verify is None and [options.shift, options.angle, options.rotate].count(None) != 2:
+        raise ModelError("one gauge is written at a time: give --shift C, --angle DEGREES or --rotate HOW")
+
+    def change(network: Any, batches: list[Any]) -> tuple["Fold", dict[str, Any]]:
+        from ..folding import find_norms, mean_angles, sample_inputs, shift
+
+        norms = find_norms(network, sample_inputs(network))
+        wide = [path for path, norm in norms.items() if norm.d == network.config.hidden_size]
+        if options.shift is not None or (options.angle is not None and norms[wide[0]].kind == "layernorm"):
+            changed = shift(network, batches, amount=options.shift, degrees=options.angle)
+        else:
+            changed = _rotated(network, batches, options)
+        before, after = (mean_angles(each, batches, wide) for each in (network, changed.checkpoint))
+        return changed, {"angles": {path: [before[path], after[path]] for path in wide}}
+
+    return rewrite(options, "gauge", change, _summary)
+
+
+def _rotated(network: Any, batches: list[Any], options: Options) -> "Fold":
+    import numpy as np
+
+    from ..folding import direction_at, dominant, random_rotation, reflection, rotate
+
+    how = options.rotate
+    if options.angle is not None:
+        rotation = reflection(direction_at(network, batches, options.angle))
+    elif how == "dominant":
+        rotation = reflection(dominant(network, batches))
+    elif how is not None and how.isdecimal():
+        rotation = random_rotation(network.config.hidden_size, int(how))
+    else:
+        rotation = np.load(Path(str(how)), allow_pickle=False)
+    return rotate(network, rotation)
+
+
+def _summary(certificate: dict[str, Any]) -> list[str]:
+    before, after = zip(*certificate["angles"].values(), strict=True)
+    spread = [
+        f"{sum(angles) / len(angles):.2f}° ({min(angles):.2f}° to {max(angles):.2f}°)" for angles in (before, after)
+    ]
+    lines = [
+        f"mean angle to 1 before {len(before)} norms: {spread[0]} in the original, {spread[1]} here",
+        f"{len(certificate['maps'])} maps certified",
+    ]
+    return lines + [f"{path}: {reason}" for path, reason in certificate["kept"].items()]

@@ -1,0 +1,159 @@
+"""Gauges: other hidden states, the same outputs within the bound of rounding; and each condition broken once."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers as hf
+
+from empirical.folding import (
+    Fold,
+    find_norms,
+    mean_angles,
+    own,
+    random_rotation,
+    reflection,
+    rotate,
+    sample_inputs,
+    shift,
+)
+from empirical.folding._certificate import certify_maps
+from empirical.support import ModelError
+from lngeom.cli import main
+
+from ..conftest import VOCABULARY, WIDTH, tiny_config
+from .test_folding import FAMILIES, RMS, Odd, agrees, compared, corpus_for, trained
+
+_GEMMA2: Callable[[], Any] = lambda: hf.Gemma2ForCausalLM(  # noqa: E731
+    hf.Gemma2Config(
+        hidden_size=WIDTH, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=2, head_dim=8,
+        intermediate_size=32, vocab_size=VOCABULARY,
+    )
+)  # fmt: skip
+
+
+def _shifted(network: Any) -> Fold:
+    return shift(network, amount=1.0)
+
+
+def _rotated(network: Any) -> Fold:
+    return rotate(network, random_rotation(WIDTH, 5))
+
+
+def wide(network: Any) -> list[str]:
+    """Paths of the norms of the stream."""
+    return [path for path, norm in find_norms(network, sample_inputs(network)).items() if norm.d == WIDTH]
+
+
+def proved(network: Any, changed: Fold) -> bool:
+    return all(entry["exact"] for entry in certify_maps(network, changed)) and agrees(compared(network, changed))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_layer_norm_is_taken_to_any_angle(family: str) -> None:
+    network = trained(FAMILIES[family])
+    batches = [sample_inputs(network, seed=3)]
+    for degrees in (10.0, 45.0, 120.0):
+        changed = shift(network, batches, degrees=degrees)
+        assert proved(network, changed)
+        angles = mean_angles(changed.checkpoint, batches, wide(network))
+        if "falcon" in family:  # no biases: one constant for all norms
+            assert np.mean(list(angles.values())) == pytest.approx(degrees)
+            continue
+        assert angles == pytest.approx(dict.fromkeys(angles, degrees))  # attention of transformers is in float32
+        assert not changed.kept
+
+
+def test_a_shift_reaches_every_stream_once() -> None:
+    network = trained(FAMILIES["whisper"])
+    changed = shift(network, amount=0.5)
+    assert [entry.parameter for entry in changed.maps] == [
+        "model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight",
+    ]  # fmt: skip
+    assert proved(network, changed)
+    with torch.no_grad():
+        own(changed.checkpoint, "model.decoder.embed_positions.weight")[2, 0] += 1e-6
+    assert not proved(network, changed)
+
+
+@pytest.mark.parametrize("family", RMS)
+def test_angles_to_1_are_those_to_any_direction(family: str) -> None:
+    network = trained(RMS[family])
+    batches, paths = [sample_inputs(network, seed=3)], wide(network)
+    rotation = random_rotation(WIDTH, 5)
+    changed = rotate(network, rotation)
+    assert proved(network, changed)
+    assert len(changed.maps) > 2 * len(paths)
+    direction = rotation.T @ np.full(WIDTH, WIDTH**-0.5)
+    mirrored = rotate(network, reflection(direction))
+    turned, to_direction = (mean_angles(each.checkpoint, batches, paths) for each in (changed, mirrored))
+    assert turned == pytest.approx(to_direction, rel=1e-6)  # norms of transformers compute in float32
+    assert max(abs(turned[path] - angle) for path, angle in mean_angles(network, batches, paths).items()) > 1
+
+
+@pytest.mark.parametrize("parameter", ["model.embed_tokens.weight", "model.layers.1.mlp.gate_proj.weight"])
+def test_a_forgotten_map_is_seen(parameter: str) -> None:
+    network = trained(RMS["llama"])
+    changed = rotate(network, random_rotation(WIDTH, 5))
+    own(changed.checkpoint, parameter).data = own(changed.onto.checkpoint, parameter).data  # type: ignore[union-attr]
+    assert not agrees(compared(network, changed))
+    assert [e["parameter"] for e in certify_maps(network, changed) if not e["exact"]] == [parameter]
+
+
+@pytest.mark.parametrize(
+    ("make", "gauge", "reason"),
+    [
+        (lambda: Odd("reader"), _shifted, "reads it and is no LayerNorm"),
+        (lambda: Odd("output"), _shifted, "it is an output of the model"),
+        (RMS["llama"], _shifted, "the gauge of RMSNorms is a rotation"),
+        (FAMILIES["gpt2"], _rotated, "its norms are no RMSNorms"),
+        (_GEMMA2, _rotated, "post_attention_layernorm keeps its gain: add in .* reads it"),
+    ],
+)
+def test_what_has_no_gauge_is_refused_with_the_reason(
+    make: Callable[[], Any], gauge: Callable[[Any], Fold], reason: str
+) -> None:
+    network = trained(make)
+    with pytest.raises(ModelError, match=reason):
+        gauge(network)
+
+
+def test_post_norm_networks_have_the_gauge_of_their_branches() -> None:
+    network = trained(lambda: hf.BertForMaskedLM(tiny_config("bert")))
+    batches = [sample_inputs(network, seed=3)]
+    changed = shift(network, batches, degrees=20.0)
+    assert proved(network, changed)
+    assert list(changed.kept) == ["cls.predictions.transform.LayerNorm"], "it reads a GELU"
+    angles = mean_angles(changed.checkpoint, batches, set(wide(network)) - set(changed.kept))
+    assert angles == pytest.approx(dict.fromkeys(angles, 20.0))
+
+
+@pytest.mark.parametrize(
+    ("network", "how"), [("gpt2", "--angle=45"), ("whisper", "--shift=-1"), ("llama", "--rotate=0")]
+)
+def test_the_command_writes_what_the_stock_class_loads(
+    network: str, how: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    original = trained({**FAMILIES, **RMS}[network], torch.float32)
+    original.save_pretrained(tmp_path / "model")
+    words = [str(tmp_path / "model"), "--corpus", str(corpus_for(original, tmp_path)), "--sequence-length", "16"]
+    written = tmp_path / "written"
+    assert main(["gauge", *words, how, "--output", str(written)]) == 0
+    assert "mean angle to 1 before" in capsys.readouterr().out
+    certificate = json.loads((written / "certificate.json").read_text())
+    stock, inputs = type(original).from_pretrained(written).eval(), sample_inputs(original, seed=2)
+    with torch.inference_mode():
+        gap = (original(**inputs).logits - stock(**inputs).logits).abs().max()
+    assert gap <= certificate["compared"]["bound"]
+    assert main(["gauge", "--verify", str(written)]) == 0
+    with torch.no_grad():
+        own(stock, certificate["maps"][-1]["parameter"]).add_(1e-3)
+    stock.save_pretrained(written)
+    assert main(["gauge", "--verify", str(written)]) == 1
+    assert "FAILED" in capsys.readouterr().out
+    assert main(["gauge", *words, "--angle=45", "--shift=1"]) == 2
+    assert "one gauge is written at a time" in capsys.readouterr().err
