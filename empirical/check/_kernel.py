@@ -14,7 +14,7 @@ from lngeom.errors import InputError
 
 from ._frameworks import FRAMEWORKS, Framework, likely_frameworks
 from ._options import CheckOptions
-from ._roles import REQUIRED, given_roles, is_size, parameters, role, stated_eps
+from ..tracing import REQUIRED, given_roles, is_size, parameters, role, stated_eps
 
 _SIZES = (64, 128, 16, 4)
 

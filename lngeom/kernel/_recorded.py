@@ -38,6 +38,17 @@ class Table:
         c = Fraction(value)
         return self.place("q", c.numerator, c.denominator)
 
+    def taken(self, other: Table, place: int) -> int:
+        """A node of another table, with all that it is made of."""
+        kind, *operands = other.nodes[place]
+        first, end = _PLACES.get(kind, (0, len(operands)))
+        inner = [self.taken(other, one) for one in operands[first:end]]
+        return self.place(kind, *operands[:first], *inner, *operands[end:])
+
+
+_PLACES = {"v": (1, 1), "s": (1, 1), "q": (2, 2), "^": (0, 1), "trace": (1, 2)}
+"""Which operands of a node are nodes, where not all of them are."""
+
 
 class Recorded:
     """A recorded vector, or a scalar, which on arrays has the shape (..., 1)."""

@@ -69,16 +69,8 @@ def traced(theorem: Theorem, table: Table, k: int = -1) -> tuple[list[list[Any]]
     for name, kind in theorem.kinds.items():
         table.place("v" if kind == "vector" else "s", name)
 
-    def copied(place: int) -> int:
-        kind, *operands = raw.nodes[place]
-        first, end = _PLACES.get(kind, (0, len(operands)))
-        return table.place(kind, *operands[:first], *map(copied, operands[first:end]), *operands[end:])
-
     def recorded(term: Any, relation: str) -> list[Any]:
-        return [copied(term.place) if isinstance(term, Recorded) else table.number(term), relation]
+        return [table.taken(raw, term.place) if isinstance(term, Recorded) else table.number(term), relation]
 
     return [recorded(*one.formula) for one in found.hypotheses.values()], recorded(*found.goals[k])
 
-
-_PLACES = {"v": (1, 1), "s": (1, 1), "q": (2, 2), "^": (0, 1), "trace": (1, 2)}
-"""Which operands of a node are nodes, where not all of them are."""

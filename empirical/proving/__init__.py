@@ -1,0 +1,13 @@
+"""What a norm computes in exact arithmetic, for every dimension: proved, recorded as certificates, and executed."""
+
+from typing import TYPE_CHECKING
+
+from .._lazy import lazy
+
+if TYPE_CHECKING:
+    from ._proof import Proof
+    from ._verdict import prove
+else:
+    __getattr__ = lazy(__name__, __file__)
+
+__all__ = ["Proof", "prove"]

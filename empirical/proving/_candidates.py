@@ -1,0 +1,215 @@
+"""What a norm may compute: the definitions of the library, their usual variants, and what is no norm."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import lngeom as lg
+from lngeom.carriers import namespace
+from lngeom.kernel import dim, norm, root, square_norm
+from lngeom.tracing import Ground
+
+Value = Callable[[Ground], Any]
+"""A value on any carrier."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A definition with the names of a program: its text, its value, and whether it is a norm as defined."""
+
+    text: str
+    value: Value
+    kind: str
+    exact: bool
+
+
+@dataclass(frozen=True)
+class Names:
+    """What a program computes with beside x.
+
+    Attributes:
+        vectors: Parameters, or what an opaque function gave.
+        rows: Those of them that differ from row to row.
+        scalars: Settings and constants that have names, with the text of each.
+    """
+
+    vectors: tuple[str, ...]
+    rows: tuple[str, ...]
+    scalars: dict[str, str]
+
+
+def _layer(x: Any, gain: Any, bias: Any, **eps: Any) -> Any:
+    return lg.layer_norm(x, gain, bias, **eps)
+
+
+def _rms(x: Any, gain: Any, bias: Any, **eps: Any) -> Any:
+    return lg.rms_norm(x, gain, bias, **eps)
+
+
+def _affine(y: Any, gain: Any, bias: Any) -> Any:
+    y = y if gain is None else y * gain
+    return y if bias is None else y + bias
+
+
+def _unbiased(centered: bool, outside: bool) -> Callable[..., Any]:
+    """The deviation from the mean, or x, over the root of the sum of squared deviations over d − 1."""
+
+    def compute(x: Any, gain: Any, bias: Any, *, eps: Any) -> Any:
+        deviation = lg.project(x)
+        square = square_norm(deviation) / (dim(x) - 1)
+        divisor = root(square) + eps if outside else root(square + eps)
+        return _affine((deviation if centered else x) / divisor, gain, bias)
+
+    return compute
+
+
+def _by_length(x: Any, gain: Any, bias: Any, *, eps: Any, scaled: bool = True) -> Any:
+    """x/max(‖x‖, ε), times √d if `scaled`."""
+    length = norm(x)
+    longest = (length + eps + namespace(x).abs(length - eps)) / 2
+    return _affine(root(dim(x)) * x / longest if scaled else x / longest, gain, bias)
+
+
+def _cores() -> Iterator[tuple[str, str, bool, Callable[..., Any]]]:
+    """Text, kind, whether it is the definition, and function of x, gain, bias and ε."""
+    for name, kind, function in (("LayerNorm", "layernorm", _layer), ("RMSNorm", "rmsnorm", _rms)):
+        yield f"{name}({{z}}; ε = {{e}})", kind, True, function
+        outside = f"{name}({{z}}; ε = {{e}} outside the root)"
+        yield outside, kind, False, lambda *a, eps, _f=function: _f(*a, eps=eps, placement="outside")
+    yield "LayerNorm({z}; divisor d − 1, ε = {e})", "layernorm", False, _unbiased(True, False)
+    yield "LayerNorm({z}; divisor d − 1, ε = {e} outside the root)", "layernorm", False, _unbiased(True, True)
+    yield "({z})/√(variance with divisor d − 1 + {e})", "other", False, _unbiased(False, False)
+    yield "√d·{z}/max(‖{z}‖, {e})", "other", False, _by_length
+    yield "{z}/max(‖{z}‖, {e})", "other", False, lambda *a, eps: _by_length(*a, eps=eps, scaled=False)
+    yield "1/√(mean square of {z} + {e})", "other", False, lambda x, gain, bias, *, eps: _affine(
+        x * 0 + 1 / lg.norms.scale(lg.projection.mean_square(x), eps=eps), gain, bias
+    )
+
+
+class Part(NamedTuple):
+    """A piece of a definition: its text, its value (None for none), the names in it, and whether a norm has it."""
+
+    text: str
+    value: Value | None
+    used: tuple[str, ...]
+    plain: bool
+
+
+def _vector(name: str) -> Value:
+    return lambda ground: ground.vector(name)
+
+
+def _product(*names: str) -> Value:
+    return lambda ground: functools.reduce(operator.mul, map(ground.vector, names))
+
+
+def _arguments(names: Names) -> Iterator[Part]:
+    """What is normalized: x, a sum with another input, or a product with a gate or a gain."""
+    yield Part("x", _vector("x"), (), True)
+    for other in names.vectors:
+        if other in names.rows:
+            yield Part(f"x + {other}", lambda ground, _n=other: ground.vector("x") + ground.vector(_n), (other,), False)
+        yield Part(f"{other}∘x", _product("x", other), (other,), False)
+        one_more = lambda ground, _n=other: (1 + ground.vector(_n)) * ground.vector("x")  # noqa: E731
+        yield Part(f"(1 + {other})∘x", one_more, (other,), False)
+    for a, b in itertools.combinations(names.rows, 2):
+        yield Part(f"{a}∘{b}∘x", _product("x", a, b), (a, b), False)
+
+
+def _gains(names: Names) -> Iterator[Part]:
+    yield Part("", None, (), True)
+    for name in names.vectors:
+        yield Part(f"{name}∘", _vector(name), (name,), name not in names.rows)
+        yield Part(f"(1 + {name})∘", lambda ground, _n=name: 1 + ground.vector(_n), (name,), False)
+    for count in (2, 3):
+        for several in itertools.combinations(names.vectors, count):
+            yield Part("".join(f"{name}∘" for name in several), _product(*several), several, False)
+
+
+def _biases(names: Names) -> Iterator[Part]:
+    yield Part("", None, (), True)
+    for name in names.vectors:
+        yield Part(f" + {name}", _vector(name), (name,), name not in names.rows)
+
+
+def _composed(function: Callable[..., Any], parts: tuple[Part, Part, Part], scales: Mapping[str, str]) -> Value:
+    """A definition of parts, computed by the library."""
+    argument, gain, bias = (part.value for part in parts)
+
+    def value(ground: Ground) -> Any:
+        options = {key: ground.scalar(name) if name else 0 for key, name in scales.items()}
+        assert argument is not None
+        return function(argument(ground), gain and gain(ground), bias and bias(ground), **options)
+
+    return value
+
+
+def matching(names: Names, ground: Ground, output: Any) -> list[Candidate]:
+    """The definitions with these names that have a value in floats, those of a norm without a change first."""
+    found: list[Candidate] = []
+    gains, biases = list(_gains(names)), list(_biases(names))
+    epsilons = [*names.scalars, ""]
+    for argument in _arguments(names):
+        for (text, kind, plain, function), eps in itertools.product(_cores(), epsilons):
+            inner = Part(text.format(z=argument.text, e=names.scalars.get(eps, "0")), argument.value, argument.used, True)
+            y = _composed(function, (inner, _NONE, _NONE), {"eps": eps})(ground)
+            for gain, bias in itertools.product(gains, biases):
+                used = [*argument.used, *gain.used, *bias.used]
+                if len(used) == len(set(used)) and _agree(_affine(y, *_values(ground, gain, bias)), output):
+                    value = _composed(function, (inner, gain, bias), {"eps": eps})
+                    exact = plain and argument.plain and gain.plain and bias.plain
+                    found.append(Candidate(f"{gain.text}{inner.text}{bias.text}", value, kind, exact))
+    found += [one for one in _others(names) if _agree(one.value(ground), output)]
+    return sorted(found, key=lambda one: not one.exact)
+
+
+_NONE = Part("", None, (), True)
+
+
+def _values(ground: Ground, *parts: Part) -> list[Any]:
+    return [part.value and part.value(ground) for part in parts]
+
+
+def _agree(a: Any, b: Any) -> bool:
+    """Whether two float64 values look equal. A proof has to follow, so that nothing depends on this."""
+    return bool(np.allclose(a, b, rtol=1e-9, atol=1e-9))
+
+
+def _others(names: Names) -> Iterator[Candidate]:
+    """Batch normalization with given statistics, and affine maps."""
+    rest = [name for name in names.vectors if not re.search("mean|var", name)]
+    pairs = [(a, b) for a in (None, *rest) for b in (None, *rest) if a is None or a != b]
+    means = [name for name in names.vectors if "mean" in name]
+    variances = [name for name in names.vectors if "var" in name]
+    for gain, bias in pairs:
+        before, after = f"{gain}∘" if gain else "", f" + {bias}" if bias else ""
+        parts = (_NONE._replace(value=_vector("x")), *(_NONE._replace(value=one and _vector(one)) for one in (gain, bias)))
+        yield Candidate(f"{before}x{after}, no norm", _composed(_affine, parts, {}), "other", False)
+        for mean, variance, eps in itertools.product(means, variances, names.scalars):
+            text = f"{before}BatchNorm(x; {mean}, {variance}; ε = {names.scalars[eps]}){after}"
+            given = _given_statistics(mean, variance)
+            yield Candidate(text, lambda ground, _p=parts, _g=given, _e=eps: _composed(_g(ground), _p, {"eps": _e})(ground),
+                            "other", False)  # fmt: skip
+
+
+def _given_statistics(mean: str, variance: str) -> Callable[[Ground], Callable[..., Any]]:
+    return lambda ground: functools.partial(
+        lg.norms.batch_norm, mean=ground.vector(mean), variance=ground.vector(variance)
+    )
+
+
+def reference(names: Names, kind: str, gain: str | None, bias: str | None, eps: str | None) -> Candidate:
+    """The definition that a norm of this kind and with these parameters is expected to be."""
+    function, name = (_rms, "RMSNorm") if kind == "rmsnorm" else (_layer, "LayerNorm")
+    parts = tuple(_NONE._replace(value=_vector(one) if one else None) for one in ("x", gain, bias))
+    shown = names.scalars.get(eps, "0") if eps else "0"
+    text = f"{f'{gain}∘' if gain else ''}{name}(x; ε = {shown}){f' + {bias}' if bias else ''}"
+    return Candidate(text, _composed(function, parts, {"eps": eps or ""}), kind, True)

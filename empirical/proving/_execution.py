@@ -1,0 +1,75 @@
+"""The real code, held against the rounding of the operations that were traced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lngeom.rounding import rounded
+from lngeom.tracing import FloatGround, Refusal
+
+if TYPE_CHECKING:
+    from ._verdict import Path
+
+_TRIALS = ((1, "float32"), (2, "float32"), (3, "bfloat16"), (8, "float32"), (64, "bfloat16"), (64, "float32"), (2, "float32"))
+_ROWS = 4
+
+
+def drawn(path: Path, d: int, rng: np.random.Generator) -> dict[str, Any]:
+    """Values of what a program has by name: numbers of every format, arrays (n, d) of what differs from row to row."""
+    values: dict[str, Any] = dict(path.program.literals.values)
+    for name, by_row in path.trace.vectors.items():
+        if name == "x" or any(name == made for *_, made in path.trace.opaque):
+            continue
+        signs = 1 if "var" in name else np.where(rng.random(d) < 0.3, -1, 1)
+        values[name] = signs * rng.integers(72, 250, d) / 128
+        if by_row:
+            values[name] = rng.integers(-250, 250, d) / 64
+    return values | {name: rng.integers(72, 250) / 128 for name in sorted(path.trace.numbers)}
+
+
+def differs(path: Path, *, least: int = 1) -> str | None:
+    """Where the code that runs leaves the bound of the code that was traced, None if nowhere.
+
+    Rows and parameters are numbers of the format, so that all that may differ is rounding.
+    """
+    rng, told = np.random.default_rng(11), 0
+    for d, dtype in _trials(path, least):
+        rows = rounded(rng.normal(size=(_ROWS, d)) * rng.uniform(0.3, 3, (_ROWS, 1)) + rng.normal(size=(_ROWS, 1)), dtype)
+        values = drawn(path, d, rng)
+        try:
+            bounds = [_bound(path, values, row, d, dtype) for row in rows.astype(float)]
+        except Refusal:  # another branch, or another format's path
+            continue
+        several = {name: np.tile(value, (_ROWS, 1)) if path.trace.vectors.get(name) else value for name, value in values.items()}
+        try:
+            got = path.program.run(several | {"x": rows.astype(float)}, d, dtype, path.axes)
+        except Exception as error:
+            if dtype == path.dtype:
+                return f"{type(error).__name__} at d = {d} in {dtype}: {' '.join(str(error).split())[:100]}"
+            continue
+        for k, (value, error) in enumerate(bounds):
+            off = abs(got[k] - value)
+            if not (off <= error).all():
+                i = int(np.argmax(off - error))
+                return f"at d = {d} in {dtype} it gives {got[k, i]:.6g} for {value[i]:.6g} ± {error[i]:.2g}"
+            told += int((error < 0.1 * (abs(value).max() + 1e-9)).any())
+    return None if told else "no execution tells"
+
+
+def _trials(path: Path, least: int) -> Iterator[tuple[int, str]]:
+    if path.program.size is not None:
+        yield from ((path.program.size, dtype) for dtype in ("float32", "bfloat16", "float32"))
+        return
+    yield from (trial for trial in _TRIALS if trial[0] >= least)
+    if path.trace.integers:
+        yield from ((d, "float32") for d, _ in path.sizes())
+
+
+def _bound(path: Path, values: dict[str, Any], row: np.ndarray, d: int, dtype: str) -> tuple[np.ndarray, np.ndarray]:
+    """The exact output for one row, and how far the traced operations may be off in a format."""
+    ground = FloatGround(values | {"x": row}, d, error=True)
+    _, output = path.again(ground, dtype)
+    return np.broadcast_to(output.value.value, (d,)), np.broadcast_to(output.value.error, (d,))

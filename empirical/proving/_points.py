@@ -1,0 +1,71 @@
+"""Points at which a program is not a definition: exact, small, and executed."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lngeom import kernel
+from lngeom.kernel import Formula
+from lngeom.tracing import FloatGround, Refusal
+
+from ._candidates import Candidate
+
+if TYPE_CHECKING:
+    from ._verdict import Path
+
+_TRIES = 12
+
+
+def counterexample(path: Path, definition: Candidate) -> dict[str, Any] | None:
+    """A point of smallest dimension at which the code that runs gives what was traced, and not the definition."""
+    rng = np.random.default_rng(5)
+    sizes = (1, 2, 3) if path.program.size is None else (path.program.size,)
+    for d in sizes:
+        for _ in range(_TRIES):
+            values = _drawn(path, d, rng)
+            try:
+                found = _at(path, definition, values, d)
+            except (Refusal, KeyError, IndexError):  # another branch, or a name that only the definition has
+                continue
+            if found is not None:
+                return found
+    return None
+
+
+def _drawn(path: Path, d: int, rng: np.random.Generator) -> dict[str, Any]:
+    """Small rational numbers; constants that are written in the code are what they are."""
+    settings = path.program.literals.values
+    values: dict[str, Any] = {
+        name: Fraction(value) if name.startswith("c") and name[1:].isdigit() else Fraction(int(rng.integers(1, 4)), 3)
+        for name, value in settings.items()
+    }
+    made = {name for *_, name in path.trace.opaque}
+    for name in path.trace.vectors:
+        if name not in made:
+            low = 1 if "var" in name else -3
+            values[name] = tuple(Fraction(int(n), 2) for n in rng.integers(low, 5, d))
+    return values
+
+
+def _at(path: Path, definition: Candidate, values: dict[str, Any], d: int) -> dict[str, Any] | None:
+    floats = {name: np.array(value, dtype=float) for name, value in values.items()}
+    ground = FloatGround(floats, d)
+    with np.errstate(all="ignore"):
+        trace, output = path.again(ground)
+        code = np.broadcast_to(output.value, (d,))
+        expected = np.broadcast_to(definition.value(ground), (d,))
+    if not np.isfinite(code).all() or not np.isfinite(expected).all() or np.allclose(code, expected, rtol=1e-4, atol=1e-4):
+        return None
+    if not trace.opaque and not path.trace.opaque:  # decided in fractions
+        difference = path.output.value - definition.value(path.trace.ground)
+        if kernel.holds(Formula(difference, "="), values, d, total=False) is not False:
+            return None
+    rows = {name: value[None] if path.trace.vectors.get(name) else value for name, value in floats.items()}
+    real = path.program.run({name: float(v) if v.ndim == 0 else v for name, v in rows.items()}, d, "float64", path.axes)
+    if not np.allclose(real[0], code, rtol=1e-6, atol=1e-6):
+        return None
+    shown = {name: str(value) if isinstance(value, Fraction) else f"({', '.join(map(str, value))})" for name, value in values.items()}
+    return {"d": d, "definition": definition.text, "values": shown, "code": code.tolist(), "expected": expected.tolist()}

@@ -1,0 +1,82 @@
+"""The verdict in exact arithmetic, and what it rests on."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lngeom.kernel import digest
+
+TITLES = {"proved": "PROVED", "variant": "PROVED VARIANT", "refuted": "REFUTED", "not traced": "NOT TRACED"}
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What a norm computes in exact arithmetic, for every dimension.
+
+    Attributes:
+        status: ``proved`` (the definition itself), ``variant`` (another formula, which is named), ``refuted`` or
+            ``not traced``.
+        text: The formula, or the reason.
+        dimensions, hypotheses: For which d, and what is assumed of parameters; what the proofs used.
+        obligations: What has to hold for the code to be defined, each proved.
+        operations: How often each operation is called.
+        counterexample: A point at which it is not the definition, executed: ``d``, the values by name, what the code
+            gives and what the definition.
+        notes: What was seen beside.
+        certificates: The proofs of the obligations and, last, of the equality.
+    """
+
+    status: str
+    text: str
+    dimensions: str = ""
+    hypotheses: tuple[str, ...] = ()
+    obligations: tuple[str, ...] = ()
+    operations: dict[str, int] = field(default_factory=dict)
+    counterexample: dict[str, Any] | None = None
+    notes: tuple[str, ...] = ()
+    kind: str = ""
+    certificates: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def certificate_sha256(self) -> str | None:
+        """The hash of all its certificates."""
+        return digest({"certificates": list(self.certificates)}) if self.certificates else None
+
+    def record(self) -> dict[str, Any]:
+        """The JSON form, without the certificates."""
+        names = ("status", "text", "dimensions", "hypotheses", "obligations", "operations")
+        plain = {name: getattr(self, name) for name in names}
+        return plain | {
+            "certificate_sha256": self.certificate_sha256,
+            "counterexample": self.counterexample,
+            "notes": self.notes,
+        }
+
+    def write(self, file: Path) -> None:
+        """Write the certificates, which ``lngeom verify FILE`` replays in Coq."""
+        text = json.dumps(list(self.certificates), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        file.write_text(text + "\n", encoding="utf-8")
+
+    def __str__(self) -> str:
+        lines = [f"{TITLES[self.status]}: {self.text}"]
+        if self.certificates:
+            assumed = f", {', '.join(self.hypotheses)}" if self.hypotheses else ""
+            lines.append(f"  in exact arithmetic, for {self.dimensions}, all rows and parameters{assumed}")
+        if self.operations:
+            counted = ", ".join(f"{name} {count}" for name, count in self.operations.items())
+            lines.append(f"  traced       {sum(self.operations.values())} operations: {counted}")
+        lines += [f"  defined      {text}" for text in self.obligations]
+        if self.certificates:
+            terms, steps = (len(self.certificates[-1][part]) for part in ("terms", "steps"))
+            lines.append(f"  certificate  {terms} terms, {steps} steps, sha256 {(self.certificate_sha256 or '')[:12]}")
+        if self.counterexample:
+            lines.append(f"  against      {_shown(self.counterexample)}")
+        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+
+
+def _shown(point: dict[str, Any]) -> str:
+    values = ", ".join(f"{name} = {value}" for name, value in point["values"].items())
+    return f"{point['definition']}: d = {point['d']}: {values}; the code gives {point['code']}, it {point['expected']}"

@@ -1,0 +1,249 @@
+"""From a program to a proof: traced on terms, matched with a definition, proved, recorded, executed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from lngeom import kernel
+from lngeom.kernel import Formula, ProofError, Proved, Table
+from lngeom.tracing import Arr, Dim, FloatGround, Ground, RecordedGround, Refusal, Trace, runs
+
+from ..tracing import LAYOUTS, Program, role
+from ._candidates import Candidate, Names, matching, reference
+from ._execution import differs, drawn
+from ._points import counterexample
+from ._proof import Proof
+
+_DTYPES = ("float32", "float64", "bfloat16", "float16")
+_SEVERAL = Formula(kernel.d - 1, ">")
+
+
+@dataclass
+class Path:
+    """A program on one path through its branches on sizes, run on terms."""
+
+    program: Program
+    axes: tuple[Dim, ...]
+    dtype: str
+    trace: Trace
+    output: Arr
+
+    @property
+    def names(self) -> Names:
+        """What the output is made of."""
+        atoms = kernel.atoms_of([self.output.value])
+        vectors = [name for name in self.trace.vectors if ("v", name) in atoms and name != "x"]
+        values = self.program.literals.values
+        shown = {name: f"{values[name]:g}" if re.fullmatch(r"c\d+", name) else name for name in values}
+        scalars = {name: text for name, text in shown.items() if ("s", name) in atoms}
+        return Names(tuple(vectors), tuple(name for name in vectors if self.trace.vectors[name]), scalars)
+
+    def again(self, ground: Ground, dtype: str | None = None) -> tuple[Trace, Arr]:
+        """The same path on another carrier."""
+        trace = Trace(ground, self.program.literals, replayed=self.trace)
+        return trace, self.program.traced(trace, dtype or self.dtype, self.axes)
+
+    def sizes(self) -> Iterator[tuple[int, bool]]:
+        """Dimensions to look at: some that stand for many, then those that the code writes, each for itself alone."""
+        known = sorted(n for n in self.trace.integers if n <= 8192)
+        yield from ((n, False) for n in (5, *(n + k for n in known for k in (-1, 1))))
+        yield from ((n, True) for n in known)
+
+    def branches(self) -> list[str]:
+        """The conditions of this path, in words."""
+        signs = {("=", False): "≠", ("!=", False): "=", (">", False): "≤", (">=", False): "<"}
+        told = {"=": "=", "!=": "≠", ">": ">", ">=": "≥"}
+        return [f"{kernel.text(t)} {told[r] if yes else signs[r, yes]} 0" for t, r, yes in self.trace.branches]
+
+
+def prove(program: Program, *, kind: str | None = None, dtype: str = "float32") -> Proof:
+    """What a program computes, for every dimension.
+
+    Args:
+        program: The norm.
+        kind: What it is meant to be; by default what its name says.
+        dtype: The format whose path through the program counts; in another it may take another one, which is noted.
+    """
+    kind = kind or ("rmsnorm" if "rms" in program.name.lower() else "layernorm")
+    reasons = []
+    for axes in LAYOUTS.values():
+        try:
+            paths = list(_paths(program, axes, dtype))
+            return _together([_of_path(path, kind) for path in paths], paths)
+        except Refusal as error:
+            reasons.append(str(error))
+        except Exception as error:  # a program that is not run on arrays fails in any way
+            reasons.append(f"{type(error).__name__}: {' '.join(str(error).split())[:120]}")
+    return Proof("not traced", reasons[0])
+
+
+def _paths(program: Program, axes: tuple[Dim, ...], dtype: str) -> Iterator[Path]:
+    def start(decisions: list[bool]) -> Trace:
+        return Trace(Ground(), program.literals, decisions=decisions)
+
+    for trace, output in runs(start, lambda trace: program.traced(trace, dtype, axes)):
+        yield Path(program, axes, dtype, trace, output)
+
+
+# ---------------------------------------------------------------------------------------------------------- one path
+
+
+def _of_path(path: Path, kind: str) -> Proof:
+    squares = [kernel.total(kernel.square(one)) for one in dict.fromkeys(path.trace.squares)]
+    facts = [*map(kernel.assume, path.trace.ground.facts), *squares]
+    defined, undefined = _obligations(path, facts)
+    shown = tuple(f"{kernel.formula(one.conclusion)}{_range(one)}" for one in defined)
+    common: dict[str, Any] = {"obligations": shown, "operations": _counted(path.trace), "notes": tuple(sorted(path.trace.notes))}
+    found = _identified(path, facts)
+    expected = _expected(path, kind)
+    if found is None:
+        point = counterexample(path, expected)
+        if point is None:
+            return Proof("not traced", f"{path.program.name} is none of the known definitions, and no point tells", **common)
+        return Proof("refuted", f"{path.program.name} is not {expected.text}", counterexample=point, **common)
+    if undefined:
+        msg = f"{path.program.name} agrees with {found[0].text}, but it is not proved that {undefined[0]}"
+        return Proof("not traced", msg, **common)
+    candidate, equality = found
+    proved = [*defined, equality]
+    hypotheses = {one for theorem in proved for one in theorem.hypotheses}
+    wrong = differs(path, least=2 if _SEVERAL in hypotheses else 1)
+    if wrong is not None:
+        return Proof("not traced", f"the code that runs is not the code that was traced: {wrong}", **common)
+    text = f"{path.program.name} computes {candidate.text}"
+    point = None if candidate.exact else counterexample(path, expected)
+    return Proof(
+        "proved" if candidate.exact else "variant", text, _dimensions(hypotheses, path),
+        tuple(sorted(kernel.formula(one) for one in hypotheses if kernel.atoms_of([one.term]) != {("d",)})), kind=candidate.kind,
+        counterexample=point, certificates=tuple(_certificates(path, candidate, proved)), **common,
+    )  # fmt: skip
+
+
+def _counted(trace: Trace) -> dict[str, int]:
+    return dict(trace.operations)
+
+
+def _obligations(path: Path, facts: list[Proved]) -> tuple[list[Proved], list[str]]:
+    """What has to hold for the code to be defined: proved, each with as little assumed as is tried, and not proved."""
+    proved, left = list[Proved](), list[str]()
+    variances = [kernel.assume(kernel.at_least(kernel.vector(name))) for name in path.trace.vectors if "var" in name]
+    for goal in dict.fromkeys(Formula(kernel.term(value), relation) for value, relation in path.trace.obligations):
+        for more in ([], [kernel.assume(_SEVERAL)], variances):
+            try:
+                proved.append(kernel.prove(goal, *facts, *more))
+                break
+            except ProofError:
+                continue
+        else:
+            left.append(kernel.formula(goal))
+    return proved, left
+
+
+def _absolutes(path: Path, facts: list[Proved]) -> list[tuple[Proved, Any]]:
+    """|t| = t or |t| = −t, for arguments of known sign."""
+    lemmas = []
+    for t in path.trace.absolutes:
+        for u in (t, -t):
+            try:
+                sign = kernel.prove(kernel.at_least(u), *facts)
+            except ProofError:
+                continue
+            root = kernel.sqrt(t * t)
+            if root:
+                lemmas.append((kernel.root_of_square(t * t, sign, kernel.combine(0, [])), root))
+            break
+    return lemmas
+
+
+def _identified(path: Path, facts: list[Proved]) -> tuple[Candidate, Proved] | None:
+    """The definition that the output is, with the proof."""
+    names, lemmas = path.names, _absolutes(path, facts)
+    for size, alone in path.sizes():
+        values = drawn(path, size, np.random.default_rng(size)) | {"x": np.random.default_rng(3).normal(size=size)}
+        ground = FloatGround(values, size)
+        try:
+            _, output = path.again(ground)
+        except Refusal:  # this dimension takes another branch
+            continue
+        assumed = [kernel.assume(kernel.equal(kernel.d, size))] if alone else []
+        for candidate in matching(names, ground, output.value):
+            goal = kernel.equal(path.output.value, candidate.value(path.trace.ground))
+            try:
+                return candidate, kernel.prove(goal, *facts, *lemmas, *assumed)
+            except ProofError:
+                continue
+    return None
+
+
+def _expected(path: Path, kind: str) -> Candidate:
+    """The definition that its parameters speak of."""
+    names = path.names
+    gain, bias = (next((one for one in path.trace.vectors if role(one.rpartition("_")[2]) == what), None) for what in ("gain", "bias"))
+    eps = next((one for one in path.program.literals.values if role(one) == "eps"), next(iter(names.scalars), None))
+    return reference(names, kind, gain, bias, eps)
+
+
+def _range(theorem: Proved) -> str:
+    return ", proved for d > 1" if _SEVERAL in theorem.hypotheses else ", proved"
+
+
+def _dimensions(hypotheses: set[Formula], path: Path) -> str:
+    known = next((n for n in path.trace.integers if kernel.equal(kernel.d, n) in hypotheses), None)
+    shown = f"d = {known} alone" if known else f"every d {'> 1' if _SEVERAL in hypotheses else '≥ 1'}"
+    return " with ".join([shown, *path.branches()])
+
+
+def _certificates(path: Path, candidate: Candidate, proved: list[Proved]) -> Iterator[dict[str, Any]]:
+    """The obligations and the equality, each as the code itself computes it."""
+    raw = Table()
+    trace, output = path.again(RecordedGround(raw))
+    difference = output.value - candidate.value(trace.ground)
+    goals: dict[Formula, list[Any]] = {}
+    for (value, relation), (term, _) in zip(trace.obligations, path.trace.obligations, strict=True):
+        goals.setdefault(Formula(kernel.term(term), relation), [value, relation])
+    claims = [*(goals[one.conclusion] for one in proved[:-1]), [difference, "="]]
+    name = re.sub(r"\W", "_", path.program.name.rpartition(":")[2])
+    for k, (theorem, (value, relation)) in enumerate(zip(proved, claims, strict=True)):
+        table = Table()
+        conclusion = [table.taken(raw, value.place), relation]
+        hypotheses = sorted(kernel.recorded_formula(one, table) for one in theorem.hypotheses)
+        id = f"user.{name}{f'_{k + 1}' if k < len(proved) - 1 else ''}"
+        yield kernel.certified(id, theorem, (hypotheses, conclusion), table)
+
+
+def _together(proofs: list[Proof], paths: list[Path]) -> Proof:
+    """One verdict for all paths: the worst, with the texts of all."""
+    if len(proofs) == 1:
+        return _in_other_formats(proofs[0], paths[0])
+    order = ("not traced", "refuted", "variant", "proved")
+    worst = min(proofs, key=lambda one: order.index(one.status))
+    texts = [f"{one.text} where {' and '.join(path.branches())}" for one, path in zip(proofs, paths, strict=True)]
+    parts = tuple(certificate for one in proofs for certificate in one.certificates)
+    ids = [data["id"] for data in parts]
+    parts = tuple(data if ids.count(data["id"]) == 1 else _numbered(data, k) for k, data in enumerate(parts))
+    return replace(worst, text="; ".join(texts), dimensions="; ".join(one.dimensions for one in proofs), certificates=parts)
+
+
+def _numbered(data: dict[str, Any], k: int) -> dict[str, Any]:
+    named = data | {"id": f"{data['id']}_path{k + 1}"}
+    return named | {"sha256": kernel.digest(named)}
+
+
+def _in_other_formats(proof: Proof, path: Path) -> Proof:
+    """A note where the program computes something else in another format."""
+    other = []
+    for dtype in _DTYPES:
+        try:
+            (same,) = _paths(path.program, path.axes, dtype)
+        except (Refusal, ValueError, TypeError):
+            other.append(dtype)
+            continue
+        if same.output.value != path.output.value:
+            other.append(dtype)
+    note = f"in {' and '.join(other)} it takes another path, which is not covered"
+    return replace(proof, notes=(*proof.notes, note)) if other else proof

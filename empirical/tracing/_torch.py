@@ -1,0 +1,506 @@
+"""PyTorch code on traced arrays: tensors without data whose every operation is looked up in one table."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+import lngeom as lg
+from lngeom.tracing import FEATURE, Arr, Dim, Num, Trace, filled
+
+OPERATIONS: dict[str, Callable[..., Any]] = {}
+"""What the names of PyTorch mean on traced arrays, functions and methods alike."""
+
+
+def operation(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Enter a function in the table under its names."""
+
+    def enter(function: Callable[..., Any]) -> Callable[..., Any]:
+        OPERATIONS.update(dict.fromkeys(names, function))
+        return function
+
+    return enter
+
+
+class Size(Num):
+    """A size that PyTorch's own functions take for a number."""
+
+    __slots__ = ()
+
+    @classmethod
+    def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return dispatched(function, args, kwargs or {})
+
+
+class Tensor(torch.Tensor):
+    """A tensor without data, of one arbitrary row."""
+
+    arr: Arr
+
+    @classmethod
+    def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return dispatched(function, args, kwargs or {})
+
+    def __bool__(self) -> bool:
+        return self.arr.trace.refuse("a branch on data")
+
+    def __index__(self) -> int:
+        return self.arr.trace.refuse("a number is read off the data")
+
+    __float__ = __int__ = item = tolist = numpy = __index__  # type: ignore[assignment]
+
+    def __iter__(self) -> Any:
+        return self.arr.trace.refuse("rows or components are read one by one")
+
+    def __len__(self) -> Any:
+        return self.arr.trace.refuse("the number of rows is asked for")
+
+    def __repr__(self, **options: Any) -> str:
+        return f"<traced tensor with axes {self.arr.axes}>"
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.arr.trace.refuse("a part is changed in place")
+
+    def __deepcopy__(self, memory: Any) -> Any:
+        return raised(Arr(self.arr.trace, self.arr.value, self.arr.axes, self.arr.dtype))
+
+
+def raised(arr: Arr) -> Tensor:
+    """A traced array as PyTorch sees it."""
+    with torch._C.DisableTorchFunctionSubclass():
+        tensor = torch.Tensor._make_subclass(Tensor, torch.empty(0, device="meta"))
+    tensor.arr = arr
+    return tensor
+
+
+def _name(function: Any) -> str:
+    name = getattr(function, "__name__", "")
+    if name in ("__get__", "__set__", "__delete__"):
+        return f"{'' if name == '__get__' else name}{function.__self__.__name__}"
+    if name.startswith("__") and name.endswith("__"):
+        return name.strip("_")
+    return name
+
+
+def _traces(values: Any) -> Any:
+    """The trace of the first traced value among arguments."""
+    for value in values:
+        if isinstance(value, Tensor):
+            return value.arr.trace
+        if isinstance(value, Num):
+            return value.trace
+        if isinstance(value, list | tuple | dict):
+            found = _traces(value.values() if isinstance(value, dict) else value)
+            if found is not None:
+                return found
+    return None
+
+
+def lowered(value: Any) -> Any:
+    """Arguments as the table takes them: traced arrays, numbers, and names of formats."""
+    if isinstance(value, Tensor):
+        return value.arr
+    if isinstance(value, torch.dtype):
+        return str(value).removeprefix("torch.")
+    if isinstance(value, torch.Tensor):
+        return value.item() if value.numel() == 1 else value
+    if isinstance(value, list | tuple) and type(value) in (list, tuple, torch.Size):
+        return type(value)(map(lowered, value)) if type(value) is not torch.Size else tuple(value)
+    return value
+
+
+def _lifted(value: Any) -> Any:
+    if isinstance(value, Arr):
+        return raised(value)
+    return tuple(map(_lifted, value)) if isinstance(value, tuple) else value
+
+
+def dispatched(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """One call of PyTorch with a traced argument."""
+    trace: Trace = _traces([*args, *kwargs.values()])
+    name = _name(function)
+    in_place = name.endswith("_") or (name.startswith("i") and name[1:] in OPERATIONS and name not in OPERATIONS)
+    base = name.removesuffix("_") if name.endswith("_") else name[1:] if in_place else name
+    if name in OPERATIONS:
+        in_place, base = False, name
+    if base not in OPERATIONS or "out" in kwargs:
+        trace.refuse(f"{name} is not among the operations that are traced")
+    action = OPERATIONS[base]
+    options = {key: lowered(value) for key, value in kwargs.items()}
+    if "trace" in inspect.signature(action).parameters:
+        options["trace"] = trace
+    lower = [lowered(value) for value in args]
+    try:
+        result = action(*lower, **options)
+    except TypeError as error:
+        trace.refuse(f"{name} is called in a way that is not traced: {error}")
+    if not any(isinstance(one, Arr) and one.value is getattr(result, "value", None) for one in lower):  # views, casts
+        trace.operations[base] += base not in _ASKED
+    if in_place:
+        args[0].arr.become(result)
+        return args[0]
+    return _lifted(result)
+
+
+# ------------------------------------------------------------------------------------------- component by component
+
+
+def _dtype(*operands: Any) -> str:
+    """The format of a result: what the formats of arrays with axes promote to."""
+    arrays = [one for one in operands if isinstance(one, Arr)]
+    chosen = [one for one in arrays if one.axes] or arrays
+    return functools.reduce(_promoted, [one.dtype for one in chosen])
+
+
+@functools.cache
+def _promoted(a: str, b: str) -> str:
+    return str(torch.promote_types(getattr(torch, a), getattr(torch, b))).removeprefix("torch.")
+
+
+def _array(value: Any, like: Arr) -> Arr:
+    return value if isinstance(value, Arr) else filled(like.trace, value, (), like.dtype)
+
+
+def _binary(a: Any, b: Any, how: Callable[[Any, Any], Any]) -> Arr:
+    like = a if isinstance(a, Arr) else b
+    return _array(a, like).combined(_array(b, like), how, _dtype(a, b))
+
+
+def _scaled(a: Any, alpha: Any) -> Any:
+    return a if isinstance(alpha, int) and alpha == 1 else _binary(a, alpha, operator.mul)
+
+
+OPERATIONS |= {
+    "add": lambda a, b, *, alpha=1: _binary(a, _scaled(b, alpha), operator.add),
+    "sub": lambda a, b, *, alpha=1: _binary(a, _scaled(b, alpha), operator.sub),
+    "rsub": lambda a, b, *, alpha=1: _binary(b, _scaled(a, alpha), operator.sub),
+    "mul": lambda a, b: _binary(a, b, operator.mul),
+    "neg": operator.neg,
+    "abs": Arr.absolute,
+    "sqrt": Arr.root,
+    "square": lambda x: x.combined(x, operator.mul),
+    "pow": lambda x, exponent: x.power(exponent),
+    "maximum": lambda a, b: a.maximum(b),
+    "minimum": lambda a, b: a.maximum(b, sign=-1),
+    "clone": lambda x, **_: x.like(x.value),
+    "addcmul": lambda a, b, c, *, value=1: _binary(a, _scaled(_binary(b, c, operator.mul), value), operator.add),
+}
+for _one, _others in {
+    "add": ("radd",),
+    "sub": ("subtract",),
+    "mul": ("rmul", "multiply"),
+    "neg": ("negative",),
+    "abs": ("absolute",),
+}.items():
+    OPERATIONS |= dict.fromkeys(_others, OPERATIONS[_one])
+OPERATIONS |= {
+    name: (lambda x, *_, _function=name, **__: x.applied(_function))
+    for name in ("sigmoid", "silu", "tanh", "relu", "softplus", "gelu", "exp")
+}
+
+
+@operation("div", "truediv", "divide", "true_divide")
+def _divide(a: Any, b: Any, *, rounding_mode: Any = None) -> Arr:
+    like = a if isinstance(a, Arr) else b
+    if rounding_mode is not None:
+        like.trace.refuse(f"a division is rounded: {rounding_mode}")
+    return _array(a, like).divided(b, _dtype(a, b))
+
+
+OPERATIONS["rdiv"] = OPERATIONS["rtruediv"] = lambda a, b: _divide(b, a)
+OPERATIONS["reciprocal"] = lambda x: _divide(1, x)
+
+
+@operation("rsqrt")
+def _rsqrt(x: Arr) -> Arr:
+    return x.power(-0.5)
+
+
+@operation("clamp", "clip", "clamp_min", "clamp_max")
+def _clamp(x: Arr, min: Any = None, max: Any = None) -> Arr:
+    x = x if min is None else x.maximum(min)
+    return x if max is None else x.maximum(max, sign=-1)
+
+
+OPERATIONS["clamp_max"] = lambda x, max: _clamp(x, None, max)
+
+# ------------------------------------------------------------------------------------------------- formats and views
+
+OPERATIONS |= {
+    name: (lambda x, *_, _to=dtype, **__: x.cast(_to))
+    for name, dtype in {"float": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16"}.items()
+}
+_FLOATS = ("float64", "float32", "bfloat16", "float16")
+
+
+@operation("to", "type")
+def _to(x: Arr, *wanted: Any, dtype: Any = None, **_: Any) -> Arr:
+    for one in (*wanted, dtype):
+        target = one.dtype if isinstance(one, Arr) else one
+        if isinstance(target, str) and target in _FLOATS:
+            return x.cast(target)
+        if isinstance(target, str) and ("int" in target or target == "bool"):
+            x.trace.refuse(f"a cast to {target}")
+    return x.view(x.axes)
+
+
+OPERATIONS["type_as"] = lambda x, other: x.cast(other.dtype)
+
+
+def _shape(sizes: Sequence[Any]) -> Sequence[Any]:
+    return sizes[0] if len(sizes) == 1 and isinstance(sizes[0], list | tuple) else sizes
+
+
+OPERATIONS |= {
+    "reshape": lambda x, *sizes, shape=None: x.reshaped(_shape(sizes) if shape is None else shape),
+    "permute": lambda x, *order, dims=None: x.transposed(_shape(order) if dims is None else dims),
+    "transpose": lambda x, dim0, dim1: x.swapped(dim0, dim1),
+    "unsqueeze": lambda x, dim: x.unsqueezed(dim),
+    "squeeze": lambda x, dim=None: x.squeezed(dim),
+    "detach": lambda x: x.view(x.axes),
+    "T": lambda x: x.transposed(range(len(x.axes))[::-1]),
+    "mT": lambda x: x.swapped(-1, -2),
+    "t": lambda x: x.transposed(range(len(x.axes))[::-1]),
+    "getitem": lambda x, index: x.item(index),
+    "view_as": lambda x, other: x.reshaped([other.size(k) for k in range(len(other.axes))]),
+    "expand_as": lambda x, other: x.expanded(other.axes),
+}
+OPERATIONS |= {"swapaxes": OPERATIONS["transpose"], "swapdims": OPERATIONS["transpose"], "data": OPERATIONS["detach"]}
+OPERATIONS["contiguous"] = lambda x, **_: x.view(x.axes)
+OPERATIONS |= {"reshape_as": OPERATIONS["view_as"]}
+
+
+@operation("view")
+def _view(x: Arr, *sizes: Any) -> Arr:
+    return x.cast(sizes[0]) if isinstance(sizes[0], str) else x.reshaped(_shape(sizes))
+
+
+@operation("flatten")
+def _flatten(x: Arr, start_dim: int = 0, end_dim: int = -1) -> Arr:
+    first, last = start_dim % len(x.axes), end_dim % len(x.axes)
+    merged: Dim = tuple(itertools.chain(*x.axes[first : last + 1]))
+    return x.view([*x.axes[:first], merged, *x.axes[last + 1 :]])
+
+
+@operation("movedim", "moveaxis")
+def _movedim(x: Arr, source: int, destination: int) -> Arr:
+    order = [k for k in range(len(x.axes)) if k != source % len(x.axes)]
+    order.insert(destination % len(x.axes), source % len(x.axes))
+    return x.transposed(order)
+
+
+@operation("expand", "broadcast_to")
+def _expand(x: Arr, *sizes: Any, size: Any = None) -> Arr:
+    wanted = list(_shape(sizes) if size is None else size)
+    old = [()] * (len(wanted) - len(x.axes)) + list(x.axes)
+    dims = [a if isinstance(s, int) and s in (-1, 1) else s.dim for s, a in zip(wanted, old, strict=True)]
+    return x.expanded(dims)
+
+
+# --------------------------------------------------------------------------------------------------------- reductions
+
+
+def _over(x: Arr, dim: Any, axis: Any) -> Any:
+    return axis if dim is None else dim
+
+
+@operation("mean")
+def _mean(x: Arr, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Arr:
+    return (x if dtype is None else x.cast(dtype)).mean(_over(x, dim, axis), keepdim)
+
+
+@operation("sum")
+def _sum(x: Arr, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Arr:
+    return (x if dtype is None else x.cast(dtype)).sum(_over(x, dim, axis), keepdim)
+
+
+@operation("var")
+def _var(
+    x: Arr, dim: Any = None, unbiased: Any = True, keepdim: bool = False, *, correction: Any = None, axis: Any = None
+) -> Arr:
+    given = correction if correction is not None else int(unbiased)
+    return x.variance(_over(x, dim, axis), keepdim, given)
+
+
+OPERATIONS |= {
+    "std": lambda x, *given, **options: _var(x, *given, **options).root(),
+    "var_mean": lambda x, dim=None, unbiased=True, keepdim=False, **options: (
+        _var(x, dim, unbiased, keepdim, **options),
+        x.mean(dim, keepdim),
+    ),
+    "std_mean": lambda x, dim=None, unbiased=True, keepdim=False, **options: (
+        _var(x, dim, unbiased, keepdim, **options).root(),
+        x.mean(dim, keepdim),
+    ),
+}
+
+
+@operation("norm", "linalg_norm", "linalg_vector_norm", "vector_norm")
+def _norm(x: Arr, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, p: Any = None, dtype: Any = None) -> Arr:
+    order = ord if p is None else p
+    if order not in (2, 2.0, "fro"):
+        x.trace.refuse(f"a norm of order {order!r}")
+    x = x if dtype is None else x.cast(dtype)
+    return x.combined(x, operator.mul).sum(dim, keepdim).root()
+
+
+@operation("einsum")
+def _einsum(equation: str, *operands: Any) -> Arr:
+    operands = operands[0] if len(operands) == 1 and isinstance(operands[0], list | tuple) else operands
+    terms, _, result = equation.replace(" ", "").partition("->")
+    names = terms.split(",")
+    if len(names) != len(operands) or len(set(names)) != 1 or not names[0].replace(".", "").isalpha():
+        operands[0].trace.refuse(f"einsum {equation}")
+    gone = [k - len(names[0]) for k, name in enumerate(names[0]) if name not in result]
+    if [name for name in names[0] if name in result] != list(result):
+        operands[0].trace.refuse(f"einsum {equation}")
+    return functools.reduce(lambda a, b: _binary(a, b, operator.mul), operands).sum(gone, False)
+
+
+# ------------------------------------------------------------------------------------------------------ whole layers
+
+
+def _trailing(x: Arr, shape: Sequence[Any]) -> None:
+    """Whether a layer normalizes exactly the components."""
+    dims = [one.dim if isinstance(one, Num) else () if one == 1 else one for one in shape]
+    labels = [label for dim in dims if isinstance(dim, tuple) for label in dim]
+    if list(x.axes[len(x.axes) - len(dims) :]) != dims or labels != [FEATURE]:
+        x.trace.refuse(f"a layer normalizes {shape} of the axes {x.axes}")
+
+
+def _layer(x: Arr, function: Callable[..., Any], eps: Any, *parameters: Any, **statistics: Any) -> Arr:
+    """A norm layer of PyTorch: that of the library, with gain and bias as PyTorch applies them."""
+    if x.summed:
+        x.trace.refuse("a sum over rows is used otherwise than linearly")
+    eps = eps.value if isinstance(eps, Num) else x.trace.constant(eps)
+    values = {name: one.value for name, one in statistics.items()}
+    square = values.get("variance", lg.moments(x.value)[1] if function is lg.layer_norm else None)
+    square = lg.projection.mean_square(x.value) if square is None else square
+    x.trace.require(square + eps, ">")
+    ground = x.trace.ground
+    y = Arr(x.trace, ground.fused(lambda v: function(v, eps=eps, **values), x.value, x.dtype), x.axes, x.dtype)
+    gain, bias = (*parameters, None, None)[:2]
+    y = y if gain is None else y.combined(gain, operator.mul)
+    return y if bias is None else y.combined(bias, operator.add)
+
+
+@operation("layer_norm", "native_layer_norm")
+def _layer_norm(x: Arr, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: Any = 1e-5, *_: Any) -> Arr:
+    _trailing(x, normalized_shape)
+    return _layer(x, lg.layer_norm, eps, weight, bias)
+
+
+@operation("rms_norm")
+def _rms_norm(x: Arr, normalized_shape: Any, weight: Any = None, eps: Any = None) -> Arr:
+    _trailing(x, normalized_shape)
+    return _layer(x, lg.rms_norm, torch.finfo(getattr(torch, x.dtype)).eps if eps is None else eps, weight)
+
+
+@operation("group_norm")
+def _group_norm(x: Arr, num_groups: int, weight: Any = None, bias: Any = None, eps: Any = 1e-5) -> Arr:
+    rest = tuple(itertools.chain(*x.axes[1:]))
+    if num_groups != 1 or rest != (FEATURE,):
+        x.trace.refuse(f"{num_groups} groups of the axes {x.axes}")
+    wide = [None if one is None else one.reshaped([one.size(0), *[1] * (len(x.axes) - 2)]) for one in (weight, bias)]
+    return _layer(x, lg.layer_norm, eps, *wide)
+
+
+@operation("batch_norm")
+def _batch_norm(
+    x: Arr, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None, training: bool = False,
+    momentum: Any = 0.1, eps: Any = 1e-5,
+) -> Arr:  # fmt: skip
+    if training or running_mean is None or x.axes[1:2] != ((FEATURE,),):
+        x.trace.refuse("batch statistics")
+    ends = [1] * (len(x.axes) - 2)
+    wide = [None if one is None else one.reshaped([one.size(0), *ends]) for one in (weight, bias)]
+    return _layer(x, lg.norms.batch_norm, eps, *wide, mean=running_mean, variance=running_var)
+
+
+@operation("normalize")
+def _normalize(x: Arr, p: Any = 2.0, dim: Any = 1, eps: Any = 1e-12) -> Arr:
+    return x.divided(_norm(x, p, dim, True).maximum(eps))
+
+
+OPERATIONS["dropout"] = lambda x, p=0.5, training=True, inplace=False: (
+    x.view(x.axes) if not training or p == 0 else x.trace.refuse("random numbers")
+)
+
+# -------------------------------------------------------------------------------------------- new arrays, and questions
+
+
+def _dims(trace: Trace, sizes: Any) -> list[Dim]:
+    dims = [one.dim if isinstance(one, Num) else () if one == 1 else None for one in sizes]
+    if None in dims:
+        trace.refuse(f"an array of shape {tuple(sizes)} is made")
+    return [dim for dim in dims if dim is not None]
+
+
+def _new(number: Any) -> Callable[..., Arr]:
+    def make(*sizes: Any, trace: Trace, size: Any = None, dtype: Any = None, **_: Any) -> Arr:
+        return filled(trace, number, _dims(trace, _shape(sizes) if size is None else size), dtype or "float32")
+
+    return make
+
+
+OPERATIONS |= {"ones": _new(1), "zeros": _new(0), "empty": _new(0)}
+OPERATIONS["full"] = lambda size, fill_value, *, trace, dtype=None, **_: filled(
+    trace, fill_value, _dims(trace, size), dtype or "float32"
+)
+OPERATIONS |= {
+    f"{name}_like": (lambda x, *, dtype=None, _number=number, **_: x.filled(_number, dtype=dtype))
+    for name, number in (("ones", 1), ("zeros", 0), ("empty", 0))
+}
+OPERATIONS["full_like"] = lambda x, fill_value, *, dtype=None, **_: x.filled(fill_value, dtype=dtype)
+OPERATIONS |= {
+    f"new_{name}": (
+        lambda x, *sizes, dtype=None, _number=number, **_: filled(
+            x.trace, _number, _dims(x.trace, _shape(sizes)), dtype or x.dtype
+        )
+    )
+    for name, number in (("ones", 1), ("zeros", 0))
+}
+
+_ASKED = {
+    "shape": lambda x: tuple(x.size(k, Size) for k in range(len(x.axes))),
+    "dtype": lambda x: getattr(torch, x.dtype),
+    "ndim": lambda x: len(x.axes),
+    "device": lambda x: torch.device("cpu"),
+    "is_floating_point": lambda x: True,
+    "is_cuda": lambda x: False,
+    "requires_grad": lambda x: False,
+    "requires_grad_": lambda x, *_: x,
+    "is_contiguous": lambda x, **_: True,
+    "layout": lambda x: torch.strided,
+    "is_meta": lambda x: False,
+    "is_leaf": lambda x: True,
+    "grad_fn": lambda x: None,
+    "grad": lambda x: None,
+    "is_nested": lambda x: False,
+    "is_sparse": lambda x: False,
+    "is_quantized": lambda x: False,
+    "__set__requires_grad": lambda x, *_: None,
+}
+_NOTED = {"device": "asks for the device", "is_cuda": "asks for the device", "is_contiguous": "asks for memory layout",
+          "requires_grad": "asks for the gradient"}  # fmt: skip
+
+
+def _noting(name: str, action: Callable[..., Any]) -> Callable[..., Any]:
+    def answer(x: Arr, *given: Any, **options: Any) -> Any:
+        x.trace.notes.add(_NOTED[name])
+        return action(x, *given, **options)
+
+    return answer
+
+
+_ASKED |= {name: _noting(name, _ASKED[name]) for name in _NOTED}
+_ASKED["dim"] = _ASKED["ndimension"] = _ASKED["ndim"]
+_ASKED["numel"] = _ASKED["nelement"] = lambda x: functools.reduce(operator.mul, _ASKED["shape"](x))
+_ASKED["size"] = lambda x, dim=None: _ASKED["shape"](x) if dim is None else x.size(x._axis(dim), Size)
+OPERATIONS |= _ASKED

@@ -1,0 +1,26 @@
+"""Code of others run on the carriers of this library: what it computes for every dimension, as terms.
+
+An array is one arbitrary row (:class:`Arr`); its axes have labels and no sizes. What has no one meaning for all rows of
+every dimension is refused, with the line of the program.
+"""
+
+from ._arrays import Arr as Arr, filled as filled, given as given
+from ._grounds import FloatGround as FloatGround, Ground as Ground, RecordedGround as RecordedGround
+from ._sizes import FEATURE as FEATURE, Dim as Dim, Num as Num
+from ._trace import Literals as Literals, Refusal as Refusal, Trace as Trace, runs as runs
+
+__all__ = [
+    "FEATURE",
+    "Arr",
+    "Dim",
+    "FloatGround",
+    "Ground",
+    "Literals",
+    "Num",
+    "RecordedGround",
+    "Refusal",
+    "Trace",
+    "filled",
+    "given",
+    "runs",
+]

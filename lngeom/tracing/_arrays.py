@@ -1,0 +1,315 @@
+"""Arrays of one arbitrary row: a carrier's value whose axes have labels in the place of sizes."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..carriers import namespace
+from ._sizes import FEATURE, Dim, Num, power
+from ._trace import Trace, root
+
+
+@dataclass(eq=False)
+class Memory:
+    """What arrays share: whether anything else may see it."""
+
+    shared: bool = False
+
+
+class Arr:
+    """One arbitrary row of an array, with a label for each axis.
+
+    The value is a vector where an axis has the label of the components, and a scalar elsewhere. Rows differ in value
+    and not in form, so that one stands for all; nothing reads another row. A statistic covers all components and no
+    rows; a sum over rows keeps its summand and may then only be passed on linearly.
+    """
+
+    __slots__ = ("axes", "dtype", "memory", "summed", "trace", "value")
+
+    def __init__(
+        self,
+        trace: Trace,
+        value: Any,
+        axes: Iterable[Dim],
+        dtype: str,
+        *,
+        memory: Memory | None = None,
+        summed: frozenset[str] = frozenset(),
+    ) -> None:
+        self.trace, self.value, self.axes, self.dtype = trace, value, tuple(axes), dtype
+        self.memory = memory or Memory()
+        self.summed = summed
+        labels = self.labels
+        if len(labels) != len(set(labels)):
+            trace.refuse(f"rows or components are combined with one another: axes {self.axes}")
+
+    # ------------------------------------------------------------------------------------------------------ its form
+
+    @property
+    def labels(self) -> Dim:
+        """The labels of all axes, in order."""
+        return tuple(itertools.chain(*self.axes))
+
+    def size(self, axis: int, number: type[Num] = Num) -> Any:
+        """How long an axis is."""
+        dim = self.axes[axis]
+        return number(self.trace, self.trace.ground.d if dim == (FEATURE,) else None, dim) if dim else 1
+
+    def _axis(self, axis: Any) -> int:
+        if not isinstance(axis, int) or not -len(self.axes) <= axis < len(self.axes):
+            self.trace.refuse(f"axis {axis!r} of an array of {len(self.axes)} axes")
+        return axis % len(self.axes)
+
+    def _axes(self, axis: Any) -> list[int]:
+        if axis is None:
+            return list(range(len(self.axes)))
+        return [self._axis(one) for one in (axis if isinstance(axis, tuple | list) else [axis])]
+
+    # -------------------------------------------------------------------------------------------- component by component
+
+    def like(self, value: Any, dtype: str | None = None, *, axes: Iterable[Dim] | None = None, of: Any = None) -> Arr:
+        """The result of one operation on this array; `of` is what was summed."""
+        dtype = dtype or self.dtype
+        value = self.trace.ground.rounded(value, dtype, of)
+        return Arr(self.trace, value, self.axes if axes is None else axes, dtype, summed=self.summed)
+
+    def _operand(self, other: Any) -> Arr:
+        if isinstance(other, Arr):
+            return other
+        value = other.value if isinstance(other, Num) else self.trace.constant(other)
+        if value is None:
+            self.trace.refuse("the number of rows is computed with")
+        return Arr(self.trace, value, (), self.dtype)
+
+    def combined(self, other: Any, operation: Callable[[Any, Any], Any], dtype: str | None = None) -> Arr:
+        """A binary operation, with axes broadcast from the right: equal labels, or an axis of size 1."""
+        other = self._operand(other)
+        axes = []
+        for a, b in itertools.zip_longest(reversed(self.axes), reversed(other.axes), fillvalue=()):
+            if a and b and a != b:
+                self.trace.refuse(f"axes {self.axes} and {other.axes} do not broadcast")
+            axes.append(a or b)
+        if operation is operator.mul and other.value is self.value:
+            self.trace.squares.append(self.value)
+        linear = operation in (operator.add, operator.sub) and self.summed == other.summed
+        scaled = operation in (operator.mul, operator.truediv) and not other.summed and not _rows(other)
+        scaled |= operation is operator.mul and not self.summed and not _rows(self)
+        if (self.summed or other.summed) and not linear and not scaled:
+            self.trace.refuse("a sum over rows is used otherwise than linearly")
+        value = self.trace.ground.rounded(operation(self.value, other.value), dtype or self.dtype)
+        return Arr(self.trace, value, axes[::-1], dtype or self.dtype, summed=self.summed | other.summed)
+
+    def divided(self, other: Any, dtype: str | None = None) -> Arr:
+        """The quotient, which is defined where no divisor is 0."""
+        if not isinstance(other, int | float) or not other:
+            self.trace.require(self._operand(other).value, "!=")
+        return self.combined(other, operator.truediv, dtype)
+
+    def maximum(self, other: Any, *, sign: int = 1) -> Arr:
+        """The larger one, (a + b + |a − b|)/2, or with sign −1 the smaller one."""
+        other = self._operand(other)
+        gap = self.combined(other, operator.sub).absolute()
+        return self.combined(other, operator.add).combined(gap if sign > 0 else -gap, operator.add).divided(2)
+
+    def absolute(self) -> Arr:
+        """|x|."""
+        self.trace.absolutes.append(self.value)
+        return self._alone(abs(self.value))
+
+    def power(self, exponent: Any) -> Arr:
+        """A power whose exponent is a multiple of 1/2."""
+        return self._alone(power(self.trace, self.value, exponent))
+
+    def root(self) -> Arr:
+        """√x, which is defined where nothing is negative."""
+        return self._alone(root(self.trace, self.value))
+
+    def applied(self, function: str) -> Arr:
+        """A function of each component that nothing looks into."""
+        return self._alone(self.trace.call(function, self.value))
+
+    def _alone(self, value: Any) -> Arr:
+        if self.summed:
+            self.trace.refuse("a sum over rows is used otherwise than linearly")
+        return self.like(value)
+
+    def __neg__(self) -> Arr:
+        return self.like(-self.value)
+
+    def cast(self, dtype: str) -> Arr:
+        """The same numbers in another format, which are other memory only if it is another."""
+        return self.like(self.value, dtype) if dtype != self.dtype else self.view(self.axes)
+
+    def filled(self, number: Any, axes: Iterable[Dim] | None = None, dtype: str | None = None) -> Arr:
+        """An array of one number."""
+        return filled(self.trace, number, self.axes if axes is None else axes, dtype or self.dtype)
+
+    # ------------------------------------------------------------------------------------------------------ reductions
+
+    def _reduced(self, axis: Any, keepdims: bool) -> tuple[list[int], list[Dim]]:
+        gone = self._axes(axis)
+        kept = [() if k in gone else dim for k, dim in enumerate(self.axes) if keepdims or k not in gone]
+        return gone, kept
+
+    def sum(self, axis: Any = None, keepdims: bool = False) -> Arr:
+        """The sum over all components, or over rows."""
+        gone, kept = self._reduced(axis, keepdims)
+        covered = set(itertools.chain(*(self.axes[k] for k in gone)))
+        if covered and FEATURE not in covered:
+            rows = frozenset(covered)
+            if self.summed & rows:
+                self.trace.refuse("rows are summed twice")
+            return Arr(self.trace, self.value, kept, self.dtype, summed=self.summed | rows)
+        return self._statistic("sum", covered, kept)
+
+    def mean(self, axis: Any = None, keepdims: bool = False) -> Arr:
+        """The mean of all components."""
+        gone, kept = self._reduced(axis, keepdims)
+        return self._statistic("mean", set(itertools.chain(*(self.axes[k] for k in gone))), kept)
+
+    def _statistic(self, name: str, covered: set[str], kept: list[Dim]) -> Arr:
+        if not covered:
+            return self.like(self.value, axes=kept)
+        if covered != {FEATURE}:
+            self.trace.refuse(f"a {name} over {', '.join(sorted(covered - {FEATURE}))}, which number rows")
+        if self.summed:
+            self.trace.refuse("a sum over rows is used otherwise than linearly")
+        result = getattr(namespace(self.value), name)(self.value, axis=-1, keepdims=True)
+        terms = self.value if name == "sum" else self.value / self.trace.ground.d
+        return self.like(result, axes=kept, of=terms)
+
+    def variance(self, axis: Any = None, keepdims: bool = False, correction: Any = 0) -> Arr:
+        """The mean square of the deviations from the mean, or their sum over d − correction."""
+        deviation = self.combined(self.mean(axis, keepdims=True), operator.sub)
+        square = deviation.combined(deviation, operator.mul)
+        if isinstance(correction, int | float) and correction == 0:
+            return square.mean(axis, keepdims)
+        size = functools.reduce(operator.mul, (self.size(k) for k in self._axes(axis)))
+        return square.sum(axis, keepdims).divided(size - correction)
+
+    # ------------------------------------------------------------------------------------------------------------ views
+
+    def view(self, axes: Iterable[Dim]) -> Arr:
+        """The same memory with other axes."""
+        self.memory.shared = True
+        return Arr(self.trace, self.value, axes, self.dtype, memory=self.memory, summed=self.summed)
+
+    def reshaped(self, shape: Sequence[Any]) -> Arr:
+        """The same components in the same order; one size may be −1."""
+        dims: list[Dim | None] = []
+        for size in shape:
+            known: Any = size.dim if isinstance(size, Num) else () if size == 1 else None
+            if known is None and size != -1:
+                self.trace.refuse(f"a shape holds the number {size!r}")
+            dims.append(known)
+        if dims.count(None) > 1:
+            self.trace.refuse("a shape holds two unknown sizes")
+        flat = self.labels
+        if None in dims:
+            place = dims.index(None)
+            before = sum(len(dim) for dim in dims[:place] if dim)
+            after = sum(len(dim) for dim in dims[place + 1 :] if dim)
+            dims[place] = flat[before : len(flat) - after]
+        found = [dim or () for dim in dims]
+        if tuple(itertools.chain(*found)) != flat:
+            self.trace.refuse(f"the axes {self.axes} become {tuple(found)}")
+        return self.view(found)
+
+    def transposed(self, order: Sequence[int]) -> Arr:
+        """The axes in another order."""
+        return self.view([self.axes[self._axis(k)] for k in order])
+
+    def swapped(self, first: int, second: int) -> Arr:
+        """Two axes exchanged."""
+        order = list(range(len(self.axes)))
+        a, b = self._axis(first), self._axis(second)
+        order[a], order[b] = order[b], order[a]
+        return self.transposed(order)
+
+    def squeezed(self, axis: Any) -> Arr:
+        """Without axes of size 1, which no axis with a label is known to be."""
+        gone = self._axes(axis)
+        if any(self.axes[k] for k in gone):
+            self.trace.refuse("an axis goes if its size is 1")
+        return self.view([dim for k, dim in enumerate(self.axes) if k not in gone])
+
+    def unsqueezed(self, axis: int) -> Arr:
+        """With an axis of size 1."""
+        place = axis if axis >= 0 else len(self.axes) + 1 + axis
+        return self.view([*self.axes[:place], (), *self.axes[place:]])
+
+    def expanded(self, dims: Sequence[Dim]) -> Arr:
+        """Broadcast to the axes."""
+        for dim, old in itertools.zip_longest(reversed(dims), reversed(self.axes), fillvalue=()):
+            if old and dim != old:
+                self.trace.refuse(f"axes {self.axes} do not broadcast to {tuple(dims)}")
+        if FEATURE in itertools.chain(*dims) and FEATURE not in self.labels:  # as many components as the others have
+            return self.combined(self.filled(1, dims), operator.mul)
+        return self.view(dims)
+
+    def item(self, index: Any) -> Arr:
+        """Whole axes and new ones: a part would be another row, or some of the components."""
+        index = index if isinstance(index, tuple) else (index,)
+        if not any(one is Ellipsis for one in index):
+            index = (*index, Ellipsis)
+        spare = len(self.axes) - sum(one is not None and one is not Ellipsis for one in index)
+        axes: list[Dim] = []
+        rest = list(self.axes)
+        for one in index:
+            if one is None:
+                axes.append(())
+            elif one is Ellipsis and spare >= 0:
+                axes, rest = axes + rest[:spare], rest[spare:]
+            elif isinstance(one, slice) and rest and _is_whole(one, rest[0]):
+                axes.append(rest.pop(0))
+            elif isinstance(one, int) and one in (0, -1) and rest and not rest[0]:
+                rest.pop(0)
+            else:
+                self.trace.refuse(f"a part is taken: [{one!r}]")
+        return self.view(axes)
+
+    # --------------------------------------------------------------------------------------------------------- in place
+
+    def become(self, new: Arr) -> None:
+        """Change in place, which is allowed where nothing else sees the memory."""
+        if self.memory.shared:
+            self.trace.refuse("an input, or memory that something else sees, is changed in place")
+        if new.axes != self.axes:
+            self.trace.refuse(f"an array with axes {self.axes} becomes one with axes {new.axes} in place")
+        new = new.cast(self.dtype)
+        self.value, self.summed = new.value, new.summed
+
+
+def _is_whole(part: slice, dim: Dim) -> bool:
+    """Whether a slice takes all of an axis."""
+    stop = part.stop is None or (isinstance(part.stop, Num) and part.stop.dim == dim)
+    return part.start in (None, 0) and part.step in (None, 1) and stop
+
+
+def _rows(array: Arr) -> bool:
+    """Whether an array differs from row to row."""
+    return any(label != FEATURE for label in array.labels)
+
+
+def filled(trace: Trace, number: Any, axes: Iterable[Dim], dtype: str) -> Arr:
+    """An array of one number."""
+    axes = tuple(axes)
+    value = number.value if isinstance(number, Num) else trace.constant(number)
+    if any(FEATURE in dim for dim in axes):
+        value = trace.ground.ones("x") * value
+    return Arr(trace, value, axes, dtype)
+
+
+def given(trace: Trace, name: str, axes: Iterable[Dim], dtype: str) -> Arr:
+    """An input or a parameter: arbitrary, and seen by others."""
+    axes = tuple(axes)
+    if not any(FEATURE in dim for dim in axes):
+        trace.numbers.add(name)
+        return Arr(trace, trace.ground.scalar(name), axes, dtype, memory=Memory(shared=True))
+    trace.vectors[name] = any(label != FEATURE for dim in axes for label in dim)
+    return Arr(trace, trace.ground.vector(name), axes, dtype, memory=Memory(shared=True))

@@ -1,0 +1,180 @@
+"""What code is traced on: terms, recorded nodes, floats, or numbers that know their error, each with its dimension."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy
+
+from .. import kernel
+from ..carriers import Rounded
+from ..kernel import Formula, Recorded, Table
+from ..rounding import FORMATS
+
+
+class Ground:
+    """A carrier with names for its vectors and scalars; this one is that of terms, of which all else is a shadow."""
+
+    def __init__(self, facts: tuple[Formula, ...] = ()) -> None:
+        self.facts = list(facts)
+        self.d: Any = kernel.d
+
+    def vector(self, name: str) -> Any:
+        """The vector of that name."""
+        return kernel.vector(name)
+
+    def scalar(self, name: str) -> Any:
+        """The number of that name."""
+        return kernel.scalar(name)
+
+    def number(self, value: Fraction) -> Any:
+        """A number that is known."""
+        return kernel.term(value)
+
+    def ones(self, name: str) -> Any:
+        """The uniform vector, in the space of the vector of that name."""
+        return kernel.ones(self.vector(name))
+
+    def assume(self, value: Any, relation: str) -> None:
+        """A hypothesis from here on."""
+        flipped = {"<": (-value, ">"), "<=": (-value, ">=")}.get(relation, (value, relation))
+        self.facts.append(Formula(*flipped))
+
+    def sign(self, value: Any, relation: str) -> bool | None:
+        """Whether a value stands in a relation to 0, None where nothing says so."""
+        value = kernel.term(value)
+        negated = {"=": [(value, "!=")], "!=": [(value, "=")], ">": [(-value, ">=")], ">=": [(-value, ">")]}[relation]
+        if self._holds(value, relation):
+            return True
+        return False if any(self._holds(*one) for one in negated) else None
+
+    def _holds(self, value: Any, relation: str) -> bool:
+        try:
+            kernel.prove(Formula(value, relation), *map(kernel.assume, self.facts))
+        except kernel.ProofError:
+            return False
+        return True
+
+    def applied(self, function: str, value: Any, name: str) -> Any:
+        """The result of an opaque function."""
+        return self.scalar(name) if value.is_scalar else self.vector(name)
+
+    def rounded(self, value: Any, dtype: str, terms: Any = None) -> Any:
+        """The result of one operation in a format, the sum of `terms` if given; exact carriers know no formats."""
+        return value
+
+    def fused(self, layer: Callable[[Any], Any], value: Any, dtype: str) -> Any:
+        """A whole layer that one operation computes."""
+        return layer(value)
+
+
+class RecordedGround(Ground):
+    """Nodes of a certificate. What it is asked has been answered before."""
+
+    def __init__(self, table: Table) -> None:
+        super().__init__()
+        self.table = table
+        self.d = Recorded(table, table.place("d"), False)
+
+    def vector(self, name: str) -> Any:
+        return Recorded(self.table, self.table.place("v", name), True)
+
+    def scalar(self, name: str) -> Any:
+        return Recorded(self.table, self.table.place("s", name), False)
+
+    def number(self, value: Fraction) -> Any:
+        return Recorded(self.table, self.table.number(value), False)
+
+    def ones(self, name: str) -> Any:
+        return Recorded(self.table, self.table.number(Fraction(1)), True)
+
+    def assume(self, value: Any, relation: str) -> None:
+        """Nothing: it was assumed when the answers were found."""
+
+    def sign(self, value: Any, relation: str) -> bool | None:
+        """Nothing: it was found before."""
+        return None
+
+    def applied(self, function: str, value: Any, name: str) -> Any:
+        return self.vector(name) if value.vector else self.scalar(name)
+
+
+OPAQUE: dict[str, tuple[Callable[[Any], Any], float]] = {
+    "sigmoid": (lambda t: 1 / (1 + numpy.exp(-t)), 0.25),
+    "silu": (lambda t: t / (1 + numpy.exp(-t)), 1.1),
+    "tanh": (numpy.tanh, 1.0),
+    "relu": (lambda t: numpy.maximum(t, 0), 1.0),
+    "softplus": (lambda t: numpy.logaddexp(t, 0), 1.0),
+    "gelu": (lambda t: t * 0.5 * (1 + numpy.vectorize(math.erf)(t / math.sqrt(2))), 1.13),
+    "exp": (numpy.exp, math.inf),
+}
+"""Functions of each component that no theorem looks into: their values, and how much they enlarge a difference."""
+
+
+class FloatGround(Ground):
+    """One row of float64 numbers, which know how far they are from what they stand for if `error` is asked for."""
+
+    def __init__(self, values: Mapping[str, Any], d: int, *, error: bool = False) -> None:
+        super().__init__()
+        self.values, self.error, self.size = dict(values), error, d
+        self.d: Any = self._made([float(d)])
+
+    def _made(self, value: Any) -> Any:
+        array = numpy.atleast_1d(numpy.asarray(value, dtype=numpy.float64))
+        return Rounded(array) if self.error else array
+
+    def vector(self, name: str) -> Any:
+        return self._made(self.values[name])
+
+    def scalar(self, name: str) -> Any:
+        return self._made(self.values[name])
+
+    def number(self, value: Fraction) -> Any:
+        return self._made(float(value))
+
+    def ones(self, name: str) -> Any:
+        return self._made(numpy.ones(self.size))
+
+    def assume(self, value: Any, relation: str) -> None:
+        """Nothing: numbers decide every branch."""
+
+    def sign(self, value: Any, relation: str) -> bool | None:
+        number = float(getattr(value, "value", value)[0])
+        return {"=": number == 0, "!=": number != 0, ">": number > 0, ">=": number >= 0}[relation]
+
+    def applied(self, function: str, value: Any, name: str) -> Any:
+        if function not in OPAQUE:
+            raise KeyError(f"{function} has no value here")
+        compute, slope = OPAQUE[function]
+        exact = compute(getattr(value, "value", value))
+        self.values[name] = exact
+        return Rounded(exact, slope * value.error + 2.0**-50 * abs(exact)) if self.error else exact
+
+    def rounded(self, value: Any, dtype: str, terms: Any = None) -> Any:
+        """The result widened by what an operation of this format may be off.
+
+        4u|z| holds what elementary functions, a mean's two roundings and a contracted product are off. A sum of n
+        numbers in any order is n·u·Σ|terms| off, u that of float32 where half formats are summed; of a mean it is the
+        n-th part.
+        """
+        if not self.error:
+            return value
+        form = FORMATS[dtype]
+        bound = 4 * float(form.roundoff) * (abs(value.value) + value.error) + float(form.tiny)
+        if terms is not None:
+            work = min(float(form.roundoff), float(FORMATS["float32"].roundoff))
+            bound = bound + 2 * work * len(terms) * (abs(terms.value) + terms.error).sum()
+        return Rounded(value.value, value.error + bound)
+
+    def fused(self, layer: Callable[[Any], Any], value: Any, dtype: str) -> Any:
+        """A layer in the format it is computed in, four times as far off as two passes are: its passes are not ours."""
+        if not self.error:
+            return layer(value)
+        work = "float64" if dtype == "float64" else "float32"
+        inside = self.rounded(value, work)
+        narrow = Rounded(inside.value.astype(work), inside.error)
+        result = layer(narrow)
+        return self.rounded(Rounded(result.value.astype(numpy.float64), 4 * result.error), dtype)

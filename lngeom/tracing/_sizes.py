@@ -1,0 +1,153 @@
+"""Sizes without values: an axis is a product of labels, and a number is made of sizes and settings."""
+
+from __future__ import annotations
+
+import functools
+import numbers
+import operator
+from typing import Any
+
+from ._trace import Refusal, Trace, root
+
+Dim = tuple[str, ...]
+"""The labels whose product an axis runs over; none for an axis of size 1."""
+
+FEATURE = "d"
+"""The label of the axes that one vector fills. All other labels number rows."""
+
+
+class Num:
+    """A number that no row determines: d, a product of sizes, or what a program computes from them.
+
+    The number of rows has no value: it can stand in shapes and nowhere else. Comparisons are decided by what is known
+    of d, and else both ways are followed. It is no index: frameworks would ask for one before they ask what it is.
+    """
+
+    __slots__ = ("dim", "trace", "value")
+    __hash__ = object.__hash__
+    __array_ufunc__ = None
+
+    def __init__(self, trace: Trace, value: Any, dim: Dim | None = None) -> None:
+        self.trace, self.value, self.dim = trace, value, dim
+
+    def __repr__(self) -> str:
+        return "·".join(self.dim) if self.dim is not None else repr(self.value)
+
+    def _of(self, other: Any) -> Any:
+        """The value of another operand."""
+        value = other.value if isinstance(other, Num) else self.trace.constant(other)
+        if value is None or self.value is None:
+            self.trace.refuse("the number of rows is computed with")
+        return value
+
+    def _made(self, value: Any, dim: Dim | None = None) -> Num:
+        return type(self)(self.trace, value, dim)
+
+    def _is_number(self, other: Any) -> bool:
+        return isinstance(other, Num | int | float)
+
+    def __add__(self, other: Any) -> Any:
+        return self._made(self.value + self._of(other)) if self._is_number(other) else NotImplemented
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Num:
+        return self._made(-self._of(0) - self.value)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._made(self.value - self._of(other)) if self._is_number(other) else NotImplemented
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._made(self._of(other) - self.value) if self._is_number(other) else NotImplemented
+
+    def __mul__(self, other: Any) -> Any:
+        if not self._is_number(other):
+            return NotImplemented
+        if self.dim is not None and isinstance(other, Num) and other.dim is not None:
+            both = None if self.value is None or other.value is None else self.value * other.value
+            return self._made(both, self.dim + other.dim)
+        return self if other == 1 and isinstance(other, int) else self._made(self.value * self._of(other))
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: Any) -> Any:
+        """Labels are divided by labels; nothing is known of any other remainder."""
+        if isinstance(other, int) and other == 1:
+            return self
+        if isinstance(other, Num) and self.dim and other.dim and self.dim[-len(other.dim) :] == other.dim:
+            rest = self.dim[: -len(other.dim)]
+            return self._made(self.trace.ground.d if rest == (FEATURE,) else None, rest) if rest else 1
+        return self.trace.refuse(f"{self!r} is divided by {other!r} without remainder")
+
+    def __truediv__(self, other: Any) -> Any:
+        if not self._is_number(other):
+            return NotImplemented
+        value = self._of(other)
+        self.trace.require(value, "!=")
+        return self._made(self.value / value)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        if not self._is_number(other):
+            return NotImplemented
+        value = self._of(other)
+        self.trace.require(self.value, "!=")
+        return self._made(value / self.value)
+
+    def __pow__(self, exponent: Any) -> Any:
+        return self._made(power(self.trace, self.value * self._of(1), exponent))
+
+    def sqrt(self) -> Num:
+        """Its root."""
+        return self**0.5
+
+    def __abs__(self) -> Num:
+        return self if self >= 0 else -self
+
+    # What decides a branch of the program.
+
+    def __bool__(self) -> bool:
+        return self.trace.decide(self._of(0) + self.value, "!=")
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Num) and self.dim is not None and self.dim == other.dim:
+            return True
+        return self._is_number(other) and self.trace.decide(self.value - self._of(other), "=")
+
+    def __gt__(self, other: Any) -> bool:
+        return self.trace.decide(self.value - self._of(other), ">")
+
+    def __ge__(self, other: Any) -> bool:
+        return self.trace.decide(self.value - self._of(other), ">=")
+
+    def __lt__(self, other: Any) -> bool:
+        return self.trace.decide(self._of(other) - self.value, ">")
+
+    def __le__(self, other: Any) -> bool:
+        return self.trace.decide(self._of(other) - self.value, ">=")
+
+    def __float__(self) -> float:
+        return self.trace.refuse("a size is used as a number of this machine")
+
+
+numbers.Integral.register(Num)  # programs ask whether a dimension is one number or several
+
+
+def power(trace: Trace, value: Any, exponent: Any) -> Any:
+    """A power whose exponent is a multiple of 1/2."""
+    if isinstance(exponent, Num) or 2 * exponent != int(2 * exponent) or abs(exponent) > 8:
+        trace.refuse(f"the exponent is {exponent!r}")
+    if exponent == 0:
+        return value * 0 + 1
+    whole, half = divmod(int(2 * abs(exponent)), 2)
+    factors = [value] * whole
+    if whole > 1:
+        trace.squares.append(value)
+    if exponent < 0 and not half:
+        trace.require(value, "!=")
+    if half:
+        factors.append(root(trace, value, ">=" if exponent > 0 else ">"))
+    result = functools.reduce(operator.mul, factors)
+    return 1 / result if exponent < 0 else result
+
+
+__all__ = ["FEATURE", "Dim", "Num", "Refusal", "power"]
