@@ -20,18 +20,19 @@ _LONGEST = 600
 
 @pytest.fixture
 def check_norm() -> Callable[..., Any]:
-    """``check_norm(target, allow=(), **options)`` fails the test unless `target` is right; returns the finding.
+    """``check_norm(target, allow=(), proved=False, **options)`` fails unless `target` is right; returns the finding.
 
-    Options are those of :func:`empirical.check.check`; `allow` names variants that are meant, such as ``"Llama"``.
+    Options are those of :func:`empirical.check.check`; `allow` names variants that are meant, such as ``"Llama"``. With
+    `proved` it fails too unless the norm is proved to be its definition, or an allowed variant, for every dimension.
 
         def test_my_norm(check_norm):
             check_norm("mykernels:rms_norm", kind="rmsnorm", eps=1e-6, dtype="bfloat16", allow=["Llama"])
     """
 
-    def run(target: Any, *, allow: Sequence[str] = (), **options: Any) -> Any:
+    def run(target: Any, *, allow: Sequence[str] = (), proved: bool = False, **options: Any) -> Any:
         check = importlib.import_module("empirical.check")  # by name: the core knows of no outer package
         finding = check.check(target, **options)
-        if not finding.passes(tuple(allow)):
+        if not finding.passes(tuple(allow), proved=proved):
             raise check.CheckFailed(str(finding))
         return finding
 

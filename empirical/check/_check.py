@@ -9,6 +9,7 @@ from lngeom.errors import InputError
 from lngeom.rounding import FORMATS, indistinct, rounded
 
 from ..models import behaviour, probes
+from ..proving import Proof, prove_target
 from ._attempts import attempts
 from ._cause import explained
 from ._finding import Finding
@@ -44,7 +45,8 @@ def check(target: Any, **options: Any) -> Finding:
     kernel = settle(target, replace(given, name=name))
     d = given.d or kernel.fixed or 64
     several = given.d is None and kernel.fixed is None
-    kind, eps, measured = _inferred(kernel, given.kind, d)
+    exact = prove_target(target, str(name), kernel.framework.name, kind=given.kind, dtype=given.dtype)
+    kind, eps, measured = _known(kernel, given.kind, exact) or _inferred(kernel, given.kind, d)
     judge = Judge(kernel, kind == "layernorm", eps)
 
     trials, notes, state = attempts(judge, d, several=several)
@@ -60,7 +62,8 @@ def check(target: Any, **options: Any) -> Finding:
     shown = proved or worst
     against = (kind, float(eps), gain, given.dtype)
     row, evidence = shown.x[shown.worst].tolist(), judge.evidence(shown)
-    finding = Finding(verdict, cause, *against, worst.largest, row, *evidence, tuple(notes), proved is not None)
+    decided = {"notes": tuple(notes), "exact": proved is not None, "proof": exact}
+    finding = Finding(verdict, cause, *against, worst.largest, row, *evidence, **decided)
     derivatives = given.backward and verdict == "rounding"
     return _with_gradient(finding, judge, d, several=several) if derivatives else finding
 
@@ -78,8 +81,16 @@ def _with_gradient(finding: Finding, judge: Judge, d: int, *, several: bool) -> 
     return replace(finding, worst_ratio=max(finding.worst_ratio, ratio), **shown)
 
 
+def _known(kernel: Kernel, kind: str | None, exact: Proof) -> tuple[str, float, tuple[float, ...]] | None:
+    """Kind and ε as a proof has them, None where it tells of no norm."""
+    eps = kernel.eps if kernel.eps is not None else exact.eps
+    if exact.kind not in ("layernorm", "rmsnorm") or eps is None:
+        return None
+    return kind or exact.kind, eps, (exact.eps,) if exact.eps else ()
+
+
 def _inferred(kernel: Kernel, kind: str | None, d: int) -> tuple[str, float, tuple[float, ...]]:
-    """Kind and ε where not given, and the ε that the kernel's behaviour shows."""
+    """Kind and ε of what cannot be traced, where not given, and the ε that the kernel's behaviour shows."""
     x = rounded(probes(d, kernel.dtype), kernel.dtype).astype(np.float64)
     seen = None
     if d > 2:

@@ -6,6 +6,8 @@ from typing import Any
 
 from lngeom.errors import LngeomError
 
+from ..proving import Proof
+
 _RECORDED = ("verdict", "cause", "kind", "eps", "gain", "dtype", "worst_ratio", "input")
 _LARGEST = 1e300  # JSON has no infinity
 
@@ -29,6 +31,7 @@ class Finding:
         notes: What was seen beside; among it the known mistakes that no input tried tells from rounding.
         exact: Whether fractions, not floats, decided that `input` gives a wrong output.
         gradient_ratio: Largest distance of a derivative from the exact one over its bound, None if not checked.
+        proof: What it computes in exact arithmetic, for every dimension.
 
     >>> from empirical.check import check
     >>> import numpy as np
@@ -53,10 +56,16 @@ class Finding:
     notes: tuple[str, ...] = ()
     exact: bool = False
     gradient_ratio: float | None = None
+    proof: Proof | None = None
 
-    def passes(self, allowed: tuple[str, ...] = ()) -> bool:
-        """Whether it is right: rounding, or a variant whose cause contains one of the words `allowed`."""
+    def passes(self, allowed: tuple[str, ...] = (), *, proved: bool = False) -> bool:
+        """Whether it is right: rounding, or a variant whose cause contains one of the words `allowed`.
+
+        If it is to be `proved`, also in exact arithmetic: the definition, or a variant whose formula contains one.
+        """
         words = [word.lower() for word in allowed]
+        if proved and not (self.proof is not None and self.proof.passes(allowed)):
+            return False
         parts = (self.cause or "").lower().split("; ")
         excused = self.verdict == "variant" and all(any(word in part for word in words) for part in parts)
         return self.verdict == "rounding" or excused
@@ -64,10 +73,14 @@ class Finding:
     def record(self) -> dict[str, Any]:
         """The JSON form."""
         ratio = _LARGEST if math.isnan(self.worst_ratio) else min(self.worst_ratio, _LARGEST)
-        return {name: getattr(self, name) for name in _RECORDED} | {"worst_ratio": ratio}
+        plain = {name: getattr(self, name) for name in _RECORDED} | {"worst_ratio": ratio}
+        return plain | {"proof": None if self.proof is None else self.proof.record()}
 
     def __str__(self) -> str:
-        lines = [
+        lines = [] if self.proof is None else [str(self.proof)]
+        if self.proof is not None and self.proof.certificates and self.verdict != "rounding":
+            lines.append("  which says nothing of floats:")
+        lines += [
             f"{self.verdict}: {self.cause}" if self.cause else self.verdict,
             f"  checked as {self.kind}, eps {self.eps:g}, gain {self.gain}, {self.dtype}; "
             f"worst ratio to the tolerance {self.worst_ratio:.3g}",

@@ -12,9 +12,9 @@ import numpy as np
 
 from lngeom.errors import InputError
 
+from ..tracing import REQUIRED, given_roles, is_size, parameters, role, stated_eps
 from ._frameworks import FRAMEWORKS, Framework, likely_frameworks
 from ._options import CheckOptions
-from ..tracing import REQUIRED, given_roles, is_size, parameters, role, stated_eps
 
 _SIZES = (64, 128, 16, 4)
 

@@ -3,12 +3,14 @@
 SPEC is ``module:name``, importable from the current directory: a function ``f(x)``, ``f(x, gain)``,
 ``f(x, gain, bias)`` or ``f(x, gain, bias, eps)`` of NumPy, PyTorch, JAX, Keras or TensorFlow arrays, a module, its
 class, or a factory ``f(d)``.
-Exit code 0 for ``rounding`` and allowed variants, 1 for everything else.
+The verdict comes twice: in exact arithmetic, for every dimension (PROVED, PROVED VARIANT, REFUTED, or NOT TRACED with
+the reason), and in floats. Exit code 0 for ``rounding`` and allowed variants, 1 for everything else.
 
 Example: lngeom check mykernels:RMSNorm --backward --json verdict.json
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from lngeom.options import argument, json_alone, json_option, option
@@ -31,12 +33,15 @@ class Options:
         action="append",
         metavar="VARIANT",
     )
+    proved: bool = option(False, "fail unless it is proved to be its definition, or an allowed variant, for every d")
+    certificate: Path | None = option(None, "write the proof, for lngeom verify", metavar="FILE")
     json: str | None = json_option("verdict and evidence", any_name=True)
 
 
 def run(options: Options) -> int:
     """Run the command; returns the exit code."""
     from ..check import check_spec
+    from ..proving import write_certificates
 
     findings = check_spec(
         options.spec,
@@ -48,7 +53,11 @@ def run(options: Options) -> int:
         backward=options.backward,
     )
     records = {name: finding.record() for name, finding in findings.items()}
-    if not json_alone(records if len(records) > 1 else next(iter(records.values())), options.json):
+    results = {"results": [{"name": name, **record} for name, record in records.items()]}
+    if options.certificate:
+        proofs = [finding.proof for finding in findings.values() if finding.proof is not None]
+        write_certificates(proofs, options.certificate)
+    if not json_alone((records if len(records) > 1 else next(iter(records.values()))) | results, options.json):
         for name, finding in findings.items():
             print(f"{name}: {finding}" if len(findings) > 1 else finding)
-    return 0 if all(finding.passes(options.allow) for finding in findings.values()) else 1
+    return 0 if all(finding.passes(options.allow, proved=options.proved) for finding in findings.values()) else 1

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
-    from ._proof import Proof
-    from ._verdict import prove
+    from ._proof import Proof, write_certificates as write_certificates
+    from ._verdict import prove, prove_target
 else:
     __getattr__ = lazy(__name__, __file__)
 
-__all__ = ["Proof", "prove"]
+__all__ = ["Proof", "prove", "prove_target"]

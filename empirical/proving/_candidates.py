@@ -29,6 +29,7 @@ class Candidate:
     value: Value
     kind: str
     exact: bool
+    eps: str = ""
 
 
 @dataclass(frozen=True)
@@ -89,8 +90,13 @@ def _cores() -> Iterator[tuple[str, str, bool, Callable[..., Any]]]:
     yield "({z})/√(variance with divisor d − 1 + {e})", "other", False, _unbiased(False, False)
     yield "√d·{z}/max(‖{z}‖, {e})", "other", False, _by_length
     yield "{z}/max(‖{z}‖, {e})", "other", False, lambda *a, eps: _by_length(*a, eps=eps, scaled=False)
-    yield "1/√(mean square of {z} + {e})", "other", False, lambda x, gain, bias, *, eps: _affine(
-        x * 0 + 1 / lg.norms.scale(lg.projection.mean_square(x), eps=eps), gain, bias
+    yield (
+        "1/√(mean square of {z} + {e})",
+        "other",
+        False,
+        lambda x, gain, bias, *, eps: _affine(
+            x * 0 + 1 / lg.norms.scale(lg.projection.mean_square(x), eps=eps), gain, bias
+        ),
     )
 
 
@@ -159,14 +165,14 @@ def matching(names: Names, ground: Ground, output: Any) -> list[Candidate]:
     epsilons = [*names.scalars, ""]
     for argument in _arguments(names):
         for (text, kind, plain, function), eps in itertools.product(_cores(), epsilons):
-            inner = Part(text.format(z=argument.text, e=names.scalars.get(eps, "0")), argument.value, argument.used, True)
+            inner = argument._replace(text=text.format(z=argument.text, e=names.scalars.get(eps, "0")))
             y = _composed(function, (inner, _NONE, _NONE), {"eps": eps})(ground)
             for gain, bias in itertools.product(gains, biases):
                 used = [*argument.used, *gain.used, *bias.used]
                 if len(used) == len(set(used)) and _agree(_affine(y, *_values(ground, gain, bias)), output):
                     value = _composed(function, (inner, gain, bias), {"eps": eps})
                     exact = plain and argument.plain and gain.plain and bias.plain
-                    found.append(Candidate(f"{gain.text}{inner.text}{bias.text}", value, kind, exact))
+                    found.append(Candidate(f"{gain.text}{inner.text}{bias.text}", value, kind, exact, eps))
     found += [one for one in _others(names) if _agree(one.value(ground), output)]
     return sorted(found, key=lambda one: not one.exact)
 
@@ -191,25 +197,31 @@ def _others(names: Names) -> Iterator[Candidate]:
     variances = [name for name in names.vectors if "var" in name]
     for gain, bias in pairs:
         before, after = f"{gain}∘" if gain else "", f" + {bias}" if bias else ""
-        parts = (_NONE._replace(value=_vector("x")), *(_NONE._replace(value=one and _vector(one)) for one in (gain, bias)))
+        parts = _parts("x", gain, bias)
         yield Candidate(f"{before}x{after}, no norm", _composed(_affine, parts, {}), "other", False)
         for mean, variance, eps in itertools.product(means, variances, names.scalars):
             text = f"{before}BatchNorm(x; {mean}, {variance}; ε = {names.scalars[eps]}){after}"
-            given = _given_statistics(mean, variance)
-            yield Candidate(text, lambda ground, _p=parts, _g=given, _e=eps: _composed(_g(ground), _p, {"eps": _e})(ground),
-                            "other", False)  # fmt: skip
+            yield Candidate(text, _batch(parts, mean, variance, eps), "other", False)
 
 
-def _given_statistics(mean: str, variance: str) -> Callable[[Ground], Callable[..., Any]]:
-    return lambda ground: functools.partial(
-        lg.norms.batch_norm, mean=ground.vector(mean), variance=ground.vector(variance)
-    )
+def _parts(*names: str | None) -> tuple[Part, Part, Part]:
+    argument, gain, bias = (_NONE._replace(value=name and _vector(name)) for name in names)
+    return argument, gain, bias
+
+
+def _batch(parts: tuple[Part, Part, Part], mean: str, variance: str, eps: str) -> Value:
+    """Batch normalization with vectors as statistics."""
+
+    def value(ground: Ground) -> Any:
+        given = {"mean": ground.vector(mean), "variance": ground.vector(variance)}
+        return _composed(functools.partial(lg.norms.batch_norm, **given), parts, {"eps": eps})(ground)
+
+    return value
 
 
 def reference(names: Names, kind: str, gain: str | None, bias: str | None, eps: str | None) -> Candidate:
     """The definition that a norm of this kind and with these parameters is expected to be."""
     function, name = (_rms, "RMSNorm") if kind == "rmsnorm" else (_layer, "LayerNorm")
-    parts = tuple(_NONE._replace(value=_vector(one) if one else None) for one in ("x", gain, bias))
     shown = names.scalars.get(eps, "0") if eps else "0"
     text = f"{f'{gain}∘' if gain else ''}{name}(x; ε = {shown}){f' + {bias}' if bias else ''}"
-    return Candidate(text, _composed(function, parts, {"eps": eps or ""}), kind, True)
+    return Candidate(text, _composed(function, _parts("x", gain, bias), {"eps": eps or ""}), kind, True, eps or "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +12,7 @@ from lngeom.kernel import Formula
 from lngeom.tracing import FloatGround, Refusal
 
 from ._candidates import Candidate
-
-if TYPE_CHECKING:
-    from ._verdict import Path
+from ._path import Path
 
 _TRIES = 12
 
@@ -57,15 +55,23 @@ def _at(path: Path, definition: Candidate, values: dict[str, Any], d: int) -> di
         trace, output = path.again(ground)
         code = np.broadcast_to(output.value, (d,))
         expected = np.broadcast_to(definition.value(ground), (d,))
-    if not np.isfinite(code).all() or not np.isfinite(expected).all() or np.allclose(code, expected, rtol=1e-4, atol=1e-4):
+    if not np.isfinite([code, expected]).all() or np.allclose(code, expected, rtol=1e-4, atol=1e-4):
         return None
     if not trace.opaque and not path.trace.opaque:  # decided in fractions
         difference = path.output.value - definition.value(path.trace.ground)
         if kernel.holds(Formula(difference, "="), values, d, total=False) is not False:
             return None
     rows = {name: value[None] if path.trace.vectors.get(name) else value for name, value in floats.items()}
-    real = path.program.run({name: float(v) if v.ndim == 0 else v for name, v in rows.items()}, d, "float64", path.axes)
+    real = path.program.run(rows, d, "float64", path.axes)
     if not np.allclose(real[0], code, rtol=1e-6, atol=1e-6):
         return None
-    shown = {name: str(value) if isinstance(value, Fraction) else f"({', '.join(map(str, value))})" for name, value in values.items()}
-    return {"d": d, "definition": definition.text, "values": shown, "code": code.tolist(), "expected": expected.tolist()}
+    constants = {name for name in values if path.program.literals.text(name) != name}
+    shown = {name: _text(value) for name, value in values.items() if name not in constants}
+    results = {"code": code.round(6).tolist(), "expected": expected.round(6).tolist()}
+    return {"d": d, "definition": definition.text, "values": shown, **results}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_text, value))})"
+    return str(value) if value.denominator < 100 else f"{float(value):g}"

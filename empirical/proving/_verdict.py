@@ -4,61 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from lngeom import kernel
 from lngeom.kernel import Formula, ProofError, Proved, Table
-from lngeom.tracing import Arr, Dim, FloatGround, Ground, RecordedGround, Refusal, Trace, runs
+from lngeom.tracing import Dim, FloatGround, Ground, RecordedGround, Refusal, Trace, runs
 
-from ..tracing import LAYOUTS, Program, role
-from ._candidates import Candidate, Names, matching, reference
+from ..tracing import LAYOUTS, Program, program, role
+from ._candidates import Candidate, matching, reference
 from ._execution import differs, drawn
+from ._path import Path
 from ._points import counterexample
 from ._proof import Proof
 
 _DTYPES = ("float32", "float64", "bfloat16", "float16")
 _SEVERAL = Formula(kernel.d - 1, ">")
-
-
-@dataclass
-class Path:
-    """A program on one path through its branches on sizes, run on terms."""
-
-    program: Program
-    axes: tuple[Dim, ...]
-    dtype: str
-    trace: Trace
-    output: Arr
-
-    @property
-    def names(self) -> Names:
-        """What the output is made of."""
-        atoms = kernel.atoms_of([self.output.value])
-        vectors = [name for name in self.trace.vectors if ("v", name) in atoms and name != "x"]
-        values = self.program.literals.values
-        shown = {name: f"{values[name]:g}" if re.fullmatch(r"c\d+", name) else name for name in values}
-        scalars = {name: text for name, text in shown.items() if ("s", name) in atoms}
-        return Names(tuple(vectors), tuple(name for name in vectors if self.trace.vectors[name]), scalars)
-
-    def again(self, ground: Ground, dtype: str | None = None) -> tuple[Trace, Arr]:
-        """The same path on another carrier."""
-        trace = Trace(ground, self.program.literals, replayed=self.trace)
-        return trace, self.program.traced(trace, dtype or self.dtype, self.axes)
-
-    def sizes(self) -> Iterator[tuple[int, bool]]:
-        """Dimensions to look at: some that stand for many, then those that the code writes, each for itself alone."""
-        known = sorted(n for n in self.trace.integers if n <= 8192)
-        yield from ((n, False) for n in (5, *(n + k for n in known for k in (-1, 1))))
-        yield from ((n, True) for n in known)
-
-    def branches(self) -> list[str]:
-        """The conditions of this path, in words."""
-        signs = {("=", False): "≠", ("!=", False): "=", (">", False): "≤", (">=", False): "<"}
-        told = {"=": "=", "!=": "≠", ">": ">", ">=": "≥"}
-        return [f"{kernel.text(t)} {told[r] if yes else signs[r, yes]} 0" for t, r, yes in self.trace.branches]
 
 
 def prove(program: Program, *, kind: str | None = None, dtype: str = "float32") -> Proof:
@@ -98,13 +61,15 @@ def _of_path(path: Path, kind: str) -> Proof:
     facts = [*map(kernel.assume, path.trace.ground.facts), *squares]
     defined, undefined = _obligations(path, facts)
     shown = tuple(f"{kernel.formula(one.conclusion)}{_range(one)}" for one in defined)
-    common: dict[str, Any] = {"obligations": shown, "operations": _counted(path.trace), "notes": tuple(sorted(path.trace.notes))}
+    notes = tuple(sorted(path.trace.notes))
+    common: dict[str, Any] = {"obligations": shown, "operations": dict(path.trace.operations), "notes": notes}
     found = _identified(path, facts)
-    expected = _expected(path, kind)
+    expected = _expected(path, kind if found is None or found[0].kind == "other" else found[0].kind)
     if found is None:
         point = counterexample(path, expected)
         if point is None:
-            return Proof("not traced", f"{path.program.name} is none of the known definitions, and no point tells", **common)
+            msg = f"{path.program.name} is none of the known definitions, and no point tells"
+            return Proof("not traced", msg, **common)
         return Proof("refuted", f"{path.program.name} is not {expected.text}", counterexample=point, **common)
     if undefined:
         msg = f"{path.program.name} agrees with {found[0].text}, but it is not proved that {undefined[0]}"
@@ -115,17 +80,21 @@ def _of_path(path: Path, kind: str) -> Proof:
     wrong = differs(path, least=2 if _SEVERAL in hypotheses else 1)
     if wrong is not None:
         return Proof("not traced", f"the code that runs is not the code that was traced: {wrong}", **common)
-    text = f"{path.program.name} computes {candidate.text}"
-    point = None if candidate.exact else counterexample(path, expected)
+    alone = path.alone(hypotheses)
+    exact = candidate.exact and alone in (None, path.program.size)
+    reach = f"d = {alone} alone" if alone else f"every d {'> 1' if _SEVERAL in hypotheses else '≥ 1'}"
+    assumed = sorted(kernel.formula(one) for one in hypotheses if kernel.atoms_of([one.term]) != {("d",)})
     return Proof(
-        "proved" if candidate.exact else "variant", text, _dimensions(hypotheses, path),
-        tuple(sorted(kernel.formula(one) for one in hypotheses if kernel.atoms_of([one.term]) != {("d",)})), kind=candidate.kind,
-        counterexample=point, certificates=tuple(_certificates(path, candidate, proved)), **common,
-    )  # fmt: skip
-
-
-def _counted(trace: Trace) -> dict[str, int]:
-    return dict(trace.operations)
+        "proved" if exact else "variant",
+        f"{path.program.name} computes {candidate.text}",
+        " with ".join([reach, *path.branches()]),
+        tuple(assumed),
+        kind=candidate.kind,
+        eps=path.program.literals.values.get(candidate.eps),
+        counterexample=None if exact else counterexample(path, expected),
+        certificates=tuple(_certificates(path, candidate, proved)),
+        **common,
+    )
 
 
 def _obligations(path: Path, facts: list[Proved]) -> tuple[list[Proved], list[str]]:
@@ -183,19 +152,14 @@ def _identified(path: Path, facts: list[Proved]) -> tuple[Candidate, Proved] | N
 def _expected(path: Path, kind: str) -> Candidate:
     """The definition that its parameters speak of."""
     names = path.names
-    gain, bias = (next((one for one in path.trace.vectors if role(one.rpartition("_")[2]) == what), None) for what in ("gain", "bias"))
+    roles = {role(name.rpartition("_")[2]): name for name in reversed(path.trace.vectors)}
+    gain, bias = roles.get("gain"), roles.get("bias")
     eps = next((one for one in path.program.literals.values if role(one) == "eps"), next(iter(names.scalars), None))
     return reference(names, kind, gain, bias, eps)
 
 
 def _range(theorem: Proved) -> str:
     return ", proved for d > 1" if _SEVERAL in theorem.hypotheses else ", proved"
-
-
-def _dimensions(hypotheses: set[Formula], path: Path) -> str:
-    known = next((n for n in path.trace.integers if kernel.equal(kernel.d, n) in hypotheses), None)
-    shown = f"d = {known} alone" if known else f"every d {'> 1' if _SEVERAL in hypotheses else '≥ 1'}"
-    return " with ".join([shown, *path.branches()])
 
 
 def _certificates(path: Path, candidate: Candidate, proved: list[Proved]) -> Iterator[dict[str, Any]]:
@@ -226,7 +190,8 @@ def _together(proofs: list[Proof], paths: list[Path]) -> Proof:
     parts = tuple(certificate for one in proofs for certificate in one.certificates)
     ids = [data["id"] for data in parts]
     parts = tuple(data if ids.count(data["id"]) == 1 else _numbered(data, k) for k, data in enumerate(parts))
-    return replace(worst, text="; ".join(texts), dimensions="; ".join(one.dimensions for one in proofs), certificates=parts)
+    ranges = "; ".join(one.dimensions for one in proofs)
+    return replace(worst, text="; ".join(texts), dimensions=ranges, certificates=parts)
 
 
 def _numbered(data: dict[str, Any], k: int) -> dict[str, Any]:
@@ -247,3 +212,12 @@ def _in_other_formats(proof: Proof, path: Path) -> Proof:
             other.append(dtype)
     note = f"in {' and '.join(other)} it takes another path, which is not covered"
     return replace(proof, notes=(*proof.notes, note)) if other else proof
+
+
+def prove_target(target: Any, name: str, framework: str, *, kind: str | None = None, dtype: str = "float32") -> Proof:
+    """What a function, a module or a class of a framework computes; not traced where nothing traces the framework."""
+    if framework != "torch":
+        return Proof("not traced", f"code on arrays of {framework} is not traced")
+    if hasattr(target, "_torchdynamo_orig_callable"):
+        return Proof("not traced", "what a compiler made of it is not what is written")
+    return prove(program(target, name.rpartition(":")[2]), kind=kind, dtype=dtype)

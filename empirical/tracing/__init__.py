@@ -5,9 +5,16 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
-    from ._program import LAYOUTS, Program, program
-    from ._roles import REQUIRED, given_roles, is_size, parameters, role, stated_eps
+    from ._program import LAYOUTS as LAYOUTS, Program, program
+    from ._roles import (
+        REQUIRED as REQUIRED,
+        given_roles as given_roles,
+        is_size as is_size,
+        parameters as parameters,
+        role as role,
+        stated_eps as stated_eps,
+    )
 else:
     __getattr__ = lazy(__name__, __file__)
 
-__all__ = ["LAYOUTS", "REQUIRED", "Program", "given_roles", "is_size", "parameters", "program", "role", "stated_eps"]
+__all__ = ["Program", "program"]

@@ -38,7 +38,7 @@ class Program:
 
     Attributes:
         build: The function of tensors for a size and the numbers of settings.
-        inputs: Names of what it takes beside x: arrays like x, arrays of the components, or None for fixed arguments.
+        literals: Its constants and settings by name.
         size: The only dimension it was made for, or None.
     """
 
@@ -61,8 +61,11 @@ class Program:
             function = self.build(d, setting)
             function = _arbitrary(function, trace, dtype) if isinstance(function, torch.nn.Module) else function
             x = raised(given(trace, "x", axes, dtype))
-            arguments = _arguments(function, lambda name: raised(given(trace, name, axes, dtype)),
-                                   lambda name: raised(given(trace, name, [(FEATURE,)], dtype)), d, setting)  # fmt: skip
+            made = (
+                lambda name: raised(given(trace, name, axes, dtype)),
+                lambda name: raised(given(trace, name, [(FEATURE,)], dtype)),
+            )
+            arguments = _arguments(function, made, d, setting)
             trace.operations.clear()
             with torch.no_grad():
                 output = function(x, *arguments)
@@ -93,8 +96,8 @@ class Program:
             for name, tensor in [*function.named_parameters(), *function.named_buffers()]:
                 if tensor.numel() == d and _safe(name) in values:
                     tensor.data = torch.tensor(values[_safe(name)]).reshape(tensor.shape).to(kind)
-        arguments = _arguments(function, lambda name: shaped(values[name]),
-                               lambda name: torch.tensor(values[name]).to(kind), d, setting)  # fmt: skip
+        made = lambda name: shaped(values[name]), lambda name: torch.tensor(values[name]).to(kind)
+        arguments = _arguments(function, made, d, setting)
         with torch.no_grad():
             output = function(shaped(values["x"]), *arguments)
         output = output[0] if isinstance(output, tuple | list) else output
@@ -105,8 +108,9 @@ def _safe(path: str) -> str:
     return re.sub(r"\W", "_", path).strip("_")
 
 
-def _arguments(function: Any, like: Callable[[str], Any], vector: Callable[[str], Any], d: Any, setting: Setting) -> list:
-    """What a program takes beside x, in order, up to the last argument that has to be given."""
+def _arguments(function: Any, made: tuple[Callable[[str], Any], ...], d: Any, setting: Setting) -> list[Any]:
+    """What a program takes beside x, in order: arrays like x or of components, as `made` makes them, and settings."""
+    like, vector = made
     target = function.forward if isinstance(function, torch.nn.Module) else function
     found: list[Any] = []
     for name, parameter in list(parameters(target).items())[1:]:
@@ -184,19 +188,21 @@ def _made(target: Any, d: Any, setting: Setting) -> Any:
 @contextlib.contextmanager
 def _symbolic() -> Iterator[None]:
     """Constructors and initialisations that take a size without a value."""
-    nothing = {name: (lambda tensor, *_, **__: tensor) for name in dir(torch.nn.init) if name.endswith("_") and name[0] != "_"}
+    named = [name for name in dir(torch.nn.init) if name.endswith("_") and not name.startswith("_")]
+    nothing = {name: (lambda tensor, *_, **__: tensor) for name in named}
     square_root = math.sqrt
 
     def sqrt(value: Any) -> Any:
         return value.sqrt() if isinstance(value, Num) else square_root(value)
 
-    with mock.patch.multiple(torch.nn.init, **nothing), mock.patch.object(math, "sqrt", sqrt):
+    with mock.patch.dict(vars(torch.nn.init), nothing), mock.patch.object(math, "sqrt", sqrt):
         yield
 
 
 def _arbitrary(module: torch.nn.Module, trace: Trace, dtype: str) -> torch.nn.Module:
     """A module whose parameters and buffers are arbitrary vectors, each with its own name."""
     for path, part in module.named_modules():
+        held: dict[str, Any]
         for held in (part._parameters, part._buffers):
             for name, tensor in held.items():
                 if isinstance(tensor, Tensor):
@@ -220,6 +226,7 @@ def _labelled(module: torch.nn.Module, size: int | None, d: Any, setting: Settin
                 setattr(part, name, tuple(d if one == size else one for one in value))
             elif isinstance(value, float) and role(name) == "eps":
                 setattr(part, name, setting(name, value))
+        held: dict[str, Any]
         for held in (part._parameters, part._buffers):
             for name, tensor in held.items():
                 if tensor is not None and tensor.numel() > 1:

@@ -140,8 +140,9 @@ def dispatched(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> An
         result = action(*lower, **options)
     except TypeError as error:
         trace.refuse(f"{name} is called in a way that is not traced: {error}")
-    if not any(isinstance(one, Arr) and one.value is getattr(result, "value", None) for one in lower):  # views, casts
-        trace.operations[base] += base not in _ASKED
+    moved = any(isinstance(one, Arr) and one.value is getattr(result, "value", None) for one in lower)
+    if not moved and base not in _ASKED:  # neither a view nor a cast nor a question
+        trace.operations[base] += 1
     if in_place:
         args[0].arr.become(result)
         return args[0]
@@ -299,7 +300,9 @@ def _movedim(x: Arr, source: int, destination: int) -> Arr:
 def _expand(x: Arr, *sizes: Any, size: Any = None) -> Arr:
     wanted = list(_shape(sizes) if size is None else size)
     old = [()] * (len(wanted) - len(x.axes)) + list(x.axes)
-    dims = [a if isinstance(s, int) and s in (-1, 1) else s.dim for s, a in zip(wanted, old, strict=True)]
+    dims = [s.dim or () if isinstance(s, Num) else a for s, a in zip(wanted, old, strict=True)]
+    if not all(isinstance(s, Num) or s in (-1, 1) for s in wanted):
+        x.trace.refuse(f"an array is expanded to {wanted}")
     return x.expanded(dims)
 
 
@@ -352,7 +355,7 @@ def _norm(x: Arr, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, p: An
 
 @operation("einsum")
 def _einsum(equation: str, *operands: Any) -> Arr:
-    operands = operands[0] if len(operands) == 1 and isinstance(operands[0], list | tuple) else operands
+    operands = tuple(_shape(operands))
     terms, _, result = equation.replace(" ", "").partition("->")
     names = terms.split(",")
     if len(names) != len(operands) or len(set(names)) != 1 or not names[0].replace(".", "").isalpha():
@@ -412,14 +415,14 @@ def _group_norm(x: Arr, num_groups: int, weight: Any = None, bias: Any = None, e
 
 
 @operation("batch_norm")
-def _batch_norm(
-    x: Arr, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None, training: bool = False,
-    momentum: Any = 0.1, eps: Any = 1e-5,
-) -> Arr:  # fmt: skip
-    if training or running_mean is None or x.axes[1:2] != ((FEATURE,),):
+def _batch_norm(x: Arr, running_mean: Any, running_var: Any, *given: Any, **named: Any) -> Arr:
+    options = dict(zip(("weight", "bias", "training", "momentum", "eps"), given, strict=False)) | named
+    if options.get("training") or running_mean is None or x.axes[1:2] != ((FEATURE,),):
         x.trace.refuse("batch statistics")
     ends = [1] * (len(x.axes) - 2)
-    wide = [None if one is None else one.reshaped([one.size(0), *ends]) for one in (weight, bias)]
+    affine = [options.get(name) for name in ("weight", "bias")]
+    wide = [None if one is None else one.reshaped([one.size(0), *ends]) for one in affine]
+    eps = options.get("eps", 1e-5)
     return _layer(x, lg.norms.batch_norm, eps, *wide, mean=running_mean, variance=running_var)
 
 

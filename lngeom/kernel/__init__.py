@@ -6,24 +6,21 @@ the argument.
 """
 
 from ..carriers import derivative
-from . import _export, _meaning, _prover, _recorded, _rules, _terms, _text, _vocabulary
-from ._export import *  # noqa: F403
-from ._export import recorded_formula as recorded_formula
+from . import _meaning, _prover, _rules, _terms, _text, _vocabulary
+from ._export import certified as certified, digest as digest, recorded_formula as recorded_formula, steps as steps
 from ._meaning import *  # noqa: F403
 from ._meaning import ends as ends
 from ._monomials import atoms_of
 from ._prover import *  # noqa: F403
-from ._recorded import *  # noqa: F403
+from ._recorded import Recorded as Recorded, Table as Table
 from ._rules import *  # noqa: F403
 from ._terms import *  # noqa: F403
 from ._text import *  # noqa: F403
 from ._vocabulary import *  # noqa: F403
 
 __all__ = ["atoms_of", "derivative"]
-__all__ += _export.__all__
 __all__ += _meaning.__all__
 __all__ += _prover.__all__
-__all__ += _recorded.__all__
 __all__ += _rules.__all__
 __all__ += _terms.__all__
 __all__ += _text.__all__

@@ -9,8 +9,6 @@ from typing import Any
 from ._recorded import Table
 from ._rules import Formula, Proved
 
-__all__ = ["certified", "digest", "steps"]
-
 FORMAT = "lngeom certificate 1"
 
 _GIVEN = ("assume", "constant", "weaken")

@@ -13,8 +13,6 @@ from typing import Any
 
 from ._terms import ProofError
 
-__all__ = ["Recorded", "Table"]
-
 Node = list[Any]
 """Kind of operation, then names, integers or the places of earlier nodes."""
 

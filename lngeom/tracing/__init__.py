@@ -9,18 +9,4 @@ from ._grounds import FloatGround as FloatGround, Ground as Ground, RecordedGrou
 from ._sizes import FEATURE as FEATURE, Dim as Dim, Num as Num
 from ._trace import Literals as Literals, Refusal as Refusal, Trace as Trace, runs as runs
 
-__all__ = [
-    "FEATURE",
-    "Arr",
-    "Dim",
-    "FloatGround",
-    "Ground",
-    "Literals",
-    "Num",
-    "RecordedGround",
-    "Refusal",
-    "Trace",
-    "filled",
-    "given",
-    "runs",
-]
+__all__ = ["Arr", "Num", "Refusal", "Trace"]

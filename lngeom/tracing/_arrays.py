@@ -70,7 +70,7 @@ class Arr:
             return list(range(len(self.axes)))
         return [self._axis(one) for one in (axis if isinstance(axis, tuple | list) else [axis])]
 
-    # -------------------------------------------------------------------------------------------- component by component
+    # ------------------------------------------------------------------------------------------ component by component
 
     def like(self, value: Any, dtype: str | None = None, *, axes: Iterable[Dim] | None = None, of: Any = None) -> Arr:
         """The result of one operation on this array; `of` is what was summed."""

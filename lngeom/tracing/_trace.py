@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -40,6 +41,10 @@ class Literals:
         unusual = value * (1 + 2.0**-21 * (1 + len(self.values)))
         self.names[unusual], self.values[name] = name, value
         return unusual
+
+    def text(self, name: str) -> str:
+        """A name as people read it: of a constant its value."""
+        return f"{self.values[name]:g}" if re.fullmatch(r"c\d+", name) else name
 
     def name(self, value: float) -> str:
         """The name of a number."""

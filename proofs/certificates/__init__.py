@@ -2,7 +2,7 @@
 
 from lngeom.kernel import digest as digest
 
-from ._export import certificate as certificate, certificates as certificates, write as write
+from ._export import certificate as certificate, certificates as certificates, read as read, write as write
 from ._recheck import Refused as Refused, recheck as recheck
 from ._verify import (
     RESULTS as RESULTS,
@@ -13,4 +13,14 @@ from ._verify import (
     verify as verify,
 )
 
-__all__ = ["Refused", "certificate", "certificates", "digest", "last_step_proved", "recheck", "replayed", "write"]
+__all__ = [
+    "Refused",
+    "certificate",
+    "certificates",
+    "digest",
+    "last_step_proved",
+    "read",
+    "recheck",
+    "replayed",
+    "write",
+]

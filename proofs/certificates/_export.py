@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from lngeom.errors import InputError
 from lngeom.kernel import Proved, Recorded, Table, certified
 from lngeom.theorems import Theorem
 
@@ -58,6 +59,22 @@ def write(theorems: Iterable[Theorem], folder: Path) -> list[dict[str, Any]]:
     return found
 
 
+def read(file: Path) -> list[dict[str, Any]]:
+    """The certificates of a file, one or a list of them.
+
+    Raises:
+        InputError: It holds none.
+    """
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{file} cannot be read as JSON: {error}; `lngeom check --certificate` writes one") from error
+    found = data if isinstance(data, list) else [data]
+    if not found or not all(isinstance(one, dict) and "steps" in one for one in found):
+        raise InputError(f"{file} holds no certificates: `lngeom check --certificate FILE` writes them")
+    return found
+
+
 def traced(theorem: Theorem, table: Table, k: int = -1) -> tuple[list[list[Any]], list[Any]]:
     """Hypotheses and k-th claim of a theorem as the library computes them, each the index of a node and a relation.
 
@@ -73,4 +90,3 @@ def traced(theorem: Theorem, table: Table, k: int = -1) -> tuple[list[list[Any]]
         return [table.taken(raw, term.place) if isinstance(term, Recorded) else table.number(term), relation]
 
     return [recorded(*one.formula) for one in found.hypotheses.values()], recorded(*found.goals[k])
-

@@ -442,7 +442,8 @@ def main(files: list[str]) -> int:
     refused = 0
     for file in files:
         try:
-            print(f"{file}: {recheck(json.loads(Path(file).read_text(encoding='utf-8')))} steps follow")
+            data = json.loads(Path(file).read_text(encoding="utf-8"))
+            print(f"{file}: {sum(map(recheck, data if type(data) is list else [data]))} steps follow")
         except (Refused, ValueError, OSError) as error:
             refused += 1
             print(f"{file}: refused, {error}")

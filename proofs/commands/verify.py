@@ -3,7 +3,8 @@
 The certificates of all theorems are written, their statements as the library's own functions compute them. Coq compiles
 the checker with the proof of its soundness, replays each certificate by computation, derives a readable theorem from
 it, proves the last steps on top, and shows that nothing rests on an axiom. Needs Coq 8.16 with mathcomp. With Python
-files the theorems that they state are replayed instead; there is then no record.
+files the theorems that they state are replayed instead, and the certificates of ``lngeom check --certificate`` as they
+are; there is then no record.
 
 Example: lngeom verify --keep coq-files
 """
@@ -25,20 +26,24 @@ from .._registry import stated_in, theorems
 class Options:
     """Where the record and the files go."""
 
-    files: tuple[Path, ...] = argument("FILE", "Python file that states theorems", default=(), nargs="*")
+    files: tuple[Path, ...] = argument(
+        "FILE", "Python file that states theorems, or certificates", default=(), nargs="*"
+    )
     results: Path | None = option(None, "record of the run (default: in the package)", metavar="FILE")
     keep: Path | None = option(None, "keep certificates and Coq files in DIR", metavar="DIR")
 
 
 def run(options: Options) -> int:
     """Replay all proofs and write the record; returns the exit code."""
-    from ..certificates import RESULTS, build_checker, replay, verify, write
+    from ..certificates import RESULTS, build_checker, read, replay, verify, write
 
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.keep or Path(temporary)
         try:
             if options.files:
-                certificates = write((one for file in options.files for one in stated_in(file)), folder)
+                given = [data for file in options.files if file.suffix == ".json" for data in read(file)]
+                stated = (one for file in options.files if file.suffix != ".json" for one in stated_in(file))
+                certificates = [*given, *write(stated, folder)]
                 build_checker(folder)
                 replay(certificates, folder)
                 print(f"{len(certificates)} certificates replayed in Coq by a checker proved sound there")
