@@ -276,23 +276,10 @@ def test_hooks_are_gone_after_an_exception() -> None:
     assert hooks(model) == 0
 
 
-def test_measuring_changes_no_output() -> None:
-    model, x = norm_model(), hidden_states().float()
-    bare = model(x)
-    with Observer(model, [SITE], directions=2):
-        observed = model(x)
-    assert torch.equal(bare, observed)
-    assert torch.equal(bare, model(x))
-
-
 def test_misuse_is_told() -> None:
-    model, x = norm_model(), hidden_states().float()
+    model = norm_model()
     with pytest.raises(InputError, match="site 7 is not a module of Sequential"):
         Observer(model, [replace(SITE, path="7")])
-    with Observer(model, [SITE], directions=2) as observer:
-        observer.mask(torch.ones(SEQUENCES, POSITIONS + 1))
-        with pytest.raises(InputError, match=r"0: mask of shape \(6, 11\) for 6 sequences of 10 positions"):
-            model(x)
 
 
 def test_constant_vectors_count_where_rms_norm_has_no_eps() -> None:

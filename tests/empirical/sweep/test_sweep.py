@@ -13,9 +13,9 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
-from empirical import observe
+from empirical import judge, observe
 from empirical.runs import RunDirectory
-from empirical.support import read_sealed, write_sealed
+from empirical.support import read_records, read_sealed, write_sealed
 from empirical.sweep import _measure
 from empirical.text import TokenPolicy
 from lngeom.cli import main
@@ -48,16 +48,39 @@ def tokenizer(start: bool) -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=inner, unk_token="<unk>", bos_token="<s>", eos_token="</s>")
 
 
-def test_a_finished_run_is_shown_and_not_repeated(
-    words: Words, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_a_run_from_end_to_end(
+    words: Words, token_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    output = tmp_path / "run"
     assert main(words()) == 0
-    before = (tmp_path / "run" / "sites.csv").read_bytes()
-    capsys.readouterr()
-    monkeypatch.setattr("empirical.sweep._sweep.load_model", None)
-    assert main(words()) == 0
-    assert f"{tmp_path / 'run'}: this run is done" in capsys.readouterr().out
-    assert (tmp_path / "run" / "sites.csv").read_bytes() == before
+    printed = capsys.readouterr().out
+    assert "measuring tiny-llama: 512/512 tokens" in printed
+    assert {path.name for path in output.iterdir()} >= {
+        "DONE", "manifest.json", "predictions.csv", "sites.csv", "state.safetensors", "tokens.npy",
+    }  # fmt: skip
+    assert not (output / "shards").exists()
+    states, metadata = observe.load_states(output / "state.safetensors")
+    assert sum(int(state.tokens.sum()) for state in states.values()) == 512 * 5 * 2
+    rows = observe.read_sites(output / "sites.csv")
+    assert len(rows) == 5 * 2 * 3
+    assert {row["tokens"] for row in rows if row["bucket"] == "all"} == {512}
+    assert {row["tokens"] for row in rows if row["bucket"] == "first"} == {512 // LENGTH}
+    judged = read_records(output / "predictions.csv", judge.Prediction)
+    assert len(judged) == 1 + 5 * (5 + 2)  # of the model; at each norm layer five theorems, and isotropy on both sides
+    assert judge.summary_line(judged) in printed
+    manifest = json.loads((output / "manifest.json").read_text())
+    assert json.loads(metadata["measured"]) == {key: manifest[key] for key in manifest["identity"]}
+    assert manifest["model"] == "tiny-llama"
+    assert manifest["command"].startswith("lngeom sweep ")
+    assert manifest["tokens_measured"] == 512
+    ids = np.fromfile(token_file, "<u2")
+    measured = np.load(output / "tokens.npy")
+    places = [at for row in measured for at in range(0, len(ids), LENGTH) if np.array_equal(row, ids[at : at + LENGTH])]
+    # Sequences are whole, in the order of the file, and spread over it.
+    assert measured.shape == (512 // LENGTH, LENGTH)
+    assert places == sorted(set(places))
+    assert len(places) == len(measured)
+    assert places[-1] - places[0] > len(ids) // 2
 
 
 def test_shards_do_not_change_the_numbers(words: Words, tmp_path: Path) -> None:
@@ -146,14 +169,6 @@ def test_a_corpus_that_ends_early_is_measured_to_its_end(
     assert all_tokens(tmp_path / "run") == {4096}
 
 
-def test_the_state_is_the_table(words: Words, tmp_path: Path) -> None:
-    assert main(words()) == 0
-    states, metadata = observe.load_states(tmp_path / "run" / "state.safetensors")
-    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
-    assert json.loads(metadata["measured"]) == {key: manifest[key] for key in manifest["identity"]}
-    assert sum(int(state.tokens.sum()) for state in states.values()) == 512 * 5 * 2
-
-
 BAD: list[tuple[dict[str, object], str]] = [
     ({"tokens": 31}, "--tokens 31: fewer than one sequence of 32; raise it, or lower --sequence-length"),
     ({"sequence_length": POSITIONS + 1}, "--sequence-length 65: tiny-llama has 64 positions; use 64 or less"),
@@ -218,13 +233,6 @@ def test_bad_corpora_are_refused(words: Words, refused: Refused, model_directory
         command = words(f"run-{path.name}", model=model, corpus=path)
         assert refused(*command) == f"lngeom sweep: corpus {str(path)!r}: {line}"
         assert not (tmp_path / f"run-{path.name}" / "tokens.npy").exists()
-
-
-def test_a_directory_with_another_run_is_refused(words: Words, refused: Refused, tmp_path: Path) -> None:
-    assert main(words()) == 0
-    assert refused(*words(seed=7)) == (
-        f"lngeom sweep: {tmp_path / 'run'}: holds another run (seed is 0 there, 7 here); choose another --output"
-    )
 
 
 def test_directions_of_16_bits_are_not_mixed_with_others(words: Words, refused: Refused, tmp_path: Path) -> None:

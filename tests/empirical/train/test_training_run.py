@@ -286,23 +286,6 @@ def test_two_processes_do_not_train_in_one_directory(data: TokenData, tmp_path: 
     assert len(losses(out)) == RECIPE.steps
 
 
-def test_a_directory_of_something_else_is_refused(data: TokenData, tmp_path: Path) -> None:
-    (tmp_path / "thesis.txt").write_text("all of it")
-    with pytest.raises(RunError, match="is not empty and holds no run"):
-        run(RECIPE, data, tmp_path)
-    assert (tmp_path / "thesis.txt").read_text() == "all of it"
-
-
-def test_rows_of_steps_to_be_repeated_are_dropped(tmp_path: Path) -> None:
-    table = StepTable(tmp_path / "t.csv", ["step", "value"])
-    table.keep_until(-1)
-    table.append([{"step": step, "value": step / 3} for step in range(3)])
-    with table.path.open("a") as file:
-        file.write("1,0.12")
-    table.keep_until(1)
-    assert table.path.read_text() == f"step,value\n0,0.0\n1,{1 / 3!r}\n"
-
-
 def test_a_folder_that_was_not_filled_does_not_exist(tmp_path: Path) -> None:
     def fail(draft: Path) -> None:
         (draft / "half").write_text("")

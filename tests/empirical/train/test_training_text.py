@@ -24,7 +24,6 @@ from empirical.train import (
     prepare,
     train_tokenizer,
 )
-from lngeom.cli import main
 from lngeom.errors import InputError, LngeomError
 
 from ..conftest import Refused
@@ -198,10 +197,3 @@ def test_bad_commands_say_so_in_one_line(
 ) -> None:
     given_corpus = [] if "--corpus" in options else ["--corpus", token_file]
     assert message in refused("train", *options, *given_corpus, "--output", tmp_path / "run")
-
-
-@pytest.mark.parametrize("number", ["0", "-3", "1.5", "many"])
-def test_counts_are_whole_and_positive(number: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["train", "--norm", "layer", "--steps", number])
-    assert number in capsys.readouterr().err
