@@ -61,7 +61,7 @@ class Evidence:
             return "failed"
         if not self.theorem.last_step:
             return "proved"
-        return "proved in Coq" if self.replayed and last_step_proved(self.theorem.id) else "up to cited fact"
+        return "proved in Coq" if self.replayed and last_step_proved(self.theorem) else "up to cited fact"
 
     def as_json(self) -> dict[str, Any]:
         """The evidence as plain data: strings, numbers, lists and dicts."""

@@ -9,23 +9,26 @@ from typing import Any
 from ._recorded import Table
 from ._rules import Formula, Proved
 
-FORMAT = "lngeom certificate 1"
+FORMAT = "lngeom certificate 2"
 
 _GIVEN = ("assume", "constant", "weaken")
 """Rules whose arguments the concluded formula repeats."""
 _CONCLUDED = ("cancel", "definite", "transport")
 
 
-def certified(id: str, proved: Proved, statement: tuple[list[Any], Any], table: Table) -> dict[str, Any]:
+def certified(
+    id: str, proved: Proved, statement: tuple[list[Any], Any], table: Table, **words: str
+) -> dict[str, Any]:
     """A proof as plain data: lists, strings and integers.
 
     `statement` is the hypotheses and the conclusion as they were recorded in `table`, each the place of a term and a
-    relation.
+    relation; `words` is what readers are told of it.
     """
     hypotheses, conclusion = statement
     data = {
         "format": FORMAT,
         "id": id,
+        "words": words,
         "statement": {"hypotheses": hypotheses, "conclusion": conclusion},
         "steps": steps(proved, table),
         "terms": table.nodes,
@@ -34,13 +37,13 @@ def certified(id: str, proved: Proved, statement: tuple[list[Any], Any], table: 
 
 
 def digest(data: dict[str, Any]) -> str:
-    """SHA-256 of the canonical JSON of a certificate, without its title and without a hash that it states.
+    """SHA-256 of the canonical JSON of a certificate or a record, without a hash that it states.
 
     >>> from lngeom.kernel import digest
-    >>> digest({"terms": []}) == digest({"terms": [], "title": "any", "sha256": "any"})
+    >>> digest({"terms": []}) == digest({"terms": [], "sha256": "any"})
     True
     """
-    said = {key: value for key, value in data.items() if key not in ("sha256", "title")}
+    said = {key: value for key, value in data.items() if key != "sha256"}
     text = json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 

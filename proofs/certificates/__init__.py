@@ -3,6 +3,7 @@
 from lngeom.kernel import digest as digest
 
 from ._export import certificate as certificate, certificates as certificates, read as read, write as write
+from ._reading import parts as parts, reading as reading
 from ._recheck import Refused as Refused, recheck as recheck
 from ._verify import (
     RESULTS as RESULTS,
@@ -19,7 +20,9 @@ __all__ = [
     "certificates",
     "digest",
     "last_step_proved",
+    "parts",
     "read",
+    "reading",
     "recheck",
     "replayed",
     "write",

@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from ._reading import binds, operands, shared
+
 HEADER = """From Coq Require Import ZArith QArith.
 From mathcomp Require Import all_ssreflect all_algebra.
 From LnGeom Require Import Terms Values Source Checker Decode Readable.
@@ -46,12 +48,13 @@ class _Certificate:
     def text(self) -> str:
         name = self.name
         hypotheses, (goal,) = self.formulas[:-1], self.formulas[-1:]
-        shared = self._shared()
-        self.named = {k for k in shared if not self._binds(k)}
+        repeated = shared(self.nodes, [k for k, _ in self.formulas])
+        self.named = {k for k in repeated if not binds(self.nodes, k)}
+        stated = [self._statement(formula, repeated) for formula in hypotheses]
         lines = [
-            *(f"Definition {name}_{k} : source := {self._source(k, set(shared))}." for k in shared),
-            f"Definition {name}_hypotheses : seq statement := {_list(self._statement(f, shared) for f in hypotheses)}.",
-            f"Definition {name}_conclusion : statement := {self._statement(goal, shared)}.",
+            *(f"Definition {name}_{k} : source := {self._source(k, set(repeated))}." for k in repeated),
+            f"Definition {name}_hypotheses : seq statement := {_list(stated)}.",
+            f"Definition {name}_conclusion : statement := {self._statement(goal, repeated)}.",
             f"Definition {name}_steps : seq (step * sequent) := steps",
             f"  {_list(map(self._node, self.nodes))}",
             f"  {_list(self._row(k, step) for k, step in enumerate(self.data['steps']))}.",
@@ -116,23 +119,6 @@ class _Certificate:
 
     # -- the statement
 
-    def _operands(self, k: int) -> list[int]:
-        kind, *operands = self.nodes[k]
-        if kind in ("v", "s", "d", "q"):
-            return []
-        return operands[:1] if kind == "^" else operands[1:] if kind == "trace" else operands
-
-    def _shared(self) -> list[int]:
-        """Compound nodes that the statement uses more than once, in order."""
-        uses: dict[int, int] = {}
-        waiting = [k for k, _ in self.formulas]
-        while waiting:
-            k = waiting.pop()
-            uses[k] = uses.get(k, 0) + 1
-            if uses[k] == 1:
-                waiting += self._operands(k)
-        return sorted(k for k, count in uses.items() if count > 1 and self._operands(k))
-
     def _statement(self, formula: list[Any], shared: list[int]) -> str:
         return f"({self._source(formula[0], set(shared), inside=True)}, {_RELATIONS[formula[1]]})"
 
@@ -140,7 +126,7 @@ class _Certificate:
         if inside and k in shared:
             return f"{self.name}_{k}"
         kind, *rest = self.nodes[k]
-        parts = [self._source(one, shared, inside=True) for one in self._operands(k)]
+        parts = [self._source(one, shared, inside=True) for one in operands(self.nodes[k])]
         match kind:
             case "v" | "s":
                 return f"({'SVec' if kind == 'v' else 'SSca'} {self._number(self.nodes[k])})"
@@ -204,18 +190,13 @@ class _Certificate:
         quantified = f"(forall i, {text[relation]})" if self._varies(k) else f"{text[relation]}"
         return quantified, lambda way: f"{_SHORT[relation]}_{way}" if two else ""
 
-    def _binds(self, k: int) -> bool:
-        """Whether a bound vector stands in a node, which then has no value of its own."""
-        node = self.nodes[k]
-        return (node[0] == "v" and node[1] in self.bound) or any(map(self._binds, self._operands(k)))
-
     def _free(self, k: int) -> bool:
         """Whether a vector or a scalar stands in a node."""
-        return self.nodes[k][0] in ("v", "s") or any(map(self._free, self._operands(k)))
+        return self.nodes[k][0] in ("v", "s") or any(map(self._free, operands(self.nodes[k])))
 
     def _varies(self, k: int) -> bool:
         kind = self.nodes[k][0]
-        return kind == "v" or (kind not in ("S", "mean", "trace") and any(map(self._varies, self._operands(k))))
+        return kind == "v" or (kind not in ("S", "mean", "trace") and any(map(self._varies, operands(self.nodes[k]))))
 
     def _show(self, k: int, index: str, *, inside: bool = True) -> str:
         """A node as a formula, at the component `index`."""
@@ -224,7 +205,7 @@ class _Certificate:
             return f"t{k} {index}" if self._varies(k) else f"t{k}"
         if kind in ("S", "mean", "trace"):
             return self._reduced(kind, rest[-1], _INNER[index])
-        parts = [self._show(one, index) for one in self._operands(k)]
+        parts = [self._show(one, index) for one in operands(self.nodes[k])]
         match kind:
             case "v":
                 return f"{'(basis R m)' if rest[0] in self.bound else _safe(rest[0])} {index}"

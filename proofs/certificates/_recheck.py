@@ -21,7 +21,7 @@ from sympy import factorint
 from sympy.polys.domains import QQ
 from sympy.polys.rings import PolyElement, PolyRing
 
-FORMAT = "lngeom certificate 1"
+FORMAT = "lngeom certificate 2"
 RELATIONS = ("=", "!=", ">", ">=")
 _D, _E = 0, 1  # the generators d and 1/d
 
@@ -389,8 +389,8 @@ _ARGUMENTS = {"inverse_total": 1, "root_nonnegative": 1, "root_of_square": 1, "s
 
 
 def digest(data: dict[str, Any]) -> str:
-    """SHA-256 of the canonical JSON, without title and stated hash."""
-    said = {key: value for key, value in data.items() if key not in ("sha256", "title")}
+    """SHA-256 of the canonical JSON, without the stated hash."""
+    said = {key: value for key, value in data.items() if key != "sha256"}
     text = json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -403,8 +403,8 @@ def recheck(data: dict[str, Any]) -> int:
     >>> recheck(certificate(find("projection.fixes_hyperplane")))
     2
     """
-    members = {"format", "id", "statement", "steps", "terms", "sha256"}
-    _need(type(data) is dict and set(data) - {"title"} == members, f"a certificate has the members {sorted(members)}")
+    members = {"format", "id", "words", "statement", "steps", "terms", "sha256"}
+    _need(type(data) is dict and set(data) == members, f"a certificate has the members {sorted(members)}")
     _need(data["format"] == FORMAT, f"the format is {data['format']!r}, known is {FORMAT!r}")
     _need(data["sha256"] == digest(data), "the content does not have the stated hash")
     size = 32

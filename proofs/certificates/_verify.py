@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from lngeom.errors import InputError
-from lngeom.theorems import CheckError
+from lngeom.kernel import digest
+from lngeom.theorems import CheckError, Theorem
 
 from ._coq import HEADER, name_of, source
 
@@ -27,7 +28,7 @@ LAST_STEPS = ("LastSteps", "Matrices", "Limits")
 
 _LIMIT = 1800.0
 """Seconds after which a run of Coq counts as failed: some fifty times what it needs."""
-_LAST_STEP = re.compile(r"^Theorem (\w+)__last_step\b", re.MULTILINE)
+_LAST_STEP = re.compile(r"(?:^\(\*\* [\w.]+: ((?:(?!\*\)).)*?) \*\)\n)?^Theorem (\w+)__last_step\b", re.MULTILINE | re.DOTALL)
 _NO_LIBRARY = re.compile(r"(physical path|locate library).*\bmathcomp\b", re.DOTALL)
 _NO_AXIOM = "Closed under the global context"
 _INSTALL = "install both with `apt install coq libcoq-mathcomp-algebra`"
@@ -108,7 +109,7 @@ def verify(certificates: list[dict[str, Any]], folder: Path, say: Callable[[str]
     version = _run(folder, "coqc", "-print-version").split()[0]
     timed("checker and proof of its soundness", lambda: build_checker(folder))
     timed(f"{len(certificates)} certificates replayed", lambda: replay(certificates, folder))
-    last = list(last_steps())
+    last = last_steps()
     timed(f"{len(last)} last steps", lambda: [_compile(folder, name) for name in LAST_STEPS])
     names = ["check_sound", *(name_of(data["id"]) for data in certificates)]
     names += [f"{name_of(id)}__last_step" for id in last]
@@ -118,16 +119,21 @@ def verify(certificates: list[dict[str, Any]], folder: Path, say: Callable[[str]
     if assumed != _NO_AXIOM:
         raise CheckError(f"something rests on an axiom: {assumed}")
     timed("coqchk", lambda: _run(folder, "coqchk", "-silent", "-Q", ".", "LnGeom", "LnGeom.Audit"))
-    return {
+    record = {
         "coq": version,
         "exported": len(certificates),
         "replayed": len(certificates),
         "axioms": [],
         "seconds": seconds,
         "sources": _hashes(),
-        "last_steps": last,
-        "certificates": {data["id"]: data["sha256"] for data in certificates},
+        "certificates": {data["id"]: _exported(data) for data in certificates},
     }
+    return record | {"sha256": digest(record)}
+
+
+def _exported(data: dict[str, Any]) -> str:
+    """SHA-256 of a certificate, with its words, and of what Coq is given of it."""
+    return hashlib.sha256(f"{digest(data)}\n{source(data)}".encode()).hexdigest()
 
 
 def _hashes() -> dict[str, str]:
@@ -135,11 +141,10 @@ def _hashes() -> dict[str, str]:
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
-def last_steps() -> Iterable[str]:
-    """The ids of the theorems whose last step is stated and proved in Coq."""
-    for name in LAST_STEPS:
-        for found in _LAST_STEP.findall((SOURCES / f"{name}.v").read_text(encoding="utf-8")):
-            yield found.replace("__", ".")
+def last_steps() -> dict[str, str]:
+    """For each theorem whose last step is stated in Coq the words that stand there above it."""
+    text = "\n".join((SOURCES / f"{name}.v").read_text(encoding="utf-8") for name in LAST_STEPS)
+    return {name.replace("__", ".", 1): " ".join(words.split()) for words, name in _LAST_STEP.findall(text)}
 
 
 def replayed(data: dict[str, Any]) -> str:
@@ -152,22 +157,23 @@ def replayed(data: dict[str, Any]) -> str:
     ''
     """
     found = _results()
-    return found["coq"] if found["certificates"].get(data["id"]) == data["sha256"] else ""
+    return found["coq"] if found["certificates"].get(data["id"]) == _exported(data) else ""
 
 
-def last_step_proved(id: str) -> bool:
-    """Whether the last step of a theorem was proved in Coq by the last ``lngeom verify``.
+def last_step_proved(theorem: Theorem) -> bool:
+    """Whether the last ``lngeom verify`` proved the last step of a theorem in Coq, under the words that it has.
 
+    >>> from proofs import find
     >>> from proofs.certificates import last_step_proved
-    >>> last_step_proved("ellipsoid.volume")
+    >>> last_step_proved(find("ellipsoid.volume"))
     False
     """
-    return id in _results()["last_steps"]
+    return bool(_results()["coq"]) and theorem.last_step == last_steps().get(theorem.id)
 
 
 @functools.cache
 def _results() -> dict[str, Any]:
-    """What the last run found, if it was of the sources as they are; otherwise a record of nothing."""
+    """What the last run found, if it was of the sources as they are and says so itself; otherwise a record of nothing."""
     found = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-    nothing = {"coq": "", "certificates": {}, "last_steps": []}
-    return found if found.get("sources") == _hashes() else nothing
+    valid = found.get("sources") == _hashes() and found.get("sha256") == digest(found)
+    return found if valid else {"coq": "", "certificates": {}}

@@ -78,6 +78,7 @@ Qed.
 
 (** ** The projector *)
 
+(** projection.fixes_hyperplane: With 1·Πx = 0: the range of Π is exactly the hyperplane 1^⊥. *)
 Theorem projection__fixes_hyperplane__last_step y :
   (exists x, y =1 centre x) <-> total y = 0.
 Proof.
@@ -93,6 +94,7 @@ rewrite mulmxBl mul1mx -mulmxA -scalemxAl !mxE big_ord1 !mxE mul1r mulrC.
 by congr (_ - _ / _); apply: eq_bigr => j _; rewrite !mxE mul1r.
 Qed.
 
+(** projection.trace: The rank of Π is d − 1. *)
 Theorem projection__trace__last_step : (forall x i, (Pi *m \col_j x j) i 0 = centre x i) /\ \rank Pi = n.
 Proof.
 split; first exact: PiE.
@@ -118,6 +120,8 @@ move=> pos; have := @standardization__norm R n x x pos; rewrite total_ones => /(
 by rewrite !sqr_sqrtr ?ler0n //; apply: square_norm_ge0.
 Qed.
 
+(** standardization.sphere_fixed: With standardization.norm and standardization.mean_zero: the image of LN at ε = 0,
+    of vectors that are not constant, is the set of all z with 1·z = 0 and ‖z‖² = d. *)
 Theorem standardization__sphere_fixed__last_step z :
   (exists2 x, 0 < variance x & LN 0 x =1 z) <-> total z = 0 /\ square_norm z = n.+1%:R.
 Proof.
@@ -133,6 +137,8 @@ Qed.
 Lemma basisE x i : \sum_j basis R i j * x j = x i.
 Proof. exact: sum_basis. Qed.
 
+(** standardization.component_bound: For e the i-th coordinate vector e·y is y_i: the bound holds of every component
+    of every vector that is not constant. *)
 Theorem standardization__component_bound__last_step x i :
   0 < variance x -> LN 0 x i ^+ 2 <= n%:R.
 Proof.
@@ -173,6 +179,8 @@ Qed.
 (** Vectors are rows here, so that equal components make equal vectors. *)
 Definition LN_row eps (x : 'rV[R]_n.+1) : 'rV[R]_n.+1 := \row_i LN eps (fun j => x 0 j) i.
 
+(** irreversibility.no_left_inverse: For d ≥ 2 and every ε no function f has f(LN_ε(x)) = x for all x that are not
+    constant: by irreversibility.shift the outputs of x and x + c1 are equal. *)
 Theorem irreversibility__no_left_inverse__last_step eps : (0 < n)%N ->
   ~ exists f : 'rV[R]_n.+1 -> 'rV[R]_n.+1,
       forall x : 'rV[R]_n.+1, 0 < variance (fun j => x 0 j) -> f (LN_row eps x) = x.
@@ -187,6 +195,8 @@ have /rowP/(_ ord0) : x 0 = x 1 by rewrite -[LHS]inverse // same inverse.
 by rewrite !mxE addr0 => /eqP; rewrite -subr_eq0 opprD addrA subrr sub0r oppr_eq0 oner_eq0.
 Qed.
 
+(** irreversibility.no_affine_recovery: For d ≥ 2 and every ε no g and b have LN_ε(x; g, b) = x for all x that are not
+    constant: the two errors differ by c1, so that for c = 1 they cannot both be zero. *)
 Theorem irreversibility__no_affine_recovery__last_step eps : (0 < n)%N ->
   ~ exists g b, forall x, 0 < variance x -> (fun i => LN eps x i * g i + b i) =1 x.
 Proof.
@@ -198,6 +208,8 @@ rewrite [X in _ = X - _ - _](recovers _ (basis_varies ord0 n1)) subrr sub0r mulr
 by move/eqP; rewrite eq_sym oppr_eq0 oner_eq0.
 Qed.
 
+(** irreversibility.shared_statistics: There are one gain and one bias that recover all vectors that share μ and σ >
+    0, however many there are. *)
 Theorem irreversibility__shared_statistics__last_step m s : 0 < s ->
   exists g b, forall x, mean x = m -> Num.sqrt (variance x) = s -> (fun i => LN 0 x i * g i + b i) =1 x.
 Proof.
@@ -214,6 +226,8 @@ have := LN_length px; rewrite /square_norm big1 => [/eqP|j _]; first by rewrite 
 by rewrite -!E /LN flat !mul0r.
 Qed.
 
+(** irreversibility.half_planes: With irreversibility.invariance: the fiber of an x that is not constant is exactly
+    the open half-plane {sΠx + t1 : s > 0}. *)
 Theorem irreversibility__half_planes__last_step x y : 0 < variance x ->
   LN 0 y =1 LN 0 x <-> exists2 s, 0 < s & exists t, y =1 fun i => s * centre x i + t.
 Proof.
@@ -226,6 +240,7 @@ have := irreversibility__invariance x (t - s * mean x) 0 s0 i; rewrite -[RHS]/(L
 by apply: eq_LN => j; rewrite E mulr1 /centre mulrBr addrAC addrA.
 Qed.
 
+(** irreversibility.lines: With irreversibility.shift: the fiber of x is exactly the line x + R1. *)
 Theorem irreversibility__lines__last_step eps x y : 0 < eps ->
   LN eps y =1 LN eps x <-> exists t, y =1 fun i => x i + t.
 Proof.
@@ -236,6 +251,8 @@ Qed.
 Lemma LN_interior eps x : 0 < eps -> square_norm (LN eps x) < n.+1%:R.
 Proof. by move=> e0; rewrite -total_ones; apply: epsilon__interior. Qed.
 
+(** irreversibility.onto_ball: With irreversibility.inverse: LN_ε is a bijection of the hyperplane 1^⊥ and the open
+    ball of radius √d in it. *)
 Theorem irreversibility__onto_ball__last_step eps : 0 < eps ->
   [/\ forall x, total (LN eps x) = 0 /\ square_norm (LN eps x) < n.+1%:R,
       forall x y, total x = 0 -> total y = 0 -> LN eps x =1 LN eps y -> x =1 y
@@ -262,6 +279,8 @@ have /eqP := E i; rewrite /RMS flat mul0r eq_sym mulf_eq0 invr_eq0 sqrtr_eq0 add
 by rewrite leNgt divr_gt0 ?dim_gt0 // orbF => /eqP.
 Qed.
 
+(** irreversibility.rms_norm_rays: With irreversibility.rms_norm: the fiber of an x ≠ 0 is exactly the open ray of its
+    positive multiples. *)
 Theorem irreversibility__rms_norm_rays__last_step x y : 0 < square_norm x ->
   RMS 0 y =1 RMS 0 x <-> exists2 s, 0 < s & y =1 fun i => s * x i.
 Proof.
@@ -274,6 +293,7 @@ Qed.
 
 (** ** The placement of epsilon *)
 
+(** epsilon.no_conversion: No ε′ ≥ 0 has σ + ε = √(σ² + ε′) for two vectors of unequal σ, if ε ≠ 0. *)
 Theorem epsilon__no_conversion__last_step x y eps : eps != 0 ->
   Num.sqrt (variance x) != Num.sqrt (variance y) ->
   ~ exists2 c, 0 <= c & Num.sqrt (variance x) + eps = Num.sqrt (variance x + c)
@@ -286,6 +306,8 @@ Qed.
 
 (** ** The ellipsoid *)
 
+(** ellipsoid.image: With ellipsoid.hyperplane and ellipsoid.interior: the image is the set of all z with α·(z − b) =
+    0 and Σ (z_i − b_i)²/g_i² < d. *)
 Theorem ellipsoid__image__last_step g b z eps : (forall i, g i != 0) -> 0 < eps ->
   (exists x, (fun i => LN eps x i * g i + b i) =1 z)
   <-> total (fun i => (z i - b i) / g i) = 0
@@ -303,6 +325,7 @@ Qed.
 (** ** Networks *)
 
 (** The state after any number of blocks, each an attention and a feed-forward part. *)
+(** residual.sum: By induction for any number l of blocks: hˡ = h⁰ + Σ_{i=1}^{l} (aⁱ + mⁱ). *)
 Theorem residual__sum__last_step (state attention forward : nat -> V) (l : nat) :
   (forall k : nat, state k.+1 =1 fun i => state k i + attention k i + forward k i) ->
   state l =1 fun i => state 0%N i + \sum_(k < l) (attention k i + forward k i).
@@ -313,6 +336,9 @@ Qed.
 
 (** A branch is any function of what a LayerNorm returns at all p positions; gains, biases and branches that run side
     by side are part of the function.  Each position may be shifted by a number of its own. *)
+(** residual.shift_forgotten: For any number of branches, each any function of what a LayerNorm returns at all
+    positions, all with one ε and with gain and bias in the branches, and a shift of its own at each position: the two
+    streams differ by the shifts to the end, and the final norm returns the same. *)
 Theorem residual__shift_forgotten__last_step (p : nat) eps (c : 'I_p -> R)
     (branch : nat -> 'M[R]_(p, n.+1) -> 'I_p -> V) (x y : nat -> 'I_p -> V) (l : nat) :
   let read (u : 'I_p -> V) := \matrix_(t, i) LN eps (u t) i in
@@ -335,6 +361,10 @@ Lemma RMS_centre eps x : RMS eps (centre x) =1 LN eps x.
 Proof. by []. Qed.
 
 (** The whole network of LayerNorms, and the network of RMSNorms whose writers are centred. *)
+(** rmsnorm.decomposition: For any number of branches that are any functions of what a LayerNorm returns at all
+    positions, all with one ε and with gain and bias in the branches: if each branch writes its centred output
+    instead, to a stream that was centred at first, the stream is the centred stream throughout, and every RMSNorm
+    returns what the LayerNorm returned. *)
 Theorem rmsnorm__decomposition__last_step (p : nat) eps
     (branch : nat -> 'M[R]_(p, n.+1) -> 'I_p -> V) (x y : nat -> 'I_p -> V) (l : nat) :
   let read norm (u : 'I_p -> V) := \matrix_(t, i) norm (u t) i : 'M[R]_(p, n.+1) in
@@ -352,6 +382,7 @@ by move=> t; split=> // i; rewrite (eq_RMS _ (folded l t)) RMS_centre.
 Qed.
 
 (** A writer with any number of columns. *)
+(** rmsnorm.fold_write: The same for a writer of any number of columns. *)
 Theorem rmsnorm__fold_write__last_step h b (l : nat) (column : 'I_l -> V) (u : 'I_l -> R) :
   centre (fun i => h i + \sum_k u k * column k i + b i)
   =1 fun i => centre h i + \sum_k u k * centre (column k) i + centre b i.

@@ -24,6 +24,7 @@ Definition jacobian_product eps g x v : V := fun i =>
          / Num.sqrt (variance x + eps)).
 
 (** Of a vector and its shifts along 1, ‖x‖ ‖J(x)v‖ has no upper bound. *)
+(** jacobian.no_uniform_bound: Unless J(x)v = 0, for every bound there is a c with ‖x + c1‖²‖J(x + c1)v‖² above it. *)
 Theorem jacobian__no_uniform_bound__last_step eps g x v bound :
   (exists i, jacobian_product eps g x v i != 0) ->
   exists c, let y i := x i + c in
@@ -79,6 +80,8 @@ by rewrite mulrAC.
 Qed.
 
 (** For 0 < ε < 1 the variances of x, LN(x), LN(LN(x)), … tend to 1 − ε, unless x is constant. *)
+(** epsilon.fixed_point: For 0 < ε < 1 and x not constant the variances of LN_ε(x), LN_ε(LN_ε(x)), … tend to 1 − ε, in
+    every Archimedean real closed field, such as that of the real numbers. *)
 Theorem epsilon__fixed_point__last_step eps x : 0 < eps -> eps < 1 -> 0 < variance x ->
   forall a, 0 < a ->
   exists k : nat, forall l, (k <= l)%N -> `|variance (iter l (LN eps) x) - (1 - eps)| < a.

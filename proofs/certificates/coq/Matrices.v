@@ -53,6 +53,8 @@ exists (P ord0 ord0), 0 => i j; rewrite addr0.
 by have /eqP -> := negbFE (none i); have /eqP -> := negbFE (none j); rewrite mulr1n.
 Qed.
 
+(** projection.only_invariant_projector: For d ≥ 3 a matrix P with P² = P and rank d − 1 that commutes with every
+    permutation of the coordinates is Π. *)
 Theorem projection__only_invariant_projector__last_step P : (1 < n)%N ->
   (forall s : 'S_n.+1, perm_mx s *m P = P *m perm_mx s) -> P *m P = P -> \rank P = n -> P = Pi R n.
 Proof.
@@ -218,18 +220,22 @@ split.
 Qed.
 
 (** The four equations have one solution, and it is the formula. *)
+(** ellipsoid.penrose_1: The four equations together: a matrix satisfies them for GΠG if and only if it is Π₂G⁻²Π₂. *)
 Theorem ellipsoid__penrose_1__last_step Y : penrose GPiG Y <-> Y = formula_inverse.
 Proof.
 split=> [PY|->]; last exact: formula_is_inverse.
 exact: penrose_unique PY formula_is_inverse.
 Qed.
 
+(** ellipsoid.penrose_2: The four equations together: a matrix satisfies them for GΠG if and only if it is Π₂G⁻²Π₂. *)
 Theorem ellipsoid__penrose_2__last_step Y : penrose GPiG Y <-> Y = formula_inverse.
 Proof. exact: ellipsoid__penrose_1__last_step. Qed.
 
+(** ellipsoid.penrose_3: The four equations together: a matrix satisfies them for GΠG if and only if it is Π₂G⁻²Π₂. *)
 Theorem ellipsoid__penrose_3__last_step Y : penrose GPiG Y <-> Y = formula_inverse.
 Proof. exact: ellipsoid__penrose_1__last_step. Qed.
 
+(** ellipsoid.penrose_4: The four equations together: a matrix satisfies them for GΠG if and only if it is Π₂G⁻²Π₂. *)
 Theorem ellipsoid__penrose_4__last_step Y : penrose GPiG Y <-> Y = formula_inverse.
 Proof. exact: ellipsoid__penrose_1__last_step. Qed.
 
@@ -248,6 +254,7 @@ Definition eigenvector v : Prop := (exists i, v i != 0) /\ gpig g v =1 fun i => 
 Hypothesis lam0 : lam != 0.
 
 (** An eigenvalue that is a squared gain is the square of two gains. *)
+(** ellipsoid.secular_converse: An eigenvalue λ ≠ 0 that is a squared gain is the square of two gains at least. *)
 Theorem ellipsoid__secular_converse__last_step v k :
   eigenvector v -> g k * g k = lam -> exists2 j, j != k & g j * g j = lam.
 Proof.
@@ -287,6 +294,8 @@ by rewrite subr_eq0 eq_sym; apply: away; rewrite inE eqxx.
 Qed.
 
 (** The eigenvalues that are no squared gains are the critical points of the polynomial. *)
+(** ellipsoid.characteristic_polynomial: With ellipsoid.secular and its converse: a λ ≠ 0 that is not a squared gain
+    is an eigenvalue of GΠG if and only if p′(λ) = 0, where p(λ) = Π(λ − g_i²). *)
 Theorem ellipsoid__characteristic_polynomial__last_step :
   (forall i, g i * g i != lam) -> (exists v, eigenvector v) <-> root squared_gains^`() lam.
 Proof.
