@@ -12,7 +12,7 @@ from lngeom import kernel
 from lngeom.theorems import CheckError, Theorem
 from lngeom.theorems.checks import Refutation, check_arrays, check_examples, check_proof, check_without, check_wrong
 
-from .certificates import Refused, certificates, last_step_proved, recheck, replayed
+from .certificates import Refused, certificates, last_step_proved, reading, recheck, replayed
 
 
 @dataclass
@@ -22,6 +22,7 @@ class Evidence:
     Attributes:
         theorem: Theorem
         proof_ms: CPU time of the proof in milliseconds.
+        proved: list of str. What the library computed for the statement, and what names in it stand for.
         certificate: list of str. The proof, line by line.
         steps: Steps of the certificate that the second checker confirmed.
         dimensions, models: In how many dimensions exact models of the hypotheses were found, and at how many the claim
@@ -43,6 +44,7 @@ class Evidence:
 
     theorem: Theorem
     proof_ms: float = 0.0
+    proved: list[str] = field(default_factory=list)
     certificate: list[str] = field(default_factory=list)
     steps: int = 0
     dimensions: int = 0
@@ -87,6 +89,7 @@ class Evidence:
             "last_step": theorem.last_step,
             "cites": list(theorem.cites),
             "faults": self.faults,
+            "proved": self.proved,
         }
 
     def attempt(self, check: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
@@ -99,6 +102,12 @@ class Evidence:
             told = "; ".join([said, *getattr(error, "__notes__", ())])
             self.faults.append(f"{self.theorem.id}: {told.removeprefix(f'{self.theorem.id}: ')}")
             return None
+
+
+def sequent(data: dict[str, Any]) -> list[str]:
+    """The statement of a certificate as it was traced, and below it what names of parts stand for."""
+    hypotheses, conclusion, meant = reading(data)
+    return [f"{', '.join(hypotheses)} ⊢ {conclusion}".strip(), *meant]
 
 
 def gather(theorem: Theorem) -> Evidence:
@@ -117,6 +126,7 @@ def gather(theorem: Theorem) -> Evidence:
     evidence.proof_ms = 1000 * (time.process_time() - start)
     if proved is not None:
         found = certificates(theorem, proved)
+        evidence.proved = [line for data in found for line in sequent(data)]
         evidence.certificate = [line for one in proved for line in kernel.certificate(one)]
         versions = {replayed(data) for data in found}
         evidence.replayed = versions.pop() if len(versions) == 1 else ""

@@ -5,11 +5,13 @@ Reads the files of ``lngeom prove --certificates`` and imports nothing of lngeom
 
 import html
 import json
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 Node = list[Any]
 
-RELATIONS = {"=": "= 0", "!=": r"\ne 0", ">": "> 0", ">=": r"\ge 0"}
+SIGNS = {"=": "=", "!=": r"\ne", ">": ">", ">=": r"\ge"}
 RULES = {
     "assume": "hypothesis",
     "constant": "sign of a number",
@@ -40,11 +42,13 @@ SUM, PRODUCT, ATOM = range(3)
 """How tightly a piece of TeX binds."""
 
 
-def tex(terms: list[Node], root: int) -> str:
-    """TeX of one node of a table of terms."""
+def tex(terms: list[Node], root: int, names: Mapping[int, str] = MappingProxyType({})) -> str:
+    """TeX of one node of a table of terms, in which other nodes may have names."""
     made: dict[int, tuple[str, int]] = {}
 
     def piece(k: int, level: int) -> str:
+        if k in names and k != root:
+            return names[k]
         if k not in made:
             made[k] = _product(terms, k, piece) if terms[k][0] in ("*", "^", "inv") else _node(terms[k], piece)
         text, binds = made[k]
@@ -129,7 +133,7 @@ def as_html(certificate: dict[str, Any]) -> str:
     terms, name = certificate["terms"], certificate["id"].replace(".", "-")
 
     def formula(one: list[Any]) -> str:
-        return html.escape(rf"\({tex(terms, one[0])} {RELATIONS[one[1]]}\)")
+        return html.escape(rf"\({tex(terms, one[0])} {SIGNS[one[1]]} 0\)")
 
     items: list[str] = []
     assumed: dict[str, int] = {}

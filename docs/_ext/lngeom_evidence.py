@@ -8,10 +8,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from docutils import nodes
-from lngeom_certificates import as_html
+from lngeom_certificates import SIGNS, as_html, tex
 from lngeom_records import cell, columns, coq_record, items, load, predicts, table, users, worded
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+
+from proofs.certificates import parts
 
 HEADS = {
     "proved": "Proved for every d",
@@ -52,12 +54,29 @@ class Evidence(SphinxDirective):
             f"SHA-256 <code>{certificate['sha256'][:16]}…</code></p>{as_html(certificate)}</details>"
         )
 
+    def _proved(self, id: str) -> str:
+        """The statement of the certificate, typeset."""
+        certificate = load(self.env.app, f"certificates/{id}.json")
+        named, formulas = parts(certificate)
+        names = {k: f"t_{{{number}}}" for number, k in enumerate(named, 1)}
+        shown = [
+            f"{tex(certificate['terms'], left, names)} {SIGNS[relation]} "
+            f"{tex(certificate['terms'], right[0], names) if right else 0}"
+            for (left, *right), relation in formulas
+        ]
+        given, turnstile = r",\; ".join(shown[:-1]), r"\;\vdash\;"
+        sequent = f"{{math}}`{given} {turnstile} {shown[-1]}`"
+        meant = ", ".join(f"{{math}}`{name} = {tex(certificate['terms'], k, names)}`" for k, name in names.items())
+        return f"{sequent}, where {meant}" if meant else sequent
+
     def _text(self, theorem: dict[str, Any]) -> str:
         refuted = theorem["mutants_refuted"]
         variants = f" · {refuted} wrong variant{'s' * (refuted != 1)} refuted" if refuted else ""
         lines = [
             f"::::{{dropdown}} {HEADS[theorem['status']]}{variants}",
             f"**Claim** `{theorem['statement']}`",
+            "",
+            f"**Proved**, as the library computes it {self._proved(theorem['id'])}",
             "",
             f"**Source** {cell(theorem['source'])}: {cell(theorem['says'])}",
             "",

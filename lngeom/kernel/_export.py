@@ -16,9 +16,7 @@ _GIVEN = ("assume", "constant", "weaken")
 _CONCLUDED = ("cancel", "definite", "transport")
 
 
-def certified(
-    id: str, proved: Proved, statement: tuple[list[Any], Any], table: Table, **words: str
-) -> dict[str, Any]:
+def certified(id: str, proved: Proved, statement: tuple[list[Any], Any], table: Table, **words: str) -> dict[str, Any]:
     """A proof as plain data: lists, strings and integers.
 
     `statement` is the hypotheses and the conclusion as they were recorded in `table`, each the place of a term and a

@@ -68,22 +68,18 @@ def reading(data: dict[str, Any]) -> tuple[list[str], str, list[str]]:
     names = {k: f"t{i}".translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")) for i, k in enumerate(named, 1)}
 
     def shown(k: int) -> str:
-        return _piece(data["terms"], k, names, _SUM)
+        return _text(data["terms"][k], piece)[0]
+
+    def piece(k: int, level: int) -> str:
+        text, binding = (names[k], _ATOM) if k in names else _text(data["terms"][k], piece)
+        return text if binding >= level else f"({text})"
 
     texts = [f"{shown(both[0])} {_RELATIONS[r]} {shown(both[1]) if both[1:] else 0}" for both, r in formulas]
-    meant = [f"{names[k]} = {_piece(data['terms'], k, names, _SUM, inside=True)}" for k in named]
-    return texts[:-1], texts[-1], meant
-
-
-def _piece(nodes: Nodes, k: int, names: dict[int, str], level: int, *, inside: bool = False) -> str:
-    """A node as text, in brackets where what stands around it binds more tightly."""
-    if k in names and not inside:
-        return names[k]
-    text, binding = _text(nodes[k], lambda j, least: _piece(nodes, j, names, least))
-    return text if binding >= level else f"({text})"
+    return texts[:-1], texts[-1], [f"{name} = {shown(k)}" for k, name in names.items()]
 
 
 def _text(node: list[Any], piece: Callable[[int, int], str]) -> tuple[str, int]:
+    """A node as text, and how tightly it binds; `piece` puts a part in brackets where it binds less."""
     kind, *rest = node
     match kind, rest:
         case "v" | "s", [name]:

@@ -28,7 +28,9 @@ LAST_STEPS = ("LastSteps", "Matrices", "Limits")
 
 _LIMIT = 1800.0
 """Seconds after which a run of Coq counts as failed: some fifty times what it needs."""
-_LAST_STEP = re.compile(r"(?:^\(\*\* [\w.]+: ((?:(?!\*\)).)*?) \*\)\n)?^Theorem (\w+)__last_step\b", re.MULTILINE | re.DOTALL)
+_LAST_STEP = re.compile(
+    r"(?:^\(\*\* [\w.]+: ((?:(?!\*\)).)*?) \*\)\n)?^Theorem (\w+)__last_step\b", re.MULTILINE | re.DOTALL
+)
 _NO_LIBRARY = re.compile(r"(physical path|locate library).*\bmathcomp\b", re.DOTALL)
 _NO_AXIOM = "Closed under the global context"
 _INSTALL = "install both with `apt install coq libcoq-mathcomp-algebra`"
@@ -60,13 +62,18 @@ def _compile(folder: Path, name: str, text: str | None = None) -> str:
 
 
 def build_checker(folder: Path) -> None:
-    """Compile the checker and the proof that it is sound into `folder`.
+    """Compile the checker and the proof that it is sound into `folder`, unless that is where it is.
 
     Raises:
         InputError: Where Coq or mathcomp is not installed.
     """
+    fresh = False
     for name in LIBRARY:
-        _compile(folder, name)
+        text, compiled = folder / f"{name}.v", folder / f"{name}.vo"
+        same = compiled.exists() and text.read_bytes() == (SOURCES / text.name).read_bytes()
+        fresh = fresh or not same
+        if fresh:
+            _compile(folder, name)
 
 
 def replay(certificates: Iterable[dict[str, Any]], folder: Path, name: str = "Replay") -> None:
@@ -173,7 +180,7 @@ def last_step_proved(theorem: Theorem) -> bool:
 
 @functools.cache
 def _results() -> dict[str, Any]:
-    """What the last run found, if it was of the sources as they are and says so itself; otherwise a record of nothing."""
+    """What the last run found, if it was of the sources as they are and is unchanged; otherwise a record of nothing."""
     found = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     valid = found.get("sources") == _hashes() and found.get("sha256") == digest(found)
     return found if valid else {"coq": "", "certificates": {}}

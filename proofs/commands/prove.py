@@ -160,6 +160,9 @@ def _page(evidence: Evidence) -> str:
         "",
         f"  {theorem.statement}",
         "",
+        "As the library computes it, which is what is proved",
+        *(f"  {line}" for line in evidence.proved),
+        "",
         *([f"Source       {theorem.source}: {theorem.source.says}"] if theorem.source.work else []),
         f"Status       {evidence.status}, {evidence.proof_ms:.1f} ms, {evidence.steps} steps confirmed by the second "
         f"checker, true at {evidence.models} exact models, {evidence.measured} times within the error bound in floats; "

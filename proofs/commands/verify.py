@@ -30,7 +30,7 @@ class Options:
         "FILE", "Python file that states theorems, or certificates", default=(), nargs="*"
     )
     results: Path | None = option(None, "record of the run (default: in the package)", metavar="FILE")
-    keep: Path | None = option(None, "keep certificates and Coq files in DIR", metavar="DIR")
+    keep: Path | None = option(None, "keep certificates and Coq files in DIR, and use the checker there", metavar="DIR")
 
 
 def run(options: Options) -> int:

@@ -26,7 +26,8 @@ def of(theorem: Any) -> dict[str, Any]:
     table = Table()
     done = steps(theorem, table)
     statement = {key: done[-1][key] for key in ("hypotheses", "conclusion")}
-    return signed({"format": _recheck.FORMAT, "id": "a.b", "statement": statement, "steps": done, "terms": table.nodes})
+    said = {"format": _recheck.FORMAT, "id": "a.b", "words": {}}
+    return signed(said | {"statement": statement, "steps": done, "terms": table.nodes})
 
 
 def signed(data: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pytest
 from lngeom.cli import main
 from lngeom.theorems import CheckError
 from proofs import find, theorems
-from proofs.certificates import _verify, build_checker, certificate, replay
+from proofs.certificates import _verify, build_checker, certificate, certificates, digest, replay
 
 IDS = ("projection.fixes_hyperplane", "projection.trace", "standardization.norm", "irreversibility.lines")
 
@@ -72,20 +72,67 @@ def test_what_is_assumed_is_no_proof(text: str, checker: Path) -> None:
     assert _verify._NO_AXIOM not in printed
 
 
-def test_the_record_is_complete_in_itself() -> None:
+def test_the_record_is_of_these_theorems_and_of_these_sources() -> None:
+    """`make verify` renews it; without Coq this is what can be checked of it."""
     record = json.loads(_verify.RESULTS.read_text(encoding="utf-8"))
-    assert record["exported"] == record["replayed"] == len(record["certificates"])
+    assert record["sources"] == _verify._hashes()
+    assert record["sha256"] == digest(record)
+    written = [data for theorem in theorems() for data in certificates(theorem)]
+    assert {data["id"]: _verify._exported(data) for data in written} == record["certificates"]
+    assert record["exported"] == record["replayed"] == len(written)
     assert record["axioms"] == []
-    assert set(record["last_steps"]) <= set(record["certificates"])
-    assert set(record["sources"]) == {file.name for file in _verify.SOURCES.glob("*.v")}
 
 
-def test_a_last_step_is_proved_in_coq_or_cites() -> None:
-    last = {theorem.id for theorem in theorems() if theorem.last_step}
+@pytest.mark.parametrize("part", ["title", "statement", "last_step", "exporter", "record"])
+def test_what_is_read_is_what_was_replayed(part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other words, another translation into Coq, or a record changed by hand: the proof was not replayed as it is."""
+    theorem = find("projection.trace")
+    words = {
+        "title": "The projector has trace d − 2",
+        "statement": "tr Π = d − 2",
+        "last_step": "The rank of Π is d − 2.",
+    }
+    record = {"coq": "8.16.1", "sources": _verify._hashes(), "axioms": []}
+    record["certificates"] = {theorem.id: _verify._exported(certificate(theorem))}
+    monkeypatch.setattr(_verify, "RESULTS", tmp_path / "results.json")
+    for changed in (False, True):
+        if changed and part in words:
+            monkeypatch.setattr(theorem, part, words[part])
+        elif changed and part == "exporter":
+            monkeypatch.setattr(_verify, "source", lambda data: "Theorem readable : True. Proof. exact I. Qed.")
+        written = record | {"sha256": digest(record)} | ({"coq": "99.9"} if changed and part == "record" else {})
+        _verify.RESULTS.write_text(json.dumps(written), encoding="utf-8")
+        _verify._results.cache_clear()
+        assert _verify.replayed(certificate(theorem)) == ("" if changed else "8.16.1")
+    assert _verify.last_step_proved(theorem) is (part not in ("last_step", "record"))
+    _verify._results.cache_clear()
+
+
+def test_a_last_step_is_proved_in_coq_under_its_words_or_cites() -> None:
+    last = {theorem.id: theorem.last_step for theorem in theorems() if theorem.last_step}
     cited = {theorem.id for theorem in theorems() if theorem.cites}
-    assert cited <= last
-    assert last - cited == set(_verify.last_steps())
-    assert not cited & set(_verify.last_steps())
+    assert cited <= set(last)
+    assert {id: words for id, words in last.items() if id not in cited} == _verify.last_steps()
+
+
+OWN = """
+from lngeom.kernel import dim, norm, root
+from lngeom.theorems import Vector, assume, theorem, varies
+import lngeom as lg
+
+@theorem
+def test_radius(x: Vector):
+    assume(varies(x), "x is not constant")
+    assert norm(lg.standardize(x, eps=0)) == root(dim(x))
+"""
+
+
+def test_a_theorem_of_one_s_own_is_replayed(checker: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "own_radius.py"
+    file.write_text(OWN, encoding="utf-8")
+    assert main(["verify", str(file), "--keep", str(checker)]) == 0
+    assert capsys.readouterr().out.startswith("1 certificates replayed in Coq")
+    assert "Theorem own_radius__radius (R : rcfType)" in (checker / "Replay.v").read_text(encoding="utf-8")
 
 
 def test_where_coq_is_absent_it_is_said(
