@@ -2,8 +2,9 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any
 
 from ._recorded import Table
@@ -16,7 +17,13 @@ _GIVEN = ("assume", "constant", "weaken")
 _CONCLUDED = ("cancel", "definite", "transport")
 
 
-def certified(id: str, proved: Proved, statement: tuple[list[Any], Any], table: Table, **words: str) -> dict[str, Any]:
+def certified(
+    id: str,
+    proved: Proved,
+    statement: tuple[list[Any], Any],
+    table: Table,
+    words: Mapping[str, str] = MappingProxyType({}),
+) -> dict[str, Any]:
     """A proof as plain data: lists, strings and integers.
 
     `statement` is the hypotheses and the conclusion as they were recorded in `table`, each the place of a term and a
@@ -26,7 +33,7 @@ def certified(id: str, proved: Proved, statement: tuple[list[Any], Any], table: 
     data = {
         "format": FORMAT,
         "id": id,
-        "words": words,
+        "words": dict(words),
         "statement": {"hypotheses": hypotheses, "conclusion": conclusion},
         "steps": steps(proved, table),
         "terms": table.nodes,

@@ -37,7 +37,7 @@ def certificate(theorem: Theorem) -> dict[str, Any]:
 def _certificate(theorem: Theorem, k: int, proved: Proved, id: str) -> dict[str, Any]:
     table = Table()
     words = {"title": theorem.title, "statement": theorem.statement, "last_step": theorem.last_step or ""}
-    return certified(id, proved, traced(theorem, table, k), table, **words)
+    return certified(id, proved, traced(theorem, table, k), table, words)
 
 
 def write(theorems: Iterable[Theorem], folder: Path) -> list[dict[str, Any]]:
