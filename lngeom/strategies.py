@@ -65,7 +65,7 @@ def scalars(relation: Relation = "") -> SearchStrategy[Fraction]:
     """Small fractions that stand in `relation` to 0; without one, of any sign or 0."""
     values = [Fraction(*pair) for pair in ((1, 1), (2, 1), (3, 1), (1, 2), (1, 3))]
     signed = [value for size in values for value in (size, -size)]
-    return st.sampled_from([value for value in (Fraction(0), *signed) if _stands(value, relation)])
+    return st.sampled_from([value for value in (Fraction(0), *signed) if stands(value, relation)])
 
 
 def vectors(d: int, relation: Relation = "", *, kind: Kind | None = None) -> SearchStrategy[Vector]:
@@ -247,7 +247,7 @@ def _reflected(x: Vector, mirror: Vector) -> Vector:
     return tuple(a - along * b for a, b in zip(x, mirror, strict=True))
 
 
-def _stands(value: Any, relation: Relation) -> bool:
+def stands(value: Any, relation: Relation) -> bool:
     tests = {"": True, ">": value > 0, ">=": value >= 0, "<": value < 0, "<=": value <= 0, "!=": value != 0}
     return tests[relation]
 
@@ -258,10 +258,10 @@ def _related(values: Sequence[Any], relation: Relation) -> tuple[Any, ...]:
 
 
 def _turned(value: Any, relation: Relation) -> Any:
-    if _stands(value, relation):
+    if stands(value, relation):
         return value
     turned = -value or type(value)(1)
-    return turned if _stands(turned, relation) else -turned
+    return turned if stands(turned, relation) else -turned
 
 
 def _rounded(value: Any, dtype: Dtype) -> float:

@@ -137,11 +137,11 @@ def gather(theorem: Theorem) -> Evidence:
         evidence.measured = examples.measured
     evidence.arrays = evidence.attempt(check_arrays, theorem, fixed=True) or 0
     for label in theorem.wrongs:
-        refuted = evidence.attempt(check_wrong, theorem, label, shrink=True)
+        refuted = evidence.attempt(check_wrong, theorem, label)
         if refuted is not None:
             evidence.mutants[label] = refuted
     for label in theorem.hypotheses:
-        necessary = evidence.attempt(check_without, theorem, label, shrink=True)
+        necessary = evidence.attempt(check_without, theorem, label)
         if necessary is not None:
             evidence.hypotheses[label] = necessary
     return evidence

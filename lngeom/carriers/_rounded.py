@@ -46,20 +46,22 @@ class Rounded:
     def __init__(self, value: Any, error: Any = 0.0, dtype: Any = None) -> None:
         dtype = dtype or getattr(value, "dtype", numpy.float64)
         self.value = numpy.atleast_1d(numpy.asarray(value, dtype=dtype))
-        bound = numpy.broadcast_to(numpy.asarray(error, dtype=numpy.float64) * _SLACK, self.value.shape)
-        unknown = ~numpy.isfinite(self.value) | numpy.isnan(bound)
-        self.error = numpy.where(unknown, math.inf, bound)
+        bound = numpy.asarray(error, dtype=numpy.float64) * _SLACK
+        known = numpy.isfinite(self.value) & ~numpy.isnan(bound)
+        self.error = numpy.where(known, bound, math.inf)
 
     @classmethod
     def of(cls, values: Sequence[Fraction] | Fraction, dtype: Any = numpy.float64) -> Rounded:
         """Fractions rounded to floats, with the error of that."""
         exact = [values] if isinstance(values, int | float | Fraction) else list(values)
+        different = dict.fromkeys(exact)  # of the components of a wide row many are equal
         with numpy.errstate(over="ignore"):
-            nearest = numpy.array([float(value) for value in exact]).astype(dtype)
-        distance = [
-            float(abs(Fraction(float(a)) - Fraction(b))) if math.isfinite(a) and a != b else 0.0
-            for a, b in zip(nearest, exact, strict=True)
-        ]
+            near = dict(zip(different, numpy.array([float(value) for value in different]).astype(dtype), strict=True))
+        far = {
+            b: float(abs(Fraction(float(a)) - Fraction(b))) if math.isfinite(a) and a != b else 0.0
+            for b, a in near.items()
+        }
+        nearest, distance = numpy.array([near[b] for b in exact], dtype=dtype), [far[b] for b in exact]
         tiny = float(numpy.finfo(dtype).smallest_normal)
         return cls(nearest, [e and e + tiny for e in distance])
 
@@ -81,7 +83,7 @@ class Rounded:
     @property
     def size(self) -> numpy.ndarray:
         """Absolute values, in float64."""
-        return numpy.abs(self.value).astype(numpy.float64)
+        return _size(self.value)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> SimpleNamespace:
         return NAMESPACE
@@ -143,9 +145,13 @@ def _quiet(operation: Callable[..., Rounded], *operands: Any) -> Rounded:
         return operation(*(x if isinstance(x, Rounded) else Rounded.of(x, dtype) for x in operands))
 
 
+def _size(value: numpy.ndarray) -> numpy.ndarray:
+    return numpy.abs(value).astype(numpy.float64, copy=False)
+
+
 def _sum(a: Rounded, b: Rounded) -> Rounded:
-    result = Rounded(a.value + b.value)
-    return Rounded(result.value, a.error + b.error + result.unit * result.size)
+    value = a.value + b.value
+    return Rounded(value, a.error + b.error + a.unit * _size(value))
 
 
 def _difference(a: Rounded, b: Rounded) -> Rounded:
@@ -153,17 +159,17 @@ def _difference(a: Rounded, b: Rounded) -> Rounded:
 
 
 def _product(a: Rounded, b: Rounded) -> Rounded:
-    result = Rounded(a.value * b.value)
+    value = a.value * b.value
     error = a.size * b.error + b.size * a.error + a.error * b.error
-    return Rounded(result.value, error + result.unit * result.size + result.tiny)
+    return Rounded(value, error + a.unit * _size(value) + a.tiny)
 
 
 def _quotient(a: Rounded, b: Rounded) -> Rounded:
-    result = Rounded(a.value / b.value)
-    clearance = (b.size - b.error) * (1 - 4 * result.unit)
-    size = result.size * (1 + 2 * result.unit) + result.tiny
+    value, unit = a.value / b.value, a.unit
+    clearance = (b.size - b.error) * (1 - 4 * unit)
+    size = _size(value) * (1 + 2 * unit) + a.tiny
     error = (a.error + size * b.error) / clearance
-    return Rounded(result.value, numpy.where(clearance > 0, error + result.unit * size + result.tiny, math.inf))
+    return Rounded(value, numpy.where(clearance > 0, error + unit * size + a.tiny, math.inf))
 
 
 def _root(a: Rounded) -> Rounded:

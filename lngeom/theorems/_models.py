@@ -1,43 +1,25 @@
-"""Models of hypotheses, drawn by Hypothesis and built rather than filtered; and counterexamples, shrunk."""
+"""Models of hypotheses, drawn by Hypothesis and built rather than filtered."""
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, Verbosity, errors, find, reject, settings, strategies as st
+from hypothesis import HealthCheck, Phase, Verbosity, reject, settings, strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from .. import strategies
 from ..carriers import UndecidedError
-from ..kernel import Formula, S, Term, atoms_of, evaluate, holds, scalar, term, vector
+from ..kernel import S, Term, atoms_of, evaluate, holds, scalar, term, vector
 from ._body import Models
-from ._errors import CheckError
-from ._run import Condition, Values, Wrong, numbers_of
+from ._run import Condition, Values
 from ._theorem import Theorem
 
 DIMENSIONS = 6
 """The largest dimension of a model."""
 
-TRIES, TRIES_SMALLER, TRIES_DEFINED = 2000, 60, 150
-"""Models drawn in search of a counterexample; of one in each smaller dimension; of one that divides nothing by 0."""
-
 ACCEPTED = 8
 """Models of its hypotheses that a theorem has to have among its examples."""
-
-
-@dataclass(frozen=True)
-class Refutation:
-    """Dimension, vectors and scalars at which a statement is certainly false, or at which the library has no number."""
-
-    dimension: int
-    values: Values
-    undefined: bool = False
-
-    def __str__(self) -> str:
-        shown = numbers_of(self.values, self.dimension)
-        return shown + (", where the library divides by 0" if self.undefined else "")
 
 
 # Strategies are made once: to make one costs more than to draw from it.
@@ -117,6 +99,19 @@ class Plan:
         relation = self.relations[name]
         return _FLOAT_VECTORS(d, relation) if self.kinds[name] == "vector" else _FLOATS(relation)
 
+    def chosen(self, name: str, numbers: Iterable[float]) -> list[float]:
+        """Those of the numbers that a component may be; of a centred vector any."""
+        relation = "" if name in self.centred else self.relations[name]
+        return [number for number in numbers if strategies.stands(number, relation)]
+
+    def ordered(self) -> Iterator[tuple[str, Term]]:
+        """What is defined, each after what it is made of."""
+        known = set(self.kinds) - set(self.defined)
+        while waiting := [name for name in self.defined if name not in known]:
+            name = next(one for one in waiting if self._names(self.defined[one]) <= known)
+            known.add(name)
+            yield name, self.defined[name]
+
     @property
     def free(self) -> bool:
         """Whether any floats will do: nothing is fixed by an equation."""
@@ -140,17 +135,16 @@ class Plan:
     def completed(self, values: Values, d: int, *, anew: bool = False) -> Values | None:
         """The values with those that others define, `anew` if they are there; None where one is irrational."""
         known = {name: value for name, value in values.items() if not (anew and name in self.defined)}
-        waiting = [name for name in self.defined if name not in known]
-        while waiting:
-            name = next(one for one in waiting if self._names(self.defined[one]) <= set(known))
+        for name, value in self.ordered():
+            if name in known:
+                continue
             try:
-                found = evaluate(self.defined[name], known, d)
+                found = evaluate(value, known, d)
             except UndecidedError:
                 return None
-            if not all(isinstance(value, Fraction) for value in found):
+            if not all(isinstance(number, Fraction) for number in found):
                 return None
             known[name] = tuple(found) if self.kinds[name] == "vector" else found[0]
-            waiting.remove(name)
         return {name: known[name] for name in self.kinds}
 
 
@@ -178,7 +172,7 @@ def plan_of(theorem: Theorem) -> Plan:
     return Plan(theorem.kinds, theorem.hypotheses.values())
 
 
-ANY_DIMENSION, _KINDS, _CHANCE = (
+ANY_DIMENSION, _KINDS, CHANCE = (
     strategies.dimensions(1, DIMENSIONS),
     st.sampled_from(("exact", "floats", "far")),
     st.integers(0, 9),
@@ -198,11 +192,11 @@ def examples(
 
 
 @st.composite
-def several(draw: Callable[..., Any], theorem: Theorem, count: int) -> tuple[int, list[Values], bool]:
-    """A dimension, models of it, exact or in floats, and whether the first is also to be made wide."""
+def several(draw: Callable[..., Any], theorem: Theorem, count: int) -> tuple[int, list[Values]]:
+    """A dimension, and models of it, exact or in floats."""
     plan, d = plan_of(theorem), draw(ANY_DIMENSION)
     kind = draw(_KINDS) if theorem.models is None and plan.free else "exact"
-    return d, [plan.draw(draw, d, theorem.models, kind) for _ in range(count)], draw(_CHANCE) < 7
+    return d, [plan.draw(draw, d, theorem.models, kind) for _ in range(count)]
 
 
 def searching(count: int, *, fixed: bool = False) -> settings:
@@ -218,101 +212,3 @@ def searching(count: int, *, fixed: bool = False) -> settings:
         phases=set(Phase) - {Phase.explain},
         suppress_health_check=list(HealthCheck),  # pyright: ignore[reportArgumentType]
     )
-
-
-# ------------------------------------------------------------------------------------------------------ counterexamples
-
-
-@dataclass(frozen=True)
-class Search:
-    """The search for a model of a variant's hypotheses at which one of its goals is false, nor holds what was dropped.
-
-    Attributes:
-        kinds: Of each parameter.
-        given: Where a counterexample is looked for, beside what is drawn freely.
-        variant, dropped: What is to be refuted, and a hypothesis that is not to hold.
-    """
-
-    kinds: Mapping[str, str]
-    variant: Wrong
-    given: tuple[Models, ...] = ()
-    dropped: Formula | None = None
-
-    def first(
-        self, dimensions: SearchStrategy[int], tries: int, *, total: bool, shrink: bool = False
-    ) -> tuple[int, Values] | None:
-        """A counterexample of some dimension; `total` allows one at which the library divides by 0."""
-        plan = Plan(self.kinds, self.variant.hypotheses.values())
-
-        @st.composite
-        def models(draw: Callable[..., Any]) -> tuple[int, Values]:
-            d = draw(dimensions)
-            if not self.given or draw(_CHANCE) >= 7:
-                return d, plan.draw(draw, d)
-            chosen = draw(st.sampled_from(self.given))
-            return d, plan.draw(draw, d, chosen, redrawn=draw(_CHANCE) >= 6)
-
-        def wanted(model: tuple[int, Values]) -> bool:
-            d, values = model
-            return (
-                satisfied(self.variant.hypotheses.values(), values, d)
-                and (self.dropped is None or holds(self.dropped, values, d) is False)
-                and any(holds(goal, values, d, total=total) is False for goal in self.variant.goals)
-            )
-
-        phases = (Phase.generate, Phase.shrink) if shrink else (Phase.generate,)
-        try:
-            return find(models(), wanted, settings=settings(searching(tries, fixed=True), phases=phases))
-        except errors.NoSuchExample:
-            return None
-
-    def smallest(self, tries: int, *, total: bool, shrink: bool) -> Refutation | None:
-        """A counterexample; with `shrink` of the smallest dimension that has one, and there the smallest."""
-        found = self.first(ANY_DIMENSION, tries, total=total)
-        if found is not None and shrink:
-            # Hypothesis shrinks what is drawn, seldom how much of it.
-            below = range(1, found[0])
-            smaller = (d for d in below if self.first(st.just(d), TRIES_SMALLER, total=total))
-            found = self.first(st.just(next(smaller, found[0])), tries, total=total, shrink=True) or found
-        if found is None:
-            return None
-        d, values = found
-        defined = any(holds(goal, values, d, total=False) is False for goal in self.variant.goals)
-        return Refutation(d, values, undefined=not defined)
-
-
-def _search(theorem: Theorem, variant: Wrong, dropped: Formula | None = None) -> Search:
-    given = tuple(models for models in (variant.models, theorem.models) if models is not None)
-    return Search(theorem.kinds, variant, given, dropped)
-
-
-def refute_wrong(theorem: Theorem, label: str, *, shrink: bool = True) -> Refutation:
-    """A wrong variant has an exact counterexample, at which nothing is divided by 0.
-
-    Raises:
-        CheckError: If none is found.
-    """
-    found = _search(theorem, theorem.wrongs[label]).smallest(TRIES, total=False, shrink=shrink)
-    if found is None:
-        raise CheckError(f"{theorem.id}: no counterexample to the wrong variant {label!r} in {TRIES} models")
-    return found
-
-
-def check_without(theorem: Theorem, label: str, *, shrink: bool = False) -> Refutation | str:
-    """A hypothesis is necessary, by a counterexample without it, or redundant, for the reason given.
-
-    Raises:
-        CheckError: If it is neither.
-    """
-    dropped = theorem.hypotheses[label]
-    if dropped.redundant is not None:
-        return dropped.redundant
-    rest = {name: one for name, one in theorem.hypotheses.items() if name != label}
-    variant = Wrong(label, tuple(theorem.goals), rest, theorem.without.get(label))
-    search = _search(theorem, variant, dropped.formula)
-    found = search.smallest(TRIES, total=True, shrink=shrink)
-    if found is None:
-        raise CheckError(f"{theorem.id}: no counterexample without {label!r}; give `without` or a reason, `redundant`")
-    if not (shrink and found.undefined):
-        return found
-    return search.smallest(TRIES_DEFINED, total=False, shrink=True) or found

@@ -12,17 +12,9 @@ from ..carriers import Enclosure, Rounded, UndecidedError
 from ..kernel import ProofError, Proved, formula, holds
 from ._arrays import check_arrays as check_arrays
 from ._errors import CheckError
-from ._models import (
-    ACCEPTED,
-    ANY_DIMENSION,
-    Refutation as Refutation,
-    check_without as check_without,
-    examples,
-    refute_wrong,
-    satisfied,
-    searching,
-)
+from ._models import ACCEPTED, ANY_DIMENSION, examples, satisfied, searching
 from ._run import Exact, Floats, Values, Wrong, numbers_of
+from ._search import Refutation as Refutation, check_without as check_without, refute_wrong
 from ._theorem import Theorem
 
 EXAMPLES, THOROUGH = 25, 1000
@@ -168,7 +160,7 @@ def _true_in_floats(theorem: Theorem, values: Values, found: Found) -> None:
     found.measured += run.measured
 
 
-def check_wrong(theorem: Theorem, label: str, *, shrink: bool = False) -> Refutation:
+def check_wrong(theorem: Theorem, label: str) -> Refutation:
     """A wrong variant has no proof, but a counterexample.
 
     Raises:
@@ -178,7 +170,7 @@ def check_wrong(theorem: Theorem, label: str, *, shrink: bool = False) -> Refuta
     try:
         theorem.prove_wrong(variant)
     except (ProofError, ValueError):  # a proof of one's own may miss the hypotheses that it unpacks
-        return refute_wrong(theorem, label, shrink=shrink)
+        return refute_wrong(theorem, label)
     raise CheckError(f"{theorem.id}: the wrong variant {label!r} has a proof")
 
 
@@ -189,6 +181,5 @@ def checks(theorem: Theorem) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "arrays", lambda: check_arrays(theorem)
     for label in theorem.wrongs:
         yield f"wrong: {label}", lambda label=label: check_wrong(theorem, label)
-    for label, condition in theorem.hypotheses.items():
-        if condition.redundant is None:
-            yield f"without: {label}", lambda label=label: check_without(theorem, label)
+    for label in theorem.hypotheses:
+        yield f"without: {label}", lambda label=label: check_without(theorem, label)

@@ -1,0 +1,130 @@
+"""Counterexamples: the simplest of the small models, or what Hypothesis finds and shrinks."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hypothesis import Phase, errors, find, settings, strategies as st
+
+from ..kernel import Formula, holds
+from ._body import Models
+from ._errors import CheckError
+from ._models import ANY_DIMENSION, CHANCE, Plan, satisfied, searching
+from ._run import Condition, Values, Wrong, numbers_of
+from ._small import SMALL, likely
+from ._theorem import Theorem
+
+TRIES, TRIES_REDUNDANT = 2000, 25
+"""Models that Hypothesis draws in search of a counterexample, and of one that a reason says there is not."""
+
+
+@dataclass(frozen=True)
+class Refutation:
+    """Dimension, vectors and scalars at which a statement is certainly false, or at which the library has no number."""
+
+    dimension: int
+    values: Values
+    undefined: bool = False
+
+    def __str__(self) -> str:
+        shown = numbers_of(self.values, self.dimension)
+        return shown + (", where the library divides by 0" if self.undefined else "")
+
+
+@dataclass(frozen=True)
+class Search:
+    """The search for a model of a variant's hypotheses at which one of its goals is false, nor holds what was dropped.
+
+    Attributes:
+        kinds: Of each parameter.
+        given: Where a counterexample is looked for, beside what is drawn freely.
+        variant, dropped: What is to be refuted, and a hypothesis that is not to hold.
+    """
+
+    kinds: Mapping[str, str]
+    variant: Wrong
+    given: tuple[Models, ...] = ()
+    dropped: Formula | None = None
+
+    def smallest(self, *, total: bool, tries: int = TRIES) -> Refutation | None:
+        """A counterexample; `total` allows one at which the library divides by 0, if there is no other."""
+        found = self._small(total=False) or (self._small(total=True) if total else None)
+        found = found or (self._drawn(total=total, tries=tries) if tries else None)
+        if found is None:
+            return None
+        d, values = found
+        return Refutation(d, values, undefined=not self._refuted(d, values, total=False))
+
+    def _refuted(self, d: int, values: Values, *, total: bool) -> bool:
+        """Whether these values are certainly a counterexample."""
+        return (
+            satisfied(self.variant.hypotheses.values(), values, d)
+            and (self.dropped is None or holds(self.dropped, values, d) is False)
+            and any(holds(goal, values, d, total=total) is False for goal in self.variant.goals)
+        )
+
+    def _small(self, *, total: bool) -> tuple[int, Values] | None:
+        plan = Plan(self.kinds, self.variant.hypotheses.values())
+        given = [one.formula for one in self.variant.hypotheses.values()]
+        for d in SMALL:
+            for values in likely(plan, d, given, self.variant.goals, self.dropped, total=total):
+                if self._refuted(d, values, total=total):
+                    return d, values
+        return None
+
+    def _drawn(self, *, total: bool, tries: int) -> tuple[int, Values] | None:
+        plan = Plan(self.kinds, self.variant.hypotheses.values())
+
+        @st.composite
+        def models(draw: Callable[..., Any]) -> tuple[int, Values]:
+            d = draw(ANY_DIMENSION)
+            if not self.given or draw(CHANCE) >= 7:
+                return d, plan.draw(draw, d)
+            chosen = draw(st.sampled_from(self.given))
+            return d, plan.draw(draw, d, chosen, redrawn=draw(CHANCE) >= 6)
+
+        def wanted(model: tuple[int, Values]) -> bool:
+            return self._refuted(*model, total=total)
+
+        phases = (Phase.generate, Phase.shrink)
+        try:
+            return find(models(), wanted, settings=settings(searching(tries, fixed=True), phases=phases))
+        except errors.NoSuchExample:
+            return None
+
+
+def _search(theorem: Theorem, variant: Wrong, dropped: Formula | None = None) -> Search:
+    given = tuple(models for models in (variant.models, theorem.models) if models is not None)
+    return Search(theorem.kinds, variant, given, dropped)
+
+
+def refute_wrong(theorem: Theorem, label: str) -> Refutation:
+    """A wrong variant has an exact counterexample, at which nothing is divided by 0.
+
+    Raises:
+        CheckError: If none is found.
+    """
+    found = _search(theorem, theorem.wrongs[label]).smallest(total=False)
+    if found is None:
+        raise CheckError(f"{theorem.id}: no counterexample to the wrong variant {label!r} in {TRIES} models")
+    return found
+
+
+def check_without(theorem: Theorem, label: str) -> Refutation | str:
+    """A hypothesis is necessary, by a counterexample without it, or redundant, for the reason given.
+
+    Raises:
+        CheckError: If it is neither, or if it is said to be redundant and is not.
+    """
+    dropped: Condition = theorem.hypotheses[label]
+    rest = {name: one for name, one in theorem.hypotheses.items() if name != label}
+    variant = Wrong(label, tuple(theorem.goals), rest, theorem.without.get(label))
+    search = _search(theorem, variant, dropped.formula)
+    found = search.smallest(total=True, tries=TRIES if dropped.redundant is None else TRIES_REDUNDANT)
+    if dropped.redundant is not None:
+        if found is not None:
+            raise CheckError(f"{theorem.id}: {label!r} is not redundant: without it the claim is false at {found}")
+        return dropped.redundant
+    if found is None:
+        raise CheckError(f"{theorem.id}: no counterexample without {label!r}; give `without` or a reason, `redundant`")
+    return found
