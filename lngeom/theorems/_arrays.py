@@ -69,6 +69,10 @@ class _Array(numpy.ndarray):
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         return array.view(type(self)) if array.dtype.kind == "f" else array
 
+    def __array_function__(self, function: Any, types: Any, inputs: Any, options: Any) -> Any:
+        found = super().__array_function__(function, types, inputs, options)
+        return found.view(_Array) if type(found) is numpy.ndarray and found.dtype.kind == "f" else found
+
 
 for _name, _method in _comparing(numpy.ndarray).items():
     setattr(_Array, _name, _method)

@@ -101,7 +101,7 @@ class Plan:
 
     def chosen(self, name: str, numbers: Iterable[float]) -> list[float]:
         """Those of the numbers that a component may be; of a centred vector any."""
-        relation = "" if name in self.centred else self.relations[name]
+        relation: Any = "" if name in self.centred else self.relations[name]
         return [number for number in numbers if strategies.stands(number, relation)]
 
     def ordered(self) -> Iterator[tuple[str, Term]]:

@@ -95,8 +95,8 @@ def _columns(plan: Any, d: int) -> dict[str, Any]:
     free = [name for name in plan.kinds if name not in plan.defined]
     widths = [d if plan.kinds[name] == "vector" else 1 for name in free]
     choices = [plan.chosen(name, _NUMBERS) for name, width in zip(free, widths, strict=True) for _ in range(width)]
-    sizes = numpy.array([len(one) for one in choices], dtype=int)
-    if math.prod(sizes.tolist()) <= _MANY:
+    sizes = [len(one) for one in choices]
+    if math.prod(sizes) <= _MANY:
         places = numpy.indices(sizes).reshape(len(sizes), -1).T
     else:
         places = numpy.random.default_rng(0).geometric(0.4, (_MANY, len(sizes))) - 1
