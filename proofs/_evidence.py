@@ -14,6 +14,9 @@ from lngeom.theorems.checks import Refutation, check_arrays, check_examples, che
 
 from .certificates import Refused, certificates, last_step_proved, reading, recheck, replayed
 
+EXAMPLES, BATCHES = 8, 2
+"""Examples of a theorem, and batches of arrays: the fewest that are a check; `pytest` runs more of both."""
+
 
 @dataclass
 class Evidence:
@@ -131,11 +134,11 @@ def gather(theorem: Theorem) -> Evidence:
         versions = {replayed(data) for data in found}
         evidence.replayed = versions.pop() if len(versions) == 1 else ""
         evidence.steps = sum(evidence.attempt(recheck, data) or 0 for data in found)
-    examples = evidence.attempt(check_examples, theorem, fixed=True)
+    examples = evidence.attempt(check_examples, theorem, EXAMPLES, fixed=True)
     if examples is not None:
         evidence.dimensions, evidence.models = len(examples.dimensions), examples.models
         evidence.measured = examples.measured
-    evidence.arrays = evidence.attempt(check_arrays, theorem, fixed=True) or 0
+    evidence.arrays = evidence.attempt(check_arrays, theorem, BATCHES, fixed=True) or 0
     for label in theorem.wrongs:
         refuted = evidence.attempt(check_wrong, theorem, label)
         if refuted is not None:

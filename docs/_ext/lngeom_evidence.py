@@ -105,7 +105,7 @@ class Evidence(SphinxDirective):
         if theorem["replayed"]:
             axioms = ", ".join(record["axioms"]) or "no axiom"
             coq = f"this very certificate replayed by the checker proved sound there, {axioms}"
-            coq += "; the last step proved on top of it" * (theorem["status"] == "proved in Coq")
+            coq += "; the last step proved there, too" * (theorem["status"] == "proved in Coq")
         else:
             coq = "replayed in an earlier form, not as it is now" * (theorem["id"] in record["certificates"])
             coq = (coq or "not replayed") + "; `make verify` does it"

@@ -148,7 +148,7 @@ class _Done:
     failed: bool = False
 
 
-def check_arrays(theorem: Theorem, *, fixed: bool = False) -> int:
+def check_arrays(theorem: Theorem, count: int = BATCHES, *, fixed: bool = False) -> int:
     """Arrays of each library and dtype compute what the floats do; returns how many numbers were compared.
 
     Raises:
@@ -175,7 +175,7 @@ def check_arrays(theorem: Theorem, *, fixed: bool = False) -> int:
 
     run.__name__ = f"{theorem.id}_arrays".replace(".", "_")
     with contextlib.suppress(errors.Unsatisfiable):
-        searching(BATCHES, fixed=fixed)(given(several(theorem, ROWS))(run))()
+        searching(count, fixed=fixed)(given(several(theorem, ROWS))(run))()
     if not done.numbers:
         raise CheckError(f"{theorem.id}: no arrays satisfy the hypotheses with a finite error bound: give `models`")
     return done.numbers
