@@ -62,7 +62,7 @@ def reading(data: dict[str, Any]) -> tuple[list[str], str, list[str]]:
     >>> from proofs import find
     >>> from proofs.certificates import certificate, reading
     >>> reading(certificate(find("projection.trace")))
-    ([], 'tr(e0 ↦ e0 − mean(e0)) = S(1) − 1', [])
+    ([], 'tr(e₀ ↦ e₀ − mean(e₀)) = S(1) − 1', [])
     """
     named, formulas = parts(data)
     names = {k: f"t{i}".translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")) for i, k in enumerate(named, 1)}
@@ -101,7 +101,7 @@ def _text(node: list[Any], piece: Callable[[int, int], str]) -> tuple[str, int]:
         case "^", [k, power]:
             return piece(k, _ATOM) + str(power).translate(_SUPERSCRIPTS), _FACTOR
         case "trace", [name, k]:
-            return f"tr({name} ↦ {piece(k, _SUM)})", _ATOM
+            return f"tr({kernel.text(kernel.vector(name))} ↦ {piece(k, _SUM)})", _ATOM
         case "abs", [k]:
             return f"|{piece(k, _SUM)}|", _ATOM
     function = {"sqrt": "√", "inv": "1/"}.get(kind, kind)

@@ -160,7 +160,7 @@ def replayed(data: dict[str, Any]) -> str:
     >>> from proofs import find
     >>> from proofs.certificates import certificate, replayed
     >>> data = certificate(find("projection.idempotent"))
-    >>> replayed(data | {"sha256": "another"})
+    >>> replayed(data | {"words": {"title": "another"}})
     ''
     """
     found = _results()
