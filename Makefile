@@ -19,9 +19,9 @@ $(STAMP): pyproject.toml constraints.txt requirements-data.txt
 sweep: $(STAMP)
 	$(BIN)/lngeom sweep
 
-# What is built is tested by `make docs`, in a browser where Chromium is installed.
+# The site and what stands on it is tested by `make docs`, in a browser where Chromium is installed.
 test: $(STAMP)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --ignore tests/docs/test_browser.py tests proofs
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --ignore tests/docs tests proofs
 
 # Every attack on the measurements, 1,000 attempts in an area; `make attack ATTACK="--times 10"` makes fewer.
 attack: $(STAMP)

@@ -106,8 +106,8 @@ def test_predictions_are_theorems_about_what_is_measured(claim: Claim) -> None:
     assert _registry.find(str(claim.prediction)).statement
 
 
-@pytest.mark.parametrize("id", sorted({id for _, id in PROVED}))
-def test_removing_a_theorem_unsettles_the_claims_that_rely_on_it(id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_removing_a_theorem_unsettles_the_claims_that_rely_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    (_, id), *_ = PROVED
     remaining = tuple(theorem for theorem in _registry.theorems() if theorem.id != id)
     monkeypatch.setattr(_registry, "theorems", lambda: remaining)
     unsettled = []
@@ -116,7 +116,7 @@ def test_removing_a_theorem_unsettles_the_claims_that_rely_on_it(id: str, monkey
             _registry.find(relied)
         except InputError:
             unsettled.append(claim)
-    assert unsettled == [claim for claim in CLAIMS if id in claim.theorems]
+    assert unsettled == [claim for claim in CLAIMS if id in claim.theorems] != []
 
 
 # ------------------------------------------------------------------------------------------------ counterexamples
@@ -273,10 +273,11 @@ def test_command_explains(capsys: pytest.CaptureFixture[str]) -> None:
         assert part in printed
 
 
-@pytest.mark.parametrize("width", [72, 116])
-def test_explanations_keep_to_the_width_and_lose_no_word(width: int) -> None:
-    for claim in CLAIMS:
+def test_explanations_keep_to_the_width_and_lose_no_word() -> None:
+    for number, claim in enumerate(CLAIMS):
+        width = (72, 116)[number % 2]
         shown = as_text(explanation(claim), width)
         assert all(cell_len(line) <= width for line in shown.splitlines())
         assert {*f"{claim.says} {claim.why} {claim.correction}".split()} <= {*shown.split()}
-    assert all(cell_len(line) <= width for line in as_text(ledger(CLAIMS), width).splitlines())
+    for width in (72, 116):
+        assert all(cell_len(line) <= width for line in as_text(ledger(CLAIMS), width).splitlines())

@@ -109,7 +109,7 @@ def test_trend_is_generalized_least_squares(correlation: float) -> None:
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("correlation", [0.0, 0.9, 1.0])
 def test_the_wrong_law_is_seldom_called_better(law: Law, correlation: float) -> None:
-    count, points = 400, 25
+    count, points = 200, 25
     x = regressor(law, np.arange(points))
     slope = 3 / float(np.ptp(x))
     series = slope * x + 0.1 * correlated(np.random.default_rng(5), count, points, correlation)
