@@ -20,7 +20,7 @@ def drawn(path: Path, d: int, rng: np.random.Generator) -> dict[str, Any]:
     """Values of what a program has by name: numbers of every format, arrays (n, d) of what differs from row to row."""
     values: dict[str, Any] = dict(path.program.literals.values)
     for name, by_row in path.trace.vectors.items():
-        if name == "x" or any(name == made for *_, made in path.trace.opaque):
+        if name == "x" or path.trace.is_computed(name):
             continue
         signs = 1 if "var" in name else np.where(rng.random(d) < 0.3, -1, 1)
         values[name] = signs * rng.integers(72, 250, d) / 128
@@ -39,17 +39,18 @@ def differs(path: Path, *, least: int = 1) -> str | None:
         spread = rng.normal(size=(_ROWS, d)) * rng.uniform(0.3, 3, (_ROWS, 1)) + rng.normal(size=(_ROWS, 1))
         rows = rounded(spread, dtype).astype(float)
         values = drawn(path, d, rng)
-        try:
-            bounds = [_bound(path, values, row, d, dtype) for row in rows]
-        except Refusal:  # another branch, or another format's path
-            continue
         by_row = [name for name in values if path.trace.vectors.get(name)]
         several = values | {name: np.tile(values[name], (_ROWS, 1)) for name in by_row} | {"x": rows}
         try:
-            got = path.program.run(several, d, dtype, path.axes)
+            got, maps = path.program.run(several, d, dtype, path.axes)
         except Exception as error:
             if dtype == path.dtype:
                 return f"{type(error).__name__} at d = {d} in {dtype}: {' '.join(str(error).split())[:100]}"
+            continue
+        several |= dict(zip(path.trace.maps, maps, strict=True))
+        try:
+            bounds = [_bound(path, {name: _row(v, k) for name, v in several.items()}, d, dtype) for k in range(_ROWS)]
+        except Refusal:  # another branch, or another format's path
             continue
         for k, (value, error) in enumerate(bounds):
             off = abs(got[k] - value)
@@ -69,8 +70,11 @@ def _trials(path: Path, least: int) -> Iterator[tuple[int, str]]:
         yield from ((d, "float32") for d, _ in path.sizes())
 
 
-def _bound(path: Path, values: dict[str, Any], row: np.ndarray, d: int, dtype: str) -> tuple[np.ndarray, np.ndarray]:
+def _row(value: Any, k: int) -> Any:
+    return value[k] if np.ndim(value) == 2 else value
+
+
+def _bound(path: Path, values: dict[str, Any], d: int, dtype: str) -> tuple[np.ndarray, np.ndarray]:
     """The exact output for one row, and how far the traced operations may be off in a format."""
-    ground = FloatGround(values | {"x": row}, d, error=True)
-    _, output = path.again(ground, dtype)
+    _, output = path.again(FloatGround(values, d, error=True), dtype)
     return np.broadcast_to(output.value.value, (d,)), np.broadcast_to(output.value.error, (d,))

@@ -40,9 +40,8 @@ def _drawn(path: Path, d: int, rng: np.random.Generator) -> dict[str, Any]:
         name: Fraction(value) if name.startswith("c") and name[1:].isdigit() else Fraction(int(rng.integers(1, 4)), 3)
         for name, value in settings.items()
     }
-    made = {name for *_, name in path.trace.opaque}
     for name in path.trace.vectors:
-        if name not in made:
+        if not any(name == made for *_, made in path.trace.opaque):
             low = 1 if "var" in name else -3
             values[name] = tuple(Fraction(int(n), 2) for n in rng.integers(low, 5, d))
     return values
@@ -50,25 +49,33 @@ def _drawn(path: Path, d: int, rng: np.random.Generator) -> dict[str, Any]:
 
 def _at(path: Path, definition: Candidate, values: dict[str, Any], d: int) -> dict[str, Any] | None:
     floats = {name: np.array(value, dtype=float) for name, value in values.items()}
-    ground = FloatGround(floats, d)
+    rows = {name: value[None] if path.trace.vectors.get(name) else value for name, value in floats.items()}
+    real, maps = _run(path, rows, d)
+    ground = FloatGround(floats | {name: one[0] for name, one in zip(path.trace.maps, maps, strict=True)}, d)
     with np.errstate(all="ignore"):
-        trace, output = path.again(ground)
+        _, output = path.again(ground)
         code = np.broadcast_to(output.value, (d,))
         expected = np.broadcast_to(definition.value(ground), (d,))
     if not np.isfinite([code, expected]).all() or np.allclose(code, expected, rtol=1e-4, atol=1e-4):
         return None
-    if not trace.opaque and not path.trace.opaque:  # decided in fractions
+    if not path.trace.opaque:  # decided in fractions
         difference = path.output.value - definition.value(path.trace.ground)
         if kernel.holds(Formula(difference, "="), values, d, total=False) is not False:
             return None
-    rows = {name: value[None] if path.trace.vectors.get(name) else value for name, value in floats.items()}
-    real = path.program.run(rows, d, "float64", path.axes)
-    if not np.allclose(real[0], code, rtol=1e-6, atol=1e-6):
+    if not np.allclose(real[0], code, rtol=1e-4, atol=1e-4):
         return None
     constants = {name for name in values if path.program.literals.text(name) != name}
     shown = {name: _text(value) for name, value in values.items() if name not in constants}
     results = {"code": code.round(6).tolist(), "expected": expected.round(6).tolist()}
     return {"d": d, "definition": definition.text, "values": shown, **results}
+
+
+def _run(path: Path, rows: dict[str, Any], d: int) -> Any:
+    """The code as it runs, in float64 if it takes that."""
+    try:
+        return path.program.run(rows, d, "float64", path.axes)
+    except RuntimeError:
+        return path.program.run(rows, d, "float32", path.axes)
 
 
 def _text(value: Any) -> str:

@@ -25,6 +25,8 @@ LAYOUTS: dict[str, tuple[Dim, ...]] = {
     "rows": (("B",), ("L",), (FEATURE,)),
     "vectors": (("B",), (FEATURE,)),
     "images": (("B",), (FEATURE,), ("H",), ("W",)),
+    "sequences": (("B",), (FEATURE,), ("L",)),
+    "heads": (("B",), ("L",), ("num_key_value_heads",), (FEATURE,)),
 }
 """The axes on which a norm is tried."""
 
@@ -74,14 +76,18 @@ class Program:
             trace.refuse(trace.refusals[0])
         if not isinstance(output, Tensor):
             trace.refuse(f"the output is a {type(output).__name__}")
-        if output.arr.axes != axes or output.arr.summed:
+        several = all(dim in ((), whole) for dim, whole in zip(output.arr.axes, axes, strict=False))
+        if len(output.arr.axes) != len(axes) or not several or output.arr.summed:
             trace.refuse(f"the output has the axes {output.arr.axes} for an input with {axes}")
         return output.arr
 
-    def run(self, values: Mapping[str, np.ndarray], d: int, dtype: str, axes: tuple[Dim, ...]) -> np.ndarray:
-        """The real output, float64, for rows (n, d), parameters (d,) and settings by name."""
+    def run(
+        self, values: Mapping[str, np.ndarray], d: int, dtype: str, axes: tuple[Dim, ...]
+    ) -> tuple[np.ndarray, list[np.ndarray]]:
+        """The real output in float64 for rows (n, d), parameters (d,) and settings; and what linear maps gave."""
         kind = getattr(torch, dtype)
         place = axes.index((FEATURE,))
+        maps: list[torch.Tensor] = []
 
         def setting(name: str, value: float) -> float:
             return float(values.get(name, value))
@@ -94,14 +100,24 @@ class Program:
         if isinstance(function, torch.nn.Module):
             function = copy.deepcopy(function).to(kind).eval()
             for name, tensor in [*function.named_parameters(), *function.named_buffers()]:
-                if tensor.numel() == d and _safe(name) in values:
-                    tensor.data = torch.tensor(values[_safe(name)]).reshape(tensor.shape).to(kind)
+                if _safe(name) in values:
+                    tensor.data = (
+                        torch.tensor(values[_safe(name)]).expand(tensor.numel()).reshape(tensor.shape).to(kind)
+                    )
+            for part in function.modules():
+                if isinstance(part, torch.nn.Linear):
+                    part.register_forward_hook(lambda _, __, given: maps.append(given))
         made = lambda name: shaped(values[name]), lambda name: torch.tensor(values[name]).to(kind)
         arguments = _arguments(function, made, d, setting)
         with torch.no_grad():
             output = function(shaped(values["x"]), *arguments)
         output = output[0] if isinstance(output, tuple | list) else output
-        return output.detach().double().movedim(place, -1).reshape(-1, d).numpy()
+
+        def rows(tensor: torch.Tensor) -> np.ndarray:
+            return tensor.detach().double().reshape(-1, tensor.shape[-1]).numpy()
+
+        whole = output.movedim(place, -1)
+        return rows(whole.expand(*whole.shape[:-1], d)), [rows(tensor) for tensor in maps]
 
 
 def _safe(path: str) -> str:
@@ -146,14 +162,14 @@ def program(target: Any, name: str) -> Program:
         return Program(name, lambda d, setting: _labelled(target, size, d, setting), size=size)
     first = next(iter(parameters(target)), None)
     if isinstance(target, type) or first is None or is_size(first) or role(first) == "eps":
-        return Program(name, lambda d, setting: _made(target, d, setting))
+        return Program(name, lambda d, setting: _of_class(target, d, setting))
     if not callable(target):
         raise InputError(f"{name} is a {type(target).__name__}: a norm is a function, a module or a class")
     return Program(name, lambda d, setting: target)
 
 
 class _Config:
-    """A configuration in which every size is d."""
+    """A configuration in which every width is d, and other sizes have labels of their own."""
 
     def __init__(self, d: Any, setting: Setting) -> None:
         self._d, self._setting = d, setting
@@ -161,15 +177,26 @@ class _Config:
     def __getattr__(self, name: str) -> Any:
         if "eps" in name:
             return self._setting(name, 1e-6)
+        if re.search(r"(rank|num_key_value_heads)$", name):
+            return Size(self._d.trace, None, (name,)) if isinstance(self._d, Num) else 1
         if is_size(name) or re.search(r"(hidden|embed|dim|d_model|width|channels|n_embd)", name):
             return self._d
         raise AttributeError(name)
 
 
+def _of_class(target: Any, d: Any, setting: Setting) -> Any:
+    try:
+        return _made(target, d, setting)
+    except (TypeError, RuntimeError):
+        if not isinstance(d, Num) or d.trace.refusals:
+            raise
+    return _twice(target, d, setting)
+
+
 def _made(target: Any, d: Any, setting: Setting) -> Any:
     """What a class or a factory makes for a dimension."""
     keywords: dict[str, Any] = {}
-    for name, parameter in parameters(target).items():
+    for name, parameter in _constructor(target).items():
         required = parameter.default is REQUIRED
         if is_size(name) and (required or not keywords):
             keywords[name] = d
@@ -180,9 +207,51 @@ def _made(target: Any, d: Any, setting: Setting) -> Any:
         elif name in ("elementwise_affine", "affine") and required:
             keywords[name] = True
         elif required:
-            keywords[name] = d
-    made = target(**keywords)
+            keywords[name] = 1 if name == "num_groups" else d
+    try:
+        made = target(**keywords)
+    except TypeError:  # a shape is asked for
+        made = target(**{name: (d,) if value is d else value for name, value in keywords.items()})
     return made.eval() if isinstance(made, torch.nn.Module) else made
+
+
+def _constructor(target: Any) -> dict[str, inspect.Parameter]:
+    """What a constructor takes, with what it passes on to those of its bases."""
+    found: dict[str, inspect.Parameter] = {}
+    for base in target.__mro__ if isinstance(target, type) else (target,):
+        taken = base.__init__ if isinstance(base, type) else base
+        found = {**{name: one for name, one in parameters(taken).items() if name != "self"}, **found}
+        if any(one.default is REQUIRED for one in found.values()) or ("__init__" in vars(base) and len(found) > 1):
+            break
+    return found
+
+
+def _twice(target: Any, d: Any, setting: Setting) -> Any:
+    """A module of a class that takes numbers alone, of which two sizes differ in nothing but the size."""
+    small, large = _made(target, 48, setting), _made(target, 80, setting)
+    for part, other in zip(small.modules(), large.modules(), strict=True):
+        plain = {name: value for name, value in vars(part).items() if isinstance(value, int | float | tuple | str)}
+        for name, value in plain.items():
+            wanted = tuple(80 if one == 48 else one for one in value) if isinstance(value, tuple) else value
+            if vars(other)[name] not in (wanted, 80 if value == 48 else wanted):
+                d.trace.refuse(f"{name} is {value} at d = 48 and {vars(other)[name]} at d = 80")
+    return _labelled(small, 48, d, setting)
+
+
+def _no_weights(self: Any, in_features: Any, out_features: Any, bias: bool = True, **_: Any) -> None:
+    torch.nn.Module.__init__(self)
+    self.out_features = out_features
+
+
+def _any_map(self: Any, x: Tensor) -> Tensor:
+    """Some function of a row, of which nothing is known but that it is one."""
+    size = self.out_features
+    arr = x.arr
+    dim = size.dim if isinstance(size, Num) else (f"n{size}",)
+    if arr.summed or (FEATURE,) not in (dim, arr.axes[-1]):
+        arr.trace.refuse("a linear map between sizes that are no dimension")
+    made = arr.trace.call(f"linear of {id(self)}", arr.value)
+    return raised(Arr(arr.trace, made, [*arr.axes[:-1], dim], arr.dtype))
 
 
 @contextlib.contextmanager
@@ -195,7 +264,12 @@ def _symbolic() -> Iterator[None]:
     def sqrt(value: Any) -> Any:
         return value.sqrt() if isinstance(value, Num) else square_root(value)
 
-    with mock.patch.dict(vars(torch.nn.init), nothing), mock.patch.object(math, "sqrt", sqrt):
+    linear = {"__init__": _no_weights, "forward": _any_map}
+    with (
+        mock.patch.multiple(torch.nn.Linear, **linear),
+        mock.patch.dict(vars(torch.nn.init), nothing),
+        mock.patch.object(math, "sqrt", sqrt),
+    ):
         yield
 
 

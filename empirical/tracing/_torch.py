@@ -460,6 +460,7 @@ OPERATIONS |= {
     f"{name}_like": (lambda x, *, dtype=None, _number=number, **_: x.filled(_number, dtype=dtype))
     for name, number in (("ones", 1), ("zeros", 0), ("empty", 0))
 }
+OPERATIONS |= {"zero": lambda x: x.filled(0), "fill": lambda x, value: x.filled(value)}
 OPERATIONS["full_like"] = lambda x, fill_value, *, dtype=None, **_: x.filled(fill_value, dtype=dtype)
 OPERATIONS |= {
     f"new_{name}": (

@@ -34,6 +34,10 @@ class Ground:
         """A number that is known."""
         return kernel.term(value)
 
+    def constant(self, name: str, value: Fraction) -> Any:
+        """A number that a program writes, under its name."""
+        return self.scalar(name)
+
     def ones(self, name: str) -> Any:
         """The uniform vector, in the space of the vector of that name."""
         return kernel.ones(self.vector(name))
@@ -135,6 +139,9 @@ class FloatGround(Ground):
     def number(self, value: Fraction) -> Any:
         return self._made(float(value))
 
+    def constant(self, name: str, value: Fraction) -> Any:
+        return self._made(self.values.get(name, float(value)))
+
     def ones(self, name: str) -> Any:
         return self._made(numpy.ones(self.size))
 
@@ -146,8 +153,8 @@ class FloatGround(Ground):
         return {"=": number == 0, "!=": number != 0, ">": number > 0, ">=": number >= 0}[relation]
 
     def applied(self, function: str, value: Any, name: str) -> Any:
-        if function not in OPAQUE:
-            raise KeyError(f"{function} has no value here")
+        if function not in OPAQUE:  # a map with weights of its own, whose results are given
+            return self._made(self.values.get(name, 0.0))
         compute, slope = OPAQUE[function]
         exact = compute(getattr(value, "value", value))
         self.values[name] = exact

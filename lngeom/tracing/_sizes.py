@@ -79,6 +79,11 @@ class Num:
             return self._made(self.trace.ground.d if rest == (FEATURE,) else None, rest) if rest else 1
         return self.trace.refuse(f"{self!r} is divided by {other!r} without remainder")
 
+    def __mod__(self, other: Any) -> int:
+        if (isinstance(other, int) and other == 1) or (isinstance(other, Num) and other.dim == self.dim):
+            return 0
+        return self.trace.refuse(f"the remainder of {self!r} by {other!r}")
+
     def __truediv__(self, other: Any) -> Any:
         if not self._is_number(other):
             return NotImplemented

@@ -104,7 +104,7 @@ class Trace:
                 self.integers.add(int(exact))
             return self.ground.number(exact)
         name = self.literals.name(abs(float(value)))
-        positive = self.ground.scalar(name)
+        positive = self.ground.constant(name, abs(exact))
         if name not in self.scalars:
             self.scalars.add(name)
             self.ground.assume(positive, ">")
@@ -135,13 +135,23 @@ class Trace:
         self.ground.assume(value, relation if answer else _NEGATED[relation])
         return answer
 
+    @property
+    def maps(self) -> list[str]:
+        """What was given by maps with weights of their own, in order."""
+        kinds = {name: function for function, _, name in self.opaque}
+        return [name for name in self.called if kinds[name].startswith("linear")]
+
+    def is_computed(self, name: str) -> bool:
+        """Whether a vector is the result of a known function."""
+        return any(name == made and not function.startswith("linear") for function, _, made in self.opaque)
+
     def call(self, function: str, value: Any) -> Any:
         """An opaque function of each component: an arbitrary vector, the same for the same argument."""
         if self.replayed is not None:
             name = self.replayed.called[len(self.called)]
         else:
             same = [name for known, argument, name in self.opaque if known == function and argument == value]
-            name = same[0] if same else f"{function}{len(self.opaque) + 1}"
+            name = same[0] if same else f"{function.partition(' ')[0]}{len(self.opaque) + 1}"
             self.opaque.append((function, value, name))
             self.vectors[name] = True
         self.called.append(name)
