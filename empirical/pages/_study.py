@@ -143,11 +143,10 @@ def write_study_report(out: Path) -> None:
         raise RunError(msg) from error
     if not _undecayed(study):
         layers, width = TINY
-        msg = (
+        raise RunError(
             f"{out} holds no run of {layers} blocks, d = {width}, without weight decay, and the page is about those: "
             "finish them with lngeom study"
         )
-        raise RunError(msg)
     summaries = summarize(study)
     save(step_figure(study, summaries), out / "steps.svg")
     save(depth_figure(study, summaries), out / "depth.svg")

@@ -68,8 +68,7 @@ def write_report(directory: Path) -> Path:
         )
     except OSError as error:
         advice = f"draw the figures again with: lngeom report {directory}"
-        msg = f"{error.filename}: cannot be read ({error.strerror}); {advice}"
-        raise RunError(msg) from None
+        raise RunError(f"{error.filename}: cannot be read ({error.strerror}); {advice}") from None
     text = render(
         "run.html",
         subject=subject_of(manifest),

@@ -65,11 +65,10 @@ class Ranks:
     def divided(self, tensor: int) -> Ranks:
         """The same processes in teams of `tensor`, each of which holds one copy of the model."""
         if tensor < 1 or self.count % tensor:
-            msg = (
+            raise RunError(
                 f"--tensor-parallel {tensor}: {self.count} processes are not a whole number of teams; start it with "
                 f"torchrun --nproc-per-node {max(tensor, 1)} -m lngeom sweep, or a multiple"
             )
-            raise RunError(msg)
         return replace(self, tensor=tensor)
 
     @property

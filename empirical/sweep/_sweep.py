@@ -116,8 +116,7 @@ def _load(run: RunDirectory, plan: Plan, group: Ranks, console: Console) -> Load
         ids = torch.from_numpy(run.tokens()[:1, :64].astype(np.int64)).to(loaded.device)
         loaded = replace(loaded, sites=sites_of(loaded.model, text_inputs(loaded.model, ids)))
     if not loaded.sites:
-        msg = f"{plan.source.name}: a pass over text calls no norm layer; lngeom norms lists what there is"
-        raise ModelError(msg)
+        raise ModelError(f"{plan.source.name}: a pass over text calls no norm layer; lngeom norms lists what there is")
     _check_weights(run, loaded, group)
     if loaded.unused:
         say(console, unused_line(loaded.unused))
@@ -137,11 +136,10 @@ def _check_weights(run: RunDirectory, loaded: LoadedModel, group: Ranks) -> None
         return there
 
     if group.by_leader(recorded) != mine:
-        msg = (
+        raise RunError(
             f"{run.path}: was begun with other weights of {loaded.source.name} (weights_sha256 is not "
             f"{mine['weights_sha256'][:16]}…); choose another --output"
         )
-        raise RunError(msg)
 
 
 def _shards(run: RunDirectory, plan: Plan, model: nn.Module) -> list[Shard]:

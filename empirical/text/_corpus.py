@@ -81,11 +81,10 @@ class Corpus:
         """The token ids, if all of them are below `vocabulary`; else a ``CorpusError``."""
         low, high = int(ids.min(initial=0)), int(ids.max(initial=0))
         if low < 0 or high >= vocabulary:
-            msg = (
+            raise CorpusError(
                 f"corpus {self.spec!r}: token id {low if low < 0 else high} is outside the model's vocabulary of "
                 f"{vocabulary}; encode the text with the tokenizer of this model"
             )
-            raise CorpusError(msg)
         return ids
 
     def sha256(self) -> str | None:
@@ -142,8 +141,7 @@ def bundled_wikipedia() -> Path:
     for root in (package.submodule_search_locations or []) if package else []:
         for path in sorted(Path(root, "test", "test_data").glob("enwiki-*-pages-articles*.bz2")):
             return path
-    msg = (
+    raise CorpusError(
         "no corpus given, and the Wikipedia sample of gensim's test data is not installed; "
         "give one with --corpus, or install it with: pip install --no-deps gensim==4.4.0"
     )
-    raise CorpusError(msg)

@@ -70,11 +70,10 @@ class TokenData:
         """
         wanted, whole = -(-tokens // length), (len(self.held_out) - 1) // length
         if wanted > whole:
-            msg = (
+            raise CorpusError(
                 f"the held-out text has {len(self.held_out):,} tokens, {whole} sequences of {length}, fewer than the "
                 f"{wanted} to be measured: lower --held-out-tokens or use a longer corpus"
             )
-            raise CorpusError(msg)
         starts = np.arange(wanted) * whole // wanted * length
         return torch.from_numpy(
             np.stack([np.asarray(self.held_out[s : s + length + 1], dtype=np.int64) for s in starts])
@@ -112,11 +111,10 @@ def train_tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenize
     )
     model.train_from_iterator(texts, trainer)
     if model.get_vocab_size() < vocabulary:
-        msg = (
+        raise InputError(
             f"the text yields {model.get_vocab_size()} tokens, fewer than the {vocabulary} asked for: "
             "lower --vocabulary or use a longer corpus"
         )
-        raise InputError(msg)
     return PreTrainedTokenizerFast(tokenizer_object=model, eos_token=END_OF_TEXT, bos_token=END_OF_TEXT)
 
 
@@ -197,12 +195,11 @@ def _tokenize(
         pieces = ((_is_held_out(number), each) for number, each in enumerate(ids))
     train, held_out, largest = _write(pieces, folder, limit)
     if not train or not held_out:
-        msg = (
+        raise CorpusError(
             f"corpus {corpus.spec!r}: {train + held_out:,} tokens, too few to train on nine tenths and measure "
             f"on one; give at least {HELD_OUT_EVERY} documents: records of .jsonl, pages of a dump; a .txt file "
             "has one a megabyte"
         )
-        raise CorpusError(msg)
     size, end = (largest + 1, 0) if made is None else (len(made), made.eos_token_id)
     return {"vocabulary": size, "end_of_text": end}
 
@@ -246,11 +243,10 @@ class Sequences(Dataset[dict[str, Tensor]]):
         # One sequence is set aside for the offset, which is at most length - 1.
         self.per_pass = (len(tokens) - 1) // length - 1
         if self.per_pass < 1:
-            msg = (
+            raise CorpusError(
                 f"the training text has {len(tokens):,} tokens, fewer than two sequences of {length} tokens: "
                 "use a longer corpus or a smaller --sequence-length"
             )
-            raise CorpusError(msg)
         self._current: tuple[int, int, np.ndarray] | None = None
 
     def __len__(self) -> int:

@@ -35,11 +35,10 @@ class Shape:
 
     def __post_init__(self) -> None:
         if min(self.layers, self.width, self.heads) < 1 or self.width % self.heads:
-            msg = (
+            raise InputError(
                 f"the shape has {self.layers} layers, width {self.width} and {self.heads} heads: all must be at "
                 "least 1, and the heads must divide the width; choose another --heads"
             )
-            raise InputError(msg)
 
     @property
     def parameters(self) -> int:
