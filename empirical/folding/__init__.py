@@ -30,8 +30,8 @@ if TYPE_CHECKING:
         wide_norms as wide_norms,
     )
     from ._inputs import (
-        cases_for as cases_for,
         compared_on as compared_on,
+        passages_for as passages_for,
         sample_inputs as sample_inputs,
         tensors as tensors,
     )

@@ -14,16 +14,16 @@ from ..observe import ratio_interval
 from ..pages import write_ablation
 from ..runs import RunDirectory, environment
 from ..support import RunError, progress, read_sealed, sha256_of_tensors, write_sealed, write_table
-from ..text import Case, bundled_wikipedia, open_corpus
+from ..text import Passage, bundled_wikipedia, open_corpus
 from ._ablation import Ablation
 from ._changes import Change, plan_changes
-from ._inputs import cases_for
+from ._inputs import passages_for
 from ._measure import Measurement
 
 
-def _shards(given: Sequence[Case], tokens: int) -> list[list[Case]]:
-    """Neighbouring cases, so many tokens together."""
-    shards: list[list[Case]] = [[]]
+def _shards(given: Sequence[Passage], tokens: int) -> list[list[Passage]]:
+    """Neighbouring passages, so many tokens together."""
+    shards: list[list[Passage]] = [[]]
     for case in given:
         if sum(c.tokens for c in shards[-1]) >= tokens:
             shards.append([])
@@ -32,7 +32,7 @@ def _shards(given: Sequence[Case], tokens: int) -> list[list[Case]]:
 
 
 def summarize(change: Change, rows: np.ndarray) -> dict[str, Any]:
-    """One line of ``ablation.csv`` from the cases of a change: documents are the independent units."""
+    """One line of ``ablation.csv`` from the passages of a change: documents are the independent units."""
     _, where = np.unique(rows[:, 0], return_inverse=True)
     n, loss = (np.bincount(where, rows[:, i]) for i in (1, 2))
     if change.name == "none":
@@ -62,7 +62,7 @@ def run_ablation(ablation: Ablation, *, console: Console | None = None, command:
     network: Any = load_network(source, allow_pickle=ablation.allow_pickle)
     dtype = resolve_dtype(ablation.dtype, network.config, device)
     network.to(device=device, dtype=dtype)
-    given = cases_for(
+    given = passages_for(
         network, source, corpus,
         tokens=ablation.tokens, length=ablation.sequence_length, per_document=ablation.per_document,
     )  # fmt: skip
@@ -78,7 +78,7 @@ def run_ablation(ablation: Ablation, *, console: Console | None = None, command:
         "documents": len({case.document for case in given}),
         **{name: getattr(ablation, name) for name in names},
         "weights_sha256": weights_sha256(network),
-        "cases_sha256": _cases_sha256(given),
+        "cases_sha256": _passages_sha256(given),
     }
     run = RunDirectory(Path(ablation.output or f"runs/ablate-{source.name}"), results=("ablation.csv",))
     with run.claim():
@@ -91,7 +91,7 @@ def run_ablation(ablation: Ablation, *, console: Console | None = None, command:
     return run
 
 
-def _cases_sha256(given: Sequence[Case]) -> str:
+def _passages_sha256(given: Sequence[Passage]) -> str:
     """Hash of all inputs and labels, with the document of each case."""
     arrays = (
         (f"{case.document} {name}", torch.from_numpy(np.ascontiguousarray(array)))
@@ -116,7 +116,7 @@ def _read(path: Path, measured: str, console: Console) -> np.ndarray | None:
 
 
 def _measure(
-    run: RunDirectory, network: torch.nn.Module, given: list[Case], ablation: Ablation, console: Console
+    run: RunDirectory, network: torch.nn.Module, given: list[Passage], ablation: Ablation, console: Console
 ) -> None:
     changes, reason = plan_changes(network, directions=ablation.directions, sites=ablation.site_tokens > 0)
     single = {change for change in changes if len(change.norms) == 1}

@@ -11,7 +11,7 @@ class Ablation:
 
     model: str | None = argument("MODEL", "as for lngeom sweep (default: bundled SmolLM2-135M)", default=None)
     corpus: str | None = option(
-        None, "as for lngeom sweep, or a folder of .npz cases: inputs by name, and labels", metavar="TEXT"
+        None, "as for lngeom sweep, or a folder of .npz passages: inputs by name, and labels", metavar="TEXT"
     )
     tokens: int = option(16_384, "tokens to predict")
     site_tokens: int = option(4_096, "and with single norms changed")

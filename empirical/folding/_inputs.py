@@ -1,4 +1,4 @@
-"""Inputs for a forward pass of any network of transformers, and the cases of a corpus."""
+"""Inputs for a forward pass of any network of transformers, and the passages of a corpus."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from ..models import ModelSource, load_tokenizer, longest_sequence, text_config
 from ..support import ModelError
-from ..text import Case, Corpus, bundled_wikipedia, cases, open_corpus
+from ..text import Corpus, Passage, bundled_wikipedia, open_corpus, passages
 
 
 def sample_inputs(model: nn.Module, *, rows: int = 2, length: int = 8, seed: int = 0) -> dict[str, Any]:
@@ -49,15 +49,15 @@ def longest(model: nn.Module) -> int:
     return min(longest_sequence(getattr(model, "config", None)) or _LONGEST, _LONGEST)
 
 
-def cases_for(network: nn.Module, source: ModelSource, corpus: Corpus, **sizes: int) -> list[Case]:
-    """The cases of a corpus for a network, see :func:`empirical.text.cases`; only texts need its tokenizer.
+def passages_for(network: nn.Module, source: ModelSource, corpus: Corpus, **sizes: int) -> list[Passage]:
+    """The passages of a corpus for a network, see :func:`empirical.text.passages`; only texts need its tokenizer.
 
     No sequence is longer than the network's positions.
     """
     sizes["length"] = min(sizes["length"], longest_sequence(network.config) or sizes["length"])
     given = corpus.has_ids or (corpus.path is not None and corpus.path.is_dir())
     vocabulary = getattr(text_config(network.config), "vocab_size", None)
-    return cases(corpus, None if given else load_tokenizer(source), vocabulary=vocabulary, **sizes)
+    return passages(corpus, None if given else load_tokenizer(source), vocabulary=vocabulary, **sizes)
 
 
 def compared_on(
@@ -69,14 +69,14 @@ def compared_on(
     if corpus is None:
         return [sample_inputs(network)], "random, seed 0"
     opened = open_corpus(corpus)
-    chosen = cases_for(network, source, opened, tokens=tokens, length=length, per_document=1)
-    named = f"{sum(case.tokens for case in chosen)} tokens of {Path(opened.spec).name}"
-    return [tensors(network, [case]) for case in chosen], named
+    chosen = passages_for(network, source, opened, tokens=tokens, length=length, per_document=1)
+    named = f"{sum(passage.tokens for passage in chosen)} tokens of {Path(opened.spec).name}"
+    return [tensors(network, [passage]) for passage in chosen], named
 
 
-def tensors(network: nn.Module, batch: Sequence[Case]) -> dict[str, Tensor]:
-    """The inputs of cases of one shape, on the device of a network and in its format."""
+def tensors(network: nn.Module, batch: Sequence[Passage]) -> dict[str, Tensor]:
+    """The inputs of passages of one shape, on the device of a network and in its format."""
     weight = next(network.parameters())
-    stacked = {name: np.stack([case.inputs[name] for case in batch]) for name in batch[0].inputs}
+    stacked = {name: np.stack([passage.inputs[name] for passage in batch]) for name in batch[0].inputs}
     found = {name: torch.from_numpy(array).to(weight.device) for name, array in stacked.items()}
     return {name: t.to(weight.dtype) if t.is_floating_point() else t for name, t in found.items()}

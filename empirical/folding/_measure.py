@@ -9,25 +9,25 @@ from torch import Tensor, nn
 from torch.nn.functional import log_softmax
 
 from ..support import CorpusError
-from ..text import IGNORED, Case, batches
+from ..text import IGNORED, Passage, batches
 from ._changes import Change, applied
 from ._inputs import tensors
 
 
 class Measurement:
-    """Runs the changes on some cases; the unchanged network runs once for all of them.
+    """Runs the changes on some passages; the unchanged network runs once for all of them.
 
     Args:
         network: In evaluation mode.
-        given: The cases.
+        given: The passages.
         batch: Tokens at once.
     """
 
-    def __init__(self, network: nn.Module, given: Sequence[Case], batch: int) -> None:
+    def __init__(self, network: nn.Module, given: Sequence[Passage], batch: int) -> None:
         self._network, self._batches = network, list(batches(list(given), batch))
         self._base: list[tuple[Tensor, Tensor | None]] | None = None
 
-    def _inputs(self, batch: list[Case], encoded: Tensor | None) -> dict[str, Any]:
+    def _inputs(self, batch: list[Passage], encoded: Tensor | None) -> dict[str, Any]:
         inputs: dict[str, Any] = tensors(self._network, batch)
         if encoded is not None:
             inputs = {name: value for name, value in inputs.items() if name.startswith("decoder_")}
@@ -73,7 +73,7 @@ class Measurement:
             return np.concatenate([self._row(batch, log_p, log_q) for batch, (log_p, _), (log_q, _) in triples])
 
     @staticmethod
-    def _row(batch: list[Case], log_p: Tensor, log_q: Tensor | None) -> np.ndarray:
+    def _row(batch: list[Passage], log_p: Tensor, log_q: Tensor | None) -> np.ndarray:
         labels = torch.from_numpy(np.stack([case.labels for case in batch])).to(log_p.device)
         known = labels != IGNORED
         right = torch.where(known, labels, 0)[..., None]

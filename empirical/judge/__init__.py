@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
-    from ._exact import check
+    from ._exact import check_sample
     from ._predict import THEOREM_IDS, isotropy, judge, predict
     from ._prediction import COLUMNS, ISOTROPY, Prediction, count_verdicts, summary_line
-    from ._sample import Sample, samples
+    from ._sample import SiteSample, samples
     from ._shift import shift
 else:
     __getattr__ = lazy(__name__, __file__)
@@ -18,8 +18,8 @@ __all__ = [
     "ISOTROPY",
     "THEOREM_IDS",
     "Prediction",
-    "Sample",
-    "check",
+    "SiteSample",
+    "check_sample",
     "count_verdicts",
     "isotropy",
     "judge",

@@ -31,7 +31,7 @@ import lngeom as lg
 
 from ..models import layer_error
 from ._prediction import Prediction, judged, undecided
-from ._sample import SCALE, Sample
+from ._sample import SCALE, SiteSample
 
 _SLACK = 1 + 2.0**-7
 _SCALED_VECTORS = 2
@@ -68,7 +68,7 @@ _POSITIVE_EPS = (LENGTH, CONTAINMENT)
 """Predictions whose theorems take ε > 0."""
 
 
-def check(sample: Sample) -> Iterator[Prediction]:
+def check_sample(sample: SiteSample) -> Iterator[Prediction]:
     """The verdicts on one layer.
 
     Args:
@@ -112,7 +112,7 @@ def check(sample: Sample) -> Iterator[Prediction]:
     yield judged(path, SCALING, theorems[SCALING], *_compared(kept.scaled[few][inside], exact, error, kept.bias))
 
 
-def _unknown(sample: Sample) -> str:
+def _unknown(sample: SiteSample) -> str:
     """Why there is no error bound for this layer; empty if there is one."""
     if sample.dtype is None:
         return "input, output and parameters differ in dtype"
@@ -123,12 +123,12 @@ def _unknown(sample: Sample) -> str:
     return ""
 
 
-def _exact(sample: Sample, x: np.ndarray, eps: float) -> np.ndarray:
+def _exact(sample: SiteSample, x: np.ndarray, eps: float) -> np.ndarray:
     function = lg.layer_norm if sample.site.kind == "layernorm" else lg.rms_norm
     return function(x, sample.gain, sample.bias, eps=eps)
 
 
-def _error(sample: Sample, x: np.ndarray) -> np.ndarray:
+def _error(sample: SiteSample, x: np.ndarray) -> np.ndarray:
     """E of the derivation."""
     site = sample.site
     return layer_error(x, sample.gain, sample.bias, kind=site.kind, eps=site.eps, dtype=str(sample.dtype))
@@ -146,7 +146,7 @@ def _compared(
     return (np.take_along_axis(distance, worst, -1)[:, 0], np.take_along_axis(limit, worst, -1)[:, 0], decidable)
 
 
-def _geometry(sample: Sample, error: np.ndarray) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+def _geometry(sample: SiteSample, error: np.ndarray) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     """Each statement about the place of the outputs: what is measured, and its bound, for each vector."""
     site, gain = sample.site, sample.gain
     centered, d, zeros = site.kind == "layernorm", site.d, int((gain == 0).sum())

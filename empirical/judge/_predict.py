@@ -13,7 +13,7 @@ from torch import nn
 
 from ..models import LoadedModel, NormSite
 from ..support import Row
-from ._exact import THEOREMS as EXACT, ZERO_GAINS, check
+from ._exact import THEOREMS as EXACT, ZERO_GAINS, check_sample
 from ._prediction import ISOTROPY, Prediction, undecided
 from ._sample import forward, samples
 from ._shift import THEOREMS as SHIFT, shift
@@ -32,7 +32,7 @@ def judge(model: nn.Module, sites: Sequence[NormSite], call: Callable[[], Any]) 
         sites: Its norm layers.
         call: Makes one forward pass.
     """
-    return [each for sample in samples(model, sites, call) for each in check(sample)]
+    return [each for sample in samples(model, sites, call) for each in check_sample(sample)]
 
 
 def predict(loaded: LoadedModel, tokens: np.ndarray) -> list[Prediction]:

@@ -20,7 +20,7 @@ SCALE = 8.0
 
 
 @dataclass(frozen=True)
-class Sample:
+class SiteSample:
     """Vectors of one norm layer and its parameters, exactly, as float64.
 
     Attributes:
@@ -49,8 +49,8 @@ def forward(loaded: LoadedModel, tokens: np.ndarray) -> Any:
     return loaded.model(**text_inputs(loaded.model, ids))
 
 
-def samples(model: nn.Module, sites: Sequence[NormSite], call: Callable[[], Any]) -> list[Sample]:
-    """Sample the norm layers of a model in one forward pass: evenly spaced vectors, the very first among them.
+def samples(model: nn.Module, sites: Sequence[NormSite], call: Callable[[], Any]) -> list[SiteSample]:
+    """SiteSample the norm layers of a model in one forward pass: evenly spaced vectors, the very first among them.
 
     Args:
         model: Any module.
@@ -58,7 +58,7 @@ def samples(model: nn.Module, sites: Sequence[NormSite], call: Callable[[], Any]
         call: Makes the pass.
 
     Returns:
-        list of Sample: One for each norm layer that is called, in their order; of 2 to 16 vectors, fewer of longer
+        list of SiteSample: One for each norm layer that is called, in their order; of 2 to 16 vectors, fewer of longer
             ones, of its first call.
     """
     modules = dict(model.named_modules())
@@ -86,7 +86,7 @@ def samples(model: nn.Module, sites: Sequence[NormSite], call: Callable[[], Any]
     return [_sample(site, modules[site.path], *seen[site.path]) for site in sites if site.path in seen]
 
 
-def _sample(site: NormSite, module: nn.Module, x: Tensor, z: Tensor) -> Sample:
+def _sample(site: NormSite, module: nn.Module, x: Tensor, z: Tensor) -> SiteSample:
     with torch.inference_mode():
         scaled = first_tensor(module(x * SCALE if site.axis == -1 else (x * SCALE)[..., None, None]))
     assert scaled is not None  # it returned one in the pass
@@ -94,4 +94,4 @@ def _sample(site: NormSite, module: nn.Module, x: Tensor, z: Tensor) -> Sample:
     parameters = [each for name in (site.gain, site.bias) if name and (each := getattr(module, name, None)) is not None]
     alike = all(each.dtype == x.dtype for each in (z, *parameters))
     dtype = str(x.dtype).removeprefix("torch.") if alike else None
-    return Sample(site, _float64(x), _float64(z), _float64(scaled.reshape(x.shape)), gain, bias, dtype)
+    return SiteSample(site, _float64(x), _float64(z), _float64(scaled.reshape(x.shape)), gain, bias, dtype)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     )
     from ._norms import FoundNorm, NoNorm, Norms, call as call, ellipsoid, norms
     from ._probe import affine as affine, first_tensor as first_tensor, layer_error
-    from ._published import PUBLISHED, SOURCE as PUBLISHED_SOURCE, Published, Spread
+    from ._published import PUBLISHED, SOURCE as PUBLISHED_SOURCE, Published, PublishedSpread
     from ._sites import Kind, NormSite, Role
     from ._source import ModelSource, bundled_model, find_model
     from ._text import text_config, text_inputs
@@ -54,9 +54,9 @@ __all__ = [
     "NormSite",
     "Norms",
     "Published",
+    "PublishedSpread",
     "RMSNorm",
     "Role",
-    "Spread",
     "Topology",
     "bundled_model",
     "ellipsoid",

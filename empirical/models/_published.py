@@ -8,7 +8,7 @@ from typing import NamedTuple
 SOURCE = "Gupta et al., arXiv:2409.12951v2, Tables 2 to 4"
 
 
-class Spread(NamedTuple):
+class PublishedSpread(NamedTuple):
     """Mean, standard deviation and, where printed, maximum over tokens and layers."""
 
     mean: float
@@ -32,21 +32,21 @@ class Published:
     (88.74, None)
     """
 
-    hidden_angle: Spread
-    attn_angle: Spread
-    hidden_norm: Spread
-    attn_norm: Spread
-    attn_rotation: Spread
-    mlp_angle: Spread | None = None
-    mlp_norm: Spread | None = None
-    mlp_rotation: Spread | None = None
+    hidden_angle: PublishedSpread
+    attn_angle: PublishedSpread
+    hidden_norm: PublishedSpread
+    attn_norm: PublishedSpread
+    attn_rotation: PublishedSpread
+    mlp_angle: PublishedSpread | None = None
+    mlp_norm: PublishedSpread | None = None
+    mlp_rotation: PublishedSpread | None = None
 
 
 def _read() -> dict[str, Published]:
-    models: dict[str, dict[str, Spread]] = {}
+    models: dict[str, dict[str, PublishedSpread]] = {}
     with Path(__file__).with_name("published.csv").open(encoding="utf-8", newline="") as file:
         for model, quantity, mean, *more in list(csv.reader(file))[1:]:
-            spread = Spread(float(mean), *(float(value) if value else None for value in more))
+            spread = PublishedSpread(float(mean), *(float(value) if value else None for value in more))
             models.setdefault(model, {})[quantity] = spread
     return {model: Published(**quantities) for model, quantities in models.items()}
 

@@ -10,19 +10,19 @@ from lngeom.errors import InputError
 from ..models import NormSite
 
 
-class Batch(NamedTuple):
+class BatchShape(NamedTuple):
     """The shape of the inputs: how many sequences, and how many positions if it says so."""
 
     sequences: int
     positions: int | None
 
 
-def batch_of(tensor: Tensor | None, batch_dim: int) -> Batch | None:
+def batch_of(tensor: Tensor | None, batch_dim: int) -> BatchShape | None:
     """The batch in the shape of the first input of a model; None if there is none."""
     if tensor is None or tensor.ndim <= batch_dim:
         return None
     positions = tensor.shape[1 - batch_dim] if tensor.ndim > 1 else None
-    return Batch(tensor.shape[batch_dim], positions)
+    return BatchShape(tensor.shape[batch_dim], positions)
 
 
 def known_batch_dim(model: nn.Module, batch_dim: int | None) -> int:
@@ -38,7 +38,7 @@ def known_batch_dim(model: nn.Module, batch_dim: int | None) -> int:
     return 0
 
 
-def arranged(x: Tensor, site: NormSite, batch: Batch | None, batch_dim: int) -> Tensor:
+def arranged(x: Tensor, site: NormSite, batch: BatchShape | None, batch_dim: int) -> Tensor:
     """The vectors as (sequences, positions, heads, d), heads being whatever shares a position."""
     seen = tuple(x.shape)
     if not seen or seen[site.axis] != site.d:
@@ -47,7 +47,7 @@ def arranged(x: Tensor, site: NormSite, batch: Batch | None, batch_dim: int) -> 
     x = x.movedim(site.axis, -1)
     if x.ndim == 1:
         return x[None, None, None]
-    count, positions = batch or Batch(x.shape[min(batch_dim, x.ndim - 2)], None)
+    count, positions = batch or BatchShape(x.shape[min(batch_dim, x.ndim - 2)], None)
     if x.ndim == 2 and x.shape[0] % count == 0:  # flattened
         flat = x.shape[0] // count
         x = x.unflatten(0, (count, flat) if batch_dim == 0 else (flat, count))

@@ -16,7 +16,7 @@ from lngeom.errors import InputError
 
 from ..models import NormSite, first_tensor
 from ._directions import random_directions
-from ._layout import Batch, arranged, as_mask, batch_of, known_batch_dim
+from ._layout import BatchShape, arranged, as_mask, batch_of, known_batch_dim
 from ._reduction import features, reduce
 from ._sketch import Sketches, sketch
 from ._state import SIDES, Side, SiteState, States, merge_sites
@@ -99,7 +99,7 @@ class Observer:
         self._masks: tuple[Tensor | None, Tensor | None] = (None, None)
         self._strict = True
         self._documents: Tensor | None = None
-        self._batch: Batch | None = None
+        self._batch: BatchShape | None = None
         self._buckets: dict[Any, Tensor] = {}
 
     def __enter__(self) -> Observer:

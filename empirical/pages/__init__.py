@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ._comparison import write_comparison
     from ._comparison_figures import comparison_figures
     from ._console import growth_line, print_rows, print_table, summary
-    from ._measured import COLUMNS as COLUMNS, Measured, compare as compare
+    from ._measured import COMPARISON_COLUMNS as COMPARISON_COLUMNS, Measured, beside_published as beside_published
     from ._study import study_report, verdict as verdict, write_study_report
     from ._sweep import write_report
     from ._sweep_figures import angle_figure, draw_figures, energy_figure, figures, growth_figure, layer_figure

@@ -11,7 +11,7 @@ from ..observe import growth
 from ..support import Json, Row, write_text
 from ._comparison_figures import comparison_figures
 from ._html import embedded, render
-from ._measured import PUBLISHED_GROWTH, PUBLISHED_GROWTH_SOURCE, QUANTITIES, Measured, compare
+from ._measured import PUBLISHED_GROWTH, PUBLISHED_GROWTH_SOURCE, QUANTITIES, Measured, beside_published
 from ._sweep import VerdictLine, exact_verdicts, verdict_lines
 
 
@@ -54,7 +54,7 @@ def _shown(model: Measured, rows: Sequence[Row]) -> Row:
 
 def write_comparison(path: Path, models: Sequence[Measured], failures: Mapping[str, str], about: Json) -> None:
     """Write the page as one HTML file that opens offline."""
-    compared = [compare(model) for model in models]
+    compared = [beside_published(model) for model in models]
     comparison = [row for rows in compared for row in rows]
     angles = [row for row in comparison if row["quantity"] == "hidden_angle" and row["layer"] is None]
     apart = [row for row in angles if row["difference"] is not None]

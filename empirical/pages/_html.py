@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from ..support import Row
 from ._console import number
-from ._style import FAINT, INK, encoded
+from ._style import FAINT, INK, figure_bytes
 
 
 def _interval(row: Row, column: str) -> str:
@@ -78,7 +78,7 @@ def _embedded(svg: str, name: str) -> Markup:
 
 def embedded(figures: Mapping[str, Figure]) -> dict[str, Markup]:
     """Figures to be put into a page."""
-    return {name: _embedded(encoded(figure).decode(), name) for name, figure in figures.items()}
+    return {name: _embedded(figure_bytes(figure).decode(), name) for name, figure in figures.items()}
 
 
 def read_svgs(folder: Path, names: list[str]) -> dict[str, Markup]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..judge import Prediction
-from ..models import PUBLISHED, Spread
+from ..models import PUBLISHED, PublishedSpread
 from ..support import Json, Row
 
 
@@ -40,7 +40,7 @@ class Measured:
         return self.name if self.is_trained else f"{self.name} (random weights)"
 
 
-COLUMNS = (
+COMPARISON_COLUMNS = (
     "model",
     "weights",
     "tokens",
@@ -89,7 +89,7 @@ def _average(rows: Sequence[Row], column: str) -> float | None:
     return math.fsum(values) / len(values) if values else None
 
 
-def compare(model: Measured) -> list[Row]:
+def beside_published(model: Measured) -> list[Row]:
     """The rows of the comparison for one model: for each quantity the average, then every block.
 
     Means and standard deviations are those of each norm layer over all its tokens, averaged over the layers of the
@@ -109,7 +109,7 @@ def compare(model: Measured) -> list[Row]:
         ]
         if not chosen:
             continue
-        published = getattr(PUBLISHED[model.name], quantity) or Spread(math.nan)
+        published = getattr(PUBLISHED[model.name], quantity) or PublishedSpread(math.nan)
         for layer in (None, *sorted({row["layer"] for row in chosen})):
             of_layer = [row for row in chosen if layer in (None, row["layer"])]
             found = _average(of_layer, f"{what}_mean{unit}")

@@ -10,7 +10,7 @@ from ..support import Row, Rows, RunError, read_table, write_text
 from ..train import (
     MARGIN,
     TINY,
-    Cell,
+    CellKey,
     CellSummary,
     SeedMean,
     along_depth,
@@ -26,7 +26,7 @@ from ..train import (
 )
 from ._html import from_markdown, render
 from ._study_figures import OPTIMIZER_NAMES, cell_label, depth_figure, size_figure, step_figure
-from ._style import save
+from ._style import write_figure
 from ._training_figures import NORM_NAMES, site_label
 
 
@@ -58,14 +58,14 @@ def verdict(layer: CellSummary, rms: CellSummary) -> Verdict:
     return "violated" if any(below.low > above.high for below, above in pairs) else "undecided"
 
 
-def _verdicts(summaries: Sequence[CellSummary]) -> dict[Cell, Verdict]:
+def _verdicts(summaries: Sequence[CellSummary]) -> dict[CellKey, Verdict]:
     """The verdict on each cell with LayerNorm that has its pair with RMSNorm."""
     rms = {summary.cell[1:]: summary for summary in summaries if summary.cell[0] == "rms"}
     layer = [s for s in summaries if s.cell[0] == "layer" and s.cell[1:] in rms]
     return {s.cell: verdict(s, rms[s.cell[1:]]) for s in layer}
 
 
-def _undecayed(study: Rows) -> list[Cell]:
+def _undecayed(study: Rows) -> list[CellKey]:
     cells = dict.fromkeys(cell_of(row) for row in study)
     return [cell for cell in cells if cell[3:] == TINY and cell[2] == 0]
 
@@ -148,9 +148,9 @@ def write_study_report(out: Path) -> None:
             "finish them with lngeom study"
         )
     summaries = summarize(study)
-    save(step_figure(study, summaries), out / "steps.svg")
-    save(depth_figure(study, summaries), out / "depth.svg")
-    save(size_figure(summaries), out / "sizes.svg")
+    write_figure(step_figure(study, summaries), out / "steps.svg")
+    write_figure(depth_figure(study, summaries), out / "depth.svg")
+    write_figure(size_figure(summaries), out / "sizes.svg")
     controls = read_table(out / "controls.csv") if (out / "controls.csv").exists() else []
     text = study_report(study, writers, gradients, controls)
     write_text(out / "report.md", text)

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..support import Rows
-from ..train import TINY, Cell, CellSummary, SeedMean, along_depth
+from ..train import TINY, CellKey, CellSummary, SeedMean, along_depth
 from ._style import BLUE, NULL, VERMILION, Layout, panels
 from ._training_figures import NORM_NAMES, draw_sites, site_label
 
@@ -15,7 +15,7 @@ _COLOURS = {"layer": BLUE, "rms": VERMILION}
 OPTIMIZER_NAMES = {"adamw": "AdamW", "sgd": "SGD with momentum"}
 
 
-def cell_label(cell: Cell) -> str:
+def cell_label(cell: CellKey) -> str:
     """Norm, optimizer and weight decay of a cell in words."""
     norm, optimizer, decay, *_ = cell
     return f"{NORM_NAMES[norm]}, {OPTIMIZER_NAMES[optimizer]}, weight decay {decay:g}"
@@ -30,7 +30,7 @@ def step_figure(study: Rows, summaries: Sequence[CellSummary]) -> Figure:
     """d·E[cos²θ] of 1 over steps, a line per site, a panel per cell at ``tiny``; bands are intervals over seeds."""
     steps = sorted({row["step"] for row in study})
 
-    def draw(axes: Axes, cell: Cell) -> None:
+    def draw(axes: Axes, cell: CellKey) -> None:
         sites = []
         for site in zip(*(along_depth(study, cell, step) for step in steps), strict=True):
             values = [value for _, value in site]

@@ -141,7 +141,7 @@ def band(axes: Axes, places: Sequence[float], means: Any, spreads: Any, **style)
     axes.fill_between(places, means - spreads, means + spreads, color=style["color"], alpha=0.18, linewidth=0)
 
 
-def encoded(figure: Figure, format: str = "svg", style: dict[Any, Any] = STYLE) -> bytes:
+def figure_bytes(figure: Figure, format: str = "svg", style: dict[Any, Any] = STYLE) -> bytes:
     """The file of a figure; its bytes depend on what is drawn alone."""
     stream = io.BytesIO()
     with matplotlib.rc_context(style):
@@ -149,7 +149,7 @@ def encoded(figure: Figure, format: str = "svg", style: dict[Any, Any] = STYLE) 
     return stream.getvalue()
 
 
-def save(figure: Figure, path: Path, style: dict[Any, Any] = STYLE) -> None:
+def write_figure(figure: Figure, path: Path, style: dict[Any, Any] = STYLE) -> None:
     """Replace a file by a figure, in the format that the name ends with."""
     with replacing(path) as draft:
-        draft.write_bytes(encoded(figure, path.suffix[1:], style))
+        draft.write_bytes(figure_bytes(figure, path.suffix[1:], style))

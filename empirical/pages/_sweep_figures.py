@@ -13,7 +13,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 from ..observe import LAWS, Growth, growth, stream
 from ..support import Json, Row
 from ._console import growth_words
-from ._style import NULL, RANDOM_A, RANDOM_B, UNIFORM, Layout, band, panels, save
+from ._style import NULL, RANDOM_A, RANDOM_B, UNIFORM, Layout, band, panels, write_figure
 
 ROLES = {
     "pre_attn": "norm before the attention",
@@ -219,7 +219,7 @@ def figures(rows: Sequence[Row], subject: str) -> dict[str, Figure]:
 def draw_figures(rows: Sequence[Row], directory: Path, manifest: Json) -> None:
     """Draw the figures of a run as SVG files into its directory."""
     for name, figure in figures(rows, subject_of(manifest)).items():
-        save(figure, directory / f"{name}.svg")
+        write_figure(figure, directory / f"{name}.svg")
 
 
 def subject_of(manifest: Json) -> str:

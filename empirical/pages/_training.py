@@ -4,10 +4,10 @@ from pathlib import Path
 
 from ..support import RunError, read_sealed, read_table, write_text
 from ._html import read_svgs, render
-from ._style import save
-from ._training_figures import NORM_NAMES, Drawn, angle_figure, energy_figure, loss_figure, site_label
+from ._style import write_figure
+from ._training_figures import NORM_NAMES, Drawn, site_label, training_angles, training_energies, training_losses
 
-_FIGURES = {"losses": loss_figure, "angles": angle_figure, "energy": energy_figure}
+_FIGURES = {"losses": training_losses, "angles": training_angles, "energy": training_energies}
 
 
 def load_drawn(out: Path, title: str | None = None) -> Drawn:
@@ -28,7 +28,7 @@ def load_drawn(out: Path, title: str | None = None) -> Drawn:
 def draw_runs(runs: list[Drawn], folder: Path) -> list[str]:
     """Draw the three figures of one or more runs into `folder`; returns the names of the files."""
     for name, figure in _FIGURES.items():
-        save(figure(runs), folder / f"{name}.svg")
+        write_figure(figure(runs), folder / f"{name}.svg")
     return [f"{name}.svg" for name in _FIGURES]
 
 

@@ -61,7 +61,7 @@ def draw_sites(panel: Axes, steps: Sequence[int], sites: Sequence[Sequence[Any]]
     panel.set_xlim(left=0)
 
 
-def loss_figure(runs: Sequence[Drawn]) -> Figure:
+def training_losses(runs: Sequence[Drawn]) -> Figure:
     """Training loss of each step, held-out loss at the checkpoints, and the entropy no unigram model can beat."""
 
     def draw(axes: Axes, runs: Sequence[Drawn]) -> None:
@@ -84,7 +84,7 @@ _DIRECTIONS = {
 }
 
 
-def angle_figure(runs: Sequence[Drawn]) -> Figure:
+def training_angles(runs: Sequence[Drawn]) -> Figure:
     """Angle of hidden states with 1 and two random vectors against checkpoint, mean and spread per layer."""
 
     def draw(axes: Axes, content: tuple[Drawn, str]) -> None:
@@ -107,7 +107,7 @@ def angle_figure(runs: Sequence[Drawn]) -> Figure:
     return panels(contents, draw, layout)
 
 
-def energy_figure(runs: Sequence[Drawn]) -> Figure:
+def training_energies(runs: Sequence[Drawn]) -> Figure:
     """d·E[cos²θ] of 1 at every site against the step, beside the median random direction, log scale."""
     names = ("d_cos2", "d_cos2_low", "d_cos2_high", "random_d_cos2_median")
 

@@ -5,28 +5,28 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
-    from ._cases import IGNORED, Case, batches, cases
     from ._corpus import Corpus, bundled_wikipedia, open_corpus
     from ._markup import plain_text
     from ._mediawiki import articles
     from ._packing import TokenPolicy, encoded, flat_pieces, packed
+    from ._passages import IGNORED, Passage, batches, passages
     from ._random import random_pieces
 else:
     __getattr__ = lazy(__name__, __file__)
 
 __all__ = [
     "IGNORED",
-    "Case",
     "Corpus",
+    "Passage",
     "TokenPolicy",
     "articles",
     "batches",
     "bundled_wikipedia",
-    "cases",
     "encoded",
     "flat_pieces",
     "open_corpus",
     "packed",
+    "passages",
     "plain_text",
     "random_pieces",
 ]

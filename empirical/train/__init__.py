@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ._recipe import SHAPES, Norm, Optimizer, Recipe, Shape, checkpoint_steps, learning_rate
     from ._study import gather, run_study
     from ._summary import (
-        Cell as Cell,
+        CellKey as CellKey,
         CellSummary as CellSummary,
         SeedMean as SeedMean,
         along_depth as along_depth,

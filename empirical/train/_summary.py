@@ -11,7 +11,7 @@ import numpy as np
 from ..observe import student
 from ..support import Row, Rows
 
-Cell = tuple[Any, ...]
+CellKey = tuple[Any, ...]
 """What names a cell: the values of its columns."""
 
 CELL = ("norm", "optimizer", "weight_decay", "layers", "width")
@@ -45,7 +45,7 @@ def geometric_mean(values: Sequence[float]) -> SeedMean:
     return SeedMean(math.exp(mean), math.exp(low), math.exp(high), count)
 
 
-def cell_of(row: Row) -> Cell:
+def cell_of(row: Row) -> CellKey:
     """The cell a row of the study belongs to: all that names its run but the seed."""
     return tuple(row[name] for name in CELL)
 
@@ -68,7 +68,7 @@ class CellSummary:
         chance: Probability that they are so low by chance, see :func:`chance_of_ranks`.
     """
 
-    cell: Cell
+    cell: CellKey
     start: SeedMean
     energy: SeedMean
     random: SeedMean
@@ -78,9 +78,9 @@ class CellSummary:
     chance: float
 
 
-def by(rows: Rows, *names: str) -> dict[Cell, Rows]:
+def by(rows: Rows, *names: str) -> dict[CellKey, Rows]:
     """Rows by their values in some columns, in the order of the table."""
-    grouped: dict[Cell, Rows] = defaultdict(list)
+    grouped: dict[CellKey, Rows] = defaultdict(list)
     for row in rows:
         grouped[tuple(row[name] for name in names)].append(row)
     return grouped
@@ -141,24 +141,24 @@ def summarize(study: Rows) -> list[CellSummary]:
     return summaries
 
 
-def final_losses(rows: Rows) -> dict[tuple[str, Cell, int], float]:
+def final_losses(rows: Rows) -> dict[tuple[str, CellKey, int], float]:
     """Held-out losses after training, by norm, by the rest of the cell, and by seed."""
     last = max(row["step"] for row in rows)
     ended = [row for row in rows if row["step"] == last]
     return {(row["norm"], cell_of(row)[1:], row["seed"]): row["held_out_loss"] for row in ended}
 
 
-def paired_losses(study: Rows) -> list[tuple[Cell, list[float]]]:
+def paired_losses(study: Rows) -> list[tuple[CellKey, list[float]]]:
     """Held-out losses of LayerNorm minus those of RMSNorm, seed by seed, for each cell but its norm."""
     losses = final_losses(study)
-    found: dict[Cell, list[float]] = {}
+    found: dict[CellKey, list[float]] = {}
     for (norm, cell, seed), loss in losses.items():
         if norm == "layer" and ("rms", cell, seed) in losses:
             found.setdefault(cell, []).append(loss - losses["rms", cell, seed])
     return list(found.items())
 
 
-def first_step_below(study: Rows, cell: Cell) -> int | None:
+def first_step_below(study: Rows, cell: CellKey) -> int | None:
     """First checkpoint from which on the interval of 1 lies below that of the median random direction, if any."""
     rows = [row for row in study if cell_of(row) == cell and beyond_block_0(row)]
     found = None
@@ -170,7 +170,7 @@ def first_step_below(study: Rows, cell: Cell) -> int | None:
     return found
 
 
-def along_depth(study: Rows, cell: Cell, step: int) -> list[tuple[Row, SeedMean]]:
+def along_depth(study: Rows, cell: CellKey, step: int) -> list[tuple[Row, SeedMean]]:
     """d·E[cos²θ] of 1 at every site of a cell after `step` steps, over seeds, in the order of the forward pass."""
     rows = [row for row in study if cell_of(row) == cell and row["step"] == step]
     return [(of_site[0], geometric_mean([row["d_cos2"] for row in of_site])) for of_site in by(rows, "site").values()]
@@ -187,7 +187,7 @@ class WriterSummary:
         change: Energy along 1 of what training added, 1 for an average direction.
     """
 
-    cell: Cell
+    cell: CellKey
     kind: str
     growth: SeedMean | None
     uniform_growth: SeedMean | None

@@ -1,8 +1,8 @@
 """Worked examples: the library's functions run on exact numbers, and statements about them that are certain.
 
-A :class:`Case` is the blackboard on which a counterexample is worked: values are given, quantities are computed by
-the functions of :mod:`lngeom` on :class:`~lngeom.carriers.Enclosure`, and each statement is decided by intervals
-that contain the exact numbers. A premise that is not certainly true and a claim that is not certainly false raise, so
+A :class:`WorkedExample` is the blackboard of a counterexample: values are given, quantities are computed by the
+functions of :mod:`lngeom` on :class:`~lngeom.carriers.Enclosure`, and each statement is decided by intervals that
+contain the exact numbers. A premise that is not certainly true and a claim that is not certainly false raise, so
 a counterexample that can be shown is a proof. Only what is said to hold instead may be an equality of irrational
 numbers, which no interval decides: agreement to 30 digits is shown there, and is not a proof.
 """
@@ -32,11 +32,11 @@ class Line(NamedTuple):
 
 
 @dataclass
-class Case:
+class WorkedExample:
     """A worked example, line by line.
 
     >>> import lngeom as lg
-    >>> case = Case()
+    >>> case = WorkedExample()
     >>> x = case.vector("x", 1, 3)
     >>> mean, variance = lg.moments(x)
     >>> case.claimed("the variance has the divisor d − 1", variance, "=", 2)
@@ -123,23 +123,23 @@ class Counterexample(NamedTuple):
 
     name: str
     says: str
-    build: Callable[[Case], None]
+    build: Callable[[WorkedExample], None]
 
-    def work(self) -> Case:
-        """The example on a new :class:`Case`; one that refutes nothing raises."""
+    def work(self) -> WorkedExample:
+        """The example on a new :class:`WorkedExample`; one that refutes nothing raises."""
         case = self.show()
         if not case.refuted:
             raise CheckError(f"counterexample {self.name} refutes nothing")
         return case
 
-    def show(self) -> Case:
-        """The example on a new :class:`Case`, where it need refute nothing: numbers that are worked out."""
-        case = Case()
+    def show(self) -> WorkedExample:
+        """The example on a new :class:`WorkedExample`, where it need refute nothing: numbers that are worked out."""
+        case = WorkedExample()
         self.build(case)
         return case
 
 
-def counterexample(build: Callable[[Case], None]) -> Counterexample:
+def counterexample(build: Callable[[WorkedExample], None]) -> Counterexample:
     """The counterexample that a function builds: its name is the function's, what it says the docstring."""
     return Counterexample(build.__name__, " ".join((build.__doc__ or "").split()), build)
 

@@ -10,7 +10,7 @@ from rich.text import Text
 from lngeom.verdicts import CLAIM_VERDICTS, MEANINGS, Verdict
 
 from .._registry import find as find_theorem
-from ._case import Case
+from ._case import WorkedExample
 from ._claim import Claim
 from ._registry import DOCUMENTS, counts, document_of
 
@@ -142,7 +142,7 @@ def _items(claim: Claim) -> Iterator[tuple[str, RenderableType]]:
         yield from (("", ""), ("Sources", "\n".join(map(str, claim.citations))))
 
 
-def _worked(case: Case) -> Table:
+def _worked(case: WorkedExample) -> Table:
     """The blackboard: values and findings, and statements with their marks, each with its numbers beside it."""
     grid = Table.grid(padding=(0, 1))
     for _ in range(4):

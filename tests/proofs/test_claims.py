@@ -32,7 +32,7 @@ from proofs.claims import (
     ledger,
     select,
 )
-from proofs.claims._case import Case, Counterexample, Relation, agree, counterexample, decide, show
+from proofs.claims._case import Counterexample, Relation, WorkedExample, agree, counterexample, decide, show
 
 CLAIMS = claims()
 EXAMPLES = list({claim.counterexample.name: claim.counterexample for claim in CLAIMS if claim.counterexample}.values())
@@ -204,14 +204,14 @@ def test_what_is_not_certain_is_refused() -> None:
         ("true", (root, "=", root + Fraction(1, 2**90))),
     ):
         with pytest.raises(CheckError):
-            getattr(Case(), kind)("said", *statement)
-    Case().true("equal irrational numbers", root * root, "=", 2)
+            getattr(WorkedExample(), kind)("said", *statement)
+    WorkedExample().true("equal irrational numbers", root * root, "=", 2)
     assert not agree(Interval(0, 1), Interval(0, 1))
     with pytest.raises(CheckError, match="has a value"):
-        Case().undefined("1/2", lambda: Fraction(1, 2))
+        WorkedExample().undefined("1/2", lambda: Fraction(1, 2))
 
     @counterexample
-    def nothing(case: Case) -> None:
+    def nothing(case: WorkedExample) -> None:
         """Nothing."""
         case.true("1 = 1", 1, "=", 1)
 

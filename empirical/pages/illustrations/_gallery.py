@@ -94,7 +94,7 @@ def save(name: str, directory: Path, *, format: str = "svg", run: Path | None = 
     figure, path = draw(name, run), directory / f"{name}.{format}"
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        _style.save(figure, path, _style.ILLUSTRATION)
+        _style.write_figure(figure, path, _style.ILLUSTRATION)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}; choose another directory with --out") from None
     return path

@@ -7,7 +7,7 @@ import lngeom as lg
 from lngeom.carriers import Enclosure, Interval
 from lngeom.kernel import dot, norm, ones, square_norm
 
-from .._case import Case, counterexample, show
+from .._case import WorkedExample, counterexample, show
 from ._exact import off, rank
 
 
@@ -16,7 +16,7 @@ def _form(g: Enclosure, projection: Callable[[Enclosure], Enclosure]) -> Callabl
     return lambda v: projection(projection(v) / (g * g))
 
 
-def _eigenvalue(case: Case, name: str, operator: Callable[[Enclosure], Enclosure], v: Enclosure) -> Interval:
+def _eigenvalue(case: WorkedExample, name: str, operator: Callable[[Enclosure], Enclosure], v: Enclosure) -> Interval:
     """The eigenvalue of v, after checking that v is an eigenvector."""
     value = (dot(operator(v), v) / dot(v, v))[0]
     case.true(f"v = {show(v)} is an eigenvector of {name}", operator(v), "=", value * v)
@@ -24,7 +24,7 @@ def _eigenvalue(case: Case, name: str, operator: Callable[[Enclosure], Enclosure
 
 
 @counterexample
-def same_projector_twice(case: Case) -> None:
+def same_projector_twice(case: WorkedExample) -> None:
     """Read as Π·Π the matrix has the wrong axes: its projector must be off α, the normal after the gain."""
     g = case.vector("g", 1, 2)
     z = case.find("z = LN(1, −1), the end of the only axis", lg.layer_norm(case.vector("x", 1, -1), g, eps=0))
@@ -35,7 +35,7 @@ def same_projector_twice(case: Case) -> None:
 
 
 @counterexample
-def root_of_the_wrong_part(case: Case) -> None:
+def root_of_the_wrong_part(case: WorkedExample) -> None:
     """The root goes over the quotient: √(N/λ), not √N/λ."""
     g = case.vector("g", 1, 2)
     z = case.find("z = LN(1, −1), the end of the only axis", lg.layer_norm(case.vector("x", 1, -1), g, eps=0))
@@ -46,7 +46,7 @@ def root_of_the_wrong_part(case: Case) -> None:
 
 
 @counterexample
-def inverse_of_a_zero_gain(case: Case) -> None:
+def inverse_of_a_zero_gain(case: WorkedExample) -> None:
     """A diagonal matrix with a zero has a Drazin inverse all the same; what fails is the formula for the
     axes.
     """
@@ -58,7 +58,7 @@ def inverse_of_a_zero_gain(case: Case) -> None:
 
 
 @counterexample
-def zero_gains(case: Case) -> None:
+def zero_gains(case: WorkedExample) -> None:
     """With zero gains the squared Drazin inverse gives semi-axes √N|g_n|, which are too long."""
     g = case.vector("g", 1, 0)
     z = case.find("z = LN(1, −1), the end of the only axis", lg.layer_norm(case.vector("x", 1, -1), g, eps=0))
@@ -73,7 +73,7 @@ def zero_gains(case: Case) -> None:
 
 
 @counterexample
-def constant_gain(case: Case) -> None:
+def constant_gain(case: WorkedExample) -> None:
     """A constant gain does not tilt the hyperplane: AU = U."""
     a = case.vector("a", 3, 3)
     z = case.find("z = LN(1, −1)", lg.layer_norm(case.vector("x", 1, -1), a, eps=0))
@@ -84,7 +84,7 @@ def constant_gain(case: Case) -> None:
 
 
 @counterexample
-def solid_image(case: Case) -> None:
+def solid_image(case: WorkedExample) -> None:
     """With two zero gains the image is solid even at ε = 0: the hidden coordinates take up the norm."""
     g = case.vector("g", 1, 0, 0)
     inner = case.vector("x", 0, 1, -1)
@@ -96,7 +96,7 @@ def solid_image(case: Case) -> None:
 
 
 @counterexample
-def one_zero_gain(case: Case) -> None:
+def one_zero_gain(case: WorkedExample) -> None:
     """One zero gain costs no dimension: rank GΠ = d − max(1, k) is d − 1 for k = 0 and for k = 1."""
     g, h = case.vector("g without zeros", 1, 2, 3), case.vector("g with one zero", 1, 2, 0)
     full = case.find("rank GΠ without zeros", rank(lambda v: g * lg.project(v), 3))
@@ -107,7 +107,7 @@ def one_zero_gain(case: Case) -> None:
 
 
 @counterexample
-def boundary_and_center(case: Case) -> None:
+def boundary_and_center(case: WorkedExample) -> None:
     """At ε = 0 only the boundary is reached; with two zero gains less than a hyperplane is."""
     x = case.vector("x", 1, -1)
     g = case.vector("g", 1, 2)
@@ -119,7 +119,7 @@ def boundary_and_center(case: Case) -> None:
 
 
 @counterexample
-def tilted_hyperplane(case: Case) -> None:
+def tilted_hyperplane(case: WorkedExample) -> None:
     """A constant gain leaves the hyperplane where it is, a zero gain leaves no normal 1/g."""
     x = case.vector("x", 1, -1)
     g = case.vector("g", 2, 2)
@@ -130,7 +130,7 @@ def tilted_hyperplane(case: Case) -> None:
 
 
 @counterexample
-def direction_from_preimage(case: Case) -> None:
+def direction_from_preimage(case: WorkedExample) -> None:
     """The matrix ΠG²Π does deliver directions: from its eigenvector u the axis is Gu, also with a zero gain."""
     g = case.vector("g", 1, 1, 0)
     u = case.vector("u", 1, 1, -2)
@@ -142,7 +142,7 @@ def direction_from_preimage(case: Case) -> None:
 
 
 @counterexample
-def projector_in_floats(case: Case) -> None:
+def projector_in_floats(case: WorkedExample) -> None:
     """Of the projector for ten equal gains, with its entries rounded to float64, one eigenvalue is below 0."""
     d = 10
     inside, beside = Fraction(1 - 1 / d), Fraction(1 / d)

@@ -6,11 +6,11 @@ import lngeom as lg
 from lngeom.carriers import Enclosure
 from lngeom.kernel import norm, square_norm
 
-from .._case import Case, counterexample
+from .._case import WorkedExample, counterexample
 
 
 @counterexample
-def long_vectors(case: Case) -> None:
+def long_vectors(case: WorkedExample) -> None:
     """What must be large against ε is the standard deviation, ‖Πx‖/√n: in high dimension ‖Πx‖ ≫ ε is not
     enough.
     """
@@ -24,7 +24,7 @@ def long_vectors(case: Case) -> None:
 
 
 @counterexample
-def sphere_or_ball(case: Case) -> None:
+def sphere_or_ball(case: WorkedExample) -> None:
     """With ε > 0 the image is the open ball inside the sphere; a multiple of 1 has no image at ε = 0."""
     x = case.vector("x", 1, -1)
     eps = case.scalar("ε", 1)
@@ -36,7 +36,7 @@ def sphere_or_ball(case: Case) -> None:
 
 
 @counterexample
-def radius_forgotten(case: Case) -> None:
+def radius_forgotten(case: WorkedExample) -> None:
     """The sphere that LayerNorm maps to has radius √n, not 1."""
     x = case.vector("x", 3, 1)
     y = case.find("g(f(x))", lg.standardize(x, eps=0))
@@ -45,7 +45,7 @@ def radius_forgotten(case: Case) -> None:
 
 
 @counterexample
-def gentle_input(case: Case) -> None:
+def gentle_input(case: WorkedExample) -> None:
     """An input whose deviation is small against √ε ends far from the surface, with the default ε = 10⁻⁵."""
     eps = case.scalar("ε", Fraction(1, 100000))
     t = Fraction(1, 1000)
@@ -58,7 +58,7 @@ def gentle_input(case: Case) -> None:
 
 
 @counterexample
-def two_placements(case: Case) -> None:
+def two_placements(case: WorkedExample) -> None:
     """No constant turns one placement of ε into the other: what fits one vector fails for the next."""
     inside, outside = case.scalar("ε inside", 3), case.scalar("ε outside", 1)
     x, y = case.vector("x", 1, -1), case.vector("x′", 2, -2)
@@ -69,7 +69,7 @@ def two_placements(case: Case) -> None:
 
 
 @counterexample
-def steep_line(case: Case) -> None:
+def steep_line(case: WorkedExample) -> None:
     """The slope at equal components is 1/√ε: a tiny ε turns tiny differences into large ones."""
     eps = case.scalar("ε", Fraction(1, 10**12))
     t = Fraction(1, 10**9)
@@ -81,7 +81,7 @@ def steep_line(case: Case) -> None:
 
 
 @counterexample
-def deviation_far_from_eps(case: Case) -> None:
+def deviation_far_from_eps(case: WorkedExample) -> None:
     """For inputs of large deviation neither a small ε is a risk nor a large one a loss."""
     x = case.vector("x", 1000, -1000)
     small, large = case.scalar("small ε", Fraction(1, 10**12)), case.scalar("large ε", Fraction(1, 10))

@@ -6,11 +6,11 @@ import lngeom as lg
 from lngeom.carriers import Enclosure
 from lngeom.kernel import ones, root
 
-from .._case import Case, counterexample, decide
+from .._case import WorkedExample, counterexample, decide
 
 
 @counterexample
-def counting_statistics(case: Case) -> None:
+def counting_statistics(case: WorkedExample) -> None:
     """Few statistics and nothing recovered, many statistics and everything recovered: the count decides
     nothing.
     """
@@ -28,7 +28,7 @@ def counting_statistics(case: Case) -> None:
 
 
 @counterexample
-def batch_statistics(case: Case) -> None:
+def batch_statistics(case: WorkedExample) -> None:
     """With the statistics of the batch itself, batch normalization forgets shift and scale of each column."""
     column = case.vector("a column of the batch", 1, 3)
     other = case.find("2 column + 10", 2 * column + 10)
@@ -40,7 +40,7 @@ def batch_statistics(case: Case) -> None:
 
 
 @counterexample
-def batch_statistics_with_eps(case: Case) -> None:
+def batch_statistics_with_eps(case: WorkedExample) -> None:
     """With ε > 0, α = √Var no longer undoes the division: it must be √(Var + ε)."""
     x = case.vector("x", 5, 3)
     mean, variance = case.vector("E", 1, 1), case.vector("Var", 1, 1)
@@ -55,7 +55,7 @@ def batch_statistics_with_eps(case: Case) -> None:
 
 
 @counterexample
-def other_readers(case: Case) -> None:
+def other_readers(case: WorkedExample) -> None:
     """What a batch norm computes for one vector depends on the other vectors of its batch."""
     alone = case.vector("values of one feature in a batch", 1, 3)
     joined = case.vector("the same, another neighbour", 1, 5)

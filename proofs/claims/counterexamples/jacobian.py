@@ -6,7 +6,7 @@ import lngeom as lg
 from lngeom.carriers import Enclosure
 from lngeom.kernel import derivative, dot, norm, ones, square_norm
 
-from .._case import Case, counterexample
+from .._case import WorkedExample, counterexample
 from ._exact import Operator, rank
 
 
@@ -20,7 +20,7 @@ def _rms(x: Enclosure) -> Operator:
 
 
 @counterexample
-def same_output_other_gradient(case: Case) -> None:
+def same_output_other_gradient(case: WorkedExample) -> None:
     """At x ⟂ 1 there is nothing to remove, the outputs are equal, and the derivatives still differ."""
     x, one = case.vector("x", 1, -1), case.vector("1", 1, 1)
     case.given("no component along 1: 1·x = 0", dot(one, x), "=", 0)
@@ -31,7 +31,7 @@ def same_output_other_gradient(case: Case) -> None:
 
 
 @counterexample
-def first_training_step(case: Case) -> None:
+def first_training_step(case: WorkedExample) -> None:
     """All states are orthogonal to 1 before the step, and LayerNorm and RMSNorm still train apart."""
     x = case.vector("x, an input that is being trained", 1, -1, 1, -1)
     c = case.vector("gradient of the loss by the output", 1, 0, 0, 0)
@@ -45,7 +45,7 @@ def first_training_step(case: Case) -> None:
 
 
 @counterexample
-def large_norm_small_deviation(case: Case) -> None:
+def large_norm_small_deviation(case: WorkedExample) -> None:
     """A long vector nearly parallel to 1 has a large Jacobian: what counts is ‖Πx‖, not ‖x‖."""
     x = case.vector("x", 10**6, 10**6, 10**6 + 1)
     v = case.vector("v", 1, -1, 0)
@@ -56,7 +56,7 @@ def large_norm_small_deviation(case: Case) -> None:
 
 
 @counterexample
-def amplified_though_long(case: Case) -> None:
+def amplified_though_long(case: WorkedExample) -> None:
     """A long input with a small deviation amplifies gradients: long is not a synonym of attenuated."""
     x = case.vector("x", 1000, 1000, 1001)
     v = case.vector("v", 1, -1, 0)
@@ -67,7 +67,7 @@ def amplified_though_long(case: Case) -> None:
 
 
 @counterexample
-def constant_scale(case: Case) -> None:
+def constant_scale(case: WorkedExample) -> None:
     """Inputs of one norm, √d, and any deviation: no constant times √d bounds the factor."""
     x = case.vector("x, of norm √d = 2", *(Fraction(n, 10001) for n in (10199, 10199, 9799, 9799)))
     case.given("‖x‖² = d", square_norm(x), "=", 4)
@@ -78,7 +78,7 @@ def constant_scale(case: Case) -> None:
 
 
 @counterexample
-def two_dimensions_less(case: Case) -> None:
+def two_dimensions_less(case: WorkedExample) -> None:
     """The tangent space of the image has dimension d − 2, and most of the (d − 1)-sphere is never reached."""
     x = case.vector("x", 1, -1, 1, -1)
     case.find("rank of the Jacobian at x", rank(_layer(x), 4))

@@ -6,17 +6,17 @@ import lngeom as lg
 from lngeom.carriers import Enclosure
 from lngeom.kernel import dot, norm, ones, square_norm
 
-from .._case import Case, counterexample
+from .._case import WorkedExample, counterexample
 
 
 @counterexample
-def more_vectors_than_components(case: Case) -> None:
+def more_vectors_than_components(case: WorkedExample) -> None:
     """A million vectors against the largest dimension of the seven models."""
     case.true("vectors of a layer against d", case.scalar("vectors", 10**6), ">", case.scalar("d", 4096))
 
 
 @counterexample
-def eps_between_two_norms(case: Case) -> None:
+def eps_between_two_norms(case: WorkedExample) -> None:
     """Two norms in a row, with ε: the second sees how short the first has made its output."""
     x, eps = case.vector("x", 1, 1), case.scalar("ε", 3)
     once = case.find("RMS(x): the first norm left out", lg.rms_norm(x, eps=eps))
@@ -27,7 +27,7 @@ def eps_between_two_norms(case: Case) -> None:
 
 
 @counterexample
-def key_inside(case: Case) -> None:
+def key_inside(case: WorkedExample) -> None:
     """With ε the key of a vector of equal components lies between two others: no query prefers it."""
     x, eps, q = case.vector("x", 1, -1), case.scalar("ε", 3), case.vector("a query q", 3, 1)
     keys = [lg.layer_norm(v, eps=eps) for v in (x, -x, 0 * x)]
@@ -39,7 +39,7 @@ def key_inside(case: Case) -> None:
 
 
 @counterexample
-def reader_without_bias(case: Case) -> None:
+def reader_without_bias(case: WorkedExample) -> None:
     """A change of the reader along α adds α·b to its output: without a bias of its own that is seen."""
     x, g, b = case.vector("x", 1, -1), case.vector("g", 1, 2), case.vector("b", 3, 0)
     z, w = case.find("z = LN(x)", lg.layer_norm(x, g, b, eps=0)), case.vector("w, a row of the reader", 1, 1)
@@ -48,14 +48,14 @@ def reader_without_bias(case: Case) -> None:
 
 
 @counterexample
-def dead_coordinate(case: Case) -> None:
+def dead_coordinate(case: WorkedExample) -> None:
     """A zero gain kills its coordinate behind RMSNorm too."""
     z = case.find("RMS(x)", lg.rms_norm(case.vector("x", 7, 1), case.vector("g", 0, 1), eps=0))
     case.claimed("no direction is dead: e₁·z ≠ 0", dot(case.vector("e₁", 1, 0), z), "≠", 0)
 
 
 @counterexample
-def same_gain_other_norm(case: Case) -> None:
+def same_gain_other_norm(case: WorkedExample) -> None:
     """One gain, two norms: it has a dead direction behind one of them."""
     x, g = case.vector("x", 7, 1), case.vector("g, in both", 1, 2)
     a = case.find("α = 1/g", ones(g) / g)
@@ -64,7 +64,7 @@ def same_gain_other_norm(case: Case) -> None:
 
 
 @counterexample
-def another_eps(case: Case) -> None:
+def another_eps(case: WorkedExample) -> None:
     """A replacement norm with an ε of its own computes something else, on a centred stream too."""
     x = case.vector("x", 1, -1)
     case.given("the stream is centred: 1·x = 0", dot(ones(x), x), "=", 0)
@@ -74,7 +74,7 @@ def another_eps(case: Case) -> None:
 
 
 @counterexample
-def turned_layer_norm(case: Case) -> None:
+def turned_layer_norm(case: WorkedExample) -> None:
     """An orthogonal map that moves 1 does not commute with LayerNorm; with RMSNorm it does."""
     x = case.vector("x", 1, 1, 0)
     sign = case.vector("A = diag", -1, 1, 1)
@@ -83,7 +83,7 @@ def turned_layer_norm(case: Case) -> None:
 
 
 @counterexample
-def gain_before_rotation(case: Case) -> None:
+def gain_before_rotation(case: WorkedExample) -> None:
     """With its gain in place RMSNorm does not commute with a rotation, here of two coordinates."""
     x, g = case.vector("x", 7, 1), case.vector("g", 1, 2)
     turned = Enclosure([x[1], -x[0]])
@@ -92,7 +92,7 @@ def gain_before_rotation(case: Case) -> None:
 
 
 @counterexample
-def mean_far_from_zero(case: Case) -> None:
+def mean_far_from_zero(case: WorkedExample) -> None:
     """One rounding of a mean that is large against σ moves outputs by u|μ|/σ, which the formula leaves out."""
     u = case.scalar("u, the unit roundoff of float32", Fraction(1, 2**24))
     x = case.vector("x", 101, 99, 101, 99)
@@ -107,7 +107,7 @@ def mean_far_from_zero(case: Case) -> None:
 
 
 @counterexample
-def shorter_weights(case: Case) -> None:
+def shorter_weights(case: WorkedExample) -> None:
     """With ε the gradient has a part along the weights, and a step can make them shorter."""
     w, e, eps = case.vector("w", 1, -1), case.vector("error behind the norm", 1, -1), case.scalar("ε", 3)
     p = case.find("gradient by w", lg.derivatives.jacobian_transpose_product(w, e, eps=eps))
@@ -116,7 +116,7 @@ def shorter_weights(case: Case) -> None:
 
 
 @counterexample
-def small_branch(case: Case) -> None:
+def small_branch(case: WorkedExample) -> None:
     """A branch that writes little grows more when a norm stands behind it."""
     h, f = (case.vector("stream h", 2, 0), case.vector("what the branch writes", Fraction(1, 10), Fraction(-1, 10)))
     case.claimed(
@@ -128,7 +128,7 @@ def small_branch(case: Case) -> None:
 
 
 @counterexample
-def one_width_for_all(case: Case) -> None:
+def one_width_for_all(case: WorkedExample) -> None:
     """With one C for all components DyISRU is not an RMSNorm."""
     x = case.vector("x", 1, 7)
     common = x / lg.norms.scale(x * x / 2 + 12, eps=0)  # √d x/√(x² + C) with d = 2 and C = 24
@@ -136,7 +136,7 @@ def one_width_for_all(case: Case) -> None:
 
 
 @counterexample
-def one_component_carries_all(case: Case) -> None:
+def one_component_carries_all(case: WorkedExample) -> None:
     """A one-hot vector: its component comes out as √d."""
     z = case.find("RMS(x)", lg.rms_norm(case.vector("x", 5, 0, 0, 0), eps=0))
     case.claimed("with gain 1 no output is above 1", z, "≤", 1)

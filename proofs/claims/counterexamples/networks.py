@@ -5,12 +5,12 @@ from fractions import Fraction
 import lngeom as lg
 from lngeom.kernel import dot, norm, ones, square_norm
 
-from .._case import Case, counterexample
+from .._case import WorkedExample, counterexample
 from ._exact import cosine
 
 
 @counterexample
-def moved_along_uniform(case: Case) -> None:
+def moved_along_uniform(case: WorkedExample) -> None:
     """Two streams that differ along 1 give the same outputs and any angle one likes."""
     h = case.vector("h", 3, -1)
     moved = case.find("h + 100·1", h + 100 * ones(h))
@@ -21,7 +21,7 @@ def moved_along_uniform(case: Case) -> None:
 
 
 @counterexample
-def index_zero(case: Case) -> None:
+def index_zero(case: WorkedExample) -> None:
     """Summing from i = 0 adds an update that no block makes: already h⁰ comes out wrong."""
     h0 = case.vector("h⁰", 1, 0)
     a = [case.vector("a⁰ (a block 0 that does not exist)", 0, 1), case.vector("a¹", 2, 0)]
@@ -33,7 +33,7 @@ def index_zero(case: Case) -> None:
 
 
 @counterexample
-def cancelling_update(case: Case) -> None:
+def cancelling_update(case: WorkedExample) -> None:
     """An update can take back what is there: summing does not force the norm to grow."""
     h = case.vector("h⁰", 1, 0)
     a = case.vector("a¹", -1, 0)
@@ -43,7 +43,7 @@ def cancelling_update(case: Case) -> None:
 
 
 @counterexample
-def aligned_updates(case: Case) -> None:
+def aligned_updates(case: WorkedExample) -> None:
     """Updates of norm √d that all point one way: after L of them the norm is L√d, not √(Ld)."""
     update = case.vector("each of L = 9 updates", 1, 1, 1, 1)
     stream = case.find("their sum", 9 * update)
@@ -52,7 +52,7 @@ def aligned_updates(case: Case) -> None:
 
 
 @counterexample
-def aligned_branches(case: Case) -> None:
+def aligned_branches(case: WorkedExample) -> None:
     """Branches that add what the norm returns, all one way: the fastest growth there is, and it slows down."""
     h = [case.vector("h⁰", 1, -1)]
     for _ in range(8):
@@ -64,7 +64,7 @@ def aligned_branches(case: Case) -> None:
 
 
 @counterexample
-def growth_without_dilution(case: Case) -> None:
+def growth_without_dilution(case: WorkedExample) -> None:
     """A stream that doubles with every block: it grows, and each update is as large as all that came before."""
     h0, a1, a2 = case.vector("h⁰", 1, 0), case.vector("a¹", 1, 0), case.vector("a²", 2, 0)
     h1, h2 = case.find("h¹", h0 + a1), case.find("h²", h0 + a1 + a2)
@@ -73,7 +73,7 @@ def growth_without_dilution(case: Case) -> None:
 
 
 @counterexample
-def swap_without_folding(case: Case) -> None:
+def swap_without_folding(case: WorkedExample) -> None:
     """Put in place of a trained LayerNorm, RMSNorm computes something else unless the stream is centred."""
     x = case.vector("x", 7, 1)
     layer, rms = case.find("LN(x)", lg.layer_norm(x, eps=0)), case.find("RMS(x)", lg.rms_norm(x, eps=0))
@@ -82,7 +82,7 @@ def swap_without_folding(case: Case) -> None:
 
 
 @counterexample
-def reset_scale(case: Case) -> None:
+def reset_scale(case: WorkedExample) -> None:
     """With gain and bias the norm is reset to where they put it, not to √d; a small input falls short with
     ε.
     """
@@ -96,7 +96,7 @@ def reset_scale(case: Case) -> None:
 
 
 @counterexample
-def best_of_what_was_released(case: Case) -> None:
+def best_of_what_was_released(case: WorkedExample) -> None:
     """A score that falls by the choice of norm and still is the best released: data made up for it."""
     cost = case.scalar("cost of RMSNorm", 1)
     more_data = case.scalar("gain from more data", 5)
@@ -106,7 +106,7 @@ def best_of_what_was_released(case: Case) -> None:
 
 
 @counterexample
-def storage(case: Case) -> None:
+def storage(case: WorkedExample) -> None:
     """What the angles need is a running sum: storing the vectors is a choice."""
     tokens, layers, d = case.scalar("tokens", 10**6), case.scalar("layers", 48), case.scalar("d", 1600)
     vectors = case.scalar("vectors per layer, before and after two norms", 4)
@@ -116,7 +116,7 @@ def storage(case: Case) -> None:
 
 
 @counterexample
-def tied_embeddings(case: Case) -> None:
+def tied_embeddings(case: WorkedExample) -> None:
     """The smallest model has the size it is named by only with an unembedding of its own."""
     layers, d = case.scalar("layers", 6), case.scalar("d", 512)
     vocabulary, positions = case.scalar("vocabulary", 50257), case.scalar("positions", 1024)

@@ -6,12 +6,12 @@ import lngeom as lg
 from lngeom.carriers import Enclosure
 from lngeom.kernel import dot, norm, ones, root, square_norm
 
-from .._case import Case, counterexample
+from .._case import WorkedExample, counterexample
 from ._exact import cosine, exact, off
 
 
 @counterexample
-def onto_is_not_off(case: Case) -> None:
+def onto_is_not_off(case: WorkedExample) -> None:
     """Subtracting the mean leaves a vector with no component along 1, where projecting onto 1 would leave
     only that.
     """
@@ -23,7 +23,7 @@ def onto_is_not_off(case: Case) -> None:
 
 
 @counterexample
-def negative_mean(case: Case) -> None:
+def negative_mean(case: WorkedExample) -> None:
     """A norm is never negative, a mean can be: the norm of the mean vector is the absolute value."""
     x = case.vector("x", -1, -1)
     mean = case.find("μ", lg.moments(x)[0])
@@ -36,7 +36,7 @@ def negative_mean(case: Case) -> None:
 
 
 @counterexample
-def another_direction(case: Case) -> None:
+def another_direction(case: WorkedExample) -> None:
     """Π commutes with exchanging two coordinates, the projection off another direction does not."""
     x = case.vector("x", 1, 0, 0)
     u = case.vector("u", 1, 2, 0)
@@ -54,7 +54,7 @@ def another_direction(case: Case) -> None:
 
 
 @counterexample
-def opposite_pair(case: Case) -> None:
+def opposite_pair(case: WorkedExample) -> None:
     """A vector along 1 and its opposite: their mean angle is 90°, and all their energy lies along 1."""
     x, y = case.vector("x (probability ½)", 1, 1), case.vector("−x (probability ½)", -1, -1)
     case.given("cos|cos| of θ(x) and of θ(−x) add up to 0: the mean angle is 90°", _signed(x) + _signed(y), "=", 0)
@@ -68,7 +68,7 @@ def opposite_pair(case: Case) -> None:
 
 
 @counterexample
-def nothing_to_remove(case: Case) -> None:
+def nothing_to_remove(case: WorkedExample) -> None:
     """The mean angle is 90° and yet centring changes every single output."""
     x, y = case.vector("x (probability ½)", 1, 7), case.vector("−x (probability ½)", -1, -7)
     case.given("cos|cos| of θ(−x) and of θ(x) add up to 0: the mean angle is 90°", _signed(x) + _signed(y), "=", 0)
@@ -80,7 +80,7 @@ def nothing_to_remove(case: Case) -> None:
 
 
 @counterexample
-def positive_vectors(case: Case) -> None:
+def positive_vectors(case: WorkedExample) -> None:
     """A law with a mean: random vectors with components 0 and 1 all lean towards 1."""
     law = [case.vector(f"x{k} (probability ⅓)", *row) for k, row in enumerate(((1, 0), (0, 1), (1, 1)), 1)]
     cosines = [case.find(f"cos θ(x{k})", cosine(x, ones(x))) for k, x in enumerate(law, 1)]
@@ -90,7 +90,7 @@ def positive_vectors(case: Case) -> None:
 
 
 @counterexample
-def one_direction(case: Case) -> None:
+def one_direction(case: WorkedExample) -> None:
     """Symmetric but not isotropic: ±1 has mean angle 90° and spread 90°."""
     x = case.vector("x (probability ½), and −x", 1, 1, 1, 1)
     square = case.find("d cos²θ for both", 4 * cosine(x, ones(x)) * cosine(x, ones(x)))
@@ -109,7 +109,7 @@ def _square(x: Enclosure, y: Enclosure) -> Enclosure:
 
 
 @counterexample
-def storing_along_uniform(case: Case) -> None:
+def storing_along_uniform(case: WorkedExample) -> None:
     """A reader beside LayerNorm, such as an unembedding of the raw stream, sees what is stored along 1."""
     h = case.vector("h", 1, -1)
     moved = case.find("h + 2·1", h + 2 * ones(h))
@@ -119,7 +119,7 @@ def storing_along_uniform(case: Case) -> None:
 
 
 @counterexample
-def unit_instead_of_deviation(case: Case) -> None:
+def unit_instead_of_deviation(case: WorkedExample) -> None:
     """Dividing by the norm instead of the standard deviation loses the factor √d."""
     x = case.vector("x", 3, 1)
     unit = case.find("Πx/‖Πx‖", lg.project(x) / norm(lg.project(x)))

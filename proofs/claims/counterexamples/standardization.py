@@ -8,12 +8,12 @@ import lngeom as lg
 from lngeom.carriers import Enclosure, Interval
 from lngeom.kernel import dot, norm, ones, root, square_norm
 
-from .._case import Case, counterexample
+from .._case import WorkedExample, counterexample
 from ._exact import cosine
 
 
 @counterexample
-def with_eps_or_equal_components(case: Case) -> None:
+def with_eps_or_equal_components(case: WorkedExample) -> None:
     """With ε > 0 the norm is below √d, and a vector of equal components has no standardized vector at ε = 0."""
     x = case.vector("x", 1, -1)
     eps = case.scalar("ε", 3)
@@ -26,7 +26,7 @@ def with_eps_or_equal_components(case: Case) -> None:
 
 
 @counterexample
-def gain_moves_the_mean(case: Case) -> None:
+def gain_moves_the_mean(case: WorkedExample) -> None:
     """Behind the gain outputs have neither mean 0 nor variance 1; what vanishes is α·(z − b)."""
     x = case.vector("x", 1, -1)
     g = case.vector("g", 1, 2)
@@ -40,7 +40,7 @@ def gain_moves_the_mean(case: Case) -> None:
 
 
 @counterexample
-def moments_moved(case: Case) -> None:
+def moments_moved(case: WorkedExample) -> None:
     """A gain moves the mean, ε > 0 shrinks the variance, and equal components have neither at ε = 0."""
     x = case.vector("x", 1, -1)
     g = case.vector("g", 1, 2)
@@ -56,7 +56,7 @@ def moments_moved(case: Case) -> None:
 
 
 @counterexample
-def bias_moves_the_mean(case: Case) -> None:
+def bias_moves_the_mean(case: WorkedExample) -> None:
     """With gain 1 a bias alone moves the mean; the test is α·(z − b) = 0, whatever gain and bias."""
     x = case.vector("x", 1, -1)
     g = case.vector("g", 1, 1)
@@ -68,7 +68,7 @@ def bias_moves_the_mean(case: Case) -> None:
 
 
 @counterexample
-def scaling_the_input(case: Case) -> None:
+def scaling_the_input(case: WorkedExample) -> None:
     """Scale and shift act on the standardized vector; acting on x they would undo the normalization."""
     x = case.vector("x", 1, 3)
     gain, bias = case.vector("α", 1, 1), case.vector("β", 0, 0)
@@ -78,7 +78,7 @@ def scaling_the_input(case: Case) -> None:
 
 
 @counterexample
-def approaching_the_line(case: Case) -> None:
+def approaching_the_line(case: WorkedExample) -> None:
     """However close x is to 1, on either side LayerNorm at ε = 0 gives opposite vectors: no limit exists."""
     u = case.vector("u", 1, -1)
     for exponent in (0, 6, 12):
@@ -92,7 +92,7 @@ def approaching_the_line(case: Case) -> None:
 
 
 @counterexample
-def equal_components(case: Case) -> None:
+def equal_components(case: WorkedExample) -> None:
     """A vector of equal components: with ε = 0 there is no output, with ε > 0 it is the bias, not 0."""
     x = case.vector("x", 5, 5)
     b = case.vector("b", 1, 2)
@@ -105,7 +105,7 @@ def equal_components(case: Case) -> None:
 
 
 @counterexample
-def normalizing_first(case: Case) -> None:
+def normalizing_first(case: WorkedExample) -> None:
     """Normalizing before projecting also ends in the hyperplane, but no longer on the sphere."""
     x = case.vector("x", 7, 1)
     late = case.find("Π RMS(x): normalize, then project", lg.project(lg.rms_norm(x, eps=0)))
@@ -115,7 +115,7 @@ def normalizing_first(case: Case) -> None:
 
 
 @counterexample
-def steps_exchanged(case: Case) -> None:
+def steps_exchanged(case: WorkedExample) -> None:
     """With step (ii) before step (i) the result is too short, and with ε > 0 or equal components step (ii)
     fails.
     """
@@ -135,7 +135,7 @@ def _sine_square(x: Enclosure) -> Enclosure:
 
 
 @counterexample
-def rms_keeps_the_direction(case: Case) -> None:
+def rms_keeps_the_direction(case: WorkedExample) -> None:
     """The zero vector has no direction and no RMSNorm at ε = 0; for ε > 0 the norm is below √d."""
     zero = case.vector("0", 0, 0)
     case.undefined("RMS(0) at ε = 0", lambda: lg.rms_norm(zero, eps=0))
@@ -146,7 +146,7 @@ def rms_keeps_the_direction(case: Case) -> None:
 
 
 @counterexample
-def negative_gain(case: Case) -> None:
+def negative_gain(case: WorkedExample) -> None:
     """A semi-axis is a length: |a₁|√n, not a₁√n, where a gain is negative."""
     x = case.vector("x", 1, 0)
     a = case.vector("a", -2, 1)

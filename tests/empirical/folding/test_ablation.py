@@ -16,19 +16,19 @@ from empirical.folding import Ablation, Change, Measurement, applied, plan_chang
 from empirical.folding._ablate import summarize
 from empirical.observe import random_directions
 from empirical.support import CorpusError, RunError, read_json, read_table
-from empirical.text import Case, cases, open_corpus
+from empirical.text import Passage, open_corpus, passages
 from lngeom.cli import main
 
 from ..conftest import VOCABULARY, WIDTH
 from .test_folding import FAMILIES, RMS, ROUNDING, trained
 
 
-def some_cases(count: int = 6) -> list[Case]:
+def some_cases(count: int = 6) -> list[Passage]:
     ids = np.random.default_rng(0).integers(3, VOCABULARY, (count, 12))
-    return [Case.of_ids(number // 2, row) for number, row in enumerate(ids)]
+    return [Passage.of_ids(number // 2, row) for number, row in enumerate(ids)]
 
 
-def losses(network: Any, given: list[Case]) -> torch.Tensor:
+def losses(network: Any, given: list[Passage]) -> torch.Tensor:
     """Loss of each case, by the library of transformers itself."""
     with torch.inference_mode():
         ids = [torch.from_numpy(case.inputs["input_ids"])[None] for case in given]
@@ -111,7 +111,7 @@ def test_stacks_of_whisper_are_changed_apart_and_the_encoder_runs_once() -> None
     ]  # fmt: skip
     rng = np.random.default_rng(0)
     inputs = {"input_features": rng.standard_normal((4, 12)), "decoder_input_ids": rng.integers(3, 60, 8)}
-    case = Case(0, inputs, rng.integers(3, 60, 8))
+    case = Passage(0, inputs, rng.integers(3, 60, 8))
     runs: list[int] = []
     network.model.encoder.register_forward_hook(lambda *_: runs.append(1))
     measure = Measurement(network, [case], 64)
@@ -181,18 +181,18 @@ def test_folder_of_cases_and_bad_corpora(tmp_path: Path, capsys: pytest.CaptureF
     with pytest.raises(CorpusError, match="is a directory"):
         open_corpus(str(tmp_path))
     np.savez(tmp_path / "0.npz", input_ids=np.arange(4), labels=np.array([1, 2, 3, -100]), document=7, speech=True)
-    (case,) = cases(open_corpus(str(tmp_path)), None, tokens=9, length=9, per_document=1)
+    (case,) = passages(open_corpus(str(tmp_path)), None, tokens=9, length=9, per_document=1)
     assert (case.document, case.tokens, list(case.inputs)) == (7, 3, ["input_ids"])
     np.savez(tmp_path / "1.npz", input_ids=np.arange(4))
-    with pytest.raises(CorpusError, match=r"1\.npz: is not a case"):
-        cases(open_corpus(str(tmp_path)), None, tokens=9, length=9, per_document=1)
+    with pytest.raises(CorpusError, match=r"1\.npz: is not a passage"):
+        passages(open_corpus(str(tmp_path)), None, tokens=9, length=9, per_document=1)
     with pytest.raises(CorpusError, match="what random tokens cost says nothing"):
-        cases(open_corpus("random"), None, tokens=9, length=9, per_document=1)
+        passages(open_corpus("random"), None, tokens=9, length=9, per_document=1)
     hf.GPT2LMHeadModel(hf.GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=16)).save_pretrained(tmp_path / "m")
     np.save(tmp_path / "short.npy", np.arange(3))
     assert main(["ablate", str(tmp_path / "m"), "--corpus", str(tmp_path / "short.npy")]) == 2
-    assert "holds no case" in capsys.readouterr().err
+    assert "holds no passage" in capsys.readouterr().err
     with pytest.raises(CorpusError, match=r"labels \(1, 5\) for logits \(1, 4, 64\); give one label for each position"):
-        Measurement(trained(FAMILIES["gpt2"]), [Case(0, {"input_ids": np.arange(4)}, np.arange(5))], 8)(
+        Measurement(trained(FAMILIES["gpt2"]), [Passage(0, {"input_ids": np.arange(4)}, np.arange(5))], 8)(
             Change("none", "all")
         )

@@ -181,8 +181,8 @@ def test_what_a_zero_gain_hides_is_allowed_its_error() -> None:
     z, scaled = (lg.layer_norm(a * x, gain, eps=1e-9) for a in (1.0, 8.0))
     error = layer_error(x, gain, None, kind="layernorm", eps=1e-9, dtype="float32")
     for times, verdict in ((1, "holds"), (2, "violated")):
-        sample = judge.Sample(site, x, z + times * error * gain, scaled, gain, None, "float32")
-        found = {each.theorem: each.verdict for each in judge.check(sample)}
+        sample = judge.SiteSample(site, x, z + times * error * gain, scaled, gain, None, "float32")
+        found = {each.theorem: each.verdict for each in judge.check_sample(sample)}
         assert found["ellipsoid.zero_gain_interior"] == verdict
 
 
@@ -191,7 +191,7 @@ def test_half_of_the_layer_in_another_dtype_is_not_judged() -> None:
     model.norm.weight.data = model.norm.weight.data.float()
     ids = torch.from_numpy(TOKENS.astype(np.int64))
     sample = judge.samples(model, loaded(model).sites, lambda: model(input_ids=ids))[-1]
-    reasons = {each.reason for each in judge.check(sample)}
+    reasons = {each.reason for each in judge.check_sample(sample)}
     assert reasons == {"input, output and parameters differ in dtype"}
 
 

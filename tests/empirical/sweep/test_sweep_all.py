@@ -13,7 +13,7 @@ import pytest
 
 from empirical import observe
 from empirical.models import KNOWN_MODELS, PUBLISHED
-from empirical.pages import COLUMNS, Measured, compare
+from empirical.pages import COMPARISON_COLUMNS, Measured, beside_published
 from empirical.runs import RunDirectory
 from empirical.support import read_table
 from empirical.sweep import _measure
@@ -81,7 +81,7 @@ def test_all_models(base: Path, capsys: pytest.CaptureFixture[str], monkeypatch:
     assert "7 of 7 models measured" in printed
 
     rows = read_table(base / "comparison.csv")
-    assert list(rows[0]) == list(COLUMNS)
+    assert list(rows[0]) == list(COMPARISON_COLUMNS)
     assert {row["model"] for row in rows} == set(KNOWN_MODELS)
     assert {row["weights"] for row in rows} == {"random, seed 0"}
     joined = read_table(base / "sites.csv")
@@ -111,7 +111,7 @@ def test_comparison_averages_what_the_tables_average(tmp_path: Path) -> None:
     run = RunDirectory(tmp_path / "run")
     rows = observe.read_sites(run.path / "sites.csv")
     measured = Measured("pythia-1.4b", run.manifest(), rows, [])
-    compared = compare(measured)
+    compared = beside_published(measured)
     table = {row["quantity"]: row for row in compared if row["layer"] is None}
     attention = [row for row in rows if row["bucket"] == "all" and row["role"] == "pre_attn"]
     before = [row["angle_mean_deg"] for row in attention if row["side"] == "input"]
@@ -127,7 +127,7 @@ def test_comparison_averages_what_the_tables_average(tmp_path: Path) -> None:
     assert [(row["layer"], row["measured_mean"]) for row in layers] == list(enumerate(before))
     # The same numbers from trained weights are set against the published ones.
     trained = replace(measured, manifest={**run.manifest(), "weights": "trained"})
-    for row in compare(trained):
+    for row in beside_published(trained):
         assert row["difference"] == row["measured_mean"] - row["published_mean"]
 
 
@@ -140,7 +140,9 @@ def test_both_norms_of_a_sequential_block_are_averaged() -> None:
         for role, offset in (("pre_attn", 1), ("pre_mlp", 3))
     ]
     manifest = {"weights": "trained", "tokens_measured": 5}
-    angles = [row for row in compare(Measured("gpt2-xl", manifest, rows, [])) if row["quantity"] == "hidden_angle"]
+    angles = [
+        row for row in beside_published(Measured("gpt2-xl", manifest, rows, [])) if row["quantity"] == "hidden_angle"
+    ]
     found = [(row["layer"], row["sites"], row["measured_mean"]) for row in angles]
     assert found == [(None, 4, 7), (0, 2, 2), (1, 2, 12)]
 

@@ -1,4 +1,4 @@
-"""Cases: what a network with a head is run on, with the labels of its outputs and the document that it came from."""
+"""Passages: what a network with a head is run on, with the labels of its outputs and the document that it came from."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ IGNORED = -100
 
 
 @dataclass(frozen=True)
-class Case:
+class Passage:
     """One forward pass of one sequence.
 
     Attributes:
-        document: Number of the document: cases of one document are correlated.
+        document: Number of the document: passages of one document are correlated.
         inputs: Arguments of the network by name, without the axis of the batch.
         labels: The token that is right at each position of the logits, or -100.
     """
@@ -32,7 +32,7 @@ class Case:
     labels: np.ndarray
 
     @classmethod
-    def of_ids(cls, document: int, ids: np.ndarray) -> Case:
+    def of_ids(cls, document: int, ids: np.ndarray) -> Passage:
         """Token ids, each to be predicted from those before it."""
         ids = np.asarray(ids, dtype=np.int64)
         return cls(document, {"input_ids": ids}, np.append(ids[1:], IGNORED))
@@ -43,23 +43,23 @@ class Case:
         return int((self.labels != IGNORED).sum())
 
 
-def _of_files(folder: Path) -> Iterator[Case]:
+def _of_files(folder: Path) -> Iterator[Passage]:
     for number, path in enumerate(sorted(folder.glob("*.npz"))):
         try:
             with np.load(path, allow_pickle=False) as arrays:
                 inputs: dict[str, Any] = dict(arrays)
             labels, document = inputs.pop("labels"), int(inputs.pop("document", number))
         except (KeyError, ValueError, OSError) as error:
-            msg = f"{path}: is not a case ({error}); it needs the network's inputs by name, and labels"
+            msg = f"{path}: is not a passage ({error}); it needs the network's inputs by name, and labels"
             raise CorpusError(msg) from None
         inputs.pop("speech", None)
-        yield Case(document, inputs, labels.astype(np.int64))
+        yield Passage(document, inputs, labels.astype(np.int64))
 
 
-def _of_text(corpus: Corpus, tokenizer: Any, length: int, most: int) -> Iterator[Case]:
+def _of_text(corpus: Corpus, tokenizer: Any, length: int, most: int) -> Iterator[Passage]:
     if corpus.has_ids:
         for number, row in enumerate(packed(flat_pieces(corpus.token_ids()), length)):
-            yield Case.of_ids(number, row)
+            yield Passage.of_ids(number, row)
         return
     policy = TokenPolicy.of(tokenizer)
     head = np.array([] if policy.start is None else [policy.start], dtype=np.int64)
@@ -68,17 +68,17 @@ def _of_text(corpus: Corpus, tokenizer: Any, length: int, most: int) -> Iterator
         for begin in range(0, min(len(ids), most * content), content):
             row = np.concatenate([head, ids[begin : begin + content]])
             if len(row) > 1:
-                yield Case.of_ids(number, row)
+                yield Passage.of_ids(number, row)
 
 
-def cases(
+def passages(
     corpus: Corpus, tokenizer: Any, *, tokens: int, length: int, per_document: int, vocabulary: int | None = None
-) -> list[Case]:
-    """The first cases of a corpus, with at least so many tokens to be predicted if it has them.
+) -> list[Passage]:
+    """The first passages of a corpus, with at least so many tokens to be predicted if it has them.
 
     Args:
         corpus: Texts, whose documents are cut into sequences but never joined; token ids, of which every sequence
-            counts as a document; or a folder of ``.npz`` files, one case each: the network's inputs by name,
+            counts as a document; or a folder of ``.npz`` files, one passage each: the network's inputs by name,
             ``labels``, ``document``.
         tokenizer: For texts.
         tokens, length: How many tokens to predict, and the longest sequence.
@@ -91,36 +91,39 @@ def cases(
     folder = corpus.path is not None and corpus.path.is_dir()
     if corpus.is_random:
         raise CorpusError("corpus 'random': what random tokens cost says nothing; give a text or token ids")
-    taken: list[Case] = []
+    taken: list[Passage] = []
     counted = 0
-    for case in _of_files(corpus.path) if folder and corpus.path else _of_text(corpus, tokenizer, length, per_document):
-        for name, array in case.inputs.items():
+    given = _of_files(corpus.path) if folder and corpus.path else _of_text(corpus, tokenizer, length, per_document)
+    for passage in given:
+        for name, array in passage.inputs.items():
             if vocabulary is not None and name.endswith("input_ids"):
                 corpus.within(array, vocabulary)
-        taken.append(case)
-        counted += case.tokens
+        taken.append(passage)
+        counted += passage.tokens
         if counted >= tokens:
             break
     if not taken:
-        raise CorpusError(f"corpus {corpus.spec!r}: holds no case; give a longer one, or a shorter --sequence-length")
+        raise CorpusError(
+            f"corpus {corpus.spec!r}: holds no passage; give a longer one, or a shorter --sequence-length"
+        )
     return taken
 
 
-def batches(given: list[Case], tokens: int) -> Iterator[list[Case]]:
-    """Neighbouring cases of one shape, together, so that no padding is needed."""
+def batches(given: list[Passage], tokens: int) -> Iterator[list[Passage]]:
+    """Neighbouring passages of one shape, together, so that no padding is needed."""
     remaining = iter(given)
     while batch := list(islice(remaining, 1)):
         shape = _shape(batch[0])
         size = max(1, tokens // max(1, len(batch[0].labels)))
-        for case in remaining:
-            if len(batch) == size or _shape(case) != shape:
+        for passage in remaining:
+            if len(batch) == size or _shape(passage) != shape:
                 yield batch
-                batch, shape = [case], _shape(case)
-                size = max(1, tokens // max(1, len(case.labels)))
+                batch, shape = [passage], _shape(passage)
+                size = max(1, tokens // max(1, len(passage.labels)))
             else:
-                batch.append(case)
+                batch.append(passage)
         yield batch
 
 
-def _shape(case: Case) -> dict[str, tuple[int, ...]]:
-    return {name: value.shape for name, value in case.inputs.items()}
+def _shape(passage: Passage) -> dict[str, tuple[int, ...]]:
+    return {name: value.shape for name, value in passage.inputs.items()}
