@@ -9,7 +9,7 @@ import array_api_strict
 import numpy as np
 import pytest
 import torch
-from hypothesis import find, given, settings, strategies as st
+from hypothesis import Phase, find, given, settings, strategies as st
 
 import lngeom as lg
 from lngeom import strategies
@@ -37,6 +37,10 @@ KINDS: dict[str, Callable[[Any], bool]] = {
 }
 
 
+GENERATED = settings(phases=[Phase.generate], max_examples=2000, database=None)
+"""That something is drawn is asked, not what the smallest of it is."""
+
+
 def inner(x: Any, y: Any) -> Any:
     return sum(a * b for a, b in zip(x, y, strict=True))
 
@@ -44,8 +48,8 @@ def inner(x: Any, y: Any) -> Any:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("drawn", [strategies.vectors, strategies.float_vectors])
 def test_every_kind_is_drawn(kind: Any, drawn: Callable[..., Any]) -> None:
-    find(drawn(4), KINDS[kind])
-    find(drawn(4, kind=kind), KINDS[kind])
+    find(drawn(4), KINDS[kind], settings=GENERATED)
+    find(drawn(4, kind=kind), KINDS[kind], settings=GENERATED)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +59,7 @@ def test_every_kind_is_drawn(kind: Any, drawn: Callable[..., Any]) -> None:
 )
 @pytest.mark.parametrize("dtype", FORMATS)
 def test_floats_of_every_size_are_drawn(size: Callable[..., bool], dtype: Any) -> None:
-    find(strategies.float_vectors(3, dtype=dtype), lambda x: size(max(map(abs, x)), FORMATS[dtype]))
+    find(strategies.float_vectors(3, dtype=dtype), lambda x: size(max(map(abs, x)), FORMATS[dtype]), settings=GENERATED)
 
 
 @given(st.data(), DIMENSIONS, DTYPES, st.sampled_from(list(RELATIONS)))
@@ -102,16 +106,16 @@ def test_rational_root(data: st.DataObject, d: int, relation: Any, centered: boo
 
 def test_scalars_and_gains_of_every_sort_are_drawn() -> None:
     for wanted in (lambda v: v < 0, lambda v: v == 0, lambda v: 0 < v < 1):
-        find(strategies.scalars(), wanted)
-        find(strategies.float_scalars(), wanted)
+        find(strategies.scalars(), wanted, settings=GENERATED)
+        find(strategies.float_scalars(), wanted, settings=GENERATED)
     for kind in (
         lambda g: set(g) == {1.0},
         lambda g: 0.0 in g and any(g),
         lambda g: len(set(g)) == 2,
         lambda g: min(g) < 0,
     ):
-        find(strategies.gains(5), kind)
-    find(strategies.epsilons("float16"), lambda eps: eps == 1e-5)
+        find(strategies.gains(5), kind, settings=GENERATED)
+    find(strategies.epsilons("float16"), lambda eps: eps == 1e-5, settings=GENERATED)
 
 
 @pytest.mark.parametrize("dtype", FORMATS)
