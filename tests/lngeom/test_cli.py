@@ -22,6 +22,7 @@ ENOUGH = {
     "doctor": ["a", "b"],
     "figure": ["all"],
     "fold": ["gpt2"],
+    "gauge": ["gpt2", "--shift", "1"],
     "merge": ["a", "--out", "b"],
     "norms": ["gpt2"],
     "report": ["a"],
