@@ -40,7 +40,7 @@ Entry = tuple[str, str, int, Any, str | None, float | None]
 
 
 def _get(path: str) -> Any:
-    """What ``module.name`` or ``module.Class(arguments)`` names."""
+    """The object that ``module.name`` or ``module.Class(arguments)`` names."""
     call, found = path.partition("("), None
     parts = call[0].split(".")
     for cut in range(len(parts) - 1, 0, -1):
@@ -304,7 +304,7 @@ def _checked(entry: Entry, dtype: str) -> Iterator[tuple[Any, ...]]:
 
 
 def groups(rows: list[dict[str, str]]) -> list[tuple[Any, ...]]:
-    """What classes do, by kind and the verdicts of each dtype: their number, and the packages with the first names."""
+    """Classes by kind and the verdicts of each dtype: their number, and the packages with the first names."""
     by_norm: dict[tuple[str, ...], dict[str, str]] = {}
     for row in rows:
         key = row["package"], row["norm"], row["classes"]

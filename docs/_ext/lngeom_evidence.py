@@ -118,7 +118,7 @@ class Evidence(SphinxDirective):
         ]
 
     def _neighbours(self, id: str) -> list[str]:
-        """What the theorem uses, and what rests on it, as the graph has it."""
+        """The theorems that it uses, and those that rest on it, as the graph has them."""
         found = items(self.env.app)
         by = [(name, found[name]) for name in users(found)[id]]
         lines = []

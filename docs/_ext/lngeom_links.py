@@ -14,7 +14,7 @@ from sphinx.errors import ExtensionError
 
 
 class _Page(HTMLParser):
-    """What a page offers as anchors, and what it points to."""
+    """The anchors of a page, and the targets of its links."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

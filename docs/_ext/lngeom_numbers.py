@@ -376,7 +376,7 @@ def _strings(name: str) -> list[dict[str, str]]:
 
 
 def attack_table() -> str:
-    """What the attack tried, area by area."""
+    """Attempts of the attack, area by area."""
     header = ["area", "tried", "right", "wrong"]
     return markdown(
         header, ([f"{row[name]:,}" if name != "area" else row[name] for name in header] for row in table("attack"))
@@ -384,11 +384,11 @@ def attack_table() -> str:
 
 
 def benchmarks(part: str) -> list[Row]:
-    """What a part of the benchmarks recorded."""
+    """Results of one part of the benchmarks."""
     return json.loads((DOCS / "results" / "benchmarks.json").read_text(encoding="utf-8"))[part]["results"]
 
 
 def cost() -> dict[str, str]:
-    """What measuring adds to a forward pass."""
+    """Time that measuring adds to a forward pass."""
     ratios = [row["ratio"] for row in benchmarks("shapes")]
     return {"most": f"+{100 * (max(ratios) - 1):.1f} %", "shapes": f"{len(ratios)}"}

@@ -1,4 +1,4 @@
-"""What the checks and the committed runs recorded, and what of it rests on what.
+"""Records of the checks and of the committed runs, and which rests on which.
 
 Boxes of theorems and the graph read the same nodes, so that neither can say more than the other. An edge is there where
 a record says so: a claim names the theorem that settles it, a verdict of a committed run names the theorem that
@@ -140,7 +140,7 @@ def settled(claim: dict[str, Any], kind: str) -> tuple[str, ...]:
 
 
 def coq_record() -> dict[str, Any]:
-    """What `lngeom verify` wrote when it last replayed the certificates in Coq."""
+    """The record that `lngeom verify` wrote when it last replayed the certificates in Coq."""
     return _read(Path(__file__).parents[2] / "proofs" / "certificates" / "coq" / "results.json")
 
 
@@ -155,7 +155,7 @@ def columns(theorem: str) -> list[str]:
 
 
 def _named(derivations: Path) -> dict[str, set[str]]:
-    """What the text after each theorem refers to, up to the next heading."""
+    """The names that the text after each theorem refers to, up to the next heading."""
     named: dict[str, set[str]] = defaultdict(set)
     for page in derivations.glob("*.md"):
         label = None

@@ -1,4 +1,4 @@
-"""What mean subtraction is worth to a network: its loss without it, in nats per token, against its own.
+"""Measure the worth of mean subtraction to a network: its loss without it against its own, in nats per token.
 
 LayerNorm models: folded (exact), every LayerNorm replaced by RMSNorm, one at a time, and a random direction removed in
 the place of the mean. RMSNorm models: the mean subtracted at every norm, in the embeddings, in all writers. MODEL may

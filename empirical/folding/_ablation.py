@@ -1,4 +1,4 @@
-"""What to ablate: the options of an ablation."""
+"""The options of an ablation."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from lngeom.options import argument, option
 
 @dataclass(frozen=True)
 class Ablation:
-    """What to ablate; None stands for a default. No `site_tokens` leave single norms as they are."""
+    """Options of an ablation; None stands for a default. No `site_tokens` leave single norms as they are."""
 
     model: str | None = argument("MODEL", "as for lngeom sweep (default: bundled SmolLM2-135M)", default=None)
     corpus: str | None = option(

@@ -38,7 +38,7 @@ def _certify_gauge(entry: Map, old: Tensor, new: Tensor, rotation: np.ndarray | 
 
 
 def certify_maps(original: nn.Module, folded: Fold) -> list[dict[str, Any]]:
-    """What was changed, each entry with its certificate; and that nothing else was."""
+    """Every changed parameter with its certificate, and proof that no other was changed."""
     proofs: list[dict[str, Any]] = []
     if folded.onto is not None:
         proofs, original = certify_maps(original, folded.onto), folded.onto.checkpoint
@@ -151,7 +151,7 @@ def describe_comparison(compared: Mapping[str, Any]) -> str:
 
 
 def failures(certificate: Mapping[str, Any]) -> list[str]:
-    """What a certificate does not show, one line each."""
+    """The claims that a certificate fails to show, one line each."""
     shifts = certificate["maps"] and all(entry["change"] == "uniform" for entry in certificate["maps"])
     found = [] if certificate["norms"] or certificate["moved"] or shifts else ["no norm is said to be folded"]
     found += [

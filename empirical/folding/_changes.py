@@ -25,7 +25,7 @@ Kind = Literal["none", "folded", "rms_norm", "centred", "u_norm"]
 
 @dataclass(frozen=True)
 class Change:
-    """What is changed, and where.
+    """A change of a network: its kind, and the norms that it concerns.
 
     Attributes:
         name: ``none``; ``folded``, the RMSNorm form of the fold; ``rms_norm``, LayerNorms computed as RMSNorms, nothing

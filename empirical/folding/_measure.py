@@ -1,4 +1,4 @@
-"""What changes of a network cost: losses of the same tokens before and after, case by case."""
+"""The cost of changes of a network: losses of the same tokens before and after, passage by passage."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, cast

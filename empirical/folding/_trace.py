@@ -49,7 +49,7 @@ class _Slot:
 
 @dataclass(eq=False)
 class Trace:
-    """What a forward pass did.
+    """A recorded forward pass.
 
     A slot is one tensor at one time. A parameter has a slot for each name under which it is used, so that tied ones
     can be told apart. ``boundaries`` are tensors that were handed to a module: path, argument and slot.
@@ -139,7 +139,7 @@ class _Recorder(TorchFunctionMode):
         return result
 
     def _forget_aliases(self, written: Tensor) -> None:
-        """What shares its memory with a tensor that was written to is, from here on, made by a call unknown."""
+        """From here on, tensors that share memory with one that was written to come from an unknown call."""
         place = written.untyped_storage().data_ptr()
         for name in self._held:
             other = self.trace.tensors[self._held[name]]

@@ -12,7 +12,7 @@ _SMALLEST = {"float16": -3.5}
 
 
 class Behaviour(NamedTuple):
-    """What a layer computes: gain ∘ (x − μ or x)/scale + bias.
+    """The formula of a layer: gain ∘ (x − μ or x)/scale + bias.
 
     `eps` is None where the rows do not resolve it, `error` the largest distance of an output from the formula, in
     units of the largest component of its row before the bias.

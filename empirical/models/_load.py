@@ -85,7 +85,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _arguments(source: ModelSource) -> dict[str, Any]:
-    """What ``from_pretrained`` is given: the local cache alone where the hub does not answer."""
+    """Arguments of ``from_pretrained``: the local cache alone where the hub does not answer."""
     return source.arguments() | ({"local_files_only": True} if not source.is_local and hub_silence() else {})
 
 

@@ -107,7 +107,7 @@ class Norms:
 
     @property
     def sites(self) -> tuple[NormSite, ...]:
-        """What :class:`empirical.observe.Observer` measures: the norms that the pass called, all without a pass."""
+        """The norms for :class:`empirical.observe.Observer`: those that the pass called, all without a pass."""
         passed = any(norm.calls for norm in self.found)
         return tuple(norm.site for norm in self.found if norm.placement == "inside" and (norm.calls or not passed))
 
@@ -226,7 +226,7 @@ def _other_shapes(module: nn.Module) -> str | None:
 def _alone(
     module: nn.Module, width: int, vectors: tuple[Tensor, Tensor] | None, known: dict[Any, Reading | str]
 ) -> Reading | str:
-    """What a module computes when it is called alone; a module of any width is tried at that of the pass."""
+    """The reading of a module that is called alone; a module of any width is tried at that of the pass."""
     free = not own_parameters(module) and not hasattr(module, "normalized_shape")
     d = vectors[0].shape[-1] if free and vectors is not None else width
     plain = (bool, int, float, str, tuple, type(None))
@@ -238,7 +238,7 @@ def _alone(
 
 
 class _Pass(TorchFunctionMode):
-    """What one pass shows: which candidates are called, on what, and which functions normalize outside of them."""
+    """Observations of one pass: the candidates called, their inputs, and functions that normalize outside of them."""
 
     def __init__(self, widths: Mapping[str, int]) -> None:
         super().__init__()

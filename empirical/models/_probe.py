@@ -27,7 +27,7 @@ _WITHIN = 3  # vectors of a probe that share an example, so that a norm over mor
 
 @dataclass(frozen=True)
 class Reading:
-    """What a module was found to compute: its kind, and which of its parameters are gain and bias."""
+    """The norm that a module computes: its kind, and which of its parameters are gain and bias."""
 
     kind: Kind
     placement: str
@@ -84,7 +84,7 @@ def _drawn(module: nn.Module) -> nn.Module:
 
 
 def _called(module: nn.Module, x: np.ndarray, axis: int, flat: bool, *more: np.ndarray) -> np.ndarray | str:
-    """What the module makes of rows along an axis (of images, or of `flat` ones), or why it makes nothing of them."""
+    """The module's outputs for rows along an axis (of images, or of `flat` ones), or the reason why there are none."""
     shape = (-1, _WITHIN, x.shape[-1])
 
     def laid(rows: np.ndarray) -> Tensor:
@@ -174,7 +174,7 @@ def ratio_to_bound(x: np.ndarray, z: np.ndarray, gain: Any, bias: Any, *, kind: 
 
 
 def read(module: nn.Module, d: int) -> Reading | str:
-    """What a module computes on vectors of length `d`, or in one line why it is not a norm of one vector.
+    """The norm that a module computes on vectors of length `d`, or in one line why it is not a norm of one vector.
 
     Kind, place of ε and a first estimate of everything come from :func:`behaviour`; they are kept only if they
     reproduce the outputs within the bound of the module's own rounding.

@@ -18,7 +18,7 @@ class PublishedSpread(NamedTuple):
 
 @dataclass(frozen=True)
 class Published:
-    """What Gupta et al., arXiv:2409.12951v2, print for one model, averaged over its layers; None where they do not.
+    """Numbers of one model, averaged over its layers, in Gupta et al., arXiv:2409.12951v2; None where it gives none.
 
     Attributes:
         hidden_angle, attn_angle, mlp_angle: Angle to the uniform vector in degrees: hidden states, outputs of the norm

@@ -92,7 +92,7 @@ class ModelSource:
         raise ModelError(f"model {self.spec!r}: {os.path.relpath(path, self.location)}: {reason}; {advice}")
 
     def resolved_revision(self, config: Any, *, random_weights: bool = False) -> str:
-        """What identifies the weights: the commit on the hub, or ``sha256:...`` of the local files.
+        """The identity of the weights: the commit on the hub, or ``sha256:...`` of the local files.
 
         Random weights are identified by the configuration and the seed.
         """

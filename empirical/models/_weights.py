@@ -38,7 +38,7 @@ def _block(name: str) -> int:
 
 
 def _cause(missing: Collection[str], unused: Collection[str], names: Collection[str]) -> str:
-    """What most likely happened to a checkpoint without some weights."""
+    """The likely reason why a checkpoint lacks some weights."""
     if any("lora_" in name or ".base_layer." in name for name in unused):
         return "it holds an adapter; merge that into its base model with peft's merge_and_unload, and save the result"
     present = {_block(name) for name in names} - {_block(name) for name in missing}
@@ -155,7 +155,7 @@ def unused_weights(source: ModelSource, model: nn.Module, loading: dict[str, Any
 
 
 def unused_line(names: Collection[str]) -> str:
-    """What is said of weights that a model has no place for."""
+    """The line about weights that a model has no place for."""
     return f"weights that the measured part has no place for: {_some(names)}"
 
 

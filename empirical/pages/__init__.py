@@ -1,4 +1,4 @@
-"""What is shown: tables on the terminal, figures, and self-contained pages of finished runs; pictures of the geometry.
+"""Tables on the terminal, figures and self-contained pages of finished runs, and pictures of the geometry.
 
 A report has a page (``_sweep``, ``_comparison``, ``_ablation``, ``_training``, ``_study``), a template of the page's
 words, and figures; it runs no model, and is made from the tables that a run left. The pictures that ``lngeom figure``

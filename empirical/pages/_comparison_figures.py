@@ -16,7 +16,7 @@ from ._sweep_figures import energies
 
 
 def _entering(model: Measured) -> tuple[list[float], Sequence[Row]]:
-    """What enters the norms of the blocks, each vector once, and where; the norm before the MLP is half a block on."""
+    """Inputs of the blocks' norms, each vector once, and their places; the norm before the MLP is half a block on."""
     rows = [
         row
         for row in model.rows

@@ -11,7 +11,7 @@ from ..support import Json, Row
 
 @dataclass(frozen=True)
 class Measured:
-    """What a finished run of a known model left: its manifest, its table and the verdicts on the predictions.
+    """A finished run of a known model: its manifest, its table and the verdicts on the predictions.
 
     Attributes:
         name: One of :data:`empirical.models.KNOWN_MODELS`.

@@ -151,7 +151,7 @@ def energy_figure(rows: Sequence[Row], title: str) -> Figure:
 
 
 def layer_figure(rows: Sequence[Row], title: str) -> Figure:
-    """What enters the norms, layer by layer: the angle above, and below it the energy along the same directions.
+    """Inputs of the norms, layer by layer: the angle above, and below it the energy along the same directions.
 
     One above the other they show what a mean angle cannot: it can be 90° where the energy is far from 1.
     """

@@ -1,4 +1,4 @@
-"""What a run leaves behind: networks in Hugging Face's form, and the one state from which it resumes exactly."""
+"""Networks in Hugging Face's form, and the one state from which a training resumes exactly."""
 
 import shutil
 from collections.abc import Iterable

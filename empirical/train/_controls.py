@@ -42,7 +42,7 @@ def summarize_controls(controls: Rows) -> list[ControlSummary]:
 
 
 def equivalence(differences: Sequence[float], margin: float = MARGIN) -> str:
-    r"""What the differences of paired losses show at 5 %: ``"equivalent"``, ``"different"``, both, or ``"undecided"``.
+    r"""Test of paired losses at 5 %: ``"equivalent"``, ``"different"``, both, or ``"undecided"``.
 
     Equivalent where the 90 % interval of the mean lies within ±`margin`, which is two one-sided tests at 5 %
     (Schuirmann 1987); different where the 95 % interval does not contain 0. A small difference can be both.

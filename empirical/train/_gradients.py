@@ -55,7 +55,7 @@ def uniform_energy(rows: Tensor) -> float:
 
 @dataclass(frozen=True)
 class WriterGradient:
-    """What the gradient of one writer has along 1.
+    """The part of one writer's gradient along 1.
 
     ``energy`` is :func:`uniform_energy` of its rows G_k, ``excess`` the largest absolute value of 1ᵀG_k as a multiple
     of its bound.

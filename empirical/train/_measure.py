@@ -1,4 +1,4 @@
-"""What is measured at a checkpoint: the sweep's own statistics on held-out text, the loss there, and the writers.
+"""The measurement at a checkpoint: the sweep's own statistics on held-out text, the loss there, and the writers.
 
 Of a control arm, whose norms are those of no family that the sweep knows, it is the energy of the stream along 1, along
 u, and along random directions.

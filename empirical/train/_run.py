@@ -17,7 +17,7 @@ from ._recipe import Recipe
 
 
 def manifest(recipe: Recipe, data: TokenData, execution: Execution, processes: Ranks) -> Json:
-    """What a run records before the first step: all that the numbers depend on, to the last bit."""
+    """The record before the first step: all that the numbers depend on, to the last bit."""
     return {
         "recipe": recipe.as_dict(),
         "data": {**data.source, "vocabulary": data.vocabulary, "tokens_sha256": data.digest()},
@@ -63,7 +63,7 @@ class Summary(TypedDict):
 
 
 def summary(model: Any, recipe: Recipe, data: TokenData, processes: Ranks, speed: float | None) -> Summary:
-    """What a finished run says of itself; `speed` in tokens per second."""
+    """The entries of ``summary.json``; `speed` in tokens per second."""
     flops = flops_per_token(model, recipe.sequence_length)
     peak = _peak_flops(processes.device)
     return {

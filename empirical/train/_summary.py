@@ -1,4 +1,4 @@
-"""What the study says: cells with intervals over seeds, ranks, the gradients, and the price in loss."""
+"""Results of the study: cells with intervals over seeds, ranks, gradients, and the price in loss."""
 
 import math
 from collections import defaultdict

@@ -119,7 +119,7 @@ class _Trainer(Trainer):
 
 
 class _Recorder(TrainerCallback):
-    """What a run writes besides its states: the losses, the measurements, the networks, and who vouches for them."""
+    """Writes losses, measurements and networks as training goes on, and seals its states."""
 
     def __init__(self, run: _Run, measure: Measurement | StreamMeasurement, report: Report | None) -> None:
         self._run, self._measure, self._report = run, measure, report

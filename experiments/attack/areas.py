@@ -106,7 +106,7 @@ def _begun(scene: Scene, stage: str) -> Iterator[Path]:
 
 
 def _resumed(scene: Scene, stage: str, first: str, output: Path, what: str) -> str:
-    """What is wrong with a first start that was hindered, and with the same command again."""
+    """The faults of a first start that was hindered, and of the same command again."""
     if first not in ("done", "refused", "killed"):
         return f"{stage} {what}: {first}"
     again = scene.run(stage, output)

@@ -1,4 +1,4 @@
-"""What is attacked: every command that leaves something on the disk, on a tiny network, and what each leaves."""
+"""The targets of the attack: every command that writes to the disk, on a tiny network, and its results."""
 
 import contextlib
 import errno
@@ -58,7 +58,7 @@ STAGES = {
 
 
 def said(*words: object) -> tuple[str, str]:
-    """What a command did, "refused" in one line, "done", or anything else, which is wrong; and all that it said."""
+    """The outcome of a command and its output: "refused" in one line, "done", or anything else, which is a fault."""
     output, errors = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -73,7 +73,7 @@ def said(*words: object) -> tuple[str, str]:
 
 
 def in_child(action: Callable[[], str], seconds: int = 120) -> str:
-    """What an action says in a forked process; "killed", or the exit code, if that process ended before."""
+    """The answer of an action in a forked process; "killed", or the exit code, if that process ended before."""
     with tempfile.TemporaryDirectory() as folder:
         answer = Path(folder, "answer")
         if (child := os.fork()) == 0:
@@ -182,7 +182,7 @@ class Scene:
 
     @staticmethod
     def results(stage: str, output: Path) -> list[bytes]:
-        """What a stage is judged by; a draft left behind is one more."""
+        """The results by which a stage is judged; a draft left behind is one more."""
         drafts = [bytes(path) for path in output.rglob("*.draft")]
         return [*((output / name).read_bytes() for name in STAGES[stage].results), *drafts]
 
@@ -191,7 +191,7 @@ class Scene:
         return self.said(stage, output, *more)[0]
 
     def said(self, stage: str, output: Path, *more: object) -> tuple[str, str]:
-        """What a stage did, and all that it said; `more` are options, and win over those of the stage."""
+        """The outcome of a stage and its output; options in `more` override those of the stage."""
         (command, *options), chosen = STAGES[stage].words.split(), STAGES[stage]
         reads = [self.base / name if (self.base / name).exists() else name for name in chosen.reads]
         where = [output] if chosen.within else ["--output", output]
@@ -201,7 +201,7 @@ class Scene:
             return said(command, *reads, *options, *where, *more)
 
     def judged(self, stage: str, done: str, output: Path, what: str = "") -> str:
-        """What is wrong with what a command did and left; nothing if it was refused, or is what it should be."""
+        """The fault in a command's outcome or results; empty if it was refused, or they are as they should be."""
         if done == "refused":
             return ""
         same = done == "done" and self.results(stage, output) == self.expected[stage]
@@ -215,7 +215,7 @@ class Scene:
 
 
 def refused_or(what: str, action: Callable[[], object]) -> str:
-    """What is wrong with an action that may be refused in one line; if it returns words, they say what is wrong."""
+    """The fault of an action that may be refused in one line; words that it returns describe a fault."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

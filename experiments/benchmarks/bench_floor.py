@@ -1,4 +1,4 @@
-"""What measuring a norm layer is made of, each part as a share of what the bare forward pass takes per norm.
+"""The parts of measuring a norm layer, each as a share of the bare forward pass's time per norm.
 
     python experiments/benchmarks/bench_floor.py [--batch-size 4 --rounds 7] [--cpu-time]
 

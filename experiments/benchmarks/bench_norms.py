@@ -65,7 +65,7 @@ def variants(
 
 
 def finished(function: Callable[[], object]) -> None:
-    """What a GPU was asked to do is done."""
+    """Run a function, and wait until the GPU is done."""
     function()
     if torch.cuda.is_available():
         torch.cuda.synchronize()

@@ -51,7 +51,7 @@ class Bench:
         self.bytes = 0
 
     def table(self, kept: Any) -> int:
-        """What a user would compute of hidden states: angle, energy along 1 and along K directions, norm."""
+        """A user's statistics of hidden states: angle, energy along 1 and along K directions, norm."""
         for state in kept:
             x = np.asarray(state, dtype=np.float64).reshape(-1, self.config.hidden_size)
             norm = np.linalg.norm(x, axis=1)

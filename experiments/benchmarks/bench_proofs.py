@@ -1,4 +1,4 @@
-"""What a proof for every dimension costs beside SymPy at one dimension, and what a check of a kernel costs.
+"""The cost of a proof for every dimension beside SymPy at one dimension, and of a check of a kernel.
 
     python experiments/benchmarks/bench_proofs.py
 

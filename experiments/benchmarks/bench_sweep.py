@@ -1,4 +1,4 @@
-"""What measuring costs: time and memory of a forward pass with the observer over the bare one, in one run.
+"""The cost of measuring: time and memory of a forward pass with the observer over the bare one, in one run.
 
     python experiments/benchmarks/bench_sweep.py                       # SmolLM2-135M on this machine's CPU
     python experiments/benchmarks/bench_sweep.py --cpu-time            # the same in CPU seconds, for a busy machine

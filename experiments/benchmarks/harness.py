@@ -1,4 +1,4 @@
-"""What the benchmarks share: variants timed in turn, ratios of rounds, Markdown tables, results as JSON.
+"""The harness of the benchmarks: variants timed in turn, ratios of rounds, Markdown tables, results as JSON.
 
 A result is a row with `work`, `peer`, `ratio` (our time over the peer's), and `low` and `high` where there are rounds;
 what else it holds is for readers of the file. `notes` are sentences that stand below the table.

@@ -102,7 +102,7 @@ def hardware() -> str:
 
 
 def measured(part: Part, quick: bool) -> dict[str, Any] | None:
-    """What the script of a part finds; None if it fails."""
+    """The record of a part, made by its script; None if that fails."""
     script, *words = f"{part.command} {part.quick if quick else ''}".split()
     where = hardware()
     with tempfile.TemporaryDirectory() as folder:

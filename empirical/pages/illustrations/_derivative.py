@@ -28,7 +28,7 @@ def circle(center: Floats, n: int = 121) -> Floats:
 
 
 def linearized(center: Floats) -> Floats:
-    """What the derivative at `center` makes of its circle; shape (n, 3)."""
+    """The image of the circle around `center` under the derivative there; shape (n, 3)."""
     steps = circle(center) - center
     return lg.layer_norm(center, eps=EPS) + steps @ lg.jacobian(center, eps=EPS).T
 

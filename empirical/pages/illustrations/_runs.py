@@ -13,7 +13,7 @@ from ...support import Rows
 
 
 class Run(NamedTuple):
-    """What pictures need of a run: the name of its directory, and the rows of its table."""
+    """A run as pictures use it: the name of its directory, and the rows of its table."""
 
     name: str
     rows: Rows
