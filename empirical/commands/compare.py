@@ -1,31 +1,45 @@
 """Set finished runs side by side: before and after fine-tuning, two checkpoints, two models of one shape.
 
-For each norm layer that all runs have: angle, energy along the uniform direction, norms, and how they change.
+For each norm layer that all runs have: angle, energy along the uniform direction, norms, and how they change. With
+--output a page as well, with the curves of all runs in one figure.
 
-Example: lngeom compare runs/before runs/after --csv changes.csv
+Example: lngeom compare runs/before runs/after --output runs/change.html
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from lngeom.options import argument, json_alone, json_option, option
 
 
 @dataclass(frozen=True)
 class Options:
-    """The runs, and where the table goes."""
+    """The runs, and where table and page go."""
 
     runs: tuple[str, ...] = argument("RUN", "output directories of lngeom sweep")
     csv: str | None = option(None, "write the table", metavar="FILE")
+    output: str | None = option(None, "write a page with figures", metavar="FILE.html")
     json: str | None = json_option("the table")
 
 
 def run(options: Options) -> int:
     """Run the command; returns the exit code."""
-    from ..pages import print_rows
-    from ..sweep import compare_runs
+    from ..pages import print_rows, write_changes
+    from ..sweep import compare_runs, read_finished
 
     rows = compare_runs(options.runs, options.csv)
+    if options.output is not None:
+        write_changes(Path(options.output), rows, {path: read_finished(path).manifest for path in options.runs})
     if not json_alone(rows, options.json):
-        kept = ("site", "side", "angle_mean_deg", "d_cos2", "norm_mean")
-        print_rows([{name: value for name, value in row.items() if name.startswith(kept)} for row in rows])
+        heads = {"angle_mean_deg": "angle", "d_cos2": "d·E", "norm_mean": "norm"}
+        shown = [
+            {"norm layer": row["site"], "": "in" if row["side"] == "input" else "out"}
+            | {
+                f"{head} {k}": row[f"{name}_{k}"]
+                for name, head in heads.items()
+                for k in range(1, len(options.runs) + 1)
+            }
+            for row in rows
+        ]
+        print_rows(shown)
     return 0

@@ -29,13 +29,39 @@ def number(value: object) -> str:
     return "" if value is None else value if isinstance(value, str) else f"{value}"
 
 
+def rounding_level(d: int) -> float:
+    """What d·cos²θ can come to by rounding alone, for a vector of float32 that is orthogonal to 1.
+
+    Rounding the components moves 1·y by u‖y‖₁ at most, and adding them in pairs by u log₂d ‖y‖₁ more; ‖y‖₁ ≤ √d ‖y‖.
+    """
+    return d * ((1 + math.log2(d)) * 2**-24) ** 2
+
+
+def energy(row: Row, *, interval: bool = True) -> str:
+    """An energy with its interval, all three to the same decimals; ≈ 0 where it is a matter of rounding."""
+    value, low, high = (row["d_cos2" + end] for end in ("", "_low", "_high"))
+    if value is not None and value <= rounding_level(row["d"]):
+        return "≈ 0"
+    return with_interval(value, low, high) if interval else f"{value:.3g}"
+
+
+def with_interval(value: float, low: float | None, high: float | None) -> str:
+    """Three digits of a value, and the ends of its interval, if it has one, to as many decimals."""
+    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
+        return f"{value:.3g}"
+    size = max(abs(value), high - low)
+    if not 1e-4 <= size < 1e4:
+        return f"{value:.3g} [{low:.3g}, {high:.3g}]"
+    decimals = max(0, 2 - math.floor(math.log10(size)))
+    return f"{value:.{decimals}f} [{low:.{decimals}f}, {high:.{decimals}f}]"
+
+
 def _cells(row: Row, side: str, detail: int) -> Iterable[tuple[str, str]]:
     """Headings and cells of one side of a norm layer: with intervals (2), without them (1), or the least (0)."""
     place = "in" if side == "input" else "out"
     if detail or side == "input":
         yield f"angle {place} (°)", f"{row['angle_mean_deg']:.2f} ± {row['angle_std_deg']:.2f}"
-    interval = f" [{row['d_cos2_low']:.2g}, {row['d_cos2_high']:.2g}]" if detail == 2 else ""
-    yield f"d·E[cos²θ] {place}" if detail else f"d·E {place}", f"{row['d_cos2']:.3g}{interval}"
+    yield f"d·E[cos²θ] {place}" if detail else f"d·E {place}", energy(row, interval=detail == 2)
     yield "rank", str(row["rank_among_random"])
     if detail:
         yield f"norm {place}", f"{row['norm_mean']:.3g}"
@@ -72,7 +98,7 @@ def print_table(rows: Sequence[Row], console: Console | None = None, fits: Seque
 
 
 def print_rows(rows: Sequence[Row], console: Console | None = None) -> None:
-    """Print any table: one line for each row, the columns of the first one.
+    """Print any table: one line for each row, the columns of the first one; where it is too wide, one line a cell.
 
     >>> from rich.console import Console
     >>> from empirical.pages import print_rows
@@ -86,6 +112,12 @@ def print_rows(rows: Sequence[Row], console: Console | None = None) -> None:
         table.add_column(name, justify="right" if isinstance(value, float) else "left")
     for row in rows:
         table.add_row(*(escape(number(value)) for value in row.values()))
+    if console.measure(table, options=console.options.update(width=1000)).maximum > console.width:
+        table = Table(box=None, show_header=False)
+        for row in rows:
+            for name, value in row.items():
+                table.add_row(escape(name), escape(number(value)))
+            table.add_section()
     console.print(table)
 
 

@@ -11,15 +11,15 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from ..support import Row
-from ._console import number
+from ._console import energy, number, with_interval
 from ._style import FAINT, INK, figure_bytes
 
 
 def _interval(row: Row, column: str) -> str:
     """A value with the interval that stands beside it in a table, if it has one; minus signs are signs."""
-    value, low, high = (row[column + end] for end in ("", "_low", "_high"))
-    reach = "" if low is None or low != low else f" [{low:.3g}, {high:.3g}]"
-    return f"{value:.3g}{reach}".replace("-", "−")
+    if column == "d_cos2":
+        return energy(row).replace("-", "−")
+    return with_interval(*(row[column + end] for end in ("", "_low", "_high"))).replace("-", "−")
 
 
 def _counted(count: int, noun: str) -> str:
@@ -73,7 +73,7 @@ def _embedded(svg: str, name: str) -> Markup:
     text = svg[svg.index("<svg") :]
     for alone, on_page in _ON_PAGE.items():
         text = text.replace(alone, on_page)
-    return Markup(re.sub(r'\b(id="|href="#|url\(#)', rf"\g<1>{name}-", text))
+    return Markup(re.sub(r'\b(id="|href="#(?!row-)|url\(#)', rf"\g<1>{name}-", text))
 
 
 def embedded(figures: Mapping[str, Figure]) -> dict[str, Markup]:

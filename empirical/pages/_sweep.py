@@ -15,7 +15,7 @@ from ._console import summary
 from ._html import read_svgs, render
 from ._sweep_figures import ROLES, subject_of
 
-_FIGURES = ("angle_before", "angle_after", "energy", "growth")
+_FIGURES = ("energy", "more", "angle_before", "angle_after", "growth")
 
 
 class ExactVerdicts(NamedTuple):
@@ -32,7 +32,7 @@ def exact_verdicts(predictions: Iterable[Prediction]) -> ExactVerdicts:
     return ExactVerdicts(Counter(each.verdict for each in exact), next(violated, None))
 
 
-def extremes(rows: Iterable[Row]) -> Row | None:
+def extremes(rows: Iterable[Row], directions: int) -> Row | None:
     """Where 1 stands out among directions, where the two norms differ most, and where a vector is longest.
 
     Rows of what enters the norms; None where nothing finite does.
@@ -41,13 +41,16 @@ def extremes(rows: Iterable[Row]) -> Row | None:
     if not before:
         return None
     apart = [row for row in before if row["distance_mean"] is not None]
+    # An end of the ranks: a twentieth of the directions on either side.
+    low = [row for row in before if row["rank_among_random"] < directions / 20]
+    high = [row for row in before if row["rank_among_random"] > directions - directions / 20]
     return {
         "count": len(before),
-        "above": sum(row["d_cos2_low"] is not None and row["d_cos2_low"] > 1 for row in before),
-        "below": sum(row["d_cos2_high"] is not None and row["d_cos2_high"] < 1 for row in before),
+        "ordinary": len(before) - len(low) - len(high),
+        "low": low,
+        "high": high,
         "least": min(before, key=lambda row: row["d_cos2"]),
         "most": max(before, key=lambda row: row["d_cos2"]),
-        "lowest": [row for row in before if row["rank_among_random"] == 0],
         "apart": max(apart, key=lambda row: row["distance_mean"], default=None),
         "long": max(before, key=lambda row: row["norm_max"] / row["norm_mean"] if row["norm_mean"] else 0.0),
     }
@@ -75,7 +78,7 @@ def write_report(directory: Path) -> Path:
         manifest=manifest,
         environment=[name for name in ENVIRONMENT if name in manifest],
         exact=exact_verdicts(judged),
-        extremes=extremes(rows),
+        extremes=extremes(rows, manifest["directions"]),
         summary=summary(rows),
         verdict_lines=verdict_lines(judged),
         # Violated, undecided, then what holds; otherwise in the order of the layers.

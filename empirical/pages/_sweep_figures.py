@@ -116,6 +116,13 @@ def energies(axes: Axes, places: Sequence[float], rows: Sequence[Row]) -> None:
     )
     axes.plot(places, median, color=RANDOM_A, linestyle=(0, (5, 2)), label="random directions: median")
     axes.plot(places, values, color=UNIFORM, marker="o", markersize=3, label="uniform direction 1")
+    _link(axes, places, values, rows)
+
+
+def _link(axes: Axes, places: Sequence[float], values: Sequence[float], rows: Sequence[Row]) -> None:
+    """Make each point a link to the row of the page's table that has its numbers."""
+    points = axes.scatter(places, values, s=30, color=UNIFORM, alpha=0)
+    points.set_urls([f"#row-{row['site']}-{row['side']}" for row in rows])
 
 
 def _energies_by_layer(axes: Axes, layers: _Layers) -> None:
@@ -147,7 +154,45 @@ def angle_figure(rows: Sequence[Row], side: str, title: str) -> Figure:
 def energy_figure(rows: Sequence[Row], title: str) -> Figure:
     """d·E[cos²θ] by layer, log scale: the uniform direction among the random ones, before and after the norm."""
     contents = [(f"{name}: {side}", layers) for side in ("input", "output") for name, layers in _by_role(rows, side)]
-    return panels(contents, _energies_by_layer, Layout((4.9, 3.4), len(contents) // 2, "d·E[cos²θ]", title))
+    layout = Layout((4.9, 3.4), len(contents) // 2, "d·E[cos²θ]", title, sharey="row")
+    return panels(contents, _energies_by_layer, layout)
+
+
+_MORE = (
+    ("rank of 1 among random directions", "rank_among_random"),
+    ("distance of LayerNorm and RMSNorm", "distance_mean"),
+    ("mean norm: first position, and the others", "norm_mean"),
+    ("longest hidden state / mean norm", "norm_max"),
+)
+
+
+def more_figure(rows: Sequence[Row], title: str) -> Figure:
+    """What enters the norms: rank of 1, distance of the two norms, first positions, longest states."""
+    buckets = {
+        bucket: [row for row in rows if (row["side"], row["bucket"]) == ("input", bucket) and row["tokens"] > 0]
+        for bucket in ("all", "first", "rest")
+    }
+
+    def draw(axes: Axes, column: str) -> None:
+        axes.set_xlabel("norm layer, in the order of the network")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        if column == "norm_mean":
+            axes.set_yscale("log")
+            for bucket, color, name in (("first", RANDOM_A, "first position"), ("rest", UNIFORM, "other positions")):
+                values = [row[column] for row in buckets[bucket]]
+                axes.plot(values, color=color, marker="o", markersize=3, label=name)
+            return
+        shown = [row for row in buckets["all"] if row[column] is not None and row["norm_mean"]]
+        longest = column == "norm_max"
+        values = [row[column] / row["norm_mean"] if longest else row[column] for row in shown]
+        if longest:
+            axes.set_yscale("log")
+        axes.plot(
+            values, color=UNIFORM, marker="o", markersize=3, label="uniform direction 1" if "rank" in column else None
+        )
+        _link(axes, range(len(shown)), values, shown)
+
+    return panels(_MORE, draw, Layout((4.9, 3.2), 2, "", title, sharey=False))
 
 
 def layer_figure(rows: Sequence[Row], title: str) -> Figure:
@@ -211,6 +256,7 @@ def figures(rows: Sequence[Row], subject: str) -> dict[str, Figure]:
         "angle_before": angle_figure(rows, "input", f"Angle of hidden states before the norm: {subject}"),
         "angle_after": angle_figure(rows, "output", f"Angle of hidden states after the norm: {subject}"),
         "energy": energy_figure(rows, f"Energy along the uniform direction: {subject}"),
+        "more": more_figure(rows, f"Norm layer by norm layer: {subject}"),
         "growth": growth_figure(rows, f"Norm of the residual stream over depth: {subject}"),
     }
     return {name: figure for name, figure in drawn.items() if figure is not None}

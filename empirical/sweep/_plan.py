@@ -44,7 +44,7 @@ class Plan:
 
     def identity(self) -> Json:
         """All that the numbers depend on: runs that agree in it may continue one another."""
-        weights = f"random, seed {self.sweep.seed}" if self.sweep.random_weights else "trained"
+        weights = f"random, seed {self.sweep.seed}" if self.sweep.random_weights else "from a checkpoint"
         return {
             "model": self.source.name,
             "architecture": self.config.model_type,

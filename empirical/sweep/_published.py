@@ -59,7 +59,7 @@ def sweep_all(sweep: Sweep, *, console: Console | None = None, command: str = ""
         "command": command,
         "tokens per model": f"{sweep.tokens:,}",
         "corpus": sweep.corpus or ("random token ids" if sweep.random_weights else "bundled English Wikipedia"),
-        "weights": "random, from the configurations alone" if sweep.random_weights else "trained",
+        "weights": "random, from the configurations alone" if sweep.random_weights else "from a checkpoint",
         "seed": sweep.seed,
     }
     base.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,7 @@
 """Finished runs as tables that people use: rows, pandas, Parquet, HTML; and several runs side by side."""
 
 import importlib.util
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import Any
 
 from .. import judge, observe
 from ..runs import RunDirectory
-from ..support import Json, Rows, RunError, read_records, write_table
+from ..support import Json, Row, Rows, RunError, read_records, write_table
 
 _SHOWN = ("site", "side", "angle_mean_deg", "angle_std_deg", "d_cos2", "d_cos2_low", "d_cos2_high", "norm_mean")
 _COMPARED = ("angle_mean_deg", "d_cos2", "norm_mean", "distance_mean", "rotation_mean_deg")
@@ -73,11 +74,17 @@ def read_finished(path: str | os.PathLike[str]) -> FinishedRun:
     return FinishedRun(run.path, manifest, observe.read_sites(run.path / "sites.csv"), judged)
 
 
+def _half(one: Row, other: Row) -> float | None:
+    """Half the width of the 95 % interval of a difference of energies, the two being independent; None without one."""
+    widths = [row["d_cos2_high"] - row["d_cos2_low"] for row in (one, other) if row["d_cos2_low"] is not None]
+    return math.hypot(*widths) / 2 if len(widths) == 2 and all(map(math.isfinite, widths)) else None
+
+
 def compare_runs(paths: Sequence[str | os.PathLike[str]], output: str | os.PathLike[str] | None = None) -> Rows:
     """Several runs side by side: before and after fine-tuning, two checkpoints, two models of one shape.
 
     A row for each norm layer and side that all of them have, over all tokens; for each run a column of each number,
-    numbered from 1, and from the second on the difference from the first.
+    numbered from 1, and from the second on the difference from the first; of energies half its interval's width, too.
 
     Args:
         paths: Two or more finished runs.
@@ -96,23 +103,29 @@ def compare_runs(paths: Sequence[str | os.PathLike[str]], output: str | os.PathL
     """
     if len(paths) < 2:
         raise RunError(f"{len(paths)} run given: comparing takes two or more")
-    tables = [
-        {(row["site"], row["side"]): row for row in read_finished(path).rows if row["bucket"] == "all"}
-        for path in paths
-    ]
-    shared = [key for key in tables[0] if all(key in table for table in tables[1:])]
-    if not shared:
+    rows = compare_tables([read_finished(path).rows for path in paths])
+    if not rows:
         msg = f"{paths[0]} and {paths[1]}: have no norm layer in common; compare runs of models of the same shape"
         raise RunError(msg)
-    rows: Rows = []
-    for key in shared:
+    if output is not None:
+        write_table(Path(output), rows)
+    return rows
+
+
+def compare_tables(runs: Sequence[Rows]) -> Rows:
+    """The table of :func:`compare_runs`, from those of the runs."""
+    tables = [{(row["site"], row["side"]): row for row in rows if row["bucket"] == "all"} for rows in runs]
+    compared: Rows = []
+    for key in tables[0]:
+        if not all(key in table for table in tables):
+            continue
         row: Json = {"site": key[0], "side": key[1]}
         for name in _COMPARED:
             values = [table[key][name] for table in tables]
             row |= {f"{name}_{index}": value for index, value in enumerate(values, 1)}
             for index, value in enumerate(values[1:], 2):
                 row[f"{name}_change_{index}"] = None if None in (value, values[0]) else value - values[0]
-        rows.append(row)
-    if output is not None:
-        write_table(Path(output), rows)
-    return rows
+        for index, table in enumerate(tables[1:], 2):
+            row[f"d_cos2_change_{index}_half"] = _half(tables[0][key], table[key])
+        compared.append(row)
+    return compared

@@ -10,9 +10,11 @@ import pytest
 
 from empirical import observe
 from empirical.judge import ISOTROPY, Prediction
-from empirical.pages import Measured, draw_figures, write_ablation, write_comparison, write_report
+from empirical.pages import Measured, draw_figures, write_ablation, write_changes, write_comparison, write_report
+from empirical.pages._console import with_interval
 from empirical.pages._sweep import exact_verdicts
 from empirical.support import read_records, write_table
+from empirical.sweep._read import compare_tables
 
 RUN = Path(__file__).parents[3] / "docs" / "results" / "smollm2"
 
@@ -26,25 +28,43 @@ def standouts(page: Path) -> list[list[str]]:
 
 def test_of_a_run(tmp_path: Path) -> None:
     rows, judged = observe.read_sites(RUN / "sites.csv"), read_records(RUN / "predictions.csv", Prediction)
-    manifest = {"model": "SmolLM2", "weights": "trained", "tokens": 12264, "identity": ["model"]}
+    manifest = {"model": "SmolLM2", "weights": "from a checkpoint", "tokens": 12264, "identity": ["model"]}
+    manifest["directions"] = 64
     (tmp_path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     for name in ("sites.csv", "predictions.csv"):
         shutil.copy(RUN / name, tmp_path)
     draw_figures(rows, tmp_path, manifest)
-    verdicts, energy, *lowest, apart, long = standouts(write_report(tmp_path))
+    ranks, energy, apart, long, verdicts = standouts(write_report(tmp_path))
     held = sum(each.verdict == "holds" for each in judged)
     assert verdicts == [str(held), "0", "0"]
     before = [row for row in rows if row["side"] == "input" and row["bucket"] == "all"]
+    low = sum(row["rank_among_random"] <= 3 for row in before)
+    high = sum(row["rank_among_random"] >= 61 for row in before)
+    assert ranks[:4] == ["64", "1", str(len(before) - low - high), str(len(before))]
+    assert str(low) in ranks[4:]
     least, most = sorted(before, key=lambda row: row["d_cos2"])[:: len(before) - 1]
-    above = [row for row in before if row["d_cos2_low"] > 1]
-    below = [row for row in before if row["d_cos2_high"] < 1]
-    assert [energy[i] for i in (1, 2, 3)] == [str(len(above)), str(len(before)), str(len(below))]
     for row in (least, most):
-        assert {f"{row[name]:.3g}" for name in ("d_cos2", "d_cos2_low", "d_cos2_high")} <= set(energy)
-    ranked = [row for row in before if row["rank_among_random"] == 0]
-    assert [line[0] for line in lowest] == [str(len(ranked))] * bool(ranked)
+        assert f"{row['d_cos2']:.3f}"[:4] in " ".join(energy)
     assert f"{100 * max(row['distance_mean'] for row in before):.2g}" in apart
     assert f"{max(row['norm_max'] / row['norm_mean'] for row in before):.0f}" in long
+
+
+@pytest.mark.parametrize(("value", "low", "high"), [(1.02, 0.99, 1.004), (0.807, 0.7841, 0.832), (61.69, 61.64, 61.73)])
+def test_an_interval_contains_its_estimate_as_printed(value: float, low: float, high: float) -> None:
+    shown, left, right = map(float, re.findall(r"[\d.]+", with_interval(value, low, max(high, value))))
+    assert left <= shown <= right
+
+
+def test_two_runs_have_a_page(tmp_path: Path) -> None:
+    for name in ("sites.csv", "predictions.csv"):
+        shutil.copy(RUN / name, tmp_path)
+    rows = observe.read_sites(tmp_path / "sites.csv")
+    changed = [{**row, "d_cos2": 2 * row["d_cos2"]} for row in rows]
+    table = compare_tables([rows, changed])
+    write_changes(tmp_path / "changes.html", table, {"before": {"model": "m"}, "after": {"model": "m"}})
+    (first, _) = standouts(tmp_path / "changes.html")
+    certain = sum(abs(row["d_cos2_change_2"]) > row["d_cos2_change_2_half"] for row in table)
+    assert [int(first[k]) for k in (1, 2)] == [certain, len(table)]
 
 
 def test_of_an_ablation(tmp_path: Path) -> None:
@@ -59,11 +79,13 @@ def test_of_an_ablation(tmp_path: Path) -> None:
     manifest |= {"nats_per_token": 1.25, "not_folded": "", "identity": []}
     (tmp_path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     replaced, folded, unchanged, single = standouts(write_ablation(tmp_path))
-    assert replaced[:3] == ["8", "7.9", "8.1"]
+    assert replaced[:3] == ["8.00", "7.90", "8.10"]
     assert "50" in replaced
-    assert folded[:3] == ["0", "-0.1", "0.1"]
+    assert folded[:3] == ["0.000", "-0.100", "0.100"]
     assert unchanged == ["1.25"]
-    assert single == ["2", "1", "2", "1.9", "2.1"], "two norms, one of which costs more than nothing, and its price"
+    assert single == ["2", "1", "2.00", "1.90", "2.10"], (
+        "two norms, one of which costs more than nothing, and its price"
+    )
 
 
 def prediction(verdict: Any, theorem: str, site: str = "h.0") -> Prediction:

@@ -1,0 +1,73 @@
+"""The page of several runs side by side: their curves in one figure each, and what changed, with intervals."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from ..support import Row, write_text
+from ._html import embedded, render
+from ._style import BLUE, GREEN, NULL, ORANGE, PURPLE, VERMILION, Layout, panels
+
+_SHOWN = {
+    "d_cos2": "energy along 1, d·E[cos²θ]",
+    "angle_mean_deg": "mean angle to 1 (degrees)",
+    "norm_mean": "mean norm",
+}
+_COLOURS = (BLUE, VERMILION, GREEN, ORANGE, PURPLE)
+
+
+def change_figure(rows: Sequence[Row], names: Sequence[str], side: str) -> Figure:
+    """The curves of all runs over the norms they share, one panel a quantity, and the change of the energy."""
+    shown = [row for row in rows if row["side"] == side]
+
+    def draw(axes: Axes, column: str) -> None:
+        axes.set_xlabel("norm layer, in the order of the network")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        change = column.endswith("change")
+        if change:
+            axes.axhline(0, color=NULL, linewidth=0.8)
+        elif column != "angle_mean_deg":
+            axes.set_yscale("log")
+        for index, name in enumerate(names, 1):
+            style = {"color": _COLOURS[(index - 1) % len(_COLOURS)], "label": name}
+            if not change:
+                axes.plot([row[f"{column}_{index}"] for row in shown], marker="o", markersize=3, **style)
+            elif index > 1:
+                ends = [(row[f"{column}_{index}"], row[f"{column}_{index}_half"]) for row in shown]
+                places = [place for place, (_, half) in enumerate(ends) if half is not None]
+                values, halves = zip(*(ends[place] for place in places), strict=True) if places else ((), ())
+                axes.errorbar(places, values, halves, fmt="o", markersize=3, capsize=2, elinewidth=1, **style)
+
+    contents = [(title, column) for column, title in _SHOWN.items()]
+    contents.append(("change of the energy, 95 % interval", "d_cos2_change"))
+    title = "What enters the norms" if side == "input" else "What leaves the norms"
+    return panels(contents, draw, Layout((5.2, 3.4), 2, "", title, sharey=False))
+
+
+def write_changes(path: Path, rows: Sequence[Row], runs: Mapping[str, Row]) -> None:
+    """Write the page as one HTML file that opens offline: figures, what changed most, and the table.
+
+    Args:
+        path: The file.
+        rows: The table of :func:`empirical.sweep.compare_runs`.
+        runs: The manifests of the runs, by the names under which they are shown.
+    """
+    names = list(runs)
+    certain = [
+        row for row in rows
+        if row["d_cos2_change_2_half"] is not None and abs(row["d_cos2_change_2"]) > row["d_cos2_change_2_half"]
+    ]  # fmt: skip
+    page = render(
+        "changes.html",
+        names=names,
+        runs=runs,
+        rows=rows,
+        columns=[name for name in rows[0] if name.startswith(tuple(_SHOWN))],
+        certain=certain,
+        most=max(certain, key=lambda row: abs(row["d_cos2_change_2"]), default=None),
+        figures=embedded({side: change_figure(rows, names, side) for side in ("input", "output")}),
+    )
+    write_text(path, page)
