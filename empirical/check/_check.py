@@ -1,5 +1,7 @@
 """The check itself: a kernel on many inputs, each output held against the family of correct ones."""
 
+import contextlib
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +18,7 @@ from ._finding import Finding
 from ._gradient import check_gradient, smallest_gradient
 from ._judge import Judge, Trial
 from ._kernel import Kernel, settle
+from ._limits import Endless, limited
 from ._options import CheckOptions
 from ._shrink import smallest_input
 from ._target import resolve
@@ -39,17 +42,32 @@ def check(target: Any, **options: Any) -> Finding:
     'rounding'
     """
     given = CheckOptions(**options)
+    try:
+        return _checked(target, given)
+    except Endless as error:
+        return _bare(given, str(error))
+
+
+def _bare(given: CheckOptions, cause: str) -> Finding:
+    """The finding on a kernel that computed nothing."""
+    none = math.nan, math.nan, math.nan
+    return Finding("bug", cause, given.kind or "norm", given.eps or math.nan, "none", given.dtype, math.inf, [], *none)
+
+
+def _checked(target: Any, given: CheckOptions) -> Finding:
     spec = target if isinstance(target, str) else None
     target = target if spec is None else resolve(spec)
     name = given.name or spec or getattr(target, "__name__", type(target).__name__)
     kernel = settle(target, replace(given, name=name))
     d = given.d or kernel.fixed or 64
     several = given.d is None and kernel.fixed is None
-    exact = prove_target(target, str(name), kernel.framework.name, kind=given.kind, dtype=given.dtype)
+    exact = _proof(target, kernel)
     kind, eps, measured = _known(kernel, given.kind, exact) or _inferred(kernel, given.kind, d)
     judge = Judge(kernel, kind == "layernorm", eps)
 
     trials, notes, state = attempts(judge, d, several=several)
+    if not trials:
+        return _bare(replace(given, kind=kind, eps=eps), str(state))
     proved = None if state else _proved(judge, trials)
     verdict, cause = ("bug", state) if state else explained(judge, trials, measured) if proved else ("rounding", None)
     gain = "none" if judge.base(d).gain is None else "1 + weight" if cause and "1 + gain" in cause else "weight"
@@ -68,9 +86,21 @@ def check(target: Any, **options: Any) -> Finding:
     return _with_gradient(finding, judge, d, several=several) if derivatives else finding
 
 
+def _proof(target: Any, kernel: Kernel) -> Proof:
+    """What the target computes in exact arithmetic, if tracing it ends."""
+    asked = kernel.asked
+    try:
+        with limited("its trace", asked.seconds):
+            return prove_target(target, kernel.name, kernel.framework.name, kind=asked.kind, dtype=asked.dtype)
+    except (Endless, RuntimeError) as error:
+        return Proof("not traced", str(error))
+
+
 def _with_gradient(finding: Finding, judge: Judge, d: int, *, several: bool) -> Finding:
     """The finding of a forward pass within rounding, with what the derivatives show."""
     verdict, cause, trials = check_gradient(judge, d, several=several)
+    if not trials:
+        return replace(finding, verdict=verdict, cause=cause)
     ratio = max(trial.largest for trial in trials)
     finding = replace(finding, verdict=verdict, cause=cause, gradient_ratio=ratio)
     if cause is None:
@@ -94,8 +124,9 @@ def _inferred(kernel: Kernel, kind: str | None, d: int) -> tuple[str, float, tup
     x = rounded(probes(d, kernel.dtype), kernel.dtype).astype(np.float64)
     seen = None
     if d > 2:
-        got = kernel.run(x)
-        seen = behaviour(x, got, float(FORMATS[kernel.dtype].roundoff)) if got.shape == x.shape else None
+        with contextlib.suppress(Exception):  # what it raises is told by the attempts
+            got = kernel.run(x)
+            seen = behaviour(x, got, float(FORMATS[kernel.dtype].roundoff)) if got.shape == x.shape else None
     if kind is None:
         named = kernel.name.lower()
         kind = seen.kind if seen else "rmsnorm" if "rms" in named else "layernorm" if "layer" in named else None

@@ -63,7 +63,7 @@ class Finding:
 
         If it is to be `proved`, also in exact arithmetic: the definition, or a variant whose formula contains one.
         """
-        words = [word.lower() for word in allowed]
+        words = [word.lower() for word in allowed if word.strip()]
         if proved and not (self.proof is not None and self.proof.passes(allowed)):
             return False
         parts = (self.cause or "").lower().split("; ")
@@ -85,7 +85,7 @@ class Finding:
             f"  checked as {self.kind}, eps {self.eps:g}, gain {self.gain}, {self.dtype}; "
             f"worst ratio to the tolerance {self.worst_ratio:.3g}",
         ]
-        if self.verdict != "rounding":
+        if self.verdict != "rounding" and self.input:
             proof = ", decided in exact arithmetic" if self.exact else ""
             lines.append(f"  got {self.wrong:.9g} instead of {self.right:.9g} ± {self.bound:.2g}{proof}")
             text = str(self.input)

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from lngeom.errors import InputError
+from lngeom.errors import InputError, LngeomError
 from lngeom.rounding import Definition, Gradients
 
 from ._inputs import DIMENSIONS, suite
 from ._judge import Judge
+from ._limits import limited
 from ._shrink import smallest_input
 
 Mistake = Callable[[int, Any], dict[str, Any]]
@@ -118,7 +119,12 @@ class GradientTrial:
 
 def check_gradient(judge: Judge, d: int, *, several: bool) -> tuple[str, str | None, list[GradientTrial]]:
     """Verdict, cause and trials of the derivatives by x, gain and bias, the evidence first; of many d if `several`."""
-    trials = sorted(_trials(judge, d, several=several), key=lambda trial: -trial.largest)
+    try:
+        trials = sorted(_trials(judge, d, several=several), key=lambda trial: -trial.largest)
+    except LngeomError:
+        raise
+    except Exception as error:  # a backward pass raises what it likes, or is none
+        return "bug", f"backward pass wrong: {type(error).__name__}: {' '.join(str(error).split())[:120]}", []
     doubtful = sorted((trial for trial in trials if trial.wrong.any()), key=lambda trial: trial.d)
     # Of each derivative the first that fractions refute is the evidence; where floats alone do, none.
     of_each = ([trial for trial in doubtful if trial.name == name] for name in ("x", "gain", "bias"))
@@ -188,8 +194,16 @@ def _computed(judge: Judge, x: np.ndarray, cotangent: np.ndarray, lead: tuple[in
         torch = importlib.import_module("torch")
         output = forward(*(leaf.requires_grad_() for leaf in leaves.values()))
         seed = kernel.array(cotangent.reshape(shape) if lead else np.ones(())).to(output.dtype).expand(output.shape)
-        gradients = torch.autograd.grad(output, list(leaves.values()), seed, allow_unused=True)
-        return {name: read(gradient) for name, gradient in zip(leaves, gradients, strict=True) if gradient is not None}
+        before = seed.clone()
+        with limited("the backward pass", kernel.asked.seconds):
+            gradients = torch.autograd.grad(output, list(leaves.values()), seed, allow_unused=True)
+        if not torch.equal(seed, before):
+            raise ValueError("the cotangent is overwritten in place")
+        found = dict(zip(leaves, gradients, strict=True))
+        # The forward pass is within rounding of one that reads all of them.
+        if missing := [name for name, gradient in found.items() if gradient is None]:
+            raise ValueError(f"no d/d{missing[0]}")
+        return {name: read(gradient) for name, gradient in found.items()}
     if kernel.framework.name == "jax":
         jax = importlib.import_module("jax")
         output, pull = jax.vjp(forward, *leaves.values())

@@ -7,7 +7,7 @@ import numpy as np
 from lngeom.carriers import Array
 from lngeom.rounding import FORMATS
 
-DIMENSIONS = (1, 2, 3, 5, 8, 17, 33, 100, 128, 257, 1000, 1025, 4096)
+DIMENSIONS = (1, 2, 3, 5, 8, 17, 33, 100, 128, 257, 1000, 1025, 4096, 5120, 16_384)
 """Tried beside the main one where a kernel takes any: powers of 2, their neighbours, and beyond usual blocks."""
 
 _TOP = {"float16": 6e4, "bfloat16": 1e15, "float32": 1e15, "float64": 1e150}

@@ -6,7 +6,7 @@ import numpy as np
 
 from lngeom.rounding import REAL, Arithmetic, Case, Definition, Sample, certainly_outside, rounded
 
-from ._kernel import Kernel
+from ._kernel import Kernel, Manner
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,10 @@ class Judge:
         """The kernel on the rows `x`."""
         x = self.stored(x)
         return self.judged(label, x, self.kernel.run(x))
+
+    def like(self, manner: Manner = "usual", eps: float | None = None) -> "Judge":
+        """The judge of the same kernel in another manner, or with another ε."""
+        return Judge(self.kernel.like(manner, eps), self.centered, self.eps if eps is None else eps)
 
     def certain(self, trial: Trial) -> bool:
         """Whether the worst row of a trial is wrong in exact arithmetic too."""

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import FunctionType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,9 +14,13 @@ from lngeom.errors import InputError
 
 from ..tracing import REQUIRED, given_roles, is_size, parameters, role, stated_eps
 from ._frameworks import FRAMEWORKS, Framework, likely_frameworks
+from ._limits import limited
 from ._options import CheckOptions
 
 _SIZES = (64, 128, 16, 4)
+_ODD_GAINS = np.array([0.0, -48.0, 1.0, 0.25, 96.0])
+
+Manner = Literal["usual", "odd gains", "training"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,7 @@ class Kernel:
         target, factory: What was given, and whether it makes the norm of a dimension instead of being one.
         size: A dimension that it takes.
         fixed: The only one that it takes, or None.
+        manner: Whether it has gains with zeros and large entries, or is in training mode, of which most have none.
     """
 
     target: Any
@@ -56,6 +61,7 @@ class Kernel:
     factory: bool
     size: int
     fixed: int | None = None
+    manner: Manner = "usual"
     _bound: dict[int, Bound] = field(default_factory=dict)
 
     @property
@@ -76,6 +82,15 @@ class Kernel:
         if d not in self._bound:
             self._bound[d] = self._bind(self._made(d) if self.factory else self.target, d)
         return self._bound[d]
+
+    def like(self, manner: Manner = "usual", eps: float | None = None) -> "Kernel":
+        """The same kernel in another manner, or with another ε."""
+        return replace(self, manner=manner, asked=replace(self.asked, eps=eps or self.asked.eps), _bound={})
+
+    @property
+    def takes_eps(self) -> bool:
+        """Whether it is told its ε."""
+        return any(role(name) == "eps" for name in parameters(self.target))
 
     def array(self, values: np.ndarray) -> Any:
         """`values` as an array of the framework in the dtype and on the device of the check."""
@@ -98,8 +113,12 @@ class Kernel:
         keywords = {keyword: values[purpose] for purpose, keyword in bound.roles.items() if keyword is not None}
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            output = bound.function(x, *positional, **keywords)
-        return output[0] if isinstance(output, tuple | list) else output
+            with limited(f"a call with x of shape {tuple(x.shape)}", self.asked.seconds):
+                output = bound.function(x, *positional, **keywords)
+        output = output[0] if isinstance(output, tuple | list) else output
+        if "complex" in str(getattr(output, "dtype", "")):
+            raise TypeError("its outputs are complex numbers")
+        return output
 
     def run(self, x: np.ndarray) -> np.ndarray:
         """Output at `x` as float64."""
@@ -119,7 +138,8 @@ class Kernel:
         left = [name for name, p in signature.items() if p.default is REQUIRED and name not in keywords]
         if len(left) == 1 and not any(map(is_size, keywords)):
             keywords[left[0]] = d
-        return self.target(**keywords)
+        with limited(f"making it for d = {d}", self.asked.seconds):
+            return self.target(**keywords)
 
     def _bind(self, function: Any, d: int) -> Bound:
         """A module with drawn parameters, a function with the roles of what it takes."""
@@ -137,9 +157,12 @@ class Kernel:
             return Bound(function, roles, eps, own.get("gain"), own.get("bias"), True, {})
         # None is 0, 1 or symmetric, all are numbers of every format, and 1 + gain is not one of bfloat16.
         signs = np.where(rng.random(d) < 0.3, -1, 1)
-        gain, bias = signs * rng.integers(72, 250, d) / 128, rng.integers(-120, 121, d) / 128
+        gain, bias = self._gain(signs * rng.integers(72, 250, d) / 128), rng.integers(-120, 121, d) / 128
         taken = gain if "gain" in roles else None, bias if "bias" in roles else None
         return Bound(function, roles, eps, *taken, False, {})
+
+    def _gain(self, drawn: np.ndarray) -> np.ndarray:
+        return np.resize(_ODD_GAINS, len(drawn)) if self.manner == "odd gains" else drawn
 
     def _ready(self, function: Any, d: int) -> Any:
         """A module of a framework, built and in the dtype of the check."""
@@ -148,7 +171,8 @@ class Kernel:
         if hasattr(function, "eval") and hasattr(function, "named_parameters"):
             torch = importlib.import_module("torch")
             function = copy.deepcopy(function)  # the caller's keeps its parameters, dtype and mode
-            return function.to(dtype=getattr(torch, self.asked.dtype), device=self.asked.device or "cpu").eval()
+            function = function.to(dtype=getattr(torch, self.asked.dtype), device=self.asked.device or "cpu")
+            return function.train(self.manner == "training")
         if hasattr(function, "built") and not function.built:  # keras
             function(self.array(np.ones((1, d))))
         return function
@@ -163,6 +187,7 @@ class Kernel:
                 continue
             purpose = "bias" if "bias" in name or "beta" in name else "gain"
             drawn = (rng.integers(72, 250, d) if purpose == "gain" else rng.integers(-120, 121, d)) / 128
+            drawn = self._gain(drawn) if purpose == "gain" else drawn
             if hasattr(parameter, "detach"):
                 parameter.data.copy_(self.array(drawn))
                 leaves[purpose] = parameter

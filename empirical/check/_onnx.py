@@ -21,15 +21,15 @@ class _File:
             self.model = self.onnx.load(str(path))
             graph = self.model.graph
             self.kinds = {v.name: v.type.tensor_type.elem_type for v in (*graph.value_info, *graph.input)}
+            array = self.onnx.numpy_helper.to_array
+            self.constants = {value.name: array(value) for value in graph.initializer}
+            for node in graph.node:
+                if node.op_type == "Constant":
+                    self.constants[node.output[0]] = array(node.attribute[0].t)
+            shaped = (v for v in (*graph.value_info, *graph.input) if v.type.tensor_type.HasField("shape"))
+            self.ranks = {v.name: len(v.type.tensor_type.shape.dim) for v in shaped}
         except Exception as error:  # onnx raises those of protobuf as well
-            text = " ".join(str(error).split())[:120]
-            msg = f"{path} cannot be read as an ONNX model: {type(error).__name__}: {text}"
-            raise InputError(msg) from error
-        array = self.onnx.numpy_helper.to_array
-        self.constants = {value.name: array(value) for value in graph.initializer}
-        for node in graph.node:
-            if node.op_type == "Constant":
-                self.constants[node.output[0]] = array(node.attribute[0].t)
+            raise _unreadable(path, error) from None
 
     def ends(self, name: str, nodes: list[Any]) -> tuple[str, str]:
         """The one value that enters a group of nodes, and the one that leaves it."""
@@ -71,8 +71,9 @@ class OnnxNorm:
         self.session = file.session(nodes, ends)
         fused = _FUSED.get(nodes[0].op_type)
         attributes = {a.name: a for a in nodes[0].attribute} if fused else {}
-        # A fused node with a positive axis counts it from the first of that many axes.
-        self.axes = max(0, attributes["axis"].i - 1) if "axis" in attributes else 0
+        # A fused node with a positive axis counts it from the first of the axes that its input is declared with.
+        axis = attributes["axis"].i if "axis" in attributes else -1
+        self.rank = 0 if axis < 0 else file.ranks.get(self.input, axis + 1)
         self.eps = float(attributes["epsilon"].f) if "epsilon" in attributes else 1e-5 if fused else None
         inputs = [file.constants.get(value) for node in nodes for value in node.input]
         vectors = [value.astype(float) for value in inputs if value is not None and value.ndim == 1 and value.size > 1]
@@ -81,7 +82,8 @@ class OnnxNorm:
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         rows = np.ascontiguousarray(x, dtype=self.dtype)
-        got = self.session.run(None, {self.input: rows.reshape((1,) * self.axes + rows.shape)})[0]
+        lead = rows.shape[:-1] if not self.rank else (*(1,) * (self.rank - 2), -1)[: self.rank - 1]
+        got = self.session.run(None, {self.input: rows.reshape(*lead, rows.shape[-1])})[0]
         return got.reshape(rows.shape)
 
 
@@ -92,7 +94,19 @@ def onnx_norms(path: Path) -> list[OnnxNorm]:
     for node in file.model.graph.node:
         if (name := _owner(node)) is not None:
             groups.setdefault(name, []).append(node)
-    return [OnnxNorm(name, nodes, file) for name, nodes in groups.items()]
+            if any(attribute.HasField("g") for attribute in node.attribute):
+                raise InputError(f"{path}: {name} holds {node.op_type}, which may never end: check it as module:name")
+    try:
+        return [OnnxNorm(name, nodes, file) for name, nodes in groups.items()]
+    except InputError:
+        raise
+    except Exception as error:  # a damaged file may ask anything of its nodes
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: Exception) -> InputError:
+    text = " ".join(str(error).split())[:120]
+    return InputError(f"{path} cannot be read as an ONNX model: {type(error).__name__}: {text}; export it again")
 
 
 def _owner(node: Any) -> str | None:

@@ -1,5 +1,6 @@
 """The options of a check."""
 
+import math
 from dataclasses import dataclass
 
 from lngeom.errors import InputError
@@ -18,6 +19,7 @@ class CheckOptions:
         device: By default the framework's.
         backward: Check the derivatives of a PyTorch or JAX kernel as well.
         name: What to call it in messages.
+        seconds: How long one call may take.
     """
 
     kind: str | None = None
@@ -27,9 +29,14 @@ class CheckOptions:
     device: str | None = None
     backward: bool = False
     name: str | None = None
+    seconds: float = 60.0
 
     def __post_init__(self) -> None:
         if self.dtype not in FORMATS:
             raise InputError(f"dtype is {self.dtype!r}: the formats are {', '.join(FORMATS)}")
+        if self.d is not None and self.d < 1:
+            raise InputError(f"d is {self.d}: rows have at least one component")
+        if not 0 < self.seconds < math.inf:
+            raise InputError(f"seconds is {self.seconds}: give how long one call may take, more than 0")
         if self.kind not in (None, "layernorm", "rmsnorm"):
             raise InputError(f"kind is {self.kind!r}: the norms are layernorm and rmsnorm")

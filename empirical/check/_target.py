@@ -18,7 +18,7 @@ def resolve(spec: str) -> Any:
     sys.path[:0] = [folder for folder in folders if folder not in sys.path]
     try:
         value: Any = importlib.import_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script without a guard may end the process
         msg = f"{spec}: the module {module!r} cannot be imported from here: {type(error).__name__}: {error}"
         raise InputError(msg) from error
     for part in name.split("."):

@@ -204,8 +204,12 @@ def load_live(spec: str) -> tuple[nn.Module, Iterable[Any]]:
     sys.path.insert(0, str(Path.cwd()))
     try:
         made = getattr(importlib.import_module(module), function)()
-    except (ImportError, AttributeError) as error:
-        raise ModelError(f"{spec}: {error}; give MODULE:FUNCTION of a module in this folder or installed") from None
+    except Exception as error:  # it is the user's, and raises what it likes
+        reason = " ".join(str(error).split())[:160]
+        msg = f"{spec}: {type(error).__name__}: {reason}; give MODULE:FUNCTION of a module in this folder or installed"
+        raise ModelError(msg) from None
+    except SystemExit as error:
+        raise ModelError(f"{spec}: ends the process by sys.exit({error.code!r}); return a model and batches") from None
     finally:
         sys.path.remove(str(Path.cwd()))
     if not (isinstance(made, tuple) and len(made) == 2 and isinstance(made[0], nn.Module)):
