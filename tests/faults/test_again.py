@@ -255,7 +255,6 @@ KERNELS: dict[str, tuple[Callable[[], Any], dict[str, Any], str]] = {
     "four axes": (lambda: _doubled(lambda x, _: x.ndim == 4), {"d": 8}, r"batches of shape \(2, 2, n, d\)"),
     "70,000 rows": (lambda: _doubled(lambda x, _: len(x) > 65_535), {"d": 8}, "only for rows of a batch of 70000"),
     "d > 4096": (lambda: _doubled(lambda x, _: x.shape[-1] > 4096), {}, "only at d > 4096"),
-    "d > 8192": (lambda: _doubled(lambda x, _: x.shape[-1] > 8192), {}, "only at d > 5120"),
     "training": (lambda: _Trained(8), {"kind": "layernorm"}, "only for training mode"),
     **{f"backward {mode}": (partial(_differentiated, mode), {"d": 8, "backward": True}, line) for mode, line in {
         "raises": "backward pass wrong: ValueError: no derivative", "no gain": "backward pass wrong: .*no d/dgain",
