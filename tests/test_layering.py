@@ -97,23 +97,27 @@ def test_tests_take_from_private_modules_only_what_is_not_public() -> None:
 HEAVY = {"torch", "transformers", "matplotlib", "sympy", "hypothesis", "datasets", "pandas"}
 
 
-def loaded_by(folder: Path, *commands: list[str]) -> list[set[str]]:
-    """Top-level modules that one process has loaded when it is done with each of some commands."""
+def loaded_by(folder: Path, *statements: str) -> list[set[str]]:
+    """Modules that one process has loaded when it is done with each of some statements."""
     code = (
-        "import sys; from lngeom.cli import main\n"
-        f"for words in {list(commands)!r}:\n"
-        "    try: main(words)\n"
+        "import sys\n"
+        f"for statement in {statements}:\n"
+        "    try: exec(statement)\n"
         "    except SystemExit: pass\n"
         "    print(*sys.modules, file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=folder)
-    return [{name.partition(".")[0] for name in line.split()} for line in done.stderr.splitlines()]
+    return [set(line.split()) for line in done.stderr.splitlines()]
+
+
+def command(*words: str) -> str:
+    return f"from lngeom.cli import main; main({list(words)})"
 
 
 def test_help_loads_nothing_heavy(tmp_path: Path) -> None:
-    loaded = loaded_by(tmp_path, *([command, "--help"] for command in COMMANDS))
+    loaded = loaded_by(tmp_path, *(command(name, "--help") for name in COMMANDS))
     assert all("lngeom" in names for names in loaded)
-    assert {command: names & HEAVY for command, names in zip(COMMANDS, loaded, strict=True) if names & HEAVY} == {}
+    assert {name: names & HEAVY for name, names in zip(COMMANDS, loaded, strict=True) if names & HEAVY} == {}
 
 
 def test_a_finished_run_is_shown_and_drawn_without_pytorch(tmp_path: Path) -> None:
@@ -122,11 +126,29 @@ def test_a_finished_run_is_shown_and_drawn_without_pytorch(tmp_path: Path) -> No
     LlamaConfig(
         vocab_size=16, hidden_size=8, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2
     ).save_pretrained(tmp_path / "tiny")
-    command = ["sweep", "tiny", "--random-weights", "--tokens", "64", "--sequence-length", "16", "--device", "cpu"]
-    (measured,) = loaded_by(tmp_path, command)
-    shown, drawn = loaded_by(tmp_path, command, ["report", "runs/tiny-random"])
+    words = ["tiny", "--random-weights", "--tokens", "64", "--sequence-length", "16", "--device", "cpu"]
+    without_pages = "from empirical import pages; pages.draw_figures = pages.write_report = lambda *_: None"
+    _, measured = loaded_by(tmp_path, without_pages, command("sweep", *words))
+    shown, drawn = loaded_by(tmp_path, command("sweep", *words), command("report", "runs/tiny-random"))
     assert "torch" in measured, "the first time it measures"
     assert (shown & HEAVY, drawn & HEAVY) == (set(), {"matplotlib"})
+
+
+IMPORTS = [
+    ("import lngeom", "array_api_compat", {"scipy", "proofs", "empirical"} | HEAVY),
+    ("import lngeom.cli", "lngeom.cli", {"scipy", "proofs", "empirical"} | HEAVY),
+    ("import proofs", "proofs", {"scipy", "empirical"} | HEAVY),
+    ("import empirical.pages", "empirical.pages", {"proofs"} | HEAVY),
+    ("from empirical.pages import draw; draw('steps')", "matplotlib", {"torch", "transformers", "sympy", "proofs"}),
+    ("import lngeom; lngeom.angles.IsotropicAngle(5).cdf(1.0)", "scipy.special", {"scipy.stats"} | HEAVY),
+]
+
+
+@pytest.mark.parametrize(("statement", "wanted", "unwanted"), IMPORTS)
+def test_an_import_loads_only_what_it_needs(statement: str, wanted: str, unwanted: set[str], tmp_path: Path) -> None:
+    (loaded,) = loaded_by(tmp_path, statement)
+    assert wanted in loaded
+    assert loaded.isdisjoint(unwanted)
 
 
 def test_the_house_is_described_as_it_stands() -> None:

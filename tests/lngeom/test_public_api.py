@@ -1,12 +1,10 @@
-"""The public surface: what is exported, what its docstrings promise, and what an import costs."""
+"""The public surface: what is exported and what its docstrings promise."""
 
 import importlib
 import importlib.metadata
 import inspect
-import json
 import pkgutil
 import re
-import subprocess
 import sys
 import typing
 from pathlib import Path
@@ -148,35 +146,3 @@ def test_version_is_that_of_the_distribution() -> None:
 
 def test_typed_for_type_checkers() -> None:
     assert (Path(typing.cast(str, lg.__file__)).parent / "py.typed").is_file()
-
-
-# ----------------------------------------------------------------------------------------------- import
-
-
-def loaded_by(statement: str) -> set[str]:
-    code = f"import json, sys; import numpy; before = set(sys.modules); {statement}; " + (
-        "print(json.dumps(sorted(set(sys.modules) - before)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    found: list[str] = json.loads(done.stdout)
-    return set(found)
-
-
-HEAVY = "torch transformers matplotlib sympy hypothesis pandas"
-
-
-@pytest.mark.parametrize(
-    ("statement", "wanted", "unwanted"),
-    [
-        ("import lngeom", "array_api_compat", f"scipy proofs empirical {HEAVY}"),
-        ("import lngeom.cli", "lngeom.cli", f"scipy proofs empirical {HEAVY}"),
-        ("import proofs", "proofs", f"scipy empirical {HEAVY}"),
-        ("import empirical.pages", "empirical.pages", f"proofs {HEAVY}"),
-        ("from empirical.pages import draw; draw('steps')", "matplotlib", "torch transformers sympy proofs"),
-        ("import lngeom; lngeom.angles.IsotropicAngle(5).cdf(1.0)", "scipy.special", f"scipy.stats {HEAVY}"),
-    ],
-)
-def test_an_import_loads_only_what_it_needs(statement: str, wanted: str, unwanted: str) -> None:
-    loaded = loaded_by(statement)
-    assert wanted in loaded
-    assert loaded.isdisjoint(unwanted.split())
