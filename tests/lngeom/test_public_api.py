@@ -46,8 +46,7 @@ RESULTS = {
     "Tolerance": "tolerance",
 }
 ERRORS = {name for name in CLASSES if issubclass(OFFERED[name], Exception)}
-RENAMED = {"gauge": "relative_radius", "gauge_from_mean_square": "relative_radius_from_mean_square"}
-OLD = {name: name for name in sorted(set(OFFERED) - set(lg.__all__) - ENGINE - set(RENAMED.values()))} | RENAMED
+OLD = {name: place.rpartition(".")[2] for name, place in sorted(vars(lg)["_OLD"].items())}
 
 
 def test_the_front_has_twelve_names() -> None:
