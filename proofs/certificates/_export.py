@@ -9,6 +9,8 @@ from lngeom.errors import InputError
 from lngeom.kernel import Proved, Recorded, Table, certified
 from lngeom.theorems import Theorem
 
+from ._recheck import Refused, loaded
+
 
 def certificates(theorem: Theorem, proved: list[Proved] | None = None) -> list[dict[str, Any]]:
     """The proof of each assert of a theorem as plain data; `proved`, if given, saves proving it again.
@@ -67,8 +69,8 @@ def read(file: Path) -> list[dict[str, Any]]:
         InputError: It holds none.
     """
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        data = loaded(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, Refused) as error:
         raise InputError(f"{file} cannot be read as JSON: {error}; `lngeom check --certificate` writes one") from error
     found = data if isinstance(data, list) else [data]
     if not found or not all(isinstance(one, dict) and "steps" in one for one in found):

@@ -24,6 +24,11 @@ from sympy.polys.rings import PolyElement, PolyRing
 FORMAT = "lngeom certificate 2"
 RELATIONS = ("=", "!=", ">", ">=")
 _D, _E = 0, 1  # the generators d and 1/d
+_WORK = 2**17
+"""Products of two monomials that a check may take, in seconds; the longest of this project takes some two thousand."""
+_DEEP = "lists stand in lists too deep to be read"
+_ROOT = 2**64
+"""Numbers below it are factored at once to bring squares out of a root; of larger ones that may take for ever."""
 
 
 class Refused(Exception):
@@ -48,6 +53,7 @@ class Algebra:
         self.vector: list[bool] = []
         self.places: dict[tuple, int] = {}
         self.one, self.zero = self.ring.one, self.ring.zero
+        self.work = 0
         self.d, self.e = self.atom(("d",), False), self.atom(("1/d",), False)
 
     def atom(self, key: tuple, vector: bool) -> PolyElement:
@@ -62,6 +68,8 @@ class Algebra:
 
     def times(self, p: PolyElement, q: PolyElement) -> PolyElement:
         """The product, with d·(1/d) = 1."""
+        self.work += len(p) * len(q)
+        _need(self.work <= _WORK, f"the terms take more than {_WORK} products of monomials")
         found: dict[tuple, Any] = {}
         for monomial, c in (p * q).items():
             both = min(monomial[_D], monomial[_E])
@@ -118,8 +126,10 @@ class Algebra:
             return self.zero
         c = self.content(p)
         outside = QQ(1)
-        for prime, k in factorint(int(c.numerator) * int(c.denominator)).items():
-            outside *= QQ(prime) ** (k // 2)
+        for number in (int(c.numerator), int(c.denominator)):
+            _need(number < _ROOT, f"a root is taken of {number}, of which squares would have to be brought out")
+            for prime, k in factorint(number).items():
+                outside *= QQ(prime) ** (k // 2)
         outside /= c.denominator
         inside = p.mul_ground(1 / outside**2)
         if inside == self.one:
@@ -395,6 +405,21 @@ def digest(data: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def loaded(text: str) -> Any:
+    """What a file says, in which no object has a member twice: readers differ in which of the two counts."""
+
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        names = [name for name, _ in pairs]
+        _need(len(found) == len(pairs), f"an object has two members {max(names, key=names.count, default=None)!r}")
+        return found
+
+    try:
+        return json.loads(text, object_pairs_hook=members)
+    except RecursionError:
+        raise Refused(_DEEP) from None
+
+
 def recheck(data: dict[str, Any]) -> int:
     """Number of steps of a certificate, all of which follow; the last one is the statement.
 
@@ -406,7 +431,10 @@ def recheck(data: dict[str, Any]) -> int:
     members = {"format", "id", "words", "statement", "steps", "terms", "sha256"}
     _need(type(data) is dict and set(data) == members, f"a certificate has the members {sorted(members)}")
     _need(data["format"] == FORMAT, f"the format is {data['format']!r}, known is {FORMAT!r}")
-    _need(data["sha256"] == digest(data), "the content does not have the stated hash")
+    try:
+        _need(data["sha256"] == digest(data), "the content does not have the stated hash")
+    except RecursionError:
+        raise Refused(_DEEP) from None
     size = 32
     while True:
         try:
@@ -442,7 +470,7 @@ def main(files: list[str]) -> int:
     refused = 0
     for file in files:
         try:
-            data = json.loads(Path(file).read_text(encoding="utf-8"))
+            data = loaded(Path(file).read_text(encoding="utf-8"))
             print(f"{file}: {sum(map(recheck, data if type(data) is list else [data]))} steps follow")
         except (Refused, ValueError, OSError) as error:
             refused += 1

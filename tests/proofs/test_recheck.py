@@ -166,3 +166,42 @@ def test_it_runs_alone(tmp_path: Path) -> None:
     first, second = done.stdout.splitlines()
     assert first.endswith(f"{len(good['steps'])} steps follow")
     assert "refused, step 0 (combine) states what does not follow" in second
+
+
+def _file(terms: str, extra: str = "") -> str:
+    """A signed certificate of one step, 1 > 0, with other terms beside it."""
+    formula = [0, ">"]
+    step = {"rule": "constant", "premises": [], "arguments": [], "hypotheses": [], "conclusion": formula}
+    data = {"format": _recheck.FORMAT, "id": "a.b", "words": {}, "steps": [step]}
+    nodes = [["q", 1, 1], ["v", "x"], ["s", "a"], ["+", 1, 2], *json.loads(terms)]
+    data |= {"statement": {"hypotheses": [], "conclusion": formula}, "terms": nodes}
+    return json.dumps(signed(data))[:-1] + extra + "}"
+
+
+PRIMES = (10**29 + 319, 10**30 + 57)
+HOSTILE = {
+    "a member twice": (_file("[]", ', "id": "another"'), "two members 'id'"),
+    "lists in lists": ("[" * 100_000 + "]" * 100_000, "too deep"),
+    "a root of two large primes": (_file(f'[["q", {PRIMES[0] * PRIMES[1]}, 1], ["sqrt", 4]]'), "brought out"),
+    "a power of a thousand": (_file('[["^", 1, 1000]]'), "1000 is not an integer from 0 to below 1000"),
+    "a power of a sum": (
+        _file('[["S", 3], ["+", 3, 4], ["inv", 3], ["+", 5, 6], ["^", 7, 999]]'),
+        "products of monomials",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_file_is_refused_in_one_line(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text, said = HOSTILE[name]
+    (tmp_path / "hostile.json").write_text(text, encoding="utf-8")
+    assert _recheck.main([str(tmp_path / "hostile.json")]) == 1
+    printed = capsys.readouterr().out
+    assert "refused, " in printed
+    assert said in printed
+    assert printed.count("\n") == 1
+
+
+def test_what_is_hostile_is_not_the_rest_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "plain.json").write_text(_file("[]"), encoding="utf-8")
+    assert _recheck.main([str(tmp_path / "plain.json")]) == 0
