@@ -326,7 +326,7 @@ def column_norm(x: Vector, *, eps: Scalar) -> Vector:
     return batch_norm(x[..., None], eps=eps[..., None])[..., 0]
 
 
-@theorem(IOFFE, "algorithm 1", "mean and variance are taken over the batch")
+@theorem(IOFFE, "algorithm 1", "mean and variance are taken over the batch", definition=True)
 def test_batch_norm_column(x: Vector, eps: Epsilon):
     """Batch normalization with batch statistics standardizes each column of the batch.
 

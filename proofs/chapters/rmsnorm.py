@@ -30,7 +30,7 @@ def test_definition(x: Vector, g: Vector, b: Vector, eps: Epsilon):
     wrong("ε outside the root", lambda: y == g * x / (root(square_norm(x) / dim(x)) + eps) + b)
 
 
-@theorem(BLOG, "RMSNorm", "finds the transformation of LN needlessly complicated")
+@theorem(BLOG, "RMSNorm", "finds the transformation of LN needlessly complicated", definition=True)
 def test_decomposition(x: Vector, g: Vector, b: Vector, eps: Epsilon):
     """LayerNorm is RMSNorm of the centred vector, with the same ε.
 

@@ -43,6 +43,9 @@ def test_a_certificate_is_well_formed(theorem: Theorem) -> None:
         formulas += [*step["hypotheses"], step["conclusion"]]
     assert all(0 <= place < size and relation in RELATIONS for place, relation in formulas)
     assert len({json.dumps(node) for node in data["terms"]}) == size
+    kind, *sides = data["terms"][data["statement"]["conclusion"][0]]
+    same = kind == "-" and len(set(sides)) < len(sides)
+    assert theorem.kind == "definition" or not same, "both sides are one expression"
     assert f"Theorem {theorem.id.replace('.', '__')} (R : rcfType) (n : nat)" in source(data)
 
 
