@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +59,18 @@ def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: objec
     if theorems is None or not isinstance(obj, theorems.Theorem):
         return None
     theorem: Any = obj
-    return TheoremChecks.from_parent(collector, name=name, theorem=theorem) if theorem.file == collector.path else None
+    if theorem.file != collector.path:
+        return None
+    _keep_out_of_the_tree(collector.config)
+    return TheoremChecks.from_parent(collector, name=name, theorem=theorem)
+
+
+def _keep_out_of_the_tree(config: pytest.Config) -> None:
+    """What Hypothesis keeps goes to pytest's cache, or nowhere for long, unless it has a folder already."""
+    cache = getattr(config, "cache", None)
+    if "HYPOTHESIS_STORAGE_DIRECTORY" not in os.environ and not (config.rootpath / ".hypothesis").exists():
+        folder = str(cache.mkdir("hypothesis")) if cache is not None else tempfile.mkdtemp(prefix="hypothesis-")
+        os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = folder
 
 
 class TheoremChecks(pytest.Collector):

@@ -1,6 +1,7 @@
 """``lngeom prove``: the table, one theorem's page, the evidence file, the exit code."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -163,8 +164,10 @@ def test_pytest_runs_the_theorems_of_a_file(tmp_path: Path) -> None:
     """What someone sees in a folder of their own: a true theorem, a false one, and one that is not decided."""
     (tmp_path / "test_own.py").write_text(OWN + FALSE, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    own = {key: value for key, value in os.environ.items() if key != "HYPOTHESIS_STORAGE_DIRECTORY"}
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=own)
     assert "4 failed, 10 passed" in done.stdout
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name != "__pycache__") == ["test_own.py"]
     said = done.stdout[done.stdout.index("test_scaled [proof]") :]
     for part in (
         ">   assert my_norm(a * x) == my_norm(x)",
