@@ -7,10 +7,11 @@ from .._lazy import lazy
 if TYPE_CHECKING:
     from ._check import check
     from ._doctor import Diagnosis, compare_models
-    from ._finding import CheckFailed, Finding
+    from ._finding import CheckFailed, Finding, Point
     from ._onnx import OnnxNorm, onnx_norms
     from ._options import CheckOptions
     from ._spec import check_spec
+    from ._versions import versions
 else:
     __getattr__ = lazy(__name__, __file__)
 
@@ -20,8 +21,10 @@ __all__ = [
     "Diagnosis",
     "Finding",
     "OnnxNorm",
+    "Point",
     "check",
     "check_spec",
     "compare_models",
     "onnx_norms",
+    "versions",
 ]

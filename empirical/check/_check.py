@@ -14,12 +14,13 @@ from ..models import behaviour, probes
 from ..proving import Proof, prove_target
 from ._attempts import attempts
 from ._cause import explained
-from ._finding import Finding
+from ._finding import Finding, Point
 from ._gradient import check_gradient, smallest_gradient
 from ._judge import Judge, Trial
 from ._kernel import Kernel, settle
 from ._limits import Endless, limited
 from ._options import CheckOptions
+from ._reproducer import reproducer
 from ._shrink import smallest_input
 from ._target import resolve
 
@@ -77,13 +78,32 @@ def _checked(target: Any, given: CheckOptions) -> Finding:
     elif given.backward:
         notes.append("the derivatives were not checked: those of the definition are not those of this forward pass")
     worst = max(trials, key=lambda trial: trial.largest)
-    shown = proved or worst
+    judge, shown = _plainest(judge, proved) if proved else (judge, worst)
     against = (kind, float(eps), gain, given.dtype)
     row, evidence = shown.x[shown.worst].tolist(), judge.evidence(shown)
-    decided = {"notes": tuple(notes), "exact": proved is not None, "proof": exact}
+    point = _point(judge, shown, evidence[2] if proved else None)
+    decided = {"notes": tuple(notes), "exact": proved is not None, "proof": exact, "point": point}
     finding = Finding(verdict, cause, *against, worst.largest, row, *evidence, **decided)
     derivatives = given.backward and verdict == "rounding"
     return _with_gradient(finding, judge, d, several=several) if derivatives else finding
+
+
+def _plainest(judge: Judge, trial: Trial) -> tuple[Judge, Trial]:
+    """The same row with gain 1 and bias 0 where fractions say that it is wrong with these as well."""
+    plain = Judge(judge.kernel.like("plain"), judge.centered, judge.eps)
+    try:
+        shown = plain.trial(trial.label, trial.x[[trial.worst]])
+    except Exception:  # a kernel may refuse a row alone in any way its framework has
+        return judge, trial
+    return (plain, shown) if shown.wrong.any() and plain.certain(shown) else (judge, trial)
+
+
+def _point(judge: Judge, trial: Trial, bound: float | None) -> Point:
+    """What stands beside the worst row; with a script if a kernel is off by more than `bound`."""
+    row, base = trial.worst, judge.base(trial.d)
+    gain, bias = (None if p is None else np.asarray(p, dtype=float).tolist() for p in (base.gain, base.bias))
+    script = reproducer(judge.kernel, trial.x[row].tolist(), base, bound) if bound is not None else ""
+    return Point(trial.label, int(np.argmax(trial.ratio[row])), gain, bias, reproducer=script)
 
 
 def _proof(target: Any, kernel: Kernel) -> Proof:
@@ -107,7 +127,10 @@ def _with_gradient(finding: Finding, judge: Judge, d: int, *, several: bool) -> 
         return finding
     first = smallest_gradient(judge, trials[0])
     wrong, right, bound = first.evidence
-    shown = {"input": first.input, "wrong": wrong, "right": right, "bound": bound, "exact": True}
+    base, (row, component) = judge.base(len(first.input)), first.worst
+    gain, bias = (None if p is None else np.asarray(p, dtype=float).tolist() for p in (base.gain, base.bias))
+    point = Point(first.label, component, gain, bias, np.asarray(first.cotangent)[row].tolist())
+    shown = {"input": first.input, "wrong": wrong, "right": right, "bound": bound, "exact": True, "point": point}
     return replace(finding, worst_ratio=max(finding.worst_ratio, ratio), **shown)
 
 

@@ -1,15 +1,35 @@
 """The verdict on a norm, and its evidence."""
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from lngeom.errors import LngeomError
 
 from ..proving import Proof
 
-_RECORDED = ("verdict", "cause", "kind", "eps", "gain", "dtype", "worst_ratio", "input")
+_RECORDED = ("verdict", "cause", "kind", "eps", "gain", "dtype", "worst_ratio", "gradient_ratio", "exact", "input")
+_EVIDENCE = {"wrong": "got", "right": "expected", "bound": "bound"}
 _LARGEST = 1e300  # JSON has no infinity
+
+
+class Point(NamedTuple):
+    """What stands beside the row at which a norm fails.
+
+    Attributes:
+        layout: The group of inputs, or the shape and memory in which the row was given.
+        component: Which output is meant, from 0.
+        gain, bias: What the norm multiplied and added, None if it takes none; 1 and 0 where the fault survives them.
+        cotangent: Of a derivative, what it was multiplied with.
+        reproducer: A script that shows the fault with NumPy and the kernel alone; empty if none can be written.
+    """
+
+    layout: str = ""
+    component: int = 0
+    gain: list[float] | None = None
+    bias: list[float] | None = None
+    cotangent: list[float] | None = None
+    reproducer: str = ""
 
 
 class CheckFailed(LngeomError, AssertionError):
@@ -29,6 +49,7 @@ class Finding:
         wrong, right, bound: The worst component at that input, what it should be, and how far a correct kernel may be
             off.
         notes: What was seen beside; among it the known mistakes that no input tried tells from rounding.
+        point: Gain, bias, component and layout that belong to `input`, and a script.
         exact: Whether fractions, not floats, decided that `input` gives a wrong output.
         gradient_ratio: Largest distance of a derivative from the exact one over its bound, None if not checked.
         proof: What it computes in exact arithmetic, for every dimension.
@@ -57,6 +78,7 @@ class Finding:
     exact: bool = False
     gradient_ratio: float | None = None
     proof: Proof | None = None
+    point: Point = field(default_factory=Point)
 
     def passes(self, allowed: tuple[str, ...] = (), *, proved: bool = False) -> bool:
         """Whether it is right: rounding, or a variant whose cause contains one of the words `allowed`.
@@ -71,24 +93,58 @@ class Finding:
         return self.verdict == "rounding" or excused
 
     def record(self) -> dict[str, Any]:
-        """The JSON form."""
+        """The JSON form, as ``schema.json`` of this package describes it."""
         ratio = _LARGEST if math.isnan(self.worst_ratio) else min(self.worst_ratio, _LARGEST)
         plain = {name: getattr(self, name) for name in _RECORDED} | {"worst_ratio": ratio}
-        return plain | {"proof": None if self.proof is None else self.proof.record()}
+        shown = {key: getattr(self, name) for name, key in _EVIDENCE.items()} | self.point._asdict()
+        shown |= {"gain_values": shown.pop("gain"), "bias_values": shown.pop("bias"), "notes": list(self.notes)}
+        proof = {"proof": None if self.proof is None else self.proof.record()}
+        return {name: _finite(value) for name, value in (plain | shown).items()} | proof
 
     def __str__(self) -> str:
         lines = [] if self.proof is None else [str(self.proof)]
         if self.proof is not None and self.proof.certificates and self.verdict != "rounding":
             lines.append("  which says nothing of floats:")
         lines += [
-            f"{self.verdict}: {self.cause}" if self.cause else self.verdict,
+            self._headline(),
             f"  checked as {self.kind}, eps {self.eps:g}, gain {self.gain}, {self.dtype}; "
             f"worst ratio to the tolerance {self.worst_ratio:.3g}",
         ]
-        if self.verdict != "rounding" and self.input:
+        if self.verdict != "rounding":
             proof = ", decided in exact arithmetic" if self.exact else ""
             lines.append(f"  got {self.wrong:.9g} instead of {self.right:.9g} ± {self.bound:.2g}{proof}")
-            text = str(self.input)
-            short = text if len(text) <= 300 else f"{text[:280]} ... ({len(text)} characters, whole with --json)"
-            lines.append(f"  at x = {short}")
+            lines.append(f"  at x = {_short(self.input)}{self._beside()}")
+            if self.point.reproducer:
+                lines.append("  --reproducer FILE writes a script that shows it without lngeom")
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+
+    def _headline(self) -> str:
+        if self.verdict != "rounding":
+            return f"{self.verdict}: {self.cause}" if self.cause else self.verdict
+        if self.gradient_ratio is not None:
+            return "ok: within rounding, forward and backward"
+        return "ok: within rounding (forward only; --backward checks the derivatives)"
+
+    def _beside(self) -> str:
+        """Parameters, component and layout of the input."""
+        parts = [
+            f"{name} = {plain:g}" if set(values) == {plain} else f"{name} = {_short(values)}"
+            for name, values, plain in (("gain", self.point.gain, 1.0), ("bias", self.point.bias, 0.0))
+            if values is not None
+        ]
+        if self.point.cotangent is not None:
+            parts.append(f"cotangent = {_short(self.point.cotangent)}")
+        parts.append(f"component {self.point.component}")
+        values_alone = "rows" in self.point.layout and "batch" not in self.point.layout
+        layout = f" ({self.point.layout})" if self.point.layout and not values_alone else ""
+        return "".join(f", {part}" for part in parts) + layout
+
+
+def _short(values: list[Any]) -> str:
+    text = str(values)
+    return text if len(text) <= 300 else f"{text[:280]} ... ({len(text)} characters, whole with --json)"
+
+
+def _finite(value: Any) -> Any:
+    """A number as JSON can hold it: NaN and infinities are null."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value

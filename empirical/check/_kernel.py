@@ -20,7 +20,7 @@ from ._options import CheckOptions
 _SIZES = (64, 128, 16, 4)
 _ODD_GAINS = np.array([0.0, -48.0, 1.0, 0.25, 96.0])
 
-Manner = Literal["usual", "odd gains", "training"]
+Manner = Literal["usual", "odd gains", "plain", "training"]
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,8 @@ class Kernel:
         target, factory: What was given, and whether it makes the norm of a dimension instead of being one.
         size: A dimension that it takes.
         fixed: The only one that it takes, or None.
-        manner: Whether it has gains with zeros and large entries, or is in training mode, of which most have none.
+        manner: Whether it has gains with zeros and large entries, gain 1 and bias 0, or is in training mode, of which
+            most have none.
     """
 
     target: Any
@@ -157,12 +158,17 @@ class Kernel:
             return Bound(function, roles, eps, own.get("gain"), own.get("bias"), True, {})
         # None is 0, 1 or symmetric, all are numbers of every format, and 1 + gain is not one of bfloat16.
         signs = np.where(rng.random(d) < 0.3, -1, 1)
-        gain, bias = self._gain(signs * rng.integers(72, 250, d) / 128), rng.integers(-120, 121, d) / 128
+        gain, bias = self._gain(signs * rng.integers(72, 250, d) / 128), self._bias(rng.integers(-120, 121, d) / 128)
         taken = gain if "gain" in roles else None, bias if "bias" in roles else None
         return Bound(function, roles, eps, *taken, False, {})
 
     def _gain(self, drawn: np.ndarray) -> np.ndarray:
+        if self.manner == "plain":
+            return np.ones(len(drawn))
         return np.resize(_ODD_GAINS, len(drawn)) if self.manner == "odd gains" else drawn
+
+    def _bias(self, drawn: np.ndarray) -> np.ndarray:
+        return np.zeros(len(drawn)) if self.manner == "plain" else drawn
 
     def _ready(self, function: Any, d: int) -> Any:
         """A module of a framework, built and in the dtype of the check."""
@@ -187,7 +193,7 @@ class Kernel:
                 continue
             purpose = "bias" if "bias" in name or "beta" in name else "gain"
             drawn = (rng.integers(72, 250, d) if purpose == "gain" else rng.integers(-120, 121, d)) / 128
-            drawn = self._gain(drawn) if purpose == "gain" else drawn
+            drawn = self._gain(drawn) if purpose == "gain" else self._bias(drawn)
             if hasattr(parameter, "detach"):
                 parameter.data.copy_(self.array(drawn))
                 leaves[purpose] = parameter

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from lngeom.errors import InputError
 from lngeom.options import argument, json_alone, json_option, option
 
 
@@ -35,12 +36,13 @@ class Options:
     )
     proved: bool = option(False, "fail unless it is proved to be its definition, or an allowed variant, for every d")
     certificate: Path | None = option(None, "write the proof, for lngeom verify", metavar="FILE")
+    reproducer: Path | None = option(None, "write a script that shows the fault without lngeom", metavar="FILE")
     json: str | None = json_option("verdict and evidence", any_name=True)
 
 
 def run(options: Options) -> int:
     """Run the command; returns the exit code."""
-    from ..check import check_spec
+    from ..check import check_spec, versions
     from ..proving import write_certificates
 
     findings = check_spec(
@@ -52,12 +54,22 @@ def run(options: Options) -> int:
         device=options.device,
         backward=options.backward,
     )
-    records = {name: finding.record() for name, finding in findings.items()}
-    results = {"results": [{"name": name, **record} for name, record in records.items()]}
+    passed = {name: finding.passes(options.allow, proved=options.proved) for name, finding in findings.items()}
+    record = {
+        "schema": 1,
+        "passed": all(passed.values()),
+        "versions": versions(),
+        "results": [{"name": name, "passed": passed[name], **finding.record()} for name, finding in findings.items()],
+    }
+    scripts = [finding.point.reproducer for finding in findings.values() if finding.point.reproducer]
+    if options.reproducer:
+        if not scripts:
+            raise InputError("no script can be written: nothing is wrong, or the kernel is not a function of a module")
+        options.reproducer.write_text(scripts[0], encoding="utf-8")
     if options.certificate:
         proofs = [finding.proof for finding in findings.values() if finding.proof is not None]
         write_certificates(proofs, options.certificate)
-    if not json_alone((records if len(records) > 1 else next(iter(records.values()))) | results, options.json):
+    if not json_alone(record, options.json):
         for name, finding in findings.items():
             print(f"{name}: {finding}" if len(findings) > 1 else finding)
-    return 0 if all(finding.passes(options.allow, proved=options.proved) for finding in findings.values()) else 1
+    return 0 if record["passed"] else 1

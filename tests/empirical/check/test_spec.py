@@ -6,10 +6,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 import torch
 from transformers import AutoModel, LlamaConfig
 
+from empirical import check as checking
 from empirical.check import check, check_spec, compare_models
 from lngeom.cli import main
 from lngeom.errors import InputError
@@ -44,15 +46,33 @@ def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_command_writes_the_verdict_and_exits_by_it(capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--eps", "1e-6", "--d", "16", "--json", "found.json"]
     assert main(["check", "some_kernels:gemma", *options]) == 1
-    record = json.loads(Path("found.json").read_text())
-    assert list(record)[-3:] == ["input", "proof", "results"]
+    found = json.loads(Path("found.json").read_text())
+    jsonschema.validate(found, json.loads((Path(checking.__file__).parent / "schema.json").read_text()))
+    assert not found["passed"]
+    (record,) = found["results"]
     assert (record["verdict"], record["kind"], record["gain"]) == ("variant", "rmsnorm", "1 + weight")
     assert record["worst_ratio"] > 1
-    assert record["results"][0]["proof"]["status"] == "variant"
+    assert record["proof"]["status"] == "variant"
     assert main(["check", "some_kernels:gemma", *options, "--allow", "Gemma"]) == 0
     assert main(["check", "some_kernels:layer", "--eps", "1e-5", "--d", "16", "--backward"]) == 0
     assert main(["check", "some_kernels:none"]) == 2
     assert "some_kernels has no 'none'" in capsys.readouterr().err
+
+
+def test_the_script_shows_the_fault_without_the_library() -> None:
+    assert main(["check", "some_kernels:gemma", "--eps", "1e-6", "--d", "16", "--reproducer", "show.py"]) == 1
+    assert "lngeom" not in Path("show.py").read_text()
+    done = subprocess.run([sys.executable, "show.py"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "AssertionError" in done.stderr
+    assert done.stdout.startswith("got [[")
+    assert main(["check", "some_kernels:layer", "--eps", "1e-5", "--d", "16", "--reproducer", "none.py"]) == 2
+
+
+def test_evidence_has_gain_1_and_bias_0_where_the_fault_survives_them() -> None:
+    gemma = check("some_kernels:gemma", kind="rmsnorm", eps=1e-6, d=16)
+    assert set(gemma.point.gain or ()) == {1.0}
+    assert "gain = 1, component" in str(gemma)
 
 
 def test_classes_dtypes_and_derivatives_are_examined() -> None:

@@ -1,0 +1,61 @@
+"""A script of a few lines that shows a fault without this library."""
+
+from typing import Any
+
+import numpy as np
+
+from lngeom.rounding import Definition
+
+from ._kernel import Kernel
+
+_MADE = {
+    "torch": "torch.tensor({}, dtype=torch.{})",
+    "numpy": "np.array({}, dtype=np.{})",
+    "jax": "jnp.array({}, dtype=jnp.{})",
+}
+_IMPORTS = {"torch": "import torch", "jax": "import jax.numpy as jnp"}
+
+
+def reproducer(kernel: Kernel, x: list[float], base: Definition, bound: float) -> str:
+    """The script; empty where the kernel has no name by which it can be imported, or another framework.
+
+    Args:
+        kernel: What was called.
+        x: The row.
+        base: The definition that it is held against.
+        bound: How far a correct kernel may be off.
+    """
+    framework, target = kernel.framework.name, kernel.target
+    module, _, name = kernel.name.partition(":")
+    if not name:
+        module, name = getattr(target, "__module__", ""), getattr(target, "__qualname__", "")
+    if framework not in _MADE or not name.isidentifier() or kernel.factory or kernel.at(len(x)).holds:
+        return ""
+
+    def made(values: Any) -> str:
+        return _MADE[framework].format(np.asarray(values, dtype=float).tolist(), kernel.dtype)
+
+    roles = kernel.at(len(x)).roles
+    values = {"gain": base.gain, "bias": base.bias, "eps": base.eps, "shape": (len(x),), "d": len(x), "axis": -1}
+    words = []
+    for role, keyword in roles.items():
+        value = values[role]
+        text = made(value) if role in ("gain", "bias") and value is not None else repr(value)
+        words.append(text if keyword is None else f"{keyword}={text}")
+    gain, bias = (None if p is None else np.asarray(p, dtype=float).tolist() for p in (base.gain, base.bias))
+    exact = f"y / np.sqrt((y * y).mean(-1, keepdims=True) + {base.eps!r})"
+    exact += (f" * np.array({gain})" if gain else "") + (f" + np.array({bias})" if bias else "")
+    call = f"{name}({', '.join([made([x]), *words])})" + (".detach().double()" if framework == "torch" else "")
+    lines = [
+        *filter(None, [_IMPORTS.get(framework)]),
+        "import numpy as np",
+        f"from {module} import {name}",
+        "",
+        f"x = np.array({[x]})",
+        "y = x - x.mean(-1, keepdims=True)" if base.centered else "y = x",
+        f"expected = {exact}",
+        f"got = np.asarray({call}, dtype=float)",
+        'print(f"got {got}, expected {expected}")',
+        f"assert (abs(got - expected) <= {bound!r}).all()",
+    ]
+    return "\n".join(lines) + "\n"

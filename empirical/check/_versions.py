@@ -1,0 +1,13 @@
+"""What a verdict was reached with."""
+
+import platform
+import sys
+from importlib.metadata import version
+
+_PACKAGES = ("lngeom", "numpy", "torch", "jax", "onnx", "onnxruntime", "keras", "triton")
+
+
+def versions() -> dict[str, str]:
+    """Python, the platform, and the packages among those that norms come from that are loaded."""
+    loaded = {name: version(name) for name in _PACKAGES if name == "lngeom" or name in sys.modules}
+    return {"python": platform.python_version(), "platform": platform.platform(), **loaded}
