@@ -1,15 +1,10 @@
 """What a report says and draws of the growth of the stream."""
 
-from pathlib import Path
-
 import numpy as np
-import pytest
 
 from empirical.observe import growth, stream
 from empirical.pages import growth_figure, growth_line
-from lngeom.cli import main
 
-from ..conftest import Words, tiny_model
 from ..observe.test_growth import table
 
 
@@ -48,16 +43,3 @@ def test_two_depths_are_drawn_without_a_band() -> None:
     figure = growth_figure(table([2.0, 5.0]), "title")
     assert figure is not None
     assert [len(axes.collections) for axes in figure.axes] == [0, 0]
-
-
-@pytest.mark.parametrize("architecture", ["bert", "gptj"])
-def test_the_page_has_a_figure_where_there_is_a_stream(architecture: str, words: Words, tmp_path: Path) -> None:
-    model, run = tmp_path / architecture, tmp_path / "run"
-    tiny_model(architecture).save_pretrained(model)
-    assert main(words(model=model)) == 0
-    page = (run / "report.html").read_text()
-    drawn = architecture == "gptj"
-    assert (run / "growth.svg").exists() == ('<figure id="growth">' in page) == drawn
-    assert ("<h2>Growth over depth</h2>" in page) == drawn
-    assert ("sets its length anew (Post-LN)" in page) == (not drawn)
-    assert (run / "growth.csv").exists()

@@ -10,11 +10,27 @@ from lngeom.cli import main
 from ..conftest import Refused, Words, tiny_model
 
 
+def page_of(architecture: str, words: Words, tmp_path: Path) -> str:
+    """The page of a run of a tiny model, in the folder `run`."""
+    tiny_model(architecture).save_pretrained(tmp_path / architecture)
+    assert main(words(model=tmp_path / architecture)) == 0
+    return (tmp_path / "run" / "report.html").read_text()
+
+
+def test_a_page_without_a_stream_has_no_figure_of_its_growth(words: Words, tmp_path: Path) -> None:
+    page = page_of("bert", words, tmp_path)
+    assert "sets its length anew (Post-LN)" in page
+    assert "<h2>Growth over depth</h2>" not in page
+    assert not (tmp_path / "run" / "growth.svg").exists()
+    assert (tmp_path / "run" / "growth.csv").exists()
+
+
 def test_report_is_rebuilt(words: Words, refused: Refused, tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    assert main(words()) == 0
+    run, page = tmp_path / "run", page_of("gptj", words, tmp_path)
+    assert '<figure id="growth">' in page
+    assert "<h2>Growth over depth</h2>" in page
     made = {path.name: path.read_bytes() for path in run.iterdir() if path.suffix in (".html", ".svg")}
-    assert "report.html" in made
+    assert {"report.html", "growth.svg"} <= made.keys()
     for name in made:
         (run / name).unlink()
     assert main(["report", str(run)]) == 0
