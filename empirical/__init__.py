@@ -13,5 +13,3 @@ if TYPE_CHECKING:
     from .sweep import measure
 else:
     __getattr__ = lazy(__name__, __file__)
-
-__all__ = ["fold", "measure", "norms"]

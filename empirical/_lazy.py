@@ -1,7 +1,7 @@
 """Packages that load a module when one of its names is asked for, so that light commands stay light.
 
 The names of such a package stand once, as imports under ``if TYPE_CHECKING:`` in its ``__init__.py``: type checkers
-read them there, and so does :func:`lazy`.
+read them there, and so does :func:`lazy`. ``import name as name`` is for other rooms alone; all others are public.
 """
 
 import ast
@@ -12,22 +12,28 @@ from pathlib import Path
 from typing import Any
 
 
-def _homes(source: str) -> dict[str, tuple[str, str]]:
-    """For each name that an ``__init__.py`` imports: the module it comes from, relative, and its name there."""
-    return {
-        alias.asname or alias.name: ("." * node.level + (node.module or ""), alias.name)
+def _imports(source: str) -> list[tuple[str, ast.alias]]:
+    """Each name that an ``__init__.py`` imports, after the module it comes from, relative."""
+    return [
+        ("." * node.level + (node.module or ""), alias)
         for block in ast.parse(source).body
         if isinstance(block, ast.If)
         for node in block.body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
-    }
+    ]
 
 
 def lazy(package: str, file: str) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a package: imports a name from its home when it is first asked for. ``dir`` lists all."""
-    homes = _homes(Path(file).read_text(encoding="utf-8"))
+    """The ``__getattr__`` of a package: imports a name from its home when it is first asked for.
+
+    ``dir`` lists all names, ``__all__`` the public ones.
+    """
+    imports = _imports(Path(file).read_text(encoding="utf-8"))
+    homes = {alias.asname or alias.name: (home, alias.name) for home, alias in imports}
     names = vars(sys.modules[package])
+    if public := sorted(alias.asname or alias.name for _, alias in imports if alias.asname != alias.name):
+        names["__all__"] = public
     names["__dir__"] = lambda: sorted({*names, *homes})
 
     def find(name: str) -> Any:

@@ -14,17 +14,3 @@ if TYPE_CHECKING:
     from ._versions import versions
 else:
     __getattr__ = lazy(__name__, __file__)
-
-__all__ = [
-    "CheckFailed",
-    "CheckOptions",
-    "Diagnosis",
-    "Finding",
-    "OnnxNorm",
-    "Point",
-    "check",
-    "check_spec",
-    "compare_models",
-    "onnx_norms",
-    "versions",
-]

@@ -40,20 +40,3 @@ if TYPE_CHECKING:
     from ._trace import find_norms as find_norms, trace as trace
 else:
     __getattr__ = lazy(__name__, __file__)
-
-__all__ = [
-    "Ablation",
-    "Change",
-    "Fold",
-    "Map",
-    "Measurement",
-    "applied",
-    "fold",
-    "load_folded",
-    "plan_changes",
-    "rotate",
-    "run_ablation",
-    "shift",
-    "verify_fold",
-    "write_fold",
-]

@@ -12,19 +12,3 @@ if TYPE_CHECKING:
     from ._shift import shift
 else:
     __getattr__ = lazy(__name__, __file__)
-
-__all__ = [
-    "COLUMNS",
-    "ISOTROPY",
-    "THEOREM_IDS",
-    "Prediction",
-    "SiteSample",
-    "check_sample",
-    "count_verdicts",
-    "isotropy",
-    "judge",
-    "predict",
-    "samples",
-    "shift",
-    "summary_line",
-]

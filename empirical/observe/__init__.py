@@ -17,36 +17,3 @@ if TYPE_CHECKING:
     from ._table import COLUMNS, TABLE as TABLE, column as column, compute, read_sites, rows
 else:
     __getattr__ = lazy(__name__, __file__)
-
-__all__ = [
-    "BUCKETS",
-    "COLUMNS",
-    "CONFIDENCE",
-    "FEATURES",
-    "SIDES",
-    "Growth",
-    "Monitor",
-    "NormCallback",
-    "Observer",
-    "Side",
-    "SiteState",
-    "Sketch",
-    "Sketches",
-    "States",
-    "compute",
-    "features",
-    "growth",
-    "input_features",
-    "load_states",
-    "merge",
-    "merge_sites",
-    "output_features",
-    "random_directions",
-    "ratio_interval",
-    "read_sites",
-    "reduce",
-    "rows",
-    "save_states",
-    "sketch",
-    "stream",
-]

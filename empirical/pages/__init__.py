@@ -24,32 +24,3 @@ if TYPE_CHECKING:
     from .illustrations import FIGURES, Illustration, draw, save
 else:
     __getattr__ = lazy(__name__, __file__)
-
-__all__ = [
-    "FIGURES",
-    "Illustration",
-    "Measured",
-    "angle_figure",
-    "comparison_figures",
-    "cost_figure",
-    "draw",
-    "draw_figures",
-    "draw_runs",
-    "energy_figure",
-    "figures",
-    "growth_figure",
-    "growth_line",
-    "layer_figure",
-    "load_drawn",
-    "print_rows",
-    "print_table",
-    "save",
-    "study_report",
-    "summary",
-    "write_ablation",
-    "write_changes",
-    "write_comparison",
-    "write_report",
-    "write_run_report",
-    "write_study_report",
-]

@@ -9,5 +9,3 @@ if TYPE_CHECKING:
     from ._verdict import prove, prove_target
 else:
     __getattr__ = lazy(__name__, __file__)
-
-__all__ = ["Proof", "prove", "prove_target"]

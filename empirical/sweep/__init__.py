@@ -22,17 +22,3 @@ if TYPE_CHECKING:
     from ._tokens import Drawing as Drawing, draw_tokens as draw_tokens
 else:
     __getattr__ = lazy(__name__, __file__)
-
-__all__ = [
-    "FinishedRun",
-    "MeasureOptions",
-    "Sweep",
-    "compare_runs",
-    "holds_all",
-    "measure",
-    "merge_runs",
-    "read_finished",
-    "run_sweep",
-    "sweep_all",
-    "write_all",
-]

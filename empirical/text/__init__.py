@@ -13,20 +13,3 @@ if TYPE_CHECKING:
     from ._random import random_pieces
 else:
     __getattr__ = lazy(__name__, __file__)
-
-__all__ = [
-    "IGNORED",
-    "Corpus",
-    "Passage",
-    "TokenPolicy",
-    "articles",
-    "batches",
-    "bundled_wikipedia",
-    "encoded",
-    "flat_pieces",
-    "open_corpus",
-    "packed",
-    "passages",
-    "plain_text",
-    "random_pieces",
-]

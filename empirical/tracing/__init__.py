@@ -16,5 +16,3 @@ if TYPE_CHECKING:
     )
 else:
     __getattr__ = lazy(__name__, __file__)
-
-__all__ = ["Program", "program"]

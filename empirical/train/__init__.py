@@ -37,37 +37,3 @@ if TYPE_CHECKING:
     from ._trainer import Report, train
 else:
     __getattr__ = lazy(__name__, __file__)
-
-__all__ = [
-    "CONTROLS",
-    "SHAPES",
-    "Condition",
-    "Execution",
-    "Measurement",
-    "Norm",
-    "Optimizer",
-    "Recipe",
-    "Report",
-    "Sequences",
-    "Shape",
-    "StreamMeasurement",
-    "TokenData",
-    "UNorm",
-    "WriterGradient",
-    "build_model",
-    "checkpoint_steps",
-    "conditions",
-    "controls",
-    "flops_per_token",
-    "gather",
-    "learning_rate",
-    "open_data",
-    "plan",
-    "prepare",
-    "run_study",
-    "train",
-    "train_tokenizer",
-    "uniform_energy",
-    "writer_gradients",
-    "writers",
-]
