@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         resolve_device,
         resolve_dtype,
     )
-    from ._norms import FoundNorm, NoNorm, Norms, call as call, ellipsoid, norms
+    from ._norms import FoundNorm, NoNorm, Norms, call as call, ellipsoid, evaluating as evaluating, norms
     from ._probe import affine as affine, first_tensor as first_tensor, layer_error
     from ._published import PUBLISHED, SOURCE as PUBLISHED_SOURCE, Published, PublishedSpread
     from ._sites import Kind, NormSite, Role

@@ -1,7 +1,8 @@
 """The norm layers of any model: every module that could be one is probed, and held against what one pass shows."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -237,6 +238,18 @@ def _alone(
     return known[key]
 
 
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Have a model in evaluation mode; afterwards each module is as it was."""
+    training = [module for module in model.modules() if module.training]
+    model.eval()
+    try:
+        yield
+    finally:
+        for module in training:
+            module.training = True
+
+
 class _Pass(TorchFunctionMode):
     """Observations of one pass: the candidates called, their inputs, and functions that normalize outside of them."""
 
@@ -253,21 +266,17 @@ class _Pass(TorchFunctionMode):
 
     def run(self, model: nn.Module, batch: Any) -> None:
         """Watch one pass in evaluation mode; the model is left as it was."""
-        training = [module for module in model.modules() if module.training]
         handles = []
         for path, module in model.named_modules():
             handles.append(module.register_forward_pre_hook(self._enter(path)))
             handles.append(module.register_forward_hook(self._leave(path), with_kwargs=True, always_call=True))
         try:
-            model.eval()
-            with torch.no_grad(), self:
+            with evaluating(model), torch.no_grad(), self:
                 call(model, batch)
         finally:
             self._last.clear()
             for handle in handles:
                 handle.remove()
-            for module in training:
-                module.training = True
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = resolve_name(func)

@@ -6,7 +6,6 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from itertools import chain, count, islice
@@ -18,7 +17,7 @@ from rich.console import Console
 from torch import Tensor, nn
 
 from .. import judge, observe, pages
-from ..models import NormSite, call, fingerprints, sites_of, topology_of
+from ..models import NormSite, call, evaluating, fingerprints, sites_of, topology_of
 from ..observe import Observer, States
 from ..runs import Ranks, RunDirectory, environment
 from ..support import ModelError, RunError, say, sha256_of_tensors
@@ -77,7 +76,7 @@ def measure(
         what = "there is none" if first is None else "no tensor in the first of them"
         raise RunError(f"batches: {what}; give inputs of the model, one forward pass each")
     run = RunDirectory(Path(output))
-    with _evaluated(model):
+    with evaluating(model):
         given = on_device(first, device)
         sites = _sites(model, given) if options.sites is None else options.sites
         identity = {
@@ -115,18 +114,6 @@ def _tensors(batch: Any) -> Iterator[Tensor]:
 
 def _digest(batches: Iterable[Any]) -> str:
     return sha256_of_tensors(("", tensor) for tensor in chain.from_iterable(map(_tensors, batches)))
-
-
-@contextmanager
-def _evaluated(model: nn.Module) -> Iterator[None]:
-    """The model in evaluation mode; afterwards each module is as it was."""
-    training = [module for module in model.modules() if module.training]
-    model.eval()
-    try:
-        yield
-    finally:
-        for module in training:
-            module.training = True
 
 
 def _sites(model: nn.Module, batch: Any) -> tuple[NormSite, ...]:
