@@ -1,6 +1,7 @@
 """Import directions: the core is light, proofs know no models, no file imports in a circle, and help costs nothing."""
 
 import ast
+import functools
 import graphlib
 import importlib
 import re
@@ -21,10 +22,15 @@ FORBIDDEN = {
 }
 
 
+@functools.cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imported_names(path: Path) -> set[str]:
     """Top-level packages that a source file imports anywhere in it."""
     names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             names |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
@@ -61,7 +67,7 @@ def test_no_file_imports_in_a_circle() -> None:
     known = modules("lngeom", "proofs", "empirical")
     graph = {name: set[str]() for name in known}
     for name, path in known.items():
-        for module, taken in imports(name, path, ast.walk(ast.parse(path.read_text(encoding="utf-8")))):
+        for module, taken in imports(name, path, ast.walk(parsed(path))):
             target = f"{module}.{taken}" if f"{module}.{taken}" in known else module
             if target in known and target != name:
                 graph[name].add(target)
@@ -72,7 +78,7 @@ def test_no_file_imports_in_a_circle() -> None:
 
 def private_imports(name: str, path: Path) -> Iterator[tuple[str, str]]:
     """What a file takes from a private module that is neither beside it nor above it."""
-    for module, taken in imports(name, path, ast.walk(ast.parse(path.read_text(encoding="utf-8")))):
+    for module, taken in imports(name, path, ast.walk(parsed(path))):
         package, private, _ = module.partition("._")
         if private and package.split(".")[0] in FORBIDDEN and not f"{name}.".startswith(f"{package}."):
             yield package, taken
