@@ -69,6 +69,8 @@ def exactly(x: Any, arithmetic: Arithmetic) -> "Exact | None":
 class Exact(Sample):
     """Rows of fractions, shape (n, d), for which the bounds of ``Spread.of`` and the families have no rounding."""
 
+    noise = 0
+
     def __init__(self, x: Any) -> None:
         self.x = fractions(x)
         self.d, self._spreads = self.x.shape[-1], {}

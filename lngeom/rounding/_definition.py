@@ -148,7 +148,7 @@ class Definition:
         tiny = w * (abs(gain) * (4 * scale + 4) + 2 * scale + wide + 4)
         if self.casts:  # rounding to a narrow format may underflow too
             tiny = tiny + abs(gain) * sample.number(arithmetic.storage.tiny) * cast
-        slack = numpy.abs(gain) * ((COMPONENT * u + cast) * size + u * first) + tiny + rounded_bias
+        slack = numpy.abs(gain) * ((COMPONENT * u + cast + 4 * sample.noise) * size + u * first) + tiny + rounded_bias
         return numpy.where(gain == 0, u * numpy.abs(bias) + w, slack)
 
 

@@ -4,11 +4,11 @@ Derived on the page "How far floats may be off" (docs/derivations/tolerance.md).
 b) = (a ∘ b)(1 + δ) + η, |δ| ≤ u, |η| ≤ ω; c = Πx, v the mean square that is divided by (σ², or ‖x‖²/d for RMSNorm);
 hats are computed numbers, T(t) the sum of the absolute partial sums of t, γ_k = ku/(1 − ku).
 
-*Mean.* μ̂ = μ + δ, |δ| ≤ α = uT(x)(1 + γ_d)/d + u(4 + γ_d)√(mean x²) + 2ω; merged means add u(4√(log₂(d)v) + 3(max x −
-min x) + 3⌈log₂ d⌉√(mean x²)) and grow by 1 + γ_{4d}.
+*Mean.* μ̂ = μ + δ, |δ| ≤ α = uT(x)(1 + γ_d)/d + u(4 + γ_d)√(mean x²) + 2ω; merged means add 5u√(lv) + θ(max x − min x +
+l√(mean x²)), l = ⌈log₂ d⌉ and θ = (1 + u)³ − 1, and grow by 1 + γ_{4d}.
 
 *Variance.* Two passes: v̂ = (v + δ²)(1 + θ), |θ| ≤ uT((|c| + α)²)(1 + γ_d)/(d(v + δ²)) + 8u. Merged: v̂ is within D +
-γ_{2h+8}(v + D) of v, D = 4α'√(Lv) + 4α'²L, α' = αd/(d − 1) + ω, L = ⌈log₂ d⌉/2. One pass, mean x² − μ̂²: within γ_{h+3}
+γ_{2h+8}(v + D) of v, D = 4α'√(Lv) + 4α'²L, α' = αd/(d − 1) + ω, L = l/2. One pass, mean x² − μ̂²: within γ_{h+3}
 mean x² + 2|μ|α + α² + u(|μ| + α)², and one rounding more.
 
 *Family.* With p = r̂ (a root and a reciprocal, at most 6u) and q = pδ every component obeys ŷ_i = g_i(p c_i − q) + b_i
@@ -24,7 +24,6 @@ error of at most (d + 8)w max|x|, which is added to α, and every bound is enlar
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -33,7 +32,7 @@ import numpy
 
 from ..norms import Placement, scale
 from ..projection import moments, project
-from ._constants import GUARD_REST, GUARD_TERMS, INCREMENT, MERGED_STEPS, REVERSED, SQUARE, WEIGHTED
+from ._constants import GUARD_REST, GUARD_TERMS, INCREMENT, MERGED_STEPS, SQUARE
 from ._formats import FORMATS, Format
 
 Order = Literal["any", "sequential", "pairwise"] | int
@@ -48,6 +47,8 @@ _CUTS = 200  # Kelley's method ends after as many cuts as f has pieces; it takes
 
 class Sample:
     """Rows x, shape (n, d), in extended precision, with the exact quantities that bounds are made of."""
+
+    noise = UNIT  # relative error of one operation with these numbers
 
     def __init__(self, x: Reals) -> None:
         self.x = numpy.asarray(x, dtype=REAL)
@@ -179,7 +180,7 @@ class Spread:
         number, d, h = sample.number, sample.d, arithmetic.chain(sample.d)
         u, us, w = (number(a) for a in (arithmetic.work.roundoff, arithmetic.sums.roundoff, arithmetic.work.tiny))
         # What extended precision loses in a mean of squares, beside what it loses in a deviation.
-        slack, unit = number(Fraction(SLACK)), number(Fraction(UNIT)) * (d + 8) if sample.x.dtype != object else 0
+        slack, unit = number(Fraction(SLACK)), sample.noise * (d + 8)
         mean, zero = numpy.abs(sample.mean), numpy.zeros_like(sample.mean)
         with numpy.errstate(all="ignore"):
             if not centered:
@@ -189,7 +190,7 @@ class Spread:
             v = sample.variance
             error = arithmetic.growth(sample.x)
             if arithmetic.method == "two-pass":  # which divides the sum; merged means round even where sums do not
-                error, divided = numpy.where(sample.sums_exactly(arithmetic.sums), 0, error), 2 * mean
+                error, divided = numpy.where(sample.sums_exactly(arithmetic.sums), 0 * error, error), 2 * mean
             else:  # each term may be multiplied by a rounded 1/d
                 divided = (4 + gamma(d, us)) * sample.root(sample.square, up=True)
             alpha = (error / d + u * divided + 2 * w) * slack + sample.margin
@@ -219,11 +220,10 @@ class Spread:
         disjoint; and ⌈log₂ d⌉ levels of trees may weight both means, (n_a/n)m_a + (n_b/n)m_b.
         """
         d, levels, number = sample.d, (sample.d - 1).bit_length(), sample.number
-        logarithm = number(Fraction(math.log2(max(d, 2))))
-        change = INCREMENT * sample.root(logarithm * sample.variance, up=True)
+        three = us * (3 + us * (3 + us))  # (1 + u)³ − 1
+        change = INCREMENT * us * sample.root(levels * sample.variance, up=True) + 2 * (d + 2 * levels) * w
         width = numpy.max(sample.x, axis=-1, keepdims=True) - numpy.min(sample.x, axis=-1, keepdims=True)
-        change = change + REVERSED * width + WEIGHTED * levels * sample.root(sample.square, up=True)
-        change = us * change + 2 * (d + 2 * levels) * w
+        change = change + three * (width + levels * sample.root(sample.square, up=True))
         return (alpha + change * number(Fraction(SLACK))) * (1 + gamma(MERGED_STEPS * d, us))
 
     @staticmethod
@@ -282,15 +282,17 @@ class Family:
         with numpy.errstate(all="ignore"):
             value = numpy.where(finite, y, 0)
             error, gain = self.tolerance(value), self.gain
-            ends = [(value - self.bias - error) / gain, (value - self.bias + error) / gain]
+            # Measured from p_low: beside a massive component, p n would round away what the smaller ones tell.
+            rest, width = (value - self.bias) / gain - self.numerator * self.low, error / numpy.abs(gain)
             # An overflow to infinity is right where the exact value may lie beyond the largest number.
             top = float(self.storage.largest) * (1 - 2 * float(self.storage.roundoff))
             size = numpy.abs(gain) * (numpy.abs(self.numerator) * self.high + self.reach) + numpy.abs(self.bias)
             loose = (gain == 0) | (~finite & (size * (1 + 1e-3) >= top))
-            low = numpy.where(loose, -numpy.inf, numpy.minimum(*ends))
-            high = numpy.where(loose, numpy.inf, numpy.maximum(*ends))
-            p, q = _closest(self.numerator, low, high, self.low, self.high, self.reach)
-            distance = numpy.abs(gain * (p * self.numerator - q) + self.bias - value)
+            low = numpy.where(loose, -numpy.inf, rest - width)
+            high = numpy.where(loose, numpy.inf, rest + width)
+            more, q = _closest(self.numerator, low, high, self.low, self.high, self.reach)
+            p, distance = self.low + more, numpy.abs(gain) * numpy.abs(more * self.numerator - q - rest)
+            distance = numpy.where(gain == 0, numpy.abs(self.bias - value), distance)
             ratio = numpy.where(distance == 0, 0, distance / error)
             ratio = numpy.where(finite, ratio, numpy.where(loose & (gain != 0), 0, numpy.inf))
             # A row outside is judged by each component's own interval, where that tells.
@@ -338,7 +340,10 @@ def _emptiness(p: Reals, n: Reals, low: Reals, high: Reals, reach: Reals) -> tup
 
 
 def _closest(n: Reals, low: Reals, high: Reals, p_low: Reals, p_high: Reals, reach: Reals) -> tuple[Reals, Reals]:
-    """Scale p and shift q of each row at which the interval left for q is least empty, both of shape (n, 1)."""
+    """Scale beyond p_low and shift q of each row at which the interval left for q is least empty, both (n, 1).
+
+    `low` and `high` confine q to `low` ≤ (p − p_low)n − q ≤ `high`.
+    """
 
     def at(p: Reals, rows: Reals) -> tuple[Reals, Reals, Reals, Reals]:
         return _emptiness(p, n[rows], low[rows], high[rows], reach[rows])
@@ -346,12 +351,11 @@ def _closest(n: Reals, low: Reals, high: Reals, p_low: Reals, p_high: Reals, rea
     # The largest |n_j| confines p to (max(|l_j|, |h_j|) + reach)/|n_j|, however wide its own range is.
     j = numpy.argmax(numpy.abs(n), axis=-1)[:, None]
     most = numpy.maximum(*(numpy.abs(numpy.take_along_axis(a, j, -1)) for a in (low, high))) + reach
-    most = numpy.maximum(most / numpy.abs(numpy.take_along_axis(n, j, -1)), p_low)
-    ceiling = numpy.where(numpy.isfinite(p_high), p_high, numpy.where(numpy.isfinite(most), most, 1e30))
-    left, right = numpy.broadcast_arrays(p_low + 0 * n[:, :1], ceiling + 0 * n[:, :1])
-    left, right = left.copy(), right.copy()
+    most = numpy.maximum(most / numpy.abs(numpy.take_along_axis(n, j, -1)), 0)
+    ceiling = numpy.where(numpy.isfinite(p_high), p_high - p_low, numpy.where(numpy.isfinite(most), most, 1e30))
+    left, right = 0 * n[:, :1], ceiling + 0 * n[:, :1]
     every = numpy.arange(len(n))
-    p = numpy.sqrt(numpy.maximum(left, 1e-300) * numpy.maximum(right, 1e-300))
+    p = numpy.sqrt(numpy.maximum(p_low, 1e-300) * numpy.maximum(p_low + right, 1e-300)) - p_low + left
     best, least = p.copy(), numpy.full_like(p, numpy.inf)
     fl, sl = at(left, every)[:2]
     fr, sr = at(right, every)[:2]

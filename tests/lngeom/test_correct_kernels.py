@@ -112,3 +112,12 @@ def test_output_that_is_set_to_zero_is_accused(dtype: str) -> None:
     small = abs(y) < 2.0 ** {"bfloat16": -9.5, "float16": -12.5}[dtype]
     assert small.sum() > 3
     assert accused(x, np.where(small, 0, y), dtype, 1e-5, gain, 0 * gain)
+
+
+def test_massive_component_does_not_hide_the_others_from_floats() -> None:
+    """RMSNorm in float64, one term after another: the smaller components tell the scale to more digits than p itself."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(2000, 200)) * 10.0 ** rng.uniform(-2, 0, (2000, 1))
+    x[:, 0] = 10.0 ** rng.uniform(4, 5, 2000)
+    y = x * (1 / np.sqrt((x * x).cumsum(-1)[:, -1:] / 200 + 1e-5))
+    assert tolerance(x, eps=1e-5, kind="rmsnorm").accepts(y)
