@@ -122,7 +122,8 @@ def _with_gradient(finding: Finding, judge: Judge, d: int, *, several: bool) -> 
     if not trials:
         return replace(finding, verdict=verdict, cause=cause)
     ratio = max(trial.largest for trial in trials)
-    finding = replace(finding, verdict=verdict, cause=cause, gradient_ratio=ratio)
+    notes = (*finding.notes, "the bounds of the derivatives are derived by hand")
+    finding = replace(finding, verdict=verdict, cause=cause, gradient_ratio=ratio, notes=notes)
     if cause is None:
         return finding
     first = smallest_gradient(judge, trials[0])

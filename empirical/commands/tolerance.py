@@ -57,7 +57,20 @@ def run(options: Options) -> int:
         write_text(options.header, _header(options, rows))
     if not json_alone(rows, options.json):
         print_rows(rows)
+        print(f"rests on {_theorem(options)}")
     return 0
+
+
+def _theorem(options: Options) -> str:
+    """The theorem in Coq that the bounds rest on, and what is derived by hand."""
+    if options.order != "any" or options.accumulate or options.algorithm == "one-pass":
+        return "a derivation by hand: the theorems in Coq are about any order of sums in the format of the operations"
+    if options.kind == "rmsnorm":
+        return "Family.rms_norm_never_accused (Coq)"
+    if options.algorithm == "two-pass":
+        return "Family.subtracting_never_accused (Coq); by hand: the smaller error of a sum that is divided"
+    merged = "Merging.merged_mean (Coq); by hand: merged variances"
+    return merged if options.algorithm else f"Family.layer_norm_never_accused, {merged}"
 
 
 def _row(options: Options, dtype: str, d: int, ratio: float) -> Row:

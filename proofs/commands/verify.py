@@ -15,6 +15,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from lngeom.errors import InputError
 from lngeom.kernel import ProofError
 from lngeom.options import argument, option
 from lngeom.theorems import CheckError
@@ -58,4 +59,23 @@ def run(options: Options) -> int:
         f"{record['replayed']} of {record['exported']} certificates replayed in Coq {record['coq']}, with the last "
         f"steps; axioms: none; {sum(record['seconds'].values()):.0f} s"
     )
+    return _rounding() if options.results is None else 0
+
+
+def _rounding() -> int:
+    """Check the theorems about rounding, where Flocq is installed, and write their record; returns the exit code."""
+    from ..rounding import RECORD, check
+
+    with tempfile.TemporaryDirectory() as temporary:
+        try:
+            record = check(Path(temporary))
+        except InputError as error:
+            print(f"the theorems about rounding were not checked: {error}")
+            return 0
+        except CheckError as error:
+            print(f"FAULT: {error}", file=sys.stderr)
+            return 1
+    RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    axioms = ", ".join(record["axioms"])
+    print(f"{len(record['theorems'])} theorems about rounding checked; axioms of the real numbers: {axioms}")
     return 0

@@ -115,7 +115,7 @@ def test_output_that_is_set_to_zero_is_accused(dtype: str) -> None:
 
 
 def test_massive_component_does_not_hide_the_others_from_floats() -> None:
-    """RMSNorm in float64, one term after another: the smaller components tell the scale to more digits than p itself."""
+    """RMSNorm in float64, term after term: small components tell the scale to more digits than p itself."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(2000, 200)) * 10.0 ** rng.uniform(-2, 0, (2000, 1))
     x[:, 0] = 10.0 ** rng.uniform(4, 5, 2000)
