@@ -4,7 +4,8 @@ The certificates of all theorems are written, their statements as the library's 
 the checker with the proof of its soundness, replays each certificate by computation, derives a readable theorem from
 it, proves the last steps on top, and shows that nothing rests on an axiom. Needs Coq 8.16 with mathcomp. With Python
 files the theorems that they state are replayed instead, and the certificates of ``lngeom check --certificate`` as they
-are; there is then no record.
+are; there is then no record. The theorems about rounding are compiled and checked too, where Flocq is installed; these
+rest on the axioms of Coq's real numbers.
 
 Example: lngeom verify --keep coq-files
 """
