@@ -2,18 +2,26 @@
 
 Equations are proved by rewriting: every known equation is solved for its heaviest monomial, which is replaced
 wherever it divides a monomial of the goal, outside sums or inside. The multipliers are collected, and the kernel
-checks that the goal is their combination. Signs are proved along the structure of the term.
+checks that the goal is their combination. Signs are proved along the structure of the term; where that fails, what
+divides is multiplied away as far as its sign is known, and the same is tried of what is left.
 """
 
+import functools
+from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
-from ._rewriting import rewrite
+from . import _rules as kernel
+from ._monomials import argument
+from ._rewriting import reduced, rewrite
 from ._rules import Formula, Proved, transport
 from ._signs import Signs
-from ._terms import ProofError, term
+from ._terms import ProofError, S, Term, inv, term
 from ._text import formula
 
-__all__ = ["prove"]
+__all__ = ["cauchy_schwarz", "prove", "sum_of_squares"]
+
+Equations = list[tuple[Proved, Any]]
 
 
 def prove(goal: Formula, *facts: Proved | tuple[Proved, Any], remainder: Any = None) -> Proved:
@@ -40,7 +48,81 @@ def prove(goal: Formula, *facts: Proved | tuple[Proved, Any], remainder: Any = N
     if remainder is not None:
         same = rewrite(goal.term - remainder, equations, signs)
         return transport(goal.term, same, prove(Formula(term(remainder), goal.relation), *signs))
-    sign = Signs(signs).find(goal.term, goal.relation)
+    search = Signs([*signs, *_squares(goal.term)])
+    sign = search.find(goal.term, goal.relation)
+    if sign is not None:
+        return sign
+    left, divisor, unknown = _cleared(goal.term, equations, search)
+    search = Signs([*search.facts, *_squares(left)])
+    sign = search.find(left, goal.relation)
     if sign is None:
-        raise ProofError(f"no proof found of {formula(goal)}")
-    return sign
+        raise ProofError(f"no proof found of {formula(goal)}{_told(left, goal, unknown or search.missing)}")
+    product = sign if divisor is None else kernel.multiply(kernel.inverse_sign(divisor), sign)
+    return transport(goal.term, rewrite(goal.term - product.conclusion.term, equations, signs), product)
+
+
+def _cleared(goal: Term, equations: Equations, search: Signs) -> tuple[Term, Proved | None, set[Formula]]:
+    """The goal times what divides it and is known to be positive, shortened; that divisor; and signs not known."""
+    powers: dict[tuple, int] = {}
+    for monomial, _ in goal:
+        for atom, k in monomial:
+            if atom[0] == "inv":
+                powers[atom] = max(k, powers.get(atom, 0))
+    positive = {atom: search.find(argument(atom), ">") for atom in powers}
+    unknown = {Formula(_inside(atom), ">") for atom, sign in positive.items() if sign is None}
+    divisors = [sign for atom, sign in sorted(positive.items()) if sign is not None for _ in range(powers[atom])]
+    divisor = functools.reduce(kernel.multiply, divisors) if divisors else None
+    return reduced(goal * divisor.conclusion.term if divisor else goal, equations, search.facts), divisor, unknown
+
+
+def _inside(atom: tuple) -> Term:
+    """What stands under the root of a divisor."""
+    u = argument(atom)
+    ((monomial, _), *more) = tuple(u)
+    return argument(monomial[0][0]) if not more and len(monomial) == 1 and monomial[0][0][0] == "sqrt" else u
+
+
+def _told(left: Term, goal: Formula, missing: set[Formula]) -> str:
+    """What is left of a goal, if that is shorter, and the shortest term of which a sign is missing."""
+    rest = formula(Formula(left, goal.relation))
+    rest = f": {rest} is left" if len(rest) < len(formula(goal)) else ""
+    shortest = min(missing, key=lambda one: (len(formula(one)), formula(one)), default=None)
+    return rest + (f"; what is missing may be {formula(shortest)}" if shortest else "")
+
+
+def _squares(t: Term) -> Iterator[Proved]:
+    """Cauchy's inequality for the inner products of two vectors of which squares stand in a term."""
+    for monomial, c in t:
+        for atom, k in monomial:
+            two = [base for base, power in atom[1] for _ in range(power)] if atom[0] == "S" and k == 2 and c < 0 else ()
+            if len(two) == 2 and two[0] != two[1]:
+                x, y = (Term({((base, 1),): Fraction(1)}) for base in two)
+                yield cauchy_schwarz(x, y)
+
+
+def sum_of_squares(*vectors: Any) -> Proved:
+    """|- ‖v‖² + ‖w‖² + … >= 0.
+
+    >>> from lngeom.kernel import sequent, sum_of_squares, vector
+    >>> print(sequent(sum_of_squares(vector("x") - 1)))
+    ⊢ −2·S(x) + S(x²) + d ≥ 0
+    """
+    return functools.reduce(kernel.add, (kernel.total(kernel.square(v)) for v in vectors))
+
+
+def cauchy_schwarz(x: Any, y: Any) -> Proved:
+    """|- ‖x‖²‖y‖² − (x·y)² >= 0, for vectors x and y.
+
+    >>> from lngeom.kernel import cauchy_schwarz, sequent, vector
+    >>> print(sequent(cauchy_schwarz(vector("x"), vector("y"))))
+    ⊢ −S(x·y)² + S(x²)·S(y²) ≥ 0
+    """
+    x, y = term(x), term(y)
+    square, along = S(y * y), S(x * y)
+    # ‖x − y(x·y)/‖y‖²‖² ≥ 0, times ‖y‖²; at y = 0, where the kernel reads 1/0 as 0, both sides are 0.
+    product = kernel.multiply(kernel.total(kernel.square(x - y * along * inv(square))), kernel.total(kernel.square(y)))
+    nought = (1 - inv(square) * square) * y
+    nothing = kernel.definite(nought, rewrite(S(nought * nought), [], []))
+    missed = kernel.combine(along * (1 - inv(square) * square), [(1, x, nothing)])
+    goal = S(x * x) * square - along**2
+    return transport(goal, rewrite(goal - product.conclusion.term, [(missed, None)], []), product)

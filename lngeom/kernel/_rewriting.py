@@ -23,6 +23,8 @@ Parts = dict[tuple[int, tuple | None], Term]
 
 MAX_STEPS = 2000
 MAX_LENGTH = 400
+MAX_DEGREE = 64
+"""Of a monomial that is looked at: an equation that raises powers would raise them without end."""
 MAX_ROUNDS = 8
 
 
@@ -32,6 +34,11 @@ def rewrite(goal: Term, equations: list[tuple[Proved, Any]], signs: list[Proved]
     if left:
         raise ProofError(f"no proof found: {formula(Formula(left, '='))} is left")
     return _combined(goal, parts, rules)
+
+
+def reduced(goal: Term, equations: list[tuple[Proved, Any]], signs: list[Proved]) -> Term:
+    """What the equations, and the laws of roots and inverses, leave of a term."""
+    return _reduce(goal, _closure(goal, equations, signs, True))[0]
 
 
 def _closure(goal: Term, equations: list[tuple[Proved, Any]], signs: list[Proved], related: bool) -> list[Rule]:
@@ -118,6 +125,8 @@ def _solved(theorem: Proved, solved: Any) -> Iterator[Rule]:
 
 def _step(left: Term, rules: list[Rule]) -> tuple[int, Term, tuple | None] | None:
     for monomial, coefficient in sorted(left, key=lambda pair: weight(pair[0]), reverse=True):
+        if any(k > MAX_DEGREE for _, k in monomial):
+            return None
         for k, (_, _, leading, lead, allowed) in enumerate(rules):
             for a, b in match(monomial, lead):
                 if allowed(power_of_d(a)):

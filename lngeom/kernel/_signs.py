@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from . import _rules as kernel
 from ._monomials import argument, quotients
-from ._rules import Proved
+from ._rules import Formula, Proved
 from ._terms import ProofError, S, Term, d
 
 MAX_DEPTH = 6
@@ -19,6 +19,7 @@ class Signs:
     def __init__(self, facts: Iterable[Proved]) -> None:
         self.facts = list(facts)
         self.depth = 0
+        self.missing: set[Formula] = set()
 
     def find(self, t: Term, relation: str) -> Proved | None:
         """Proved ``t relation 0``, or None."""
@@ -125,6 +126,8 @@ class Signs:
             inside = self.find(Term({atom[1]: Fraction(1)}), relation) if relation != "!=" else None
             if inside:
                 return kernel.total(inside)
+        if kind in ("v", "s", "S"):
+            self.missing.add(Formula(base, relation))
         if relation == "!=":
             positive, negative = self._known(base, ">"), self._known(-base, ">")
             if negative and not positive:

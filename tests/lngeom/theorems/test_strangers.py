@@ -1,0 +1,125 @@
+"""Six norms that the library does not have, written as their authors would, and what is said of them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lngeom as lg
+from lngeom.kernel import (
+    ProofError,
+    assume as given,
+    at_least,
+    cauchy_schwarz,
+    dim,
+    dot,
+    equal,
+    greater,
+    norm,
+    prove,
+    scalar,
+    square_norm,
+    summed,
+    vector,
+)
+from lngeom.strategies import one_hot
+from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, varies
+
+
+def masked(x: Any, m: Any, eps: Any) -> Any:
+    """RMSNorm by the components that a mask keeps."""
+    return x / ((m * x**2).sum(-1, keepdims=True) / m.sum(-1, keepdims=True) + eps) ** 0.5
+
+
+def shared(x: Any, share: Any, eps: Any) -> Any:
+    """LayerNorm that takes a share of the mean away."""
+    y = x - share * x.mean(-1, keepdims=True)
+    return y / np.sqrt(np.mean(y**2) + eps)
+
+
+def squashed(x: Any, a: Any) -> Any:
+    """The inverse square root unit."""
+    return a * x / np.sqrt(1.0 + a**2 * x**2)
+
+
+def cosine(x: Any, y: Any) -> Any:
+    """Centred cosine: a correlation."""
+    x, y = x - x.mean(-1, keepdims=True), y - y.mean(-1, keepdims=True)
+    return dot(x, y) / (norm(x) * norm(y))
+
+
+def grouped(x: Any, m: Any, eps: Any) -> Any:
+    """Each of two groups, m and 1 − m, divided by its own root mean square."""
+    return m * masked(x, m, eps) + (1 - m) * masked(x, 1 - m, eps)
+
+
+def scaled(x: Any, size: Any) -> Any:
+    """ScaleNorm: all vectors of one length."""
+    return size * x / np.linalg.norm(x)
+
+
+@theorem(models=lambda d: {"m": one_hot(d)})
+def masked_components(x: Vector, z: Vector, m: Vector, eps: Epsilon):
+    """What the mask drops does not count for what it keeps."""
+    assume(m * m == m, "m∘m = m")
+    assert m * masked(m * x + (1 - m) * z, m, eps) == m * masked(x, m, eps)
+
+
+@theorem
+def shared_mean(x: Vector, eps: Epsilon):
+    """The share 1 is LayerNorm's."""
+    assert shared(x, 1, eps) == lg.standardize(x, eps=eps)
+
+
+@theorem
+def squashed_bound(x: Vector, a: Scalar):
+    """Each component stays inside (−1, 1)."""
+    assert squashed(x, a) ** 2 < 1
+
+
+@theorem(lemmas=lambda x, y: [cauchy_schwarz(x - summed(x) / dim(x), y - summed(y) / dim(y))])
+def cosine_bound(x: Vector, y: Vector):
+    """A correlation is at most 1."""
+    assume(varies(x), "x is not constant", redundant="the kernel reads 1/0 as 0")
+    assume(varies(y), "y is not constant", redundant="the kernel reads 1/0 as 0")
+    assert cosine(x, y) ** 2 <= 1
+
+
+@theorem(models=lambda d: {"m": one_hot(d)})
+def grouped_shares(x: Vector, m: Vector, eps: Epsilon):
+    """Inside a group the other does not count."""
+    assume(m * m == m, "m∘m = m")
+    assert m * grouped(x, m, eps) == m * masked(x, m, eps)
+
+
+@theorem
+def scaled_length(x: Vector, size: Scalar):
+    """All outputs have the length that is asked for."""
+    assume(square_norm(x) > 0, "x ≠ 0")
+    assert square_norm(scaled(x, size)) == size**2
+
+
+x, y, a, eps = vector("x"), vector("y"), scalar("a"), scalar("eps")
+FAILURES: dict[str, tuple[Callable[[], Any], str]] = {
+    "a sign of a divisor": (
+        lambda: prove(at_least(1, cosine_of(x, y) ** 2), given(greater(square_norm(x))), cauchy_schwarz(x, y)),
+        "; what is missing may be S(y²) > 0",
+    ),
+    "a sign of a parameter": (lambda: prove(greater(a * square_norm(x) + 1)), "; what is missing may be a ≥ 0"),
+    "the shortest rest": (lambda: prove(greater(1, a / (square_norm(x) + 1))), ": 1 + S(x²) − a > 0 is left"),
+    "an equation that raises powers": (lambda: prove(equal(a, 1), (given(equal(a * a * eps, a)), a)), "is left"),
+}
+
+
+def cosine_of(v: Any, w: Any) -> Any:
+    return dot(v, w) / (norm(v) * norm(w))
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_failure_says_what_is_left_and_what_is_missing(name: str) -> None:
+    attempt, said = FAILURES[name]
+    with pytest.raises(ProofError) as failed:
+        attempt()
+    assert said in str(failed.value)
+    assert len(str(failed.value)) < 400
