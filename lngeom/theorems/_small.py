@@ -71,6 +71,8 @@ def likely(
     plan: Any, d: int, given: Iterable[Formula], goals: Iterable[Formula], dropped: Formula | None, *, total: bool
 ) -> Iterator[dict[str, Any]]:
     """Models that seem to satisfy what is given and neither all goals nor what is dropped, simplest first."""
+    if set(plan.kinds) <= set(plan.defined):  # nothing to choose
+        return
     columns = _columns(plan, d)
     batch = Batch(columns, d)
     for name, value in plan.ordered():
