@@ -57,6 +57,8 @@ COMMANDS: dict[str, Command] = {
 _PACKAGES = ("lngeom", "proofs", "empirical")
 _KEPT = "then run the same command again: what is finished is kept"
 _ADVICE = {errno.ENOSPC: f"free space, {_KEPT}", errno.EFBIG: f"raise the limit of a file's size, {_KEPT}"}
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+"""What would steer a terminal: names of files and tensors may hold anything."""
 _FULL = re.compile("can't allocate memory|out of memory")
 """What PyTorch says of full memory, on a CPU and on a GPU."""
 
@@ -107,6 +109,12 @@ def command_parser(name: str, module: ModuleType) -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code: 0 fine, 1 a check failed, 2 bad input."""
     words = sys.argv[1:] if argv is None else argv
+    os.environ["MPLBACKEND"] = "agg"  # figures are files
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - until the process ends
+        if hasattr(stream := getattr(sys, name), "reconfigure"):
+            stream.reconfigure(errors="replace")
     parser = _main_parser()
     if not words:
         parser.print_help()
@@ -127,7 +135,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         line = _explained(error, command.extra)
         if line is None:
             raise
-        print(f"lngeom {name}: {line}", file=sys.stderr)
+        print(f"lngeom {name}: {_CONTROL.sub('?', line)}", file=sys.stderr)
         return 2
 
 

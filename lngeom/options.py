@@ -15,6 +15,7 @@ Greeting(names=('Ada', 'Alan'), times=100, loud=False)
 import argparse
 import itertools
 import json
+import math
 import shlex
 from collections.abc import Sequence
 from dataclasses import MISSING, Field, field, fields
@@ -46,9 +47,16 @@ def count(text: str) -> int:
         value = float(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number; write 16384 or 1e6") from None
-    if not value.is_integer() or value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1; write 16384 or 1e6")
+    if not (1 <= value < 2**63 and value.is_integer()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1, below 2^63; write 16384 or 1e6")
     return int(value)
+
+
+def seed(text: str) -> int:
+    """A whole number from 0, below 2^63, which every generator takes."""
+    if not text.isdecimal() or int(text) >= 2**63:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0, below 2^63")
+    return int(text)
 
 
 def option(default: Any, help: str, *flags: str, **settings: Any) -> Any:
@@ -173,10 +181,19 @@ def command_line(name: str, options: Any) -> str:
     return shlex.join(words)
 
 
+def _finite(value: Any) -> Any:
+    """The value with null for numbers that JSON does not have."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(entry) for key, entry in value.items()}
+    return [_finite(entry) for entry in value] if isinstance(value, list | tuple) else value
+
+
 def json_alone(value: Any, file: str | None) -> bool:
     """Write a value where ``--json`` says, if it is given; returns whether standard output is for it alone."""
     if file is not None:
-        text = json.dumps(value, ensure_ascii=False, indent=1)
+        text = json.dumps(_finite(value), ensure_ascii=False, indent=1, allow_nan=False)
         if file == STDOUT:
             print(text)
         else:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lngeom.options import argument, option
+from lngeom.options import argument, option, seed
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Options:
     source: str = argument("SOURCE", "model directory or .gguf file that is right")
     port: str = argument("PORT", "directory, .gguf or .onnx file of what should be the same model")
     tokens: int = option(64, "length of the input")
-    seed: int = option(0, "of the token ids", type=int)
+    seed: int = option(0, "of the token ids", type=seed)
 
 
 def run(options: Options) -> int:

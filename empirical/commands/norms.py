@@ -36,7 +36,7 @@ def run(options: Options) -> int:
     if options.types == (options.model is not None):
         raise ModelError("give a MODEL or --types, one of the two")
     rows = _of_types() if options.model is None else _of_model(options.model)
-    if options.csv:
+    if options.csv is not None:
         write_table(options.csv, rows)
     if not json_alone(rows, options.json):
         columns = _TYPES if options.types else _FOUND
@@ -55,7 +55,7 @@ def _of_model(spec: str) -> Sequence[Row]:
     import torch
     from rich.console import Console
 
-    from ..models import find_model, load_model, norms, text_inputs, unused_line
+    from ..models import find_model, load_model, longest_sequence, norms, text_inputs, unused_line
     from ..support import say
     from ..sweep import is_live, load_live
 
@@ -65,6 +65,7 @@ def _of_model(spec: str) -> Sequence[Row]:
     loaded = load_model(find_model(spec))
     if loaded.unused:
         say(Console(stderr=True), unused_line(loaded.unused))
-    ids = torch.arange(16, device=loaded.device).reshape(1, 16) + 3
+    length = min(16, longest_sequence(loaded.config) or 16)
+    ids = (torch.arange(length, device=loaded.device)[None] + 3) % (getattr(loaded.config, "vocab_size", None) or 16)
     text = getattr(loaded.model, "main_input_name", "input_ids") == "input_ids"
     return norms(loaded.model, text_inputs(loaded.model, ids) if text else None).rows()

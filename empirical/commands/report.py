@@ -28,7 +28,8 @@ def _rebuild(directory: Path) -> Path:
         return write_all(directory)
     run = RunDirectory(directory)
     run.finished_manifest()
-    return write_pages(run, observe.read_sites(run.path / "sites.csv"))
+    with run.claim():
+        return write_pages(run, observe.read_sites(run.path / "sites.csv"))
 
 
 def run(options: Options) -> int:

@@ -10,7 +10,7 @@ Example: lngeom study --seeds 2 --steps 100 --out runs/small-study
 from dataclasses import dataclass
 from pathlib import Path
 
-from lngeom.options import like, option
+from lngeom.options import like, option, seed
 
 from ..train import Execution
 
@@ -24,7 +24,7 @@ class Options:
     vocabulary: int = option(2_048, "tokens of the tokenizer")
     seeds: int = option(5, "runs of each cell at tiny")
     seeds_elsewhere: int = option(3, "and at other sizes")
-    controls: int = option(0, "runs of each control arm: u-Norm, Post-LN, no norm, with AdamW and SGD", type=int)
+    controls: int = option(0, "runs of each control arm: u-Norm, Post-LN, no norm, with AdamW and SGD", type=seed)
     steps: int = option(300, "of each run")
     batch_size: int = option(4, "sequences per step")
     sequence_length: int = option(128, "tokens each")

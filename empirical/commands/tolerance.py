@@ -53,7 +53,7 @@ def run(options: Options) -> int:
     from ..support import write_text
 
     rows = [_row(options, *case) for case in itertools.product(options.dtype, options.d, options.ratio)]
-    if options.header:
+    if options.header is not None:
         write_text(options.header, _header(options, rows))
     if not json_alone(rows, options.json):
         print_rows(rows)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from lngeom.options import argument, option
+from lngeom.options import argument, option, seed
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Ablation:
     batch_tokens: int = option(1_024, "per forward pass")
     shard_tokens: int = option(2_048, "between checkpoints")
     directions: int = option(3, "random unit vectors for u_norm", metavar="K")
-    seed: int = option(0, "of the random directions", type=int)
+    seed: int = option(0, "of the random directions", type=seed)
     revision: str | None = option(None, "branch, tag or commit of the model on the hub")
     dtype: str = option("auto", "default: float32 on the CPU, else the checkpoint's")
     device: str = option("auto", "cpu, cuda, cuda:1, ... (default: a GPU if there is one)")

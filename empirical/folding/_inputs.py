@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ..models import ModelSource, load_tokenizer, longest_sequence, text_config
-from ..support import ModelError
+from ..support import CorpusError, ModelError
 from ..text import Corpus, Passage, bundled_wikipedia, open_corpus, passages
 
 
@@ -54,10 +54,19 @@ def passages_for(network: nn.Module, source: ModelSource, corpus: Corpus, **size
 
     No sequence is longer than the network's positions.
     """
+    if sizes["length"] < 2:
+        raise CorpusError(f"--sequence-length {sizes['length']}: no token would be predicted; use 2 or more")
     sizes["length"] = min(sizes["length"], longest_sequence(network.config) or sizes["length"])
     given = corpus.has_ids or (corpus.path is not None and corpus.path.is_dir())
     vocabulary = getattr(text_config(network.config), "vocab_size", None)
-    return passages(corpus, None if given else load_tokenizer(source), vocabulary=vocabulary, **sizes)
+    found = passages(corpus, None if given else load_tokenizer(source), vocabulary=vocabulary, **sizes)
+    most, longest_id = (
+        longest_sequence(network.config),
+        max(len(passage.inputs.get("input_ids", ())) for passage in found),
+    )
+    if most is not None and longest_id > most:
+        raise CorpusError(f"corpus {corpus.spec!r}: {longest_id} tokens in a row, and the network has {most} positions")
+    return found
 
 
 def compared_on(

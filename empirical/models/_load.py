@@ -119,6 +119,8 @@ def _loading(source: ModelSource) -> Iterator[None]:
     try:
         if source.is_local:
             source.files()
+            if Path(source.location, "adapter_config.json").is_file():
+                raise ValueError("an adapter")
         with _quiet():
             yield
     except (ModelError, torch.cuda.OutOfMemoryError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import threading
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -100,6 +101,7 @@ class Observer:
         self._strict = True
         self._documents: Tensor | None = None
         self._batch: BatchShape | None = None
+        self._thread: int | None = None
         self._buckets: dict[Any, Tensor] = {}
 
     def __enter__(self) -> Observer:
@@ -154,10 +156,20 @@ class Observer:
 
     def _begin(self, _: nn.Module, args: tuple, kwargs: dict) -> None:
         """Note the shape of the batch: some architectures flatten it before they normalize."""
+        self._one_thread()
         named = (kwargs.get("input_ids"), kwargs.get("inputs_embeds"), *kwargs.values())
         first = next((value for value in (*args, *named) if isinstance(value, Tensor)), None)
         self._flush()
         self._batch = batch_of(first, self._batch_dim)
+
+    def _one_thread(self) -> None:
+        """Refuse a second thread: passes at the same time would overwrite what the others measure."""
+        here = threading.get_ident()
+        self._thread = self._thread or here
+        if self._thread != here:
+            raise InputError(
+                "the model runs in two threads under one observer: give each thread an observer of its own"
+            )
 
     def _membership(self, site: NormSite, shape: tuple[int, int, int], device: torch.device) -> Tensor:
         """Bucket of each vector: bool, (2, sequences, positions · heads)."""

@@ -177,7 +177,7 @@ def _column(state: SiteState, side: Side, index: int) -> dict[str, float]:
         "random_cos2_median": _summary(random, 0.5),
         "random_cos2_low": _summary(random, 0.05),
         "random_cos2_high": _summary(random, 0.95),
-        "rank_among_random": int((random < average).sum()),
+        "rank_among_random": int((random < average).sum()) if tokens else math.nan,
         "angle_median": quantiles[0.5],
         "angle_p01": quantiles[0.01],
         "angle_p99": quantiles[0.99],

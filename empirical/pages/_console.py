@@ -62,7 +62,7 @@ def _cells(row: Row, side: str, detail: int) -> Iterable[tuple[str, str]]:
     if detail or side == "input":
         yield f"angle {place} (°)", f"{row['angle_mean_deg']:.2f} ± {row['angle_std_deg']:.2f}"
     yield f"d·E[cos²θ] {place}" if detail else f"d·E {place}", energy(row, interval=detail == 2)
-    yield "rank", str(row["rank_among_random"])
+    yield "rank", number(row["rank_among_random"])
     if detail:
         yield f"norm {place}", f"{row['norm_mean']:.3g}"
 
@@ -138,10 +138,11 @@ def summary(rows: Sequence[Row], fits: Sequence[Growth] | None = None) -> list[s
     isotropic = ", ".join(f"90° ± {math.degrees(1 / math.sqrt(d)):.2f}° (d = {d})" for d in widths)
     lines.append(f"isotropic vectors: {isotropic}, d·E[cos²θ] = 1")
     lines.append(growth_line(rows, fits))
-    bad = sorted({row["site"] for row in rows if row["nonfinite"]})
-    if bad:
-        count = sum(row["nonfinite"] for row in rows if row["bucket"] == "all")
-        lines.append(f"left out as not finite: {count} hidden states, at {len(bad)} layers, first {bad[0]}")
+    for column, words in (("nonfinite", "not finite"), ("underflow", "too small for their squares"), ("zero", "zero")):
+        left = [row for row in rows if row["bucket"] == "all" and row[column]]
+        if left:
+            count, bad = sum(row[column] for row in left), sorted({row["site"] for row in left})
+            lines.append(f"left out as {words}: {count} hidden states, at {len(bad)} layers, first {bad[0]}")
     return lines
 
 

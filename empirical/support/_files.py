@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -58,6 +59,8 @@ def replacing(path: Path) -> Iterator[Path]:
 
     If the block raises, ``path`` is left as it was and the draft is removed.
     """
+    if not path.name:
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     draft = path.with_name(f".{path.name}.draft")
     try:
         with _whole(path):

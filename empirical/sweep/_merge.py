@@ -73,6 +73,8 @@ def _disjoint(runs: Sequence[RunDirectory]) -> list[list[Origin]]:
     return renumbered
 
 
+_STRETCH = 16
+"""Tokens that different texts hardly share by chance where one of them begins."""
 _MULTIPLIER = 0x9E3779B97F4A7C15
 """Odd, so that it has an inverse modulo 2^64."""
 
@@ -86,27 +88,41 @@ def _stretches(tokens: np.ndarray, width: int) -> np.ndarray:
     return (sums[:, width:] - sums[:, :-width]) * inverse[: tokens.shape[1] - width + 1]
 
 
-def _refuse_shifted(runs: Sequence[RunDirectory], sequences: Sequence[Sequence[Origin]]) -> None:
+def _refuse_shifted(runs: Sequence[RunDirectory], sequences: Sequence[Sequence[Origin]], starts: int) -> None:
     """Refuse runs on different files that hold the same text cut at other places, which no whole sequence shows.
 
-    A quarter of a sequence, at least 16 tokens, is compared: of a shifted sequence one half or more is in another one,
-    and a whole quarter of each half is there that begins at a multiple of a quarter.
+    Where two sequences share tokens, the beginning of one stands in the other and goes on there to its end. It is
+    looked for by its first 16 tokens after the `starts` that every sequence has, of short sequences by half of them, and
+    then two such places are needed.
     """
-    blocks: list[tuple[RunDirectory, set[str], np.ndarray]] = []
+    before: list[tuple[RunDirectory, set[str], np.ndarray]] = []
     for run, own in zip(runs, sequences, strict=True):
         if not run.is_sealed("tokens.npy"):
             raise RunError(f"{run.tokens_path}: is damaged (the manifest has another SHA-256); measure again")
-        tokens = np.asarray(run.tokens(), np.uint64)
-        width, corpora = max(16, tokens.shape[1] // 4), {sequence.corpus for sequence in own}
-        if width > tokens.shape[1]:
-            return
-        hashes = _stretches(tokens, width)
-        for other, theirs, seen in blocks:
-            if corpora != theirs and np.isin(hashes, seen).any():
-                place = own[int(np.isin(hashes, seen).any(1).argmax())].offset
-                what = f"{width} tokens in a row of its sequence at offset {place} are"
+        tokens, corpora = np.asarray(run.tokens()[:, starts:], np.uint64), {sequence.corpus for sequence in own}
+        for other, theirs, seen in before:
+            places = [] if corpora == theirs else [*_shared(tokens, seen), *((j, m) for j, m in _shared(seen, tokens))]
+            if len(places) > (tokens.shape[1] < 2 * _STRETCH):
+                what = f"{places[0][1]} tokens in a row of its sequences are"
                 raise RunError(_TWICE.format(run=run.path, what=what, other=other.path))
-        blocks.append((run, corpora, hashes[:, ::width].ravel()))
+        before.append((run, corpora, tokens))
+
+
+def _shared(holding: np.ndarray, beginning: np.ndarray) -> list[tuple[int, int]]:
+    """Sequences in which another one begins and goes on to the end, each with how many tokens they share."""
+    length = holding.shape[1]
+    width = _STRETCH if length >= 2 * _STRETCH else max(2, length // 2)
+    if length <= width:
+        return []
+    hashes, heads = _stretches(holding, width), _stretches(beginning[:, :width], width)[:, 0]
+    order = np.argsort(heads)
+    found = []
+    for row, place in np.argwhere(np.isin(hashes, heads)):
+        first = np.searchsorted(heads, hashes[row, place], sorter=order)
+        shared = length - place
+        if np.array_equal(holding[row, place:], beginning[order[first], :shared]):
+            found.append((int(row), int(shared)))
+    return found
 
 
 def _renumbered(run: RunDirectory, sequences: Sequence[Origin]) -> observe.States:
@@ -136,7 +152,8 @@ def merge_runs(directories: Sequence[Path], output: Path, *, command: str = "") 
     manifests = [run.finished_manifest() for run in runs]
     _check(runs, manifests)
     sequences = _disjoint(runs)
-    _refuse_shifted(runs, sequences)
+    policies = [manifest["token_policy"] or {} for manifest in manifests]
+    _refuse_shifted(runs, sequences, int(any(policy.get("start") is not None for policy in policies)))
     target = RunDirectory(output)
     measured = identity_of(manifests[0])
     measured["corpus"] = " + ".join(dict.fromkeys(manifest["corpus"] for manifest in manifests))
@@ -151,6 +168,7 @@ def merge_runs(directories: Sequence[Path], output: Path, *, command: str = "") 
         **{key: manifests[0][key] for key in ("norm_weights_sha256", "weights_sha256") if key in manifests[0]},
         "topology": manifests[0]["topology"],
         "sites": manifests[0]["sites"],
+        "environments": [{key: manifest[key] for key in ENVIRONMENT} for manifest in manifests],
     }
     with target.claim():
         if target.begin(measured, about) == "done":

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lngeom.options import argument, option
+from lngeom.options import argument, option, seed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,7 +61,7 @@ class Sweep:
         "of its family (default: 1)",
     )
     directions: int = option(DEFAULT_DIRECTIONS, "random unit directions to compare the uniform one with")
-    seed: int = option(0, "of the random directions", type=int)
+    seed: int = option(0, "of the random directions", type=seed)
     compile: bool = option(False, "one compiled kernel for the statistics, for long runs on a CPU")
     allow_pickle: bool = option(False, "load pickled weights, which can run code")
     random_weights: bool = option(False, "draw the weights at random from the model's configuration")

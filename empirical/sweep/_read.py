@@ -5,6 +5,7 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -55,11 +56,11 @@ class FinishedRun:
         head = "".join(f"<th>{name}</th>" for name in _SHOWN)
         body = "".join("<tr>" + "".join(f"<td>{_cell(row[name])}</td>" for name in _SHOWN) + "</tr>" for row in shown)
         title = f"{self.manifest['model']}, {self.manifest['tokens_measured']:,} tokens"
-        return f"<table><caption>{title}</caption><tr>{head}</tr>{body}</table>"
+        return f"<table><caption>{escape(title)}</caption><tr>{head}</tr>{body}</table>"
 
 
 def _cell(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)
+    return f"{value:.4g}" if isinstance(value, float) else "" if value is None else escape(str(value))
 
 
 def read_finished(path: str | os.PathLike[str]) -> FinishedRun:

@@ -28,13 +28,21 @@ class TokenPolicy:
     @classmethod
     def of(cls, tokenizer: Any) -> TokenPolicy:
         """The tokenizer's own policy: its start token if it adds one to a text, its end token between documents."""
-        added = tokenizer("a", add_special_tokens=True, verbose=False)["input_ids"]
+        try:
+            added = tokenizer("a", add_special_tokens=True, verbose=False)["input_ids"]
+        except Exception as error:
+            raise _unusable(error) from None
         start = tokenizer.bos_token_id
         if start is None or not added or added[0] != start:
             # Encoders of the BERT kind open a text with their class token.
             start = tokenizer.cls_token_id if added and added[0] == tokenizer.cls_token_id else None
         separator = tokenizer.eos_token_id if tokenizer.eos_token_id is not None else tokenizer.sep_token_id
         return cls(start, separator)
+
+
+def _unusable(error: Exception) -> CorpusError:
+    reason = f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
+    return CorpusError(f"the tokenizer cannot encode a text ({reason}); save it again beside the model")
 
 
 def encoded(documents: Iterable[str], tokenizer: Any, policy: TokenPolicy) -> Iterator[np.ndarray]:
@@ -50,8 +58,20 @@ def encoded(documents: Iterable[str], tokenizer: Any, policy: TokenPolicy) -> It
     """
     ending = [] if policy.separator is None else [policy.separator]
 
+    read = unknown = 0
+
     def ids_of(texts: list[str]) -> list[list[int]]:
-        return tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
+        nonlocal read, unknown
+        try:
+            ids = tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
+        except Exception as error:  # a tokenizer that is damaged raises what it likes, and where it likes
+            raise _unusable(error) from None
+        read += sum(map(len, ids))
+        unknown += 0 if tokenizer.unk_token_id is None else sum(each.count(tokenizer.unk_token_id) for each in ids)
+        if 2 * unknown > read:
+            msg = f"{unknown:,} of the first {read:,} tokens of the text are unknown to the tokenizer"
+            raise CorpusError(f"{msg}; give the tokenizer of this model, or a text in its language")
+        return ids
 
     for batch in _batches(documents):
         if len(batch) > 1:

@@ -48,8 +48,16 @@ def _of_files(folder: Path) -> Iterator[Passage]:
         try:
             with np.load(path, allow_pickle=False) as arrays:
                 inputs: dict[str, Any] = dict(arrays)
-            labels, document = inputs.pop("labels"), int(inputs.pop("document", number))
-        except (KeyError, ValueError, OSError) as error:
+            labels, document = np.asarray(inputs.pop("labels")), int(inputs.pop("document", number))
+            names = {"labels": labels} | {name: array for name, array in inputs.items() if name.endswith("_ids")}
+            odd = next((name for name, array in names.items() if array.dtype.kind not in "iu" or array.ndim > 1), None)
+            if odd is not None:
+                raise ValueError(f"{odd} is {names[odd].dtype} of shape {names[odd].shape}, not a row of whole numbers")
+            if not (labels != IGNORED).any():
+                raise ValueError("no label is to be predicted")
+        except Exception as error:  # of a damaged archive NumPy raises what its readers do
+            if isinstance(error, MemoryError):
+                raise
             msg = f"{path}: is not a passage ({error}); it needs the network's inputs by name, and labels"
             raise CorpusError(msg) from None
         inputs.pop("speech", None)
@@ -98,6 +106,8 @@ def passages(
         for name, array in passage.inputs.items():
             if vocabulary is not None and name.endswith("input_ids"):
                 corpus.within(array, vocabulary)
+        if vocabulary is not None:
+            corpus.within(passage.labels[passage.labels != IGNORED], vocabulary)
         taken.append(passage)
         counted += passage.tokens
         if counted >= tokens:

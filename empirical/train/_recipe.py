@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal, get_args
 
 from lngeom.errors import InputError
-from lngeom.options import option
+from lngeom.options import option, seed
 
 from ..support import Json
 
@@ -87,7 +87,7 @@ class Recipe:
     momentum: float = 0.9
     clip: float = option(1.0, "largest gradient norm, 0: none")
     eps: float = option(1e-5, "ε of the norm layers")
-    seed: int = option(0, "of weights and order of the text", type=int, metavar="N")
+    seed: int = option(0, "of weights and order of the text", type=seed, metavar="N")
 
     def __post_init__(self) -> None:
         longest = self.shape.positions

@@ -2,9 +2,13 @@
 
 import copy
 import json
+import math
 import os
 import re
+import shutil
+import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -14,13 +18,19 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer, models, pre_tokenizers
 from torch import nn
+from transformers import PreTrainedTokenizerFast
 
-from empirical.check import check
-from empirical.models import find_model, load_model, load_network, refuse_lost_blocks
-from empirical.sweep import MeasureOptions, measure
+from empirical.check import check, compare_models
+from empirical.models import find_model, load_model, load_network, refuse_lost_blocks, sites_of
+from empirical.observe import Observer
+from empirical.pages import summary
+from empirical.sweep import MeasureOptions, measure, read_finished
+from empirical.text import TokenPolicy, encoded
 from experiments.attack.scene import Scene, said
 from lngeom.errors import LngeomError
+from lngeom.options import json_alone
 
 from .test_list import refused
 
@@ -305,3 +315,152 @@ def test_an_onnx_norm_over_its_last_axis_is_right_however_the_axis_is_counted(ra
         assert done == "done", told
     for inputs, axis in ((("x",), -1), (("x", "g", "none"), -1), (("x", "g"), 7)):
         refused(said("check", written("b.onnx", *inputs, axis=axis)), "ONNX|norm|cannot be called")
+
+
+LINES: dict[str, tuple[str, str]] = {
+    "no process": ("prove angles --jobs 0", "is not a whole number from 1"),
+    "a seed of 65 bits": ("doctor MODEL MODEL --seed 18446744073709551616", "is not a whole number from 0, below 2"),
+    "a vocabulary of 65 bits": ("train --norm rms --vocabulary 18446744073709551616", "is not a whole number from 1"),
+    "a table that is a folder": ("norms MODEL --csv /", "/: Is a directory"),
+    "a table without a name": ("norms MODEL --csv=", "Is a directory"),
+    "a header that is a folder": ("tolerance --d 8 --header /", "/: Is a directory"),
+    "a function that is no model": ("norms json:loads", r"json:loads: TypeError: .*; give MODULE:FUNCTION"),
+    "one token": ("ablate MODEL --corpus IDS --sequence-length 1 --output OUT", "no token would be predicted; use 2"),
+    "steering signs": ("sweep ./\x1b[31m", "no such file or directory"),
+    "an adapter": ("norms ADAPTER", "it is an adapter; merge it"),
+}
+"""A command line, and the one line that it says."""
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_a_command_line_that_cannot_be_is_told_in_one_line(name: str, scene: Scene, tmp_path: Path) -> None:
+    words, line = LINES[name]
+    places = {"MODEL": scene.model, "IDS": scene.base / "ids.npy", "OUT": tmp_path / "out"}
+    if "ADAPTER" in words:
+        places["ADAPTER"] = shutil.copytree(scene.model, tmp_path / "model")
+        (tmp_path / "model" / "adapter_config.json").write_text("{}")
+    environment = {**os.environ, "MPLBACKEND": "nonsense", "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "lngeom", *(str(places.get(word, word)) for word in words.split())]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=120)
+    assert done.returncode == 2, done
+    assert len(done.stderr.splitlines()) == 1
+    assert re.search(line, done.stderr), done.stderr
+    assert "\x1b" not in done.stderr
+
+
+def test_lengths_beyond_the_model_are_those_of_the_model(scene: Scene, tmp_path: Path) -> None:
+    assert said("doctor", scene.model, scene.model)[0] == "done"
+    ids = ["--corpus", scene.base / "ids.npy", "--device", "cpu", "--no-sites", "--directions", 1, "--tokens", 64]
+    assert said("ablate", scene.model, *ids, "--output", tmp_path / "run")[0] == "done"
+
+
+def _broken(path: Path, **arrays: Any) -> None:
+    np.savez(path, **{"labels": np.arange(5), "input_ids": np.arange(5), **arrays})
+
+
+PASSAGES: dict[str, Callable[[Path], object]] = {
+    "cut": lambda path: (_broken(path), path.write_bytes(path.read_bytes()[:200])),
+    "damaged": lambda path: (_broken(path), path.write_bytes(path.read_bytes().replace(b"\x01\x00v\x00", b"\xff" * 4))),
+    "float ids": lambda path: _broken(path, input_ids=np.zeros(5)),
+    "ids of two axes": lambda path: _broken(path, input_ids=np.zeros((2, 5), np.int64)),
+    "labels that are NaN": lambda path: _broken(path, labels=np.full(5, np.nan)),
+    "labels beyond": lambda path: _broken(path, labels=np.full(5, 99)),
+    "nothing to predict": lambda path: _broken(path, labels=np.full(5, -100)),
+    "too long": lambda path: _broken(path, labels=np.zeros(99, np.int64), input_ids=np.zeros(99, np.int64)),
+}
+
+
+@pytest.mark.parametrize("name", PASSAGES)
+def test_passages_that_cannot_be_are_refused(name: str, scene: Scene, tmp_path: Path) -> None:
+    (tmp_path / "cases").mkdir()
+    PASSAGES[name](tmp_path / "cases" / "a.npz")
+    words = ["ablate", scene.model, "--corpus", tmp_path / "cases", "--output", tmp_path / "run", "--device", "cpu"]
+    refused(said(*words, "--no-sites"), "a.npz: is not a passage|corpus '.*': ")
+
+
+@pytest.mark.parametrize("length", [8, 16, 24, 64])
+def test_a_text_that_was_cut_at_other_places_is_not_merged(length: int, scene: Scene, tmp_path: Path) -> None:
+    ids = np.random.default_rng(5).integers(0, 16, 640).astype(np.uint16)
+    for name, part in {"a": ids[:320], "b": ids[325:-3], "c": ids[3:323]}.items():
+        part = part[: len(part) // length * length]
+        np.save(tmp_path / f"{name}.npy", part)
+        options = ["--tokens", len(part), "--sequence-length", min(length, 32), "--directions", 2, "--device", "cpu"]
+        words = ["sweep", scene.model, "--corpus", tmp_path / f"{name}.npy", "--output", tmp_path / name, *options]
+        with pytest.MonkeyPatch.context() as quiet:
+            quiet.setattr("empirical.pages.draw_figures", lambda *_: None)
+            quiet.setattr("empirical.pages.write_report", lambda path: path)
+            assert said(*words)[0] == "done"
+    refused(said("merge", tmp_path / "a", tmp_path / "c", "--output", tmp_path / "twice"), "would count twice; merge")
+    with pytest.MonkeyPatch.context() as quiet:
+        quiet.setattr("empirical.pages.draw_figures", lambda *_: None)
+        quiet.setattr("empirical.pages.write_report", lambda path: path)
+        assert said("merge", tmp_path / "a", tmp_path / "b", "--output", tmp_path / "once")[0] == "done"
+
+
+DOCTORED: dict[str, tuple[Callable[[nn.LayerNorm], object], str]] = {
+    "a gain 1 % larger": (lambda norm: norm.weight.data[3].mul_(1.01), r"gain off by up to .* at component 3"),
+    "gains off by 1e-4": (lambda norm: norm.weight.data.add_(1e-4), "gain off by up to 0.0001"),
+    "biases off by 1e-5": (lambda norm: norm.bias.data.add_(1e-5), "bias by up to (1|9.9)"),
+    "two gains swapped": (lambda norm: norm.weight.data[:2].copy_(norm.weight.data[:2].flip(0)), "gain off by up to"),
+}
+
+
+@pytest.mark.parametrize("name", DOCTORED)
+def test_the_doctor_names_changed_parameters(name: str) -> None:
+    torch.manual_seed(0)
+    norm = nn.LayerNorm(64)
+    norm.weight.data.uniform_(0.5, 2)
+    norm.bias.data.uniform_(-1, 1)
+    source = nn.Sequential(nn.Embedding(9, 64), norm)
+    change, line = DOCTORED[name]
+    port = copy.deepcopy(source)
+    change(port[1])
+    assert re.search(line, compare_models(source, port, [[1, 2, 3]]).cause or "")
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_a_conversion_to_16_bits_is_the_same_model(dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    norm = nn.LayerNorm(64)
+    norm.weight.data.uniform_(0.5, 2)
+    norm.bias.data.uniform_(-1, 1)
+    source = nn.Sequential(nn.Embedding(9, 64), norm)
+    assert compare_models(source, copy.deepcopy(source).to(dtype), [[1, 2, 3]]).first is None
+
+
+def test_nothing_is_left_out_in_silence(scene: Scene, tmp_path: Path) -> None:
+    model: Any = nn.Sequential(nn.Linear(8, 8), nn.LayerNorm(8))
+    model[0].weight.data.zero_()
+    model[0].bias.data.zero_()
+    run = measure(model, [torch.randn(2, 5, 8)], tmp_path / "run", OPTIONS)
+    rows = read_finished(run.path).rows
+    assert any("left out as zero: " in line for line in summary(rows))
+    assert all(row["rank_among_random"] != 0 for row in rows if not row["tokens"])
+    json_alone({"a": [math.nan, math.inf, 1.5]}, str(tmp_path / "a.json"))
+    assert json.loads((tmp_path / "a.json").read_text()) == {"a": [None, None, 1.5]}
+
+
+def test_a_second_thread_is_refused() -> None:
+    layer, failed = nn.Sequential(nn.LayerNorm(8)), list[Exception]()
+
+    def forward() -> None:
+        try:
+            layer(torch.randn(2, 3, 8))
+        except LngeomError as error:
+            failed.append(error)
+
+    with Observer(layer, sites_of(layer, torch.randn(2, 3, 8)), directions=2):
+        forward()
+        thread = threading.Thread(target=forward)
+        thread.start()
+        thread.join()
+    assert "runs in two threads under one observer" in str(failed[0])
+
+
+def test_a_text_that_the_tokenizer_does_not_know_is_refused() -> None:
+    inner = Tokenizer(models.WordLevel({"[unk]": 0, "a": 1}, unk_token="[unk]"))
+    inner.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=inner, unk_token="[unk]")
+    assert next(encoded(["a a b"], tokenizer, TokenPolicy(None, None))).tolist() == [1, 1, 0]
+    with pytest.raises(LngeomError, match="2 of the first 3 tokens of the text are unknown to the tokenizer; give"):
+        next(encoded(["a b c"], tokenizer, TokenPolicy(None, None)))
