@@ -60,12 +60,9 @@ def passages_for(network: nn.Module, source: ModelSource, corpus: Corpus, **size
     given = corpus.has_ids or (corpus.path is not None and corpus.path.is_dir())
     vocabulary = getattr(text_config(network.config), "vocab_size", None)
     found = passages(corpus, None if given else load_tokenizer(source), vocabulary=vocabulary, **sizes)
-    most, longest_id = (
-        longest_sequence(network.config),
-        max(len(passage.inputs.get("input_ids", ())) for passage in found),
-    )
-    if most is not None and longest_id > most:
-        raise CorpusError(f"corpus {corpus.spec!r}: {longest_id} tokens in a row, and the network has {most} positions")
+    most, length = longest_sequence(network.config), max(len(each.inputs.get("input_ids", ())) for each in found)
+    if most is not None and length > most:
+        raise CorpusError(f"corpus {corpus.spec!r}: {length} tokens in a row, and {most} positions; cut it shorter")
     return found
 
 

@@ -92,8 +92,8 @@ def _refuse_shifted(runs: Sequence[RunDirectory], sequences: Sequence[Sequence[O
     """Refuse runs on different files that hold the same text cut at other places, which no whole sequence shows.
 
     Where two sequences share tokens, the beginning of one stands in the other and goes on there to its end. It is
-    looked for by its first 16 tokens after the `starts` that every sequence has, of short sequences by half of them, and
-    then two such places are needed.
+    looked for by its first 16 tokens after the `starts` that every sequence has, of short sequences by half of
+    them, and then two such places are needed.
     """
     before: list[tuple[RunDirectory, set[str], np.ndarray]] = []
     for run, own in zip(runs, sequences, strict=True):

@@ -413,7 +413,7 @@ def test_the_doctor_names_changed_parameters(name: str) -> None:
     norm.bias.data.uniform_(-1, 1)
     source = nn.Sequential(nn.Embedding(9, 64), norm)
     change, line = DOCTORED[name]
-    port = copy.deepcopy(source)
+    port: Any = copy.deepcopy(source)
     change(port[1])
     assert re.search(line, compare_models(source, port, [[1, 2, 3]]).cause or "")
 
