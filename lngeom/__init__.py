@@ -10,7 +10,7 @@ vector with σ = 0 has no normalization, and its row is NaN. A row with a NaN or
 squares leave the range of the dtype are multiplied by a power of two, which changes no digit. Angles are in radians.
 Whatever breaks a rule raises :class:`lngeom.errors.InputError`.
 
-The twelve names used most stand here. Every other has its place in the module of its noun: :mod:`lngeom.norms`,
+The names used most stand here. Every other has its place in the module of its noun: :mod:`lngeom.norms`,
 :mod:`lngeom.projection`, :mod:`lngeom.angles`, :mod:`lngeom.epsilon`, :mod:`lngeom.fibers`, :mod:`lngeom.derivatives`,
 :mod:`lngeom.ellipsoid`, :mod:`lngeom.folding`, :mod:`lngeom.rounding`, :mod:`lngeom.errors`.
 """
@@ -31,7 +31,7 @@ from . import (
     projection as projection,
 )
 from .angles import angle_to_uniform
-from .derivatives import jacobian
+from .derivatives import jacobian, secant
 from .ellipsoid import Ellipsoid, principal_axes
 from .fibers import fiber
 from .norms import layer_norm, rms_norm, standardize
@@ -89,6 +89,7 @@ __all__ = [
     "principal_axes",
     "project",
     "rms_norm",
+    "secant",
     "standardize",
     "tolerance",
 ]

@@ -25,6 +25,8 @@ __all__ = [
     "jacobian_transpose_product",
     "lipschitz_constant",
     "potential",
+    "secant",
+    "secant_product",
 ]
 
 
@@ -38,10 +40,14 @@ def _product(x: Array, vector: Array, *, eps: Carrier, placement: Placement, cen
         if hasattr(x, "shape"):  # the direction of v = 0 is arbitrary: the radial term vanishes with y
             size = namespace(x).where(size > 0, size, namespace(x).ones_like(size))
         c = divisor / size
-    wide = project(widen(vector)) if centered else widen(vector)
-    along = namespace(x, vector).mean(y * wide, axis=-1, keepdims=True)
-    product = (wide - c * along * y) / divisor
+    product = _less_radial(vector, y, c, centered=centered) / divisor
     return product if terms.unit is None else product * terms.unit
+
+
+def _less_radial(vector: Array, y: Array, c: Carrier, *, centered: bool) -> Array:
+    """The `vector` v as (I − c·yyᵀ/d)Πv."""
+    wide = project(widen(vector)) if centered else widen(vector)
+    return wide - c * namespace(y, vector).mean(y * wide, axis=-1, keepdims=True) * y
 
 
 def _check(x: Array, gain: Array | None, vector: Array = None, name: str = "vector") -> None:
@@ -131,6 +137,70 @@ def jacobian(
     identity = xp.eye(x.shape[-1], dtype=wide.dtype, device=device(wide))
     # Row j is the derivative along the j-th basis vector, a column of J.
     product = jacobian_product(wide[..., None, :], identity, gain, eps=eps, placement=placement, centered=centered)
+    return narrow(xp.matrix_transpose(product), x)
+
+
+def secant_product(
+    x: Array,
+    other: Array,
+    vector: Array,
+    gain: Array | None = None,
+    *,
+    eps: Carrier,
+    placement: Placement = "inside",
+    centered: bool = True,
+) -> Array:
+    """The matrix M of :func:`secant` times a `vector` v, in O(d): M v = g ∘ [Πv − c m (m·v)/d]/h.
+
+    v, shape (..., d), broadcasts against `x` and the `other` vector. Returns that shape. Source: as :func:`secant`.
+
+    >>> import numpy as np, lngeom as lg
+    >>> x, z = np.array([3.0, -3.0, 0.0]), np.array([1.0, 0.0, 5.0])
+    >>> lg.derivatives.secant_product(x, z, x - z, eps=3.0) - (lg.standardize(x, eps=3.0) - lg.standardize(z, eps=3.0))
+    array([0., 0., 0.])
+    """
+    _check(x, gain, vector)
+    _check(x, gain, other, "other")
+    first, second = (normalized(v, eps=eps, placement=placement, centered=centered) for v in (x, other))
+    s, t = (terms.divisor if terms.unit is None else terms.divisor / terms.unit for terms in (first, second))
+    share, c = s / (s + t), 1
+    if placement == "outside":
+        sizes = scale(first.square, eps=0) / first.divisor * s + scale(second.square, eps=0) / second.divisor * t
+        if hasattr(x, "shape"):  # as in the derivative, the direction of v = 0 is arbitrary
+            sizes = namespace(x).where(sizes > 0, sizes, namespace(x).ones_like(sizes))
+        c = (s + t) / sizes
+    between = share * first.y + (1 - share) * second.y
+    product = _less_radial(vector, between, c, centered=centered) * ((1 / s + 1 / t) / 2)
+    return narrow(product if gain is None else widen(gain) * product, x)
+
+
+def secant(
+    x: Array,
+    other: Array,
+    gain: Array | None = None,
+    *,
+    eps: Carrier,
+    placement: Placement = "inside",
+    centered: bool = True,
+) -> Array:
+    """Secant matrix M with LN(x) − LN(z) = M (x − z) *exactly*: column j is what component j contributes.
+
+    M = G [Π − c mmᵀ/d]/h for z the `other` vector, with s and t the divisors of x and z, h = 2st/(s + t) their harmonic
+    mean, m = (s LN(x) + t LN(z))/(s + t) before gain and bias, c = 1 for ε inside the root, (s + t)/(σ + τ) outside, τ
+    the σ of z. Without a gain it is symmetric positive semidefinite and sends 1 to 0, and at z = x it is the Jacobian.
+    Among matrices with M (x − z) = LN(x) − LN(z) it is one that treats x and z alike. Returns shape (..., d, d).
+    Source: theorems ``jacobian.secant`` and ``jacobian.secant_monotone``.
+
+    >>> import numpy as np, lngeom as lg
+    >>> M = lg.secant(np.array([1.0, -1.0]), np.array([3.0, -3.0]), eps=7.0)
+    >>> (M @ np.array([-2.0, 2.0])).round(9), lg.standardize(np.array([1.0, -1.0]), eps=7.0).round(9)
+    (array([-0.396446609,  0.396446609]), array([ 0.353553391, -0.353553391]))
+    """
+    _check(x, gain, other, "other")
+    xp, wide = namespace(x), widen(x)
+    identity = xp.eye(x.shape[-1], dtype=wide.dtype, device=device(wide))
+    how: dict[str, Any] = {"eps": eps, "placement": placement, "centered": centered}
+    product = secant_product(wide[..., None, :], widen(other)[..., None, :], identity, gain, **how)
     return narrow(xp.matrix_transpose(product), x)
 
 

@@ -233,9 +233,9 @@ def anchored(x: Array, axis: int = -1) -> tuple[Array, Array | None]:
                 return x, None
         except RuntimeError:  # mapped by torch.vmap, which has no number to look at
             pass
-        moved = x - first
-        lost = xp.max(abs(moved), axis=axis, keepdims=True) < limit
-    return xp.where(lost, moved, x), xp.where(lost, first, xp.zeros_like(first))
+        lost = xp.max(abs(x - first), axis=axis, keepdims=True) < limit
+    anchor = xp.where(lost, first, xp.zeros_like(first))
+    return x - anchor, anchor
 
 
 def mean_in_range(x: Array, unit: Array | None, axis: int = -1) -> Array:

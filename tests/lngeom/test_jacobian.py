@@ -209,3 +209,25 @@ def test_along_the_radial_direction_the_error_is_small_beside_the_norm_of_the_ja
     largest = lg.derivatives.jacobian_singular_values(x, eps=1e-5)[0]
     # t is the direction of x to half a unit, which J, of that norm, sends to 1e-16 of it; ten operations come on top.
     assert np.linalg.norm(found) <= 12 * np.finfo(dtype).eps * largest * np.linalg.norm(t)
+
+
+@pytest.mark.parametrize("library", [np.asarray, torch.asarray])
+@pytest.mark.parametrize("centered", [True, False])
+@pytest.mark.parametrize("placement", ["inside", "outside"])
+def test_the_secant_is_exact_between_any_two_vectors(placement: Any, centered: bool, library: Any) -> None:
+    rng, eps, d = np.random.default_rng(0), 1e-2, 7
+    x, z = rng.normal(size=(2, 500, d)) * 10.0 ** rng.integers(-3, 3, size=(2, 500, 1)) + rng.normal(size=(2, 500, 1))
+    gain, norm = rng.normal(size=d), lg.layer_norm if centered else lg.rms_norm
+    how: dict[str, Any] = {"eps": eps, "placement": placement}
+    z[0], x[1], z[1] = x[0], 3.0, 5.0
+    moved = np.asarray(norm(library(x), library(gain), **how) - norm(library(z), library(gain), **how))
+    matrix = np.asarray(lg.secant(library(x), library(z), library(gain), centered=centered, **how))
+    # Some 20 roundings of outputs of size √d, and of M (x − z), whose sums have d terms.
+    unit, reach = 2.0**-53, np.abs(matrix) @ (np.abs(x) + np.abs(z))[..., None]
+    limit = 40 * d * unit * (np.abs(gain) * d**0.5 + reach[..., 0])
+    assert np.all(np.abs((matrix @ (x - z)[..., None])[..., 0] - moved) <= limit)
+    jacobian = lg.jacobian(x[0], gain, centered=centered, **how)
+    np.testing.assert_allclose(matrix[0], jacobian, rtol=0, atol=64 * unit * np.abs(jacobian).max())
+    plain = np.asarray(lg.secant(library(x), library(z), centered=centered, **how))
+    np.testing.assert_allclose(plain, np.swapaxes(plain, -1, -2), rtol=0, atol=64 * unit * np.abs(plain).max())
+    assert np.linalg.eigvalsh(plain).min() >= -64 * d * unit * np.abs(plain).max()
