@@ -12,7 +12,7 @@ Whatever breaks a rule raises :class:`lngeom.errors.InputError`.
 
 The names used most stand here. Every other has its place in the module of its noun: :mod:`lngeom.norms`,
 :mod:`lngeom.projection`, :mod:`lngeom.angles`, :mod:`lngeom.epsilon`, :mod:`lngeom.fibers`, :mod:`lngeom.derivatives`,
-:mod:`lngeom.ellipsoid`, :mod:`lngeom.folding`, :mod:`lngeom.rounding`, :mod:`lngeom.errors`.
+:mod:`lngeom.ellipsoid`, :mod:`lngeom.boxes`, :mod:`lngeom.folding`, :mod:`lngeom.rounding`, :mod:`lngeom.errors`.
 """
 
 import importlib
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from . import (
     angles as angles,
+    boxes as boxes,
     derivatives as derivatives,
     ellipsoid as ellipsoid,
     epsilon as epsilon,
@@ -31,6 +32,7 @@ from . import (
     projection as projection,
 )
 from .angles import angle_to_uniform
+from .boxes import enclosure
 from .derivatives import jacobian, secant
 from .ellipsoid import Ellipsoid, principal_axes
 from .fibers import fiber
@@ -81,6 +83,7 @@ else:  # hidden, so that a misspelt name stays an error for type checkers
 __all__ = [
     "Ellipsoid",
     "angle_to_uniform",
+    "enclosure",
     "explain_difference",
     "fiber",
     "jacobian",

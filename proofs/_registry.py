@@ -21,6 +21,7 @@ CHAPTERS = (
     "angles",
     "residual",
     "rotations",
+    "gauge",
     "training",
     "attention",
 )

@@ -99,14 +99,30 @@ def test_null_mean_square(x: Vector):
 
     tr(xxᵀ)/d = ‖x‖²/d
 
-    Last step: For a unit vector b of isotropic law E[bbᵀ] = I/d, so E(x·b)² = xᵀx/d; cos² has law Beta(1/2, (d − 1)/2).
+    Last step: For a direction b with ‖b‖ = 1 whose second moments do not change where two components are exchanged or
+    one changes its sign, E(x·b)² = ‖x‖²/d.
 
-    Cites: invariance of the isotropic law under rotations; law of one coordinate on the sphere
+    Remark: Every isotropic law is such a one.
     """
     d, energy = dim(x), trace(lambda v: x * dot(x, v), x) / dim(x)
     assert energy == square_norm(x) / d
     wrong("‖x‖²/d²", lambda: energy == square_norm(x) / d**2)
     wrong("the squared component along 1, one direction for all", lambda: energy == mean(x) ** 2)
+
+
+@theorem(GUPTA, "section 3", "compares with the angles of random vectors")
+def test_null_law(x: Vector):
+    """The squared cosine of a random isotropic direction has a beta law, of mean 1/d.
+
+    a/(a + b) = 1/d for the law Beta(a, b) with a = 1/2 and b = (d − 1)/2
+
+    Last step: The squared component of a uniform point of the unit sphere has the law Beta(1/2, (d − 1)/2).
+
+    Cites: law of one coordinate on the sphere
+    """
+    half, d = ones(x) / 2, dim(x)
+    assert half / (half + (d - 1) / 2) == 1 / d
+    wrong("Beta(1/2, d/2), of independent components", lambda: half / (half + d / 2) == 1 / d)
 
 
 @theorem(

@@ -13,7 +13,7 @@ from lngeom.projection import mean_vector
 from lngeom.strategies import vectors
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, wrong
 
-from .._shared import mean_square, variance
+from .._shared import mean, mean_square, variance
 from .._steps import as_sum, product, same_divisor, sum_of_squares
 from ..works import CHEN, GUPTA, KIM, OWN, STOLLENWERK, VANLAARHOVEN, XIONG, ZHU
 
@@ -98,9 +98,8 @@ def test_share(g: Vector, a: Vector):
 
     d·E[μ²] = 1ᵀΣ1/d, here for Σ = diag(g²) + aaᵀ; for a diagonal Σ it is tr Σ/d, energy 1
 
-    Last step: E[x·Mx] = tr(MΣ) for x of covariance Σ and mean 0, with M = 11ᵀ/d.
-
-    Cites: expectation of a quadratic form
+    Last step: For every expectation E and every matrix M, E[x·Mx] = tr(MΣ) if E[x_i x_j] = Σ_ij; with M = 11ᵀ/d,
+    d·E[μ²] = 1ᵀΣ1/d.
     """
 
     def covariance(v: Vector) -> Vector:
@@ -110,6 +109,78 @@ def test_share(g: Vector, a: Vector):
     assert energy == dot(ones(g), covariance(ones(g))) / dim(g)
     independent = (square_norm(g) + square_norm(a)) / dim(g)
     wrong("tr Σ/d, as for isotropic or independent components", lambda: energy == independent)
+
+
+@theorem(
+    OWN,
+    "training",
+    "the step of AdamW is D∘p, p its momentum and D one over the roots of the second moments",
+    without={"1·p = 0": lambda d: vectors(d, kind="constant").map(lambda one: {"p": [1] * d, "v": one})},
+)
+def test_adam_bound(p: Vector, v: Vector):
+    """A step of AdamW leaves the hyperplane of 1 by no more than the spread of its scales.
+
+    (1·(D∘p))² ≤ d sd(D)² ‖p‖² for 1·p = 0, here v for D
+    """
+    assume(summed(p) == 0, "1·p = 0")
+    assume(square_norm(p) > 0, "p ≠ 0", redundant="for p = 0 both sides are 0")
+    along = summed(v * p) ** 2
+    assert along <= dim(v) * variance(v) * square_norm(p)
+    wrong("half of it", lambda: along <= dim(v) * variance(v) * square_norm(p) / 2)
+    wrong(
+        "the size of the scales does not count: the squared coefficient of variation in the place of the variance",
+        lambda: mean(v) ** 2 * along <= variance(v) * square_norm(p),
+    )
+
+
+@test_adam_bound.proof
+def _(goal, given, p, v):
+    """(‖p‖²‖a‖² − (a·p)²)‖p‖² = ‖ ‖p‖²a − (a·p)p ‖² for a = D − D̄1, and 1·(D∘p) = a·p."""
+    flat, long = given
+    a, t = lg.project(v), square_norm(p)
+    whole = product(sum_of_squares(t * a - dot(a, p) * p), sy.inverse_sign(long))
+    return as_sum(goal, [whole], flat, sy.inverse(long))
+
+
+@theorem(OWN, "training", "the bound is met", models=lambda d: vectors(d).map(lambda v: {"v": v}))
+def test_adam_extreme(p: Vector, v: Vector, c: Scalar):
+    """The bound on the step of AdamW is attained where the momentum is proportional to the deviations of the scales.
+
+    (1·(D∘p))² = d sd(D)² ‖p‖² for p = c(D − D̄1), here v for D
+    """
+    assume(p == c * lg.project(v), "p = c(D − D̄1)")
+    assert summed(v * p) ** 2 == dim(v) * variance(v) * square_norm(p)
+    wrong("for p = cD", lambda: summed(v * (c * v)) ** 2 == dim(v) * variance(v) * square_norm(c * v))
+
+
+@test_adam_extreme.proof
+def _(goal, given, p, v, c):
+    a = c * lg.project(v)
+    first = sy.combine(summed(v * p) - summed(v * a), [(1, v, given[0])])
+    second = sy.combine(square_norm(p) - square_norm(a), [(1, p + a, given[0])])
+    parts = [(summed(v * p) + summed(v * a), None, first), (-dim(v) * variance(v), None, second)]
+    return sy.combine(goal.term, parts)
+
+
+@theorem(OWN, "training", "a momentum that knows nothing of the scales")
+def test_adam_energy(v: Vector):
+    """For a momentum of covariance Π the step of AdamW has along 1 the energy that the spread of its scales has.
+
+    1·DΠD1 = d sd(D)² and tr(DΠD) = (d − 1)(D̄² + sd(D)²), D = diag(v)
+
+    Remark: By training.share, if E[p_i p_j] = s²Π_ij, then E(1·Dp)² = s²d sd(D)² and E‖Dp‖² = s²(d − 1)(D̄² + sd(D)²):
+    the energy d·E(1̂·Dp)²/E‖Dp‖² is CV²/(1 + CV²) times d/(d − 1), CV = sd(D)/D̄ the coefficient of variation.
+    """
+
+    def moved(w: Vector) -> Vector:
+        return v * lg.project(v * w)
+
+    assert dot(ones(v), moved(ones(v))) == dim(v) * variance(v)
+    assert trace(moved, v) == (dim(v) - 1) * (mean(v) ** 2 + variance(v))
+    wrong(
+        "the energy is that of D itself: 1·DΠD1 = (1·D)²/d",
+        lambda: dot(ones(v), moved(ones(v))) == dim(v) * mean(v) ** 2,
+    )
 
 
 @st.composite
