@@ -58,13 +58,11 @@ def check(folder: Path) -> dict[str, Any]:
     audit = f"From Rounding Require {' '.join(names)}.\nDefinition everything := ({stated}).\n"
     (folder / "Audit.v").write_text(audit + "Print Assumptions everything.\n", encoding="utf-8")
     assumed = _run(folder, "coqc", "-q", "-R", ".", "Rounding", "Audit.v")
-    axioms = sorted(name.rpartition(".")[2] for name in re.findall(r"^([\w.]+)\s*:", assumed, re.MULTILINE))
-    summary = _run(folder, "coqchk", "-silent", "-o", "-R", ".", "Rounding", "Rounding.Audit")
-    checked = sorted(
-        set(re.findall(r"^ +\S*\.(\w+)$", summary.partition("Axioms:")[2].partition("*")[0], re.MULTILINE))
-    )
+    axioms = sorted(set(re.findall(r"^(?:\w+\.)*(\w+)\s*:", assumed, re.MULTILINE)) - {"Axioms"})
+    summary = _run(folder, "coqchk", "-silent", "-o", "-R", ".", "Rounding", "Rounding.Audit").partition("* Axioms:")[2]
+    checked = sorted(name.rpartition(".")[2] for name in summary.partition("*")[0].split())
     seconds["coqchk"] = round(_cpu() - before, 1)
-    if not set(axioms) <= set(checked):
+    if axioms != checked:
         raise CheckError(f"Print Assumptions names {axioms}, coqchk {checked}")
     version = _run(folder, "coqc", "-print-version").split()[0]
     return {"coq": version, "axioms": axioms, "seconds": seconds, "sources": _hashes(), "theorems": THEOREMS}
@@ -106,4 +104,4 @@ def _run(folder: Path, *command: str) -> str:
         raise InputError("Flocq, a library of Coq, is not installed: `apt install libcoq-flocq`")
     if done.returncode:
         raise CheckError(f"{done.stderr}\n{done.stdout}".strip())
-    return done.stdout
+    return done.stdout + done.stderr  # coqchk writes its summary to the latter
