@@ -1,7 +1,8 @@
 """Norms in the wild: every norm that can be imported here, through ``lngeom check``.
 
 ``python experiments/norms_in_the_wild.py --out docs/results`` writes ``norms_in_the_wild.csv`` and, grouped by
-what they do and counted by verdict, ``norms_in_the_wild_groups.csv`` and ``norms_in_the_wild_summary.csv``. Packages
+what they do and counted by verdict, ``norms_in_the_wild_groups.csv`` and ``norms_in_the_wild_summary.csv``, and by what
+they compute in exact arithmetic ``norms_in_the_wild_exact.csv``; with ``--minutes 0`` only what is proved. Packages
 that are not installed are left out and named; Keras is checked on the backend that KERAS_BACKEND names. Classes of
 transformers with the same source are checked once. What stands in the CSV already is not checked again, so that parts
 (``--only``) and interrupted runs go on.
@@ -29,12 +30,15 @@ from typing import Any
 import numpy
 
 from empirical.check import Finding, check
+from empirical.proving import prove_target
 from lngeom.errors import LngeomError
 
 D = 64
 DTYPES = ("float32", "bfloat16", "float16")
 COLUMNS = ("package", "version", "norm", "classes", "kind", "eps", "dtype", "direction", "verdict", "cause",
-           "worst_ratio", "reproducer")  # fmt: skip
+           "worst_ratio", "reproducer", "exact")  # fmt: skip
+FRAMEWORKS = dict.fromkeys(("torch", "timm", "diffusers", "transformers", "x-transformers"), "torch")
+FRAMEWORKS |= dict.fromkeys(("jax", "flax", "dm-haiku", "equinox"), "jax")
 Entry = tuple[str, str, int, Any, str | None, float | None]
 """Package, name, how many classes have this source, target, kind and ε, each None if it is to be found."""
 
@@ -303,6 +307,36 @@ def _checked(entry: Entry, dtype: str) -> Iterator[tuple[Any, ...]]:
     yield kind or "", f"{eps:g}" if eps is not None else "", dtype, "forward", "not checked", problem, "", ""
 
 
+def _proved(entry: Entry) -> str:
+    """What a norm computes in exact arithmetic: status and formula, or the reason why none is known."""
+    package, name, _, target, kind, _ = entry
+    found = prove_target(target, name.rpartition(".")[2], FRAMEWORKS.get(package, package), kind=kind)
+    told = found.text.partition(" computes ")[2] if found.certificates else found.text
+    where = "" if found.dimensions in ("", "every d ≥ 1") else f", {found.dimensions}"
+    return f"{found.status}: {told}{where}"
+
+
+def exact(rows: list[dict[str, str]]) -> list[tuple[Any, ...]]:
+    """How many classes compute what in exact arithmetic, the definitions first."""
+    order = ("proved", "variant", "refuted", "not traced")
+    norms = {(row["package"], row["norm"]): row for row in rows if row["exact"]}
+    found: dict[tuple[str, str], list[dict[str, str]]] = {}
+    for row in norms.values():
+        status, _, told = row["exact"].partition(": ")
+        named = re.sub(r"\b\w*(weight|scale|gamma)\b", "w", re.sub(r"\b\w*(bias|beta)\b", "b", told))
+        plain = re.sub(r"ε = [\w.-]+", "ε", named)
+        found.setdefault((status, plain if status in order[:2] else told), []).append(row)
+    counted = [
+        (
+            sum(int(row["classes"]) for row in group),
+            ", ".join(f"{row['package']} {row['norm']}" for row in group[:3]),
+            *key,
+        )
+        for key, group in found.items()
+    ]
+    return sorted(counted, key=lambda one: (order.index(one[2]), -one[0]))
+
+
 def groups(rows: list[dict[str, str]]) -> list[tuple[Any, ...]]:
     """Classes by kind and the verdicts of each dtype: their number, and the packages with the first names."""
     by_norm: dict[tuple[str, ...], dict[str, str]] = {}
@@ -341,27 +375,36 @@ def main() -> int:
     end, only = time.monotonic() + 60 * arguments.minutes, set(arguments.only)
     target = arguments.out / "norms_in_the_wild.csv"
     started = target.exists()
+    proofs: dict[tuple[str, str], str] = {}
     with target.open("a+", newline="", encoding="utf-8") as file:
         warnings.simplefilter("ignore")
         writer = csv.writer(file, lineterminator="\n")
         if not started:
             writer.writerow(COLUMNS)
         file.seek(0)
-        rows = list(csv.DictReader(file))
+        rows = [{"exact": "", **row} for row in csv.DictReader(file)]
         known = {(row["package"], row["norm"], row["dtype"]) for row in rows}
         for entry in itertools.chain(exported(only), transformers_classes(only)):
             package, name, classes, *_ = entry
+            proofs[package, name] = _proved(entry)
             for dtype in DTYPES:
                 if (package, name, dtype) in known or time.monotonic() > end:
                     continue
                 version = importlib.metadata.version(package.partition("/")[0].replace("tensorflow", "tensorflow-cpu"))
                 for told in _checked(entry, dtype):
-                    row = (package, version, name, classes, *told)
+                    row = (package, version, name, classes, *told, proofs[package, name])
                     writer.writerow(row)
                     rows.append(dict(zip(COLUMNS, map(str, row), strict=True)))
                 file.flush()
+    for row in rows:
+        row["exact"] = proofs.get((row["package"], row["norm"]), row["exact"])
+    with target.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
     grouped = [("classes", "for example", "kind", *DTYPES, "backward"), *groups(rows)]
-    for name, table in (("groups", grouped), ("summary", summary(rows))):
+    told = [("classes", "for example", "verdict", "in exact arithmetic"), *exact(rows)]
+    for name, table in (("groups", grouped), ("summary", summary(rows)), ("exact", told)):
         with (arguments.out / f"norms_in_the_wild_{name}.csv").open("w", newline="", encoding="utf-8") as file:
             csv.writer(file, lineterminator="\n").writerows(table)
     print(target)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from lngeom.rounding import rounded
 from lngeom.tracing import FloatGround, Refusal
 
+from ._candidates import Candidate
 from ._path import Path
 
 _TRIALS = tuple((d, "bfloat16" if d in (3, 65) else "float32") for d in (1, 2, 3, 8, 65, 64, 2))
@@ -29,13 +30,14 @@ def drawn(path: Path, d: int, rng: np.random.Generator) -> dict[str, Any]:
     return values | {name: rng.integers(72, 250) / 128 for name in sorted(path.trace.numbers)}
 
 
-def differs(path: Path, *, least: int = 1) -> str | None:
-    """Where the code that runs leaves the bound of the code that was traced, None if nowhere.
+def differs(path: Path, definition: Candidate, sizes: Callable[[int], bool]) -> str | None:
+    """Where the code that runs is further from the definition than the traced operations may be; None if nowhere.
 
-    Rows and parameters are numbers of the format, so that all that may differ is rounding.
+    It runs in the dimensions of which `sizes` says that it is proved. Rows and parameters are numbers of the format, so
+    that all that may differ is rounding.
     """
     rng, told = np.random.default_rng(11), 0
-    for d, dtype in _trials(path, least):
+    for d, dtype in _trials(path, sizes):
         spread = rng.normal(size=(_ROWS, d)) * rng.uniform(0.3, 3, (_ROWS, 1)) + rng.normal(size=(_ROWS, 1))
         rows = rounded(spread, dtype).astype(float)
         values = drawn(path, d, rng)
@@ -49,7 +51,8 @@ def differs(path: Path, *, least: int = 1) -> str | None:
             continue
         several |= dict(zip(path.trace.maps, maps, strict=True))
         try:
-            bounds = [_bound(path, {name: _row(v, k) for name, v in several.items()}, d, dtype) for k in range(_ROWS)]
+            alone = [{name: _row(value, k) for name, value in several.items()} for k in range(_ROWS)]
+            bounds = [_bound(path, definition, values, d, dtype) for values in alone]
         except Refusal:  # another branch, or another format's path
             continue
         for k, (value, error) in enumerate(bounds):
@@ -61,20 +64,22 @@ def differs(path: Path, *, least: int = 1) -> str | None:
     return None if told else "no execution tells"
 
 
-def _trials(path: Path, least: int) -> Iterator[tuple[int, str]]:
+def _trials(path: Path, sizes: Callable[[int], bool]) -> Iterator[tuple[int, str]]:
+    formats = path.program.front.formats
     if path.program.size is not None:
-        yield from ((path.program.size, dtype) for dtype in ("float32", "bfloat16", "float32"))
+        yield from ((path.program.size, dtype) for dtype in ("float32", "bfloat16", "float32") if dtype in formats)
         return
-    yield from (trial for trial in _TRIALS if trial[0] >= least)
-    if path.trace.integers:
-        yield from ((d, "float32") for d, _ in path.sizes())
+    more = [(d, "float32") for d, _ in path.sizes()] if path.trace.integers else []
+    yield from (trial for trial in [*_TRIALS, *more] if sizes(trial[0]) and trial[1] in formats)
 
 
 def _row(value: Any, k: int) -> Any:
     return value[k] if np.ndim(value) == 2 else value
 
 
-def _bound(path: Path, values: dict[str, Any], d: int, dtype: str) -> tuple[np.ndarray, np.ndarray]:
-    """The exact output for one row, and how far the traced operations may be off in a format."""
-    _, output = path.again(FloatGround(values, d, error=True), dtype)
-    return np.broadcast_to(output.value.value, (d,)), np.broadcast_to(output.value.error, (d,))
+def _bound(path: Path, definition: Candidate, values: dict[str, Any], d: int, dtype: str) -> tuple[Any, Any]:
+    """What the definition gives for one row, and how far the traced operations may be off in a format."""
+    ground = FloatGround(values, d, error=True)
+    _, output = path.again(ground, dtype)
+    exact = definition.value(ground)
+    return np.broadcast_to(exact.value, (d,)), np.broadcast_to(output.value.error + exact.error, (d,))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -11,16 +11,15 @@ import numpy as np
 
 from lngeom import kernel
 from lngeom.kernel import Formula, ProofError, Proved, Table
-from lngeom.tracing import Dim, FloatGround, Ground, RecordedGround, Refusal, Trace, runs
+from lngeom.tracing import Dim, FloatGround, Ground, Literals, RecordedGround, Refusal, Trace, runs
 
-from ..tracing import LAYOUTS, Program, program, role
+from ..tracing import LAYOUTS, Front, Program, TorchFront, program, role
 from ._candidates import Candidate, matching, reference
 from ._execution import differs, drawn
 from ._path import Path
 from ._points import counterexample
 from ._proof import Proof
 
-_DTYPES = ("float32", "float64", "bfloat16", "float16")
 _SEVERAL = Formula(kernel.d - 1, ">")
 
 
@@ -32,11 +31,12 @@ def prove(program: Program, *, kind: str | None = None, dtype: str = "float32") 
         kind: What it is meant to be; by default what its name says.
         dtype: The format whose path through the program counts; in another it may take another one, which is noted.
     """
-    kind = kind or ("rmsnorm" if "rms" in program.name.lower() else "layernorm")
     reasons = []
     for axes in LAYOUTS.values():
         try:
             paths = list(_paths(program, axes, dtype))
+            if _constants(program, axes, dtype) != program.literals.constants:
+                return Proof("not traced", "a constant is computed from a setting, outside of arrays")
             return _together([_of_path(path, kind) for path in paths], paths)
         except Refusal as error:
             reasons.append(str(error))
@@ -53,18 +53,26 @@ def _paths(program: Program, axes: tuple[Dim, ...], dtype: str) -> Iterator[Path
         yield Path(program, axes, dtype, trace, output)
 
 
+def _constants(program: Program, axes: tuple[Dim, ...], dtype: str) -> set[float]:
+    """The constants that a program has, where its settings are other numbers."""
+    other = replace(program, literals=Literals(shift=2.0**-19))
+    list(_paths(other, axes, dtype))
+    return other.literals.constants
+
+
 # ---------------------------------------------------------------------------------------------------------- one path
 
 
-def _of_path(path: Path, kind: str) -> Proof:
+def _of_path(path: Path, kind: str | None) -> Proof:
     squares = [kernel.total(kernel.square(one)) for one in dict.fromkeys(path.trace.squares)]
     facts = [*map(kernel.assume, path.trace.ground.facts), *squares]
     defined, undefined = _obligations(path, facts)
     shown = tuple(f"{kernel.formula(one.conclusion)}{_range(one)}" for one in defined)
-    notes = tuple(sorted(path.trace.notes))
+    unused = [name for name in path.program.literals.values if role(name) == "eps" and name not in path.names.scalars]
+    notes = (*sorted(path.trace.notes), *(f"its setting {name} does not enter" for name in unused))
     common: dict[str, Any] = {"obligations": shown, "operations": dict(path.trace.operations), "notes": notes}
     found = _identified(path, facts)
-    expected = _expected(path, kind if found is None or found[0].kind == "other" else found[0].kind)
+    expected = _expected(path, kind or (found[0].kind if found else ""))
     if found is None:
         point = counterexample(path, expected)
         if point is None:
@@ -77,10 +85,10 @@ def _of_path(path: Path, kind: str) -> Proof:
     candidate, equality = found
     proved = [*defined, equality]
     hypotheses = {one for theorem in proved for one in theorem.hypotheses}
-    wrong = differs(path, least=2 if _SEVERAL in hypotheses else 1)
+    alone, least = path.alone(hypotheses), 2 if _SEVERAL in hypotheses else 1
+    wrong = differs(path, candidate, lambda d: d >= least and alone in (None, d))
     if wrong is not None:
         return Proof("not traced", f"the code that runs is not the code that was traced: {wrong}", **common)
-    alone = path.alone(hypotheses)
     exact = candidate.exact and alone in (None, path.program.size)
     reach = f"d = {alone} alone" if alone else f"every d {'> 1' if _SEVERAL in hypotheses else '≥ 1'}"
     assumed = sorted(kernel.formula(one) for one in hypotheses if kernel.atoms_of([one.term]) != {("d",)})
@@ -136,11 +144,12 @@ def _identified(path: Path, facts: list[Proved]) -> tuple[Candidate, Proved] | N
         values = drawn(path, size, np.random.default_rng(size)) | {"x": np.random.default_rng(3).normal(size=size)}
         ground = FloatGround(values, size)
         try:
-            _, output = path.again(ground)
+            with np.errstate(all="ignore"):
+                found = matching(names, ground, path.again(ground)[1].value)
         except Refusal:  # this dimension takes another branch
             continue
         assumed = [kernel.assume(kernel.equal(kernel.d, size))] if alone else []
-        for candidate in matching(names, ground, output.value):
+        for candidate in found:
             goal = kernel.equal(path.output.value, candidate.value(path.trace.ground))
             try:
                 return candidate, kernel.prove(goal, *facts, *lemmas, *assumed)
@@ -150,11 +159,14 @@ def _identified(path: Path, facts: list[Proved]) -> tuple[Candidate, Proved] | N
 
 
 def _expected(path: Path, kind: str) -> Candidate:
-    """The definition that its parameters speak of."""
+    """The definition that its name and its parameters speak of."""
     names = path.names
     roles = {role(name.rpartition("_")[2]): name for name in reversed(path.trace.vectors)}
     gain, bias = roles.get("gain"), roles.get("bias")
     eps = next((one for one in path.program.literals.values if role(one) == "eps"), next(iter(names.scalars), None))
+    if kind not in ("layernorm", "rmsnorm"):
+        named = path.program.name.lower()
+        kind = "rmsnorm" if "rms" in named or (bias is None and "layer" not in named) else "layernorm"
     return reference(names, kind, gain, bias, eps)
 
 
@@ -176,7 +188,7 @@ def _certificates(path: Path, candidate: Candidate, proved: list[Proved]) -> Ite
         table = Table()
         conclusion = [table.taken(raw, value.place), relation]
         hypotheses = sorted(kernel.recorded_formula(one, table) for one in theorem.hypotheses)
-        id = f"user.{name}{f'_{k + 1}' if k < len(proved) - 1 else ''}"
+        id = f"user.{name}{f'_defined{k + 1}' if k < len(proved) - 1 else ''}"
         yield kernel.certified(id, theorem, (hypotheses, conclusion), table)
 
 
@@ -187,7 +199,8 @@ def _together(proofs: list[Proof], paths: list[Path]) -> Proof:
     order = ("not traced", "refuted", "variant", "proved")
     worst = min(proofs, key=lambda one: order.index(one.status))
     texts = [f"{one.text} where {' and '.join(path.branches())}" for one, path in zip(proofs, paths, strict=True)]
-    parts = tuple(certificate for one in proofs for certificate in one.certificates)
+    proved = all(one.certificates for one in proofs)
+    parts = tuple(certificate for one in proofs if proved for certificate in one.certificates)
     ids = [data["id"] for data in parts]
     parts = tuple(data if ids.count(data["id"]) == 1 else _numbered(data, k) for k, data in enumerate(parts))
     ranges = "; ".join(one.dimensions for one in proofs)
@@ -202,7 +215,7 @@ def _numbered(data: dict[str, Any], k: int) -> dict[str, Any]:
 def _in_other_formats(proof: Proof, path: Path) -> Proof:
     """A note where the program computes something else in another format."""
     other = []
-    for dtype in _DTYPES:
+    for dtype in path.program.front.formats:
         try:
             (same,) = _paths(path.program, path.axes, dtype)
         except (Refusal, ValueError, TypeError):
@@ -214,10 +227,13 @@ def _in_other_formats(proof: Proof, path: Path) -> Proof:
     return replace(proof, notes=(*proof.notes, note)) if other else proof
 
 
+_FRONTS: dict[str, Callable[[], Front]] = {"torch": lambda: TorchFront(), "numpy": Front}
+
+
 def prove_target(target: Any, name: str, framework: str, *, kind: str | None = None, dtype: str = "float32") -> Proof:
     """What a function, a module or a class of a framework computes; not traced where nothing traces the framework."""
-    if framework != "torch":
+    if framework not in _FRONTS:
         return Proof("not traced", f"code on arrays of {framework} is not traced")
     if hasattr(target, "_torchdynamo_orig_callable"):
         return Proof("not traced", "what a compiler made of it is not what is written")
-    return prove(program(target, name.rpartition(":")[2]), kind=kind, dtype=dtype)
+    return prove(program(target, name.rpartition(":")[2], _FRONTS[framework]()), kind=kind, dtype=dtype)

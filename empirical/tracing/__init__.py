@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
+    from ._front import Front as Front
+    from ._modules import TorchFront as TorchFront
     from ._program import LAYOUTS as LAYOUTS, Program, program
     from ._roles import (
         REQUIRED as REQUIRED,

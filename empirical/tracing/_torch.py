@@ -129,10 +129,10 @@ def dispatched(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> An
     base = name.removesuffix("_") if name.endswith("_") else name[1:] if in_place else name
     if name in OPERATIONS:
         in_place, base = False, name
-    if base not in OPERATIONS or "out" in kwargs:
+    if base not in OPERATIONS or kwargs.get("out") is not None:
         trace.refuse(f"{name} is not among the operations that are traced")
     action = OPERATIONS[base]
-    options = {key: lowered(value) for key, value in kwargs.items()}
+    options = {key: lowered(value) for key, value in kwargs.items() if key != "out"}
     if "trace" in inspect.signature(action).parameters:
         options["trace"] = trace
     lower = [lowered(value) for value in args]

@@ -25,7 +25,6 @@ class Num:
 
     __slots__ = ("dim", "trace", "value")
     __hash__ = object.__hash__
-    __array_ufunc__ = None
 
     def __init__(self, trace: Trace, value: Any, dim: Dim | None = None) -> None:
         self.trace, self.value, self.dim = trace, value, dim
@@ -105,6 +104,16 @@ class Num:
         """Its root."""
         return self**0.5
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """NumPy's functions of numbers; those of arrays are the array's."""
+        array = next((one for one in inputs if hasattr(one, "arr")), None)
+        if array is not None:
+            return array.__array_ufunc__(ufunc, method, *inputs, **options)
+        plain = [one.item() if hasattr(one, "item") else one for one in inputs]
+        if ufunc.__name__ not in _UFUNCS or method != "__call__":
+            return self.trace.refuse(f"{ufunc.__name__} of a size")
+        return _UFUNCS[ufunc.__name__](*plain)
+
     def __abs__(self) -> Num:
         return self if self >= 0 else -self
 
@@ -133,6 +142,9 @@ class Num:
     def __float__(self) -> float:
         return self.trace.refuse("a size is used as a number of this machine")
 
+
+_UFUNCS = {"sqrt": Num.sqrt, "multiply": operator.mul, "true_divide": operator.truediv, "divide": operator.truediv}
+_UFUNCS |= {"add": operator.add, "subtract": operator.sub}
 
 numbers.Integral.register(Num)  # programs ask whether a dimension is one number or several
 

@@ -34,11 +34,17 @@ class Literals:
 
     names: dict[float, str] = field(default_factory=dict)
     values: dict[str, float] = field(default_factory=dict)
+    shift: float = 2.0**-21
+
+    @property
+    def constants(self) -> set[float]:
+        """The numbers that the program writes."""
+        return {value for name, value in self.values.items() if self.text(name) != name}
 
     def add(self, name: str, value: float) -> float:
         """A number of its own for a setting, which no other constant of the program has by chance."""
         name = name if name not in self.values else f"{name}{len(self.values)}"
-        unusual = value * (1 + 2.0**-21 * (1 + len(self.values)))
+        unusual = value * (1 + self.shift * (1 + len(self.values)))
         self.names[unusual], self.values[name] = name, value
         return unusual
 
@@ -176,7 +182,7 @@ def _line() -> str:
     """The line of the program that is being run."""
     for frame in reversed(traceback.extract_stack()):
         foreign = not frame.filename.startswith(_HERE) or "/tests/" in frame.filename
-        if foreign and "/torch/" not in frame.filename and not frame.filename.startswith("<"):
+        if foreign and not re.search(r"/(torch|numpy|jax)/", frame.filename) and not frame.filename.startswith("<"):
             return f" ({Path(frame.filename).name}:{frame.lineno}: {frame.line or ''})"[:160]
     return ""
 

@@ -1,0 +1,62 @@
+"""What the traced programs of a framework need of it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from lngeom.tracing import Arr, Num, NumpyArray, Trace
+
+from ._roles import REQUIRED, is_size, parameters, role
+
+Setting = Callable[[str, float], float]
+"""The number that stands for a setting such as ε, given its name and its value."""
+
+
+class Front:
+    """Traced and real arrays of a framework; this one is NumPy's."""
+
+    number: type[Num] = Num
+    formats: tuple[str, ...] = ("float32", "float64", "float16")
+
+    def raised(self, arr: Arr) -> Any:
+        """A traced array as the framework sees it."""
+        return NumpyArray(arr)
+
+    def lowered(self, value: Any) -> Arr | None:
+        """The traced array that a result is, None if it is none."""
+        return value.arr if isinstance(value, NumpyArray) else None
+
+    def array(self, values: np.ndarray, dtype: str) -> Any:
+        """A real array of a format, of float64 values."""
+        return np.asarray(values).astype(dtype)
+
+    def read(self, values: Any) -> np.ndarray:
+        """A real result in float64."""
+        return np.asarray(values).astype(np.float64)
+
+    def tracing(self) -> contextlib.AbstractContextManager[None]:
+        """What holds while a program is built and traced."""
+        return contextlib.nullcontext()
+
+    def arbitrary(self, function: Any, trace: Trace, dtype: str) -> Any:
+        """A program whose own parameters are arbitrary."""
+        return function
+
+    def loaded(self, function: Any, values: Mapping[str, Any], dtype: str, maps: list[np.ndarray]) -> Any:
+        """A program with real parameters; `maps` gets what its linear maps give."""
+        return function
+
+    def of_instance(self, module: Any) -> tuple[Callable[[Any, Setting], Any], int | None] | None:
+        """How an object with parameters is built for a size, and the size that it has; None if it has none."""
+        return None
+
+    def of_class(self, target: Any, d: Any, setting: Setting) -> Any:
+        """What a class or a factory makes for a dimension."""
+        taken = {
+            name: one for name, one in parameters(target).items() if one.default is REQUIRED or role(name) == "eps"
+        }
+        return target(**{name: d if is_size(name) else setting(name, 1e-5) for name in taken})

@@ -1,0 +1,216 @@
+"""Modules of PyTorch as programs: built for a size without a value, their parameters arbitrary, or as they are."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import inspect
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import torch
+
+from lngeom.tracing import FEATURE, Arr, Num, Trace, given
+
+from ._front import Front, Setting
+from ._roles import REQUIRED, is_size, parameters, role
+from ._torch import Size, Tensor, raised
+
+
+class TorchFront(Front):
+    """Functions, modules and classes of PyTorch."""
+
+    number = Size
+    formats = ("float32", "float64", "bfloat16", "float16")
+
+    def raised(self, arr: Arr) -> Any:
+        return raised(arr)
+
+    def lowered(self, value: Any) -> Arr | None:
+        return value.arr if isinstance(value, Tensor) else None
+
+    def array(self, values: np.ndarray, dtype: str) -> Any:
+        return torch.tensor(values).to(getattr(torch, dtype))
+
+    def read(self, values: Any) -> np.ndarray:
+        return values.detach().double().numpy()
+
+    @contextlib.contextmanager
+    def tracing(self) -> Iterator[None]:
+        with _symbolic(), torch.no_grad():
+            yield
+
+    def arbitrary(self, function: Any, trace: Trace, dtype: str) -> Any:
+        return _arbitrary(function, trace, dtype) if isinstance(function, torch.nn.Module) else function
+
+    def loaded(self, function: Any, values: Mapping[str, Any], dtype: str, maps: list[np.ndarray]) -> Any:
+        if not isinstance(function, torch.nn.Module):
+            return function
+        module = copy.deepcopy(function).to(getattr(torch, dtype)).eval()
+        for path, tensor in [*module.named_parameters(), *module.named_buffers()]:
+            name = _safe(path)
+            if name in values:
+                tensor.data = self.array(values[name], dtype).expand(tensor.numel()).reshape(tensor.shape).clone()
+        for part in module.modules():
+            if isinstance(part, torch.nn.Linear):
+                part.register_forward_hook(lambda _, __, out: maps.append(self.read(out).reshape(-1, out.shape[-1])))
+        return module
+
+    def of_instance(self, module: Any) -> tuple[Callable[[Any, Setting], Any], int | None] | None:
+        if not isinstance(module, torch.nn.Module):
+            return None
+        size = next((int(p.shape[0]) for p in module.parameters() if p.ndim == 1), None)
+        return lambda d, setting: _labelled(module, size, d, setting), size
+
+    def of_class(self, target: Any, d: Any, setting: Setting) -> Any:
+        return _of_class(target, d, setting)
+
+
+def _safe(path: str) -> str:
+    return re.sub(r"\W", "_", path).strip("_")
+
+
+class _Config:
+    """A configuration in which every width is d, and other sizes have labels of their own."""
+
+    def __init__(self, d: Any, setting: Setting) -> None:
+        self._d, self._setting = d, setting
+
+    def __getattr__(self, name: str) -> Any:
+        if "eps" in name:
+            return self._setting(name, 1e-6)
+        if re.search(r"(rank|num_key_value_heads)$", name):
+            return Size(self._d.trace, None, (name,)) if isinstance(self._d, Num) else 1
+        if is_size(name) or re.search(r"(hidden|embed|dim|d_model|width|channels|n_embd)", name):
+            return self._d
+        raise AttributeError(name)
+
+
+def _of_class(target: Any, d: Any, setting: Setting) -> Any:
+    try:
+        return _made(target, d, setting)
+    except (TypeError, RuntimeError):
+        if not isinstance(d, Num) or d.trace.refusals:
+            raise
+    return _twice(target, d, setting)
+
+
+def _made(target: Any, d: Any, setting: Setting) -> Any:
+    """What a class or a factory makes for a dimension."""
+    keywords: dict[str, Any] = {}
+    for name, parameter in _constructor(target).items():
+        required = parameter.default is REQUIRED
+        if is_size(name) and (required or not keywords):
+            keywords[name] = d
+        elif role(name) == "eps" and (required or isinstance(parameter.default, float)):
+            keywords[name] = setting(name, 1e-5 if required else parameter.default)
+        elif "config" in name and required:
+            keywords[name] = _Config(d, setting)
+        elif name in ("elementwise_affine", "affine") and required:
+            keywords[name] = True
+        elif required:
+            keywords[name] = 1 if name == "num_groups" else d
+    try:
+        made = target(**keywords)
+    except TypeError:  # a shape is asked for
+        made = target(**{name: (d,) if value is d else value for name, value in keywords.items()})
+    return made.eval() if isinstance(made, torch.nn.Module) else made
+
+
+def _constructor(target: Any) -> dict[str, inspect.Parameter]:
+    """What a constructor takes, with what it passes on to those of its bases."""
+    found: dict[str, inspect.Parameter] = {}
+    for base in target.__mro__ if isinstance(target, type) else (target,):
+        taken = base.__init__ if isinstance(base, type) else base
+        found = {**{name: one for name, one in parameters(taken).items() if name != "self"}, **found}
+        if any(one.default is REQUIRED for one in found.values()) or ("__init__" in vars(base) and len(found) > 1):
+            break
+    return found
+
+
+def _twice(target: Any, d: Any, setting: Setting) -> Any:
+    """A module of a class that takes numbers alone, of which two sizes differ in nothing but the size."""
+    small, large = _made(target, 48, setting), _made(target, 80, setting)
+    for part, other in zip(small.modules(), large.modules(), strict=True):
+        plain = {name: value for name, value in vars(part).items() if isinstance(value, int | float | tuple | str)}
+        for name, value in plain.items():
+            wanted = tuple(80 if one == 48 else one for one in value) if isinstance(value, tuple) else value
+            if vars(other)[name] not in (wanted, 80 if value == 48 else wanted):
+                d.trace.refuse(f"{name} is {value} at d = 48 and {vars(other)[name]} at d = 80")
+    return _labelled(small, 48, d, setting)
+
+
+def _no_weights(self: Any, in_features: Any, out_features: Any, bias: bool = True, **_: Any) -> None:
+    torch.nn.Module.__init__(self)
+    self.out_features = out_features
+
+
+def _any_map(self: Any, x: Tensor) -> Tensor:
+    """Some function of a row, of which nothing is known but that it is one."""
+    size = self.out_features
+    arr = x.arr
+    dim = size.dim if isinstance(size, Num) else (f"n{size}",)
+    if arr.summed or (FEATURE,) not in (dim, arr.axes[-1]):
+        arr.trace.refuse("a linear map between sizes that are no dimension")
+    made = arr.trace.call(f"linear of {id(self)}", arr.value)
+    return raised(Arr(arr.trace, made, [*arr.axes[:-1], dim], arr.dtype))
+
+
+@contextlib.contextmanager
+def _symbolic() -> Iterator[None]:
+    """Constructors and initialisations that take a size without a value."""
+    named = [name for name in dir(torch.nn.init) if name.endswith("_") and not name.startswith("_")]
+    nothing = {name: (lambda tensor, *_, **__: tensor) for name in named}
+    square_root = math.sqrt
+
+    def sqrt(value: Any) -> Any:
+        return value.sqrt() if isinstance(value, Num) else square_root(value)
+
+    linear = {"__init__": _no_weights, "forward": _any_map}
+    with (
+        mock.patch.multiple(torch.nn.Linear, **linear),
+        mock.patch.dict(vars(torch.nn.init), nothing),
+        mock.patch.object(math, "sqrt", sqrt),
+    ):
+        yield
+
+
+def _arbitrary(module: torch.nn.Module, trace: Trace, dtype: str) -> torch.nn.Module:
+    """A module whose parameters and buffers are arbitrary vectors, each with its own name."""
+    for path, part in module.named_modules():
+        held: dict[str, Any]
+        for held in (part._parameters, part._buffers):
+            for name, tensor in held.items():
+                if isinstance(tensor, Tensor):
+                    full = _safe(f"{path}.{name}")
+                    held[name] = raised(given(trace, full, tensor.arr.axes, dtype))
+                elif isinstance(tensor, torch.Tensor) and tensor.numel() > 1:
+                    trace.refuse(f"{path} {name} has the shape {tuple(tensor.shape)}")
+    return module
+
+
+def _labelled(module: torch.nn.Module, size: int | None, d: Any, setting: Setting) -> torch.nn.Module:
+    """A copy of a module in which what has its dimension has the dimension `d`."""
+    if not isinstance(d, Num):
+        return module
+    twin = copy.deepcopy(module)
+    for part in twin.modules():
+        for name, value in list(vars(part).items()):
+            if value == size and isinstance(value, int):
+                setattr(part, name, d)
+            elif isinstance(value, tuple) and size in value:
+                setattr(part, name, tuple(d if one == size else one for one in value))
+            elif isinstance(value, float) and role(name) == "eps":
+                setattr(part, name, setting(name, value))
+        held: dict[str, Any]
+        for held in (part._parameters, part._buffers):
+            for name, tensor in held.items():
+                if tensor is not None and tensor.numel() > 1:
+                    dims = [(FEATURE,) if n == size else () for n in tensor.shape]
+                    if math.prod(n for n in tensor.shape) == size:
+                        held[name] = raised(given(d.trace, "w", dims, "float32"))
+    return twin.eval()

@@ -1,0 +1,130 @@
+"""Hand-written kernels with what they are: half of them are not what they look like."""
+
+import math
+
+import torch
+from torch.nn import functional as F
+
+
+def mean(x):
+    return x.mean(-1, keepdim=True)
+
+
+def square(x):
+    return mean(x * x)
+
+
+def _chan(x, weight, bias, eps=1e-5):
+    y = x - mean(x)
+    return torch.addcmul(bias, y, weight / (square(y) + eps).sqrt())
+
+
+def _in_place(x, weight, eps=1e-6):
+    y = x.clone()
+    y.mul_(torch.rsqrt(square(x) + eps))
+    return y.mul_(weight)
+
+
+def _branch(x, weight, eps=1e-6):
+    if x.shape[-1] > 1024:
+        return x * torch.rsqrt(square(x) + eps) * weight
+    return weight * (x / torch.sqrt(x.pow(2).sum(-1, keepdim=True) / x.size(-1) + eps))
+
+
+def _wrong_branch(x, weight, eps=1e-6):
+    if x.shape[-1] > 1024:
+        return x * torch.rsqrt(square(x) + eps) * weight
+    return x * torch.rsqrt(x.pow(2).sum(-1, keepdim=True) + eps) * weight
+
+
+def _flat(x, weight, bias, eps=1e-5):
+    rows = x.reshape(-1, x.shape[-1])
+    return F.layer_norm(rows, (x.shape[-1],), weight, bias, eps).view(x.shape)
+
+
+def _moments(x, weight, bias, eps=1e-5):
+    variance, average = torch.var_mean(x, dim=-1, keepdim=True, unbiased=False)
+    return (x - average) * torch.rsqrt(variance + eps) * weight + bias
+
+
+def _clamped(x, weight, bias, eps=1e-5):
+    return (x - mean(x)) / torch.sqrt((square(x) - mean(x) ** 2).clamp_min(0) + eps) * weight + bias
+
+
+PROVED = {
+    "two passes": lambda x, weight, bias, eps=1e-5: (x - mean(x)) / (square(x - mean(x)) + eps).sqrt() * weight + bias,
+    "one pass": lambda x, weight, bias, eps=1e-5: (
+        (x - mean(x)) * (square(x) - mean(x) ** 2 + eps).rsqrt() * weight + bias
+    ),
+    "one pass, clamped": _clamped,
+    "fused": lambda x, weight, bias, eps=1e-5: F.layer_norm(x, (x.shape[-1],), weight, bias, eps),
+    "fused rms": lambda x, weight, eps=1e-6: F.rms_norm(x, (x.shape[-1],), weight, eps),
+    "addcmul": _chan,
+    "in place": _in_place,
+    "sum and size": lambda x, weight, eps=1e-6: weight * x / ((x * x).sum(-1, keepdim=True) / x.shape[-1] + eps) ** 0.5,
+    "scaled": lambda x, weight, eps=1e-6: (
+        x * x.shape[-1] ** 0.5 * ((x**2).sum(-1, keepdim=True) + x.shape[-1] * eps).rsqrt() * weight
+    ),
+    "math": lambda x, weight, eps=1e-6: (
+        math.sqrt(x.size(-1)) * x / torch.sqrt(x.square().sum(dim=-1, keepdim=True) + x.size(-1) * eps) * weight
+    ),
+    "einsum": lambda x, weight, eps=1e-6: (
+        x * (torch.einsum("bld,bld->bl", x, x)[..., None] / x.shape[-1] + eps).rsqrt() * weight
+    ),
+    "norm": lambda x, weight, eps=1e-6: (
+        x / (torch.linalg.vector_norm(x, dim=-1, keepdim=True) ** 2 / x.shape[-1] + eps).sqrt() * weight
+    ),
+    "branch on the size": _branch,
+    "rows flattened": _flat,
+    "var_mean": _moments,
+    "float32 inside": lambda x, weight, eps=1e-6: weight * (x.float() * (square(x.float()) + eps).rsqrt()).to(x.dtype),
+    "no gain": lambda x, eps=1e-6: x * (square(x) + eps).rsqrt(),
+    "transposed": lambda x, weight, eps=1e-6: (
+        (x.mT * (x.mT.square().mean(-2, keepdim=True) + eps).rsqrt()).transpose(-1, -2) * weight
+    ),
+    "variance by d": lambda x, weight, bias, eps=1e-5: (
+        (x - mean(x)) / (x.var(-1, unbiased=False, keepdim=True) + eps) ** 0.5 * weight + bias
+    ),
+    "reciprocal": lambda x, weight, eps=1e-6: torch.mul(x, torch.reciprocal(torch.sqrt(square(x).add(eps)))).mul(
+        weight
+    ),
+}
+VARIANT = {
+    "outside": lambda x, weight, eps=1e-6: weight * x / (square(x).sqrt() + eps),
+    "1 + weight": lambda x, weight, eps=1e-6: (1 + weight) * (x * (square(x) + eps).rsqrt()),
+    "d - 1": lambda x, weight, bias, eps=1e-5: (x - mean(x)) / (x.std(-1, keepdim=True) + eps) * weight + bias,
+    "residual": lambda x, residual, weight, eps=1e-6: (x + residual) * (square(x + residual) + eps).rsqrt() * weight,
+    "gated": lambda x, gate, weight, eps=1e-6: weight * (x * F.silu(gate)) * (square(x * F.silu(gate)) + eps).rsqrt(),
+    "gain inside": lambda x, weight, eps=1e-6: (weight * x) * (square(weight * x) + eps).rsqrt(),
+    "one size": lambda x, weight, eps=1e-6: x * (x.pow(2).sum(-1, keepdim=True) / 64 + eps).rsqrt() * weight,
+    "length": lambda x, weight: F.normalize(x, dim=-1) * x.shape[-1] ** 0.5 * weight,
+}
+REFUTED = {
+    "eps twice": lambda x, weight, bias, eps=1e-5: (
+        (x - mean(x)) / (torch.sqrt(square(x - mean(x)) + eps) + eps) * weight + bias
+    ),
+    "no root": lambda x, weight, eps=1e-6: x / (square(x) + eps) * weight,
+    "sum for mean": lambda x, weight, eps=1e-6: x * (x.pow(2).sum(-1, keepdim=True) + eps).rsqrt() * weight,
+    "mean kept": lambda x, weight, bias, eps=1e-5: (
+        (x - mean(x) / 2) / (square(x - mean(x)) + eps).sqrt() * weight + bias
+    ),
+    "gain twice": lambda x, weight, eps=1e-6: weight**2 * x * (square(x) + eps).rsqrt(),
+    "eps on the sum": lambda x, weight, eps=1e-6: weight * x * (mean(x * x + eps) + eps).rsqrt(),
+    "mean after": lambda x, weight, bias, eps=1e-5: (lambda y: (y - mean(y)) * weight + bias)(
+        x * (square(x) + eps).rsqrt()
+    ),
+    "absolute": lambda x, weight, eps=1e-6: x / (mean(x.abs()) + eps) * weight,
+    "one branch": _wrong_branch,
+    "plus mean": lambda x, weight, bias, eps=1e-5: (
+        (x - mean(x)) / (square(x) + mean(x) ** 2 + eps).sqrt() * weight + bias
+    ),
+    "bias scaled": lambda x, weight, bias, eps=1e-5: (
+        ((x - mean(x)) / (square(x - mean(x)) + eps).sqrt() + bias) * weight
+    ),
+    "half": lambda x, weight, eps=1e-6: 0.5 * weight * x * (square(x) + eps).rsqrt(),
+}
+NOT_TRACED = {
+    "eps squared": lambda x, weight, eps=1e-6: weight * x * (square(x) + eps * eps).rsqrt(),
+    "a product of matrices": lambda x, weight, eps=1e-6: (x @ x.mT) @ x * weight * eps,
+}
+KERNELS = [("proved", PROVED), ("variant", VARIANT), ("refuted", REFUTED), ("not traced", NOT_TRACED)]

@@ -1,0 +1,159 @@
+"""Kernels and adversarial codes get the verdict that they deserve, and both checkers accept every certificate."""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from empirical.check import check
+from empirical.proving import Proof, prove_target
+from lngeom.cli import main
+from lngeom.theorems import CheckError
+from proofs.certificates import Refused, build_checker, recheck, replay
+
+from . import adversarial
+from .kernels import KERNELS
+
+_NAMED = {f"k{k}_{status.replace(' ', '_')}": (status, function) for k, (status, function) in enumerate(
+    (status, function) for status, table in KERNELS for function in table.values())}  # fmt: skip
+LABELS = [label for _, table in KERNELS for label in table]
+
+
+@pytest.fixture(scope="module")
+def proofs() -> dict[str, Proof]:
+    return {name: prove_target(function, name, "torch") for name, (_, function) in _NAMED.items()}
+
+
+@pytest.mark.parametrize("name", _NAMED, ids=LABELS)
+def test_a_kernel_is_what_it_is(name: str, proofs: dict[str, Proof]) -> None:
+    proof = proofs[name]
+    assert proof.status == _NAMED[name][0], str(proof)
+    assert bool(proof.certificates) == (proof.status in ("proved", "variant"))
+    if proof.status == "refuted":
+        assert proof.counterexample is not None
+        assert proof.counterexample["code"] != proof.counterexample["expected"]
+
+
+def test_forty_kernels_and_thirty_adversarial_codes() -> None:
+    right = sum(status == "proved" for status, _ in _NAMED.values())
+    assert (len(_NAMED), right, len(adversarial.CODES) >= 30) == (42, 20, True)
+
+
+@pytest.mark.parametrize("code", adversarial.CODES, ids=lambda code: code.__name__)
+def test_adversarial_code_is_not_called_proved(code: Any) -> None:
+    adversarial.STATE.update(calls=0, last=None)
+    proof = prove_target(code, code.__name__, "torch", kind="rmsnorm")
+    assert proof.status in ("not traced", "variant"), str(proof)
+    assert proof.status == "not traced" or "no norm" in proof.text
+
+
+def test_a_caught_refusal_is_a_refusal() -> None:
+    proof = prove_target(adversarial.catches, "catches", "torch")
+    assert proof.status == "not traced"
+    assert "gt is not among the operations" in proof.text
+    assert "adversarial.py" in proof.text
+
+
+def test_the_range_comes_from_the_obligations() -> None:
+    def unbiased(x: Any, weight: Any, bias: Any, eps: float = 1e-5) -> Any:
+        return (x - x.mean(-1, keepdim=True)) / torch.sqrt(x.var(-1, keepdim=True) + eps) * weight + bias
+
+    proof = prove_target(unbiased, "unbiased", "torch")
+    assert (proof.status, proof.dimensions) == ("variant", "every d > 1")
+    assert "−1 + d ≠ 0, proved for d > 1" in proof.obligations
+    batch = prove_target(torch.nn.BatchNorm1d, "BatchNorm1d", "torch")
+    assert "running_var ≥ 0" in batch.hypotheses
+
+
+def test_a_class_a_module_and_a_function_are_one_norm() -> None:
+    class Mine(torch.nn.Module):
+        def __init__(self, dim: int, eps: float = 1e-5) -> None:
+            super().__init__()
+            self.eps, self.gain = eps, torch.nn.Parameter(torch.ones(dim))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return F.rms_norm(x, (x.shape[-1],), self.gain, self.eps)
+
+    told = {prove_target(target, "Mine", "torch").text for target in (Mine, Mine(16), lambda dim, eps: Mine(dim, eps))}
+    assert told == {"Mine computes gain∘RMSNorm(x; ε = eps)"}
+    assert prove_target(Mine(16), "Mine", "torch").eps == 1e-5
+
+
+@pytest.fixture(scope="module")
+def certificates(proofs: dict[str, Proof]) -> list[dict[str, Any]]:
+    layers = [getattr(torch.nn, name) for name in ("LayerNorm", "RMSNorm", "BatchNorm1d", "BatchNorm2d", "GroupNorm")]
+    more = [prove_target(layer, layer.__name__, "torch") for layer in layers]
+    every = [one for proof in [*proofs.values(), *more] for one in proof.certificates]
+    return list({json.dumps([one["statement"], one["terms"]]): one for one in every}.values())
+
+
+def test_the_second_checker_accepts_and_refuses(certificates: list[dict[str, Any]]) -> None:
+    assert len(certificates) >= 60
+    assert all(recheck(one) > 0 for one in certificates)
+    for one in certificates[::7]:
+        forged = copy.deepcopy(one)
+        forged["statement"]["conclusion"][0] = 0
+        with pytest.raises(Refused):
+            recheck(forged)
+
+
+def test_coq_replays_every_certificate_and_refuses_a_forged_one(
+    certificates: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    try:
+        build_checker(tmp_path)
+    except Exception as error:
+        pytest.skip(f"{error}: runs where Coq and mathcomp are installed")
+    replay(certificates, tmp_path)
+    told = (tmp_path / "Replay.v").read_text(encoding="utf-8")
+    assert "Theorem user__k0_proved (R : rcfType) (n : nat)" in told
+    forged = copy.deepcopy(certificates[-1])
+    forged["statement"]["conclusion"][0] = 0
+    with pytest.raises(CheckError, match="Coq refuses"):
+        replay([forged], tmp_path, "Forged")
+
+
+KERNEL = """
+import torch
+def right(x, weight, eps=1e-6):
+    return weight * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps))
+def one_pass(x, weight, bias, eps=1e-5):
+    m = x.mean(-1, keepdim=True)
+    return (x - m) / torch.sqrt((x * x).mean(-1, keepdim=True) - m * m + eps) * weight + bias
+def wrong(x, weight, eps=1e-6):
+    return weight * (x * torch.rsqrt(x.pow(2).sum(-1, keepdim=True) + eps))
+"""
+
+
+def test_the_command_says_both_and_writes_certificates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "proved_kernels.py").write_text(KERNEL)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    options = ["--d", "8", "--proved"]
+    assert main(["check", "proved_kernels:right", *options, "--certificate", "right.json", "--json", "found.json"]) == 0
+    proof = json.loads(Path("found.json").read_text())["results"][0]["proof"]
+    assert (proof["status"], proof["dimensions"]) == ("proved", "every d ≥ 1")
+    assert len(proof["certificate_sha256"]) == 64
+    assert [recheck(one) for one in json.loads(Path("right.json").read_text())]
+    capsys.readouterr()
+    assert main(["check", "proved_kernels:one_pass", "--d", "8"]) == 1
+    said = capsys.readouterr().out
+    assert said.index("PROVED: one_pass computes weight∘LayerNorm") < said.index("which says nothing of floats")
+    assert "unstable: one-pass variance" in said
+    assert main(["check", "proved_kernels:wrong", "--d", "8", "--kind", "rmsnorm"]) == 1
+    assert "REFUTED: wrong is not weight∘RMSNorm(x; ε = eps)" in capsys.readouterr().out
+    assert main(["check", "proved_kernels:wrong", "--d", "8", "--certificate", "none.json"]) == 2
+
+
+def test_what_is_allowed_may_be_proved_as_a_variant() -> None:
+    found = check(torch.nn.RMSNorm, d=8, eps=1e-6, kind="rmsnorm")
+    assert found.passes(proved=True)
+    variant = Proof("variant", "f computes (1 + weight)∘RMSNorm(x; ε = eps)")
+    assert not variant.passes()
+    assert variant.passes(("1 + weight",))
