@@ -14,7 +14,7 @@ from unittest import mock
 import numpy as np
 import torch
 
-from lngeom.tracing import FEATURE, Arr, Num, Trace, given
+from lngeom.tracing import FEATURE, Arr, Dim, Num, Trace, given
 
 from ._front import Front, Setting
 from ._roles import REQUIRED, is_size, parameters, role
@@ -153,7 +153,7 @@ def _any_map(self: Any, x: Tensor) -> Tensor:
     """Some function of a row, of which nothing is known but that it is one."""
     size = self.out_features
     arr = x.arr
-    dim = size.dim if isinstance(size, Num) else (f"n{size}",)
+    dim: Dim = (size.dim or ()) if isinstance(size, Num) else (f"n{size}",)
     if arr.summed or (FEATURE,) not in (dim, arr.axes[-1]):
         arr.trace.refuse("a linear map between sizes that are no dimension")
     made = arr.trace.call(f"linear of {id(self)}", arr.value)

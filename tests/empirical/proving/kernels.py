@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import torch
 from torch.nn import functional as F
 
@@ -126,5 +127,33 @@ REFUTED = {
 NOT_TRACED = {
     "eps squared": lambda x, weight, eps=1e-6: weight * x * (square(x) + eps * eps).rsqrt(),
     "a product of matrices": lambda x, weight, eps=1e-6: (x @ x.mT) @ x * weight * eps,
+}
+
+
+def _out(x, g, eps=1e-6):
+    y = np.empty_like(x)
+    np.multiply(x, 1 / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + eps), out=y)
+    y *= g
+    return y
+
+
+NUMPY = {
+    "layer": lambda x, gamma, beta, eps=1e-5: (
+        gamma * (x - np.mean(x, axis=-1, keepdims=True)) / np.sqrt(np.var(x, axis=-1, keepdims=True) + eps) + beta
+    ),
+    "rms": lambda x, g, eps=1e-6: x / np.sqrt((x**2).mean(-1, keepdims=True) + eps) * g,
+    "size": lambda x, g, eps=1e-6: (
+        x * np.sqrt(x.shape[-1]) / np.sqrt((x * x).sum(axis=-1, keepdims=True) + x.shape[-1] * eps) * g
+    ),
+    "out": _out,
+    "clipped": lambda x, g, b, eps=1e-5: (
+        (x - x.mean(-1, keepdims=True))
+        / np.sqrt(np.maximum(np.mean(x * x, -1, keepdims=True) - np.square(x.mean(-1, keepdims=True)), 0) + eps)
+        * g
+        + b
+    ),
+    "variant d - 1": lambda x, g, b, eps=1e-5: (
+        (x - x.mean(-1, keepdims=True)) / (x.std(-1, ddof=1, keepdims=True) + eps) * g + b
+    ),
 }
 KERNELS = [("proved", PROVED), ("variant", VARIANT), ("refuted", REFUTED), ("not traced", NOT_TRACED)]

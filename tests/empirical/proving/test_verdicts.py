@@ -16,7 +16,7 @@ from lngeom.theorems import CheckError
 from proofs.certificates import Refused, build_checker, recheck, replay
 
 from . import adversarial
-from .kernels import KERNELS
+from .kernels import KERNELS, NUMPY
 
 _NAMED = {f"k{k}_{status.replace(' ', '_')}": (status, function) for k, (status, function) in enumerate(
     (status, function) for status, table in KERNELS for function in table.values())}  # fmt: skip
@@ -36,6 +36,17 @@ def test_a_kernel_is_what_it_is(name: str, proofs: dict[str, Proof]) -> None:
     if proof.status == "refuted":
         assert proof.counterexample is not None
         assert proof.counterexample["code"] != proof.counterexample["expected"]
+
+
+def test_code_on_numpy_is_traced() -> None:
+    found = {name: prove_target(kernel, name, "numpy").status for name, kernel in NUMPY.items()}
+    assert found == {name: "variant" if "variant" in name else "proved" for name in NUMPY}
+
+    def in_place(x: Any, g: Any) -> Any:
+        x -= x.mean(-1, keepdims=True)
+        return x * g
+
+    assert "is changed in place" in prove_target(in_place, "in_place", "numpy").text
 
 
 def test_forty_kernels_and_thirty_adversarial_codes() -> None:
@@ -85,8 +96,9 @@ def test_a_class_a_module_and_a_function_are_one_norm() -> None:
 
 @pytest.fixture(scope="module")
 def certificates(proofs: dict[str, Proof]) -> list[dict[str, Any]]:
-    layers = [getattr(torch.nn, name) for name in ("LayerNorm", "RMSNorm", "BatchNorm1d", "BatchNorm2d", "GroupNorm")]
+    layers = [getattr(torch.nn, name) for name in ("LayerNorm", "RMSNorm", "BatchNorm1d", "GroupNorm")]
     more = [prove_target(layer, layer.__name__, "torch") for layer in layers]
+    more += [prove_target(kernel, f"n{k}", "numpy") for k, kernel in enumerate(NUMPY.values())]
     every = [one for proof in [*proofs.values(), *more] for one in proof.certificates]
     return list({json.dumps([one["statement"], one["terms"]]): one for one in every}.values())
 
