@@ -57,7 +57,7 @@ class Ground:
 
     def _holds(self, value: Any, relation: str) -> bool:
         try:
-            kernel.prove(Formula(value, relation), *map(kernel.assume, self.facts))
+            kernel.prove(Formula(value, relation), kernel.dimension(), *map(kernel.assume, self.facts))
         except kernel.ProofError:
             return False
         return True

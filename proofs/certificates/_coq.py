@@ -180,11 +180,8 @@ class _Certificate:
         k, relation = formula
         kind, *operands = self.nodes[k]
         two = kind == "-" and len(operands) == 2
-        left, right = (
-            (self._show(one, "i") for one in operands)
-            if two
-            else (self._show(k, "i"), "0" if self._free(k) else "(0 : R)")
-        )
+        left, right = (self._show(one, "i") for one in operands) if two else (self._show(k, "i"), "0")
+        left = left if self._free(k) else f"({left} : R)"
         text = {"=": f"{left} = {right}", "!=": f"{left} != {right}"}
         text |= {">": f"{right} < {left}", ">=": f"{right} <= {left}"}
         quantified = f"(forall i, {text[relation]})" if self._varies(k) else f"{text[relation]}"

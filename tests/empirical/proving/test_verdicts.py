@@ -122,7 +122,7 @@ def test_coq_replays_every_certificate_and_refuses_a_forged_one(
         pytest.skip(f"{error}: runs where Coq and mathcomp are installed")
     replay(certificates, tmp_path)
     told = (tmp_path / "Replay.v").read_text(encoding="utf-8")
-    assert "Theorem user__k0_proved (R : rcfType) (n : nat)" in told
+    assert f"Theorem {certificates[0]['id'].replace('.', '__')} (R : rcfType) (n : nat)" in told
     forged = copy.deepcopy(certificates[-1])
     forged["statement"]["conclusion"][0] = 0
     with pytest.raises(CheckError, match="Coq refuses"):

@@ -1,0 +1,151 @@
+"""Every name in the table of operations means on traced arrays what it means in PyTorch."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional as F
+
+from empirical.tracing import TorchFront, _torch, program
+from lngeom.tracing import FloatGround, Literals, Num, Refusal, Trace
+
+AXES = (("B",), ("L",), ("d",))
+S = {"dim": -1, "keepdim": True}
+
+EXPRESSIONS: dict[str, Callable[..., Any]] = {
+    "arithmetic": lambda x, w: (2 * x - w) / (w**2 + 1) + (1 - x) * (3 / (w * w + 1)) - (-x),
+    "names of arithmetic": lambda x, w: x.add(w, alpha=2).sub(w).multiply(w).subtract(x).div(2).negative().absolute()
+    + torch.rsub(x, w) + torch.true_divide(x, 2) + torch.divide(x, 4) + torch.neg(x) + abs(w) + torch.addcmul(x, w, x),
+    "in place": lambda x, w: x.clone().mul_(w).add_(1).sub_(x).div_(2),
+    "augmented": lambda x, w: _augmented(x, w),
+    "roots": lambda x, w: torch.sqrt(x * x + 1) + (w.square() + 1).rsqrt() + (x.pow(2) + 1).reciprocal()
+    + (w * w) ** 1.5,
+    "clamps": lambda x, w: x.clamp(-0.5, 0.5) + x.clamp_min(0) + x.clamp_max(0.2) + x.clip(min=0.1)
+    + torch.maximum(x, w) + torch.minimum(x, w),
+    "functions": lambda x, w: x.sigmoid() + F.silu(x) + x.tanh() + F.relu(x) + F.softplus(x) + F.gelu(x)
+    + (0.1 * x).exp(),
+    "casts": lambda x, w: x.float().double() + x.half().to(torch.float64) * 0 + x.bfloat16().type_as(w) * 0 + x.to(w)
+    + x.type(torch.float64),
+    "views": lambda x, w: x.reshape(-1, x.shape[-1]).view(x.shape) + x.view_as(x) + x.reshape_as(x) + x.contiguous()
+    + x.permute(0, 2, 1).transpose(1, 2) + x.swapaxes(0, 1).swapdims(0, 1) + x.mT.mT + x[:, None].squeeze(1)
+    + x.unsqueeze(-1)[..., 0] + x.detach() + x.data + x.flatten(0, 1).reshape(x.shape)
+    + x.movedim(-1, 0).moveaxis(0, -1)
+    + w.expand(x.shape) + w.expand_as(x) + w.broadcast_to(x.shape) + w.t(),
+    "statistics": lambda x, w: x.sum(**S) + x.mean(**S) + x.var(**S) + x.std(-1, keepdim=True, unbiased=False)
+    + torch.var_mean(x, dim=-1, keepdim=True, unbiased=False)[0] + torch.std_mean(x, -1, False, True)[1]
+    + x.norm(p=2, **S) + torch.linalg.vector_norm(x, dim=-1, keepdim=True) + torch.linalg.norm(x, **S) + 0 * x,
+    "einsum": lambda x, w: torch.einsum("bld,bld->bl", x, x)[..., None] * x,
+    "layers": lambda x, w: F.layer_norm(x, (x.shape[-1],), w, None, 1e-3) + F.rms_norm(x, (x.shape[-1],), w, 1e-3)
+    + F.normalize(x, dim=-1) + F.dropout(x, 0.5, False)
+    + F.group_norm(x.reshape(-1, x.shape[-1]), 1, w, w, 1e-3).view(x.shape)
+    + F.batch_norm(x.transpose(1, 2), w, w * w, w, w, False, 0.1, 1e-3).transpose(1, 2),
+    "new arrays": lambda x, w: torch.ones_like(x) + torch.zeros_like(x) + torch.full_like(x, 2.0)
+    + x.new_ones(x.shape[-1]) + x.new_zeros(x.shape[-1]) + torch.ones(x.shape[-1]) + torch.zeros(x.shape[-1])
+    + torch.full((x.shape[-1],), 3.0) + torch.empty_like(x).fill_(1) + torch.empty(x.shape[-1]).zero_() + w,
+    "questions": lambda x, w: x * (x.dim() + x.ndim + x.ndimension() + x.size(-1) + x.shape[-1])
+    + (w if not x.is_cuda and x.is_contiguous() and not x.is_nested and x.is_floating_point() else x)
+    + (w if x.numel() is not None and x.nelement() is not None and x.dtype else x),
+}  # fmt: skip
+
+
+def _augmented(x: Any, w: Any) -> Any:
+    y = x * 1
+    y += w
+    y -= 1
+    y *= w
+    y /= 2
+    return y
+
+
+def traced(function: Callable[..., Any], values: dict[str, np.ndarray], d: int) -> np.ndarray:
+    trace = Trace(FloatGround(values, d), Literals())
+    return np.broadcast_to(program(function, "f", TorchFront()).traced(trace, "float64", AXES).value, (d,))
+
+
+@pytest.mark.parametrize("name", EXPRESSIONS)
+@pytest.mark.parametrize("d", [1, 5])
+def test_traced_is_what_runs(name: str, d: int) -> None:
+    if d == 1 and name == "statistics":
+        pytest.skip("a variance with divisor d − 1 has no value at d = 1; the other statistics run at d = 5")
+    rng = np.random.default_rng(d)
+    x, w = rng.normal(size=(3, 2, d)), rng.normal(size=d) + 2
+    function = EXPRESSIONS[name]
+    with torch.no_grad():
+        real = function(torch.tensor(x), torch.tensor(w)).expand(3, 2, d).double().numpy()
+    for place in np.ndindex(3, 2):
+        got = traced(lambda x, w: _wide(function(x, w), x), {"x": x[place], "w": w}, d)
+        assert got == pytest.approx(real[place], rel=1e-6, abs=1e-6), name
+
+
+def _wide(y: Any, x: Any) -> Any:
+    return y + 0 * x
+
+
+def test_every_name_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    called = set[str]()
+
+    def noted(name: str, action: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*values: Any, **options: Any) -> Any:
+            called.add(name)
+            return action(*values, **options)
+
+        run.__signature__ = inspect.signature(action)  # type: ignore[attr-defined]
+        return run
+
+    monkeypatch.setattr(_torch, "OPERATIONS", {name: noted(name, one) for name, one in _torch.OPERATIONS.items()})
+    for function in EXPRESSIONS.values():
+        traced(lambda x, w, f=function: _wide(f(x, w), x), {"x": np.arange(1.0, 6), "w": np.arange(2.0, 7)}, 5)
+    aliases = {
+        "linalg_norm",
+        "vector_norm",
+        "linalg_vector_norm",
+        "norm",
+        "native_layer_norm",
+        "clip",
+        "rdiv",
+        "rtruediv",
+    }
+    aliases |= {"ndimension", "nelement", "truediv", "radd", "rmul", "rsub", "sub", "mul", "maximum", "pow"}
+    silent = {"T", "device", "layout", "is_meta", "is_leaf", "grad_fn", "grad", "requires_grad", "requires_grad_"}
+    silent |= {"is_sparse", "is_quantized", "__set__requires_grad"}
+    assert set(_torch.OPERATIONS) - called - aliases - silent == set()
+
+
+REFUSED: dict[str, Callable[..., Any]] = {
+    "does not broadcast": lambda x, w: x + x.mean(-1),
+    "are combined": lambda x, w: x[..., None] + w,
+    "number rows": lambda x, w: x.mean(0),
+    "otherwise than linearly": lambda x, w: x.sum(0) * x.sum(0),
+    "its size is 1": lambda x, w: x.squeeze(),
+    "without remainder": lambda x, w: x * (x.shape[-1] // 2),
+    "number of rows": lambda x, w: x * x.shape[0],
+    "a norm of order": lambda x, w: x.norm(p=1, dim=-1, keepdim=True) * x,
+    "exponent": lambda x, w: x**0.3,
+    "normalizes": lambda x, w: F.layer_norm(x, x.shape[1:]),
+    "groups": lambda x, w: F.group_norm(x, 2),
+    "batch statistics": lambda x, w: F.batch_norm(x, None, None, training=True),
+    "a cast": lambda x, w: x.long(),
+    "the output has the axes": lambda x, w: x.transpose(0, 1),
+}
+
+
+@pytest.mark.parametrize("reason", REFUSED)
+def test_what_has_no_one_meaning_is_refused(reason: str) -> None:
+    with pytest.raises(Refusal, match=reason if reason not in ("does not broadcast", "a cast") else "broadcast|long"):
+        traced(REFUSED[reason], {"x": np.ones(3), "w": np.ones(3)}, 3)
+
+
+def test_sizes_are_compared_by_what_is_known() -> None:
+    from lngeom.tracing import Ground
+
+    trace = Trace(Ground(), Literals())
+    d = Num(trace, trace.ground.d, ("d",))
+    assert d >= 1
+    assert d != 0
+    assert d + 1 > d
+    assert trace.branches == []
+    assert d > 7, "an open question is answered with yes first"
+    assert len(trace.branches) == 1
