@@ -23,9 +23,9 @@ def enclosure(low: ArrayLike, high: ArrayLike, *, eps: float) -> tuple[Floats, F
     and `high` have shape (d,), `eps` > 0. Returns two arrays of shape (d,). Source: elementary.
 
     >>> import numpy as np, lngeom as lg
-    >>> low, high = lg.enclosure(np.array([-1.0, 0.0, 0.0]), np.array([1.0, 1.0, 0.5]), eps=1e-5)
+    >>> low, high = lg.enclosure(np.array([-1.0, 0.0, 0.0]), np.array([1.0, 1.0, 0.5]), eps=1.0)
     >>> low.round(4), high.round(4)
-    (array([-1.4142, -1.2247, -1.2247]), array([1.4142, 1.4142, 1.4142]))
+    (array([-0.889 , -0.4629, -0.603 ]), array([0.603 , 0.7746, 0.5657]))
     """
     check_eps(eps)
     low, high = np.asarray(low, np.float64), np.asarray(high, np.float64)

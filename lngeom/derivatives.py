@@ -155,9 +155,9 @@ def secant_product(
     v, shape (..., d), broadcasts against `x` and the `other` vector. Returns that shape. Source: as :func:`secant`.
 
     >>> import numpy as np, lngeom as lg
-    >>> x, z = np.array([3.0, -3.0, 0.0]), np.array([1.0, 0.0, 5.0])
-    >>> lg.derivatives.secant_product(x, z, x - z, eps=3.0) - (lg.standardize(x, eps=3.0) - lg.standardize(z, eps=3.0))
-    array([0., 0., 0.])
+    >>> x, z = np.array([3.0, -3.0]), np.array([7.0, 7.0])
+    >>> lg.derivatives.secant_product(x, z, x - z, eps=16.0).round(9)
+    array([ 0.6, -0.6])
     """
     _check(x, gain, vector)
     _check(x, gain, other, "other")
@@ -192,9 +192,10 @@ def secant(
     Source: theorems ``jacobian.secant`` and ``jacobian.secant_monotone``.
 
     >>> import numpy as np, lngeom as lg
-    >>> M = lg.secant(np.array([1.0, -1.0]), np.array([3.0, -3.0]), eps=7.0)
-    >>> (M @ np.array([-2.0, 2.0])).round(9), lg.standardize(np.array([1.0, -1.0]), eps=7.0).round(9)
-    (array([-0.396446609,  0.396446609]), array([ 0.353553391, -0.353553391]))
+    >>> x, z = np.array([3.0, -3.0]), np.array([7.0, 7.0])
+    >>> lg.secant(x, z, eps=16.0).round(9), lg.standardize(x, eps=16.0)
+    (array([[ 0.1, -0.1],
+           [-0.1,  0.1]]), array([ 0.6, -0.6]))
     """
     _check(x, gain, other, "other")
     xp, wide = namespace(x), widen(x)
