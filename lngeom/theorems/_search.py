@@ -14,8 +14,9 @@ from ._run import Condition, Values, Wrong, numbers_of
 from ._small import SMALL, likely
 from ._theorem import Theorem
 
-TRIES, TRIES_REDUNDANT = 2000, 25
-"""Models that Hypothesis draws in search of a counterexample, and of one that a reason says there is not."""
+TRIES, TRIES_SMALLER, TRIES_REDUNDANT = 2000, 60, 25
+"""Models that Hypothesis draws in search of a counterexample; of one in each smaller dimension; and of one that a
+reason says there is not."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,12 @@ class Search:
     def smallest(self, *, total: bool, tries: int = TRIES) -> Refutation | None:
         """A counterexample; `total` allows one at which the library divides by 0, if there is no other."""
         found = self._small(total=False) or (self._small(total=True) if total else None)
-        found = found or (self._drawn(total=total, tries=tries) if tries else None)
+        if found is None:
+            found = self._drawn(ANY_DIMENSION, tries, total=total)
+            # Hypothesis shrinks what is drawn, seldom how much of it.
+            below = range(1, found[0] if found else 1)
+            smaller = (self._drawn(st.just(d), TRIES_SMALLER, total=total) for d in below)
+            found = next(filter(None, smaller), found)
         if found is None:
             return None
         d, values = found
@@ -72,12 +78,12 @@ class Search:
                     return d, values
         return None
 
-    def _drawn(self, *, total: bool, tries: int) -> tuple[int, Values] | None:
+    def _drawn(self, dimensions: st.SearchStrategy[int], tries: int, *, total: bool) -> tuple[int, Values] | None:
         plan = Plan(self.kinds, self.variant.hypotheses.values())
 
         @st.composite
         def models(draw: Callable[..., Any]) -> tuple[int, Values]:
-            d = draw(ANY_DIMENSION)
+            d = draw(dimensions)
             if not self.given or draw(CHANCE) >= 7:
                 return d, plan.draw(draw, d)
             chosen = draw(st.sampled_from(self.given))

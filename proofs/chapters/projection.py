@@ -216,7 +216,7 @@ def equivariant(a: Scalar, c: Scalar) -> Callable[[Vector], Vector]:
 
 @st.composite
 def projectors(draw: st.DrawFn, d: int) -> dict[str, Any]:
-    """The projector, and operators that lack one of its properties."""
+    """Operators that lack one property of the projector, and itself."""
     pairs = [(Fraction(1), Fraction(-1, d)), (Fraction(0), 1 - Fraction(1, d))]
     if d > 1:
         pairs.append((Fraction(d - 2, d - 1), Fraction(1, d * (d - 1))))
@@ -224,7 +224,13 @@ def projectors(draw: st.DrawFn, d: int) -> dict[str, Any]:
     return {"a": a, "c": c, "w": draw(centred(d) | vectors(d, kind="constant"))}
 
 
-@theorem(GUPTA, "section 3", "1 is an arbitrarily chosen direction", models=projectors)
+@theorem(
+    GUPTA,
+    "section 3",
+    "1 is an arbitrarily chosen direction",
+    models=lambda d: {"a": 1, "c": Fraction(-1, d), "w": centred(d)},
+    without=dict.fromkeys(("P² = P on w", "P² = P on 1", "w is orthogonal to 1", "w is not 0"), projectors),
+)
 def test_only_invariant_projector(x: Vector, w: Vector, a: Scalar, c: Scalar):
     """No other projector of rank d − 1 treats all coordinates alike.
 
