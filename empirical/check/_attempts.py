@@ -1,5 +1,6 @@
 """What a kernel is tried on: rows of many sizes, dimensions, shapes and batches, and repeated calls."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -12,6 +13,9 @@ from ._judge import Judge, Trial
 _MANY, _MANY_WIDE = 4100, 64  # rows of a large batch, of at most 1024 components and of more
 _GRID = 70_000
 """Rows of up to 128 components, more than 16 bits count and a grid of blocks holds."""
+_SECONDS = 2.0
+VARIANT_BATCH = "not batch invariant"
+"""How the note begins that says so."""
 _WIDE = 4096
 """Of more components three groups of rows are enough."""
 
@@ -126,6 +130,54 @@ def _state(judge: Judge, x: np.ndarray) -> str | None:
     return None
 
 
+Way = tuple[str, np.ndarray, Callable[[], np.ndarray]]
+"""A label, the rows of shape (n, d), and a call that should give their outputs."""
+
+
+def _layouts(judge: Judge, x: np.ndarray) -> Iterator[Way]:
+    """The rows in memory of every kind: parts of wider arrays, broken strides, other beginnings."""
+    kernel = judge.kernel
+    n, d = x.shape
+    cube = x[: n // 2 * 2].reshape(2, -1, d)
+    heads = np.stack([cube, -cube])
+    other = judge.stored(np.full_like(x, 7.0))
+
+    def seen(values: np.ndarray, view: Callable[[Any], Any]) -> Callable[[], np.ndarray]:
+        return lambda: kernel.framework.read(kernel.call(view(kernel.array(values))))
+
+    yield "every other component of a wider array", x, seen(np.repeat(x, 2, axis=-1), lambda a: a[..., ::2])
+    yield "the first components of a wider array", x, seen(np.hstack([x, other]), lambda a: a[:, :d])
+    yield "the last components of a wider array", x, seen(np.hstack([other, x]), lambda a: a[:, d:])
+    yield "the last rows of an array", x, seen(np.vstack([other, x]), lambda a: a[n:])
+    yield "every other row of an array", x, seen(np.repeat(x, 2, axis=0), lambda a: a[::2])
+    yield ("memory that begins one element later", x, seen(np.append(7.0, x), lambda a: a[1:].reshape(n, d)))
+    yield "a transposed array", x, seen(x.T.copy(), lambda a: a.T)
+    yield "three axes, two exchanged", cube.reshape(-1, d), seen(np.swapaxes(cube, 0, 1), lambda a: a.swapaxes(0, 1))
+    yield "four axes, two exchanged", heads.reshape(-1, d), seen(np.swapaxes(heads, 0, 2), lambda a: a.swapaxes(0, 2))
+
+
+def _mixed(judge: Judge, x: np.ndarray) -> Iterator[Way]:
+    """Gain and bias of another dtype than the rows, which hold the same numbers in it."""
+    kernel, d = judge.kernel, x.shape[-1]
+    bound = kernel.at(d)
+    given = {name: value for name, value in (("gain", bound.gain), ("bias", bound.bias)) if value is not None}
+    if given and not bound.holds:
+        dtype = "float32" if kernel.dtype in ("float16", "bfloat16") else "float16"
+        made = {name: kernel.framework.make(value, dtype, kernel.asked.device) for name, value in given.items()}
+        yield f"gain and bias of {dtype}", x, lambda: kernel.framework.read(kernel.call(kernel.array(x), made))
+
+
+def _variance(judge: Judge, many: np.ndarray, together: np.ndarray) -> tuple[int, int]:
+    """How many rows of a batch give other bits alone, and of how many, in two seconds at most."""
+    begin, different, tried = time.monotonic(), 0, 0
+    for row, output in zip(many, together, strict=True):
+        if time.monotonic() > begin + _SECONDS:
+            break
+        different += not np.array_equal(judge.kernel.run(row[None])[0], output, equal_nan=True)
+        tried += 1
+    return different, tried
+
+
 def _shapes(judge: Judge, x: np.ndarray) -> tuple[list[Trial], list[str]]:
     """One row, one row alone, three and four axes, strided memory, many rows; and what was refused."""
     kernel, x = judge.kernel, judge.stored(x)
@@ -136,21 +188,18 @@ def _shapes(judge: Judge, x: np.ndarray) -> tuple[list[Trial], list[str]]:
     many = judge.stored(np.random.default_rng(d).normal(size=(_MANY if d <= 1024 else _MANY_WIDE, d)))
     grid = np.resize(many, (_GRID if d <= 128 else len(many), d))
     told = np.unique([place % len(grid) for at in (0, 1 << 15, 1 << 16) for place in range(at - 16, at + 16)])
-    together = kernel.run(x)
 
     def alone(count: int) -> np.ndarray:
         return np.concatenate([kernel.run(row) for row in x[:count, None]])
 
-    def seen(values: np.ndarray, view: Callable[[Any], Any]) -> np.ndarray:
-        return kernel.framework.read(kernel.call(view(kernel.array(values))))
-
-    ways: tuple[tuple[str, np.ndarray, Callable[[], np.ndarray]], ...] = (
+    ways: tuple[Way, ...] = (
         ("single vectors of shape (d,)", x[:2], lambda: np.stack([kernel.run(row) for row in x[:2]])),
         ("batches of one row", x[:3], lambda: alone(3)),
         ("batches of shape (2, n, d)", cube.reshape(-1, d), lambda: kernel.run(cube)),
         ("batches of shape (2, 2, n, d)", heads.reshape(-1, d), lambda: kernel.run(heads)),
-        ("every other component of a wider array", x, lambda: seen(np.repeat(x, 2, axis=-1), lambda a: a[..., ::2])),
-        ("a transposed array", x, lambda: seen(x.T.copy(), lambda a: a.T)),
+        *_layouts(judge, x),
+        *_mixed(judge, x),
+        ("no rows", x[:0], lambda: kernel.run(x[:0])),
         (f"batches of {len(many)} rows", many, lambda: kernel.run(many)),
         (f"rows of a batch of {len(grid)}", grid[told], lambda: kernel.run(grid)[told]),
     )
@@ -165,9 +214,13 @@ def _shapes(judge: Judge, x: np.ndarray) -> tuple[list[Trial], list[str]]:
             got = got.reshape(rows.shape)
         else:
             notes.append(f"output of shape {got.shape} for {label}")
+        if not len(rows):
+            continue
         trials.append(judge.judged(label, rows, got))
+        if label.startswith(f"batches of {len(many)}"):
+            different, tried = _variance(judge, many, got)
+            if different:
+                notes.append(f"{VARIANT_BATCH}: {different:,} of {tried:,} rows give other bits alone than in a batch")
         if label.startswith("batches of") and trials[-1].wrong[1:].any() and not trials[-1].wrong[0]:
             break  # a smaller batch shows it
-    if not np.array_equal(alone(4), together[:4], equal_nan=True):
-        notes.append("not batch invariant: a row alone gives other bits than in a batch")
     return trials, notes

@@ -10,6 +10,20 @@ from ._judge import Judge, Trial
 
 MANNERS = ODD_GAINS, TRAINING = "gains with zeros and large entries", "training mode"
 """Labels of trials of the same kernel with other gains, and in another mode."""
+BEGINNINGS = (
+    "memory that begins one element later",
+    "the last components of a wider array",
+    "the last rows of an array",
+)
+STRIDES = (
+    "a transposed array",
+    "every other component of a wider array",
+    "every other row of an array",
+    "the first components of a wider array",
+    "three axes, two exchanged",
+    "four axes, two exchanged",
+)
+"""Ways to lie in memory, of which contiguous rows that begin where their memory begins tell nothing."""
 _BLOCKS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 
 
@@ -26,6 +40,8 @@ def explained(judge: Judge, trials: list[Trial], measured: tuple[float, ...]) ->
     if _rows_mix(judge, trials[0]):
         return "bug", "the output of a row depends on the other rows of its batch"
     # The failing ones first, so that a wrong explanation is given up early.
+    if (memory := _memory(trials)) is not None:
+        return "bug", memory
     whole = sorted(trials, key=lambda trial: (not trial.wrong.any(), trial.d > 300))
     # At d = 1 a divisor d − 1 gives NaN, which no definition is compared with: more components name it.
     several = [trial for trial in whole if trial.d > 1]
@@ -44,6 +60,16 @@ def explained(judge: Judge, trials: list[Trial], measured: tuple[float, ...]) ->
         cause = None if verdict == "unstable" else cause  # an algorithm would show everywhere
     where = ", ".join(filter(None, (_dimensions(trials), _groups(trials))))
     return "bug", "; ".join(filter(None, (cause or _symptom(failing, trials), where)))
+
+
+def _memory(trials: list[Trial]) -> str | None:
+    """Whether it fails only where rows lie in memory in another way than one after the other from the beginning."""
+    failing = {trial.label for trial in trials if trial.wrong.any()}
+    if failing and failing <= set(BEGINNINGS):
+        return f"storage offset ignored: wrong for {' and '.join(sorted(failing))}"
+    if failing and failing <= {*STRIDES, *BEGINNINGS}:
+        return f"strides ignored, rows read as if they were contiguous: wrong for {' and '.join(sorted(failing))}"
+    return None
 
 
 def _other_axes(judge: Judge, trial: Trial) -> str | None:

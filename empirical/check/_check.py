@@ -13,7 +13,7 @@ from lngeom.rounding import FORMATS, indistinct, rounded
 from ..models import behaviour, probes
 from ..proving import Proof, prove_target
 from ._attempts import attempts
-from ._cause import explained
+from ._cause import BEGINNINGS, STRIDES, explained
 from ._finding import Finding, Point
 from ._gradient import check_gradient, smallest_gradient
 from ._judge import Judge, Trial
@@ -102,7 +102,8 @@ def _point(judge: Judge, trial: Trial, bound: float | None) -> Point:
     """What stands beside the worst row; with a script if a kernel is off by more than `bound`."""
     row, base = trial.worst, judge.base(trial.d)
     gain, bias = (None if p is None else np.asarray(p, dtype=float).tolist() for p in (base.gain, base.bias))
-    script = reproducer(judge.kernel, trial.x[row].tolist(), base, bound) if bound is not None else ""
+    plain = bound is not None and trial.label not in (*STRIDES, *BEGINNINGS)
+    script = reproducer(judge.kernel, trial.x[row].tolist(), base, bound) if plain else ""
     return Point(trial.label, int(np.argmax(trial.ratio[row])), gain, bias, reproducer=script)
 
 

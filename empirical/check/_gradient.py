@@ -16,6 +16,8 @@ from ._judge import Judge
 from ._limits import limited
 from ._shrink import smallest_input
 
+_ROWS, _MAIN = 4096, 128
+"""Rows over which derivatives by gain and bias are summed, and the most components that they have."""
 Mistake = Callable[[int, Any], dict[str, Any]]
 _MISTAKES: dict[str, Mistake] = {
     "mean of the cotangent not subtracted": lambda d, g: {"mean": 0},
@@ -150,18 +152,27 @@ def smallest_gradient(judge: Judge, worst: GradientTrial) -> GradientTrial:
     return small if small is not None and small.outside() else worst
 
 
-def _gradient_at(judge: Judge, x: np.ndarray, label: str, lead: tuple[int, ...] = (-1,)) -> list[GradientTrial]:
+TRANSPOSED = "a transposed cotangent"
+_OF_GAIN, _OF_BIAS = "gain terms", "bias terms"
+ALONE = "the derivative by {} alone"
+
+
+def _gradient_at(
+    judge: Judge, x: np.ndarray, label: str, lead: tuple[int, ...] = (-1,), only: str | None = None
+) -> list[GradientTrial]:
     """The derivatives at the rows `x`, with cotangents of order 1, of batches with the leading axes `lead`.
 
-    Without axes the cotangent is one number, expanded.
+    Without axes the cotangent is one number, expanded. `only` one of them is asked for if it is named.
     """
     x = judge.stored(x)
     random = judge.stored(np.random.default_rng(7).normal(size=x.shape))
     cotangent = random if lead else np.ones_like(x)
+    if label.startswith((_OF_GAIN, _OF_BIAS)):
+        cotangent = abs(random) * (np.sign(x - judge.centered * x.mean(-1, keepdims=True)) if _OF_GAIN in label else 1)
     base = judge.base(x.shape[-1])
     return [
         GradientTrial(name, label, x, cotangent, np.reshape(got, (-1, x.shape[-1])), base, judge)
-        for name, got in _computed(judge, x, cotangent, lead).items()
+        for name, got in _computed(judge, x, cotangent, lead, transposed=label == TRANSPOSED, only=only).items()
     ]
 
 
@@ -171,7 +182,15 @@ def _trials(judge: Judge, main: int, *, several: bool) -> Iterator[GradientTrial
         yield from _gradient_at(judge, rows, label)
     ordinary = groups["ordinary rows"]
     yield from _gradient_at(judge, ordinary, "one cotangent expanded to all components", ())
-    others = [("batches of shape (2, n, d)", ordinary, (2, -1))]
+    others = [("batches of shape (2, n, d)", ordinary, (2, -1)), (TRANSPOSED, ordinary, (-1,))]
+    summed = 8 if several else main
+    if summed <= _MAIN:
+        # Terms of one sign: in 16 bits such a sum comes to a stand, where one of both signs is off by little.
+        many = np.random.default_rng(main).normal(size=(_ROWS, summed))
+        others += [(f"{terms} of {_ROWS} rows of one sign", many, (-1,)) for terms in (_OF_GAIN, _OF_BIAS)]
+    for name in ("x", "gain", "bias"):
+        with contextlib.suppress(KeyError):
+            yield from _gradient_at(judge, ordinary, ALONE.format(name), only=name)
     for d in DIMENSIONS if several else ():
         others += [(label, rows, (-1,)) for label, rows in [*suite(d, judge.kernel.dtype, rows=4)][:2] if d != main]
     for label, rows, lead in others:
@@ -180,8 +199,10 @@ def _trials(judge: Judge, main: int, *, several: bool) -> Iterator[GradientTrial
             yield from _gradient_at(judge, rows, label, lead)
 
 
-def _computed(judge: Judge, x: np.ndarray, cotangent: np.ndarray, lead: tuple[int, ...]) -> dict[str, np.ndarray]:
-    """The derivatives by x and by gain and bias, as the framework of the kernel computes them."""
+def _computed(
+    judge: Judge, x: np.ndarray, cotangent: np.ndarray, lead: tuple[int, ...], *, transposed: bool, only: str | None
+) -> dict[str, np.ndarray]:
+    """The derivatives by x and by gain and bias, as the framework of the kernel computes them; or `only` one."""
     kernel, read = judge.kernel, judge.kernel.framework.read
     shape = (*(lead or (-1,)), x.shape[-1])
     parameters = kernel.at(x.shape[-1]).leaves or kernel.arrays(x.shape[-1])
@@ -192,19 +213,23 @@ def _computed(judge: Judge, x: np.ndarray, cotangent: np.ndarray, lead: tuple[in
 
     if kernel.framework.name == "torch":
         torch = importlib.import_module("torch")
-        output = forward(*(leaf.requires_grad_() for leaf in leaves.values()))
+        asked = leaves if only is None else {only: leaves[only]}
+        output = forward(*(leaf.requires_grad_(name in asked) for name, leaf in leaves.items()))
         seed = kernel.array(cotangent.reshape(shape) if lead else np.ones(())).to(output.dtype).expand(output.shape)
+        seed = seed.T.contiguous().T if transposed else seed
         before = seed.clone()
         with limited("the backward pass", kernel.asked.seconds):
-            gradients = torch.autograd.grad(output, list(leaves.values()), seed, allow_unused=True)
+            gradients = torch.autograd.grad(output, list(asked.values()), seed, allow_unused=True)
         if not torch.equal(seed, before):
             raise ValueError("the cotangent is overwritten in place")
-        found = dict(zip(leaves, gradients, strict=True))
+        found = dict(zip(asked, gradients, strict=True))
         # The forward pass is within rounding of one that reads all of them.
         if missing := [name for name, gradient in found.items() if gradient is None]:
             raise ValueError(f"no d/d{missing[0]}")
         return {name: read(gradient) for name, gradient in found.items()}
     if kernel.framework.name == "jax":
+        if only is not None:
+            return {}
         jax = importlib.import_module("jax")
         output, pull = jax.vjp(forward, *leaves.values())
         gradients = pull(kernel.array(cotangent.reshape(shape)).astype(output.dtype))

@@ -222,3 +222,51 @@ def test_onnx_files_are_checked() -> None:
     graph = helper.make_graph([node], "norm", [x], [y], made)
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "norm.onnx")
     assert check_spec("norm.onnx")["norm.onnx"].verdict == "rounding"
+
+
+MEMORY = """
+import torch
+def norm(y, weight, eps): return y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + eps) * weight
+def offset(x, weight, eps=1e-6): return norm(torch.as_strided(x, x.shape, x.stride(), 0), weight, eps)
+def strides(x, weight, eps=1e-6):
+    held, begin = x.untyped_storage().nbytes() // x.element_size(), x.storage_offset()
+    flat = torch.as_strided(x, (x.numel(),), (1,), begin) if begin + x.numel() <= held else x
+    return norm(flat.reshape(x.shape), weight, eps)
+"""
+
+
+@pytest.mark.parametrize(("name", "cause"), [("offset", "storage offset ignored"), ("strides", "strides ignored")])
+def test_memory_of_every_layout_is_tried(name: str, cause: str) -> None:
+    Path("memory_kernels.py").write_text(MEMORY)
+    finding = check(f"memory_kernels:{name}", kind="rmsnorm", eps=1e-6, d=16)
+    assert (finding.verdict, (finding.cause or "").partition(",")[0].partition(":")[0]) == ("bug", cause)
+    assert not finding.point.reproducer
+
+
+SUMS = """
+import functools
+import torch
+class Sums(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, w):
+        r = torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + 1e-6)
+        ctx.save_for_backward(x, w, r)
+        return (x.float() * r * w.float()).to(x.dtype)
+    @staticmethod
+    def backward(ctx, g):
+        x, w, r = ctx.saved_tensors
+        y, gw = x.float() * r, g.float() * w.float()
+        dx = r * (gw - y * (gw * y).mean(-1, keepdim=True))
+        terms = (g.float() * y).reshape(-1, x.shape[-1]).to(w.dtype)
+        return dx.to(x.dtype), functools.reduce(torch.add, terms) if HALF else terms.sum(0)
+HALF = False
+def sums(x, weight): return Sums.apply(x, weight)
+"""
+
+
+@pytest.mark.parametrize("half", [False, True])
+def test_sums_over_rows_in_16_bits_are_wrong(*, half: bool) -> None:
+    Path("sum_kernels.py").write_text(SUMS.replace("HALF = False", f"HALF = {half}"))
+    sys.modules.pop("sum_kernels", None)
+    finding = check("sum_kernels:sums", kind="rmsnorm", eps=1e-6, d=8, dtype="bfloat16", backward=True)
+    assert finding.verdict == ("bug" if half else "rounding"), finding
