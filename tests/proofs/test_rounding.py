@@ -1,0 +1,142 @@
+"""What Coq proves of the tolerance is about the numbers that the code decides by."""
+
+import math
+import re
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lngeom.rounding import FORMATS, Arithmetic, Definition, _constants, rounded
+from lngeom.rounding._certainty import exactly
+from lngeom.rounding._family import half_ulp
+from proofs.rounding import THEOREMS, recorded
+
+SOURCES = Path(__file__).parents[2] / "proofs" / "rounding"
+
+
+def test_constants_are_those_of_the_theorems() -> None:
+    text = (SOURCES / "Constants.v").read_text(encoding="utf-8")
+    stated = {name.upper(): int(value) for name, value in re.findall(r"^Definition (\w+) := (\d+)", text, re.MULTILINE)}
+    assert stated == {name: value for name, value in vars(_constants).items() if name.isupper()}
+
+
+def any_order(terms: list[Fraction]) -> Fraction:
+    """`Sums.any_order`: |Σ| and, for k = 2 ... d − 1, the larger sum of the k largest positive or negative parts."""
+    if len(terms) < 2:
+        return Fraction(0)
+    up, down = ([max(t, Fraction(0)) for t in sorted(side, reverse=True)] for side in (terms, [-t for t in terms]))
+    return abs(sum(terms, Fraction(0))) + sum(
+        (max(sum(up[:k], Fraction(0)), sum(down[:k], Fraction(0))) for k in range(2, len(terms))), Fraction(0)
+    )
+
+
+def gamma(k: int, u: Fraction) -> Fraction:
+    return k * u / (1 - k * u)
+
+
+def mean(terms: list[Fraction]) -> Fraction:
+    return sum(terms, Fraction(0)) / len(terms)
+
+
+class Theorem:
+    """The definitions of `Means`, `Merging` and `Family`, with w = u ω, as fractions."""
+
+    def __init__(self, x: list[Fraction], u: Fraction, om: Fraction, *, centered: bool) -> None:
+        self.x, self.u, self.om, self.d = x, u, om, len(x)
+        self.mu = mean(x) if centered else Fraction(0)
+        self.deviation = [value - self.mu for value in x]
+        self.variance = mean([c**2 for c in self.deviation])
+        total = u * any_order(x) / self.d
+        size, grown = mean([abs(value) for value in x]), 1 + gamma(self.d, u)
+        self.alpha = (total * grown + u * (grown * size + abs(self.mu)) + 2 * om) * centered
+        levels = (self.d - 1).bit_length()
+        # The root is squared where it is compared.
+        self.merged = total + ((1 + u) ** 3 - 1) * levels * size + 2 * u * om * self.d
+        self.grown, self.increment = 1 + gamma(4 * self.d, u), 25 * u**2 * levels * self.variance
+
+    def squares(self, alpha: Fraction) -> tuple[Fraction, Fraction]:
+        """`low` and `high`."""
+        terms = [(abs(c) + alpha) ** 2 for c in self.deviation]
+        error = self.u * any_order(terms) * (1 + gamma(self.d, self.u)) / self.d + 4 * self.om
+        return (
+            max(Fraction(0), self.variance * (1 - 8 * self.u) - error),
+            (self.variance + alpha**2) * (1 + 8 * self.u) + error,
+        )
+
+    def slack(self, i: int, alpha: Fraction, p: Fraction, g: Fraction, b: Fraction, *, first: bool) -> Fraction:
+        """`slack`, or `subtracted_slack`."""
+        x, u = abs(self.x[i]), self.u
+        tiny = self.om * (x + abs(self.mu) + alpha + abs(g) + p + 1)
+        more = u * abs(g) * p * (3 * x + 4 * abs(self.mu)) + (1 + u) * u * abs(b)
+        return 5 * u * abs(g) * p * (abs(self.deviation[i]) + alpha) + u * abs(b) + tiny + more * first
+
+
+def rows(dtype: str, seed: int) -> Any:
+    """Rows of every width to 20, of many sizes and means, some with a massive component or two values only."""
+    rng = np.random.default_rng(seed)
+    for d in range(1, 21):
+        for _ in range(5):
+            x = rng.normal(size=d) * 10.0 ** rng.uniform(-4, 1) + rng.choice([0, 1, -300]) * 10.0 ** rng.uniform(-3, 1)
+            x[0] *= rng.choice([1, 1, 1000 if dtype != "float16" else 10])
+            x = x if rng.random() < 0.8 else np.where(x > x.mean(), x.max(), x.min())
+            g, b = rng.normal(size=(2, d)) * 2.0 ** rng.uniform(-20, 3)
+            yield (rounded(v, dtype).astype(float) for v in (x, g, b))
+
+
+@pytest.mark.parametrize("method", [None, "two-pass"])
+@pytest.mark.parametrize("centered", [True, False], ids=["layernorm", "rmsnorm"])
+@pytest.mark.parametrize("dtype", FORMATS)
+def test_the_family_of_the_theorems_lies_inside_that_of_the_code(dtype: str, centered: bool, method: Any) -> None:
+    of = Arithmetic.of(dtype)
+    arithmetic = Arithmetic(of.work, of.sums, of.storage, method)
+    eps, one = Fraction(1, 2**17), 1 + 8 * of.work.roundoff
+    for x, gain, bias in rows(dtype, 3):
+        layer = Definition(centered, gain.astype(np.longdouble), bias.astype(np.longdouble), float(eps))
+        sample = exactly([x.tolist()], arithmetic)
+        assert sample is not None
+        family = layer.family(sample, arithmetic)
+        low, high, reach = family.low[0, 0], family.high[0, 0], family.reach[0, 0]
+        alpha = sample.spread(arithmetic, centered=centered).alpha[0, 0]
+        known = Theorem(sample.x[0].tolist(), of.work.roundoff, of.work.tiny, centered=centered)
+        if method is None and centered:
+            assert known.alpha <= alpha
+            rest = alpha / known.grown - known.merged
+            assert rest >= 0
+            assert known.increment <= rest**2
+        elif centered:  # the sum is divided, so that mean |x| does not enter; exact sums have no error
+            assert 2 * known.u * abs(known.mu) + 2 * known.om <= alpha
+        least, most = known.squares(min(alpha, known.alpha))
+        assert low**2 * (most + eps) <= (2 - one) ** 2
+        assert high**2 * (least + eps) >= one**2
+        assert reach >= high * min(alpha, known.alpha)
+        for i, (g, b) in enumerate(zip(gain.tolist(), bias.tolist(), strict=True)):
+            if g:
+                wanted = known.slack(
+                    i, min(alpha, known.alpha), high, Fraction(g), Fraction(b), first=centered and not method
+                )
+                assert wanted <= family.slack[0, i]
+
+
+def test_half_a_unit_is_that_of_the_theorems() -> None:
+    """`Floats.half_ulp`; at 0 the code excuses flushing as well."""
+    for name, form in FORMATS.items():
+        for exponent in range(form.low - form.bits + 1, form.high, 7):
+            y = math.ldexp(1.0, exponent)
+            unit = Fraction(2) ** (max(exponent - form.bits + 1, form.low - form.bits + 1) - 1)
+            assert Fraction(*half_ulp(np.array([y]), form)[0].as_integer_ratio()) == unit, (name, exponent)
+        assert half_ulp(np.zeros(1), form)[0] >= math.ldexp(1.0, form.low)
+
+
+def test_the_record_is_of_these_files_and_what_the_page_names_is_proved() -> None:
+    assert recorded()["theorems"] == THEOREMS
+    assert recorded()["axioms"] == ["classic", "functional_extensionality_dep", "sig_forall_dec", "sig_not_dec"]
+    page = (SOURCES.parents[1] / "docs" / "derivations" / "tolerance.md").read_text(encoding="utf-8")
+    named = {tuple(name) for name in re.findall(r"`([A-Z][a-z]+)\.(\w+)`", page)}
+    assert len(named) > len(THEOREMS)
+    for file, name in named | {tuple(theorem.split(".")) for theorem in THEOREMS.values()}:
+        text = (SOURCES / f"{file}.v").read_text(encoding="utf-8")
+        assert re.search(rf"^(Theorem|Lemma) {name}\b.*?\bQed\.", text, re.MULTILINE | re.DOTALL), (file, name)
+        assert not re.search(r"\b(Admitted|admit|Axiom|Parameter)\b", text)
