@@ -1,8 +1,10 @@
 """The attacks, area by area; each attempt returns what was wrong, or nothing."""
 
 import errno
+import json
 import random
 import resource
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,9 +13,13 @@ from typing import Any
 
 import numpy as np
 import torch
+from safetensors.torch import load_file, save_file
 from torch import nn
+from transformers import GPT2Config
 
 import lngeom as lg
+from empirical.check import check
+from empirical.folding import fold
 from empirical.models import NormSite, find_model, load_model
 from empirical.observe import Observer
 from empirical.runs import RunDirectory
@@ -264,3 +270,155 @@ def core(_: Scene, generator: random.Random) -> str:
         return "" if close else f"{found}, not {right}"
 
     return refused_or(f"{function.__name__}({x!r}, {given})", computed)
+
+
+_WORDS = {
+    "sweep": "--tokens --sequence-length --batch-size --shard-tokens --directions --seed --dtype --device --corpus",
+    "ablate": "--tokens --sequence-length --per-document --batch-tokens --directions --seed --dtype --corpus",
+    "fold": "--tokens --sequence-length --dtype --corpus --gains --verify",
+    "norms": "--csv --json --types",
+    "doctor": "--tokens --seed MODEL",
+    "merge": "FINISHED BESIDE --json",
+    "report": "FINISHED MODEL",
+    "compare": "FINISHED BESIDE --csv --json",
+    "tolerance": "--d --dtype --ratio --eps --kind --order --accumulate --header --json",
+    "check": "--d --eps --dtype --kind --allow --backward",
+}
+"""Commands, with the options and arguments that each is given at random."""
+_VALUES = """0 1 -1 2 16 1e3 nan inf -inf 1e400 18446744073709551616 ä / . nothing MODEL IDS FINISHED float64
+bfloat16 layernorm cpu cuda:9 random ./none hf: OUT/a.json"""
+
+
+@_area("random command lines", 0.3)
+def command_lines(scene: Scene, generator: random.Random) -> str:
+    """A command with any options and values: done, failed by its verdict, or refused in one line."""
+    with scene.copy("model", "finished") as (model, run):
+        out = run.parent / "out"
+        places = {"MODEL": model, "FINISHED": run, "BESIDE": scene.base / "beside", "IDS": scene.base / "ids.npy"}
+        command = generator.choice(list(_WORDS))
+        words = ["lngeom:layer_norm" if command == "check" else "MODEL" if command in list(_WORDS)[:5] else ""]
+        for option in generator.choices(_WORDS[command].split(), k=generator.randrange(4)):
+            words += [option, *generator.choices(_VALUES.split(), k=option[0] == "-" and generator.random() < 0.9)]
+        words += ["--output", "OUT"] if command in ("sweep", "ablate", "fold", "merge") else []
+        words += ["--corpus", "IDS"] if command in ("ablate", "fold") else []
+        line = [str(places.get(word, word)).replace("OUT", str(out)) for word in words if word]
+        told = in_child(lambda: said(command, *line)[0])
+    return "" if told in ("refused", "done") or told.startswith("exit code 1: []") else f"{command} {words}: {told}"
+
+
+def _reshaped(weights: dict[str, Any], generator: random.Random) -> str:
+    """Change one tensor of a checkpoint; returns what was done."""
+    name, kinds = generator.choice(sorted(weights)), [torch.int8, torch.bool, torch.complex64, torch.float8_e4m3fn]
+    kind = generator.choice(["gone", "renamed", "longer", "another block", *kinds])
+    value = weights.pop(name)
+    changed = {"gone": {}, "renamed": {f"x.{name}": value}, "longer": {name: value.repeat(2, *[1] * (value.ndim - 1))},
+               "another block": {name: value, f"transformer.h.7.{name}": value.clone()}}  # fmt: skip
+    weights.update(changed[kind] if isinstance(kind, str) else {name: value.to(kind)})
+    return f"{name}: {kind}"
+
+
+@_area("models of other weights and configurations", 0.3)
+def changed_models(scene: Scene, generator: random.Random) -> str:
+    """One tensor or one entry of the configuration changed: refused in one line where it is another network."""
+    with scene.copy("model") as (model,):
+        if tensors := generator.random() < 0.7:
+            weights = load_file(model / "model.safetensors")
+            what = _reshaped(weights, generator)
+            save_file(weights, model / "model.safetensors", {"format": "pt"})
+        else:
+            entries = json.loads((model / "config.json").read_text())
+            name, value = generator.choice(sorted(entries)), generator.choice([0, -1, 3, 1 << 40, "x", None, [1], 1e9])
+            (model / "config.json").write_text(json.dumps(entries | {name: value}))
+            what = f"{name} = {value!r}"
+        words = ["fold", model, "--corpus", scene.base / "ids.npy", "--tokens", 32, "--output", model.parent / "out"]
+        told = in_child(lambda: said(*words)[0])
+    lines = told.startswith("exit code 2: ['weights that") and told.count("lngeom fold: ") == 1
+    return "" if lines or told == "refused" or (told == "done" and not tensors) else f"{what}: {told}"
+
+
+def _norm(x: Any, gain: Any, bias: Any) -> Any:
+    center = x - x.mean(-1, keepdims=True)
+    return center / ((center * center).mean(-1, keepdims=True) + 1e-5) ** 0.5 * gain + bias
+
+
+@_area("kernels that are wrong somewhere", 0.3)
+def wrong_kernels(_: Scene, generator: random.Random) -> str:
+    """A norm that at some inputs, gains or shapes is doubled, raises or exits: never within rounding."""
+    wheres: dict[str, Callable[..., Any]] = {
+        "zero rows": lambda x, _: (x == 0).all(-1).any(), "four axes": lambda x, _: x.ndim == 4,
+        "large entries": lambda x, _: abs(x).max() > 200, "zero gain": lambda _, gain: (gain == 0).any(),
+        "large gain": lambda _, gain: abs(gain).max() > 8, "many rows": lambda x, _: len(x) > 65_535 and x.ndim == 2,
+        "some rows": lambda x, _: len(x) > 4000, "negative means": lambda x, _: (x.mean(-1) < -20).any(),
+        "small rows": lambda x, _: (abs(x).max(-1) < 1e-5).any(),
+    }  # fmt: skip
+
+    def exits(y: Any) -> Any:
+        return sys.exit(y.size)
+
+    def fails(y: Any) -> Any:
+        raise ValueError(f"{y.size} numbers")
+
+    where, how = (
+        generator.choice(sorted(wheres)),
+        generator.choice([lambda y: 2 * y, lambda y: y * np.nan, exits, fails]),
+    )
+
+    def norm(x: Any, gain: Any, bias: Any) -> Any:
+        y = _norm(x, gain, bias)
+        return how(y) if wheres[where](x, gain) else y
+
+    def passed() -> str:
+        found = check(norm, kind="layernorm", eps=1e-5, d=generator.choice([4, 8, 24]))
+        return f"{where}: {found}" if found.verdict == "rounding" and not found.notes else ""
+
+    return refused_or(where, passed)
+
+
+class _Network(nn.Module):
+    """A Pre-LN network, odd in some ways: what is shared, and how the stream is written."""
+
+    def __init__(self, odd: set[str]) -> None:
+        super().__init__()
+        self.config, self.odd = GPT2Config(vocab_size=9, n_positions=16, bos_token_id=0, eos_token_id=0), odd
+        self.embed, self.up, self.down = nn.Embedding(9, 8), nn.Linear(8, 8), nn.Linear(8, 8)
+        self.first, self.last, self.head = nn.LayerNorm(8), nn.LayerNorm(8), nn.Linear(8, 9)
+        self.last = self.first if "norm" in odd else self.last
+        if "gain" in odd:
+            self.last.weight = self.first.weight
+        if "tied" in odd:
+            self.head.weight = self.embed.weight
+        for parameter in self.parameters():
+            nn.init.normal_(parameter)
+
+    def forward(self, input_ids: torch.Tensor) -> dict[str, torch.Tensor]:
+        h = self.embed(input_ids)
+        for _ in range(1 + ("twice" in self.odd)):
+            inner = self.up(self.first(h))
+            h = h + self.down(torch.tanh(inner))
+        if "item" in self.odd:
+            h[:, 0] = inner[:, 0].exp()
+        if "view" in self.odd:
+            h[:, 1].mul_(inner[:, 1])
+        if "long" in self.odd and h.shape[1] > 8:
+            h = h + inner.exp()
+        if "added in place" in self.odd:
+            h += self.down(inner)
+        return {"logits": self.head(self.last(h)) + ("reader" in self.odd) * self.up(h).sum(-1, keepdim=True)}
+
+
+@_area("networks that are odd, folded", 0.3)
+def odd_networks(_: Scene, generator: random.Random) -> str:
+    """A network with a few odd things, folded with its gains or not: refused, or the same on other inputs."""
+    ways = ["norm", "gain", "tied", "twice", "item", "view", "long", "added in place", "reader"]
+    odd, gains = set(generator.sample(ways, generator.randrange(4))), generator.random() < 0.5
+    torch.manual_seed(generator.randrange(1 << 30))
+    network = _Network(odd).double().eval()
+
+    def folded() -> str:
+        made, ids = fold(network, gains=gains), torch.randint(9, (2, 16))
+        with torch.no_grad():
+            right, got = (each(input_ids=ids)["logits"] for each in (network, made.model))
+        gap = float((right - got).abs().max() / right.abs().max())
+        return f"{odd}, gains {gains}: off by {gap:.3g}" if gap > 1e-9 else ""
+
+    return refused_or(f"{odd}, gains {gains}", folded)

@@ -64,6 +64,8 @@ def said(*words: object) -> tuple[str, str]:
         warnings.simplefilter("ignore")
         try:
             code = main([str(word) for word in words])
+        except SystemExit as error:  # of the parser
+            code = error.code
         except Exception as error:  # what is wrong is just this: an error that no one foresaw
             return f"{type(error).__name__}: {error}", ""
     lines = errors.getvalue().strip().splitlines()
