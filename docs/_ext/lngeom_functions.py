@@ -17,7 +17,18 @@ from proofs import theorems
 ENGINE = {"certainly_outside", "diagnose", "indistinct"}
 """What ``lngeom.rounding`` offers to ``empirical.check``."""
 SHOWN = 5
-MODULES = "norms projection angles epsilon fibers derivatives ellipsoid boxes folding rounding".split()
+MODULES = [
+    "norms",
+    "projection",
+    "angles",
+    "epsilon",
+    "fibers",
+    "derivatives",
+    "ellipsoid",
+    "boxes",
+    "folding",
+    "rounding",
+]
 
 
 def names(function: Callable[..., Any], seen: set[Any]) -> Iterator[str]:

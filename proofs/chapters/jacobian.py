@@ -1,5 +1,6 @@
 """Jacobian: the derivative of LayerNorm, its spectrum, its norm, and the bounds that do not hold."""
 
+from fractions import Fraction
 from typing import Any
 
 from hypothesis import strategies as st
@@ -441,3 +442,47 @@ def test_secant_symmetric(x: Vector, z: Vector, v: Vector, w: Vector, eps: Epsil
     other = dot(v, secant_product(x, z, w, x, eps=eps))
     wrong("with a gain, here x", lambda: dot(w, secant_product(x, z, v, x, eps=eps)) == other)
     wrong("it sends x to 0, as the Jacobian at ε = 0", lambda: secant_product(x, z, x, eps=eps) == 0)
+
+
+@theorem(OWN, "Jacobian", "the Lipschitz constant, attained by jacobian.lipschitz_attained")
+def test_lipschitz(x: Vector, z: Vector, g: Vector, c: Scalar, eps: Epsilon):
+    """The distance of two outputs is at most c/√ε times that of the inputs, c the norm of the gain on what differs.
+
+    ε‖LN_ε(x; g) − LN_ε(z; g)‖² ≤ c²‖x − z‖² for ε > 0 and ‖g∘v‖ ≤ c‖v‖ at v = LN_ε(x) − LN_ε(z)
+
+    Remark: As 1·v = 0, c = ‖GΠ‖ will do, and no less: jacobian.lipschitz_attained.
+    """
+    assume(eps > 0, redundant="at ε = 0 the left side is 0, and the library takes no ε < 0")
+    moved = lg.standardize(x, eps=eps) - lg.standardize(z, eps=eps)
+    assume(c**2 * square_norm(moved) >= square_norm(g * moved), "‖g∘v‖ ≤ c‖v‖")
+    written = lg.layer_norm(x, g, eps=eps) - lg.layer_norm(z, g, eps=eps)
+    assert eps * square_norm(written) <= c**2 * square_norm(x - z)
+    wrong("ε in the place of √ε: ε²", lambda: square_norm(written) <= eps**2 * c**2 * square_norm(x - z))
+
+
+@test_lipschitz.proof
+def _(goal, given, x, z, g, c, eps):
+    """With k = ½(s + s′): ‖x − x′‖² ≥ 2k(x − x′)·v − k²‖v‖² ≥ k²‖v‖² ≥ ε‖v‖², by jacobian.cocoercive."""
+    positive, bounded = given
+    own, other = (sy.prove(sy.greater(variance(u) + eps), positive) for u in (x, z))
+    s, t = denominator(x, eps), denominator(z, eps)
+    v, k = lg.standardize(x, eps=eps) - lg.standardize(z, eps=eps), (s + t) / 2
+    (along,) = test_cocoercive.prove()
+    above = sy.prove(sy.greater(k), own, other)
+    both = sy.prove(sy.greater(s * t + eps), own, other, positive)
+    spreads = [product(sum_of_squares(lg.project(u)), sy.prove(sy.greater(1 / dim(x)))) for u in (x, z)]
+    roots = [sy.square_of_root(own), sy.square_of_root(other)]
+    grown = [product(*spreads), product(positive, sy.add(*spreads))]
+    squares = as_sum(sy.at_least((s * t - eps) * (s * t + eps)), grown, *roots)
+    part = sy.multiply(sy.inverse_sign(both), squares)
+    unit = sy.combine(s * t - eps - part.conclusion.term, [(-(s * t - eps), None, sy.inverse(both))])
+    mixed = sy.transport(s * t - eps, unit, part)
+    half, quarter = (sy.constant(Fraction(1, n), ">") for n in (2, 4))
+    slack = as_sum(sy.at_least(k**2 - eps), [sy.multiply(quarter, sy.add(*spreads)), sy.multiply(half, mixed)], *roots)
+    parts = [
+        sum_of_squares(x - z - k * v),
+        product(sy.constant(2, ">"), above, along),
+        product(slack, sum_of_squares(v)),
+    ]
+    bare = as_sum(sy.at_least(square_norm(x - z) - eps * square_norm(v)), parts)
+    return as_sum(goal, [sy.multiply(sy.square(c), bare), product(positive, bounded)])
