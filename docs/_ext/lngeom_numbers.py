@@ -354,7 +354,9 @@ def wild() -> dict[str, int]:
         counts[f"{dtype}_checked"] = counts[f"{dtype}_all"] - counts[f"{dtype}_not_checked"]
         counts[f"{dtype}_defined"] = counts[f"{dtype}_rounding"] + counts[f"{dtype}_variant"]
         counts[f"{dtype}_lost"] = counts[f"{dtype}_unstable"] + counts[f"{dtype}_bug"]
-    sources = {row["norm"] for row in _strings("norms_in_the_wild") if row["package"] == "transformers"}
+    sources = {row["norm"]: row for row in _strings("norms_in_the_wild") if row["package"] == "transformers"}
+    for row in sources.values():
+        counts[f"exact_{row['exact'].partition(':')[0].replace(' ', '_')}"] += int(row["classes"])
     return {**counts, "sources": len(sources)}
 
 

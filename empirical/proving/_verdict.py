@@ -13,7 +13,8 @@ from lngeom import kernel
 from lngeom.kernel import Formula, ProofError, Proved, Table
 from lngeom.tracing import Dim, FloatGround, Ground, Literals, RecordedGround, Refusal, Trace, runs
 
-from ..tracing import LAYOUTS, Front, Program, TorchFront, program, role
+from .. import tracing
+from ..tracing import LAYOUTS, Front, Program, program, role
 from ._candidates import Candidate, matching, reference
 from ._execution import differs, drawn
 from ._path import Path
@@ -227,7 +228,11 @@ def _in_other_formats(proof: Proof, path: Path) -> Proof:
     return replace(proof, notes=(*proof.notes, note)) if other else proof
 
 
-_FRONTS: dict[str, Callable[[], Front]] = {"torch": lambda: TorchFront(), "numpy": Front}
+_FRONTS: dict[str, Callable[[], Front]] = {
+    "torch": lambda: tracing.TorchFront(),  # which is loaded when it is asked for, as all but NumPy's
+    "numpy": Front,
+    "jax": lambda: tracing.JaxFront(),
+}
 
 
 def prove_target(target: Any, name: str, framework: str, *, kind: str | None = None, dtype: str = "float32") -> Proof:

@@ -6,6 +6,7 @@ from .._lazy import lazy
 
 if TYPE_CHECKING:
     from ._front import Front as Front
+    from ._jax import JaxFront as JaxFront
     from ._modules import TorchFront as TorchFront
     from ._program import LAYOUTS as LAYOUTS, Program, program
     from ._roles import (

@@ -22,6 +22,11 @@ class Front:
     number: type[Num] = Num
     formats: tuple[str, ...] = ("float32", "float64", "float16")
 
+    def call(self, function: Any, values: list[Any]) -> Arr | None:
+        """The traced array that a program gives for traced arrays and other values, None if it gives none."""
+        output = function(*(self.raised(value) if isinstance(value, Arr) else value for value in values))
+        return self.lowered(output[0] if isinstance(output, tuple | list) else output)
+
     def raised(self, arr: Arr) -> Any:
         """A traced array as the framework sees it."""
         return NumpyArray(arr)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import struct
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -45,7 +46,9 @@ class Literals:
         """A number of its own for a setting, which no other constant of the program has by chance."""
         name = name if name not in self.values else f"{name}{len(self.values)}"
         unusual = value * (1 + self.shift * (1 + len(self.values)))
-        self.names[unusual], self.values[name] = name, value
+        self.values[name] = value
+        single = struct.unpack("f", struct.pack("f", unusual))[0]  # as frameworks write it that know no float64
+        self.names |= {unusual: name, single: name}
         return unusual
 
     def text(self, name: str) -> str:
