@@ -37,7 +37,7 @@ D = 64
 DTYPES = ("float32", "bfloat16", "float16")
 COLUMNS = ("package", "version", "norm", "classes", "kind", "eps", "dtype", "direction", "verdict", "cause",
            "worst_ratio", "reproducer", "exact")  # fmt: skip
-FRAMEWORKS = dict.fromkeys(("torch", "timm", "diffusers", "transformers", "x-transformers"), "torch")
+FRAMEWORKS: dict[str, str] = dict.fromkeys(("torch", "timm", "diffusers", "transformers", "x-transformers"), "torch")
 FRAMEWORKS |= dict.fromkeys(("jax", "flax", "dm-haiku", "equinox"), "jax")
 Entry = tuple[str, str, int, Any, str | None, float | None]
 """Package, name, how many classes have this source, target, kind and ε, each None if it is to be found."""

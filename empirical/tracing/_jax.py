@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import math
 import operator
 from collections.abc import Callable
 from typing import Any
 
-import jax
 import numpy as np
-from jax import export
 
 from lngeom.tracing import FEATURE, Arr, Dim, Num, Trace, filled
 
@@ -23,10 +22,14 @@ class JaxFront(Front):
 
     formats = ("float32",)
 
+    def __init__(self) -> None:
+        self.jax = importlib.import_module("jax")
+
     def of_instance(self, module: Any) -> Any:
         if not all(hasattr(module, name) for name in ("init", "apply", "bind")):  # flax.linen
             return None
-        shapes = jax.eval_shape(module.init, jax.random.PRNGKey(0), jax.ShapeDtypeStruct((2, 8), "float32"))
+        row = self.jax.ShapeDtypeStruct((2, 8), "float32")
+        shapes = self.jax.eval_shape(module.init, self.jax.random.PRNGKey(0), row)
         names = list(shapes["params"])
 
         def run(x: Any, *vectors: Any) -> Any:
@@ -37,14 +40,15 @@ class JaxFront(Front):
         return lambda d, setting: run, None
 
     def array(self, values: np.ndarray, dtype: str) -> Any:
-        return jax.numpy.asarray(values, dtype=dtype)
+        return self.jax.numpy.asarray(values, dtype=dtype)
 
     def call(self, function: Any, values: list[Any]) -> Arr | None:
         arrays = [value for value in values if isinstance(value, Arr)]
+        symbolic = importlib.import_module("jax.export").symbolic_shape
         labels = list(dict.fromkeys(label for one in arrays for label in one.labels))
-        sizes = dict(zip(labels, export.symbolic_shape(", ".join(labels)), strict=True))
+        sizes = dict(zip(labels, symbolic(", ".join(labels)), strict=True))
         shapes = [
-            jax.ShapeDtypeStruct(
+            self.jax.ShapeDtypeStruct(
                 [functools.reduce(operator.mul, [sizes[a] for a in dim], 1) for dim in one.axes], one.dtype
             )
             for one in arrays
@@ -55,7 +59,7 @@ class JaxFront(Front):
             output = function(*(next(left) if isinstance(value, Arr) else value for value in values))
             return output[0] if isinstance(output, tuple | list) else output
 
-        closed = jax.make_jaxpr(program)(*shapes)
+        closed = self.jax.make_jaxpr(program)(*shapes)
         (result,) = _evaluated(arrays[0].trace, closed.jaxpr, [*map(_plain, closed.consts)], arrays)
         return result if isinstance(result, Arr) else None
 
