@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.complete
 WORKERS ?= auto
 
-.PHONY: setup sweep test verify lint docs linkcheck attack bench bench-peers bench-gpu clean
+.PHONY: setup sweep test verify lint docs linkcheck attack gauge bench bench-peers bench-gpu clean
 
 setup: $(STAMP)
 
@@ -47,6 +47,12 @@ docs: $(STAMP)
 # Needs the network, so that no other target needs it.
 linkcheck: docs
 	$(BIN)/sphinx-build -q -b linkcheck docs docs/_build/linkcheck
+
+# Two checkpoints of one network with equal outputs, 45° apart, in two minutes.
+gauge: $(STAMP)
+	$(BIN)/python docs/results/whisper/prepare.py runs/whisper 0
+	$(BIN)/lngeom gauge runs/whisper/model --angle 45 --output runs/whisper-45
+	$(BIN)/lngeom gauge runs/whisper/model --angle 90 --output runs/whisper-90
 
 bench: $(STAMP)
 	$(BIN)/python experiments/benchmarks/run.py $(BENCH)

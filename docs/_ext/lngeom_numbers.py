@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import product
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from scipy import stats
@@ -47,6 +48,7 @@ def numbers() -> dict[str, Any]:
     return {
         "smollm2": smollm2(),
         "whisper": whisper(),
+        "gauge": gauge(),
         "study": study(),
         "records": records(),
         "architectures": architectures(),
@@ -59,6 +61,9 @@ def numbers() -> dict[str, Any]:
         "energies_table": energies_table(),
         "controls_table": controls_table(),
         "correlations_table": correlations_table(),
+        "whisper_gauges": gauge_table("whisper"),
+        "smollm2_gauges": gauge_table("smollm2"),
+        "orbit_table": orbit_table(),
         "attack_table": attack_table(),
         "kernel_lines": f"{sum(map(lines_of_code, TRUSTED))}",
     }
@@ -151,7 +156,33 @@ def smollm2() -> dict[str, Any]:
         "few_tokens": f"{shown['tokens']:,}",
         "few_articles": shown["documents"],
         "differ": sum(_differ(row, few[row["site"]]) for row in before),
+        **_ranks(before),
+        **_direction_prices(),
         "top1": {site: f"{100 * row['top1']:.1f} %" for site, row in changes.items()},
+    }
+
+
+def _ranks(before: list[Row]) -> dict[str, Any]:
+    """How often 1 is in the lowest tenth or quarter of the ranks among the 64 random directions."""
+    ranks = [row["rank_among_random"] for row in before]
+    return {
+        "lowest_tenth": sum(rank <= 64 / 10 for rank in ranks),
+        "lowest_quarter": sum(rank <= 64 / 4 for rank in ranks),
+        "early_rank": max(rank for rank, row in zip(ranks, before, strict=True) if 2 <= (row["layer"] or 0) <= 22),
+    }
+
+
+def _direction_prices() -> dict[str, Any]:
+    """What removing random directions costs SmolLM2, beside removing 1 on the same tokens."""
+    rows = {(row["change"], row["site"]): row["nats"] for row in table("smollm2/directions")}
+    random = [nats for (change, _), nats in rows.items() if change == "u_norm"]
+    uniform = rows["centred", "all"]
+    return {
+        "directions": [f"{end:.4f}" for end in (min(random), max(random))],
+        "directions_median": f"{median(random):.4f}",
+        "directions_uniform": f"{uniform:.4f}",
+        "directions_below": sum(nats < uniform for nats in random),
+        "directions_tokens": f"{table('smollm2/directions')[0]['tokens']:,}",
     }
 
 
@@ -181,6 +212,7 @@ def whisper() -> dict[str, Any]:
     }
     return {
         "replaced": price("whisper", "rms_norm", "all", ".2f").partition(" ")[0],
+        "saturated": f"1.154 + {float(price('whisper', 'rms_norm', 'all', '.3f').partition(' ')[0]):.3f} = 10.0",
         "folded_below": "10" + f"{math.floor(math.log10(abs(folded))) + 1}".translate(SUPERSCRIPTS),
         "single_tokens": f"{singles[0]['tokens']:,}",
         "encoder_least": price("whisper", "rms_norm", encoder[0], ".3f"),
@@ -210,6 +242,66 @@ def correlations_table() -> str:
     columns = ("tilt_mean_deg", "distance_mean", "d_cos2")
     rows = [[f"`{column}`", *(cell(column, stack) for stack in ("", "encoder", "decoder"))] for column in columns]
     return markdown(["", "all 22 norms", "encoder, 9", "decoder, 13"], rows)
+
+
+# Gauges.
+
+
+def _with_interval(row: Row, column: str, digits: str) -> str:
+    return interval(row[column], row[f"{column}_low"], row[f"{column}_high"], digits)
+
+
+def gauge() -> dict[str, Any]:
+    """Networks with the same outputs and other angles."""
+    rows = table("gauge/orbit")
+    curves = [row for row in rows if row["angle"] is not None]
+    stored, folded = (next(r for r in rows if (r["weights"], r["angle"]) == (w, None)) for w in ("as stored", "folded"))
+    least, most = (pick(curves, key=lambda row: row["nats"]) for pick in (min, max))
+    models = {name: table(f"gauge/{name}")[-1] for name in ("whisper", "smollm2")}
+    return {
+        **{
+            name: {"tokens": f"{row['tokens']:,}", **{k: row[k] for k in ("documents", "maps")}}
+            for name, row in models.items()
+        },
+        "least": ends(table("gauge/smollm2-least"), "angle_mean_deg", ".1f"),
+        "orbit": {
+            "tokens": f"{stored['tokens']:,}",
+            "documents": 10,
+            "least": _with_interval(least, "nats", ".3f"),
+            "where": f"{least['weights']} and shifted to {least['angle']}°",
+            "most": _with_interval(most, "nats", ".2f"),
+            "stored": _with_interval(stored, "nats", ".2f"),
+            "folded": _with_interval(folded, "nats", ".7f"),
+        },
+    }
+
+
+def gauge_table(name: str) -> str:
+    """The networks of equal outputs."""
+    header = ["gauge", "mean angle to 1 (norms)", "loss", "difference", "largest logit difference", "in float64"]
+    rows = []
+    for row in table(f"gauge/{name}"):
+        angles = f"{row['angle']:.1f}° ({row['angle_least']:.1f}° to {row['angle_most']:.1f}°)"
+        apart = ["–", "–"]
+        if row["largest_difference"] is not None:
+            apart = [
+                f"{row['largest_difference']:.1e} of {row['largest_output']:.1f}, bound {row['probable_bound']:.2g}"
+            ]
+            apart += [f"{row['difference_in_float64']:.1e}, bound {row['bound_in_float64']:.1e}"]
+        difference = _with_interval(row, "difference", ".1e")
+        rows.append([row["gauge"], angles, _with_interval(row, "loss", ".4f"), difference, *apart])
+    return markdown(header, rows)
+
+
+def orbit_table() -> str:
+    """The price of the swap, gauge by gauge."""
+    prices = {(row["weights"], row["angle"]): _with_interval(row, "nats", ".3f") for row in table("gauge/orbit")}
+    angles = sorted({angle for _, angle in prices if angle is not None})
+    kinds = ("as stored", "writers centred")
+    rows = [[f"{angle}°", *(prices.get((kind, angle), "–") for kind in kinds)] for angle in angles]
+    return markdown(
+        ["mean angle at every norm", "weights as stored, then shifted", "writers centred, then shifted"], rows
+    )
 
 
 # The study of training.
@@ -357,7 +449,8 @@ def wild() -> dict[str, int]:
     sources = {row["norm"]: row for row in _strings("norms_in_the_wild") if row["package"] == "transformers"}
     for row in sources.values():
         counts[f"exact_{row['exact'].partition(':')[0].replace(' ', '_')}"] += int(row["classes"])
-    return {**counts, "sources": len(sources)}
+    distinct = sum((row["direction"], row["dtype"]) == ("forward", "float32") for row in _strings("norms_in_the_wild"))
+    return {**counts, "sources": len(sources), "distinct": distinct}
 
 
 def seeded_faults(framework: str) -> dict[str, int]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
-    from ._ablate import run_ablation
+    from ._ablate import run_ablation, summarize as summarize
     from ._ablation import Ablation
     from ._certificate import (
         compare as compare,
@@ -22,11 +22,15 @@ if TYPE_CHECKING:
     from ._gauge import (
         direction_at as direction_at,
         dominant as dominant,
+        entering as entering,
+        find_shifts as find_shifts,
         mean_angles as mean_angles,
+        moments_of as moments_of,
         random_rotation as random_rotation,
         reflection as reflection,
         rotate,
         shift,
+        shifted as shifted,
         wide_norms as wide_norms,
     )
     from ._inputs import (

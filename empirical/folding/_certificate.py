@@ -168,6 +168,14 @@ def failures(certificate: Mapping[str, Any]) -> list[str]:
     return found
 
 
+def _plain(network: Any) -> Any:
+    """The network without the mark of a GGUF file, whose weights are plain numbers once they are loaded."""
+    if getattr(network, "hf_quantizer", None) is not None and "gguf" in str(network.hf_quantizer.quantization_config):
+        network.hf_quantizer, network.is_quantized = None, False
+        del network.config.quantization_config
+    return network
+
+
 def write_fold(
     directory: Path,
     original: nn.Module,
@@ -216,7 +224,7 @@ def _written(
 
     def fill(draft: Path) -> None:
         with contextlib.redirect_stderr(io.StringIO()):  # a progress bar
-            folded.checkpoint.save_pretrained(draft)  # type: ignore[operator]
+            _plain(folded.checkpoint).save_pretrained(draft)
         arrays: Any = {name: t.cpu().numpy() for name, t in worst.items()}
         if folded.rotation is not None:
             arrays[_ROTATION] = folded.rotation

@@ -7,6 +7,7 @@ RMSNorm(Qx) = Q RMSNorm(x) without a gain: once the gains are in the readers, ev
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -46,13 +47,14 @@ def _degrees(mean: Tensor, variance: Tensor) -> float:
     return float(torch.rad2deg(lngeom.angles.angle_from_moments(mean, variance)).mean())
 
 
-def _moments(x: Tensor) -> Tensor:
+def moments_of(x: Tensor) -> Tensor:
+    """Mean and variance of each vector."""
     return torch.cat(lngeom.moments(x), -1)
 
 
 def mean_angles(network: nn.Module, batches: Batches, paths: Iterable[str]) -> dict[str, float]:
     """Mean angle to 𝟏 in degrees of what enters each norm."""
-    return {path: _degrees(*m.T) for path, m in entering(network, batches, paths, _moments).items()}
+    return {path: _degrees(*m.T) for path, m in entering(network, batches, paths, moments_of).items()}
 
 
 # Shifts along 𝟏.
@@ -96,11 +98,36 @@ def free_shifts(model: nn.Module, recorded: Trace) -> tuple[dict[str, list[str]]
     return {name: free[name] for name in best}, reason
 
 
-def _plan(recorded: Trace, free: Mapping[str, list[str]], reason: str, *, each: bool) -> tuple[dict, dict[str, str]]:
-    """Which parameters to shift, with the norms whose shift each decides; and the norms that none can shift.
+@dataclass(frozen=True)
+class Shifts:
+    """Which parameters to shift: ``plan`` names those norms whose shift each decides, ``reach`` all that it reaches.
 
-    With `each` every norm gets one of its own where there is one, else only the entry of every stream.
+    ``kept`` are the norms that none can shift, with the reason.
     """
+
+    plan: dict[str, list[str]]
+    reach: dict[str, list[str]]
+    kept: dict[str, str]
+
+    def at(self, states: Mapping[str, Tensor], degrees: float) -> dict[str, float]:
+        """The constants that make the mean angle to 𝟏 so many degrees, from the moments of what enters the norms."""
+        amounts = dict.fromkeys(self.plan, 0.0)
+        for name, paths in self.plan.items():
+            known = {p: sum(c for other, c in amounts.items() if p in self.reach[other]) for p in paths}
+            amounts[name] = _solve([states[p] + torch.tensor([known[p], 0.0]) for p in paths], degrees)
+        return amounts
+
+
+def find_shifts(model: nn.Module, *, each: bool) -> Shifts:
+    """What can be shifted in a LayerNorm network: with `each` a parameter for every norm that has one of its own.
+
+    Else only the entry of every stream.
+
+    Raises:
+        ModelError: If nothing can; the message says why.
+    """
+    recorded = trace(model, sample_inputs(model))
+    free, reason = free_shifts(model, recorded)
     norms = [call.norm.path for call in recorded.calls if call.norm and call.norm.kind == "layernorm"]
     plan, kept, done, last = dict[str, list[str]](), dict[str, str](), list[str](), None
     for path in dict.fromkeys(norms):
@@ -114,7 +141,10 @@ def _plan(recorded: Trace, free: Mapping[str, list[str]], reason: str, *, each: 
         else:
             kept[path] = f"no parameter shifts what it reads unseen: {reason}"
         done.append(path)
-    return plan, kept
+    if not plan:
+        what = next(iter(kept.values()), "it has no LayerNorm; the gauge of RMSNorms is a rotation, --rotate")
+        raise ModelError(f"{type(model).__name__} has no gauge of shifts: {what}")
+    return Shifts(plan, free, kept)
 
 
 def shift(
@@ -131,27 +161,20 @@ def shift(
     Raises:
         ModelError: If nothing can be shifted unseen; the message says why.
     """
-    recorded = trace(model, sample_inputs(model))
-    free, reason = free_shifts(model, recorded)
-    plan, kept = _plan(recorded, free, reason, each=degrees is not None)
-    if not plan:
-        what = next(iter(kept.values()), "it has no LayerNorm; the gauge of RMSNorms is a rotation, --rotate")
-        raise ModelError(f"{type(model).__name__} has no gauge of shifts: {what}")
-    amounts = dict.fromkeys(plan, amount or 0.0)
+    shifts = find_shifts(model, each=degrees is not None)
+    amounts = dict.fromkeys(shifts.plan, amount or 0.0)
     if degrees is not None:
-        states = entering(model, batches, {path for paths in plan.values() for path in paths}, _moments)
-        for name, paths in plan.items():
-            known = {p: sum(c for other, c in amounts.items() if p in free[other]) for p in paths}
-            amounts[name] = _solve([states[p] + torch.tensor([known[p], 0.0]) for p in paths], degrees)
-    checkpoint = _shifted(model, amounts)
+        paths = {path for paths in shifts.plan.values() for path in paths}
+        amounts = shifts.at(entering(model, batches, paths, moments_of), degrees)
+    checkpoint = shifted(model, amounts)
     maps = [Map(name, "uniform", -1, amount=c) for name, c in amounts.items()]
-    result = Fold(checkpoint, checkpoint, maps, kept=kept)
+    result = Fold(checkpoint, checkpoint, maps, kept=shifts.kept)
     untie(model, result)
-    refuse_difference(model, lambda wide: [_shifted(wide, amounts)], None, "has no such gauge")
+    refuse_difference(model, lambda wide: [shifted(wide, amounts)], None, "has no such gauge")
     return result
 
 
-def _shifted(model: nn.Module, amounts: Mapping[str, float]) -> nn.Module:
+def shifted(model: nn.Module, amounts: Mapping[str, float]) -> nn.Module:
     """A copy with constants added to parameters, computed in float64 and rounded once."""
     changed = copy.deepcopy(model)
     for name, c in amounts.items():

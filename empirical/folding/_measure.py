@@ -21,11 +21,14 @@ class Measurement:
         network: In evaluation mode.
         given: The passages.
         batch: Tokens at once.
+        base: Another measurement of the same cases, whose unchanged network is the one to compare with.
     """
 
-    def __init__(self, network: nn.Module, given: Sequence[Passage], batch: int) -> None:
+    def __init__(
+        self, network: nn.Module, given: Sequence[Passage], batch: int, base: "Measurement | None" = None
+    ) -> None:
         self._network, self._batches = network, list(batches(list(given), batch))
-        self._base: list[tuple[Tensor, Tensor | None]] | None = None
+        self._base: list[tuple[Tensor, Tensor | None]] | None = None if base is None else base._unchanged()
 
     def _inputs(self, batch: list[Passage], encoded: Tensor | None) -> dict[str, Any]:
         inputs: dict[str, Any] = tensors(self._network, batch)

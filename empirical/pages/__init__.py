@@ -17,6 +17,15 @@ if TYPE_CHECKING:
     from ._console import growth_line, print_rows, print_table, summary
     from ._measured import COMPARISON_COLUMNS as COMPARISON_COLUMNS, Measured, beside_published as beside_published
     from ._study import study_report, verdict as verdict, write_study_report
+    from ._style import (
+        NULL as NULL,
+        RANDOM_A as RANDOM_A,
+        RANDOM_B as RANDOM_B,
+        UNIFORM as UNIFORM,
+        Layout as Layout,
+        panels as panels,
+        save as save_figure,
+    )
     from ._sweep import write_report
     from ._sweep_figures import angle_figure, draw_figures, energy_figure, figures, growth_figure, layer_figure
     from ._training import draw_runs, load_drawn, write_run_report

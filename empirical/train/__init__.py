@@ -13,7 +13,14 @@ if TYPE_CHECKING:
     )
     from ._data import Sequences, TokenData, open_data, prepare, train_tokenizer
     from ._execution import Execution
-    from ._gradients import WriterGradient, uniform_energy, writer_gradients, writers
+    from ._gradients import (
+        AdamStep as AdamStep,
+        WriterGradient,
+        adam_step as adam_step,
+        uniform_energy,
+        writer_gradients,
+        writers,
+    )
     from ._measure import Measurement, StreamMeasurement
     from ._model import CONTROLS, UNorm, build_model, flops_per_token
     from ._plan import TINY as TINY, Condition, conditions, controls, plan
@@ -34,6 +41,6 @@ if TYPE_CHECKING:
         summarize_writers as summarize_writers,
         writer_kind as writer_kind,
     )
-    from ._trainer import Report, train
+    from ._trainer import Report, build_optimizer as build_optimizer, train
 else:
     __getattr__ = lazy(__name__, __file__)

@@ -71,6 +71,42 @@ class WriterGradient:
         return self.excess <= 1
 
 
+@dataclass(frozen=True)
+class AdamStep:
+    """What the step D∘p of AdamW has along 1, p the mean gradient and D = 1/(√v + ε) from the mean of its square.
+
+    Of every row |1·(D∘p)| ≤ √d sd(D) ‖p‖ + mean(D) |1·p|, by Cauchy and Schwarz, and where D and p are unrelated the
+    energy of the step along 1 is CV²/(1 + CV²), CV² = var(D)/mean(D)².
+
+    Attributes:
+        step_cv2: CV² over the rows together, each with the weight ‖p‖².
+        step_share: Energy of the step along 1, as :func:`uniform_energy`.
+        step_excess: The largest |1·(D∘p)| as a multiple of its bound; more than 1 + d·2⁻⁵² would contradict it.
+    """
+
+    step_cv2: float | None = None
+    step_share: float | None = None
+    step_excess: float | None = None
+
+
+def adam_step(parameter: nn.Parameter, optimizer: Any) -> AdamStep:
+    """The step that AdamW took last for a writer; empty if it was another optimizer, or none."""
+    state = {} if optimizer is None else optimizer.state.get(parameter, {})
+    if "exp_avg_sq" not in state:
+        return AdamStep()
+    group = next(group for group in optimizer.param_groups if any(p is parameter for p in group["params"]))
+    p, v = (state[name].detach().double().reshape(-1, parameter.shape[-1]) for name in ("exp_avg", "exp_avg_sq"))
+    slope = 1 / (torch.sqrt(v / (1 - group["betas"][1] ** float(state["step"]))) + group["eps"])
+    mean, variance = lngeom.moments(slope)
+    bound = torch.sqrt(p.shape[-1] * variance * (p * p).sum(-1, keepdim=True)) + mean * p.sum(-1, keepdim=True).abs()
+    weight, along = (p * p).sum(-1, keepdim=True), (slope * p).sum(-1, keepdim=True).abs()
+    return AdamStep(
+        float((weight * variance).sum() / (weight * mean * mean).sum()),
+        uniform_energy(slope * p),
+        float(torch.where(along == 0, 0.0, along / bound).max()),
+    )
+
+
 def _row_magnitude(module: nn.LayerNorm | RMSNorm, x: Tensor, output_gradient: Tensor) -> Tensor:
     """M_t: sum over components of the absolute values of the terms whose total is 1ᵀr_t in exact arithmetic 0."""
     mean, variance = lngeom.moments(x)

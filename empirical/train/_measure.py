@@ -20,7 +20,7 @@ from ..models import sites_of
 from ..observe import Observer, random_directions
 from ..support import Rows
 from ._data import TokenData
-from ._gradients import uniform_energy, writer_gradients, writers
+from ._gradients import adam_step, uniform_energy, writer_gradients, writers
 from ._model import projected_direction
 
 SITE_COLUMNS = (
@@ -37,14 +37,15 @@ TABLES: dict[str, tuple[str, ...]] = {
     "norms": ("step", *SITE_COLUMNS, "directions"),
     "writers": (
         *("step", "writer", "start_size", "start_uniform_size", "size", "uniform_size", "share"),
-        *("change_size", "change_share"),
+        *("change_size", "change_share", "step_cv2", "step_share", "step_excess"),
     ),
     "gradients": ("step", "writer", "share", "excess"),
 }
 """The tables of a measurement, by name, with their columns.
 
 Of each writer: ``size`` is the Frobenius norm, ``uniform_size`` that of its part along 1, ``share`` the energy along 1,
-1 for an average direction; before training (``start_``), now, and of the ``change`` between the two.
+1 for an average direction; before training (``start_``), now, and of the ``change`` between the two. Of the ``step`` of
+AdamW, see :class:`AdamStep`; empty for other optimizers.
 """
 
 _GRADIENT_SEQUENCES = 2
@@ -75,13 +76,14 @@ class Measurement:
         self._check_gradients = check_gradients
         self._start = {name: parameter.detach().cpu().clone() for name, parameter in writers(model)}
 
-    def __call__(self, model: GPT2LMHeadModel, step: int) -> Tables:
+    def __call__(self, model: GPT2LMHeadModel, step: int, optimizer: Any = None) -> Tables:
         """Rows of every table of ``TABLES``."""
         loss, sites = self._forward(model)
+        steps = {name: adam_step(parameter, optimizer) for name, parameter in writers(model)}
         tables: Tables = {
             "held_out": [{"tokens": self._text[:, 1:].numel(), "loss": loss}],
             "norms": sites,
-            "writers": [self._writer(name, parameter) for name, parameter in writers(model)],
+            "writers": [{**self._writer(name, p), **vars(steps[name])} for name, p in writers(model)],
             "gradients": self._gradients(model) if step in self._check_gradients else [],
         }
         return {name: [{"step": step, **row} for row in rows] for name, rows in tables.items()}
@@ -146,7 +148,7 @@ class StreamMeasurement:
         named = np.stack([np.full(width, width**-0.5), projected_direction(width, seed)])
         self._columns = torch.from_numpy(np.concatenate([named, random_directions(width, directions, seed=0)]).T)
 
-    def __call__(self, model: GPT2LMHeadModel, step: int) -> Tables:
+    def __call__(self, model: GPT2LMHeadModel, step: int, optimizer: Any = None) -> Tables:
         """Rows of every table of ``tables``."""
         base = model.transformer
         sites = {**{f"h.{k}": block for k, block in enumerate(base.h)}, "ln_f": base.ln_f}

@@ -140,12 +140,12 @@ class _Recorder(TrainerCallback):
         """Time since the beginning, measurement apart."""
         return time.perf_counter() - self._began - self._resting
 
-    def measure(self, model: nn.Module, step: int) -> None:
+    def measure(self, model: nn.Module, step: int, optimizer: Any = None) -> None:
         """Measure the network, and keep it."""
         if step not in self._checkpoints or not self._run.processes.leads:
             return
         paused = time.perf_counter()
-        for name, rows in self._measure(model, step).items():  # pyright: ignore[reportArgumentType] - a GPT-2
+        for name, rows in self._measure(model, step, optimizer).items():  # pyright: ignore[reportArgumentType] - a GPT-2
             self._measured[name].append(rows)
         if self._run.execution.keep_networks:
             save_network(model, self._run.data.tokenizer, self._run.out / "networks" / f"step-{step:08d}")  # pyright: ignore[reportArgumentType]
@@ -158,7 +158,7 @@ class _Recorder(TrainerCallback):
 
     def on_step_end(self, args: Any, state: TrainerState, control: TrainerControl, **given) -> None:
         """Measure if it is time to; save then, every so many steps, and when the time is up."""
-        self.measure(given["model"], state.global_step)
+        self.measure(given["model"], state.global_step, given["optimizer"])
         elapsed = torch.tensor(time.perf_counter() - self._began, device=self._run.processes.device)
         # One clock decides for all, so that no process waits for another that has stopped.
         stop = self._run.processes.mean(elapsed) > 60 * self._run.execution.minutes > 0

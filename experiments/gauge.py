@@ -1,0 +1,249 @@
+"""The same networks with other angles to 1: the tables and figures of docs/results/gauge, ``gauge.py PART FOLDER``.
+
+FOLDER is what ``docs/results/whisper/prepare.py`` wrote. The parts, each in a process of its own: ``whisper`` and
+``smollm2`` measure networks of equal outputs, ``orbit`` prices the swap of LayerNorms for RMSNorms over the gauges of
+Whisper, ``adamw`` measures the steps of AdamW in small networks (docs/results/training/adamw.csv), ``draw`` draws the
+figures. Half an hour on one core in all.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from matplotlib.axes import Axes
+from torch.nn.functional import cross_entropy
+from torch.nn.utils import clip_grad_norm_
+
+from empirical.folding import (
+    Change,
+    Measurement,
+    cases_for,
+    compare,
+    dominant,
+    entering,
+    find_norms,
+    find_shifts,
+    fold,
+    mean_angles,
+    moments_of,
+    random_rotation,
+    reflection,
+    rotate,
+    sample_inputs,
+    shift,
+    shifted,
+    summarize,
+    tensors,
+    wide_norms,
+)  # fmt: skip
+from empirical.models import bundled_model, find_model, load_network
+from empirical.observe import ratio_interval
+from empirical.pages import NULL, RANDOM_A, RANDOM_B, UNIFORM, Layout, panels, save_figure
+from empirical.support import read_table, write_table
+from empirical.text import bundled_wikipedia, open_corpus
+from empirical.train import (
+    TINY,
+    Condition,
+    Sequences,
+    adam_step,
+    build_model,
+    build_optimizer,
+    checkpoint_steps,
+    learning_rate,
+    prepare,
+    uniform_energy,
+    writers,
+)  # fmt: skip
+
+TABLES = Path(__file__).parents[1] / "docs" / "results" / "gauge"
+ANGLES = (90.0, 45.0, 8.0)
+ORBIT = {"writers centred": (90, 60, 80, 100, 120, 30), "as stored": (90, 60, 120, 80, 100, 30, 150, 10)}
+COMPARED = 1
+"""Sequences on which logits are compared; the bound of rounding takes four backward passes on one of them."""
+
+
+def wide(network: Any) -> list[str]:
+    """The norms of the residual stream, in the order of the pass."""
+    norms = find_norms(network, sample_inputs(network))
+    return [path for path, norm in norms.items() if norm.d == network.config.hidden_size]
+
+
+def measured(name: str, network: Any, cases: list[Any], gauges: dict[str, Any]) -> None:
+    """Loss, outputs and angles of a network and of its gauges, to the tables of its name."""
+    paths, table, angles = wide(network), list[dict[str, Any]](), list[dict[str, Any]]()
+    batches = [tensors(network, [case]) for case in cases]
+    own = Measurement(network, cases, 1024)(Change("none", "all"))
+    for gauge, make in gauges.items():
+        changed = make()
+        checkpoint = network if changed is None else changed.checkpoint
+        rows = own if changed is None else Measurement(checkpoint, cases, 1024)(Change("none", "all"))
+        found = mean_angles(checkpoint, batches, paths)
+        row: dict[str, Any] = {"gauge": gauge, "norms": len(paths), "angle": float(np.mean(list(found.values())))}
+        row |= {"angle_least": min(found.values()), "angle_most": max(found.values())}
+        for column, sums in (("loss", rows[:, 2]), ("difference", rows[:, 2] - own[:, 2])):
+            _, where = np.unique(rows[:, 0], return_inverse=True)
+            n, total = np.bincount(where, rows[:, 1]), np.bincount(where, sums)
+            row |= dict(
+                zip((column, f"{column}_low", f"{column}_high"), ratio_interval(total, n, floor=-np.inf), strict=True)
+            )
+        row |= {"tokens": int(rows[:, 1].sum()), "documents": len(set(rows[:, 0]))}
+        about = {} if changed is None else compare(network, changed, batches[:COMPARED])[0]
+        names = (
+            "largest_output",
+            "largest_difference",
+            "bound",
+            "probable_bound",
+            "difference_in_float64",
+            "bound_in_float64",
+            "top1",
+        )
+        table.append(
+            {**row, "maps": 0 if changed is None else len(changed.maps), **{key: about.get(key) for key in names}}
+        )
+        angles += [{"gauge": gauge, "site": path, "angle_mean_deg": found[path]} for path in paths]
+        print(table[-1], flush=True)
+    write_table(TABLES / f"{name}.csv", table, digits=6)
+    write_table(TABLES / f"{name}-angles.csv", angles, digits=6)
+
+
+def whisper_cases(folder: Path, count: int) -> tuple[Any, list[Any]]:
+    """Whisper and passages of as many articles."""
+    source = find_model(str(folder / "model"))
+    network = load_network(source)
+    given = cases_for(network, source, open_corpus(str(folder / "passages")), tokens=10**6, length=448, per_document=1)
+    return network, given[:count]
+
+
+def whisper(folder: Path) -> None:
+    """Whisper tiny.en, every norm at the same mean angle."""
+    network, cases = whisper_cases(folder, 10)
+    batches = [tensors(network, [case]) for case in cases]
+    gauges = {f"{degrees:g}°": lambda degrees=degrees: shift(network, batches, degrees=degrees) for degrees in ANGLES}
+    measured("whisper", network, cases, {"as stored": lambda: None, **gauges})
+
+
+def smollm2(_: Path) -> None:
+    """SmolLM2, rotated at random, and so that the mean direction of its states becomes 1."""
+    source = find_model(str(bundled_model()))
+    network = load_network(source)
+    cases = cases_for(network, source, open_corpus(str(bundled_wikipedia())), tokens=1024, length=128, per_document=1)
+    batches = [tensors(network, [case]) for case in cases]
+    gauges = {
+        "as stored": lambda: None,
+        "random rotation": lambda: rotate(network, random_rotation(network.config.hidden_size, 0)),
+        "mean direction to 1": lambda: rotate(network, reflection(dominant(network, batches))),
+    }
+    measured("smollm2", network, cases, gauges)
+    means = entering(network, batches, wide_norms(network), unit_sum)
+    least = []
+    for path, rows in means.items():
+        direction = rows.sum(0) / rows.sum(0).norm()
+        cosines = entering(network, batches, [path], lambda x, u=direction: x @ u / x.norm(dim=-1))[path]
+        least.append({"site": path, "angle_mean_deg": float(torch.rad2deg(torch.arccos(cosines.clamp(-1, 1))).mean())})
+    write_table(TABLES / "smollm2-least.csv", least, digits=6)
+
+
+def unit_sum(x: torch.Tensor) -> torch.Tensor:
+    """Sum of the directions of vectors."""
+    return (x / x.norm(dim=-1, keepdim=True)).sum(0, keepdim=True)
+
+
+def orbit(folder: Path) -> None:
+    """The price of RMSNorms in the place of LayerNorms, gauge by gauge of Whisper; they all compute the same."""
+    network, cases = whisper_cases(folder, 10)
+    batches = [tensors(network, [case]) for case in cases]
+    norms = find_norms(network, sample_inputs(network))
+    swap = Change("rms_norm", "all", tuple(norm for norm in norms.values() if norm.d == network.config.hidden_size))
+    base, shifts = Measurement(network, cases, 1024), find_shifts(network, each=True)
+    table: list[dict[str, Any]] = []
+
+    def add(weights: str, degrees: float | None, changed: Any, change: Change) -> None:
+        found = summarize(change, Measurement(changed, cases, 1024, base)(change))
+        del found["change"], found["site"]
+        table.append({"weights": weights, "angle": degrees, **found})
+        print(table[-1], flush=True)
+        write_table(TABLES / "orbit.csv", table, digits=6)
+
+    add("as stored", None, network, swap)
+    folded = fold(network)
+    add("folded", None, folded.model, Change("rms_norm", "all"))
+    for weights, start in (("writers centred", folded.checkpoint), ("as stored", network)):
+        states = entering(start, batches, shifts_paths(shifts), moments_of)
+        for degrees in ORBIT[weights]:
+            add(weights, degrees, shifted(start, shifts.at(states, degrees)), swap)
+
+
+def shifts_paths(shifts: Any) -> list[str]:
+    """The norms that can be shifted."""
+    return [path for paths in shifts.plan.values() for path in paths]
+
+
+def draw(_: Path) -> None:
+    """Angles of every checkpoint, and the price of the swap over the gauges of Whisper."""
+    models = {"Whisper tiny.en": "whisper-angles", "SmolLM2-135M": "smollm2-angles"}
+    colours = (UNIFORM, RANDOM_A, RANDOM_B, NULL)
+
+    def angles(axes: Axes, name: str) -> None:
+        rows = read_table(TABLES / f"{name}.csv")
+        for gauge, colour in zip(dict.fromkeys(row["gauge"] for row in rows), colours, strict=False):
+            values = [row["angle_mean_deg"] for row in rows if row["gauge"] == gauge]
+            axes.plot(range(1, len(values) + 1), values, "o-", color=colour, label=gauge, markersize=3)
+        axes.set_xlabel("norm, in the order of the pass")
+        axes.set_ylim(0, 110)
+        axes.set_yticks(range(0, 91, 15))
+
+    layout = Layout((4.2, 3.2), 2, "mean angle to 1 before it, in °", sharey=True, legend="inside")
+    save_figure(panels(list(models.items()), angles, layout), TABLES / "angles.svg")
+    rows = read_table(TABLES / "orbit.csv")
+
+    def prices(axes: Axes, rows: list[dict[str, Any]]) -> None:
+        for weights, colour in (("as stored", UNIFORM), ("writers centred", RANDOM_A)):
+            line = sorted(
+                (r for r in rows if r["weights"] == weights and r["angle"] is not None), key=lambda r: r["angle"]
+            )
+            reach = [[r["nats"] - r["nats_low"] for r in line], [r["nats_high"] - r["nats"] for r in line]]
+            places, values = [r["angle"] for r in line], [r["nats"] for r in line]
+            axes.errorbar(places, values, reach, fmt="o-", color=colour, capsize=2, label=f"{weights}, then shifted")
+        stored = next(r for r in rows if r["weights"] == "as stored" and r["angle"] is None)
+        axes.axhline(stored["nats"], color=NULL, linestyle="--", label="weights as stored, 43° to 98°")
+        axes.axhline(0, color=RANDOM_B, label="folded")
+        axes.set_xlabel("mean angle to 1 at every norm, in °")
+        axes.set_xticks(range(0, 181, 30))
+
+    layout = Layout((6.4, 3.6), 1, "price of RMSNorm, nats per token", legend="beside")
+    save_figure(panels([("", rows)], prices, layout), TABLES / "orbit.svg")
+
+
+def adamw(folder: Path) -> None:
+    """Every step of AdamW that is measured, of every writer of small LayerNorm networks, untied and tied."""
+    data = prepare(open_corpus(str(bundled_wikipedia())), folder / "data", vocabulary=2_048)
+    table: list[dict[str, Any]] = []
+    for tied, seed in ((False, 0), (True, 0), (False, 1), (True, 1)):
+        recipe = Condition("layer", "adamw", 0.0, *TINY).recipe(seed, steps=300, sequences=4, sequence_length=128)
+        model = build_model(recipe.shape, "layer", seed=seed)
+        if tied:
+            model.lm_head.weight = model.transformer.wte.weight
+        optimizer = build_optimizer(recipe, model)
+        text = Sequences(data.train, length=128, count=recipe.steps * recipe.sequences, seed=seed)
+        due = checkpoint_steps(recipe.steps, recipe.shape.first_checkpoint)
+        for step in range(recipe.steps):
+            batch = torch.stack([text[4 * step + i]["input_ids"] for i in range(4)])
+            logits = model(input_ids=batch[:, :-1]).logits
+            optimizer.zero_grad()
+            cross_entropy(logits.flatten(0, 1), batch[:, 1:].flatten()).backward()
+            clip_grad_norm_(model.parameters(), recipe.clip or float("inf"))
+            optimizer.param_groups[0]["lr"] = optimizer.param_groups[1]["lr"] = learning_rate(recipe, step)
+            optimizer.step()
+            for name, parameter in writers(model) if step + 1 in due else ():
+                momentum = uniform_energy(optimizer.state[parameter]["exp_avg"])
+                about = {"embeddings": "tied" if tied else "untied", "seed": seed, "step": step + 1, "writer": name}
+                table.append({**about, "momentum_share": momentum, **vars(adam_step(parameter, optimizer))})
+        print(table[-1], flush=True)
+        write_table(TABLES.parent / "training" / "adamw.csv", table, digits=5)
+
+
+if __name__ == "__main__":
+    parts = {"whisper": whisper, "smollm2": smollm2, "orbit": orbit, "adamw": adamw, "draw": draw}
+    parts[sys.argv[1]](Path(sys.argv[2]))
