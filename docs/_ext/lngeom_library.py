@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.directives.patches import Figure
 from sphinx.util.docutils import SphinxDirective
 
-from empirical.observe import TABLE
+from empirical.observe import TABLE, gauge_dependent
 from empirical.pages import save
 from lngeom.cli import COMMANDS, command_parser
 from lngeom.errors import LngeomError
@@ -22,8 +22,14 @@ DRAWN = "_build/figures"
 """Folder of the pictures, below that of the sources."""
 
 
+_PLACES: dict[tuple[Any, Any], str] = {
+    ("layernorm", "input"): "before LayerNorm", ("layernorm", "output"): "after LayerNorm",
+    ("rmsnorm", "input"): "before RMSNorm", ("rmsnorm", "output"): "after RMSNorm",
+}  # fmt: skip
+
+
 class Columns(SphinxDirective):
-    """``{columns}``: name, unit, meaning and theorem of each column of ``sites.csv``, as the table itself has them."""
+    """``{columns}``: name, unit, meaning, theorem of each column of ``sites.csv``, and where the gauge changes it."""
 
     def run(self) -> list[nodes.Node]:
         """Insert a table."""
@@ -33,10 +39,11 @@ class Columns(SphinxDirective):
                 column.unit,
                 column.doc.replace("|", "\\|"),
                 f"{{prf:ref}}`{column.theorem} <{column.theorem}>`" if column.theorem else "",
+                ", ".join(name for (kind, side), name in _PLACES.items() if gauge_dependent(column.name, kind, side)),
             )
             for column in TABLE
         ]
-        return self.parse_text_to_nodes(table(("column", "unit", "what it is", "theorem"), rows))
+        return self.parse_text_to_nodes(table(("column", "unit", "what it is", "theorem", "of the gauge"), rows))
 
 
 class CommandHelp(SphinxDirective):

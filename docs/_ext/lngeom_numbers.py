@@ -16,6 +16,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
 from scipy import stats
 
 from empirical.support import read_table
@@ -25,6 +26,7 @@ from empirical.train import (
     equivalence,
     loss_against_layer_norm,
     paired_losses,
+    pooled_loss,
     student_mean,
     summarize,
     summarize_controls,
@@ -283,11 +285,9 @@ def gauge_table(name: str) -> str:
     for row in table(f"gauge/{name}"):
         angles = f"{row['angle']:.1f}° ({row['angle_least']:.1f}° to {row['angle_most']:.1f}°)"
         apart = ["–", "–"]
-        if row["largest_difference"] is not None:
-            apart = [
-                f"{row['largest_difference']:.1e} of {row['largest_output']:.1f}, bound {row['probable_bound']:.2g}"
-            ]
-            apart += [f"{row['difference_in_float64']:.1e}, bound {row['bound_in_float64']:.1e}"]
+        if row["maps"]:
+            apart = [f"{row['largest_difference']:.1e} of {row['largest_output']:.1f}"]
+            apart += [f"{row['difference_in_float64']:.1e}"]
         difference = _with_interval(row, "difference", ".1e")
         rows.append([row["gauge"], angles, _with_interval(row, "loss", ".4f"), difference, *apart])
     return markdown(header, rows)
@@ -368,16 +368,18 @@ def controls_table() -> str:
 def study() -> dict[str, Any]:
     """The study of training."""
     pairs = [pair for _, pairs in paired_losses(table("training/study")) for pair in pairs]
-    mean, low, high, count = student_mean(pairs)
+    mean, low, high, seeds = pooled_loss(table("training/study"))
     layer, rms = cells()["adamw", 0]
     against = loss_against_layer_norm(table("training/controls"), table("training/study"))
     controls = {(norm, optimizer): student_mean(values)[:3] for norm, optimizer, values in against}
     gradients = [(row["norm"], row["excess"] <= 1) for row in table("training/gradients")]
     return {
-        "pairs": count,
+        "pairs": len(pairs),
+        "seeds": seeds,
         "loss": interval(mean, low, high, ".4f"),
         "loss_about": signed(f"{mean:.3f} ± {high - mean:.3f}"),
-        "equivalence": equivalence(pairs),
+        "equivalence": equivalence(pooled_loss(table("training/study"))),
+        **_adamw(),
         "u_adamw": interval(*controls["u", "adamw"], ".4f"),
         "post_adamw": interval(*controls["post", "adamw"], ".2f"),
         "none_sgd": interval(*controls["none", "sgd"], ".2f"),
@@ -386,6 +388,26 @@ def study() -> dict[str, Any]:
         "chance_layer": short(layer.chance),
         "orthogonal": {norm: gradients.count((norm, True)) for norm in ("layer", "rms")},
         "gradients": {norm: sum(one == norm for one, _ in gradients) for norm in ("layer", "rms")},
+    }
+
+
+def _adamw() -> dict[str, Any]:
+    """The steps of AdamW that were measured."""
+    rows = table("training/adamw")
+    arms = {arm: [row for row in rows if row["embeddings"] == arm] for arm in ("untied", "tied")}
+    untied = arms["untied"]
+    shares = [row["step_share"] / (row["step_cv2"] / (1 + row["step_cv2"])) for row in untied]
+    steady = [row for row in untied if row["step"] == max(each["step"] for each in untied)]
+    tied = [row["momentum_share"] for row in arms["tied"] if row["writer"] == "transformer.wte.weight"]
+    return {
+        "steps": f"{len(rows):,}",
+        "step_excess": f"{max(row['step_excess'] for row in rows):.2f}",
+        "step_ratio": [f"{value:.2f}" for value in (median(shares), *np.quantile(shares, [0.05, 0.95]))],
+        "momentum": short(max(row["momentum_share"] for row in untied)),
+        "momentum_tied": [short(min(tied)), short(max(tied))],
+        "last_cv2": [short(min(r["step_cv2"] for r in steady)), short(max(r["step_cv2"] for r in steady))],
+        "last_share": [short(min(r["step_share"] for r in steady)), short(max(r["step_share"] for r in steady))],
+        "adamw_seeds": len({row["seed"] for row in untied}),
     }
 
 

@@ -237,12 +237,13 @@ def wide_norms(model: nn.Module) -> list[str]:
     return list(dict.fromkeys(norm.path for norm in wide))
 
 
-def rotate(model: nn.Module, rotation: np.ndarray) -> Fold:
+def rotate(model: nn.Module, rotation: np.ndarray, *, checked: bool = True) -> Fold:
     """Let an orthogonal Q act on the stream of an RMSNorm network, after its gains; no output changes.
 
     Args:
         model: In evaluation mode; it is not changed.
         rotation: Q, shape (d, d), float64.
+        checked: Whether the result is held against the network in float64; for who compares the two anyway.
 
     Raises:
         ModelError: If something reads or writes the stream but linear maps and RMSNorms; the message says what.
@@ -274,7 +275,8 @@ def rotate(model: nn.Module, rotation: np.ndarray) -> Fold:
     for name, axis in axes.items():
         put(checkpoint, name, turned(own(onto.checkpoint, name), axis, rotation))
         result.maps.append(Map(name, "turned", axis))
-    refuse_difference(model, lambda _: [checkpoint], None, "has no such gauge")
+    if checked:
+        refuse_difference(model, lambda _: [checkpoint], None, "has no such gauge")
     dtypes = {name: tensor.dtype for name, tensor in (*model.named_parameters(), *model.named_buffers())}
     for name, tensor in (*checkpoint.named_parameters(), *checkpoint.named_buffers()):
         tensor.data = tensor.data.to(dtypes.get(name, next(model.parameters()).dtype))

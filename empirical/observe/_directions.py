@@ -6,6 +6,9 @@ from lngeom.errors import InputError
 
 _LARGEST = 1 << 30
 
+SIGNS = 16
+"""How many random sign vectors 1 is compared with."""
+
 
 def random_directions(d: int, count: int, seed: int) -> np.ndarray:
     r"""Isotropic random unit vectors of R^d: normalized Gaussian ones, the same on every machine.
@@ -31,3 +34,11 @@ def random_directions(d: int, count: int, seed: int) -> np.ndarray:
         raise InputError(msg)
     gaussian = np.random.Generator(np.random.PCG64([seed, d])).standard_normal((count, d))
     return gaussian / np.linalg.norm(gaussian, axis=1, keepdims=True)
+
+
+def sign_directions(d: int, seed: int) -> np.ndarray:
+    """Random unit vectors ±1/√d, a null that knows the coordinates: they are as flat as 1, as isotropic ones are not.
+
+    float64, shape (`SIGNS`, d), the same on every machine.
+    """
+    return (2.0 * np.random.Generator(np.random.PCG64([seed, d, 1])).integers(0, 2, (SIGNS, d)) - 1) / d**0.5

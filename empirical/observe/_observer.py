@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
@@ -16,7 +17,7 @@ from torch.utils.hooks import RemovableHandle
 from lngeom.errors import InputError
 
 from ..models import NormSite, first_tensor
-from ._directions import random_directions
+from ._directions import SIGNS, random_directions, sign_directions
 from ._layout import BatchShape, arranged, as_mask, batch_of, known_batch_dim
 from ._reduction import features, reduce
 from ._sketch import Sketches, sketch
@@ -92,7 +93,10 @@ class Observer:
         self._batch_dim = known_batch_dim(model, batch_dim)
         self._modules = {site: modules[site.path] for site in sites}
         self._asked, self._compiled = compiled is not None, compiled
-        self._directions = {site.d: random_directions(site.d, directions, seed) for site in sites}
+        self._directions = {
+            site.d: np.concatenate([random_directions(site.d, directions, seed), sign_directions(site.d, seed)])
+            for site in sites
+        }
         self._columns: dict[tuple[int, torch.dtype, torch.device], Tensor] = {}
         self._states: dict[tuple[tuple[str, ...], Side], SiteState] = {}
         self._queues: dict[Any, _Queue] = {}
@@ -194,7 +198,7 @@ class Observer:
         return self._buckets[key]
 
     def _along(self, d: int, dtype: torch.dtype, device: torch.device) -> Tensor:
-        """The random directions as columns, in the dtype of the hidden states and where they are."""
+        """The random directions and sign vectors as columns, in the dtype of the hidden states and where they are."""
         key = (d, dtype, device)
         if key not in self._columns:
             self._columns[key] = torch.from_numpy(self._directions[d]).to(device, dtype).T.contiguous()
@@ -228,7 +232,7 @@ class Observer:
         buckets = self._membership(site, (sequences, positions, heads), z.device)
         key = (site.kind, site.eps, id(columns), id(buckets))
         if key not in self._queues:
-            self._queues[key] = _Queue(site, buckets, Sketches.empty(_TOGETHER, buckets[0].numel(), columns))
+            self._queues[key] = _Queue(site, buckets, Sketches.empty(_TOGETHER, buckets[0].numel(), columns, SIGNS))
         queue = self._queues[key]
         out = queue.columns[len(queue.paths)]
         self._by_kernel_if_any(sketch, x.reshape(-1, d), z.reshape(-1, d), columns, out=out)

@@ -177,7 +177,12 @@ def reduce(
     inverse = weights / square[..., None, :]
     along = inverse * (vectors.d * mean_square_along)[..., None, :]
     cos2 = along.unflatten(-1, buckets.shape[1:]).sum(-1)
-    energies = torch.cat([cos2.sum(-1, keepdim=True), _along_directions(vectors.projections, inverse, whole=whole)], -1)
+    random = vectors.projections.shape[-1] - vectors.signs
+    energies, signs = (
+        _along_directions(vectors.projections[..., part], inverse, whole=whole)
+        for part in (slice(random), slice(random, None))
+    )
+    energies = torch.cat([cos2.sum(-1, keepdim=True), energies], -1)
     if documents is None:
         documents = torch.full(sizes.shape[-1:], UNKNOWN, device=sizes.device)
     nonfinite, underflow, zero = ((member & each[..., None, :]).sum(-1) for each in left_out)
@@ -198,6 +203,7 @@ def reduce(
         documents=documents.expand(*sizes.shape[:-2], -1),
         document_tokens=sizes,
         document_cos2=cos2,
+        sign_cos2=torch.cat([signs, signs.sum(-2, keepdim=True)], -2),
     )
     state = batch if onto is None else joined(onto, batch, batch.angles, batch.norms)
     # At the very end: what fails before has changed nothing.

@@ -33,12 +33,14 @@ class Sketch:
         d: Dimension of the hidden states.
         mean, variance: Moments of the components.
         projections: (..., N, K), float32 or better. Components along the random directions.
+        signs: How many of them, the last, are sign vectors.
     """
 
     d: int
     mean: Tensor
     variance: Tensor
     projections: Tensor
+    signs: int = 0
 
     @property
     def mean_square(self) -> Tensor:
@@ -68,23 +70,25 @@ class Sketches:
         d: Dimension of the hidden states.
         numbers: float64, (..., 5, N). Mean and variance of x, the same of z, and x·z.
         projections: (..., 2, N, K), float32 or better. Components of x and of z along the random directions.
+        signs: How many of them, the last, are sign vectors.
     """
 
     d: int
     numbers: Tensor
     projections: Tensor
+    signs: int = 0
 
     @classmethod
-    def empty(cls, layers: int, count: int, directions: Tensor) -> Sketches:
+    def empty(cls, layers: int, count: int, directions: Tensor, signs: int = 0) -> Sketches:
         """Room for the pairs of so many layers, `count` of each, and the directions (d, K)."""
         d, k = directions.shape
         with torch.inference_mode(False):  # what is made under it can only be written under it
             numbers = torch.empty(layers, 5, count, dtype=torch.float64, device=directions.device)
-            return cls(d, numbers, numbers.new_empty(layers, 2, count, k, dtype=_wide(directions.dtype)))
+            return cls(d, numbers, numbers.new_empty(layers, 2, count, k, dtype=_wide(directions.dtype)), signs)
 
     def __getitem__(self, layers: int | slice) -> Sketches:
         """Those of one layer, or of some."""
-        return Sketches(self.d, self.numbers[layers], self.projections[layers])
+        return Sketches(self.d, self.numbers[layers], self.projections[layers], self.signs)
 
     @property
     def before(self) -> Sketch:
@@ -98,7 +102,7 @@ class Sketches:
 
     def _sketch(self, side: int) -> Sketch:
         mean, variance = (self.numbers[..., 2 * side + which, :] for which in (0, 1))
-        return Sketch(self.d, mean, variance, self.projections[..., side, :, :])
+        return Sketch(self.d, mean, variance, self.projections[..., side, :, :], self.signs)
 
     @property
     def inner(self) -> Tensor:

@@ -64,6 +64,7 @@ class SiteState:
         documents: int64, (C,). Numbers of the documents; ``UNKNOWN`` for a sequence taken as one of its own.
         document_tokens: int64, (B, C). Tokens of each.
         document_cos2: float64, (B, C). Σcos²θ of the uniform direction over them.
+        sign_cos2: float64, (S, K'). Σcos²θ for the random sign vectors.
     """
 
     tokens: Array
@@ -80,6 +81,7 @@ class SiteState:
     documents: Array
     document_tokens: Array
     document_cos2: Array
+    sign_cos2: Array
 
     @property
     def directions(self) -> int:
@@ -154,6 +156,7 @@ def joined(a: SiteState, b: SiteState, angles: Array, norms: Array) -> SiteState
         documents=xp.concat([a.documents, b.documents], axis=-1),
         document_tokens=xp.concat([a.document_tokens, b.document_tokens], axis=-1),
         document_cos2=xp.concat([a.document_cos2, b.document_cos2], axis=-1),
+        sign_cos2=a.sign_cos2 + b.sign_cos2,
     )
 
 

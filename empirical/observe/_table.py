@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..models import NormSite
+from ..models import Kind, NormSite
 from ..support import Rows, read_table
 from ._inference import ratio_interval
 from ._state import BINS_PER_DEGREE, BINS_PER_OCTAVE, BUCKETS, FEATURES, NORM_OCTAVES, SIDES, Side, SiteState, States
@@ -130,10 +130,34 @@ TABLE = (
         "independent units of the interval; sequences where a text tells none",
     ),
     Column("underflow", "", _number("underflow"), "tokens left out: so small that squares lose bits"),
+    Column(
+        "sign_d_cos2_median", "", _times_d("sign_cos2_median"),
+        "median energy along random sign vectors ±1/√d, which are as flat as 1", theorem=_NULL,
+    ),
+    Column(
+        "rank_among_signs", "", _number("rank_among_signs"),
+        "*number* of the 16 random sign vectors with less energy than 1",
+    ),
 )  # fmt: skip
 """The columns of ``sites.csv`` in their order: what writes, reads, shows, predicts and documents them reads this."""
 
 COLUMNS = tuple(column.name for column in TABLE)
+
+
+_DIRECTED = ("angle", "d_cos2", "random", "rank", "sign", "tilt", "distance")
+
+
+def gauge_dependent(name: str, kind: Kind, side: Side) -> bool:
+    """Whether a column changes under changes of the weights that no output sees, those of ``lngeom gauge``.
+
+    To what enters a LayerNorm a multiple of 1 may be added, and what leaves it stays. What enters an RMSNorm may be
+    turned, and keeps its length; once its gain is in the readers, what leaves it keeps neither direction nor length.
+    """
+    if name.startswith(_DIRECTED):
+        return kind == "rmsnorm" or side == "input"
+    if name.startswith("norm_"):
+        return (kind, side) in (("layernorm", "input"), ("rmsnorm", "output"))
+    return name.startswith("rotation") or (name.startswith("affine") and kind == "rmsnorm")
 
 
 def column(name: str) -> Column:
@@ -164,6 +188,7 @@ def _column(state: SiteState, side: Side, index: int) -> dict[str, float]:
     angles, norms = state.angles[part].sum(0), state.norms[part].sum(0)
     quantiles = {q: _quantile(angles, q) / BINS_PER_DEGREE for q in (0.01, 0.5, 0.99)}
     random = state.cos2[index][1:] / tokens if tokens else np.full(state.directions, math.nan)
+    signs = state.sign_cos2[index] / tokens if tokens else np.full(state.sign_cos2.shape[-1], math.nan)
     numbers: dict[str, float] = {
         "tokens": tokens,
         "sequences": int(state.sequences[index]),
@@ -178,6 +203,8 @@ def _column(state: SiteState, side: Side, index: int) -> dict[str, float]:
         "random_cos2_low": _summary(random, 0.05),
         "random_cos2_high": _summary(random, 0.95),
         "rank_among_random": int((random < average).sum()) if tokens else math.nan,
+        "sign_cos2_median": _summary(signs, 0.5) if signs.size else math.nan,
+        "rank_among_signs": int((signs < average).sum()) if tokens else math.nan,
         "angle_median": quantiles[0.5],
         "angle_p01": quantiles[0.01],
         "angle_p99": quantiles[0.99],

@@ -2,14 +2,18 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ..observe import LAWS, SIDES, Growth, growth
+from ..observe import LAWS, SIDES, Growth, gauge_dependent, growth
 from ..support import Row
+
+if TYPE_CHECKING:
+    from ..models import Kind
 
 _WIDE = 140
 """Columns that a file or a pipe has at least."""
@@ -137,6 +141,7 @@ def summary(rows: Sequence[Row], fits: Sequence[Growth] | None = None) -> list[s
     widths = sorted({row["d"] for row in rows})
     isotropic = ", ".join(f"90° ± {math.degrees(1 / math.sqrt(d)):.2f}° (d = {d})" for d in widths)
     lines.append(f"isotropic vectors: {isotropic}, d·E[cos²θ] = 1")
+    lines += [_gauge_line(kind) for kind in sorted({row["norm"] for row in rows})]
     lines.append(growth_line(rows, fits))
     for column, words in (("nonfinite", "not finite"), ("underflow", "too small for their squares"), ("zero", "zero")):
         left = [row for row in rows if row["bucket"] == "all" and row[column]]
@@ -144,6 +149,16 @@ def summary(rows: Sequence[Row], fits: Sequence[Growth] | None = None) -> list[s
             count, bad = sum(row[column] for row in left), sorted({row["site"] for row in left})
             lines.append(f"left out as {words}: {count} hidden states, at {len(bad)} layers, first {bad[0]}")
     return lines
+
+
+def _gauge_line(kind: "Kind") -> str:
+    """Which numbers of a network of such norms a change of its weights changes that no output sees."""
+    said = {"angle_mean_deg": "angle", "d_cos2": "d·E[cos²θ]", "rank_among_random": "rank", "norm_mean": "norm"}
+    parts = []
+    for side, place in (("input", f"before {kind}"), ("output", "after it")):
+        moved = [word for name, word in said.items() if gauge_dependent(name, kind, side)]
+        parts.append(f"{place} {', '.join(moved) or 'none'}")
+    return f"a choice of coordinates, not seen in any output (lngeom gauge): {'; '.join(parts)}"
 
 
 def growth_words(fit: Growth) -> str:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         first_step_below as first_step_below,
         geometric_mean as geometric_mean,
         paired_losses as paired_losses,
+        pooled_loss as pooled_loss,
         student_mean as student_mean,
         summarize as summarize,
         summarize_writers as summarize_writers,

@@ -41,8 +41,8 @@ def summarize_controls(controls: Rows) -> list[ControlSummary]:
     return found
 
 
-def equivalence(differences: Sequence[float], margin: float = MARGIN) -> str:
-    r"""Test of paired losses at 5 %: ``"equivalent"``, ``"different"``, both, or ``"undecided"``.
+def equivalence(differences: Sequence[float] | SeedMean, margin: float = MARGIN) -> str:
+    r"""Test of paired losses, or of their mean, at 5 %: ``"equivalent"``, ``"different"``, both, or ``"undecided"``.
 
     Equivalent where the 90 % interval of the mean lies within ±`margin`, which is two one-sided tests at 5 %
     (Schuirmann 1987); different where the 95 % interval does not contain 0. A small difference can be both.
@@ -50,7 +50,7 @@ def equivalence(differences: Sequence[float], margin: float = MARGIN) -> str:
     >>> equivalence([0.010, 0.012, 0.011]), equivalence([0.2, -0.2, 0.1]), equivalence([0.5, 0.6, 0.55])
     ('equivalent, and different', 'undecided', 'different')
     """
-    wide = student_mean(differences)
+    wide = differences if isinstance(differences, SeedMean) else student_mean(differences)
     if wide.count < 2:
         return "undecided"
     degrees = wide.count - 1

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..observe import student
+from ..observe import ratio_interval, student
 from ..support import Row, Rows
 
 CellKey = tuple[Any, ...]
@@ -156,6 +156,17 @@ def paired_losses(study: Rows) -> list[tuple[CellKey, list[float]]]:
         if norm == "layer" and ("rms", cell, seed) in losses:
             found.setdefault(cell, []).append(loss - losses["rms", cell, seed])
     return list(found.items())
+
+
+def pooled_loss(study: Rows) -> SeedMean:
+    """Mean of all those differences; cells share their seeds, so that these are the independent units."""
+    losses = final_losses(study)
+    apart: dict[int, list[float]] = defaultdict(list)
+    for (norm, cell, seed), loss in losses.items():
+        if norm == "layer" and ("rms", cell, seed) in losses:
+            apart[seed].append(loss - losses["rms", cell, seed])
+    sums, counts = (np.array([count(pairs) for pairs in apart.values()]) for count in (sum, len))
+    return SeedMean(*ratio_interval(sums, counts, floor=-math.inf), len(apart))
 
 
 def first_step_below(study: Rows, cell: CellKey) -> int | None:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel
 
 from empirical.models import norms
-from empirical.observe import random_directions
+from empirical.observe import random_directions, sign_directions
 from empirical.support import RunError
 from empirical.sweep import MeasureOptions, compare_runs, measure, read_finished
 from lngeom.cli import main
@@ -99,7 +99,9 @@ def test_every_column_of_an_architecture_of_no_table(name: str) -> None:
         heads = sides[0].shape[2] if sides[0].ndim == 4 and sides[0].shape[1] == IDS.shape[1] else 1
         x, z = (side.reshape(3, -1, site.d) for side in sides)
         directions = random_directions(site.d, 8, 3)
-        expected += Oracle(model.get_submodule(site.path), site, x, z, directions, first=heads).rows()
+        expected += Oracle(
+            model.get_submodule(site.path), site, x, z, (directions, sign_directions(site.d, 3)), first=heads
+        ).rows()
     assert disagreements(table, expected) == []
 
 

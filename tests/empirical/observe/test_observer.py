@@ -194,7 +194,7 @@ def test_a_sequence_first_encoder_is_read_by_its_sequences() -> None:
 def test_an_angle_below_the_roundings_of_its_cosine_is_computed_in_float64(layer: nn.Module) -> None:
     kind = "layernorm" if isinstance(layer, nn.LayerNorm) else "rmsnorm"
     x = torch.randn(B, S, 96, generator=torch.Generator().manual_seed(0)) + 0.5
-    oracle = Oracle(layer, replace(SITE, kind=kind, d=96), x, layer(x).detach(), np.ones((2, 96)))
+    oracle = Oracle(layer, replace(SITE, kind=kind, d=96), x, layer(x).detach(), (np.ones((2, 96)), np.ones((2, 96))))
     oracle.gamma = (96 + 8 + B * S) * 2.0**-53  # of the oracle's derivation, with u of float64
     value, bound = oracle.features("output")["affine_rotation"]
     with Observer(nn.Sequential(layer), [replace(SITE, path="0", kind=kind, d=96)]) as observer, torch.no_grad():

@@ -40,7 +40,7 @@ import torch
 import lngeom
 from empirical import observe
 from empirical.models import NormSite, sites_of
-from empirical.observe import Observer, random_directions
+from empirical.observe import Observer, random_directions, sign_directions
 
 from ..conftest import ARCHITECTURES, VOCABULARY, tiny_model
 
@@ -83,16 +83,21 @@ def by_cosine(radians: np.ndarray, delta: Any) -> Values:
     return Values(np.degrees(radians), np.degrees(np.minimum(inside, np.arccos(1 - delta))))
 
 
+Directions = tuple[np.ndarray, np.ndarray]
+"""Random directions and sign vectors."""
+
+
 class Oracle:
     """The rows of one norm layer from its stored inputs and outputs, shape (sequences, positions, d)."""
 
     def __init__(
-        self, module: Any, site: NormSite, x: torch.Tensor, z: torch.Tensor, directions: np.ndarray, first: int = 1
+        self, module: Any, site: NormSite, x: torch.Tensor, z: torch.Tensor, directions: Directions, first: int = 1
     ) -> None:
         self.first = first  # vectors at the first position of a sequence: as many as there are heads
         work = torch.finfo(torch.promote_types(x.dtype, torch.float32))
         self.x, self.z = (t.to(torch.float64).numpy() for t in (x, z))
-        self.site, self.directions, self.d = site, directions, self.x.shape[-1]
+        self.site, self.d = site, self.x.shape[-1]
+        self.directions, self.signs = directions
         kept = (getattr(module, name, None) for name in ("variance_epsilon", "eps"))
         self.eps = site.eps if site.role == "norm" else float(next(each for each in kept if each is not None))
         self.layernorm = isinstance(module, torch.nn.LayerNorm) or "LayerNorm" in type(module).__name__
@@ -138,8 +143,8 @@ class Oracle:
         r = np.linalg.norm(self.normalized, axis=-1) / math.sqrt(self.d)
         return Values(r, 3.1 * self.kappa * self.gamma * r)
 
-    def cos2(self, side: str) -> tuple[Values, list[Values]]:
-        """cos² of the angle to 1 and to the random directions."""
+    def cos2(self, side: str) -> tuple[Values, list[Values], list[Values]]:
+        """cos² of the angle to 1, to the random directions and to the sign vectors."""
         v = self.x if side == "input" else self.z
         norm = np.linalg.norm(v, axis=-1)
 
@@ -147,20 +152,29 @@ class Oracle:
             cosine = (v @ direction) / (norm * np.linalg.norm(direction))
             return Values(cosine**2, delta * (2 * np.abs(cosine) + delta))
 
-        return of(np.ones(self.d), 3 * self.gamma), [of(u, 4 * self.gamma) for u in self.directions]
+        random, signs = ([of(u, 4 * self.gamma) for u in each] for each in (self.directions, self.signs))
+        return of(np.ones(self.d), 3 * self.gamma), random, signs
 
     def rows(self) -> Iterator[Row]:
         """The lines of the table."""
         gauge = self.gauge()
         for side in ("input", "output"):
             features = {**self.features(side), "gauge": gauge}
-            uniform, random = self.cos2(side)
+            uniform, random, signs = self.cos2(side)
             first = self.first
             parts = {"first": slice(0, first), "rest": slice(first, None), "all": slice(None)}
             for bucket, keep in parts.items():
                 there = {name: cut(pair, keep) for name, pair in features.items()}
-                yield self.row(side, bucket, there) | energies(
-                    self.d, cut(uniform, keep), [cut(pair, keep) for pair in random]
+                among = [
+                    energies(self.d, cut(uniform, keep), [cut(pair, keep) for pair in null]) for null in (random, signs)
+                ]
+                yield (
+                    self.row(side, bucket, there)
+                    | among[0]
+                    | {
+                        "sign_d_cos2_median": among[1]["random_d_cos2_median"],
+                        "rank_among_signs": among[1]["rank_among_random"],
+                    }
                 )
 
     def row(self, side: str, bucket: str, features: dict[str, Values]) -> Row:
@@ -276,7 +290,7 @@ def measured_and_stored(
         x, z = (each.reshape(*ids.shape, -1) for each in pair)  # some architectures flatten the batch
         # In the dtype of the hidden states; of which length does not matter to an angle.
         rounded = torch.from_numpy(compared).to(torch.promote_types(x.dtype, z.dtype)).to(torch.float64).numpy()
-        expected += Oracle(modules[site.path], site, x, z, rounded).rows()
+        expected += Oracle(modules[site.path], site, x, z, (rounded, sign_directions(site.d, seed))).rows()
     return table, expected
 
 
