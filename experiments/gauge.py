@@ -22,7 +22,6 @@ from empirical.folding import (
     Fold,
     Map,
     Measurement,
-    cases_for,
     dominant,
     entering,
     find_norms,
@@ -30,6 +29,7 @@ from empirical.folding import (
     fold,
     mean_angles,
     moments_of,
+    passages_for,
     random_rotation,
     reflection,
     rotate,
@@ -40,7 +40,7 @@ from empirical.folding import (
 )  # fmt: skip
 from empirical.models import bundled_model, find_model, load_network
 from empirical.observe import ratio_interval
-from empirical.pages import NULL, RANDOM_A, RANDOM_B, UNIFORM, Layout, panels, save_figure
+from empirical.pages import NULL, RANDOM_A, RANDOM_B, UNIFORM, Layout, panels, write_figure
 from empirical.support import read_table, write_table
 from empirical.text import bundled_wikipedia, open_corpus
 from empirical.train import (
@@ -117,7 +117,9 @@ def whisper_cases(folder: Path, count: int) -> tuple[Any, list[Any]]:
     """Whisper and passages of as many articles."""
     source = find_model(str(folder / "model"))
     network = load_network(source)
-    given = cases_for(network, source, open_corpus(str(folder / "passages")), tokens=10**6, length=448, per_document=1)
+    given = passages_for(
+        network, source, open_corpus(str(folder / "passages")), tokens=10**6, length=448, per_document=1
+    )
     return network, given[:count]
 
 
@@ -140,7 +142,7 @@ def smollm2(_: Path) -> None:
     """SmolLM2, rotated at random, and so that the mean direction of its states becomes 1."""
     source = find_model(str(bundled_model()))
     network = load_network(source)
-    cases = cases_for(network, source, open_corpus(str(bundled_wikipedia())), tokens=256, length=128, per_document=1)
+    cases = passages_for(network, source, open_corpus(str(bundled_wikipedia())), tokens=256, length=128, per_document=1)
     batches = [tensors(network, [case]) for case in cases]
     gauges = {
         "as stored": lambda: None,
@@ -201,7 +203,7 @@ def draw(_: Path) -> None:
         axes.set_yticks(range(0, 91, 15))
 
     layout = Layout((4.2, 3.2), 2, "mean angle to 1 before it, in °", sharey=True, legend="inside")
-    save_figure(panels(list(models.items()), angles, layout), TABLES / "angles.svg")
+    write_figure(panels(list(models.items()), angles, layout), TABLES / "angles.svg")
     rows = read_table(TABLES / "orbit.csv")
 
     def prices(axes: Axes, rows: list[dict[str, Any]]) -> None:
@@ -219,7 +221,7 @@ def draw(_: Path) -> None:
         axes.set_xticks(range(0, 181, 30))
 
     layout = Layout((6.4, 3.6), 1, "price of RMSNorm, nats per token", legend="beside")
-    save_figure(panels([("", rows)], prices, layout), TABLES / "orbit.svg")
+    write_figure(panels([("", rows)], prices, layout), TABLES / "orbit.svg")
 
 
 def adamw(folder: Path) -> None:

@@ -21,7 +21,7 @@ class Measurement:
         network: In evaluation mode.
         given: The passages.
         batch: Tokens at once.
-        base: Another measurement of the same cases, whose unchanged network is the one to compare with.
+        base: Another measurement of the same passages, whose unchanged network is the one to compare with.
     """
 
     def __init__(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         UNIFORM as UNIFORM,
         Layout as Layout,
         panels as panels,
-        save as save_figure,
+        write_figure as write_figure,
     )
     from ._sweep import write_report
     from ._sweep_figures import angle_figure, draw_figures, energy_figure, figures, growth_figure, layer_figure
