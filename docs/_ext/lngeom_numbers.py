@@ -67,6 +67,7 @@ def numbers() -> dict[str, Any]:
         "smollm2_gauges": gauge_table("smollm2"),
         "orbit_table": orbit_table(),
         "attack_table": attack_table(),
+        "direction_spread": direction_spread(),
         "kernel_lines": f"{sum(map(lines_of_code, TRUSTED))}",
     }
 
@@ -159,7 +160,6 @@ def smollm2() -> dict[str, Any]:
         "few_articles": shown["documents"],
         "differ": sum(_differ(row, few[row["site"]]) for row in before),
         **_ranks(before),
-        **_direction_prices(),
         "top1": {site: f"{100 * row['top1']:.1f} %" for site, row in changes.items()},
     }
 
@@ -174,18 +174,12 @@ def _ranks(before: list[Row]) -> dict[str, Any]:
     }
 
 
-def _direction_prices() -> dict[str, Any]:
-    """What removing random directions costs SmolLM2, beside removing 1 on the same tokens."""
-    rows = {(row["change"], row["site"]): row["nats"] for row in table("smollm2/directions")}
-    random = [nats for (change, _), nats in rows.items() if change == "u_norm"]
-    uniform = rows["centred", "all"]
-    return {
-        "directions": [f"{end:.4f}" for end in (min(random), max(random))],
-        "directions_median": f"{median(random):.4f}",
-        "directions_uniform": f"{uniform:.4f}",
-        "directions_below": sum(nats < uniform for nats in random),
-        "directions_tokens": f"{table('smollm2/directions')[0]['tokens']:,}",
-    }
+def direction_spread() -> str:
+    """How much dearer the dearest of three random directions is than the cheapest, in a small RMSNorm network."""
+    nats = [
+        row["nats"] for row in table(PRICES["rms"]) if row["change"] == "u_norm" and row["site"].startswith("direction")
+    ]
+    return f"{max(nats) / min(nats):.1f}"
 
 
 def _differ(row: Row, other: Row) -> bool:
@@ -407,7 +401,6 @@ def _adamw() -> dict[str, Any]:
         "momentum_tied": [short(min(tied)), short(max(tied))],
         "last_cv2": [short(min(r["step_cv2"] for r in steady)), short(max(r["step_cv2"] for r in steady))],
         "last_share": [short(min(r["step_share"] for r in steady)), short(max(r["step_share"] for r in steady))],
-        "adamw_seeds": len({row["seed"] for row in untied}),
     }
 
 
