@@ -80,11 +80,11 @@ def measured(name: str, network: Any, cases: list[Any], gauges: dict[str, Any]) 
         found = mean_angles(checkpoint, batches, paths)
         row: dict[str, Any] = {"gauge": gauge, "norms": len(paths), "angle": float(np.mean(list(found.values())))}
         row |= {"angle_least": min(found.values()), "angle_most": max(found.values())}
-        for column, sums in (("loss", rows[:, 2]), ("difference", rows[:, 2] - own[:, 2])):
+        for column, sums, floor in (("loss", rows[:, 2], 0.0), ("difference", rows[:, 2] - own[:, 2], -np.inf)):
             _, where = np.unique(rows[:, 0], return_inverse=True)
             n, total = np.bincount(where, rows[:, 1]), np.bincount(where, sums)
             row |= dict(
-                zip((column, f"{column}_low", f"{column}_high"), ratio_interval(total, n, floor=-np.inf), strict=True)
+                zip((column, f"{column}_low", f"{column}_high"), ratio_interval(total, n, floor=floor), strict=True)
             )
         row |= {"tokens": int(rows[:, 1].sum()), "documents": len(set(rows[:, 0]))}
         table.append(
