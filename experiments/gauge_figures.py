@@ -22,10 +22,10 @@ def main() -> None:
             values = [row["angle_mean_deg"] for row in rows if row["gauge"] == gauge]
             axes.plot(range(1, len(values) + 1), values, "o-", color=colour, label=gauge, markersize=3)
         axes.set_xlabel("norm, in the order of the pass")
-        axes.set_ylim(0, 110)
+        axes.set_ylim(0, 170)  # room for the legend
         axes.set_yticks(range(0, 91, 15))
 
-    layout = Layout((4.2, 3.2), 2, "mean angle to 1 before it, in °", sharey=True, legend="inside")
+    layout = Layout((4.2, 3.4), 2, "mean angle to 1 before it, in °", sharey=True, legend="inside")
     write_figure(panels(list(models.items()), angles, layout), TABLES / "angles.svg")
     rows = read_table(TABLES / "orbit.csv")
 
