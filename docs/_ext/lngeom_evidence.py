@@ -4,7 +4,10 @@
 files that ``lngeom prove --json --certificates`` wrote just before the build.
 """
 
+import inspect
+import json
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -13,7 +16,9 @@ from lngeom_records import cell, columns, coq_record, items, load, predicts, tab
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from proofs import find
 from proofs.certificates import parts
+from proofs.certificates._coq import HEADER, source
 
 HEADS = {
     "proved": "Proved for every d",
@@ -27,6 +32,8 @@ KINDS = {
     "identity": "an identity: both sides have one normal form",
     "definition": "a definition of the library written out",
 }
+FILES = "certificates"
+"""Folder of the site that has the certificates and their Coq text."""
 MEASURED = ("prediction", "page")
 
 
@@ -43,15 +50,25 @@ class Evidence(SphinxDirective):
         container = nodes.container(classes=["evidence"])
         container += self.parse_text_to_nodes(self._text(by_id[self.arguments[0]]))
         container[-1] += nodes.raw("", self._certificate(self.arguments[0]), format="html")
+        container[-1] += self._source(self.arguments[0])
         return [container]
+
+    def _source(self, id: str) -> list[nodes.Node]:
+        """The theorem as Python, folded."""
+        code = nodes.literal_block(text=inspect.getsource(find(id).body), language="python")
+        opened = "<details class='source'><summary>The theorem in Python, a test</summary>"
+        return [nodes.raw("", opened, format="html"), code, nodes.raw("", "</details>", format="html")]
 
     def _certificate(self, id: str) -> str:
         certificate = load(self.env.app, f"certificates/{id}.json")
-        steps = len(certificate["steps"])
+        steps, root = len(certificate["steps"]), "../" * self.env.docname.count("/")
         return (
             f'<details class="certificate"><summary>The certificate, {steps} step{"s" * (steps != 1)}</summary>'
             f"<p>S is the sum of all components, and 1/0 = 0. Read from <code>{id}.json</code>, "
             f"SHA-256 <code>{certificate['sha256'][:16]}…</code></p>{as_html(certificate)}</details>"
+            f'<p class="evidence-files"><a href="{root}{FILES}/{id}.json" download>the certificate</a> · '
+            f'<a href="{root}{FILES}/{id}.v" download>its statement and replay in Coq</a> · '
+            f"<code>lngeom prove {id}</code></p>"
         )
 
     def _proved(self, id: str) -> str:
@@ -166,9 +183,22 @@ class StatusCounts(SphinxDirective):
         return self.parse_text_to_nodes(table(["status", *kinds.values(), "all", "replayed in Coq"], rows, numbers=5))
 
 
+def _copy_files(app: Sphinx, error: Exception | None) -> None:
+    """Put every certificate, and what Coq reads of it, where the boxes link to."""
+    if error is not None or app.builder.format != "html":
+        return
+    folder = Path(app.outdir) / FILES
+    folder.mkdir(exist_ok=True)
+    for path in sorted((Path(app.confdir) / app.config.lngeom_evidence / "certificates").glob("*.json")):
+        text = path.read_text(encoding="utf-8")
+        (folder / path.name).write_text(text, encoding="utf-8")
+        (folder / f"{path.stem}.v").write_text(HEADER + source(json.loads(text)), encoding="utf-8")
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives."""
     app.add_config_value("lngeom_evidence", "_build/evidence", "env")
     app.add_directive("evidence", Evidence)
     app.add_directive("status-counts", StatusCounts)
+    app.connect("build-finished", _copy_files)
     return {"parallel_read_safe": True}
