@@ -31,11 +31,9 @@ from . import (
     norms as norms,
     projection as projection,
 )
-from .angles import angle_to_uniform
 from .boxes import enclosure
 from .derivatives import jacobian, secant
 from .ellipsoid import Ellipsoid, principal_axes
-from .fibers import fiber
 from .norms import layer_norm, rms_norm, standardize
 from .projection import moments, project
 
@@ -48,13 +46,14 @@ else:  # hidden, so that a misspelt name stays an error for type checkers
     # Loaded when asked for: they would take half of the time of an import.
     _LATER = {"explain_difference": "rounding", "tolerance": "rounding"}
     _MOVED = {
-        "angles": "IsotropicAngle angle_from_inner_product angle_from_moments massive_activation_bound",
+        "angles": "IsotropicAngle angle_from_inner_product angle_from_moments angle_to_uniform "
+        "massive_activation_bound",
         "derivatives": "jacobian_operator jacobian_product jacobian_singular_values jacobian_transpose_product "
         "lipschitz_constant potential",
         "ellipsoid": "Certificate PrincipalAxes dead_direction",
         "epsilon": "matching_eps",
         "errors": "InputError LngeomError",
-        "fibers": "Fiber invert same_fiber",
+        "fibers": "Fiber fiber invert same_fiber",
         "folding": "FoldCertificate center_writer certify_centering certify_fold fold_affine",
         "norms": "batch_norm layer_rms_distance layer_rms_distance_from_moments scale",
         "projection": "centered_inner_product condition_number mean_vector uniform",
@@ -82,10 +81,8 @@ else:  # hidden, so that a misspelt name stays an error for type checkers
 
 __all__ = [
     "Ellipsoid",
-    "angle_to_uniform",
     "enclosure",
     "explain_difference",
-    "fiber",
     "jacobian",
     "layer_norm",
     "moments",

@@ -35,7 +35,7 @@ def angle_to_uniform(x: Array) -> Array:
     which has no angle, gets 0. Source: Gupta et al., arXiv:2409.12951, sections 2.1 (θ_x1) and 3.
 
     >>> import numpy as np, lngeom as lg
-    >>> float(np.degrees(lg.angle_to_uniform(np.array([1.0, -1.0]))))
+    >>> float(np.degrees(lg.angles.angle_to_uniform(np.array([1.0, -1.0]))))
     90.0
     """
     check_vectors("x", x)

@@ -84,7 +84,7 @@ class Fiber:
     """All vectors with the norm-layer output of one vector `x`, shape (d,); made by :func:`fiber`.
 
     >>> import numpy as np, lngeom as lg
-    >>> fiber = lg.fiber(np.array([1.0, 2.0, 6.0]), eps=0.0)
+    >>> fiber = lg.fibers.fiber(np.array([1.0, 2.0, 6.0]), eps=0.0)
     >>> fiber.base, fiber.point(shift=1.0, factor=2.0)
     (array([-2., -1.,  3.]), array([-3., -1.,  7.]))
     >>> bool(fiber.contains(np.array([1.0, 3.0, 11.0])))
@@ -134,9 +134,10 @@ def fiber(x: Array, *, eps: float, centered: bool = True) -> Fiber:
     appendix B.
 
     >>> import numpy as np, lngeom as lg
-    >>> print(lg.fiber(np.array([1.0, 2.0, 6.0]), eps=1e-5))
+    >>> print(lg.fibers.fiber(np.array([1.0, 2.0, 6.0]), eps=1e-5))
     {Πx + t·1 : t real} in R^3
-    >>> print(lg.fiber(np.array([1.0, 2.0, 6.0]), eps=0.0), lg.fiber(np.array([1.0, 2.0, 6.0]), eps=0.0).dimension)
+    >>> half_plane = lg.fibers.fiber(np.array([1.0, 2.0, 6.0]), eps=0.0)
+    >>> print(half_plane, half_plane.dimension)
     {s·Πx + t·1 : t real, s > 0} in R^3 2
     """
     check_vectors("x", x)

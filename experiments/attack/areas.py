@@ -250,7 +250,7 @@ _PLAIN: list[Any] = [*map(_X.astype, ("f8", "f4", "f2", "i8")), torch.tensor(_X)
 @_area("anything given to the core's functions", 2.0)
 def core(_: Scene, generator: random.Random) -> str:
     """The core's functions on anything: refused, or what NumPy finds in float64 where it can."""
-    functions = (lg.layer_norm, lg.rms_norm, lg.project, lg.moments, lg.angle_to_uniform, mean_vector)
+    functions = (lg.layer_norm, lg.rms_norm, lg.project, lg.moments, lg.angles.angle_to_uniform, mean_vector)
     function, x = generator.choice(functions), generator.choice(_ODD if generator.random() < 0.5 else _PLAIN)
     given: dict[str, Any] = {}
     if function in (lg.layer_norm, lg.rms_norm):

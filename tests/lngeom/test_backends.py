@@ -78,7 +78,7 @@ TABLE: dict[str, tuple[Call, str]] = {
     "mean_vector": (lambda a: lg.projection.mean_vector(a["x"]), SAME),
     "mean": (lambda a: lg.moments(a["x"])[0], WIDE),
     "variance": (lambda a: lg.moments(a["x"])[1], WIDE),
-    "angle_to_uniform": (lambda a: lg.angle_to_uniform(a["x"]), WIDE),
+    "angle_to_uniform": (lambda a: lg.angles.angle_to_uniform(a["x"]), WIDE),
     "angle_from_moments": (lambda a: lg.angles.angle_from_moments(*lg.moments(a["x"])), WIDE),
     "relative_radius_from_mean_square": (
         lambda a: lg.epsilon.relative_radius_from_mean_square(lg.moments(a["x"])[1], eps=EPS),
@@ -171,7 +171,7 @@ def test_uniform_and_questions_of_yes_and_no(carrier: Carrier) -> None:
     assert type(same) is type(x)
     assert bool(carrier.xp.all(same))
     assert not bool(carrier.xp.any(lg.fibers.same_fiber(x, -x, eps=0.0)))
-    assert lg.fiber(x[0, :], eps=EPS).contains(x[0, :] + 1)
+    assert lg.fibers.fiber(x[0, :], eps=EPS).contains(x[0, :] + 1)
     weight = carrier.array(data()["weight"])
     assert lg.folding.certify_centering(weight, None, *lg.folding.center_writer(weight)).exact
     gain = carrier.array(data()["gain"])

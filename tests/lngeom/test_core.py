@@ -105,7 +105,7 @@ def test_matching_eps_is_per_vector_and_exact_at_the_edges() -> None:
 @given(st.integers(2, 40))
 def test_distance_of_the_two_norms_without_eps_is_a_chord(d: int) -> None:
     x = np.random.default_rng(d).normal(0.3, 1.0, d)
-    turn = abs(np.pi / 2 - lg.angle_to_uniform(x))
+    turn = abs(np.pi / 2 - lg.angles.angle_to_uniform(x))
     # Both sides are moments and 10 operations; the turn loses 2^-53 absolutely.
     slack = 4 * (d + 20) * 2.0**-53 * float(lg.projection.condition_number(x))
     assert abs(float(layer_rms_distance(x, eps=0.0)) - 2 * np.sin(turn / 2)) <= slack
@@ -118,7 +118,7 @@ def test_angle_keeps_its_digits_where_an_arc_cosine_has_none() -> None:
     # x = 1 + tu with Πx = tu, and σ = t exactly: the angle is atan(t), by two arc tangents each right to 2u.
     t = 2.0**-40
     x = np.array([1 + t, 1 - t])
-    assert float(lg.angle_to_uniform(x)) == pytest.approx(math.atan(t), rel=4 * 2.0**-53, abs=0)
+    assert float(lg.angles.angle_to_uniform(x)) == pytest.approx(math.atan(t), rel=4 * 2.0**-53, abs=0)
     cosine = x.sum() / (np.linalg.norm(x) * math.sqrt(2))
     # The arc cosine of the rounded cosine is wrong by 100 % or more.
     assert abs(math.acos(min(1.0, cosine)) - t) >= t
@@ -165,9 +165,9 @@ def test_a_constant_vector_whose_mean_rounds_is_constant(library: Any, dtype: st
     assert not bool(lg.fibers.same_fiber(x, varies, eps=0.0))
     assert bool((lg.project(x) == 0).all())
     assert bool((lg.projection.mean_vector(x) == x).all())
-    assert float(lg.angle_to_uniform(x)) == 0
+    assert float(lg.angles.angle_to_uniform(x)) == 0
     with pytest.raises(lg.errors.InputError, match="has no direction"):
-        lg.fiber(x, eps=0.0)
+        lg.fibers.fiber(x, eps=0.0)
 
 
 def test_what_is_left_of_a_nearly_constant_row_is_exact() -> None:

@@ -97,7 +97,7 @@ def test_batches_broadcast() -> None:
 )
 def test_description(eps: float, centered: bool, dimension: int, text: str) -> None:
     x = np.array([1.0, 2.0, 6.0])
-    fiber = lg.fiber(x, eps=eps, centered=centered)
+    fiber = lg.fibers.fiber(x, eps=eps, centered=centered)
     assert (fiber.dimension, str(fiber)) == (dimension, text)
     # The rank of the map and the dimension of its fibers add up to d.
     rank = np.linalg.matrix_rank(lg.jacobian(x, eps=eps, centered=centered))
@@ -161,11 +161,11 @@ NUMBER: Any = np.float32(0.1)
         (lambda: same_fiber(X, X.astype(np.float32), eps=0.1), "other float32 of shape .* one dimension and dtype"),
         (lambda: same_fiber(X, X, eps=-0.1), "eps is -0.1"),
         (lambda: same_fiber(X, X, eps=NUMBER), "eps is of type float32: .* give a Python number"),
-        (lambda: lg.fiber(np.ones((2, 3)), eps=0.1), r"x has shape \(2, 3\): a fiber belongs to one vector"),
-        (lambda: lg.fiber(np.ones(3), eps=0.0), "x has no direction .* use eps > 0"),
-        (lambda: lg.fiber(X, eps=0.1).point(factor=2.0), "factor is 2.0: it must be 1 at eps > 0"),
-        (lambda: lg.fiber(X, eps=0.0).point(factor=-2.0), "factor is -2.0: it must be positive"),
-        (lambda: lg.fiber(X, eps=0.0, centered=False).point(shift=1.0), "shift is 1.0: RMSNorm sees shifts"),
+        (lambda: lg.fibers.fiber(np.ones((2, 3)), eps=0.1), r"x has shape \(2, 3\): a fiber belongs to one vector"),
+        (lambda: lg.fibers.fiber(np.ones(3), eps=0.0), "x has no direction .* use eps > 0"),
+        (lambda: lg.fibers.fiber(X, eps=0.1).point(factor=2.0), "factor is 2.0: it must be 1 at eps > 0"),
+        (lambda: lg.fibers.fiber(X, eps=0.0).point(factor=-2.0), "factor is -2.0: it must be positive"),
+        (lambda: lg.fibers.fiber(X, eps=0.0, centered=False).point(shift=1.0), "shift is 1.0: RMSNorm sees shifts"),
     ],
 )
 def test_bad_input(call: Callable[[], object], message: str) -> None:

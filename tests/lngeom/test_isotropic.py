@@ -44,7 +44,7 @@ def test_cosine_squared_is_beta_with_mean_one_over_d(d: int) -> None:
 @pytest.mark.parametrize("d", [3, 17, 768])
 def test_simulated_angles_follow_the_law(d: int) -> None:
     rng = np.random.default_rng(0)
-    angles = lg.angle_to_uniform(rng.normal(size=(4000, d)))
+    angles = lg.angles.angle_to_uniform(rng.normal(size=(4000, d)))
     # A seeded test of size 1e-6: the sample either always passes or the law is wrong.
     assert stats.kstest(angles, IsotropicAngle(d).cdf).pvalue > 1e-6
     assert stats.kstest(angles, IsotropicAngle(d + d // 2).cdf).pvalue < 1e-6, "another dimension is refused"
@@ -90,7 +90,7 @@ def test_bound_holds_for_every_vector(k: int, rest: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     x = rng.normal(rng.normal(), 1.0, d) * np.where(np.arange(d) < k, 10.0 ** rng.uniform(0, 4), 1.0)
     energy = float(np.sum(x[k:] ** 2) / np.sum(x**2))
-    cosine = abs(math.cos(float(lg.angle_to_uniform(x))))
+    cosine = abs(math.cos(float(lg.angles.angle_to_uniform(x))))
     assert cosine <= massive_activation_bound(energy, k=k, d=d) + (d + 20) * U
 
 
@@ -98,7 +98,7 @@ def test_bound_holds_for_every_vector(k: int, rest: int, seed: int) -> None:
 def test_bound_is_attained(k: int, d: int, level: float) -> None:
     x = np.where(np.arange(d) < k, 1.0, level)
     energy = float(np.sum(x[k:] ** 2) / np.sum(x**2))
-    cosine = math.cos(float(lg.angle_to_uniform(x)))
+    cosine = math.cos(float(lg.angles.angle_to_uniform(x)))
     assert cosine == pytest.approx(massive_activation_bound(energy, k=k, d=d), rel=(d + 20) * U, abs=0)
 
 

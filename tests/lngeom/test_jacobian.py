@@ -68,7 +68,7 @@ DIFFERENTIABLE: dict[str, Callable[[torch.Tensor], Any]] = {
     "project": lg.project,
     "mean_vector": lg.projection.mean_vector,
     "moments": lg.moments,
-    "angle_to_uniform": lg.angle_to_uniform,
+    "angle_to_uniform": lg.angles.angle_to_uniform,
     "standardize": lambda x: lg.standardize(x, eps=1e-2, placement="outside"),
     "layer_norm": lambda x: lg.layer_norm(x, PARAMETER, PARAMETER, eps=0.0),
     "rms_norm": lambda x: lg.rms_norm(x, eps=0.0),

@@ -23,7 +23,7 @@ DEGREES: dict[str, tuple[int, Callable[..., Any]]] = {
     "mean": (1, lambda x, e: lg.moments(x)[0]),
     "deviation": (1, lambda x, e: lg.derivatives.potential(x, eps=0.0)),
     "length": (1, lambda x, e: lg.derivatives.potential(x, eps=0.0, centered=False)),
-    "angle": (0, lambda x, e: lg.angle_to_uniform(x)),
+    "angle": (0, lambda x, e: lg.angles.angle_to_uniform(x)),
     "condition number": (0, lambda x, e: lg.projection.condition_number(x)),
     "relative_radius": (0, lambda x, e: lg.epsilon.relative_radius(x, eps=e, placement=OUTSIDE)),
     "LayerNorm": (0, lambda x, e: lg.layer_norm(x, eps=0.0)),
@@ -101,7 +101,7 @@ def test_scaled_rows_are_differentiated_mapped_and_compiled(norm: Any) -> None:
     jacobian, of_small = (torch.func.jacrev(normalized)(s * x[0]) for s in (1.0, scale))
     assert torch.equal(of_small * scale, jacobian)  # the differential of a map of degree 0 has degree -1
     assert torch.equal(torch.func.vmap(normalized)(scale * x), normalized(x))
-    assert torch.equal(torch.func.vmap(lg.angle_to_uniform)(scale * x), lg.angle_to_uniform(x))
+    assert torch.equal(torch.func.vmap(lg.angles.angle_to_uniform)(scale * x), lg.angles.angle_to_uniform(x))
     compiled = torch.compile(normalized, backend="eager", fullgraph=True)
     for size in (scale, 1.0, 2.0**996, 2.0**1020):  # one graph for rows of every size
         assert torch.equal(compiled(size * x), normalized(x))
@@ -123,7 +123,7 @@ REFUSED: list[tuple[Any, str]] = [
 def test_arrays_that_compute_otherwise_are_refused_by_name(x: Any, message: str) -> None:
     plain = torch.tensor(X) if isinstance(x, torch.Tensor) else X
     calls = {
-        "x": [lg.layer_norm, lg.rms_norm, lambda v, **_: lg.angle_to_uniform(v)],
+        "x": [lg.layer_norm, lg.rms_norm, lambda v, **_: lg.angles.angle_to_uniform(v)],
         "gain": [lambda v, **given: lg.layer_norm(plain, v[0], **given)],
         "an argument": [lambda v, **_: lg.angles.angle_from_moments(v, v)],
     }

@@ -349,7 +349,7 @@ def test_condition_number_is_the_inverse_sine_of_the_angle_to_uniform(make) -> N
     for row, value in zip(rows, kappa, strict=True):
         plain = np.linalg.norm(row) / np.linalg.norm(np.array(row) - np.mean(row))
         assert math.isclose(float(value), plain, rel_tol=24 * 2.0**-53)  # a dozen roundings of either side
-    angle = lg.angle_to_uniform(x)
+    angle = lg.angles.angle_to_uniform(x)
     for value, theta in zip(kappa, angle, strict=True):
         assert math.isclose(float(value) * math.sin(float(theta)), 1, rel_tol=24 * 2.0**-53)
 
