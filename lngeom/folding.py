@@ -165,7 +165,12 @@ def _compare(got: Array, exact: Array, error: Array) -> tuple[float, float]:
 
 
 def certify_rounding(stored: Array, exact: Array, error: Array) -> FoldCertificate:
-    """Certificate that `stored` is `exact`, known in float64 up to `error`, rounded once to its dtype."""
+    """Certificate that `stored` is `exact`, known in float64 up to `error`, rounded once to its dtype.
+
+    Returns the certificate, as of a weight without bias; all three arrays have one shape.
+
+    Source: This project; a number rounded to nearest lies within half a unit in the last place.
+    """
     return FoldCertificate(*_compare(stored, exact, error), 0.0)
 
 
