@@ -129,11 +129,17 @@ def _size(config: Any) -> int:
 def refuse_integers(source: ModelSource, model: Any, loading: dict[str, Any]) -> None:
     """Refuse weights stored as integers, complex or in 8 bits, which read as plain numbers are another model."""
     ignored = [*map(re.escape, loading["unexpected_keys"]), *(model._keys_to_ignore_on_load_unexpected or ())]
-    whole = (name for name, value in model.state_dict().items() if not value.is_floating_point())
-    passed = re.compile("|".join([*ignored, *(rf"(^|\.){re.escape(name)}$" for name in whole)]) or "$^")
+    entries = {name: value.is_floating_point() for name, value in model.state_dict().items()}
+
+    def is_loaded(name: str) -> bool:
+        """As a number, by its name with or without that of the base model before it."""
+        of = [real for own, real in entries.items() if name == own or f".{name}".endswith(f".{own}")]
+        of = of or [real for own, real in entries.items() if own.endswith(f".{name}")]
+        return any(of) if of else not any(re.search(pattern, name) for pattern in ignored)
+
     for path in _files(source, model.config) if source.gguf_file is None else ():
         for name, number, _ in _stored(path):
-            if number not in _FLOATS and not passed.search(name):
+            if number not in _FLOATS and is_loaded(name):
                 msg = f"model {source.spec!r} is stored quantized ({path.name}: {name} is {number}); {_ADVICE}"
                 raise ModelError(msg)
 

@@ -126,6 +126,7 @@ def _same(weights: Weights) -> Weights:
 MODELS: dict[str, tuple[Callable[[Path], object], str]] = {
     "int8 in a subfolder": (_indexed("a/b.safetensors", _as(torch.int8, "c_fc.weight")), "stored quantized .* is I8"),
     "bool bias": (lambda m: _rewritten(m, _as(torch.bool, "ln_1.bias")), "stored quantized .* is BOOL"),
+    "bool bias of attention": (lambda m: _rewritten(m, _as(torch.bool, "c_attn.bias")), "stored quantized .* is BOOL"),
     "complex bias": (lambda m: _rewritten(m, _as(torch.complex64, "ln_1.bias")), "stored quantized .* is C64"),
     "fp8": (lambda m: _rewritten(m, _as(torch.float8_e4m3fn, "mlp")), "stored quantized .* is F8_E4M3"),
     "a shard outside": (_indexed("../out.safetensors", _same), r"out\.safetensors: is outside of the folder; keep"),
