@@ -112,7 +112,8 @@ def _proof(target: Any, kernel: Kernel) -> Proof:
     asked = kernel.asked
     try:
         with limited("its trace", asked.seconds):
-            return prove_target(target, kernel.name, kernel.framework.name, kind=asked.kind, dtype=asked.dtype)
+            options = {"kind": asked.kind, "dtype": asked.dtype, "backward": asked.backward}
+            return prove_target(target, kernel.name, kernel.framework.name, **options)
     except (Endless, RuntimeError) as error:
         return Proof("not traced", str(error))
 

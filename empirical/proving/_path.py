@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lngeom import kernel
-from lngeom.kernel import Formula
+from lngeom.kernel import Formula, Proved
 from lngeom.tracing import Arr, Dim, Ground, Trace
 
 from ..tracing import Program
@@ -22,6 +22,7 @@ class Path:
     dtype: str
     trace: Trace
     output: Arr
+    differentiated: list[str] = field(default_factory=list)
 
     @property
     def names(self) -> Names:
@@ -31,6 +32,12 @@ class Path:
         literals = self.program.literals
         scalars = {name: literals.text(name) for name in literals.values if ("s", name) in atoms}
         return Names(tuple(vectors), tuple(name for name in vectors if self.trace.vectors[name]), scalars)
+
+    @property
+    def facts(self) -> list[Proved]:
+        """What is assumed, and that sums of squares are not negative."""
+        squares = [kernel.total(kernel.square(one)) for one in dict.fromkeys(self.trace.squares)]
+        return [*map(kernel.assume, self.trace.ground.facts), *squares]
 
     def again(self, ground: Ground, dtype: str | None = None) -> tuple[Trace, Arr]:
         """The same path on another carrier."""

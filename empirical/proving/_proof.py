@@ -11,6 +11,8 @@ from typing import Any
 from lngeom.errors import InputError
 from lngeom.kernel import digest
 
+from ._backward import Derivative
+
 TITLES = {"proved": "PROVED", "variant": "PROVED VARIANT", "refuted": "REFUTED", "not traced": "NOT TRACED"}
 
 
@@ -29,6 +31,7 @@ class Proof:
             gives and what the definition.
         notes: What was seen beside.
         kind, eps: ``layernorm`` or ``rmsnorm`` where the formula is one of it, and the number that its ε is here.
+        derivatives: What is known of a backward pass of its own, if it was asked for.
         certificates: The proofs of the obligations and, last, of the equality.
     """
 
@@ -43,6 +46,7 @@ class Proof:
     kind: str = ""
     eps: float | None = None
     certificates: tuple[dict[str, Any], ...] = ()
+    derivatives: tuple[Derivative, ...] = ()
 
     @property
     def certificate_sha256(self) -> str | None:
@@ -51,6 +55,8 @@ class Proof:
 
     def passes(self, allowed: tuple[str, ...] = ()) -> bool:
         """Whether the definition itself is proved, or a variant whose formula contains one of the words `allowed`."""
+        if any(one.status == "refuted" for one in self.derivatives):
+            return False
         excused = self.status == "variant" and any(word.lower() in self.text.lower() for word in allowed)
         return self.status == "proved" or excused
 
@@ -62,6 +68,7 @@ class Proof:
             "certificate_sha256": self.certificate_sha256,
             "counterexample": self.counterexample,
             "notes": self.notes,
+            "derivatives": {one.name: one.status for one in self.derivatives},
         }
 
     def __str__(self) -> str:
@@ -73,8 +80,10 @@ class Proof:
             counted = ", ".join(f"{name} {count}" for name, count in self.operations.items())
             lines.append(f"  traced       {sum(self.operations.values())} operations: {counted}")
         lines += [f"  defined      {text}" for text in self.obligations]
+        lines += [f"  backward     {one}" for one in self.derivatives]
         if self.certificates:
-            terms, steps = (len(self.certificates[-1][part]) for part in ("terms", "steps"))
+            whole = next(one for one in reversed(self.certificates) if "_by_" not in one["id"])
+            terms, steps = (len(whole[part]) for part in ("terms", "steps"))
             lines.append(f"  certificate  {terms} terms, {steps} steps, sha256 {(self.certificate_sha256 or '')[:12]}")
         if self.counterexample:
             lines.append(f"  against      {_shown(self.counterexample)}")

@@ -15,6 +15,7 @@ from lngeom.tracing import Dim, FloatGround, Ground, Literals, RecordedGround, R
 
 from .. import tracing
 from ..tracing import LAYOUTS, Front, Program, program, role
+from ._backward import derivatives
 from ._candidates import Candidate, matching, reference
 from ._execution import differs, drawn
 from ._path import Path
@@ -24,12 +25,13 @@ from ._proof import Proof
 _SEVERAL = Formula(kernel.d - 1, ">")
 
 
-def prove(program: Program, *, kind: str | None = None, dtype: str = "float32") -> Proof:
+def prove(program: Program, *, kind: str | None = None, dtype: str = "float32", backward: bool = False) -> Proof:
     """What a program computes, for every dimension.
 
     Args:
         program: The norm.
         kind: What it is meant to be; by default what its name says.
+        backward: Whether a backward pass of its own is asked for as well.
         dtype: The format whose path through the program counts; in another it may take another one, which is noted.
     """
     reasons = []
@@ -38,7 +40,8 @@ def prove(program: Program, *, kind: str | None = None, dtype: str = "float32") 
             paths = list(_paths(program, axes, dtype))
             if _constants(program, axes, dtype) != program.literals.constants:
                 return Proof("not traced", "a constant is computed from a setting, outside of arrays")
-            return _together([_of_path(path, kind) for path in paths], paths)
+            proof = _together([_of_path(path, kind) for path in paths], paths)
+            return _with_derivatives(proof, paths) if backward and proof.certificates else proof
         except Refusal as error:
             reasons.append(str(error))
         except Exception as error:  # a program that is not run on arrays fails in any way
@@ -54,6 +57,16 @@ def _paths(program: Program, axes: tuple[Dim, ...], dtype: str) -> Iterator[Path
         yield Path(program, axes, dtype, trace, output)
 
 
+def _with_derivatives(proof: Proof, paths: list[Path]) -> Proof:
+    """The verdict with what the backward pass of a program computes."""
+    try:
+        found = tuple(one for path in paths for one in derivatives(path))
+    except Exception as error:  # a backward pass may fail in any way
+        return replace(proof, notes=(*proof.notes, f"the derivatives are not traced: {error}"))
+    more = tuple(one.certificate for one in found if one.certificate is not None and len(paths) == 1)
+    return replace(proof, derivatives=found, certificates=(*proof.certificates, *more))
+
+
 def _constants(program: Program, axes: tuple[Dim, ...], dtype: str) -> set[float]:
     """The constants that a program has, where its settings are other numbers."""
     other = replace(program, literals=Literals(shift=2.0**-19))
@@ -65,8 +78,7 @@ def _constants(program: Program, axes: tuple[Dim, ...], dtype: str) -> set[float
 
 
 def _of_path(path: Path, kind: str | None) -> Proof:
-    squares = [kernel.total(kernel.square(one)) for one in dict.fromkeys(path.trace.squares)]
-    facts = [*map(kernel.assume, path.trace.ground.facts), *squares]
+    facts = path.facts
     defined, undefined = _obligations(path, facts)
     shown = tuple(f"{kernel.formula(one.conclusion)}{_range(one)}" for one in defined)
     unused = [name for name in path.program.literals.values if role(name) == "eps" and name not in path.names.scalars]
@@ -235,10 +247,13 @@ _FRONTS: dict[str, Callable[[], Front]] = {
 }
 
 
-def prove_target(target: Any, name: str, framework: str, *, kind: str | None = None, dtype: str = "float32") -> Proof:
-    """What a function, a module or a class of a framework computes; not traced where nothing traces the framework."""
+def prove_target(target: Any, name: str, framework: str, **options: Any) -> Proof:
+    """What a function, a module or a class of a framework computes; not traced where nothing traces the framework.
+
+    Options are those of :func:`prove`.
+    """
     if framework not in _FRONTS:
         return Proof("not traced", f"code on arrays of {framework} is not traced")
     if hasattr(target, "_torchdynamo_orig_callable"):
         return Proof("not traced", "what a compiler made of it is not what is written")
-    return prove(program(target, name.rpartition(":")[2], _FRONTS[framework]()), kind=kind, dtype=dtype)
+    return prove(program(target, name.rpartition(":")[2], _FRONTS[framework]()), **options)

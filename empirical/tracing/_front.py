@@ -27,6 +27,10 @@ class Front:
         output = function(*(self.raised(value) if isinstance(value, Arr) else value for value in values))
         return self.lowered(output[0] if isinstance(output, tuple | list) else output)
 
+    def gradients(self, trace: Trace, cotangent: Arr) -> list[tuple[Arr, Arr | None]]:
+        """For each array that the one function of a program takes: its derivative, by the backward pass of its own."""
+        return trace.refuse("it has no backward pass of its own")
+
     def raised(self, arr: Arr) -> Any:
         """A traced array as the framework sees it."""
         return NumpyArray(arr)

@@ -115,7 +115,7 @@ _ARRAYS: dict[str, Callable[..., Arr]] = {
     "div": lambda a, b: a.divided(b),
     "max": lambda a, b: a.maximum(b),
     "min": lambda a, b: a.maximum(b, sign=-1),
-    "neg": operator.neg,
+    "neg": Arr.__neg__,
     "abs": Arr.absolute,
     "sqrt": Arr.root,
     "rsqrt": lambda x: x.power(-0.5),

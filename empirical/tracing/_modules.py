@@ -60,6 +60,15 @@ class TorchFront(Front):
                 part.register_forward_hook(lambda _, __, out: maps.append(self.read(out).reshape(-1, out.shape[-1])))
         return module
 
+    def gradients(self, trace: Trace, cotangent: Arr) -> list[tuple[Arr, Arr | None]]:
+        if len(trace.functions) != 1:
+            trace.refuse("it has no backward pass of its own, or several")
+        function, context, arguments, _ = trace.functions[0]
+        with self.tracing():
+            given = function.backward(context, self.raised(cotangent))
+        pairs = zip(arguments, given if isinstance(given, tuple) else (given,), strict=True)
+        return [(one.arr, None if by is None else by.arr) for one, by in pairs if isinstance(one, Tensor)]
+
     def of_instance(self, module: Any) -> tuple[Callable[[Any, Setting], Any], int | None] | None:
         if not isinstance(module, torch.nn.Module):
             return None
@@ -160,6 +169,36 @@ def _any_map(self: Any, x: Tensor) -> Tensor:
     return raised(Arr(arr.trace, made, [*arr.axes[:-1], dim], arr.dtype))
 
 
+class Context:
+    """What a function of autograd keeps for its backward pass."""
+
+    def __init__(self, count: int) -> None:
+        self.saved_tensors: tuple[Any, ...] = ()
+        self.needs_input_grad = (True,) * count
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keep tensors."""
+        self.saved_tensors = tensors
+
+    def mark_non_differentiable(self, *tensors: Any) -> None:
+        """Nothing: no derivative of theirs is asked for."""
+
+    mark_dirty = set_materialize_grads = mark_non_differentiable
+
+
+def _apply(cls: Any, *arguments: Any) -> Any:
+    """A function with a backward pass of its own: the forward pass, noted with what it keeps."""
+    context = Context(len(arguments))
+    if cls.setup_context is torch.autograd.Function.setup_context:
+        output = cls.forward(context, *arguments)
+    else:
+        output = cls.forward(*arguments)
+        cls.setup_context(context, arguments, output)
+    trace = next(one.arr.trace for one in arguments if isinstance(one, Tensor))
+    trace.functions.append((cls, context, arguments, output))
+    return output
+
+
 @contextlib.contextmanager
 def _symbolic() -> Iterator[None]:
     """Constructors and initialisations that take a size without a value."""
@@ -170,12 +209,15 @@ def _symbolic() -> Iterator[None]:
     def sqrt(value: Any) -> Any:
         return value.sqrt() if isinstance(value, Num) else square_root(value)
 
-    linear = {"__init__": _no_weights, "forward": _any_map}
-    with (
-        mock.patch.multiple(torch.nn.Linear, **linear),
+    patches = [
+        mock.patch.multiple(torch.nn.Linear, __init__=_no_weights, forward=_any_map),
         mock.patch.dict(vars(torch.nn.init), nothing),
         mock.patch.object(math, "sqrt", sqrt),
-    ):
+        mock.patch.object(torch.autograd.Function, "apply", classmethod(_apply)),
+    ]
+    with contextlib.ExitStack() as stack:
+        for patch in patches:
+            stack.enter_context(patch)
         yield
 
 

@@ -84,6 +84,27 @@ class Program:
             trace.refuse(f"the output has the axes {found.axes} for an input with {axes}")
         return found
 
+    def differentiated(
+        self, values: Mapping[str, Any], d: int, axes: tuple[Dim, ...], name: str, cotangent: str
+    ) -> np.ndarray:
+        """The real derivative by one array for one row, in float64."""
+        place = axes.index((FEATURE,))
+        made: dict[str, Any] = {}
+
+        def array(key: str, rows: bool) -> Any:
+            shape = [d if k == place else 1 for k in range(len(axes))] if rows else [d]
+            made[key] = self.front.array(values[key].reshape(shape), "float64")
+            return made[key]
+
+        function = self.build(d, lambda key, value: float(values.get(key, value)))
+        x = array("x", True)
+        inputs = (lambda key: array(key, True)), (lambda key: array(key, False))
+        arguments = _arguments(function, inputs, d, lambda key, value: float(values.get(key, value)))
+        made[name] = made[name].requires_grad_()
+        output = function(x, *arguments)
+        output.backward(array(cotangent, True))
+        return self.front.read(made[name].grad).reshape(d)
+
     def run(
         self, values: Mapping[str, Any], d: int, dtype: str, axes: tuple[Dim, ...]
     ) -> tuple[np.ndarray, list[np.ndarray]]:

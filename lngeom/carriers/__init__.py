@@ -16,7 +16,7 @@ from ._carrier import (
     narrow as narrow,
     widen as widen,
 )
-from ._dual import derivative as derivative
+from ._dual import Dual as Dual, derivative as derivative
 from ._enclosure import Enclosure as Enclosure
 from ._interval import SQRT_BITS as SQRT_BITS, Interval as Interval, UndecidedError as UndecidedError
 from ._rounded import Rounded as Rounded

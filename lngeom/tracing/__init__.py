@@ -5,7 +5,12 @@ every dimension is refused, with the line of the program.
 """
 
 from ._arrays import Arr as Arr, filled as filled, given as given
-from ._grounds import FloatGround as FloatGround, Ground as Ground, RecordedGround as RecordedGround
+from ._grounds import (
+    DualGround as DualGround,
+    FloatGround as FloatGround,
+    Ground as Ground,
+    RecordedGround as RecordedGround,
+)
 from ._numpy import NumpyArray as NumpyArray
 from ._sizes import FEATURE as FEATURE, Dim as Dim, Num as Num
 from ._trace import Literals as Literals, Refusal as Refusal, Trace as Trace, runs as runs

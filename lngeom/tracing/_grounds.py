@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 
 from .. import kernel
-from ..carriers import Rounded
+from ..carriers import Dual, Rounded
 from ..kernel import Formula, Recorded, Table
 from ..rounding import FORMATS
 
@@ -104,6 +104,36 @@ class RecordedGround(Ground):
 
     def applied(self, function: str, value: Any, name: str) -> Any:
         return self.vector(name) if value.vector else self.scalar(name)
+
+
+class DualGround(Ground):
+    """A carrier on which one vector moves along another: every value has its derivative beside it."""
+
+    def __init__(self, inner: Ground, moving: str, along: str) -> None:
+        self.inner, self.moving, self.along = inner, moving, along
+        self.d = inner.d
+
+    def vector(self, name: str) -> Any:
+        value = self.inner.vector(name)
+        return Dual(value, self.inner.vector(self.along), 1) if name == self.moving else value
+
+    def scalar(self, name: str) -> Any:
+        return self.inner.scalar(name)
+
+    def number(self, value: Fraction) -> Any:
+        return self.inner.number(value)
+
+    def constant(self, name: str, value: Fraction) -> Any:
+        return self.inner.constant(name, value)
+
+    def ones(self, name: str) -> Any:
+        return self.inner.ones(name)
+
+    def assume(self, value: Any, relation: str) -> None:
+        """Nothing: it was assumed when the answers were found."""
+
+    def sign(self, value: Any, relation: str) -> bool | None:
+        return self.inner.sign(value, relation)
 
 
 OPAQUE: dict[str, tuple[Callable[[Any], Any], float]] = {
