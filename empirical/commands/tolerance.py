@@ -68,7 +68,7 @@ def _theorem(options: Options) -> str:
     if options.kind == "rmsnorm":
         return "Family.rms_norm_never_accused (Coq)"
     if options.algorithm == "two-pass":
-        return "Family.subtracting_never_accused (Coq); by hand: the smaller error of a sum that is divided"
+        return "Family.subtracting_never_accused, Means.divided_mean_error (Coq); by hand: sums that no order rounds"
     merged = "Merging.merged_mean (Coq); by hand: merged variances"
     return merged if options.algorithm else f"Family.layer_norm_never_accused, {merged}"
 

@@ -98,19 +98,19 @@ Hypothesis eps_pos : 0 <= eps.
 Variables (left right reach : R) (e : nat -> R).
 
 (** Whoever is accused is no correct kernel. *)
-Theorem accused_is_wrong :
-  let mu := mean d x in let al := alpha u om d x in
+Theorem accused_is_wrong (means : R -> Prop) al :
+  let mu := mean d x in (forall m, means m -> Rabs (m - mu) <= al) ->
   let lo := low u om d x mu al in let hi := high u om d x mu al in
   0 < D pl lo eps ->
   left <= (1 - scale * u) / D pl hi eps -> (1 + scale * u) / D pl lo eps <= right ->
   (forall p, left <= p <= right -> p * al <= reach) ->
   (forall i, (i < d)%nat -> slack u om x g b mu al ((1 + scale * u) / D pl lo eps) i + half (y i) <= e i) ->
   refuted d x g b y mu left right reach e ->
-  ~ layer_norm u w d pl eps half x y (anyhow u w x g b).
+  ~ layer_norm u w d pl eps half x y means (anyhow u w x g b).
 Proof.
-intros mu al lo hi P L R Q H F K.
+intros mu M lo hi P L R Q H F K.
 apply (refuted_outside u d pl eps half x g b y mu al lo hi (slack u om x g b mu al) left right reach e); auto.
-apply layer_norm_never_accused with (w := w); auto.
+apply layer_norm_never_accused with (w := w) (means := means); auto.
 Qed.
 
 Theorem accused_rms_is_wrong :

@@ -167,49 +167,45 @@ assert (E : all d (fun i => (x i - m) ^ 2) = all d (fun i => (x i - mu) ^ 2) + I
 unfold mean at 1 2; rewrite E; field; lra.
 Qed.
 
-(** A correct kernel: the variance and the output may use two differently summed means, in any order of all sums. *)
+Section LayerNorm.
+
+(** How the mean is computed, and the bound of its error: [Means.mean_error] for sums in any order,
+    [Means.divided_mean_error] for sums that are divided, [Merging.merged_mean] for merged means. *)
+Variables (means : R -> Prop) (al : R).
+Let mu := mean d x.
+Hypothesis means_near : forall m, means m -> Rabs (m - mu) <= al.
+
+(** A correct kernel: the variance and the output may use two differently computed means. *)
 Definition layer_norm (out : R -> R -> nat -> R -> Prop) := exists m m' v r,
-  average u w d x m /\ average u w d x m' /\ mean_square u w d x m v /\ 0 <= v /\
-  reciprocal u pl v eps r /\ returns (out m' r).
+  means m /\ means m' /\ mean_square u w d x m v /\ 0 <= v /\ reciprocal u pl v eps r /\ returns (out m' r).
 
 Definition anyhow m r i z := output u w (x i) m r (g i) (b i) z.
 Definition subtracting m r i z :=
   exists c t, near u 0 (x i - m) c /\ product3 u w c (g i) r t /\ near u 0 (t + b i) z.
 
-Let al := alpha u om d x.
-Let mu := mean d x.
-
 Definition in_layer_norm_family E := in_family mu al (low mu al) (high mu al) E.
 
-Lemma alpha_pos m : average u w d x m -> 0 <= al.
+Let member out E : (forall m r, 0 <= al -> Rabs (m - mu) <= al -> 0 <= r <= (1 + scale * u) / D pl (low mu al) eps ->
+    returns (out m r) -> returns (fun i z =>
+      Rabs (z - (g i * (r * (x i - m)) + b i)) <= E ((1 + scale * u) / D pl (low mu al) eps) i)) ->
+  0 < D pl (low mu al) eps -> layer_norm out -> in_layer_norm_family E.
 Proof.
-intros Av; apply Rle_trans with (Rabs (m - mu)); [apply Rabs_pos|].
-apply (mean_error u w om d u_pos w_pos d_pos w_small om_pos guard); auto.
+intros H P (m & m' & v & r & Hm & Hm' & Q & V & R & O). apply means_near in Hm, Hm'.
+assert (A0 : 0 <= al) by (apply Rle_trans with (2 := Hm), Rabs_pos).
+apply family_member with (m := m') (v := v) (r := r); auto.
+- apply Rmax_l.
+- apply low_high with (m := m); auto. apply shifted.
 Qed.
 
 Theorem layer_norm_never_accused : 0 < D pl (low mu al) eps ->
   layer_norm anyhow -> in_layer_norm_family (slack mu al).
-Proof.
-intros P (m & m' & v & r & Hm & Hm' & Q & V & R & O). assert (A0 := alpha_pos m Hm).
-assert (M := mean_error u w om d u_pos w_pos d_pos w_small om_pos guard x m Hm).
-assert (M' := mean_error u w om d u_pos w_pos d_pos w_small om_pos guard x m' Hm').
-apply family_member with (m := m') (v := v) (r := r); auto.
-- apply Rmax_l.
-- apply low_high with (m := m); auto. apply shifted.
-- intros Hr. apply returns_slack; auto.
-Qed.
+Proof. apply member. intros. apply returns_slack; auto. Qed.
 
 Theorem subtracting_never_accused : 0 < D pl (low mu al) eps ->
   layer_norm subtracting -> in_layer_norm_family (subtracted_slack mu al).
-Proof.
-intros P (m & m' & v & r & Hm & Hm' & Q & V & R & O). assert (A0 := alpha_pos m Hm).
-assert (M := mean_error u w om d u_pos w_pos d_pos w_small om_pos guard x m Hm).
-assert (M' := mean_error u w om d u_pos w_pos d_pos w_small om_pos guard x m' Hm').
-apply family_member with (m := m') (v := v) (r := r); auto.
-- apply Rmax_l.
-- apply low_high with (m := m); auto. apply shifted.
-- intros Hr. apply returns_subtracted; auto.
-Qed.
+Proof. apply member. intros. apply returns_subtracted; auto. Qed.
+
+End LayerNorm.
 
 (** ** RMSNorm: nothing is subtracted *)
 

@@ -109,8 +109,11 @@ Hypothesis eps_normal : om <= eps.
 Lemma store_half z : Rabs (store z - z) <= half_ulp (store z).
 Proof. apply error_le_half_ulp_round; [apply FLT_exp_valid; auto|apply FLT_exp_monotone]. Qed.
 
-Lemma mean_average : average u w d x fl_mean.
-Proof. apply divided with o (fl_sum x o); [apply orders|apply fl_sum_sums; auto|apply near_fl]. Qed.
+Lemma mean_divided : divided_mean u w d x fl_mean.
+Proof. exists o, (fl_sum x o). split; [apply orders|split; [apply fl_sum_sums; auto|apply near_fl]]. Qed.
+
+Lemma mean_near m : divided_mean u w d x m -> Rabs (m - mean d x) <= divided_alpha u om d x.
+Proof. apply divided_mean_error; auto using u_pos, w_pos, w_small, om_pos. Qed.
 
 Lemma square_average m : format m -> mean_square u w d x m (fl_square m) /\ 0 <= fl_square m.
 Proof.
@@ -177,14 +180,14 @@ simpl. apply sqrt_lt_R0. generalize (Rmax_l 0 (variance d x mu * (1 - square * u
 unfold low. lra.
 Qed.
 
-Theorem layer_norm_accepted : in_layer_norm_family u om d inside eps half_ulp x g b fl_layer_norm
-  (subtracted_slack u om x g b (mean d x) (alpha u om d x)).
+Theorem layer_norm_accepted : in_layer_norm_family u om d inside eps half_ulp x g b fl_layer_norm (divided_alpha u om d x)
+  (subtracted_slack u om x g b (mean d x) (divided_alpha u om d x)).
 Proof.
-apply subtracting_never_accused with (w := w);
-  [apply u_pos|apply w_pos|exact d_pos|apply w_small|apply om_pos|exact guard|generalize om_gt_0; lra|apply low_D|].
+apply subtracting_never_accused with (w := w) (means := divided_mean u w d x);
+  [apply u_pos|apply w_pos|exact d_pos|apply w_small|apply om_pos|exact guard|generalize om_gt_0; lra|exact mean_near|apply low_D|].
 destruct (square_average fl_mean (format_fl _)) as [Q V].
 exists fl_mean, fl_mean, (fl_square fl_mean), (fl_scale (fl_square fl_mean)).
-repeat split; auto using mean_average. { apply scale_reciprocal; auto. apply format_fl. }
+repeat split; auto using mean_divided. { apply scale_reciprocal; auto. apply format_fl. }
 intros i _. exists (fl (fl (fl (fl (x i - fl_mean) * fl_scale (fl_square fl_mean)) * g i) + b i)).
 split; [|apply store_half]. exists (fl (x i - fl_mean)), (fl (fl (fl (x i - fl_mean) * fl_scale (fl_square fl_mean)) * g i)).
 repeat split.
@@ -194,13 +197,14 @@ repeat split.
 Qed.
 
 Theorem folded_layer_norm_accepted : in_layer_norm_family u om d inside eps half_ulp x g b fl_folded_layer_norm
-  (slack u om x g b (mean d x) (alpha u om d x)).
+  (divided_alpha u om d x)
+  (slack u om x g b (mean d x) (divided_alpha u om d x)).
 Proof.
-apply layer_norm_never_accused with (w := w);
-  [apply u_pos|apply w_pos|exact d_pos|apply w_small|apply om_pos|exact guard|generalize om_gt_0; lra|apply low_D|].
+apply layer_norm_never_accused with (w := w) (means := divided_mean u w d x);
+  [apply u_pos|apply w_pos|exact d_pos|apply w_small|apply om_pos|exact guard|generalize om_gt_0; lra|exact mean_near|apply low_D|].
 destruct (square_average fl_mean (format_fl _)) as [Q V].
 exists fl_mean, fl_mean, (fl_square fl_mean), (fl_scale (fl_square fl_mean)).
-repeat split; auto using mean_average. { apply scale_reciprocal; auto. apply format_fl. }
+repeat split; auto using mean_divided. { apply scale_reciprocal; auto. apply format_fl. }
 intros i _. eexists; split; [|apply store_half].
 eapply folded; [eapply gain_in_scale; apply near_fl|eapply gain_in_scale; apply near_fl| |].
 - apply near_minus; auto. apply format_fl.

@@ -44,7 +44,8 @@ Notation accepted := (in_layer_norm_family (u p) (om e p) d inside eps (half_ulp
 
 Theorem layer_norm_accepted : fl_square e p d x o' (fl_mean e p d x o) + eps <= bpow radix2 (- 2 * (e + p)) ->
   accepted (fl_layer_norm e p (emin f) (prec f) d x g b eps o o')
-    (subtracted_slack (u p) (om e p) x g b (mean d x) (alpha (u p) (om e p) d x)).
+    (divided_alpha (u p) (om e p) d x)
+    (subtracted_slack (u p) (om e p) x g b (mean d x) (divided_alpha (u p) (om e p) d x)).
 Proof.
 intros V; apply Floats.layer_norm_accepted; auto using prec_pos, range, guard; apply d_few.
 Qed.
@@ -52,7 +53,8 @@ Qed.
 (** x(g r) + (b - m(g r)), the formula of Keras and of tf.nn.batch_normalization. *)
 Theorem folded_layer_norm_accepted : fl_square e p d x o' (fl_mean e p d x o) + eps <= bpow radix2 (- 2 * (e + p)) ->
   accepted (fl_folded_layer_norm e p (emin f) (prec f) d x g b eps o o')
-    (slack (u p) (om e p) x g b (mean d x) (alpha (u p) (om e p) d x)).
+    (divided_alpha (u p) (om e p) d x)
+    (slack (u p) (om e p) x g b (mean d x) (divided_alpha (u p) (om e p) d x)).
 Proof.
 intros V; apply Floats.folded_layer_norm_accepted; auto using prec_pos, range, guard; apply d_few.
 Qed.

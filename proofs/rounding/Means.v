@@ -220,6 +220,38 @@ assert ((1 + INR d * K) * w <= 2 * om).
 unfold Rdiv in *. lra.
 Qed.
 
+(** The sum divided by d. *)
+Definition divided_mean x m := exists o s, order_of d o /\ sums u x o s /\ near u w (s / INR d) m.
+Definition divided_alpha x := u * T x * (1 + gamma d u) / INR d + u * Rabs (mean x) + 2 * om.
+
+Theorem divided_mean_error x m : divided_mean x m -> Rabs (m - mean x) <= divided_alpha x.
+Proof.
+intros (o & s & P & Sq & e & f & E & F & ->). assert (N := nodes_of _ _ P).
+assert (B := sums_error u x x (fun _ => 0) o s u_pos ltac:(intros; rewrite Rminus_diag_eq, Rabs_R0; lra) Sq).
+unfold total at 2 in B; rewrite sum_const, Rmult_0_r, Rmult_0_l, Rplus_0_r, (total_of d o x P) in B. fold (all x) in B.
+assert (K : u * partial x o * (1 + u) ^ (nodes o - 1) * (1 + u) <= u * T x * (1 + gamma d u)).
+{ assert (F0 := partial_pos x o). rewrite Rmult_assoc. apply Rmult_le_compat.
+  - apply Rmult_le_pos; auto.
+  - apply Rmult_le_pos; [apply pow_le|]; lra.
+  - apply Rmult_le_compat_l; auto. apply partial_any_order; auto.
+  - rewrite Rmult_comm. change ((1 + u) ^ S (nodes o - 1) <= 1 + gamma d u).
+    apply pow_gamma; [auto|lia|rewrite S_INR in G; lra]. }
+apply (Rmult_le_compat_r (1 + u)) in B; [|lra].
+replace (s / INR d * (1 + e) + f - mean x) with ((s - all x) / INR d * (1 + e) + e * mean x + f)
+  by (unfold mean; field; lra).
+assert (Rabs ((s - all x) / INR d * (1 + e)) <= Rabs (s - all x) / INR d * (1 + u)).
+{ apply product_le; [|apply factor; auto]. unfold Rdiv; rewrite Rabs_mult, (Rabs_pos_eq (/ _)); [lra|].
+  apply Rlt_le, Rinv_0_lt_compat; auto. }
+assert (Rabs (e * mean x) <= u * Rabs (mean x)) by (apply product_le; lra).
+assert (Rabs (s - all x) / INR d * (1 + u) <= u * T x * (1 + gamma d u) / INR d).
+{ apply Rmult_le_reg_r with (INR d); auto. field_simplify; lra. }
+assert (w <= 2 * om).
+{ apply Rle_trans with (1 := w_small). assert (u <= / 2) by (unfold guard_terms, guard_rest in guard; generalize (pos_INR d); nra).
+  nra. }
+unfold divided_alpha. generalize (Rabs_triang ((s - all x) / INR d * (1 + e) + e * mean x) f)
+  (Rabs_triang ((s - all x) / INR d * (1 + e)) (e * mean x)). lra.
+Qed.
+
 (** ** The mean square *)
 
 (** v is a computed mean of the squares of x - m. *)

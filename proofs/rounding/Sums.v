@@ -256,6 +256,34 @@ intros P; assert (N := nodes_of _ _ P). destruct o as [i|a b].
   apply Rplus_le_compat; [exact A|apply B]. eapply Permutation_trans; [apply Permutation_app_comm|exact Q].
 Qed.
 
+(** A term passes through at most [height o] additions. *)
+Fixpoint height o := match o with Leaf _ => 0%nat | Node a b => S (max (height a) (height b)) end.
+
+Theorem partial_height z o : partial z o <= Rabs (total z o) + INR (height o - 1) * total (fun i => Rabs (z i)) o.
+Proof.
+set (size := total (fun i => Rabs (z i))).
+assert (size_pos : forall c, 0 <= size c).
+{ intros c; apply sum_pos; intros a I; apply in_map_iff in I; destruct I as (i & <- & _); apply Rabs_pos. }
+assert (node : forall a b, size (Node a b) = size a + size b) by (intros; apply total_node).
+assert (below : forall c, partial z c <= INR (height c) * size c).
+{ induction c as [i|a IHa b IHb]; [simpl; generalize (size_pos (Leaf i)); lra|]. simpl partial; simpl height.
+  assert (Rabs (total z (Node a b)) <= size (Node a b)).
+  { unfold size, total; rewrite <- (map_map z Rabs); apply sum_abs. }
+  rewrite node in *.
+  assert (INR (height a) <= INR (max (height a) (height b))) as A by (apply le_INR; lia).
+  assert (INR (height b) <= INR (max (height a) (height b))) as B by (apply le_INR; lia).
+  apply (Rmult_le_compat_r (size a)) in A; auto. apply (Rmult_le_compat_r (size b)) in B; auto.
+  rewrite S_INR. lra. }
+destruct o as [i|a b].
+{ apply Rplus_le_le_0_compat; [apply Rabs_pos|apply Rmult_le_pos; [apply pos_INR|apply size_pos]]. }
+simpl partial. simpl height. replace (S (max (height a) (height b)) - 1)%nat with (max (height a) (height b)) by lia.
+rewrite node.
+assert (INR (height a) <= INR (max (height a) (height b))) as A by (apply le_INR; lia).
+assert (INR (height b) <= INR (max (height a) (height b))) as B by (apply le_INR; lia).
+apply (Rmult_le_compat_r (size a)) in A; auto. apply (Rmult_le_compat_r (size b)) in B; auto.
+generalize (below a) (below b); lra.
+Qed.
+
 (** ** Constants of Higham *)
 
 Definition gamma k u := INR k * u / (1 - INR k * u).

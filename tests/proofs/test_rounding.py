@@ -51,6 +51,7 @@ class Theorem:
         self.variance = mean([c**2 for c in self.deviation])
         total = u * any_order(x) / self.d
         size, grown = mean([abs(value) for value in x]), 1 + gamma(self.d, u)
+        self.divided = total * grown + u * abs(self.mu) + 2 * om
         self.alpha = (total * grown + u * (grown * size + abs(self.mu)) + 2 * om) * centered
         levels = (self.d - 1).bit_length()
         # The root is squared where it is compared.
@@ -106,12 +107,13 @@ def test_the_family_of_the_theorems_lies_inside_that_of_the_code(dtype: str, cen
             rest = alpha / known.grown - known.merged
             assert rest >= 0
             assert known.increment <= rest**2
-        elif centered:  # the sum is divided, so that mean |x| does not enter; exact sums have no error
-            assert 2 * known.u * abs(known.mu) + 2 * known.om <= alpha
-        least, most = known.squares(min(alpha, known.alpha))
+        elif centered and not sample.sums_exactly(arithmetic.sums).all():
+            assert known.divided <= alpha
+        error = min(alpha, known.alpha)
+        least, most = known.squares(error)
         assert low**2 * (most + eps) <= (2 - one) ** 2
         assert high**2 * (least + eps) >= one**2
-        assert reach >= high * min(alpha, known.alpha)
+        assert reach >= high * error
         for i, (g, b) in enumerate(zip(gain.tolist(), bias.tolist(), strict=True)):
             if g:
                 wanted = known.slack(
