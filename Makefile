@@ -48,7 +48,7 @@ docs: $(STAMP)
 linkcheck: docs
 	$(BIN)/sphinx-build -q -b linkcheck docs docs/_build/linkcheck
 
-# Two checkpoints of one network with equal outputs, 45° apart, in two minutes.
+# Two checkpoints of one network with equal outputs, 45° apart.
 gauge: $(STAMP)
 	$(BIN)/python docs/results/whisper/prepare.py runs/whisper 0
 	$(BIN)/lngeom gauge runs/whisper/model --angle 45 --output runs/whisper-45
