@@ -8,6 +8,8 @@ import numpy as np
 
 from lngeom.errors import InputError
 
+from ..tracing import OnnxFront
+
 _FUSED = {"LayerNormalization": "layer", "RMSNormalization": "rms", "SimplifiedLayerNormalization": "rms"}
 _SCOPES, _CLASSES = "pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy"  # what torch.onnx.export notes
 
@@ -69,6 +71,7 @@ class OnnxNorm:
         self.name, self.input = name, ends[0]
         self.dtype = file.onnx.helper.tensor_dtype_to_np_dtype(file.element(self.input))
         self.session = file.session(nodes, ends)
+        self.front = OnnxFront(nodes, file.constants, ends)
         fused = _FUSED.get(nodes[0].op_type)
         attributes = {a.name: a for a in nodes[0].attribute} if fused else {}
         # A fused node with a positive axis counts it from the first of the axes that its input is declared with.

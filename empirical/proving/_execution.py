@@ -27,6 +27,7 @@ def drawn(path: Path, d: int, rng: np.random.Generator) -> dict[str, Any]:
         values[name] = signs * rng.integers(72, 250, d) / 128
         if by_row:
             values[name] = rng.integers(-250, 250, d) / 64
+    values |= path.program.front.held
     return values | {name: rng.integers(72, 250) / 128 for name in sorted(path.trace.numbers)}
 
 

@@ -46,6 +46,9 @@ class Path:
 
     def sizes(self) -> Iterator[tuple[int, bool]]:
         """Dimensions to look at: some that stand for many, then those that the code writes, each for itself alone."""
+        if self.program.front.held and self.program.size:
+            yield self.program.size, False
+            return
         known = sorted(n for n in self.trace.integers if n <= 8192)
         yield from ((n, False) for n in (5, *(n + k for n in known for k in (-1, 1))))
         yield from ((n, True) for n in known)

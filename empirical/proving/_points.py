@@ -40,8 +40,10 @@ def _drawn(path: Path, d: int, rng: np.random.Generator) -> dict[str, Any]:
         name: Fraction(value) if name.startswith("c") and name[1:].isdigit() else Fraction(int(rng.integers(1, 4)), 3)
         for name, value in settings.items()
     }
+    held = path.program.front.held
+    values |= {name: tuple(map(Fraction, value.tolist())) for name, value in held.items()}
     for name in path.trace.vectors:
-        if not any(name == made for *_, made in path.trace.opaque):
+        if name not in held and not any(name == made for *_, made in path.trace.opaque):
             low = 1 if "var" in name else -3
             values[name] = tuple(Fraction(int(n), 2) for n in rng.integers(low, 5, d))
     return values

@@ -256,4 +256,7 @@ def prove_target(target: Any, name: str, framework: str, **options: Any) -> Proo
         return Proof("not traced", f"code on arrays of {framework} is not traced")
     if hasattr(target, "_torchdynamo_orig_callable"):
         return Proof("not traced", "what a compiler made of it is not what is written")
-    return prove(program(target, name.rpartition(":")[2], _FRONTS[framework]()), **options)
+    front = getattr(target, "front", None) or _FRONTS[framework]()  # a norm of a file brings its own
+    made = program(target, name.rpartition(":")[2], front)
+    made.size = made.size or getattr(front, "size", None)
+    return prove(made, **options)

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from ._front import Front as Front
     from ._jax import JaxFront as JaxFront
     from ._modules import TorchFront as TorchFront
+    from ._onnx import OnnxFront as OnnxFront
     from ._program import LAYOUTS as LAYOUTS, Program, program
     from ._roles import (
         REQUIRED as REQUIRED,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ class Front:
     """Traced and real arrays of a framework; this one is NumPy's."""
 
     number: type[Num] = Num
+    held: Mapping[str, np.ndarray] = MappingProxyType({})
+    """Vectors that a program holds for good."""
     formats: tuple[str, ...] = ("float32", "float64", "float16")
 
     def call(self, function: Any, values: list[Any]) -> Arr | None:

@@ -309,39 +309,31 @@ def _expand(x: Arr, *sizes: Any, size: Any = None) -> Arr:
 # --------------------------------------------------------------------------------------------------------- reductions
 
 
-def _over(x: Arr, dim: Any, axis: Any) -> Any:
-    return axis if dim is None else dim
+def _statistic(x: Arr, name: str, dim: Any, keepdim: bool, *, dtype: Any = None, axis: Any = None) -> Arr:
+    return getattr(x if dtype is None else x.cast(dtype), name)(axis if dim is None else dim, keepdim)
 
 
-@operation("mean")
-def _mean(x: Arr, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Arr:
-    return (x if dtype is None else x.cast(dtype)).mean(_over(x, dim, axis), keepdim)
-
-
-@operation("sum")
-def _sum(x: Arr, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Arr:
-    return (x if dtype is None else x.cast(dtype)).sum(_over(x, dim, axis), keepdim)
-
-
-@operation("var")
-def _var(
-    x: Arr, dim: Any = None, unbiased: Any = True, keepdim: bool = False, *, correction: Any = None, axis: Any = None
-) -> Arr:
-    given = correction if correction is not None else int(unbiased)
-    return x.variance(_over(x, dim, axis), keepdim, given)
+def _var(x: Arr, dim: Any = None, unbiased: Any = True, keepdim: bool = False, **named: Any) -> Arr:
+    correction = named.get("correction")
+    return x.variance(named.get("axis", dim), keepdim, int(unbiased) if correction is None else correction)
 
 
 OPERATIONS |= {
-    "std": lambda x, *given, **options: _var(x, *given, **options).root(),
-    "var_mean": lambda x, dim=None, unbiased=True, keepdim=False, **options: (
-        _var(x, dim, unbiased, keepdim, **options),
-        x.mean(dim, keepdim),
-    ),
-    "std_mean": lambda x, dim=None, unbiased=True, keepdim=False, **options: (
-        _var(x, dim, unbiased, keepdim, **options).root(),
-        x.mean(dim, keepdim),
+    "mean": lambda x, dim=None, keepdim=False, **named: _statistic(x, "mean", dim, keepdim, **named),
+    "sum": lambda x, dim=None, keepdim=False, **named: _statistic(x, "sum", dim, keepdim, **named),
+    "var": _var,
+    "std": lambda x, *given, **named: _var(x, *given, **named).root(),
+    "var_mean": lambda x, dim=None, *given, keepdim=False, **named: (
+        _var(x, dim, *given, **named, **({} if len(given) > 1 else {"keepdim": keepdim})),
+        x.mean(dim, given[1] if len(given) > 1 else keepdim),
     ),
 }
+
+
+@operation("std_mean")
+def _std_mean(x: Arr, *given: Any, **named: Any) -> tuple[Arr, Arr]:
+    variance, mean = OPERATIONS["var_mean"](x, *given, **named)
+    return variance.root(), mean
 
 
 @operation("norm", "linalg_norm", "linalg_vector_norm", "vector_norm")
@@ -377,7 +369,7 @@ def _trailing(x: Arr, shape: Sequence[Any]) -> None:
         x.trace.refuse(f"a layer normalizes {shape} of the axes {x.axes}")
 
 
-def _layer(x: Arr, function: Callable[..., Any], eps: Any, *parameters: Any, **statistics: Any) -> Arr:
+def layer(x: Arr, function: Callable[..., Any], eps: Any, *parameters: Any, **statistics: Any) -> Arr:
     """A norm layer of PyTorch: that of the library, with gain and bias as PyTorch applies them."""
     if x.summed:
         x.trace.refuse("a sum over rows is used otherwise than linearly")
@@ -396,13 +388,13 @@ def _layer(x: Arr, function: Callable[..., Any], eps: Any, *parameters: Any, **s
 @operation("layer_norm", "native_layer_norm")
 def _layer_norm(x: Arr, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: Any = 1e-5, *_: Any) -> Arr:
     _trailing(x, normalized_shape)
-    return _layer(x, lg.layer_norm, eps, weight, bias)
+    return layer(x, lg.layer_norm, eps, weight, bias)
 
 
 @operation("rms_norm")
 def _rms_norm(x: Arr, normalized_shape: Any, weight: Any = None, eps: Any = None) -> Arr:
     _trailing(x, normalized_shape)
-    return _layer(x, lg.rms_norm, torch.finfo(getattr(torch, x.dtype)).eps if eps is None else eps, weight)
+    return layer(x, lg.rms_norm, torch.finfo(getattr(torch, x.dtype)).eps if eps is None else eps, weight)
 
 
 @operation("group_norm")
@@ -411,7 +403,7 @@ def _group_norm(x: Arr, num_groups: int, weight: Any = None, bias: Any = None, e
     if num_groups != 1 or rest != (FEATURE,):
         x.trace.refuse(f"{num_groups} groups of the axes {x.axes}")
     wide = [None if one is None else one.reshaped([one.size(0), *[1] * (len(x.axes) - 2)]) for one in (weight, bias)]
-    return _layer(x, lg.layer_norm, eps, *wide)
+    return layer(x, lg.layer_norm, eps, *wide)
 
 
 @operation("batch_norm")
@@ -423,7 +415,7 @@ def _batch_norm(x: Arr, running_mean: Any, running_var: Any, *given: Any, **name
     affine = [options.get(name) for name in ("weight", "bias")]
     wide = [None if one is None else one.reshaped([one.size(0), *ends]) for one in affine]
     eps = options.get("eps", 1e-5)
-    return _layer(x, lg.norms.batch_norm, eps, *wide, mean=running_mean, variance=running_var)
+    return layer(x, lg.norms.batch_norm, eps, *wide, mean=running_mean, variance=running_var)
 
 
 @operation("normalize")
@@ -471,39 +463,27 @@ OPERATIONS |= {
     for name, number in (("ones", 1), ("zeros", 0))
 }
 
-_ASKED = {
-    "shape": lambda x: tuple(x.size(k, Size) for k in range(len(x.axes))),
-    "dtype": lambda x: getattr(torch, x.dtype),
-    "ndim": lambda x: len(x.axes),
-    "device": lambda x: torch.device("cpu"),
-    "is_floating_point": lambda x: True,
-    "is_cuda": lambda x: False,
-    "requires_grad": lambda x: False,
-    "requires_grad_": lambda x, *_: x,
-    "is_contiguous": lambda x, **_: True,
-    "layout": lambda x: torch.strided,
-    "is_meta": lambda x: False,
-    "is_leaf": lambda x: True,
-    "grad_fn": lambda x: None,
-    "grad": lambda x: None,
-    "is_nested": lambda x: False,
-    "is_sparse": lambda x: False,
-    "is_quantized": lambda x: False,
-    "__set__requires_grad": lambda x, *_: None,
-}
-_NOTED = {"device": "asks for the device", "is_cuda": "asks for the device", "is_contiguous": "asks for memory layout",
-          "requires_grad": "asks for the gradient"}  # fmt: skip
+_ANSWERS = dict.fromkeys(("is_cuda", "is_meta", "is_nested", "is_sparse", "is_quantized", "requires_grad"), False)
+_ANSWERS |= {"is_floating_point": True, "is_contiguous": True, "is_leaf": True, "grad": None, "grad_fn": None}
+_ANSWERS |= {"device": torch.device("cpu"), "layout": torch.strided, "__set__requires_grad": None}
+_NOTED = ("device", "is_cuda", "is_contiguous", "requires_grad")
 
 
-def _noting(name: str, action: Callable[..., Any]) -> Callable[..., Any]:
-    def answer(x: Arr, *given: Any, **options: Any) -> Any:
-        x.trace.notes.add(_NOTED[name])
-        return action(x, *given, **options)
+def _answering(name: str, value: Any) -> Callable[..., Any]:
+    def answer(x: Arr, *_: Any, **__: Any) -> Any:
+        if name in _NOTED:
+            x.trace.notes.add(f"asks for {name}")
+        return value
 
     return answer
 
 
-_ASKED |= {name: _noting(name, _ASKED[name]) for name in _NOTED}
+_ASKED = {name: _answering(name, value) for name, value in _ANSWERS.items()} | {
+    "shape": lambda x: tuple(x.size(k, Size) for k in range(len(x.axes))),
+    "dtype": lambda x: getattr(torch, x.dtype),
+    "ndim": lambda x: len(x.axes),
+    "requires_grad_": lambda x, *_: x,
+}
 _ASKED["dim"] = _ASKED["ndimension"] = _ASKED["ndim"]
 _ASKED["numel"] = _ASKED["nelement"] = lambda x: functools.reduce(operator.mul, _ASKED["shape"](x))
 _ASKED["size"] = lambda x, dim=None: _ASKED["shape"](x) if dim is None else x.size(x._axis(dim), Size)

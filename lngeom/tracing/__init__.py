@@ -11,7 +11,7 @@ from ._grounds import (
     Ground as Ground,
     RecordedGround as RecordedGround,
 )
-from ._numpy import NumpyArray as NumpyArray
+from ._numpy import NumpyArray as NumpyArray, applied as applied
 from ._sizes import FEATURE as FEATURE, Dim as Dim, Num as Num
 from ._trace import Literals as Literals, Refusal as Refusal, Trace as Trace, runs as runs
 

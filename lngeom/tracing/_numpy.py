@@ -54,7 +54,7 @@ class NumpyArray(numpy.lib.mixins.NDArrayOperatorsMixin):
             return inputs[0].sum(options.get("axis", 0), options.get("keepdims", False))
         if method != "__call__" or set(options) - {"dtype", "casting"}:
             trace.refuse(f"{name}.{method} with {sorted(options)} is not among the operations that are traced")
-        result = _applied(name, self.arr, [_lowered(value) for value in inputs])
+        result = applied(name, self.arr, [_lowered(value) for value in inputs])
         trace.operations[name] += 1
         if out is not None:
             out[0].arr.become(result)
@@ -131,7 +131,7 @@ def _lowered(value: Any) -> Any:
     return value.item() if isinstance(value, numpy.generic | numpy.ndarray) and value.size == 1 else value
 
 
-def _applied(name: str, like: Arr, values: list[Any]) -> Arr:
+def applied(name: str, like: Arr, values: list[Any]) -> Arr:
     """One function of each component."""
     arrays = [value for value in values if isinstance(value, Arr)]
     dtype = str(functools.reduce(numpy.promote_types, [one.dtype for one in arrays]))

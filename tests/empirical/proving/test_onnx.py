@@ -1,0 +1,52 @@
+"""Graphs of primitive ONNX nodes are traced with their constants as arbitrary vectors."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from empirical.check import onnx_norms
+from empirical.proving import Proof, prove_target
+
+onnx = pytest.importorskip("onnx", reason="the packages onnx and onnxruntime are not installed")
+pytest.importorskip("onnxruntime", reason="the packages onnx and onnxruntime are not installed")
+
+
+def proof(folder: Path, steps: list[tuple[str, list[str], str]]) -> Proof:
+    """The verdict on a graph of x, the gain g, the bias b, ε = 1e-5, 2 and the last axis."""
+    helper, rng = onnx.helper, np.random.default_rng(0)
+    arrays: dict[str, Any] = {"g": rng.normal(size=8), "b": rng.normal(size=8), "eps": 1e-5, "two": 2.0}
+    made = [onnx.numpy_helper.from_array(np.asarray(value, dtype=np.float32), name) for name, value in arrays.items()]
+    made.append(onnx.numpy_helper.from_array(np.array([-1]), "last"))
+    nodes = [helper.make_node(kind, inputs, [output], name=f"n{k}") for k, (kind, inputs, output) in enumerate(steps)]
+    for node in nodes:
+        noted = {"pkg.torch.onnx.name_scopes": "['', 'norm']", "pkg.torch.onnx.class_hierarchy": "['M', 'MyNorm']"}
+        node.metadata_props.extend(onnx.StringStringEntryProto(key=key, value=value) for key, value in noted.items())
+    x, y = (helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [None, 8]) for name in ("x", "y"))
+    graph = helper.make_graph(nodes, "g", [x], [y], made)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
+    onnx.save(model, str(folder / "m.onnx"))
+    (norm,) = onnx_norms(folder / "m.onnx")
+    return prove_target(norm, "norm", "numpy", kind="layernorm")
+
+
+CENTER = [("ReduceMean", ["x", "last"], "m"), ("Sub", ["x", "m"], "c")]
+DIVIDE = [("Add", ["v", "eps"], "e"), ("Sqrt", ["e"], "s"), ("Div", ["c", "s"], "n")]
+AFFINE = [("Mul", ["n", "g"], "a"), ("Add", ["a", "b"], "y")]
+
+
+def test_layer_norm_of_primitive_nodes_is_proved(tmp_path: Path) -> None:
+    found = proof(tmp_path, [*CENTER, ("Pow", ["c", "two"], "q"), ("ReduceMean", ["q", "last"], "v"), *DIVIDE, *AFFINE])
+    assert (found.status, found.text) == ("proved", "norm computes p0∘LayerNorm(x; ε = 1e-05) + p1")
+
+
+def test_the_mean_square_for_the_variance_is_refuted(tmp_path: Path) -> None:
+    found = proof(tmp_path, [*CENTER, ("Mul", ["x", "x"], "q"), ("ReduceMean", ["q", "last"], "v"), *DIVIDE, *AFFINE])
+    assert found.status == "refuted"
+    assert found.counterexample is not None
+
+
+def test_another_node_is_refused(tmp_path: Path) -> None:
+    found = proof(tmp_path, [("Relu", ["x"], "y")])
+    assert (found.status, "Relu is not among" in found.text) == ("not traced", True)
