@@ -72,7 +72,7 @@ class Claim:
     >>> from proofs.claims import find
     >>> claim = find("1-16")
     >>> print(claim.says, claim.verdict, claim.correction)
-    ‖μ1‖ = μ‖1‖. false ‖μ1‖ = |μ|√d.
+    ‖μ1‖ = μ‖1‖. true_under ‖μ1‖ = |μ|√d.
     >>> print(claim.counterexample.work().refuted[0].numbers)
     1.4142136 ≠ −1.4142136
     """
@@ -125,7 +125,7 @@ class Claim:
 
         >>> from dataclasses import replace
         >>> from proofs.claims import find
-        >>> find("1-16").unsettled(), replace(find("1-16"), theorems=()).unsettled()
+        >>> find("3-6").unsettled(), replace(find("3-6"), theorems=()).unsettled()
         ([], ['a theorem for the correction'])
         """
         proved = self.arithmetic or bool(self.theorems)

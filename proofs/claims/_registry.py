@@ -49,9 +49,9 @@ def counts(chosen: Sequence[Claim]) -> list[tuple[Document, dict[Verdict, int]]]
     """How many of the claims have which verdict, for each document that has any.
 
     >>> from proofs.claims import counts, find
-    >>> ((document, row),) = counts([find("1-16"), find("1-17")])
+    >>> ((document, row),) = counts([find("3-6"), find("3-7")])
     >>> document.key, row["false"]
-    ('gupta', 2)
+    ('riechers', 2)
     """
     verdicts = {text: [claim.verdict for claim in chosen if document_of(claim) is text] for text in DOCUMENTS}
     return [(text, {verdict: of.count(verdict) for verdict in CLAIM_VERDICTS}) for text, of in verdicts.items() if of]

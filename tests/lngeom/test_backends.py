@@ -114,6 +114,8 @@ TABLE: dict[str, tuple[Call, str]] = {
         lambda a: lg.derivatives.jacobian_transpose_product(a["x"], a["t"], a["gain"], eps=EPS),
         SAME,
     ),
+    "secant": (lambda a: lg.secant(a["x"], a["t"], a["gain"], eps=EPS), SAME),
+    "secant_product": (lambda a: lg.derivatives.secant_product(a["x"], a["t"], a["t"], a["gain"], eps=EPS), SAME),
     "jacobian_singular_values": (lambda a: lg.derivatives.jacobian_singular_values(a["x"], eps=EPS), SAME),
     "potential": (lambda a: lg.derivatives.potential(a["x"], eps=EPS), WIDE),
     "invert": (lambda a: lg.fibers.invert(a["y"], eps=EPS), SAME),
@@ -226,7 +228,16 @@ def test_a_function_of_the_table_that_is_off_by_a_little_is_noticed() -> None:
 
 def test_the_table_names_every_function_of_arrays() -> None:
     covered = {name.partition("_outside")[0].removesuffix("_rms").removesuffix("_fixed") for name in TABLE}
-    covered |= {"uniform", "same_fiber", "fiber", "certify_centering", "certify_fold", "lipschitz_constant", "moments"}
+    covered |= {
+        "uniform",
+        "same_fiber",
+        "fiber",
+        "certify_centering",
+        "certify_fold",
+        "certify_rounding",
+        "lipschitz_constant",
+        "moments",
+    }
     covered |= {"fold_affine", "angle_from_inner_product", "centered_inner_product"}
     elsewhere = {
         "jacobian_operator",  # for SciPy, of NumPy arrays only

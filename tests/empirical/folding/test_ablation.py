@@ -12,8 +12,7 @@ from rich.console import Console
 from torch import nn
 
 import lngeom
-from empirical.folding import Ablation, Change, Measurement, applied, plan_changes, run_ablation
-from empirical.folding._ablate import summarize
+from empirical.folding import Ablation, Change, Measurement, applied, plan_changes, run_ablation, summarize
 from empirical.observe import random_directions
 from empirical.support import CorpusError, RunError, read_json, read_table
 from empirical.text import Passage, open_corpus, passages

@@ -21,13 +21,13 @@ from empirical.train import (
     Shape,
     UNorm,
     build_model,
+    build_optimizer,
     flops_per_token,
     uniform_energy,
     writer_gradients,
     writers,
 )
 from empirical.train._checkpoint import save_network
-from empirical.train._trainer import build_optimizer
 from lngeom.errors import InputError
 
 SMALL = Shape(2, 32, 2, 1e-3, 10, 64, 16, 4, 0.1)

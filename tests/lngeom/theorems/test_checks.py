@@ -190,10 +190,10 @@ def test_a_norm_that_is_another_on_arrays_is_seen(liar: Any) -> None:
         check_arrays(body, fixed=True)
 
 
-def _divided_once(x: Any) -> Any:
+def _divided_once(x: Any, unit: Any) -> Any:
     """σ²/u in the place of σ²/u²."""
-    mean, variance, unit = GENUINE_MOMENTS(x)
-    return mean, variance if unit is None else variance * unit, unit
+    parts, variance = GENUINE_SPREAD(x, unit)
+    return parts, variance if unit is None else variance * unit
 
 
 def _batch_mean(x: Any, unit: Any, axis: int = -1) -> Any:
@@ -201,18 +201,18 @@ def _batch_mean(x: Any, unit: Any, axis: int = -1) -> Any:
     return mean if getattr(x, "ndim", 1) < 2 else mean * 0 + mean.mean()
 
 
-GENUINE_MOMENTS, GENUINE_MEAN = lg.projection.scaled_moments, carriers._carrier.mean_in_range
+GENUINE_SPREAD, GENUINE_MEAN = lg.projection.spread, carriers._carrier.mean_in_range
 
 
 @pytest.mark.parametrize(
     ("name", "wrong_one", "check"),
-    [("mean_in_range", _batch_mean, check_arrays), ("scaled_moments", _divided_once, check_examples)],
+    [("mean_in_range", _batch_mean, check_arrays), ("spread", _divided_once, check_examples)],
 )
 def test_faults_of_the_library_on_arrays_are_seen(
     name: str, wrong_one: Any, check: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lg.projection, name, wrong_one)
-    ids = "standardization.layer", "projection.pythagoras_moments", "standardization.definition"
+    ids = "standardization.layer", "projection.pythagoras_moments", "rmsnorm.angle"
     with pytest.raises((AssertionError, CheckError)):
         _ = [check(find(id), fixed=True) for id in ids]
 
