@@ -1,10 +1,11 @@
 """Why a kernel is wrong, and where."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
-from lngeom.rounding import FORMATS, REAL, diagnose
+from lngeom.rounding import FORMATS, REAL, Sample, candidates, diagnose
 
 from ._judge import Judge, Trial
 
@@ -51,15 +52,38 @@ def explained(judge: Judge, trials: list[Trial], measured: tuple[float, ...]) ->
         return "bug", f"{_symptom(failing, trials)}; {_groups(trials)}"
     verdict, cause = diagnose([trial.case() for trial in chosen], dtype, eps=measured)
     if cause is not None:
-        return verdict, cause
+        beyond = _beyond(judge, trials, cause, measured) if verdict == "variant" else []
+        return ("bug", f"{cause}; beyond that {_told(beyond, trials)}") if beyond else (verdict, cause)
     cases = [trial.case() for trial in failing if trial.wrong.all()] or [failing[0].case()]
     # Rows whose variance vanishes would alone let anything without ε explain whatever comes out.
     least = 16 * float(judge.arithmetic.work.tiny)
     if any((case.base.exact(case.sample)[1] > least).any() for case in cases):
         verdict, cause = diagnose(cases, dtype, eps=measured)
         cause = None if verdict == "unstable" else cause  # an algorithm would show everywhere
-    where = ", ".join(filter(None, (_dimensions(trials), _groups(trials))))
-    return "bug", "; ".join(filter(None, (cause or _symptom(failing, trials), where)))
+    return "bug", _told(trials, trials, cause)
+
+
+def _told(of: list[Trial], trials: list[Trial], cause: str | None = None) -> str:
+    """The cause, or else the symptom, and in which dimensions and groups of the trials it shows."""
+    where = ", ".join(filter(None, (_dimensions(of), _groups(of))))
+    return "; ".join(filter(None, (cause or _symptom([trial for trial in of if trial.wrong.any()], trials), where)))
+
+
+def _beyond(judge: Judge, trials: list[Trial], cause: str, measured: tuple[float, ...]) -> list[Trial]:
+    """All rows held against the variant that explains a few of each trial; none if it holds them all.
+
+    Beside a variant the worst rows are those farthest from the definition, not those that are wrong for another reason.
+    """
+    again = []
+    for trial in trials:
+        made = (
+            make for name, _, make in candidates(trial.base, trial.d, judge.kernel.dtype, eps=measured) if name == cause
+        )
+        base = next(made, lambda base=trial.base: base)()
+        again.append(
+            replace(trial, base=base, ratio=base.family(Sample(trial.x), judge.arithmetic).fit(trial.got).ratio)
+        )
+    return again if any(trial.wrong.any() for trial in again) else []
 
 
 def _memory(trials: list[Trial]) -> str | None:

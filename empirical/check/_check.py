@@ -14,7 +14,9 @@ from ..models import behaviour, probes
 from ..proving import Proof, prove_target
 from ._attempts import attempts
 from ._cause import BEGINNINGS, STRIDES, explained
+from ._contract import Told, contract, held_to_cast
 from ._finding import Finding, Point
+from ._fused import Fused, as_norm, sum_of
 from ._gradient import check_gradient, smallest_gradient
 from ._judge import Judge, Trial
 from ._kernel import Kernel, settle
@@ -59,19 +61,25 @@ def _checked(target: Any, given: CheckOptions) -> Finding:
     spec = target if isinstance(target, str) else None
     target = target if spec is None else resolve(spec)
     name = given.name or spec or getattr(target, "__name__", type(target).__name__)
-    kernel = settle(target, replace(given, name=name))
+    kernel = settle(as_norm(target), replace(given, name=name))
     d = given.d or kernel.fixed or 64
     several = given.d is None and kernel.fixed is None
+    meant = contract(given.spec)
     exact = _proof(target, kernel)
-    kind, eps, measured = _known(kernel, given.kind, exact) or _inferred(kernel, given.kind, d)
-    judge = Judge(kernel, kind == "layernorm", eps)
+    wanted = given.kind or meant.kind
+    kind, eps, measured = _known(kernel, wanted, exact) or _inferred(kernel, wanted, d)
+    eps = meant.default_eps(kind, given.dtype) if given.spec and kernel.eps is None else eps
+    judge = Judge(kernel, kind == "layernorm", eps, meant)
 
     trials, notes, state = attempts(judge, d, several=several)
     if not trials:
         return _bare(replace(given, kind=kind, eps=eps), str(state))
     proved = None if state else _proved(judge, trials)
     verdict, cause = ("bug", state) if state else explained(judge, trials, measured) if proved else ("rounding", None)
-    gain = "none" if judge.base(d).gain is None else "1 + weight" if cause and "1 + gain" in cause else "weight"
+    verdict, cause, told = _held(judge, (verdict, cause, None), trials, notes)
+    cast, proved = proved is not None and verdict == "rounding", None if verdict == "rounding" else proved
+    one = meant.offset == 1 or (cause is not None and "1 + gain" in cause)
+    gain = "none" if judge.base(d).gain is None else "1 + weight" if one else "weight"
     if verdict == "rounding":
         names = ", ".join(indistinct([trial.case() for trial in trials], given.dtype))
         notes += [f"undetectable by these inputs, within rounding: {names}"] if names else []
@@ -82,15 +90,36 @@ def _checked(target: Any, given: CheckOptions) -> Finding:
     against = (kind, float(eps), gain, given.dtype)
     row, evidence = shown.x[shown.worst].tolist(), judge.evidence(shown)
     point = _point(judge, shown, evidence[2] if proved else None)
+    if told is not None:
+        row, evidence, point = told.row, told.evidence, point._replace(component=told.component)
     decided = {"notes": tuple(notes), "exact": proved is not None, "proof": exact, "point": point}
     finding = Finding(verdict, cause, *against, worst.largest, row, *evidence, **decided)
-    derivatives = given.backward and verdict == "rounding"
+    derivatives = given.backward and verdict == "rounding" and not cast
     return _with_gradient(finding, judge, d, several=several) if derivatives else finding
+
+
+def _held(judge: Judge, told: Told, trials: list[Trial], notes: list[str]) -> Told:
+    """A verdict under the contract that is meant: order of casts, and the sum of a fused kernel."""
+    dtype = judge.kernel.dtype
+    if judge.meant.cast and FORMATS[dtype].bits < 24:
+        told = held_to_cast(*told[:2], trials, dtype)
+    if told[0] != "rounding" or not isinstance(judge.kernel.target, Fused):
+        return told
+    way, wrong = sum_of(judge, trials[0].d)
+    if wrong:
+        return "bug", wrong, None
+    if way is None:
+        return told
+    name = f"sum of input and residual {way} before it is normalized"
+    if judge.meant.sum not in (None, way):
+        return "variant", name, None
+    notes.append(name)
+    return told
 
 
 def _plainest(judge: Judge, trial: Trial) -> tuple[Judge, Trial]:
     """The same row with gain 1 and bias 0 where fractions say that it is wrong with these as well."""
-    plain = Judge(judge.kernel.like("plain"), judge.centered, judge.eps)
+    plain = judge.like("plain")
     try:
         shown = plain.trial(trial.label, trial.x[[trial.worst]])
     except Exception:  # a kernel may refuse a row alone in any way its framework has
@@ -100,10 +129,10 @@ def _plainest(judge: Judge, trial: Trial) -> tuple[Judge, Trial]:
 
 def _point(judge: Judge, trial: Trial, bound: float | None) -> Point:
     """What stands beside the worst row; with a script if a kernel is off by more than `bound`."""
-    row, base = trial.worst, judge.base(trial.d)
-    gain, bias = (None if p is None else np.asarray(p, dtype=float).tolist() for p in (base.gain, base.bias))
-    plain = bound is not None and trial.label not in (*STRIDES, *BEGINNINGS)
-    script = reproducer(judge.kernel, trial.x[row].tolist(), base, bound) if plain else ""
+    row, base, given = trial.worst, judge.base(trial.d), judge.kernel.at(trial.d)
+    gain, bias = (None if p is None else p.tolist() for p in (given.gain, given.bias))
+    plain = trial.label not in (*STRIDES, *BEGINNINGS)
+    script = reproducer(judge.kernel, trial.x[row].tolist(), base, bound) if plain and bound is not None else ""
     return Point(trial.label, int(np.argmax(trial.ratio[row])), gain, bias, reproducer=script)
 
 
@@ -130,8 +159,8 @@ def _with_gradient(finding: Finding, judge: Judge, d: int, *, several: bool) -> 
         return finding
     first = smallest_gradient(judge, trials[0])
     wrong, right, bound = first.evidence
-    base, (row, component) = judge.base(len(first.input)), first.worst
-    gain, bias = (None if p is None else np.asarray(p, dtype=float).tolist() for p in (base.gain, base.bias))
+    (row, component), given = first.worst, judge.kernel.at(first.d)
+    gain, bias = (None if p is None else p.tolist() for p in (given.gain, given.bias))
     point = Point(first.label, component, gain, bias, np.asarray(first.cotangent)[row].tolist())
     shown = {"input": first.input, "wrong": wrong, "right": right, "bound": bound, "exact": True, "point": point}
     return replace(finding, worst_ratio=max(finding.worst_ratio, ratio), **shown)

@@ -6,6 +6,7 @@ import numpy as np
 
 from lngeom.rounding import REAL, Arithmetic, Case, Definition, Sample, certainly_outside, rounded
 
+from ._contract import ANY, Contract
 from ._kernel import Kernel, Manner
 
 
@@ -53,15 +54,16 @@ class Trial:
 class Judge:
     """A kernel with the definition that it is held against."""
 
-    def __init__(self, kernel: Kernel, centered: bool, eps: float) -> None:
-        self.kernel, self.centered, self.eps = kernel, centered, eps
+    def __init__(self, kernel: Kernel, centered: bool, eps: float, meant: Contract = ANY) -> None:
+        self.kernel, self.centered, self.eps, self.meant = kernel, centered, eps, meant
         self.arithmetic = Arithmetic.of(kernel.dtype)
 
     def base(self, d: int) -> Definition:
         """The definition at dimension `d`, with the gain and the bias that the kernel uses."""
         bound = self.kernel.at(d)
         gain, bias = (None if p is None else p.astype(REAL) for p in (bound.gain, bound.bias))
-        return Definition(self.centered, gain, bias, self.eps)
+        gain = gain if gain is None else gain + self.meant.offset
+        return Definition(self.centered, gain, bias, self.eps, self.meant.placement)
 
     def stored(self, x: np.ndarray) -> np.ndarray:
         """`x` rounded to the dtype."""
@@ -80,7 +82,7 @@ class Judge:
 
     def like(self, manner: Manner = "usual", eps: float | None = None) -> "Judge":
         """The judge of the same kernel in another manner, or with another ε."""
-        return Judge(self.kernel.like(manner, eps), self.centered, self.eps if eps is None else eps)
+        return Judge(self.kernel.like(manner, eps), self.centered, self.eps if eps is None else eps, self.meant)
 
     def certain(self, trial: Trial) -> bool:
         """Whether the worst row of a trial is wrong in exact arithmetic too."""

@@ -20,6 +20,8 @@ class CheckOptions:
         backward: Check the derivatives of a PyTorch or JAX kernel as well.
         name: What to call it in messages.
         seconds: How long one call may take.
+        spec: Which definition is meant: ``torch``, ``llama``, ``gemma``, ``onnx``, or a JSON file of a
+            :class:`Contract`; by default PyTorch's.
     """
 
     kind: str | None = None
@@ -30,6 +32,7 @@ class CheckOptions:
     backward: bool = False
     name: str | None = None
     seconds: float = 60.0
+    spec: str | None = None
 
     def __post_init__(self) -> None:
         if self.dtype not in FORMATS:

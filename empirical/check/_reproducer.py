@@ -36,7 +36,8 @@ def reproducer(kernel: Kernel, x: list[float], base: Definition, bound: float) -
         return _MADE[framework].format(np.asarray(values, dtype=float).tolist(), kernel.dtype)
 
     roles = kernel.at(len(x)).roles
-    values = {"gain": base.gain, "bias": base.bias, "eps": base.eps, "shape": (len(x),), "d": len(x), "axis": -1}
+    given = kernel.at(len(x))
+    values = {"gain": given.gain, "bias": given.bias, "eps": base.eps, "shape": (len(x),), "d": len(x), "axis": -1}
     words = []
     for role, keyword in roles.items():
         value = values[role]

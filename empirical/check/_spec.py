@@ -11,7 +11,7 @@ from ._finding import Finding
 from ._onnx import onnx_norms
 
 
-def check_spec(spec: str, **options: Any) -> dict[str, Finding]:
+def check_spec(target: str, /, **options: Any) -> dict[str, Finding]:
     """Findings by name of ``module:name``, or of the norms of an ONNX file, a GGUF file or a model directory.
 
     Options are those of :func:`check`; norms of an ONNX file are checked in their own dtype. Of a model everything that
@@ -22,7 +22,7 @@ def check_spec(spec: str, **options: Any) -> dict[str, Finding]:
     >>> {name: finding.verdict for name, finding in check_spec("lngeom:layer_norm", eps=1e-5, d=4).items()}
     {'lngeom:layer_norm': 'rounding'}
     """
-    path = Path(spec)
+    path = Path(target)
     if path.suffix == ".onnx":
         norms = onnx_norms(path)
         if not norms:
@@ -30,12 +30,12 @@ def check_spec(spec: str, **options: Any) -> dict[str, Finding]:
             raise InputError(msg)
         dtypes = ({**options, "dtype": norm.dtype.name} for norm in norms)
         findings = {norm.name: check(norm, name=norm.__name__, **own) for norm, own in zip(norms, dtypes, strict=True)}
-        return {spec: findings[norms[0].name]} if len(norms) == 1 else findings
+        return {target: findings[norms[0].name]} if len(norms) == 1 else findings
     if path.is_dir() or path.suffix == ".gguf":
         return dict(_of_model(path, options))
-    if ":" in spec:
-        return {spec: check(spec, **options)}
-    msg = f"{spec!r} is neither module:name nor an .onnx or .gguf file nor a model directory: give one of them"
+    if ":" in target:
+        return {target: check(target, **options)}
+    msg = f"{target!r} is neither module:name nor an .onnx or .gguf file nor a model directory: give one of them"
     raise InputError(msg)
 
 

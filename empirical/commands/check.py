@@ -6,6 +6,9 @@ class, or a factory ``f(d)``.
 The verdict comes twice: in exact arithmetic, for every dimension (PROVED, PROVED VARIANT, REFUTED, or NOT TRACED with
 the reason), and in floats. Exit code 0 for ``rounding`` and allowed variants, 1 for everything else.
 
+``--test module:function`` asks instead which seeded faults an acceptance test of your own lets pass: a function that
+takes a kernel and raises, or returns False, where it rejects it. ``--zoo`` checks the rebuilt faults of public threads.
+
 Example: lngeom check mykernels:RMSNorm --backward --json verdict.json
 """
 
@@ -21,7 +24,9 @@ from lngeom.options import argument, json_alone, json_option, option
 class Options:
     """The norm, how it is asked, and what of it passes."""
 
-    spec: str = argument("SPEC", "module:name, an ONNX file, or a model directory of Hugging Face")
+    target: str | None = argument(
+        "SPEC", "module:name, an ONNX file, or a model directory of Hugging Face", default=None, nargs="?"
+    )
     kind: Literal["layernorm", "rmsnorm"] | None = option(None, "default: what it computes, then its name")
     eps: float | None = option(None, "default: its own, then what is measured")
     dtype: Literal["float64", "float32", "bfloat16", "float16"] = option("float32", "dtype of inputs and parameters")
@@ -37,6 +42,12 @@ class Options:
     proved: bool = option(False, "fail unless it is proved to be its definition, or an allowed variant, for every d")
     certificate: Path | None = option(None, "write the proof, for lngeom verify", metavar="FILE")
     reproducer: Path | None = option(None, "write a script that shows the fault without lngeom", metavar="FILE")
+    spec: str | None = option(None, "which definition is meant: torch, llama, gemma, onnx, or a JSON file")
+    test: str | None = option(None, "score an acceptance test f(kernel) by the faults it lets pass", metavar="TEST")
+    zoo: str | None = option(
+        None, "check the faults of public threads that contain TEXT, or all", nargs="?", const="", metavar="TEXT"
+    )
+    csv: Path | None = option(None, "write the table of --zoo", metavar="FILE")
     json: str | None = json_option("verdict and evidence", any_name=True)
 
 
@@ -45,14 +56,21 @@ def run(options: Options) -> int:
     from ..check import check_spec, versions
     from ..proving import write_certificates
 
+    if options.test is not None:
+        return _scored(options.test, options.kind or "layernorm", options.json)
+    if options.zoo is not None:
+        return _zoo(options.zoo, options.json, options.csv)
+    if options.target is None:
+        raise InputError("nothing to check: give SPEC, --test or --zoo")
     findings = check_spec(
-        options.spec,
+        options.target,
         kind=options.kind,
         eps=options.eps,
         dtype=options.dtype,
         d=options.d,
         device=options.device,
         backward=options.backward,
+        spec=options.spec,
     )
     passed = {name: finding.passes(options.allow, proved=options.proved) for name, finding in findings.items()}
     record = {
@@ -73,3 +91,30 @@ def run(options: Options) -> int:
         for name, finding in findings.items():
             print(f"{name}: {finding}" if len(findings) > 1 else finding)
     return 0 if record["passed"] else 1
+
+
+def _scored(test: str, kind: str, json: str | None) -> int:
+    from ..check import score
+
+    result = score(test, kind)
+    if not json_alone(result._asdict(), json):
+        print(f"{test} lets {len(result.survivors)} of {result.faults} seeded faults pass")
+        for name in result.survivors:
+            print(f"  {name}")
+    return 1 if result.survivors else 0
+
+
+def _zoo(words: str, json: str | None, csv: Path | None) -> int:
+    from ..check import zoo
+    from ..support import write_table
+
+    results = list(zoo(words))
+    if csv is not None:
+        write_table(csv, [result.row() for result in results])
+    right = sum(result.right for result in results)
+    if not json_alone([result._asdict() for result in results], json):
+        for result in results:
+            print(f"{'' if result.right else 'not caught: '}{result.fault}: {result.verdict}: {result.name}")
+            print(f"  {' '.join(result.threads)}")
+        print(f"{right} of {len(results)} faults of {sum(len(result.threads) for result in results)} threads caught")
+    return 0 if right == len(results) else 1

@@ -6,6 +6,7 @@ from ._difference import Case, Explanation, diagnose, explain_difference, indist
 from ._family import REAL as REAL, Arithmetic, Sample, Spread as Spread
 from ._formats import FORMATS as FORMATS
 from ._gradients import Gradients
+from ._mistakes import candidates as candidates
 from ._tolerance import Acceptance, Tolerance, error_bound, tolerance
 
 __all__ = [

@@ -11,7 +11,7 @@ from ..errors import InputError
 from ._definition import Definition, Verdict, rounded
 from ._family import Arithmetic, Fit, Method, Reals, Sample
 from ._formats import FORMATS
-from ._mistakes import candidates
+from ._mistakes import ROW_ERROR, candidates
 from ._tolerance import Layer, declared, definition, floats, outward
 
 _EXAMINED = 4  # rows with the largest ratios on which variants and mistakes are tried, and as many of other sizes
@@ -52,6 +52,9 @@ def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) 
         verdicts.update({name: verdict for name, verdict, _ in known})
     variants = [name for name, verdict in verdicts.items() if verdict == "variant"]
     single = [name for name in variants if "; " not in name]
+    # What loosens every component is tried last: truncation and an error common to the row would fit into it as well.
+    loose = {name for name in variants if any(of[name]().casts for of in makers.values() if name in of)}
+    exact = [name for name in variants if name not in loose]
 
     def first(trials: Iterable[Trial]) -> tuple[Verdict, str] | None:
         for verdict, cause, name, arithmetic in trials:
@@ -59,14 +62,22 @@ def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) 
                 return verdict, cause
         return None
 
+    def shows(name: str) -> bool:
+        """Whether most cases lie outside of a definition: narrow arithmetic is seen in most rows."""
+        made = {d: of[name]() for d, of in makers.items() if name in of}
+        inside = (case.explained_by(made.get(case.sample.d, case.base), plain) for case in cases)
+        return 2 * sum(inside) <= len(cases)
+
     mistakes: list[Trial] = [(verdict, name, name, plain) for name, verdict in verdicts.items() if verdict != "variant"]
     return (
-        first(("variant", name, name, plain) for name in variants)
-        or first(_one_pass(cases, single, plain))
+        first(("variant", name, name, plain) for name in exact)
         or first(_toward_zero(cases, single, plain, dtype))
+        or first(trial for trial in mistakes if ROW_ERROR in trial[1])
+        or first(("variant", name, name, plain) for name in variants if name in loose)
+        or first(_one_pass(cases, single, plain))
         or first(mistakes)
         or _wrong_scale(cases, plain)
-        or first(_narrow(cases, single, plain))
+        or first(_narrow([name for name in ("", *single) if shows(name)], plain))
         or ("bug", None)
     )
 
@@ -92,17 +103,15 @@ def _toward_zero(cases: list[Case], single: list[str], plain: Arithmetic, dtype:
         yield from (_unstable(name, text, wider) for name in ("", *single))
 
 
-def _narrow(cases: list[Case], single: list[str], plain: Arithmetic) -> Iterator[Trial]:
-    """Arithmetic in a narrow format, which shows in most rows."""
-    if 2 * sum(not case.explained_by(case.base, plain) for case in cases) < len(cases):
-        return
+def _narrow(names: list[str], plain: Arithmetic) -> Iterator[Trial]:
+    """Arithmetic in a narrow format."""
     for form in ("float32", "float16", "bfloat16"):
         own = plain.storage.bits >= 24 or FORMATS[form] == plain.storage
         if own and FORMATS[form].bits < plain.work.bits:
             # Merged statistics have no bound there that would not explain nearly anything.
             low = replace(plain, work=FORMATS[form], sums=FORMATS[form], method="two-pass")
             what = "half-precision accumulation" if form != "float32" else "lower precision"
-            for name in ("", *single):
+            for name in names:
                 yield _unstable(name, f"intermediate results kept in {form} ({what})", low)
                 yield _unstable(name, f"one-pass variance in {form}", replace(low, method="one-pass"))
 
@@ -112,7 +121,11 @@ def indistinct(cases: Sequence[Case], dtype: str, arithmetic: Arithmetic | None 
 
     `arithmetic` is that of a kernel of `dtype` which declares nothing, unless another is given.
     """
-    cases, bases = list(cases), {case.sample.d: case.base for case in cases}
+    bases: dict[int, Definition] = {}
+    for case in cases:
+        bases.setdefault(case.sample.d, case.base)
+    # Mistakes are those of one gain: with large ones they overflow, and then explain anything.
+    cases = [case for case in cases if str(case.base.gain) == str(bases[case.sample.d].gain)]
     makers = {d: {n: make for n, _, make in candidates(base, d, dtype)} for d, base in bases.items()}
     for name in dict.fromkeys(name for of in makers.values() for name in of):
         if "; " in name:

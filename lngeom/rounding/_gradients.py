@@ -25,6 +25,8 @@ from ._family import SLACK, Arithmetic, Reals, Sample, gamma
 _STEPS = 32  # roundings of a monomial besides those of sums; automatic differentiation of a plain formula needs 20
 _CASTS = 4  # among them to a half format
 
+_FINE = 1 << 1400
+
 
 @dataclass(frozen=True)
 class Gradients:
@@ -129,6 +131,7 @@ class Gradients:
 
     def _summed(self, low: Reals, high: Reals, error: Reals, factors: Reals) -> tuple[Reals, Reals]:
         n = len(self.sample.x)
+        low, high, error, factors = -_up(-low), _up(high), _up(error), _up(factors)
         low, high, error, factors = (numpy.sum(a, axis=0, keepdims=True) for a in (low, high, error, factors))
         error = error + n * _STEPS * self.sample.number(self.arithmetic.work.tiny) * factors + self._cast(n * factors)
         error = error * self.sample.number(Fraction(SLACK))
@@ -146,3 +149,11 @@ class Gradients:
         storage = self.arithmetic.storage
         half = storage.bits < self.arithmetic.work.bits
         return self.sample.number(storage.tiny) * (1 + (self.sample.number(storage.roundoff) * factors if half else 0))
+
+
+def _up(values: Reals) -> Reals:
+    """Fractions rounded up to one denominator, far below the last digit of every format: their sums stay short."""
+    if values.dtype != object:
+        return values
+    rounded_up = [Fraction(-(-value.numerator * _FINE // value.denominator), _FINE) for value in values.flat]
+    return numpy.array(rounded_up, dtype=object).reshape(values.shape)

@@ -103,6 +103,18 @@ def _cast(at: Setting, casts: float, error: float = 0) -> dict[str, Any]:
     return {"casts": casts, "scale_error": error * float(FORMATS[at.dtype].roundoff)}
 
 
+def _again(at: Setting, *, affine: bool) -> dict[str, Any]:
+    """The layer on its own output; what it is given is rounded once more in a half format."""
+    once = at.base if affine else replace(at.base, gain=None, bias=None)
+    return {"prepare": lambda x: once.output(Sample(x)), **_cast(at, 2.02 if FORMATS[at.dtype].bits < 24 else 0)}
+
+
+def _without_tail(values: Any, k: int, rest: int) -> Any:
+    return numpy.concatenate([values[:k], numpy.full(len(values) - k, rest)])
+
+
+ROW_ERROR = "one error for the whole row"
+"""In the name of what changes the length of each row by a rounding to the storage format, and no direction."""
 _STANDARD = "divided by the standard deviation instead of the root mean square"
 _FIRST = "first component subtracted from all before, which rounds each by the size of that one"
 
@@ -112,7 +124,11 @@ _VARIANTS = (
            lambda at: _cast(at, 1.01 if at.base.bias is None else 2.02), "half affine", "variant"),
     Change("cast", "reciprocal of the root cast to {dtype} before the product",
            lambda at: _cast(at, 2.02, 1.01), "half", "variant"),
+    Change("cast", f"reciprocal of the root, or the mean square, rounded to {{dtype}}: {ROW_ERROR}",
+           lambda at: _cast(at, 0, 1.01), "half", "unstable"),
     _gain("gain used as 1 + gain (as Gemma)", lambda g: 1 + g, "variant"),
+    Change("gain", "gain rounded to {dtype} (1 + gain formed in it)",
+           lambda at: {"gain": rounded(at.base.gain, at.dtype)}, "gain half", "variant"),
     Change("gain", "gain used as 1 + gain, rounded to {dtype} (as Nemotron)",
            lambda at: {"gain": rounded(1 + at.base.gain, at.dtype)}, "gain half", "variant"),
     Change("eps", "eps outside the root", lambda at: {"placement": "outside"},
@@ -155,6 +171,8 @@ _SCALE = (
            lambda at: {"denominator": lambda v, e, s: _magnitude(at, s).mean(-1, keepdims=True) + e}),
     Change("scale", "largest absolute value instead of the root mean square",
            lambda at: {"denominator": lambda v, e, s: _magnitude(at, s).max(-1, keepdims=True) + e}),
+    Change("order", "normalized twice, gain and bias once", lambda at: _again(at, affine=False)),
+    Change("order", "normalized twice, gain and bias both times", lambda at: _again(at, affine=True), "affine"),
     _by("scale", "sum of squares divided by d - 1", lambda v, e, s: scale(v * s.d / (s.d - 1), eps=e), "rms d>1"),
 )
 
@@ -239,24 +257,29 @@ def _blocks(d: int) -> Iterator[Change]:
     for block in (4, 8, 16, 32, 64, 128, 256, 512, 1024):
         n, whole = -(-d // block) * block, d // block * block
         if d % block and n <= 8 * d + 64:
-            yield from _padded(block, n)
+            yield from _padded(f"a multiple of {block}", n)
         if d % block and whole:
             text = f"components after the last whole block of {block} left out of the"
             yield _part(f"{text} statistics", lambda x, k=whole: x[:, :k])
             yield _part(f"{text} sums", lambda x, k=whole: x[:, :k], divisor_d=True)
+            text = f"components after the last whole block of {block} without the"
+            yield _gain(f"{text} gain", lambda g, k=whole: _without_tail(g, k, 1))
+            yield _bias(f"{text} bias", lambda b, k=whole: _without_tail(b, k, 0))
+    if d & (d - 1):
+        yield from _padded("the next power of 2", 1 << d.bit_length())
 
 
-def _padded(block: int, n: int) -> Iterator[Change]:
+def _padded(size: str, n: int) -> Iterator[Change]:
     """The last block filled with zeros, up to `n` components."""
 
     def extra(s: Sample) -> Reals:
         return s.variance + s.mean**2 * (n - s.d) / s.d
 
-    text = f"padding to a multiple of {block} counted in"
+    text = f"padding to {size} counted in"
     yield _part(f"{text} the statistics", lambda x: numpy.pad(x, ((0, 0), (0, n - x.shape[-1]))))
     yield _sums(f"{text} the variance", lambda s: (s.mean, extra(s)), "layer")
     yield _sums(f"{text} sum and divisor of the variance", lambda s: (s.mean, extra(s) * s.d / n), "layer")
-    text = f"variance divided by d padded to a multiple of {block}"
+    text = f"variance divided by d padded to {size}"
     yield _sums(text, lambda s: (s.mean, s.variance * s.d / n), "layer")
 
 
