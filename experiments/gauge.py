@@ -142,9 +142,11 @@ def smollm2(_: Path) -> None:
     network = load_network(source)
     cases = passages_for(network, source, open_corpus(str(bundled_wikipedia())), tokens=256, length=128, per_document=1)
     batches = [tensors(network, [case]) for case in cases]
+    config: Any = network.config
+    width: int = config.hidden_size
     gauges = {
         "as stored": lambda: None,
-        "random rotation": lambda: rotate(network, random_rotation(network.config.hidden_size, 0), checked=False),
+        "random rotation": lambda: rotate(network, random_rotation(width, 0), checked=False),
         "mean direction to 1": lambda: rotate(network, reflection(dominant(network, batches)), checked=False),
     }
     measured("smollm2", network, cases, gauges)

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ..support import Row, write_text
+from ..support import Json, Row, write_text
 from ._html import embedded, render
 from ._style import BLUE, GREEN, NULL, ORANGE, PURPLE, VERMILION, Layout, panels
 
@@ -32,7 +32,7 @@ def change_figure(rows: Sequence[Row], names: Sequence[str], side: str) -> Figur
         elif column != "angle_mean_deg":
             axes.set_yscale("log")
         for index, name in enumerate(names, 1):
-            style = {"color": _COLOURS[(index - 1) % len(_COLOURS)], "label": name}
+            style: Json = {"color": _COLOURS[(index - 1) % len(_COLOURS)], "label": name}
             if not change:
                 axes.plot([row[f"{column}_{index}"] for row in shown], marker="o", markersize=3, **style)
             elif index > 1:

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ..observe import LAWS, SIDES, Growth, gauge_dependent, growth
+from ..observe import LAWS, SIDES, Growth, Side, gauge_dependent, growth
 from ..support import Row
 
 if TYPE_CHECKING:
@@ -44,7 +44,9 @@ def rounding_level(d: int) -> float:
 def energy(row: Row, *, interval: bool = True) -> str:
     """An energy with its interval, all three to the same decimals; ≈ 0 where it is a matter of rounding."""
     value, low, high = (row["d_cos2" + end] for end in ("", "_low", "_high"))
-    if value is not None and value <= rounding_level(row["d"]):
+    if value is None:
+        return "–"
+    if value <= rounding_level(row["d"]):
         return "≈ 0"
     return with_interval(value, low, high) if interval else f"{value:.3g}"
 
@@ -155,7 +157,8 @@ def _gauge_line(kind: "Kind") -> str:
     """Which numbers of a network of such norms a change of its weights changes that no output sees."""
     said = {"angle_mean_deg": "angle", "d_cos2": "d·E[cos²θ]", "rank_among_random": "rank", "norm_mean": "norm"}
     parts = []
-    for side, place in (("input", f"before {kind}"), ("output", "after it")):
+    places: dict[Side, str] = {"input": f"before {kind}", "output": "after it"}
+    for side, place in places.items():
         moved = [word for name, word in said.items() if gauge_dependent(name, kind, side)]
         parts.append(f"{place} {', '.join(moved) or 'none'}")
     return f"a choice of coordinates, not seen in any output (lngeom gauge): {'; '.join(parts)}"

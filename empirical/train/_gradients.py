@@ -92,7 +92,7 @@ class AdamStep:
 def adam_step(parameter: nn.Parameter, optimizer: Any) -> AdamStep:
     """The step that AdamW took last for a writer; empty if it was another optimizer, or none."""
     state = {} if optimizer is None else optimizer.state.get(parameter, {})
-    if "exp_avg_sq" not in state:
+    if optimizer is None or "exp_avg_sq" not in state:
         return AdamStep()
     group = next(group for group in optimizer.param_groups if any(p is parameter for p in group["params"]))
     p, v = (state[name].detach().double().reshape(-1, parameter.shape[-1]) for name in ("exp_avg", "exp_avg_sq"))

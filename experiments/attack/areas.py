@@ -392,7 +392,9 @@ class _Network(nn.Module):
 
     def forward(self, input_ids: torch.Tensor) -> dict[str, torch.Tensor]:
         h = self.embed(input_ids)
-        for _ in range(1 + ("twice" in self.odd)):
+        inner = self.up(self.first(h))
+        h = h + self.down(torch.tanh(inner))
+        if "twice" in self.odd:
             inner = self.up(self.first(h))
             h = h + self.down(torch.tanh(inner))
         if "item" in self.odd:
