@@ -7,12 +7,14 @@ from .._lazy import lazy
 if TYPE_CHECKING:
     from ._check import check
     from ._contract import Contract
+    from ._conventions import Convention, Fingerprint, Priced, conventions, fingerprints
     from ._doctor import Diagnosis, compare_models
     from ._finding import CheckFailed, Finding, Point
     from ._onnx import OnnxNorm, onnx_norms
     from ._options import CheckOptions
     from ._spec import check_spec
     from ._versions import versions
+    from ._weights import Compared, compare_weights, described
     from ._zoo import Caught, Score, score, zoo
 else:
     __getattr__ = lazy(__name__, __file__)

@@ -2,7 +2,11 @@
 
 SOURCE is a model directory of Hugging Face or a GGUF file, PORT one of these or an ONNX file, whose norms are fused
 nodes or modules that torch.onnx.export noted. Each norm of the port gets the inputs of the source's norm, so that only
-its own definition matters: gain offset, eps, centering, order of casts. The exit code is 1 if a norm differs.
+its own definition matters: gain offset, eps, centering, order of casts. The weights of the same name and the logits are
+compared as well. The exit code is 1 if a norm or a weight differs.
+
+Without PORT the conventions of one checkpoint are examined: what its stored gains show, and whether a language model
+predicts a text better with gain 1 + w or w - 1, another eps, or the other kind of norm. The exit code is 1 if it does.
 
 Example: lngeom doctor models/llama models/llama.gguf
 """
@@ -18,32 +22,78 @@ from lngeom.options import argument, option, seed
 class Options:
     """The two forms, and the tokens."""
 
-    source: str = argument("SOURCE", "model directory or .gguf file that is right")
-    port: str = argument("PORT", "directory, .gguf or .onnx file of what should be the same model")
-    tokens: int = option(64, "length of the input")
+    source: str = argument("SOURCE", "model directory or .gguf file that is right, or the one to examine")
+    port: str | None = argument(
+        "PORT", "directory, .gguf or .onnx file of what should be the same model", default=None, nargs="?"
+    )
+    tokens: int = option(64, "length of the input, or of each document")
+    documents: int = option(8, "without PORT: documents of the text")
+    corpus: str | None = option(None, "without PORT: the text, as for lngeom ablate", metavar="TEXT")
+    least: float = option(0.02, "without PORT: nats per token that another convention must save to be told")
     seed: int = option(0, "of the token ids", type=seed)
 
 
 def run(options: Options) -> int:
     """Run the command; returns the exit code."""
-    import torch
-
-    from ..check import compare_models, onnx_norms
-    from ..models import find_model, load_network, longest_sequence
+    from ..models import find_model, load_network
 
     source = load_network(find_model(options.source))
-    path = Path(options.port)
-    port: Any = onnx_norms(path) if path.suffix == ".onnx" else load_network(find_model(options.port))
+    return _examined(source, options) if options.port is None else _compared(source, options.port, options)
+
+
+def _compared(source: Any, name: str, options: Options) -> int:
+    import torch
+
+    from ..check import compare_models, compare_weights, described, onnx_norms
+    from ..models import find_model, load_network, longest_sequence
+
+    path = Path(name)
+    port: Any = onnx_norms(path) if path.suffix == ".onnx" else load_network(find_model(name))
     configs: list[Any] = [model.config for model in (source, port) if not isinstance(model, list)]
     size = min(config.get_text_config().vocab_size for config in configs)
     length = min(options.tokens, *(longest_sequence(config) or options.tokens for config in configs))
     generator = torch.Generator().manual_seed(options.seed)
-    diagnosis = compare_models(source, port, torch.randint(size, (1, length), generator=generator))
+    ids = torch.randint(size, (1, length), generator=generator)
+    diagnosis = compare_models(source, port, ids)
     if diagnosis.first is None:
         print(f"all {diagnosis.sites} norms compute the same, within rounding")
+    else:
+        print(f"first norm that differs: {diagnosis.first}: {diagnosis.cause}")
+        for site, cause in diagnosis.differences[1:]:
+            print(f"  also {site}: {cause}")
+        print(f"{len(diagnosis.differences)} of {diagnosis.sites} norms differ")
+    if isinstance(port, list):
+        print("weights and logits: not compared with an ONNX file")
+        return 1 if diagnosis.first else 0
+    quantized = any(file.endswith(".gguf") for file in (options.source, name))
+    compared = compare_weights(source, port, ids, quantized=quantized)
+    print("\n".join(described(compared)))
+    return 1 if diagnosis.first or compared.different else 0
+
+
+def _examined(network: Any, options: Options) -> int:
+    from ..check import conventions, fingerprints
+    from ..folding import compared_on
+    from ..models import find_model
+
+    for path, what in fingerprints(network):
+        print(f"{path}: {what}")
+    if network.main_input_name != "input_ids" or network.config.is_encoder_decoder:
+        print("no text was read: conventions are priced for causal language models")
         return 0
-    print(f"first norm that differs: {diagnosis.first}: {diagnosis.cause}")
-    for site, cause in diagnosis.differences[1:]:
-        print(f"  also {site}: {cause}")
-    print(f"{len(diagnosis.differences)} of {diagnosis.sites} norms differ")
-    return 1
+    batches, named = compared_on(
+        network,
+        find_model(options.source),
+        options.corpus,
+        tokens=options.tokens * options.documents,
+        length=options.tokens,
+    )
+    better = conventions(network, batches, least=options.least)
+    for priced in better:
+        print(
+            f"{priced.group}: predicts the text better if {priced.convention}: "
+            f"{priced.nats:+.3g} nats a token [{priced.low:+.3g}, {priced.high:+.3g}]"
+        )
+    if not better:
+        print(f"no other convention of its norms saves {options.least:g} nats a token on {named}")
+    return 1 if better else 0
