@@ -179,7 +179,7 @@ def variance_in_an_rms_norm(x: Tensor, weight: Tensor) -> Tensor:
     return x * _root(_variance(x)) * weight
 
 
-@_reported("amd/IRON/pull/139", "one error for the whole row", "unstable", dtype="bfloat16")
+@_reported("amd/IRON/pull/139", "one error for the whole row", "variant", dtype="bfloat16")
 def reciprocal_of_the_root_rounded(x: Tensor, weight: Tensor) -> Tensor:
     factor = _root(_mean(x.float() ** 2)).to(x.dtype).float()
     return (x.float() * factor * weight.float()).to(x.dtype)

@@ -54,7 +54,8 @@ def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) 
     single = [name for name in variants if "; " not in name]
     # What loosens every component is tried last: truncation and an error common to the row would fit into it as well.
     loose = {name for name in variants if any(of[name]().casts for of in makers.values() if name in of)}
-    exact = [name for name in variants if name not in loose]
+    rows = [name for name in variants if name not in loose and ROW_ERROR in name]
+    exact = [name for name in variants if name not in loose and name not in rows]
 
     def first(trials: Iterable[Trial]) -> tuple[Verdict, str] | None:
         for verdict, cause, name, arithmetic in trials:
@@ -72,7 +73,7 @@ def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) 
     return (
         first(("variant", name, name, plain) for name in exact)
         or first(_toward_zero(cases, single, plain, dtype))
-        or first(trial for trial in mistakes if ROW_ERROR in trial[1])
+        or first(("variant", name, name, plain) for name in rows)
         or first(("variant", name, name, plain) for name in variants if name in loose)
         or first(_one_pass(cases, single, plain))
         or first(mistakes)
