@@ -138,6 +138,8 @@ def check_gradient(judge: Judge, d: int, *, several: bool) -> tuple[str, str | N
     telling = [trial for trial in wrong if trial.name == "x" and trial.d > 3]
     known = [text for text, how in _MISTAKES.items() if telling and all(trial.resembles(how) for trial in telling)]
     cause = f"backward pass wrong: {', '.join(f'd/d{name}' for name in names)}"
+    if all(trial.label.startswith((_OF_GAIN, _OF_BIAS)) for trial in wrong):
+        return "bug", f"{cause}: summed over the rows in 16 bits", [*proved, *wrong]
     cause += f": {known[0]}" if known else ""
     where = {trial.label for trial in wrong}
     return "bug", cause + (f", only for {where.pop()}" if len(where) == 1 else ""), [*proved, *wrong]
