@@ -8,8 +8,6 @@ import numpy as np
 
 from lngeom.errors import InputError
 
-from ..tracing import OnnxFront
-
 _FUSED = {"LayerNormalization": "layer", "RMSNormalization": "rms", "SimplifiedLayerNormalization": "rms"}
 _SCOPES, _CLASSES = "pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy"  # what torch.onnx.export notes
 
@@ -71,6 +69,8 @@ class OnnxNorm:
         self.name, self.input = name, ends[0]
         self.dtype = file.onnx.helper.tensor_dtype_to_np_dtype(file.element(self.input))
         self.session = file.session(nodes, ends)
+        from ..tracing import OnnxFront  # needs PyTorch, which checking a kernel of NumPy does not
+
         self.front = OnnxFront(nodes, file.constants, ends)
         fused = _FUSED.get(nodes[0].op_type)
         attributes = {a.name: a for a in nodes[0].attribute} if fused else {}

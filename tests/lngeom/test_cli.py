@@ -120,3 +120,20 @@ def test_a_package_of_the_users_that_hides_ours_is_one_line(tmp_path: Path) -> N
     done = subprocess.run([sys.executable, "-c", code, "sweep", "x"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert f"{tmp_path / 'empirical'} hides lngeom's own package" in done.stderr
+
+
+def test_a_kernel_of_numpy_is_checked_without_pytorch(tmp_path: Path) -> None:
+    project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    names = {part: {re.split(r"[><=]", each)[0] for each in project[part]} for part in ("check", "empirical")}
+    absent = [IMPORTED_AS.get(name, name) for name in names["empirical"] - names["check"]]
+    (tmp_path / "mine.py").write_text(
+        "import numpy as np\n"
+        "def rms_norm(x, weight):\n"
+        "    return x / np.sqrt((x * x).mean(-1, keepdims=True) + np.float32(1e-6)) * weight\n"
+    )
+    code = ABSENT.format(absent) + "from lngeom.cli import main; sys.exit(main())"
+    for words in (["check", "mine:rms_norm", "--eps", "1e-6", "--d", "8"], ["tolerance"]):
+        done = subprocess.run(
+            [sys.executable, "-c", code, *words], capture_output=True, text=True, check=False, cwd=tmp_path
+        )
+        assert done.returncode == 0, done.stderr
