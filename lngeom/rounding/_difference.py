@@ -78,7 +78,7 @@ def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) 
         or first(_one_pass(cases, single, plain))
         or first(mistakes)
         or _wrong_scale(cases, plain)
-        or first(_narrow([name for name in ("", *single) if shows(name)], plain))
+        or first(_narrow([name for name in ("", *single) if shows("") and shows(name)], plain))
         or ("bug", None)
     )
 

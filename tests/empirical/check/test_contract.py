@@ -1,5 +1,6 @@
 """Which definition is meant, kernels fused with the residual, the zoo, and acceptance tests under seeded faults."""
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,20 @@ def test_gains_left_out_behind_the_last_block_are_named() -> None:
 
     cause = check(tail, kind="rmsnorm", eps=1e-5, d=37).cause
     assert cause == "components after the last whole block of 8 without the gain"
+
+
+def test_the_zoo_is_a_command_and_its_table_is_that_of_the_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", "--zoo", "IRON/pull/139", "--csv", str(tmp_path / "zoo.csv")]) == 0
+    assert "1 of 1 faults of 1 threads caught" in capsys.readouterr().out
+    (row,) = csv.DictReader((tmp_path / "zoo.csv").read_text(encoding="utf-8").splitlines())
+    page = Path(__file__).parents[3] / "docs" / "results" / "norm_bug_zoo.csv"
+    rows = {each["fault"]: each for each in csv.DictReader(page.read_text(encoding="utf-8").splitlines())}
+    assert rows[row["fault"]] == row
+    assert [(name, each["verdict"], each["caught"]) for name, each in rows.items()] == [
+        (stand_in.name, stand_in.verdict, "yes") for stand_in in STAND_INS
+    ]
 
 
 def weak(kernel: Any) -> None:
