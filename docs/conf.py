@@ -171,11 +171,18 @@ def _load_public_names() -> None:
                 getattr(package, name)
 
 
+def _unique_ids(_app, _page: str, _template: str, context: dict, _tree) -> None:
+    """Drop the id that every theorem of a page has alike; its label is the one that links use."""
+    if "body" in context:
+        context["body"] = context["body"].replace(' id="proof-content"', "")
+
+
 def setup(app) -> None:
     """Connect what is special to this site."""
     _load_public_names()
     app.connect("missing-reference", _public_name)
     app.connect("source-read", _end_of_code)
+    app.connect("html-page-context", _unique_ids)
     app.connect("autodoc-skip-member", _skip_alias)
     app.connect("autodoc-process-signature", _readable_defaults)
     app.connect("autodoc-process-docstring", _list_options, priority=90)
