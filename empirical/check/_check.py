@@ -13,8 +13,9 @@ from lngeom.rounding import FORMATS, indistinct, rounded
 from ..models import behaviour, probes
 from ..proving import Proof, prove_target
 from ._attempts import attempts
+from ._casts import Told, held_to_cast
 from ._cause import BEGINNINGS, STRIDES, explained
-from ._contract import Told, contract, held_to_cast
+from ._contract import contract
 from ._finding import Finding, Point
 from ._fused import Fused, as_norm, sum_of
 from ._gradient import check_gradient, smallest_gradient

@@ -355,7 +355,7 @@ def strides_of_the_cotangent_ignored(x: Tensor, weight: Tensor) -> Tensor:
     return _Differentiated.apply(x, weight, rule)
 
 
-@_reported("linkedin/Liger-Kernel/pull/950", "rows of one sign", backward=True, dtype="bfloat16", d=4)
+@_reported("linkedin/Liger-Kernel/pull/950", "summed over the rows in 16 bits", backward=True, dtype="bfloat16", d=4)
 def the_gradient_of_the_gain_summed_in_half_precision(x: Tensor, weight: Tensor) -> Tensor:
     def rule(x: Tensor, weight: Tensor, g: Tensor, _: Any) -> Any:
         terms = (g.float() * _rms(x, torch.ones_like(weight)).float()).reshape(-1, x.shape[-1])

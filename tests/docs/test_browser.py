@@ -165,6 +165,7 @@ def test_keys_choose_in_the_graph_and_follow(page: Page, site: Path) -> None:
     page.open((site / "graph.html").as_uri())
     reach(page, "svg.theorem-graph a.theorem")
     node = "document.activeElement"
+    page.evaluate(f"{node}.dispatchEvent(new PointerEvent('pointerenter')), 0")
     assert page.evaluate(f"{node}.dataset.statement") in page.evaluate(
         "document.querySelector('.graph-card').textContent"
     )
