@@ -213,7 +213,7 @@ def test_bad_corpora_are_refused(words: Words, refused: Refused, model_directory
     empty.touch()
     np.zeros(LENGTH - 1, "<u2").tofile(short)
     np.save(wrong, np.full(100, -7))
-    text.write_text("words")
+    text.write_text("w1 w2")
     model = tmp_path / "model"
     shutil.copytree(model_directory, model)
     tokenizer(False).save_pretrained(model)
