@@ -73,7 +73,7 @@ function filter(table) {
 }
 
 function graph(frame) {
-  const svg = frame.querySelector("svg"), said = frame.querySelector(".graph-said");
+  const svg = frame.querySelector(".graph-view svg"), said = frame.querySelector(".graph-said");
   const edges = [...svg.querySelectorAll(".edge")], nodes = [...svg.querySelectorAll("a")];
   const whole = svg.viewBox.baseVal.width;
   let zoom = 1, chosen = null;
