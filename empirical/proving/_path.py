@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 from lngeom import kernel
-from lngeom.kernel import Formula, Proved
+from lngeom.kernel import Formula, ProofError, Proved, Recorded, Table
 from lngeom.tracing import Arr, Dim, Ground, Trace
 
-from ..tracing import Program
+from ..tracing import Autograd, Program
 from ._candidates import Names
+
+SEVERAL = Formula(kernel.d - 1, ">")
+"""More than one component."""
 
 
 @dataclass
@@ -22,7 +28,11 @@ class Path:
     dtype: str
     trace: Trace
     output: Arr
-    differentiated: list[str] = field(default_factory=list)
+
+    @cached_property
+    def backward(self) -> Autograd:
+        """What the framework computes for the derivatives."""
+        return self.program.front.backward(self.program, self.axes, self.trace, self.dtype)
 
     @property
     def names(self) -> Names:
@@ -38,6 +48,38 @@ class Path:
         """What is assumed, and that sums of squares are not negative."""
         squares = [kernel.total(kernel.square(one)) for one in dict.fromkeys(self.trace.squares)]
         return [*map(kernel.assume, self.trace.ground.facts), *squares]
+
+    def obligations(self, trace: Trace) -> tuple[list[Proved], list[str]]:
+        """What has to hold for a run to be defined: proved, each with as little assumed as is tried, and not proved."""
+        proved, left = list[Proved](), list[str]()
+        variances = [kernel.assume(kernel.at_least(kernel.vector(name))) for name in trace.vectors if "var" in name]
+        for goal in dict.fromkeys(Formula(kernel.term(value), relation) for value, relation in trace.obligations):
+            for more in ([], [kernel.assume(SEVERAL)], variances):
+                try:
+                    proved.append(kernel.prove(goal, *self.facts, *more))
+                    break
+                except ProofError:
+                    continue
+            else:
+                left.append(kernel.formula(goal))
+        return proved, left
+
+    def certificates(
+        self, name: str, proved: list[Proved], traces: tuple[Trace, Trace], difference: Recorded, raw: Table
+    ) -> Iterator[dict[str, Any]]:
+        """Obligations and, last, an equality, each as the code itself computes it: run on terms and recorded."""
+        terms, recorded = traces
+        goals: dict[Formula, list[Any]] = {}
+        for (value, relation), (term, _) in zip(recorded.obligations, terms.obligations, strict=True):
+            goals.setdefault(Formula(kernel.term(term), relation), [value, relation])
+        claims = [*(goals[one.conclusion] for one in proved[:-1]), [difference, "="]]
+        plain = re.sub(r"\W", "_", name.rpartition(":")[2])
+        for k, (theorem, (value, relation)) in enumerate(zip(proved, claims, strict=True)):
+            table = Table()
+            conclusion = [table.taken(raw, value.place), relation]
+            hypotheses = sorted(kernel.recorded_formula(one, table) for one in theorem.hypotheses)
+            id = f"user.{plain}{f'_defined{k + 1}' if k < len(proved) - 1 else ''}"
+            yield kernel.certified(id, theorem, (hypotheses, conclusion), table)
 
     def again(self, ground: Ground, dtype: str | None = None) -> tuple[Trace, Arr]:
         """The same path on another carrier."""

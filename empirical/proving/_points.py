@@ -23,7 +23,7 @@ def counterexample(path: Path, definition: Candidate) -> dict[str, Any] | None:
     sizes = (1, 2, 3) if path.program.size is None else (path.program.size,)
     for d in sizes:
         for _ in range(_TRIES):
-            values = _drawn(path, d, rng)
+            values = small_numbers(path, d, rng)
             try:
                 found = _at(path, definition, values, d)
             except (Refusal, KeyError, IndexError):  # another branch, or a name that only the definition has
@@ -33,7 +33,7 @@ def counterexample(path: Path, definition: Candidate) -> dict[str, Any] | None:
     return None
 
 
-def _drawn(path: Path, d: int, rng: np.random.Generator) -> dict[str, Any]:
+def small_numbers(path: Path, d: int, rng: np.random.Generator) -> dict[str, Any]:
     """Small rational numbers; constants that are written in the code are what they are."""
     settings = path.program.literals.values
     values: dict[str, Any] = {

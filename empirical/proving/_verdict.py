@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lngeom import kernel
-from lngeom.kernel import Formula, ProofError, Proved, Table
+from lngeom.kernel import ProofError, Proved, Table
 from lngeom.tracing import Dim, FloatGround, Ground, Literals, RecordedGround, Refusal, Trace, runs
 
 from .. import tracing
@@ -18,11 +17,9 @@ from ..tracing import LAYOUTS, Front, Program, program, role
 from ._backward import derivatives
 from ._candidates import Candidate, matching, reference
 from ._execution import differs, drawn
-from ._path import Path
+from ._path import SEVERAL, Path
 from ._points import counterexample
 from ._proof import Proof
-
-_SEVERAL = Formula(kernel.d - 1, ">")
 
 
 def prove(program: Program, *, kind: str | None = None, dtype: str = "float32", backward: bool = False) -> Proof:
@@ -59,11 +56,8 @@ def _paths(program: Program, axes: tuple[Dim, ...], dtype: str) -> Iterator[Path
 
 def _with_derivatives(proof: Proof, paths: list[Path]) -> Proof:
     """The verdict with what the backward pass of a program computes."""
-    try:
-        found = tuple(one for path in paths for one in derivatives(path))
-    except Exception as error:  # a backward pass may fail in any way
-        return replace(proof, notes=(*proof.notes, f"the derivatives are not traced: {error}"))
-    more = tuple(one.certificate for one in found if one.certificate is not None and len(paths) == 1)
+    found = tuple(one for path in paths for one in derivatives(path))
+    more = [certificate for one in found for certificate in one.certificates if len(paths) == 1]
     return replace(proof, derivatives=found, certificates=(*proof.certificates, *more))
 
 
@@ -79,7 +73,7 @@ def _constants(program: Program, axes: tuple[Dim, ...], dtype: str) -> set[float
 
 def _of_path(path: Path, kind: str | None) -> Proof:
     facts = path.facts
-    defined, undefined = _obligations(path, facts)
+    defined, undefined = path.obligations(path.trace)
     shown = tuple(f"{kernel.formula(one.conclusion)}{_range(one)}" for one in defined)
     unused = [name for name in path.program.literals.values if role(name) == "eps" and name not in path.names.scalars]
     notes = (*sorted(path.trace.notes), *(f"its setting {name} does not enter" for name in unused))
@@ -98,12 +92,12 @@ def _of_path(path: Path, kind: str | None) -> Proof:
     candidate, equality = found
     proved = [*defined, equality]
     hypotheses = {one for theorem in proved for one in theorem.hypotheses}
-    alone, least = path.alone(hypotheses), 2 if _SEVERAL in hypotheses else 1
+    alone, least = path.alone(hypotheses), 2 if SEVERAL in hypotheses else 1
     wrong = differs(path, candidate, lambda d: d >= least and alone in (None, d))
     if wrong is not None:
         return Proof("not traced", f"the code that runs is not the code that was traced: {wrong}", **common)
     exact = candidate.exact and alone in (None, path.program.size)
-    reach = f"d = {alone} alone" if alone else f"every d {'> 1' if _SEVERAL in hypotheses else '≥ 1'}"
+    reach = f"d = {alone} alone" if alone else f"every d {'> 1' if SEVERAL in hypotheses else '≥ 1'}"
     assumed = sorted(kernel.formula(one) for one in hypotheses if kernel.atoms_of([one.term]) != {("d",)})
     return Proof(
         "proved" if exact else "variant",
@@ -116,22 +110,6 @@ def _of_path(path: Path, kind: str | None) -> Proof:
         certificates=tuple(_certificates(path, candidate, proved)),
         **common,
     )
-
-
-def _obligations(path: Path, facts: list[Proved]) -> tuple[list[Proved], list[str]]:
-    """What has to hold for the code to be defined: proved, each with as little assumed as is tried, and not proved."""
-    proved, left = list[Proved](), list[str]()
-    variances = [kernel.assume(kernel.at_least(kernel.vector(name))) for name in path.trace.vectors if "var" in name]
-    for goal in dict.fromkeys(Formula(kernel.term(value), relation) for value, relation in path.trace.obligations):
-        for more in ([], [kernel.assume(_SEVERAL)], variances):
-            try:
-                proved.append(kernel.prove(goal, *facts, *more))
-                break
-            except ProofError:
-                continue
-        else:
-            left.append(kernel.formula(goal))
-    return proved, left
 
 
 def _absolutes(path: Path, facts: list[Proved]) -> list[tuple[Proved, Any]]:
@@ -184,7 +162,7 @@ def _expected(path: Path, kind: str) -> Candidate:
 
 
 def _range(theorem: Proved) -> str:
-    return ", proved for d > 1" if _SEVERAL in theorem.hypotheses else ", proved"
+    return ", proved for d > 1" if SEVERAL in theorem.hypotheses else ", proved"
 
 
 def _certificates(path: Path, candidate: Candidate, proved: list[Proved]) -> Iterator[dict[str, Any]]:
@@ -192,17 +170,7 @@ def _certificates(path: Path, candidate: Candidate, proved: list[Proved]) -> Ite
     raw = Table()
     trace, output = path.again(RecordedGround(raw))
     difference = output.value - candidate.value(trace.ground)
-    goals: dict[Formula, list[Any]] = {}
-    for (value, relation), (term, _) in zip(trace.obligations, path.trace.obligations, strict=True):
-        goals.setdefault(Formula(kernel.term(term), relation), [value, relation])
-    claims = [*(goals[one.conclusion] for one in proved[:-1]), [difference, "="]]
-    name = re.sub(r"\W", "_", path.program.name.rpartition(":")[2])
-    for k, (theorem, (value, relation)) in enumerate(zip(proved, claims, strict=True)):
-        table = Table()
-        conclusion = [table.taken(raw, value.place), relation]
-        hypotheses = sorted(kernel.recorded_formula(one, table) for one in theorem.hypotheses)
-        id = f"user.{name}{f'_defined{k + 1}' if k < len(proved) - 1 else ''}"
-        yield kernel.certified(id, theorem, (hypotheses, conclusion), table)
+    return path.certificates(path.program.name, proved, (path.trace, trace), difference, raw)
 
 
 def _together(proofs: list[Proof], paths: list[Path]) -> Proof:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
+    from ._aten import Autograd as Autograd
     from ._front import Front as Front
     from ._jax import JaxFront as JaxFront
     from ._modules import TorchFront as TorchFront

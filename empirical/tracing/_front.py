@@ -5,13 +5,17 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lngeom.tracing import Arr, Num, NumpyArray, Trace
+from lngeom.tracing import Arr, Dim, Num, NumpyArray, Trace
 
 from ._roles import REQUIRED, is_size, parameters, role
+
+if TYPE_CHECKING:
+    from ._aten import Autograd
+    from ._program import Program
 
 Setting = Callable[[str, float], float]
 """The number that stands for a setting such as ε, given its name and its value."""
@@ -30,9 +34,9 @@ class Front:
         output = function(*(self.raised(value) if isinstance(value, Arr) else value for value in values))
         return self.lowered(output[0] if isinstance(output, tuple | list) else output)
 
-    def gradients(self, trace: Trace, cotangent: Arr) -> list[tuple[Arr, Arr | None]]:
-        """For each array that the one function of a program takes: its derivative, by the backward pass of its own."""
-        return trace.refuse("it has no backward pass of its own")
+    def backward(self, program: Program, axes: tuple[Dim, ...], trace: Trace, dtype: str) -> Autograd:
+        """What the framework computes for the derivatives of a program that was traced."""
+        return trace.refuse("derivatives of this framework are not traced")
 
     def raised(self, arr: Arr) -> Any:
         """A traced array as the framework sees it."""

@@ -8,7 +8,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import numpy as np
@@ -19,6 +19,10 @@ from lngeom.tracing import FEATURE, Arr, Dim, Num, Trace, given
 from ._front import Front, Setting
 from ._roles import REQUIRED, is_size, parameters, role
 from ._torch import Size, Tensor, raised
+
+if TYPE_CHECKING:
+    from ._aten import Autograd
+    from ._program import Program
 
 
 class TorchFront(Front):
@@ -52,7 +56,7 @@ class TorchFront(Front):
             return function
         module = copy.deepcopy(function).to(getattr(torch, dtype)).eval()
         for path, tensor in [*module.named_parameters(), *module.named_buffers()]:
-            name = _safe(path)
+            name = safe(path)
             if name in values:
                 tensor.data = self.array(values[name], dtype).expand(tensor.numel()).reshape(tensor.shape).clone()
         for part in module.modules():
@@ -60,14 +64,12 @@ class TorchFront(Front):
                 part.register_forward_hook(lambda _, __, out: maps.append(self.read(out).reshape(-1, out.shape[-1])))
         return module
 
-    def gradients(self, trace: Trace, cotangent: Arr) -> list[tuple[Arr, Arr | None]]:
-        if len(trace.functions) != 1:
-            trace.refuse("it has no backward pass of its own, or several")
-        function, context, arguments, _ = trace.functions[0]
-        with self.tracing():
-            given = function.backward(context, self.raised(cotangent))
-        pairs = zip(arguments, given if isinstance(given, tuple) else (given,), strict=True)
-        return [(one.arr, None if by is None else by.arr) for one, by in pairs if isinstance(one, Tensor)]
+    def backward(self, program: Program, axes: tuple[Dim, ...], trace: Trace, dtype: str) -> Autograd:
+        from ._aten import Autograd
+
+        made = {name for *_, name in trace.opaque}
+        leaves = {name: by_row for name, by_row in trace.vectors.items() if name not in made}
+        return Autograd(program, axes, dtype, leaves, tuple(sorted(trace.numbers)))
 
     def of_instance(self, module: Any) -> tuple[Callable[[Any, Setting], Any], int | None] | None:
         if not isinstance(module, torch.nn.Module):
@@ -79,7 +81,8 @@ class TorchFront(Front):
         return _of_class(target, d, setting)
 
 
-def _safe(path: str) -> str:
+def safe(path: str) -> str:
+    """The name of a parameter, by its path in a module."""
     return re.sub(r"\W", "_", path).strip("_")
 
 
@@ -187,23 +190,26 @@ class Context:
 
 
 def _apply(cls: Any, *arguments: Any) -> Any:
-    """A function with a backward pass of its own: the forward pass, noted with what it keeps."""
+    """A function with a backward pass of its own: its forward pass."""
     context = Context(len(arguments))
     if cls.setup_context is torch.autograd.Function.setup_context:
-        output = cls.forward(context, *arguments)
-    else:
-        output = cls.forward(*arguments)
-        cls.setup_context(context, arguments, output)
-    trace = next(one.arr.trace for one in arguments if isinstance(one, Tensor))
-    trace.functions.append((cls, context, arguments, output))
+        return cls.forward(context, *arguments)
+    output = cls.forward(*arguments)
+    cls.setup_context(context, arguments, output)
     return output
+
+
+@contextlib.contextmanager
+def uninitialised() -> Iterator[None]:
+    """Initialisations of parameters that do nothing."""
+    named = [name for name in dir(torch.nn.init) if name.endswith("_") and not name.startswith("_")]
+    with mock.patch.dict(vars(torch.nn.init), {name: (lambda tensor, *_, **__: tensor) for name in named}):
+        yield
 
 
 @contextlib.contextmanager
 def _symbolic() -> Iterator[None]:
     """Constructors and initialisations that take a size without a value."""
-    named = [name for name in dir(torch.nn.init) if name.endswith("_") and not name.startswith("_")]
-    nothing = {name: (lambda tensor, *_, **__: tensor) for name in named}
     square_root = math.sqrt
 
     def sqrt(value: Any) -> Any:
@@ -211,7 +217,7 @@ def _symbolic() -> Iterator[None]:
 
     patches = [
         mock.patch.multiple(torch.nn.Linear, __init__=_no_weights, forward=_any_map),
-        mock.patch.dict(vars(torch.nn.init), nothing),
+        uninitialised(),
         mock.patch.object(math, "sqrt", sqrt),
         mock.patch.object(torch.autograd.Function, "apply", classmethod(_apply)),
     ]
@@ -228,7 +234,7 @@ def _arbitrary(module: torch.nn.Module, trace: Trace, dtype: str) -> torch.nn.Mo
         for held in (part._parameters, part._buffers):
             for name, tensor in held.items():
                 if isinstance(tensor, Tensor):
-                    full = _safe(f"{path}.{name}")
+                    full = safe(f"{path}.{name}")
                     held[name] = raised(given(trace, full, tensor.arr.axes, dtype))
                 elif isinstance(tensor, torch.Tensor) and tensor.numel() > 1:
                     trace.refuse(f"{path} {name} has the shape {tuple(tensor.shape)}")
@@ -237,9 +243,9 @@ def _arbitrary(module: torch.nn.Module, trace: Trace, dtype: str) -> torch.nn.Mo
 
 def _labelled(module: torch.nn.Module, size: int | None, d: Any, setting: Setting) -> torch.nn.Module:
     """A copy of a module in which what has its dimension has the dimension `d`."""
-    if not isinstance(d, Num):
-        return module
-    twin = copy.deepcopy(module)
+    twin = copy.deepcopy(module, {id(one): one for one in module.parameters()}).eval()
+    if isinstance(d, int):
+        return twin
     for part in twin.modules():
         for name, value in list(vars(part).items()):
             if value == size and isinstance(value, int):
@@ -251,8 +257,13 @@ def _labelled(module: torch.nn.Module, size: int | None, d: Any, setting: Settin
         held: dict[str, Any]
         for held in (part._parameters, part._buffers):
             for name, tensor in held.items():
-                if tensor is not None and tensor.numel() > 1:
-                    dims = [(FEATURE,) if n == size else () for n in tensor.shape]
-                    if math.prod(n for n in tensor.shape) == size:
-                        held[name] = raised(given(d.trace, "w", dims, "float32"))
-    return twin.eval()
+                if tensor is not None and tensor.numel() > 1 and math.prod(tensor.shape) == size:
+                    held[name] = _with_dimension(tensor, d)
+    return twin
+
+
+def _with_dimension(tensor: torch.Tensor, d: Any) -> torch.Tensor:
+    """A parameter of dimension `d` in the place of one whose only axis of more than one component has its own."""
+    if not isinstance(d, Num):
+        return torch.nn.Parameter(torch.empty([d if n > 1 else 1 for n in tensor.shape]))
+    return raised(given(d.trace, "w", [(FEATURE,) if n > 1 else () for n in tensor.shape], "float32"))

@@ -54,7 +54,7 @@ class Program:
         Raises:
             Refusal: The program does what has no one meaning for all rows, or did and caught it.
         """
-        known = {name: unusual for unusual, name in self.literals.names.items()}
+        known = self.literals.numbers
 
         def setting(name: str, value: float) -> float:
             if name not in known:
@@ -84,26 +84,14 @@ class Program:
             trace.refuse(f"the output has the axes {found.axes} for an input with {axes}")
         return found
 
-    def differentiated(
-        self, values: Mapping[str, Any], d: int, axes: tuple[Dim, ...], name: str, cotangent: str
-    ) -> np.ndarray:
-        """The real derivative by one array for one row, in float64."""
-        place = axes.index((FEATURE,))
-        made: dict[str, Any] = {}
+    def called(self, arrays: Mapping[str, Any], d: Any, settings: Mapping[str, float]) -> tuple[Any, list[Any]]:
+        """The function for a size, and what it takes of the arrays."""
 
-        def array(key: str, rows: bool) -> Any:
-            shape = [d if k == place else 1 for k in range(len(axes))] if rows else [d]
-            made[key] = self.front.array(values[key].reshape(shape), "float64")
-            return made[key]
+        def setting(name: str, value: float) -> float:
+            return float(settings.get(name, value))
 
-        function = self.build(d, lambda key, value: float(values.get(key, value)))
-        x = array("x", True)
-        inputs = (lambda key: array(key, True)), (lambda key: array(key, False))
-        arguments = _arguments(function, inputs, d, lambda key, value: float(values.get(key, value)))
-        made[name] = made[name].requires_grad_()
-        output = function(x, *arguments)
-        output.backward(array(cotangent, True))
-        return self.front.read(made[name].grad).reshape(d)
+        function = self.build(d, setting)
+        return function, [arrays["x"], *_arguments(function, (arrays.__getitem__, arrays.__getitem__), d, setting)]
 
     def run(
         self, values: Mapping[str, Any], d: int, dtype: str, axes: tuple[Dim, ...]
@@ -131,7 +119,8 @@ class Program:
 
 def _chance() -> tuple[Any, ...]:
     """The state of the generators that a program may draw from."""
-    return random.getstate(), str(np.random.get_state())  # noqa: NPY002  # what programs use, not what we do
+    _, keys, *rest = np.random.get_state()  # noqa: NPY002  # what programs use, not what we do
+    return random.getstate(), np.asarray(keys).tobytes(), rest
 
 
 def _arguments(function: Any, made: tuple[Callable[[str], Any], ...], d: Any, setting: Setting) -> list[Any]:

@@ -80,6 +80,8 @@ def raised(arr: Arr) -> Tensor:
 
 
 def _name(function: Any) -> str:
+    if isinstance(function, torch._ops.OpOverload):
+        return function._schema.name.partition("::")[2]
     name = getattr(function, "__name__", "")
     if name in ("__get__", "__set__", "__delete__"):
         return f"{'' if name == '__get__' else name}{function.__self__.__name__}"
@@ -240,7 +242,7 @@ OPERATIONS |= {
 _FLOATS = ("float64", "float32", "bfloat16", "float16")
 
 
-@operation("to", "type")
+@operation("to", "type", "_to_copy")
 def _to(x: Arr, *wanted: Any, dtype: Any = None, **_: Any) -> Arr:
     for one in (*wanted, dtype):
         target = one.dtype if isinstance(one, Arr) else one
@@ -273,6 +275,7 @@ OPERATIONS |= {
     "expand_as": lambda x, other: x.expanded(other.axes),
 }
 OPERATIONS |= {"swapaxes": OPERATIONS["transpose"], "swapdims": OPERATIONS["transpose"], "data": OPERATIONS["detach"]}
+OPERATIONS["alias"] = OPERATIONS["detach"]
 OPERATIONS["contiguous"] = lambda x, **_: x.view(x.axes)
 OPERATIONS |= {"reshape_as": OPERATIONS["view_as"]}
 
@@ -487,4 +490,5 @@ _ASKED = {name: _answering(name, value) for name, value in _ANSWERS.items()} | {
 _ASKED["dim"] = _ASKED["ndimension"] = _ASKED["ndim"]
 _ASKED["numel"] = _ASKED["nelement"] = lambda x: functools.reduce(operator.mul, _ASKED["shape"](x))
 _ASKED["size"] = lambda x, dim=None: _ASKED["shape"](x) if dim is None else x.size(x._axis(dim), Size)
+_ASKED["sym_size"] = _ASKED["size"]
 OPERATIONS |= _ASKED

@@ -136,16 +136,19 @@ class DualGround(Ground):
         return self.inner.sign(value, relation)
 
 
-OPAQUE: dict[str, tuple[Callable[[Any], Any], float]] = {
+OPAQUE: dict[str, tuple[Callable[[Any], Any], float | None]] = {
     "sigmoid": (lambda t: 1 / (1 + numpy.exp(-t)), 0.25),
     "silu": (lambda t: t / (1 + numpy.exp(-t)), 1.1),
     "tanh": (numpy.tanh, 1.0),
     "relu": (lambda t: numpy.maximum(t, 0), 1.0),
     "softplus": (lambda t: numpy.logaddexp(t, 0), 1.0),
     "gelu": (lambda t: t * 0.5 * (1 + numpy.vectorize(math.erf)(t / math.sqrt(2))), 1.13),
-    "exp": (numpy.exp, math.inf),
+    "exp": (numpy.exp, None),
 }
-"""Functions of each component that no theorem looks into: their values, and how much they enlarge a difference."""
+"""Functions of each component that no theorem looks into: their values, and how much they enlarge a difference.
+
+None for an increasing convex function, which is steepest on the right.
+"""
 
 
 class FloatGround(Ground):
@@ -186,9 +189,11 @@ class FloatGround(Ground):
         if function not in OPAQUE:  # a map with weights of its own, whose results are given
             return self._made(self.values.get(name, 0.0))
         compute, slope = OPAQUE[function]
-        exact = compute(getattr(value, "value", value))
-        self.values[name] = exact
-        return Rounded(exact, slope * value.error + 2.0**-50 * abs(exact)) if self.error else exact
+        exact = self.values[name] = compute(getattr(value, "value", value))
+        if not self.error:
+            return exact
+        off = compute(value.value + value.error) - exact if slope is None else slope * value.error
+        return Rounded(exact, off + 2.0**-50 * abs(exact))
 
     def rounded(self, value: Any, dtype: str, terms: Any = None) -> Any:
         """The result widened by what an operation of this format may be off.

@@ -42,6 +42,11 @@ class Literals:
         """The numbers that the program writes."""
         return {value for name, value in self.values.items() if self.text(name) != name}
 
+    @property
+    def numbers(self) -> dict[str, float]:
+        """The number that stands for each of them in code."""
+        return {name: number for number, name in self.names.items()}
+
     def add(self, name: str, value: float) -> float:
         """A number of its own for a setting, which no other constant of the program has by chance."""
         name = name if name not in self.values else f"{name}{len(self.values)}"
@@ -74,7 +79,6 @@ class Trace:
         branches: The undecided ones, each a value, a relation to 0, and the answer.
         obligations: What has to hold for the code to be defined: values and their relations to 0.
         absolutes, squares: Arguments of absolute values, and what is squared.
-        functions: Calls of functions with a backward pass of their own: function, context, arguments, result.
         integers: The whole numbers above 1 that the code writes.
         scalars, numbers: Names of constants, all positive, and of parameters of size 1.
         vectors: Names of vectors, and whether they differ from row to row.
@@ -98,7 +102,6 @@ class Trace:
     called: list[str] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
     notes: set[str] = field(default_factory=set)
-    functions: list[Any] = field(default_factory=list)
 
     def refuse(self, reason: str) -> NoReturn:
         """Give up, for good: code that catches this is refused all the same."""

@@ -1,0 +1,127 @@
+"""Autograd's pass over a program as a graph of its own operations: on traced arrays, and as it runs."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch._decomp import decomposition_table
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.node import map_arg
+
+from lngeom.tracing import FEATURE, Arr, Dim, Trace, given
+
+from ._modules import safe, uninitialised
+from ._program import Program
+from ._torch import dispatched, raised
+
+_SIZES = (11, 5, 7, 13, 17)
+"""Those that the graph is made at, d first: all different, so that none is taken for another one."""
+_FUSED = ("layer_norm", "group_norm", "batch_norm", "rms_norm")
+
+
+@dataclass
+class Autograd:
+    """The derivatives of a program as PyTorch computes them.
+
+    Attributes:
+        leaves: What they are by, and whether it differs from row to row.
+        numbers: Parameters of size 1, by which none is asked for.
+    """
+
+    program: Program
+    axes: tuple[Dim, ...]
+    dtype: str
+    leaves: Mapping[str, bool]
+    numbers: tuple[str, ...]
+
+    def _run(self, settings: Mapping[str, Any], v: Any, *tensors: Any) -> tuple[Any, ...]:
+        """The derivatives along a cotangent, None by what does not enter."""
+        taken = [tensor.detach().requires_grad_() for tensor in tensors]
+        named = dict(zip([*self.leaves, *self.numbers], taken, strict=True))
+        d = named["x"].shape[self.axes.index((FEATURE,))]
+        with torch.enable_grad(), uninitialised():
+            function, arguments = self.program.called(named, d, settings)
+            if isinstance(function, torch.nn.Module):
+                buffers = dict(function.named_buffers())
+                held = {
+                    path: one for path, one in [*function.named_parameters(), *buffers.items()] if safe(path) in named
+                }
+                own = {path: named[safe(path)].reshape(one.shape) for path, one in held.items()}
+                own |= {path: own[path].detach() for path in own.keys() & buffers.keys()}
+                output = torch.func.functional_call(function, own, tuple(arguments))
+            else:
+                output = function(*arguments)
+            output = output[0] if isinstance(output, tuple | list) else output
+            return torch.autograd.grad(output, taken[: len(self.leaves)], v, allow_unused=True)
+
+    @functools.cached_property
+    def graph(self) -> Any:
+        """The operations for sizes without values, of the forward and of the backward pass; fused layers in parts."""
+        labels = dict.fromkeys(label for dim in self.axes for label in dim if label != FEATURE)
+        sizes = {FEATURE: _SIZES[0], **dict(zip(labels, _SIZES[1:], strict=False))}
+        rows = [math.prod(sizes[label] for label in dim) for dim in self.axes]
+        shapes = [
+            rows,
+            *(rows if by_row else _SIZES[:1] for by_row in self.leaves.values()),
+            *([] for _ in self.numbers),
+        ]
+        tensors = [torch.ones(list(shape), dtype=getattr(torch, self.dtype)) for shape in shapes]
+        parts = {one: how for one, how in decomposition_table.items() if any(name in str(one) for name in _FUSED)}
+        run = functools.partial(self._run, self.program.literals.numbers)
+        return make_fx(run, parts, "symbolic")(*tensors)
+
+    def traced(self, trace: Trace, v: Arr) -> dict[str, Arr | None]:
+        """The derivatives on traced arrays.
+
+        Raises:
+            Refusal: The graph holds for some sizes alone, or does what is not traced.
+        """
+        graph = self.graph
+        if graph.shape_env.guards:
+            trace.refuse(f"autograd's pass is that of some sizes alone: {graph.shape_env.guards[0].expr}")
+        graph.graph.eliminate_dead_code()
+        made = [given(trace, name, self.axes if rows else ((FEATURE,),), v.dtype) for name, rows in self.leaves.items()]
+        made += [given(trace, name, (), v.dtype) for name in self.numbers]
+        inputs = iter([raised(one) for one in (v, *made)])
+        known: dict[Any, Any] = {}
+        for node in graph.graph.nodes:
+            taken = map_arg((node.args, node.kwargs), known.__getitem__)
+            if node.op == "output":
+                return {n: one if one is None else one.arr for n, one in zip(self.leaves, *taken[0], strict=True)}
+            if node.op == "get_attr":
+                trace.refuse(f"autograd's pass holds the tensor {node.target}")
+            known[node] = next(inputs) if node.op == "placeholder" else _result(node, *taken)
+        raise AssertionError("a graph ends with its output")
+
+    def real(self, values: Mapping[str, Any], cotangent: str) -> dict[str, np.ndarray]:
+        """The derivatives that run, of values by name: rows (n, d) fill the batch, two of its first axis."""
+        d, place = values["x"].shape[-1], self.axes.index((FEATURE,))
+        sizes = [-1, d] if len(self.axes) == 2 else [2, -1, *[1] * (len(self.axes) - 3), d]
+
+        def laid(name: str, rows: bool) -> Any:
+            array = np.moveaxis(values[name].reshape(sizes), -1, place) if rows else values[name]
+            return torch.tensor(array).to(getattr(torch, self.dtype))
+
+        tensors = [laid(cotangent, True), *(laid(name, rows) for name, rows in self.leaves.items())]
+        found = self._run(values, *tensors, *(laid(name, False) for name in self.numbers))
+        told = {name: one for name, one in zip(self.leaves, found, strict=True) if one is not None}
+        read = {name: one.double().numpy() for name, one in told.items()}
+        return {
+            name: np.moveaxis(one, place if self.leaves[name] else 0, -1).reshape(-1, d) for name, one in read.items()
+        }
+
+
+_NOTHING = ("device", "pin_memory", "layout", "memory_format")
+
+
+def _result(node: Any, args: Any, options: Any) -> Any:
+    """One node: an operation of ATen, or arithmetic of sizes."""
+    if not isinstance(node.target, torch._ops.OpOverload):
+        return args[0] if node.target is torch.sym_float else node.target(*args)
+    return dispatched(node.target, args, {key: value for key, value in options.items() if key not in _NOTHING})
