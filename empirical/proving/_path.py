@@ -12,7 +12,8 @@ from lngeom import kernel
 from lngeom.kernel import Formula, ProofError, Proved, Recorded, Table
 from lngeom.tracing import Arr, Dim, Ground, Trace
 
-from ..tracing import Autograd, Program
+from .. import tracing
+from ..tracing import Program
 from ._candidates import Names
 
 SEVERAL = Formula(kernel.d - 1, ">")
@@ -30,9 +31,14 @@ class Path:
     output: Arr
 
     @cached_property
-    def backward(self) -> Autograd:
+    def backward(self) -> tracing.Autograd:
         """What the framework computes for the derivatives."""
-        return self.program.front.backward(self.program, self.axes, self.trace, self.dtype)
+        program, trace = self.program, self.trace
+        if program.front.framework != "torch":
+            trace.refuse(f"derivatives of {program.front.framework} are not traced")
+        made = {name for *_, name in trace.opaque}
+        leaves = {name: by_row for name, by_row in trace.vectors.items() if name not in made}
+        return tracing.Autograd(program, self.axes, self.dtype, leaves, tuple(sorted(trace.numbers)))
 
     @property
     def names(self) -> Names:

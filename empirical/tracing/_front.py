@@ -5,17 +5,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from lngeom.tracing import Arr, Dim, Num, NumpyArray, Trace
+from lngeom.tracing import Arr, Num, NumpyArray, Trace
 
 from ._roles import REQUIRED, is_size, parameters, role
-
-if TYPE_CHECKING:
-    from ._aten import Autograd
-    from ._program import Program
 
 Setting = Callable[[str, float], float]
 """The number that stands for a setting such as ε, given its name and its value."""
@@ -24,6 +20,7 @@ Setting = Callable[[str, float], float]
 class Front:
     """Traced and real arrays of a framework; this one is NumPy's."""
 
+    framework = "numpy"
     number: type[Num] = Num
     held: Mapping[str, np.ndarray] = MappingProxyType({})
     """Vectors that a program holds for good."""
@@ -33,10 +30,6 @@ class Front:
         """The traced array that a program gives for traced arrays and other values, None if it gives none."""
         output = function(*(self.raised(value) if isinstance(value, Arr) else value for value in values))
         return self.lowered(output[0] if isinstance(output, tuple | list) else output)
-
-    def backward(self, program: Program, axes: tuple[Dim, ...], trace: Trace, dtype: str) -> Autograd:
-        """What the framework computes for the derivatives of a program that was traced."""
-        return trace.refuse("derivatives of this framework are not traced")
 
     def raised(self, arr: Arr) -> Any:
         """A traced array as the framework sees it."""

@@ -20,7 +20,7 @@ from ._front import Front
 class JaxFront(Front):
     """Functions on arrays of JAX."""
 
-    formats = ("float32",)
+    framework, formats = "jax", ("float32",)
 
     def __init__(self) -> None:
         self.jax = importlib.import_module("jax")

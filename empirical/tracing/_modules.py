@@ -8,7 +8,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -20,14 +20,11 @@ from ._front import Front, Setting
 from ._roles import REQUIRED, is_size, parameters, role
 from ._torch import Size, Tensor, raised
 
-if TYPE_CHECKING:
-    from ._aten import Autograd
-    from ._program import Program
-
 
 class TorchFront(Front):
     """Functions, modules and classes of PyTorch."""
 
+    framework = "torch"
     number = Size
     formats = ("float32", "float64", "bfloat16", "float16")
 
@@ -63,13 +60,6 @@ class TorchFront(Front):
             if isinstance(part, torch.nn.Linear):
                 part.register_forward_hook(lambda _, __, out: maps.append(self.read(out).reshape(-1, out.shape[-1])))
         return module
-
-    def backward(self, program: Program, axes: tuple[Dim, ...], trace: Trace, dtype: str) -> Autograd:
-        from ._aten import Autograd
-
-        made = {name for *_, name in trace.opaque}
-        leaves = {name: by_row for name, by_row in trace.vectors.items() if name not in made}
-        return Autograd(program, axes, dtype, leaves, tuple(sorted(trace.numbers)))
 
     def of_instance(self, module: Any) -> tuple[Callable[[Any, Setting], Any], int | None] | None:
         if not isinstance(module, torch.nn.Module):
