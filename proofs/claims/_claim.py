@@ -49,7 +49,7 @@ class Claim:
     Attributes:
         id: Number of the document, hyphen, number of the claim.
         place: Section, equation or table of the document.
-        quote: The words of the document, where the verdict hangs on them.
+        quote: The words of the document, where it was at hand in full or the verdict hangs on them.
         says: The claim in our notation and words.
         verdict: Verdict
         correction: What is true: the corrected statement, or the claim with its hypotheses, or what to measure.

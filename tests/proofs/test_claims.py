@@ -43,6 +43,9 @@ def name(value: Any) -> str:
     return getattr(value, "id", None) or getattr(value, "name", None) or str(value)
 
 
+IN_FULL = 5
+"""So many documents, the first, were at hand in full; of the others abstracts and summaries were read."""
+
 # ------------------------------------------------------------------------------------------------- the records
 
 
@@ -55,6 +58,8 @@ def test_there_are_many_claims_and_every_document_has_its_own() -> None:
         assert {id.partition("-")[0] for id in ids} == {str(k)}
         numbers = [int(id.partition("-")[2]) for id in ids]
         assert numbers == sorted(set(numbers))  # a withdrawn claim leaves a gap: ids stay
+        unquoted = [claim.id for claim in select(document=document.key) if not claim.quote]
+        assert k >= IN_FULL or not unquoted
 
 
 def test_counts_are_those_of_the_records() -> None:
