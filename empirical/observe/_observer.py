@@ -104,9 +104,11 @@ class Observer:
         self._masks: tuple[Tensor | None, Tensor | None] = (None, None)
         self._strict = True
         self._documents: Tensor | None = None
+        self._null: Tensor | None = None
         self._batch: BatchShape | None = None
         self._thread: int | None = None
         self._buckets: dict[Any, Tensor] = {}
+        self._rows: dict[Any, Tensor] = {}
 
     def __enter__(self) -> Observer:
         """Install the hooks."""
@@ -146,6 +148,18 @@ class Observer:
         """
         self._flush()
         self._documents = documents
+
+    def null(self, null: Tensor | None) -> None:
+        """Say which positions of the batches to come are projected on the random directions; None: all.
+
+        Everything about 1 is measured on all tokens; its rank is that among the directions on these tokens alone.
+
+        Args:
+            null: bool, (sequences, positions). Layers that see another number of positions project all of theirs.
+        """
+        if null is not None or self._null is not None:
+            self._flush()
+            self._null, self._rows = None if null is None or bool(null.all()) else null, {}
 
     @property
     def states(self) -> States:
@@ -197,6 +211,15 @@ class Observer:
             self._buckets[key] = torch.stack([first, text & ~first]).repeat_interleave(heads, -1)
         return self._buckets[key]
 
+    def _null_rows(self, shape: tuple[int, int, int], device: torch.device) -> Tensor | None:
+        """Which vectors are projected on the random directions; None: all."""
+        if self._null is None or tuple(self._null.shape) != shape[:2]:
+            return None
+        if (shape, device) not in self._rows:
+            (rows,) = torch.nonzero(self._null.repeat_interleave(shape[2], -1).flatten(), as_tuple=True)
+            self._rows[shape, device] = rows.to(device)
+        return self._rows[shape, device]
+
     def _along(self, d: int, dtype: torch.dtype, device: torch.device) -> Tensor:
         """The random directions and sign vectors as columns, in the dtype of the hidden states and where they are."""
         key = (d, dtype, device)
@@ -232,7 +255,9 @@ class Observer:
         buckets = self._membership(site, (sequences, positions, heads), z.device)
         key = (site.kind, site.eps, id(columns), id(buckets))
         if key not in self._queues:
-            self._queues[key] = _Queue(site, buckets, Sketches.empty(_TOGETHER, buckets[0].numel(), columns, SIGNS))
+            null = self._null_rows((sequences, positions, heads), z.device)
+            kept = Sketches.empty(_TOGETHER, buckets[0].numel(), columns, SIGNS, null)
+            self._queues[key] = _Queue(site, buckets, kept)
         queue = self._queues[key]
         out = queue.columns[len(queue.paths)]
         self._by_kernel_if_any(sketch, x.reshape(-1, d), z.reshape(-1, d), columns, out=out)

@@ -19,10 +19,12 @@ from ._state import (
     FEATURES,
     NORM_BINS,
     NORM_OCTAVES,
+    RANDOM,
     SIDES,
     UNKNOWN,
     Side,
     SiteState,
+    counts_of_features,
     joined,
 )
 
@@ -111,12 +113,21 @@ def features(columns: Sketches, *, kind: str, eps: float, compiled: bool = False
     Returns:
         dict: By side, float64, (layers, features, N).
     """
-    first = columns.projections[..., :2]
+    first = _whole(columns)
     if compiled:
         both = by_kernel(_features, free(columns.numbers, 0, -1), free(first, 0, -2), columns.d, kind, eps)
     else:
         both = _features(columns.numbers, first, columns.d, kind, eps)
     return dict(zip(SIDES, both, strict=True))
+
+
+def _whole(columns: Sketches) -> Tensor:
+    """Components along the first two directions, 0 outside of the null."""
+    first = columns.projections[..., :2]
+    if columns.null is None:
+        return first
+    count = columns.numbers.shape[-1]
+    return first.new_zeros(*first.shape[:-2], count, 2).index_copy_(-2, columns.null, first)
 
 
 def _features(numbers: Tensor, projections: Tensor, d: int, kind: str, eps: float) -> tuple[Tensor, Tensor]:
@@ -172,17 +183,21 @@ def reduce(
     weights = counted.to(torch.float64)
     sizes = weights.unflatten(-1, buckets.shape[1:]).sum(-1).to(torch.int64)
     tokens = sizes.sum(-1)
-    mean = values @ weights.mT / tokens.clamp(min=1)[..., None, :]
-    deviation = values - mean @ weights  # from the mean of its bucket
     inverse = weights / square[..., None, :]
     along = inverse * (vectors.d * mean_square_along)[..., None, :]
     cos2 = along.unflatten(-1, buckets.shape[1:]).sum(-1)
+    null_sizes, null_cos2, inside = sizes, cos2, None
+    if vectors.null is not None:
+        inside = weights.new_zeros(member.shape[-1]).index_fill_(0, vectors.null, 1.0)
+        null_sizes = (weights * inside).unflatten(-1, buckets.shape[1:]).sum(-1).to(torch.int64)
+        null_cos2 = (along * inside).unflatten(-1, buckets.shape[1:]).sum(-1)
+        inverse = inverse[..., vectors.null]
     random = vectors.projections.shape[-1] - vectors.signs
     energies, signs = (
         _along_directions(vectors.projections[..., part], inverse, whole=whole)
         for part in (slice(random), slice(random, None))
     )
-    energies = torch.cat([cos2.sum(-1, keepdim=True), energies], -1)
+    energies = torch.cat([null_cos2.sum(-1, keepdim=True), energies], -1)
     if documents is None:
         documents = torch.full(sizes.shape[-1:], UNKNOWN, device=sizes.device)
     nonfinite, underflow, zero = ((member & each[..., None, :]).sum(-1) for each in left_out)
@@ -191,11 +206,7 @@ def reduce(
         nonfinite=nonfinite,
         underflow=underflow,
         zero=zero,
-        mean=mean,
-        m2=(deviation * deviation) @ weights.mT,
-        maximum=torch.stack(
-            [torch.where(some[..., None, :], values, -math.inf).amax(-1) for some in counted.unbind(-2)], -1
-        ),
+        **_moments(values, weights, counts_of_features(tokens, null_sizes, values.shape[-2]), inside),
         angles=_empty(ANGLE_BINS, counted) if onto is None else onto.angles,
         norms=_empty(NORM_BINS, counted) if onto is None else onto.norms,
         sequences=torch.cat([(sizes > 0).sum(-1), (sizes.sum(-2) > 0).sum(-1, keepdim=True)], -1),
@@ -203,6 +214,8 @@ def reduce(
         documents=documents.expand(*sizes.shape[:-2], -1),
         document_tokens=sizes,
         document_cos2=cos2,
+        document_null_tokens=null_sizes,
+        document_null_cos2=null_cos2,
         sign_cos2=torch.cat([signs, signs.sum(-2, keepdim=True)], -2),
     )
     state = batch if onto is None else joined(onto, batch, batch.angles, batch.norms)
@@ -212,6 +225,22 @@ def reduce(
     for histogram, positions in ((state.angles, angle * BINS_PER_DEGREE), (state.norms, octaves * BINS_PER_OCTAVE)):
         _count(histogram, positions, member, counted)
     return state
+
+
+def _moments(values: Tensor, weights: Tensor, counts: Tensor, null: Tensor | None) -> dict[str, Tensor]:
+    """Mean, squared deviations from it and maximum of each feature by bucket, from `counts` tokens each.
+
+    Of angles to random directions only those of the null (N,) are defined: others are 0, the least an angle can be.
+    """
+    defined = torch.ones(values.shape[-2:], dtype=values.dtype, device=values.device)
+    if null is not None:
+        defined[RANDOM] *= null
+        values = values * defined
+    mean = values @ weights.mT / counts.clamp(min=1)
+    deviation = (values - mean @ weights) * defined  # from the mean of its bucket
+    inside = weights > 0
+    maximum = [torch.where(some[..., None, :], values, -math.inf).amax(-1) for some in inside.unbind(-2)]
+    return {"mean": mean, "m2": (deviation * deviation) @ weights.mT, "maximum": torch.stack(maximum, -1)}
 
 
 def _left_out(vectors: Sketch, values: Tensor, norm: Tensor, entering: Sketch | None) -> tuple[Tensor, Tensor, Tensor]:

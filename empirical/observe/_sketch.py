@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -32,8 +32,9 @@ class Sketch:
     Attributes:
         d: Dimension of the hidden states.
         mean, variance: Moments of the components.
-        projections: (..., N, K), float32 or better. Components along the random directions.
+        projections: (..., M, K), float32 or better. Components along the random directions of the null, M of the N.
         signs: How many of them, the last, are sign vectors.
+        null: int64, (M,). Which hidden states the null are; None: all.
     """
 
     d: int
@@ -41,6 +42,7 @@ class Sketch:
     variance: Tensor
     projections: Tensor
     signs: int = 0
+    null: Tensor | None = None
 
     @property
     def mean_square(self) -> Tensor:
@@ -53,7 +55,7 @@ class Sketch:
         return torch.sqrt(self.d * self.mean_square)
 
     def angle_to_direction(self, index: int) -> Tensor:
-        """Angle in degrees to a random direction.
+        """Angle in degrees to a random direction, where the null are all.
 
         The formula of the uniform direction after the rotation that takes the one into the other: x·u plays √dμ and
         what is left of ‖x‖² plays dσ².
@@ -69,26 +71,29 @@ class Sketches:
     Attributes:
         d: Dimension of the hidden states.
         numbers: float64, (..., 5, N). Mean and variance of x, the same of z, and x·z.
-        projections: (..., 2, N, K), float32 or better. Components of x and of z along the random directions.
+        projections: (..., 2, M, K), float32 or better. Components of x and of z along the random directions, of the
+            pairs of the null.
         signs: How many of them, the last, are sign vectors.
+        null: int64, (M,). Which pairs the null are; None: all.
     """
 
     d: int
     numbers: Tensor
     projections: Tensor
     signs: int = 0
+    null: Tensor | None = None
 
     @classmethod
-    def empty(cls, layers: int, count: int, directions: Tensor, signs: int = 0) -> Sketches:
+    def empty(cls, layers: int, count: int, directions: Tensor, signs: int = 0, null: Tensor | None = None) -> Sketches:
         """Room for the pairs of so many layers, `count` of each, and the directions (d, K)."""
-        d, k = directions.shape
+        (d, k), some = directions.shape, count if null is None else len(null)
         with torch.inference_mode(False):  # what is made under it can only be written under it
             numbers = torch.empty(layers, 5, count, dtype=torch.float64, device=directions.device)
-            return cls(d, numbers, numbers.new_empty(layers, 2, count, k, dtype=_wide(directions.dtype)), signs)
+            return cls(d, numbers, numbers.new_empty(layers, 2, some, k, dtype=_wide(directions.dtype)), signs, null)
 
     def __getitem__(self, layers: int | slice) -> Sketches:
         """Those of one layer, or of some."""
-        return Sketches(self.d, self.numbers[layers], self.projections[layers], self.signs)
+        return replace(self, numbers=self.numbers[layers], projections=self.projections[layers])
 
     @property
     def before(self) -> Sketch:
@@ -102,7 +107,7 @@ class Sketches:
 
     def _sketch(self, side: int) -> Sketch:
         mean, variance = (self.numbers[..., 2 * side + which, :] for which in (0, 1))
-        return Sketch(self.d, mean, variance, self.projections[..., side, :, :], self.signs)
+        return Sketch(self.d, mean, variance, self.projections[..., side, :, :], self.signs, self.null)
 
     @property
     def inner(self) -> Tensor:
@@ -163,7 +168,7 @@ def sketch(
         directions: (d, K). Random directions as columns. Everything is computed in their dtype, in float32 for those of
             16 bits; only then may they have another length than 1.
         compiled: By one kernel for both sides, the same formulas through ``torch.compile``; up to rounding equal.
-        out: Where the numbers are written, for one layer.
+        out: Where the numbers are written, for one layer; only its null is multiplied with the directions.
 
     Returns:
         x, z: Sketch
@@ -187,7 +192,7 @@ def sketch(
         for part in _chunks(count, d, z.device):
             numbers[:, part] = _numbers(x[part], z[part], dtype)
     for side, projections in zip((x, z), kept.projections, strict=True):
-        _multiply(side, directions, projections)
+        _multiply(side if kept.null is None else side[kept.null], directions, projections)
     if dtype != torch.float64 and z.device.type == "cpu":  # a GPU would have to be waited for
         (rows,) = torch.nonzero(_nearly_parallel(numbers, d, torch.finfo(dtype).eps / 2), as_tuple=True)
         for part in _chunks(len(rows), d, z.device):

@@ -33,6 +33,10 @@ FEATURES: dict[Side, tuple[str, ...]] = {
     "input": ("angle", "angle_a", "angle_b", "norm", "tilt", "distance", "gauge"),
     "output": ("angle", "angle_a", "angle_b", "norm", "rotation", "affine_rotation"),
 }
+RANDOM = slice(1, 3)
+"""Which of the features are angles to random directions."""
+
+_BY_DOCUMENT = ("document_tokens", "document_cos2", "document_null_tokens", "document_null_cos2")
 """Numbers per token whose mean, spread and maximum are kept; angles in degrees.
 
 ``angle`` to the uniform vector 1; ``angle_a`` and ``angle_b`` to the first two random directions; ``norm`` ‖x‖;
@@ -48,7 +52,8 @@ class SiteState:
 
     B = 2 buckets of position (:data:`BUCKETS`), S = 3 of them with all tokens together as the last, F features
     (:data:`FEATURES`), K random directions, C documents or, where documents are not known, sequences. States of several
-    layers may stand in one, with the layers as first axis of all arrays.
+    layers may stand in one, with the layers as first axis of all arrays. The *null* are the tokens that were projected
+    on the directions, all or some.
 
     Attributes:
         tokens: int64, (B,). Tokens in the statistics.
@@ -56,15 +61,17 @@ class SiteState:
         underflow: int64, (B,). Tokens left out: so small that squares lose bits to underflow, see :func:`reduce`.
         zero: int64, (B,). Tokens left out: the zero vector has no angle, and what left a layer no rotation if zero was
             normalized.
-        mean, m2, maximum: float64, (F, B). Mean, sum of squared deviations from it, and maximum of each feature.
+        mean, m2, maximum: float64, (F, B). Mean, sum of squared deviations from it, and maximum of each feature; of
+            angles to random directions, over the null.
         angles: int64, (B, ANGLE_BINS). Histogram of the angle to 1.
         norms: int64, (B, NORM_BINS). Histogram of log₂‖x‖.
         sequences: int64, (S,). Sequences with at least one token.
-        cos2: float64, (S, 1 + K). Σcos²θ, for the uniform direction (first) and the K random ones.
+        cos2: float64, (S, 1 + K). Σcos²θ over the null, for the uniform direction (first) and the K random ones.
         documents: int64, (C,). Numbers of the documents; ``UNKNOWN`` for a sequence taken as one of its own.
         document_tokens: int64, (B, C). Tokens of each.
         document_cos2: float64, (B, C). Σcos²θ of the uniform direction over them.
-        sign_cos2: float64, (S, K'). Σcos²θ for the random sign vectors.
+        document_null_tokens, document_null_cos2: The same of the null.
+        sign_cos2: float64, (S, K'). Σcos²θ over the null, for the random sign vectors.
     """
 
     tokens: Array
@@ -81,12 +88,19 @@ class SiteState:
     documents: Array
     document_tokens: Array
     document_cos2: Array
+    document_null_tokens: Array
+    document_null_cos2: Array
     sign_cos2: Array
 
     @property
     def directions(self) -> int:
         """Number K of random directions."""
         return self.cos2.shape[-1] - 1
+
+    @property
+    def counts(self) -> Array:
+        """int64, (F, B). Tokens of each feature: the null's of angles to random directions."""
+        return counts_of_features(self.tokens, self.document_null_tokens, self.mean.shape[-2])
 
     def numpy(self) -> SiteState:
         """The same state as NumPy arrays on the host, each document that has tokens once."""
@@ -103,14 +117,20 @@ class SiteState:
         return replace(
             state,
             documents=np.concatenate([names, state.documents[alone]]),
-            document_tokens=summed(state.document_tokens),
-            document_cos2=summed(state.document_cos2),
+            **{name: summed(getattr(state, name)) for name in _BY_DOCUMENT},
         )
 
     def layers(self) -> list[SiteState]:
         """The states of the layers that stand in this one, as NumPy arrays on the host."""
         together = [_host(getattr(self, field.name)) for field in fields(self)]
         return [SiteState(*columns).numpy() for columns in zip(*together, strict=True)]
+
+
+def counts_of_features(tokens: Array, null_tokens: Array, features: int) -> Array:
+    """Tokens of each of so many features, (F, B): of angles to random directions those of the null."""
+    xp = array_api_compat.array_namespace(tokens)
+    rows, null = range(features), xp.sum(null_tokens, axis=-1)
+    return xp.stack([null if row in rows[RANDOM] else tokens for row in rows], axis=-2)
 
 
 States = dict[tuple[str, Side], SiteState]
@@ -137,25 +157,23 @@ def merge_sites(a: SiteState, b: SiteState) -> SiteState:
 def joined(a: SiteState, b: SiteState, angles: Array, norms: Array) -> SiteState:
     """The result of :func:`merge_sites`, with these histograms."""
     xp = array_api_compat.array_namespace(a.mean, b.mean)
-    tokens = a.tokens + b.tokens
-    left, right = (xp.astype(count, xp.float64) for count in (a.tokens, b.tokens))
-    both = xp.astype(xp.where(tokens > 0, tokens, xp.ones_like(tokens)), xp.float64)
+    left, right = (xp.astype(state.counts, xp.float64) for state in (a, b))
+    both = xp.where(left + right > 0, left + right, xp.ones_like(left))
     distance = b.mean - a.mean
     return SiteState(
-        tokens=tokens,
+        tokens=a.tokens + b.tokens,
         nonfinite=a.nonfinite + b.nonfinite,
         underflow=a.underflow + b.underflow,
         zero=a.zero + b.zero,
-        mean=a.mean + distance * (right / both)[..., None, :],
-        m2=a.m2 + b.m2 + distance * distance * (left * right / both)[..., None, :],
+        mean=a.mean + distance * (right / both),
+        m2=a.m2 + b.m2 + distance * distance * (left * right / both),
         maximum=xp.maximum(a.maximum, b.maximum),
         angles=angles,
         norms=norms,
         sequences=a.sequences + b.sequences,
         cos2=a.cos2 + b.cos2,
         documents=xp.concat([a.documents, b.documents], axis=-1),
-        document_tokens=xp.concat([a.document_tokens, b.document_tokens], axis=-1),
-        document_cos2=xp.concat([a.document_cos2, b.document_cos2], axis=-1),
+        **{name: xp.concat([getattr(a, name), getattr(b, name)], axis=-1) for name in _BY_DOCUMENT},
         sign_cos2=a.sign_cos2 + b.sign_cos2,
     )
 

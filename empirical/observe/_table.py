@@ -80,7 +80,8 @@ TABLE = (
     ),
     Column(
         "rank_among_random", "", _number("rank_among_random"),
-        "*number* of random directions with less energy than 1, from 0 to their count", "rank",
+        "*number* of random directions with less energy than 1, from 0 to their count, both over the null's tokens",
+        "rank",
     ),
     Column("norm_mean", "", _number("norm_mean"), "Euclidean norm, mean over tokens", "norm"),
     Column("norm_std", "", _number("norm_std"), "its standard deviation over tokens"),
@@ -136,8 +137,14 @@ TABLE = (
     ),
     Column(
         "rank_among_signs", "", _number("rank_among_signs"),
-        "*number* of the 16 random sign vectors with less energy than 1",
+        "*number* of the 16 random sign vectors with less energy than 1, both over the null's tokens",
     ),
+    Column("null_tokens", "", _number("null_tokens"), "the null: tokens that were projected on random directions"),
+    Column(
+        "rank_low", "", _number("rank_low"),
+        "rank that the lower end of the 95 % interval of the null's energy along 1 would have",
+    ),
+    Column("rank_high", "", _number("rank_high"), "the same of the upper end"),
 )  # fmt: skip
 """The columns of ``sites.csv`` in their order: what writes, reads, shows, predicts and documents them reads this."""
 
@@ -181,14 +188,19 @@ def _column(state: SiteState, side: Side, index: int) -> dict[str, float]:
     part = slice(index, index + 1) if index < len(BUCKETS) else slice(None)
     counts = state.tokens[part]
     tokens = int(counts.sum())
-    mean, std, maximum = _pooled(counts, state.mean[:, part], state.m2[:, part], state.maximum[:, part])
+    mean, std, maximum = _pooled(state.counts[:, part], state.mean[:, part], state.m2[:, part], state.maximum[:, part])
     average, low, high = ratio_interval(
         state.document_cos2[part].sum(0), documents := state.document_tokens[part].sum(0)
     )
     angles, norms = state.angles[part].sum(0), state.norms[part].sum(0)
     quantiles = {q: _quantile(angles, q) / BINS_PER_DEGREE for q in (0.01, 0.5, 0.99)}
-    random = state.cos2[index][1:] / tokens if tokens else np.full(state.directions, math.nan)
-    signs = state.sign_cos2[index] / tokens if tokens else np.full(state.sign_cos2.shape[-1], math.nan)
+    in_null = state.document_null_tokens[part].sum(0)
+    null, null_low, null_high = ratio_interval(state.document_null_cos2[part].sum(0), in_null)
+    projected = int(in_null.sum())
+    random, signs = (
+        sums[index] / projected if projected else np.full(sums.shape[-1], math.nan)
+        for sums in (state.cos2[:, 1:], state.sign_cos2)
+    )
     numbers: dict[str, float] = {
         "tokens": tokens,
         "sequences": int(state.sequences[index]),
@@ -202,9 +214,12 @@ def _column(state: SiteState, side: Side, index: int) -> dict[str, float]:
         "random_cos2_median": _summary(random, 0.5),
         "random_cos2_low": _summary(random, 0.05),
         "random_cos2_high": _summary(random, 0.95),
-        "rank_among_random": int((random < average).sum()) if tokens else math.nan,
+        "rank_among_random": _rank(random, null),
+        "rank_low": _rank(random, null_low),
+        "rank_high": _rank(random, null_high),
+        "null_tokens": projected,
         "sign_cos2_median": _summary(signs, 0.5) if signs.size else math.nan,
-        "rank_among_signs": int((signs < average).sum()) if tokens else math.nan,
+        "rank_among_signs": _rank(signs, null),
         "angle_median": quantiles[0.5],
         "angle_p01": quantiles[0.01],
         "angle_p99": quantiles[0.99],
@@ -219,14 +234,15 @@ def _pooled(
     counts: np.ndarray, mean: np.ndarray, m2: np.ndarray, maximum: np.ndarray
 ) -> tuple[list[float], list[float], list[float]]:
     """Mean, population standard deviation and maximum over some buckets together; NaN without tokens."""
-    tokens = counts.sum()
-    if tokens == 0:
-        nothing = [math.nan] * len(mean)
-        return nothing, nothing, nothing
-    total = (mean @ counts) / tokens
-    between = (mean - total[:, None]) ** 2 @ counts
+    tokens = np.where((some := counts.sum(1)) > 0, some, math.nan)
+    total = (mean * counts).sum(1) / tokens
+    between = ((mean - total[:, None]) ** 2 * counts).sum(1)
     std = np.sqrt((m2.sum(1) + between) / tokens)
-    return total.tolist(), std.tolist(), maximum.max(1).tolist()
+    return total.tolist(), std.tolist(), np.where(some > 0, maximum.max(1), math.nan).tolist()
+
+
+def _rank(energies: np.ndarray, own: float) -> float:
+    return math.nan if math.isnan(own) else int((energies < own).sum())
 
 
 def _summary(values: np.ndarray, quantile: float) -> float:

@@ -18,11 +18,15 @@ _DIGEST, _MEASURED = "batches_sha256", "measured_sha256"
 
 
 class Batch(NamedTuple):
-    """The inputs of one forward pass, on any device; what they add to the progress; the document of each sequence."""
+    """The inputs of one forward pass, on any device; what they add to the progress; the document of each sequence.
+
+    ``null`` are the positions that are projected on the random directions, see :meth:`empirical.observe.Observer.null`.
+    """
 
     inputs: Any
     size: int
     documents: Tensor | None = None
+    null: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -157,6 +161,7 @@ def states_of(subject: Subject, batches: Iterable[Batch], advance: Advance) -> S
     with subject.watch() as observer, torch.inference_mode():
         for batch in batches:
             observer.documents(batch.documents)
+            observer.null(batch.null)
             observer.mask(*_masks(batch.inputs), strict=False)
             call(subject.model, on_device(batch.inputs, subject.device))
             advance(batch.size)

@@ -27,6 +27,7 @@ _SHARED = (
     "sequence_length",
     "directions",
     "directions_rounded",
+    "null_every",
     "seed",
 )
 """Entries in which runs must agree; text, device and batches may differ."""

@@ -20,6 +20,8 @@ ALL = "all"
 DEFAULT_TOKENS = 16_384
 DEFAULT_LENGTH = 512
 DEFAULT_DIRECTIONS = 64
+DEFAULT_NULL_EVERY = 8
+LEAST_NULL = 2_048
 DTYPES = ("auto", "float32", "bfloat16", "float16", "float64")
 
 
@@ -61,7 +63,13 @@ class Sweep:
         "of its family (default: 1)",
     )
     directions: int = option(DEFAULT_DIRECTIONS, "random unit directions to compare the uniform one with")
-    seed: int = option(0, "of the random directions", type=seed)
+    null_every: int | None = option(
+        None,
+        f"one token in so many is projected on them, for ranks; everything about 1 takes all tokens; 1 projects all "
+        f"(default: {DEFAULT_NULL_EVERY}, fewer where less than {LEAST_NULL:,} tokens would be projected)",
+        metavar="N",
+    )
+    seed: int = option(0, "of the random directions and of these tokens", type=seed)
     compile: bool = option(False, "one compiled kernel for the statistics, for long runs on a CPU")
     allow_pickle: bool = option(False, "load pickled weights, which can run code")
     random_weights: bool = option(False, "draw the weights at random from the model's configuration")

@@ -10,7 +10,7 @@ from transformers import PretrainedConfig
 from ..models import ModelSource, load_config, longest_sequence, resolve_device, resolve_dtype, text_config
 from ..support import Json, ModelError, RunError
 from ..text import Corpus
-from ._options import DEFAULT_LENGTH, Sweep, corpus_of, source_of
+from ._options import DEFAULT_LENGTH, DEFAULT_NULL_EVERY, LEAST_NULL, Sweep, corpus_of, source_of
 from ._tokens import Drawing
 
 _BATCH_TOKENS = {"cpu": 4_096, "cuda": 32_768}
@@ -24,6 +24,7 @@ class Plan:
     Attributes:
         length: Tokens per sequence.
         batch, shard: Sequences per forward pass, and between two checkpoints.
+        null_every: Of so many tokens one is projected on the random directions.
     """
 
     sweep: Sweep
@@ -35,6 +36,7 @@ class Plan:
     length: int
     batch: int
     shard: int
+    null_every: int
 
     @property
     def drawing(self) -> Drawing:
@@ -59,6 +61,7 @@ class Plan:
             "batch_size": self.batch,
             "shard_sequences": self.shard,
             "directions": self.sweep.directions,
+            "null_every": self.null_every,
             "seed": self.sweep.seed,
             **({"compiled": True} if self.sweep.compile else {}),
             **({"directions_rounded": True} if self.dtype.itemsize == 2 else {}),
@@ -76,7 +79,10 @@ def settle(sweep: Sweep) -> Plan:
     batch = _or(sweep.batch_size, max(1, _BATCH_TOKENS[kind] // length), "--batch-size")
     shard = max(1, _or(sweep.shard_tokens, _SHARD_TOKENS[kind], "--shard-tokens") // length)
     _positive(sweep.directions, "--directions")
-    return Plan(sweep, source, config, corpus, device, resolve_dtype(sweep.dtype, config, device), length, batch, shard)
+    dtype = resolve_dtype(sweep.dtype, config, device)
+    default = max(1, min(DEFAULT_NULL_EVERY, sweep.tokens // LEAST_NULL))
+    every = min(_or(sweep.null_every, default, "--null-every"), length)
+    return Plan(sweep, source, config, corpus, device, dtype, length, batch, shard, every)
 
 
 def _refuse_together(sweep: Sweep) -> None:

@@ -22,7 +22,7 @@ from ._measure import Batch, Checkpoints, Shard, Subject, measure_shards
 from ._options import Sweep, output_of
 from ._plan import Plan, settle
 from ._results import print_verdicts, show_run, write_results, written_to
-from ._tokens import draw_tokens
+from ._tokens import draw_tokens, null_positions
 
 _SEALED = ("tokens.npy", "sequences.csv")
 
@@ -146,12 +146,13 @@ def _shards(run: RunDirectory, plan: Plan, model: nn.Module) -> list[Shard]:
     """The text of a run as batches, a shard for every so many sequences."""
     tokens = run.tokens()
     documents = torch.tensor([origin.group for origin in read_origins(run.sequences_path)])
+    null = torch.from_numpy(null_positions(*tokens.shape, plan.null_every, plan.sweep.seed))
 
     def batches(rows: slice, size: int) -> Iterator[Batch]:
         for begin in range(rows.start, rows.stop, size):
             part = slice(begin, min(begin + size, rows.stop))
             ids = torch.from_numpy(tokens[part].astype(np.int64))
-            yield Batch(text_inputs(model, ids), ids.numel(), documents[part])
+            yield Batch(text_inputs(model, ids), ids.numel(), documents[part], null[part])
 
     def shard(index: int, begin: int) -> Shard:
         rows = slice(begin, min(begin + plan.shard, len(tokens)))

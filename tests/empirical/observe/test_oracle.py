@@ -240,8 +240,12 @@ def energies(d: int, uniform: Values, random: list[Values]) -> Row:
     slack = off + t * (spread + cancelled)
     averages = np.array([d * np.mean(pair.value) for pair in random])
     most = max(float(d * np.mean(pair.bound)) for pair in random)
-    # Directions nearer to 1 than both errors together may be counted either way.
-    fewest, largest = (int(np.sum(averages < mean + sign * (off + most))) for sign in (-1, 1))
+
+    def rank(energy: float, error: float) -> Value:
+        # Directions nearer than both errors together may be counted either way.
+        fewest, largest = (int(np.sum(averages < energy + sign * (error + most))) for sign in (-1, 1))
+        return Value((fewest + largest) / 2, (largest - fewest) / 2)
+
     return {
         "d_cos2": Value(mean, off),
         "d_cos2_low": Value(max(low, 0.0), slack),
@@ -249,7 +253,10 @@ def energies(d: int, uniform: Values, random: list[Values]) -> Row:
         "random_d_cos2_median": Value(float(np.median(averages)), most),
         "random_d_cos2_low": Value(float(np.quantile(averages, 0.05)), most),
         "random_d_cos2_high": Value(float(np.quantile(averages, 0.95)), most),
-        "rank_among_random": Value((fewest + largest) / 2, (largest - fewest) / 2),
+        "rank_among_random": rank(mean, off),
+        "rank_low": rank(max(low, 0.0), slack),
+        "rank_high": rank(high, slack),
+        "null_tokens": value.size,
     }
 
 

@@ -40,7 +40,10 @@ REQUIRED = [
 ]
 """What readers of ``sites.csv`` rely on, in this order, before all other columns."""
 
-EXACT = ("tokens", "nonfinite", "underflow", "zero", "angles", "norms", "sequences", "documents", "document_tokens")
+EXACT = (
+    *("tokens", "nonfinite", "underflow", "zero", "angles", "norms"),
+    *("sequences", "documents", "document_tokens", "document_null_tokens"),
+)
 
 
 def norm_model(dtype: torch.dtype = torch.float32) -> nn.Sequential:
@@ -56,9 +59,12 @@ def hidden_states(seed: int = 0) -> torch.Tensor:
     return torch.from_numpy(np.random.default_rng(seed).standard_normal((SEQUENCES, POSITIONS, D)))
 
 
-def states(x: torch.Tensor, mask: torch.Tensor | None = None, seed: int = 0) -> States:
+def states(
+    x: torch.Tensor, mask: torch.Tensor | None = None, seed: int = 0, *, null: torch.Tensor | None = None
+) -> States:
     with Observer(norm_model(x.dtype), [SITE], directions=4, seed=seed) as observer:
         observer.mask(mask)
+        observer.null(null)
         observer._model(x)
     return observer.states
 
@@ -112,11 +118,37 @@ def test_the_table_survives_the_disk(tmp_path: Path) -> None:
     assert read_sites(tmp_path / "sites.csv") == table
 
 
+SOME = torch.from_numpy(np.random.default_rng(1).random((SEQUENCES, POSITIONS)) < 0.3)
+"""Tokens that are projected on the random directions."""
+
+
+@pytest.mark.parametrize("null", [None, SOME], ids=["all", "some"])
 @pytest.mark.parametrize("cut", [1, 2, 5])
-def test_merged_parts_equal_the_whole(cut: int) -> None:
+def test_merged_parts_equal_the_whole(cut: int, null: torch.Tensor | None) -> None:
+    x, starts = hidden_states(), range(0, SEQUENCES, cut)
+    parts = [states(x[at : at + cut], null=None if null is None else null[at : at + cut]) for at in starts]
+    assert_close(reduce(merge, parts), states(x, null=null), x.shape[0] * x.shape[1])
+
+
+def test_ranks_take_the_tokens_that_are_projected_and_all_else_takes_all() -> None:
     x = hidden_states()
-    parts = [states(x[begin : begin + cut]) for begin in range(0, SEQUENCES, cut)]
-    assert_close(reduce(merge, parts), states(x), x.shape[0] * x.shape[1])
+    x[~SOME] += 3  # towards 1
+    x[0, 0] = 0  # left out, whether projected or not
+    x[1, 1, 0] = torch.inf
+    whole, part, those = states(x), states(x, null=SOME), states(x, SOME)
+    for key in whole:
+        every, some, alone = (compute(found[key], key[1])["all"] for found in (whole, part, those))
+        assert 0 < some["null_tokens"] == alone["tokens"] < some["tokens"] == every["null_tokens"]
+        ranked = [
+            name for name in every if name.startswith(("rank_", "random_", "sign_", "null_", "angle_a", "angle_b"))
+        ]
+        for name in every.keys() - set(ranked):
+            assert some[name] == every[name], name
+        for name in ranked:
+            assert some[name] == pytest.approx(alone[name], rel=CONDITION * x.numel() * 2.0**-53), name
+        assert some["angle_a_mean"] != every["angle_a_mean"]
+        if key[1] == "input":
+            assert some["rank_among_random"] < every["rank_among_random"] == 4
 
 
 def test_a_lost_part_is_noticed() -> None:

@@ -17,6 +17,7 @@ from empirical import judge, observe
 from empirical.runs import RunDirectory
 from empirical.support import read_records, read_sealed, write_sealed
 from empirical.sweep import _measure
+from empirical.sweep._tokens import null_positions
 from empirical.text import TokenPolicy
 from lngeom.cli import main
 
@@ -30,8 +31,8 @@ LENGTH = 32
 
 @pytest.fixture
 def words(words: Words) -> Words:
-    """Four shards of four sequences each."""
-    return partial(words, tokens=512, sequence_length=LENGTH, batch_size=4, shard_tokens=128)
+    """Four shards of four sequences each, of whose tokens one in three is projected on the random directions."""
+    return partial(words, tokens=512, sequence_length=LENGTH, batch_size=4, shard_tokens=128, null_every=3)
 
 
 def all_tokens(output: Path) -> set[int]:
@@ -73,6 +74,9 @@ def test_a_run_from_end_to_end(
     assert manifest["model"] == "tiny-llama"
     assert manifest["command"].startswith("lngeom sweep ")
     assert manifest["tokens_measured"] == 512
+    projected = null_positions(512 // LENGTH, LENGTH, manifest["null_every"], manifest["seed"])
+    assert {row["null_tokens"] for row in rows if row["bucket"] == "all"} == {projected.sum()}
+    assert set(projected.sum(1)) == {10, 11}
     ids = np.fromfile(token_file, "<u2")
     measured = np.load(output / "tokens.npy")
     places = [at for row in measured for at in range(0, len(ids), LENGTH) if np.array_equal(row, ids[at : at + LENGTH])]
