@@ -147,7 +147,7 @@ def smollm2() -> dict[str, Any]:
         "distance": ends(before, "distance_mean", ".3f"),
         "farthest": f"{max(row['distance_max'] for row in before):.2f}",
         "energy": ends(before, "d_cos2", ".3g"),
-        "below_median": sum(row["d_cos2"] < row["random_d_cos2_median"] for row in before),
+        "below_median": sum(row["rank_among_random"] < 64 / 2 for row in before),
         "above": len(above),
         "above_blocks": f"{min(layers)} to {max(layers)}",
         "final": interval(*(final[f"d_cos2{end}"] for end in ("", "_low", "_high")), ".2f"),

@@ -146,7 +146,7 @@ def _shards(run: RunDirectory, plan: Plan, model: nn.Module) -> list[Shard]:
     """The text of a run as batches, a shard for every so many sequences."""
     tokens = run.tokens()
     documents = torch.tensor([origin.group for origin in read_origins(run.sequences_path)])
-    null = torch.from_numpy(null_positions(*tokens.shape, plan.null_every, plan.sweep.seed))
+    null = torch.from_numpy(null_positions(len(tokens), tokens.shape[1], plan.null_every, plan.sweep.seed))
 
     def batches(rows: slice, size: int) -> Iterator[Batch]:
         for begin in range(rows.start, rows.stop, size):
