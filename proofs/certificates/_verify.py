@@ -24,7 +24,7 @@ RESULTS = SOURCES / "results.json"
 """What the last run of ``lngeom verify`` found."""
 
 LIBRARY = ("Terms", "Values", "Source", "Checker", "Decode", "Readable")
-LAST_STEPS = ("LastSteps", "Matrices", "Limits", "Gauge")
+LAST_STEPS = ("LastSteps", "Matrices", "Limits", "Gauge", "Derivatives")
 
 _LIMIT = 1800.0
 """Seconds after which a run of Coq counts as failed: some fifty times what it needs."""
@@ -172,7 +172,7 @@ def last_step_proved(theorem: Theorem) -> bool:
 
     >>> from proofs import find
     >>> from proofs.certificates import last_step_proved
-    >>> last_step_proved(find("ellipsoid.volume"))
+    >>> last_step_proved(find("angles.null_law"))
     False
     """
     return bool(_results()["coq"]) and theorem.last_step == last_steps().get(theorem.id)

@@ -30,8 +30,6 @@ def test_closed_form(x: Vector, v: Vector, g: Vector, b: Vector, eps: Epsilon):
     D LN(x)·v = g∘(Πv − y(y·v)/d)/√(σ² + ε), y = Πx/√(σ² + ε)
 
     Last step: Where σ² + ε > 0 the formal derivative is the derivative of the function.
-
-    Cites: chain rule
     """
     moved = derivative(lambda t: lg.layer_norm(t, g, b, eps=eps), x, v)
     assert moved == jacobian_product(x, v, g, eps=eps)
@@ -48,8 +46,6 @@ def test_outside(x: Vector, v: Vector, g: Vector, b: Vector, eps: Epsilon):
     D LN(x)·v = g∘(Πv − y(y·v)(σ + ε)/(σd))/(σ + ε), y = Πx/(σ + ε), for σ > 0
 
     Last step: Where σ > 0 the formal derivative is the derivative of the function.
-
-    Cites: chain rule
     """
     assume(varies(x), "x is not constant", redundant="at σ = 0 the total root and inverse make both sides agree")
     assume(eps >= 0, redundant="only needed for σ + ε ≠ 0, which may hold for negative ε too")
@@ -128,8 +124,6 @@ def test_potential(x: Vector, v: Vector, eps: Epsilon):
     D φ(x)·v = y·v with φ(x) = d√(σ² + ε), where σ² + ε > 0
 
     Last step: Where σ² + ε > 0 the formal derivative is the derivative of the function.
-
-    Cites: chain rule
 
     Remark: Its Hessian is positive semidefinite, so φ is convex and LayerNorm without gain is monotone. At ε = 0 it has
     a kink on the line of constant vectors.

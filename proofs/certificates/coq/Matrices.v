@@ -319,3 +319,52 @@ by rewrite mulrn_eq0 /= mulf_eq0 oner_eq0 invr_eq0 oppr_eq0 (negPf lam0).
 Qed.
 
 End Secular.
+
+(** ** Volumes *)
+
+Section Volume.
+
+Variables (R : rcfType) (n : nat).
+
+(** The entry of the inverse of (GC)ᵀGC, C = (1̂ B), is the quotient of the two determinants. *)
+(** ellipsoid.volume: The square of the factor is a Gram determinant: det((GB)ᵀGB) = (det G)²‖α‖²/d for every matrix
+    B whose columns are an orthonormal basis of 1^⊥. *)
+Theorem ellipsoid__volume__last_step (g : 'I_n.+1 -> R) (B : 'M[R]_(n.+1, n)) : (forall i, g i != 0) ->
+  B^T *m B = 1%:M -> const_mx 1 *m B = 0 :> 'rV_n ->
+  \det ((G g *m B)^T *m (G g *m B)) = \det (G g) ^+ 2 * (\sum_i (1 / g i) ^+ 2) / n.+1%:R.
+Proof.
+move=> g0 ortho flat; pose r := Num.sqrt n.+1%:R : R; have r0 : r != 0 by rewrite gt_eqF // sqrtr_gt0 ltr0n.
+have rr : r^-1 ^+ 2 = n.+1%:R^-1 by rewrite exprVn sqr_sqrtr ?ler0n.
+pose C : 'M[R]_n.+1 := row_mx (const_mx r^-1 : 'cV_n.+1) B.
+have CC : C^T *m C = 1%:M.
+  suff : (row_mx (const_mx r^-1) B)^T *m row_mx (const_mx r^-1) B = 1%:M :> 'M_(1 + n) by [].
+  rewrite tr_row_mx mul_col_row ortho scalar_mx_block; congr block_mx.
+  - apply/matrixP => i j; rewrite !mxE !ord1 eqxx; under eq_bigr do rewrite !mxE -expr2 rr.
+    by rewrite sumr_const card_ord -[_ *+ _]mulr_natr mulVf ?pnatr_eq0.
+  - rewrite trmx_const (_ : const_mx _ = r^-1 *: (const_mx 1 : 'rV[R]_n.+1)) -?scalemxAl ?flat ?scaler0 //.
+    by apply/matrixP => i j; rewrite !mxE mulr1.
+  rewrite (_ : const_mx _ = r^-1 *: (const_mx 1 : 'rV[R]_n.+1)^T) -?scalemxAr; last first.
+    by apply/matrixP => i j; rewrite !mxE mulr1.
+  by rewrite -trmx_mul flat trmx0 scaler0.
+have first k : C k 0 = r^-1 by rewrite -(lshift0 n 0); apply: etrans (row_mxEl _ B k 0) _; rewrite mxE.
+have other k i : C k (lift 0 i) = B k i by rewrite -rshift1; apply: row_mxEr.
+clearbody C; have CC' : C *m C^T = 1%:M by apply: mulmx1C.
+pose X : 'M[R]_n.+1 := G g *m C; pose Y : 'M[R]_n.+1 := C^T *m diag_mx (\row_i (g i ^+ 2)^-1) *m C.
+have det_X : \det X ^+ 2 = \det (G g) ^+ 2.
+  by rewrite /X det_mulmx exprMn [X in _ * X](_ : _ = 1) ?mulr1 // expr2 -{1}det_tr -det_mulmx CC det1.
+have GD (A : 'M[R]_n.+1) : G g *m (G g *m (diag_mx (\row_i (g i ^+ 2)^-1) *m A)) = A.
+  rewrite !mulmxA !mulmx_diag -[RHS]mul1mx; congr (_ *m _).
+  by apply/matrixP => i j; rewrite !mxE -expr2 mulfV ?expf_neq0.
+have XY : X^T *m X *m Y = 1%:M.
+  by rewrite /Y trmx_mul tr_diag_mx -!mulmxA [C *m (C^T *m _)]mulmxA CC' mul1mx GD.
+have adj : \adj (X^T *m X) = \det (G g) ^+ 2 *: Y.
+  by rewrite -[LHS]mulmx1 -XY mulmxA mul_adj_mx det_mulmx det_tr -expr2 det_X mul_scalar_mx.
+have := congr1 (fun A : 'M[R]_n.+1 => A 0 0) adj; rewrite !mxE /cofactor addn0 expr0 mul1r.
+have -> : row' 0 (col' 0 (X^T *m X)) = (G g *m B)^T *m (G g *m B).
+  apply/matrixP => i j; rewrite !mxE; apply: eq_bigr => k _.
+  by rewrite !mxE; congr (_ * _); apply: eq_bigr => l _; rewrite other.
+move=> ->; rewrite -mulrA; congr (_ * _); rewrite mulr_suml; apply: eq_bigr => k _.
+by rewrite mul_mx_diag !mxE first div1r exprVn -rr expr2 mulrAC mulrC.
+Qed.
+
+End Volume.
