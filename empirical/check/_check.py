@@ -18,7 +18,9 @@ from ._cause import BEGINNINGS, STRIDES, explained
 from ._contract import contract
 from ._finding import Finding, Point
 from ._fused import Fused, as_norm, sum_of
-from ._gradient import check_gradient, smallest_gradient
+from ._gradient import check_gradient, kept_in_half, smallest_gradient
+from ._inputs import layout
+from ._interpreted import INTERPRETED
 from ._judge import Judge, Trial
 from ._kernel import Kernel, settle
 from ._limits import Endless, limited
@@ -47,7 +49,7 @@ def check(target: Any, **options: Any) -> Finding:
     """
     given = CheckOptions(**options)
     try:
-        return _checked(target, given)
+        return _checked(target, given).refusing(given.refuse)
     except Endless as error:
         return _bare(given, str(error))
 
@@ -73,6 +75,7 @@ def _checked(target: Any, given: CheckOptions) -> Finding:
     judge = Judge(kernel, kind == "layernorm", eps, meant)
 
     trials, notes, state = attempts(judge, d, several=several)
+    notes += [INTERPRETED] if kernel.interpreted else []
     if not trials:
         return _bare(replace(given, kind=kind, eps=eps), str(state))
     proved = None if state else _proved(judge, trials)
@@ -134,7 +137,7 @@ def _point(judge: Judge, trial: Trial, bound: float | None) -> Point:
     gain, bias = (None if p is None else p.tolist() for p in (given.gain, given.bias))
     plain = trial.label not in (*STRIDES, *BEGINNINGS)
     script = reproducer(judge.kernel, trial.x[row].tolist(), base, bound) if plain and bound is not None else ""
-    return Point(trial.label, int(np.argmax(trial.ratio[row])), gain, bias, reproducer=script)
+    return Point(layout(trial.label), int(np.argmax(trial.ratio[row])), gain, bias, reproducer=script)
 
 
 def _proof(target: Any, kernel: Kernel) -> Proof:
@@ -154,7 +157,8 @@ def _with_gradient(finding: Finding, judge: Judge, d: int, *, several: bool) -> 
     if not trials:
         return replace(finding, verdict=verdict, cause=cause)
     ratio = max(trial.largest for trial in trials)
-    notes = (*finding.notes, "the bounds of the derivatives are derived by hand")
+    kept = kept_in_half(trials, judge.kernel.dtype)
+    notes = (*finding.notes, "the bounds of the derivatives are derived by hand", *([kept] if kept else []))
     finding = replace(finding, verdict=verdict, cause=cause, gradient_ratio=ratio, notes=notes)
     if cause is None:
         return finding
@@ -162,7 +166,7 @@ def _with_gradient(finding: Finding, judge: Judge, d: int, *, several: bool) -> 
     wrong, right, bound = first.evidence
     (row, component), given = first.worst, judge.kernel.at(first.d)
     gain, bias = (None if p is None else p.tolist() for p in (given.gain, given.bias))
-    point = Point(first.label, component, gain, bias, np.asarray(first.cotangent)[row].tolist())
+    point = Point(layout(first.label), component, gain, bias, np.asarray(first.cotangent)[row].tolist())
     shown = {"input": first.input, "wrong": wrong, "right": right, "bound": bound, "exact": True, "point": point}
     return replace(finding, worst_ratio=max(finding.worst_ratio, ratio), **shown)
 

@@ -1,7 +1,7 @@
 """The verdict on a norm, and its evidence."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from lngeom.errors import LngeomError
@@ -17,7 +17,7 @@ class Point(NamedTuple):
     """What stands beside the row at which a norm fails.
 
     Attributes:
-        layout: The group of inputs, or the shape and memory in which the row was given.
+        layout: The shape or memory in which the row was given; empty for one of contiguous rows.
         component: Which output is meant, from 0.
         gain, bias: What the norm multiplied and added, None if it takes none; 1 and 0 where the fault survives them.
         cotangent: Of a derivative, what it was multiplied with.
@@ -36,7 +36,7 @@ class CheckFailed(LngeomError, AssertionError):
     """A norm is not what it claims to be; raised by the pytest fixture."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Finding:
     """Verdict on one norm, with its evidence.
 
@@ -80,6 +80,12 @@ class Finding:
     proof: Proof | None = None
     point: Point = field(default_factory=Point)
 
+    def refusing(self, words: tuple[str, ...]) -> "Finding":
+        """The finding; of a norm that is right, a variant if a note contains one of the words."""
+        noted = (note for note in self.notes if any(word.lower() in note.lower() for word in words))
+        refused = next(noted, None) if self.verdict == "rounding" else None
+        return self if refused is None else replace(self, verdict="variant", cause=refused)
+
     def passes(self, allowed: tuple[str, ...] = (), *, proved: bool = False) -> bool:
         """Whether it is right: rounding, or a variant whose cause contains one of the words `allowed`.
 
@@ -99,7 +105,11 @@ class Finding:
         shown = {key: getattr(self, name) for name, key in _EVIDENCE.items()} | self.point._asdict()
         shown |= {"gain_values": shown.pop("gain"), "bias_values": shown.pop("bias"), "notes": list(self.notes)}
         proof = {"proof": None if self.proof is None else self.proof.record()}
-        return {name: _finite(value) for name, value in (plain | shown).items()} | proof
+        return plain | shown | proof
+
+    def __repr__(self) -> str:
+        cause = f": {self.cause}" if self.cause else ""
+        return f"<Finding {self.verdict}{cause}; {self.kind}, eps {self.eps:g}, {self.dtype}, {self.worst_ratio:.3g}>"
 
     def __str__(self) -> str:
         lines = [] if self.proof is None else [str(self.proof)]
@@ -110,7 +120,7 @@ class Finding:
             f"  checked as {self.kind}, eps {self.eps:g}, gain {self.gain}, {self.dtype}; "
             f"worst ratio to the tolerance {self.worst_ratio:.3g}",
         ]
-        if self.verdict != "rounding":
+        if self.verdict != "rounding" and not abs(self.wrong - self.right) <= self.bound:
             proof = ", decided in exact arithmetic" if self.exact else ""
             lines.append(f"  got {self.wrong:.9g} instead of {self.right:.9g} ± {self.bound:.2g}{proof}")
             lines.append(f"  at x = {_short(self.input)}{self._beside()}")
@@ -135,16 +145,10 @@ class Finding:
         if self.point.cotangent is not None:
             parts.append(f"cotangent = {_short(self.point.cotangent)}")
         parts.append(f"component {self.point.component}")
-        values_alone = "rows" in self.point.layout and "batch" not in self.point.layout
-        layout = f" ({self.point.layout})" if self.point.layout and not values_alone else ""
+        layout = f" ({self.point.layout})" if self.point.layout else ""
         return "".join(f", {part}" for part in parts) + layout
 
 
 def _short(values: list[Any]) -> str:
     text = str(values)
     return text if len(text) <= 300 else f"{text[:280]} ... ({len(text)} characters, whole with --json)"
-
-
-def _finite(value: Any) -> Any:
-    """A number as JSON can hold it: NaN and infinities are null."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -55,6 +55,11 @@ def suite(d: int, dtype: str, *, rows: int = 8, seed: int = 0) -> Iterator[tuple
     yield "ordered rows", patterns
 
 
+def layout(label: str) -> str:
+    """What a label says of shape and memory: nothing if it is that of a group of :func:`suite`."""
+    return "" if label in dict(suite(1, "float32")) else label
+
+
 def awkward(groups: list[tuple[str, Array]]) -> Array:
     """A few rows of each group, for the examination of shapes and batches."""
     return np.concatenate(

@@ -14,6 +14,7 @@ from lngeom.errors import InputError
 
 from ..tracing import REQUIRED, given_roles, is_size, parameters, role, stated_eps
 from ._frameworks import FRAMEWORKS, Framework, likely_frameworks
+from ._interpreted import launches
 from ._limits import limited
 from ._options import CheckOptions
 
@@ -54,6 +55,7 @@ class Kernel:
         fixed: The only one that it takes, or None.
         manner: Whether it has gains with zeros and large entries, gain 1 and bias 0, or is in training mode, of which
             most have none.
+        interpreted: Whether it runs in Triton's interpreter, for which many rows are too many.
     """
 
     target: Any
@@ -63,6 +65,7 @@ class Kernel:
     size: int
     fixed: int | None = None
     manner: Manner = "usual"
+    interpreted: bool = False
     _bound: dict[int, Bound] = field(default_factory=dict)
 
     @property
@@ -214,7 +217,7 @@ def settle(target: Any, asked: CheckOptions) -> Kernel:
     if not callable(target):
         msg = f"{asked.name} is a {type(target).__name__}: a norm is a function, a module or a factory of one"
         raise InputError(msg)
-    reasons = []
+    reasons, before = [], launches()
     for kernel in _readings(target, asked):
         framework, size = kernel.framework.name, kernel.size
         x = np.linspace(-1.0, 2.0, 3 * size).reshape(3, size).round(3)
@@ -226,7 +229,8 @@ def settle(target: Any, asked: CheckOptions) -> Kernel:
             reasons.append(f"{framework}: {type(error).__name__}: {' '.join(str(error).split())[:90]}")
             continue
         if output.shape == x.shape:
-            return replace(kernel, fixed=size if _is_fixed(kernel) else None)
+            fixed = size if _is_fixed(kernel) else None
+            return replace(kernel, fixed=fixed, interpreted=launches() > before)
         reasons.append(f"{framework}: output of shape {output.shape} for input of shape {x.shape}")
     reason = reasons[0] if reasons else "no framework"
     msg = f"{asked.name} cannot be called with an array x of shape (n, d), nor as a factory with d: {reason}"

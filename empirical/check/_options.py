@@ -22,6 +22,8 @@ class CheckOptions:
         seconds: How long one call may take.
         spec: Which definition is meant: ``torch``, ``llama``, ``gemma``, ``onnx``, or a JSON file of a
             :class:`Contract`; by default PyTorch's.
+        refuse: Notes that are not accepted: a correct norm with one that contains a text of these is a variant. For
+            example "batch invariant", "kept in bfloat16" (the root, for the backward pass) or "refuses no rows".
     """
 
     kind: str | None = None
@@ -33,6 +35,7 @@ class CheckOptions:
     name: str | None = None
     seconds: float = 60.0
     spec: str | None = None
+    refuse: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.dtype not in FORMATS:

@@ -29,22 +29,23 @@ def reproducer(kernel: Kernel, x: list[float], base: Definition, bound: float) -
     module, _, name = kernel.name.partition(":")
     if not name:
         module, name = getattr(target, "__module__", ""), getattr(target, "__qualname__", "")
-    if framework not in _MADE or not name.isidentifier() or kernel.factory or kernel.at(len(x)).holds:
+    given = kernel.at(len(x))
+    if framework not in _MADE or not name.isidentifier() or kernel.factory or given.holds:
         return ""
 
     def made(values: Any) -> str:
         return _MADE[framework].format(np.asarray(values, dtype=float).tolist(), kernel.dtype)
 
-    roles = kernel.at(len(x)).roles
-    given = kernel.at(len(x))
     values = {"gain": given.gain, "bias": given.bias, "eps": base.eps, "shape": (len(x),), "d": len(x), "axis": -1}
     words = []
-    for role, keyword in roles.items():
+    for role, keyword in given.roles.items():
         value = values[role]
         text = made(value) if role in ("gain", "bias") and value is not None else repr(value)
         words.append(text if keyword is None else f"{keyword}={text}")
     gain, bias = (None if p is None else np.asarray(p, dtype=float).tolist() for p in (base.gain, base.bias))
-    exact = f"y / np.sqrt((y * y).mean(-1, keepdims=True) + {base.eps!r})"
+    square, eps = "(y * y).mean(-1, keepdims=True)", repr(base.eps)
+    root = f"np.sqrt({square} + {eps})" if base.placement == "inside" else f"(np.sqrt({square}) + {eps})"
+    exact = f"y / {root}"
     exact += (f" * np.array({gain})" if gain else "") + (f" + np.array({bias})" if bias else "")
     call = f"{name}({', '.join([made([x]), *words])})" + (".detach().double()" if framework == "torch" else "")
     lines = [

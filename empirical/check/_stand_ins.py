@@ -300,14 +300,20 @@ def the_sum_normalized_before_it_is_rounded(x: Tensor, residual: Tensor, weight:
     "vllm-project/vllm/issues/48271 vllm-project/vllm/pull/48391 vllm-project/vllm/pull/48272 "
     "vllm-project/vllm/pull/48997 sgl-project/sglang/pull/28787 RL-Align/RL-Kernel/issues/145",
     "not batch invariant",
-    "rounding",
+    "variant",
+    refuse=("batch invariant",),
 )
 def bits_that_depend_on_the_batch(x: Tensor, weight: Tensor) -> Tensor:
     square = _mean(x * x) if x.numel() > 64 * x.shape[-1] else (x.flip(-1) ** 2).cumsum(-1)[..., -1:] / x.shape[-1]
     return x * _root(square) * weight
 
 
-@_reported("sgl-project/sglang/issues/23609 PaddlePaddle/Paddle/pull/78065", "refuses no rows", "rounding")
+@_reported(
+    "sgl-project/sglang/issues/23609 PaddlePaddle/Paddle/pull/78065",
+    "refuses no rows",
+    "variant",
+    refuse=("refuses no rows",),
+)
 def no_rows_refused(x: Tensor, weight: Tensor) -> Tensor:
     if not len(x):
         raise RuntimeError("invalid configuration argument")
@@ -346,6 +352,21 @@ def _derivatives(x: Tensor, weight: Tensor, g: Tensor, root: Tensor | None = Non
 
 
 @_reported(
+    "pytorch/helion/pull/2273",
+    "statistics kept in bfloat16",
+    "variant",
+    backward=True,
+    dtype="bfloat16",
+    refuse=("kept in bfloat16",),
+)
+def the_root_saved_in_half_precision(x: Tensor, weight: Tensor) -> Tensor:
+    def rule(x: Tensor, weight: Tensor, g: Tensor, _: Any) -> Any:
+        return _derivatives(x, weight, g, _root(_mean(x.float() ** 2)).to(x.dtype))
+
+    return _Differentiated.apply(x, weight, rule)
+
+
+@_reported(
     "flagos-ai/FlagGems/issues/1068 flagos-ai/FlagGems/pull/1082", "only for a transposed cotangent", backward=True
 )
 def strides_of_the_cotangent_ignored(x: Tensor, weight: Tensor) -> Tensor:
@@ -355,12 +376,14 @@ def strides_of_the_cotangent_ignored(x: Tensor, weight: Tensor) -> Tensor:
     return _Differentiated.apply(x, weight, rule)
 
 
-@_reported("linkedin/Liger-Kernel/pull/950", "summed over the rows in 16 bits", backward=True, dtype="bfloat16", d=4)
+@_reported(
+    "linkedin/Liger-Kernel/pull/950", "as if summed over the rows in 16 bits", backward=True, dtype="bfloat16", d=4
+)
 def the_gradient_of_the_gain_summed_in_half_precision(x: Tensor, weight: Tensor) -> Tensor:
     def rule(x: Tensor, weight: Tensor, g: Tensor, _: Any) -> Any:
         terms = (g.float() * _rms(x, torch.ones_like(weight)).float()).reshape(-1, x.shape[-1])
         by_gain = torch.zeros_like(weight)
-        for block in terms.split(16):
+        for block in terms.split(4):
             by_gain = by_gain + block.sum(0).to(x.dtype)
         return _derivatives(x, weight, g)[0], by_gain
 

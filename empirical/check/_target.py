@@ -7,6 +7,8 @@ from typing import Any
 
 from lngeom.errors import InputError
 
+from ._interpreted import interpret_triton
+
 
 def resolve(spec: str) -> Any:
     """The object that ``module:name`` or ``file.py:name`` names, importable from the current directory."""
@@ -15,6 +17,7 @@ def resolve(spec: str) -> Any:
     if module.endswith(".py"):
         path = Path(module)
         folders, module = [str(path.parent.resolve()), *folders], path.stem
+    interpret_triton()
     sys.path[:0] = [folder for folder in folders if folder not in sys.path]
     try:
         value: Any = importlib.import_module(module)

@@ -79,8 +79,8 @@ def score(test: Callable[..., object] | str, kind: str = "layernorm") -> Score:
     faults |= {
         stand_in.name: stand_in.kernel
         for stand_in in STAND_INS
-        if stand_in.options["kind"] == kind and not stand_in.options.keys() & {"dtype", "spec", "backward"}
-        if stand_in.verdict != "rounding"
+        if stand_in.options["kind"] == kind
+        if not stand_in.options.keys() & {"dtype", "spec", "backward", "refuse"}
     }
     return Score(len(faults), tuple(name for name, kernel in faults.items() if _accepts(asked, kernel)))
 

@@ -39,6 +39,12 @@ class Options:
         action="append",
         metavar="VARIANT",
     )
+    refuse: tuple[str, ...] = option(
+        (),
+        "fail where a note contains this text, for example 'batch invariant'; may be repeated",
+        action="append",
+        metavar="NOTE",
+    )
     proved: bool = option(False, "fail unless it is proved to be its definition, or an allowed variant, for every d")
     certificate: Path | None = option(None, "write the proof, for lngeom verify", metavar="FILE")
     reproducer: Path | None = option(None, "write a script that shows the fault without lngeom", metavar="FILE")
@@ -71,6 +77,7 @@ def run(options: Options) -> int:
         device=options.device,
         backward=options.backward,
         spec=options.spec,
+        refuse=tuple(options.refuse),
     )
     passed = {name: finding.passes(options.allow, proved=options.proved) for name, finding in findings.items()}
     record = {

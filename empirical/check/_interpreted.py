@@ -1,0 +1,117 @@
+"""Kernels of Triton where no GPU is: they run in Triton's interpreter, which gets what it lacks."""
+
+import contextlib
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+INTERPRETED = "interpreted: order and rounding of sums are not the GPU's"
+_launches = [0]
+
+
+def launches() -> int:
+    """How many launches of kernels Triton's interpreter has run in this process."""
+    return _launches[0]
+
+
+class _WhenImported(MetaPathFinder):
+    """Arranges for the interpreter when Triton is imported, so that nothing that needs neither waits for either."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if name != "triton":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        torch = importlib.import_module("torch")
+        if spec is None or spec.loader is None or torch.cuda.is_available() or torch.xpu.is_available():
+            return spec
+        os.environ["TRITON_INTERPRET"] = "1"
+        load = spec.loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            load(module)
+            _arrange(torch)
+
+        spec.loader.exec_module = exec_module
+        return spec
+
+
+def interpret_triton() -> None:
+    """Have kernels of Triton interpreted if it is imported from now on and no GPU is there."""
+    if "triton" not in sys.modules and not any(isinstance(finder, _WhenImported) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _WhenImported())
+
+
+def _arrange(torch: Any) -> None:
+    """Numbers among the arguments, functions that are imported by name, bfloat16 as numbers, and no device."""
+    interpreter, language, autotuner, libdevice = (
+        importlib.import_module(f"triton.{name}")
+        for name in ("runtime.interpreter", "language", "runtime.autotuner", "language.extra.libdevice")
+    )
+    convert, execute = interpreter._implicit_cvt, interpreter.GridExecutor.__call__
+
+    def converted(argument: Any) -> Any:
+        if not isinstance(argument, float):
+            return convert(argument)
+        handle = interpreter.TensorHandle(np.float32([argument]), language.float32)
+        return language.tensor(handle, language.float32)
+
+    def counted(self: Any, *arguments: Any, **named: Any) -> Any:
+        _launches[0] += 1
+        return execute(self, *arguments, **named)
+
+    interpreter._implicit_cvt, interpreter.GridExecutor.__call__ = converted, counted
+    _as_numbers(interpreter, language)
+    for name, function in list(vars(language.math).items()):
+        if language.core.is_builtin(function):
+            free = _without_semantic(function, interpreter.interpreter_semantic)
+            for module in (language.math, libdevice) if hasattr(libdevice, name) else (language.math,):
+                setattr(module, name, free)
+    autotuner.Autotuner.run = lambda self, *arguments, **named: self.fn.run(
+        *arguments, **named, **self.configs[0].all_kwargs()
+    )
+    torch.cuda.device = lambda *_: contextlib.nullcontext()
+
+
+def _as_numbers(interpreter: Any, language: Any) -> None:
+    """Rounds to bfloat16 to nearest and computes with its numbers: left alone, it cuts off and computes with bits."""
+    cast, builder, short = interpreter._convert_float, interpreter.InterpreterBuilder, language.bfloat16
+
+    def to_nearest(values: Any, given: Any, wanted: Any, mode: Any) -> Any:
+        if (given, wanted, mode) != (language.float32, short, None):
+            return cast(values, given, wanted, mode)
+        bits = values.view(np.uint32)
+        nearest = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+        return np.where(np.isnan(values), bits >> 16 | 1, nearest).astype(np.uint16)
+
+    def widened(operation: Callable[..., Any]) -> Callable[..., Any]:
+        def run(self: Any, *arguments: Any) -> Any:
+            *handles, function = arguments
+            if handles[0].dtype.scalar != short:
+                return operation(self, *arguments)
+            result = operation(self, *(self.cast_impl(handle, language.float32) for handle in handles), function)
+            truth = result.data.dtype == bool
+            return interpreter.TensorHandle(result.data, short) if truth else self.cast_impl(result, short)
+
+        return run
+
+    interpreter._convert_float = to_nearest
+    builder.unary_op, builder.binary_op = widened(builder.unary_op), widened(builder.binary_op)
+
+
+def _without_semantic(function: Callable[..., Any], semantic: Any) -> Callable[..., Any]:
+    """A function of the language that may be called as it is imported, and is found by the interpreter as before."""
+
+    def called(*arguments: Any, **named: Any) -> Any:
+        return function(*arguments, **{"_semantic": semantic} | {k: v for k, v in named.items() if v is not None})
+
+    called.__triton_builtin__ = True  # pyright: ignore[reportFunctionMemberAccess]
+    return called
