@@ -858,3 +858,57 @@ def _(goal, given, x, g, h, eps):
         sum_of_squares(hidden * (y - dot(hidden, y) / k)),
     ]
     return as_sum(goal, parts, positive, defined, k_positive, (first, g * g * h), (idempotent, g**2 * h**2))
+
+
+@st.composite
+def one_gap(draw: st.DrawFn, d: int) -> dict[str, Any]:
+    """Poles, and two numbers between the same two of them."""
+    a = draw(vectors(d))
+    low = draw(st.sampled_from([*a, min(a) - 1]))
+    width = min((pole for pole in a if pole > low), default=low + 1) - low
+    return {"a": a, "lam": low + width / 3, "mu": low + width / 2}
+
+
+@theorem(
+    OWN,
+    "principal axes",
+    "roots of the secular equation lie one between each two neighbouring poles",
+    models=one_gap,
+    without={
+        "(a_i − λ)(a_i − μ) > 0": lambda d: {"a": [0] * d, "lam": -1, "mu": 1},
+        "λ < μ": lambda d: one_gap(d).map(lambda m: m | {"mu": m["lam"]}),
+    },
+)
+def test_interlacing(a: Vector, lam: Scalar, mu: Scalar):
+    """Between two neighbouring squared gains there is one squared semi-axis over d, and it keeps a distance from both.
+
+    Σ 1/(a_i − λ) < Σ 1/(a_i − μ) for λ < μ with no a_i between or at them
+
+    Last step: If p < q are two components of a with none between them, then there is one λ with p < λ < q and
+    Σ 1/(a_i − λ) = 0, and (q − p)/d ≤ λ − p and (q − p)/d ≤ q − λ hold of it.
+
+    Remark: By ellipsoid.secular, with a = g² and gains that are not 0: m distinct squared gains give m − 1 axes of this
+    kind, and of k equal ones come k − 1 more, those of ellipsoid.secular_converse.
+    """
+    assume((a - lam) * (a - mu) > 0, "(a_i − λ)(a_i − μ) > 0")
+    assume(mu - lam > 0, "λ < μ")
+    assert summed(1 / (a - lam)) < summed(1 / (a - mu))
+    wrong("Σ a_i/(a_i − λ) decreases", lambda: summed(a / (a - lam)) > summed(a / (a - mu)))
+
+
+@test_interlacing.proof
+def _(goal, given, a, lam, mu):
+    """Σ1/(a − μ) − Σ1/(a − λ) = (μ − λ)Σ1/((a − λ)(a − μ))."""
+    same_side, apart = given
+    k = sy.inverse_sign(same_side)
+    whole = sy.inverse(same_side)
+
+    def split(t: Vector, other: Vector) -> sy.Proved:
+        """1/t = u/(tu) for tu > 0, u the other: t·(1/t) = 1, because t²·(1/t) = t and tu·(1/(tu)) = 1."""
+        share = other * k.conclusion.term
+        unit = sy.combine(t / t - 1, [(share, None, sy.inverse_total(t)), (1 - t / t, None, whole)])
+        return sy.combine(1 / t - share, [(-1 / t, None, whole), (share, None, unit)])
+
+    steps = [(1, 1, split(a - mu, a - lam)), (-1, 1, split(a - lam, a - mu))]
+    found = sy.multiply(apart, sy.total(k))
+    return sy.transport(goal.term, sy.combine(goal.term - found.conclusion.term, steps), found)

@@ -8,8 +8,9 @@ from lngeom.strategies import sphere
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, wrong
 
 from .._shared import deviation, mean, mean_square, variance
-from .._steps import same_divisor
+from .._steps import as_sum, product, same_divisor
 from ..works import ASHKBOOS, GUPTA, JIANG, OWN, QUAROT
+from . import angles
 from .rotations import mirror_laws, reflected
 
 SPEAKS_OF_ANGLES = GUPTA, "section 3", "compares angles of hidden states with 1, and infers what a model needs"
@@ -91,6 +92,37 @@ def _(goal, given, x, c, e):
     larger, varies = given
     found = sy.multiply(larger, sy.inverse_sign(sy.root_positive(varies)))
     return sy.transport(goal.term, sy.combine(0, []), found)
+
+
+@theorem(*SPEAKS_OF_ANGLES)
+def test_mean_angle(x: Vector, c: Scalar):
+    """Over the gauge the mean angle with 1 takes every value between 0 and 180 degrees and no other.
+
+    cos∠(x + c1, 1) = (μ + c)/√((μ + c)² + σ²) for σ > 0
+
+    Last step: In a real closed field in which bounded sets have suprema, such as the real numbers: for any number of
+    states with σ > 0 and any continuous function f on [−1, 1], such as the arc cosine, the mean of f(cos∠(x + c1, 1))
+    over the states takes every value strictly between f(−1) and f(1); if f decreases strictly it takes no other, and
+    each at one c alone.
+    """
+    assume(variance(x) > 0, "σ > 0", redundant="at σ = 0 both sides are the sign of μ + c, or 0 for the zero vector")
+    moved, along = x + c * ones(x), mean(x) + c
+    cosine = dot(moved, ones(x)) / (norm(moved) * norm(ones(x)))
+    assert cosine == along / root(along**2 + variance(x))
+    wrong("the cosine of x, moved by c", lambda: cosine == mean(x) / root(mean(x) ** 2 + variance(x)) + c)
+    wrong("(μ + c)/σ", lambda: cosine == along / deviation(x))
+
+
+@test_mean_angle.proof
+def _(goal, given, x, c):
+    """By angles.cosine, for x + c1 has the mean μ + c and the variance of x."""
+    moved, (law,) = x + c * ones(x), angles.test_cosine.prove()
+    parts = (
+        product(sy.square(mean(moved)), sy.prove(sy.greater(dim(x)))),
+        sy.multiply(given[0], sy.prove(sy.greater(dim(x)))),
+    )
+    long = as_sum(sy.greater(square_norm(moved)), [*parts])
+    return sy.transport(goal.term, sy.combine(0, []), sy.cut(long, sy.instantiate(law, {sy.vector("x"): moved})))
 
 
 @theorem(GUPTA, "section 3.2", "replaces LayerNorm by RMSNorm where states are orthogonal to 1")

@@ -1,5 +1,6 @@
 """RMSNorm: how it differs from LayerNorm, where its outputs lie, and when it may take LayerNorm's place exactly."""
 
+from fractions import Fraction
 from typing import Any
 
 from hypothesis import strategies as st
@@ -166,16 +167,23 @@ def test_distance_with_eps(x: Vector, eps: Epsilon):
     wrong("the formula of ε = 0", lambda: distance == d * layer_rms_distance(x, eps=0) ** 2)
 
 
-@test_distance_with_eps.proof
-def _(goal, given, x, eps):
-    """With w = 1/(r + s) the claim is A + Bw² = 0: it follows from A(r + s)² + B = 0, where no w occurs."""
+def exact_distance(x: Vector, eps: Scalar, given: list[sy.Proved]) -> sy.Proved:
+    """‖LN_ε(x) − RMS_ε(x)‖² − d(μ²/r²)(1 + μ²σ²w²/s²) = 0 with w = 1/(r + s).
+
+    The claim is A + Bw² = 0: it follows from A(r + s)² + B = 0, where no w occurs.
+    """
     s, r = scale(variance(x), eps=eps), scale(mean_square(x), eps=eps)
     mu, w = mean(x), 1 / (r + s)
     a = square_distance(x, eps) - dim(x) * mu**2 / r**2
     b = -dim(x) * mu**4 * variance(x) / (r**2 * s**2)
     cleared = sy.prove(sy.equal(a * (r + s) ** 2 + b, 0), *given)
     unit = sy.prove(sy.equal((r + s) * w, 1), sy.prove(sy.greater(r + s), *given))
-    divided = sy.combine(a + b * w * w, [(w * w, None, cleared), (-a * (1 + (r + s) * w), None, unit)])
+    return sy.combine(a + b * w * w, [(w * w, None, cleared), (-a * (1 + (r + s) * w), None, unit)])
+
+
+@test_distance_with_eps.proof
+def _(goal, given, x, eps):
+    divided = exact_distance(x, eps, given)
     rest = sy.prove(sy.equal(goal.term - divided.conclusion.term, 0), *given)
     return sy.combine(goal.term, [(1, None, rest), (1, None, divided)])
 
@@ -483,3 +491,105 @@ def _(goal, given, w, g, eps):
     length = sy.combine(square_norm(g * w) / divisor, [(1, None, equation)])
     gone = sy.cancel(square_norm(g * w), length, sy.prove(sy.greater(1 / divisor), positive))
     return sy.prove(goal, sy.cancel(w, sy.definite(g * w, gone), gains))
+
+
+@theorem(OWN, "RMSNorm", "a bound by the scales of the two vectors, where 1/√ε bounds all")
+def test_contraction(x: Vector, z: Vector, eps: Epsilon):
+    """The distance of two outputs is at most that of the inputs over the geometric mean of their scales.
+
+    r r′‖RMS_ε(x) − RMS_ε(x′)‖² ≤ ‖x − x′‖² for ε > 0, r = √(‖x‖²/d + ε)
+
+    Remark: For LayerNorm put Πx and Πx′ for x and x′. As r and r′ are at least √ε, outputs differ by at most 1/√ε times
+    as much as inputs.
+    """
+    assume(eps > 0, redundant="at ε = 0 it holds too where both vectors are not 0, and the library takes no ε < 0")
+    r, t = scale(mean_square(x), eps=eps), scale(mean_square(z), eps=eps)
+    moved = square_norm(lg.rms_norm(x, eps=eps) - lg.rms_norm(z, eps=eps))
+    assert r * t * moved <= square_norm(x - z)
+    wrong("the square of the larger scale", lambda: r**2 * moved <= square_norm(x - z))
+    wrong("of the centred parts, as LayerNorm", lambda: r * t * moved <= square_norm(lg.project(x - z)))
+
+
+@test_contraction.proof
+def _(goal, given, x, z, eps):
+    """‖x − x′‖² − rr′‖y − y′‖² = d(r − r′)²(1 + ε/(rr′)), because ‖y‖² = d(1 − ε/r²)."""
+    own, other = (sy.prove(sy.greater(mean_square(u) + eps), *given) for u in (x, z))
+    r, t = scale(mean_square(x), eps=eps), scale(mean_square(z), eps=eps)
+    apart = product(sy.prove(sy.greater(dim(x))), sy.square(r - t))
+    shares = [sy.prove(sy.greater(1 / r), own), sy.prove(sy.greater(1 / t), other)]
+    return as_sum(goal, [apart, product(apart, *given, *shares)], own, other)
+
+
+@st.composite
+def tilted(draw: st.DrawFn, d: int) -> dict[str, Any]:
+    """A vector, and a number between |cos θ| and a little more."""
+    x = draw(vectors(d))
+    share = Fraction(sum(x) ** 2, d * sum(a * a for a in x) or 1)
+    return {"x": x, "c": draw(st.sampled_from((share, (1 + share) / 2, Fraction(1))))}
+
+
+@theorem(GUPTA, "section 3.2", "replaces LayerNorm by RMSNorm where states are nearly orthogonal to 1", models=tilted)
+def test_swap(x: Vector, c: Scalar, eps: Epsilon):
+    """The two norms of a vector differ by little more than √d|cos θ|.
+
+    ‖LN_ε(x) − RMS_ε(x)‖² ≤ d δ²(1 + δ²) for cos²θ ≤ δ² and ε > 0, here c for δ²
+
+    Last step: Let two networks begin with the same states and have the same branches, each any function of what its
+    norm returns at all positions that changes at each position by at most B_k times the largest change at any; let the
+    first read through LayerNorms, the second through RMSNorms with the same ε, and let cos²θ ≤ δ_k² at the k-th norm
+    of the first and √(‖x‖²/d + ε) ≥ s_k > 0 at the k-th of both. Then what the l-th norms return differs at each
+    position by at most η_l + Δ_l/s_l, with η_k = √d δ_k√(1 + δ_k²), Δ_0 = 0 and Δ_{k+1} = Δ_k + B_k(η_k + Δ_k/s_k).
+
+    Remark: So Δ_l = Σ_k B_kη_k Π_{k<j<l}(1 + B_j/s_j). The first network is the same in every gauge, the δ_k are not:
+    the bound holds with those of the best gauge, and s_k = √ε will do.
+    """
+    assume(c * mean_square(x) - mean(x) ** 2 >= 0, "μ² ≤ δ²‖x‖²/d")
+    assume(
+        c >= 0,
+        redundant="for x ≠ 0 it follows from the other; for x = 0 the left side is 0, and so is the right for −1 ≤ c",
+    )
+    assume(eps > 0, redundant="at ε = 0 it holds too where σ > 0, and the library takes no ε < 0")
+    distance = square_distance(x, eps)
+    assert distance <= dim(x) * c * (1 + c)
+    wrong("d δ², without the second order", lambda: distance <= dim(x) * c)
+    wrong("d δ⁴, as if only the length changed", lambda: distance <= dim(x) * c**2 * (1 + c))
+
+
+@test_swap.proof
+def _(goal, given, x, c, eps):
+    """With A = μ²/r² and B = μ²σ²w²/s²: δ²(1 + δ²) − A(1 + B) = (δ² − A)(1 + δ² + A) + A(A − B), and A ≥ B."""
+    tilt, share, positive = given
+    inside, plain = (sy.prove(sy.greater(u + eps), positive) for u in (variance(x), mean_square(x)))
+    r, s = scale(mean_square(x), eps=eps), scale(variance(x), eps=eps)
+    squares = sy.square_of_root(plain), sy.square_of_root(inside)
+    within = as_sum(sy.at_least(c * r * r - mean(x) ** 2), [tilt, product(share, positive)], squares[0])
+    law = tilted_law()
+    values = [mean(x), r, s, variance(x), eps, c]
+    law = sy.instantiate(law, dict(zip(map(sy.scalar, "mrsvec"), values, strict=True)))
+    for fact in (sy.root_positive(plain), sy.root_positive(inside), squares[1], positive, within, share):
+        law = sy.cut(fact, law)
+    bound = product(sy.prove(sy.greater(dim(x))), law)
+    exact = sy.combine(goal.term - bound.conclusion.term, [(-1, None, exact_distance(x, eps, [positive]))])
+    return sy.transport(goal.term, exact, bound)
+
+
+def tilted_law() -> sy.Proved:
+    """c(1 + c) ≥ A(1 + B) for A = m²/r² ≤ c and B = m²vw²/s², where w = 1/(r + s) and s² = v + e."""
+    m, r, s, v, e, c = map(sy.scalar, "mrsvec")
+    known = [sy.greater(r), sy.greater(s), sy.equal(s * s - v - e, 0), sy.greater(e), sy.at_least(c * r * r - m**2)]
+    above, width, square, added, within = map(sy.assume, known)
+    w, a = 1 / (r + s), m**2 / r**2
+    b = m**2 * v * w**2 / s**2
+    less = as_sum(sy.at_least(c - a), [product(within, *[sy.inverse_sign(above)] * 2)], above)
+    # A − B = m²w²(2s/r + s²/r² + e/s²), because (r + s)w = 1.
+    rest = product(sy.square(m * w), sy.prove(sy.at_least(2 * s / r + s**2 / r**2 + e / s**2), above, width, added))
+    f = m**2 * w**2
+    parts = [
+        (-a * (1 + (r + s) * w), None, sy.inverse(sy.add(above, width))),
+        (f * (r / r + 1 + 2 * s / r), None, sy.inverse(above)),
+        (-f * (s / s + 1), None, sy.inverse(width)),
+        (f / s**2, None, square),
+    ]
+    more = sy.transport(a - b, sy.combine(a - b - rest.conclusion.term, parts), rest)
+    factor = sy.add(sy.add(sy.constant(1, ">"), sy.assume(sy.at_least(c))), sy.square(m / r))
+    return as_sum(sy.at_least(c * (1 + c) - a * (1 + b)), [product(less, factor), product(sy.square(m / r), more)])

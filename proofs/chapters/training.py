@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import lngeom as lg
 from lngeom import kernel as sy
-from lngeom.derivatives import jacobian_product
+from lngeom.derivatives import jacobian_product, jacobian_transpose_product
 from lngeom.kernel import dim, dot, ones, root, square_norm, summed, trace
 from lngeom.norms import scale
 from lngeom.projection import mean_vector
@@ -70,6 +70,29 @@ def test_sgd_keeps_mean(w: Vector, m: Vector, p: Vector, g: Vector, eta: Scalar,
     assert summed(sgd_step(w, m, p, eta, beta, lam)) == (1 - eta * lam) * summed(w)
     adam = sgd_step(w, m, p / g, eta, beta, 0)
     wrong("Adam, which divides each coordinate by a size of its own, here g", lambda: summed(adam) == summed(w))
+
+
+@theorem(OWN, "training", "where 1·p = 0 comes from, and that a tied head breaks it")
+def test_writer_gradient(
+    x: Vector, z: Vector, p: Vector, q: Vector, g: Vector, h: Vector, b: Vector, c: Scalar, eps: Epsilon
+):
+    """No gradient of a writer has a part along 1 where every reader is behind a LayerNorm and has weights of its own.
+
+    1·(J(x; g)ᵀp + J(x′; h)ᵀq) = 0 for errors p and q behind any two LayerNorms
+
+    Last step: Of a network of any number of branches, each any function of what a LayerNorm with an ε of its own
+    returns at all positions, followed by a matrix W_k, and of a loss, any function of what a final LayerNorm returns,
+    neither of which depends on any W_k or on the embedding x: if a matrix D_k is a gradient of the loss at W_k, then
+    1ᵀD_k = 0; if vectors D_t are one at x, then 1·D_t = 0 at each position.
+    """
+    back = jacobian_transpose_product(x, p, g, eps=eps) + jacobian_transpose_product(z, q, h, eps=eps)
+    assert summed(back) == 0
+    wrong("a reader without a norm, which hands back its error as it is", lambda: summed(back + q) == 0)
+    wrong(
+        "tied embeddings: the head adds to the gradient of its row c times what it reads",
+        lambda: summed(back + c * lg.layer_norm(x, g, b, eps=eps)) == 0,
+    )
+    wrong("behind an RMSNorm", lambda: summed(jacobian_transpose_product(x, p, g, eps=eps, centered=False)) == 0)
 
 
 @theorem(OWN, "training", "a frozen component in a stream that grows")
