@@ -31,6 +31,7 @@ import numpy
 
 from empirical.check import Finding, check
 from empirical.proving import prove_target
+from empirical.tracing import OnnxFront
 from lngeom.errors import LngeomError
 
 D = 64
@@ -147,13 +148,19 @@ def _channels_first(target: Any) -> Any:
 
 
 def _nnx(target: Any) -> Any:
-    nnx = importlib.import_module("flax.nnx")
+    made = target(1, rngs=importlib.import_module("flax.nnx").Rngs(0))
+
+    class Held:
+        """A parameter of any length: ``nnx.Param`` asks its array for a number when it is asked whether it is there."""
+
+        def __init__(self, value: Any) -> None:
+            self.value = value
+
+        def __getitem__(self, index: Any) -> Any:
+            return self.value[index]
 
     def norm(x: Any, scale: Any, bias: Any = None) -> Any:
-        made = target(x.shape[-1], rngs=nnx.Rngs(0))
-        made.scale.value = scale
-        if bias is not None:
-            made.bias.value = bias
+        vars(made).update({"scale": Held(scale)} | ({} if bias is None else {"bias": Held(bias)}))
         return made(x)
 
     return norm if target.__name__ == "LayerNorm" else lambda x, scale: norm(x, scale)
@@ -175,7 +182,7 @@ def _mapped(target: Any) -> Any:
     jax, tree_at = importlib.import_module("jax"), importlib.import_module("equinox").tree_at
 
     def norm(x: Any, weight: Any, bias: Any) -> Any:
-        made = tree_at(lambda m: (m.weight, m.bias), target(x.shape[-1]), (weight, bias))
+        made = tree_at(lambda m: (m.weight, m.bias), target((x.shape[-1],)), (weight, bias))
         return jax.vmap(made)(x.reshape(-1, x.shape[-1])).reshape(x.shape)
 
     return norm
@@ -245,9 +252,9 @@ def _onnx(runtime: Any, operator: str) -> Any:
         rows = numpy.ascontiguousarray(x.reshape(-1, x.shape[-1]))
         return numpy.asarray(made[x.dtype](dict(zip(names, (rows, *arrays[1:]), strict=True)))).reshape(x.shape)
 
-    if len(names) == 3:
-        return lambda x, gain, bias: norm(x, gain, bias)
-    return lambda x, gain: norm(x, gain)
+    made_of: Any = (lambda x, gain, bias: norm(x, gain, bias)) if len(names) == 3 else lambda x, gain: norm(x, gain)
+    made_of.front = OnnxFront(list(model(numpy.dtype("float32")).graph.node), {}, (*names, "y"))
+    return made_of
 
 
 def transformers_classes(only: set[str]) -> Iterator[Entry]:
@@ -310,7 +317,8 @@ def _checked(entry: Entry, dtype: str) -> Iterator[tuple[Any, ...]]:
 def _proved(entry: Entry) -> str:
     """What a norm computes in exact arithmetic: status and formula, or the reason why none is known."""
     package, name, _, target, kind, _ = entry
-    found = prove_target(target, name.rpartition(".")[2], FRAMEWORKS.get(package, package), kind=kind)
+    framework = FRAMEWORKS.get(package, package.partition("/")[0])
+    found = prove_target(target, name.rpartition(".")[2], framework, kind=kind)
     told = found.text.partition(" computes ")[2] if found.certificates else found.text
     where = "" if found.dimensions in ("", "every d ≥ 1") else f", {found.dimensions}"
     return f"{found.status}: {told}{where}"
@@ -323,7 +331,7 @@ def exact(rows: list[dict[str, str]]) -> list[tuple[Any, ...]]:
     found: dict[tuple[str, str], list[dict[str, str]]] = {}
     for row in norms.values():
         status, _, told = row["exact"].partition(": ")
-        named = re.sub(r"\b\w*(weight|scale|gamma)\b", "w", re.sub(r"\b\w*(bias|beta)\b", "b", told))
+        named = re.sub(r"\b\w*(weight|scale|gamma|gain)\b", "w", re.sub(r"\b\w*(bias|beta|offset)\b", "b", told))
         plain = re.sub(r"ε = [\w.-]+", "ε", named)
         found.setdefault((status, plain if status in order[:2] else told), []).append(row)
     counted = [

@@ -461,11 +461,13 @@ def wild() -> dict[str, int]:
         counts[f"{dtype}_checked"] = counts[f"{dtype}_all"] - counts[f"{dtype}_not_checked"]
         counts[f"{dtype}_defined"] = counts[f"{dtype}_rounding"] + counts[f"{dtype}_variant"]
         counts[f"{dtype}_lost"] = counts[f"{dtype}_unstable"] + counts[f"{dtype}_bug"]
-    sources = {row["norm"]: row for row in _strings("norms_in_the_wild") if row["package"] == "transformers"}
-    for row in sources.values():
-        counts[f"exact_{row['exact'].partition(':')[0].replace(' ', '_')}"] += int(row["classes"])
+    norms = {(row["package"], row["norm"]): row for row in _strings("norms_in_the_wild")}
+    for (package, _), row in norms.items():
+        whose = "exact" if package == "transformers" else "elsewhere"
+        counts[f"{whose}_{row['exact'].partition(':')[0].replace(' ', '_')}"] += int(row["classes"])
+    sources = sum(package == "transformers" for package, _ in norms)
     distinct = sum((row["direction"], row["dtype"]) == ("forward", "float32") for row in _strings("norms_in_the_wild"))
-    return {**counts, "sources": len(sources), "distinct": distinct}
+    return {**counts, "sources": sources, "distinct": distinct}
 
 
 def seeded_faults(framework: str) -> dict[str, int]:

@@ -220,11 +220,14 @@ def prove_target(target: Any, name: str, framework: str, **options: Any) -> Proo
 
     Options are those of :func:`prove`.
     """
-    if framework not in _FRONTS:
-        return Proof("not traced", f"code on arrays of {framework} is not traced")
     if hasattr(target, "_torchdynamo_orig_callable"):
         return Proof("not traced", "what a compiler made of it is not what is written")
-    front = getattr(target, "front", None) or _FRONTS[framework]()  # a norm of a file brings its own
+    if framework == "keras" and hasattr(target, "get_config"):
+        target, framework = tracing.keras_function(target)
+    front = getattr(target, "front", None)  # a norm of a file brings its own
+    if front is None and framework not in _FRONTS:
+        return Proof("not traced", f"code on arrays of {framework} is not traced")
+    front = front or _FRONTS[framework]()
     made = program(target, name.rpartition(":")[2], front)
     made.size = made.size or getattr(front, "size", None)
     return prove(made, **options)

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from ._aten import Autograd as Autograd
     from ._front import Front as Front
     from ._jax import JaxFront as JaxFront
+    from ._keras import keras_function as keras_function
     from ._modules import TorchFront as TorchFront
     from ._onnx import OnnxFront as OnnxFront
     from ._program import LAYOUTS as LAYOUTS, Program, program

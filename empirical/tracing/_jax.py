@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import inspect
 import math
 import operator
 from collections.abc import Callable
@@ -15,6 +14,7 @@ import numpy as np
 from lngeom.tracing import FEATURE, Arr, Dim, Num, Trace, filled
 
 from ._front import Front
+from ._keras import named
 
 
 class JaxFront(Front):
@@ -35,9 +35,8 @@ class JaxFront(Front):
         def run(x: Any, *vectors: Any) -> Any:
             return module.apply({"params": dict(zip(names, vectors, strict=True))}, x)
 
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        run.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in ("x", *names)])  # type: ignore[attr-defined]
-        return lambda d, setting: run, None
+        made = named(run, names)
+        return lambda d, setting: made, None
 
     def array(self, values: np.ndarray, dtype: str) -> Any:
         return self.jax.numpy.asarray(values, dtype=dtype)

@@ -27,11 +27,11 @@ _LAYERS = {
 
 
 class OnnxFront(Front):
-    """One norm of an ONNX file: its nodes, its constants, and the values that enter and leave it."""
+    """One norm of an ONNX file: its nodes, its constants, and the values that enter it and, last, leave it."""
 
     formats = ("float32",)
 
-    def __init__(self, nodes: list[Any], constants: Mapping[str, np.ndarray], ends: tuple[str, str]) -> None:
+    def __init__(self, nodes: list[Any], constants: Mapping[str, np.ndarray], ends: tuple[str, ...]) -> None:
         self.nodes, self.ends = nodes, ends
         self.constants = {
             name: value for node in nodes for name in node.input if (value := constants.get(name)) is not None
@@ -47,7 +47,7 @@ class OnnxFront(Front):
 
     def call(self, function: Any, values: list[Any]) -> Arr | None:
         x = values[0]
-        known: dict[str, Any] = {"": None, self.ends[0]: x}
+        known: dict[str, Any] = {"": None, **dict(zip(self.ends, values, strict=False))}
         for name, value in self.constants.items():
             dims = tuple((FEATURE,) if n == self.size else () for n in value.shape)
             plain = value.item() if value.size == 1 else value
@@ -55,7 +55,7 @@ class OnnxFront(Front):
         for node in self.nodes:
             if node.op_type != "Constant":
                 known[node.output[0]] = _result(x.trace, node, [known[name] for name in node.input])
-        return known[self.ends[1]]
+        return known[self.ends[-1]]
 
 
 def _result(trace: Trace, node: Any, inputs: list[Any]) -> Arr:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy
+
 from ..carriers import namespace
 from ._sizes import FEATURE, Dim, Num, power
 from ._trace import Trace, root
@@ -61,9 +63,9 @@ class Arr:
         return number(self.trace, self.trace.ground.d if dim == (FEATURE,) else None, dim) if dim else 1
 
     def _axis(self, axis: Any) -> int:
-        if not isinstance(axis, int) or not -len(self.axes) <= axis < len(self.axes):
+        if not isinstance(axis, int | numpy.integer) or not -len(self.axes) <= axis < len(self.axes):
             self.trace.refuse(f"axis {axis!r} of an array of {len(self.axes)} axes")
-        return axis % len(self.axes)
+        return int(axis) % len(self.axes)
 
     def _axes(self, axis: Any) -> list[int]:
         if axis is None:

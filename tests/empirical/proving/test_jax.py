@@ -36,3 +36,10 @@ def batch(x: Any, scale: Any, eps: float = 1e-6) -> Any:
 )
 def test_a_kernel_is_what_it_is(kernel: Any, status: str) -> None:
     assert prove_target(kernel, kernel.__name__, "jax").status == status
+
+
+@pytest.mark.parametrize("name", ["LayerNormalization", "RMSNormalization"])
+def test_a_layer_of_keras_is_traced_on_its_backend(name: str) -> None:
+    keras = pytest.importorskip("keras", reason="runs where Keras is installed")
+    found = prove_target(getattr(keras.layers, name)(), name, "keras")
+    assert found.status == ("proved" if keras.backend.backend() in ("torch", "jax") else "not traced")
