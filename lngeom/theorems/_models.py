@@ -1,6 +1,7 @@
 """Models of hypotheses, drawn by Hypothesis and built rather than filtered."""
 
 import functools
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
@@ -9,8 +10,9 @@ from hypothesis import HealthCheck, Phase, Verbosity, reject, settings, strategi
 from hypothesis.strategies import SearchStrategy
 
 from .. import strategies
-from ..carriers import UndecidedError
-from ..kernel import S, Term, atoms_of, evaluate, holds, scalar, term, vector
+from ..carriers import Interval, UndecidedError
+from ..kernel import Formula, S, Term, atoms_of, decided, evaluate, holds, scalar, term, vector
+from ..rounding import FORMATS
 from ._body import Models
 from ._run import Condition, Values
 from ._theorem import Theorem
@@ -21,6 +23,7 @@ DIMENSIONS = 6
 ACCEPTED = 8
 """Models of its hypotheses that a theorem has to have among its examples."""
 
+_LARGEST = FORMATS["float64"].largest
 
 # Strategies are made once: to make one costs more than to draw from it.
 _CENTRED, _VECTORS, _SCALARS = map(functools.cache, (strategies.centred, strategies.vectors, strategies.scalars))
@@ -54,6 +57,7 @@ class Plan:
         self.relations = {name: ">=" if kind == "epsilon" else "" for name, kind in kinds.items()}
         self.centred: set[str] = set()
         self.defined: dict[str, Term] = {}
+        self.bounds: dict[Formula, tuple[str, int]] = {}
         for condition in hypotheses:
             self._read(condition)
 
@@ -68,6 +72,10 @@ class Plan:
                 self.relations[name] = ">" if {found, self.relations[name]} == {"!=", ">="} else found
             elif relation == "=" and isinstance(condition.left, Term) and condition.left == atom:
                 self._define(name, term(condition.right))
+            elif relation in (">", ">=") and self.kinds[name] == "scalar":
+                for sign in (1, -1):
+                    if name not in self._names(t - sign * atom):
+                        self.bounds[Formula(t, relation)] = name, sign
 
     def _define(self, name: str, value: Term) -> None:
         """A parameter that is another way to write what the others are, and is no part of that itself."""
@@ -130,7 +138,22 @@ class Plan:
             if name not in values and name not in self.defined:
                 values[name] = draw(getattr(self, kind)(name, d))
         found = self.completed(values, d)
-        return reject() if found is None else found
+        return reject() if found is None else self._within(found, d)
+
+    def _within(self, values: Values, d: int) -> Values:
+        """The values, each scalar reflected at a bound that it is beyond."""
+        moved: dict[str, Any] = {}
+        for bound, (name, sign) in self.bounds.items():
+            try:
+                seen = evaluate(bound.term, {**values, **moved}, d)
+            except UndecidedError:
+                continue
+            if decided(seen, bound.relation) is False:
+                step = -2 * min(value.lower if isinstance(value, Interval) else value for value in seen) or 1
+                rational = all(isinstance(value, Fraction) for value in seen)
+                there = moved.get(name, values[name]) + sign * (step if rational else math.ceil(step))
+                moved[name] = max(-_LARGEST, min(there, _LARGEST))
+        return (self.completed({**values, **moved}, d, anew=True) if moved else None) or values
 
     def completed(self, values: Values, d: int, *, anew: bool = False) -> Values | None:
         """The values with those that others define, `anew` if they are there; None where one is irrational."""

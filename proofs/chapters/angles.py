@@ -251,11 +251,20 @@ def within_bound(m: Vector, x: Vector, count: sy.Proved, length: sy.Proved, *fac
     return as_sum(goal, [product(squares, inverse)], count, length, *facts)
 
 
+@st.composite
+def divided(draw: st.DrawFn, d: int) -> dict[str, Any]:
+    """A vector, and a mask that selects the first of its components, not the last, and neither only zeros."""
+    x, m = list(draw(vectors(d))), list(draw(masks(d)))
+    x[0], x[-1] = x[0] or 1, x[-1] or 1
+    m[-1], m[0] = 0, 1
+    return {"x": x, "m": m}
+
+
 @theorem(
     OWN,
     "angles",
     "|cos θ| ≤ √(k/d)√(1 − δ) + √(1 − k/d)√δ, δ = ‖(1 − m)x‖²/‖x‖²",
-    models=lambda d: {"m": masks(d)},
+    models=divided,
     without={"m∘m = m": lambda d: {"x": [9] * (d - 1) + [1], "m": [0] * (d - 1) + [Fraction(4, 3)]}},
 )
 def test_massive_activation_bound(x: Vector, m: Vector):

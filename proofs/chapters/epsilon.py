@@ -1,12 +1,17 @@
 """Epsilon: with ε > 0 outputs lie inside the sphere, and how deep is a matter of σ²/ε."""
 
 from collections.abc import Callable
+from statistics import pvariance
+from typing import Any
+
+from hypothesis import strategies as st
 
 import lngeom as lg
 from lngeom import kernel as sy
 from lngeom.epsilon import matching_eps, relative_radius
 from lngeom.kernel import dim, norm, ones, root, square_norm
 from lngeom.norms import scale
+from lngeom.strategies import vectors
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, varies, wrong
 
 from .._shared import assuming, deviation, variance
@@ -96,7 +101,13 @@ def _(goal, given, x, eps, c):
     return sy.transport(goal.term, same, whole)
 
 
-@theorem(RIECHERS, "key results", "typical inputs land near the surface")
+def by_variance(d: int) -> st.SearchStrategy[dict[str, Any]]:
+    """Two vectors, the one of larger variance second."""
+    pairs = st.tuples(vectors(d), vectors(d)).map(lambda pair: sorted(pair, key=pvariance))
+    return pairs.map(lambda pair: {"x": pair[0], "x2": pair[1]})
+
+
+@theorem(RIECHERS, "key results", "typical inputs land near the surface", models=by_variance)
 def test_increasing(x: Vector, x2: Vector, eps: Epsilon):
     """A larger variance pushes outputs outward.
 

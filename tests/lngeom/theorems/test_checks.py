@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy
 import pytest
+from hypothesis import given
 
 import lngeom as lg
 from lngeom import carriers
 from lngeom.kernel import ProofError, dim, norm, root, square_norm
 from lngeom.theorems import CheckError, Epsilon, Scalar, Vector, assume, nonzero, theorem, varies, wrong
+from lngeom.theorems._models import examples, satisfied, searching
 from lngeom.theorems.checks import check_arrays, check_examples, check_proof, check_without, check_wrong, checks
 from proofs import find
 
@@ -158,6 +160,22 @@ def test_a_number_that_another_defines_is_computed() -> None:
         assert z == 2 * x + c
 
     assert check_examples(body).models == 25
+
+
+def test_a_number_beyond_a_bound_is_reflected_at_it() -> None:
+    def body(x: Vector, z: Vector, a: Scalar, b: Scalar):
+        assume(norm(x) <= a)
+        assume(b > a)
+        assume(b >= dim(x) - norm(z))
+        assert b > norm(x)
+
+    one, accepted = theorem(body), []
+
+    def count(model: tuple[int, Any, Any]) -> None:
+        accepted.append(satisfied(one.hypotheses.values(), model[1], model[0]))
+
+    searching(25, fixed=True)(given(examples(one))(count))()
+    assert all(accepted)
 
 
 # ------------------------------------------------------------------------------- what happens on arrays alone
