@@ -117,7 +117,7 @@ def test_rms_commutes(p: Vector, x: Vector, eps: Epsilon):
 
     RMS_ε(p) = p/√(‖x‖²/d + ε) for ‖p‖² = ‖x‖²
 
-    Remark: With p = Ax it commutes with every orthogonal map: RMS_ε(Ax) = A RMS_ε(x).
+    Last step: For ε > 0 a linear map A commutes with RMSNorm if and only if A = 0 or AᵀA = I.
     """
     assume(square_norm(p) == square_norm(x), "‖p‖² = ‖x‖²")
     divisor = scale(mean_square(x), eps=eps)
@@ -257,7 +257,8 @@ def test_layer_commutes(q: Vector, x: Vector, c: Scalar, eps: Epsilon):
 
     LN_ε(q + c1) = q/√(σ² + ε) for 1·q = 0 and ‖q‖² = ‖Πx‖²
 
-    Remark: With q = AΠx and Ax = q + c1 it commutes with the orthogonal maps that keep 1 and its hyperplane apart.
+    Last step: For ε > 0 a linear map A commutes with LayerNorm if and only if AΠ = ΠA and AΠ = 0 or (AΠ)ᵀAΠ = Π; an
+    orthogonal one if and only if it sends 1 to a multiple of 1.
     """
     assume(summed(q) == 0, "1·q = 0")
     assume(square_norm(q) == square_norm(lg.project(x)), "‖q‖² = ‖Πx‖²")

@@ -86,6 +86,18 @@ def test_numbers_between_out_of_range_sums(array: Any) -> None:
     near(radius, 1e-23 / 1e-5**0.5, "float32")
 
 
+@pytest.mark.parametrize("array", LIBRARIES, ids=["numpy", "torch"])
+@pytest.mark.parametrize("dtype", ["float16", *SCALES])
+def test_projecting_off_a_direction_of_any_size_is_that_of_ordinary_size(dtype: str, array: Any) -> None:
+    half = dtype == "float16"
+    sizes = (2.0**-16, 2.0**11) if half else SCALES[dtype][:3]
+    plain = lg.project(array(X.astype(dtype)), array(T.astype(dtype)))
+    for of_x, of_u in ((a, b) for a in (1.0, *sizes) for b in (1.0, *sizes)):
+        found = lg.project(array((of_x * X).astype(dtype)), array((of_u * T).astype(dtype)))
+        exact = np.asarray(found, float) == np.asarray(plain, float) * of_x
+        assert exact.all() or (half and of_x < 1), (of_x, of_u, found)  # what is subnormal is rounded once more
+
+
 def test_columns_of_a_batch_are_scaled_one_by_one() -> None:
     scales = np.array([2.0**-565, 1.0, 2.0**531, 2.0**996])
     np.testing.assert_array_equal(lg.norms.batch_norm(X * scales, eps=0.0), lg.norms.batch_norm(X, eps=0.0))
