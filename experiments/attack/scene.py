@@ -11,7 +11,7 @@ import signal
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
@@ -75,18 +75,29 @@ def said(*words: object) -> tuple[str, str]:
 
 
 def in_child(action: Callable[[], str], seconds: int = 120) -> str:
-    """The answer of an action in a forked process; "killed", or the exit code, if that process ended before."""
+    """The answer of an action in a forked process in a directory of its own; else "killed", or the exit code."""
+    return in_children([action], seconds)[0]
+
+
+def in_children(actions: Sequence[Callable[[], str]], seconds: int = 120) -> list[str]:
+    """The answers of actions that run at the same time, each as :func:`in_child` gives it."""
     with tempfile.TemporaryDirectory() as folder:
-        answer = Path(folder, "answer")
-        if (child := os.fork()) == 0:
-            signal.alarm(seconds)  # one that hangs is ended, and told as the exit code of that
-            with contextlib.suppress(BaseException):
-                answer.write_text(action())
-            os._exit(0)
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        if code:
-            return "killed" if code == -signal.SIGKILL else f"exit code {code}"
-        return answer.read_text() if answer.exists() else "nothing said"
+        answers = [Path(tempfile.mkdtemp(dir=folder), "answer") for _ in actions]
+        children = [_forked(action, answer, seconds) for action, answer in zip(actions, answers, strict=True)]
+        codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+        ended = ["killed" if code == -signal.SIGKILL else f"exit code {code}" if code else "" for code in codes]
+        told = [answer.read_text() if answer.exists() else "nothing said" for answer in answers]
+        return [end or answer for end, answer in zip(ended, told, strict=True)]
+
+
+def _forked(action: Callable[[], str], answer: Path, seconds: int) -> int:
+    if (child := os.fork()) == 0:
+        signal.alarm(seconds)  # one that hangs is ended, and told as the exit code of that
+        os.chdir(answer.parent)  # a word that is taken for a file name writes there
+        with contextlib.suppress(BaseException):
+            answer.write_text(action())
+        os._exit(0)
+    return child
 
 
 _CHANGES = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.chmod", "os.truncate"}
@@ -192,10 +203,10 @@ class Scene:
         """Run a stage into a directory, or go on with it; pages are drawn in the stage that is about them."""
         return self.said(stage, output, *more)[0]
 
-    def said(self, stage: str, output: Path, *more: object) -> tuple[str, str]:
-        """The outcome of a stage and its output; options in `more` override those of the stage."""
+    def said(self, stage: str, output: Path, *more: object, reads: Sequence[object] = ()) -> tuple[str, str]:
+        """The outcome of a stage and its output; `more` options override those of the stage, `reads` what it reads."""
         (command, *options), chosen = STAGES[stage].words.split(), STAGES[stage]
-        reads = [self.base / name if (self.base / name).exists() else name for name in chosen.reads]
+        reads = reads or [self.base / name if (self.base / name).exists() else name for name in chosen.reads]
         where = [output] if chosen.within else ["--output", output]
         with contextlib.ExitStack() as patches:
             for page in () if chosen.within else ("draw_figures", "write_report", "write_run_report"):

@@ -8,7 +8,7 @@ import json
 import lzma
 import random
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -36,6 +36,19 @@ _PLAIN = {
 _PACKED: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 SOUND = _PLAIN | {f"{t}{p}": pack(_PLAIN[t]) for t in (".txt", ".jsonl", ".xml") for p, pack in _PACKED.items()}
 """Sound contents of a corpus, by suffix."""
+
+
+def onnx_norm(axis: int = -1, *inputs: str, shape: Sequence[int | str] = ("a", 8)) -> bytes:
+    """An ONNX file of one LayerNormalization with a gain, of an input of some shape."""
+    import onnx
+    from onnx import helper
+
+    x, y = (helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape) for name in "xy")
+    gain = onnx.numpy_helper.from_array(np.linspace(0.5, 2, 8, dtype=np.float32), "g")
+    node = helper.make_node("LayerNormalization", list(inputs or "xg"), ["y"], axis=axis)
+    graph = helper.make_graph([node], "norm", [x], [y], [gain])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    return model.SerializeToString()
 
 
 def read_corpus(path: Path) -> None:

@@ -1,0 +1,125 @@
+"""What functions and commands are given: masks, arrays, words of a command line."""
+
+import random
+from functools import cache
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+import lngeom as lg
+from empirical.models import NormSite
+from empirical.observe import Observer
+from lngeom.projection import mean_vector
+from lngeom.rounding import error_bound
+
+from .area import area
+from .scene import Scene, in_child, refused_or, said
+
+
+@area("masks in every form")
+def masks(_: Scene, generator: random.Random) -> str:
+    """A mask in any form: the tokens that are text are counted and no others, or the form is refused."""
+    x = torch.randn(2, 5, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(generator.randrange(1 << 30)))
+    text = torch.tensor([[generator.random() < 0.6 for _ in range(5)] for _ in range(2)])
+    low = generator.choice([-1e9, -1e4, float("-inf"), torch.finfo(torch.float32).min])
+    added = torch.zeros(2, 5).masked_fill(~text, low)
+    usual = [text, text.int(), text.double(), text.tolist(), text.numpy(), added, added.half(), added[:, None, None]]
+    odd = ["text", [[1, 0], [1]], text[0], text.int() + 2, added * float("nan"), text.int() - 3, 1 - 2e9 * ~text]
+    odd += [[[None] * 5] * 2, 1j * x[..., 0]]
+    site = NormSite("0", None, "final", "layernorm", 1e-5, 4)
+    layer, known = nn.Sequential(nn.LayerNorm(4, dtype=torch.float64)), generator.random() < 0.5
+    given: Any = generator.choice(usual if known else odd)
+    counted = -1
+
+    def observe() -> None:
+        nonlocal counted
+        with Observer(layer, [site], directions=2) as observer, torch.no_grad():
+            observer.mask(given)
+            layer(x)
+        counted = int(observer.states["0", "input"].tokens.sum())
+
+    wrong = refused_or(f"mask {given!r}", observe)
+    return wrong or ("" if counted == (int(text.sum()) if known else -1) else f"mask {given!r}: {counted} tokens")
+
+
+_X = np.array([[1.0, 7.0, -2.5, 3.0], [4.0, 4.0, 4.0, 5.0]])
+_ODD: list[Any] = [
+    None, "x", 3, 2.5, True, {}, [], [[]], [[1.0], [2.0, 3.0]], object(), 1j * _X, _X > 0, _X.astype(object),
+    _X.astype(str), _X.astype("M8[s]"), _X[:, :0], _X[:0], np.float64(2.0), np.array(2.0), _X.view(np.matrix),
+    np.ma.masked_array(_X, _X < 0), np.zeros(4, [("a", float)]), torch.tensor(_X).to_sparse(), _X * np.nan,
+    torch.tensor(_X, device="meta"), torch.tensor(_X).to(torch.complex64), torch.tensor(_X).tolist(), (1.0, 2.0),
+    -1.0, float("nan"), float("inf"),
+    10**400, b"x",
+]  # fmt: skip
+_PLAIN: list[Any] = [*map(_X.astype, ("f8", "f4", "f2", "i8")), torch.tensor(_X), torch.tensor(_X).bfloat16()]
+
+
+@area("anything given to the core's functions", 2.0)
+def core(_: Scene, generator: random.Random) -> str:
+    """The core's functions on anything: refused, or what NumPy finds in float64 where it can."""
+    functions = (lg.layer_norm, lg.rms_norm, lg.project, lg.moments, lg.angles.angle_to_uniform, mean_vector)
+    function, x = generator.choice(functions), generator.choice(_ODD if generator.random() < 0.5 else _PLAIN)
+    given: dict[str, Any] = {}
+    if function in (lg.layer_norm, lg.rms_norm):
+        given["eps"] = generator.choice([*_ODD, *[1e-5] * len(_ODD)])
+        given |= {n: generator.choice(_ODD) for n in ("gain", "bias", "placement") if generator.random() < 0.15}
+
+    def computed() -> str:
+        found: Any = function(x, **given)
+        if len(given) != 1 or not isinstance(x, np.ndarray):
+            return ""
+        wide, centered = x.astype(float), function is lg.layer_norm
+        wide = wide - centered * wide.mean(-1, keepdims=True)
+        with np.errstate(all="ignore"):
+            right = wide / np.sqrt((wide**2).mean(-1, keepdims=True) + given["eps"])
+        bound = error_bound(x.astype(found.dtype), eps=given["eps"], centered=centered)
+        close = bool((np.abs(found - right) <= 2 * bound).all())  # each of the two is right to it
+        return "" if close else f"{found}, not {right}"
+
+    return refused_or(f"{function.__name__}({x!r}, {given})", computed)
+
+
+_WORDS = {
+    "sweep": "--tokens --sequence-length --batch-size --shard-tokens --directions --seed --dtype --device --corpus",
+    "ablate": "--tokens --sequence-length --per-document --batch-tokens --directions --seed --dtype --corpus",
+    "fold": "--tokens --sequence-length --dtype --corpus --gains --verify",
+    "norms": "--csv --json --types",
+    "doctor": "--tokens --seed MODEL",
+    "merge": "FINISHED BESIDE --json",
+    "report": "FINISHED MODEL",
+    "compare": "FINISHED BESIDE --csv --json",
+    "tolerance": "--d --dtype --ratio --eps --kind --order --accumulate --header --json",
+    "check": "--d --eps --dtype --kind --allow --backward",
+}
+"""Commands, with the options and arguments that each is given at random."""
+_VALUES = """0 1 -1 2 16 1e3 nan inf -inf 1e400 18446744073709551616 ä / . nothing MODEL IDS FINISHED float64
+bfloat16 layernorm cpu cuda:9 random ./none hf: OUT/a.json"""
+
+
+@cache
+def _loaded(scene: Scene) -> None:
+    """Load here, once, what the commands load, and not in each process that is forked."""
+    beside = scene.base / "beside"
+    for line in ("check lngeom:layer_norm --d 4 --backward", f"doctor {scene.model} {scene.model}", "tolerance --d 8"):
+        said(*line.split())
+    said("norms", scene.model), said("compare", beside, beside)
+
+
+@area("random command lines", 0.3)
+def command_lines(scene: Scene, generator: random.Random) -> str:
+    """A command with any options and values: done, failed by its verdict, or refused in one line."""
+    _loaded(scene)
+    with scene.copy("model", "finished") as (model, run):
+        out = run.parent / "out"
+        places = {"MODEL": model, "FINISHED": run, "BESIDE": scene.base / "beside", "IDS": scene.base / "ids.npy"}
+        command = generator.choice(list(_WORDS))
+        words = ["lngeom:layer_norm" if command == "check" else "MODEL" if command in list(_WORDS)[:5] else ""]
+        for option in generator.choices(_WORDS[command].split(), k=generator.randrange(4)):
+            words += [option, *generator.choices(_VALUES.split(), k=option[0] == "-" and generator.random() < 0.9)]
+        words += ["--output", "OUT"] if command in ("sweep", "ablate", "fold", "merge") else []
+        words += ["--corpus", "IDS"] if command in ("ablate", "fold") else []
+        line = [str(places.get(word, word)).replace("OUT", str(out)) for word in words if word]
+        told = in_child(lambda: said(command, *line)[0])
+    return "" if told in ("refused", "done") or told.startswith("exit code 1: []") else f"{command} {words}: {told}"
