@@ -27,9 +27,10 @@ def run(options: Options) -> int:
     from ..pages import print_rows, write_changes
     from ..sweep import compare_runs, read_finished
 
-    rows = compare_runs(options.runs, options.csv)
+    runs = {path: read_finished(path) for path in options.runs}
+    rows = compare_runs([runs[path] for path in options.runs], options.csv)
     if options.output is not None:
-        write_changes(Path(options.output), rows, {path: read_finished(path).manifest for path in options.runs})
+        write_changes(Path(options.output), rows, {path: run.manifest for path, run in runs.items()})
     if not json_alone(rows, options.json):
         heads = {"angle_mean_deg": "angle", "d_cos2": "d·E", "norm_mean": "norm"}
         shown = [

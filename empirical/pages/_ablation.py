@@ -24,7 +24,7 @@ def cost_figure(rows: Sequence[Row], norms: Sequence[str], *, single: bool) -> F
             reach = [[row["nats"] - row["nats_low"]], [row["nats_high"] - row["nats"]]]
             axes.errorbar(row["nats"], place, xerr=reach, fmt="o", color=_COLOURS[row["change"]], capsize=2)
         labels = [row["site"] if single else f"{row['change']}, {row['site']}" for row in rows]
-        axes.set_yticks(range(len(rows)), labels)
+        axes.set_yticks(range(len(rows)), labels, parse_math=False)
         axes.axvline(0, color=NULL, linewidth=0.8)
         axes.xaxis.set_major_locator(MaxNLocator(6))
         axes.set_xlabel("change of the loss in nats per token")

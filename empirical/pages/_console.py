@@ -46,7 +46,7 @@ def energy(row: Row, *, interval: bool = True) -> str:
     value, low, high = (row["d_cos2" + end] for end in ("", "_low", "_high"))
     if value is None:
         return "–"
-    if value <= rounding_level(row.get("d", 1)):
+    if value <= rounding_level(row["d"]):
         return "≈ 0"
     return with_interval(value, low, high) if interval else f"{value:.3g}"
 

@@ -10,6 +10,7 @@ import matplotlib
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
+from matplotlib.legend import Legend
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
 from ..support import replacing
@@ -93,19 +94,19 @@ def panels(
         whole = figure or Figure(figsize=(max(5.4, width), height), layout="constrained")
         grid = whole.subplots(lines, columns, squeeze=False, sharex=layout.sharex, sharey=layout.sharey)
         for axes, (title, content) in zip(grid.flat, contents, strict=False):
-            axes.set_title(title)
+            axes.set_title(title, parse_math=False)  # names may hold a $
             draw(axes, content)
         for axes in grid.flat[: len(contents)]:
             if axes.get_yscale() == "log":
                 _label_decades(axes)
             if layout.legend == "inside":
-                axes.legend()
+                _as_words(axes.legend())
         for axes in grid.flat[len(contents) :]:
             axes.set_visible(False)
         for axes in grid[:, 0]:
             axes.set_ylabel(layout.label)
         if layout.title:
-            whole.suptitle(layout.title)
+            whole.suptitle(layout.title, parse_math=False)
         if layout.legend != "inside":
             _legend(whole, grid.flat[: len(contents)], layout.legend)
     return whole.figure if isinstance(whole.figure, Figure) else Figure()
@@ -119,11 +120,16 @@ def _legend(figure: Figure | SubFigure, all_axes: Iterable[Axes], place: Literal
             entries.setdefault(label, handle)
     handles, labels = list(entries.values()), list(entries)
     if place == "beside":
-        figure.legend(handles, labels, loc="outside right center")
+        _as_words(figure.legend(handles, labels, loc="outside right center"))
     elif labels:
         # An entry takes about 2.2 inches.
         fitting = max(1, int(figure.bbox.width / figure.dpi / 2.2))
-        figure.legend(handles, labels, loc="outside lower center", ncols=min(fitting, len(labels)))
+        _as_words(figure.legend(handles, labels, loc="outside lower center", ncols=min(fitting, len(labels))))
+
+
+def _as_words(legend: Legend) -> None:
+    for text in legend.get_texts():
+        text.set_parse_math(False)
 
 
 def _label_decades(axes: Axes) -> None:

@@ -39,7 +39,9 @@ def write_run_report(out: Path, beside: Path | None = None) -> None:
     last = max(row["step"] for row in drawn.norms)
     start = {row["site"]: row["d_cos2"] for row in drawn.norms if row["step"] == 0}
     ended = [
-        {**row, "start": start[row["site"]], "label": site_label(row)} for row in drawn.norms if row["step"] == last
+        {**row, "d": drawn.width, "start": start[row["site"]], "label": site_label(row)}
+        for row in drawn.norms
+        if row["step"] == last
     ]
     fallen = min(ended, key=lambda row: row["d_cos2"] / row["start"] if row["start"] else 1.0)
     page = render(

@@ -81,14 +81,16 @@ def _half(one: Row, other: Row) -> float | None:
     return math.hypot(*widths) / 2 if len(widths) == 2 and all(map(math.isfinite, widths)) else None
 
 
-def compare_runs(paths: Sequence[str | os.PathLike[str]], output: str | os.PathLike[str] | None = None) -> Rows:
+def compare_runs(
+    paths: Sequence[str | os.PathLike[str] | FinishedRun], output: str | os.PathLike[str] | None = None
+) -> Rows:
     """Several runs side by side: before and after fine-tuning, two checkpoints, two models of one shape.
 
     A row for each norm layer and side that all of them have, over all tokens; for each run a column of each number,
     numbered from 1, and from the second on the difference from the first; of energies half its interval's width, too.
 
     Args:
-        paths: Two or more finished runs.
+        paths: Two or more finished runs, or their directories.
         output: A CSV file to write as well.
 
     >>> import tempfile
@@ -104,9 +106,12 @@ def compare_runs(paths: Sequence[str | os.PathLike[str]], output: str | os.PathL
     """
     if len(paths) < 2:
         raise RunError(f"{len(paths)} run given: comparing takes two or more")
-    rows = compare_tables([read_finished(path).rows for path in paths])
+    runs = [path if isinstance(path, FinishedRun) else read_finished(path) for path in paths]
+    rows = compare_tables([run.rows for run in runs])
     if not rows:
-        msg = f"{paths[0]} and {paths[1]}: have no norm layer in common; compare runs of models of the same shape"
+        msg = (
+            f"{runs[0].path} and {runs[1].path}: have no norm layer in common; compare runs of models of the same shape"
+        )
         raise RunError(msg)
     if output is not None:
         write_table(Path(output), rows)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,9 @@ from empirical.observe import Observer
 from empirical.pages import summary
 from empirical.sweep import MeasureOptions, measure, read_finished
 from empirical.text import TokenPolicy, encoded
+from experiments.attack.networks import Backward
 from experiments.attack.scene import Scene, said
+from experiments.attack.texts import onnx_norm
 from lngeom.errors import LngeomError
 from lngeom.options import json_alone
 
@@ -227,38 +230,22 @@ class _Trained(nn.LayerNorm):
         return super().forward(input) * (1 + self.training)
 
 
-class _Backward(torch.autograd.Function):
-    mode = ""
-
-    @staticmethod
-    def forward(ctx: Any, x: Any, gain: Any) -> Any:
-        ctx.save_for_backward(x, gain)
-        return _norm(x, gain)
-
-    @staticmethod
-    def backward(ctx: Any, *given: Any) -> Any:
-        if _Backward.mode == "raises":
-            raise ValueError("no derivative")
-        x, gain = (part.detach().requires_grad_() for part in ctx.saved_tensors)
-        with torch.enable_grad():
-            of_x, of_gain = torch.autograd.grad(_norm(x, gain), (x, gain), given[0].contiguous())
-        if _Backward.mode == "writes":
-            given[0].mul_(2)
-        return of_x, None if _Backward.mode == "no gain" else of_gain[:3] if _Backward.mode == "short" else of_gain
-
-
 def _differentiated(mode: str) -> Callable[..., Any]:
     def norm(x: torch.Tensor, gain: torch.Tensor) -> Any:
-        _Backward.mode = mode
-        return _Backward.apply(x, gain)
+        Backward.mode = mode
+        return Backward.apply(x, gain)
 
     return norm
+
+
+_NOISE = np.random.default_rng(0)
 
 
 KERNELS: dict[str, tuple[Callable[[], Any], dict[str, Any], str]] = {
     "exits": (_Exits, {"d": 8}, r"RuntimeError: a call .* ends the process by sys\.exit\(0\)"),
     "raises at zeros": (lambda: _raises, {"d": 8}, "refuses zero rows: ValueError: a row of zeros"),
     "never ends at zeros": (lambda: _hangs, {"d": 8, "seconds": 0.5}, r"of shape \(\d+, 8\) does not end within 0.5 s"),
+    "noise": (lambda: lambda x: _norm(x) * _NOISE.normal(1, 0.01), {"d": 8}, r"two calls in a row differ .*\(noise"),
     "complex": (lambda: lambda x: _norm(x) + 1j, {"d": 8}, "its outputs are complex numbers"),
     "eps ignored": (lambda: lambda x, eps: _norm(x), {"d": 8}, "the eps that is given is ignored: 1e-05 and 0.00064"),
     "zero gain": (lambda: _doubled(lambda _, gain: (gain == 0).any()), {"d": 8}, "gains with zeros and large entries"),
@@ -298,24 +285,19 @@ def test_a_target_or_a_module_that_ends_the_process_is_refused(tmp_path: Path, m
 
 @pytest.mark.parametrize("rank", [2, 3, 4])
 def test_an_onnx_norm_over_its_last_axis_is_right_however_the_axis_is_counted(rank: int, tmp_path: Path) -> None:
-    onnx = pytest.importorskip("onnx", reason="the packages onnx and onnxruntime are not installed")
-    pytest.importorskip("onnxruntime", reason="the packages onnx and onnxruntime are not installed")
-    helper, shape = onnx.helper, [*"abc"[: rank - 1], 8]
-    x, y = (helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape) for name in "xy")
-    gain = onnx.numpy_helper.from_array(np.linspace(0.5, 2, 8, dtype=np.float32), "g")
+    for package in ("onnx", "onnxruntime"):
+        pytest.importorskip(package, reason="the packages onnx and onnxruntime are not installed")
+    shape, path = [*"abc"[: rank - 1], 8], tmp_path / "norm.onnx"
 
-    def written(name: str, *inputs: str, **attributes: Any) -> Path:
-        node = helper.make_node("LayerNormalization", list(inputs), ["y"], **attributes)
-        graph = helper.make_graph([node], "norm", [x], [y], [gain])
-        opset = [helper.make_opsetid("", 17)]
-        onnx.save(helper.make_model(graph, opset_imports=opset, ir_version=8), tmp_path / name)
-        return tmp_path / name
+    def written(axis: int, *inputs: str) -> Path:
+        path.write_bytes(onnx_norm(axis, *inputs, shape=shape))
+        return path
 
     for axis in (rank - 1, -1):
-        done, told = said("check", written("a.onnx", "x", "g", axis=axis))
+        done, told = said("check", written(axis))
         assert done == "done", told
     for inputs, axis in ((("x",), -1), (("x", "g", "none"), -1), (("x", "g"), 7)):
-        refused(said("check", written("b.onnx", *inputs, axis=axis)), "ONNX|norm|cannot be called")
+        refused(said("check", written(axis, *inputs)), "ONNX|norm|cannot be called")
 
 
 LINES: dict[str, tuple[str, str]] = {
@@ -340,13 +322,16 @@ def test_a_command_line_that_cannot_be_is_told_in_one_line(name: str, scene: Sce
     if "ADAPTER" in words:
         places["ADAPTER"] = shutil.copytree(scene.model, tmp_path / "model")
         (tmp_path / "model" / "adapter_config.json").write_text("{}")
+    done = said(*(places.get(word, word) for word in words.split()))
+    refused(done, line)
+    assert "\x1b" not in done[1]
+
+
+def test_a_terminal_without_utf_8_and_a_foreign_backend_are_no_traceback() -> None:
     environment = {**os.environ, "MPLBACKEND": "nonsense", "PYTHONIOENCODING": "ascii"}
-    command = [sys.executable, "-m", "lngeom", *(str(places.get(word, word)) for word in words.split())]
+    command = [sys.executable, "-m", "lngeom", "norms", "./ä\x1b[31m"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=120)
-    assert done.returncode == 2, done
-    assert len(done.stderr.splitlines()) == 1
-    assert re.search(line, done.stderr), done.stderr
-    assert "\x1b" not in done.stderr
+    assert (done.returncode, len(done.stderr.splitlines()), "\x1b" in done.stderr) == (2, 1, False)
 
 
 def test_lengths_beyond_the_model_are_those_of_the_model(scene: Scene, tmp_path: Path) -> None:
@@ -433,7 +418,8 @@ def test_nothing_is_left_out_in_silence(scene: Scene, tmp_path: Path) -> None:
     model: Any = nn.Sequential(nn.Linear(8, 8), nn.LayerNorm(8))
     model[0].weight.data.zero_()
     model[0].bias.data.zero_()
-    run = measure(model, [torch.randn(2, 5, 8)], tmp_path / "run", OPTIONS)
+    run = measure(model, [torch.randn(2, 5, 8)], tmp_path / "run", replace(OPTIONS, name=r"$\frac{1}{$"))
+    assert r"$\frac{1}{$" in (run.path / "energy.svg").read_text(encoding="utf-8")
     rows = read_finished(run.path).rows
     assert any("left out as zero: " in line for line in summary(rows))
     assert all(row["rank_among_random"] != 0 for row in rows if not row["tokens"])
