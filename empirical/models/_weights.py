@@ -144,9 +144,22 @@ def refuse_integers(source: ModelSource, model: Any, loading: dict[str, Any]) ->
                 raise ModelError(msg)
 
 
+def _hidden(source: ModelSource, model: Any) -> Iterator[str]:
+    """Weights named as those of the model are that transformers passes over, by a pattern that is meant for masks."""
+    patterns, prefix = model._keys_to_ignore_on_load_unexpected or (), f"{model.base_model_prefix}."
+    own = set(model.state_dict())
+    endings = {".".join(name.split(".")[-2:]) for name in own}
+    for path in _files(source, model.config) if source.gguf_file is None and patterns else ():
+        for name, _, _ in _stored(path):
+            known = own & {name, name.removeprefix(prefix), prefix + name}
+            ending = ".".join(name.split(".")[-2:])
+            if not known and ending in endings and any(re.search(pattern, name) for pattern in patterns):
+                yield name
+
+
 def unused_weights(source: ModelSource, model: nn.Module, loading: dict[str, Any]) -> tuple[str, ...]:
     """The weights that the model has no place for, by the report of transformers; refused if any other is lacking."""
-    unused = tuple(sorted(loading["unexpected_keys"]))
+    unused = tuple(sorted({*loading["unexpected_keys"], *_hidden(source, model)}))
     missing = {name for name in loading["missing_keys"] if not name.startswith(_UNMEASURED)}
     if missing:
         cause = _cause(missing, unused, dict(model.named_parameters()))

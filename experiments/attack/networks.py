@@ -25,7 +25,7 @@ def _reshaped(weights: dict[str, Any], generator: random.Random) -> str:
     kind = generator.choice(["gone", "renamed", "longer", "another block", *kinds])
     value = weights.pop(name)
     changed = {"gone": {}, "renamed": {f"x.{name}": value}, "longer": {name: value.repeat(2, *[1] * (value.ndim - 1))},
-               "another block": {name: value, f"transformer.h.7.{name}": value.clone()}}  # fmt: skip
+               "another block": {name: value, f"transformer.h.7.{name.rpartition('h.0.')[2]}": value.clone()}}  # fmt: skip
     weights.update(changed[kind] if isinstance(kind, str) else {name: value.to(kind)})
     return f"{name}: {kind}"
 

@@ -20,12 +20,6 @@ from empirical.support import _hub
 from experiments.attack.scene import Scene, read_only, said, short_files
 
 
-@pytest.fixture(scope="module")
-def scene(tmp_path_factory: pytest.TempPathFactory) -> Scene:
-    """A model and what every command makes of it."""
-    return Scene(tmp_path_factory.mktemp("scene"))
-
-
 def _npy(head: bytes) -> bytes:
     return b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head + bytes(16)
 
