@@ -1,5 +1,6 @@
 """Measure every norm layer of a model on a text: the angle of its hidden states to the uniform direction, their norms,
-and what the layer does to both, in one forward pass. No hidden state is stored; tokens.npy keeps the text's tokens.
+and what the layer does to both, in one forward pass. No hidden state is stored. tokens.npy keeps the text's tokens;
+with --private nothing does, and to continue a stopped run takes the corpus again.
 
 Without arguments: SmolLM2-135M on 16,384 tokens of the English Wikipedia, both from installed packages.
 The results go to a directory with a table, figures and a page; the same command again continues a run that was

@@ -24,8 +24,9 @@ def _reshaped(weights: dict[str, Any], generator: random.Random) -> str:
     name, kinds = generator.choice(sorted(weights)), [torch.int8, torch.bool, torch.complex64, torch.float8_e4m3fn]
     kind = generator.choice(["gone", "renamed", "longer", "another block", *kinds])
     value = weights.pop(name)
+    other = f"transformer.h.7.{name.rpartition('h.0.')[2]}"
     changed = {"gone": {}, "renamed": {f"x.{name}": value}, "longer": {name: value.repeat(2, *[1] * (value.ndim - 1))},
-               "another block": {name: value, f"transformer.h.7.{name.rpartition('h.0.')[2]}": value.clone()}}  # fmt: skip
+               "another block": {name: value, other: value.clone()}}  # fmt: skip
     weights.update(changed[kind] if isinstance(kind, str) else {name: value.to(kind)})
     return f"{name}: {kind}"
 

@@ -78,6 +78,27 @@ def test_a_shard_of_another_run_is_measured_again(scene: Scene) -> None:
         assert scene.judged("sweep", done, run) == ""
 
 
+def test_a_private_run_keeps_no_tokens_and_goes_on(scene: Scene, tmp_path: Path) -> None:
+    run, other = tmp_path / "run", tmp_path / "ids.npy"
+    with pytest.MonkeyPatch.context() as stopped:
+        stopped.setattr("empirical.sweep._sweep._finish", lambda *_, **__: None)
+        assert scene.run("sweep", run, "--private") == "done"
+    assert not (run / "tokens.npy").exists()
+    np.save(other, scene.ids ^ 1)
+    refused(scene.said("sweep", run, "--private", "--corpus", other), "holds another run .*corpus_sha256")
+    refused(scene.said("sweep", run), "holds another run .private is True there")
+    known = json.loads((run / "manifest.json").read_text())["corpus_sha256"]
+    with pytest.MonkeyPatch.context() as changed:  # as a data set of the hub may, which has no hash
+        changed.setattr("empirical.text.Corpus.sha256", lambda _: known)
+        refused(scene.said("sweep", run, "--private", "--corpus", other), "the corpus gives other tokens than when")
+    done, told = scene.said("sweep", run, "--private")
+    assert (done, "continuing after 4 of 4 shards" in told) == ("done", True)
+    for name in ("sites.csv", "predictions.csv"):
+        assert (run / name).read_bytes() == (scene.base / "finished" / name).read_bytes()
+    assert not list(run.rglob("*.npy"))
+    refused(said("merge", run, scene.base / "beside", "--output", tmp_path / "merged"), "keeps no tokens")
+
+
 def test_what_is_checked_stays_as_it_is() -> None:
     norm = nn.LayerNorm(8, dtype=torch.bfloat16).train()
     before = copy.deepcopy(norm.state_dict())
