@@ -15,7 +15,7 @@ from ._console import summary
 from ._html import read_svgs, render
 from ._sweep_figures import ROLES, subject_of
 
-_FIGURES = ("energy", "more", "angle_before", "angle_after", "growth")
+_FIGURES = ("energy", "more", "angle_before", "angle_after", "gains", "growth")
 
 
 class ExactVerdicts(NamedTuple):
@@ -66,9 +66,8 @@ def write_report(directory: Path) -> Path:
     except (OSError, ValueError) as error:
         raise RunError(f"{directory}: holds no finished run ({error}); give the output directory of a sweep") from None
     try:
-        figures = read_svgs(
-            directory, [name for name in _FIGURES if name != "growth" or not observe.stream(rows).reason]
-        )
+        absent = {"growth": observe.stream(rows).reason, "gains": not manifest.get("gains")}
+        figures = read_svgs(directory, [name for name in _FIGURES if not absent.get(name)])
     except OSError as error:
         advice = f"draw the figures again with: lngeom report {directory}"
         raise RunError(f"{error.filename}: cannot be read ({error.strerror}); {advice}") from None

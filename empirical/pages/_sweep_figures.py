@@ -195,6 +195,23 @@ def more_figure(rows: Sequence[Row], title: str) -> Figure:
     return panels(_MORE, draw, Layout((4.9, 3.2), 2, "", title, sharey=False))
 
 
+def gain_figure(gains: Sequence[Json], title: str) -> Figure:
+    """The spectra of gains and semi-axes, norm layer by norm layer: median, 5 to 95 %, and all."""
+
+    def draw(axes: Axes, name: str) -> None:
+        axes.set_xlabel("norm layer, in the order of the network")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set_yscale("log")
+        # A log axis has no 0.
+        low, lower, median, upper, high = np.array([[value or np.nan for value in each[name]] for each in gains]).T
+        axes.fill_between(range(len(gains)), low, high, color=UNIFORM, alpha=0.12, linewidth=0, label="all")
+        axes.fill_between(range(len(gains)), lower, upper, color=UNIFORM, alpha=0.25, linewidth=0, label="5 % to 95 %")
+        axes.plot(median, color=UNIFORM, marker="o", markersize=3, label="median")
+
+    contents = [("absolute gains |g|", "gain"), ("semi-axes of the outputs, in units of √d", "axes")]
+    return panels(contents, draw, Layout((4.9, 3.2), 2, "", title))
+
+
 def layer_figure(rows: Sequence[Row], title: str) -> Figure:
     """Inputs of the norms, layer by layer: the angle above, and below it the energy along the same directions.
 
@@ -264,7 +281,10 @@ def figures(rows: Sequence[Row], subject: str) -> dict[str, Figure]:
 
 def draw_figures(rows: Sequence[Row], directory: Path, manifest: Json) -> None:
     """Draw the figures of a run as SVG files into its directory."""
-    for name, figure in figures(rows, subject_of(manifest)).items():
+    drawn = figures(rows, subject_of(manifest))
+    if manifest.get("gains"):
+        drawn["gains"] = gain_figure(manifest["gains"], f"Gains and ellipsoids: {subject_of(manifest)}")
+    for name, figure in drawn.items():
         write_figure(figure, directory / f"{name}.svg")
 
 

@@ -21,6 +21,7 @@ from ..models import NormSite, call, evaluating, fingerprints, sites_of, topolog
 from ..observe import Observer, States
 from ..runs import Ranks, RunDirectory, environment
 from ..support import ModelError, RunError, say, sha256_of_tensors
+from ._gains import gains
 from ._measure import Batch, Checkpoints, Shard, Subject, measure_shards, on_device
 from ._options import MeasureOptions
 from ._results import write_results, written_to
@@ -172,6 +173,7 @@ def _describe(run: RunDirectory, model: nn.Module, sites: Sequence[NormSite], st
     tokens = max(int(states[site.path, "input"].tokens.sum()) for site in sites)
     run.amend(
         sites=[asdict(site) for site in sites],
+        gains=[*gains(model, sites)],
         topology=topology_of(getattr(model, "config", None)),
         input="batches in memory",
         tokens=tokens,

@@ -170,7 +170,7 @@ def merge_runs(directories: Sequence[Path], output: Path, *, command: str = "") 
         "token_policy": manifests[0]["token_policy"],
         **{key: manifests[0][key] for key in ("norm_weights_sha256", "weights_sha256") if key in manifests[0]},
         "topology": manifests[0]["topology"],
-        "sites": manifests[0]["sites"],
+        **{key: manifests[0][key] for key in ("sites", "gains") if key in manifests[0]},
         "environments": [{key: manifest[key] for key in ENVIRONMENT} for manifest in manifests],
     }
     with target.claim():

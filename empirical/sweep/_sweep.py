@@ -19,6 +19,7 @@ from ..models import LoadedModel, fingerprints, load_model, load_tokenizer, site
 from ..observe import Observer, States
 from ..runs import Origin, Ranks, RunDirectory, Status, environment, ranks, read_origins
 from ..support import ModelError, RunError, progress, say, write_records
+from ._gains import gains
 from ._measure import Batch, Checkpoints, Shard, Subject, measure_shards
 from ._options import Sweep, output_of
 from ._plan import Plan, settle
@@ -190,7 +191,8 @@ def _finish(
 ) -> None:  # fmt: skip
     """Write the results."""
     both = "the same text on both sides" if getattr(loaded.config, "is_encoder_decoder", False) else "text"
-    run.amend(sites=[asdict(site) for site in loaded.sites], topology=loaded.topology, input=both)
+    described = {"sites": [asdict(site) for site in loaded.sites], "gains": [*gains(loaded.model, loaded.sites)]}
+    run.amend(**described, topology=loaded.topology, input=both)
     rows = write_results(run, states, loaded.sites, judged)
     if show:
         pages.print_table(rows)

@@ -29,6 +29,11 @@ def test_a_page_without_a_stream_has_no_figure_of_its_growth(words: Words, tmp_p
 def test_report_is_rebuilt(words: Words, refused: Refused, tmp_path: Path) -> None:
     run, page = tmp_path / "run", page_of("gptj", words, tmp_path)
     assert '<figure id="growth">' in page
+    assert '<figure id="gains">' in page
+    spectrum = RunDirectory(run).manifest()["gains"][0]
+    assert spectrum["site"] == "h.0.ln_1"
+    low, *_, high = spectrum["gain"]
+    assert low <= spectrum["axes"][0] <= spectrum["axes"][-1] <= high  # interlacing
     assert "<h2>Growth over depth</h2>" in page
     made = {path.name: path.read_bytes() for path in run.iterdir() if path.suffix in (".html", ".svg")}
     assert {"report.html", "growth.svg"} <= made.keys()
