@@ -116,21 +116,21 @@ class Gradients:
 
     def of_gain(self, cotangent: Any) -> tuple[Reals, Reals]:
         """Ends of the box of dL/dg = Σ ȳ ∘ ŷ over the n rows, each (1, d); sums are in the format of the work."""
-        y, (m, _, c), n = self.sample.numbers(cotangent), self.layer.exact(self.sample), len(self.sample.x)
+        y, (m, _, c) = self.sample.numbers(cotangent), self.layer.exact(self.sample)
         u, r = self.sample.number(self.arithmetic.work.roundoff), self.high
         with numpy.errstate(all="ignore"):
             reach = (self.alpha + u * (3 * abs(self.sample.x) + 4 * abs(m))) * self.layer.centered
-            error = r * (reach + self._rough(n + _STEPS, _CASTS) * (abs(c) + reach))
+            error = r * (reach + self._rough(len(y) + _STEPS, _CASTS) * (abs(c) + reach))
             ends = y * c * self.low, y * c * r
             return self._summed(numpy.minimum(*ends), numpy.maximum(*ends), abs(y) * error, (1 + r) * (1 + abs(y)))
 
     def of_bias(self, cotangent: Any) -> tuple[Reals, Reals]:
-        """Ends of the box of dL/db = Σ ȳ over the n rows, each (1, d)."""
-        y, n = self.sample.numbers(cotangent), len(self.sample.x)
-        return self._summed(y, y, self._rough(n + _STEPS, _CASTS) * abs(y), 1 + abs(y))
+        """Ends of the box of dL/db = Σ ȳ over the rows of `cotangent`, whatever those of x, each (1, d)."""
+        y = self.sample.numbers(cotangent)
+        return self._summed(y, y, self._rough(len(y) + _STEPS, _CASTS) * abs(y), 1 + abs(y))
 
     def _summed(self, low: Reals, high: Reals, error: Reals, factors: Reals) -> tuple[Reals, Reals]:
-        n = len(self.sample.x)
+        n = len(low)
         low, high, error, factors = -_up(-low), _up(high), _up(error), _up(factors)
         low, high, error, factors = (numpy.sum(a, axis=0, keepdims=True) for a in (low, high, error, factors))
         error = error + n * _STEPS * self.sample.number(self.arithmetic.work.tiny) * factors + self._cast(n * factors)
