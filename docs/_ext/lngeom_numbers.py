@@ -67,7 +67,8 @@ def numbers() -> dict[str, Any]:
         "smollm2_gauges": gauge_table("smollm2"),
         "orbit_table": orbit_table(),
         "attack_table": attack_table(),
-        "direction_spread": direction_spread(),
+        "drawn": drawn_directions(),
+        "rank_widths": rank_widths(),
         "kernel_lines": f"{sum(map(lines_of_code, TRUSTED))}",
     }
 
@@ -107,6 +108,7 @@ def price(name: str, change: str, site: str, digits: str) -> str:
 
 PRICES = {
     "smollm2": "smollm2/ablation",
+    "drawn": "smollm2/directions",
     "whisper": "whisper/ablation",
     "layer": "training/ablation-layer",
     "rms": "training/ablation-rms",
@@ -174,12 +176,35 @@ def _ranks(before: list[Row]) -> dict[str, Any]:
     }
 
 
-def direction_spread() -> str:
-    """How much dearer the dearest of three random directions is than the cheapest, in a small RMSNorm network."""
-    nats = [
-        row["nats"] for row in table(PRICES["rms"]) if row["change"] == "u_norm" and row["site"].startswith("direction")
-    ]
-    return f"{max(nats) / min(nats):.1f}"
+def rank_widths() -> dict[str, Any]:
+    """How wide intervals of ranks are, with one token in eight projected on the random directions and with all."""
+    few = {(row["site"], row["side"]): row for row in table("smollm2/sites-16k") if row["bucket"] == "all"}
+    pairs = [(few[row["site"], row["side"]], row) for row in table("smollm2/ranks-16k")]
+    some, every = ([row["rank_high"] - row["rank_low"] for row in rows] for rows in zip(*pairs, strict=True))
+    ranks = [(a["rank_low"], b["rank_among_random"], a["rank_high"]) for a, b in pairs]
+    return {
+        "places": len(pairs),
+        "some": f"{median(some):g}",
+        "all": f"{median(every):g}",
+        "inside": sum(low <= rank <= high for low, rank, high in ranks),
+        "apart": f"{np.mean([abs(a['rank_among_random'] - b['rank_among_random']) for a, b in pairs]):.1f}",
+        "narrow": sum(width < 2 for width in every),
+    }
+
+
+def drawn_directions() -> dict[str, Any]:
+    """What ten random directions are worth to SmolLM2, beside 1."""
+    rows = table(PRICES["drawn"])
+    nats = sorted(row["nats"] for row in rows if row["change"] == "u_norm")
+    (one,) = (row["nats"] for row in rows if (row["change"], row["site"]) == ("centred", "all"))
+    return {
+        "count": len(nats),
+        "tokens": priced_tokens("drawn"),
+        "median": f"{np.median(nats):.3f}",
+        "least": f"{nats[0]:.3f}",
+        "most": f"{nats[-1]:.3f}",
+        "cheaper": sum(each < one for each in nats),
+    }
 
 
 def _differ(row: Row, other: Row) -> bool:
@@ -392,9 +417,17 @@ def _adamw() -> dict[str, Any]:
     untied = arms["untied"]
     shares = [row["step_share"] / (row["step_cv2"] / (1 + row["step_cv2"])) for row in untied]
     steady = [row for row in untied if row["step"] == max(each["step"] for each in untied)]
+    seeds = sorted({row["seed"] for row in rows})
+    by_seed = [
+        median(share for share, row in zip(shares, untied, strict=True) if row["seed"] == seed) for seed in seeds
+    ]
     tied = [row["momentum_share"] for row in arms["tied"] if row["writer"] == "transformer.wte.weight"]
     return {
         "steps": f"{len(rows):,}",
+        "step_writers": len({row["writer"] for row in rows}),
+        "step_checkpoints": len({row["step"] for row in rows}),
+        "step_seeds": len(seeds),
+        "step_by_seed": interval(*student_mean(by_seed)[:3], ".2f"),
         "step_excess": f"{max(row['step_excess'] for row in rows):.2f}",
         "step_ratio": [f"{value:.2f}" for value in (median(shares), *np.quantile(shares, [0.05, 0.95]))],
         "momentum": short(max(row["momentum_share"] for row in untied)),

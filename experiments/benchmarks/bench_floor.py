@@ -3,7 +3,8 @@
     python experiments/benchmarks/bench_floor.py [--batch-size 4 --rounds 7] [--cpu-time]
 
 SmolLM2 and vectors of its shape. Nothing can be below two of the rows: reading what enters and what leaves once, at the
-bandwidth that a sum over them reaches, and the 4dK operations for each token, which are the products with K directions.
+bandwidth that a sum over them reaches, and the 4dK operations for each token that is projected, which are the products
+with K directions.
 """
 
 import statistics
@@ -11,7 +12,7 @@ import time
 from typing import Any
 
 import torch
-from bench_sweep import batches, forward, observer  # pyright: ignore[reportMissingImports]
+from bench_sweep import batches, forward, null, observer  # pyright: ignore[reportMissingImports]
 from harness import finish, in_turn, parser, ratio, seconds  # pyright: ignore[reportMissingImports]
 
 from empirical.models import bundled_model, find_model, load_model
@@ -21,7 +22,9 @@ TOGETHER = 16
 
 
 def main() -> None:
-    options = parser(__doc__, batch_size=4, sequence_length=512, directions=64, rounds=7, cpu_time=False).parse_args()
+    options = parser(
+        __doc__, batch_size=4, sequence_length=512, directions=64, null_every=8, rounds=7, cpu_time=False
+    ).parse_args()
     clock = time.process_time if options.cpu_time else time.perf_counter
     loaded = load_model(find_model(str(bundled_model())), dtype="auto", device="cpu")
     ids, d = batches(loaded, options.batch_size, options.sequence_length), loaded.config.hidden_size
@@ -31,6 +34,8 @@ def main() -> None:
     first[:, 0] = True
     buckets = torch.stack([first, ~first])
 
+    projected = null(ids, options.null_every)
+    rows = torch.nonzero(projected.flatten())[:, 0]
     states = dict.fromkeys(SIDES)
 
     def reduced(compiled: bool) -> None:
@@ -39,7 +44,8 @@ def main() -> None:
             states[side] = reduce(side, vectors, values[side], buckets, entering, onto=states[side])
 
     def observed(compiled: bool) -> None:
-        with observer(loaded, options.directions, compiled=compiled):
+        with observer(loaded, options.directions, compiled=compiled) as watching:
+            watching.null(projected)
             forward(loaded, ids)
 
     norms = len(loaded.sites)
@@ -48,14 +54,14 @@ def main() -> None:
         "observed": (lambda: observed(False), norms),
         "observed, compiled": (lambda: observed(True), norms),
         "read": (lambda: (x.sum(), z.sum()), 1),
-        "products": (lambda: (x @ columns, z @ columns), 1),
-        "sketch": (lambda: sketch(x, z, columns), 1),
-        "sketch, compiled": (lambda: sketch(x, z, columns, compiled=True), 1),
+        "products": (lambda: (x[rows] @ columns, z[rows] @ columns), 1),
+        "sketch": (lambda: sketch(x, z, columns, out=kept[0]), 1),
+        "sketch, compiled": (lambda: sketch(x, z, columns, compiled=True, out=kept[0]), 1),
         "reduced": (lambda: reduced(False), TOGETHER),
         "reduced, compiled": (lambda: reduced(True), TOGETHER),
     }
     with torch.inference_mode():
-        kept = Sketches.empty(TOGETHER, len(x), columns)
+        kept = Sketches.empty(TOGETHER, len(x), columns, null=rows)
         for layer in range(TOGETHER):
             sketch(x, z, columns, out=kept[layer])
         actions = {name: action for name, (action, _) in work.items()}
@@ -77,7 +83,7 @@ def main() -> None:
     peer, count = "bare pass, per norm", ids.numel() * d
     results = [{"work": name, "peer": peer, **ratio(values, times["bare"])} for name, values in shares.items()]
     bandwidth = 2 * 4 * count / statistics.median(times["read"]) / 1e9
-    speed = 4 * count * options.directions / statistics.median(times["products"]) / 1e9
+    speed = 4 * d * len(rows) * options.directions / statistics.median(times["products"]) / 1e9
     ran = f"The two floors ran at {bandwidth:.0f} GB/s and {speed:.0f} Gflop/s, with {torch.get_num_threads()} threads."
     finish(options.json, results, [ran])
 

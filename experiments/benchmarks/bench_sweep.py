@@ -44,6 +44,12 @@ def forward(loaded: LoadedModel, ids: torch.Tensor) -> None:
     loaded.model(input_ids=ids, **keep)
 
 
+def null(ids: torch.Tensor, every: int) -> torch.Tensor:
+    """One token in so many, which a sweep projects on the random directions."""
+    rows, columns = (torch.arange(size, device=ids.device) for size in ids.shape)
+    return columns % every == rows[:, None] % every
+
+
 def synchronize(loaded: LoadedModel) -> None:
     if loaded.device.type == "cuda":
         torch.cuda.synchronize(loaded.device)
@@ -73,7 +79,7 @@ def gpu_peak(loaded: LoadedModel, ids: torch.Tensor, directions: int | None) -> 
     return torch.cuda.max_memory_allocated() - before
 
 
-def overhead(loaded: LoadedModel, batch: int, directions: int, options: argparse.Namespace) -> Row:
+def overhead(loaded: LoadedModel, batch: int, directions: int, every: int, options: argparse.Namespace) -> Row:
     """Ratio of observed to bare time, speed, and on a GPU the memory."""
     clock = time.process_time if options.cpu_time else time.perf_counter
     ids = batches(loaded, batch, options.sequence_length)
@@ -81,6 +87,7 @@ def overhead(loaded: LoadedModel, batch: int, directions: int, options: argparse
     with torch.inference_mode():
         forward(loaded, ids)
         watching = observer(loaded, directions, compiled=options.compiled or None)
+        watching.null(null(ids, every))
         with watching:
             forward(loaded, ids)
         begun = time.perf_counter()
@@ -90,7 +97,7 @@ def overhead(loaded: LoadedModel, batch: int, directions: int, options: argparse
                 observed.append(seconds(loaded, passed, clock))
         name, d = loaded.source.name, loaded.config.hidden_size
         row: Row = {
-            "work": f"{name}, d = {d}, {batch} × {options.sequence_length} tokens, K = {directions}",
+            "work": f"{name}, d = {d}, {batch} × {options.sequence_length} tokens, K = {directions} on 1 in {every}",
             "peer": "bare pass",
             **ratio(observed, bare),
             "model": name,
@@ -156,16 +163,16 @@ def memory(options: argparse.Namespace, tokens: int) -> Row:
 
 def main() -> None:
     made = parser(
-        __doc__, device="cpu", dtype="auto", batch_size=[8], sequence_length=512, directions=[64], seconds=30.0,
-        model=str(bundled_model()), all=False, blocks=0, cpu_time=False, compiled=False,
+        __doc__, device="cpu", dtype="auto", batch_size=[8], sequence_length=512, directions=[64], null_every=[8],
+        seconds=30.0, model=str(bundled_model()), all=False, blocks=0, cpu_time=False, compiled=False,
     )  # fmt: skip
     made.add_argument("--memory", type=int, nargs="+", default=[], metavar="TOKENS")
     options = made.parse_args()
     rows = [memory(options, tokens) for tokens in options.memory]
     for name in () if options.memory else KNOWN_MODELS if options.all else (options.model,):
         loaded = load(name, options)
-        for batch, directions in itertools.product(options.batch_size, options.directions):
-            rows.append(overhead(loaded, batch, directions, options))
+        for case in itertools.product(options.batch_size, options.directions, options.null_every):
+            rows.append(overhead(loaded, *case, options))
         del loaded
         gc.collect()
         if torch.cuda.is_available():
