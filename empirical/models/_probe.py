@@ -3,7 +3,7 @@
 import copy
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 import lngeom
 
+from ..proving import prove_target
 from ._behaviour import Behaviour, behaviour, probes
 from ._sites import Kind
 
@@ -176,8 +177,8 @@ def ratio_to_bound(x: np.ndarray, z: np.ndarray, gain: Any, bias: Any, *, kind: 
 def read(module: nn.Module, d: int) -> Reading | str:
     """The norm that a module computes on vectors of length `d`, or in one line why it is not a norm of one vector.
 
-    Kind, place of ε and a first estimate of everything come from :func:`behaviour`; they are kept only if they
-    reproduce the outputs within the bound of the module's own rounding.
+    Kind, ε, gain and bias come from a proof of its code, or from :func:`behaviour` where that cannot be traced; they
+    are kept only if they reproduce the outputs within the bound of the module's own rounding.
     """
     try:
         twin = _drawn(module)
@@ -207,24 +208,47 @@ def read(module: nn.Module, d: int) -> Reading | str:
 
 
 def _understood(module: nn.Module, x: np.ndarray, z: np.ndarray, axis: int) -> Reading | str:
-    """Kind, ε and parameters from inputs and outputs."""
+    """Kind, ε and parameters, proved where the module can be traced, and held against what it gives."""
     off, kind = _distance(x, z)
-    found: Behaviour | None = behaviour(x, z, 2.0**-24) if off < _FAR else None
-    if found is None or found.eps is None:
+    told = (_proved(module, axis) or _measured(module, x, z)) if off < _FAR else None
+    if told is None:
         return f"at best a {kind} with some gain and bias, whose outputs are off by {off:.2g} of the largest"
-    parameters, d = own_parameters(module), x.shape[-1]
+    if isinstance(told, str):
+        return told
+    d = x.shape[-1]
+    reading = replace(told, d=d, axis=axis)
+    if reading.placement == "outside":
+        return reading
+    fewest, most = _CHECKED
+    rows = np.linspace(0, len(x) - 1, max(fewest, min(most, _COMPONENTS // d))).astype(int)
+    values = affine(module, reading.gain, reading.gain_offset, reading.bias, d)
+    ratio = ratio_to_bound(x[rows], z[rows], *values, kind=reading.kind, eps=reading.eps, dtype="float32")
+    if not ratio <= 1:
+        far = f"its outputs are {ratio:.3g} times the bound of rounding away"
+        return f"a {reading.kind} with eps {reading.eps:.3g}, but {far}"
+    return replace(reading, ratio=ratio)
+
+
+def _proved(module: nn.Module, axis: int) -> Reading | None:
+    """What its code computes for every dimension, if that is a norm along this axis."""
+    proof = prove_target(module, type(module).__name__, "torch")
+    named = proof.affine
+    if named is None or proof.axis != axis:
+        return None
+    kind: Kind = "layernorm" if proof.kind == "layernorm" else "rmsnorm"
+    return Reading(kind, "inside", proof.eps or 0.0, 0, axis, named.gain, named.offset, named.bias, 0.0)
+
+
+def _measured(module: nn.Module, x: np.ndarray, z: np.ndarray) -> Reading | str | None:
+    """What its outputs show, if its code cannot be traced."""
+    found: Behaviour | None = behaviour(x, z, 2.0**-24)
+    if found is None or found.eps is None:
+        return None
+    parameters = own_parameters(module)
     gain, bias = _named(found.gain, parameters, 1.0), _named(found.bias, parameters, 0.0)
     if gain is None or bias is None or bias[1]:
         what = "gain is neither 1 nor w nor 1 + w" if gain is None else "bias is not one of its parameters"
         return f"a {found.kind} with eps {found.eps:.3g}, but its {what}"
     eps = _eps(module, found.eps)
-    fewest, most = _CHECKED
-    count = max(fewest, min(most, _COMPONENTS // d))
-    rows = np.linspace(0, len(x) - 1, count).astype(int)
-    values = affine(module, gain[0], gain[1], bias[0], d)
-    if found.placement == "outside" and eps > 0:
-        return Reading(found.kind, "outside", eps, d, axis, gain[0], gain[1], bias[0], found.error * 2.0**24)
-    ratio = ratio_to_bound(x[rows], z[rows], *values, kind=found.kind, eps=eps, dtype="float32")
-    if not ratio <= 1:
-        return f"a {found.kind} with eps {eps:.3g}, but its outputs are {ratio:.3g} times the bound of rounding away"
-    return Reading(found.kind, "inside", eps, d, axis, gain[0], gain[1], bias[0], ratio)
+    placement = "outside" if found.placement == "outside" and eps > 0 else "inside"
+    return Reading(found.kind, placement, eps, 0, -1, gain[0], gain[1], bias[0], found.error * 2.0**24)

@@ -21,15 +21,29 @@ Value = Callable[[Ground], Any]
 """A value on any carrier."""
 
 
+class Affine(NamedTuple):
+    """Names of the gain, which is the parameter plus an offset, and of the bias; None for none."""
+
+    gain: str | None
+    offset: float
+    bias: str | None
+
+
 @dataclass(frozen=True)
 class Candidate:
-    """A definition with the names of a program: its text, its value, and whether it is a norm as defined."""
+    """A definition with the names of a program.
+
+    Attributes:
+        exact: Whether it is a norm as defined.
+        affine: What follows the norm of x itself, if one vector each does.
+    """
 
     text: str
     value: Value
     kind: str
     exact: bool
     eps: str = ""
+    affine: Affine | None = None
 
 
 @dataclass(frozen=True)
@@ -172,9 +186,16 @@ def matching(names: Names, ground: Ground, output: Any) -> list[Candidate]:
                 if len(used) == len(set(used)) and _agree(_affine(y, *_values(ground, gain, bias)), output):
                     value = _composed(function, (inner, gain, bias), {"eps": eps})
                     exact = plain and argument.plain and gain.plain and bias.plain
-                    found.append(Candidate(f"{gain.text}{inner.text}{bias.text}", value, kind, exact, eps))
+                    affine = _affine_of(gain, bias, names) if plain and argument.plain else None
+                    found.append(Candidate(f"{gain.text}{inner.text}{bias.text}", value, kind, exact, eps, affine))
     found += [one for one in _others(names) if _agree(one.value(ground), output)]
     return sorted(found, key=lambda one: not one.exact)
+
+
+def _affine_of(gain: Part, bias: Part, names: Names) -> Affine | None:
+    if len(gain.used) > 1 or {*gain.used, *bias.used} & {*names.rows}:
+        return None
+    return Affine((*gain.used, None)[0], float(gain.text.startswith("(1 + ")), (*bias.used, None)[0])
 
 
 _NONE = Part("", None, (), True)

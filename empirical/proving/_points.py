@@ -34,11 +34,12 @@ def counterexample(path: Path, definition: Candidate) -> dict[str, Any] | None:
 
 
 def small_numbers(path: Path, d: int, rng: np.random.Generator) -> dict[str, Any]:
-    """Small rational numbers; constants that are written in the code are what they are."""
-    settings = path.program.literals.values
+    """Small rational numbers; constants that are written in the code, or in an object, are what they are."""
+    literals = path.program.literals
+    fixed = {name for name in literals.values if path.program.size is not None or literals.text(name) != name}
     values: dict[str, Any] = {
-        name: Fraction(value) if name.startswith("c") and name[1:].isdigit() else Fraction(int(rng.integers(1, 4)), 3)
-        for name, value in settings.items()
+        name: Fraction(value) if name in fixed else Fraction(int(rng.integers(1, 4)), 3)
+        for name, value in literals.values.items()
     }
     held = path.program.front.held
     values |= {name: tuple(map(Fraction, value.tolist())) for name, value in held.items()}

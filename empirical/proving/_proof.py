@@ -12,6 +12,7 @@ from lngeom.errors import InputError
 from lngeom.kernel import digest
 
 from ._backward import Derivative
+from ._candidates import Affine
 
 TITLES = {"proved": "PROVED", "variant": "PROVED VARIANT", "refuted": "REFUTED", "not traced": "NOT TRACED"}
 
@@ -32,6 +33,7 @@ class Proof:
         notes: What was seen beside.
         kind, eps: ``layernorm`` or ``rmsnorm`` where the formula is one of it, and the number that its ε is here.
         derivatives: What is known of the backward pass, if it was asked for.
+        affine, axis: Gain and bias where x itself is normalized, along this axis.
         certificates: The proofs of the obligations and, last, of the equality.
     """
 
@@ -47,6 +49,8 @@ class Proof:
     eps: float | None = None
     certificates: tuple[dict[str, Any], ...] = ()
     derivatives: tuple[Derivative, ...] = ()
+    affine: Affine | None = None
+    axis: int = -1
 
     @property
     def certificate_sha256(self) -> str | None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from lngeom import kernel
 from lngeom.kernel import ProofError, Proved, Table
-from lngeom.tracing import Dim, FloatGround, Ground, Literals, RecordedGround, Refusal, Trace, runs
+from lngeom.tracing import FEATURE, Dim, FloatGround, Ground, Literals, RecordedGround, Refusal, Trace, runs
 
 from .. import tracing
 from ..tracing import LAYOUTS, Front, Program, program, role
@@ -98,7 +98,9 @@ def _of_path(path: Path, kind: str | None) -> Proof:
         return Proof("not traced", f"the code that runs is not the code that was traced: {wrong}", **common)
     exact = candidate.exact and alone in (None, path.program.size)
     reach = f"d = {alone} alone" if alone else f"every d {'> 1' if SEVERAL in hypotheses else '≥ 1'}"
-    assumed = sorted(kernel.formula(one) for one in hypotheses if kernel.atoms_of([one.term]) != {("d",)})
+    literals = path.program.literals
+    known = {("d",), *(("s", name) for name in literals.values if literals.text(name) != name)}
+    assumed = sorted(kernel.formula(one) for one in hypotheses if not kernel.atoms_of([one.term]) <= known)
     return Proof(
         "proved" if exact else "variant",
         f"{path.program.name} computes {candidate.text}",
@@ -106,6 +108,8 @@ def _of_path(path: Path, kind: str | None) -> Proof:
         tuple(assumed),
         kind=candidate.kind,
         eps=path.program.literals.values.get(candidate.eps),
+        affine=candidate.affine,
+        axis=-1 if path.axes[-1] == (FEATURE,) else path.axes.index((FEATURE,)),
         counterexample=None if exact else counterexample(path, expected),
         certificates=tuple(_certificates(path, candidate, proved)),
         **common,

@@ -14,7 +14,7 @@ from unittest import mock
 import numpy as np
 import torch
 
-from lngeom.tracing import FEATURE, Arr, Dim, Num, Trace, given
+from lngeom.tracing import FEATURE, Arr, Dim, Num, Trace, filled, given
 
 from ._front import Front, Setting
 from ._roles import REQUIRED, is_size, parameters, role
@@ -64,7 +64,9 @@ class TorchFront(Front):
     def of_instance(self, module: Any) -> tuple[Callable[[Any, Setting], Any], int | None] | None:
         if not isinstance(module, torch.nn.Module):
             return None
-        size = next((int(p.shape[0]) for p in module.parameters() if p.ndim == 1), None)
+        shapes = [tuple(one.shape) for one in (*module.parameters(), *module.buffers())]
+        shapes.append(getattr(module, "normalized_shape", ()))
+        size = next((shape[0] for shape in shapes if isinstance(shape, tuple) and len(shape) == 1), None)
         return lambda d, setting: _labelled(module, size, d, setting), size
 
     def of_class(self, target: Any, d: Any, setting: Setting) -> Any:
@@ -256,4 +258,4 @@ def _with_dimension(tensor: torch.Tensor, d: Any) -> torch.Tensor:
     """A parameter of dimension `d` in the place of one whose only axis of more than one component has its own."""
     if not isinstance(d, Num):
         return torch.nn.Parameter(torch.empty([d if n > 1 else 1 for n in tensor.shape]))
-    return raised(given(d.trace, "w", [(FEATURE,) if n > 1 else () for n in tensor.shape], "float32"))
+    return raised(filled(d.trace, 1, [(FEATURE,) if n > 1 else () for n in tensor.shape], "float32"))
