@@ -69,6 +69,9 @@ def _checked(target: Any, given: CheckOptions) -> Finding:
     several = given.d is None and kernel.fixed is None
     meant = contract(given.spec)
     exact = _proof(target, kernel)
+    if exact.affine is not None:
+        named = {exact.affine.gain: "gain", exact.affine.bias: "bias"}
+        kernel = replace(kernel, purposes={name: what for name, what in named.items() if name}, _bound={})
     wanted = given.kind or meant.kind
     kind, eps, measured = _known(kernel, wanted, exact) or _inferred(kernel, wanted, d)
     eps = meant.default_eps(kind, given.dtype) if given.spec and kernel.eps is None else eps

@@ -56,6 +56,7 @@ class Kernel:
         manner: Whether it has gains with zeros and large entries, gain 1 and bias 0, or is in training mode, of which
             most have none.
         interpreted: Whether it runs in Triton's interpreter, for which many rows are too many.
+        purposes: Which parameters are gain and bias, as far as a proof has told.
     """
 
     target: Any
@@ -66,6 +67,7 @@ class Kernel:
     fixed: int | None = None
     manner: Manner = "usual"
     interpreted: bool = False
+    purposes: Mapping[str, str] = field(default_factory=dict)
     _bound: dict[int, Bound] = field(default_factory=dict)
 
     @property
@@ -151,7 +153,7 @@ class Kernel:
         named, rng = _named_parameters(function), np.random.default_rng(d)
         if named or hasattr(function, "named_parameters"):
             return self._drawn(function, named, d)
-        roles, default = given_roles(function, self.asked.eps)
+        roles, default = given_roles(function, self.asked.eps, self.purposes)
         eps = stated_eps(function) if default is None else default
         # An object that keeps arrays of shape (d,), or an ONNX file that states them.
         attributes = {} if isinstance(function, FunctionType) else getattr(function, "__dict__", {})
@@ -194,7 +196,7 @@ class Kernel:
         for name, parameter in named:
             if tuple(parameter.shape) != (d,):
                 continue
-            purpose = "bias" if "bias" in name or "beta" in name else "gain"
+            purpose = self.purposes.get(name, "bias" if "bias" in name or "beta" in name else "gain")
             drawn = (rng.integers(72, 250, d) if purpose == "gain" else rng.integers(-120, 121, d)) / 128
             drawn = self._gain(drawn) if purpose == "gain" else self._bias(drawn)
             if hasattr(parameter, "detach"):

@@ -1,6 +1,7 @@
 """What the parameters of a kernel are for, by their usual names; the one place that lists them."""
 
 import inspect
+from collections.abc import Mapping
 from typing import Any
 
 _NAMES = {
@@ -43,10 +44,12 @@ def stated_eps(module: Any) -> float | None:
     return next((value for value in values if isinstance(value, float)), None)
 
 
-def given_roles(function: Any, eps: float | None) -> tuple[dict[str, str | None], float | None]:
+def given_roles(
+    function: Any, eps: float | None, known: Mapping[str, str]
+) -> tuple[dict[str, str | None], float | None]:
     """How a function takes what follows x, and its own ε.
 
-    By name, else gain, bias and ε in this order. A default for ε stays as it is unless an `eps` is given.
+    As `known`, by name, else gain, bias and ε in this order. A default for ε stays as it is unless an `eps` is given.
 
     Returns:
         Each role with the keyword that it is given by, None by place; the default of ε, or 1e-5 where one is required
@@ -56,7 +59,7 @@ def given_roles(function: Any, eps: float | None) -> tuple[dict[str, str | None]
     own, by_keyword = None, False
     for name, parameter in list(parameters(function).items())[1:]:
         required = parameter.default is REQUIRED
-        purpose = role(name)
+        purpose = known.get(name, role(name))
         if purpose is None and required:
             purpose = next((spare for spare in _BY_PLACE if spare not in roles), None)
         if purpose == "eps":

@@ -169,3 +169,25 @@ def test_what_is_allowed_may_be_proved_as_a_variant() -> None:
     variant = Proof("variant", "f computes (1 + weight)∘RMSNorm(x; ε = eps)")
     assert not variant.passes()
     assert variant.passes(("1 + weight",))
+
+
+class Shifted(torch.nn.Module):
+    """LayerNorm whose parameters have no usual names, and stand in another order."""
+
+    def __init__(self, dim: int, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.moves, self.stretch = torch.nn.Parameter(torch.zeros(dim)), torch.nn.Parameter(torch.ones(dim))
+        self.eps = eps
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return F.layer_norm(x, x.shape[-1:], self.stretch, self.moves, self.eps)
+
+
+@pytest.mark.parametrize(
+    "norm", [Shifted, lambda x, moves, stretch: F.layer_norm(x, x.shape[-1:], stretch, moves, 1e-5)]
+)
+def test_what_each_parameter_is_for_is_read_off_the_proof(norm: Any) -> None:
+    found = check(norm, d=8)
+    assert found.proof is not None
+    assert found.proof.text.endswith(("computes stretch∘LayerNorm(x; ε = eps) + moves", "ε = 1e-05) + moves"))
+    assert (found.verdict, found.kind, found.eps) == ("rounding", "layernorm", 1e-5)
