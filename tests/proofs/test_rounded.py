@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, example, given, strategies as st
 
 import lngeom as lg
-from lngeom.carriers import Enclosure, Interval, Rounded, UndecidedError
+from lngeom.carriers import Enclosure, Interval, Rounded, UndecidedError, anchored
 from lngeom.kernel import ends, evaluate
 from lngeom.theorems._run import Floats
 from lngeom.theorems.checks import check_wrong
@@ -43,6 +43,9 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 @example(ROWS["massive"])
 def test_values_are_those_of_numpy_bit_for_bit(name: str, row: list[float]) -> None:
     x = numpy.array(row)
+    # Of a row that is constant up to rounding arrays lose the constant first.
+    _, anchor = anchored(x)
+    assume(anchor is None or not anchor.any())
     found = FUNCTIONS[name](Rounded(x)).value
     assert numpy.array_equal(found, numpy.atleast_1d(FUNCTIONS[name](x)))
 
