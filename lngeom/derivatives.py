@@ -36,12 +36,14 @@ def _product(x: Array, vector: Array, *, eps: Carrier, placement: Placement, cen
     divisor, c = terms.divisor, 1
     y = terms.v / divisor
     if placement == "outside":
-        size = scale(terms.square, eps=0)
-        if hasattr(x, "shape"):  # the direction of v = 0 is arbitrary: the radial term vanishes with y
-            size = namespace(x).where(size > 0, size, namespace(x).ones_like(size))
-        c = divisor / size
+        c = divisor / _positive(scale(terms.square, eps=0))
     product = _less_radial(vector, y, c, centered=centered) / divisor
     return product if terms.unit is None else product * terms.unit
+
+
+def _positive(size: Array) -> Array:
+    """The size of a vector v, and 1 for v = 0, whose direction is arbitrary: the radial term vanishes with y."""
+    return namespace(size).where(size > 0, size, namespace(size).ones_like(size)) if hasattr(size, "shape") else size
 
 
 def _less_radial(vector: Array, y: Array, c: Carrier, *, centered: bool) -> Array:
@@ -166,9 +168,7 @@ def secant_product(
     share, c = s / (s + t), 1
     if placement == "outside":
         sizes = scale(first.square, eps=0) / first.divisor * s + scale(second.square, eps=0) / second.divisor * t
-        if hasattr(x, "shape"):  # as in the derivative, the direction of v = 0 is arbitrary
-            sizes = namespace(x).where(sizes > 0, sizes, namespace(x).ones_like(sizes))
-        c = (s + t) / sizes
+        c = (s + t) / _positive(sizes)
     between = share * first.y + (1 - share) * second.y
     product = _less_radial(vector, between, c, centered=centered) * ((1 / s + 1 / t) / 2)
     return narrow(product if gain is None else widen(gain) * product, x)

@@ -1,8 +1,9 @@
 """The meaning of terms: their value for given vectors and scalars of rational components, exact or enclosed."""
 
-import math
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from operator import add, mul
 from typing import Any
 
 from lngeom.carriers import Interval, UndecidedError
@@ -97,6 +98,17 @@ def _root(value: Fraction | Interval) -> Fraction | Interval:
     return result.lower if result.is_point else result
 
 
+def _each(operation: Callable[[Any, Any], Any], a: Sequence[Any], b: Sequence[Any]) -> Sequence[Any]:
+    """The operation on vectors, or on a scalar and a vector, component by component."""
+    if len(a) == len(b):
+        return list(map(operation, a, b))
+    return [operation(a[0], value) for value in b] if len(a) == 1 else [operation(value, b[0]) for value in a]
+
+
+def _fraction(value: Any) -> Fraction:
+    return value if type(value) is Fraction else Fraction(value)
+
+
 class _Meaning:
     """Evaluation in one model; atoms are evaluated once. Vectors have d values and scalars one."""
 
@@ -107,17 +119,15 @@ class _Meaning:
         self.seen: dict[tuple, Sequence[Fraction | Interval]] = {}
 
     def of(self, t: Term) -> list[Fraction | Interval]:
-        parts = [(coefficient, self.monomial(monomial)) for monomial, coefficient in t]
-        size = max((len(product) for _, product in parts), default=1)
-        return [sum((c * product[i % len(product)] for c, product in parts), start=Fraction(0)) for i in range(size)]
+        parts = [_each(mul, [c], self.monomial(m)) if c != 1 else self.monomial(m) for m, c in t]
+        return functools.reduce(functools.partial(_each, add), parts) if parts else [Fraction(0)]
 
     def monomial(self, monomial: tuple) -> list[Fraction | Interval]:
-        columns = [(self.atom(atom), exponent) for atom, exponent in monomial]
-        size = max((len(values) for values, _ in columns), default=1)
-        return [
-            math.prod((values[i % len(values)] ** exponent for values, exponent in columns), start=Fraction(1))
-            for i in range(size)
+        columns = [
+            self.atom(atom) if exponent == 1 else [value**exponent for value in self.atom(atom)]
+            for atom, exponent in monomial
         ]
+        return list(functools.reduce(functools.partial(_each, mul), columns)) if columns else [Fraction(1)]
 
     def atom(self, atom: tuple) -> Sequence[Fraction | Interval]:
         if atom not in self.seen:
@@ -129,9 +139,9 @@ class _Meaning:
             case "d":
                 return [Fraction(self.d)]
             case "v":
-                return [Fraction(self.values[atom[1]][i]) for i in range(self.d)]
+                return [_fraction(self.values[atom[1]][i]) for i in range(self.d)]
             case "s":
-                return [Fraction(self.values[atom[1]])]
+                return [_fraction(self.values[atom[1]])]
             case "S":
                 return [sum(self.monomial(atom[1]), start=Fraction(0))]
             case "inv":

@@ -1,5 +1,6 @@
 """Small models, many at once: floats choose at which of them the exact search looks first, and decide nothing."""
 
+import functools
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
@@ -97,13 +98,7 @@ def _columns(plan: Any, d: int) -> dict[str, Any]:
     free = [name for name in plan.kinds if name not in plan.defined]
     widths = [d if plan.kinds[name] == "vector" else 1 for name in free]
     choices = [plan.chosen(name, _NUMBERS) for name, width in zip(free, widths, strict=True) for _ in range(width)]
-    sizes = [len(one) for one in choices]
-    if math.prod(sizes) <= _MANY:
-        places = numpy.indices(sizes).reshape(len(sizes), -1).T
-    else:
-        places = numpy.random.default_rng(0).geometric(0.4, (_MANY, len(sizes))) - 1
-        places = numpy.unique(places[(places < sizes).all(axis=1)], axis=0)
-    places = places[numpy.argsort(places.sum(axis=1), kind="stable")]
+    places = _places(tuple(map(len, choices)))
     numbers = numpy.stack([numpy.array(one)[places[:, k]] for k, one in enumerate(choices)], axis=1)
     ends = numpy.cumsum(widths)[:-1]
     columns = dict(zip(free, numpy.split(numbers, ends, axis=1), strict=True))
@@ -112,3 +107,14 @@ def _columns(plan: Any, d: int) -> dict[str, Any]:
             [columns[name][:, :-1], -columns[name][:, :-1].sum(axis=1, keepdims=True)], axis=1
         )
     return columns
+
+
+@functools.cache
+def _places(sizes: tuple[int, ...]) -> Any:
+    """Which of its numbers each component takes, simplest first: all choices, or many where there are too many."""
+    if math.prod(sizes) <= _MANY:
+        places = numpy.indices(sizes).reshape(len(sizes), -1).T
+    else:
+        places = numpy.random.default_rng(0).geometric(0.4, (_MANY, len(sizes))) - 1
+        places = numpy.unique(places[(places < sizes).all(axis=1)], axis=0)
+    return places[numpy.argsort(places.sum(axis=1), kind="stable")]

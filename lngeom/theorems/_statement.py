@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -61,7 +62,7 @@ class Statement:
         return _SIGNS[self.relation]
 
 
-class Asker:
+class Asker(ABC):
     """Who answers the statements of a body while it runs.
 
     Attributes:
@@ -114,15 +115,15 @@ class Asker:
             self.failed = CheckError(f"{statement} is false")
         return found
 
+    @abstractmethod
     def decide(self, statement: Statement) -> bool:
         """Whether a statement is true."""
-        raise NotImplementedError
 
     def assume(self, condition: Any, label: str | None, redundant: str | None) -> None:
         """A hypothesis, which models are made to satisfy."""
         self.pending.pop(id(condition), None)
 
-    def wrong(self, label: str, statement: Any, instead: Any, given: Any, models: Any) -> None:
+    def wrong(self, label: str, statement: Any, instead: Any, given: Any, models: Any) -> None:  # noqa: B027
         """A wrong variant, which only the run that lists them looks at."""
 
 

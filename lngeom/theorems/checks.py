@@ -15,13 +15,11 @@ from ._errors import CheckError
 from ._models import ACCEPTED, ANY_DIMENSION, examples, satisfied, searching
 from ._run import Exact, Floats, Values, Wrong, numbers_of
 from ._search import Refutation as Refutation, check_without as check_without, refute_wrong
+from ._small import SMALL
 from ._theorem import Theorem
 
 EXAMPLES, THOROUGH = 25, 1000
 """Examples of a theorem, by default and in the profile ``thorough`` of Hypothesis."""
-
-_SMALL = (1, 2, 3)
-"""Dimensions in which a failure is looked for again."""
 
 _COMPARED = 5
 """Models at which what the library computes is compared with the kernel's term."""
@@ -95,7 +93,7 @@ def check_examples(theorem: Theorem, count: int | None = None, *, fixed: bool = 
 
 def _smallest(theorem: Theorem, error: Exception) -> Exception:
     """The failure in the smallest dimension that has one: Hypothesis shrinks what is drawn, seldom how much of it."""
-    for d in _SMALL if hasattr(error, "__notes__") else ():
+    for d in SMALL if hasattr(error, "__notes__") else ():
         try:
             _examples(theorem, 8 * EXAMPLES, True, st.just(d))
         except (AssertionError, CheckError) as smaller:

@@ -254,10 +254,10 @@ def within_bound(m: Vector, x: Vector, count: sy.Proved, length: sy.Proved, *fac
 @st.composite
 def divided(draw: st.DrawFn, d: int) -> dict[str, Any]:
     """A vector, and a mask that selects the first of its components, not the last, and neither only zeros."""
-    x, m = list(draw(vectors(d))), list(draw(masks(d)))
-    x[0], x[-1] = x[0] or 1, x[-1] or 1
-    m[-1], m[0] = 0, 1
-    return {"x": x, "m": m}
+    x, m = draw(vectors(d)), draw(masks(d))
+    ends = {0: (x[0] or 1, 1), d - 1: (x[-1] or 1, 0)}
+    pairs = [ends.get(i, pair) for i, pair in enumerate(zip(x, m, strict=True))]
+    return {"x": [value for value, _ in pairs], "m": [chosen for _, chosen in pairs]}
 
 
 @theorem(

@@ -86,7 +86,11 @@ def test_u_norm(u: Vector, x: Vector, eps: Epsilon):
     z, stretched = lg.layer_norm(hx, eps=eps), lg.layer_norm(hx, u, eps=eps)
     assert y == reflected(u, z)
     wrong("no reflection of the output", lambda: y == z)
-    wrong("the same with a gain, here u itself, on either side", lambda: u * y == reflected(u, stretched))
+    wrong(
+        "the same with a gain, here u itself, on either side",
+        lambda: u * y == reflected(u, stretched),
+        models=lambda d: {"u": [Fraction(-1, 5), Fraction(-7, 5), *[1] * d][:d], "x": [0, 1, *[0] * d][:d]},
+    )
     wrong("RMSNorm in place of LayerNorm", lambda: y == reflected(u, lg.rms_norm(hx, eps=eps)))
 
 
