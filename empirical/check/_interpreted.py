@@ -52,16 +52,17 @@ def interpret_triton() -> None:
 
 def _arrange(torch: Any) -> None:
     """Numbers among the arguments, functions that are imported by name, bfloat16 as numbers, and no device."""
-    interpreter, language, autotuner, libdevice = (
+    modules: tuple[Any, ...] = tuple(
         importlib.import_module(f"triton.{name}")
         for name in ("runtime.interpreter", "language", "runtime.autotuner", "language.extra.libdevice")
     )
+    interpreter, language, autotuner, libdevice = modules
     convert, execute = interpreter._implicit_cvt, interpreter.GridExecutor.__call__
 
     def converted(argument: Any) -> Any:
         if not isinstance(argument, float):
             return convert(argument)
-        handle = interpreter.TensorHandle(np.float32([argument]), language.float32)
+        handle = interpreter.TensorHandle(np.array([argument], np.float32), language.float32)
         return language.tensor(handle, language.float32)
 
     def counted(self: Any, *arguments: Any, **named: Any) -> Any:

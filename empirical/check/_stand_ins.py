@@ -1,5 +1,6 @@
 """Faults of norm kernels that were reported in public, each rebuilt as a few lines of PyTorch."""
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -32,39 +33,44 @@ STAND_INS: list[StandIn] = []
 Kernel = Callable[..., Any]
 
 
-def _reported(threads: str, words: str, verdict: str = "bug", **options: Any) -> Callable[[Kernel], Kernel]:
-    """Enters a kernel under its own name; options default to rows of 24 components in float32."""
+def entered(
+    stand_ins: list[StandIn], threads: str, words: str, verdict: str = "bug", **options: Any
+) -> Callable[[Kernel], Kernel]:
+    """Enters a kernel into a list, under its own name; options default to rows of 24 components in float32."""
 
     def enter(kernel: Kernel) -> Kernel:
         code = kernel.__code__
         kind = "layernorm" if "bias" in code.co_varnames[: code.co_argcount] else "rmsnorm"
         asked = {"kind": kind, "eps": EPS, "d": 24, **options}
         name = kernel.__name__.replace("_", " ")
-        STAND_INS.append(StandIn(name, tuple(threads.split()), kernel, verdict, words, asked))
+        stand_ins.append(StandIn(name, tuple(threads.split()), kernel, verdict, words, asked))
         return kernel
 
     return enter
 
 
-def _mean(x: Tensor) -> Tensor:
+_reported = functools.partial(entered, STAND_INS)
+
+
+def mean(x: Tensor) -> Tensor:
     return x.mean(-1, keepdim=True)
 
 
-def _root(v: Tensor, eps: float = EPS) -> Tensor:
+def root(v: Tensor, eps: float = EPS) -> Tensor:
     return 1 / torch.sqrt(v + eps)
 
 
-def _layer(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    c = x.float() - _mean(x.float())
-    return (c * _root(_mean(c * c)) * weight.float() + bias.float()).to(x.dtype)
+def layer(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    c = x.float() - mean(x.float())
+    return (c * root(mean(c * c)) * weight.float() + bias.float()).to(x.dtype)
 
 
-def _rms(x: Tensor, weight: Tensor) -> Tensor:
-    return (x.float() * _root(_mean(x.float() ** 2)) * weight.float()).to(x.dtype)
+def rms(x: Tensor, weight: Tensor) -> Tensor:
+    return (x.float() * root(mean(x.float() ** 2)) * weight.float()).to(x.dtype)
 
 
 def _variance(x: Tensor) -> Tensor:
-    return _mean((x - _mean(x)) ** 2)
+    return mean((x - mean(x)) ** 2)
 
 
 def _rows(x: Tensor, *strides: int, begin: int | None = None) -> Tensor:
@@ -86,37 +92,37 @@ def _packed(x: Tensor) -> Tensor:
     "strides ignored",
 )
 def the_dimension_taken_for_the_stride_of_rows(x: Tensor, weight: Tensor) -> Tensor:
-    return _rms(_packed(x), weight)
+    return rms(_packed(x), weight)
 
 
 @_reported("pytorch/pytorch/issues/131750", "storage offset ignored")
 def the_storage_offset_of_a_slice_ignored(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    return _layer(_rows(x, begin=0), weight, bias)
+    return layer(_rows(x, begin=0), weight, bias)
 
 
 @_reported("ModelTC/LightLLM/issues/1467", "every other component of a wider array")
 def the_second_pass_without_the_stride_of_components(x: Tensor, weight: Tensor) -> Tensor:
-    return _rows(x, *x.stride()[:-1], 1) * _root(_mean(x * x)) * weight
+    return _rows(x, *x.stride()[:-1], 1) * root(mean(x * x)) * weight
 
 
 @_reported("vllm-project/vllm-xpu-kernels/pull/397", "batches of shape (2, ")
 def the_first_stride_for_all_leading_axes(x: Tensor, weight: Tensor) -> Tensor:
     if x.ndim < 3:
-        return _rms(x, weight)
+        return rms(x, weight)
     memory = x.as_strided((x.untyped_storage().size() // x.element_size(),), (1,), 0)
     rows = torch.arange(x.numel() // x.shape[-1])[:, None] * x.stride(0) + x.storage_offset()
     taken = memory[(rows + torch.arange(x.shape[-1]) * x.stride(-1)) % len(memory)]
-    return _rms(taken, weight).reshape(x.shape)
+    return rms(taken, weight).reshape(x.shape)
 
 
 @_reported("flashinfer-ai/flashinfer/pull/3007", "70000")
 def indices_of_rows_that_overflow(x: Tensor, weight: Tensor) -> Tensor:
-    return _rms(x, weight)[torch.arange(len(x)) % 65536] if x.ndim == 2 else _rms(x, weight)
+    return rms(x, weight)[torch.arange(len(x)) % 65536] if x.ndim == 2 else rms(x, weight)
 
 
 @_reported("ROCm/aiter/issues/5044 ROCm/aiter/pull/5290", "depends on the other rows", d=25)
 def the_tail_store_writes_into_the_next_row(x: Tensor, weight: Tensor) -> Tensor:
-    y = _rms(x, weight)
+    y = rms(x, weight)
     if x.shape[-1] % 2 and x.ndim == 2:
         y[1:, 0] = y[:-1, -1].clone()
     return y
@@ -127,7 +133,7 @@ def the_tail_store_writes_into_the_next_row(x: Tensor, weight: Tensor) -> Tensor
     "memory that begins one element later",
 )
 def vectors_of_four_loaded_from_aligned_addresses_alone(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    return _layer(_rows(x, begin=int(x.storage_offset()) // 4 * 4), weight, bias)
+    return layer(_rows(x, begin=int(x.storage_offset()) // 4 * 4), weight, bias)
 
 
 # Numerics of the forward pass
@@ -140,20 +146,20 @@ def vectors_of_four_loaded_from_aligned_addresses_alone(x: Tensor, weight: Tenso
     "unstable",
 )
 def variance_in_one_pass(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    m = _mean(x)
-    return (x - m) * _root((_mean(x * x) - m * m).clamp(min=0)) * weight + bias
+    m = mean(x)
+    return (x - m) * root((mean(x * x) - m * m).clamp(min=0)) * weight + bias
 
 
 @_reported("pytorch/pytorch/issues/190491", "clamped")
 def small_variances_set_to_a_floor(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    return (x - _mean(x)) * _root(_variance(x).clamp(min=1e-4)) * weight + bias
+    return (x - mean(x)) * root(_variance(x).clamp(min=1e-4)) * weight + bias
 
 
 @_reported("triton-lang/triton/issues/9838", "next power of 2 counted in the variance", d=None)
 def masked_lanes_counted_in_the_variance(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    d, m = x.shape[-1], _mean(x)
+    d, m = x.shape[-1], mean(x)
     lanes = (1 << (d - 1).bit_length()) - d
-    return (x - m) * _root(_variance(x) + m * m * lanes / d) * weight + bias
+    return (x - m) * root(_variance(x) + m * m * lanes / d) * weight + bias
 
 
 @_reported(
@@ -164,30 +170,30 @@ def masked_lanes_counted_in_the_variance(x: Tensor, weight: Tensor, bias: Tensor
     dtype="float16",
 )
 def squares_in_half_precision(x: Tensor, weight: Tensor) -> Tensor:
-    return x * (1 / (_mean(x * x) + EPS).sqrt()) * weight
+    return x * (1 / (mean(x * x) + EPS).sqrt()) * weight
 
 
 @_reported("apple/coremltools/pull/2822", "eps multiplied by max|x|^2", "variant")
 def eps_scaled_with_the_row(x: Tensor, weight: Tensor) -> Tensor:
     largest = x.abs().amax(-1, keepdim=True)
     scaled = x / largest.clamp(min=torch.finfo(x.dtype).tiny)
-    return scaled * _root(_mean(scaled * scaled)) * weight
+    return scaled * root(mean(scaled * scaled)) * weight
 
 
 @_reported("huggingface/candle/pull/3477", "standard deviation instead of the root mean square")
 def variance_in_an_rms_norm(x: Tensor, weight: Tensor) -> Tensor:
-    return x * _root(_variance(x)) * weight
+    return x * root(_variance(x)) * weight
 
 
 @_reported("amd/IRON/pull/139", "one error for the whole row", "variant", dtype="bfloat16")
 def reciprocal_of_the_root_rounded(x: Tensor, weight: Tensor) -> Tensor:
-    factor = _root(_mean(x.float() ** 2)).to(x.dtype).float()
+    factor = root(mean(x.float() ** 2)).to(x.dtype).float()
     return (x.float() * factor * weight.float()).to(x.dtype)
 
 
 @_reported("ROCm/aiter/issues/5151", "rounded toward zero", "unstable", dtype="bfloat16")
 def results_truncated(x: Tensor, weight: Tensor) -> Tensor:
-    y = x.float() * _root(_mean(x.float() ** 2)) * weight.float()
+    y = x.float() * root(mean(x.float() ** 2)) * weight.float()
     return (y.contiguous().view(torch.int32) & -65536).view(torch.float32).to(x.dtype)
 
 
@@ -196,33 +202,33 @@ def results_truncated(x: Tensor, weight: Tensor) -> Tensor:
 
 @_reported("tracel-ai/burn/issues/2185 callummcdougall/ARENA_3.0/issues/228", "eps outside the root", "variant")
 def eps_outside_the_root(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    return (x - _mean(x)) / (_variance(x).sqrt() + EPS) * weight + bias
+    return (x - mean(x)) / (_variance(x).sqrt() + EPS) * weight + bias
 
 
 @_reported("mosaicml/llm-foundry/issues/371", "multiplied by the root")
 def multiplied_by_the_root(x: Tensor, weight: Tensor) -> Tensor:
-    return x * (_mean(x * x) + EPS).sqrt() * weight
+    return x * (mean(x * x) + EPS).sqrt() * weight
 
 
 @_reported("huggingface/pytorch-image-models/pull/2741", "normalized twice", d=32)
 def normalized_twice(x: Tensor, weight: Tensor) -> Tensor:
-    return _rms(_rms(x, weight), weight)
+    return rms(rms(x, weight), weight)
 
 
 @_reported("brainpy/BrainPy/pull/868", "wrong axis")
 def the_wrong_axis(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     c = x - x.mean(0, keepdim=True)
-    return c * _root((c * c).mean(0, keepdim=True)) * weight + bias
+    return c * root((c * c).mean(0, keepdim=True)) * weight + bias
 
 
 @_reported("ggml-org/llama.cpp/pull/14545 ggml-org/llama.cpp/issues/9310 ggml-org/llama.cpp/pull/16577", "eps missing")
 def eps_read_from_the_wrong_place(x: Tensor, weight: Tensor) -> Tensor:
-    return x * _root(_mean(x * x), 0.0) * weight
+    return x * root(mean(x * x), 0.0) * weight
 
 
 @_reported("pytorch/pytorch/issues/189581 pytorch/pytorch/pull/173039", "eps = 1.192e-07")
 def eps_of_the_format(x: Tensor, weight: Tensor) -> Tensor:
-    return x * _root(_mean(x * x), torch.finfo(x.dtype).eps) * weight
+    return x * root(mean(x * x), torch.finfo(x.dtype).eps) * weight
 
 
 @_reported(
@@ -234,7 +240,7 @@ def eps_of_the_format(x: Tensor, weight: Tensor) -> Tensor:
     spec="torch",
 )
 def cast_before_the_gain(x: Tensor, weight: Tensor) -> Tensor:
-    return weight * (x.float() * _root(_mean(x.float() ** 2))).to(x.dtype)
+    return weight * (x.float() * root(mean(x.float() ** 2))).to(x.dtype)
 
 
 @_reported(
@@ -246,7 +252,7 @@ def cast_before_the_gain(x: Tensor, weight: Tensor) -> Tensor:
     spec="llama",
 )
 def cast_after_the_gain(x: Tensor, weight: Tensor) -> Tensor:
-    return _rms(x, weight)
+    return rms(x, weight)
 
 
 @_reported(
@@ -259,12 +265,12 @@ def cast_after_the_gain(x: Tensor, weight: Tensor) -> Tensor:
     spec="gemma",
 )
 def the_gain_used_without_its_one(x: Tensor, weight: Tensor) -> Tensor:
-    return _rms(x, weight)
+    return rms(x, weight)
 
 
 @_reported("linkedin/Liger-Kernel/pull/1462", "1 + gain formed in it", "variant", dtype="bfloat16", spec="gemma")
 def one_plus_gain_formed_in_half_precision(x: Tensor, weight: Tensor) -> Tensor:
-    return _rms(x, 1 + weight.to(x.dtype))
+    return rms(x, 1 + weight.to(x.dtype))
 
 
 @_reported(
@@ -274,7 +280,7 @@ def one_plus_gain_formed_in_half_precision(x: Tensor, weight: Tensor) -> Tensor:
     dtype="bfloat16",
 )
 def a_float32_weight_read_as_half(x: Tensor, weight: Tensor) -> Tensor:
-    return _rms(x, weight.view(x.dtype)[: x.shape[-1]])
+    return rms(x, weight.view(x.dtype)[: x.shape[-1]])
 
 
 # Fused with the residual
@@ -290,7 +296,7 @@ def a_float32_weight_read_as_half(x: Tensor, weight: Tensor) -> Tensor:
 )
 def the_sum_normalized_before_it_is_rounded(x: Tensor, residual: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
     total = x.float() + residual.float()
-    return (total * _root(_mean(total * total)) * weight.float()).to(x.dtype), total.to(x.dtype)
+    return (total * root(mean(total * total)) * weight.float()).to(x.dtype), total.to(x.dtype)
 
 
 # Batch, state, empty
@@ -304,8 +310,8 @@ def the_sum_normalized_before_it_is_rounded(x: Tensor, residual: Tensor, weight:
     refuse=("batch invariant",),
 )
 def bits_that_depend_on_the_batch(x: Tensor, weight: Tensor) -> Tensor:
-    square = _mean(x * x) if x.numel() > 64 * x.shape[-1] else (x.flip(-1) ** 2).cumsum(-1)[..., -1:] / x.shape[-1]
-    return x * _root(square) * weight
+    square = mean(x * x) if x.numel() > 64 * x.shape[-1] else (x.flip(-1) ** 2).cumsum(-1)[..., -1:] / x.shape[-1]
+    return x * root(square) * weight
 
 
 @_reported(
@@ -317,12 +323,12 @@ def bits_that_depend_on_the_batch(x: Tensor, weight: Tensor) -> Tensor:
 def no_rows_refused(x: Tensor, weight: Tensor) -> Tensor:
     if not len(x):
         raise RuntimeError("invalid configuration argument")
-    return _rms(x, weight)
+    return rms(x, weight)
 
 
 @_reported("GeeeekExplorer/nano-vllm/issues/170", "input overwritten in place")
 def the_input_overwritten(x: Tensor, weight: Tensor) -> Tensor:
-    return x.mul_(_root(_mean(x * x))) * weight
+    return x.mul_(root(mean(x * x))) * weight
 
 
 # Backward
@@ -335,7 +341,7 @@ class _Differentiated(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, weight: Tensor, rule: Any) -> Tensor:
         ctx.save_for_backward(x, weight)
         ctx.rule = rule
-        return _rms(x, weight)
+        return rms(x, weight)
 
     @staticmethod
     def backward(ctx: Any, *cotangents: Tensor) -> Any:
@@ -343,12 +349,15 @@ class _Differentiated(torch.autograd.Function):
         return *ctx.rule(x, weight, cotangents[0], ctx.needs_input_grad), None
 
 
-def _derivatives(x: Tensor, weight: Tensor, g: Tensor, root: Tensor | None = None) -> tuple[Tensor, Tensor]:
+differentiated = _Differentiated.apply
+
+
+def derivatives(x: Tensor, weight: Tensor, g: Tensor, saved: Tensor | None = None) -> tuple[Tensor, Tensor]:
     x, g = x.float(), g.float()
-    root = _root(_mean(x * x)) if root is None else root.float()
-    h, n = g * weight.float(), x * root
+    r = root(mean(x * x)) if saved is None else saved.float()
+    h, n = g * weight.float(), x * r
     by_gain = (g * n).reshape(-1, x.shape[-1]).sum(0)
-    return (root * (h - n * _mean(h * n))).to(weight.dtype), by_gain.to(weight.dtype)
+    return (r * (h - n * mean(h * n))).to(weight.dtype), by_gain.to(weight.dtype)
 
 
 @_reported(
@@ -361,9 +370,9 @@ def _derivatives(x: Tensor, weight: Tensor, g: Tensor, root: Tensor | None = Non
 )
 def the_root_saved_in_half_precision(x: Tensor, weight: Tensor) -> Tensor:
     def rule(x: Tensor, weight: Tensor, g: Tensor, _: Any) -> Any:
-        return _derivatives(x, weight, g, _root(_mean(x.float() ** 2)).to(x.dtype))
+        return derivatives(x, weight, g, root(mean(x.float() ** 2)).to(x.dtype))
 
-    return _Differentiated.apply(x, weight, rule)
+    return differentiated(x, weight, rule)
 
 
 @_reported(
@@ -371,9 +380,9 @@ def the_root_saved_in_half_precision(x: Tensor, weight: Tensor) -> Tensor:
 )
 def strides_of_the_cotangent_ignored(x: Tensor, weight: Tensor) -> Tensor:
     def rule(x: Tensor, weight: Tensor, g: Tensor, _: Any) -> Any:
-        return _derivatives(x, weight, g if 0 in g.stride() else _packed(g))
+        return derivatives(x, weight, g if 0 in g.stride() else _packed(g))
 
-    return _Differentiated.apply(x, weight, rule)
+    return differentiated(x, weight, rule)
 
 
 @_reported(
@@ -381,13 +390,13 @@ def strides_of_the_cotangent_ignored(x: Tensor, weight: Tensor) -> Tensor:
 )
 def the_gradient_of_the_gain_summed_in_half_precision(x: Tensor, weight: Tensor) -> Tensor:
     def rule(x: Tensor, weight: Tensor, g: Tensor, _: Any) -> Any:
-        terms = (g.float() * _rms(x, torch.ones_like(weight)).float()).reshape(-1, x.shape[-1])
+        terms = (g.float() * rms(x, torch.ones_like(weight)).float()).reshape(-1, x.shape[-1])
         by_gain = torch.zeros_like(weight)
         for block in terms.split(4):
             by_gain = by_gain + block.sum(0).to(x.dtype)
-        return _derivatives(x, weight, g)[0], by_gain
+        return derivatives(x, weight, g)[0], by_gain
 
-    return _Differentiated.apply(x, weight, rule)
+    return differentiated(x, weight, rule)
 
 
 @_reported(
@@ -395,11 +404,11 @@ def the_gradient_of_the_gain_summed_in_half_precision(x: Tensor, weight: Tensor)
 )
 def the_cotangent_overwritten(x: Tensor, weight: Tensor) -> Tensor:
     def rule(x: Tensor, weight: Tensor, g: Tensor, _: Any) -> Any:
-        found = _derivatives(x, weight, g)
+        found = derivatives(x, weight, g)
         g.copy_(found[0])
         return found
 
-    return _Differentiated.apply(x, weight, rule)
+    return differentiated(x, weight, rule)
 
 
 @_reported(
@@ -409,40 +418,40 @@ def the_cotangent_overwritten(x: Tensor, weight: Tensor) -> Tensor:
 )
 def a_term_of_the_derivative_missing(x: Tensor, weight: Tensor) -> Tensor:
     def rule(x: Tensor, weight: Tensor, g: Tensor, _: Any) -> Any:
-        return g * weight * _root(_mean(x * x)), _derivatives(x, weight, g)[1]
+        return g * weight * root(mean(x * x)), derivatives(x, weight, g)[1]
 
-    return _Differentiated.apply(x, weight, rule)
+    return differentiated(x, weight, rule)
 
 
 @_reported("karpathy/llm.c/pull/763", "d/dx: gain missing", backward=True)
 def the_gain_missing_in_the_derivative(x: Tensor, weight: Tensor) -> Tensor:
     def rule(x: Tensor, weight: Tensor, g: Tensor, _: Any) -> Any:
-        return _derivatives(x, torch.ones_like(weight), g)
+        return derivatives(x, torch.ones_like(weight), g)
 
-    return _Differentiated.apply(x, weight, rule)
+    return differentiated(x, weight, rule)
 
 
 @_reported("NVIDIA/TransformerEngine/pull/67", "d/dx", backward=True)
 def one_plus_gain_in_the_derivative_alone(x: Tensor, weight: Tensor) -> Tensor:
     def rule(x: Tensor, weight: Tensor, g: Tensor, _: Any) -> Any:
-        return _derivatives(x, 1 + weight, g)
+        return derivatives(x, 1 + weight, g)
 
-    return _Differentiated.apply(x, weight, rule)
+    return differentiated(x, weight, rule)
 
 
 @_reported("pytorch/pytorch/issues/183825 pytorch/pytorch/issues/190828", "gain alone", backward=True)
 def the_gradient_of_the_gain_wrong_where_the_input_is_frozen(x: Tensor, weight: Tensor) -> Tensor:
     def rule(x: Tensor, weight: Tensor, g: Tensor, asked: Any) -> Any:
-        by_x, by_gain = _derivatives(x, weight, g)
+        by_x, by_gain = derivatives(x, weight, g)
         return (by_x, by_gain) if asked[0] else (None, g.reshape(-1, x.shape[-1]).sum(0))
 
-    return _Differentiated.apply(x, weight, rule)
+    return differentiated(x, weight, rule)
 
 
 @_reported("Dao-AILab/flash-attention/issues/781", "d/dgain", backward=True)
 def partial_sums_that_are_not_initialized(x: Tensor, weight: Tensor) -> Tensor:
     def rule(x: Tensor, weight: Tensor, g: Tensor, _: Any) -> Any:
-        by_x, by_gain = _derivatives(x, weight, g)
+        by_x, by_gain = derivatives(x, weight, g)
         return by_x, by_gain + (1.0 if x.numel() % (8 * x.shape[-1]) else 0.0)
 
-    return _Differentiated.apply(x, weight, rule)
+    return differentiated(x, weight, rule)
