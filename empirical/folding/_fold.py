@@ -205,7 +205,7 @@ def refuse_difference(
     wide = copy.deepcopy(model).double()
     changed = change(wide)
     given = [] if inputs is None else [inputs]
-    with contextlib.suppress(ModelError):  # what is no network of transformers has the given inputs alone
+    with contextlib.suppress(ModelError):  # other networks than those of transformers have only the given inputs
         given += [sample_inputs(model, length=length, seed=1) for length in (8, longest(model))]
     for batch in given:
         batch = mapped(dict(batch), lambda t: t.double() if t.is_floating_point() else t)

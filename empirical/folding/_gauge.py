@@ -251,7 +251,7 @@ def rotate(model: nn.Module, rotation: np.ndarray, *, checked: bool = True) -> F
     paths = wide_norms(model)
     d = model.get_submodule(paths[0]).weight.numel()  # type: ignore[operator]
     if rotation.shape != (d, d) or not np.allclose(rotation @ rotation.T, np.eye(d), rtol=0, atol=1e-12):
-        raise ModelError(f"the rotation is no orthogonal matrix of shape ({d}, {d}); give one in float64")
+        raise ModelError(f"the rotation is not an orthogonal matrix of shape ({d}, {d}); give one in float64")
     onto = fold_gains(copy.deepcopy(model).double())
     refused = f"{type(model).__name__} has no gauge of rotations: "
     if held := [path for path in paths if path in onto.kept]:

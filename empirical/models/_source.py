@@ -64,7 +64,7 @@ class ModelSource:
         """The local files that say what the model is: configuration, tokenizer, weights, and the shards of an index.
 
         Raises:
-            ModelError: One of them is outside of the folder, or is no file that ends.
+            ModelError: One of them is outside the folder, or is not a file that ends.
         """
         folder = Path(self.location)
         if self.gguf_file:

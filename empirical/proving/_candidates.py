@@ -1,4 +1,4 @@
-"""What a norm may compute: the definitions of the library, their usual variants, and what is no norm."""
+"""What a norm may compute: the definitions of the library, their usual variants, and functions that are not norms."""
 
 from __future__ import annotations
 
