@@ -41,6 +41,11 @@ def rounding_level(d: int) -> float:
     return d * ((1 + math.log2(d)) * 2**-24) ** 2
 
 
+def above_rounding(value: float, d: int) -> float:
+    """An energy for a log axis: NaN, which leaves a gap, where it is a matter of rounding."""
+    return value if value > rounding_level(d) else math.nan
+
+
 def energy(row: Row, *, interval: bool = True) -> str:
     """An energy with its interval, all three to the same decimals; ≈ 0 where it is a matter of rounding."""
     value, low, high = (row["d_cos2" + end] for end in ("", "_low", "_high"))

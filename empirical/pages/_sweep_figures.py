@@ -12,7 +12,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 
 from ..observe import LAWS, Growth, growth, stream
 from ..support import Json, Row
-from ._console import growth_words
+from ._console import above_rounding, growth_words
 from ._style import NULL, RANDOM_A, RANDOM_B, UNIFORM, Layout, band, panels, write_figure
 
 ROLES = {
@@ -104,13 +104,14 @@ def _angles(axes: Axes, layers: _Layers) -> None:
 
 
 def energies(axes: Axes, places: Sequence[float], rows: Sequence[Row]) -> None:
-    """d·E[cos²θ] on a log axis: along the uniform direction, among that along random ones."""
+    """d·E[cos²θ] on a log axis: along the uniform direction, among that along random ones, but for rounding."""
     axes.set_yscale("log")
     axes.axhline(1, color=NULL, linewidth=0.8, linestyle=_DASHES, label="isotropic: 1")
     low, median, high, values = (
         [row[name] for row in rows]
         for name in ("random_d_cos2_low", "random_d_cos2_median", "random_d_cos2_high", "d_cos2")
     )
+    values = [above_rounding(value, row["d"]) for value, row in zip(values, rows, strict=True)]
     axes.fill_between(
         places, low, high, color=RANDOM_A, alpha=0.22, linewidth=0, label="random directions: 5 % to 95 %"
     )
@@ -131,7 +132,7 @@ def _energies_by_layer(axes: Axes, layers: _Layers) -> None:
     places = [layers.place(row) for row in rows]
     energies(axes, places, rows)
     # A single sequence gives no interval, and a log axis has no 0.
-    known = [row for row in rows if math.isfinite(row["d_cos2_high"])]
+    known = [row for row in rows if math.isfinite(row["d_cos2_high"] + above_rounding(row["d_cos2"], row["d"]))]
     below = [row["d_cos2"] - max(row["d_cos2_low"], row["d_cos2"] / 100) for row in known]
     above = [row["d_cos2_high"] - row["d_cos2"] for row in known]
     axes.errorbar(
@@ -187,9 +188,7 @@ def more_figure(rows: Sequence[Row], title: str) -> Figure:
         values = [row[column] / row["norm_mean"] if longest else row[column] for row in shown]
         if longest:
             axes.set_yscale("log")
-        axes.plot(
-            values, color=UNIFORM, marker="o", markersize=3, label="uniform direction 1" if "rank" in column else None
-        )
+        axes.plot(values, color=UNIFORM, marker="o", markersize=3)
         _link(axes, range(len(shown)), values, shown)
 
     return panels(_MORE, draw, Layout((4.9, 3.2), 2, "", title, sharey=False))
@@ -209,7 +208,8 @@ def gain_figure(gains: Sequence[Json], title: str) -> Figure:
         axes.plot(median, color=UNIFORM, marker="o", markersize=3, label="median")
 
     contents = [("absolute gains |g|", "gain"), ("semi-axes of the outputs, in units of √d", "axes")]
-    return panels(contents, draw, Layout((4.9, 3.2), 2, "", title))
+    both = any(each["axes"] != each["gain"] for each in gains)  # those of an RMSNorm are its gains
+    return panels(contents if both else contents[:1], draw, Layout((4.9, 3.2), 2, "", title))
 
 
 def layer_figure(rows: Sequence[Row], title: str) -> Figure:
