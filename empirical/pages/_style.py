@@ -91,7 +91,8 @@ def panels(
     # A legend beside the panels takes about 2.4 inches.
     width, height = layout.size[0] * columns + 2.4 * (layout.legend == "beside"), layout.size[1] * lines
     with matplotlib.rc_context(STYLE):
-        whole = figure or Figure(figsize=(max(5.4, width), height), layout="constrained")
+        least = max(5.4, 0.1 * len(layout.title))  # a letter of the title takes a tenth of an inch
+        whole = figure or Figure(figsize=(max(least, width), height), layout="constrained")
         grid = whole.subplots(lines, columns, squeeze=False, sharex=layout.sharex, sharey=layout.sharey)
         for axes, (title, content) in zip(grid.flat, contents, strict=False):
             axes.set_title(title, parse_math=False)  # names may hold a $

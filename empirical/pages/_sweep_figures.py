@@ -148,7 +148,7 @@ def angle_figure(rows: Sequence[Row], side: str, title: str) -> Figure:
     standard deviation of 57.3°/√d.
     """
     contents = _by_role(rows, side)
-    layout = Layout((4.9, 4.1), len(contents), "angle (degrees): mean ± standard deviation", title)
+    layout = Layout((4.9, 4.1), len(contents), "angle (degrees): mean ± spread", title)
     return panels(contents, _angles, layout)
 
 
