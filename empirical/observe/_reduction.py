@@ -262,7 +262,8 @@ def _along_directions(projections: Tensor, weights: Tensor, *, whole: bool) -> T
     """Weighted sums of squares over the tokens, float64, (..., B, K); layer by layer, so that memory is used again."""
     energies = weights.new_empty(*weights.shape[:-1], projections.shape[-1])
     squares = weights.new_empty(projections.shape[-2:])
-    layers = (each.reshape(-1, *each.shape[-2:]) for each in (projections, weights, energies))
+    count = math.prod(weights.shape[:-2])
+    layers = (each.reshape(count, *each.shape[-2:]) for each in (projections, weights, energies))
     for values, weight, sums in zip(*layers, strict=True):
         squares.copy_(values).square_()
         if not whole:  # what does not count may be infinite, which a weight of 0 would turn into NaN
