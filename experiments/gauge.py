@@ -59,7 +59,7 @@ from empirical.train import (
 TABLES = Path(__file__).parents[1] / "docs" / "results" / "gauge"
 ANGLES = (90.0, 45.0, 8.0)
 ORBIT = {"writers centred": (90, 60, 80, 100, 120, 30), "as stored": (90, 60, 120, 80)}
-SEEDS = 5
+SEEDS = 3
 COMPARED = 2
 """Sequences on which logits are compared."""
 

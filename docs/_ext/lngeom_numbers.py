@@ -68,6 +68,7 @@ def numbers() -> dict[str, Any]:
         "orbit_table": orbit_table(),
         "attack_table": attack_table(),
         "drawn": drawn_directions(),
+        "paid": paid,
         "rank_widths": rank_widths(),
         "kernel_lines": f"{sum(map(lines_of_code, TRUSTED))}",
     }
@@ -174,6 +175,13 @@ def _ranks(before: list[Row]) -> dict[str, Any]:
         "lowest_quarter": sum(rank <= 64 / 4 for rank in ranks),
         "early_rank": max(rank for rank, row in zip(ranks, before, strict=True) if 2 <= (row["layer"] or 0) <= 22),
     }
+
+
+def paid(part: str) -> str:
+    """What measuring adds to a pass with one token in eight projected, in percent."""
+    row = benchmarks(part)[-1]
+    median, low, high = (f"{100 * (row[name] - 1):.0f}" for name in ("ratio", "low", "high"))
+    return f"{median} percent ({low} to {high} in single rounds)"
 
 
 def rank_widths() -> dict[str, Any]:
