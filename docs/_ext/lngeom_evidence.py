@@ -29,7 +29,7 @@ HEADS = {
 """What the box of a theorem says first."""
 KINDS = {
     "theorem": "a theorem",
-    "identity": "an identity: both sides have one normal form",
+    "lemma": "a lemma: school algebra",
     "definition": "a definition of the library written out",
 }
 FILES = "certificates"
@@ -173,7 +173,7 @@ class StatusCounts(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Insert the table, generated from the evidence."""
         theorems = [one for one in load(self.env.app, "theorems.json")["theorems"] if one["status"] != "failed"]
-        kinds = {"theorem": "theorems", "identity": "identities", "definition": "definitions"}
+        kinds = {"theorem": "theorems", "lemma": "lemmas", "definition": "definitions"}
         rows = []
         for status in [*dict.fromkeys(one["status"] for one in theorems), "all"]:
             chosen = [one for one in theorems if status in ("all", one["status"])]

@@ -120,7 +120,7 @@ class _Meaning:
 
     def of(self, t: Term) -> list[Fraction | Interval]:
         parts = [_each(mul, [c], self.monomial(m)) if c != 1 else self.monomial(m) for m, c in t]
-        return functools.reduce(functools.partial(_each, add), parts) if parts else [Fraction(0)]
+        return list(functools.reduce(functools.partial(_each, add), parts)) if parts else [Fraction(0)]
 
     def monomial(self, monomial: tuple) -> list[Fraction | Interval]:
         columns = [

@@ -32,7 +32,8 @@ The docstring is title, statement, and any of the paragraphs ``Last step:``, ``C
   of ``goal``, ``given`` (the assumed hypotheses, in order) and the parameters, chosen by name.
 - ``models``: a function of d to values or strategies by name, or to one strategy of such a dict.
 - ``without``: for a hypothesis the models at which the rest holds but not the claim.
-- ``definition=True``: the claim writes out what the library defines.
+- ``kind``: ``"lemma"`` for school algebra, ``"definition"`` where the claim writes out what the library defines;
+  neither is counted as a theorem.
 """
 
 from ._body import Epsilon as Epsilon, Scalar as Scalar, Vector as Vector, assume as assume, wrong as wrong

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import Any, overload
+from typing import Any, Literal, get_args, overload
 
 from .. import kernel
 from ..errors import InputError
@@ -20,6 +20,8 @@ from ._body import Models, kinds_of
 from ._errors import BodyError, CheckError
 from ._run import Condition, Listing, Wrong
 from ._statement import Statement
+
+Kind = Literal["theorem", "lemma", "definition"]
 
 Build = Callable[..., Any]
 """A function of some of ``goal``, ``given`` and the parameters, chosen by the names of its own."""
@@ -53,7 +55,7 @@ class Theorem:
         lemmas, remainder: Theorems that the prover may use; for an inequality an equal term of evident sign.
         own_proof: Returns a kernel theorem of ``goal`` from ``given``.
         models, without: Where examples, and counterexamples without a hypothesis, are looked for.
-        definition: Whether the claim only writes out what the library defines.
+        kind: ``"theorem"``; ``"lemma"`` for school algebra; ``"definition"`` where the library's own is written out.
     """
 
     body: Callable[..., Any]
@@ -63,9 +65,11 @@ class Theorem:
     own_proof: Build | None = None
     models: Models | None = None
     without: Mapping[str, Models] = field(default_factory=dict)
-    definition: bool = False
+    kind: Kind = "theorem"
 
     def __post_init__(self) -> None:
+        if self.kind not in get_args(Kind):
+            raise BodyError(f"kind is {self.kind!r}, not one of {', '.join(get_args(Kind))}")
         self.kinds = kinds_of(self.body)
         parts = [" ".join(part.split()) for part in inspect.cleandoc(self.body.__doc__ or self.name).split("\n\n")]
         self.title = parts.pop(0).removesuffix(".")
@@ -134,14 +138,6 @@ class Theorem:
     def wrongs(self) -> dict[str, Wrong]:
         """The wrong variants by their labels."""
         return self.terms.wrongs()
-
-    @property
-    def kind(self) -> str:
-        """``"definition"``, ``"identity"`` (both sides have one normal form) or ``"theorem"``."""
-        if self.definition:
-            return "definition"
-        same = all(relation == "=" and kernel.term(term) == kernel.term(0) for term, relation in self.goals)
-        return "identity" if same else "theorem"
 
     # ------------------------------------------------------------------------------------------------- its proof
 
@@ -229,7 +225,7 @@ def theorem(work: Any = "", place: str = "", says: str = "", /, **options: Any) 
     Args:
         work, place, says (str): The source.
         lemmas, remainder (function): Help for the prover, on kernel terms.
-        models, without, definition: See :class:`Theorem`.
+        models, without, kind: See :class:`Theorem`.
 
     Raises:
         BodyError: If a parameter is not annotated, or where Python drops asserts (``python -O``).

@@ -26,7 +26,7 @@ def cosine(x: Vector, b: Vector) -> Scalar:
     return dot(x, b) / (norm(x) * norm(b))
 
 
-@theorem(OWN, "angles", "the sine that goes with a cosine, both of which the arc tangent takes")
+@theorem(OWN, "angles", "the sine that goes with a cosine, both of which the arc tangent takes", kind="lemma")
 def test_between(x: Vector, z: Vector):
     """What is orthogonal to x of z has the length ‖z‖√(1 − c²), c the cosine of their angle.
 
@@ -41,7 +41,7 @@ def test_between(x: Vector, z: Vector):
     wrong("with c in the place of c²", lambda: square_norm(rest) == square_norm(z) * (1 - c))
 
 
-@theorem(GUPTA, "section 2.1", "defines θ by the norm of the mean vector, ‖x‖ cos θ, without its sign")
+@theorem(GUPTA, "section 2.1", "defines θ by the norm of the mean vector, ‖x‖ cos θ, without its sign", kind="lemma")
 def test_cosine(x: Vector):
     """The angle to 1 has cosine μ/√(μ² + σ²).
 
@@ -55,7 +55,7 @@ def test_cosine(x: Vector):
     wrong("|μ|/√(μ² + σ²), as from the norm of the mean vector", lambda: c == unsigned / size)
 
 
-@theorem(OWN, "angles", "the arc tangent keeps its accuracy at every angle")
+@theorem(OWN, "angles", "the arc tangent keeps its accuracy at every angle", kind="lemma")
 def test_sine(x: Vector):
     """The angle to 1 has sine σ/√(μ² + σ²).
 
@@ -69,7 +69,7 @@ def test_sine(x: Vector):
     wrong("σ/|μ|, the tangent", lambda: sine == sigma / abs(mean(x)))
 
 
-@theorem(GUPTA, "section 3.3", "uses a second random vector with a different norm as control")
+@theorem(GUPTA, "section 3.3", "uses a second random vector with a different norm as control", kind="lemma")
 def test_scale_free(x: Vector, b: Vector, c: Scalar):
     """The norm of a control vector does not matter: a second one of another norm is the same control.
 
@@ -81,7 +81,7 @@ def test_scale_free(x: Vector, b: Vector, c: Scalar):
     wrong("the inner product itself", lambda: dot(x, c * b) == dot(x, b))
 
 
-@theorem(GUPTA, "section 3", "two random vectors are orthogonal on average")
+@theorem(GUPTA, "section 3", "two random vectors are orthogonal on average", kind="lemma")
 def test_opposite(x: Vector, b: Vector):
     """A vector and its opposite enclose supplementary angles with every direction.
 
@@ -130,6 +130,7 @@ def test_null_law(x: Vector):
     "abstract",
     "concludes from a mean angle of 90° that there is no component along 1",
     models=lambda d: {"x": vectors(d, kind="constant")},
+    kind="lemma",
 )
 def test_mean_angle(x: Vector, x_: Vector):
     """Two opposite vectors along 1 have all their energy along 1.

@@ -129,7 +129,7 @@ def _(goal, given):
     return as_sum(goal, [product(sy.constant(Fraction(1, 2), ">"), one) for one in given])
 
 
-@theorem(BRODY, "section 3.2", "a key in the convex hull of the others is unselectable")
+@theorem(BRODY, "section 3.2", "a key in the convex hull of the others is unselectable", kind="lemma")
 def test_hull(x: Vector, z: Vector, q: Vector, c: Scalar, m: Scalar):
     """A key between two others is never preferred to both.
 

@@ -139,7 +139,7 @@ def test_volume(g: Vector):
     wrong("the height over g^⊥", lambda: dot(g / norm(g), moved) * norm(1 / g) == root(dim(g)))
 
 
-@theorem(BLOG, "on h", "the bias moves the ellipsoid and is its center")
+@theorem(BLOG, "on h", "the bias moves the ellipsoid and is its center", kind="lemma")
 def test_center(x: Vector, g: Vector, b: Vector, eps: Epsilon):
     """The bias is the center of the set of outputs.
 
@@ -160,7 +160,7 @@ def inverse_spread(g: Vector, v: Vector) -> Vector:
     return off_alpha(g, off_alpha(g, v) / (g * g))
 
 
-@theorem(ABSTRACT, "failure signatures", "complex eigenvalues would be an error")
+@theorem(ABSTRACT, "failure signatures", "complex eigenvalues would be an error", kind="lemma")
 def test_form_symmetric(v: Vector, w: Vector, g: Vector):
     """The matrix of the ellipsoid is symmetric.
 
@@ -392,7 +392,7 @@ def _(goal, given, g, u, lam):
     return sy.prove(goal, (eigen, lam * u), sy.combine(lam * summed(u), [(-1, ones(u), eigen)]))
 
 
-@theorem(OWN, "principal axes", "first elementary symmetric function of the eigenvalues")
+@theorem(OWN, "principal axes", "first elementary symmetric function of the eigenvalues", kind="lemma")
 def test_trace(g: Vector):
     """The trace of GΠG is the share 1 − 1/d of the squared gains.
 

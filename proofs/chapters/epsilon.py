@@ -150,7 +150,7 @@ def _(goal, given, x, a, eps):
     return sy.prove(goal, (same, root(square)), positive, nonnegative)
 
 
-@theorem(GUPTA, "after eq. 4", "for σ = 0 LayerNorm outputs zeros")
+@theorem(GUPTA, "after eq. 4", "for σ = 0 LayerNorm outputs zeros", kind="lemma")
 def test_constant(x: Vector, g: Vector, b: Vector, c: Scalar, eps: Epsilon):
     """A constant vector becomes the bias.
 

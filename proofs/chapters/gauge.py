@@ -34,7 +34,7 @@ def test_writers(w: Vector, x: Vector, g: Vector, b: Vector, c: Scalar, eps: Eps
     wrong("a head that reads the stream without a norm", lambda: x + (w + c * ones(w)) == x + w)
 
 
-@theorem(OWN, "gauge", "what statements about hidden states may be built of")
+@theorem(OWN, "gauge", "what statements about hidden states may be built of", kind="lemma")
 def test_invariants(x: Vector, z: Vector, c: Scalar, e: Scalar):
     """Inner products of centred states do not see shifts along 1, nor do the variances.
 
@@ -71,7 +71,7 @@ def _(goal, given, x, c, t):
     return sy.combine(goal.term, [(1, None, given[0])])
 
 
-@theorem(*SPEAKS_OF_ANGLES)
+@theorem(*SPEAKS_OF_ANGLES, kind="lemma")
 def test_angle_decreases(x: Vector, c: Scalar, e: Scalar):
     """A larger shift along 1 makes the angle with 1 of every state that is not constant smaller.
 

@@ -42,7 +42,7 @@ def test_reflection(x: Vector, a: Scalar, c: Scalar):
     wrong("also for a > 0", instead={"a < 0": lambda: a > 0})
 
 
-@theorem(GUPTA, "section 2.3", "information along the uniform vector is lost")
+@theorem(GUPTA, "section 2.3", "information along the uniform vector is lost", kind="lemma")
 def test_shift(x: Vector, c: Scalar, eps: Epsilon):
     """LayerNorm forgets the mean for every ε.
 
@@ -326,7 +326,7 @@ def column_norm(x: Vector, *, eps: Scalar) -> Vector:
     return batch_norm(x[..., None], eps=eps[..., None])[..., 0]
 
 
-@theorem(IOFFE, "algorithm 1", "mean and variance are taken over the batch", definition=True)
+@theorem(IOFFE, "algorithm 1", "mean and variance are taken over the batch", kind="definition")
 def test_batch_norm_column(x: Vector, eps: Epsilon):
     """Batch normalization with batch statistics standardizes each column of the batch.
 

@@ -56,7 +56,7 @@ def test_outside(x: Vector, v: Vector, g: Vector, b: Vector, eps: Epsilon):
     wrong("the radial term of ε inside the root", lambda: moved == inside)
 
 
-@theorem(XIONG, "proof of Lemma 3", "its Jacobian contains the factor I − 11ᵀ/d")
+@theorem(XIONG, "proof of Lemma 3", "its Jacobian contains the factor I − 11ᵀ/d", kind="lemma")
 def test_uniform_input(x: Vector, g: Vector, eps: Epsilon):
     """Shifts along 1 do not change the output.
 
@@ -143,7 +143,7 @@ def _(goal, given):
     return assuming(sy.prove(goal), given)
 
 
-@theorem(OWN, "Jacobian", "hence ‖J‖₂ ≤ ‖GΠ‖₂‖J₀‖₂")
+@theorem(OWN, "Jacobian", "hence ‖J‖₂ ≤ ‖GΠ‖₂‖J₀‖₂", kind="lemma")
 def test_gain_factors(x: Vector, v: Vector, g: Vector, eps: Epsilon):
     """The gain enters the Jacobian through GΠ alone.
 

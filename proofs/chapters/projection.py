@@ -15,7 +15,7 @@ from .._shared import mean, variance
 from ..works import GUPTA, OWN, RIECHERS
 
 
-@theorem(GUPTA, "section 2.1", "the uniform vector has norm √d")
+@theorem(GUPTA, "section 2.1", "the uniform vector has norm √d", kind="lemma")
 def test_uniform_norm(x: Vector):
     """The uniform vector has norm √d.
 
@@ -35,7 +35,7 @@ def without_divisor(x: Vector) -> Vector:
     return x - dot(ones(x), x) * ones(x)
 
 
-@theorem(GUPTA, "eq. 8", "removing the mean removes the component along the uniform vector", definition=True)
+@theorem(GUPTA, "eq. 8", "removing the mean removes the component along the uniform vector", kind="definition")
 def test_mean_subtraction(x: Vector):
     """Mean subtraction is the projector off the uniform vector.
 
@@ -46,7 +46,7 @@ def test_mean_subtraction(x: Vector):
     wrong("no divisor", lambda: lg.project(x) == without_divisor(x))
 
 
-@theorem(RIECHERS, "section 2", "Π = I − 1̂1̂ᵀ is a projector")
+@theorem(RIECHERS, "section 2", "Π = I − 1̂1̂ᵀ is a projector", kind="lemma")
 def test_idempotent(x: Vector):
     """Projecting twice is projecting once.
 
@@ -57,7 +57,7 @@ def test_idempotent(x: Vector):
     wrong("with the divisor d − 1", lambda: with_sample_divisor(with_sample_divisor(x)) == with_sample_divisor(x))
 
 
-@theorem(RIECHERS, "section 2", "Π is a symmetric matrix")
+@theorem(RIECHERS, "section 2", "Π is a symmetric matrix", kind="lemma")
 def test_symmetric(x: Vector, y: Vector):
     """The projector is symmetric, so the projection is orthogonal.
 
@@ -70,7 +70,7 @@ def test_symmetric(x: Vector, y: Vector):
     )
 
 
-@theorem(OWN, "angles", "the rotation by gain and bias follows from x·z and the two means")
+@theorem(OWN, "angles", "the rotation by gain and bias follows from x·z and the two means", kind="lemma")
 def test_inner_product(x: Vector, z: Vector):
     """The inner product with a centred vector needs only that of the vectors and their means.
 
@@ -81,7 +81,7 @@ def test_inner_product(x: Vector, z: Vector):
     wrong("without the factor d", lambda: inner == centered_inner_product(dot(x, z), *means, 1))
 
 
-@theorem(RIECHERS, "section 2", "the direction of 1 is lost")
+@theorem(RIECHERS, "section 2", "the direction of 1 is lost", kind="lemma")
 def test_annihilates_uniform(x: Vector, c: Scalar):
     """The uniform vector and its multiples are projected to zero.
 
@@ -103,7 +103,7 @@ def test_trace(x: Vector):
     wrong("trace d − 2", lambda: trace(lg.project, x) == dim(x) - 2)
 
 
-@theorem(GUPTA, "after eq. 8", "what is left is orthogonal to 1")
+@theorem(GUPTA, "after eq. 8", "what is left is orthogonal to 1", kind="lemma")
 def test_mean_zero(x: Vector, g: Vector):
     """Projected vectors are orthogonal to the uniform vector.
 
@@ -114,7 +114,7 @@ def test_mean_zero(x: Vector, g: Vector):
     wrong("still true after a bias", lambda: dot(ones(x), lg.project(x) + g) == 0)
 
 
-@theorem(GUPTA, "section 3", "for a vector orthogonal to 1 there is nothing to remove")
+@theorem(GUPTA, "section 3", "for a vector orthogonal to 1 there is nothing to remove", kind="lemma")
 def test_fixes_hyperplane(x: Vector):
     """Vectors orthogonal to the uniform vector are left alone.
 
@@ -132,6 +132,7 @@ def test_fixes_hyperplane(x: Vector):
     "after eq. 4",
     "σ = 0 if and only if x equals its mean vector",
     models=lambda d: {"x": vectors(d, kind="constant")},
+    kind="lemma",
 )
 def test_variance_zero(x: Vector):
     """The variance vanishes only if all components are equal.
@@ -149,7 +150,7 @@ def _(goal, given, x):
     return sy.prove(goal, sy.definite(lg.project(x), length))
 
 
-@theorem(GUPTA, "eqs. 1 to 3", "mean and population variance, divisor d")
+@theorem(GUPTA, "eqs. 1 to 3", "mean and population variance, divisor d", kind="lemma")
 def test_pythagoras_moments(x: Vector):
     """Mean and deviation are the legs of a right triangle.
 
@@ -168,7 +169,7 @@ def unit(x: Vector) -> Vector:
     return ones(x) / root(dim(x))
 
 
-@theorem(GUPTA, "eqs. 2 and 7", "the mean vector is the vector projection of x on 1")
+@theorem(GUPTA, "eqs. 2 and 7", "the mean vector is the vector projection of x on 1", kind="lemma")
 def test_mean_vector(x: Vector):
     """The mean vector is the projection onto the uniform vector.
 
@@ -179,7 +180,7 @@ def test_mean_vector(x: Vector):
     wrong("with the divisor √d once", lambda: mean_vector(x) == dot(x, unit(x)) * ones(x))
 
 
-@theorem(GUPTA, "eqs. 5 and 6", "the norm of the mean vector is x·1̂, without the absolute value")
+@theorem(GUPTA, "eqs. 5 and 6", "the norm of the mean vector is x·1̂, without the absolute value", kind="lemma")
 def test_mean_vector_norm(x: Vector):
     """The norm of the mean vector is the absolute scalar projection.
 
@@ -195,7 +196,11 @@ def test_mean_vector_norm(x: Vector):
 
 
 @theorem(
-    GUPTA, "section 2.1", "the mean vector is an orthogonal projection", lemmas=lambda x, c: [sy.square(mean(x) - c)]
+    GUPTA,
+    "section 2.1",
+    "the mean vector is an orthogonal projection",
+    lemmas=lambda x, c: [sy.square(mean(x) - c)],
+    kind="lemma",
 )
 def test_nearest(x: Vector, c: Scalar):
     """The mean vector is the nearest multiple of the uniform vector.

@@ -31,7 +31,7 @@ def _(goal, given, h1, h2):
     return sy.prove(goal, (given[0], h1), (given[1], h2))
 
 
-@theorem(DIGEST, "pre-norm", "the stream accumulates freely and grows as O(√(Ld))")
+@theorem(DIGEST, "pre-norm", "the stream accumulates freely and grows as O(√(Ld))", kind="lemma")
 def test_orthogonal_growth(h: Vector, a: Vector):
     """Squared norms add up to twice the inner product: exactly for orthogonal increments.
 
@@ -45,7 +45,7 @@ def test_orthogonal_growth(h: Vector, a: Vector):
     wrong("for every increment without the inner product", lambda: square_norm(h + a) == pythagoras)
 
 
-@theorem(OWN, "residual stream", "aligned increments give growth linear in depth, not as its root")
+@theorem(OWN, "residual stream", "aligned increments give growth linear in depth, not as its root", kind="lemma")
 def test_worst_growth(h: Vector, a: Vector):
     """The norm grows at most by the norm of the increment.
 
@@ -65,7 +65,7 @@ def _(goal, given, h, a):
     return as_sum(goal, [product(sum_of_squares(norm(a) * h - norm(h) * a), inverse)], first, second)
 
 
-@theorem(GUPTA, "appendix A.1", "continuous summation leads to an increasing norm")
+@theorem(GUPTA, "appendix A.1", "continuous summation leads to an increasing norm", kind="lemma")
 def test_shrinking(h: Vector, c: Scalar):
     """A block can shrink the stream: summation does not force growth.
 

@@ -19,7 +19,7 @@ from ..works import ASHKBOOS, BLOG, DIGEST, GRAEF, GUPTA, JIANG, OWN, RIECHERS, 
 from .ellipsoid import zero_gains
 
 
-@theorem(ZHANG, "eq. 4", "defines RMSNorm, without ε", definition=True)
+@theorem(ZHANG, "eq. 4", "defines RMSNorm, without ε", kind="definition")
 def test_definition(x: Vector, g: Vector, b: Vector, eps: Epsilon):
     """RMSNorm divides by the root of the mean square and needs nothing else of the vector.
 
@@ -31,7 +31,7 @@ def test_definition(x: Vector, g: Vector, b: Vector, eps: Epsilon):
     wrong("ε outside the root", lambda: y == g * x / (root(square_norm(x) / dim(x)) + eps) + b)
 
 
-@theorem(BLOG, "RMSNorm", "finds the transformation of LN needlessly complicated", definition=True)
+@theorem(BLOG, "RMSNorm", "finds the transformation of LN needlessly complicated", kind="definition")
 def test_decomposition(x: Vector, g: Vector, b: Vector, eps: Epsilon):
     """LayerNorm is RMSNorm of the centred vector, with the same ε.
 
@@ -49,7 +49,7 @@ def test_decomposition(x: Vector, g: Vector, b: Vector, eps: Epsilon):
     wrong("drop-in replacement without centring", lambda: z == lg.rms_norm(x, g, b, eps=eps))
 
 
-@theorem(GUPTA, "section 3", "hidden states nearly orthogonal to 1 make the projection redundant")
+@theorem(GUPTA, "section 3", "hidden states nearly orthogonal to 1 make the projection redundant", kind="lemma")
 def test_balanced_input(x: Vector, g: Vector, b: Vector, eps: Epsilon):
     """On vectors orthogonal to 1 RMSNorm and LayerNorm agree.
 
@@ -202,7 +202,7 @@ def test_surface(x: Vector, g: Vector, b: Vector):
     wrong("the centre of the ellipsoid is 0", lambda: square_norm(z / g) == dim(x))
 
 
-@theorem(OWN, "measurement", "what a layer puts out is its normalized vector, stretched and moved")
+@theorem(OWN, "measurement", "what a layer puts out is its normalized vector, stretched and moved", kind="lemma")
 def test_recovered(x: Vector, g: Vector, b: Vector, eps: Epsilon):
     """Where no gain is zero, gain and bias of RMSNorm can be undone.
 
@@ -335,7 +335,7 @@ def test_fold_write(h: Vector, w: Vector, v: Vector, b: Vector, s: Scalar, t: Sc
     wrong("centring along the inputs, here of the coefficients s and t", lambda: read == other)
 
 
-@theorem(OWN, "folding", "a reader with weights w and offset c")
+@theorem(OWN, "folding", "a reader with weights w and offset c", kind="lemma")
 def test_fold_gain(x: Vector, w: Vector, g: Vector, b: Vector, c: Scalar, eps: Epsilon):
     """Gain and bias of a norm move into the linear map that reads it.
 
@@ -415,7 +415,7 @@ def _(goal, given, x, g, b, eps):
     return sy.combine(goal.term, [(-mean(z), None, sy.inverse(total)), (1 / summed(a), None, whole)])
 
 
-@theorem(ASHKBOOS, "section 3.2", "the embeddings are centred, the head is another matrix")
+@theorem(ASHKBOOS, "section 3.2", "the embeddings are centred, the head is another matrix", kind="lemma")
 def test_fold_tied(e: Vector, f: Vector, z: Vector):
     """Centring a tied embedding moves logits by its means times the sum of what the head reads.
 
@@ -452,7 +452,7 @@ def _(goal, given, h, a, g, eps):
     return sy.combine(goal.term, [(g * left, None, divisors), (g / scale(square, eps=eps), None, parts)])
 
 
-@theorem(GRAEF, "section 1", "the division moves behind the linear map, said to need one without bias")
+@theorem(GRAEF, "section 1", "the division moves behind the linear map, said to need one without bias", kind="lemma")
 def test_deferred(x: Vector, w: Vector, c: Scalar, eps: Epsilon):
     """A linear map may read before the division, with or without a bias.
 

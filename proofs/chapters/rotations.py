@@ -35,7 +35,7 @@ def reflected(u: Vector, x: Vector) -> Vector:
     return x - 2 * w * dot(w, x) / square_norm(w)
 
 
-@theorem(OWN, "rotations", "Hx = x − 2w(w·x)/‖w‖² with w = u − 1", models=lambda d: {"u": sphere(d)})
+@theorem(OWN, "rotations", "Hx = x − 2w(w·x)/‖w‖² with w = u − 1", models=lambda d: {"u": sphere(d)}, kind="lemma")
 def test_exchange(u: Vector, x: Vector):
     """The reflection along u − 1 takes 1 to u.
 
@@ -54,7 +54,7 @@ def _(goal, given, u):
     return sy.prove(goal, *mirror_laws(given, u))
 
 
-@theorem(OWN, "rotations", "H is orthogonal", models=lambda d: {"u": sphere(d)})
+@theorem(OWN, "rotations", "H is orthogonal", models=lambda d: {"u": sphere(d)}, kind="lemma")
 def test_reflection(u: Vector, x: Vector, y: Vector):
     """The reflection keeps all inner products.
 
@@ -191,6 +191,7 @@ def along(d: int, c: int) -> st.SearchStrategy[dict[str, Any]]:
         "‖p‖² = ‖y + x‖²": lambda d: along(d, 2),
         "‖p‖² = ‖y − x‖²": lambda d: along(d, -2),
     },
+    kind="lemma",
 )
 def test_no_kernel(p: Vector, x: Vector, y: Vector):
     """What can be added to a vector and taken away from it without a change of length is 0.
@@ -219,7 +220,7 @@ NEGATED_SUM = {
 }
 
 
-@theorem(OWN, "rotations", "AᵀA = I, from lengths alone", models=images, without=NEGATED_SUM)
+@theorem(OWN, "rotations", "AᵀA = I, from lengths alone", models=images, without=NEGATED_SUM, kind="lemma")
 def test_orthogonal(p: Vector, q: Vector, x: Vector, y: Vector):
     """Where two vectors and their sum have the lengths of two others and theirs, the inner products are equal.
 

@@ -66,7 +66,7 @@ def test_norm(x: Vector, g: Vector):
     wrong("still √d after a gain", lambda: norm(lg.layer_norm(x, g, eps=0)) == root(dim(x)))
 
 
-@theorem(GUPTA, "after eq. 9", "y is orthogonal to the uniform vector")
+@theorem(GUPTA, "after eq. 9", "y is orthogonal to the uniform vector", kind="lemma")
 def test_mean_zero(x: Vector, g: Vector, eps: Epsilon):
     """The standardized vector is orthogonal to the uniform vector, for every ε.
 
@@ -211,7 +211,7 @@ def test_component_attained(e: Vector):
     wrong("y_i = √d", lambda: dot(e, y) == root(dim(e)))
 
 
-@theorem(GUPTA, "eq. 11", "z_i = α_i x_i + β_i, with x where y is meant", definition=True)
+@theorem(GUPTA, "eq. 11", "z_i = α_i x_i + β_i, with x where y is meant", kind="definition")
 def test_affine(x: Vector, g: Vector, b: Vector, eps: Epsilon):
     """Gain and bias act on the standardized vector.
 
@@ -223,7 +223,7 @@ def test_affine(x: Vector, g: Vector, b: Vector, eps: Epsilon):
     wrong("gain after bias", lambda: z == g * (y + b))
 
 
-@theorem(BA, "eqs. 3 and 4", "defines LayerNorm, without ε", definition=True)
+@theorem(BA, "eqs. 3 and 4", "defines LayerNorm, without ε", kind="definition")
 def test_layer(x: Vector, g: Vector, b: Vector, eps: Epsilon):
     """The whole layer: subtract the mean, divide by the root of variance and ε, stretch and move.
 

@@ -59,7 +59,7 @@ def sgd_step(w: Vector, m: Vector, p: Vector, eta: Scalar, beta: Scalar, lam: Sc
     return w - eta * (beta * m + p + lam * w)
 
 
-@theorem(OWN, "training", "behind LayerNorm every gradient p of a writer has 1·p = 0")
+@theorem(OWN, "training", "behind LayerNorm every gradient p of a writer has 1·p = 0", kind="lemma")
 def test_sgd_keeps_mean(w: Vector, m: Vector, p: Vector, g: Vector, eta: Scalar, beta: Scalar, lam: Scalar):
     """A step of SGD leaves the part of a writer along 1 as it is; weight decay only shrinks it.
 
@@ -279,7 +279,7 @@ def _(goal, given, z, g, c, eps):
     return as_sum(goal, parts, defined)
 
 
-@theorem(ZHU, "section 4", "DyT, g∘tanh(αx) + b, replaces LayerNorm")
+@theorem(ZHU, "section 4", "DyT, g∘tanh(αx) + b, replaces LayerNorm", kind="lemma")
 def test_elementwise_uniform(s: Vector, g: Vector):
     """Slopes and gains that are positive, as DyT and Derf can have, do not take the direction of 1 away.
 

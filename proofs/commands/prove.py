@@ -145,9 +145,9 @@ def _totals(gathered: list[Evidence]) -> str:
     return "\n".join(
         [
             *(fault for evidence in gathered for fault in evidence.faults),
-            f"\n{len(gathered)} statements for every d: {counts}; {mutants} wrong variants refuted; "
-            f"the proofs took {seconds:.1f} s",
-            f"by kind: {', '.join(f'{kinds[kind]} {kind}' for kind in ('theorem', 'identity', 'definition'))}",
+            f"\ntheorems for every d: {kinds['theorem']}; not counted, lemmas of school algebra: {kinds['lemma']}, "
+            f"definitions: {kinds['definition']}",
+            f"of all: {counts}; {mutants} wrong variants refuted; the proofs took {seconds:.1f} s",
         ]
     )
 

@@ -21,15 +21,15 @@ def test_table_and_evidence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     ids = ["projection.idempotent", "angles.null_law"]
     assert main(["prove", *ids, "--jobs", "1", "--json", str(file)]) == 0
     printed = capsys.readouterr().out
-    assert "2 statements for every d: 1 proved, 1 up to cited fact; 3 wrong variants refuted" in printed
-    assert "by kind: 0 theorem, 2 identity, 0 definition" in printed
+    assert "theorems for every d: 1; not counted, lemmas of school algebra: 1, definitions: 0" in printed
+    assert "of all: 1 proved, 1 up to cited fact; 3 wrong variants refuted" in printed
     header = printed.splitlines()[0].split()
     assert header == ["theorem", "statement", "source", "status", "ms", "refuted"]
     written = json.loads(file.read_text(encoding="utf-8"))
     evidence = written["theorems"]
     assert [one["id"] for one in evidence] == ids
     assert all(set(one) >= KEYS for one in evidence)
-    assert [one["kind"] for one in evidence] == ["identity", "identity"]
+    assert [one["kind"] for one in evidence] == ["lemma", "theorem"]
     assert [one["status"] for one in evidence] == ["proved", "up to cited fact"]
     assert evidence[1]["mutants_refuted"] == 1
     assert evidence[1]["cites"] == ["law of one coordinate on the sphere"]

@@ -11,7 +11,7 @@ from hypothesis import given
 import lngeom as lg
 from lngeom import carriers
 from lngeom.kernel import ProofError, dim, norm, root, square_norm
-from lngeom.theorems import CheckError, Epsilon, Scalar, Vector, assume, nonzero, theorem, varies, wrong
+from lngeom.theorems import BodyError, CheckError, Epsilon, Scalar, Vector, assume, nonzero, theorem, varies, wrong
 from lngeom.theorems._models import examples, satisfied, searching
 from lngeom.theorems.checks import check_arrays, check_examples, check_proof, check_without, check_wrong, checks
 from proofs import find
@@ -45,6 +45,8 @@ def test_what_is_written_is_what_is_said() -> None:
     assert sound.cites == ("arithmetic", "the order of the reals")
     assert (list(sound.hypotheses), list(sound.wrongs), sound.kind) == (["a > 0"], ["strictly above a"], "theorem")
     assert str(sound.source) == "This project, example"
+    with pytest.raises(BodyError, match="kind is 'lema'"):
+        theorem(kind="lema")(sound.body)
 
 
 def test_a_sound_theorem_passes() -> None:
