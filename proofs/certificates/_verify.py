@@ -24,7 +24,7 @@ RESULTS = SOURCES / "results.json"
 """What the last run of ``lngeom verify`` found."""
 
 LIBRARY = ("Terms", "Values", "Source", "Checker", "Decode", "Readable")
-LAST_STEPS = ("LastSteps", "Matrices", "Limits", "Gauge", "Derivatives", "Networks", "Orders")
+LAST_STEPS = ("LastSteps", "Matrices", "Limits", "Gauge", "Derivatives", "Networks", "Orders", "Bounds")
 
 _LIMIT = 1800.0
 """Seconds after which a run of Coq counts as failed: some fifty times what it needs."""

@@ -88,6 +88,8 @@ def test_selectable(x: Vector, z: Vector, g: Vector, b: Vector):
 
     q·k > q·k′ for k = RMS₀(x; g, b), k′ = RMS₀(x′; g, b), q = RMS₀(x)/g: wherever k ≠ k′ and g_i ≠ 0
 
+    Last step: Of any number of keys that are all different each has one query that prefers it to all others.
+
     Remark: For a LayerNorm put Πx and Πx′ for x and x′: LN₀(x) = RMS₀(Πx).
     """
     y = lg.rms_norm(x, eps=0)
@@ -134,6 +136,8 @@ def test_hull(x: Vector, z: Vector, q: Vector, c: Scalar, m: Scalar):
     """A key between two others is never preferred to both.
 
     q·(ck + (1 − c)k′) ≤ m for 0 ≤ c ≤ 1 wherever q·k ≤ m and q·k′ ≤ m
+
+    Last step: The same for a key in the convex hull of any number of keys: it is never preferred to all.
     """
     assume(dot(q, x) <= m, "q·k ≤ m")
     assume(dot(q, z) <= m, "q·k′ ≤ m")

@@ -10,6 +10,7 @@ from lngeom import kernel as sy
 from lngeom.derivatives import jacobian_product, jacobian_transpose_product, potential, secant_product
 from lngeom.kernel import derivative, dim, dot, norm, ones, root, square_norm, trace
 from lngeom.norms import scale
+from lngeom.projection import mean_vector
 from lngeom.strategies import centred, vectors
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, nonzero, theorem, varies, wrong
 
@@ -199,6 +200,9 @@ def test_trace(x: Vector, eps: Epsilon):
     """The trace of the Jacobian without gain is that of d − 2 directions, the radial one, and nothing along 1.
 
     tr J₀ = (d − 2)/√(σ² + ε) + ε/(σ² + ε)^{3/2}
+
+    Last step: For σ > 0 and ε ≥ 0 the Jacobian is a symmetric matrix J₀, J₀1 = 0, J₀Πx = ε/s³ Πx for s = √(σ² + ε), and
+    the eigenspace of 1/s has dimension d − 2.
     """
     assume(variance(x) + eps > 0, "σ² + ε > 0", redundant="elsewhere the total inverse makes both sides 0")
     total, s = trace(lambda v: jacobian_product(x, v, eps=eps), x), denominator(x, eps)
@@ -444,7 +448,8 @@ def test_lipschitz(x: Vector, z: Vector, g: Vector, c: Scalar, eps: Epsilon):
 
     ε‖LN_ε(x; g) − LN_ε(z; g)‖² ≤ c²‖x − z‖² for ε > 0 and ‖g∘v‖ ≤ c‖v‖ at v = LN_ε(x) − LN_ε(z)
 
-    Remark: As 1·v = 0, c = ‖GΠ‖ will do, and no less: jacobian.lipschitz_attained.
+    Last step: For ε > 0 and L ≥ 0: ‖LN_ε(x; g) − LN_ε(x′; g)‖ ≤ L‖x − x′‖ for all x and x′ if and only if
+    ‖g∘Πv‖ ≤ L√ε‖v‖ for all v; so the Lipschitz constant is ‖GΠ‖₂/√ε.
     """
     assume(eps > 0, redundant="at ε = 0 the left side is 0, and the library takes no ε < 0")
     moved = lg.standardize(x, eps=eps) - lg.standardize(z, eps=eps)
@@ -480,3 +485,69 @@ def _(goal, given, x, z, g, c, eps):
     ]
     bare = as_sum(sy.at_least(square_norm(x - z) - eps * square_norm(v)), parts)
     return as_sum(goal, [sy.multiply(sy.square(c), bare), product(positive, bounded)])
+
+
+@theorem(OWN, "Jacobian", "exact Lipschitz constant with ε outside the root")
+def test_lipschitz_outside(x: Vector, z: Vector, g: Vector, c: Scalar, eps: Epsilon):
+    """With ε outside the root the distance of two outputs is at most c/ε times that of the inputs.
+
+    ε²‖LN_ε(x; g) − LN_ε(z; g)‖² ≤ c²‖x − z‖² for ε > 0 and ‖g∘v‖ ≤ c‖v‖ at v = LN_ε(x) − LN_ε(z), LN = Πx/(σ + ε)
+
+    Last step: For ε > 0 and L ≥ 0: ‖LN_ε(x; g) − LN_ε(x′; g)‖ ≤ L‖x − x′‖ for all x and x′ if and only if
+    ‖g∘Πv‖ ≤ Lε‖v‖ for all v; so the Lipschitz constant is ‖GΠ‖₂/ε.
+    """
+    assume(eps > 0, redundant="at ε = 0 the left side is 0, and the library takes no ε < 0")
+    moved = lg.standardize(x, eps=eps, placement="outside") - lg.standardize(z, eps=eps, placement="outside")
+    assume(c**2 * square_norm(moved) >= square_norm(g * moved), "‖g∘v‖ ≤ c‖v‖")
+    written = g * moved
+    assert eps**2 * square_norm(written) <= c**2 * square_norm(x - z)
+    wrong(
+        "ε as if it were inside the root",
+        lambda: eps * square_norm(written) <= c**2 * square_norm(x - z),
+        models=lambda d: {
+            "x": ([Fraction(1, 8), Fraction(-1, 8)] + d * [Fraction(0)])[:d],
+            "z": d * [Fraction(0)],
+            "g": d * [Fraction(1)],
+            "c": Fraction(1),
+            "eps": Fraction(1, 4),
+        },
+    )
+
+
+@test_lipschitz_outside.proof
+def _(goal, given, x, z, g, c, eps):
+    """‖x − x′‖² = ‖Πx − Πx′‖² + d(μ − μ′)²."""
+    positive, bounded = given
+    a, b, s, t, e = *map(sy.vector, "ab"), *map(sy.scalar, "ste")
+    law = sy.instantiate(outside_law(), {a: lg.project(x), b: lg.project(z)})
+    for scalar, u in ((s, x), (t, z)):
+        law = sy.instantiate(law, {scalar: root(variance(u)) + e})
+    law = sy.instantiate(law, {e: eps})
+    for u in (x, z):
+        share = product(sum_of_squares(lg.project(u)), sy.prove(sy.greater(1 / dim(u))))
+        size = sy.square_of_root(as_sum(sy.at_least(variance(u)), [share]))
+        law = sy.cut(sy.root_nonnegative(variance(u)), sy.cut(size, law))
+    bare = sy.add(sy.cut(positive, law), sum_of_squares(mean_vector(x - z)))
+    return as_sum(goal, [sy.multiply(sy.square(c), bare), product(sy.square(eps), bounded)])
+
+
+def outside_law() -> sy.Proved:
+    """‖a − b‖² ≥ e²‖v‖² for v = a/s − b/t, (s − e)² = ‖a‖²/d, (t − e)² = ‖b‖²/d, s ≥ e and t ≥ e > 0.
+
+    The difference is (st − e²)(‖v‖² + d(s − t)²/(st)).
+    """
+    a, b, s, t, e = *map(sy.vector, "ab"), *map(sy.scalar, "ste")
+    sizes = [sy.assume(sy.equal((r - e) ** 2, square_norm(u) / dim(u))) for r, u in ((s, a), (t, b))]
+    first, second, positive = *(sy.assume(sy.at_least(r - e)) for r in (s, t)), sy.assume(sy.greater(e))
+    own, other = (sy.transport(r, sy.combine(0, []), sy.add(one, positive)) for r, one in ((s, first), (t, second)))
+    slack = as_sum(sy.at_least(s * t - e * e), [product(first, second), product(positive, sy.add(first, second))])
+    apart = product(slack, sy.prove(sy.greater(dim(a))), sy.square(s - t), sy.inverse_sign(own), sy.inverse_sign(other))
+    v = a / s - b / t
+    known = [(one, square_norm(u)) for one, u in zip(sizes, (a, b), strict=True)]
+    units = [(sy.inverse(own), s / s), (sy.inverse(other), t / t)]
+    return as_sum(
+        sy.at_least(square_norm(a - b) - e * e * square_norm(v)),
+        [product(slack, sum_of_squares(v)), apart],
+        *known,
+        *units,
+    )

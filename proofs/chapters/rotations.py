@@ -13,7 +13,7 @@ from lngeom.strategies import centred, isometries, rational_root, scalars, spher
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, wrong
 
 from .._shared import mean_square, variance
-from .._steps import same_divisor, same_radicand
+from .._steps import as_sum, same_divisor, same_radicand
 from ..works import ASHKBOOS, GUPTA, OWN, QUAROT
 
 HALF = Fraction(1, 2)
@@ -338,3 +338,32 @@ def _(goal, given, x, q, c, eps):
     swapped = same_divisor(size + eps, variance(q) + eps, sizes)
     own = sy.combine(q / scale(size, eps=eps) - q / divisor, [(1, None, plain), (q, None, swapped)])
     return same_size(goal, [own, not_zero, positive], q, size, variance(x), eps)
+
+
+@st.composite
+def rounded(draw: st.DrawFn, d: int) -> dict[str, Any]:
+    """A size m, a number c of levels, and errors of at most m/c."""
+    m, c = draw(scalars(">")), draw(scalars(">"))
+    return {"m": m, "c": c, "e": [m / c * draw(st.sampled_from((1, -1, HALF))) for _ in range(d)]}
+
+
+@theorem(QUAROT, "section 1", "outliers make quantization hard, and rotations remove them", models=rounded)
+def test_quantization(e: Vector, m: Scalar, c: Scalar):
+    """Rounding to a number of levels costs least where all components have one size.
+
+    c²‖e‖² ≤ dm² for c|e_i| ≤ m
+
+    Last step: Whatever the vector y and the orthogonal Q, (Qy)_i² ≤ m² for all i implies ‖y‖² ≤ dm²; and for every y
+    there is an orthogonal Q with (Qy)_i² = ‖y‖²/d for all i.
+
+    Remark: So with m the largest |y_i| the bound √d m/c on the error lies between ‖y‖/c and √d‖y‖/c; a rotation can
+    make it the first, and the second is that of a vector with one component that is not 0.
+    """
+    assume(m * m - c * c * e * e >= 0, "c|e_i| ≤ m")
+    assert c * c * square_norm(e) <= dim(e) * m * m
+    wrong("m², without the dimension", lambda: c * c * square_norm(e) <= m * m)
+
+
+@test_quantization.proof
+def _(goal, given):
+    return as_sum(goal, [sy.total(given[0])])

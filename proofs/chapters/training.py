@@ -253,6 +253,31 @@ def _(goal, given, x, v, g, c, eps):
     return as_sum(goal, parts, defined)
 
 
+@theorem(XIONG, "Theorem 1", "gradients of Post-LN grow towards the output, by estimates", models=bounded_gains)
+def test_gradient_factor(x: Vector, p: Vector, g: Vector, c: Scalar, eps: Epsilon):
+    """Backwards too a LayerNorm magnifies by at most its largest gain over √(σ² + ε).
+
+    (σ² + ε)‖Jᵀp‖² ≤ c²‖p‖² for |g_i| ≤ c, ε > 0
+
+    Remark: By jacobian.tangential it is 1/√(σ² + ε) exactly, without a gain, for p orthogonal to 1 and x.
+    """
+    assume(c * c - g * g >= 0, "|g_i| ≤ c")
+    assume(eps > 0, redundant="at ε = 0 it holds too where σ > 0, and the library takes no ε < 0")
+    after = square_norm(jacobian_transpose_product(x, p, g, eps=eps))
+    assert (variance(x) + eps) * after <= c * c * square_norm(p)
+    wrong("without the gain", lambda: (variance(x) + eps) * after <= square_norm(p))
+
+
+@test_gradient_factor.proof
+def _(goal, given, x, p, g, c, eps):
+    """By training.pre_norm_factor without a gain, for Jᵀp = J₀(g∘p), and Σ(c² − g²)p² ≥ 0."""
+    within, positive = given
+    (law,) = test_pre_norm_factor.prove()
+    one = sy.instantiate(law, {sy.vector("v"): g * p, sy.vector("g"): 1, sy.scalar("c"): 1})
+    plain = sy.cut(positive, sy.cut(sy.prove(sy.at_least(0 * c)), one))
+    return as_sum(goal, [plain, sy.total(product(within, sy.square(p)))])
+
+
 @theorem(KIM, "section 3", "Peri-LN keeps the variance of the stream from growing exponentially", models=bounded_gains)
 def test_peri_norm_bound(z: Vector, g: Vector, c: Scalar, eps: Epsilon):
     """A norm behind the branch bounds what it can add to the stream, whatever its weights.
