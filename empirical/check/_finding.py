@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from lngeom.errors import LngeomError
+from lngeom.rounding import Accusation
 
 from ..proving import Proof
 
@@ -53,6 +54,7 @@ class Finding:
         exact: Whether fractions, not floats, decided that `input` gives a wrong output.
         gradient_ratio: Largest distance of a derivative from the exact one over its bound, None if not checked.
         proof: What it computes in exact arithmetic, for every dimension.
+        accusation: The row of which fractions decided, None if derivatives or the order of casts are wrong.
 
     >>> from empirical.check import check
     >>> import numpy as np
@@ -79,6 +81,12 @@ class Finding:
     gradient_ratio: float | None = None
     proof: Proof | None = None
     point: Point = field(default_factory=Point)
+    accusation: Accusation | None = None
+
+    def certificates(self, name: str) -> list[dict[str, Any]]:
+        """What Coq can replay: the proofs, and the accusation of the kernel called `name`."""
+        accused = None if self.accusation is None else self.accusation.certificate(name)
+        return [*(() if self.proof is None else self.proof.certificates), *filter(None, [accused])]
 
     def refusing(self, words: tuple[str, ...]) -> "Finding":
         """The finding; of a norm that is right, a variant if a note contains one of the words."""

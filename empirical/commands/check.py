@@ -46,7 +46,7 @@ class Options:
         metavar="NOTE",
     )
     proved: bool = option(False, "fail unless it is proved to be its definition, or an allowed variant, for every d")
-    certificate: Path | None = option(None, "write the proof, for lngeom verify", metavar="FILE")
+    certificate: Path | None = option(None, "write the proof, or the accusation, for lngeom verify", metavar="FILE")
     reproducer: Path | None = option(None, "write a script that shows the fault without lngeom", metavar="FILE")
     spec: str | None = option(None, "which definition is meant: torch, llama, gemma, onnx, or a JSON file")
     test: str | None = option(None, "score an acceptance test f(kernel) by the faults it lets pass", metavar="TEST")
@@ -92,8 +92,9 @@ def run(options: Options) -> int:
             raise InputError("no script can be written: nothing is wrong, or the kernel is not a function of a module")
         options.reproducer.write_text(scripts[0], encoding="utf-8")
     if options.certificate:
-        proofs = [finding.proof for finding in findings.values() if finding.proof is not None]
-        write_certificates(proofs, options.certificate)
+        write_certificates(
+            [one for name, finding in findings.items() for one in finding.certificates(name)], options.certificate
+        )
     if not json_alone(record, options.json):
         for name, finding in findings.items():
             print(f"{name}: {finding}" if len(findings) > 1 else finding)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -94,16 +93,15 @@ class Proof:
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
 
 
-def write_certificates(proofs: Iterable[Proof], file: Path) -> None:
-    """Write all certificates, which ``lngeom verify FILE`` replays in Coq.
+def write_certificates(certificates: list[dict[str, Any]], file: Path) -> None:
+    """Write certificates of proofs and of accusations, which ``lngeom verify FILE`` replays in Coq.
 
     Raises:
         InputError: There is none.
     """
-    data = [one for proof in proofs for one in proof.certificates]
-    if not data:
+    if not certificates:
         raise InputError("nothing was proved, so that there is no certificate: the reason is in the verdict")
-    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    text = json.dumps(certificates, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     file.write_text(text + "\n", encoding="utf-8")
 
 

@@ -8,6 +8,7 @@ meet above 0 are the proof that no p is left; a p with f(p) ≤ 0 is the proof o
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -30,25 +31,42 @@ def certainly_outside(x: Sequence[float], y: Sequence[float], layer: Definition,
     >>> [certainly_outside([1.0, 3.0], [-1.0, y], layer, Arithmetic.of("float32")) for y in (1.0, 1.00001)]
     [False, True]
     """
+    return refutation(x, y, layer, arithmetic) is not None
+
+
+@dataclass(frozen=True)
+class Refutation:
+    """Why no scale p and no shift q are left: `pairs` of components, the first for p up to `middle`, the second beyond.
+
+    The first of a pair confines q from below and the second from above; None stands for |q| ≤ reach. One component
+    alone, a pair of itself, is no number or not its bias.
+    """
+
+    middle: Fraction | None
+    pairs: tuple[tuple[int | None, int | None], ...]
+
+
+def refutation(x: Sequence[float], y: Sequence[float], layer: Definition, arithmetic: Arithmetic) -> Refutation | None:
+    """Why no correct kernel of `layer` returns `y` for `x`; None where one may."""
     row = exactly([x], arithmetic)
     if row is None or (family := layer.family(row, arithmetic)).free[0]:
-        return False
+        return None
     p_low, p_high, reach = family.low[0, 0], family.high[0, 0], family.reach[0, 0]
     got = numpy.array([y], dtype=numpy.float64)
     errors = (family.slack + fractions(half_ulp(got, arithmetic.storage))) * Fraction(SLACK)
     top = arithmetic.storage.largest * (1 - 2 * arithmetic.storage.roundoff)
-    lines: list[tuple[Fraction, Fraction, Fraction]] = []  # n, l and h of l ≤ p n − q ≤ h
+    lines: list[_Line] = []
     columns = family.numerator[0], family.gain, family.bias, errors[0], got[0].tolist()
-    for n, g, b, error, value in zip(*columns, strict=True):
+    for i, (n, g, b, error, value) in enumerate(zip(*columns, strict=True)):
         if not math.isfinite(value):
             if (abs(g) * (abs(n) * p_high + reach) + abs(b)) * (1 + Fraction(1, 1000)) < top:
-                return True  # no overflow excuses it
+                return Refutation(None, ((i, i),))  # no overflow excuses it
         elif g:
             sides = (Fraction(value) - b - error) / g, (Fraction(value) - b + error) / g
-            lines.append((n, min(sides), max(sides)))
+            lines.append((n, min(sides), max(sides), i))
         elif abs(Fraction(value) - b) > error:
-            return True
-    return bool(lines) and _empty(lines, p_low, p_high, reach)
+            return Refutation(None, ((i, i),))
+    return _emptied(lines, p_low, p_high, reach) if lines else None
 
 
 def fractions(values: Any) -> Reals:
@@ -93,7 +111,7 @@ class Exact(Sample):
 
     def root(self, values: Reals, *, up: bool) -> Reals:
         """Fractions next to the roots, above or below them."""
-        return fractions([[_root(value, up=up) for value in row] for row in values])
+        return fractions([[root(value, up=up) for value in row] for row in values])
 
     def reciprocal(self, square: Reals, eps: float, placement: Placement, *, up: bool) -> Reals:
         """Fractions next to 1/D, above or below it; infinite where D is 0."""
@@ -102,7 +120,7 @@ class Exact(Sample):
         return numpy.array([[1 / D if D else math.inf for D in row] for row in divisors], dtype=object)
 
 
-def _root(value: Fraction, *, up: bool) -> Fraction:
+def root(value: Fraction, *, up: bool) -> Fraction:
     """A fraction next to √value, below or above it."""
     whole = value.numerator * value.denominator
     shift = max(0, _BITS - whole.bit_length() // 2)
@@ -110,24 +128,31 @@ def _root(value: Fraction, *, up: bool) -> Fraction:
     return Fraction(root + (up and whole > 0), value.denominator << shift)
 
 
-def _empty(lines: list[tuple[Fraction, Fraction, Fraction]], left: Fraction, right: Fraction, reach: Fraction) -> bool:
-    """Whether no p in [left, right] leaves a q with |q| ≤ reach, by Kelley's cutting planes."""
+_Line = tuple[Fraction, Fraction, Fraction, int]
+"""n, l and h of l ≤ p n − q ≤ h, and the component."""
 
-    def tangent(p: Fraction) -> tuple[Fraction, Fraction, Fraction]:
-        """p, f(p) and a slope of f there."""
-        bottom, low = max((p * n - most, n) for n, _, most in lines)
-        top, high = min((p * n - least, n) for n, least, _ in lines)
-        bottom, low = max((bottom, low), (-reach, Fraction(0)))
-        top, high = min((top, high), (reach, Fraction(0)))
-        return p, bottom - top, low - high
+
+def _emptied(lines: list[_Line], left: Fraction, right: Fraction, reach: Fraction) -> Refutation | None:
+    """Why no p in [left, right] leaves a q with |q| ≤ reach, by Kelley's cutting planes; None if one does."""
+    none = Fraction(0)
+
+    def tangent(p: Fraction) -> tuple[Fraction, Fraction, Fraction, tuple[int | None, int | None]]:
+        """p, f(p), a slope of f there, and the components that it is made of."""
+        bottom, low, i = max((p * n - most, n, i) for n, _, most, i in lines)
+        top, high, j = min((p * n - least, n, i) for n, least, _, i in lines)
+        below = (bottom, low, i) if (bottom, low) >= (-reach, none) else (-reach, none, None)
+        above = (top, high, j) if (top, high) <= (reach, none) else (reach, none, None)
+        return p, below[0] - above[0], below[1] - above[1], (below[2], above[2])
 
     one, other = tangent(left), tangent(right)
     while one[1] > 0 and other[1] > 0:
-        if one[2] >= 0 or other[2] <= 0:
-            return True
+        if one[2] >= 0:
+            return Refutation(right, (one[3], one[3]))
+        if other[2] <= 0:
+            return Refutation(left, (other[3], other[3]))
         p = (other[1] - one[1] + one[2] * one[0] - other[2] * other[0]) / (one[2] - other[2])
         if one[1] + one[2] * (p - one[0]) > 0:
-            return True
+            return Refutation(p, (one[3], other[3]))
         middle = tangent(p)
         one, other = (middle, other) if middle[2] < 0 else (one, middle)
-    return False
+    return None

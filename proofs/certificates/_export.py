@@ -73,7 +73,7 @@ def read(file: Path) -> list[dict[str, Any]]:
     except (OSError, ValueError, Refused) as error:
         raise InputError(f"{file} cannot be read as JSON: {error}; `lngeom check --certificate` writes one") from error
     found = data if isinstance(data, list) else [data]
-    if not found or not all(isinstance(one, dict) and "steps" in one for one in found):
+    if not found or not all(isinstance(one, dict) and {"steps", "accusation"} & set(one) for one in found):
         raise InputError(f"{file} holds no certificates: `lngeom check --certificate FILE` writes them")
     return found
 

@@ -4,17 +4,15 @@ import functools
 import hashlib
 import json
 import re
-import shutil
-import subprocess
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from lngeom.errors import InputError
 from lngeom.kernel import digest
 from lngeom.theorems import CheckError, Theorem
 
+from .._coqc import Library
 from ._coq import HEADER, name_of, source
 
 SOURCES = Path(__file__).parent / "coq"
@@ -26,39 +24,16 @@ RESULTS = SOURCES / "results.json"
 LIBRARY = ("Terms", "Values", "Source", "Checker", "Decode", "Readable")
 LAST_STEPS = ("LastSteps", "Matrices", "Limits", "Gauge", "Derivatives", "Networks", "Orders", "Bounds")
 
-_LIMIT = 1800.0
-"""Seconds after which a run of Coq counts as failed: some fifty times what it needs."""
 _LAST_STEP = re.compile(
     r"(?:^\(\*\* [\w.]+: ((?:(?!\*\)).)*?) \*\)\n)?^Theorem (\w+)__last_step\b", re.MULTILINE | re.DOTALL
 )
-_NO_LIBRARY = re.compile(r"(physical path|locate library).*\bmathcomp\b", re.DOTALL)
 _NO_AXIOM = "Closed under the global context"
-_INSTALL = "install both with `apt install coq libcoq-mathcomp-algebra`"
 
 
-def _run(folder: Path, *command: str) -> str:
-    program = shutil.which(command[0])
-    if program is None:
-        raise InputError(f"{command[0]} is not installed, so that nothing was replayed: {_INSTALL}")
-    try:
-        done = subprocess.run(
-            [program, *command[1:]], cwd=folder, capture_output=True, encoding="utf-8", timeout=_LIMIT, check=False
-        )
-    except subprocess.TimeoutExpired as error:
-        raise CheckError(f"{' '.join(command)} had not finished after {_LIMIT:g} s") from error
-    said = f"{done.stderr}\n{done.stdout}".strip()
-    if _NO_LIBRARY.search(said):
-        raise InputError(f"mathcomp, a library of Coq, is not installed, so that nothing was replayed: {_INSTALL}")
-    if done.returncode:
-        raise CheckError(said or f"{' '.join(command)} ended with code {done.returncode}")
-    return done.stdout
-
-
-def _compile(folder: Path, name: str, text: str | None = None) -> str:
-    text = (SOURCES / f"{name}.v").read_text(encoding="utf-8") if text is None else text
-    (folder / f"{name}.v").write_text(text, encoding="utf-8")
-    # Without the user's own settings (-q), and without mathcomp's warnings about itself (-w none).
-    return _run(folder, "coqc", "-q", "-w", "none", "-Q", ".", "LnGeom", f"{name}.v")
+_COQ = Library(
+    "LnGeom", SOURCES, LIBRARY, "mathcomp", r"(physical path|locate library).*\bmathcomp\b",
+    "install both with `apt install coq libcoq-mathcomp-algebra`",
+)  # fmt: skip
 
 
 def build_checker(folder: Path) -> None:
@@ -67,13 +42,7 @@ def build_checker(folder: Path) -> None:
     Raises:
         InputError: Where Coq or mathcomp is not installed.
     """
-    fresh = False
-    for name in LIBRARY:
-        text, compiled = folder / f"{name}.v", folder / f"{name}.vo"
-        same = compiled.exists() and text.read_bytes() == (SOURCES / text.name).read_bytes()
-        fresh = fresh or not same
-        if fresh:
-            _compile(folder, name)
+    _COQ.build(folder)
 
 
 def replay(certificates: Iterable[dict[str, Any]], folder: Path, name: str = "Replay") -> None:
@@ -90,7 +59,7 @@ def replay(certificates: Iterable[dict[str, Any]], folder: Path, name: str = "Re
         except (IndexError, KeyError, TypeError, ValueError) as error:
             raise CheckError(f"{data.get('id')} is not a certificate: {error!r}") from error
     try:
-        _compile(folder, name, text)
+        _COQ.compile(folder, name, text)
     except CheckError as error:
         line = re.search(r"line (\d+), characters", str(error))
         before = [id for start, id in first.items() if line and start <= int(line[1])]
@@ -113,26 +82,26 @@ def verify(certificates: list[dict[str, Any]], folder: Path, say: Callable[[str]
         say(f"{what}: {seconds[what]} s")
         return found
 
-    version = _run(folder, "coqc", "-print-version").split()[0]
+    version = _COQ.run(folder, "coqc", "-print-version").split()[0]
     timed("checker and proof of its soundness", lambda: build_checker(folder))
     timed(f"{len(certificates)} certificates replayed", lambda: replay(certificates, folder))
     last = last_steps()
-    timed(f"{len(last)} last steps", lambda: [_compile(folder, name) for name in LAST_STEPS])
+    timed(f"{len(last)} last steps", lambda: [_COQ.compile(folder, name) for name in LAST_STEPS])
     names = ["check_sound", *(name_of(data["id"]) for data in certificates)]
     names += [f"{name_of(id)}__last_step" for id in last]
     audit = f"{HEADER}From LnGeom Require Import Replay {' '.join(LAST_STEPS)}.\n"
     audit += f"Definition everything := ({', '.join(f'@{name}' for name in names)}).\nPrint Assumptions everything.\n"
-    assumed = timed("axioms", lambda: _compile(folder, "Audit", audit)).strip()
+    assumed = timed("axioms", lambda: _COQ.compile(folder, "Audit", audit)).strip()
     if assumed != _NO_AXIOM:
         raise CheckError(f"something rests on an axiom: {assumed}")
-    timed("coqchk", lambda: _run(folder, "coqchk", "-silent", "-Q", ".", "LnGeom", "LnGeom.Audit"))
+    timed("coqchk", lambda: _COQ.run(folder, "coqchk", "-silent", "-Q", ".", "LnGeom", "LnGeom.Audit"))
     record = {
         "coq": version,
         "exported": len(certificates),
         "replayed": len(certificates),
         "axioms": [],
         "seconds": seconds,
-        "sources": _hashes(),
+        "sources": _COQ.hashes(),
         "certificates": {data["id"]: _exported(data) for data in certificates},
     }
     return record | {"sha256": digest(record)}
@@ -141,11 +110,6 @@ def verify(certificates: list[dict[str, Any]], folder: Path, say: Callable[[str]
 def _exported(data: dict[str, Any]) -> str:
     """SHA-256 of a certificate, with its words, and of what Coq is given of it."""
     return hashlib.sha256(f"{digest(data)}\n{source(data)}".encode()).hexdigest()
-
-
-def _hashes() -> dict[str, str]:
-    files = sorted(SOURCES.glob("*.v"))
-    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
 def last_steps() -> dict[str, str]:
@@ -182,5 +146,5 @@ def last_step_proved(theorem: Theorem) -> bool:
 def _results() -> dict[str, Any]:
     """What the last run found, if it was of the sources as they are and is unchanged; otherwise a record of nothing."""
     found = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-    valid = found.get("sources") == _hashes() and found.get("sha256") == digest(found)
+    valid = found.get("sources") == _COQ.hashes() and found.get("sha256") == digest(found)
     return found if valid else {"coq": "", "certificates": {}}

@@ -4,8 +4,8 @@ The certificates of all theorems are written, their statements as the library's 
 the checker with the proof of its soundness, replays each certificate by computation, derives a readable theorem from
 it, proves the last steps on top, and shows that nothing rests on an axiom. Needs Coq 8.16 with mathcomp. With Python
 files the theorems that they state are replayed instead, and the certificates of ``lngeom check --certificate`` as they
-are; there is then no record. The theorems about rounding are compiled and checked too, where Flocq is installed; these
-rest on the axioms of Coq's real numbers.
+are, of proofs and of accusations; there is then no record. The theorems about rounding are compiled and checked too,
+where Flocq is installed; these rest on the axioms of Coq's real numbers.
 
 Example: lngeom verify --keep coq-files
 """
@@ -37,6 +37,7 @@ class Options:
 
 def run(options: Options) -> int:
     """Replay all proofs and write the record; returns the exit code."""
+    from .. import rounding
     from ..certificates import RESULTS, build_checker, read, replay, verify, write
 
     with tempfile.TemporaryDirectory() as temporary:
@@ -45,10 +46,16 @@ def run(options: Options) -> int:
             if options.files:
                 given = [data for file in options.files if file.suffix == ".json" for data in read(file)]
                 stated = (one for file in options.files if file.suffix != ".json" for one in stated_in(file))
-                certificates = [*given, *write(stated, folder)]
-                build_checker(folder)
-                replay(certificates, folder)
-                print(f"{len(certificates)} certificates replayed in Coq by a checker proved sound there")
+                accusations = [one for one in given if "accusation" in one]
+                certificates = [*(one for one in given if "accusation" not in one), *write(stated, folder)]
+                if certificates or not accusations:
+                    build_checker(folder)
+                    replay(certificates, folder)
+                    print(f"{len(certificates)} certificates replayed in Coq by a checker proved sound there")
+                if accusations:
+                    rounding.replay(accusations, folder)
+                    names = ", ".join(one["id"] for one in accusations)
+                    print(f"{len(accusations)} accusations replayed in Coq: no correct kernel returns this: {names}")
                 return 0
             certificates = write(theorems(), folder)
             record = verify(certificates, folder, lambda line: print(line, flush=True))

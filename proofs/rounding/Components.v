@@ -1,6 +1,6 @@
 (** The scale of a row, and one component of its output. *)
 Require Import Reals Lra Lia.
-Require Import Constants Sums Means.
+From Rounding Require Import Constants Sums Means.
 Local Open Scope R_scope.
 
 Section Components.
@@ -145,6 +145,9 @@ apply Rle_trans with (6 * (u * om * ((1 + u) * s))).
   rewrite <- (Rmult_1_l (om * s)) at 2. apply Rmult_le_compat_r; [apply Rmult_le_pos; auto|nra].
 Qed.
 
+Let square_u : 1 + u <= (1 + u) * (1 + u) <= 3 / 2.
+Proof. clear -u_pos u_small. nra. Qed.
+
 Let tiny2 x m g p k : 0 <= p -> 0 <= k -> k <= 3 / 2 ->
   (w * (1 + (1 + u) * (Rabs x + Rabs g + Rabs p)) + w * (1 + (1 + u) * (Rabs m + Rabs g + Rabs p))) * k <= tiny x m g p.
 Proof.
@@ -250,12 +253,12 @@ destruct O as [c t Hc P Y|s t c Ps Pt Hc Y|s t c z Ps Pt Hc Pz Y|s t f Ps Pt Hf 
     + Rabs g * r * Rabs (x - m) * (u * (1 + u) + u) + B * u + (wx + wm) * ((1 + u) * (1 + u))); [size|].
   generalize (count (5 / 2) (5 / 2) (5 / 2) 1 (mono (5 / 2) (5 / 2) (5 / 2) 1 ltac:(lra) ltac:(lra))
     ltac:(lra) ltac:(lra) ltac:(lra) ltac:(lra) ltac:(lra)).
-  assert (t2 * ((1 + u) * (1 + u)) <= 5 / 2 * u) by (unfold t2; nra). assert (u * (1 + u) + u <= 5 / 2 * u) by nra.
+  assert (t2 * ((1 + u) * (1 + u)) <= 5 / 2 * u) by (unfold t2; clear -u_pos u_small; nra). assert (u * (1 + u) + u <= 5 / 2 * u) by (clear -u_pos u_small; nra).
   assert (X * (t2 * ((1 + u) * (1 + u))) <= X * (5 / 2 * u)) by (apply Rmult_le_compat_l; auto).
   assert (M * (t2 * ((1 + u) * (1 + u))) <= M * (5 / 2 * u)) by (apply Rmult_le_compat_l; auto).
   assert (Rabs g * r * Rabs (x - m) * (u * (1 + u) + u) <= Rabs g * r * Rabs (x - m) * (5 / 2 * u))
     by (apply Rmult_le_compat_l; auto).
-  assert (T := tiny2 x m g r ((1 + u) * (1 + u)) R0 ltac:(nra) ltac:(nra)). fold wx wm in T. fold B. lra.
+  assert (T := tiny2 x m g r ((1 + u) * (1 + u)) R0 ltac:(lra) ltac:(lra)). fold wx wm in T. fold B. lra.
 - destruct (near_sum _ _ _ Hc) as (p & Pp & ->). destruct (near_sum _ _ _ Y) as (q & Q & ->).
   destruct Ps as (ds & es & Ds & Es & ->), Pt as (dt & et & Dt & Et & ->), Pz as (dz & ez & Dz & Ez & ->).
   replace (_ - _) with (x * g * r * (ds * ((1 + p) * (1 + dz) * (1 + q))) - m * g * r * (dt * ((1 + p) * (1 + dz) * (1 + q)))
@@ -268,18 +271,19 @@ destruct O as [c t Hc P Y|s t c Ps Pt Hc Y|s t c z Ps Pt Hc Pz Y|s t f Ps Pt Hf 
   generalize (count (5 / 4) (5 / 4) (13 / 4) 1 (mono (5 / 4) (5 / 4) (13 / 4) 1 ltac:(lra) ltac:(lra))
     ltac:(lra) ltac:(lra) ltac:(lra) ltac:(lra) ltac:(lra)).
   assert (u2 : u * u <= u * / 20) by (apply Rmult_le_compat_l; lra).
-  assert (K1 : u * ((1 + u) * (1 + u) * (1 + u)) <= 5 / 4 * u) by nra.
-  assert (K2 : u * (1 + u) * (1 + u) + (u * (1 + u) + u) <= 13 / 4 * u) by nra.
+  assert (K1 : u * ((1 + u) * (1 + u) * (1 + u)) <= 5 / 4 * u) by (clear -u_pos u_small; nra).
+  assert (K2 : u * (1 + u) * (1 + u) + (u * (1 + u) + u) <= 13 / 4 * u) by (clear -u_pos u_small; nra).
   apply (Rmult_le_compat_l X) in K1 as K3; auto. apply (Rmult_le_compat_l M) in K1; auto.
   apply (Rmult_le_compat_l _ _ _ C0) in K2.
-  assert (T := tiny2 x m g r ((1 + u) * (1 + u)) R0 ltac:(nra) ltac:(nra)).
+  assert (T := tiny2 x m g r ((1 + u) * (1 + u)) R0 ltac:(lra) ltac:(lra)).
   assert ((w + w) * Rabs g * ((1 + u) * (1 + u) * (1 + u)) + w * (1 + u) <= (w * (1 + (1 + u) * (Rabs x + Rabs g + Rabs r))
     + w * (1 + (1 + u) * (Rabs m + Rabs g + Rabs r))) * ((1 + u) * (1 + u))).
   { generalize (Rabs_pos x) (Rabs_pos m) (Rabs_pos g) (Rabs_pos r); intros.
     apply Rle_trans with (w * (2 + 2 * (1 + u) * Rabs g) * ((1 + u) * (1 + u))).
     - assert (w * (1 + u) <= w * 2 * ((1 + u) * (1 + u))); [|lra].
-      rewrite Rmult_assoc. apply Rmult_le_compat_l; auto. nra.
-    - apply Rmult_le_compat_r; [nra|]. rewrite <- Rmult_plus_distr_l. apply Rmult_le_compat_l; auto. nra. }
+      rewrite Rmult_assoc. apply Rmult_le_compat_l; auto. lra.
+    - apply Rmult_le_compat_r; [lra|]. rewrite <- Rmult_plus_distr_l. apply Rmult_le_compat_l; auto.
+      assert (0 <= (1 + u) * (Rabs x + Rabs m + 2 * Rabs r)) by (apply Rmult_le_pos; lra). lra. }
   fold B. lra.
 - destruct (near_sum _ _ _ Hf) as (p & Pp & ->). destruct (near_sum _ _ _ Y) as (q & Q & ->).
   destruct (product3_error _ _ _ _ Ps) as (ts & es & Ts & Es & ->).
@@ -293,12 +297,12 @@ destruct O as [c t Hc P Y|s t c Ps Pt Hc Y|s t c z Ps Pt Hc Pz Y|s t f Ps Pt Hf 
   generalize (count (5 / 2) (10 / 3) 1 (2 + u) (mono (5 / 2) (10 / 3) 1 (2 + u) ltac:(lra) ltac:(lra))
     ltac:(lra) ltac:(lra) ltac:(lra) ltac:(lra) ltac:(lra)).
   assert (u2 : u * u <= u * / 20) by (apply Rmult_le_compat_l; lra).
-  assert (K1 : t2 * (1 + u) <= 9 / 4 * u) by (unfold t2; nra).
-  assert (K2 : (t2 * (1 + u) + u) * (1 + u) <= 10 / 3 * u) by (unfold t2 in *; nra).
+  assert (K1 : t2 * (1 + u) <= 9 / 4 * u) by (unfold t2; clear -u_pos u_small; nra).
+  assert (K2 : (t2 * (1 + u) + u) * (1 + u) <= 10 / 3 * u) by (unfold t2; clear -u_pos u_small; nra).
   apply (Rmult_le_compat_l X) in K1; auto. apply (Rmult_le_compat_l M) in K2; auto.
-  assert (T := tiny2 x m g r ((1 + u) * (1 + u)) R0 ltac:(nra) ltac:(nra)). fold wx wm in T.
+  assert (T := tiny2 x m g r ((1 + u) * (1 + u)) R0 ltac:(lra) ltac:(lra)). fold wx wm in T.
   assert (wx0 : 0 <= wx) by (eapply Rle_trans; [apply Rabs_pos|exact Es]).
-  assert (wx * (1 + u) <= wx * ((1 + u) * (1 + u))) by (apply Rmult_le_compat_l; auto; nra).
+  assert (wx * (1 + u) <= wx * ((1 + u) * (1 + u))) by (apply Rmult_le_compat_l; auto; lra).
   assert (0 <= X * u) by (apply Rmult_le_pos; auto). fold B. lra.
 Qed.
 

@@ -1,6 +1,6 @@
 (** The theorem: what a correct kernel returns is in the family, so that it is never accused. *)
 Require Import Reals List Lra Lia.
-Require Import Constants Sums Means Components.
+From Rounding Require Import Constants Sums Means Components.
 Local Open Scope R_scope.
 
 Section Family.
@@ -151,6 +151,44 @@ Qed.
 
 End Center.
 
+(** ** Kernels *)
+
+Section Kernels.
+
+(** How the center and the mean square are computed, and bounds of them: for the mean [Means.mean_error] for sums in any
+    order, [Means.divided_mean_error] for sums that are divided, [Merging.merged_mean] for merged means; for the mean
+    square [two_passes_bound], or [Variances.merged_variance_error]. RMSNorm has the center 0. *)
+Variables (mu al lo hi : R) (means squares : R -> Prop).
+Hypothesis means_near : forall m, means m -> Rabs (m - mu) <= al.
+Hypothesis squares_near : forall v, squares v -> 0 <= v -> lo <= v <= hi.
+Hypothesis lo_pos : 0 <= lo.
+
+(** A correct kernel: the mean square and the output may use two differently computed means. *)
+Definition kernel (out : R -> R -> nat -> R -> Prop) := exists m v r,
+  means m /\ squares v /\ 0 <= v /\ reciprocal u pl v eps r /\ returns (out m r).
+
+Definition anyhow m r i z := output u w (x i) m r (g i) (b i) z.
+Definition subtracting m r i z :=
+  exists c t, near u 0 (x i - m) c /\ product3 u w c (g i) r t /\ near u 0 (t + b i) z.
+
+Let member out E : (forall m r, 0 <= al -> Rabs (m - mu) <= al -> 0 <= r <= (1 + scale * u) / D pl lo eps ->
+    returns (out m r) -> returns (fun i z =>
+      Rabs (z - (g i * (r * (x i - m)) + b i)) <= E ((1 + scale * u) / D pl lo eps) i)) ->
+  0 < D pl lo eps -> kernel out -> in_family mu al lo hi E.
+Proof.
+intros H P (m & v & r & Hm & Q & V & R & O). apply means_near in Hm.
+assert (A0 : 0 <= al) by (apply Rle_trans with (2 := Hm), Rabs_pos).
+apply family_member with (m := m) (v := v) (r := r); auto.
+Qed.
+
+Theorem never_accused : 0 < D pl lo eps -> kernel anyhow -> in_family mu al lo hi (slack mu al).
+Proof. apply member. intros. apply returns_slack; auto. Qed.
+
+Theorem subtracting_never_accused : 0 < D pl lo eps -> kernel subtracting -> in_family mu al lo hi (subtracted_slack mu al).
+Proof. apply member. intros. apply returns_subtracted; auto. Qed.
+
+End Kernels.
+
 (** ** LayerNorm *)
 
 Lemma shifted m : mean d (fun i => (x i - m) ^ 2) = variance (mean d x) + (m - mean d x) ^ 2.
@@ -167,60 +205,34 @@ assert (E : all d (fun i => (x i - m) ^ 2) = all d (fun i => (x i - mu) ^ 2) + I
 unfold mean at 1 2; rewrite E; field; lra.
 Qed.
 
-Section LayerNorm.
+(** The second pass, about any of the means. *)
+Definition two_passes (means : R -> Prop) v := exists m, means m /\ mean_square u w d x m v.
 
-(** How the mean is computed, and the bound of its error: [Means.mean_error] for sums in any order,
-    [Means.divided_mean_error] for sums that are divided, [Merging.merged_mean] for merged means. *)
-Variables (means : R -> Prop) (al : R).
-Let mu := mean d x.
-Hypothesis means_near : forall m, means m -> Rabs (m - mu) <= al.
+Theorem two_passes_bound (means : R -> Prop) al : let mu := mean d x in (forall m, means m -> Rabs (m - mu) <= al) ->
+  forall v, two_passes means v -> 0 <= v -> low mu al <= v <= high mu al.
+Proof. intros mu M v (m & Hm & Q) V. apply low_high with (m := m); auto. apply shifted. Qed.
 
-(** A correct kernel: the variance and the output may use two differently computed means. *)
-Definition layer_norm (out : R -> R -> nat -> R -> Prop) := exists m m' v r,
-  means m /\ means m' /\ mean_square u w d x m v /\ 0 <= v /\ reciprocal u pl v eps r /\ returns (out m' r).
+Definition in_layer_norm_family al := let mu := mean d x in in_family mu al (low mu al) (high mu al).
 
-Definition anyhow m r i z := output u w (x i) m r (g i) (b i) z.
-Definition subtracting m r i z :=
-  exists c t, near u 0 (x i - m) c /\ product3 u w c (g i) r t /\ near u 0 (t + b i) z.
-
-Definition in_layer_norm_family E := in_family mu al (low mu al) (high mu al) E.
-
-Let member out E : (forall m r, 0 <= al -> Rabs (m - mu) <= al -> 0 <= r <= (1 + scale * u) / D pl (low mu al) eps ->
-    returns (out m r) -> returns (fun i z =>
-      Rabs (z - (g i * (r * (x i - m)) + b i)) <= E ((1 + scale * u) / D pl (low mu al) eps) i)) ->
-  0 < D pl (low mu al) eps -> layer_norm out -> in_layer_norm_family E.
-Proof.
-intros H P (m & m' & v & r & Hm & Hm' & Q & V & R & O). apply means_near in Hm, Hm'.
-assert (A0 : 0 <= al) by (apply Rle_trans with (2 := Hm), Rabs_pos).
-apply family_member with (m := m') (v := v) (r := r); auto.
-- apply Rmax_l.
-- apply low_high with (m := m); auto. apply shifted.
-Qed.
-
-Theorem layer_norm_never_accused : 0 < D pl (low mu al) eps ->
-  layer_norm anyhow -> in_layer_norm_family (slack mu al).
-Proof. apply member. intros. apply returns_slack; auto. Qed.
-
-Theorem subtracting_never_accused : 0 < D pl (low mu al) eps ->
-  layer_norm subtracting -> in_layer_norm_family (subtracted_slack mu al).
-Proof. apply member. intros. apply returns_subtracted; auto. Qed.
-
-End LayerNorm.
+Theorem layer_norm_never_accused (means : R -> Prop) al : (forall m, means m -> Rabs (m - mean d x) <= al) ->
+  0 < D pl (low (mean d x) al) eps -> kernel means (two_passes means) anyhow ->
+  in_layer_norm_family al (slack (mean d x) al).
+Proof. intros M. apply never_accused; auto; [apply two_passes_bound; auto|apply Rmax_l]. Qed.
 
 (** ** RMSNorm: nothing is subtracted *)
 
-Definition rms_norm := exists v r,
-  mean_square u w d x 0 v /\ 0 <= v /\ reciprocal u pl v eps r /\ returns (subtracting 0 r).
-
+Definition rms_norm := kernel (eq 0) (mean_square u w d x 0) (subtracting).
 Definition in_rms_norm_family := in_family 0 0 (low 0 0) (high 0 0) (subtracted_slack 0 0).
+
+Theorem rms_norm_bound v : mean_square u w d x 0 v -> 0 <= v -> low 0 0 <= v <= high 0 0.
+Proof.
+intros Q V. apply low_high with (m := 0); auto; [rewrite Rminus_0_r, Rabs_R0; lra|]. unfold variance, deviation. ring.
+Qed.
 
 Theorem rms_norm_never_accused : 0 < D pl (low 0 0) eps -> rms_norm -> in_rms_norm_family.
 Proof.
-intros P (v & r & Q & V & R & O). assert (Z : Rabs (0 - 0) <= 0) by (rewrite Rminus_0_r, Rabs_R0; lra).
-apply family_member with (m := 0) (v := v) (r := r); auto; try lra.
-- apply Rmax_l.
-- apply low_high with (m := 0); auto. unfold variance, deviation. ring.
-- intros Hr. apply returns_subtracted; auto; lra.
+apply subtracting_never_accused; [|apply rms_norm_bound|apply Rmax_l].
+intros m <-. rewrite Rminus_0_r, Rabs_R0; lra.
 Qed.
 
 End Family.

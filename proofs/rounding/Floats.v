@@ -1,7 +1,7 @@
 (** Kernels in binary floating point, gradual underflow included, are instances of the relations: by Flocq. *)
 From Flocq Require Import Core Plus_error Relative.
 Require Import Reals List Lra Lia.
-Require Import Constants Sums Means Components Family.
+From Rounding Require Import Constants Sums Means Components Family.
 Local Open Scope R_scope.
 
 Section Floats.
@@ -180,15 +180,22 @@ simpl. apply sqrt_lt_R0. generalize (Rmax_l 0 (variance d x mu * (1 - square * u
 unfold low. lra.
 Qed.
 
+Let fl_kernel y out : returns d half_ulp y (out fl_mean (fl_scale (fl_square fl_mean))) ->
+  kernel u d inside eps half_ulp y (divided_mean u w d x) (two_passes u w d x (divided_mean u w d x)) out.
+Proof.
+destruct (square_average fl_mean (format_fl _)) as [Q V].
+exists fl_mean, (fl_square fl_mean), (fl_scale (fl_square fl_mean)). repeat split; auto using mean_divided.
+- exists fl_mean; auto using mean_divided.
+- apply scale_reciprocal; auto. apply format_fl.
+Qed.
+
 Theorem layer_norm_accepted : in_layer_norm_family u om d inside eps half_ulp x g b fl_layer_norm (divided_alpha u om d x)
   (subtracted_slack u om x g b (mean d x) (divided_alpha u om d x)).
 Proof.
-apply subtracting_never_accused with (w := w) (means := divided_mean u w d x);
-  [apply u_pos|apply w_pos|exact d_pos|apply w_small|apply om_pos|exact guard|generalize om_gt_0; lra|exact mean_near|apply low_D|].
-destruct (square_average fl_mean (format_fl _)) as [Q V].
-exists fl_mean, fl_mean, (fl_square fl_mean), (fl_scale (fl_square fl_mean)).
-repeat split; auto using mean_divided. { apply scale_reciprocal; auto. apply format_fl. }
-intros i _. exists (fl (fl (fl (fl (x i - fl_mean) * fl_scale (fl_square fl_mean)) * g i) + b i)).
+apply subtracting_never_accused with (w := w) (means := divided_mean u w d x) (squares := two_passes u w d x (divided_mean u w d x));
+  [apply u_pos|apply w_pos|exact d_pos|apply w_small|apply om_pos|exact guard|generalize om_gt_0; lra|exact mean_near
+  |apply two_passes_bound; auto using u_pos, w_pos, w_small, om_pos, mean_near|apply Rmax_l|apply low_D|].
+apply fl_kernel. intros i _. exists (fl (fl (fl (fl (x i - fl_mean) * fl_scale (fl_square fl_mean)) * g i) + b i)).
 split; [|apply store_half]. exists (fl (x i - fl_mean)), (fl (fl (fl (x i - fl_mean) * fl_scale (fl_square fl_mean)) * g i)).
 repeat split.
 - apply near_minus; auto. apply format_fl.
@@ -202,10 +209,7 @@ Theorem folded_layer_norm_accepted : in_layer_norm_family u om d inside eps half
 Proof.
 apply layer_norm_never_accused with (w := w) (means := divided_mean u w d x);
   [apply u_pos|apply w_pos|exact d_pos|apply w_small|apply om_pos|exact guard|generalize om_gt_0; lra|exact mean_near|apply low_D|].
-destruct (square_average fl_mean (format_fl _)) as [Q V].
-exists fl_mean, fl_mean, (fl_square fl_mean), (fl_scale (fl_square fl_mean)).
-repeat split; auto using mean_divided. { apply scale_reciprocal; auto. apply format_fl. }
-intros i _. eexists; split; [|apply store_half].
+apply fl_kernel. intros i _. eexists; split; [|apply store_half].
 eapply folded; [eapply gain_in_scale; apply near_fl|eapply gain_in_scale; apply near_fl| |].
 - apply near_minus; auto. apply format_fl.
 - apply near_plus; apply format_fl.
@@ -217,7 +221,7 @@ Proof.
 intros B. apply rms_norm_never_accused with (w := w);
   [apply u_pos|apply w_pos|exact d_pos|apply w_small|apply om_pos|exact guard|generalize om_gt_0; lra|apply low_D|].
 destruct (square_average 0 (generic_format_0 _ _)) as [Q V].
-exists (fl_square 0), (fl_scale (fl_square 0)). repeat split; auto. { apply scale_reciprocal; auto. apply format_fl. }
+exists 0, (fl_square 0), (fl_scale (fl_square 0)). repeat split; auto. { apply scale_reciprocal; auto. apply format_fl. }
 intros i _. eexists; split; [|apply store_half]. exists (x i), (fl (fl (x i * fl_scale (fl_square 0)) * g i)).
 repeat split.
 - rewrite Rminus_0_r. apply near_refl.

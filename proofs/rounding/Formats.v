@@ -1,7 +1,7 @@
 (** The theorem for the formats that models are stored in, without parameters of formats. *)
 From Flocq Require Import Core.
 Require Import Reals Lra Lia.
-Require Import Constants Sums Means Components Family Floats.
+From Rounding Require Import Constants Sums Means Components Family Floats.
 Local Open Scope R_scope.
 
 (** How outputs are stored; half formats are computed in float32. *)

@@ -1,6 +1,6 @@
 (** Computed means: of the components, and of the squares that the norm divides by. *)
 Require Import Reals List Permutation Lra Lia.
-Require Import Constants Sums.
+From Rounding Require Import Constants Sums.
 Local Open Scope R_scope.
 
 Section Means.

@@ -1,6 +1,6 @@
 (** Merged means (Welford; Chan, Golub and LeVeque), in any tree, to all orders in u. *)
 Require Import Reals List Permutation Lra Lia.
-Require Import Constants Sums Means.
+From Rounding Require Import Constants Sums Means.
 Local Open Scope R_scope.
 
 Section Merging.
@@ -241,24 +241,26 @@ induction o as [i|a IHa b IHb].
 Qed.
 
 (** Cauchy and Schwarz. *)
+Lemma two_squares a c p q r s : 0 <= a -> 0 <= c -> 0 <= p -> 0 <= q -> 0 <= r -> 0 <= s ->
+  a ^ 2 <= p * q -> c ^ 2 <= r * s -> (a + c) ^ 2 <= (p + r) * (q + s).
+Proof.
+intros A C P Q R S H K. assert (2 * (a * c) <= p * s + r * q); [|nra].
+apply Rsqr_incr_0_var; [|apply Rplus_le_le_0_compat; apply Rmult_le_pos; auto]. unfold Rsqr.
+assert (a ^ 2 * c ^ 2 <= (p * q) * (r * s)) by (apply Rmult_le_compat; auto; apply pow2_ge_0).
+assert (0 <= (p * s - r * q) ^ 2) by apply pow2_ge_0. nra.
+Qed.
+
 Lemma apart_le o : apart o ^ 2 <= smaller o * squares o.
 Proof.
-assert (two : forall a c p q r s, 0 <= a -> 0 <= c -> 0 <= p -> 0 <= q -> 0 <= r -> 0 <= s ->
-    a ^ 2 <= p * q -> c ^ 2 <= r * s -> (a + c) ^ 2 <= (p + r) * (q + s)).
-{ intros a c p q r s A C P Q R S H K. assert (2 * (a * c) <= p * s + r * q).
-  { apply Rsqr_incr_0_var; [|apply Rplus_le_le_0_compat; apply Rmult_le_pos; auto]. unfold Rsqr.
-    assert (a ^ 2 * c ^ 2 <= (p * q) * (r * s)) by (apply Rmult_le_compat; auto; apply pow2_ge_0).
-    assert (0 <= (p * s - r * q) ^ 2) by apply pow2_ge_0. nra. }
-  nra. }
 induction o as [|a IHa b IHb]; [simpl; lra|]. simpl apart; simpl smaller; simpl squares.
 assert (M : 0 <= Rmin (size a) (size b)).
 { generalize (size_pos a) (size_pos b). unfold Rmin; destruct Rle_dec; lra. }
-apply two; try (apply Rplus_le_le_0_compat; auto using apart_pos, smaller_pos, squares_pos); auto.
+apply two_squares; try (apply Rplus_le_le_0_compat; auto using apart_pos, smaller_pos, squares_pos); auto.
 - apply Rmult_le_pos; auto using Rabs_pos.
 - apply Rmult_le_pos; [auto|apply (pow2_ge_0 (part_mean b - part_mean a))].
 - right. change ((part_mean b - part_mean a) * ((part_mean b - part_mean a) * 1)) with ((part_mean b - part_mean a) ^ 2).
   rewrite Rpow_mult_distr, pow2_abs. ring.
-- apply two; auto using apart_pos, smaller_pos, squares_pos.
+- apply two_squares; auto using apart_pos, smaller_pos, squares_pos.
 Qed.
 
 Lemma sizes_le o : sizes o <= size o * INR (nodes o).

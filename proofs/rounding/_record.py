@@ -1,17 +1,15 @@
 """The theorems about rounding compiled in Coq with Flocq, their axioms, and the record of it."""
 
 import functools
-import hashlib
 import json
 import re
 import resource
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
-from lngeom.errors import InputError
 from lngeom.theorems import CheckError
+
+from .._coqc import Library
 
 SOURCES = Path(__file__).parent
 
@@ -30,16 +28,22 @@ THEOREMS = {
     "LayerNorm": "Family.layer_norm_never_accused",
     "LayerNorm that subtracts first": "Family.subtracting_never_accused",
     "RMSNorm": "Family.rms_norm_never_accused",
-    "an accusation": "Decision.accused_is_wrong",
-    "an accusation of RMSNorm": "Decision.accused_rms_is_wrong",
     "merged means": "Merging.merged_mean",
+    "merged variances": "Variances.merged_variance_error",
+    "four positive numbers": "Decision.refuted_outside",
+    "an accusation, by computation": "Accusation.accused_is_wrong",
     "LayerNorm in the four formats": "Formats.layer_norm_accepted",
     "LayerNorm with a folded bias": "Formats.folded_layer_norm_accepted",
     "RMSNorm in the four formats": "Formats.rms_norm_accepted",
 }
 """What is proved, and the name of the theorem."""
 
-_LIMIT = 1800.0  # seconds: some fifty times what it needs
+_PROJECT = (SOURCES / "_CoqProject").read_text(encoding="utf-8").split()
+COQ = Library(
+    "Rounding", SOURCES, tuple(line.removesuffix(".v") for line in _PROJECT if line.endswith(".v")), "Flocq",
+    r"Flocq.*(physical path|locate library|Cannot find)|(physical path|locate library|Cannot find).*Flocq",
+    "`apt install coq libcoq-flocq`",
+)  # fmt: skip
 
 
 def check(folder: Path) -> dict[str, Any]:
@@ -49,25 +53,22 @@ def check(folder: Path) -> dict[str, Any]:
         InputError: Where Coq or Flocq is not installed.
         CheckError: If Coq refuses a file, or its checker names other axioms.
     """
-    names = [line.removesuffix(".v") for line in _project() if line.endswith(".v")]
-    seconds = {}
     before = _cpu()
-    for name in names:
-        shutil.copy(SOURCES / f"{name}.v", folder)
-        _run(folder, "coqc", "-q", "-R", ".", "Rounding", f"{name}.v")
-    seconds["theorems"], before = round(_cpu() - before, 1), _cpu()
+    COQ.build(folder)
+    seconds = {"theorems": round(_cpu() - before, 1)}
+    before = _cpu()
     stated = ", ".join(f"@{theorem}" for theorem in THEOREMS.values())
-    audit = f"From Rounding Require {' '.join(names)}.\nDefinition everything := ({stated}).\n"
-    (folder / "Audit.v").write_text(audit + "Print Assumptions everything.\n", encoding="utf-8")
-    assumed = _run(folder, "coqc", "-q", "-R", ".", "Rounding", "Audit.v")
+    audit = f"From Rounding Require {' '.join(COQ.modules)}.\nDefinition everything := ({stated}).\n"
+    assumed = COQ.compile(folder, "Audit", audit + "Print Assumptions everything.\n")
     axioms = sorted(set(re.findall(r"^(?:\w+\.)*(\w+)\s*:", assumed, re.MULTILINE)) - {"Axioms"})
-    summary = _run(folder, "coqchk", "-silent", "-o", "-R", ".", "Rounding", "Rounding.Audit").partition("* Axioms:")[2]
-    checked = sorted(name.rpartition(".")[2] for name in summary.partition("*")[0].split())
+    summary = COQ.run(folder, "coqchk", "-silent", "-o", "-Q", ".", "Rounding", "Rounding.Audit")
+    named = summary.partition("* Axioms:")[2].partition("*")[0].split()
+    checked = sorted(name.rpartition(".")[2] for name in named)
     seconds["coqchk"] = round(_cpu() - before, 1)
     if axioms != checked:
         raise CheckError(f"Print Assumptions names {axioms}, coqchk {checked}")
-    version = _run(folder, "coqc", "-print-version").split()[0]
-    return {"coq": version, "axioms": axioms, "seconds": seconds, "sources": _hashes(), "theorems": THEOREMS}
+    version = COQ.run(folder, "coqc", "-print-version").split()[0]
+    return {"coq": version, "axioms": axioms, "seconds": seconds, "sources": COQ.hashes(), "theorems": THEOREMS}
 
 
 @functools.cache
@@ -79,31 +80,9 @@ def recorded() -> dict[str, Any]:
     True
     """
     found = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
-    return found if found.get("sources") == _hashes() else {}
-
-
-def _project() -> list[str]:
-    return (SOURCES / "_CoqProject").read_text(encoding="utf-8").split()
-
-
-def _hashes() -> dict[str, str]:
-    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(SOURCES.glob("*.v"))}
+    return found if found.get("sources") == COQ.hashes() else {}
 
 
 def _cpu() -> float:
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
-
-
-def _run(folder: Path, *command: str) -> str:
-    program = shutil.which(command[0])
-    if program is None:
-        raise InputError(f"{command[0]} is not installed: `apt install coq libcoq-flocq`")
-    done = subprocess.run(
-        [program, *command[1:]], cwd=folder, capture_output=True, encoding="utf-8", timeout=_LIMIT, check=False
-    )
-    if "Flocq" in done.stderr and re.search(r"(physical path|locate library|Cannot find)", done.stderr):
-        raise InputError("Flocq, a library of Coq, is not installed: `apt install libcoq-flocq`")
-    if done.returncode:
-        raise CheckError(f"{done.stderr}\n{done.stdout}".strip())
-    return done.stdout + done.stderr  # coqchk writes its summary to the latter

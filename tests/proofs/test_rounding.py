@@ -1,5 +1,6 @@
 """What Coq proves of the tolerance is about the numbers that the code decides by."""
 
+import json
 import math
 import re
 from fractions import Fraction
@@ -9,10 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lngeom.rounding import FORMATS, Arithmetic, Definition, _constants, rounded
-from lngeom.rounding._certainty import exactly
+from lngeom.cli import main
+from lngeom.errors import InputError
+from lngeom.norms import Placement
+from lngeom.rounding import FORMATS, Accusation, Arithmetic, Definition, _constants, rounded
+from lngeom.rounding._certainty import exactly, root
 from lngeom.rounding._family import half_ulp
-from proofs.rounding import THEOREMS, recorded
+from lngeom.theorems import CheckError
+from proofs.rounding import THEOREMS, recorded, replay
 
 SOURCES = Path(__file__).parents[2] / "proofs" / "rounding"
 
@@ -57,6 +62,7 @@ class Theorem:
         # The root is squared where it is compared.
         self.merged = total + ((1 + u) ** 3 - 1) * levels * size + 2 * u * om * self.d
         self.grown, self.increment = 1 + gamma(4 * self.d, u), 25 * u**2 * levels * self.variance
+        self.total, self.levels = total, levels
 
     def squares(self, alpha: Fraction) -> tuple[Fraction, Fraction]:
         """`low` and `high`."""
@@ -66,6 +72,15 @@ class Theorem:
             max(Fraction(0), self.variance * (1 - 8 * self.u) - error),
             (self.variance + alpha**2) * (1 + 8 * self.u) + error,
         )
+
+    def merged_variance(self) -> Fraction:
+        """`Variances.merged_variance_error`: how far a merged variance is off; roots are rounded up."""
+        u, d, k, v = self.u, self.d, self.levels, self.variance
+        size = 5 * u * root(k * v, up=True)
+        size += ((1 + u) ** 3 - 1) * k * root(mean([value**2 for value in self.x]), up=True)
+        part = (self.total * d / (d - 1) + size + 2 * u * self.om * d) * self.grown
+        change = 2 * part * root(2 * k * v, up=True) + 2 * k * part**2
+        return (v + change) * (1 + gamma(2 * d + 8, u)) - v + self.om
 
     def slack(self, i: int, alpha: Fraction, p: Fraction, g: Fraction, b: Fraction, *, first: bool) -> Fraction:
         """`slack`, or `subtracted_slack`."""
@@ -100,13 +115,18 @@ def test_the_family_of_the_theorems_lies_inside_that_of_the_code(dtype: str, cen
         assert sample is not None
         family = layer.family(sample, arithmetic)
         low, high, reach = family.low[0, 0], family.high[0, 0], family.reach[0, 0]
-        alpha = sample.spread(arithmetic, centered=centered).alpha[0, 0]
+        spread = sample.spread(arithmetic, centered=centered)
+        alpha = spread.alpha[0, 0]
         known = Theorem(sample.x[0].tolist(), of.work.roundoff, of.work.tiny, centered=centered)
         if method is None and centered:
             assert known.alpha <= alpha
             rest = alpha / known.grown - known.merged
             assert rest >= 0
             assert known.increment <= rest**2
+            if known.d > 1:
+                change = known.merged_variance()
+                assert spread.low[0, 0] <= max(known.variance - change, 0)
+                assert spread.high[0, 0] >= known.variance + change
         elif centered and not sample.sums_exactly(arithmetic.sums).all():
             assert known.divided <= alpha
         error = min(alpha, known.alpha)
@@ -120,6 +140,62 @@ def test_the_family_of_the_theorems_lies_inside_that_of_the_code(dtype: str, cen
                     i, min(alpha, known.alpha), high, Fraction(g), Fraction(b), first=centered and not method
                 )
                 assert wanted <= family.slack[0, i]
+
+
+WRONG: tuple[tuple[str, str, bool, Placement, int], ...] = (
+    ("layer", "float32", True, "inside", 24),
+    ("outside", "float64", True, "outside", 3),
+    ("rms", "bfloat16", False, "inside", 5),
+    ("alone", "float16", True, "inside", 2),
+)
+
+
+def accusations() -> dict[str, Any]:
+    """Certificates of kernels that divide by d − 1, the last of which forgets the bias where the gain is 0."""
+    rng, found = np.random.default_rng(0), {}
+    for name, dtype, centered, placement, d in WRONG:
+        x, gain, bias = (rounded(rng.normal(size=d), dtype).astype(float) for _ in range(3))
+        gain[1] *= name != "alone"
+        c = x - centered * x.mean()
+        y = rounded(c / np.sqrt((c * c).sum() / (d - 1) + 1e-3) * gain + bias * (gain != 0), dtype).astype(float)
+        layer = Definition(centered, gain.astype(np.longdouble), bias.astype(np.longdouble), 1e-3, placement)
+        found[name] = Accusation(x.tolist(), y.tolist(), layer, Arithmetic.of(dtype)).certificate(name)
+    return found
+
+
+# What is changed in a certificate: where, and into what.
+TAMPERED = {
+    "no gain": ("layer", ("accusation", "gain"), [[0, 0]] * 24),
+    "another output": ("outside", ("accusation", "returned", 2), [1, 40]),
+    "another input": ("outside", ("accusation", "row", 0), [1, 40]),
+    "another epsilon": ("rms", ("accusation", "eps"), [1, 0]),
+    "a smaller error of the mean": ("layer", ("reasons", "alpha"), [1, -60]),
+    "a larger variance": ("layer", ("reasons", "low"), [1, 2]),
+    "a narrower scale": ("outside", ("reasons", "right"), [1, -9]),
+    "another component": ("layer", ("reasons", "decided", "pairs", 0), [0, 0]),
+    "a component beyond the row": ("alone", ("reasons", "decided", "alone"), 9),
+    "a row without its last component": ("layer", ("accusation", "row"), [[1, 0]]),
+}
+
+
+def test_coq_replays_accusations_and_refuses_tampered_ones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = accusations()
+    try:
+        replay([], tmp_path)
+    except InputError as error:
+        pytest.skip(f"{error}")
+    file = tmp_path / "accused.json"
+    file.write_text(json.dumps(list(given.values())), encoding="utf-8")
+    assert main(["verify", str(file), "--keep", str(tmp_path)]) == 0
+    assert "4 accusations replayed in Coq" in capsys.readouterr().out
+    for name, path, value in TAMPERED.values():
+        data = json.loads(json.dumps(given[name]))
+        place = data
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = value
+        with pytest.raises(CheckError, match=r"refuses|not a certificate"):
+            replay([data], tmp_path)
 
 
 def test_half_a_unit_is_that_of_the_theorems() -> None:

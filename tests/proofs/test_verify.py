@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from lngeom.cli import main
+from lngeom.errors import InputError
 from lngeom.theorems import CheckError
-from proofs import find, theorems
+from proofs import _coqc, find, theorems
 from proofs.certificates import _verify, build_checker, certificate, certificates, digest, replay
 
 IDS = ("projection.fixes_hyperplane", "projection.trace", "standardization.norm", "irreversibility.lines")
@@ -37,7 +38,7 @@ def checker(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("coq")
     try:
         build_checker(folder)
-    except _verify.InputError as error:
+    except InputError as error:
         pytest.skip(f"{error}")
     return folder
 
@@ -67,7 +68,7 @@ def test_a_tampered_certificate_is_refused(kind: str, checker: Path) -> None:
     "text", ["Axiom wrong : False.\n", "Theorem wrong : False. Admitted.\n"], ids=["axiom", "admitted"]
 )
 def test_what_is_assumed_is_no_proof(text: str, checker: Path) -> None:
-    printed = _verify._compile(checker, "Assumed", f"{text}Print Assumptions wrong.\n")
+    printed = _verify._COQ.compile(checker, "Assumed", f"{text}Print Assumptions wrong.\n")
     assert "wrong : False" in printed
     assert _verify._NO_AXIOM not in printed
 
@@ -75,7 +76,7 @@ def test_what_is_assumed_is_no_proof(text: str, checker: Path) -> None:
 def test_the_record_is_of_these_theorems_and_of_these_sources() -> None:
     """`make verify` renews it; without Coq this is what can be checked of it."""
     record = json.loads(_verify.RESULTS.read_text(encoding="utf-8"))
-    assert record["sources"] == _verify._hashes()
+    assert record["sources"] == _verify._COQ.hashes()
     assert record["sha256"] == digest(record)
     written = [data for theorem in theorems() for data in certificates(theorem)]
     assert {data["id"]: _verify._exported(data) for data in written} == record["certificates"]
@@ -92,7 +93,7 @@ def test_what_is_read_is_what_was_replayed(part: str, tmp_path: Path, monkeypatc
         "statement": "tr Π = d − 2",
         "last_step": "The rank of Π is d − 2.",
     }
-    record = {"coq": "8.16.1", "sources": _verify._hashes(), "axioms": []}
+    record = {"coq": "8.16.1", "sources": _verify._COQ.hashes(), "axioms": []}
     record["certificates"] = {theorem.id: _verify._exported(certificate(theorem))}
     monkeypatch.setattr(_verify, "RESULTS", tmp_path / "results.json")
     for changed in (False, True):
@@ -162,6 +163,6 @@ def test_failures_of_coq_are_reported(script: str, said: str, tmp_path: Path, mo
     program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(_verify, "_LIMIT", 0.2 if "while" in script else 60)
+    monkeypatch.setattr(_coqc, "LIMIT", 0.2 if "while" in script else 60)
     with pytest.raises(CheckError, match=said):
         build_checker(tmp_path)

@@ -160,7 +160,11 @@ def test_the_command_says_both_and_writes_certificates(
     assert "unstable: one-pass variance" in said
     assert main(["check", "proved_kernels:wrong", "--d", "8", "--kind", "rmsnorm"]) == 1
     assert "REFUTED: wrong is not weight∘RMSNorm(x; ε = eps)" in capsys.readouterr().out
-    assert main(["check", "proved_kernels:wrong", "--d", "8", "--certificate", "none.json"]) == 2
+    assert main(["check", "proved_kernels:wrong", "--d", "8", "--certificate", "wrong.json"]) == 1
+    (accused,) = json.loads(Path("wrong.json").read_text())
+    assert (accused["id"], accused["accusation"]["centered"]) == ("proved_kernels:wrong", False)
+    Path("wrong.py").write_text("import numpy as np\ndef none(x): return np.full_like(x, np.nan)\n")
+    assert main(["check", "wrong:none", "--kind", "rmsnorm", "--eps", "1", "--certificate", "none.json"]) == 2
 
 
 def test_what_is_allowed_may_be_proved_as_a_variant() -> None:

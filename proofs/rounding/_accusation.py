@@ -1,0 +1,87 @@
+"""An accusation in the language of Coq: exact numbers for the verified checker, and the theorem that it proves."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from lngeom.rounding import FORMATS
+from lngeom.theorems import CheckError
+
+from ._record import COQ
+
+_HEADER = """From Flocq Require Import Core.
+From Coq Require Import Reals ZArith List.
+From Rounding Require Import Components Floats Formats Accusation.
+Import ListNotations.
+"""
+_ROWS = ("row", "gain", "bias", "returned")
+_BOUNDS = ("alpha", "part", "low", "high", "least", "most", "center", "size", "root", "left", "right")
+
+
+def replay(certificates: Iterable[dict[str, Any]], folder: Path) -> None:
+    """Let the checker in `folder` accept accusations; what it accepts, no correct kernel returns.
+
+    Raises:
+        InputError: Where Coq or Flocq is not installed.
+        CheckError: Naming the first accusation that is refused.
+    """
+    COQ.build(folder)
+    for k, data in enumerate(certificates):
+        try:
+            text = _HEADER + source(data, f"accusation{k}")
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise CheckError(f"{data.get('id')} is not a certificate of an accusation: {error!r}") from error
+        try:
+            COQ.compile(folder, f"Accused{k}", text)
+        except CheckError as error:
+            raise CheckError(f"Coq refuses {data['id']}: {error}") from error
+
+
+def source(data: dict[str, Any], name: str) -> str:
+    """Coq text of one accusation: ``NAME_is_wrong``, by the soundness of the checker and computation.
+
+    >>> from proofs.rounding import _accusation
+    >>> _accusation._number([-3, 5])
+    '(Float radix2 (-3) 5)'
+    """
+    said, reasons = data["accusation"], data["reasons"]
+    if said["stored"] not in FORMATS or said["placement"] not in ("inside", "outside"):
+        raise ValueError(f"{said['stored']}, eps {said['placement']}: no such format or place")
+    if len({len(said[key]) for key in _ROWS}) != 1:
+        raise ValueError(f"{', '.join(_ROWS)} have different lengths")
+    rows = " ".join(f"{key} := {_list(map(_number, said[key]))};" for key in _ROWS)
+    bounds = " ".join(f"{key} := {_number(reasons[key])};" for key in _BOUNDS)
+    centered = "true" if said["centered"] is True else "false"
+    return f"""Definition {name} := {{| stored_as := {said["stored"]}; centered := {centered};
+  place := {said["placement"]}; epsilon := {_number(said["eps"])}; {rows.rstrip(";")} |}}.
+Definition {name}_reasons := {{| {bounds}
+  decided := {_decided(reasons["decided"])} |}}.
+Theorem {name}_is_wrong (w : R) : let f := work (stored_as {name}) in
+  (0 <= w)%R -> (w <= Floats.u (prec f) * Floats.om (emin f) (prec f))%R -> ~ correct {name} w.
+Proof.
+intros f W0 W. refine (accused_is_wrong {name} {name}_reasons w W0 W _).
+vm_cast_no_check (eq_refl true).
+Qed.
+"""
+
+
+def _number(pair: Any) -> str:
+    m, e = map(int, pair)
+    return f"(Float radix2 {_integer(m)} {_integer(e)})"
+
+
+def _integer(k: int) -> str:
+    return f"({k})" if k < 0 else f"{k}"
+
+
+def _decided(found: dict[str, Any]) -> str:
+    if "alone" in found:
+        return f"bias_alone {int(found['alone'])}"
+    first, second = (
+        f"({', '.join('None' if i is None else f'Some {int(i)}' for i in pair)})" for pair in found["pairs"]
+    )
+    return f"tangents {_number(found['middle'])} {first}%nat {second}%nat"
+
+
+def _list(items: Iterable[str]) -> str:
+    return f"[{'; '.join(items)}]"
