@@ -35,7 +35,8 @@ class TorchFront(Front):
         return value.arr if isinstance(value, Tensor) else None
 
     def array(self, values: np.ndarray, dtype: str) -> Any:
-        return torch.tensor(values).to(getattr(torch, dtype))
+        # Inside of a network; traced ones say that they are not.
+        return torch.tensor(values).to(getattr(torch, dtype)).requires_grad_().clone()
 
     def read(self, values: Any) -> np.ndarray:
         return values.detach().double().numpy()
@@ -55,7 +56,9 @@ class TorchFront(Front):
         for path, tensor in [*module.named_parameters(), *module.named_buffers()]:
             name = safe(path)
             if name in values:
-                tensor.data = self.array(values[name], dtype).expand(tensor.numel()).reshape(tensor.shape).clone()
+                tensor.data = (
+                    self.array(values[name], dtype).detach().expand(tensor.numel()).reshape(tensor.shape).clone()
+                )
         for part in module.modules():
             if isinstance(part, torch.nn.Linear):
                 part.register_forward_hook(lambda _, __, out: maps.append(self.read(out).reshape(-1, out.shape[-1])))

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import os
 import random
 import re
+import sys
+import threading
+import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -72,7 +79,8 @@ class Program:
             inputs = (lambda name: made(name, axes)), (lambda name: made(name, ((FEATURE,),)))
             arguments = _arguments(function, inputs, d, setting)
             trace.operations.clear()
-            found = self.front.call(function, [x, *arguments])
+            with _watched(trace):
+                found = self.front.call(function, [x, *arguments])
         if trace.refusals:
             trace.refuse(trace.refusals[0])
         if chance != _chance():
@@ -115,6 +123,38 @@ class Program:
         real = self.front.read(output[0] if isinstance(output, tuple | list) else output)
         whole = np.moveaxis(real, place, -1)
         return np.broadcast_to(whole, (*whole.shape[:-1], d)).reshape(-1, d), maps
+
+
+_OUTSIDE = {time.time, time.time_ns, time.monotonic, time.monotonic_ns, time.perf_counter, time.perf_counter_ns,
+            time.process_time, id, os.urandom, os.getpid, threading.get_ident, sys._getframe}  # fmt: skip
+"""What an answer of can differ from call to call, or from machine to machine."""
+_OURS = rf"{re.escape(str(Path(__file__).parents[2]))}/(lngeom|empirical)/"
+_EXEMPT = re.compile(rf"/(torch|numpy|jax|jaxlib|flax|haiku|equinox|keras|logging|unittest)/|/copy.py$|^<|{_OURS}")
+_STANDARD = re.compile(rf"{re.escape(str(Path(os.__file__).parent))}/(?!site-packages)")
+
+
+@contextlib.contextmanager
+def _watched(trace: Trace) -> Iterator[None]:
+    """Refuse a program that asks for the time, an address, its thread or its caller; a replayed one was watched."""
+    asked = _OUTSIDE | {getattr(sys.modules.get("torch"), "get_default_dtype", None)}
+
+    def profile(frame: FrameType, event: str, called: Any) -> None:
+        if event != "c_call" or called not in asked:
+            return
+        caller: FrameType | None = frame
+        while caller and _STANDARD.match(caller.f_code.co_filename) and not _EXEMPT.search(caller.f_code.co_filename):
+            caller = caller.f_back
+        if caller and not _EXEMPT.search(caller.f_code.co_filename):
+            place = f"{Path(caller.f_code.co_filename).name}:{caller.f_lineno}"
+            trace.refusals.append(f"it calls {getattr(called, '__name__', called)} ({place})")
+
+    before = sys.getprofile()
+    if trace.replayed is None:
+        sys.setprofile(profile)
+    try:
+        yield
+    finally:
+        sys.setprofile(before)
 
 
 def _chance() -> tuple[Any, ...]:

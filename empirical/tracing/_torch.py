@@ -123,6 +123,11 @@ def _lifted(value: Any) -> Any:
     return tuple(map(_lifted, value)) if isinstance(value, tuple) else value
 
 
+@functools.cache
+def _takes_trace(action: Callable[..., Any]) -> bool:
+    return "trace" in inspect.signature(action).parameters
+
+
 def dispatched(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """One call of PyTorch with a traced argument."""
     trace: Trace = _traces([*args, *kwargs.values()])
@@ -135,7 +140,7 @@ def dispatched(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> An
         trace.refuse(f"{name} is not among the operations that are traced")
     action = OPERATIONS[base]
     options = {key: lowered(value) for key, value in kwargs.items() if key != "out"}
-    if "trace" in inspect.signature(action).parameters:
+    if _takes_trace(action):
         options["trace"] = trace
     lower = [lowered(value) for value in args]
     try:
@@ -467,9 +472,9 @@ OPERATIONS |= {
 }
 
 _ANSWERS = dict.fromkeys(("is_cuda", "is_meta", "is_nested", "is_sparse", "is_quantized", "requires_grad"), False)
-_ANSWERS |= {"is_floating_point": True, "is_contiguous": True, "is_leaf": True, "grad": None, "grad_fn": None}
+_ANSWERS |= {"is_floating_point": True, "is_leaf": True, "grad": None, "grad_fn": None}
 _ANSWERS |= {"device": torch.device("cpu"), "layout": torch.strided, "__set__requires_grad": None}
-_NOTED = ("device", "is_cuda", "is_contiguous", "requires_grad")
+_NOTED = ("device", "is_cuda", "requires_grad")
 
 
 def _answering(name: str, value: Any) -> Callable[..., Any]:

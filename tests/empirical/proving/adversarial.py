@@ -1,6 +1,9 @@
 """Code that is not what it looks like when it is traced. None of it may be called proved."""
 
 import random
+import sys
+import threading
+import time
 
 import numpy as np
 import torch
@@ -22,6 +25,20 @@ def counts_calls(x, weight):
 def keeps_the_last(x, weight):
     held, STATE["last"] = STATE["last"], rms(x, weight)
     return STATE["last"] if held is None or held.shape != STATE["last"].shape else held
+
+
+class Keeper:
+    calls = 0
+
+
+def keeps_on_a_class(x, weight):
+    Keeper.calls += 1
+    return rms(x, weight) if Keeper.calls % 3 else x * weight
+
+
+def changes_its_closure(x, weight, seen=[]):  # noqa: B006  # the default is what it remembers by
+    seen.append(x.shape)
+    return rms(x, weight) if len(seen) < 2 else x * weight
 
 
 def catches(x, weight):
@@ -98,6 +115,17 @@ CODES = {
     "squeezes": lambda x, weight: rms(x.squeeze(), weight),
     "only small dimensions": lambda x, weight: rms(x, weight) if x.shape[-1] < 300 else x * weight,
     "loops over components": lambda x, weight: x * sum(x[..., i : i + 1] for i in range(x.shape[-1])) * weight,
+    "asks the time": lambda x, weight: rms(x, weight) if time.time() % 1e9 > 1 else x * weight,
+    "asks for its address": lambda x, weight: rms(x, weight) if id(x) % 16 == 0 else x * weight,
+    "asks for the thread": lambda x, weight: (
+        rms(x, weight) if threading.current_thread() is threading.main_thread() else x * weight
+    ),
+    "asks who calls": lambda x, weight: rms(x, weight) if "lngeom" in sys.modules and sys._getframe(1) else x * weight,
+    "asks for a gradient": lambda x, weight: rms(x, weight) if not x.requires_grad else x * weight,
+    "asks where it comes from": lambda x, weight: rms(x, weight) if x.grad_fn is None else x * weight,
+    "asks for the mode": lambda x, weight: rms(x, weight) if not torch.is_grad_enabled() else x * weight,
+    "asks for the memory": lambda x, weight: rms(x, weight) if x.is_contiguous() else x * weight,
+    "asks for the default": lambda x, weight: rms(x, weight) if torch.get_default_dtype().is_floating_point else x,
     "in inference": lambda x, weight: rms(x, weight) if not x.is_inference() else x,
 }
 CODES |= {
@@ -105,6 +133,8 @@ CODES |= {
     for code in (
         counts_calls,
         keeps_the_last,
+        keeps_on_a_class,
+        changes_its_closure,
         catches,
         catches_an_item,
         catches_a_part,

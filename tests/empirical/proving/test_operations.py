@@ -47,7 +47,7 @@ EXPRESSIONS: dict[str, Callable[..., Any]] = {
     + torch.full((x.shape[-1],), 3.0) + torch.empty_like(x).fill_(1) + torch.empty(x.shape[-1]).zero_() + w,
     "questions": lambda x, w: torch.ops.aten.alias.default(x) * (x.dim() + torch.ops.aten.sym_size.int(x, -1)
     + x.ndim + x.ndimension() + x.size(-1) + x.shape[-1])
-    + (w if not x.is_cuda and x.is_contiguous() and not x.is_nested and x.is_floating_point() else x)
+    + (w if not x.is_cuda and not x.is_nested and x.is_floating_point() else x)
     + (w if x.numel() is not None and x.nelement() is not None and x.dtype else x),
 }  # fmt: skip
 
@@ -131,6 +131,7 @@ REFUSED: dict[str, Callable[..., Any]] = {
     "normalizes": lambda x, w: F.layer_norm(x, x.shape[1:]),
     "groups": lambda x, w: F.group_norm(x, 2),
     "batch statistics": lambda x, w: F.batch_norm(x, None, None, training=True),
+    "is_contiguous": lambda x, w: x if x.is_contiguous() else w,
     "a cast": lambda x, w: x.long(),
     "the output has the axes": lambda x, w: x.transpose(0, 1),
 }
