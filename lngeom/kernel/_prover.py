@@ -7,6 +7,7 @@ divides is multiplied away as far as its sign is known, and the same is tried of
 """
 
 import functools
+import itertools
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -45,6 +46,7 @@ def prove(goal: Formula, *facts: Proved | tuple[Proved, Any], remainder: Any = N
     signs = [theorem for theorem, _ in pairs if theorem.conclusion.relation != "="]
     if goal.relation == "=":
         return rewrite(goal.term, equations, signs)
+    signs += _even(equations)
     if remainder is not None:
         same = rewrite(goal.term - remainder, equations, signs)
         return transport(goal.term, same, prove(Formula(term(remainder), goal.relation), *signs))
@@ -57,8 +59,12 @@ def prove(goal: Formula, *facts: Proved | tuple[Proved, Any], remainder: Any = N
     sign = search.find(left, goal.relation)
     if sign is None:
         raise ProofError(f"no proof found of {formula(goal)}{_told(left, goal, unknown or search.missing)}")
-    product = sign if divisor is None else kernel.multiply(kernel.inverse_sign(divisor), sign)
-    return transport(goal.term, rewrite(goal.term - product.conclusion.term, equations, signs), product)
+    if divisor is None:
+        return transport(goal.term, rewrite(goal.term - left, equations, signs), sign)
+    same = rewrite(goal.term * divisor.conclusion.term - left, equations, signs)
+    product = kernel.multiply(kernel.inverse_sign(divisor), sign)
+    parts = [(kernel.inv(divisor.conclusion.term), None, same), (-goal.term, None, kernel.inverse(divisor))]
+    return transport(goal.term, kernel.combine(goal.term - product.conclusion.term, parts), product)
 
 
 def _cleared(goal: Term, equations: Equations, search: Signs) -> tuple[Term, Proved | None, set[Formula]]:
@@ -88,6 +94,16 @@ def _told(left: Term, goal: Formula, missing: set[Formula]) -> str:
     rest = f": {rest} is left" if len(rest) < len(formula(goal)) else ""
     shortest = min(missing, key=lambda one: (len(formula(one)), formula(one)), default=None)
     return rest + (f"; what is missing may be {formula(shortest)}" if shortest else "")
+
+
+def _even(equations: Equations) -> Iterator[Proved]:
+    """The sign of what equations say to be a positive multiple of a square, as the components of a mask, m = m²."""
+    for equation, _ in equations:
+        for (square, a), (other, b) in itertools.permutations(tuple(equation.conclusion.term), 2):
+            if len(equation.conclusion.term) == 2 and a * b < 0 and all(k % 2 == 0 for _, k in square):
+                half, t = Term({tuple((atom, k // 2) for atom, k in square): Fraction(1)}), Term({other: Fraction(1)})
+                multiple = kernel.multiply(kernel.constant(-a / b, ">"), kernel.square(half))
+                yield transport(t, kernel.combine(t - multiple.conclusion.term, [(1 / b, None, equation)]), multiple)
 
 
 def _squares(t: Term) -> Iterator[Proved]:

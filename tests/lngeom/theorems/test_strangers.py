@@ -23,7 +23,7 @@ from lngeom.kernel import (
     summed,
     vector,
 )
-from lngeom.strategies import one_hot
+from lngeom.strategies import masks, one_hot
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, varies
 
 
@@ -64,6 +64,15 @@ def masked_components(x: Vector, z: Vector, m: Vector, eps: Epsilon):
     """What the mask drops does not count for what it keeps."""
     assume(m * m == m, "m∘m = m")
     assert m * masked(m * x + (1 - m) * z, m, eps) == m * masked(x, m, eps)
+
+
+@theorem(models=lambda d: {"m": masks(d)})
+def masked_length(x: Vector, m: Vector, eps: Epsilon):
+    """What a mask of k components keeps is shorter than √k."""
+    assume(m * m == m, "m∘m = m")
+    assume(summed(m) > 0, "k > 0")
+    assume(eps > 0)
+    assert square_norm(m * masked(x, m, eps)) < summed(m)
 
 
 @theorem
