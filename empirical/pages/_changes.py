@@ -61,7 +61,7 @@ def _heading(column: str) -> str:
     return re.sub(r"_change_(\d+)", r" \1 − 1", column).replace("_half", " ±").replace("_", " ")
 
 
-def write_changes(path: Path, rows: Sequence[Row], runs: Mapping[str, Row]) -> None:
+def write_changes(path: Path, rows: Sequence[Row], runs: Mapping[str, Json]) -> None:
     """Write the page as one HTML file that opens offline: figures, what changed most, and the table.
 
     Args:

@@ -8,7 +8,7 @@ import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import numpy as np
 
@@ -144,10 +144,10 @@ class RunDirectory:
         with replacing(self.tokens_path) as draft, draft.open("wb") as stream:
             np.save(stream, tokens, allow_pickle=False)
 
-    def hold(self, stream: IO[bytes]) -> dict[str, str]:
+    def hold(self, stream: BinaryIO) -> dict[str, str]:
         """Keep the token ids of an open file in memory alone; returns their hash as an entry of the manifest."""
         stream.seek(0)
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        digest = hashlib.sha256(stream.read()).hexdigest()
         stream.seek(0)
         self._held = np.load(stream, allow_pickle=False)
         return {f"{self.tokens_path.stem}_sha256": digest}

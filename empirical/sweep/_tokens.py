@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -108,7 +108,7 @@ def _spread(rows: Iterable[np.ndarray], wanted: int, ahead: int) -> Iterator[tup
 
 
 def draw_tokens(
-    target: Path | IO[bytes], corpus: Corpus, tokenizer: Any, wanted: Drawing, advance: Advance
+    target: Path | BinaryIO, corpus: Corpus, tokenizer: Any, wanted: Drawing, advance: Advance
 ) -> tuple[Json, list[Origin]]:
     """Write packed sequences, spread over a corpus, to a file or an open one (``.npy``).
 
@@ -128,8 +128,10 @@ def draw_tokens(
     places: list[int] = []
     digests: list[str] = []
     with ExitStack() as held:
-        draft = held.enter_context(replacing(target)) if isinstance(target, Path) else None
-        stream = target if draft is None else held.enter_context(draft.open("w+b"))
+        if isinstance(target, Path):
+            stream: BinaryIO = held.enter_context(held.enter_context(replacing(target)).open("w+b"))
+        else:
+            stream = target
         writer = ArrayWriter(stream, wanted.dtype, (wanted.length,))
         for number, row in rows.chosen:
             stored = writer.append(corpus.within(row, wanted.vocabulary)[None])

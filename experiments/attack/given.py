@@ -102,9 +102,10 @@ bfloat16 layernorm cpu cuda:9 random ./none hf: OUT/a.json"""
 def _loaded(scene: Scene) -> None:
     """Load here, once, what the commands load, and not in each process that is forked."""
     beside = scene.base / "beside"
-    for line in ("check lngeom:layer_norm --d 4 --backward", f"doctor {scene.model} {scene.model}", "tolerance --d 8"):
-        said(*line.split())
-    said("norms", scene.model), said("compare", beside, beside)
+    check, tolerance = ["check", "lngeom:layer_norm", "--d", "4", "--backward"], ["tolerance", "--d", "8"]
+    doctor, norms, compare = ("doctor", scene.model, scene.model), ("norms", scene.model), ("compare", beside, beside)
+    for words in (check, tolerance, doctor, norms, compare):
+        said(*words)
 
 
 @area("random command lines", 0.3)
