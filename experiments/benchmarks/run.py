@@ -37,14 +37,17 @@ class Part(NamedTuple):
 
 _SWEEP = "bench_sweep.py --batch-size"
 PARTS = {
-    "sweep": Part("cost", "SmolLM2", f"{_SWEEP} 4 --seconds 120", "--seconds 20"),
+    "sweep": Part(
+        "cost", "SmolLM2, every token projected on the random directions, and one in eight",
+        f"{_SWEEP} 4 --sequence-length 256 --cpu-time --null-every 1 8 --seconds 60", "--seconds 20",
+    ),
     "compiled": Part(
-        "cost", "The same, reduced by one compiled kernel", "bench_sweep.py --compiled --batch-size 4 --seconds 120",
-        "--seconds 20",
+        "cost", "The same, reduced by one compiled kernel",
+        f"{_SWEEP} 4 --sequence-length 256 --cpu-time --compiled --null-every 8 --seconds 60", "--seconds 20",
     ),
     "directions": Part(
-        "cost", "SmolLM2 with other numbers of random directions",
-        "bench_sweep.py --directions 2 64 256 --batch-size 4 --seconds 60", "--sequence-length 128 --seconds 10",
+        "cost", "SmolLM2 with other numbers of random directions, every token projected",
+        f"{_SWEEP} 4 --directions 2 64 256 --null-every 1 --seconds 60", "--sequence-length 128 --seconds 10",
     ),
     "tokens": Part(
         "cost", "SmolLM2 with other batches", f"{_SWEEP} 1 4 16 --seconds 60", "--sequence-length 128 --seconds 10"
@@ -53,7 +56,10 @@ PARTS = {
         "cost", "Seven models at their true width, a block or two of each, random weights",
         "bench_sweep.py --all --blocks 2 --batch-size 4 --seconds 30", "--blocks 1 --batch-size 1 --seconds 2",
     ),
-    "floor": Part("cost", "What it is made of", "bench_floor.py", "--rounds 3"),
+    "floor": Part(
+        "cost", "What it is made of, one token in eight projected",
+        "bench_floor.py --batch-size 4 --sequence-length 256 --rounds 3 --cpu-time",
+    ),
     "memory": Part(
         "cost", "Peak memory from the first pass on, SmolLM2", "bench_sweep.py --memory 10000 50000",
         "--batch-size 2 --memory 2048 8192",
