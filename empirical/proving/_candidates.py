@@ -1,4 +1,4 @@
-"""What a norm may compute: the definitions of the library, their usual variants, and functions that are not norms."""
+"""Candidate formulas: the library's definitions, their usual variants, and maps that normalize nothing."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Names:
-    """What a program computes with beside x.
+    """The names in a program beside x.
 
     Attributes:
         vectors: Parameters, or what an opaque function gave.
@@ -132,7 +132,7 @@ def _product(*names: str) -> Value:
 
 
 def _arguments(names: Names) -> Iterator[Part]:
-    """What is normalized: x, a sum with another input, or a product with a gate or a gain."""
+    """The vector that is normalized: x, its sum with another input, or its product with a gate or a gain."""
     yield Part("x", _vector("x"), (), True)
     for other in names.vectors:
         if other in names.rows:
@@ -206,7 +206,7 @@ def _values(ground: Ground, *parts: Part) -> list[Any]:
 
 
 def _agree(a: Any, b: Any) -> bool:
-    """Whether two float64 values look equal. A proof has to follow, so that nothing depends on this."""
+    """Whether two float64 values look equal. A proof has to follow, so nothing depends on this."""
     return bool(np.allclose(a, b, rtol=1e-9, atol=1e-9))
 
 
@@ -241,7 +241,7 @@ def _batch(parts: tuple[Part, Part, Part], mean: str, variance: str, eps: str) -
 
 
 def reference(names: Names, kind: str, gain: str | None, bias: str | None, eps: str | None) -> Candidate:
-    """The definition that a norm of this kind and with these parameters is expected to be."""
+    """The definition expected of a norm of this kind with these parameters."""
     function, name = (_rms, "RMSNorm") if kind == "rmsnorm" else (_layer, "LayerNorm")
     shown = names.scalars.get(eps, "0") if eps else "0"
     text = f"{f'{gain}∘' if gain else ''}{name}(x; ε = {shown}){f' + {bias}' if bias else ''}"

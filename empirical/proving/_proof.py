@@ -97,10 +97,10 @@ def write_certificates(certificates: list[dict[str, Any]], file: Path) -> None:
     """Write certificates of proofs and of accusations, which ``lngeom verify FILE`` replays in Coq.
 
     Raises:
-        InputError: There is none.
+        InputError: Nothing was proved.
     """
     if not certificates:
-        raise InputError("nothing was proved, so that there is no certificate: the reason is in the verdict")
+        raise InputError("nothing was proved, so there is no certificate to write: the verdict says why")
     text = json.dumps(certificates, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     file.write_text(text + "\n", encoding="utf-8")
 

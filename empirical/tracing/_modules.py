@@ -157,12 +157,12 @@ def _no_weights(self: Any, in_features: Any, out_features: Any, bias: bool = Tru
 
 
 def _any_map(self: Any, x: Tensor) -> Tensor:
-    """Some function of a row, of which nothing is known but that it is one."""
+    """An arbitrary function of a row."""
     size = self.out_features
     arr = x.arr
     dim: Dim = (size.dim or ()) if isinstance(size, Num) else (f"n{size}",)
     if arr.summed or (FEATURE,) not in (dim, arr.axes[-1]):
-        arr.trace.refuse("a linear map between sizes that are no dimension")
+        arr.trace.refuse("a linear map between sizes other than the dimension")
     made = arr.trace.call(f"linear of {id(self)}", arr.value)
     return raised(Arr(arr.trace, made, [*arr.axes[:-1], dim], arr.dtype))
 

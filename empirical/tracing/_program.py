@@ -1,4 +1,4 @@
-"""What is traced: a function, a module or a class as one program, on traced and on real arrays alike."""
+"""A function, a module or a class as one program, which runs on traced and on real arrays alike."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Program:
         """The output for one arbitrary row.
 
         Raises:
-            Refusal: The program does what has no one meaning for all rows, or did and caught it.
+            Refusal: The program does something without a single meaning for all rows, even if it caught the refusal.
         """
         known = self.literals.numbers
 
@@ -86,7 +86,7 @@ class Program:
         if chance != _chance():
             trace.refuse("random numbers")
         if found is None:
-            return trace.refuse("the output is no array")
+            return trace.refuse("the output is not an array")
         several = all(dim in ((), whole) for dim, whole in zip(found.axes, axes, strict=False))
         if len(found.axes) != len(axes) or not several or found.summed:
             trace.refuse(f"the output has the axes {found.axes} for an input with {axes}")
@@ -127,7 +127,7 @@ class Program:
 
 _OUTSIDE = {time.time, time.time_ns, time.monotonic, time.monotonic_ns, time.perf_counter, time.perf_counter_ns,
             time.process_time, id, os.urandom, os.getpid, threading.get_ident, sys._getframe}  # fmt: skip
-"""What an answer of can differ from call to call, or from machine to machine."""
+"""Functions whose answers differ from call to call, or from machine to machine."""
 _OURS = rf"{re.escape(str(Path(__file__).parents[2]))}/(lngeom|empirical)/"
 _EXEMPT = re.compile(rf"/(torch|numpy|jax|jaxlib|flax|haiku|equinox|keras|logging|unittest)/|/copy.py$|^<|{_OURS}")
 _STANDARD = re.compile(rf"{re.escape(str(Path(os.__file__).parent))}/(?!site-packages)")
@@ -189,7 +189,7 @@ def program(target: Any, name: str, front: Front) -> Program:
     """The program that a target is.
 
     Raises:
-        InputError: It is no function, module or class.
+        InputError: The target cannot be called.
     """
     if not callable(target):
         raise InputError(f"{name} is a {type(target).__name__}: a norm is a function, a module or a class")

@@ -1,7 +1,7 @@
 """Code of others run on the carriers of this library: what it computes for every dimension, as terms.
 
-An array is one arbitrary row (:class:`Arr`); its axes have labels and no sizes. What has no one meaning for all rows of
-every dimension is refused, with the line of the program.
+An array is one arbitrary row (:class:`Arr`); its axes have labels and no sizes. Whatever lacks a single meaning for all
+rows of every dimension is refused, with the line of the program.
 """
 
 from ._arrays import Arr as Arr, filled as filled, given as given

@@ -23,7 +23,7 @@ _HERE = str(Path(__file__).parents[2])
 
 
 class Refusal(LngeomError):
-    """Code does something that has no one meaning for all vectors of every dimension."""
+    """Code does something without a single meaning for all vectors of every dimension."""
 
 
 @dataclass

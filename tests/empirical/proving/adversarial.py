@@ -1,4 +1,4 @@
-"""Code that is not what it looks like when it is traced. None of it may be called proved."""
+"""Code that behaves differently when it is traced. It must never be called proved."""
 
 import random
 import sys

@@ -1,4 +1,4 @@
-"""Hand-written kernels with what they are: half of them are not what they look like."""
+"""Hand-written kernels and their verdicts; half of them look right and are wrong."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Kernels and adversarial codes get the verdict that they deserve, and both checkers accept every certificate."""
+"""Verdicts on kernels and adversarial codes; both checkers accept every certificate."""
 
 import copy
 import json
