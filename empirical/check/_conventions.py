@@ -1,5 +1,6 @@
 """Which convention the norms of one checkpoint were meant with: what their gains show, and what its text says."""
 
+import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -70,7 +71,9 @@ class Priced:
     high: float
 
 
-def conventions(network: nn.Module, batches: Sequence[dict[str, Tensor]], *, least: float) -> list[Priced]:
+def conventions(
+    network: nn.Module, batches: Sequence[dict[str, Tensor]], *, least: float, most: int | None = None
+) -> list[Priced]:
     """The conventions under which a language model predicts its text better, the whole interval beyond `least` nats.
 
     All norms together and each group of them, by their names without numbers, are tried under every convention; the
@@ -80,6 +83,7 @@ def conventions(network: nn.Module, batches: Sequence[dict[str, Tensor]], *, lea
         network: A causal language model in evaluation mode.
         batches: ``input_ids`` of shape (1, n) of one document each, two at least.
         least: Of the improvement.
+        most: How many to name; by default one for each group.
     """
     found = [norm for norm in norms(network).found if norm.axis == -1]
     groups: dict[str, list[FoundNorm]] = {"all norms": found}
@@ -97,9 +101,10 @@ def conventions(network: nn.Module, batches: Sequence[dict[str, Tensor]], *, lea
                     difference = _losses(network, batches) - base
                 trials.append(Priced(group, convention, *ratio_interval(difference[:, 0], base[:, 1], floor=-np.inf)))
         best = min((trial for trial in trials if trial.high < -least), key=lambda trial: trial.nats, default=None)
-        if best is None or len(kept) == len(groups):
+        if best is not None:
+            kept.append(best)
+        if best is None or len(kept) == (most or len(groups)):
             return kept
-        kept.append(best)
 
 
 def _alternatives(members: list[FoundNorm]) -> Iterator[Convention]:
@@ -113,11 +118,11 @@ def _losses(network: Any, batches: Sequence[dict[str, Tensor]]) -> np.ndarray:
     """For each document the sum of its losses and its tokens."""
     rows = []
     with torch.inference_mode():
-        for batch in batches:
-            ids = batch["input_ids"]
-            logits = network(input_ids=ids).logits[0, :-1].double()
-            loss = cross_entropy(logits, ids[0, 1:], reduction="sum")
-            rows.append((float(torch.nan_to_num(loss, nan=np.inf, posinf=1e30)), ids.shape[1] - 1))
+        for _, group in itertools.groupby(batches, key=lambda batch: batch["input_ids"].shape[1]):
+            ids = torch.cat([batch["input_ids"] for batch in group])
+            logits = network(input_ids=ids).logits[:, :-1].double()
+            losses = cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none").sum(-1)
+            rows += [(float(torch.nan_to_num(loss, nan=np.inf, posinf=1e30)), ids.shape[1] - 1) for loss in losses]
     return np.array(rows, dtype=float)
 
 

@@ -1,4 +1,4 @@
-"""Kernels that add a residual before they normalize: ``f(x, residual, weight)``, of one or two outputs."""
+"""Kernels that do more than normalize: they add a residual before, multiply by a gate, or by a matrix after."""
 
 import inspect
 from collections.abc import Callable
@@ -12,15 +12,15 @@ from ..tracing import parameters
 from ._judge import Judge
 
 _RESIDUALS = ("residual", "resid", "res", "skip")
+_GATES = ("gate", "z")
+_MATRICES = ("linear_weight", "proj_weight", "projection")
+_SHIFTS = ("linear_bias", "proj_bias")
+_OPEN = 32.0
+"""A gate whose sigmoid is 1 in float32, so that what it multiplies by is a power of 2."""
 
 
-class Fused:
-    """Such a kernel as a norm of the sum: every other component of x comes as the residual, so that it is exact.
-
-    Attributes:
-        residual: What is given as the residual instead, beside the whole x.
-        total: The second output of the last call.
-    """
+class _Less:
+    """A kernel as one without a parameter."""
 
     def __init__(self, target: Callable[..., Any], name: str) -> None:
         self.target, self.name = target, name
@@ -28,27 +28,84 @@ class Fused:
         kept = [parameter for key, parameter in parameters(target).items() if key != name]
         self.__signature__ = inspect.Signature(kept)
         self.__wrapped__ = target
-        self.residual: Any = None
-        self.total: Any = None
+
+    def given(self, x: Any, value: Any, *given: Any, **named: Any) -> Any:
+        """What it computes where the parameter has a value."""
+        names = list(inspect.signature(self).parameters)[1:]
+        return self.target(x, **{self.name: value}, **dict(zip(names, given, strict=False)), **named)
+
+
+class Fused(_Less):
+    """One that adds a residual, as a norm of the sum: every other component of x comes as the residual, so it is exact.
+
+    Attributes:
+        residual: What is given as the residual instead, beside the whole x.
+        total: The second output of the last call.
+    """
+
+    residual: Any = None
+    total: Any = None
 
     def __call__(self, x: Any, *given: Any, **named: Any) -> Any:
         residual = self.residual
         if residual is None:
-            even = np.arange(x.shape[-1]) % 2 == 0
-            even = x.new_tensor(even) if hasattr(x, "new_tensor") else even.astype(x.dtype)
+            even = _like(x, np.arange(x.shape[-1]) % 2 == 0)
             x, residual = x * even, x * (1 - even)
-        names = list(inspect.signature(self).parameters)[1:]
-        output = self.target(x, **{self.name: residual}, **dict(zip(names, given, strict=False)), **named)
+        output = self.given(x, residual, *given, **named)
         output, self.total = (*output, None)[:2] if isinstance(output, tuple | list) else (output, None)
         return output
 
 
+class _Gated(_Less):
+    """One that multiplies by a function of a gate, before or after it normalizes, at an open gate."""
+
+    def __call__(self, x: Any, *given: Any, **named: Any) -> Any:
+        def at(rows: Any, gate: float) -> Any:
+            return self.given(rows, rows * 0 + gate, *given, **named)
+
+        # On small rows eps tells a factor of the row from one of its norm.
+        few = _like(x, 1e-3 * np.random.default_rng(0).normal(size=(2, x.shape[-1])))
+        once, twice = at(few, _OPEN), at(few, 2 * _OPEN)
+        if (once == twice).all():
+            return at(x, _OPEN)
+        return at(x, _OPEN) / _OPEN if (twice == 2 * once).all() else at(x / _OPEN, _OPEN)
+
+
+class _Projected(_Less):
+    """One that multiplies its output by a matrix, which is that of the identity."""
+
+    def __call__(self, x: Any, *given: Any, **named: Any) -> Any:
+        return self.given(x, _like(x, np.eye(x.shape[-1])), *given, **named)
+
+
+class _Shifted(_Less):
+    """One that adds a bias behind that matrix, which is 0."""
+
+    def __call__(self, x: Any, *given: Any, **named: Any) -> Any:
+        return self.given(x, _like(x, np.zeros(x.shape[-1])), *given, **named)
+
+
+_WAYS: tuple[tuple[tuple[str, ...], type[_Less]], ...] = (
+    (_SHIFTS, _Shifted),
+    (_MATRICES, _Projected),
+    (_GATES, _Gated),
+    (_RESIDUALS, Fused),
+)
+
+
+def _like(x: Any, values: np.ndarray) -> Any:
+    """Values as an array of the framework and dtype of x."""
+    return x.new_tensor(values).to(x.dtype) if hasattr(x, "new_tensor") else values.astype(x.dtype)
+
+
 def as_norm(target: Any) -> Any:
-    """The target, as a norm of the sum if it is a function that takes a residual."""
+    """The target as a norm, if it is a function that takes a residual, a gate or a matrix besides."""
     if isinstance(target, type) or hasattr(target, "named_parameters") or not callable(target):
         return target
-    name = next((name for name in list(parameters(target))[1:] if name.lower() in _RESIDUALS), None)
-    return target if name is None else Fused(target, name)
+    for names, way in _WAYS:
+        name = next((name for name in list(parameters(target))[1:] if name.lower() in names), None)
+        target = target if name is None else way(target, name)
+    return target
 
 
 def sum_of(judge: Judge, d: int) -> tuple[str | None, str | None]:

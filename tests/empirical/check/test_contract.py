@@ -75,6 +75,33 @@ def test_a_fused_kernel_is_held_to_the_sum_it_returns() -> None:
     assert "the sum that is returned" in (check(without, **BF16).cause or "")
 
 
+def silu(z: Tensor) -> Tensor:
+    return torch.nn.functional.silu(z.float())
+
+
+GATED: dict[str, Any] = {
+    "after": lambda x, gate, weight, eps: (rms(x.float(), weight.float(), eps) * silu(gate)).to(x.dtype),
+    "before": lambda x, gate, weight, eps: rms(x.float() * silu(gate), weight.float(), eps).to(x.dtype),
+    "sigmoid": lambda x, weight, z, eps: (rms(x.float(), weight.float(), eps) * torch.sigmoid(z.float())).to(x.dtype),
+    "linear": lambda x, weight, linear_weight, linear_bias, eps: rms(x, weight, eps) @ linear_weight + linear_bias,
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("name", GATED)
+def test_gates_and_matrices_are_taken_off(name: str, dtype: str) -> None:
+    found = check(GATED[name], kind="rmsnorm", eps=1e-5, d=24, dtype=dtype)
+    assert found.verdict == "rounding", found
+
+
+@pytest.mark.parametrize("name", ["after", "before"])
+def test_a_fault_beside_a_gate_is_named(name: str) -> None:
+    def wrong(x: Tensor, gate: Tensor, weight: Tensor) -> Tensor:
+        return GATED[name](x, gate, weight, 0.0)
+
+    assert check(wrong, kind="rmsnorm", eps=1e-5, d=24).cause == "eps missing"
+
+
 def test_a_variant_is_allowed_only_where_it_holds_every_row() -> None:
     def late(x: Tensor, weight: Tensor) -> Tensor:
         y = gemma(x, weight)
