@@ -87,7 +87,9 @@ class Decoder(torch.nn.Module):
         self.register_buffer("state", state)
 
     def forward(self, input_ids: torch.Tensor, **_: Any) -> Any:
-        hidden = self.decoder(input_ids, encoder_hidden_states=self.state, use_cache=False).last_hidden_state
+        hidden = self.decoder(
+            input_ids, encoder_hidden_states=self.state.expand(len(input_ids), -1, -1), use_cache=False
+        ).last_hidden_state
         return type("Output", (), {"logits": self.head(hidden)})
 
 

@@ -31,7 +31,7 @@ class _Less:
 
     def given(self, x: Any, value: Any, *given: Any, **named: Any) -> Any:
         """What it computes where the parameter has a value."""
-        names = list(inspect.signature(self).parameters)[1:]
+        names = list(self.__signature__.parameters)[1:]
         return self.target(x, **{self.name: value}, **dict(zip(names, given, strict=False)), **named)
 
 
