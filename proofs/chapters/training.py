@@ -259,7 +259,14 @@ def test_gradient_factor(x: Vector, p: Vector, g: Vector, c: Scalar, eps: Epsilo
 
     (σ² + ε)‖Jᵀp‖² ≤ c²‖p‖² for |g_i| ≤ c, ε > 0
 
-    Remark: By jacobian.tangential it is 1/√(σ² + ε) exactly, without a gain, for p orthogonal to 1 and x.
+    Last step: Let ‖E‖ be the sum of the lengths of the errors E_t at all positions; let the k-th branch from the end
+    hand back at most b_k ≥ 0 times what it is given, and at the k-th norm let |g_i| ≤ c_k and √(σ² + ε) ≥ s_k > 0 at
+    all positions. Through l blocks x + f(LN(x)) the error grows at most by Π(1 + b_kc_k/s_k), and is at least
+    Π(1 − b_kc_k/s_k) times what it was if all b_kc_k ≤ s_k; through l blocks LN(x + f(x)) it grows at most by
+    Π(1 + b_k)c_k/s_k.
+
+    Remark: Behind the stream each block of the second kind has the factor c_k/s_k, also where its branch hands back
+    nothing; without a gain it is met exactly, by jacobian.tangential, by errors orthogonal to 1 and x.
     """
     assume(c * c - g * g >= 0, "|g_i| ≤ c")
     assume(eps > 0, redundant="at ε = 0 it holds too where σ > 0, and the library takes no ε < 0")

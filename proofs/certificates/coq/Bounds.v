@@ -1,4 +1,4 @@
-(** Last steps about best constants, multiplicities, keys and roundings. *)
+(** Last steps about best constants, multiplicities, errors on their way back, keys and roundings. *)
 
 From Coq Require Import ZArith QArith.
 From mathcomp Require Import all_ssreflect all_algebra.
@@ -213,6 +213,97 @@ by rewrite /eigenspace mxrank_ker ker.
 Qed.
 
 End Spectrum.
+
+(** ** Errors on their way back *)
+
+Section Backwards.
+
+Variables (R : rcfType) (n p : nat).
+Local Notation V := ('I_n.+1 -> R).
+Local Notation stream := ('I_p -> V).
+Variables (eps s b c : nat -> R) (g : nat -> V) (x : nat -> stream) (F : nat -> stream -> stream).
+Implicit Types (E : stream) (k l : nat) (t : 'I_p).
+
+Definition length E : R := \sum_t size (E t).
+
+(** What a LayerNorm hands back at all positions, and what a block does that adds a branch behind or before its norm. *)
+Definition handed k E : stream := fun t => tangent (eps k) (x k t) (fun i => E t i * g k i).
+Definition added E E' : stream := fun t i => E t i + E' t i.
+
+Hypothesis positive : forall k, [/\ 0 < eps k, 0 < s k & 0 <= c k].
+Hypothesis gains : forall k i, g k i * g k i <= c k * c k.
+Hypothesis scales : forall k t, s k <= Num.sqrt (variance (x k t) + eps k).
+Hypothesis branches : forall k E, length (F k E) <= b k * length E.
+
+Lemma length_ge0 E : 0 <= length E.
+Proof. by apply: sumr_ge0 => t _; apply: size_ge0. Qed.
+
+Lemma length_added E E' : length (added E E') <= length E + length E'.
+Proof. by rewrite -big_split; apply: ler_sum => t _; apply: size_add. Qed.
+
+Lemma length_left E E' : length E <= length (added E E') + length E'.
+Proof.
+rewrite -big_split; apply: ler_sum => t _; rewrite (@eq_size _ _ (E t) (fun i => added E E' t i + -1 * E' t i)).
+  by apply: le_trans (size_add _ _) _; rewrite size_scale normrN1 mul1r.
+by move=> i; rewrite mulN1r addrK.
+Qed.
+
+Lemma length_handed k E : length (handed k E) <= c k / s k * length E.
+Proof.
+have [e0 s0 c0] := positive k; rewrite mulr_sumr; apply: ler_sum => t _.
+apply: squares_le; rewrite ?size_ge0 ?mulr_ge0 ?invr_ge0 ?size_ge0 ?(ltW s0) // exprMn !size_sqr expr_div_n mulrAC.
+rewrite ler_pdivl_mulr ?exprn_gt0 // mulrC.
+have within i : 0 <= c k * c k - g k i * g k i by rewrite subr_ge0 gains.
+have le : (variance (x k t) + eps k) * square_norm (handed k E t) <= c k * c k * square_norm (E t).
+  exact: (@training__gradient_factor R n (x k t) (E t) (g k) (x k t) (c k) (eps k)).
+rewrite [X in _ <= X]mulrC [c k ^+ 2]expr2; apply: le_trans le; rewrite mulrC.
+apply: ler_wpmul2r; first exact: square_norm_ge0.
+have p0 : 0 <= variance (x k t) + eps k by rewrite addr_ge0 ?variance_ge0 ?(ltW e0).
+by rewrite -[X in _ <= X](sqr_sqrtr p0) ler_pexpn2r ?nnegrE ?sqrtr_ge0 ?(ltW s0).
+Qed.
+
+(** training.gradient_factor: Let ‖E‖ be the sum of the lengths of the errors E_t at all positions; let the k-th branch
+    from the end hand back at most b_k ≥ 0 times what it is given, and at the k-th norm let |g_i| ≤ c_k and
+    √(σ² + ε) ≥ s_k > 0 at all positions. Through l blocks x + f(LN(x)) the error grows at most by Π(1 + b_kc_k/s_k),
+    and is at least Π(1 − b_kc_k/s_k) times what it was if all b_kc_k ≤ s_k; through l blocks LN(x + f(x)) it grows
+    at most by Π(1 + b_k)c_k/s_k. *)
+Theorem training__gradient_factor__last_step (E : nat -> stream) l : (forall k, 0 <= b k) ->
+  ((forall k, E k.+1 = added (E k) (handed k (F k (E k)))) ->
+     length (E l) <= \prod_(k < l) (1 + b k * c k / s k) * length (E 0%N)
+     /\ ((forall k, b k * c k <= s k) -> \prod_(k < l) (1 - b k * c k / s k) * length (E 0%N) <= length (E l)))
+  /\ ((forall k, E k.+1 = added (handed k (E k)) (F k (handed k (E k)))) ->
+     length (E l) <= \prod_(k < l) ((1 + b k) * c k / s k) * length (E 0%N)).
+Proof.
+move=> b0; have r0 k : 0 <= c k / s k by have [_ s0 c0] := positive k; rewrite divr_ge0 // ltW.
+have back k D : length (handed k (F k D)) <= b k * c k / s k * length D.
+  apply: le_trans (length_handed _ _) _; have -> : b k * c k / s k * length D = c k / s k * (b k * length D).
+    by rewrite [RHS]mulrA [c k / s k * _]mulrC [b k * (_ / _)]mulrA.
+  exact: ler_wpmul2l.
+split=> [step|step]; last first.
+  elim: l => [|l IH]; first by rewrite big_ord0 mul1r.
+  rewrite big_ord_recr /= step; apply: le_trans (length_added _ _) _.
+  apply: le_trans (_ : (1 + b l) * length (handed l (E l)) <= _); first by rewrite mulrDl mul1r ler_add2l branches.
+  have -> : \prod_(k < l) ((1 + b k) * c k / s k) * ((1 + b l) * c l / s l) * length (E 0%N)
+      = (1 + b l) * (c l / s l * (\prod_(k < l) ((1 + b k) * c k / s k) * length (E 0%N))).
+    by move: (\prod_(k < l) _) => P; rewrite [P * _]mulrC -!mulrA.
+  apply: ler_wpmul2l; first by rewrite addr_ge0 ?ler01.
+  by apply: le_trans (length_handed _ _) _; apply: ler_wpmul2l.
+split=> [|small].
+  elim: l => [|l IH]; first by rewrite big_ord0 mul1r.
+  rewrite big_ord_recr /= step; apply: le_trans (length_added _ _) _.
+  have f0 : 0 <= 1 + b l * c l / s l by rewrite addr_ge0 ?ler01 // -mulrA mulr_ge0.
+  apply: le_trans (_ : (1 + b l * c l / s l) * length (E l) <= _); first by rewrite mulrDl mul1r ler_add2l back.
+  by rewrite [X in X * length (E 0%N)]mulrC -[X in _ <= X]mulrA; apply: ler_wpmul2l.
+elim: l => [|l IH]; first by rewrite big_ord0 mul1r.
+have f0 : 0 <= 1 - b l * c l / s l.
+  by have [_ s0 _] := positive l; rewrite subr_ge0 ler_pdivr_mulr // mul1r.
+rewrite big_ord_recr /= step [X in X * length (E 0%N)]mulrC -[X in X <= _]mulrA.
+apply: le_trans (_ : (1 - b l * c l / s l) * length (E l) <= _); first exact: ler_wpmul2l.
+rewrite mulrBl mul1r ler_subl_addr; apply: le_trans (length_left _ (handed l (F l (E l)))) _.
+by rewrite ler_add2l.
+Qed.
+
+End Backwards.
 
 (** ** Keys and roundings *)
 
