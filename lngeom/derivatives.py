@@ -282,8 +282,8 @@ def lipschitz_constant(gain: Array, *, eps: float, placement: Placement = "insid
     Attained by the derivative on the line of constant vectors; a bias does not change it. ‖GΠ‖₂ is the longest
     semi-axis of :func:`lngeom.principal_axes` over √d, between the largest and the second largest |g_i|; for RMSNorm it
     is max |g_i|. Returns a float: infinite at ε = 0, where the norm is discontinuous, and 0 if the layer is constant.
-    Source: sharp form of the bounds by 1/√ε; the norm of the Jacobian is that of Xiong et al., arXiv:2002.04745, Lemma
-    3.
+    Source: theorems ``jacobian.lipschitz`` and ``jacobian.lipschitz_outside``; the norm of the Jacobian is that of
+    Xiong et al., arXiv:2002.04745, Lemma 3.
 
     >>> import numpy as np, lngeom as lg
     >>> round(lg.derivatives.lipschitz_constant(np.array([1.0, 2.0]), eps=1e-4), 9)
