@@ -56,7 +56,7 @@ def derivatives(path: Path) -> list[Derivative]:
     _, undefined = path.obligations(trace)
     reason = f"it is not proved that {undefined[0]}" if undefined else wrong
     rows = frozenset(label for dim in path.axes for label in dim if label != FEATURE)
-    found = []
+    found = list[Derivative]()
     for name, gradient in gradients.items():
         by_row = path.trace.vectors[name]
         if gradient is None:
@@ -64,7 +64,8 @@ def derivatives(path: Path) -> list[Derivative]:
         if (gradient.summed, gradient.axes) != ((frozenset(), path.axes) if by_row else (rows, ((FEATURE,),))):
             summed = " and ".join(sorted(gradient.summed)) or "nothing"
             reason = f"it has the axes {gradient.axes}, summed over {summed}"
-        found.append(Derivative(name, "not traced", reason) if reason else _decided(path, name))
+        told = any(one.certificates for one in found)
+        found.append(Derivative(name, "not traced", reason) if reason else _decided(path, name, told))
     return found
 
 
@@ -87,7 +88,8 @@ def _sides(path: Path, name: str, ground: Ground) -> tuple[Trace, Any, Any]:
     return trace, kernel.dot(gradient.value, t), kernel.dot(v, moved.value.tangent)
 
 
-def _decided(path: Path, name: str) -> Derivative:
+def _decided(path: Path, name: str, told: bool) -> Derivative:
+    """The verdict on one derivative; what has to hold for all of them is certified unless it is `told`."""
     trace, left, right = _sides(path, name, Ground())
     try:
         theorem = kernel.prove(kernel.equal(left, right), *path.facts)
@@ -97,7 +99,7 @@ def _decided(path: Path, name: str) -> Derivative:
     raw = Table()
     recorded, code, formal = _sides(path, name, RecordedGround(raw))
     difference: Recorded = code - formal
-    proved = [*path.obligations(trace)[0], theorem]
+    proved = [*([] if told else path.obligations(trace)[0]), theorem]
     id = f"{path.program.name}_by_{name}"
     return Derivative(name, "proved", "", tuple(path.certificates(id, proved, (trace, recorded), difference, raw)))
 
