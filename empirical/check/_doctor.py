@@ -111,14 +111,24 @@ def _difference(norm: FoundNorm, mine: nn.Module, other: nn.Module | OnnxNorm, x
     case = Case(base, Sample(rows), got)
     if case.explained_by(base, Arithmetic.of(dtype)):
         return None
+    if isinstance(other, nn.Module):  # the same formula of what the port stores under the same names
+        stored, added = affine(other, norm.gain, norm.gain_offset, norm.bias, d)
+        own = Definition(base.centered, stored.astype(REAL), None if added is None else added.astype(REAL), norm.eps)
+        if stored.shape == gain.shape and case.explained_by(own, Arithmetic.of(dtype)):
+            return _other_parameters(stored - gain, (0 if added is None else added) - (0 if bias is None else bias))
     theirs = behaviour(rows, got, float(FORMATS[dtype].roundoff))
     verdict, cause = diagnose([case], dtype, eps=(theirs.eps,) if theirs and theirs.eps else ())
     # What is a norm of this kind and format to its rounding has no other algorithm, but other parameters.
     if theirs is not None and theirs.kind == norm.kind and (cause is None or verdict == "unstable"):
-        gain_off, bias_off = abs(theirs.gain - gain), abs(theirs.bias - (0 if bias is None else bias))
-        verdict, cause = "bug", f"gain off by up to {gain_off.max():.3g} at component {gain_off.argmax()}"
-        cause += f", bias by up to {bias_off.max():.3g} at component {bias_off.argmax()}"
+        return _other_parameters(theirs.gain - gain, theirs.bias - (0 if bias is None else bias))
     return f"{verdict}: {cause or 'no known variant, mistake or algorithm'}"
+
+
+def _other_parameters(gain: np.ndarray, bias: np.ndarray) -> str:
+    """What is said of a norm whose gain and bias are off by so much."""
+    gain, bias = abs(gain), np.broadcast_to(abs(bias), gain.shape)
+    at = f"gain off by up to {gain.max():.3g} at component {gain.argmax()}"
+    return f"bug: {at}, bias by up to {bias.max():.3g} at component {bias.argmax()}"
 
 
 def _dtype(module: nn.Module) -> torch.dtype:

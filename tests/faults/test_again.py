@@ -403,6 +403,7 @@ DOCTORED: dict[str, tuple[Callable[[nn.LayerNorm], object], str]] = {
     "a gain 1 % larger": (lambda norm: norm.weight.data[3].mul_(1.01), r"gain off by up to .* at component 3"),
     "gains off by 1e-4": (lambda norm: norm.weight.data.add_(1e-4), "gain off by up to 0.0001"),
     "biases off by 1e-5": (lambda norm: norm.bias.data.add_(1e-5), "bias by up to (1|9.9)"),
+    "a bias beside zeros": (lambda norm: norm.bias.data[5].add_(1e-3), "bias by up to 0.001 at component 5"),
     "two gains swapped": (lambda norm: norm.weight.data[:2].copy_(norm.weight.data[:2].flip(0)), "gain off by up to"),
 }
 
@@ -410,10 +411,11 @@ DOCTORED: dict[str, tuple[Callable[[nn.LayerNorm], object], str]] = {
 @pytest.mark.parametrize("name", DOCTORED)
 def test_the_doctor_names_changed_parameters(name: str) -> None:
     torch.manual_seed(0)
-    norm = nn.LayerNorm(64)
-    norm.weight.data.uniform_(0.5, 2)
-    norm.bias.data.uniform_(-1, 1)
-    source = nn.Sequential(nn.Embedding(9, 64), norm)
+    norm = nn.LayerNorm(8 if "zeros" in name else 64)
+    if "zeros" not in name:
+        norm.weight.data.uniform_(0.5, 2)
+        norm.bias.data.uniform_(-1, 1)
+    source = nn.Sequential(nn.Embedding(9, norm.normalized_shape[0]), norm)
     change, line = DOCTORED[name]
     port: Any = copy.deepcopy(source)
     change(port[1])
