@@ -69,7 +69,7 @@ def _theorem(options: Options) -> str:
         return "Family.rms_norm_never_accused (Coq)"
     if options.algorithm == "two-pass":
         return "Family.subtracting_never_accused, Means.divided_mean_error (Coq); by hand: sums that no order rounds"
-    merged = "Merging.merged_mean (Coq); by hand: merged variances"
+    merged = "Merging.merged_mean, Variances.merged_variance_error (Coq); by hand: parts merged into smaller ones"
     return merged if options.algorithm else f"Family.layer_norm_never_accused, {merged}"
 
 

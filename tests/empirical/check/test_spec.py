@@ -82,6 +82,9 @@ def test_classes_dtypes_and_derivatives_are_examined() -> None:
     backward = check("some_kernels:wrong_backward", kind="layernorm", eps=1e-5, d=16, backward=True)
     assert (backward.verdict, backward.cause) == ("bug", "backward pass wrong: d/dx")
     assert backward.exact
+    by_hand = "the bounds of the derivatives are derived by hand"
+    assert by_hand in backward.record()["notes"]
+    assert f"  note: {by_hand}" in str(backward)
 
 
 def test_plugin_fails_a_test_and_loads_nothing_at_collection() -> None:
