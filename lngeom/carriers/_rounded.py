@@ -54,14 +54,14 @@ class Rounded:
     def of(cls, values: Sequence[Fraction] | Fraction, dtype: Any = numpy.float64) -> Rounded:
         """Fractions rounded to floats, with the error of that."""
         exact = [values] if isinstance(values, int | float | Fraction) else list(values)
-        different = dict.fromkeys(exact)  # of the components of a wide row many are equal
+        places = list(map(id, exact))
+        different = dict(zip(places, exact, strict=True))  # of the components of a wide row many are one object
         with numpy.errstate(over="ignore"):
-            near = dict(zip(different, numpy.array([float(value) for value in different]).astype(dtype), strict=True))
-        far = {
-            b: float(abs(Fraction(float(a)) - Fraction(b))) if math.isfinite(a) and a != b else 0.0
-            for b, a in near.items()
-        }
-        nearest, distance = numpy.array([near[b] for b in exact], dtype=dtype), [far[b] for b in exact]
+            floats = numpy.array([float(value) for value in different.values()]).astype(dtype)
+        near = dict(zip(different, floats, strict=True))
+        gaps = ((k, float(a), different[k]) for k, a in near.items())
+        far = {k: float(abs(Fraction(a) - Fraction(b))) if math.isfinite(a) and a != b else 0.0 for k, a, b in gaps}
+        nearest, distance = numpy.array([near[k] for k in places], dtype=dtype), [far[k] for k in places]
         tiny = float(numpy.finfo(dtype).smallest_normal)
         return cls(nearest, [e and e + tiny for e in distance])
 
