@@ -124,9 +124,9 @@ def _difference(norm: FoundNorm, mine: nn.Module, other: nn.Module | OnnxNorm, x
     return f"{verdict}: {cause or 'no known variant, mistake or algorithm'}"
 
 
-def _other_parameters(gain: np.ndarray, bias: np.ndarray) -> str:
+def _other_parameters(gain: np.ndarray, bias: np.ndarray | int) -> str:
     """What is said of a norm whose gain and bias are off by so much."""
-    gain, bias = abs(gain), np.broadcast_to(abs(bias), gain.shape)
+    gain, bias = np.abs(gain), np.broadcast_to(np.abs(bias), gain.shape)
     at = f"gain off by up to {gain.max():.3g} at component {gain.argmax()}"
     return f"bug: {at}, bias by up to {bias.max():.3g} at component {bias.argmax()}"
 
