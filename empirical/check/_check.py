@@ -99,9 +99,10 @@ def _checked(target: Any, given: CheckOptions) -> Finding:
     point = _point(judge, shown, evidence[2] if proved else None)
     if told is not None:
         row, evidence, point = told.row, told.evidence, point._replace(component=told.component)
-    accused = judge.accusation(shown) if proved is not None and told is None else None
+    rows = (shown, *sorted((one for one in trials if one.wrong.any()), key=lambda one: one.d))
+    accused = tuple(map(judge.accusation, rows)) if proved is not None and told is None else ()
     decided = {"notes": tuple(notes), "exact": proved is not None, "proof": exact, "point": point}
-    finding = Finding(verdict, cause, *against, worst.largest, row, *evidence, **decided, accusation=accused)
+    finding = Finding(verdict, cause, *against, worst.largest, row, *evidence, **decided, accusations=accused)
     derivatives = given.backward and verdict == "rounding" and not cast
     return _with_gradient(finding, judge, d, several=several) if derivatives else finding
 

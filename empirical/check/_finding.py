@@ -54,7 +54,8 @@ class Finding:
         exact: Whether fractions, not floats, decided that `input` gives a wrong output.
         gradient_ratio: Largest distance of a derivative from the exact one over its bound, None if not checked.
         proof: What it computes in exact arithmetic, for every dimension.
-        accusation: The row of which fractions decided, None if derivatives or the order of casts are wrong.
+        accusations: The row of which fractions decided and others, smaller ones first; none where derivatives or the
+            order of casts are wrong. Coq can replay that of a row of two or more finite outputs.
 
     >>> from empirical.check import check
     >>> import numpy as np
@@ -81,12 +82,12 @@ class Finding:
     gradient_ratio: float | None = None
     proof: Proof | None = None
     point: Point = field(default_factory=Point)
-    accusation: Accusation | None = None
+    accusations: tuple[Accusation, ...] = ()
 
     def certificates(self, name: str) -> list[dict[str, Any]]:
         """What Coq can replay: the proofs, and the accusation of the kernel called `name`."""
-        accused = None if self.accusation is None else self.accusation.certificate(name)
-        return [*(() if self.proof is None else self.proof.certificates), *filter(None, [accused])]
+        accused = next(filter(None, (one.certificate(name) for one in self.accusations)), None)
+        return [*(() if self.proof is None else self.proof.certificates), *([accused] if accused else [])]
 
     def refusing(self, words: tuple[str, ...]) -> "Finding":
         """The finding; of a norm that is right, a variant if a note contains one of the words."""
