@@ -81,9 +81,10 @@ class Decoder(torch.nn.Module):
 
     def __init__(self, whisper: Any, state: torch.Tensor) -> None:
         super().__init__()
-        self.decoder, self.head = whisper.model.decoder, whisper.proj_out
+        self.decoder: Any = whisper.model.decoder
+        self.head: Any = whisper.proj_out
         self.config, self.main_input_name = whisper.config, "input_ids"
-        self.register_buffer("state", state)
+        self.state: Any = state
 
     def forward(self, input_ids: torch.Tensor, **_: Any) -> Any:
         hidden = self.decoder(
