@@ -25,6 +25,8 @@ from ._state import SIDES, Side, SiteState, States, merge_sites
 
 _TOGETHER = 16
 """Layers that are reduced at once: with 64 directions 9 KB a token wait, and a sixteenth of the operators is called."""
+_FIRST = threading.Lock()
+"""Held while a first pass names its thread: two that begin at once would both be the first."""
 
 
 def _kernel_by_default(device: torch.device) -> bool:
@@ -183,7 +185,8 @@ class Observer:
     def _one_thread(self) -> None:
         """Refuse a second thread: passes at the same time would overwrite what the others measure."""
         here = threading.get_ident()
-        self._thread = self._thread or here
+        with _FIRST:
+            self._thread = self._thread or here
         if self._thread != here:
             raise InputError(
                 "the model runs in two threads under one observer: give each thread an observer of its own"
@@ -245,6 +248,7 @@ class Observer:
         # ended, nor that it failed. Its own hooks for several gradients ask this function.
         if not entering.numel() or torch._C._current_graph_task_id() != -1:
             return
+        self._one_thread()  # a part of the model may be called by itself
         if self._compiled is None:
             self._compiled = _kernel_by_default(leaving.device)
         if entering.device != leaving.device:  # over several devices, what enters may still be where it came from

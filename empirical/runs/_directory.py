@@ -147,7 +147,7 @@ class RunDirectory:
     def hold(self, stream: BinaryIO) -> dict[str, str]:
         """Keep the token ids of an open file in memory alone; returns their hash as an entry of the manifest."""
         stream.seek(0)
-        digest = hashlib.sha256(stream.read()).hexdigest()
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
         stream.seek(0)
         self._held = np.load(stream, allow_pickle=False)
         return {f"{self.tokens_path.stem}_sha256": digest}
