@@ -122,7 +122,7 @@ def energies(axes: Axes, places: Sequence[float], rows: Sequence[Row]) -> None:
 
 def _link(axes: Axes, places: Sequence[float], values: Sequence[float], rows: Sequence[Row]) -> None:
     """Make each point a link to the row of the page's table that has its numbers."""
-    points = axes.scatter(places, values, s=30, color=UNIFORM, alpha=0)
+    points = axes.scatter(places, values, s=30, color=UNIFORM, alpha=0, zorder=9)  # above the lines: a mouse finds it
     points.set_urls([f"#row-{row['site']}-{row['side']}" for row in rows])
 
 

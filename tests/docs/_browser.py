@@ -69,6 +69,11 @@ class Page:
         assert "exceptionDetails" not in found, found["exceptionDetails"]
         return found["result"].get("value")
 
+    def read_aloud(self) -> list[tuple[str, str]]:
+        """The role and the name of all that a screen reader is given."""
+        nodes = self._ask("Accessibility.getFullAXTree")["nodes"]
+        return [(node["role"]["value"], node.get("name", {}).get("value", "")) for node in nodes if not node["ignored"]]
+
     def press(self, key: str) -> None:
         """Press a key, as a person does."""
         text = {"text": "\r"} if key == "Enter" else {}

@@ -10,8 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from torch import nn
 
 import lngeom as lg
+from empirical.sweep import MeasureOptions, measure
 
 from ._browser import BROWSER, Page, browse
 from .conftest import DOCS
@@ -207,3 +210,27 @@ def test_no_serious_hindrance_in_a_report(width: int, *, dark: bool, page: Page,
     page.open((DOCS / "results" / "smollm2" / "report.html").as_uri())
     assert hindrances(page, axe) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_point_of_a_figure_tells_its_numbers(page: Page, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.LayerNorm(8), nn.Linear(8, 8), nn.LayerNorm(8))
+    run = measure(model, [torch.randn(4, 6, 8)], tmp_path / "run", MeasureOptions(directions=2))
+    page.show(1280, dark=False)
+    page.open((run.path / "report.html").as_uri())
+    names = page.evaluate("[...document.querySelectorAll('#energy svg a')].map((a) => a.getAttribute('aria-label'))")
+    assert [name[:13] for name in names] == ["0, in, angle ", "2, in, angle "]
+    assert [name for role, name in page.read_aloud() if role == "link" and name in names][:2] == names
+    under_the_mouse = """(() => {
+        const link = document.querySelector("#energy svg a");
+        link.scrollIntoView({ block: "center" });
+        const box = link.getBoundingClientRect();
+        const hit = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2).closest("a");
+        return hit.querySelector("title").textContent;
+    })()"""
+    assert page.evaluate(under_the_mouse) == names[0]
+    page.evaluate("document.querySelector('#energy svg a[tabindex=\"0\"]').focus()")
+    page.press("ArrowRight")
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == names[1]
+    page.press("Enter")
+    assert page.evaluate("location.hash") == "#row-2-input"
