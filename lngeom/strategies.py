@@ -229,7 +229,7 @@ def _rows(d: int, kind: Kind | None, large: int = _EXACT_LARGE) -> SearchStrateg
         "nearly constant": lambda: _lists(_STEPS, d).map(lambda row: [large + value for value in row]),
     }
     if kind is not None and kind not in kinds:
-        raise InputError(f"{kind!r} is no kind of vector: {', '.join(kinds)}")
+        raise InputError(f"{kind!r} is not a kind of vector; choose from {', '.join(kinds)}")
     return kinds[kind]() if kind else st.one_of([build() for build in kinds.values()])
 
 

@@ -81,16 +81,20 @@ class Proof:
             lines.append(f"  in exact arithmetic, for {self.dimensions}, all rows and parameters{assumed}")
         if self.operations:
             counted = ", ".join(f"{name} {count}" for name, count in self.operations.items())
-            lines.append(f"  traced       {sum(self.operations.values())} operations: {counted}")
+            lines.append(f"  traced       {_counted(sum(self.operations.values()), 'operation')}: {counted}")
         lines += [f"  defined      {text}" for text in self.obligations]
         lines += [f"  backward     {one}" for one in self.derivatives]
         if self.certificates:
             whole = next(one for one in reversed(self.certificates) if "_by_" not in one["id"])
-            terms, steps = (len(whole[part]) for part in ("terms", "steps"))
-            lines.append(f"  certificate  {terms} terms, {steps} steps, sha256 {(self.certificate_sha256 or '')[:12]}")
+            size = ", ".join(_counted(len(whole[f"{part}s"]), part) for part in ("term", "step"))
+            lines.append(f"  certificate  {size}, sha256 {(self.certificate_sha256 or '')[:12]}")
         if self.counterexample:
             lines.append(f"  against      {_shown(self.counterexample)}")
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def write_certificates(certificates: list[dict[str, Any]], file: Path) -> None:

@@ -94,7 +94,7 @@ def dyadic(value: Fraction) -> Number:
     """The numbers m and e of a fraction m 2^e, m odd or 0."""
     m, e = value.numerator, 1 - value.denominator.bit_length()
     if value.denominator != 1 << -e:
-        raise ValueError(f"{value} has a denominator that is no power of 2")
+        raise ValueError(f"{value} has a denominator that is not a power of 2")
     zeros = (m & -m).bit_length() - 1 if m else 0
     return [m >> zeros, e + zeros if m else 0]
 

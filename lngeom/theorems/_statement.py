@@ -98,7 +98,7 @@ class Asker(ABC):
     def taken(self, statement: Any) -> Statement:
         """The statement, which nobody has to ask for any longer."""
         if not isinstance(statement, Statement):
-            raise BodyError(f"{statement!r} is no comparison of values")
+            raise BodyError(f"{statement!r} does not compare values")
         self.pending.pop(id(statement), None)
         return statement
 

@@ -74,7 +74,7 @@ def _refused(why: str) -> Callable[..., Any]:
 
 
 _NO_COMPONENTS = "a vector of every dimension has no components to read or to loop over: use sums and products"
-_NO_NUMBER = "a value of a theorem is no single number: compute with it as it is"
+_NO_NUMBER = "a value of a theorem stands for all numbers at once: compute with it as it is"
 
 
 class Value:
@@ -130,7 +130,7 @@ class Value:
     def __pow__(self, exponent: Any) -> Value:
         twice = Fraction(_plain(exponent)) * 2
         if twice.denominator != 1:
-            raise BodyError(f"the exponent {exponent!r} is no multiple of 1/2")
+            raise BodyError(f"the exponent {exponent!r} is not a multiple of 1/2")
         if twice.numerator % 2:
             return _called("sqrt", self) ** twice.numerator
         power = abs(twice.numerator) // 2
