@@ -77,7 +77,7 @@ def as_mask(mask: Any) -> Tensor:
         raise InputError(f"mask has shape {tuple(values.shape)}: give (sequences, positions)")
     if values.dtype == torch.bool:
         return values
-    if values.is_floating_point() and bool((values < 0).any()) and not bool((values > 0).any()):
+    if values.is_floating_point() and bool((values <= 0).all()):  # an additive mask, of no padding where all are 0
         return values == 0
     if bool(((values != 0) & (values != 1)).any()):
         odd = values[(values != 0) & (values != 1)][0].item()

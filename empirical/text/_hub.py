@@ -24,7 +24,7 @@ def streamed(spec: str, field: str = "text") -> Iterator[str]:
         import datasets
         from datasets.exceptions import DatasetsError
     except ModuleNotFoundError:
-        msg = f"corpus {spec!r}: needs the package 'datasets'; install it with: pip install 'lngeom[data]'"
+        msg = f"corpus {spec!r}: needs the package 'datasets'; run: pip install 'datasets>=3'"
         raise CorpusError(msg) from None
     offline = os.environ.get("HF_HUB_OFFLINE", "0") not in ("", "0")
     if not offline and (silence := hub_silence()):

@@ -23,6 +23,7 @@ def masks(_: Scene, generator: random.Random) -> str:
     """A mask in any form: the tokens that are text are counted and no others, or the form is refused."""
     x = torch.randn(2, 5, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(generator.randrange(1 << 30)))
     text = torch.tensor([[generator.random() < 0.6 for _ in range(5)] for _ in range(2)])
+    text[0, 0] = True  # zeros alone are an additive mask
     low = generator.choice([-1e9, -1e4, float("-inf"), torch.finfo(torch.float32).min])
     added = torch.zeros(2, 5).masked_fill(~text, low)
     usual = [text, text.int(), text.double(), text.tolist(), text.numpy(), added, added.half(), added[:, None, None]]

@@ -111,6 +111,9 @@ def check_parameter(name: str, parameter: Array, x: Array) -> None:
         return
     _check_kind(name, parameter)
     namespace(x, parameter)
+    odd = isinstance(parameter, numpy.ndarray) and (parameter.dtype.names or parameter.dtype.kind in "mMOSU")
+    if odd or "complex" in dtype_name(parameter):
+        raise InputError(f"{name} has dtype {dtype_name(parameter)}: the formulas need real numbers; convert it first")
     if tuple(parameter.shape) != (x.shape[-1],):
         msg = (
             f"{name} has shape {tuple(parameter.shape)}, but x of shape {tuple(x.shape)} has vectors of "

@@ -236,6 +236,8 @@ TEXT: Any = "1e-5"
         (lambda: lg.layer_norm(np.float64(3.0), eps=0.1), r"x has shape \(\): the last axis holds the d >= 1"),
         (lambda: lg.rms_norm(np.ones((2, 0)), eps=0.1), r"x has shape \(2, 0\): the last axis"),
         (lambda: lg.project([1.0, 2.0]), "got list: expected arrays of one library .* numpy.asarray"),
+        (lambda: lg.rms_norm(X, np.zeros(3, [("a", float)]), eps=0.1), "the formulas need real numbers"),
+        (lambda: lg.rms_norm(X, 1j * np.ones(3), eps=0.1), "gain has dtype complex128: the formulas need"),
         (lambda: lg.layer_norm(X, np.ones(4), eps=0.1), r"gain has shape \(4,\), but x .* must have shape \(3,\)"),
         (lambda: lg.layer_norm(X, None, np.ones((1, 3)), eps=0.1), r"bias has shape \(1, 3\), but x of shape"),
         (lambda: lg.layer_norm(X, eps=-1e-5), "eps is -1e-05: .* must be finite and >= 0"),

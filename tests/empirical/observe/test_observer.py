@@ -160,7 +160,8 @@ def test_vectors_of_any_leading_shape_all_count(shape: tuple[int, ...]) -> None:
 )
 def test_masks_are_taken_in_every_usual_form(form: Callable[[Tensor], Any]) -> None:
     x, mask = vectors(B, S), torch.arange(S) >= torch.tensor([[0], [1], [2], [3]])
-    equal(observed(Shaped().double(), x, mask=form(mask)), observed(Shaped().double(), x, mask=mask))
+    for each in (mask, mask | True):
+        equal(observed(Shaped().double(), x, mask=form(each)), observed(Shaped().double(), x, mask=each))
 
 
 def test_what_cannot_be_read_is_an_error_that_names_module_and_shapes() -> None:
