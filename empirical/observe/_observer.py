@@ -131,7 +131,7 @@ class Observer:
 
         Args:
             mask: Shape (sequences, positions), whatever the axis of the sequences: Booleans, the zeros and ones of an
-                ``attention_mask``, or an additive mask of 0 and negative numbers; tensor, array or lists.
+                ``attention_mask``, or an additive mask: floats, 0 and negative; tensor, array or lists.
             decoder: The same for the modules below one called ``decoder``, where that has a text of its own.
             strict: Whether a layer whose vectors the mask does not fit is an error, or has no padding.
         """
