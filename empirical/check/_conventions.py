@@ -81,7 +81,8 @@ def conventions(
 
     Args:
         network: A causal language model in evaluation mode.
-        batches: ``input_ids`` of shape (1, n) of one document each, two at least.
+        batches: ``input_ids`` of shape (1, n) of one document each, two at least, and whatever else the network reads:
+            one that hears or translates has to be given what it hears, or its text says nothing.
         least: Of the improvement.
         most: How many to name; by default one for each group.
     """
@@ -119,8 +120,10 @@ def _losses(network: Any, batches: Sequence[dict[str, Tensor]]) -> np.ndarray:
     rows = []
     with torch.inference_mode():
         for _, group in itertools.groupby(batches, key=lambda batch: batch["input_ids"].shape[1]):
-            ids = torch.cat([batch["input_ids"] for batch in group])
-            logits = network(input_ids=ids).logits[:, :-1].double()
+            documents = list(group)
+            inputs = {name: torch.cat([batch[name] for batch in documents]) for name in documents[0]}
+            ids = inputs["input_ids"]
+            logits = network(**inputs).logits[:, :-1].double()
             losses = cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none").sum(-1)
             rows += [(float(torch.nan_to_num(loss, nan=np.inf, posinf=1e30)), ids.shape[1] - 1) for loss in losses]
     return np.array(rows, dtype=float)

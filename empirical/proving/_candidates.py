@@ -205,9 +205,13 @@ def _values(ground: Ground, *parts: Part) -> list[Any]:
     return [part.value and part.value(ground) for part in parts]
 
 
+_ALIKE = 2.0**-26
+"""√u of float64: rounding gets there at a condition of 2²⁶ alone, another formula by chance as rarely."""
+
+
 def _agree(a: Any, b: Any) -> bool:
-    """Whether two float64 values look equal. A proof has to follow, so nothing depends on this."""
-    return bool(np.allclose(a, b, rtol=1e-9, atol=1e-9))
+    """Whether two float64 values of numbers near 1 look equal. A proof has to follow, so nothing depends on this."""
+    return bool(np.allclose(a, b, rtol=_ALIKE, atol=_ALIKE))
 
 
 def _others(names: Names) -> Iterator[Candidate]:

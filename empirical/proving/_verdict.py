@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from traceback import walk_tb
 from typing import Any
 
 import numpy as np
@@ -39,11 +40,16 @@ def prove(program: Program, *, kind: str | None = None, dtype: str = "float32", 
                 return Proof("not traced", "a constant is computed from a setting, outside of arrays")
             proof = _together([_of_path(path, kind) for path in paths], paths)
             return _with_derivatives(proof, paths) if backward and proof.certificates else proof
-        except Refusal as error:
-            reasons.append(str(error))
         except Exception as error:  # a program that is not run on arrays fails in any way
-            reasons.append(f"{type(error).__name__}: {' '.join(str(error).split())[:120]}")
+            reasons.append(_reason(error))
     return Proof("not traced", reasons[0])
+
+
+def _reason(error: Exception) -> str:
+    """Why a trace ended."""
+    if any(frame.f_globals.get("__name__", "").split(".")[0] == "triton" for frame, _ in walk_tb(error.__traceback__)):
+        return "a Triton kernel reads and writes memory by pointers, which are not traced"
+    return str(error) if isinstance(error, Refusal) else f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
 
 
 def _paths(program: Program, axes: tuple[Dim, ...], dtype: str) -> Iterator[Path]:
