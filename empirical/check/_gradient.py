@@ -108,8 +108,12 @@ class GradientTrial:
         passed = Gradients.exactly(x.tolist(), self.base, self.judge.arithmetic)
         if passed is None:
             return False
-        low, high = self._of(passed)(self.cotangent[row : row + 1] if self.name == "x" else self.cotangent)
-        return not low[0, component] <= self._finite(self.got[row, component]) <= high[0, component]
+        if self.name == "gain":  # its many rows need no component but this one
+            low, high = passed.of_gain(self.cotangent, slice(component, component + 1))
+            component = 0
+        else:
+            low, high = self._of(passed)(self.cotangent[row : row + 1] if self.name == "x" else self.cotangent)
+        return not low[0, component] <= self._finite(self.got[self.worst]) <= high[0, component]
 
     @property
     def stands(self) -> bool:

@@ -114,12 +114,16 @@ class Gradients:
             error = numpy.where(lost > self.sample.number(w * self.arithmetic.work.largest), numpy.inf, error)
         return low - error, high + error
 
-    def of_gain(self, cotangent: Any) -> tuple[Reals, Reals]:
-        """Ends of the box of dL/dg = Σ ȳ ∘ ŷ over the n rows, each (1, d); sums are in the format of the work."""
-        y, (m, _, c) = self.sample.numbers(cotangent), self.layer.exact(self.sample)
+    def of_gain(self, cotangent: Any, columns: slice = slice(None)) -> tuple[Reals, Reals]:
+        """Ends of the box of dL/dg = Σ ȳ ∘ ŷ over the n rows, each (1, d); sums are in the format of the work.
+
+        Of all components, or of some `columns`.
+        """
+        (m, _, c), x = self.layer.exact(self.sample), self.sample.x
+        y, c, x = (a[:, columns] for a in (self.sample.numbers(cotangent), c, x))
         u, r = self.sample.number(self.arithmetic.work.roundoff), self.high
         with numpy.errstate(all="ignore"):
-            reach = (self.alpha + u * (3 * abs(self.sample.x) + 4 * abs(m))) * self.layer.centered
+            reach = (self.alpha + u * (3 * abs(x) + 4 * abs(m))) * self.layer.centered
             error = r * (reach + self._rough(len(y) + _STEPS, _CASTS) * (abs(c) + reach))
             ends = y * c * self.low, y * c * r
             return self._summed(numpy.minimum(*ends), numpy.maximum(*ends), abs(y) * error, (1 + r) * (1 + abs(y)))
