@@ -49,7 +49,7 @@ def given_roles(
 ) -> tuple[dict[str, str | None], float | None]:
     """How a function takes what follows x, and its own ε.
 
-    As `known`, by name, else gain, bias and ε in this order. A default for ε stays as it is unless an `eps` is given.
+    As its name says, else as `known`, else gain, bias and ε in this order. A default for ε stays as it is unless an `eps` is given.
 
     Returns:
         Each role with the keyword that it is given by, None by place; the default of ε, or 1e-5 where one is required
@@ -59,7 +59,7 @@ def given_roles(
     own, by_keyword = None, False
     for name, parameter in list(parameters(function).items())[1:]:
         required = parameter.default is REQUIRED
-        purpose = known.get(name, role(name))
+        purpose = role(name) or known.get(name)
         if purpose is None and required:
             purpose = next((spare for spare in _BY_PLACE if spare not in roles), None)
         if purpose == "eps":

@@ -195,3 +195,8 @@ def test_what_each_parameter_is_for_is_read_off_the_proof(norm: Any) -> None:
     assert found.proof is not None
     assert found.proof.text.endswith(("computes stretch∘LayerNorm(x; ε = eps) + moves", "ε = 1e-05) + moves"))
     assert (found.verdict, found.kind, found.eps) == ("rounding", "layernorm", 1e-5)
+
+
+def test_a_proof_does_not_overrule_a_parameters_name() -> None:
+    found = check(lambda x, gain, bias: F.layer_norm(x, x.shape[-1:], bias, gain, 1e-5), kind="layernorm", d=8)
+    assert (found.verdict, found.cause) == ("bug", "gain and bias exchanged")
