@@ -49,7 +49,8 @@ def given_roles(
 ) -> tuple[dict[str, str | None], float | None]:
     """How a function takes what follows x, and its own ε.
 
-    As its name says, else as `known`, else gain, bias and ε in this order. A default for ε stays as it is unless an `eps` is given.
+    As its name says, else as `known`, else gain, bias and ε in this order. A default for ε stays unless an `eps` is
+    given.
 
     Returns:
         Each role with the keyword that it is given by, None by place; the default of ε, or 1e-5 where one is required
