@@ -114,7 +114,10 @@ def _difference(norm: FoundNorm, mine: nn.Module, other: nn.Module | OnnxNorm, x
     if isinstance(other, nn.Module):  # the same formula of what the port stores under the same names
         stored, added = affine(other, norm.gain, norm.gain_offset, norm.bias, d)
         own = Definition(base.centered, stored.astype(REAL), None if added is None else added.astype(REAL), norm.eps)
-        if stored.shape == gain.shape and case.explained_by(own, Arithmetic.of(dtype)):
+        # All gains off by 1, as rounded once: that is a convention, which has a name below.
+        off = abs(abs(stored - gain) - 1) if stored.shape == gain.shape else np.zeros(1)
+        convention = (off <= float(FORMATS[dtype].roundoff) * np.maximum(abs(stored), 1)).all()
+        if not convention and case.explained_by(own, Arithmetic.of(dtype)):
             return _other_parameters(stored - gain, (0 if added is None else added) - (0 if bias is None else bias))
     theirs = behaviour(rows, got, float(FORMATS[dtype].roundoff))
     verdict, cause = diagnose([case], dtype, eps=(theirs.eps,) if theirs and theirs.eps else ())

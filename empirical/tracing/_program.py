@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import inspect
 import os
 import random
@@ -148,13 +149,17 @@ def _watched(trace: Trace) -> Iterator[None]:
             place = f"{Path(caller.f_code.co_filename).name}:{caller.f_lineno}"
             trace.refusals.append(f"it calls {getattr(called, '__name__', called)} ({place})")
 
-    before = sys.getprofile()
+    # What runs whenever garbage is collected, such as Hypothesis' clock, is not the program's.
+    before, collects = sys.getprofile(), gc.isenabled()
+    gc.disable()
     if trace.replayed is None:
         sys.setprofile(profile)
     try:
         yield
     finally:
         sys.setprofile(before)
+        if collects:
+            gc.enable()
 
 
 def _chance() -> tuple[Any, ...]:

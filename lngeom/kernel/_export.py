@@ -64,13 +64,15 @@ def steps(proved: Proved, table: Table) -> list[dict[str, Any]]:
             said = (step.conclusion, step.hypotheses)
             if said not in numbers:
                 rule, arguments, used = step.certificate
+                # In an order of their own: what is recorded first must not depend on how a process hashes strings.
+                assumed = sorted(step.hypotheses, key=repr)
                 premises = [visit(premise) for premise in used]
                 done.append(
                     {
                         "rule": rule,
                         "premises": premises,
                         "arguments": _arguments(rule, arguments, table),
-                        "hypotheses": sorted(recorded_formula(one, table) for one in step.hypotheses),
+                        "hypotheses": sorted(recorded_formula(one, table) for one in assumed),
                         "conclusion": recorded_formula(step.conclusion, table),
                     }
                 )
