@@ -27,7 +27,7 @@ def child(*words: str) -> str:
 def test_nothing_wrong_passes(tmp_path: Path) -> None:
     child("-m", "experiments.attack", "--times", "1", "--csv", str(tmp_path / "table.csv"))
     table = read_table(tmp_path / "table.csv")
-    assert [row["area"] for row in table] == list(AREAS)
+    assert {row["area"] for row in table} == set(AREAS)
     assert all(row["right"] == row["tried"] >= 1 for row in table)
 
 
