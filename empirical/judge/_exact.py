@@ -40,7 +40,7 @@ RECOMPUTATION = "the output recomputed from the input"
 LENGTH = "‖y‖ = √d r"
 ORTHOGONALITY = "1·y = 0"
 HYPERPLANE = "α·(z − b) = 0"
-CONTAINMENT = "gauge at most 1"
+CONTAINMENT = "relative radius at most 1"
 ROTATION = "rotation before the affine step"
 SCALING = "N_ε(ax) = N_{ε/a²}(x)"
 

@@ -7,8 +7,9 @@ import json
 import re
 import shutil
 from collections.abc import Sequence
+from io import BufferedIOBase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -144,7 +145,7 @@ class RunDirectory:
         with replacing(self.tokens_path) as draft, draft.open("wb") as stream:
             np.save(stream, tokens, allow_pickle=False)
 
-    def hold(self, stream: BinaryIO) -> dict[str, str]:
+    def hold(self, stream: BufferedIOBase) -> dict[str, str]:
         """Keep the token ids of an open file in memory alone; returns their hash as an entry of the manifest."""
         stream.seek(0)
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
