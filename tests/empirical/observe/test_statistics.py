@@ -164,7 +164,7 @@ def test_a_lost_part_is_noticed() -> None:
 
 def test_an_empty_part_changes_nothing() -> None:
     x = hidden_states()
-    nothing = states(x, torch.zeros(SEQUENCES, POSITIONS))
+    nothing = states(x, torch.zeros(SEQUENCES, POSITIONS, dtype=torch.bool))
     whole = states(x)
     assert_close(merge(nothing, whole), whole, 60)
     assert_close(merge(whole, nothing), whole, 60)
