@@ -99,7 +99,7 @@ class SiteState:
 
     @property
     def counts(self) -> Array:
-        """int64, (F, B). Tokens of each feature: the null's of angles to random directions."""
+        """Tokens of each feature, int64, (F, B), those of the null where it is an angle to a random direction."""
         return counts_of_features(self.tokens, self.document_null_tokens, self.mean.shape[-2])
 
     def numpy(self) -> SiteState:
