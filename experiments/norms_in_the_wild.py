@@ -315,7 +315,7 @@ def _checked(entry: Entry, dtype: str) -> Iterator[tuple[Any, ...]]:
 
 
 def _proved(entry: Entry) -> str:
-    """What a norm computes in exact arithmetic: status and formula, or the reason why none is known."""
+    """The proof of a norm in exact arithmetic: status and formula, or the reason why none is known."""
     package, name, _, target, kind, _ = entry
     framework = FRAMEWORKS.get(package, package.partition("/")[0])
     found = prove_target(target, name.rpartition(".")[2], framework, kind=kind)

@@ -157,7 +157,7 @@ def _explained(error: Exception, extra: str) -> str | None:
 
 
 def _absent(package: str, extra: str) -> str:
-    """What to install: every absent package of the extra, so that the line needs no index that has lngeom."""
+    """Every absent package of the extra, to install by name: the line then needs no index that has lngeom."""
     from importlib import metadata  # as slow as the rest of the start
 
     wanted = []

@@ -66,7 +66,7 @@ def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: objec
 
 
 def _keep_out_of_the_tree(config: pytest.Config) -> None:
-    """What Hypothesis keeps goes to pytest's cache, or nowhere for long, unless it has a folder already."""
+    """Moves Hypothesis's database into pytest's cache, or a temporary folder, unless one exists already."""
     cache = getattr(config, "cache", None)
     if "HYPOTHESIS_STORAGE_DIRECTORY" not in os.environ and not (config.rootpath / ".hypothesis").exists():
         folder = str(cache.mkdir("hypothesis")) if cache is not None else tempfile.mkdtemp(prefix="hypothesis-")

@@ -29,7 +29,7 @@ class Library:
     install: str
 
     def run(self, folder: Path, *command: str) -> str:
-        """What a program of Coq prints.
+        """Runs a program of Coq and returns its output.
 
         Raises:
             InputError: Where Coq or a library is not installed.

@@ -20,7 +20,7 @@ EXAMPLES, BATCHES = 8, 2
 
 @dataclass
 class Evidence:
-    """What all checks of one theorem found.
+    """The results of all checks of one theorem.
 
     Attributes:
         theorem: Theorem
@@ -96,7 +96,7 @@ class Evidence:
         }
 
     def attempt(self, check: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        """What a check returns; what it raises becomes a fault."""
+        """Returns the result of a check; an error that it raises becomes a fault."""
         try:
             return check(*arguments, **options)
         except (AssertionError, kernel.ProofError, CheckError, Refused) as error:

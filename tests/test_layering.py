@@ -77,7 +77,7 @@ def test_no_file_imports_in_a_circle() -> None:
 
 
 def private_imports(name: str, path: Path) -> Iterator[tuple[str, str]]:
-    """What a file takes from a private module that is neither beside it nor above it."""
+    """The names that a file takes from a private module that is neither beside it nor above it."""
     for module, taken in imports(name, path, ast.walk(parsed(path))):
         package, private, _ = module.partition("._")
         if private and package.split(".")[0] in FORBIDDEN and not f"{name}.".startswith(f"{package}."):

@@ -1,4 +1,4 @@
-"""What the claims ledger refers to outside the proofs exists: columns of result files, and pictures."""
+"""The claims ledger's references outside the proofs exist: columns of result files, and pictures."""
 
 from pathlib import Path
 

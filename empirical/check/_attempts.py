@@ -1,4 +1,4 @@
-"""What a kernel is tried on: rows of many sizes, dimensions, shapes and batches, and repeated calls."""
+"""The attempts on a kernel: rows of many sizes, dimensions, shapes and batches, and repeated calls."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -52,7 +52,7 @@ def attempts(judge: Judge, d: int, *, several: bool) -> tuple[list[Trial], list[
 
 
 class Raised(Exception):
-    """What a kernel raised at some rows of a dimension of which it takes others."""
+    """An error that a kernel raised at some rows of a dimension, though it takes others."""
 
 
 def _refusal(what: str, error: Exception) -> str:

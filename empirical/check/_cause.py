@@ -162,7 +162,7 @@ def _groups(trials: list[Trial]) -> str | None:
 
 
 def _symptom(failing: list[Trial], trials: list[Trial]) -> str:
-    """What is wrong, seen from the components."""
+    """The symptom, seen from the components."""
     if not any(np.isfinite(trial.got[trial.wrong]).all(axis=-1).any() for trial in failing):
         return "NaN or inf"
     limits = {abs(value) for trial in failing for value in trial.got[trial.ratio > 1]}

@@ -137,7 +137,7 @@ def _plainest(judge: Judge, trial: Trial) -> tuple[Judge, Trial]:
 
 
 def _point(judge: Judge, trial: Trial, bound: float | None) -> Point:
-    """What stands beside the worst row; with a script if a kernel is off by more than `bound`."""
+    """The evidence beside the worst row; with a script if a kernel is off by more than `bound`."""
     row, base, given = trial.worst, judge.base(trial.d), judge.kernel.at(trial.d)
     gain, bias = (None if p is None else p.tolist() for p in (given.gain, given.bias))
     plain = trial.label not in (*STRIDES, *BEGINNINGS)
@@ -146,7 +146,7 @@ def _point(judge: Judge, trial: Trial, bound: float | None) -> Point:
 
 
 def _proof(target: Any, kernel: Kernel) -> Proof:
-    """What the target computes in exact arithmetic, if tracing it ends."""
+    """The proof of what the target computes in exact arithmetic, if tracing it ends."""
     asked = kernel.asked
     try:
         with limited("its trace", asked.seconds):

@@ -24,7 +24,7 @@ _NEAR = 0.125
 
 
 class Fingerprint(NamedTuple):
-    """What the stored gain of a norm shows without any text."""
+    """A fact about a norm's stored gain that needs no text."""
 
     path: str
     what: str

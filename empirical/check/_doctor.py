@@ -85,7 +85,7 @@ def _recorded(model: nn.Module, tokens: Tensor, paths: Collection[str]) -> list[
 
 
 def _counterparts(port: nn.Module, tokens: Tensor, paths: Collection[str]) -> list[nn.Module]:
-    """What the port runs where the source has its norms, and its own norms elsewhere."""
+    """The port's modules at the paths of the source's norms, and its own norms elsewhere."""
     modules = dict(port.named_modules())
     wanted = [path for path in paths if path in modules] + [norm.path for norm in norms(port, tokens).found]
     return [modules[path] for path, _ in _recorded(port, tokens, dict.fromkeys(wanted))]
@@ -128,7 +128,7 @@ def _difference(norm: FoundNorm, mine: nn.Module, other: nn.Module | OnnxNorm, x
 
 
 def _other_parameters(gain: np.ndarray, bias: np.ndarray | int) -> str:
-    """What is said of a norm whose gain and bias are off by so much."""
+    """The verdict on a norm whose gain and bias differ this much."""
     gain, bias = np.abs(gain), np.broadcast_to(np.abs(bias), gain.shape)
     at = f"gain off by up to {gain.max():.3g} at component {gain.argmax()}"
     return f"bug: {at}, bias by up to {bias.max():.3g} at component {bias.argmax()}"

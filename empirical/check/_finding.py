@@ -15,7 +15,7 @@ _LARGEST = 1e300  # JSON has no infinity
 
 
 class Point(NamedTuple):
-    """What stands beside the row at which a norm fails.
+    """The evidence beside the row at which a norm fails.
 
     Attributes:
         layout: The shape or memory in which the row was given; empty for one of contiguous rows.
@@ -85,7 +85,7 @@ class Finding:
     accusations: tuple[Accusation, ...] = ()
 
     def certificates(self, name: str) -> list[dict[str, Any]]:
-        """What Coq can replay: the proofs, and the accusation of the kernel called `name`."""
+        """The certificates that Coq can replay: the proofs, and the accusation of the kernel called `name`."""
         accused = next(filter(None, (one.certificate(name) for one in self.accusations)), None)
         return [*(() if self.proof is None else self.proof.certificates), *([accused] if accused else [])]
 

@@ -93,7 +93,7 @@ def _mentioned(target: Any, seen: set[int]) -> Iterator[str]:
 
 
 def _referred(function: FunctionType) -> Iterator[Any]:
-    """What the code of a function refers to in its module and its closure; names that it imports itself as they are."""
+    """Objects that a function's code refers to in its module and closure; names that it imports itself as they are."""
     pending: list[CodeType] = [function.__code__]
     for code in pending:
         pending += [constant for constant in code.co_consts if isinstance(constant, CodeType)]

@@ -30,7 +30,7 @@ class _Less:
         self.__wrapped__ = target
 
     def given(self, x: Any, value: Any, *given: Any, **named: Any) -> Any:
-        """What it computes where the parameter has a value."""
+        """Calls the target with the parameter set to a value."""
         names = list(self.__signature__.parameters)[1:]
         return self.target(x, **{self.name: value}, **dict(zip(names, given, strict=False)), **named)
 

@@ -138,7 +138,7 @@ def eps_added_to_the_dimension(x: Tensor, weight: Tensor, bias: Tensor) -> Tenso
 
 
 class _Partial:
-    """What the last call has left."""
+    """State that the last call has left behind."""
 
     sums: Any = None
 

@@ -56,7 +56,7 @@ def suite(d: int, dtype: str, *, rows: int = 8, seed: int = 0) -> Iterator[tuple
 
 
 def layout(label: str) -> str:
-    """What a label says of shape and memory: nothing if it is that of a group of :func:`suite`."""
+    """The part of a label about shape and memory: empty if it is the label of a group of :func:`suite`."""
     return "" if label in dict(suite(1, "float32")) else label
 
 

@@ -131,7 +131,7 @@ class Kernel:
         return self.framework.read(self.call(self.array(x)))
 
     def _made(self, d: int) -> Any:
-        """What the factory makes for dimension `d`."""
+        """The norm that the factory makes for dimension `d`."""
         signature, keywords = parameters(self.target), dict[str, Any]()
         for name, parameter in signature.items():
             required = parameter.default is REQUIRED

@@ -9,7 +9,7 @@ from lngeom.rounding import FORMATS
 
 @dataclass(frozen=True)
 class CheckOptions:
-    """What :func:`check` takes.
+    """Options of :func:`check`.
 
     Attributes:
         kind: ``layernorm`` or ``rmsnorm``; by default what the target computes, then what its name says.

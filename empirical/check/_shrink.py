@@ -12,7 +12,7 @@ from hypothesis.errors import HypothesisException
 
 
 class Attempt(Protocol):
-    """What came out of a kernel for some rows."""
+    """The output of a kernel for some rows."""
 
     @property
     def wrong(self) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What a verdict was reached with."""
+"""Versions of everything that a verdict was reached with."""
 
 import platform
 import sys

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 
 class Compared(NamedTuple):
-    """What was compared of two forms of one model.
+    """A comparison of two forms of one model.
 
     Attributes:
         weights: How many tensors of the same name and shape both have.

@@ -19,7 +19,7 @@ _USUAL = 64  # whose faults are seeded; at other dimensions those of them that e
 
 
 class Caught(NamedTuple):
-    """What a check says of the stand-in for a reported fault, whether that is the fault, and when it was chosen."""
+    """The verdict on the stand-in for a reported fault, whether it is the right one, and when it was chosen."""
 
     fault: str
     threads: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What `lngeom fold` and `lngeom gauge` share: a network read, changed without a change of its outputs, and written."""
+"""Shared by `lngeom fold` and `lngeom gauge`: read a network, change it without changing its outputs, write it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -140,7 +140,7 @@ def compare(original: nn.Module, folded: Fold, batches: Iterable[Inputs]) -> tup
 
 
 def describe_comparison(compared: Mapping[str, Any]) -> str:
-    """What :func:`compare` found, in a line."""
+    """The result of :func:`compare`, in a line."""
     return (
         f"{compared['outputs']} outputs ({compared['inputs']}): largest difference "
         f"{compared['largest_difference']:.3g}, bound of {compared['dtype']} rounding {compared['bound']:.3g}, "

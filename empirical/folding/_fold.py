@@ -154,7 +154,7 @@ def fold_gains(model: nn.Module) -> Fold:
 
 
 def _planned(model: nn.Module, inputs: Mapping[str, Any] | None, *, gains: bool) -> tuple[Trace, Streams]:
-    """What a pass shows of the streams; raises where they cannot be folded."""
+    """The streams that a traced pass shows; raises where they cannot be folded."""
     recorded = trace(model, sample_inputs(model) if inputs is None else inputs)
     streams = find_streams(recorded)
     try:

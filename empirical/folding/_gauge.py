@@ -27,7 +27,7 @@ Batches = Sequence[Mapping[str, Tensor]]
 
 
 def entering(network: nn.Module, batches: Batches, paths: Iterable[str], reduce: Callable[[Tensor], Tensor]) -> dict:
-    """What enters each norm over all batches, reduced: `reduce` takes float64 vectors, shape (tokens, d)."""
+    """The inputs of each norm over all batches, reduced: `reduce` takes float64 vectors, shape (tokens, d)."""
     found: dict[str, list[Tensor]] = {path: [] for path in paths}
     with ExitStack() as hooks, torch.inference_mode():
         for path, kept in found.items():
@@ -119,7 +119,7 @@ class Shifts:
 
 
 def find_shifts(model: nn.Module, *, each: bool) -> Shifts:
-    """What can be shifted in a LayerNorm network: with `each` a parameter for every norm that has one of its own.
+    """The shifts that a LayerNorm network allows: with `each` a parameter for every norm that has one of its own.
 
     Else only the entry of every stream.
 

@@ -230,7 +230,7 @@ def _understood(module: nn.Module, x: np.ndarray, z: np.ndarray, axis: int) -> R
 
 
 def _proved(module: nn.Module, axis: int) -> Reading | None:
-    """What its code computes for every dimension, if that is a norm along this axis."""
+    """The reading that its code proves for every dimension, if that is a norm along this axis."""
     proof = prove_target(module, type(module).__name__, "torch")
     named = proof.affine
     if named is None or proof.axis != axis:
@@ -240,7 +240,7 @@ def _proved(module: nn.Module, axis: int) -> Reading | None:
 
 
 def _measured(module: nn.Module, x: np.ndarray, z: np.ndarray) -> Reading | str | None:
-    """What its outputs show, if its code cannot be traced."""
+    """The reading that its outputs show, if its code cannot be traced."""
     found: Behaviour | None = behaviour(x, z, 2.0**-24)
     if found is None or found.eps is None:
         return None

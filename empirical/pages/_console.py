@@ -34,7 +34,7 @@ def number(value: object) -> str:
 
 
 def rounding_level(d: int) -> float:
-    """What d·cos²θ can come to by rounding alone, for a vector of float32 that is orthogonal to 1.
+    """The largest d·cos²θ that rounding alone explains, for a vector of float32 that is orthogonal to 1.
 
     Rounding the components moves 1·y by u‖y‖₁ at most, and adding them in pairs by u log₂d ‖y‖₁ more; ‖y‖₁ ≤ √d ‖y‖.
     """

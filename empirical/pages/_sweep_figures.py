@@ -168,7 +168,7 @@ _MORE = (
 
 
 def more_figure(rows: Sequence[Row], title: str) -> Figure:
-    """What enters the norms: rank of 1, distance of the two norms, first positions, longest states."""
+    """The norms' inputs: rank of 1, distance of the two norms, first positions, longest states."""
     buckets = {
         bucket: [row for row in rows if (row["side"], row["bucket"]) == ("input", bucket) and row["tokens"] > 0]
         for bucket in ("all", "first", "rest")

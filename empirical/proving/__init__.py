@@ -1,4 +1,4 @@
-"""What a norm computes in exact arithmetic, for every dimension: proved, recorded as certificates, and executed."""
+"""The formula that a norm's code computes in exact arithmetic, for every dimension: proved, certified, and executed."""
 
 from typing import TYPE_CHECKING
 

@@ -23,7 +23,7 @@ _SIZES, _ROWS, _TRIES = (1, 2, 3), 6, 3
 
 @dataclass(frozen=True)
 class Derivative:
-    """What is known of one derivative of a kernel.
+    """The verdict on one derivative of a kernel.
 
     Attributes:
         name: The parameter by which it is.

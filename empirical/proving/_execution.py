@@ -79,7 +79,7 @@ def _row(value: Any, k: int) -> Any:
 
 
 def _bound(path: Path, definition: Candidate, values: dict[str, Any], d: int, dtype: str) -> tuple[Any, Any]:
-    """What the definition gives for one row, and how far the traced operations may be off in a format."""
+    """The definition's value for one row, and a bound on the error of the traced operations in a format."""
     ground = FloatGround(values, d, error=True)
     _, output = path.again(ground, dtype)
     exact = definition.value(ground)

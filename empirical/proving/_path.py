@@ -32,7 +32,7 @@ class Path:
 
     @cached_property
     def backward(self) -> tracing.Autograd:
-        """What the framework computes for the derivatives."""
+        """The framework's own computation of the derivatives."""
         program, trace = self.program, self.trace
         if program.front.framework != "torch":
             trace.refuse(f"derivatives of {program.front.framework} are not traced")
@@ -42,7 +42,7 @@ class Path:
 
     @property
     def names(self) -> Names:
-        """What the output is made of."""
+        """The names in the output."""
         atoms = kernel.atoms_of([self.output.value])
         vectors = [name for name in self.trace.vectors if ("v", name) in atoms and name != "x"]
         literals = self.program.literals
@@ -51,12 +51,12 @@ class Path:
 
     @property
     def facts(self) -> list[Proved]:
-        """What is assumed, and that sums of squares are not negative."""
+        """The assumptions, and that sums of squares are not negative."""
         squares = [kernel.total(kernel.square(one)) for one in dict.fromkeys(self.trace.squares)]
         return [*map(kernel.assume, self.trace.ground.facts), *squares]
 
     def obligations(self, trace: Trace) -> tuple[list[Proved], list[str]]:
-        """What has to hold for a run to be defined: proved, each with as little assumed as is tried, and not proved."""
+        """Conditions under which a run is defined: proved, each with as few assumptions as are tried, and not proved."""
         proved, left = list[Proved](), list[str]()
         variances = [kernel.assume(kernel.at_least(kernel.vector(name))) for name in trace.vectors if "var" in name]
         for goal in dict.fromkeys(Formula(kernel.term(value), relation) for value, relation in trace.obligations):

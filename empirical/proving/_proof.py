@@ -18,7 +18,7 @@ TITLES = {"proved": "PROVED", "variant": "PROVED VARIANT", "refuted": "REFUTED",
 
 @dataclass(frozen=True)
 class Proof:
-    """What a norm computes in exact arithmetic, for every dimension.
+    """The formula of a norm in exact arithmetic, for every dimension, and its proof.
 
     Attributes:
         status: ``proved`` (the definition itself), ``variant`` (another formula, which is named), ``refuted`` or

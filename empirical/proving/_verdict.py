@@ -24,7 +24,7 @@ from ._proof import Proof
 
 
 def prove(program: Program, *, kind: str | None = None, dtype: str = "float32", backward: bool = False) -> Proof:
-    """What a program computes, for every dimension.
+    """Proves the formula that a program computes, for every dimension.
 
     Args:
         program: The norm.
@@ -226,7 +226,7 @@ _FRONTS: dict[str, Callable[[], Front]] = {
 
 
 def prove_target(target: Any, name: str, framework: str, **options: Any) -> Proof:
-    """What a function, a module or a class of a framework computes; not traced where nothing traces the framework.
+    """Proves the formula of a framework's function, module or class; not traced where nothing traces the framework.
 
     Options are those of :func:`prove`.
     """

@@ -1,4 +1,4 @@
-"""What the traced programs of a framework need of it."""
+"""The interface between a framework and its traced programs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Front:
         return np.asarray(values).astype(np.float64)
 
     def tracing(self) -> contextlib.AbstractContextManager[None]:
-        """What holds while a program is built and traced."""
+        """A context that holds while a program is built and traced."""
         return contextlib.nullcontext()
 
     def arbitrary(self, function: Any, trace: Trace, dtype: str) -> Any:
@@ -64,7 +64,7 @@ class Front:
         return None
 
     def of_class(self, target: Any, d: Any, setting: Setting) -> Any:
-        """What a class or a factory makes for a dimension."""
+        """The instance that a class or a factory makes for a dimension."""
         taken = {
             name: one for name, one in parameters(target).items() if one.default is REQUIRED or role(name) == "eps"
         }

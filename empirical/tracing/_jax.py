@@ -151,7 +151,7 @@ def _applied(trace: Trace, name: str, inputs: list[Any], options: dict[str, Any]
 
 
 def _moved(trace: Trace, name: str, x: Any, options: dict[str, Any]) -> Any:
-    """What changes form alone."""
+    """The result of an operation that changes form alone."""
     if name == "convert_element_type":
         dtype = str(np.dtype(options["new_dtype"]))
         if isinstance(x, Arr) and "float" not in dtype:

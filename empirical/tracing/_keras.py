@@ -9,7 +9,7 @@ from typing import Any
 
 
 def keras_function(layer: Any) -> tuple[Callable[..., Any], str]:
-    """What a layer computes of x and its weights, by their names, and the framework that it runs on."""
+    """A layer as a function of x and its weights, by their names, and the framework that it runs on."""
     keras = importlib.import_module("keras")
     made = type(layer).from_config(layer.get_config())
     made.build((None, 8))

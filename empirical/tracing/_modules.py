@@ -107,7 +107,7 @@ def _of_class(target: Any, d: Any, setting: Setting) -> Any:
 
 
 def _made(target: Any, d: Any, setting: Setting) -> Any:
-    """What a class or a factory makes for a dimension."""
+    """The instance that a class or a factory makes for a dimension."""
     keywords: dict[str, Any] = {}
     for name, parameter in _constructor(target).items():
         required = parameter.default is REQUIRED
@@ -129,7 +129,7 @@ def _made(target: Any, d: Any, setting: Setting) -> Any:
 
 
 def _constructor(target: Any) -> dict[str, inspect.Parameter]:
-    """What a constructor takes, with what it passes on to those of its bases."""
+    """The parameters of a constructor, with those that it passes on to its bases."""
     found: dict[str, inspect.Parameter] = {}
     for base in target.__mro__ if isinstance(target, type) else (target,):
         taken = base.__init__ if isinstance(base, type) else base
@@ -168,7 +168,7 @@ def _any_map(self: Any, x: Tensor) -> Tensor:
 
 
 class Context:
-    """What a function of autograd keeps for its backward pass."""
+    """The object on which a function of autograd keeps tensors for its backward pass."""
 
     def __init__(self, count: int) -> None:
         self.saved_tensors: tuple[Any, ...] = ()

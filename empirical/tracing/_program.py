@@ -169,7 +169,7 @@ def _chance() -> tuple[Any, ...]:
 
 
 def _arguments(function: Any, made: tuple[Callable[[str], Any], ...], d: Any, setting: Setting) -> list[Any]:
-    """What a program takes beside x, in order: arrays like x or of components, as `made` makes them, and settings."""
+    """A program's arguments beside x, in order: arrays like x or of components, as `made` makes them, and settings."""
     like, vector = made
     forward = getattr(function, "forward", None)
     found: list[Any] = []

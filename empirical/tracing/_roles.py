@@ -1,4 +1,4 @@
-"""What the parameters of a kernel are for, by their usual names; the one place that lists them."""
+"""Roles of a kernel's parameters, by their usual names; the one place that lists them."""
 
 import inspect
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ REQUIRED = inspect.Parameter.empty
 
 
 def role(name: str) -> str | None:
-    """What a parameter of this name is for: ``gain``, ``bias``, ``eps``, ``shape``, ``d``, ``axis`` or unknown."""
+    """The role of a parameter by its name: ``gain``, ``bias``, ``eps``, ``shape``, ``d``, ``axis`` or unknown."""
     plain = name.lower().strip("_")
     return next((role for role, names in _NAMES.items() if plain in names), None)
 

@@ -73,7 +73,7 @@ class WriterGradient:
 
 @dataclass(frozen=True)
 class AdamStep:
-    """What the step D∘p of AdamW has along 1, p the mean gradient and D = 1/(√v + ε) from the mean of its square.
+    """The share along 1 of AdamW's step D∘p, p the mean gradient and D = 1/(√v + ε) from the mean of its square.
 
     Of every row |1·(D∘p)| ≤ √d sd(D) ‖p‖ + mean(D) |1·p|, by Cauchy and Schwarz, and where D and p are unrelated the
     energy of the step along 1 is CV²/(1 + CV²), CV² = var(D)/mean(D)².

@@ -1,4 +1,4 @@
-"""What is counted: nothing is left out in silence, and no second thread loses a count."""
+"""Attacks on counts: nothing is left out in silence, and no second thread loses a count."""
 
 import json
 import math

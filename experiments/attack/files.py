@@ -1,4 +1,4 @@
-"""What happens to files: damage, kills, full disks and memory, other processes, and the same command again."""
+"""Attacks on files: damage, kills, full disks and memory, other processes, and the same command again."""
 
 import errno
 import random

@@ -1,4 +1,4 @@
-"""What functions and commands are given: masks, arrays, words of a command line."""
+"""Attacks on arguments of functions and commands: masks, arrays, words of a command line."""
 
 import random
 from functools import cache

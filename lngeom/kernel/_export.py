@@ -90,7 +90,7 @@ def recorded_formula(formula: Formula, table: Table) -> list[Any]:
 
 
 def _arguments(rule: str, arguments: tuple[Any, ...], table: Table) -> list[Any]:
-    """What the conclusion does not say."""
+    """The arguments that the conclusion does not contain already."""
     if rule in (*_GIVEN, *_CONCLUDED):
         return []
     places = [one if isinstance(one, str) or one is None else _term(one, table) for one in arguments]

@@ -82,14 +82,14 @@ def _cleared(goal: Term, equations: Equations, search: Signs) -> tuple[Term, Pro
 
 
 def _inside(atom: tuple) -> Term:
-    """What stands under the root of a divisor."""
+    """The argument of the root in a divisor, or the divisor itself if it is no root."""
     u = argument(atom)
     ((monomial, _), *more) = tuple(u)
     return argument(monomial[0][0]) if not more and len(monomial) == 1 and monomial[0][0][0] == "sqrt" else u
 
 
 def _told(left: Term, goal: Formula, missing: set[Formula]) -> str:
-    """What is left of a goal, if that is shorter, and the shortest term of which a sign is missing."""
+    """A hint: the rest of a goal, if that is shorter, and the shortest term whose sign is missing."""
     rest = formula(Formula(left, goal.relation))
     rest = f": {rest} is left" if len(rest) < len(formula(goal)) else ""
     shortest = min(missing, key=lambda one: (len(formula(one)), formula(one)), default=None)

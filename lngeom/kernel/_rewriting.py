@@ -37,7 +37,7 @@ def rewrite(goal: Term, equations: list[tuple[Proved, Any]], signs: list[Proved]
 
 
 def reduced(goal: Term, equations: list[tuple[Proved, Any]], signs: list[Proved]) -> Term:
-    """What the equations, and the laws of roots and inverses, leave of a term."""
+    """A term after rewriting by the equations and by the laws of roots and inverses."""
     return _reduce(goal, _closure(goal, equations, signs, True))[0]
 
 

@@ -27,7 +27,7 @@ class Accusation:
     arithmetic: Arithmetic
 
     def certificate(self, name: str) -> dict[str, Any] | None:
-        """What is said of the kernel `name`, in exact numbers, and why: bounds that favour it, and what decides.
+        """The accusation of the kernel `name`, in exact numbers, with its grounds: bounds that favour it.
 
         None where the theorem says nothing: an output is no number, d is 1, or fractions do not refute the row.
         """

@@ -40,7 +40,7 @@ _RELATIONS = {"__eq__": "==", "__ne__": "!=", "__gt__": ">", "__ge__": ">=", "__
 
 
 def _comparing(base: type) -> dict[str, Any]:
-    """What differs in a class of arrays: in the body of a theorem comparisons are statements, and numbers have an axis.
+    """Methods that differ in a class of arrays: in a theorem's body comparisons are statements, and numbers have an axis.
 
     Functions of one number for each vector drop the last axis, ``[..., 0]``, which carriers without a shape ignore;
     here it stays, so that one body is about a batch, too.
@@ -137,7 +137,7 @@ def _rows(side: Any, count: int, length: int) -> Any:
 
 @dataclass
 class _Done:
-    """What has been compared, which decides what comes next; after a failure, which runs again, nothing changes.
+    """Counts of comparisons so far, which decide the next one; after a failure, which runs again, nothing changes.
 
     A wide row is telling if its vectors vary: of others little can be wrong.
     """

@@ -1,4 +1,4 @@
-"""What a body is written with: the kinds of its parameters, hypotheses, and wrong variants."""
+"""The vocabulary of a theorem's body: the kinds of its parameters, hypotheses, and wrong variants."""
 
 import inspect
 from collections.abc import Callable, Mapping

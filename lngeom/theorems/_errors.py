@@ -1,4 +1,4 @@
-"""What is wrong with a theorem: how it is written, or what its checks find."""
+"""Errors of theorems: in how one is written, or found by its checks."""
 
 from ..errors import LngeomError
 

@@ -113,7 +113,7 @@ class Plan:
         return [number for number in numbers if strategies.stands(number, relation)]
 
     def ordered(self) -> Iterator[tuple[str, Term]]:
-        """What is defined, each after what it is made of."""
+        """The defined names, each after those in its definition."""
         known = set(self.kinds) - set(self.defined)
         while waiting := [name for name in self.defined if name not in known]:
             name = next(one for one in waiting if self._names(self.defined[one]) <= known)

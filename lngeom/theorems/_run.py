@@ -66,7 +66,7 @@ class Wrong:
 
 
 class Listing(Run):
-    """What a body assumes and asserts, on any carrier, as differences and their relations to 0."""
+    """The hypotheses and assertions of a body, on any carrier, as differences and their relations to 0."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -52,7 +52,7 @@ class Statement:
         return (self.right, self.left) if self.relation in ("<", "<=") else (self.left, self.right)
 
     def difference(self) -> Any:
-        """What the relation compares with 0."""
+        """The difference of the two sides, which the relation compares with 0."""
         first, second = self.sides()
         return first - second
 

@@ -114,14 +114,14 @@ class Theorem:
     # ---------------------------------------------------------------------------------------------- what it says
 
     def listed(self, atom: Callable[[str, bool], Any]) -> Listing:
-        """What the body assumes and asserts on the carriers that ``atom(name, is_vector)`` makes."""
+        """The hypotheses and assertions of the body, on the carriers that ``atom(name, is_vector)`` makes."""
         listing = Listing()
         listing.execute(self.body, {name: atom(name, kind == "vector") for name, kind in self.kinds.items()})
         return listing
 
     @functools.cached_property
     def terms(self) -> Listing:
-        """What the body assumes and asserts, on terms of the kernel."""
+        """The hypotheses and assertions of the body, on terms of the kernel."""
         return self.listed(_atom)
 
     @property
@@ -131,7 +131,7 @@ class Theorem:
 
     @property
     def goals(self) -> list[Formula]:
-        """What the asserts claim, in order."""
+        """The claims of the body's assertions, in order."""
         return self.terms.goals
 
     @functools.cached_property

@@ -50,7 +50,7 @@ def check_proof(theorem: Theorem) -> list[Proved]:
 
 
 def _verdict(theorem: Theorem) -> str:
-    """What examples say of a claim without a proof."""
+    """The verdict of examples on a claim without a proof."""
     try:
         found = check_examples(theorem, 8 * EXAMPLES, fixed=True)
     except (AssertionError, CheckError) as error:

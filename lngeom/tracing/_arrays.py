@@ -18,7 +18,7 @@ from ._trace import Trace, root
 
 @dataclass(eq=False)
 class Memory:
-    """What arrays share: whether anything else may see it."""
+    """A flag that views of one array share: whether anything else may see their memory."""
 
     shared: bool = False
 

@@ -1,4 +1,4 @@
-"""What code is traced on: terms, recorded nodes, floats, or numbers that know their error, each with its dimension."""
+"""Carriers for tracing: terms, recorded nodes, floats, or numbers that know their error, each with its dimension."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class Literals:
 
 @dataclass
 class Trace:
-    """What one run found.
+    """The record of one run.
 
     Attributes:
         ground: The carrier, with what is assumed.
@@ -151,7 +151,7 @@ class Trace:
 
     @property
     def maps(self) -> list[str]:
-        """What was given by maps with weights of their own, in order."""
+        """The outputs of maps with weights of their own, in order."""
         kinds = {name: function for function, _, name in self.opaque}
         return [name for name in self.called if kinds[name].startswith("linear")]
 

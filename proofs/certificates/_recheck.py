@@ -282,7 +282,7 @@ Sequent = tuple[frozenset, PolyElement, str]
 
 
 class Rules:
-    """What each rule concludes from its premises, its arguments and the stated conclusion."""
+    """The conclusion of each rule, from its premises, its arguments and the stated conclusion."""
 
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
@@ -406,7 +406,7 @@ def digest(data: dict[str, Any]) -> str:
 
 
 def loaded(text: str) -> Any:
-    """What a file says, in which no object has a member twice: readers differ in which of the two counts."""
+    """The contents of a file in which no object repeats a member: readers differ in which of the two counts."""
 
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)

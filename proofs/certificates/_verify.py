@@ -144,7 +144,7 @@ def last_step_proved(theorem: Theorem) -> bool:
 
 @functools.cache
 def _results() -> dict[str, Any]:
-    """What the last run found, if it was of the sources as they are and is unchanged; otherwise a record of nothing."""
+    """The record of the last run, if it is unchanged and of the sources as they are; otherwise an empty one."""
     found = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     valid = found.get("sources") == _COQ.hashes() and found.get("sha256") == digest(found)
     return found if valid else {"coq": "", "certificates": {}}

@@ -84,7 +84,7 @@ class WorkedExample:
         self._state("claimed", says, a, relation, b)
 
     def true(self, says: str, a: Number, relation: Relation, b: Number = 0) -> None:
-        """What holds instead: certainly true, or equal to 30 digits where irrational numbers are compared."""
+        """States the true fact: certainly true, or equal to 30 digits where irrational numbers are compared."""
         self._state("true", says, a, relation, b)
 
     def _state(

@@ -121,7 +121,7 @@ class Claim:
         return [f"{kind} {name}" for kind, names in kinds.items() for name in names]
 
     def unsettled(self) -> list[str]:
-        """What the verdict needs and the record does not have; empty if the claim is settled.
+        """The evidence that the verdict needs and the record lacks; empty if the claim is settled.
 
         >>> from dataclasses import replace
         >>> from proofs.claims import find

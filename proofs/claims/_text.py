@@ -54,7 +54,7 @@ def ledger(chosen: Sequence[Claim]) -> Group:
 
 
 def explanation(claim: Claim) -> Group:
-    """What is said, why it fails, the counterexample worked through, and what is true instead."""
+    """The claim, why it fails, the counterexample worked through, and what is true instead."""
     grid = _grid(12, gap=2)
     for label, content in _items(claim):
         grid.add_row(Text(label, "bold"), Text(content) if isinstance(content, str) else content)

@@ -182,7 +182,7 @@ def test_keys_choose_in_the_graph_and_follow(page: Page, site: Path) -> None:
 
 
 def hindrances(page: Page, axe: str) -> list[Any]:
-    """What axe-core calls serious, with every box open but the long certificates."""
+    """Violations that axe-core calls serious, with every box open but the long certificates."""
     page.evaluate("document.querySelectorAll('details:not(.certificate)').forEach((box) => { box.open = true; })")
     page.evaluate(f"{axe}; 0")
     return page.evaluate(

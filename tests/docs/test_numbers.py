@@ -1,4 +1,4 @@
-"""What the site says is computed when it is built; what stands elsewhere is compared with the same numbers."""
+"""Numbers on the site are computed when it is built; those that stand elsewhere are compared with them."""
 
 import runpy
 from typing import Any

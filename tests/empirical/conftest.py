@@ -80,7 +80,7 @@ def tiny_model(architecture: str, seed: int = 0) -> Any:
 
 
 def loaded(model: Any) -> Any:
-    """What predictions need of a model that was built here; its table of norms is made now."""
+    """A model built here, with the parts that predictions read; its table of norms is made now."""
     return SimpleNamespace(
         model=model, sites=sites_of(model), topology=topology_of(model.config), device=torch.device("cpu")
     )

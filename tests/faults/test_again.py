@@ -1,4 +1,4 @@
-"""What once said something wrong, a kind a test: it is right now, or refused in one line."""
+"""Inputs that once gave a wrong answer, a kind a test: right now, or refused in one line."""
 
 import copy
 import json

@@ -16,7 +16,7 @@ from experiments.attack.texts import write_line
 
 
 def child(*words: str) -> str:
-    """What a Python process prints: attacks limit memory and fork, which one that runs tests on threads must not."""
+    """The output of a Python process: attacks limit memory and fork, which one that runs tests on threads must not."""
     # A threshold that the allocator does not move by itself: else the peaks of processes that do the same differ.
     settled = {**os.environ, "OMP_NUM_THREADS": "1", "MALLOC_MMAP_THRESHOLD_": "131072"}
     done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False, env=settled)

@@ -1,4 +1,4 @@
-"""What must have no proof, or only the proof that it has: forged objects, misused rules, and rules well used.
+"""Attempts that must have no proof, or only their own: forged objects, misused rules, and rules well used.
 
 The attempts are lines of Python, run against the kernel as it is, and against one that lacks a side condition.
 """

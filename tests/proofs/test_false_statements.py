@@ -1,4 +1,4 @@
-"""What must have no proof: forged objects, misused rules, and honest false statements of the field."""
+"""Statements that must have no proof: forged objects, misused rules, and honest errors of the field."""
 
 import ast
 import inspect
@@ -49,7 +49,7 @@ def environment(sources: dict[str, ast.Module] | None = None) -> dict[str, Any]:
 
 
 def attempted(kind: str, name: str, names: dict[str, Any]) -> Any:
-    """What an attempt gives."""
+    """The result of an attempt."""
     attempt: Attempt = names[kind][name]
     return attempt()
 

@@ -161,7 +161,7 @@ def test_theorems_of_a_file_are_proved_and_written(tmp_path: Path, capsys: pytes
 
 
 def test_pytest_runs_the_theorems_of_a_file(tmp_path: Path) -> None:
-    """What someone sees in a folder of their own: a true theorem, a false one, and one that is not decided."""
+    """A stranger's folder: a true theorem, a false one, and one that is not decided."""
     (tmp_path / "test_own.py").write_text(OWN + FALSE, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
     own = {key: value for key, value in os.environ.items() if key != "HYPOTHESIS_STORAGE_DIRECTORY"}

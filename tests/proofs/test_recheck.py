@@ -39,7 +39,7 @@ HARMLESS = {"a multiple is replaced", "a power is replaced", "a product is repla
 
 
 def misused() -> dict[str, Any]:
-    """What a kernel without side conditions makes of each misuse of a rule."""
+    """Each misuse of a rule, in a kernel without side conditions."""
     made = {}
     for name in set(audit.MISUSED) - HARMLESS:
         try:

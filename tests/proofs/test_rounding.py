@@ -1,4 +1,4 @@
-"""What Coq proves of the tolerance is about the numbers that the code decides by."""
+"""Coq's theorems about the tolerance speak of the numbers that the code decides by."""
 
 import json
 import math

@@ -42,7 +42,7 @@ class Fault(NamedTuple):
 
 
 def vocabulary(xp: Any) -> dict[str, Any]:
-    """What the lines of ``faults.csv`` may use."""
+    """The names that the lines of ``faults.csv`` may use."""
 
     def n(x: Any) -> Any:
         c = x - mean(xp, x)

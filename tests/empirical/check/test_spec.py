@@ -1,4 +1,4 @@
-"""What the command line takes and writes: modules, models, bad names; the plugin; two forms of one model."""
+"""The command line's input and output: modules, models, bad names; the plugin; two forms of one model."""
 
 import json
 import subprocess

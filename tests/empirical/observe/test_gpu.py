@@ -1,4 +1,4 @@
-"""What is to run on a GPU, tried out where there is none."""
+"""Code for a GPU, tried out where none is."""
 
 import json
 import runpy

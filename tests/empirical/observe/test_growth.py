@@ -33,7 +33,7 @@ def table(norms: Sequence[float], **entries: Any) -> list[dict[str, Any]]:
 
 
 def rounding(law: Law, logs: np.ndarray, first: int) -> float:
-    """What rounding can do to the slope.
+    """The largest effect of rounding on the slope.
 
     A logarithm, of a number rounded before, is right to 2(1 + |log|) roundings, and of the sums of n products on the
     way none is off by more than n + 16 roundings of its terms: a slope is a sum of n errors over the length of the

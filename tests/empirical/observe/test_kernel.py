@@ -54,7 +54,7 @@ def through_triton() -> None:
     target = importlib.import_module("triton.backends.compiler").GPUTarget("cuda", 90, 32)
 
     class Driver:
-        """What PyTorch asks for when it names a kernel; nothing is launched."""
+        """The driver that PyTorch asks when it names a kernel; nothing is launched."""
 
         get_current_target = staticmethod(lambda: target)
         get_current_device = staticmethod(lambda: 0)

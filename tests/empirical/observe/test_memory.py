@@ -1,4 +1,4 @@
-"""What measuring takes in memory does not grow with the tokens measured."""
+"""Memory while measuring does not grow with the tokens measured."""
 
 import json
 import os

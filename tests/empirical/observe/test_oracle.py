@@ -49,7 +49,7 @@ OF_HEADS = ("q_norm", "k_norm")
 
 
 class Value(NamedTuple):
-    """What a column should be, and how far it may be off."""
+    """The true value of a column, and a bound on the error."""
 
     expected: float
     bound: float
@@ -178,7 +178,7 @@ class Oracle:
                 )
 
     def row(self, side: str, bucket: str, features: dict[str, Values]) -> Row:
-        """What does not depend on cos² in one line."""
+        """The columns that do not depend on cos² in one line."""
         sequences, positions = features["norm"].value.shape
         numbered = re.search(r"(?:^|\.)(\d+)\.", self.site.path)
         found: Row = {

@@ -1,4 +1,4 @@
-"""What a report says and draws of the growth of the stream."""
+"""A report's sentences and figures about the growth of the stream."""
 
 import numpy as np
 

@@ -62,7 +62,7 @@ def _augmented(x: Any, w: Any) -> Any:
 
 
 def traced(function: Callable[..., Any], values: dict[str, np.ndarray], d: int) -> tuple[np.ndarray, np.ndarray]:
-    """What one row gives, and how far its operations may be off."""
+    """The output for one row, and a bound on its operations' error."""
     trace = Trace(FloatGround(values, d, error=True), Literals())
     value = program(function, "f", TorchFront()).traced(trace, "float64", AXES).value
     return np.broadcast_to(value.value, (d,)), np.broadcast_to(value.error, (d,))

@@ -81,7 +81,7 @@ def test_training_learns(whole: Path) -> None:
 
 
 class Killed(BaseException):
-    """What stands for a kill inside this process: nothing in the code catches it."""
+    """Stands for a kill inside this process: nothing in the code catches it."""
 
 
 @pytest.mark.parametrize("kill", [1, 5, 7, 12])

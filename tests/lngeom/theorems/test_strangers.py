@@ -61,14 +61,14 @@ def scaled(x: Any, size: Any) -> Any:
 
 @theorem(models=lambda d: {"m": one_hot(d)})
 def masked_components(x: Vector, z: Vector, m: Vector, eps: Epsilon):
-    """What the mask drops does not count for what it keeps."""
+    """Components that the mask drops do not count for those it keeps."""
     assume(m * m == m, "m∘m = m")
     assert m * masked(m * x + (1 - m) * z, m, eps) == m * masked(x, m, eps)
 
 
 @theorem(models=lambda d: {"m": masks(d)})
 def masked_length(x: Vector, m: Vector, eps: Epsilon):
-    """What a mask of k components keeps is shorter than √k."""
+    """The kept part of k components is shorter than √k."""
     assume(m * m == m, "m∘m = m")
     assume(summed(m) > 0, "k > 0")
     assume(eps > 0)
