@@ -56,7 +56,7 @@ class Path:
         return [*map(kernel.assume, self.trace.ground.facts), *squares]
 
     def obligations(self, trace: Trace) -> tuple[list[Proved], list[str]]:
-        """Conditions under which a run is defined: proved, each with as few assumptions as are tried, and not proved."""
+        """Conditions under which a run is defined: proved, each with as few assumptions as were tried, or not."""
         proved, left = list[Proved](), list[str]()
         variances = [kernel.assume(kernel.at_least(kernel.vector(name))) for name in trace.vectors if "var" in name]
         for goal in dict.fromkeys(Formula(kernel.term(value), relation) for value, relation in trace.obligations):

@@ -40,7 +40,7 @@ _RELATIONS = {"__eq__": "==", "__ne__": "!=", "__gt__": ">", "__ge__": ">=", "__
 
 
 def _comparing(base: type) -> dict[str, Any]:
-    """Methods that differ in a class of arrays: in a theorem's body comparisons are statements, and numbers have an axis.
+    """Methods that differ for arrays: in a theorem's body comparisons are statements, and numbers have an axis.
 
     Functions of one number for each vector drop the last axis, ``[..., 0]``, which carriers without a shape ignore;
     here it stays, so that one body is about a batch, too.
