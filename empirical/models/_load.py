@@ -1,17 +1,21 @@
 """Loading base models and tokenizers of transformers, safely and quietly."""
 
+import functools
+import importlib.util
 import io
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 # Kernels of the hub replace the norms' forward on GPUs: hooks would then measure something else than the module says.
 os.environ["USE_HUB_KERNELS"] = "0"
 
+import numpy as np
 import torch
 import transformers
 from rich.console import Console
@@ -20,7 +24,7 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer
 from transformers.distributed.configuration_utils import DistributedConfig
 from transformers.utils import logging as transformers_logging
 
-from ..support import ModelError, hub_silence, say
+from ..support import Json, ModelError, hub_silence, say
 from . import _gpt2_rms as _gpt2_rms  # makes its model type known to AutoModel
 from ._families import Topology, family_of, sites_of, topology_of
 from ._sites import NormSite
@@ -84,6 +88,41 @@ def _quiet() -> Iterator[None]:
             transformers_logging.enable_progress_bar()
 
 
+@functools.lru_cache(maxsize=1)
+def _metadata(read: Callable[[str], dict[str, Json]], path: str, modified: int) -> dict[str, Json]:
+    return read(path)
+
+
+@contextmanager
+def _gguf_once(source: ModelSource) -> Iterator[None]:
+    """The metadata of a GGUF file are parsed once, and the names of its tensors made once.
+
+    transformers parses the vocabulary anew for the configuration, for the tokenizer and for the model, makes all names
+    anew for each module, and the parser takes a million slices, which of a memory map cost three times those of an
+    array: most of the time that it takes to load SmolLM2.
+    """
+    if source.gguf_file is None or importlib.util.find_spec("gguf") is None:
+        yield
+        return
+    import gguf
+    from transformers import modeling_gguf_pytorch_utils as legacy
+
+    read, memory_map = legacy.load_gguf_checkpoint, np.memmap
+
+    def load(path: str, return_tensors: bool = False, **options) -> dict[str, Json]:
+        if return_tensors:
+            return read(path, return_tensors=True, **options)
+        metadata = _metadata(read, path, os.stat(path).st_mtime_ns)
+        return {part: dict(values) for part, values in metadata.items()}  # whoever asks changes it
+
+    with (
+        mock.patch.object(legacy, "load_gguf_checkpoint", load),
+        mock.patch.object(gguf, "get_tensor_name_map", functools.cache(gguf.get_tensor_name_map)),
+        mock.patch.object(np, "memmap", lambda *which, **how: memory_map(*which, **how).view(np.ndarray)),
+    ):
+        yield
+
+
 def _arguments(source: ModelSource) -> dict[str, Any]:
     """Arguments of ``from_pretrained``: the local cache alone where the hub does not answer."""
     return source.arguments() | ({"local_files_only": True} if not source.is_local and hub_silence() else {})
@@ -121,7 +160,7 @@ def _loading(source: ModelSource) -> Iterator[None]:
             source.files()
             if Path(source.location, "adapter_config.json").is_file():
                 raise ValueError("an adapter")
-        with _quiet():
+        with _quiet(), _gguf_once(source):
             yield
     except (ModelError, torch.cuda.OutOfMemoryError):
         raise
@@ -301,7 +340,7 @@ def load_tokenizer(source: ModelSource) -> Any:
     """The tokenizer that belongs to a model."""
     tokenizer: Any = None
     try:
-        with _quiet():
+        with _quiet(), _gguf_once(source):
             tokenizer = AutoTokenizer.from_pretrained(source.location, **_arguments(source))
         # Where there is no file of it, transformers makes one that knows special tokens alone, and perhaps the space.
         known = set(tokenizer.get_vocab().values()) - set(tokenizer.all_special_ids)
