@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -160,7 +160,7 @@ class IsotropicAngle:
         return beta(0.5, self._b)
 
 
-def massive_activation_bound(rest: Any, *, k: int, d: int) -> Any:
+def massive_activation_bound(rest: Array, *, k: int, d: int) -> Array:
     """Bound on |cos θ| to the uniform vector for a vector with few large components.
 
     If `k` of the `d` components carry all of ‖x‖² but a fraction δ, the `rest` (a float or an array), then |cos θ| ≤

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy
 from array_api_compat import device
@@ -200,8 +200,8 @@ def secant(
     _check(x, gain, other, "other")
     xp, wide = namespace(x), widen(x)
     identity = xp.eye(x.shape[-1], dtype=wide.dtype, device=device(wide))
-    how: dict[str, Any] = {"eps": eps, "placement": placement, "centered": centered}
-    product = secant_product(wide[..., None, :], widen(other)[..., None, :], identity, gain, **how)
+    first, second = wide[..., None, :], widen(other)[..., None, :]
+    product = secant_product(first, second, identity, gain, eps=eps, placement=placement, centered=centered)
     return narrow(xp.matrix_transpose(product), x)
 
 
@@ -230,14 +230,13 @@ def jacobian_operator(
         msg = f"x has {seen}: the operator is that of one numpy vector of shape (d,); see jacobian_product for others"
         raise InputError(msg)
     _check(x, gain)
-    how: dict[str, Any] = {"eps": eps, "placement": placement, "centered": centered}
 
     class Jacobian(LinearOperator):
         def _matmat(self, X: numpy.ndarray) -> numpy.ndarray:
-            return jacobian_product(x, X.T, gain, **how).T
+            return jacobian_product(x, X.T, gain, eps=eps, placement=placement, centered=centered).T
 
         def _rmatmat(self, X: numpy.ndarray) -> numpy.ndarray:
-            return jacobian_transpose_product(x, X.T, gain, **how).T
+            return jacobian_transpose_product(x, X.T, gain, eps=eps, placement=placement, centered=centered).T
 
         def _matvec(self, x: numpy.ndarray) -> numpy.ndarray:
             return self._matmat(x.reshape(-1, 1))

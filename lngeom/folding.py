@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from .carriers import Array, check_vectors, detached, namespace
 from .errors import InputError
@@ -174,7 +174,7 @@ def certify_rounding(stored: Array, exact: Array, error: Array) -> FoldCertifica
     return FoldCertificate(*_compare(stored, exact, error), 0.0)
 
 
-def _certificate(got: tuple[Any, Any], exact: tuple[Any, ...], layout: Layout) -> FoldCertificate:
+def _certificate(got: tuple[Array, Array | None], exact: tuple[Array, ...], layout: Layout) -> FoldCertificate:
     weight, bias = got
     matrix, error, vector, vector_error = exact
     xp = namespace(weight)

@@ -59,7 +59,7 @@ def seed(text: str) -> int:
     return int(text)
 
 
-def option(default: Any, help: str, *flags: str, **settings: Any) -> Any:
+def option(default: object, help: str, *flags: str, **settings: object) -> Any:
     """A field that is given as ``--name``, or by other flags; the help tells its default.
 
     The type says how it is read: int is a :func:`count`, a Literal a choice, a tuple several words, and bool a switch
@@ -68,7 +68,7 @@ def option(default: Any, help: str, *flags: str, **settings: Any) -> Any:
     return field(default=default, metadata={"flags": flags, "settings": {"help": help, **settings}})
 
 
-def argument(metavar: str, help: str, *, default: Any = MISSING, **settings: Any) -> Any:
+def argument(metavar: str, help: str, *, default: object = MISSING, **settings: object) -> Any:
     """A field that is given by its place, as `metavar` in the help."""
     return field(default=default, metadata={"flags": None, "settings": {"metavar": metavar, "help": help, **settings}})
 
@@ -83,14 +83,14 @@ def json_option(content: str, *, any_name: bool = False) -> Any:
     return option(None, help, nargs="?", const=STDOUT, metavar="FILE" if any_name else _JSON_FILE)
 
 
-def like(options: type, name: str, *flags: str, default: Any = None) -> Any:
+def like(options: type, name: str, *flags: str, default: object = None) -> Any:
     """A field as it stands in another dataclass, but for other flags or another default."""
     (known,) = (each for each in fields(options) if each.name == name)
     metadata = {**known.metadata, "flags": flags or known.metadata["flags"]}
     return field(default=known.default if default is None else default, metadata=metadata)
 
 
-def part(kind: type[T], options: Any) -> T:
+def part(kind: type[T], options: "DataclassInstance") -> T:
     """Those of the options that another dataclass has too."""
     names = {each.name for each in fields(options)}.intersection(each.name for each in fields(kind))
     return kind(**{name: getattr(options, name) for name in names})
@@ -104,11 +104,11 @@ def add_options(parser: argparse.ArgumentParser, options: type) -> None:
             _add(parser, each, hints[each.name])
 
 
-def _add(parser: argparse.ArgumentParser, each: Field[Any], hint: Any) -> None:
+def _add(parser: argparse.ArgumentParser, each: Field, hint: object) -> None:
     flags, told = each.metadata["flags"], each.metadata["settings"]
     required = each.default is MISSING
     default = None if required else list(each.default) if isinstance(each.default, tuple) else each.default
-    settings: dict[str, Any] = _read_as(hint, default) | told | {"default": default}
+    settings = _read_as(hint, default) | told | {"default": default}
     if isinstance(default, int | float | str) and not isinstance(default, bool) and "default" not in told["help"]:
         settings["help"] += " (default: %(default)s)"
     if settings.get("action") == "append":
@@ -122,13 +122,13 @@ def _add(parser: argparse.ArgumentParser, each: Field[Any], hint: Any) -> None:
     parser.add_argument(*names, **settings)
 
 
-def _usual_flags(each: Field[Any]) -> tuple[str, ...]:
+def _usual_flags(each: Field) -> tuple[str, ...]:
     if each.name == "output":
         return ("--output", "--out")
     return (f"--{'no-' * (each.default is True)}{each.name.replace('_', '-')}",)
 
 
-def _read_as(hint: Any, default: Any) -> dict[str, Any]:
+def _read_as(hint: object, default: object) -> dict[str, Any]:
     """How argparse reads a value of a type."""
     if NoneType in get_args(hint):
         (hint,) = (kind for kind in get_args(hint) if kind is not NoneType)
@@ -158,7 +158,7 @@ def _json_apart(words: Sequence[str]) -> list[str]:
     ]
 
 
-def command_line(name: str, options: Any) -> str:
+def command_line(name: str, options: "DataclassInstance") -> str:
     """The command that gives these options.
 
     >>> from dataclasses import dataclass
@@ -181,7 +181,7 @@ def command_line(name: str, options: Any) -> str:
     return shlex.join(words)
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: object) -> object:
     """The value with null for numbers that JSON does not have."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
@@ -190,7 +190,7 @@ def _finite(value: Any) -> Any:
     return [_finite(entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
-def json_alone(value: Any, file: str | None) -> bool:
+def json_alone(value: object, file: str | None) -> bool:
     """Write a value where ``--json`` says, if it is given; returns whether standard output is for it alone."""
     if file is not None:
         text = json.dumps(_finite(value), ensure_ascii=False, indent=1, allow_nan=False)

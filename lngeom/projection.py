@@ -1,16 +1,27 @@
 """The uniform vector 1, the moments of a vector, and the projection Π = I − 11ᵀ/d off the uniform vector."""
 
-from typing import Any
+from types import ModuleType
 
 import numpy
 
-from .carriers import Array, anchored, check_parameter, check_vectors, in_range, mean_in_range, namespace, narrow, widen
+from .carriers import (
+    Array,
+    Carrier,
+    anchored,
+    check_parameter,
+    check_vectors,
+    in_range,
+    mean_in_range,
+    namespace,
+    narrow,
+    widen,
+)
 from .errors import InputError
 
 __all__ = ["centered_inner_product", "condition_number", "mean_vector", "moments", "project", "uniform"]
 
 
-def uniform(d: int, *, xp: Any = numpy, dtype: Any = None) -> Array:
+def uniform(d: int, *, xp: ModuleType = numpy, dtype: object = None) -> Array:
     """Uniform vector 1 = (1, 1, ..., 1) in R^d, of norm √d.
 
     In the array namespace `xp` (``numpy``, ``torch``, ...) and in `dtype`, by default that of `xp`. Returns shape (d,),
@@ -126,7 +137,7 @@ def _split(x: Array) -> tuple[Array, Array]:
     return mean if anchor is None else mean + anchor, deviation
 
 
-def centered_inner_product(inner: Array, mean: Array, other: Array, d: Any) -> Array:
+def centered_inner_product(inner: Array, mean: Array, other: Array, d: Carrier) -> Array:
     """Inner product (x − μ1)·z = x·z − dμν of a centred vector with another one, ν the mean of z.
 
     LayerNorm turns x into the direction of x − μ1; gain and bias turn it further by the angle between x − μ1 and z.

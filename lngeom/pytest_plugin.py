@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,7 +22,7 @@ _LONGEST = 600
 
 
 @pytest.fixture
-def check_norm() -> Callable[..., Any]:
+def check_norm() -> Callable[..., object]:
     """``check_norm(target, allow=(), proved=False, **options)`` fails unless `target` is right; returns the finding.
 
     Options are those of :func:`empirical.check.check`; `allow` names variants that are meant, such as ``"Llama"``. With
@@ -31,7 +32,7 @@ def check_norm() -> Callable[..., Any]:
             check_norm("mykernels:rms_norm", kind="rmsnorm", eps=1e-6, dtype="bfloat16", allow=["Llama"])
     """
 
-    def run(target: Any, *, allow: Sequence[str] = (), proved: bool = False, **options: Any) -> Any:
+    def run(target: object, *, allow: Sequence[str] = (), proved: bool = False, **options: object) -> object:
         check = importlib.import_module("empirical.check")  # by name: the core knows of no outer package
         finding = check.check(target, **options)
         if not finding.passes(tuple(allow), proved=proved):
@@ -55,7 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: object) -> pytest.Collector | None:
     """The checks of a theorem, in the file that states it."""
-    theorems: Any = sys.modules.get("lngeom.theorems")
+    theorems = sys.modules.get("lngeom.theorems")
     if theorems is None or not isinstance(obj, theorems.Theorem):
         return None
     theorem: Any = obj
@@ -91,7 +92,7 @@ class TheoremChecks(pytest.Collector):
 class TheoremCheck(pytest.Item):
     """One check of one theorem."""
 
-    def __init__(self, *, theorem: Theorem, check: Callable[[], Any], **options: Any) -> None:
+    def __init__(self, *, theorem: Theorem, check: Callable[[], object], **options: Any) -> None:
         super().__init__(**options)
         self.theorem = theorem
         self.check = check
@@ -100,7 +101,7 @@ class TheoremCheck(pytest.Item):
         """Run the check."""
         self.check()
 
-    def reportinfo(self) -> tuple[Any, int, str]:
+    def reportinfo(self) -> tuple[Path, int, str]:
         """The function that states the theorem."""
         code = self.theorem.body.__code__
         return self.path, code.co_firstlineno, f"{self.theorem.body.__name__} [{self.name}]"

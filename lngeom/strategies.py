@@ -15,11 +15,13 @@ Exact vectors are tuples of small fractions, float vectors tuples of numbers of 
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, Literal
+from types import ModuleType
+from typing import Literal, TypeVar
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from .carriers import Array
 from .errors import InputError
 from .rounding import FORMATS
 
@@ -45,6 +47,9 @@ __all__ = [
 Relation = Literal["", ">", ">=", "<", "<=", "!="]
 Dtype = Literal["float64", "float32", "bfloat16", "float16"]
 Kind = Literal["small", "constant", "one-hot", "sparse", "tied", "alternating", "centred", "massive", "nearly constant"]
+Number = Fraction | float
+V = TypeVar("V")
+N = TypeVar("N", int, float, Fraction)
 Vector = tuple[Fraction, ...]
 Floats = tuple[float, ...]
 
@@ -191,12 +196,12 @@ def epsilons(dtype: Dtype = "float64") -> SearchStrategy[float]:
 @st.composite
 def arrays(
     draw: st.DrawFn,
-    xp: Any,
+    xp: ModuleType,
     dtype: Dtype = "float64",
     *,
     d: int | SearchStrategy[int] | None = None,
     shape: Sequence[int] | None = None,
-) -> Any:
+) -> Array:
     """Arrays of an array-API library `xp` (NumPy, PyTorch, ...), shape ``(*shape, d)``, whose rows are float vectors.
 
     Without `shape` none, one or two axes of up to three rows. Rows of one array are drawn independently: a subnormal
@@ -211,7 +216,7 @@ def arrays(
 # ------------------------------------------------------------------------------------------------ parts
 
 
-def _lists(entries: SearchStrategy[Any], d: int) -> SearchStrategy[list[Any]]:
+def _lists(entries: SearchStrategy[V], d: int) -> SearchStrategy[list[V]]:
     return st.lists(entries, min_size=d, max_size=d)
 
 
@@ -237,7 +242,7 @@ def _fractions(values: Sequence[int]) -> Vector:
     return tuple(map(Fraction, values))
 
 
-def _around(x: Sequence[Any]) -> tuple[Any, ...]:
+def _around(x: Sequence[N]) -> tuple[N, ...]:
     return tuple(a - b for a, b in zip(x, (*x[1:], x[0]), strict=True))
 
 
@@ -247,24 +252,24 @@ def _reflected(x: Vector, mirror: Vector) -> Vector:
     return tuple(a - along * b for a, b in zip(x, mirror, strict=True))
 
 
-def stands(value: Any, relation: Relation) -> bool:
+def stands(value: Number, relation: str) -> bool:
     tests = {"": True, ">": value > 0, ">=": value >= 0, "<": value < 0, "<=": value <= 0, "!=": value != 0}
     return tests[relation]
 
 
-def _related(values: Sequence[Any], relation: Relation) -> tuple[Any, ...]:
+def _related(values: Sequence[N], relation: Relation) -> tuple[N, ...]:
     """The values with their sign changed, or 1 in place of 0, where the relation asks for it."""
     return tuple(_turned(value, relation) for value in values)
 
 
-def _turned(value: Any, relation: Relation) -> Any:
+def _turned(value: N, relation: Relation) -> N:
     if stands(value, relation):
         return value
     turned = -value or type(value)(1)
     return turned if stands(turned, relation) else -turned
 
 
-def _rounded(value: Any, dtype: Dtype) -> float:
+def _rounded(value: Number, dtype: Dtype) -> float:
     """The nearest number of the format, at most its largest in size."""
     format = FORMATS[dtype]
     near = min(max(Fraction(value), -format.largest), format.largest)

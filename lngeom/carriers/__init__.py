@@ -2,6 +2,7 @@
 
 from ._carrier import (
     Array as Array,
+    C as C,
     Carrier as Carrier,
     anchored as anchored,
     check_eps as check_eps,

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from contextlib import nullcontext
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import array_api_compat
 import numpy
@@ -21,14 +21,25 @@ Array = Any
 
 
 class Carrier(Protocol):
-    """A value with arithmetic: a number, an array of any library, a term, an enclosure."""
+    """A value with arithmetic: a number, an array of any library, a term, an enclosure.
+
+    A result may be another kind than the operand: a scalar beside a vector is a vector, a term beside a dual a dual.
+    """
 
     def __add__(self, other: Any, /) -> Any: ...
+    def __radd__(self, other: Any, /) -> Any: ...
     def __sub__(self, other: Any, /) -> Any: ...
+    def __rsub__(self, other: Any, /) -> Any: ...
     def __mul__(self, other: Any, /) -> Any: ...
     def __rmul__(self, other: Any, /) -> Any: ...
     def __truediv__(self, other: Any, /) -> Any: ...
+    def __rtruediv__(self, other: Any, /) -> Any: ...
     def __neg__(self) -> Any: ...
+
+
+C = TypeVar("C", bound=Carrier)
+R = TypeVar("R")
+"""What a computation yields beside a mean square."""
 
 
 _LARGEST = float(numpy.finfo(float).max)
@@ -44,7 +55,7 @@ _NAMES = {numpy.dtype(name): name for name in (*_RANGES, "float16")}
 _HALF_PRECISION = ("float16", "bfloat16")
 
 
-def namespace(*values: Any) -> ModuleType | Any:
+def namespace(*values: object) -> ModuleType:
     """Array namespace shared by all carriers among `values`; ``None``, and scalars beside an array, do not count."""
     carriers = [value for value in values if not isinstance(value, int | float | complex | type(None))]
     # Arithmetic turns NumPy arrays without axes into scalars, which are Python floats by type.
@@ -134,7 +145,7 @@ def check_gain(gain: Array) -> None:
         raise InputError(msg)
 
 
-def check_eps(eps: Any) -> None:
+def check_eps(eps: Array) -> None:
     """Raise unless the number `eps` is finite and not negative; carriers are taken as they are."""
     # A term of the kernel is a tuple too, of a class of its own.
     if isinstance(eps, bool | str | bytes | complex) or type(eps) in (list, tuple) or not hasattr(eps, "__add__"):
@@ -169,14 +180,14 @@ def narrow(result: Array, like: Array) -> Array:
 
 
 def in_range(
-    compute: Callable[[Array, Array | None], tuple[Any, Array]],
+    compute: Callable[[Array, Array | None], tuple[R, Array]],
     x: Array,
-    eps: Any = 0.0,
+    eps: Array = 0.0,
     *,
     power: int = 2,
     axis: int = -1,
-    also: Callable[[Any], Array] | None = None,
-) -> tuple[Any, Array, Any, Array | None]:
+    also: Callable[[R], Array] | None = None,
+) -> tuple[R, Array, Array, Array | None]:
     """The result and the mean square of ``compute(x, None)``, then ε and the unit used.
 
     Where squares leave the range of the dtype it is ``compute(x, u)``, which is to compute with u·x, and u**power·ε.

@@ -9,9 +9,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
 
-from lngeom.carriers._carrier import namespace
+from lngeom.carriers._carrier import Array, namespace
 
 _LEVELS = itertools.count(1)
 
@@ -26,7 +25,7 @@ class Dual:
     __slots__ = ("level", "tangent", "value")
     __array_ufunc__ = None
 
-    def __init__(self, value: Any, tangent: Any, level: int) -> None:
+    def __init__(self, value: Array, tangent: Array, level: int) -> None:
         self.value = value
         self.tangent = tangent
         self.level = level
@@ -34,7 +33,7 @@ class Dual:
     def __array_namespace__(self, *, api_version: str | None = None) -> SimpleNamespace:
         return NAMESPACE
 
-    def __getitem__(self, index: Any) -> Dual:
+    def __getitem__(self, index: object) -> Dual:
         return Dual(self.value[index], self.tangent[index], self.level)
 
     def __add__(self, other: object) -> Dual:
@@ -68,7 +67,7 @@ class Dual:
         return Dual(other, 0, self.level) / self
 
 
-def _parts(*operands: object) -> tuple[int, tuple[Any, Any], tuple[Any, Any]]:
+def _parts(*operands: Array) -> tuple[int, tuple[Array, Array], tuple[Array, Array]]:
     """The innermost level, and value and tangent of both operands with respect to it."""
     level = max(x.level for x in operands if isinstance(x, Dual))
     first, second = ((x.value, x.tangent) if isinstance(x, Dual) and x.level == level else (x, 0) for x in operands)
@@ -81,7 +80,7 @@ def _sqrt(x: Dual) -> Dual:
 
 
 def _linear(name: str) -> Callable[..., Dual]:
-    def apply(x: Dual, **keywords: Any) -> Dual:
+    def apply(x: Dual, **keywords: int | bool) -> Dual:
         function = getattr(namespace(x.value), name)
         return Dual(function(x.value, **keywords), function(x.tangent, **keywords), x.level)
 
@@ -98,7 +97,7 @@ NAMESPACE = SimpleNamespace(
 """The array-API functions with their derivatives."""
 
 
-def derivative(function: Callable[[Any], Any], x: Any, v: Any) -> Any:
+def derivative(function: Callable[[Array], Array], x: Array, v: Array) -> Array:
     """Directional derivative of `function` at `x` along `v`, Df(x)·v, for a function of one vector or scalar.
 
     The function is made of +, −, ·, / and sum, mean, sqrt and ones_like of the array namespace, as those of lngeom; x

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from types import SimpleNamespace
-from typing import Any
+from types import EllipsisType, SimpleNamespace
+from typing import Literal
 
 import numpy
 
 from ..errors import InputError
-from ._interval import SQRT_BITS, Interval, UndecidedError
+from ._interval import SQRT_BITS, Interval, Number, UndecidedError
 
 
 class Enclosure:
@@ -40,8 +40,8 @@ class Enclosure:
     __slots__ = ("_lower", "_unit", "_upper")
     __array_ufunc__ = None  # NumPy leaves mixed operations to the operators below
 
-    def __init__(self, values: Any) -> None:
-        entries = values.tolist() if hasattr(values, "tolist") else list(values)
+    def __init__(self, values: Iterable[Number]) -> None:
+        entries: list = getattr(values, "tolist", lambda: list(values))()
         if not isinstance(entries, list) or not entries or isinstance(entries[0], list):
             raise InputError(f"values has shape {numpy.shape(entries)}: an Enclosure is one vector of d >= 1 numbers")
         try:
@@ -70,7 +70,7 @@ class Enclosure:
     def __iter__(self) -> Iterator[Interval]:
         return (self[i] for i in range(len(self)))
 
-    def __getitem__(self, index: Any) -> Interval:
+    def __getitem__(self, index: int | tuple[EllipsisType, int]) -> Interval:
         i = int(index[-1] if isinstance(index, tuple) else index)  # x[..., i] is x[i]
         return Interval(self._lower[i] * self._unit, self._upper[i] * self._unit)
 
@@ -92,7 +92,7 @@ class Enclosure:
 
     # ---------------------------------------------------------------------------------------- arithmetic
 
-    def _binary(self, other: object, combine: Any) -> Any:
+    def _binary(self, other: object, combine: Callable[[Enclosure, Enclosure], Enclosure]) -> Enclosure:
         if isinstance(other, Interval | int | float | Fraction):
             other = Enclosure([other])
         if not isinstance(other, Enclosure):
@@ -139,7 +139,7 @@ class Enclosure:
         return self._of(lower, [max(-low, high) for low, high in ends], self._unit)
 
 
-def _end(value: Any, name: str) -> Any:
+def _end(value: Number, name: Literal["lower", "upper"]) -> Fraction | float:
     return getattr(value, name) if isinstance(value, Interval) else value
 
 
@@ -210,7 +210,7 @@ def _square_root(a: Enclosure) -> Enclosure:
     return Enclosure._of(lower, upper, Fraction(1, q << k))
 
 
-def _total(x: Enclosure, *, axis: int | None = None, keepdims: bool = False) -> Any:
+def _total(x: Enclosure, *, axis: int | None = None, keepdims: bool = False) -> Enclosure | Interval:
     if axis not in (-1, 0, None):
         raise InputError(f"axis is {axis}: an Enclosure is one vector; its only axis is the last one")
     lower = [sum(x._lower)]
@@ -218,7 +218,7 @@ def _total(x: Enclosure, *, axis: int | None = None, keepdims: bool = False) -> 
     return total if keepdims else total[0]
 
 
-def _mean(x: Enclosure, *, axis: int | None = None, keepdims: bool = False) -> Any:
+def _mean(x: Enclosure, *, axis: int | None = None, keepdims: bool = False) -> Enclosure | Interval:
     return _total(x, axis=axis, keepdims=keepdims) / len(x)
 
 
@@ -226,7 +226,7 @@ def _ones_like(x: Enclosure) -> Enclosure:
     return Enclosure([1] * len(x))
 
 
-def _asarray(values: Iterable[Any]) -> Enclosure:
+def _asarray(values: Iterable[Number] | Enclosure) -> Enclosure:
     return values if isinstance(values, Enclosure) else Enclosure(values)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import TypeAlias, TypeGuard
 
 from ..errors import InputError, LngeomError
 
@@ -18,10 +18,14 @@ SQRT_BITS = 160
 """Each endpoint of a square root is within a factor 1 ± 2^−SQRT_BITS of the root of the endpoint."""
 
 
+Number: TypeAlias = "Interval | Fraction | float"
+
+
 class UndecidedError(LngeomError, ArithmeticError):
     """The intervals do not decide: a comparison is not certain, a divisor may be 0, a radicand may be negative.
 
     >>> from fractions import Fraction
+    from typing import TypeAlias, TypeGuard
     >>> from lngeom.carriers import Interval
     >>> Interval(Fraction(1), Fraction(3)) < 2
     Traceback (most recent call last):
@@ -30,7 +34,7 @@ class UndecidedError(LngeomError, ArithmeticError):
     """
 
 
-def _fraction(value: Any) -> Fraction:
+def _fraction(value: Fraction | float) -> Fraction:
     """Exact value of an integer, fraction or finite float."""
     if isinstance(value, float) and not math.isfinite(value):
         raise InputError(f"endpoint is {value!r}: an interval has finite endpoints; bound the number first")
@@ -89,7 +93,7 @@ class Interval:
     lower: Fraction
     upper: Fraction
 
-    def __init__(self, lower: object, upper: object = None) -> None:
+    def __init__(self, lower: Fraction | float, upper: Fraction | float | None = None) -> None:
         low = _fraction(lower)
         high = low if upper is None else _fraction(upper)
         if low > high:
@@ -131,7 +135,7 @@ class Interval:
         """Largest absolute value of a number in the interval."""
         return max(abs(self.lower), abs(self.upper))
 
-    def contains(self, value: object) -> bool:
+    def contains(self, value: Number) -> bool:
         """Whether the number, or the whole interval, `value` lies inside."""
         other = _interval(value)
         return self.lower <= other.lower and other.upper <= self.upper
@@ -218,20 +222,20 @@ class Interval:
             return -1
         return 0 if self.lower == self.upper else None
 
-    def certainly_less(self, other: object) -> bool:
+    def certainly_less(self, other: Number) -> bool:
         """Whether every number inside is below every number in `other`."""
         return self.upper < _interval(other).lower
 
-    def certainly_at_most(self, other: object) -> bool:
+    def certainly_at_most(self, other: Number) -> bool:
         """Whether every number inside is below or equal to every number in `other`."""
         return self.upper <= _interval(other).lower
 
-    def certainly_equal(self, other: object) -> bool:
+    def certainly_equal(self, other: Number) -> bool:
         """Whether both numbers are known exactly and equal."""
         other = _interval(other)
         return self.is_point and other.is_point and self.lower == other.lower
 
-    def certainly_different(self, other: object) -> bool:
+    def certainly_different(self, other: Number) -> bool:
         """Whether the two intervals are disjoint."""
         other = _interval(other)
         return self.upper < other.lower or other.upper < self.lower
@@ -271,9 +275,9 @@ class Interval:
         return self != 0
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[Number]:
     return isinstance(value, Interval | int | float | Fraction)
 
 
-def _interval(value: object) -> Interval:
+def _interval(value: Number) -> Interval:
     return value if isinstance(value, Interval) else Interval(value)

@@ -24,11 +24,14 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from types import SimpleNamespace
-from typing import Any
+from typing import TypeAlias
 
 import numpy
+from numpy.typing import ArrayLike, DTypeLike
 
 _SLACK = 1 + 2.0**-44
+
+Operand: TypeAlias = "Rounded | Fraction | float"
 
 
 class Rounded:
@@ -43,7 +46,7 @@ class Rounded:
     __slots__ = ("error", "value")
     __array_ufunc__ = None
 
-    def __init__(self, value: Any, error: Any = 0.0, dtype: Any = None) -> None:
+    def __init__(self, value: ArrayLike, error: ArrayLike = 0.0, dtype: DTypeLike | None = None) -> None:
         dtype = dtype or getattr(value, "dtype", numpy.float64)
         self.value = numpy.atleast_1d(numpy.asarray(value, dtype=dtype))
         bound = numpy.asarray(error, dtype=numpy.float64) * _SLACK
@@ -51,7 +54,7 @@ class Rounded:
         self.error = numpy.where(known, bound, math.inf)
 
     @classmethod
-    def of(cls, values: Sequence[Fraction] | Fraction, dtype: Any = numpy.float64) -> Rounded:
+    def of(cls, values: Sequence[Fraction] | Fraction | float, dtype: DTypeLike = numpy.float64) -> Rounded:
         """Fractions rounded to floats, with the error of that."""
         exact = [values] if isinstance(values, int | float | Fraction) else list(values)
         places = list(map(id, exact))
@@ -91,7 +94,7 @@ class Rounded:
     def __len__(self) -> int:
         return len(self.value)
 
-    def __getitem__(self, index: Any) -> Rounded:
+    def __getitem__(self, index: object) -> Rounded:
         if index != (..., 0):
             raise IndexError(index)
         return Rounded(self.value[:1], self.error[:1])
@@ -102,25 +105,25 @@ class Rounded:
     def __abs__(self) -> Rounded:
         return Rounded(abs(self.value), self.error)
 
-    def __add__(self, other: Any) -> Rounded:
+    def __add__(self, other: Operand) -> Rounded:
         return _quiet(_sum, self, other)
 
-    def __sub__(self, other: Any) -> Rounded:
+    def __sub__(self, other: Operand) -> Rounded:
         return _quiet(_difference, self, other)
 
-    def __mul__(self, other: Any) -> Rounded:
+    def __mul__(self, other: Operand) -> Rounded:
         return _quiet(_product, self, other)
 
-    def __truediv__(self, other: Any) -> Rounded:
+    def __truediv__(self, other: Operand) -> Rounded:
         return _quiet(_quotient, self, other)
 
     __radd__ = __add__
     __rmul__ = __mul__
 
-    def __rsub__(self, other: Any) -> Rounded:
+    def __rsub__(self, other: Operand) -> Rounded:
         return _quiet(_difference, other, self)
 
-    def __rtruediv__(self, other: Any) -> Rounded:
+    def __rtruediv__(self, other: Operand) -> Rounded:
         return _quiet(_quotient, other, self)
 
     def __pow__(self, exponent: float) -> Rounded:
@@ -130,16 +133,16 @@ class Rounded:
 
     # Comparisons of the values, for the library's choice of a unit: any choice gives a number within its bound.
 
-    def __lt__(self, other: Any) -> Any:
+    def __lt__(self, other: object) -> numpy.ndarray:
         with numpy.errstate(invalid="ignore"):
             return self.value < getattr(other, "value", other)
 
-    def __gt__(self, other: Any) -> Any:
+    def __gt__(self, other: object) -> numpy.ndarray:
         with numpy.errstate(invalid="ignore"):
             return self.value > getattr(other, "value", other)
 
 
-def _quiet(operation: Callable[..., Rounded], *operands: Any) -> Rounded:
+def _quiet(operation: Callable[..., Rounded], *operands: Operand) -> Rounded:
     dtype = next(x.dtype for x in operands if isinstance(x, Rounded))
     with numpy.errstate(all="ignore"):
         return operation(*(x if isinstance(x, Rounded) else Rounded.of(x, dtype) for x in operands))
@@ -198,7 +201,7 @@ def _max(x: Rounded, *, axis: int = -1, keepdims: bool = False) -> Rounded:
     return Rounded(numpy.max(x.value, keepdims=True), numpy.max(x.error, keepdims=True))
 
 
-def _where(condition: Any, a: Any, b: Any) -> Rounded:
+def _where(condition: ArrayLike, a: Operand, b: Operand) -> Rounded:
     dtype = next(x.dtype for x in (a, b) if isinstance(x, Rounded))
     a, b = (x if isinstance(x, Rounded) else Rounded.of(x, dtype) for x in (a, b))
     return Rounded(numpy.where(condition, a.value, b.value), numpy.where(condition, a.error, b.error))

@@ -6,7 +6,6 @@ import functools
 import importlib
 import math
 import warnings
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +62,7 @@ class Ellipsoid:
         self.solid = self._zeros >= (2 if centered else 1)
 
     @classmethod
-    def from_module(cls, module: Any) -> Ellipsoid:
+    def from_module(cls, module: object) -> Ellipsoid:
         """Deprecated: the old name of ``empirical.models.ellipsoid``."""
         message = "Ellipsoid.from_module is now empirical.models.ellipsoid; the old name goes with the next version"
         warnings.warn(message, DeprecationWarning, stacklevel=2)
@@ -264,7 +263,7 @@ class Ellipsoid:
         return self._like(to_numpy(self.axes.apply(stretched)) + to_numpy(self.center))
 
 
-def _check_count(n: Any) -> None:
+def _check_count(n: object) -> None:
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
         raise InputError(f"n is {n!r}: the number of points must be an integer >= 0")
 

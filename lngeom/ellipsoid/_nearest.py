@@ -30,7 +30,7 @@ def nearest_on_ellipsoid(points: Floats, lengths: Floats) -> Floats:
     poles = (s - shortest) * (s + shortest)
     pull = s * np.abs(c)
     pull[pull < _NEGLIGIBLE] = 0.0
-    # Any single term equals 1 at q = pull - pole, so the sum is at least 1 at the largest of these.
+    # Every single term equals 1 at q = pull - pole, so the sum is at least 1 at the largest of these.
     q = np.maximum(np.max(pull - poles, axis=-1, keepdims=True), 0.0)
     active = np.ones_like(q, dtype=bool)
     for _ in range(_STEPS):

@@ -10,6 +10,12 @@ from typing import Any
 from ._recorded import Table
 from ._rules import Formula, Proved
 
+Record = dict[str, Any]
+"""What JSON holds: a certificate, or a step of one."""
+
+Place = list[int | str]
+"""The place of a term in a table, and its relation to 0."""
+
 FORMAT = "lngeom certificate 2"
 
 _GIVEN = ("assume", "constant", "weaken")
@@ -20,10 +26,10 @@ _CONCLUDED = ("cancel", "definite", "transport")
 def certified(
     id: str,
     proved: Proved,
-    statement: tuple[list[Any], Any],
+    statement: tuple[list[Place], Place],
     table: Table,
     words: Mapping[str, str] = MappingProxyType({}),
-) -> dict[str, Any]:
+) -> Record:
     """A proof as plain data: lists, strings and integers.
 
     `statement` is the hypotheses and the conclusion as they were recorded in `table`, each the place of a term and a
@@ -41,7 +47,7 @@ def certified(
     return data | {"sha256": digest(data)}
 
 
-def digest(data: dict[str, Any]) -> str:
+def digest(data: Mapping[str, object]) -> str:
     """SHA-256 of the canonical JSON of a certificate or a record, without a hash that it states.
 
     >>> from lngeom.kernel import digest
@@ -53,10 +59,10 @@ def digest(data: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def steps(proved: Proved, table: Table) -> list[dict[str, Any]]:
+def steps(proved: Proved, table: Table) -> list[Record]:
     """Every premise before its use, and what is proved twice once."""
-    done: list[dict[str, Any]] = []
-    numbers: dict[tuple[Any, ...], int] = {}
+    done: list[Record] = []
+    numbers: dict[tuple[Formula, frozenset[Formula]], int] = {}
     visited: dict[int, int] = {}
 
     def visit(step: Proved) -> int:
@@ -84,12 +90,12 @@ def steps(proved: Proved, table: Table) -> list[dict[str, Any]]:
     return done
 
 
-def recorded_formula(formula: Formula, table: Table) -> list[Any]:
+def recorded_formula(formula: Formula, table: Table) -> Place:
     """A formula in normal form, recorded: the place of its term, and its relation."""
     return [_term(formula.term, table), formula.relation]
 
 
-def _arguments(rule: str, arguments: tuple[Any, ...], table: Table) -> list[Any]:
+def _arguments(rule: str, arguments: tuple, table: Table) -> list:
     """The arguments that the conclusion does not contain already."""
     if rule in (*_GIVEN, *_CONCLUDED):
         return []
@@ -101,7 +107,7 @@ def _arguments(rule: str, arguments: tuple[Any, ...], table: Table) -> list[Any]
     return places
 
 
-def _term(value: Iterable[Any], table: Table) -> int:
+def _term(value: Iterable[tuple], table: Table) -> int:
     """A normal form as a sum of products."""
     parts = []
     for monomial, coefficient in value:
@@ -111,7 +117,7 @@ def _term(value: Iterable[Any], table: Table) -> int:
     return _joined("+", parts, table) if parts else table.number(0)
 
 
-def _factors(monomial: tuple[Any, ...], table: Table) -> list[int]:
+def _factors(monomial: tuple, table: Table) -> list[int]:
     factors = []
     for atom, exponent in monomial:
         kind = atom[0]

@@ -11,13 +11,15 @@ from lngeom.carriers import Interval, UndecidedError
 from ._rules import Formula
 from ._terms import Term
 
-__all__ = ["decided", "evaluate", "holds"]
+__all__ = ["Values", "decided", "evaluate", "holds"]
+
+Number = Fraction | Interval
 
 Values = Mapping[str, Any]
-"""A fraction for each scalar and a sequence of d fractions for each vector, by name."""
+"""A rational number for each scalar, a sequence of d of them for each vector, by name."""
 
 
-def evaluate(t: Term, values: Values, dimension: int, *, total: bool = True) -> list[Fraction | Interval]:
+def evaluate(t: Term, values: Values, dimension: int, *, total: bool = True) -> list[Number]:
     """The d components of a term in one model: exact fractions, or intervals around irrational square roots.
 
     `values` holds by name a rational number for each scalar of the term and `dimension` of them for each vector. Roots
@@ -50,7 +52,7 @@ def holds(statement: Formula, values: Values, dimension: int, *, total: bool = T
         return None
 
 
-def decided(values: Sequence[Fraction | Interval], relation: str) -> bool | None:
+def decided(values: Sequence[Number], relation: str) -> bool | None:
     """Whether all numbers stand in the relation to 0; None where an enclosure does not decide."""
     decide = {"=": _is_zero, "!=": _is_nonzero, ">": _is_positive, ">=": _is_nonnegative}[relation]
     decisions = [decide(value) for value in values]
@@ -59,32 +61,32 @@ def decided(values: Sequence[Fraction | Interval], relation: str) -> bool | None
     return None if None in decisions else True
 
 
-def ends(value: Fraction | Interval) -> tuple[Fraction, Fraction]:
+def ends(value: Number) -> tuple[Fraction, Fraction]:
     """Lower and upper end of a value."""
     return (value.lower, value.upper) if isinstance(value, Interval) else (value, value)
 
 
-def _is_zero(value: Fraction | Interval) -> bool | None:
+def _is_zero(value: Number) -> bool | None:
     low, high = ends(value)
     return True if low == high == 0 else (None if low <= 0 <= high else False)
 
 
-def _is_nonzero(value: Fraction | Interval) -> bool | None:
+def _is_nonzero(value: Number) -> bool | None:
     zero = _is_zero(value)
     return None if zero is None else not zero
 
 
-def _is_positive(value: Fraction | Interval) -> bool | None:
+def _is_positive(value: Number) -> bool | None:
     low, high = ends(value)
     return True if low > 0 else (False if high <= 0 else None)
 
 
-def _is_nonnegative(value: Fraction | Interval) -> bool | None:
+def _is_nonnegative(value: Number) -> bool | None:
     low, high = ends(value)
     return True if low >= 0 else (False if high < 0 else None)
 
 
-def _inverse(value: Fraction | Interval, total: bool) -> Fraction | Interval:
+def _inverse(value: Number, total: bool) -> Number:
     if not _is_zero(value):
         return 1 / value
     if not total:
@@ -92,20 +94,20 @@ def _inverse(value: Fraction | Interval, total: bool) -> Fraction | Interval:
     return Fraction(0)
 
 
-def _root(value: Fraction | Interval) -> Fraction | Interval:
+def _root(value: Number) -> Number:
     low, high = ends(value)
     result = Interval(max(low, Fraction(0)), max(high, Fraction(0))).sqrt()
     return result.lower if result.is_point else result
 
 
-def _each(operation: Callable[[Any, Any], Any], a: Sequence[Any], b: Sequence[Any]) -> Sequence[Any]:
+def _each(operation: Callable[..., Number], a: Sequence[Number], b: Sequence[Number]) -> Sequence[Number]:
     """The operation on vectors, or on a scalar and a vector, component by component."""
     if len(a) == len(b):
         return list(map(operation, a, b))
     return [operation(a[0], value) for value in b] if len(a) == 1 else [operation(value, b[0]) for value in a]
 
 
-def _fraction(value: Any) -> Fraction:
+def _fraction(value: Fraction | float) -> Fraction:
     return value if type(value) is Fraction else Fraction(value)
 
 
@@ -116,25 +118,25 @@ class _Meaning:
         self.values = values
         self.d = dimension
         self.total = total
-        self.seen: dict[tuple, Sequence[Fraction | Interval]] = {}
+        self.seen: dict[tuple, Sequence[Number]] = {}
 
-    def of(self, t: Term) -> list[Fraction | Interval]:
+    def of(self, t: Term) -> list[Number]:
         parts = [_each(mul, [c], self.monomial(m)) if c != 1 else self.monomial(m) for m, c in t]
         return list(functools.reduce(functools.partial(_each, add), parts)) if parts else [Fraction(0)]
 
-    def monomial(self, monomial: tuple) -> list[Fraction | Interval]:
+    def monomial(self, monomial: tuple) -> list[Number]:
         columns = [
             self.atom(atom) if exponent == 1 else [value**exponent for value in self.atom(atom)]
             for atom, exponent in monomial
         ]
         return list(functools.reduce(functools.partial(_each, mul), columns)) if columns else [Fraction(1)]
 
-    def atom(self, atom: tuple) -> Sequence[Fraction | Interval]:
+    def atom(self, atom: tuple) -> Sequence[Number]:
         if atom not in self.seen:
             self.seen[atom] = self.compute(atom)
         return self.seen[atom]
 
-    def compute(self, atom: tuple) -> Sequence[Fraction | Interval]:
+    def compute(self, atom: tuple) -> Sequence[Number]:
         match atom[0]:
             case "d":
                 return [Fraction(self.d)]

@@ -10,11 +10,10 @@ import functools
 import itertools
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
 
 from . import _rules as kernel
 from ._monomials import argument
-from ._rewriting import reduced, rewrite
+from ._rewriting import Equations, reduced, rewrite
 from ._rules import Formula, Proved, transport
 from ._signs import Signs
 from ._terms import ProofError, S, Term, inv, term
@@ -22,10 +21,8 @@ from ._text import formula
 
 __all__ = ["cauchy_schwarz", "prove", "sum_of_squares"]
 
-Equations = list[tuple[Proved, Any]]
 
-
-def prove(goal: Formula, *facts: Proved | tuple[Proved, Any], remainder: Any = None) -> Proved:
+def prove(goal: Formula, *facts: Proved | tuple[Proved, object], remainder: object = None) -> Proved:
     """Prove a formula from theorems.
 
     `facts` are what may be used, hypotheses as ``assume(formula)``; a pair (theorem, term) says for which monomial the
@@ -116,7 +113,7 @@ def _squares(t: Term) -> Iterator[Proved]:
                 yield cauchy_schwarz(x, y)
 
 
-def sum_of_squares(*vectors: Any) -> Proved:
+def sum_of_squares(*vectors: object) -> Proved:
     """|- ‖v‖² + ‖w‖² + … >= 0.
 
     >>> from lngeom.kernel import sequent, sum_of_squares, vector
@@ -126,7 +123,7 @@ def sum_of_squares(*vectors: Any) -> Proved:
     return functools.reduce(kernel.add, (kernel.total(kernel.square(v)) for v in vectors))
 
 
-def cauchy_schwarz(x: Any, y: Any) -> Proved:
+def cauchy_schwarz(x: object, y: object) -> Proved:
     """|- ‖x‖²‖y‖² − (x·y)² >= 0, for vectors x and y.
 
     >>> from lngeom.kernel import cauchy_schwarz, sequent, vector

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from types import SimpleNamespace
-from typing import Any
+from typing import TypeAlias
 
 from ._terms import ProofError
 
-Node = list[Any]
+Node = list
 """Kind of operation, then names, integers or the places of earlier nodes."""
+
+Number = Fraction | float
 
 
 class Table:
@@ -22,16 +24,16 @@ class Table:
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
-        self._places: dict[tuple[Any, ...], int] = {}
+        self._places: dict[tuple[str | int, ...], int] = {}
 
-    def place(self, *node: Any) -> int:
+    def place(self, *node: str | int) -> int:
         """Index of a node, which is added unless it is there."""
         if node not in self._places:
             self._places[node] = len(self.nodes)
             self.nodes.append(list(node))
         return self._places[node]
 
-    def number(self, value: Any) -> int:
+    def number(self, value: Number) -> int:
         """Index of a rational number; a float is the rational that it is."""
         c = Fraction(value)
         return self.place("q", c.numerator, c.denominator)
@@ -46,6 +48,13 @@ class Table:
 
 _PLACES = {"v": (1, 1), "s": (1, 1), "q": (2, 2), "^": (0, 1), "trace": (1, 2)}
 """Which operands of a node are nodes, where not all of them are."""
+
+
+Operand: TypeAlias = "Recorded | Number"
+
+
+def _binary(kind: str, *, swapped: bool = False) -> Callable[..., Recorded]:
+    return lambda self, other: self._node(kind, *((other, self) if swapped else (self, other)))
 
 
 class Recorded:
@@ -67,47 +76,28 @@ class Recorded:
     def __array_namespace__(self, *, api_version: str | None = None) -> SimpleNamespace:
         return _NAMESPACE
 
-    def __getitem__(self, index: Any) -> Recorded:
+    def __getitem__(self, index: object) -> Recorded:
         if index != (..., 0) or self.vector:
             raise ProofError(f"component {index!r} was read of a recorded vector, which has no dimension")
         return self
 
-    def _node(self, kind: str, *operands: Any) -> Any:
+    def _node(self, kind: str, *operands: Operand) -> Recorded:
         if any(not isinstance(one, Recorded) and hasattr(one, "__array_namespace__") for one in operands):
             return NotImplemented  # a carrier of another kind, such as a dual number, knows what to do
         parts = [one if isinstance(one, Recorded) else self._number(one) for one in operands]
         place = self.table.place(kind, *(one.place for one in parts))
         return Recorded(self.table, place, any(one.vector for one in parts))
 
-    def _number(self, value: Any) -> Recorded:
+    def _number(self, value: Number) -> Recorded:
         return Recorded(self.table, self.table.number(value), False)
 
-    def __add__(self, other: Any) -> Recorded:
-        return self._node("+", self, other)
-
-    def __radd__(self, other: Any) -> Recorded:
-        return self._node("+", other, self)
+    __add__, __radd__ = _binary("+"), _binary("+", swapped=True)
+    __sub__, __rsub__ = _binary("-"), _binary("-", swapped=True)
+    __mul__, __rmul__ = _binary("*"), _binary("*", swapped=True)
+    __truediv__, __rtruediv__ = _binary("/"), _binary("/", swapped=True)
 
     def __neg__(self) -> Recorded:
         return self._node("-", self)
-
-    def __sub__(self, other: Any) -> Recorded:
-        return self._node("-", self, other)
-
-    def __rsub__(self, other: Any) -> Recorded:
-        return self._node("-", other, self)
-
-    def __mul__(self, other: Any) -> Recorded:
-        return self._node("*", self, other)
-
-    def __rmul__(self, other: Any) -> Recorded:
-        return self._node("*", other, self)
-
-    def __truediv__(self, other: Any) -> Recorded:
-        return self._node("/", self, other)
-
-    def __rtruediv__(self, other: Any) -> Recorded:
-        return self._node("/", other, self)
 
     def __pow__(self, exponent: int) -> Recorded:
         base = self if exponent >= 0 else self._node("inv", self)

@@ -4,9 +4,8 @@ Beside the equations given, the laws of the roots and inverses in a term are use
 relations between roots of proportional terms.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any
 
 from . import _rules as kernel
 from ._monomials import argument, atoms_of, divide, match, power_of_d, quotients, weight
@@ -18,6 +17,9 @@ from ._text import formula, text
 Rule = tuple[Proved, Term, Fraction, tuple, Callable[[int], bool]]
 """An equation e = 0, e, the coefficient and monomial it is solved for, and the powers of d it may be multiplied by."""
 
+Equations = Sequence[tuple[Proved, object]]
+"""Each with the term whose monomial it is to be solved for; None stands for its heaviest."""
+
 Parts = dict[tuple[int, tuple | None], Term]
 """Multiples a of rules: ordinary ones under (rule, None), those inside a sum S(b·e) under (rule, b)."""
 
@@ -28,7 +30,7 @@ MAX_DEGREE = 64
 MAX_ROUNDS = 8
 
 
-def rewrite(goal: Term, equations: list[tuple[Proved, Any]], signs: list[Proved], *, related: bool = True) -> Proved:
+def rewrite(goal: Term, equations: Equations, signs: list[Proved], *, related: bool = True) -> Proved:
     rules = _closure(goal, equations, signs, related)
     left, parts = _reduce(goal, rules)
     if left:
@@ -36,37 +38,37 @@ def rewrite(goal: Term, equations: list[tuple[Proved, Any]], signs: list[Proved]
     return _combined(goal, parts, rules)
 
 
-def reduced(goal: Term, equations: list[tuple[Proved, Any]], signs: list[Proved]) -> Term:
+def reduced(goal: Term, equations: Equations, signs: list[Proved]) -> Term:
     """A term after rewriting by the equations and by the laws of roots and inverses."""
     return _reduce(goal, _closure(goal, equations, signs, True))[0]
 
 
-def _closure(goal: Term, equations: list[tuple[Proved, Any]], signs: list[Proved], related: bool) -> list[Rule]:
+def _closure(goal: Term, equations: Equations, signs: list[Proved], related: bool) -> list[Rule]:
     """The equations with the laws of all roots and inverses met, until no new ones come in.
 
     With `related` also the relations between different roots; their own proofs do without.
     """
     find = Signs(signs).find
     terms = [goal, *(theorem.conclusion.term for theorem, _ in equations)]
-    inner: list[tuple[Proved, Any]] = []
-    laws: list[tuple[Proved, Any]] = []
+    inner: Equations = []
+    laws: Equations = []
     for _ in range(MAX_ROUNDS):
         atoms = atoms_of(terms)
         roots = []
         if related:
             roots = [*_proportional_roots(terms, signs), *_monomial_roots(terms, signs)]
         laws = [*roots, *((law, None) for law in _laws(terms, find))]
-        rules = [rule for theorem, solved in inner + equations + laws for rule in _solved(theorem, solved)]
+        rules = [rule for theorem, solved in [*inner, *equations, *laws] for rule in _solved(theorem, solved)]
         before = len(inner)
         inner = list(_inner(atoms, rules)) if related else []
         more = [theorem.conclusion.term for theorem, _ in laws + inner]
         if atoms_of([*terms, *more]) == atoms and len(inner) == before:
             break
         terms = [*terms, *more]
-    return [rule for theorem, solved in inner + equations + laws for rule in _solved(theorem, solved)]
+    return [rule for theorem, solved in [*inner, *equations, *laws] for rule in _solved(theorem, solved)]
 
 
-def _inner(atoms: Iterable[tuple], rules: list[Rule]) -> Iterator[tuple[Proved, Any]]:
+def _inner(atoms: Iterable[tuple], rules: list[Rule]) -> Iterator[tuple[Proved, Term | None]]:
     """f(u) = f(v) for functions of terms u that the rules rewrite into v."""
     for atom in sorted(atoms):
         if atom[0] in ("inv", "sqrt"):
@@ -96,7 +98,7 @@ def _combined(goal: Term, parts: Parts, rules: list[Rule]) -> Proved:
     return kernel.combine(goal, chosen)
 
 
-def _solved(theorem: Proved, solved: Any) -> Iterator[Rule]:
+def _solved(theorem: Proved, solved: object) -> Iterator[Rule]:
     """An equation solved for its heaviest monomial, in all powers of d.
 
     If it has several heaviest monomials that differ in the power of d, those powers are reduced from above and from

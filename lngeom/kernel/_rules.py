@@ -126,7 +126,7 @@ def _read(theorem: Proved, *relations: str) -> tuple[Term, str, frozenset]:
     return _term(pairs, False), relation, hypotheses
 
 
-def _relation(relation: Any) -> str:
+def _relation(relation: str) -> str:
     _require(type(relation) is str and relation in _HOLDS, f"{relation!r} is not one of {', '.join(_HOLDS)}")
     return relation
 

@@ -142,10 +142,10 @@ class Term(tuple):
     def __len__(self) -> int:
         return len(self.pairs)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[tuple[tuple, Fraction]]:  # pyright: ignore[reportIncompatibleMethodOverride]
         return iter([(monomial, Fraction(*c)) for monomial, c in self.pairs])
 
-    def __getitem__(self, index: object) -> Any:
+    def __getitem__(self, index: object) -> Term:
         if index != (..., 0) or not self.is_scalar:  # the only component that every dimension has is a scalar's
             raise IndexError(index)
         return self
@@ -304,7 +304,7 @@ def _atom(kind: str, content: object, vector: bool) -> Term:
 # ------------------------------------------------------------------------------------------ vectors, scalars, functions
 
 
-def _name(name: Any) -> str:
+def _name(name: str) -> str:
     _require(type(name) is str and _NAME.fullmatch(name) is not None, f"{name!r} is not a name: letters, digits and _")
     return name
 

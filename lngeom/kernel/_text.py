@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import Any
 
 from ._monomials import is_vector
 from ._rules import Formula, Proved
@@ -179,7 +178,7 @@ def _reason(rule: str, terms: tuple, premises: list[int], names: Names) -> str:
     return " + ".join(pieces) or "equal normal forms"
 
 
-def _factor(term: Any, names: Names) -> str:
+def _factor(term: Term, names: Names) -> str:
     shown = text(term, names)
     if shown in ("1", "−1"):
         return shown[:-1]

@@ -14,9 +14,8 @@ kernel, on arrays the same statements can be measured, and on enclosures they ca
 
 import secrets
 from collections.abc import Callable
-from typing import Any
 
-from lngeom.carriers import Carrier, namespace
+from lngeom.carriers import Array, C, Carrier, namespace
 
 from ._rules import Formula
 from ._terms import ProofError, Term, substitute, term, vector
@@ -38,37 +37,37 @@ __all__ = [
 ]
 
 
-def summed(x: Carrier) -> Any:
+def summed(x: C) -> C:
     """Sum of the components Σxᵢ, of arrays (..., d) in shape (..., 1); of a term S(x)."""
     return namespace(x).sum(x, axis=-1, keepdims=True)
 
 
-def ones(x: Carrier) -> Any:
+def ones(x: C) -> C:
     """Uniform vector 1 of the space of `x`, in the shape and dtype of `x`."""
     return namespace(x).ones_like(x)
 
 
-def dim(x: Carrier) -> Any:
+def dim(x: C) -> C:
     """Dimension d of the space of `x`, as the sum of the components of 1; shape (..., 1)."""
     return summed(ones(x))
 
 
-def dot(x: Carrier, y: Carrier) -> Any:
+def dot(x: C, y: Carrier) -> C:
     """Inner product x·y = Σxᵢyᵢ, of arrays (..., d) in shape (..., 1); of terms S(x·y)."""
     return summed(x * y)
 
 
-def square_norm(x: Carrier) -> Any:
+def square_norm(x: C) -> C:
     """‖x‖² = Σxᵢ², of arrays (..., d) in shape (..., 1); of a term S(x²)."""
     return summed(x * x)
 
 
-def root(t: Carrier) -> Any:
+def root(t: C) -> C:
     """√t in each component. Below 0 a term has the root 0, an array NaN."""
     return namespace(t).sqrt(t)
 
 
-def norm(x: Carrier) -> Any:
+def norm(x: C) -> C:
     """Euclidean norm ‖x‖ = √Σxᵢ², of arrays (..., d) in shape (..., 1); of a term √(S(x²))."""
     return root(square_norm(x))
 
@@ -101,7 +100,7 @@ def unequal(a: Carrier, b: Carrier = 0) -> Formula:
     return Formula(a - b, "!=")
 
 
-def trace(operator: Callable[[Any], Any], like: Any) -> Any:
+def trace(operator: Callable[[Array], Array], like: Array) -> Array:
     """Trace of a linear operator of the space of `like`, given as a function of a vector.
 
     On terms the operator v ↦ Σ m·v + Σ m·S(n·v) has trace Σ S(m) + Σ S(m·n). For one array of shape (d,) it is the

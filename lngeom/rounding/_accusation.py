@@ -3,7 +3,6 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from ._certainty import Exact, refutation, root
 from ._constants import SCALE
@@ -26,7 +25,7 @@ class Accusation:
     layer: Definition
     arithmetic: Arithmetic
 
-    def certificate(self, name: str) -> dict[str, Any] | None:
+    def certificate(self, name: str) -> dict[str, object] | None:
         """The accusation of the kernel `name`, in exact numbers, with its grounds: bounds that favour it.
 
         None where the theorem says nothing: an output is no number, d is 1, or fractions do not refute the row.
@@ -36,7 +35,7 @@ class Accusation:
             return None
         bounds, d = self._bounds(), len(self.x)
         i = found.pairs[0][0]
-        decided: dict[str, Any] = (
+        decided: dict[str, object] = (
             {"alone": i} if found.middle is None else {"pairs": [list(pair) for pair in found.pairs]}
         )
         if found.middle is not None:

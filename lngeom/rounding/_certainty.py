@@ -10,10 +10,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy
 
+from ..carriers import Array
 from ..norms import Placement
 from ._definition import Definition
 from ._family import REAL, SLACK, Arithmetic, Reals, Sample, half_ulp
@@ -69,14 +69,14 @@ def refutation(x: Sequence[float], y: Sequence[float], layer: Definition, arithm
     return _emptied(lines, p_low, p_high, reach) if lines else None
 
 
-def fractions(values: Any) -> Reals:
+def fractions(values: Array) -> Reals:
     """An array of fractions."""
     plain = numpy.array(values, dtype=object)
     made = [a if isinstance(a, Fraction) else Fraction(*REAL(a).as_integer_ratio()) for a in plain.ravel()]
     return numpy.array([*made, None], dtype=object)[:-1].reshape(plain.shape)
 
 
-def exactly(x: Any, arithmetic: Arithmetic) -> "Exact | None":
+def exactly(x: Array, arithmetic: Arithmetic) -> "Exact | None":
     """Rows as fractions; None where squares may overflow or d is so large that no digit is left."""
     sample = Exact(x)
     size = numpy.max(sample.largest)
@@ -89,7 +89,7 @@ class Exact(Sample):
 
     noise = 0
 
-    def __init__(self, x: Any) -> None:
+    def __init__(self, x: Array) -> None:
         self.x = fractions(x)
         self.d, self._spreads = self.x.shape[-1], {}
         self.mean = self._mean(self.x)
@@ -105,7 +105,7 @@ class Exact(Sample):
         """The fraction itself."""
         return value
 
-    def numbers(self, values: Any) -> Reals:
+    def numbers(self, values: Array) -> Reals:
         """An array of fractions."""
         return fractions(values)
 

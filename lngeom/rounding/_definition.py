@@ -3,17 +3,18 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Literal
 
 import numpy
 
+from ..carriers import Array
 from ..norms import Placement
 from ._constants import COMPONENT, FIRST_INPUT, FIRST_MEAN, FOLDED_BIAS, SCALE
 from ._family import REAL, UNIT, Arithmetic, Family, Reals, Sample
 from ._formats import FORMATS
 
 Verdict = Literal["rounding", "unstable", "variant", "bug"]
-Statistics = Callable[[Sample], tuple[Any, Any]]
+Statistics = Callable[[Sample], tuple[Array, Array]]
 Denominator = Callable[[Reals, float, Sample], Reals]
 
 

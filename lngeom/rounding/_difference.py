@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Unpack
+from typing import NamedTuple, Unpack
 
 import numpy
 
@@ -292,7 +292,7 @@ def explain_difference(
     gain: Array | None = None,
     bias: Array | None = None,
     eps: float,
-    dtype: Any = None,
+    dtype: object = None,
     **layer: Unpack[Layer],
 ) -> Explanation:
     """Compare `got` with the exact ``layer_norm(x, gain, bias, eps=eps)`` and say: rounding, a variant, or a bug.

@@ -29,6 +29,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import numpy
+from numpy.typing import ArrayLike
 
 from ..norms import Placement, scale
 from ..projection import moments, project
@@ -50,7 +51,7 @@ class Sample:
 
     noise = UNIT  # relative error of one operation with these numbers
 
-    def __init__(self, x: Reals) -> None:
+    def __init__(self, x: ArrayLike) -> None:
         self.x = numpy.asarray(x, dtype=REAL)
         self.d = self.x.shape[-1]
         self.mean, self.variance = moments(self.x)
@@ -64,7 +65,7 @@ class Sample:
         """A constant as these rows are computed with."""
         return float(value)
 
-    def numbers(self, values: Any) -> Reals:
+    def numbers(self, values: ArrayLike) -> Reals:
         """An array of such numbers."""
         return numpy.asarray(values, dtype=REAL)
 
@@ -213,7 +214,7 @@ class Spread:
             return cls(alpha, bottom - inexact, top + inexact)
 
     @staticmethod
-    def _merged_mean(sample: Sample, alpha: Reals, us: Any, w: Any) -> Reals:
+    def _merged_mean(sample: Sample, alpha: Reals, us: float, w: float) -> Reals:
         """α of merged means, from that of sums in any order.
 
         A smaller part is merged into a larger one in any tree; larger ones into smaller ones where these parts are
@@ -227,7 +228,7 @@ class Spread:
         return (alpha + change * number(Fraction(SLACK))) * (1 + gamma(MERGED_STEPS * d, us))
 
     @staticmethod
-    def _merged_variance(sample: Sample, alpha: Reals, w: Any, rough: Any) -> Reals:
+    def _merged_variance(sample: Sample, alpha: Reals, w: float, rough: float) -> Reals:
         """D + γ(v + D): how far a merged variance is off, α being that of merged means.
 
         The errors of partial means, in the mean square that the merges weight them by, are at most αd/(d − 1).

@@ -14,9 +14,9 @@ on fractions, which decide.
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy
+from numpy.typing import ArrayLike
 
 from ._certainty import exactly
 from ._definition import Definition
@@ -50,12 +50,12 @@ class Gradients:
     arithmetic: Arithmetic
 
     @classmethod
-    def of(cls, x: Any, layer: Definition, arithmetic: Arithmetic) -> "Gradients":
+    def of(cls, x: ArrayLike, layer: Definition, arithmetic: Arithmetic) -> "Gradients":
         """In extended precision; NaN or infinite where no bound exists."""
         return cls._of(Sample(x), layer, arithmetic)
 
     @classmethod
-    def exactly(cls, x: Any, layer: Definition, arithmetic: Arithmetic) -> "Gradients | None":
+    def exactly(cls, x: ArrayLike, layer: Definition, arithmetic: Arithmetic) -> "Gradients | None":
         """In fractions; None where a row has no bound."""
         sample = exactly(x, arithmetic)
         passed = None if sample is None else cls._of(sample, layer, arithmetic)
@@ -75,7 +75,9 @@ class Gradients:
             sample, alpha, low * (1 - 2 * s), numpy.where(void, numpy.inf, high) * (1 + 2 * s), layer, arithmetic
         )
 
-    def of_input(self, cotangent: Any, *, mean: float = 1, along: float = 1, gain: Any = None) -> tuple[Reals, Reals]:
+    def of_input(
+        self, cotangent: ArrayLike, *, mean: float = 1, along: float = 1, gain: ArrayLike | None = None
+    ) -> tuple[Reals, Reals]:
         """Ends of the box of dL/dx for dL/dŷ = `cotangent`, each (n, d).
 
         What a mistake returns: A and C multiplied by `mean` and `along`, or another `gain`.
@@ -114,7 +116,7 @@ class Gradients:
             error = numpy.where(lost > self.sample.number(w * self.arithmetic.work.largest), numpy.inf, error)
         return low - error, high + error
 
-    def of_gain(self, cotangent: Any, columns: slice = slice(None)) -> tuple[Reals, Reals]:
+    def of_gain(self, cotangent: ArrayLike, columns: slice = slice(None)) -> tuple[Reals, Reals]:
         """Ends of the box of dL/dg = Σ ȳ ∘ ŷ over the n rows, each (1, d); sums are in the format of the work.
 
         Of all components, or of some `columns`.
@@ -128,7 +130,7 @@ class Gradients:
             ends = y * c * self.low, y * c * r
             return self._summed(numpy.minimum(*ends), numpy.maximum(*ends), abs(y) * error, (1 + r) * (1 + abs(y)))
 
-    def of_bias(self, cotangent: Any) -> tuple[Reals, Reals]:
+    def of_bias(self, cotangent: ArrayLike) -> tuple[Reals, Reals]:
         """Ends of the box of dL/db = Σ ȳ over the rows of `cotangent`, whatever those of x, each (1, d)."""
         y = self.sample.numbers(cotangent)
         return self._summed(y, y, self._rough(len(y) + _STEPS, _CASTS) * abs(y), 1 + abs(y))
@@ -141,14 +143,14 @@ class Gradients:
         error = error * self.sample.number(Fraction(SLACK))
         return low - error, high + error
 
-    def _rough(self, steps: int, casts: int) -> Any:
+    def _rough(self, steps: int, casts: int) -> float:
         """Γ: so many roundings of the computation and, in a half format, so many of the format."""
         storage, work = self.arithmetic.storage, self.arithmetic.work
         rough = gamma(steps, self.sample.number(work.roundoff))
         cast = gamma(casts, self.sample.number(storage.roundoff)) if storage.bits < work.bits else 0
         return rough + cast + rough * cast
 
-    def _cast(self, factors: Any) -> Any:
+    def _cast(self, factors: Reals) -> Reals:
         """The loss where the format has no normal number, and that of values kept in a half format."""
         storage = self.arithmetic.storage
         half = storage.bits < self.arithmetic.work.bits

@@ -1,11 +1,12 @@
 """The documented variants of a norm layer and the usual mistakes, one table of changes of its definition."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy
 
+from ..carriers import Array
 from ..norms import scale
 from ._definition import Definition, Denominator, Statistics, Verdict, rounded
 from ._family import REAL, Reals, Sample
@@ -38,12 +39,16 @@ _CONDITIONS: dict[str, Callable[[Setting], bool]] = {
 }
 
 
+Fields = Mapping[str, object]
+"""Fields of a definition, with other values."""
+
+
 class Change(NamedTuple):
     """A change of a layer: kind (two of one kind exclude each other), name, new fields, conditions, and what it is."""
 
     kind: str
     name: str
-    fields: Callable[[Setting], dict[str, Any]]
+    fields: Callable[[Setting], Fields]
     needs: str = ""
     verdict: Verdict = "bug"
 
@@ -52,14 +57,14 @@ def _by(kind: str, name: str, form: Denominator, needs: str = "", verdict: Verdi
     return Change(kind, name, lambda at: {"denominator": form}, needs, verdict)
 
 
-def _sums(name: str, statistics: Statistics, needs: str, verdict: Verdict = "bug", **more: Any) -> Change:
+def _sums(name: str, statistics: Statistics, needs: str, verdict: Verdict = "bug", **more: bool) -> Change:
     return Change("statistics", name, lambda at: {"statistics": statistics, **more}, needs, verdict)
 
 
 def _part(name: str, part: Callable[[Reals], Reals], needs: str = "", *, divisor_d: bool = False) -> Change:
     """Statistics of a part of each row, divided by its length or by d."""
 
-    def statistics(s: Sample, centered: bool) -> tuple[Any, Any]:
+    def statistics(s: Sample, centered: bool) -> tuple[Array, Array]:
         taken = part(s.x)
         count = s.d if divisor_d else taken.shape[-1]
         center = numpy.sum(taken, axis=-1, keepdims=True) / count if centered else REAL(0)
@@ -68,23 +73,23 @@ def _part(name: str, part: Callable[[Reals], Reals], needs: str = "", *, divisor
     return Change("statistics", name, lambda at: {"statistics": lambda s: statistics(s, at.base.centered)}, needs)
 
 
-def _gain(name: str, new: Callable[[Any], Any], verdict: Verdict = "bug") -> Change:
+def _gain(name: str, new: Callable[[Reals], Reals | None], verdict: Verdict = "bug") -> Change:
     return Change("gain", name, lambda at: {"gain": new(at.base.gain)}, "gain", verdict)
 
 
-def _bias(name: str, new: Callable[[Any], Any]) -> Change:
+def _bias(name: str, new: Callable[[Reals], Reals | None]) -> Change:
     return Change("bias", name, lambda at: {"bias": new(at.base.bias)}, "bias")
 
 
-def _median(s: Sample) -> tuple[Any, Any]:
+def _median(s: Sample) -> tuple[Array, Array]:
     center = numpy.median(s.x, axis=-1, keepdims=True)
     return center, numpy.mean((s.x - center) ** 2, axis=-1, keepdims=True)
 
 
-def _carried(at: Setting, offset: Any) -> dict[str, Any]:
+def _carried(at: Setting, offset: Reals) -> Fields:
     """The bias taken along by the numerator: (x − m + offset)/D."""
 
-    def statistics(sample: Sample) -> tuple[Any, Any]:
+    def statistics(sample: Sample) -> tuple[Array, Array]:
         center, square, _ = replace(at.changed, bias=None).exact(sample)
         return center - offset, square
 
@@ -95,21 +100,21 @@ def _magnitude(at: Setting, s: Sample) -> Reals:
     return abs(s.deviation if at.base.centered else s.x)
 
 
-def _nonzero(g: Any) -> Any:
+def _nonzero(g: Reals) -> Reals:
     return numpy.where(g == 0, 1, g)
 
 
-def _cast(at: Setting, casts: float, error: float = 0) -> dict[str, Any]:
+def _cast(at: Setting, casts: float, error: float = 0) -> Fields:
     return {"casts": casts, "scale_error": error * float(FORMATS[at.dtype].roundoff)}
 
 
-def _again(at: Setting, *, affine: bool) -> dict[str, Any]:
+def _again(at: Setting, *, affine: bool) -> Fields:
     """The layer on its own output; what it is given is rounded once more in a half format."""
     once = at.base if affine else replace(at.base, gain=None, bias=None)
     return {"prepare": lambda x: once.output(Sample(x)), **_cast(at, 2.02 if FORMATS[at.dtype].bits < 24 else 0)}
 
 
-def _without_tail(values: Any, k: int, rest: int) -> Any:
+def _without_tail(values: Reals, k: int, rest: int) -> Reals:
     return numpy.concatenate([values[:k], numpy.full(len(values) - k, rest)])
 
 

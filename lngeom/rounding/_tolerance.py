@@ -2,7 +2,7 @@ r"""Tolerances of a norm kernel that declares how it computes, and the test that
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Literal, TypedDict, Unpack
 
 import numpy
 
@@ -90,7 +90,7 @@ class Tolerance:
         return Acceptance(ok, fit.p.reshape(shape[:-1]), delta, ratio, reason)
 
 
-def floats(values: Any) -> numpy.ndarray:
+def floats(values: Array) -> numpy.ndarray:
     """`values` of any array library as float64."""
     listed = values.tolist() if hasattr(values, "tolist") else values
     return numpy.array(listed, dtype=numpy.float64)
@@ -103,7 +103,7 @@ def tolerance(
     *,
     eps: float,
     kind: Kind = "layernorm",
-    dtype: Any = None,
+    dtype: object = None,
     placement: Placement = "inside",
     **kernel: Unpack[Kernel],
 ) -> Tolerance:
@@ -166,7 +166,7 @@ def error_bound(
     bias: Array | None = None,
     *,
     eps: float,
-    dtype: Any = None,
+    dtype: object = None,
     method: Method = "two-pass",
     **layer: Unpack[Layer],
 ) -> numpy.ndarray:
@@ -207,7 +207,7 @@ def outward(values: Reals, shape: tuple[int, ...], direction: int = 1) -> numpy.
 
 
 def definition(
-    x: Array, gain: Any, bias: Any, eps: float, dtype: Any, **layer: Unpack[Layer]
+    x: Array, gain: Array | None, bias: Array | None, eps: float, dtype: object, **layer: Unpack[Layer]
 ) -> tuple[numpy.ndarray, Definition, str, Order]:
     """Checked rows of `x` as float64, the layer in extended precision, the name of the format, the order of sums."""
     centered, placement, order = _layer(**layer)
@@ -249,7 +249,7 @@ def _layer(
     return centered, placement, additions
 
 
-def _name(dtype: Any) -> str:
+def _name(dtype: object) -> str:
     """Name of a dtype of NumPy or PyTorch."""
     text = str(dtype).rpartition(".")[2]
     return text if text in FORMATS else str(getattr(dtype, "__name__", text)).rpartition(".")[2]

@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 import numpy
 from hypothesis import errors, given, reject
 
-from ..carriers import Rounded
+from ..carriers import Array, Rounded
 from ..errors import InputError
 from ._errors import BodyError, CheckError
 from ._models import plan_of, satisfied, searching, several
@@ -39,22 +39,22 @@ DTYPES = ("float64", "float32")
 _RELATIONS = {"__eq__": "==", "__ne__": "!=", "__gt__": ">", "__ge__": ">=", "__lt__": "<", "__le__": "<="}
 
 
-def _comparing(base: type) -> dict[str, Any]:
+def _comparing(base: type) -> dict:
     """Methods that differ for arrays: in a theorem's body comparisons are statements, and numbers have an axis.
 
     Functions of one number for each vector drop the last axis, ``[..., 0]``, which carriers without a shape ignore;
     here it stays, so that one body is about a batch, too.
     """
 
-    def method(name: str) -> Callable[[Any, Any], Any]:
-        def compare(self: Any, other: Any) -> Any:
+    def method(name: str) -> Callable[[Array, Array], Array]:
+        def compare(self: Array, other: Array) -> Array:
             if compares_plainly(sys._getframe(1)):
                 return getattr(base, name)(self, other)
             return Statement(self, _RELATIONS[name], other)
 
         return compare
 
-    def item(self: Any, index: Any) -> Any:
+    def item(self: Array, index: object) -> Array:
         number = isinstance(index, tuple) and index == (..., 0) and self.ndim and self.shape[-1] == 1
         return self if number and compares_plainly(sys._getframe(1)) else base.__getitem__(self, index)
 
@@ -66,7 +66,9 @@ class _Array(numpy.ndarray):
 
     computes_as_its_base = True
 
-    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+    def __array_wrap__(
+        self, array: numpy.ndarray, context: object = None, return_scalar: bool = False
+    ) -> numpy.ndarray:
         return array.view(type(self)) if array.dtype.kind == "f" else array
 
     def __array_function__(self, function: Any, types: Any, inputs: Any, options: Any) -> Any:
@@ -79,9 +81,9 @@ for _name, _method in _comparing(numpy.ndarray).items():
 
 
 @functools.cache
-def _makers() -> dict[str, Callable[[Any], Any]]:
+def _makers() -> dict[str, Callable[[numpy.ndarray], Array]]:
     """How each library that is installed makes an array whose comparisons are statements."""
-    found: dict[str, Callable[[Any], Any]] = {"NumPy": lambda array: numpy.array(array).view(_Array)}
+    found: dict[str, Callable[[numpy.ndarray], Array]] = {"NumPy": lambda array: numpy.array(array).view(_Array)}
     if importlib.util.find_spec("torch"):
         torch = importlib.import_module("torch")
         tensor = type("Tensor", (torch.Tensor,), _comparing(torch.Tensor))
@@ -111,20 +113,20 @@ class _Compared(Run):
             for row, floats in enumerate(self.expected)
         )
 
-    def _close(self, sign: str, found: list[Any], left: Rounded, right: Rounded) -> bool:
+    def _close(self, sign: str, found: list[numpy.ndarray], left: Rounded, right: Rounded) -> bool:
         orders = [(left, right), (right, left)] if sign == "=" else [(left, right)]
         near = any(all(self._within(side, one) for side, one in zip(found, order, strict=True)) for order in orders)
         bound = 2 * (left - right).error
         return near and not violated(found[0] - found[1], bound, sign).any()
 
-    def _within(self, side: Any, expected: Rounded) -> bool:
+    def _within(self, side: numpy.ndarray, expected: Rounded) -> bool:
         known = numpy.isfinite(expected.error)
         self.numbers += int(known.sum())
         with numpy.errstate(all="ignore"):
             return bool((~known | (abs(side - expected.value.astype(float)) <= 2 * expected.error)).all())
 
 
-def _rows(side: Any, count: int, length: int) -> Any:
+def _rows(side: Array, count: int, length: int) -> numpy.ndarray:
     """One side of a statement as `count` rows of float64 numbers, also where each is one number without an axis."""
     numbers = numpy.atleast_1d(numpy.asarray(side.detach() if hasattr(side, "detach") else side, dtype=numpy.float64))
     if length == 1 and numbers.shape == (count,):
@@ -198,11 +200,11 @@ def _batches(theorem: Theorem, d: int, models: list[Values], *, wide: bool) -> I
             break
 
 
-def _tiled(vector: tuple[Any, ...], copies: int) -> tuple[Any, ...]:
+def _tiled(vector: tuple[Fraction, ...], copies: int) -> tuple[Fraction, ...]:
     return vector * copies
 
 
-def _padded(vector: tuple[Any, ...], copies: int) -> tuple[Any, ...]:
+def _padded(vector: tuple[Fraction, ...], copies: int) -> tuple[Fraction, ...]:
     return vector + (Fraction(0),) * (len(vector) * (copies - 1))
 
 
@@ -255,7 +257,7 @@ def _compared(theorem: Theorem, d: int, rows: list[Values], dtype: str) -> int:
     return count
 
 
-def _stacked(theorem: Theorem, batch: list[dict[str, Rounded]]) -> dict[str, Any]:
+def _stacked(theorem: Theorem, batch: list[dict[str, Rounded]]) -> dict[str, numpy.ndarray]:
     """One vector of shape (d,), or a batch of shape (n, d) with what its rows share in the shape (d,)."""
     if len(batch) == 1:
         return {name: value.value for name, value in batch[0].items()}

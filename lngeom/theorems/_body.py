@@ -1,11 +1,11 @@
 """The vocabulary of a theorem's body: the kinds of its parameters, hypotheses, and wrong variants."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 from ._errors import BodyError
-from ._statement import current
+from ._statement import Models, Variant, current
 
 Vector = Annotated[Any, "vector"]
 """Any vector of R^d, of any dimension d."""
@@ -16,11 +16,8 @@ Scalar = Annotated[Any, "scalar"]
 Epsilon = Annotated[Any, "epsilon"]
 """A real number, of which no example is below 0: the library takes no other ε."""
 
-Models = Callable[[int], Any]
-"""For a dimension d: values or strategies by name, or one strategy of such a dict."""
 
-
-def assume(condition: Any, label: str | None = None, *, redundant: str | None = None) -> None:
+def assume(condition: object, label: str | None = None, *, redundant: str | None = None) -> None:
     """A hypothesis, under its readable form, or the reason why the claim would hold without it.
 
     The proof has to use it. Where `redundant` is not given, there has to be a counterexample without it.
@@ -30,10 +27,10 @@ def assume(condition: Any, label: str | None = None, *, redundant: str | None = 
 
 def wrong(
     label: str,
-    statement: Callable[[], Any] | None = None,
+    statement: Callable[[], object] | None = None,
     *,
-    instead: Mapping[str, Callable[[], Any]] | None = None,
-    given: Callable[[], list[Any]] | None = None,
+    instead: Mapping[str, Callable[[], object]] | None = None,
+    given: Callable[[], Sequence[object]] | None = None,
     models: Models | None = None,
 ) -> None:
     """A wrong variant, which must have no proof and an exact counterexample.
@@ -45,10 +42,10 @@ def wrong(
         given (function): All hypotheses of the variant, conditions or pairs (label, condition).
         models (function): Where a counterexample is to be looked for, as for :func:`theorem`.
     """
-    current("wrong").wrong(label, statement, instead, given, models)
+    current("wrong").wrong(Variant(label, statement, instead or {}, given, models))
 
 
-def kinds_of(body: Callable[..., Any]) -> dict[str, str]:
+def kinds_of(body: Callable[..., object]) -> dict[str, str]:
     """For each parameter of a body ``"vector"``, ``"scalar"`` or ``"epsilon"``."""
     found = {}
     for name, parameter in inspect.signature(body, eval_str=True).parameters.items():

@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +16,8 @@ from ..rounding import FORMATS
 from ._body import Models
 from ._run import Condition, Values
 from ._theorem import Theorem
+
+Row = tuple[Fraction, ...]
 
 DIMENSIONS = 6
 """The largest dimension of a model."""
@@ -33,18 +35,18 @@ _CENTRED, _VECTORS, _SCALARS = map(functools.cache, (strategies.centred, strateg
 _UNITS = st.sampled_from([Fraction(2) ** k for k in (464, -464, 58, -58)])
 
 
-def _in_units(vector_and_unit: tuple[Any, Fraction]) -> tuple[Fraction, ...]:
+def _in_units(vector_and_unit: tuple[Row, Fraction]) -> Row:
     vector, unit = vector_and_unit
     return tuple(unit * value for value in vector)
 
 
 @functools.cache
-def _FLOATS(relation: Any) -> SearchStrategy[Fraction]:
+def _FLOATS(relation: strategies.Relation) -> SearchStrategy[Fraction]:
     return strategies.float_scalars(relation).map(Fraction)
 
 
 @functools.cache
-def _FLOAT_VECTORS(d: int, relation: Any) -> SearchStrategy[tuple[Fraction, ...]]:
+def _FLOAT_VECTORS(d: int, relation: strategies.Relation) -> SearchStrategy[Row]:
     return strategies.float_vectors(d, relation).map(lambda row: tuple(map(Fraction, row)))
 
 
@@ -91,25 +93,25 @@ class Plan:
     def _names(self, value: Term) -> set[str]:
         return {atom[1] for atom in atoms_of([value]) if atom[0] in ("v", "s")} & set(self.kinds)
 
-    def exact(self, name: str, d: int) -> SearchStrategy[Any]:
+    def exact(self, name: str, d: int) -> SearchStrategy:
         """Exact numbers for one parameter."""
         if name in self.centred:
             return _CENTRED(d)
         return _VECTORS(d, self.relations[name]) if self.kinds[name] == "vector" else _SCALARS(self.relations[name])
 
-    def far(self, name: str, d: int) -> SearchStrategy[Any]:
+    def far(self, name: str, d: int) -> SearchStrategy:
         """Exact numbers, vectors in a unit so large or small that the library scales them."""
         exact = self.exact(name, d)
         return st.tuples(exact, _UNITS).map(_in_units) if self.kinds[name] == "vector" else exact
 
-    def floats(self, name: str, d: int) -> SearchStrategy[Any]:
+    def floats(self, name: str, d: int) -> SearchStrategy:
         """Floats of any size for one parameter, as the fractions that they are."""
         relation = self.relations[name]
         return _FLOAT_VECTORS(d, relation) if self.kinds[name] == "vector" else _FLOATS(relation)
 
     def chosen(self, name: str, numbers: Iterable[float]) -> list[float]:
         """Those of the numbers that a component may be; of a centred vector any."""
-        relation: Any = "" if name in self.centred else self.relations[name]
+        relation = "" if name in self.centred else self.relations[name]
         return [number for number in numbers if strategies.stands(number, relation)]
 
     def ordered(self) -> Iterator[tuple[str, Term]]:
@@ -126,7 +128,7 @@ class Plan:
         return not self.defined and not self.centred
 
     def draw(
-        self, draw: Callable[..., Any], d: int, models: Models | None = None, kind: str = "exact", redrawn: bool = False
+        self, draw: st.DrawFn, d: int, models: Models | None = None, kind: str = "exact", redrawn: bool = False
     ) -> Values:
         """Values of all parameters; with `redrawn`, one of those that `models` gives is drawn as if it gave none."""
         given = _drawn(draw, _made(models, d)) if models else {}
@@ -142,7 +144,7 @@ class Plan:
 
     def _within(self, values: Values, d: int) -> Values:
         """The values, each scalar reflected at a bound that it is beyond."""
-        moved: dict[str, Any] = {}
+        moved: dict[str, Fraction] = {}
         for bound, (name, sign) in self.bounds.items():
             try:
                 seen = evaluate(bound.term, {**values, **moved}, d)
@@ -151,7 +153,7 @@ class Plan:
             if decided(seen, bound.relation) is False:
                 step = -2 * min(value.lower if isinstance(value, Interval) else value for value in seen) or 1
                 rational = all(isinstance(value, Fraction) for value in seen)
-                there = moved.get(name, values[name]) + sign * (step if rational else math.ceil(step))
+                there = {**values, **moved}[name] + sign * (step if rational else math.ceil(step))
                 moved[name] = max(-_LARGEST, min(there, _LARGEST))
         return (self.completed({**values, **moved}, d, anew=True) if moved else None) or values
 
@@ -172,15 +174,15 @@ class Plan:
 
 
 @functools.lru_cache(1024)
-def _made(models: Models, d: int) -> Any:
+def _made(models: Models, d: int) -> object:
     return models(d)
 
 
-def _drawn(draw: Callable[..., Any], value: Any) -> Any:
+def _drawn(draw: st.DrawFn, value: Any) -> Any:
     return draw(value) if isinstance(value, SearchStrategy) else value
 
 
-def _fractions(value: Any) -> Any:
+def _fractions(value: Any) -> Fraction | Row:
     return tuple(map(Fraction, value)) if isinstance(value, tuple | list) else Fraction(value)
 
 
@@ -204,7 +206,7 @@ ANY_DIMENSION, _KINDS, CHANCE = (
 
 @st.composite
 def examples(
-    draw: Callable[..., Any], theorem: Theorem, dimensions: SearchStrategy[int] = ANY_DIMENSION
+    draw: st.DrawFn, theorem: Theorem, dimensions: SearchStrategy[int] = ANY_DIMENSION
 ) -> tuple[int, Values, Values]:
     """A dimension, an exact model, and a model in floats: an exact one where the hypotheses leave no choice."""
     plan, d = plan_of(theorem), draw(dimensions)
@@ -215,7 +217,7 @@ def examples(
 
 
 @st.composite
-def several(draw: Callable[..., Any], theorem: Theorem, count: int) -> tuple[int, list[Values]]:
+def several(draw: st.DrawFn, theorem: Theorem, count: int) -> tuple[int, list[Values]]:
     """A dimension, and models of it, exact or in floats."""
     plan, d = plan_of(theorem), draw(ANY_DIMENSION)
     kind = draw(_KINDS) if theorem.models is None and plan.free else "exact"

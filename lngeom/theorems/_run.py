@@ -3,24 +3,20 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy
 
-from ..carriers import Enclosure, Rounded
-from ..kernel import Formula, decided, evaluate
+from ..carriers import Array, C, Enclosure, Interval, Rounded
+from ..kernel import Formula, Values, decided, evaluate
 from ._errors import BodyError, CheckError
-from ._statement import Asker, Statement, shown
+from ._statement import Asker, Models, Statement, Variant, shown
 from ._value import Value
-
-Values = Mapping[str, Any]
-"""A number for each scalar, a tuple of d of them for each vector, by name."""
 
 
 class Run(Asker):
     """One execution of a body. Whatever would be true in silence is found when it ends."""
 
-    def execute(self, body: Callable[..., Any], atoms: Mapping[str, Any], made: Callable[[Any], Any] = Value) -> None:
+    def execute(self, body: Callable[..., object], atoms: Mapping[str, C], made: Callable[[C], object] = Value) -> None:
         """Run the body on what `made` makes of carriers.
 
         Raises:
@@ -50,8 +46,8 @@ class Condition:
 
     label: str
     formula: Formula
-    left: Any
-    right: Any
+    left: Array
+    right: Array
     redundant: str | None = None
 
 
@@ -62,7 +58,7 @@ class Wrong:
     label: str
     goals: tuple[Formula, ...]
     hypotheses: dict[str, Condition]
-    models: Callable[[int], Any] | None = None
+    models: Models | None = None
 
 
 class Listing(Run):
@@ -72,59 +68,57 @@ class Listing(Run):
         super().__init__()
         self.hypotheses: dict[str, Condition] = {}
         self.goals: list[Formula] = []
-        self.variants: list[tuple[str, Any, Any, Any, Any]] = []
+        self.variants: dict[str, Variant] = {}
 
     def decide(self, statement: Statement) -> bool:
         """Every statement is listed, and taken for true."""
         self.goals.append(Formula(statement.difference(), statement.sign))
         return True
 
-    def condition(self, statement: Any, label: str | None = None, redundant: str | None = None) -> Condition:
+    def condition(self, statement: object, label: str | None = None, redundant: str | None = None) -> Condition:
         """A condition as a hypothesis."""
         found = self.taken(statement)
         formula = Formula(found.difference(), found.sign)
         return Condition(label or str(found), formula, found.left, found.right, redundant)
 
-    def assume(self, condition: Any, label: str | None, redundant: str | None) -> None:
+    def assume(self, condition: object, label: str | None, redundant: str | None) -> None:
         """A hypothesis under its readable form."""
         found = self.condition(condition, label, redundant)
         if found.label in self.hypotheses:
             raise BodyError(f"{found.label!r} is assumed twice")
         self.hypotheses[found.label] = found
 
-    def wrong(self, label: str, statement: Any, instead: Any, given: Any, models: Any) -> None:
+    def wrong(self, variant: Variant) -> None:
         """A wrong variant, to be read when the body is done: its hypotheses may follow."""
-        if label in (name for name, *_ in self.variants):
-            raise BodyError(f"there are two wrong variants {label!r}")
-        if statement is None and not (instead or given):
-            raise BodyError(f"the wrong variant {label!r} changes neither the statement nor a hypothesis")
-        self.variants.append((label, statement, instead or {}, given, models))
+        if variant.label in self.variants:
+            raise BodyError(f"there are two wrong variants {variant.label!r}")
+        if variant.statement is None and not (variant.instead or variant.given):
+            raise BodyError(f"the wrong variant {variant.label!r} changes neither the statement nor a hypothesis")
+        self.variants[variant.label] = variant
 
     def wrongs(self) -> dict[str, Wrong]:
         """The wrong variants, each with all its hypotheses."""
         found = {}
         with self.running():
-            for label, statement, instead, given, models in self.variants:
+            for label, variant in self.variants.items():
                 goals = tuple(self.goals)
-                if statement is not None:
-                    claim = self.taken(statement())
+                if variant.statement is not None:
+                    claim = self.taken(variant.statement())
                     goals = (Formula(claim.difference(), claim.sign),)
-                assumed = self._changed(label, instead, given)
-                found[label] = Wrong(label, goals, {one.label: one for one in assumed}, models)
+                found[label] = Wrong(label, goals, {one.label: one for one in self._changed(variant)}, variant.models)
         if self.pending:
             raise BodyError(f"a wrong variant compares what it does not state: {next(iter(self.pending.values()))}")
         return found
 
-    def _changed(self, label: str, instead: Mapping[str, Any], given: Any) -> list[Condition]:
+    def _changed(self, variant: Variant) -> list[Condition]:
+        instead = variant.instead
         unknown = sorted(set(instead) - set(self.hypotheses))
         if unknown:
-            raise BodyError(f"the wrong variant {label!r} replaces {unknown[0]!r}, which is not assumed")
-        if given is not None:
-            said = [one if isinstance(one, tuple) else (None, one) for one in given()]
+            raise BodyError(f"the wrong variant {variant.label!r} replaces {unknown[0]!r}, which is not assumed")
+        if variant.given is not None:
+            said = [one if isinstance(one, tuple) else (None, one) for one in variant.given()]
             return [self.condition(one, name) for name, one in said]
-        return [
-            self.condition(instead[name](), None) if name in instead else old for name, old in self.hypotheses.items()
-        ]
+        return [self.condition(instead[name]()) if name in instead else old for name, old in self.hypotheses.items()]
 
 
 class Exact(Run):
@@ -145,7 +139,7 @@ class Exact(Run):
         self.count += 1
         return decided(numbers, statement.sign) is not False
 
-    def _compare(self, numbers: list[Any], goal: Formula) -> None:
+    def _compare(self, numbers: list[Fraction] | list[Interval], goal: Formula) -> None:
         meant = evaluate(goal.term, self.values, self.d)
         for k in range(max(len(numbers), len(meant))):
             if decided([numbers[k % len(numbers)] - meant[k % len(meant)]], "=") is False:
@@ -169,7 +163,7 @@ class Floats(Run):
         return not violated(found.value, found.error, statement.sign).any()
 
 
-def violated(value: Any, error: Any, relation: str) -> Any:
+def violated(value: numpy.ndarray, error: numpy.ndarray, relation: str) -> numpy.ndarray:
     """In which components a number is further from its relation to 0 than its error allows."""
     excess = {"=": abs(value), "!=": numpy.zeros_like(value)}.get(relation, -value)
     with numpy.errstate(invalid="ignore"):
@@ -183,7 +177,7 @@ _LONGEST = 12
 def numbers_of(values: Values, d: int) -> str:
     """A model as failures print it."""
 
-    def text(value: Any) -> str:
+    def text(value: object) -> str:
         if not isinstance(value, tuple | list):
             return str(value)
         rest = ", …" if len(value) > _LONGEST else ""

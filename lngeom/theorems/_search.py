@@ -1,8 +1,7 @@
 """Counterexamples: the simplest of the small models, or what Hypothesis finds and shrinks."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from hypothesis import Phase, errors, find, settings, strategies as st
 
@@ -84,7 +83,7 @@ class Search:
         plan = Plan(self.kinds, self.variant.hypotheses.values())
 
         @st.composite
-        def models(draw: Callable[..., Any]) -> tuple[int, Values]:
+        def models(draw: st.DrawFn) -> tuple[int, Values]:
             d = draw(dimensions)
             if not self.given or draw(CHANCE) >= 7:
                 return d, plan.draw(draw, d)

@@ -4,11 +4,11 @@ import functools
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from typing import Any
 
 import numpy
 
-from ..kernel import Formula, Term, term
+from ..kernel import Formula, Term, Values, term
+from ._models import Plan
 
 SMALL = (1, 2, 3)
 """Dimensions in which small models are tried; nearly all that is false of norms is false in one of them."""
@@ -22,7 +22,7 @@ _MANY, _LIKELY = 4096, 40
 _NOISE = 2.0**-30
 """What is nearer to 0 counts as 0 here: values made of such numbers are not so small, and roundings are smaller."""
 
-Columns = Mapping[str, Any]
+Columns = Mapping[str, numpy.ndarray]
 """Values of many models: an array (models, d) for a vector and (models, 1) for a scalar, by name."""
 
 
@@ -31,28 +31,28 @@ class Batch:
 
     def __init__(self, columns: Columns, d: int) -> None:
         self.columns, self.d = columns, d
-        self.known: dict[tuple, Any] = {}
-        self.undefined: Any = numpy.zeros(len(next(iter(columns.values()))), dtype=bool)
+        self.known: dict[tuple, numpy.ndarray] = {}
+        self.undefined = numpy.zeros(len(next(iter(columns.values()))), dtype=bool)
 
-    def of(self, t: Term) -> Any:
+    def of(self, t: Term) -> numpy.ndarray:
         """The components of a term."""
         return sum((float(c) * self._monomial(monomial) for monomial, c in t), start=numpy.zeros((1, 1)))
 
-    def holds(self, formula: Formula) -> Any:
+    def holds(self, formula: Formula) -> numpy.ndarray | numpy.bool:
         """At which models a formula seems to be true in every component."""
         value = self.of(term(formula.term))
         true = {"=": abs(value) < _NOISE, "!=": abs(value) >= _NOISE, ">": value >= _NOISE, ">=": value > -_NOISE}
         return true[formula.relation].all(axis=-1)
 
-    def _monomial(self, monomial: tuple) -> Any:
+    def _monomial(self, monomial: tuple) -> numpy.ndarray:
         return math.prod((self._atom(atom) ** k for atom, k in monomial), start=numpy.ones((1, 1)))
 
-    def _atom(self, atom: tuple) -> Any:
+    def _atom(self, atom: tuple) -> numpy.ndarray:
         if atom not in self.known:
             self.known[atom] = self._value(atom)
         return self.known[atom]
 
-    def _value(self, atom: tuple) -> Any:
+    def _value(self, atom: tuple) -> numpy.ndarray:
         kind, *inside = atom
         if kind == "d":
             return numpy.full((1, 1), float(self.d))
@@ -69,8 +69,8 @@ class Batch:
 
 
 def likely(
-    plan: Any, d: int, given: Iterable[Formula], goals: Iterable[Formula], dropped: Formula | None, *, total: bool
-) -> Iterator[dict[str, Any]]:
+    plan: Plan, d: int, given: Iterable[Formula], goals: Iterable[Formula], dropped: Formula | None, *, total: bool
+) -> Iterator[Values]:
     """Models that seem to satisfy what is given and neither all goals nor what is dropped, simplest first."""
     if set(plan.kinds) <= set(plan.defined):  # nothing to choose
         return
@@ -93,7 +93,7 @@ def likely(
             yield found
 
 
-def _columns(plan: Any, d: int) -> dict[str, Any]:
+def _columns(plan: Plan, d: int) -> dict[str, numpy.ndarray]:
     """Values of the parameters that nothing defines: all small ones, or many where there are too many."""
     free = [name for name in plan.kinds if name not in plan.defined]
     widths = [d if plan.kinds[name] == "vector" else 1 for name in free]
@@ -110,7 +110,7 @@ def _columns(plan: Any, d: int) -> dict[str, Any]:
 
 
 @functools.cache
-def _places(sizes: tuple[int, ...]) -> Any:
+def _places(sizes: tuple[int, ...]) -> numpy.ndarray:
     """Which of its numbers each component takes, simplest first: all choices, or many where there are too many."""
     if math.prod(sizes) <= _MANY:
         places = numpy.indices(sizes).reshape(len(sizes), -1).T

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass
 
-from ..carriers import Enclosure, Rounded
+from ..carriers import Array, Enclosure, Rounded
 from ..kernel import Term, text
 from ._errors import BodyError, CheckError
 
@@ -29,7 +29,7 @@ class Statement:
     __slots__ = ("left", "relation", "right", "run")
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, left: Any, relation: str, right: Any) -> None:
+    def __init__(self, left: Array, relation: str, right: Array) -> None:
         self.left, self.relation, self.right = left, relation, right
         self.run = current("a comparison")
         self.run.made(self)
@@ -47,11 +47,11 @@ class Statement:
         components = "_i" if self.relation == "!=" and not is_scalar(self.left) else ""
         return f"{shown(self.left)}{components} {sign} {shown(self.right)}"
 
-    def sides(self) -> tuple[Any, Any]:
+    def sides(self) -> tuple[Array, Array]:
         """Both sides, the one said to be larger first."""
         return (self.right, self.left) if self.relation in ("<", "<=") else (self.left, self.right)
 
-    def difference(self) -> Any:
+    def difference(self) -> Array:
         """The difference of the two sides, which the relation compares with 0."""
         first, second = self.sides()
         return first - second
@@ -60,6 +60,21 @@ class Statement:
     def sign(self) -> str:
         """The relation of the difference to 0, as the kernel has it."""
         return _SIGNS[self.relation]
+
+
+Models = Callable[[int], object]
+"""For a dimension d: values or strategies by name, or one strategy of such a dict."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A wrong variant as a body declares it; see :func:`lngeom.theorems.wrong`."""
+
+    label: str
+    statement: Callable[[], object] | None
+    instead: Mapping[str, Callable[[], object]]
+    given: Callable[[], Sequence[object]] | None
+    models: Models | None
 
 
 class Asker(ABC):
@@ -91,11 +106,11 @@ class Asker(ABC):
         """A statement has come into being, which someone has to ask for."""
         self.pending[id(statement)] = statement
 
-    def compared(self, left: Any, relation: str, right: Any) -> Any:
+    def compared(self, left: Array, relation: str, right: Array) -> Statement:
         """The statement that a word such as ``nonzero`` makes."""
         return Statement(getattr(left, "inner", left), relation, right)
 
-    def taken(self, statement: Any) -> Statement:
+    def taken(self, statement: object) -> Statement:
         """The statement, which nobody has to ask for any longer."""
         if not isinstance(statement, Statement):
             raise BodyError(f"{statement!r} does not compare values")
@@ -119,22 +134,22 @@ class Asker(ABC):
     def decide(self, statement: Statement) -> bool:
         """Whether a statement is true."""
 
-    def assume(self, condition: Any, label: str | None, redundant: str | None) -> None:
+    def assume(self, condition: object, label: str | None, redundant: str | None) -> None:
         """A hypothesis, which models are made to satisfy."""
         self.pending.pop(id(condition), None)
 
-    def wrong(self, label: str, statement: Any, instead: Any, given: Any, models: Any) -> None:  # noqa: B027
+    def wrong(self, variant: Variant) -> None:  # noqa: B027
         """A wrong variant, which only the run that lists them looks at."""
 
 
-def is_scalar(carrier: Any) -> bool:
+def is_scalar(carrier: object) -> bool:
     """Whether a carrier is a scalar, or a vector of one number."""
     if isinstance(carrier, Enclosure | Rounded):
         return len(carrier) == 1
     return getattr(carrier, "is_scalar", True)
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """A carrier as failures print it: decimals of numbers, the text of terms."""
     if isinstance(value, Enclosure):
         numbers = [f"{float(entry.midpoint):.12g}" for entry in value]

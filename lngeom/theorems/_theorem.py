@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any, Literal, get_args, overload
 
 from .. import kernel
+from ..carriers import Carrier
 from ..errors import InputError
 from ..kernel import Formula, ProofError, Proved
 from ._body import Models, kinds_of
@@ -23,6 +24,7 @@ from ._statement import Statement
 
 Kind = Literal["theorem", "lemma", "definition"]
 
+Body = Callable[..., object]
 Build = Callable[..., Any]
 """A function of some of ``goal``, ``given`` and the parameters, chosen by the names of its own."""
 
@@ -58,7 +60,7 @@ class Theorem:
         kind: ``"theorem"``; ``"lemma"`` for school algebra; ``"definition"`` where the library's own is written out.
     """
 
-    body: Callable[..., Any]
+    body: Body
     source: Source
     lemmas: Build | None = None
     remainder: Build | None = None
@@ -113,7 +115,7 @@ class Theorem:
 
     # ---------------------------------------------------------------------------------------------- what it says
 
-    def listed(self, atom: Callable[[str, bool], Any]) -> Listing:
+    def listed(self, atom: Callable[[str, bool], Carrier]) -> Listing:
         """The hypotheses and assertions of the body, on the carriers that ``atom(name, is_vector)`` makes."""
         listing = Listing()
         listing.execute(self.body, {name: atom(name, kind == "vector") for name, kind in self.kinds.items()})
@@ -205,7 +207,7 @@ def _normal(formula: Formula) -> Formula:
     return Formula(kernel.term(formula.term), formula.relation)
 
 
-def _call(build: Build, values: Mapping[str, Any]) -> Any:
+def _call(build: Build, values: Mapping[str, object]) -> Any:
     """`build` with those of the values that its parameters name."""
     return build(**{name: values[name] for name in inspect.signature(build).parameters})
 
@@ -214,12 +216,12 @@ def _call(build: Build, values: Mapping[str, Any]) -> Any:
 
 
 @overload
-def theorem(body: Callable[..., Any], /) -> Theorem: ...
+def theorem(body: Body, /) -> Theorem: ...
 @overload
+def theorem(work: str = ..., place: str = ..., says: str = ..., /, **options: Any) -> Callable[[Body], Theorem]: ...
 def theorem(
-    work: str = ..., place: str = ..., says: str = ..., /, **options: Any
-) -> Callable[[Callable[..., Any]], Theorem]: ...
-def theorem(work: Any = "", place: str = "", says: str = "", /, **options: Any) -> Any:
+    work: str | Body = "", place: str = "", says: str = "", /, **options: Any
+) -> Theorem | Callable[[Body], Theorem]:
     """Decorator that makes a theorem of a function; bare, or with work, place and what the place says.
 
     Args:

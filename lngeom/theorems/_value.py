@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy
 
 from .. import kernel
-from ..carriers import Rounded, namespace
+from ..carriers import Array, Rounded, namespace
 from ._errors import BodyError
 from ._statement import Statement, current, is_scalar, shown
 
+Axis = int | Sequence[int] | None
+Function = Callable[..., Any]
+Options = dict
 
-def _plain(value: Any) -> Any:
+
+def _plain(value: Array) -> Array:
     """The carrier, or the exact number, that `value` stands for."""
     if isinstance(value, Value):
         return value.inner
@@ -30,8 +34,8 @@ def _plain(value: Any) -> Any:
     return NotImplemented
 
 
-def _binary(operation: Callable[[Any, Any], Any], *, swapped: bool = False) -> Callable[[Any, Any], Any]:
-    def apply(self: Value, other: Any) -> Any:
+def _binary(operation: Callable[[Array, Array], Array], *, swapped: bool = False) -> Callable[..., Value]:
+    def apply(self: Value, other: object) -> Value:
         first, second = self.inner, _plain(other)
         if second is NotImplemented:
             return NotImplemented
@@ -40,8 +44,8 @@ def _binary(operation: Callable[[Any, Any], Any], *, swapped: bool = False) -> C
     return apply
 
 
-def _comparison(relation: str) -> Callable[[Any, Any], Any]:
-    def apply(self: Value, other: Any) -> Any:
+def _comparison(relation: str) -> Callable[..., Any]:
+    def apply(self: Value, other: object) -> object:
         second = _plain(other)
         if second is NotImplemented:
             raise BodyError(f"a value is compared with {other!r}: compare vectors and numbers")
@@ -66,8 +70,8 @@ def compares_plainly(frame: FrameType) -> bool:
 _LIBRARIES = ("array_api_compat", "lngeom", "numpy", "torch")
 
 
-def _refused(why: str) -> Callable[..., Any]:
-    def apply(self: Value, *arguments: Any) -> Any:
+def _refused(why: str) -> Callable[..., NoReturn]:
+    def apply(self: Value, *arguments: object) -> NoReturn:
         raise BodyError(why)
 
     return apply
@@ -83,7 +87,7 @@ class Value:
     __slots__ = ("inner",)
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, inner: Any) -> None:
+    def __init__(self, inner: Array) -> None:
         self.inner = inner
 
     @property
@@ -94,18 +98,22 @@ class Value:
     def __array_namespace__(self, *, api_version: str | None = None) -> _Namespace:
         return NAMESPACE
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+    def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: object, **options: object) -> Value:
         if method != "__call__" or options:
             raise BodyError(f"{ufunc.__name__}.{method} does not run on vectors of every dimension")
         current(ufunc.__name__).libraries.add("NumPy")
         return _called(ufunc.__name__, *inputs)
 
-    def __array_function__(self, function: Any, types: Any, inputs: Any, options: Any) -> Any:
+    def __array_function__(
+        self, function: Function, types: object, inputs: Sequence[object], options: Options
+    ) -> Value:
         current(function.__name__).libraries.add("NumPy")
         return _called(function.__name__, *inputs, **options)
 
     @classmethod
-    def __torch_function__(cls, function: Any, types: Any, inputs: Any = (), options: Any = None) -> Any:
+    def __torch_function__(
+        cls, function: Function, types: object, inputs: Sequence[object] = (), options: Options | None = None
+    ) -> Value:
         current(function.__name__).libraries.add("PyTorch")
         options = dict(options or {})
         if function.__name__ in ("var", "std"):  # where PyTorch's own default differs from the standard's
@@ -119,7 +127,7 @@ class Value:
             return lambda *inputs, **options: _called(name, self, *inputs, **options)
         raise AttributeError(f"a vector of every dimension has no {name}")
 
-    def __getitem__(self, index: Any) -> Value:
+    def __getitem__(self, index: object) -> Value:
         if index != (..., 0) or not self.is_scalar:
             raise BodyError(_NO_COMPONENTS)
         return self
@@ -127,7 +135,7 @@ class Value:
     def __repr__(self) -> str:
         return shown(self.inner)
 
-    def __pow__(self, exponent: Any) -> Value:
+    def __pow__(self, exponent: object) -> Value:
         twice = Fraction(_plain(exponent)) * 2
         if twice.denominator != 1:
             raise BodyError(f"the exponent {exponent!r} is not a multiple of 1/2")
@@ -138,8 +146,8 @@ class Value:
             return _called("ones_like", self)
         # The exponent as it was written, which certificates repeat; floats that know their error take none below 1.
         if twice < 0 and isinstance(self.inner, Rounded):
-            return Value(1 / self.inner**power)
-        return Value(self.inner ** (twice.numerator // 2))
+            return Value(1 / operator.pow(self.inner, power))
+        return Value(operator.pow(self.inner, twice.numerator // 2))
 
     __add__, __radd__ = _binary(operator.add), _binary(operator.add, swapped=True)
     __sub__, __rsub__ = _binary(operator.sub), _binary(operator.sub, swapped=True)
@@ -158,7 +166,7 @@ class Value:
 
 
 def _reduced(name: str) -> Callable[..., Value]:
-    def apply(x: Value, axis: Any = None, *, dim: Any = None, keepdims: bool = False, keepdim: bool = False) -> Value:
+    def apply(x: Value, axis: Axis = None, *, dim: Axis = None, keepdims: bool = False, keepdim: bool = False) -> Value:
         axis = dim if axis is None else axis
         if axis not in (None, -1, (-1,), [-1]):
             raise BodyError(f"{name} along axis {axis}: vectors lie along the last axis, -1")
@@ -179,7 +187,9 @@ def _of(name: str) -> Callable[[Value], Value]:
 _sqrt, _ones_like = _of("sqrt"), _of("ones_like")
 
 
-def _var(x: Value, axis: Any = None, *, correction: Any = None, ddof: Any = None, **options: Any) -> Value:
+def _var(
+    x: Value, axis: Axis = None, *, correction: float | None = None, ddof: float | None = None, **options: bool
+) -> Value:
     less = next((c for c in (correction, ddof) if c is not None), 0)
     deviation = x - _mean(x, axis, **options)
     if not less:
@@ -187,24 +197,24 @@ def _var(x: Value, axis: Any = None, *, correction: Any = None, ddof: Any = None
     return _sum(deviation * deviation, axis, **options) / (_sum(_ones_like(x), axis, **options) - less)
 
 
-def _norm(x: Value, ord: Any = None, axis: Any = None, **options: Any) -> Value:
+def _norm(x: Value, ord: object = None, axis: Axis = None, **options: bool) -> Value:
     if ord not in (None, 2):
         raise BodyError(f"a norm of order {ord!r}: theorems know the Euclidean norm")
     return _sqrt(_sum(x * x, axis, **options))
 
 
-def _where(condition: Any, x: Any, y: Any) -> Value:
+def _where(condition: object, x: Value, y: object) -> Value:
     """One of two values, where the library chooses a unit; on terms there is nothing to choose by."""
     return Value(namespace(x.inner).where(condition, _plain(x), _plain(y)))
 
 
-def _trace(function: Callable[[Any], Any], like: Value) -> Value:
+def _trace(function: Callable[[Value], Value], like: Value) -> Value:
     run = current("trace")
     run.flat = run.traced = True
     return Value(kernel.trace(lambda e: _plain(function(Value(e))), like.inner))
 
 
-_METHODS: dict[str, Callable[..., Any]] = {
+_METHODS: dict[str, Function] = {
     "sum": _sum,
     "max": lambda x, **options: Value(namespace(x.inner).max(x.inner)),
     "mean": _mean,
@@ -220,7 +230,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
 }
 """Functions that arrays have as methods, too."""
 
-_FUNCTIONS: dict[str, Callable[..., Any]] = _METHODS | {
+_FUNCTIONS: dict[str, Function] = _METHODS | {
     "absolute": abs,
     "add": operator.add,
     "divide": operator.truediv,
@@ -248,7 +258,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = _METHODS | {
 }
 
 
-def _called(name: str, *inputs: Any, **options: Any) -> Any:
+def _called(name: str, *inputs: object, **options: object) -> Value:
     if name not in _FUNCTIONS:
         raise BodyError(f"{name} does not run on vectors of every dimension; what does: {', '.join(_FUNCTIONS)}")
     return _FUNCTIONS[name](*inputs, **options)
@@ -259,7 +269,7 @@ class _Namespace:
 
     __name__ = "lngeom.theorems"
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
+    def __getattr__(self, name: str) -> Function:
         if name not in _FUNCTIONS:
             raise AttributeError(f"the namespace of theorems has no {name}")
         return _FUNCTIONS[name]
@@ -271,12 +281,12 @@ NAMESPACE = _Namespace()
 # ------------------------------------------------------------------------------------------------- words of hypotheses
 
 
-def nonzero(x: Any) -> Any:
+def nonzero(x: Array) -> Statement:
     """The statement that no component of `x` is 0."""
     return current("nonzero").compared(x, "!=", 0)
 
 
-def varies(x: Any) -> Any:
+def varies(x: Array) -> Statement:
     """The statement that the components of `x` are not all equal: σ² > 0."""
     from .. import moments
 

@@ -3,7 +3,6 @@
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 from weakref import WeakKeyDictionary
 
 from hypothesis import errors, given, reject, settings, strategies as st
@@ -172,7 +171,7 @@ def check_wrong(theorem: Theorem, label: str) -> Refutation:
     raise CheckError(f"{theorem.id}: the wrong variant {label!r} has a proof")
 
 
-def checks(theorem: Theorem) -> Iterator[tuple[str, Callable[[], Any]]]:
+def checks(theorem: Theorem) -> Iterator[tuple[str, Callable[[], object]]]:
     """The checks of a theorem by name, as ``pytest`` runs them."""
     yield "proof", lambda: check_proof(theorem)
     yield "examples", lambda: check_examples(theorem)

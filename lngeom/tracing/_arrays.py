@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy
 
-from ..carriers import namespace
+from ..carriers import Array, namespace
 from ._sizes import FEATURE, Dim, Num, power
 from ._trace import Trace, root
+
+Axis: TypeAlias = "int | Sequence[int] | None"
 
 
 @dataclass(eq=False)
@@ -36,7 +37,7 @@ class Arr:
     def __init__(
         self,
         trace: Trace,
-        value: Any,
+        value: Array,
         axes: Iterable[Dim],
         dtype: str,
         *,
@@ -57,30 +58,32 @@ class Arr:
         """The labels of all axes, in order."""
         return tuple(itertools.chain(*self.axes))
 
-    def size(self, axis: int, number: type[Num] = Num) -> Any:
+    def size(self, axis: int, number: type[Num] = Num) -> Num | int:
         """How long an axis is."""
         dim = self.axes[axis]
         return number(self.trace, self.trace.ground.d if dim == (FEATURE,) else None, dim) if dim else 1
 
-    def _axis(self, axis: Any) -> int:
+    def _axis(self, axis: object) -> int:
         if not isinstance(axis, int | numpy.integer) or not -len(self.axes) <= axis < len(self.axes):
             self.trace.refuse(f"axis {axis!r} of an array of {len(self.axes)} axes")
         return int(axis) % len(self.axes)
 
-    def _axes(self, axis: Any) -> list[int]:
+    def _axes(self, axis: Axis) -> list[int]:
         if axis is None:
             return list(range(len(self.axes)))
         return [self._axis(one) for one in (axis if isinstance(axis, tuple | list) else [axis])]
 
     # ------------------------------------------------------------------------------------------ component by component
 
-    def like(self, value: Any, dtype: str | None = None, *, axes: Iterable[Dim] | None = None, of: Any = None) -> Arr:
+    def like(
+        self, value: Array, dtype: str | None = None, *, axes: Iterable[Dim] | None = None, of: Array | None = None
+    ) -> Arr:
         """The result of one operation on this array; `of` is what was summed."""
         dtype = dtype or self.dtype
         value = self.trace.ground.rounded(value, dtype, of)
         return Arr(self.trace, value, self.axes if axes is None else axes, dtype, summed=self.summed)
 
-    def _operand(self, other: Any) -> Arr:
+    def _operand(self, other: object) -> Arr:
         if isinstance(other, Arr):
             return other
         value = other.value if isinstance(other, Num) else self.trace.constant(other)
@@ -88,7 +91,7 @@ class Arr:
             self.trace.refuse("the number of rows is computed with")
         return Arr(self.trace, value, (), self.dtype)
 
-    def combined(self, other: Any, operation: Callable[[Any, Any], Any], dtype: str | None = None) -> Arr:
+    def combined(self, other: object, operation: Callable[[Array, Array], Array], dtype: str | None = None) -> Arr:
         """A binary operation, with axes broadcast from the right: equal labels, or an axis of size 1."""
         other = self._operand(other)
         axes = []
@@ -106,13 +109,13 @@ class Arr:
         value = self.trace.ground.rounded(operation(self.value, other.value), dtype or self.dtype)
         return Arr(self.trace, value, axes[::-1], dtype or self.dtype, summed=self.summed | other.summed)
 
-    def divided(self, other: Any, dtype: str | None = None) -> Arr:
+    def divided(self, other: object, dtype: str | None = None) -> Arr:
         """The quotient, which is defined where no divisor is 0."""
         if not isinstance(other, int | float) or not other:
             self.trace.require(self._operand(other).value, "!=")
         return self.combined(other, operator.truediv, dtype)
 
-    def maximum(self, other: Any, *, sign: int = 1) -> Arr:
+    def maximum(self, other: object, *, sign: int = 1) -> Arr:
         """The larger one, (a + b + |a − b|)/2, or with sign −1 the smaller one."""
         other = self._operand(other)
         gap = self.combined(other, operator.sub).absolute()
@@ -123,7 +126,7 @@ class Arr:
         self.trace.absolutes.append(self.value)
         return self._alone(abs(self.value))
 
-    def power(self, exponent: Any) -> Arr:
+    def power(self, exponent: Num | float) -> Arr:
         """A power whose exponent is a multiple of 1/2."""
         return self._alone(power(self.trace, self.value, exponent))
 
@@ -135,7 +138,7 @@ class Arr:
         """A function of each component that nothing looks into."""
         return self._alone(self.trace.call(function, self.value))
 
-    def _alone(self, value: Any) -> Arr:
+    def _alone(self, value: Array) -> Arr:
         if self.summed:
             self.trace.refuse("a sum over rows is used otherwise than linearly")
         return self.like(value)
@@ -147,18 +150,18 @@ class Arr:
         """The same numbers in another format, which are other memory only if it is another."""
         return self.like(self.value, dtype) if dtype != self.dtype else self.view(self.axes)
 
-    def filled(self, number: Any, axes: Iterable[Dim] | None = None, dtype: str | None = None) -> Arr:
+    def filled(self, number: object, axes: Iterable[Dim] | None = None, dtype: str | None = None) -> Arr:
         """An array of one number."""
         return filled(self.trace, number, self.axes if axes is None else axes, dtype or self.dtype)
 
     # ------------------------------------------------------------------------------------------------------ reductions
 
-    def _reduced(self, axis: Any, keepdims: bool) -> tuple[list[int], list[Dim]]:
+    def _reduced(self, axis: Axis, keepdims: bool) -> tuple[list[int], list[Dim]]:
         gone = self._axes(axis)
         kept = [() if k in gone else dim for k, dim in enumerate(self.axes) if keepdims or k not in gone]
         return gone, kept
 
-    def sum(self, axis: Any = None, keepdims: bool = False) -> Arr:
+    def sum(self, axis: Axis = None, keepdims: bool = False) -> Arr:
         """The sum over all components, or over rows."""
         gone, kept = self._reduced(axis, keepdims)
         covered = set(itertools.chain(*(self.axes[k] for k in gone)))
@@ -169,7 +172,7 @@ class Arr:
             return Arr(self.trace, self.value, kept, self.dtype, summed=self.summed | rows)
         return self._statistic("sum", covered, kept)
 
-    def mean(self, axis: Any = None, keepdims: bool = False) -> Arr:
+    def mean(self, axis: Axis = None, keepdims: bool = False) -> Arr:
         """The mean of all components."""
         gone, kept = self._reduced(axis, keepdims)
         return self._statistic("mean", set(itertools.chain(*(self.axes[k] for k in gone))), kept)
@@ -185,13 +188,15 @@ class Arr:
         terms = self.value if name == "sum" else self.value / self.trace.ground.d
         return self.like(result, axes=kept, of=terms)
 
-    def variance(self, axis: Any = None, keepdims: bool = False, correction: Any = 0) -> Arr:
+    def variance(self, axis: Axis = None, keepdims: bool = False, correction: Num | float = 0) -> Arr:
         """The mean square of the deviations from the mean, or their sum over d − correction."""
         deviation = self.combined(self.mean(axis, keepdims=True), operator.sub)
         square = deviation.combined(deviation, operator.mul)
         if isinstance(correction, int | float) and correction == 0:
             return square.mean(axis, keepdims)
-        size = functools.reduce(operator.mul, (self.size(k) for k in self._axes(axis)))
+        size: Num | int = 1
+        for k in self._axes(axis):
+            size = size * self.size(k)
         return square.sum(axis, keepdims).divided(size - correction)
 
     # ------------------------------------------------------------------------------------------------------------ views
@@ -201,11 +206,11 @@ class Arr:
         self.memory.shared = True
         return Arr(self.trace, self.value, axes, self.dtype, memory=self.memory, summed=self.summed)
 
-    def reshaped(self, shape: Sequence[Any]) -> Arr:
+    def reshaped(self, shape: Sequence[object]) -> Arr:
         """The same components in the same order; one size may be −1."""
         dims: list[Dim | None] = []
         for size in shape:
-            known: Any = size.dim if isinstance(size, Num) else () if size == 1 else None
+            known = size.dim if isinstance(size, Num) else () if size == 1 else None
             if known is None and size != -1:
                 self.trace.refuse(f"a shape holds the number {size!r}")
             dims.append(known)
@@ -233,7 +238,7 @@ class Arr:
         order[a], order[b] = order[b], order[a]
         return self.transposed(order)
 
-    def squeezed(self, axis: Any) -> Arr:
+    def squeezed(self, axis: Axis) -> Arr:
         """Without axes of size 1, which no axis with a label is known to be."""
         gone = self._axes(axis)
         if any(self.axes[k] for k in gone):
@@ -254,7 +259,7 @@ class Arr:
             return self.combined(self.filled(1, dims), operator.mul)
         return self.view(dims)
 
-    def item(self, index: Any) -> Arr:
+    def item(self, index: object) -> Arr:
         """Whole axes and new ones: a part would be another row, or some of the components."""
         index = index if isinstance(index, tuple) else (index,)
         if not any(one is Ellipsis for one in index):
@@ -298,10 +303,10 @@ def _rows(array: Arr) -> bool:
     return any(label != FEATURE for label in array.labels)
 
 
-def filled(trace: Trace, number: Any, axes: Iterable[Dim], dtype: str) -> Arr:
+def filled(trace: Trace, number: object, axes: Iterable[Dim], dtype: str) -> Arr:
     """An array of one number."""
     axes = tuple(axes)
-    value = number.value if isinstance(number, Num) else trace.constant(number)
+    value: Array = number.value if isinstance(number, Num) else trace.constant(number)
     if any(FEATURE in dim for dim in axes):
         value = trace.ground.ones("x") * value
     return Arr(trace, value, axes, dtype)

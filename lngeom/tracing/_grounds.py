@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any
 
 import numpy
+from numpy.typing import ArrayLike
 
 from .. import kernel
-from ..carriers import Dual, Rounded
+from ..carriers import Array, Carrier, Dual, Rounded
 from ..kernel import Formula, Recorded, Table
 from ..rounding import FORMATS
 
@@ -20,34 +20,34 @@ class Ground:
 
     def __init__(self, facts: tuple[Formula, ...] = ()) -> None:
         self.facts = list(facts)
-        self.d: Any = kernel.d
+        self.d: Carrier = kernel.d
 
-    def vector(self, name: str) -> Any:
+    def vector(self, name: str) -> Carrier:
         """The vector of that name."""
         return kernel.vector(name)
 
-    def scalar(self, name: str) -> Any:
+    def scalar(self, name: str) -> Carrier:
         """The number of that name."""
         return kernel.scalar(name)
 
-    def number(self, value: Fraction) -> Any:
+    def number(self, value: Fraction) -> Carrier:
         """A number that is known."""
         return kernel.term(value)
 
-    def constant(self, name: str, value: Fraction) -> Any:
+    def constant(self, name: str, value: Fraction) -> Carrier:
         """A number that a program writes, under its name."""
         return self.scalar(name)
 
-    def ones(self, name: str) -> Any:
+    def ones(self, name: str) -> Carrier:
         """The uniform vector, in the space of the vector of that name."""
         return kernel.ones(self.vector(name))
 
-    def assume(self, value: Any, relation: str) -> None:
+    def assume(self, value: Carrier, relation: str) -> None:
         """A hypothesis from here on."""
         flipped = {"<": (-value, ">"), "<=": (-value, ">=")}.get(relation, (value, relation))
         self.facts.append(Formula(*flipped))
 
-    def sign(self, value: Any, relation: str) -> bool | None:
+    def sign(self, value: Carrier, relation: str) -> bool | None:
         """Whether a value stands in a relation to 0, None where nothing says so."""
         value = kernel.term(value)
         negated = {"=": [(value, "!=")], "!=": [(value, "=")], ">": [(-value, ">=")], ">=": [(-value, ">")]}[relation]
@@ -55,22 +55,22 @@ class Ground:
             return True
         return False if any(self._holds(*one) for one in negated) else None
 
-    def _holds(self, value: Any, relation: str) -> bool:
+    def _holds(self, value: Carrier, relation: str) -> bool:
         try:
             kernel.prove(Formula(value, relation), kernel.dimension(), *map(kernel.assume, self.facts))
         except kernel.ProofError:
             return False
         return True
 
-    def applied(self, function: str, value: Any, name: str) -> Any:
+    def applied(self, function: str, value: Array, name: str) -> Carrier:
         """The result of an opaque function."""
         return self.scalar(name) if value.is_scalar else self.vector(name)
 
-    def rounded(self, value: Any, dtype: str, terms: Any = None) -> Any:
+    def rounded(self, value: Carrier, dtype: str, terms: Carrier | None = None) -> Carrier:
         """The result of one operation in a format, the sum of `terms` if given; exact carriers know no formats."""
         return value
 
-    def fused(self, layer: Callable[[Any], Any], value: Any, dtype: str) -> Any:
+    def fused(self, layer: Callable[[Array], Array], value: Array, dtype: str) -> Array:
         """A whole layer that one operation computes."""
         return layer(value)
 
@@ -83,26 +83,26 @@ class RecordedGround(Ground):
         self.table = table
         self.d = Recorded(table, table.place("d"), False)
 
-    def vector(self, name: str) -> Any:
+    def vector(self, name: str) -> Carrier:
         return Recorded(self.table, self.table.place("v", name), True)
 
-    def scalar(self, name: str) -> Any:
+    def scalar(self, name: str) -> Carrier:
         return Recorded(self.table, self.table.place("s", name), False)
 
-    def number(self, value: Fraction) -> Any:
+    def number(self, value: Fraction) -> Carrier:
         return Recorded(self.table, self.table.number(value), False)
 
-    def ones(self, name: str) -> Any:
+    def ones(self, name: str) -> Carrier:
         return Recorded(self.table, self.table.number(Fraction(1)), True)
 
-    def assume(self, value: Any, relation: str) -> None:
+    def assume(self, value: Carrier, relation: str) -> None:
         """Nothing: it was assumed when the answers were found."""
 
-    def sign(self, value: Any, relation: str) -> bool | None:
+    def sign(self, value: Carrier, relation: str) -> bool | None:
         """Nothing: it was found before."""
         return None
 
-    def applied(self, function: str, value: Any, name: str) -> Any:
+    def applied(self, function: str, value: Array, name: str) -> Carrier:
         return self.vector(name) if value.vector else self.scalar(name)
 
 
@@ -113,30 +113,30 @@ class DualGround(Ground):
         self.inner, self.moving, self.along = inner, moving, along
         self.d = inner.d
 
-    def vector(self, name: str) -> Any:
+    def vector(self, name: str) -> Carrier:
         value = self.inner.vector(name)
         return Dual(value, self.inner.vector(self.along), 1) if name == self.moving else value
 
-    def scalar(self, name: str) -> Any:
+    def scalar(self, name: str) -> Carrier:
         return self.inner.scalar(name)
 
-    def number(self, value: Fraction) -> Any:
+    def number(self, value: Fraction) -> Carrier:
         return self.inner.number(value)
 
-    def constant(self, name: str, value: Fraction) -> Any:
+    def constant(self, name: str, value: Fraction) -> Carrier:
         return self.inner.constant(name, value)
 
-    def ones(self, name: str) -> Any:
+    def ones(self, name: str) -> Carrier:
         return self.inner.ones(name)
 
-    def assume(self, value: Any, relation: str) -> None:
+    def assume(self, value: Carrier, relation: str) -> None:
         """Nothing: it was assumed when the answers were found."""
 
-    def sign(self, value: Any, relation: str) -> bool | None:
+    def sign(self, value: Carrier, relation: str) -> bool | None:
         return self.inner.sign(value, relation)
 
 
-OPAQUE: dict[str, tuple[Callable[[Any], Any], float | None]] = {
+OPAQUE: dict[str, tuple[Callable[[Array], Array], float | None]] = {
     "sigmoid": (lambda t: 1 / (1 + numpy.exp(-t)), 0.25),
     "silu": (lambda t: t / (1 + numpy.exp(-t)), 1.1),
     "tanh": (numpy.tanh, 1.0),
@@ -154,66 +154,66 @@ None for an increasing convex function, which is steepest on the right.
 class FloatGround(Ground):
     """One row of float64 numbers, which know how far they are from what they stand for if `error` is asked for."""
 
-    def __init__(self, values: Mapping[str, Any], d: int, *, error: bool = False) -> None:
+    def __init__(self, values: Mapping[str, ArrayLike], d: int, *, error: bool = False) -> None:
         super().__init__()
         self.values, self.error, self.size = dict(values), error, d
-        self.d: Any = self._made([float(d)])
+        self.d: Carrier = self._made([float(d)])
 
-    def _made(self, value: Any) -> Any:
+    def _made(self, value: ArrayLike) -> Carrier:
         array = numpy.atleast_1d(numpy.asarray(value, dtype=numpy.float64))
         return Rounded(array) if self.error else array
 
-    def vector(self, name: str) -> Any:
+    def vector(self, name: str) -> Carrier:
         return self._made(self.values[name])
 
-    def scalar(self, name: str) -> Any:
+    def scalar(self, name: str) -> Carrier:
         return self._made(self.values[name])
 
-    def number(self, value: Fraction) -> Any:
+    def number(self, value: Fraction) -> Carrier:
         return self._made(float(value))
 
-    def constant(self, name: str, value: Fraction) -> Any:
+    def constant(self, name: str, value: Fraction) -> Carrier:
         return self._made(self.values.get(name, float(value)))
 
-    def ones(self, name: str) -> Any:
+    def ones(self, name: str) -> Carrier:
         return self._made(numpy.ones(self.size))
 
-    def assume(self, value: Any, relation: str) -> None:
+    def assume(self, value: Carrier, relation: str) -> None:
         """Nothing: numbers decide every branch."""
 
-    def sign(self, value: Any, relation: str) -> bool | None:
+    def sign(self, value: Array, relation: str) -> bool | None:
         number = float(getattr(value, "value", value)[0])
         return {"=": number == 0, "!=": number != 0, ">": number > 0, ">=": number >= 0}[relation]
 
-    def applied(self, function: str, value: Any, name: str) -> Any:
+    def applied(self, function: str, value: Array, name: str) -> Array:
         if function not in OPAQUE:  # a map with weights of its own, whose results are given
             return self._made(self.values.get(name, 0.0))
         compute, slope = OPAQUE[function]
         exact = self.values[name] = compute(getattr(value, "value", value))
-        if not self.error:
+        if not isinstance(value, Rounded):
             return exact
         off = compute(value.value + value.error) - exact if slope is None else slope * value.error
         return Rounded(exact, off + 2.0**-50 * abs(exact))
 
-    def rounded(self, value: Any, dtype: str, terms: Any = None) -> Any:
+    def rounded(self, value: Array, dtype: str, terms: Array | None = None) -> Array:
         """The result widened by what an operation of this format may be off.
 
         4u|z| holds what elementary functions, a mean's two roundings and a contracted product are off. A sum of n
         numbers in any order is n·u·Σ|terms| off, u that of float32 where half formats are summed; of a mean it is the
         n-th part.
         """
-        if not self.error:
+        if not isinstance(value, Rounded):
             return value
         form = FORMATS[dtype]
         bound = 4 * float(form.roundoff) * (abs(value.value) + value.error) + float(form.tiny)
-        if terms is not None:
+        if isinstance(terms, Rounded):
             work = min(float(form.roundoff), float(FORMATS["float32"].roundoff))
             bound = bound + 2 * work * len(terms) * (abs(terms.value) + terms.error).sum()
         return Rounded(value.value, value.error + bound)
 
-    def fused(self, layer: Callable[[Any], Any], value: Any, dtype: str) -> Any:
+    def fused(self, layer: Callable[[Array], Array], value: Array, dtype: str) -> Array:
         """A layer in the format it is computed in, four times as far off as two passes are: its passes are not ours."""
-        if not self.error:
+        if not isinstance(value, Rounded):
             return layer(value)
         work = "float64" if dtype == "float64" else "float32"
         inside = self.rounded(value, work)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
 
 import numpy
+from numpy.typing import DTypeLike
 
-from ._arrays import Arr, filled
+from ._arrays import Arr, Axis, filled
 from ._sizes import Num
 
 _BINARY = {"add": operator.add, "subtract": operator.sub, "multiply": operator.mul}
@@ -34,7 +35,7 @@ class NumpyArray(numpy.lib.mixins.NDArrayOperatorsMixin):
     size = property(lambda self: functools.reduce(operator.mul, self.shape))
     T = property(lambda self: NumpyArray(self.arr.transposed(range(self.ndim)[::-1])))
 
-    def __array__(self, *_: Any, **__: Any) -> Any:
+    def __array__(self, *_: object, **__: object) -> NoReturn:
         return self.arr.trace.refuse("numbers are read off the data")
 
     def __bool__(self) -> bool:
@@ -42,13 +43,15 @@ class NumpyArray(numpy.lib.mixins.NDArrayOperatorsMixin):
 
     __float__ = __int__ = __index__ = __len__ = __iter__ = item = tolist = __array__
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: object, value: object) -> None:
         self.arr.trace.refuse("a part is changed in place")
 
-    def __getitem__(self, index: Any) -> NumpyArray:
+    def __getitem__(self, index: object) -> NumpyArray:
         return NumpyArray(self.arr.item(index))
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
+    def __array_ufunc__(
+        self, ufunc: numpy.ufunc, method: str, *inputs: Any, out: tuple[NumpyArray, ...] | None = None, **options: Any
+    ) -> NumpyArray:
         trace, name = self.arr.trace, ufunc.__name__
         if method == "reduce" and name == "add" and not options.get("out"):
             return inputs[0].sum(options.get("axis", 0), options.get("keepdims", False))
@@ -61,7 +64,9 @@ class NumpyArray(numpy.lib.mixins.NDArrayOperatorsMixin):
             return out[0]
         return NumpyArray(result)
 
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    def __array_function__(
+        self, function: Callable[..., object], types: object, args: Sequence[object], kwargs: Mapping[str, object]
+    ) -> NumpyArray:
         method = getattr(self, function.__name__, None)
         if method is None or not args or args[0] is not self:
             self.arr.trace.refuse(f"{function.__name__} is not among the operations that are traced")
@@ -71,26 +76,26 @@ class NumpyArray(numpy.lib.mixins.NDArrayOperatorsMixin):
         self.arr.trace.operations[name] += 1
         return NumpyArray(result)
 
-    def _wide(self, dtype: Any) -> Arr:
+    def _wide(self, dtype: DTypeLike | None) -> Arr:
         return self.arr if dtype is None else self.arr.cast(str(numpy.dtype(dtype)))
 
-    def sum(self, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> NumpyArray:
+    def sum(self, axis: Axis = None, keepdims: bool = False, dtype: DTypeLike | None = None) -> NumpyArray:
         """The sum, as numpy.sum."""
         return self._statistic("sum", self._wide(dtype).sum(axis, keepdims))
 
-    def mean(self, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> NumpyArray:
+    def mean(self, axis: Axis = None, dtype: DTypeLike | None = None, keepdims: bool = False) -> NumpyArray:
         """The mean, as numpy.mean."""
         return self._statistic("mean", self._wide(dtype).mean(axis, keepdims))
 
-    def var(self, axis: Any = None, ddof: Any = 0, keepdims: bool = False) -> NumpyArray:
+    def var(self, axis: Axis = None, ddof: Num | float = 0, keepdims: bool = False) -> NumpyArray:
         """The variance with divisor d − ddof, as numpy.var."""
         return self._statistic("var", self.arr.variance(axis, keepdims, ddof))
 
-    def std(self, axis: Any = None, ddof: Any = 0, keepdims: bool = False) -> NumpyArray:
+    def std(self, axis: Axis = None, ddof: Num | float = 0, keepdims: bool = False) -> NumpyArray:
         """The root of the variance, as numpy.std."""
         return self._statistic("std", self.arr.variance(axis, keepdims, ddof).root())
 
-    def astype(self, dtype: Any, **_: Any) -> NumpyArray:
+    def astype(self, dtype: DTypeLike, **_: object) -> NumpyArray:
         """The same numbers in another format."""
         if numpy.dtype(dtype).kind != "f":
             self.arr.trace.refuse(f"a cast to {dtype}")
@@ -100,7 +105,7 @@ class NumpyArray(numpy.lib.mixins.NDArrayOperatorsMixin):
         """Memory of its own."""
         return NumpyArray(self.arr.like(self.arr.value))
 
-    def reshape(self, *shape: Any) -> NumpyArray:
+    def reshape(self, *shape: object) -> NumpyArray:
         """Other axes, as numpy.reshape."""
         sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
         return NumpyArray(self.arr.reshaped(sizes))
@@ -109,29 +114,29 @@ class NumpyArray(numpy.lib.mixins.NDArrayOperatorsMixin):
         """An axis more, as numpy.expand_dims."""
         return NumpyArray(self.arr.unsqueezed(axis))
 
-    def clip(self, a_min: Any = None, a_max: Any = None) -> NumpyArray:
+    def clip(self, a_min: object = None, a_max: object = None) -> NumpyArray:
         """No smaller than one number and no larger than another."""
         low = self.arr if a_min is None else self.arr.maximum(_lowered(a_min))
         return NumpyArray(low if a_max is None else low.maximum(_lowered(a_max), sign=-1))
 
-    def ones_like(self, dtype: Any = None) -> NumpyArray:
+    def ones_like(self, dtype: DTypeLike | None = None) -> NumpyArray:
         """Ones of the same axes."""
         return NumpyArray(self.arr.filled(1))
 
-    def zeros_like(self, dtype: Any = None) -> NumpyArray:
+    def zeros_like(self, dtype: DTypeLike | None = None) -> NumpyArray:
         """Zeros of the same axes."""
         return NumpyArray(self.arr.filled(0))
 
     empty_like = zeros_like
 
 
-def _lowered(value: Any) -> Any:
+def _lowered(value: object) -> object:
     if isinstance(value, NumpyArray):
         return value.arr
     return value.item() if isinstance(value, numpy.generic | numpy.ndarray) and value.size == 1 else value
 
 
-def applied(name: str, like: Arr, values: list[Any]) -> Arr:
+def applied(name: str, like: Arr, values: list) -> Arr:
     """One function of each component."""
     arrays = [value for value in values if isinstance(value, Arr)]
     dtype = str(functools.reduce(numpy.promote_types, [one.dtype for one in arrays]))

@@ -7,6 +7,9 @@ import numbers
 import operator
 from typing import Any
 
+import numpy
+
+from ..carriers import Carrier
 from ._trace import Refusal, Trace, root
 
 Dim = tuple[str, ...]
@@ -27,50 +30,57 @@ class Num:
     __slots__ = ("dim", "trace", "value")
     __hash__ = object.__hash__
 
-    def __init__(self, trace: Trace, value: Any, dim: Dim | None = None) -> None:
+    def __init__(self, trace: Trace, value: Carrier | None, dim: Dim | None = None) -> None:
         self.trace, self.value, self.dim = trace, value, dim
 
     def __repr__(self) -> str:
         return "·".join(self.dim) if self.dim is not None else repr(self.value)
 
-    def _of(self, other: Any) -> Any:
-        """The value of another operand."""
+    def _values(self, other: object) -> tuple[Carrier, Carrier]:
+        """Its own value and that of another operand."""
         value = other.value if isinstance(other, Num) else self.trace.constant(other)
         if value is None or self.value is None:
             self.trace.refuse("the number of rows is computed with")
-        return value
+        return self.value, value
 
-    def _made(self, value: Any, dim: Dim | None = None) -> Num:
+    def _difference(self, other: object) -> Carrier:
+        mine, value = self._values(other)
+        return mine - value
+
+    def _made(self, value: Carrier | None, dim: Dim | None = None) -> Num:
         return type(self)(self.trace, value, dim)
 
-    def _is_number(self, other: Any) -> bool:
-        return isinstance(other, Num | int | float)
-
-    def __add__(self, other: Any) -> Any:
-        return self._made(self.value + self._of(other)) if self._is_number(other) else NotImplemented
+    def __add__(self, other: object) -> Num:
+        return self._made(operator.add(*self._values(other))) if isinstance(other, _NUMBER) else NotImplemented
 
     __radd__ = __add__
 
     def __neg__(self) -> Num:
-        return self._made(-self._of(0) - self.value)
+        mine, nought = self._values(0)
+        return self._made(-nought - mine)
 
-    def __sub__(self, other: Any) -> Any:
-        return self._made(self.value - self._of(other)) if self._is_number(other) else NotImplemented
+    def __sub__(self, other: object) -> Num:
+        return self._made(self._difference(other)) if isinstance(other, _NUMBER) else NotImplemented
 
-    def __rsub__(self, other: Any) -> Any:
-        return self._made(self._of(other) - self.value) if self._is_number(other) else NotImplemented
+    def __rsub__(self, other: object) -> Num:
+        if not isinstance(other, _NUMBER):
+            return NotImplemented
+        mine, value = self._values(other)
+        return self._made(value - mine)
 
-    def __mul__(self, other: Any) -> Any:
-        if not self._is_number(other):
+    def __mul__(self, other: object) -> Num:
+        if not isinstance(other, _NUMBER):
             return NotImplemented
         if self.dim is not None and isinstance(other, Num) and other.dim is not None:
             both = None if self.value is None or other.value is None else self.value * other.value
             return self._made(both, self.dim + other.dim)
-        return self if other == 1 and isinstance(other, int) else self._made(self.value * self._of(other))
+        if other == 1 and isinstance(other, int):
+            return self
+        return self._made(operator.mul(*self._values(other)))
 
     __rmul__ = __mul__
 
-    def __floordiv__(self, other: Any) -> Any:
+    def __floordiv__(self, other: object) -> Num | int:
         """Labels are divided by labels; nothing is known of any other remainder."""
         if isinstance(other, int) and other == 1:
             return self
@@ -79,33 +89,33 @@ class Num:
             return self._made(self.trace.ground.d if rest == (FEATURE,) else None, rest) if rest else 1
         return self.trace.refuse(f"{self!r} is divided by {other!r} without remainder")
 
-    def __mod__(self, other: Any) -> int:
+    def __mod__(self, other: object) -> int:
         if (isinstance(other, int) and other == 1) or (isinstance(other, Num) and other.dim == self.dim):
             return 0
         return self.trace.refuse(f"the remainder of {self!r} by {other!r}")
 
-    def __truediv__(self, other: Any) -> Any:
-        if not self._is_number(other):
+    def __truediv__(self, other: object) -> Num:
+        if not isinstance(other, _NUMBER):
             return NotImplemented
-        value = self._of(other)
+        mine, value = self._values(other)
         self.trace.require(value, "!=")
-        return self._made(self.value / value)
+        return self._made(mine / value)
 
-    def __rtruediv__(self, other: Any) -> Any:
-        if not self._is_number(other):
+    def __rtruediv__(self, other: object) -> Num:
+        if not isinstance(other, _NUMBER):
             return NotImplemented
-        value = self._of(other)
-        self.trace.require(self.value, "!=")
-        return self._made(value / self.value)
+        mine, value = self._values(other)
+        self.trace.require(mine, "!=")
+        return self._made(value / mine)
 
-    def __pow__(self, exponent: Any) -> Any:
-        return self._made(power(self.trace, self.value * self._of(1), exponent))
+    def __pow__(self, exponent: Num | float) -> Num:
+        return self._made(power(self.trace, operator.mul(*self._values(1)), exponent))
 
     def sqrt(self) -> Num:
         """Its root."""
         return self**0.5
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+    def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: Any, **options: object) -> object:
         """NumPy's functions of numbers; those of arrays are the array's."""
         array = next((one for one in inputs if hasattr(one, "arr")), None)
         if array is not None:
@@ -121,36 +131,40 @@ class Num:
     # What decides a branch of the program.
 
     def __bool__(self) -> bool:
-        return self.trace.decide(self._of(0) + self.value, "!=")
+        mine, nought = self._values(0)
+        return self.trace.decide(nought + mine, "!=")
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Num) and self.dim is not None and self.dim == other.dim:
             return True
-        return self._is_number(other) and self.trace.decide(self.value - self._of(other), "=")
+        return isinstance(other, _NUMBER) and self.trace.decide(self._difference(other), "=")
 
-    def __gt__(self, other: Any) -> bool:
-        return self.trace.decide(self.value - self._of(other), ">")
+    def __gt__(self, other: object) -> bool:
+        return self.trace.decide(self._difference(other), ">")
 
-    def __ge__(self, other: Any) -> bool:
-        return self.trace.decide(self.value - self._of(other), ">=")
+    def __ge__(self, other: object) -> bool:
+        return self.trace.decide(self._difference(other), ">=")
 
-    def __lt__(self, other: Any) -> bool:
-        return self.trace.decide(self._of(other) - self.value, ">")
+    def __lt__(self, other: object) -> bool:
+        mine, value = self._values(other)
+        return self.trace.decide(value - mine, ">")
 
-    def __le__(self, other: Any) -> bool:
-        return self.trace.decide(self._of(other) - self.value, ">=")
+    def __le__(self, other: object) -> bool:
+        mine, value = self._values(other)
+        return self.trace.decide(value - mine, ">=")
 
     def __float__(self) -> float:
         return self.trace.refuse("a size is used as a number of this machine")
 
 
+_NUMBER = Num | int | float
 _UFUNCS = {"sqrt": Num.sqrt, "multiply": operator.mul, "true_divide": operator.truediv, "divide": operator.truediv}
 _UFUNCS |= {"add": operator.add, "subtract": operator.sub}
 
 numbers.Integral.register(Num)  # programs ask whether a dimension is one number or several
 
 
-def power(trace: Trace, value: Any, exponent: Any) -> Any:
+def power(trace: Trace, value: Carrier, exponent: Num | float) -> Carrier:
     """A power whose exponent is a multiple of 1/2."""
     if isinstance(exponent, Num) or 2 * exponent != int(2 * exponent) or abs(exponent) > 8:
         trace.refuse(f"the exponent is {exponent!r}")

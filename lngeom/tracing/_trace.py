@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn, TypeVar
 
-from ..carriers import namespace
+from ..carriers import Carrier, namespace
 from ..errors import LngeomError
 from ._grounds import Ground
+
+Result = TypeVar("Result")
 
 _LARGEST, _FINEST = 4096, 64
 _PATHS = 8
@@ -89,16 +91,16 @@ class Trace:
     decisions: list[bool] = field(default_factory=list)
     replayed: Trace | None = None
     asked: list[bool] = field(default_factory=list)
-    branches: list[tuple[Any, str, bool]] = field(default_factory=list)
-    obligations: list[tuple[Any, str]] = field(default_factory=list)
-    absolutes: list[Any] = field(default_factory=list)
-    squares: list[Any] = field(default_factory=list)
+    branches: list[tuple[Carrier, str, bool]] = field(default_factory=list)
+    obligations: list[tuple[Carrier, str]] = field(default_factory=list)
+    absolutes: list[Carrier] = field(default_factory=list)
+    squares: list[Carrier] = field(default_factory=list)
     integers: set[int] = field(default_factory=set)
     scalars: set[str] = field(default_factory=set)
     vectors: dict[str, bool] = field(default_factory=dict)
     numbers: set[str] = field(default_factory=set)
     operations: Counter[str] = field(default_factory=Counter)
-    opaque: list[tuple[str, Any, str]] = field(default_factory=list)
+    opaque: list[tuple[str, Carrier, str]] = field(default_factory=list)
     called: list[str] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
     notes: set[str] = field(default_factory=set)
@@ -108,7 +110,7 @@ class Trace:
         self.refusals.append(f"{reason}{_line()}")
         raise Refusal(self.refusals[-1])
 
-    def constant(self, value: Any) -> Any:
+    def constant(self, value: object) -> Carrier:
         """A number that the program writes, on the carrier."""
         if isinstance(value, bool) or not isinstance(value, int | float | Fraction) or not math.isfinite(value):
             self.refuse(f"{value!r:.40} is used as a number")
@@ -124,11 +126,11 @@ class Trace:
             self.ground.assume(positive, ">")
         return positive if value > 0 else -positive
 
-    def require(self, value: Any, relation: str) -> None:
+    def require(self, value: Carrier, relation: str) -> None:
         """Note what has to hold for the code to be defined."""
         self.obligations.append((value, relation))
 
-    def decide(self, value: Any, relation: str) -> bool:
+    def decide(self, value: Carrier, relation: str) -> bool:
         """Whether a value that no row determines stands in a relation to 0."""
         known = self.ground.sign(value, relation)
         if self.replayed is not None:
@@ -140,7 +142,7 @@ class Trace:
         self.asked.append(answer)
         return answer
 
-    def _branched(self, value: Any, relation: str) -> bool:
+    def _branched(self, value: Carrier, relation: str) -> bool:
         if len(self.branches) >= _PATHS:
             self.refuse("more branches on sizes than can be followed")
         place = len(self.branches)
@@ -159,7 +161,7 @@ class Trace:
         """Whether a vector is the result of a known function."""
         return any(name == made and not function.startswith("linear") for function, _, made in self.opaque)
 
-    def call(self, function: str, value: Any) -> Any:
+    def call(self, function: str, value: Carrier) -> Carrier:
         """An opaque function of each component: an arbitrary vector, the same for the same argument."""
         if self.replayed is not None:
             name = self.replayed.called[len(self.called)]
@@ -175,7 +177,7 @@ class Trace:
 _NEGATED = {"=": "!=", "!=": "=", ">": "<=", ">=": "<"}
 
 
-def runs(start: Callable[[list[bool]], Trace], program: Callable[[Trace], Any]) -> Iterator[tuple[Trace, Any]]:
+def runs(start: Callable[[list[bool]], Trace], program: Callable[[Trace], Result]) -> Iterator[tuple[Trace, Result]]:
     """The program on each path through its branches on sizes."""
     waiting: list[list[bool]] = [[]]
     while waiting:
@@ -195,7 +197,7 @@ def _line() -> str:
     return ""
 
 
-def root(trace: Trace, value: Any, relation: str = ">=") -> Any:
+def root(trace: Trace, value: Carrier, relation: str = ">=") -> Carrier:
     """√value, with the obligation that there is one."""
     trace.require(value, relation)
     return value**0.5 if isinstance(value, int | float) else namespace(value).sqrt(value)
