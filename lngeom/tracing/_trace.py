@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
-from ..carriers import Carrier, namespace
+from ..carriers import Array, Carrier, namespace
 from ..errors import LngeomError
 from ._grounds import Ground
 
@@ -91,7 +91,7 @@ class Trace:
     decisions: list[bool] = field(default_factory=list)
     replayed: Trace | None = None
     asked: list[bool] = field(default_factory=list)
-    branches: list[tuple[Carrier, str, bool]] = field(default_factory=list)
+    branches: list[tuple[Array, str, bool]] = field(default_factory=list)
     obligations: list[tuple[Carrier, str]] = field(default_factory=list)
     absolutes: list[Carrier] = field(default_factory=list)
     squares: list[Carrier] = field(default_factory=list)
