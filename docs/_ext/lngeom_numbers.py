@@ -9,7 +9,7 @@ import csv
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -17,30 +17,20 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+from lngeom_records import table as markdown
 from scipy import stats
 
-from empirical.support import read_table
-from empirical.train import (
-    CellSummary,
-    SeedMean,
-    equivalence,
-    loss_against_layer_norm,
-    paired_losses,
-    pooled_loss,
-    student_mean,
-    summarize,
-    summarize_controls,
-)
+from empirical import train
+from empirical.pages import NORM_NAMES, OPTIMIZER_NAMES
+from empirical.support import Row, Rows, read_table
 from proofs import theorems
 from proofs.claims import claims
 
 DOCS = Path(__file__).parents[1]
-ROOT = DOCS.parent
-Row = dict[str, Any]
 
 
 @cache
-def table(name: str) -> list[Row]:
+def table(name: str) -> Rows:
     """The rows of a committed table, by its path below ``docs/results``."""
     return read_table(DOCS / "results" / f"{name}.csv")
 
@@ -70,7 +60,7 @@ def numbers() -> dict[str, Any]:
         "drawn": drawn_directions(),
         "paid": paid,
         "rank_widths": rank_widths(),
-        "kernel_lines": f"{sum(map(lines_of_code, TRUSTED))}",
+        "kernel_lines": f"{sum(lines_of_code(DOCS.parent / 'lngeom' / 'kernel' / name) for name in TRUSTED)}",
     }
 
 
@@ -89,22 +79,26 @@ def interval(value: float, low: float, high: float, digits: str) -> str:
     return signed(f"{value:{digits}} [{low:{digits}}, {high:{digits}}]")
 
 
+def with_interval(row: Row, column: str, digits: str) -> str:
+    """A value of a table with the interval that stands beside it."""
+    return interval(*(row[column + end] for end in ("", "_low", "_high")), digits)
+
+
 def ends(rows: Iterable[Row], column: str, digits: str) -> list[str]:
     """The smallest and the largest value of a column."""
     values = [row[column] for row in rows]
     return [format(min(values), digits), format(max(values), digits)]
 
 
-def markdown(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A Markdown table."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+def change_of(name: str, change: str, site: str = "all") -> Row:
+    """The row of one change in a table of ``lngeom ablate``."""
+    (row,) = (row for row in table(PRICES[name]) if (row["change"], row["site"]) == (change, site))
+    return row
 
 
 def price(name: str, change: str, site: str, digits: str) -> str:
     """Nats per token that a change costs a network, with its interval."""
-    (row,) = (row for row in table(PRICES[name]) if (row["change"], row["site"]) == (change, site))
-    return interval(row["nats"], row["nats_low"], row["nats_high"], digits)
+    return with_interval(change_of(name, change, site), "nats", digits)
 
 
 PRICES = {
@@ -153,7 +147,7 @@ def smollm2() -> dict[str, Any]:
         "below_median": sum(row["rank_among_random"] < 64 / 2 for row in before),
         "above": len(above),
         "above_blocks": f"{min(layers)} to {max(layers)}",
-        "final": interval(*(final[f"d_cos2{end}"] for end in ("", "_low", "_high")), ".2f"),
+        "final": with_interval(final, "d_cos2", ".2f"),
         "gauge": f"{min(row['gauge_mean'] for row in before):.4f}",
         "first_block": f"{norms[4] / norms[0]:.0f}",
         "exponential": interval(*(fits["exponential"][name] for name in ("estimate", "low", "high")), ".3f"),
@@ -204,14 +198,13 @@ def drawn_directions() -> dict[str, Any]:
     """What ten random directions are worth to SmolLM2, beside 1."""
     rows = table(PRICES["drawn"])
     nats = sorted(row["nats"] for row in rows if row["change"] == "u_norm")
-    (one,) = (row["nats"] for row in rows if (row["change"], row["site"]) == ("centred", "all"))
     return {
         "count": len(nats),
         "tokens": priced_tokens("drawn"),
         "median": f"{np.median(nats):.3f}",
         "least": f"{nats[0]:.3f}",
         "most": f"{nats[-1]:.3f}",
-        "cheaper": sum(each < one for each in nats),
+        "cheaper": sum(each < change_of("drawn", "centred")["nats"] for each in nats),
     }
 
 
@@ -228,7 +221,8 @@ def whisper() -> dict[str, Any]:
     """Prices and angles of Whisper tiny.en."""
     singles = [row for row in table("whisper/ablation") if row["change"] == "rms_norm" and row["site"].count(".") > 1]
     singles.sort(key=lambda row: row["nats"])
-    (folded,) = (row["nats"] for row in table("whisper/ablation") if (row["change"], row["site"]) == ("folded", "all"))
+    replaced = change_of("whisper", "rms_norm")["nats"]
+    folded = math.floor(math.log10(abs(change_of("whisper", "folded")["nats"]))) + 1
     encoder = [row["site"] for row in singles if ".encoder." in row["site"]]
     *others, last = (row["site"] for row in singles if ".decoder." in row["site"])
     angles = {
@@ -240,9 +234,9 @@ def whisper() -> dict[str, Any]:
         for stack, frames in (("encoder", "all"), ("encoder", "speech"), ("decoder", "all"))
     }
     return {
-        "replaced": price("whisper", "rms_norm", "all", ".2f").partition(" ")[0],
-        "saturated": f"1.154 + {float(price('whisper', 'rms_norm', 'all', '.3f').partition(' ')[0]):.3f} = 10.0",
-        "folded_below": "10" + f"{math.floor(math.log10(abs(folded))) + 1}".translate(SUPERSCRIPTS),
+        "replaced": f"{replaced:.2f}",
+        "saturated": f"1.154 + {replaced:.3f} = 10.0",
+        "folded_below": "10" + f"{folded}".translate(SUPERSCRIPTS),
         "single_tokens": f"{singles[0]['tokens']:,}",
         "encoder_least": price("whisper", "rms_norm", encoder[0], ".3f"),
         "encoder_most": price("whisper", "rms_norm", encoder[-1], ".2f"),
@@ -276,10 +270,6 @@ def correlations_table() -> str:
 # Gauges.
 
 
-def _with_interval(row: Row, column: str, digits: str) -> str:
-    return interval(row[column], row[f"{column}_low"], row[f"{column}_high"], digits)
-
-
 def gauge() -> dict[str, Any]:
     """Networks with the same outputs and other angles."""
     rows = table("gauge/orbit")
@@ -296,11 +286,11 @@ def gauge() -> dict[str, Any]:
         "orbit": {
             "tokens": f"{stored['tokens']:,}",
             "documents": 10,
-            "least": _with_interval(least, "nats", ".3f"),
+            "least": with_interval(least, "nats", ".3f"),
             "where": f"{least['weights']} and shifted to {least['angle']}°",
-            "most": _with_interval(most, "nats", ".2f"),
-            "stored": _with_interval(stored, "nats", ".2f"),
-            "folded": _with_interval(folded, "nats", ".7f"),
+            "most": with_interval(most, "nats", ".2f"),
+            "stored": with_interval(stored, "nats", ".2f"),
+            "folded": with_interval(folded, "nats", ".7f"),
         },
     }
 
@@ -315,14 +305,14 @@ def gauge_table(name: str) -> str:
         if row["maps"]:
             apart = [f"{row['largest_difference']:.1e} of {row['largest_output']:.1f}"]
             apart += [f"{row['difference_in_float64']:.1e}"]
-        difference = _with_interval(row, "difference", ".1e")
-        rows.append([row["gauge"], angles, _with_interval(row, "loss", ".4f"), difference, *apart])
+        difference = with_interval(row, "difference", ".1e")
+        rows.append([row["gauge"], angles, with_interval(row, "loss", ".4f"), difference, *apart])
     return markdown(header, rows)
 
 
 def orbit_table() -> str:
     """The price of the swap, gauge by gauge."""
-    prices = {(row["weights"], row["angle"]): _with_interval(row, "nats", ".3f") for row in table("gauge/orbit")}
+    prices = {(row["weights"], row["angle"]): with_interval(row, "nats", ".3f") for row in table("gauge/orbit")}
     angles = sorted({angle for _, angle in prices if angle is not None})
     kinds = ("as stored", "writers centred")
     rows = [[f"{angle}°", *(prices.get((kind, angle), "–") for kind in kinds)] for angle in angles]
@@ -333,28 +323,19 @@ def orbit_table() -> str:
 
 # The study of training.
 
-ARMS = {"u": "u-Norm", "none": "no norm", "post": "Post-LN"}
-OPTIMIZERS = {"adamw": "AdamW", "sgd": "SGD with momentum"}
 SHAPE = (4, 128)
 """Blocks and width of the networks that the page shows."""
 
 
 @cache
-def cells() -> dict[tuple[str, str], tuple[CellSummary, CellSummary]]:
+def cells() -> dict[tuple[str, str], tuple[train.CellSummary, train.CellSummary]]:
     """With LayerNorm and with RMSNorm, by optimizer and weight decay."""
-    found = {one.cell: one for one in summarize(table("training/study"))}
+    found = {each.cell: each for each in train.summarize(table("training/study"))}
     kinds = [cell[1:3] for cell in found if cell[0] == "layer" and cell[3:] == SHAPE]
     return {kind: (found["layer", *kind, *SHAPE], found["rms", *kind, *SHAPE]) for kind in kinds}
 
 
-def spread(value: SeedMean) -> str:
-    """A mean over seeds with its interval."""
-    return f"{short(value.mean)} [{short(value.low)}, {short(value.high)}]"
-
-
-def short(value: float) -> str:
-    """Three digits, small numbers with an exponent."""
-    return f"{value:.3g}" if value >= 1e-3 else f"{value:.1e}"
+short = train.short
 
 
 def listed(ranks: Iterable[int]) -> str:
@@ -365,7 +346,7 @@ def listed(ranks: Iterable[int]) -> str:
 def ranks_table() -> str:
     """Ranks of 1 among the random directions before the final norm, and how likely such low ones are."""
     rows = (
-        [f"{OPTIMIZERS[name]}, {decay}", *(text for one in pair for text in (listed(one.ranks), short(one.chance)))]
+        [f"{OPTIMIZER_NAMES[name]}, {decay}", *(text for s in pair for text in (listed(s.ranks), short(s.chance)))]
         for (name, decay), pair in cells().items()
     )
     return markdown(["optimizer, weight decay", "LayerNorm", "by chance", "RMSNorm", "by chance"], rows)
@@ -374,7 +355,7 @@ def ranks_table() -> str:
 def energies_table() -> str:
     """Energy along 1 behind block 0."""
     rows = (
-        [f"{OPTIMIZERS[name]}, {decay}", spread(layer.energy), spread(rms.energy), short(layer.random.mean)]
+        [f"{OPTIMIZER_NAMES[name]}, {decay}", layer.energy.text(), rms.energy.text(), short(layer.random.mean)]
         for (name, decay), (layer, rms) in cells().items()
     )
     return markdown(["optimizer, weight decay", "LayerNorm", "RMSNorm", "median random direction (LayerNorm)"], rows)
@@ -382,30 +363,31 @@ def energies_table() -> str:
 
 def controls_table() -> str:
     """Energy along 1 and along u in the control arms."""
-    found = {(one.norm, one.optimizer, one.direction): one for one in summarize_controls(table("training/controls"))}
+    controls = table("training/controls")
+    found = {(each.norm, each.optimizer, each.direction): each for each in train.summarize_controls(controls)}
+    decays = {row["optimizer"]: row["weight_decay"] for row in controls}
     rows = []
-    for norm, optimizer in product(ARMS, OPTIMIZERS):
-        one, u = found[norm, optimizer, "1"], found[norm, optimizer, "u"]
-        decay = next(row["weight_decay"] for row in table("training/controls") if row["optimizer"] == optimizer)
-        energies = spread(one.energy), spread(u.energy)
-        rows.append([ARMS[norm], f"{OPTIMIZERS[optimizer]}, {decay}", *energies, short(u.chance)])
+    for norm, optimizer in product(("u", "none", "post"), OPTIMIZER_NAMES):
+        uniform, u = found[norm, optimizer, "1"], found[norm, optimizer, "u"]
+        kind = f"{OPTIMIZER_NAMES[optimizer]}, {decays[optimizer]}"
+        rows.append([NORM_NAMES[norm], kind, uniform.energy.text(), u.energy.text(), short(u.chance)])
     return markdown(["norm", "optimizer", "energy along 1", "along u", "u by chance"], rows)
 
 
 def study() -> dict[str, Any]:
     """The study of training."""
-    pairs = [pair for _, pairs in paired_losses(table("training/study")) for pair in pairs]
-    mean, low, high, seeds = pooled_loss(table("training/study"))
+    pairs = [pair for _, pairs in train.paired_losses(table("training/study")) for pair in pairs]
+    mean, low, high, seeds = pooled = train.pooled_loss(table("training/study"))
     layer, rms = cells()["adamw", 0]
-    against = loss_against_layer_norm(table("training/controls"), table("training/study"))
-    controls = {(norm, optimizer): student_mean(values)[:3] for norm, optimizer, values in against}
+    against = train.loss_against_layer_norm(table("training/controls"), table("training/study"))
+    controls = {(norm, optimizer): train.student_mean(values)[:3] for norm, optimizer, values in against}
     gradients = [(row["norm"], row["excess"] <= 1) for row in table("training/gradients")]
     return {
         "pairs": len(pairs),
         "seeds": seeds,
         "loss": interval(mean, low, high, ".4f"),
         "loss_about": signed(f"{mean:.3f} ± {high - mean:.3f}"),
-        "equivalence": equivalence(pooled_loss(table("training/study"))),
+        "equivalence": train.equivalence(pooled),
         **_adamw(),
         "u_adamw": interval(*controls["u", "adamw"], ".4f"),
         "post_adamw": interval(*controls["post", "adamw"], ".2f"),
@@ -435,19 +417,19 @@ def _adamw() -> dict[str, Any]:
         "step_writers": len({row["writer"] for row in rows}),
         "step_checkpoints": len({row["step"] for row in rows}),
         "step_seeds": len(seeds),
-        "step_by_seed": interval(*student_mean(by_seed)[:3], ".2f"),
+        "step_by_seed": interval(*train.student_mean(by_seed)[:3], ".2f"),
         "step_excess": f"{max(row['step_excess'] for row in rows):.2f}",
         "step_ratio": [f"{value:.2f}" for value in (median(shares), *np.quantile(shares, [0.05, 0.95]))],
         "momentum": short(max(row["momentum_share"] for row in untied)),
         "momentum_tied": [short(min(tied)), short(max(tied))],
-        "last_cv2": [short(min(r["step_cv2"] for r in steady)), short(max(r["step_cv2"] for r in steady))],
-        "last_share": [short(min(r["step_share"] for r in steady)), short(max(r["step_share"] for r in steady))],
+        "last_cv2": [short(end(row["step_cv2"] for row in steady)) for end in (min, max)],
+        "last_share": [short(end(row["step_share"] for row in steady)) for end in (min, max)],
     }
 
 
 # Proofs, and what was checked.
 
-TRUSTED = tuple(ROOT / "lngeom" / "kernel" / name for name in ("_terms.py", "_rules.py"))
+TRUSTED = ("_terms.py", "_rules.py")
 """The files that can make a theorem."""
 
 

@@ -69,15 +69,7 @@ _POSITIVE_EPS = (LENGTH, CONTAINMENT)
 
 
 def check_sample(sample: SiteSample) -> Iterator[Prediction]:
-    """The verdicts on one layer.
-
-    Args:
-        sample: Vectors of one layer, from :func:`samples`.
-
-    Yields:
-        Prediction: One for each theorem about a layer of this kind; ``undecided``, with the reason, where there is no
-            error bound.
-    """
+    """One verdict for each theorem about a layer of this kind; ``undecided``, with a reason, without an error bound."""
     theorems, path = dict(THEOREMS[sample.site.kind]), sample.site.path
     if (sample.gain == 0).any():
         theorems[CONTAINMENT] = ZERO_GAINS[sample.site.kind]
@@ -113,7 +105,7 @@ def check_sample(sample: SiteSample) -> Iterator[Prediction]:
 
 
 def _unknown(sample: SiteSample) -> str:
-    """Why there is no error bound for this layer; empty if there is one."""
+    """Why nothing can be decided about this layer; empty if it can."""
     if sample.dtype is None:
         return "input, output and parameters differ in dtype"
     if sample.dtype == "float64":

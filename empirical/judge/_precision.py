@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -38,7 +37,7 @@ class _Cast:
 
     def __init__(self, names: list[str], dtype: torch.dtype) -> None:
         self.names, self.dtype = names, dtype
-        self.stored: dict[str, Any] = {}
+        self.stored: dict[str, nn.Parameter] = {}
 
     def begin(self, module: nn.Module, _: tuple[Tensor, ...]) -> None:
         self.stored = {name: getattr(module, name) for name in self.names}

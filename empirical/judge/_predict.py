@@ -6,7 +6,6 @@ vector and a random direction: here 1 is the vector, and hidden states are direc
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from torch import nn
@@ -24,24 +23,16 @@ THEOREM_IDS = tuple(
 """Ids of all theorems that speak of a running model."""
 
 
-def judge(model: nn.Module, sites: Sequence[NormSite], call: Callable[[], Any]) -> list[Prediction]:
-    """Judge the predictions about single vectors on up to 16 of each layer.
-
-    Args:
-        model: Any module.
-        sites: Its norm layers.
-        call: Makes one forward pass.
-    """
+def judge(model: nn.Module, sites: Sequence[NormSite], call: Callable[[], object]) -> list[Prediction]:
+    """Judge the predictions about single vectors on up to 16 of each of the norm layers that `call` reaches."""
     return [each for sample in samples(model, sites, call) for each in check_sample(sample)]
 
 
 def predict(loaded: LoadedModel, tokens: np.ndarray) -> list[Prediction]:
     """Judge the predictions about single vectors and about the whole model on the first tokens of a run.
 
-    Args:
-        loaded: The model and its norm layers.
-        tokens: (sequences, positions). Token ids; the first 64 positions of the first two sequences are used (for the
-            shift, 16 of the first), and up to 16 vectors of each layer.
+    Of `tokens`, shape (sequences, positions), the first 64 positions of the first two sequences are used, and up to 16
+    vectors of each layer; for the shift, 16 positions of the first sequence.
     """
     return [*shift(loaded, tokens), *judge(loaded.model, loaded.sites, lambda: forward(loaded, tokens))]
 

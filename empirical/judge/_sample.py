@@ -1,8 +1,8 @@
 """A few vectors that enter and leave each norm layer, kept whole to be judged one by one."""
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -43,28 +43,21 @@ def _float64(values: Tensor) -> np.ndarray:
     return values.detach().to("cpu", torch.float64).numpy()
 
 
-def forward(loaded: LoadedModel, tokens: np.ndarray) -> Any:
+def forward(loaded: LoadedModel, tokens: np.ndarray) -> object:
     """One forward pass over the first tokens of the first sequences."""
     ids = torch.from_numpy(tokens[:SEQUENCES, :POSITIONS].astype(np.int64)).to(loaded.device)
     return loaded.model(**text_inputs(loaded.model, ids))
 
 
-def samples(model: nn.Module, sites: Sequence[NormSite], call: Callable[[], Any]) -> list[SiteSample]:
-    """SiteSample the norm layers of a model in one forward pass: evenly spaced vectors, the very first among them.
+def samples(model: nn.Module, sites: Sequence[NormSite], call: Callable[[], object]) -> list[SiteSample]:
+    """Samples of those norm layers that `call`, one forward pass, reaches: evenly spaced vectors of its first call.
 
-    Args:
-        model: Any module.
-        sites: Its norm layers.
-        call: Makes the pass.
-
-    Returns:
-        list of SiteSample: One for each norm layer that is called, in their order; of 2 to 16 vectors, fewer of longer
-            ones, of its first call.
+    The very first vector is among them; 2 to 16 are taken, fewer of longer ones.
     """
     modules = dict(model.named_modules())
     seen: dict[str, tuple[Tensor, Tensor]] = {}
 
-    def keep(site: NormSite) -> Any:
+    def keep(site: NormSite) -> Callable[..., None]:
         def hook(_: nn.Module, args: tuple, kwargs: dict, output: object) -> None:
             sides = first_tensor((*args, *kwargs.values())), first_tensor(output)
             if site.path in seen or sides[0] is None or sides[1] is None or not sides[0].numel():
@@ -76,13 +69,10 @@ def samples(model: nn.Module, sites: Sequence[NormSite], call: Callable[[], Any]
 
         return hook
 
-    handles = [modules[site.path].register_forward_hook(keep(site), with_kwargs=True) for site in sites]
-    try:
-        with torch.inference_mode():
-            call()
-    finally:
-        for handle in handles:
-            handle.remove()
+    with ExitStack() as hooks, torch.inference_mode():
+        for site in sites:
+            hooks.enter_context(modules[site.path].register_forward_hook(keep(site), with_kwargs=True))
+        call()
     return [_sample(site, modules[site.path], *seen[site.path]) for site in sites if site.path in seen]
 
 

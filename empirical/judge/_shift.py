@@ -21,7 +21,6 @@ direction orthogonal to 1 makes. If 2B ≥ S, D ≤ B would not exclude an effec
 
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
 
 import numpy as np
 import torch
@@ -46,15 +45,8 @@ _BITS = 24
 def shift(loaded: LoadedModel, tokens: np.ndarray, *, seed: int = 0) -> Iterator[Prediction]:
     """The verdict on one model; none for models whose norms do not stand before the branches.
 
-    Args:
-        loaded: The model and its norm layers; it is computed in float32 and in float64, its parameters stay as they
-            are.
-        tokens: (sequences, positions). Token ids; the first 16 of the first sequence are used.
-        seed: Seed of the random direction that the uniform one is compared with.
-
-    Yields:
-        Prediction: ``measured`` and ``bound`` are the D and B of the derivation over S, the change that the shift
-            along the random direction makes.
+    ``measured`` and ``bound`` are the D and B of the derivation over S. Of `tokens`, shape (sequences, positions), the
+    first 16 of the first sequence are used; `seed` draws the random direction. The model's parameters stay as they are.
     """
     sites = loaded.sites
     family = family_of(loaded.model.config)
@@ -62,7 +54,7 @@ def shift(loaded: LoadedModel, tokens: np.ndarray, *, seed: int = 0) -> Iterator
         return
     name = INVARIANCE if all(site.kind == "layernorm" for site in sites) else DEPENDENCE
     block = dict(loaded.model.named_modules()).get(f"{family.blocks}.0")
-    reason = _impossible(loaded) if block is not None else "there is no block"
+    reason = _impossible(loaded) if block is not None else "its list of blocks is empty"
     if block is None or reason:
         yield undecided(MODEL, name, THEOREMS[name], reason)
         return
@@ -112,12 +104,9 @@ def _stream(model: nn.Module, block: nn.Module, ids: Tensor) -> Tensor:
         seen.append((args[0] if args else kwargs["hidden_states"])[0].to("cpu", torch.float64))
         raise _ReachedError
 
-    handle = block.register_forward_pre_hook(keep, with_kwargs=True)
-    try:
-        with torch.no_grad(), suppress(_ReachedError):
-            model(input_ids=ids, use_cache=False)
-    finally:
-        handle.remove()
+    hook = block.register_forward_pre_hook(keep, with_kwargs=True)
+    with hook, torch.no_grad(), suppress(_ReachedError):
+        model(input_ids=ids, use_cache=False)
     return seen[0]
 
 
@@ -139,14 +128,11 @@ def _streams(stream: Tensor, seed: int) -> Tensor:
 def _outputs(model: nn.Module, block: nn.Module, ids: Tensor, streams: Tensor, dtype: torch.dtype) -> Tensor:
     """The network's output for each stream, computed in `dtype`; float64, shape of `streams`."""
 
-    def replace(_: nn.Module, args: tuple, kwargs: dict) -> Any:
+    def replace(_: nn.Module, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
         moved = streams.to((args[0] if args else kwargs["hidden_states"]).device, dtype)
         return ((moved, *args[1:]), kwargs) if args else (args, {**kwargs, "hidden_states": moved})
 
-    handle = block.register_forward_pre_hook(replace, with_kwargs=True)
-    try:
-        with computed_in(model, dtype), torch.no_grad():
-            output = model(input_ids=ids.expand(len(streams), -1), use_cache=False)
-    finally:
-        handle.remove()
+    hook = block.register_forward_pre_hook(replace, with_kwargs=True)
+    with hook, computed_in(model, dtype), torch.no_grad():
+        output = model(input_ids=ids.expand(len(streams), -1), use_cache=False)
     return output.last_hidden_state.to("cpu", torch.float64)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ._console import growth_line, print_rows, print_table, summary
     from ._measured import COMPARISON_COLUMNS as COMPARISON_COLUMNS, Measured, beside_published as beside_published
     from ._study import study_report, verdict as verdict, write_study_report
+    from ._study_figures import OPTIMIZER_NAMES as OPTIMIZER_NAMES
     from ._style import (
         NULL as NULL,
         RANDOM_A as RANDOM_A,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from ._sweep import write_report
     from ._sweep_figures import angle_figure, draw_figures, energy_figure, figures, growth_figure, layer_figure
     from ._training import draw_runs, load_drawn, write_run_report
-    from ._training_figures import Drawn as Drawn
+    from ._training_figures import NORM_NAMES as NORM_NAMES, Drawn as Drawn
     from .illustrations import FIGURES, Illustration, draw, save
 else:
     __getattr__ = lazy(__name__, __file__)

@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from ..runs import ENVIRONMENT
-from ..support import Row, read_json, read_table, write_text
-from ._html import embedded, render
+from ..support import Row, read_json, read_table
+from ._html import embedded, write_page
 from ._style import NULL, RANDOM_A, RANDOM_B, UNIFORM, Layout, panels
 
 _COLOURS = {"folded": RANDOM_B, "rms_norm": UNIFORM, "centred": UNIFORM, "u_norm": RANDOM_A}
@@ -42,7 +42,8 @@ def write_ablation(directory: Path) -> Path:
     norms = manifest["norms"]
     single = [row for row in rows if row["site"] in norms]
     figures = {name: cost_figure(rows, norms, single=name == "norms") for name in ("changes", "norms")}
-    text = render(
+    return write_page(
+        directory / "report.html",
         "ablation.html",
         manifest=manifest,
         whole={row["change"]: row for row in rows if row["site"] == "all"},
@@ -52,6 +53,3 @@ def write_ablation(directory: Path) -> Path:
         rows=rows,
         figures=embedded({name: figure for name, figure in figures.items() if figure.axes[0].lines}),
     )
-    path = directory / "report.html"
-    write_text(path, text)
-    return path

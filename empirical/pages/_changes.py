@@ -6,12 +6,11 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
-from ..support import Json, Row, write_text
+from ..support import Json, Row
 from ._console import above_rounding
-from ._html import embedded, render
-from ._style import BLUE, GREEN, NULL, ORANGE, PURPLE, VERMILION, Layout, panels
+from ._html import embedded, write_page
+from ._style import BLUE, GREEN, NULL, ORANGE, PURPLE, VERMILION, Layout, ordered_axis, panels
 
 _SHOWN = {
     "d_cos2": "energy along 1, d·E[cos²θ]",
@@ -27,8 +26,7 @@ def change_figure(rows: Sequence[Row], runs: Mapping[str, Json], side: str) -> F
     shown = [row for row in rows if row["side"] == side]
 
     def draw(axes: Axes, column: str) -> None:
-        axes.set_xlabel("norm layer, in the order of the network")
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        ordered_axis(axes)
         change = column.endswith("change")
         if change:
             axes.axhline(0, color=NULL, linewidth=0.8)
@@ -74,7 +72,8 @@ def write_changes(path: Path, rows: Sequence[Row], runs: Mapping[str, Json]) -> 
         row for row in rows
         if row["d_cos2_change_2_half"] is not None and abs(row["d_cos2_change_2"]) > row["d_cos2_change_2_half"]
     ]  # fmt: skip
-    page = render(
+    write_page(
+        path,
         "changes.html",
         names=names,
         runs=runs,
@@ -84,4 +83,3 @@ def write_changes(path: Path, rows: Sequence[Row], runs: Mapping[str, Json]) -> 
         most=max(certain, key=lambda row: abs(row["d_cos2_change_2"]), default=None),
         figures=embedded({side: change_figure(rows, runs, side) for side in ("input", "output")}),
     )
-    write_text(path, page)

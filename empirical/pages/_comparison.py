@@ -8,9 +8,9 @@ from lngeom.verdicts import MEANINGS, PREDICTION_VERDICTS, Verdict
 
 from ..models import KNOWN_MODELS, PUBLISHED_SOURCE
 from ..observe import growth
-from ..support import Json, Row, write_text
+from ..support import Json, Row
 from ._comparison_figures import comparison_figures
-from ._html import embedded, render
+from ._html import embedded, write_page
 from ._measured import PUBLISHED_GROWTH, PUBLISHED_GROWTH_SOURCE, QUANTITIES, Measured, beside_published
 from ._sweep import VerdictLine, exact_verdicts, verdict_lines
 
@@ -58,7 +58,8 @@ def write_comparison(path: Path, models: Sequence[Measured], failures: Mapping[s
     comparison = [row for rows in compared for row in rows]
     angles = [row for row in comparison if row["quantity"] == "hidden_angle" and row["layer"] is None]
     apart = [row for row in angles if row["difference"] is not None]
-    page = render(
+    write_page(
+        path,
         "comparison.html",
         models=[_shown(model, rows) for model, rows in zip(models, compared, strict=True)],
         exact=exact_verdicts(each for model in models for each in model.predictions),
@@ -75,4 +76,3 @@ def write_comparison(path: Path, models: Sequence[Measured], failures: Mapping[s
         source=PUBLISHED_SOURCE,
         about=about,
     )
-    write_text(path, page)

@@ -5,13 +5,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from ..models import PUBLISHED
 from ..observe import growth, stream
 from ..support import Row
 from ._measured import Measured
-from ._style import NULL, RANDOM_A, UNIFORM, Layout, band, panels
+from ._style import NULL, RANDOM_A, UNIFORM, Layout, band, ordered_axis, panels
 from ._sweep_figures import energies
 
 
@@ -26,13 +25,8 @@ def _entering(model: Measured) -> tuple[list[float], Sequence[Row]]:
     return [row["layer"] + (0.5 if row["role"] == "pre_mlp" else 0) for row in rows], rows
 
 
-def _block_axis(axes: Axes, label: str = "block") -> None:
-    axes.set_xlabel(label)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-
-
 def _angles(axes: Axes, model: Measured) -> None:
-    _block_axis(axes)
+    ordered_axis(axes, "block")
     places, rows = _entering(model)
     published = PUBLISHED[model.name].hidden_angle
     width = published.std or 0.0
@@ -44,12 +38,12 @@ def _angles(axes: Axes, model: Measured) -> None:
 
 
 def _energies(axes: Axes, model: Measured) -> None:
-    _block_axis(axes)
+    ordered_axis(axes, "block")
     energies(axes, *_entering(model))
 
 
 def _norms(axes: Axes, model: Measured) -> None:
-    _block_axis(axes, "depth: blocks passed")
+    ordered_axis(axes, "depth: blocks passed")
     measured = stream(model.rows)
     if measured.reason:
         axes.text(0.5, 0.5, "no stream that can grow", ha="center", va="center", transform=axes.transAxes)
@@ -61,9 +55,7 @@ def _norms(axes: Axes, model: Measured) -> None:
             depths = np.arange(fit.first_depth, fit.last_depth + 1)
             color, dashes = styles[fit.law]
             axes.plot(depths, fit.norms(depths), color=color, ls=dashes, label=f"{fit.law} law, from depth 1")
-    axes.plot(
-        np.arange(len(measured.norms)), measured.norms, color=NULL, marker="o", markersize=3, lw=0, label="mean norm"
-    )
+    axes.plot(measured.norms, color=NULL, marker="o", markersize=3, lw=0, label="mean norm")
 
 
 _FIGURES: dict[str, tuple[Callable[[Axes, Measured], None], str]] = {

@@ -3,14 +3,13 @@
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import jinja2
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from ..support import Row
+from ..support import Row, write_text
 from ._console import energy, number, with_interval
 from ._style import FAINT, INK, figure_bytes
 
@@ -45,13 +44,19 @@ def render(template: str, **entries: object) -> str:
     return _template(template).render(**entries)
 
 
+def write_page(path: Path, template: str, **entries: object) -> Path:
+    """Write a page as one HTML file that opens offline; returns its path."""
+    write_text(path, render(template, **entries))
+    return path
+
+
 def from_markdown(text: str, folder: Path) -> Markup:
     """Markdown as a part of a page: tables that scroll, named by their heading, and the pictures of `folder` inside."""
-    parts: Any = _template("parts.html").module
+    figure = vars(_template("parts.html").module)["figure"]
 
     def picture(link: re.Match[str]) -> str:
         name, words = link[1], Markup(link[2])
-        return parts.figure(name, read_svgs(folder, [name]), caller=lambda: words)
+        return figure(name, read_svgs(folder, [name]), caller=lambda: words)
 
     page = MarkdownIt().enable("table").render(text).replace("<th>", '<th scope="col">')
     page = re.sub(r'<p><img src="(\w+)\.svg" alt="([^"]*)" /></p>', picture, page)

@@ -6,40 +6,17 @@ from pathlib import Path
 
 from lngeom.verdicts import Verdict
 
+from .. import train
 from ..support import Row, Rows, RunError, read_table, write_text
-from ..train import (
-    MARGIN,
-    TINY,
-    CellKey,
-    CellSummary,
-    SeedMean,
-    along_depth,
-    cell_of,
-    equivalence,
-    first_step_below,
-    loss_against_layer_norm,
-    paired_losses,
-    pooled_loss,
-    student_mean,
-    summarize,
-    summarize_controls,
-    summarize_writers,
-)
-from ._html import from_markdown, render
+from ..train import TINY, CellKey, CellSummary, SeedMean, cell_of, short
+from ._html import from_markdown, render, write_page
 from ._study_figures import OPTIMIZER_NAMES, cell_label, depth_figure, size_figure, step_figure
 from ._style import write_figure
 from ._training_figures import NORM_NAMES, site_label
 
 
-def _short(value: float) -> str:
-    return f"{value:.3g}" if value >= 1e-3 or value == 0 else f"{value:.1e}"
-
-
 def _interval(value: SeedMean | None, digits: str = "") -> str:
-    if value is None:
-        return "–"
-    mean, low, high = (f"{part:{digits}}" if digits else _short(part) for part in value[:3])
-    return f"{mean} [{low}, {high}]"
+    return "–" if value is None else value.text(digits)
 
 
 def _within(value: SeedMean, low: float, high: float) -> SeedMean:
@@ -95,10 +72,10 @@ def study_report(study: Rows, writers: Rows, gradients: Rows, controls: Rows | N
             empty.
         controls: Rows of ``controls.csv``, if control arms were trained.
     """
-    summaries, undecayed = summarize(study), _undecayed(study)
-    verdicts, losses = _verdicts(summaries), paired_losses(study)
+    summaries, undecayed = train.summarize(study), _undecayed(study)
+    verdicts, losses = _verdicts(summaries), train.paired_losses(study)
     last = max(row["step"] for row in study)
-    columns = [along_depth(study, cell, last) for cell in undecayed]
+    columns = [train.along_depth(study, cell, last) for cell in undecayed]
     return render(
         "study.md",
         networks=len({(*cell_of(row), row["seed"]) for row in study}),
@@ -109,26 +86,26 @@ def study_report(study: Rows, writers: Rows, gradients: Rows, controls: Rows | N
         norms=NORM_NAMES,
         optimizers=OPTIMIZER_NAMES,
         label=cell_label,
-        short=_short,
+        short=short,
         interval=_interval,
         within=_within,
-        difference=lambda pairs: _interval(student_mean(pairs), "+.4f"),
-        apart=lambda mean: _interval(mean, "+.4f"),
-        equivalence=equivalence,
+        difference=lambda pairs: train.student_mean(pairs).text("+.4f"),
+        apart=lambda mean: mean.text("+.4f"),
+        equivalence=train.equivalence,
         summaries=summaries,
-        since={summary.cell: first_step_below(study, summary.cell) for summary in summaries},
+        since={summary.cell: train.first_step_below(study, summary.cell) for summary in summaries},
         verdicts=verdicts,
         counts=Counter(verdicts.values()),
         undecayed=undecayed,
         depth=[(site_label(sites[0][0]), [mean for _, mean in sites]) for sites in zip(*columns, strict=True)],
         orthogonality=list(_orthogonality(gradients)),
-        writers=[summary for summary in summarize_writers(writers) if summary.cell[3:] == TINY],
-        margin=MARGIN,
+        writers=[summary for summary in train.summarize_writers(writers) if summary.cell[3:] == TINY],
+        margin=train.MARGIN,
         losses=losses,
         pairs=sum(len(pairs) for _, pairs in losses),
-        pooled=pooled_loss(study),
-        controls=summarize_controls(controls) if controls else [],
-        against=loss_against_layer_norm(controls, study) if controls else [],
+        pooled=train.pooled_loss(study),
+        controls=train.summarize_controls(controls) if controls else [],
+        against=train.loss_against_layer_norm(controls, study) if controls else [],
     )
 
 
@@ -150,7 +127,7 @@ def write_study_report(out: Path) -> None:
             f"{out} holds no run of {layers} blocks, d = {width}, without weight decay, and the page is about those: "
             "finish them with lngeom study"
         )
-    summaries = summarize(study)
+    summaries = train.summarize(study)
     write_figure(step_figure(study, summaries), out / "steps.svg")
     write_figure(depth_figure(study, summaries), out / "depth.svg")
     write_figure(size_figure(summaries), out / "sizes.svg")
@@ -159,11 +136,11 @@ def write_study_report(out: Path) -> None:
     write_text(out / "report.md", text)
     head, heading, sections = text.partition("\n## ")
     title, about, remarks = head.strip().split("\n\n")
-    page = render(
+    write_page(
+        out / "report.html",
         "study.html",
         title=title.removeprefix("# "),
         about=about,
         remarks=[line.removeprefix("- ") for line in remarks.splitlines()],
         body=from_markdown(heading + sections, out),
     )
-    write_text(out / "report.html", page)

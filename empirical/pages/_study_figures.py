@@ -1,7 +1,6 @@
 """Figures of the study: d·E[cos²θ] of the uniform direction over steps, over depth, and over sizes."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -81,16 +80,13 @@ def size_figure(summaries: Sequence[CellSummary]) -> Figure:
         for shift, norm in ((-0.12, "layer"), (0.12, "rms")):
             of_norm = [s for s in chosen if s.cell[0] == norm]
             places = [sizes.index(s.cell[3:]) + shift for s in of_norm]
-            style: dict[str, Any] = {
-                "color": _COLOURS[norm],
-                "marker": "o",
-                "markersize": 6,
-                "label": f"1, {NORM_NAMES[norm]}",
-            }
-            _with_interval(axes, places, [s.energy for s in of_norm], linestyle="none", **style)
-            style = {"color": NULL, "marker": "_", "markersize": 8, "label": "median random direction"}
             beside = [place + 0.06 for place in places]
-            _with_interval(axes, beside, [s.random for s in of_norm], linestyle="none", **style)
+            for where, values, color, marker, size, label in (
+                (places, [s.energy for s in of_norm], _COLOURS[norm], "o", 6, f"1, {NORM_NAMES[norm]}"),
+                (beside, [s.random for s in of_norm], NULL, "_", 8, "median random direction"),
+            ):
+                style = {"color": color, "marker": marker, "markersize": size, "label": label}
+                _with_interval(axes, where, values, linestyle="none", **style)
         axes.set_xticks(range(len(sizes)), [f"{layers} blocks\nd = {width}" for layers, width in sizes])
 
     contents = [("AdamW with weight decay, after training", chosen)]

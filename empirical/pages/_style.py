@@ -4,14 +4,16 @@ import io
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import matplotlib
+import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.legend import Legend
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
+from matplotlib.typing import RcKeyType
 
 from ..support import replacing
 
@@ -24,7 +26,7 @@ BLUE, SKY, GREEN, ORANGE, VERMILION, PURPLE = "#0072B2", "#56B4E9", "#009E73", "
 UNIFORM, RANDOM_A, RANDOM_B, NULL = BLUE, ORANGE, GREEN, "#6b6b6b"
 """The direction 1, two random directions, and what chance or the literature gives."""
 
-STYLE: dict[Any, Any] = {
+STYLE: dict[RcKeyType, object] = {
     "figure.facecolor": "white",
     "savefig.facecolor": "white",
     "font.family": "DejaVu Sans",
@@ -53,7 +55,7 @@ STYLE: dict[Any, Any] = {
 }
 """Settings of Matplotlib; the salt makes the same picture the same file."""
 
-ILLUSTRATION: dict[Any, Any] = STYLE | {"svg.fonttype": "path"}
+ILLUSTRATION: dict[RcKeyType, object] = STYLE | {"svg.fonttype": "path"}
 """Formulas are set from many small pieces of text, which only outlines keep in place on every machine."""
 
 
@@ -142,13 +144,19 @@ def _label_decades(axes: Axes) -> None:
     axes.yaxis.set_minor_formatter(NullFormatter())
 
 
-def band(axes: Axes, places: Sequence[float], means: Any, spreads: Any, **style) -> None:
+def ordered_axis(axes: Axes, label: str = "norm layer, in the order of the network") -> None:
+    """A horizontal axis of whole numbers: norm layers, blocks."""
+    axes.set_xlabel(label)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def band(axes: Axes, places: Sequence[float], means: np.ndarray, spreads: np.ndarray, **style) -> None:
     """A line, and around it a band of so much above and below."""
     axes.plot(places, means, **style)
     axes.fill_between(places, means - spreads, means + spreads, color=style["color"], alpha=0.18, linewidth=0)
 
 
-def figure_bytes(figure: Figure, format: str = "svg", style: dict[Any, Any] = STYLE) -> bytes:
+def figure_bytes(figure: Figure, format: str = "svg", style: dict[RcKeyType, object] = STYLE) -> bytes:
     """The file of a figure; its bytes depend on what is drawn alone."""
     stream = io.BytesIO()
     with matplotlib.rc_context(style):
@@ -156,7 +164,7 @@ def figure_bytes(figure: Figure, format: str = "svg", style: dict[Any, Any] = ST
     return stream.getvalue()
 
 
-def write_figure(figure: Figure, path: Path, style: dict[Any, Any] = STYLE) -> None:
+def write_figure(figure: Figure, path: Path, style: dict[RcKeyType, object] = STYLE) -> None:
     """Replace a file by a figure, in the format that the name ends with."""
     with replacing(path) as draft:
         draft.write_bytes(figure_bytes(figure, path.suffix[1:], style))

@@ -10,9 +10,9 @@ from lngeom.verdicts import PREDICTION_VERDICTS, Verdict
 from .. import observe
 from ..judge import ISOTROPY, Prediction, count_verdicts
 from ..runs import ENVIRONMENT
-from ..support import Row, RunError, read_json, read_records, write_text
+from ..support import Row, RunError, read_json, read_records
 from ._console import summary
-from ._html import read_svgs, render
+from ._html import read_svgs, write_page
 from ._sweep_figures import ROLES, subject_of
 
 _FIGURES = ("energy", "more", "angle_before", "angle_after", "gains", "growth")
@@ -71,7 +71,8 @@ def write_report(directory: Path) -> Path:
     except OSError as error:
         advice = f"draw the figures again with: lngeom report {directory}"
         raise RunError(f"{error.filename}: cannot be read ({error.strerror}); {advice}") from None
-    text = render(
+    return write_page(
+        directory / "report.html",
         "run.html",
         subject=subject_of(manifest),
         manifest=manifest,
@@ -88,9 +89,6 @@ def write_report(directory: Path) -> Path:
         roles=ROLES,
         columns=[column for column in observe.TABLE if column.heading],
     )
-    path = directory / "report.html"
-    write_text(path, text)
-    return path
 
 
 class VerdictLine(NamedTuple):

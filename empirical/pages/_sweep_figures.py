@@ -13,7 +13,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 from ..observe import LAWS, Growth, growth, stream
 from ..support import Json, Row
 from ._console import above_rounding, growth_words
-from ._style import NULL, RANDOM_A, RANDOM_B, UNIFORM, Layout, band, panels, write_figure
+from ._style import NULL, RANDOM_A, RANDOM_B, UNIFORM, Layout, band, ordered_axis, panels, write_figure
 
 ROLES = {
     "pre_attn": "norm before the attention",
@@ -61,15 +61,8 @@ def _by_role(rows: Iterable[Row], side: str) -> list[tuple[str, _Layers]]:
     single = [row for row in shown if row["layer"] is None]
     if not roles:
         return [("norm layers outside the blocks", _Layers([], single))]
-    return [
-        (
-            ROLES[role],
-            _Layers(
-                [row for row in shown if row["role"] == role and row["layer"] is not None], [] if index else single
-            ),
-        )
-        for index, role in enumerate(roles)
-    ]
+    in_blocks = {role: [row for row in shown if row["role"] == role and row["layer"] is not None] for role in roles}
+    return [(ROLES[role], _Layers(rows, [] if n else single)) for n, (role, rows) in enumerate(in_blocks.items())]
 
 
 def _layer_axis(axes: Axes, layers: _Layers) -> None:
@@ -87,14 +80,13 @@ def _angles(axes: Axes, layers: _Layers) -> None:
     _layer_axis(axes, layers)
     for row in [*layers.in_blocks, *layers.single][:1]:
         spread = math.degrees(1 / math.sqrt(row["d"]))
-        axes.axhspan(
-            90 - spread, 90 + spread, color=NULL, alpha=0.16, linewidth=0, label=f"isotropic: 90° ± {spread:.2f}°"
-        )
+        label = f"isotropic: 90° ± {spread:.2f}°"
+        axes.axhspan(90 - spread, 90 + spread, color=NULL, alpha=0.16, linewidth=0, label=label)
     axes.axhline(90, color=NULL, linewidth=0.8, linestyle=_DASHES)
     for name, column, color, marker in _DIRECTIONS:
         mean, spread = f"{column}_mean_deg", f"{column}_std_deg"
         if layers.in_blocks:
-            places = [layers.place(row) for row in layers.in_blocks]
+            places = list(map(layers.place, layers.in_blocks))
             means, spreads = (np.array([row[key] for row in layers.in_blocks]) for key in (mean, spread))
             band(axes, places, means, spreads, color=color, marker=marker, label=name)
         for row in layers.single:
@@ -107,14 +99,10 @@ def energies(axes: Axes, places: Sequence[float], rows: Sequence[Row]) -> None:
     """d·E[cos²θ] on a log axis: along the uniform direction, among that along random ones, but for rounding."""
     axes.set_yscale("log")
     axes.axhline(1, color=NULL, linewidth=0.8, linestyle=_DASHES, label="isotropic: 1")
-    low, median, high, values = (
-        [row[name] for row in rows]
-        for name in ("random_d_cos2_low", "random_d_cos2_median", "random_d_cos2_high", "d_cos2")
-    )
-    values = [above_rounding(value, row["d"]) for value, row in zip(values, rows, strict=True)]
-    axes.fill_between(
-        places, low, high, color=RANDOM_A, alpha=0.22, linewidth=0, label="random directions: 5 % to 95 %"
-    )
+    low, median, high = ([row[f"random_d_cos2_{name}"] for row in rows] for name in ("low", "median", "high"))
+    values = [above_rounding(row["d_cos2"], row["d"]) for row in rows]
+    label = "random directions: 5 % to 95 %"
+    axes.fill_between(places, low, high, color=RANDOM_A, alpha=0.22, linewidth=0, label=label)
     axes.plot(places, median, color=RANDOM_A, linestyle=(0, (5, 2)), label="random directions: median")
     axes.plot(places, values, color=UNIFORM, marker="o", markersize=3, label="uniform direction 1")
     _link(axes, places, values, rows)
@@ -175,8 +163,7 @@ def more_figure(rows: Sequence[Row], title: str) -> Figure:
     }
 
     def draw(axes: Axes, column: str) -> None:
-        axes.set_xlabel("norm layer, in the order of the network")
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        ordered_axis(axes)
         if column == "norm_mean":
             axes.set_yscale("log")
             for bucket, color, name in (("first", RANDOM_A, "first position"), ("rest", UNIFORM, "other positions")):
@@ -198,8 +185,7 @@ def gain_figure(gains: Sequence[Json], title: str) -> Figure:
     """The spectra of gains and semi-axes, norm layer by norm layer: median, 5 to 95 %, and all."""
 
     def draw(axes: Axes, name: str) -> None:
-        axes.set_xlabel("norm layer, in the order of the network")
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        ordered_axis(axes)
         axes.set_yscale("log")
         # A log axis has no 0.
         low, lower, median, upper, high = np.array([[value or np.nan for value in each[name]] for each in gains]).T

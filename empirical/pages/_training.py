@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from ..support import RunError, read_sealed, read_table, write_text
-from ._html import read_svgs, render
+from ..support import RunError, read_sealed, read_table
+from ._html import read_svgs, write_page
 from ._style import write_figure
 from ._training_figures import NORM_NAMES, Drawn, site_label, training_angles, training_energies, training_losses
 
@@ -38,13 +38,11 @@ def write_run_report(out: Path, beside: Path | None = None) -> None:
     draw_runs([drawn] if beside is None else [load_drawn(beside), drawn], out)
     last = max(row["step"] for row in drawn.norms)
     start = {row["site"]: row["d_cos2"] for row in drawn.norms if row["step"] == 0}
-    ended = [
-        {**row, "d": drawn.width, "start": start[row["site"]], "label": site_label(row)}
-        for row in drawn.norms
-        if row["step"] == last
-    ]
+    at_end = [row for row in drawn.norms if row["step"] == last]
+    ended = [{**row, "d": drawn.width, "start": start[row["site"]], "label": site_label(row)} for row in at_end]
     fallen = min(ended, key=lambda row: row["d_cos2"] / row["start"] if row["start"] else 1.0)
-    page = render(
+    write_page(
+        out / "report.html",
         "training.html",
         run=read_sealed(out / "run.json"),
         summary=read_sealed(out / "summary.json"),
@@ -53,4 +51,3 @@ def write_run_report(out: Path, beside: Path | None = None) -> None:
         remarkable=list({row["site"]: row for row in (ended[-1], fallen)}.values()),
         figures=read_svgs(out, list(_FIGURES)),
     )
-    write_text(out / "report.html", page)

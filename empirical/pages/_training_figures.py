@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import matplotlib
 import numpy as np
@@ -42,12 +42,12 @@ def _by_site(rows: Rows) -> dict[str, list[Row]]:
     return grouped
 
 
-def _shades(labels: Sequence[str]) -> dict[str, Any]:
+def _shades(labels: Sequence[str]) -> dict[str, np.ndarray]:
     """A colour for each layer, from the first to the last."""
     return dict(zip(labels, matplotlib.colormaps["viridis"](np.linspace(0, 0.9, len(labels))), strict=True))
 
 
-def draw_sites(panel: Axes, steps: Sequence[int], sites: Sequence[Sequence[Any]]) -> None:
+def draw_sites(panel: Axes, steps: Sequence[int], sites: Sequence[tuple[str, *tuple[list[float], ...]]]) -> None:
     """d·E[cos²θ] over steps, a line for each site: its label, the values, both ends of their intervals, the medians."""
     colours = _shades([site[0] for site in sites])
     for label, values, low, high, *medians in sites:
@@ -66,10 +66,10 @@ def training_losses(runs: Sequence[Drawn]) -> Figure:
 
     def draw(axes: Axes, runs: Sequence[Drawn]) -> None:
         for run, colour in zip(runs, (BLUE, VERMILION, GREEN, PURPLE), strict=False):
-            thin: dict[str, Any] = {"alpha": 0.35, "linewidth": 0.8}
-            held: dict[str, Any] = {"marker": "o", "label": f"{run.title}, held-out text"}
-            for rows, style in ((run.losses, thin), (run.held_out, held)):
-                axes.plot([row["step"] for row in rows], [row["loss"] for row in rows], color=colour, **style)
+            tables = (run.losses, run.held_out)
+            thin, held = ([[row[name] for row in rows] for name in ("step", "loss")] for rows in tables)
+            axes.plot(*thin, color=colour, alpha=0.35, linewidth=0.8)
+            axes.plot(*held, color=colour, marker="o", label=f"{run.title}, held-out text")
         axes.axhline(runs[0].unigram_entropy, color=NULL, linestyle="--", linewidth=1, label="unigram entropy")
         axes.set_xlabel("step")
 

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Sequence
 from io import BufferedIOBase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -190,7 +190,7 @@ def identity_of(manifest: Json) -> Json:
     return {key: manifest[key] for key in manifest.get("identity", ())}
 
 
-def first_difference(here: Any, there: Any, path: str = "") -> tuple[str, Any, Any] | None:
+def first_difference(here: object, there: object, path: str = "") -> tuple[str, object, object] | None:
     """Where two JSON values first differ: the dotted path and both values; None if they are equal."""
     if isinstance(here, dict) and isinstance(there, dict):
         for key in dict.fromkeys([*here, *there]):

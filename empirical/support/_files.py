@@ -85,7 +85,7 @@ def write_text(path: Path, text: str) -> None:
         draft.write_text(text, encoding="utf-8")
 
 
-def write_json(path: Path, value: Any) -> None:
+def write_json(path: Path, value: object) -> None:
     """Replace a file by a JSON value at once."""
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 

@@ -24,7 +24,7 @@ TEXT = {
 """Columns that hold words, also where a word looks like a number; ``sites.csv`` says by itself which of its do."""
 
 
-def _value(text: str, *, is_word: bool) -> Any:
+def _value(text: str, *, is_word: bool) -> str | int | float | None:
     if not text or is_word:
         return text or None
     for kind in (int, float):
@@ -59,7 +59,7 @@ def write_table(
 ) -> None:
     """Write rows at once, numbers in full or to some significant digits, nothing where a value is None.
 
-    Without `columns` they are those of the first row, and without rows there is no file.
+    Without `columns` they are those of the first row; without rows either, nothing is written.
     """
     rows = list(rows)
     if columns is None and not rows:
@@ -70,7 +70,7 @@ def write_table(
         _append(file, columns, rows if digits is None else (_rounded(row, digits) for row in rows))
 
 
-def _rounded(row: Row, digits: int) -> dict[str, Any]:
+def _rounded(row: Row, digits: int) -> Row:
     return {name: f"{v:.{digits}g}" if isinstance(v, float) else v for name, v in row.items()}
 
 
@@ -100,7 +100,7 @@ def read_records(path: Path, record: type[T], *, advice: str = "make it again") 
         raise RunError(f"{path}: cannot be read as {record.__name__} ({reason}); {advice}") from None
 
 
-def _fits(value: object, kind: Any) -> bool:
+def _fits(value: object, kind: object) -> bool:
     options = get_args(kind) or (kind,)
     if get_origin(kind) is Literal:
         return value in options

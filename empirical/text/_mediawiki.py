@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 from xml.etree.ElementTree import Element, ParseError
 
 from defusedxml import DefusedXmlException
@@ -62,8 +62,7 @@ class _Chunks:
 
 def _read(stream: IO[bytes]) -> Iterator[str]:
     media, chunks = {"file", "image", "category"}, _Chunks(stream)
-    source: Any = chunks  # iterparse asks for no more than read
-    events = iterparse(source, events=("start", "end"), forbid_dtd=True)
+    events = iterparse(chunks, events=("start", "end"), forbid_dtd=True)
     _, root = next(events)
     for event, element in events:
         chunks.seen()
@@ -73,10 +72,8 @@ def _read(stream: IO[bytes]) -> Iterator[str]:
             case "namespace" if element.get("key") in (_FILE_NAMESPACE, _CATEGORY_NAMESPACE):
                 media.add((element.text or "").lower())
             case "page":
-                if _is_article(element):
-                    text = plain_text(_field(element, "revision", "text"), media)
-                    if text:
-                        yield text
+                if _is_article(element) and (text := plain_text(_field(element, "revision", "text"), media)):
+                    yield text
                 # Finished pages would otherwise stay attached to the root: memory would grow with the dump.
                 root.clear()
 
@@ -86,9 +83,6 @@ def articles(path: Path) -> Iterator[str]:
 
     Pages outside the article namespace and redirects are dropped. The file is decompressed and parsed as a stream;
     one page at a time is in memory. Document type declarations, and with them entity bombs, are refused.
-
-    Args:
-        path: The dump; ``.bz2``, ``.gz`` and ``.xz`` are decompressed.
     """
     try:
         with opened(path) as stream:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..support import CorpusError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 _DOCUMENTS_AT_ONCE, _CHARACTERS_AT_ONCE = 8, 1 << 20
 
@@ -26,7 +29,7 @@ class TokenPolicy:
     separator: int | None
 
     @classmethod
-    def of(cls, tokenizer: Any) -> TokenPolicy:
+    def of(cls, tokenizer: PreTrainedTokenizerBase) -> TokenPolicy:
         """The tokenizer's own policy: its start token if it adds one to a text, its end token between documents."""
         try:
             added = tokenizer("a", add_special_tokens=True, verbose=False)["input_ids"]
@@ -45,19 +48,12 @@ def _unusable(error: Exception) -> CorpusError:
     return CorpusError(f"the tokenizer cannot encode a text ({reason}); save it again beside the model")
 
 
-def encoded(documents: Iterable[str], tokenizer: Any, policy: TokenPolicy) -> Iterator[np.ndarray]:
-    """Yield the token ids of each document, the separator after each.
+def encoded(documents: Iterable[str], tokenizer: PreTrainedTokenizerBase, policy: TokenPolicy) -> Iterator[np.ndarray]:
+    """Yield the token ids of each document, int64, the separator of `policy` after each.
 
-    Args:
-        documents: The texts; a few are held at a time.
-        tokenizer: A tokenizer of transformers.
-        policy: Its separator is used; the start token belongs to sequences, see :func:`packed`.
-
-    Yields:
-        int64 array, shape (n,)
+    A few texts are held at a time. The start token belongs to sequences, see :func:`packed`.
     """
     ending = [] if policy.separator is None else [policy.separator]
-
     read = unknown = 0
 
     def ids_of(texts: list[str]) -> list[list[int]]:
@@ -136,15 +132,7 @@ def packed(pieces: Iterable[np.ndarray], length: int, start: int | None = None) 
 
 
 def flat_pieces(ids: np.ndarray, size: int = 1 << 20) -> Iterator[np.ndarray]:
-    """Yield a long array of token ids in pieces, so that a mapped file is read as it is needed.
-
-    Args:
-        ids: (n,). Token ids of any integer dtype.
-        size: Token ids in a piece; the last may be shorter.
-
-    Yields:
-        int64 array, shape (size,)
-    """
+    """Yield a long array of token ids in int64 pieces of `size`, so that a mapped file is read as it is needed."""
     for begin in range(0, len(ids), size):
         piece = ids[begin : begin + size]
         for odd in (int(piece.min()), int(piece.max())):

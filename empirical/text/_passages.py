@@ -6,13 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..support import CorpusError
 from ._corpus import Corpus
 from ._packing import TokenPolicy, encoded, flat_pieces, packed
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 IGNORED = -100
 
@@ -47,7 +50,7 @@ def _of_files(folder: Path) -> Iterator[Passage]:
     for number, path in enumerate(sorted(folder.glob("*.npz"))):
         try:
             with np.load(path, allow_pickle=False) as arrays:
-                inputs: dict[str, Any] = dict(arrays)
+                inputs: dict[str, np.ndarray] = dict(arrays)
             labels, document = np.asarray(inputs.pop("labels")), int(inputs.pop("document", number))
             names = {"labels": labels} | {name: array for name, array in inputs.items() if name.endswith("_ids")}
             odd = next((name for name, array in names.items() if array.dtype.kind not in "iu" or array.ndim > 1), None)
@@ -64,7 +67,7 @@ def _of_files(folder: Path) -> Iterator[Passage]:
         yield Passage(document, inputs, labels.astype(np.int64))
 
 
-def _of_text(corpus: Corpus, tokenizer: Any, length: int, most: int) -> Iterator[Passage]:
+def _of_text(corpus: Corpus, tokenizer: PreTrainedTokenizerBase, length: int, most: int) -> Iterator[Passage]:
     if corpus.has_ids:
         for number, row in enumerate(packed(flat_pieces(corpus.token_ids()), length)):
             yield Passage.of_ids(number, row)
@@ -80,7 +83,13 @@ def _of_text(corpus: Corpus, tokenizer: Any, length: int, most: int) -> Iterator
 
 
 def passages(
-    corpus: Corpus, tokenizer: Any, *, tokens: int, length: int, per_document: int, vocabulary: int | None = None
+    corpus: Corpus,
+    tokenizer: PreTrainedTokenizerBase,
+    *,
+    tokens: int,
+    length: int,
+    per_document: int,
+    vocabulary: int | None = None,
 ) -> list[Passage]:
     """The first passages of a corpus, with at least so many tokens to be predicted if it has them.
 

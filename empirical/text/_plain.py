@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from ..support import CorpusError
 from ._streams import opened
@@ -66,7 +66,7 @@ def records(path: Path, field: str = "text") -> Iterator[str]:
                 raise CorpusError(f"corpus {path}, line {number}: {reason}") from None
 
 
-def _text(record: Any, field: str) -> str:
+def _text(record: object, field: str) -> str:
     text = record.get(field) if isinstance(record, dict) else None
     if not isinstance(text, str):
         seen = sorted(record) if isinstance(record, dict) else type(record).__name__

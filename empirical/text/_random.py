@@ -9,11 +9,7 @@ _PIECE = 1 << 16
 
 
 def random_pieces(vocabulary: int, seed: int) -> Iterator[np.ndarray]:
-    """Yield without end uniformly drawn token ids, the same for the same seed on every machine.
-
-    Yields:
-        int64 array, shape (65536,)
-    """
+    """Yield without end uniformly drawn token ids, int64, the same for the same seed on every machine."""
     generator = np.random.Generator(np.random.PCG64(seed))
     while True:
         yield generator.integers(0, vocabulary, _PIECE, dtype=np.int64)

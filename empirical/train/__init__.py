@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         geometric_mean as geometric_mean,
         paired_losses as paired_losses,
         pooled_loss as pooled_loss,
+        short as short,
         student_mean as student_mean,
         summarize as summarize,
         summarize_writers as summarize_writers,

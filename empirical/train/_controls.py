@@ -55,11 +55,8 @@ def equivalence(differences: Sequence[float] | SeedMean, margin: float = MARGIN)
         return "undecided"
     degrees = wide.count - 1
     narrow = (wide.high - wide.mean) * student(degrees, 0.9) / student(degrees)
-    verdicts = [
-        *(["equivalent"] if abs(wide.mean) + narrow <= margin else []),
-        *(["different"] if not wide.low <= 0 <= wide.high else []),
-    ]
-    return ", and ".join(verdicts) or "undecided"
+    verdicts = {"equivalent": abs(wide.mean) + narrow <= margin, "different": not wide.low <= 0 <= wide.high}
+    return ", and ".join(word for word, holds in verdicts.items() if holds) or "undecided"
 
 
 def loss_against_layer_norm(controls: Rows, study: Rows) -> list[tuple[str, str, list[float]]]:

@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
 
 import numpy as np
 import torch
@@ -17,7 +16,7 @@ from lngeom.errors import InputError
 
 from ..models import ModelSource, load_tokenizer
 from ..runs import RunDirectory
-from ..support import CorpusError, ModelError, RunError
+from ..support import ArrayWriter, CorpusError, ModelError, RunError
 from ..text import Corpus, TokenPolicy, encoded, flat_pieces
 
 END_OF_TEXT = "<|endoftext|>"
@@ -75,9 +74,7 @@ class TokenData:
                 f"{wanted} to be measured: lower --held-out-tokens or use a longer corpus"
             )
         starts = np.arange(wanted) * whole // wanted * length
-        return torch.from_numpy(
-            np.stack([np.asarray(self.held_out[s : s + length + 1], dtype=np.int64) for s in starts])
-        )
+        return torch.from_numpy(np.stack([self.held_out[s : s + length + 1] for s in starts]).astype(np.int64))
 
 
 def _is_held_out(index: int) -> bool:
@@ -128,28 +125,19 @@ def _tokenizer(corpus: Corpus, name: str | None, vocabulary: int) -> PreTrainedT
     return found
 
 
-def _write_head(file: BinaryIO, length: int) -> None:
-    """The head of a NumPy file, which has room for any length, so that it can be known last."""
-    file.seek(0)
-    np.lib.format.write_array_header_1_0(file, {"descr": _DTYPE.str, "fortran_order": False, "shape": (length,)})
-
-
 def _write(pieces: Iterable[tuple[bool, np.ndarray]], folder: Path, limit: int | None) -> tuple[int, int, int]:
     """Write both parts, at most `limit` tokens in all; returns their lengths and the largest id."""
-    lengths, largest = [0, 0], 0
+    largest = 0
     with (folder / _FILES[0]).open("wb") as train, (folder / _FILES[1]).open("wb") as held_out:
-        files = (train, held_out)
-        for file in files:
-            _write_head(file, 0)
+        parts = [ArrayWriter(file, _DTYPE) for file in (train, held_out)]
         for kept, ids in pieces:
-            files[kept].write(ids.astype(_DTYPE).tobytes())
-            lengths[kept] += len(ids)
+            parts[kept].append(ids)
             largest = max(largest, int(ids.max(initial=0)))
-            if limit is not None and sum(lengths) >= limit:
+            if limit is not None and parts[0].rows + parts[1].rows >= limit:
                 break
-        for file, length in zip(files, lengths, strict=True):
-            _write_head(file, length)
-    return lengths[0], lengths[1], largest
+        for part in parts:
+            part.close()
+    return parts[0].rows, parts[1].rows, largest
 
 
 def prepare(
@@ -185,7 +173,7 @@ def _tokenize(
     corpus: Corpus, folder: Path, *, tokenizer: str | None, vocabulary: int, limit: int | None
 ) -> dict[str, int]:
     """Write the tokenizer and both parts; returns the number of tokens it has, and the one that ends a document."""
-    made: Any = None
+    made: PreTrainedTokenizerFast | None = None
     if corpus.has_ids:
         pieces = _flat_ids(corpus)
     else:
@@ -213,15 +201,9 @@ def open_data(folder: Path, source: dict[str, str | int | None] | None = None) -
         raise RunError(f"{folder} holds no tokenized corpus ({error}): remove it to have it made again") from error
     if source is not None and stored["source"] != source:
         raise RunError(f"{folder} holds the tokens of {stored['source']}, not of {source}: choose another folder")
+    about = {name: stored[name] for name in ("vocabulary", "end_of_text", "source")}
     tokenizer = folder / "tokenizer"
-    return TokenData(
-        parts[0],
-        parts[1],
-        stored["vocabulary"],
-        stored["end_of_text"],
-        stored["source"],
-        tokenizer if tokenizer.is_dir() else None,
-    )
+    return TokenData(parts[0], parts[1], **about, tokenizer=tokenizer if tokenizer.is_dir() else None)
 
 
 class Sequences(Dataset[dict[str, Tensor]]):

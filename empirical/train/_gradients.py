@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -21,8 +20,12 @@ import lngeom
 from lngeom.errors import InputError
 
 from ..models import RMSNorm
+from ._model import next_token_loss
 
 _WRITER = re.compile(r"(?:^|\.)(?:wte\.weight|wpe\.weight|h\.\d+\.(?:attn|mlp)\.c_proj\.(?:weight|bias))$")
+
+_Seen = tuple[Tensor, ...] | Tensor
+"""Gradients as a hook is given them."""
 
 
 def writers(model: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
@@ -49,8 +52,8 @@ def uniform_energy(rows: Tensor) -> float:
     1.0
     """
     wide = rows.detach().double()
-    along, whole = lngeom.projection.mean_vector(wide), wide
-    return float(wide.shape[-1] * (along * along).sum() / (whole * whole).sum())
+    along = lngeom.projection.mean_vector(wide)
+    return float(wide.shape[-1] * (along * along).sum() / (wide * wide).sum())
 
 
 @dataclass(frozen=True)
@@ -89,17 +92,16 @@ class AdamStep:
     step_excess: float | None = None
 
 
-def adam_step(parameter: nn.Parameter, optimizer: Any) -> AdamStep:
+def adam_step(parameter: nn.Parameter, optimizer: torch.optim.Optimizer | None) -> AdamStep:
     """The step that AdamW took last for a writer; empty if it was another optimizer, or none."""
-    state = {} if optimizer is None else optimizer.state.get(parameter, {})
-    if optimizer is None or "exp_avg_sq" not in state:
+    if optimizer is None or "exp_avg_sq" not in (state := optimizer.state.get(parameter, {})):
         return AdamStep()
     group = next(group for group in optimizer.param_groups if any(p is parameter for p in group["params"]))
     p, v = (state[name].detach().double().reshape(-1, parameter.shape[-1]) for name in ("exp_avg", "exp_avg_sq"))
     slope = 1 / (torch.sqrt(v / (1 - group["betas"][1] ** float(state["step"]))) + group["eps"])
     mean, variance = lngeom.moments(slope)
-    bound = torch.sqrt(p.shape[-1] * variance * (p * p).sum(-1, keepdim=True)) + mean * p.sum(-1, keepdim=True).abs()
     weight, along = (p * p).sum(-1, keepdim=True), (slope * p).sum(-1, keepdim=True).abs()
+    bound = torch.sqrt(p.shape[-1] * variance * weight) + mean * p.sum(-1, keepdim=True).abs()
     return AdamStep(
         float((weight * variance).sum() / (weight * mean * mean).sum()),
         uniform_energy(slope * p),
@@ -189,13 +191,12 @@ def writer_gradients(model: GPT2LMHeadModel, tokens: Tensor) -> list[WriterGradi
             hooks.callback(module.register_forward_pre_hook(before).remove)
         for name, module in norms.items():
 
-            def behind(_: nn.Module, inward: Any, outward: Any, name: str = name) -> None:
+            def behind(_: nn.Module, inward: _Seen, outward: _Seen, name: str = name) -> None:
                 gradients[name] = (outward[0], inward[0])
 
             hooks.callback(module.register_full_backward_hook(behind).remove)
         model.zero_grad(set_to_none=True)
-        logits = model(input_ids=tokens[:, :-1]).logits
-        functional.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten()).backward()
+        next_token_loss(model, tokens).backward()
 
     with torch.no_grad():
         found = _compare(model, tokens, norms, inputs, gradients)

@@ -5,12 +5,12 @@ u, and along random directions.
 """
 
 import copy
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 import torch
-from torch import Tensor
-from torch.nn import functional
+from torch import Tensor, nn
 from transformers import GPT2LMHeadModel
 
 import lngeom
@@ -21,7 +21,7 @@ from ..observe import Observer, random_directions
 from ..support import Rows
 from ._data import TokenData
 from ._gradients import adam_step, uniform_energy, writer_gradients, writers
-from ._model import projected_direction
+from ._model import next_token_loss, projected_direction
 
 SITE_COLUMNS = (
     *("site", "layer", "role", "tokens", "angle_mean_deg", "angle_std_deg", "random_a_angle_mean_deg"),
@@ -76,7 +76,7 @@ class Measurement:
         self._check_gradients = check_gradients
         self._start = {name: parameter.detach().cpu().clone() for name, parameter in writers(model)}
 
-    def __call__(self, model: GPT2LMHeadModel, step: int, optimizer: Any = None) -> Tables:
+    def __call__(self, model: GPT2LMHeadModel, step: int, optimizer: torch.optim.Optimizer | None = None) -> Tables:
         """Rows of every table of ``TABLES``."""
         loss, sites = self._forward(model)
         steps = {name: adam_step(parameter, optimizer) for name, parameter in writers(model)}
@@ -89,18 +89,12 @@ class Measurement:
         return {name: [{"step": step, **row} for row in rows] for name, rows in tables.items()}
 
     def _forward(self, model: GPT2LMHeadModel) -> tuple[float, Rows]:
-        base = model.transformer
-        device = model.lm_head.weight.device
+        base, device, total = model.transformer, model.lm_head.weight.device, 0.0
         sites = sites_of(base)
-        total = 0.0
         model.eval()
         with torch.inference_mode(), Observer(base, sites, directions=self._directions, seed=0) as observer:
             for part in self._text.split(8):
-                ids = part.to(device)
-                logits = model(input_ids=ids[:, :-1]).logits
-                total += float(
-                    functional.cross_entropy(logits.flatten(0, 1).float(), ids[:, 1:].flatten(), reduction="sum")
-                )
+                total += float(next_token_loss(model, part.to(device), "sum"))
             states = observer.states
         model.train()
         rows = [
@@ -148,14 +142,14 @@ class StreamMeasurement:
         named = np.stack([np.full(width, width**-0.5), projected_direction(width, seed)])
         self._columns = torch.from_numpy(np.concatenate([named, random_directions(width, directions, seed=0)]).T)
 
-    def __call__(self, model: GPT2LMHeadModel, step: int, optimizer: Any = None) -> Tables:
+    def __call__(self, model: GPT2LMHeadModel, step: int, optimizer: torch.optim.Optimizer | None = None) -> Tables:
         """Rows of every table of ``tables``."""
         base = model.transformer
         sites = {**{f"h.{k}": block for k, block in enumerate(base.h)}, "ln_f": base.ln_f}
         energies: dict[str, Tensor] = {}
 
-        def reading(site: str) -> Any:
-            def read(_: Any, given: tuple[Tensor, ...]) -> None:
+        def reading(site: str) -> Callable[[nn.Module, tuple[Tensor, ...]], None]:
+            def read(_: nn.Module, given: tuple[Tensor, ...]) -> None:
                 x = given[0].double().cpu()
                 cos2 = (x @ self._columns) ** 2 / (x * x).sum(-1, keepdim=True)
                 energies[site] = x.shape[-1] * cos2.flatten(0, -2).mean(0)
@@ -165,9 +159,7 @@ class StreamMeasurement:
         hooks = [module.register_forward_pre_hook(reading(site)) for site, module in sites.items()]
         model.eval()
         with torch.inference_mode():
-            ids = self._text.to(model.lm_head.weight.device)
-            logits = model(input_ids=ids[:, :-1]).logits
-            loss = float(functional.cross_entropy(logits.flatten(0, 1).float(), ids[:, 1:].flatten()))
+            loss = float(next_token_loss(model, self._text.to(model.lm_head.weight.device)))
         model.train()
         for hook in hooks:
             hook.remove()

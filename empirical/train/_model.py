@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from transformers import GPT2Config, GPT2LMHeadModel
 from transformers.models.gpt2.modeling_gpt2 import GPT2Block
 
@@ -111,6 +112,13 @@ def build_model(shape: Shape, norm: Norm, *, seed: int, eps: float = 1e-5, end_o
         torch.manual_seed(seed)
         model = model_class(config).train()
     return _make_control(model, norm, seed) if norm in CONTROLS else model
+
+
+def next_token_loss(model: nn.Module, ids: Tensor, reduction: str = "mean") -> Tensor:
+    """Loss in nats of predicting each token of the sequences but the first; at least in float32."""
+    logits = model(input_ids=ids[:, :-1]).logits
+    wide = logits.to(torch.promote_types(logits.dtype, torch.float32))
+    return functional.cross_entropy(wide.flatten(0, 1), ids[:, 1:].flatten(), reduction=reduction)
 
 
 def flops_per_token(model: GPT2LMHeadModel, sequence_length: int) -> float:

@@ -24,23 +24,11 @@ class Condition:
 
     def recipe(self, seed: int, *, steps: int, sequences: int, sequence_length: int) -> Recipe:
         """How one seed of this cell is trained."""
-        shape = replace(
-            SHAPES["tiny"],
-            layers=self.layers,
-            width=self.width,
-            heads=self.width // HEAD_WIDTH,
-            first_checkpoint=FIRST_CHECKPOINT,
-        )
+        heads, rate = self.width // HEAD_WIDTH, LEARNING_RATES[self.optimizer]
+        size = {"layers": self.layers, "width": self.width, "heads": heads, "first_checkpoint": FIRST_CHECKPOINT}
+        shape = replace(SHAPES["tiny"], **size)
         return Recipe(
-            shape=shape,
-            norm=self.norm,
-            optimizer=self.optimizer,
-            learning_rate=LEARNING_RATES[self.optimizer],
-            steps=steps,
-            sequences=sequences,
-            sequence_length=sequence_length,
-            weight_decay=self.weight_decay,
-            seed=seed,
+            shape, self.norm, self.optimizer, rate, steps, sequences, sequence_length, self.weight_decay, seed=seed
         )
 
 

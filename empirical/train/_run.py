@@ -1,10 +1,11 @@
 """The directory of a training run: what it records, when it may be continued, and what it says of itself at its end."""
 
 import platform
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import torch
 import transformers
+from transformers import GPT2LMHeadModel
 
 import lngeom
 
@@ -62,7 +63,7 @@ class Summary(TypedDict):
     peak_flops: float | None
 
 
-def summary(model: Any, recipe: Recipe, data: TokenData, processes: Ranks, speed: float | None) -> Summary:
+def summary(model: GPT2LMHeadModel, recipe: Recipe, data: TokenData, processes: Ranks, speed: float | None) -> Summary:
     """The entries of ``summary.json``; `speed` in tokens per second."""
     flops = flops_per_token(model, recipe.sequence_length)
     peak = _peak_flops(processes.device)

@@ -17,6 +17,11 @@ CellKey = tuple[Any, ...]
 CELL = ("norm", "optimizer", "weight_decay", "layers", "width")
 
 
+def short(value: float) -> str:
+    """Three digits, small numbers with an exponent."""
+    return f"{value:.3g}" if value >= 1e-3 or value == 0 else f"{value:.1e}"
+
+
 class SeedMean(NamedTuple):
     """A mean over seeds with its 95 % interval."""
 
@@ -24,6 +29,11 @@ class SeedMean(NamedTuple):
     low: float
     high: float
     count: int  # pyright: ignore[reportIncompatibleMethodOverride]
+
+    def text(self, digits: str = "") -> str:
+        """``0.5 [0.4, 0.6]``, in the format of `digits` or in three digits."""
+        mean, low, high = (f"{part:{digits}}" if digits else short(part) for part in self[:3])
+        return f"{mean} [{low}, {high}]"
 
 
 def student_mean(values: Sequence[float]) -> SeedMean:
@@ -102,8 +112,8 @@ def per_seed(rows: Rows, column: str, mean=_log_mean) -> list[float]:
 def chance_of_ranks(ranks: Sequence[int], directions: int) -> float:
     r"""Probability that ranks at most as high in sum arise where 1 is a direction like the random ones.
 
-    Then each rank r among K directions is uniform on 0, ..., K, and (r + 1)/(K + 1) is no smaller than a uniform
-    number in the sense of their distributions. The sum s of n independent ones has the distribution function of
+    Then each rank r among K directions is uniform on 0, ..., K, and (r + 1)/(K + 1) stochastically dominates a uniform
+    number on [0, 1]. The sum s of n independent ones has the distribution function of
     Irwin and Hall, Σ_k (−1)^k C(n, k)(s − k)₊^n / n!, which therefore bounds the probability from above.
 
     >>> chance_of_ranks([0], 99), chance_of_ranks([49], 99)
@@ -123,19 +133,17 @@ def summarize(study: Rows) -> list[CellSummary]:
         last = max(row["step"] for row in rows)
         deep = [row for row in rows if beyond_block_0(row)]
         after = [row for row in deep if row["step"] == last]
-        before = [row for row in deep if row["step"] == 0]
+        before, directions = [row for row in deep if row["step"] == 0], after[0]["directions"]
         summaries.append(
             CellSummary(
                 cell,
                 geometric_mean(per_seed(before, "d_cos2")),
                 geometric_mean(per_seed(after, "d_cos2")),
                 geometric_mean(per_seed(after, "random_d_cos2_median")),
-                student_mean(
-                    [rank / after[0]["directions"] for rank in per_seed(after, "rank_among_random", _plain_mean)]
-                ),
+                student_mean([rank / directions for rank in per_seed(after, "rank_among_random", _plain_mean)]),
                 (sum(row["rank_among_random"] == 0 for row in after), len(after)),
                 ranks := tuple(row["rank_among_random"] for row in after if row["layer"] is None),
-                chance_of_ranks(ranks, after[0]["directions"]),
+                chance_of_ranks(ranks, directions),
             )
         )
     return summaries
@@ -148,23 +156,26 @@ def final_losses(rows: Rows) -> dict[tuple[str, CellKey, int], float]:
     return {(row["norm"], cell_of(row)[1:], row["seed"]): row["held_out_loss"] for row in ended}
 
 
+def _differences(study: Rows) -> list[tuple[CellKey, int, float]]:
+    """Held-out loss of LayerNorm minus that of RMSNorm, for each cell but its norm, and each seed."""
+    losses = final_losses(study)
+    pairs = [(cell, seed) for norm, cell, seed in losses if norm == "layer" and ("rms", cell, seed) in losses]
+    return [(*pair, losses["layer", *pair] - losses["rms", *pair]) for pair in pairs]
+
+
 def paired_losses(study: Rows) -> list[tuple[CellKey, list[float]]]:
     """Held-out losses of LayerNorm minus those of RMSNorm, seed by seed, for each cell but its norm."""
-    losses = final_losses(study)
-    found: dict[CellKey, list[float]] = {}
-    for (norm, cell, seed), loss in losses.items():
-        if norm == "layer" and ("rms", cell, seed) in losses:
-            found.setdefault(cell, []).append(loss - losses["rms", cell, seed])
+    found: dict[CellKey, list[float]] = defaultdict(list)
+    for cell, _, difference in _differences(study):
+        found[cell].append(difference)
     return list(found.items())
 
 
 def pooled_loss(study: Rows) -> SeedMean:
     """Mean of all those differences; cells share their seeds, so that these are the independent units."""
-    losses = final_losses(study)
     apart: dict[int, list[float]] = defaultdict(list)
-    for (norm, cell, seed), loss in losses.items():
-        if norm == "layer" and ("rms", cell, seed) in losses:
-            apart[seed].append(loss - losses["rms", cell, seed])
+    for _, seed, difference in _differences(study):
+        apart[seed].append(difference)
     sums, counts = (np.array([count(pairs) for pairs in apart.values()]) for count in (sum, len))
     return SeedMean(*ratio_interval(sums, counts, floor=-math.inf), len(apart))
 
@@ -223,15 +234,8 @@ def summarize_writers(writers: Rows) -> list[WriterSummary]:
             sum(row["change_share"] * row["change_size"] ** 2 for row in of_seed) / _square(of_seed, "change_size")
             for of_seed in seeds
         ]
-        found.append(
-            WriterSummary(
-                tuple(cell),
-                kind,
-                _growth(seeds, "size") if kind != "biases" else None,
-                _growth(seeds, "uniform_size") if kind != "biases" else None,
-                geometric_mean(changes),
-            )
-        )
+        growth, along = (None if kind == "biases" else _growth(seeds, column) for column in ("size", "uniform_size"))
+        found.append(WriterSummary(tuple(cell), kind, growth, along, geometric_mean(changes)))
     return found
 
 

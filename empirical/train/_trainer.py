@@ -7,12 +7,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
-from torch.nn import functional
 from transformers import (
     GPT2LMHeadModel,
     PrinterCallback,
@@ -31,7 +29,7 @@ from ._checkpoint import check_hashes, last_state, save_network, step_of, vouch
 from ._data import Sequences, TokenData
 from ._execution import Execution
 from ._measure import Measurement, StreamMeasurement
-from ._model import CONTROLS, build_model
+from ._model import CONTROLS, build_model, next_token_loss
 from ._recipe import Recipe, checkpoint_steps, learning_rate
 from ._run import manifest, summary
 
@@ -87,11 +85,11 @@ class _Schedule(torch.optim.lr_scheduler.LambdaLR):
         step = min(self.last_epoch, self._recipe.steps - 1)
         return [learning_rate(self._recipe, step)] * len(self.optimizer.param_groups)
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, int]:
         """The step alone: the recipe stands in the manifest of the run."""
         return {"last_epoch": self.last_epoch}
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    def load_state_dict(self, state_dict: dict[str, int]) -> None:
         """Go on with that step."""
         self.last_epoch = state_dict["last_epoch"]
 
@@ -103,19 +101,14 @@ class _Trainer(Trainer):
 
     def compute_loss(self, model: nn.Module, inputs: dict[str, Tensor], *_, **__) -> Tensor:
         """Mean loss in nats of predicting each token of the sequences but the first."""
-        sequences = inputs["input_ids"]
         with torch.autocast(self.args.device.type, torch.bfloat16, enabled=self.narrow):
-            logits = model(input_ids=sequences[:, :-1]).logits
-            return functional.cross_entropy(logits.flatten(0, 1).float(), sequences[:, 1:].flatten())
+            return next_token_loss(model, inputs["input_ids"])
 
     def _save(self, output_dir: str | None = None, state_dict: dict[str, Tensor] | None = None) -> None:
         """The parameters alone: nothing that is read again needs to be unpickled as code."""
         os.makedirs(str(output_dir), exist_ok=True)
-        save_file(
-            self.accelerator.unwrap_model(self.model).state_dict(),
-            Path(str(output_dir), "model.safetensors"),
-            metadata={"format": "pt"},
-        )
+        parameters = self.accelerator.unwrap_model(self.model).state_dict()
+        save_file(parameters, Path(str(output_dir), "model.safetensors"), metadata={"format": "pt"})
 
 
 class _Recorder(TrainerCallback):
@@ -140,7 +133,7 @@ class _Recorder(TrainerCallback):
         """Time since the beginning, measurement apart."""
         return time.perf_counter() - self._began - self._resting
 
-    def measure(self, model: nn.Module, step: int, optimizer: Any = None) -> None:
+    def measure(self, model: nn.Module, step: int, optimizer: torch.optim.Optimizer | None = None) -> None:
         """Measure the network, and keep it."""
         if step not in self._checkpoints or not self._run.processes.leads:
             return
@@ -151,12 +144,12 @@ class _Recorder(TrainerCallback):
             save_network(model, self._run.data.tokenizer, self._run.out / "networks" / f"step-{step:08d}")  # pyright: ignore[reportArgumentType]
         self._resting += time.perf_counter() - paused
 
-    def on_train_begin(self, args: Any, state: TrainerState, control: TrainerControl, **given) -> None:
+    def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **given) -> None:
         """The network before its first step is measured as well."""
         if state.global_step == 0:
             self.measure(given["model"], 0)
 
-    def on_step_end(self, args: Any, state: TrainerState, control: TrainerControl, **given) -> None:
+    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **given) -> None:
         """Measure if it is time to; save then, every so many steps, and when the time is up."""
         self.measure(given["model"], state.global_step, given["optimizer"])
         elapsed = torch.tensor(time.perf_counter() - self._began, device=self._run.processes.device)
@@ -167,18 +160,17 @@ class _Recorder(TrainerCallback):
         control.should_training_stop = control.should_training_stop or stop
         control.should_log = True
 
-    def on_log(self, args: Any, state: TrainerState, control: TrainerControl, **given) -> None:
+    def on_log(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **given) -> None:
         """The row of a step: loss and gradient norm are those before it was taken."""
         logs = given["logs"]
         if "loss" not in logs:
             return
         loss, rate = logs["loss"], learning_rate(self._run.recipe, state.global_step - 1)
         if not math.isfinite(loss):
-            msg = (
+            raise RunError(
                 f"the loss of step {state.global_step} is {loss}: training has diverged; lower --learning-rate (now "
                 f"{self._run.recipe.learning_rate:g}) in another directory"
             )
-            raise RunError(msg)
         if self._run.processes.leads:
             tokens = state.global_step * self._run.recipe.tokens_per_step
             row = (state.global_step, tokens, loss, rate, float(logs["grad_norm"]))
@@ -186,7 +178,7 @@ class _Recorder(TrainerCallback):
             if self._report is not None:
                 self._report(self._run.recipe.tokens_per_step)
 
-    def on_save(self, args: Any, state: TrainerState, control: TrainerControl, **given) -> None:
+    def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **given) -> None:
         """All rows reach the disk before the state that vouches for them, and each process has written its part."""
         self._run.processes.wait()
         if self._run.processes.leads:
@@ -217,11 +209,10 @@ def train(
     """
     execution = execution or Execution()
     if data.vocabulary > recipe.shape.vocabulary:
-        msg = (
+        raise InputError(
             f"the text has a vocabulary of {data.vocabulary:,} tokens, the network one of "
             f"{recipe.shape.vocabulary:,}: train a smaller tokenizer or a larger network"
         )
-        raise InputError(msg)
     if recipe.sequences % processes.count:
         msg = f"{recipe.sequences} sequences per step do not divide among {processes.count} processes: change either"
         raise InputError(msg)
@@ -278,14 +269,9 @@ def _train(run: _Run, model: GPT2LMHeadModel, text: Sequences, recorder: _Record
             check_hashes(last, recorder.tables)
     run.processes.wait()
     if done < run.recipe.steps:
-        optimizer = build_optimizer(run.recipe, model)
-        trainer = _Trainer(
-            model,
-            _arguments(run),
-            train_dataset=text,
-            optimizers=(optimizer, _Schedule(optimizer, run.recipe)),
-            callbacks=[recorder],
-        )
+        steps = build_optimizer(run.recipe, model)
+        both = (steps, _Schedule(steps, run.recipe))
+        trainer = _Trainer(model, _arguments(run), train_dataset=text, optimizers=both, callbacks=[recorder])
         trainer.narrow = run.execution.dtype == "bfloat16"
         trainer.remove_callback(PrinterCallback)
         trainer.train(resume_from_checkpoint=None if last is None else str(last))

@@ -127,7 +127,7 @@ def test_nothing_is_decided_where_nothing_can_be(monkeypatch: pytest.MonkeyPatch
 
     config = tiny_config("llama")
     config.num_hidden_layers = 0
-    assert judged(AutoModel.from_config(config)).reason == "there is no block"
+    assert judged(AutoModel.from_config(config)).reason == "its list of blocks is empty"
 
     def too_large(*_: object) -> Tensor:
         raise torch.OutOfMemoryError
