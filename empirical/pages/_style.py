@@ -55,7 +55,7 @@ STYLE: dict[RcKeyType, object] = {
 }
 """Settings of Matplotlib; the salt makes the same picture the same file."""
 
-ILLUSTRATION: dict[RcKeyType, object] = STYLE | {"svg.fonttype": "path"}
+ILLUSTRATION: dict[RcKeyType, object] = {**STYLE, "svg.fonttype": "path"}
 """Formulas are set from many small pieces of text, which only outlines keep in place on every machine."""
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 from xml.etree.ElementTree import Element, ParseError
 
 from defusedxml import DefusedXmlException
@@ -62,7 +62,8 @@ class _Chunks:
 
 def _read(stream: IO[bytes]) -> Iterator[str]:
     media, chunks = {"file", "image", "category"}, _Chunks(stream)
-    events = iterparse(chunks, events=("start", "end"), forbid_dtd=True)
+    source: Any = chunks  # iterparse asks for no more than read
+    events = iterparse(source, events=("start", "end"), forbid_dtd=True)
     _, root = next(events)
     for event, element in events:
         chunks.seen()

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from ..support import CorpusError
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
 
 _DOCUMENTS_AT_ONCE, _CHARACTERS_AT_ONCE = 8, 1 << 20
 
@@ -29,7 +26,7 @@ class TokenPolicy:
     separator: int | None
 
     @classmethod
-    def of(cls, tokenizer: PreTrainedTokenizerBase) -> TokenPolicy:
+    def of(cls, tokenizer: Any) -> TokenPolicy:
         """The tokenizer's own policy: its start token if it adds one to a text, its end token between documents."""
         try:
             added = tokenizer("a", add_special_tokens=True, verbose=False)["input_ids"]
@@ -48,7 +45,7 @@ def _unusable(error: Exception) -> CorpusError:
     return CorpusError(f"the tokenizer cannot encode a text ({reason}); save it again beside the model")
 
 
-def encoded(documents: Iterable[str], tokenizer: PreTrainedTokenizerBase, policy: TokenPolicy) -> Iterator[np.ndarray]:
+def encoded(documents: Iterable[str], tokenizer: Any, policy: TokenPolicy) -> Iterator[np.ndarray]:
     """Yield the token ids of each document, int64, the separator of `policy` after each.
 
     A few texts are held at a time. The start token belongs to sequences, see :func:`packed`.

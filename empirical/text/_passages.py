@@ -6,16 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from ..support import CorpusError
 from ._corpus import Corpus
 from ._packing import TokenPolicy, encoded, flat_pieces, packed
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
 
 IGNORED = -100
 
@@ -67,7 +64,7 @@ def _of_files(folder: Path) -> Iterator[Passage]:
         yield Passage(document, inputs, labels.astype(np.int64))
 
 
-def _of_text(corpus: Corpus, tokenizer: PreTrainedTokenizerBase, length: int, most: int) -> Iterator[Passage]:
+def _of_text(corpus: Corpus, tokenizer: Any, length: int, most: int) -> Iterator[Passage]:
     if corpus.has_ids:
         for number, row in enumerate(packed(flat_pieces(corpus.token_ids()), length)):
             yield Passage.of_ids(number, row)
@@ -83,13 +80,7 @@ def _of_text(corpus: Corpus, tokenizer: PreTrainedTokenizerBase, length: int, mo
 
 
 def passages(
-    corpus: Corpus,
-    tokenizer: PreTrainedTokenizerBase,
-    *,
-    tokens: int,
-    length: int,
-    per_document: int,
-    vocabulary: int | None = None,
+    corpus: Corpus, tokenizer: Any, *, tokens: int, length: int, per_document: int, vocabulary: int | None = None
 ) -> list[Passage]:
     """The first passages of a corpus, with at least so many tokens to be predicted if it has them.
 

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -173,7 +174,7 @@ def _tokenize(
     corpus: Corpus, folder: Path, *, tokenizer: str | None, vocabulary: int, limit: int | None
 ) -> dict[str, int]:
     """Write the tokenizer and both parts; returns the number of tokens it has, and the one that ends a document."""
-    made: PreTrainedTokenizerFast | None = None
+    made: Any = None
     if corpus.has_ids:
         pieces = _flat_ids(corpus)
     else:

@@ -182,7 +182,7 @@ class _Recorder(TrainerCallback):
         """All rows reach the disk before the state that vouches for them, and each process has written its part."""
         self._run.processes.wait()
         if self._run.processes.leads:
-            vouch(Path(args.output_dir), state.global_step, self.tables)
+            vouch(Path(str(args.output_dir)), state.global_step, self.tables)
 
 
 def train(

@@ -1,10 +1,11 @@
 """Three-dimensional space as it is drawn here: the uniform vector points up, the hyperplane 1^⊥ is the floor."""
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 from matplotlib.figure import FigureBase
-from mpl_toolkits.mplot3d import Axes3D
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from numpy.typing import ArrayLike, NDArray
 
@@ -16,7 +17,7 @@ Floats = NDArray[np.float64]
 
 ONE: Floats = lg.projection.uniform(3)
 ZERO: Floats = np.zeros(3)
-FREE = {"clip_on": False, "in_layout": False}
+FREE: dict[str, Any] = {"clip_on": False, "in_layout": False}
 """What is drawn over the edge of its panel does not change the layout."""
 FLOOR: Floats = np.array([[1.0, -1.0, 0.0], [1.0, 1.0, -2.0]])
 """Two orthogonal vectors of the hyperplane 1^⊥."""
@@ -88,9 +89,8 @@ class Scene:
         azimuth: float = -65.0,
         zoom: float = 1.35,
     ) -> None:
-        axes = figure.add_subplot(*place, projection="3d")
-        assert isinstance(axes, Axes3D)
-        self.axes = axes
+        self.axes: Any = figure.add_subplot(*place, projection="3d")
+        axes = self.axes
         axes.set_proj_type("ortho")
         axes.view_init(elev=elevation, azim=azimuth)
         axes.set_axis_off()
