@@ -106,7 +106,7 @@ nitpick_ignore_regex = [
     (r"py:.*", r"(lngeom|empirical|proofs)\..*_\w+\.\w+"),  # types that nobody has to name
     (
         r"py:class",
-        r"(dict\[str|Vector|Scalar|Epsilon|Array|Reals|PretrainedConfig|Placement|Layout|Method|Norm|Verdict|LinearOperator|rv_frozen|Generator|Figure|optional)",
+        r"(ArrayLike|NDArray|float64|dict\[str|Vector|Scalar|Epsilon|Array|Reals|PretrainedConfig|Placement|Layout|Method|Norm|Verdict|LinearOperator|rv_frozen|Generator|Figure|optional)",
     ),
 ]
 
@@ -132,7 +132,10 @@ def _list_options(_app, _what, _name, item, _options, lines: list[str]) -> None:
     """Add to the docstring of a dataclass what its fields say of themselves on the command line."""
     told = {field.name: field.metadata.get("settings") for field in fields(item)} if is_dataclass(item) else {}
     if any(told.values()):
-        lines += ["", "Attributes:", *(f"    {name}: {each['help']}" for name, each in told.items() if each), ""]
+        helps = {name: re.sub(r"`+([^`]*--[^`]*)`+", r"``\1``", each["help"]) for name, each in told.items() if each}
+        switches = {field.name for field in fields(item) if field.default is True}  # their flag says what False does
+        lines += ["", "Attributes:"]
+        lines += [f"    {name}: {'if false, ' * (name in switches)}{help}" for name, help in helps.items()] + [""]
 
 
 def _public_name(app, env, node, content):
@@ -158,8 +161,18 @@ def _skip_alias(_app, _what, _name, member, skip: bool, _options) -> bool | None
 
 
 def _readable_defaults(_app, _what, _name, _object, _options, signature: str | None, returned: str | None):
-    """Write default values that are made anew for each object so that Sphinx can read the signature."""
-    return signature and signature.replace("<factory>", "..."), returned
+    """Write default values so that Sphinx can read the signature, and types of NumPy by their names."""
+    return tuple(text and _LONG.sub(_short_type, text.replace("<factory>", "...")) for text in (signature, returned))
+
+
+_LONG = re.compile(
+    r"[~\w.]*_Buffer \| .*?_NestedSequence\[complex \| bytes \| str\]"
+    r"|[~\w.]*ndarray\[tuple\[[~\w.]*Any, \.\.\.\], [~\w.]*dtype\[[~\w.]*float64\]\]"
+)
+
+
+def _short_type(found: re.Match[str]) -> str:
+    return "ArrayLike" if "_Buffer" in found[0] else "NDArray[float64]"
 
 
 def _load_public_names() -> None:

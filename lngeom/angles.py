@@ -46,7 +46,7 @@ def angle_to_uniform(x: Array) -> Array:
 def angle_from_moments(mean: Array, variance: Array) -> Array:
     """Angle atan2(σ, μ) with the uniform vector 1 of a vector whose components have `mean` μ and `variance` σ².
 
-    What :func:`angle_to_uniform` computes after :func:`moments`, for when both moments are wanted as well. Returns the
+    The second half of :func:`angle_to_uniform`, for callers that need the moments as well. Returns the
     broadcast shape; NaN where a variance is negative. Source: Gupta et al., arXiv:2409.12951, section 2.1.
     """
     xp = namespace(mean, variance)
@@ -57,8 +57,8 @@ def angle_from_inner_product(inner: Array, norm: Array, other: Array) -> Array:
     """Angle θ between two vectors of given inner product and norms, as atan2(√(1 − c²), c) with c = x·z/(‖x‖‖z‖).
 
     `inner` is x·z, `norm` and `other` are ‖x‖ and ‖z‖, of shapes that broadcast. Returns radians from 0 to π; NaN where
-    a norm is 0, and 0 or π where rounding leaves c outside [−1, 1]. The three numbers do not know small angles:
-    rounding them moves an angle near 0 or π by up to the root of the unit roundoff, 1e-8 in float64. Source: theorem
+    a norm is 0, and 0 or π where rounding leaves c outside [−1, 1]. Small angles are lost: rounding the three numbers
+    moves an angle near 0 or π by up to the root of the unit roundoff, 1e-8 in float64. Source: theorem
     ``angles.between``.
 
     >>> import numpy as np, lngeom as lg
@@ -78,7 +78,7 @@ class IsotropicAngle:
     angle is π/2 and its variance exactly ψ₁(d/2)/2, ψ₁ the trigamma function: the standard deviation is 1/√d to leading
     order. The mean angle π/2 alone shows no orthogonality (±1 with equal chance has it too); d·E[cos² θ] = 1 is the
     test. Its functions take numbers or arrays and return float64 of the same shape. Source: Muirhead, Aspects of
-    Multivariate Statistical Theory (1982), theorem 1.5.7; to be held against it: Gupta et al., arXiv:2409.12951,
+    Multivariate Statistical Theory (1982), theorem 1.5.7; compare Gupta et al., arXiv:2409.12951,
     section 3.
 
     >>> import numpy as np, lngeom as lg

@@ -15,12 +15,12 @@ Floats = NDArray[np.float64]
 def enclosure(low: ArrayLike, high: ArrayLike, *, eps: float) -> tuple[Floats, Floats]:
     """Bounds of each component of LayerNorm without gain over a box: low ≤ x ≤ high, componentwise.
 
-    y_j rises with x_j, as ∂y_j/∂x_j = (1 − (1 + y_j²)/d)/s ≥ 0, so that x_j = `high`_j at the upper end. There 1/y_j² +
-    1 = (‖r‖²/d + ε)/(Σr_i/d)² for r_i = x_j − x_i, a quasiconvex function where Σr_i > 0: its minimum has x_i = τ cut
-    to [low_i, high_i] for one number τ, which is found in O(d log d) for each component. The lower end is that of −x.
-    An upper end ≥ 0 and a lower end ≤ 0 are so the extreme values themselves, in float64 up to rounding; an end of the
-    other sign (all of the box on one side of the mean) is a bound by interval arithmetic, not always attained. `low`
-    and `high` have shape (d,), `eps` > 0. Returns two arrays of shape (d,). Source: elementary.
+    y_j rises with x_j, as ∂y_j/∂x_j = (1 − (1 + y_j²)/d)/s ≥ 0, so that x_j is that of `high` at the upper end. There
+    1/y_j² + 1 = (‖r‖²/d + ε)/(Σr_i/d)² for r_i = x_j − x_i, a quasiconvex function where Σr_i > 0: its minimum has x_i
+    = τ cut to [low_i, high_i] for one number τ, which is found in O(d log d) for each component. The lower end is that
+    of −x. An upper end ≥ 0 and a lower end ≤ 0 are therefore the extreme values themselves, in float64 up to rounding;
+    an end of the other sign (all of the box on one side of the mean) is a bound by interval arithmetic, not always
+    attained. `low` and `high` have shape (d,), `eps` > 0. Returns two arrays of shape (d,). Source: elementary.
 
     >>> import numpy as np, lngeom as lg
     >>> low, high = lg.enclosure(np.array([-1.0, 0.0, 0.0]), np.array([1.0, 1.0, 0.5]), eps=1.0)

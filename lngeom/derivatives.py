@@ -80,9 +80,9 @@ def jacobian_product(
     for ε outside. Directions orthogonal to 1 and x are divided by D; the radial direction y is shrunk further, by ε/D²
     inside and ε/D outside; shifts along 1 do nothing. Without the radial term diag(g/D)Π, a frequent mistake, is not
     the derivative. t, shape (..., d), broadcasts against `x`. Returns that shape; at σ = 0 and ε > 0 J = GΠ/√ε (GΠ/ε
-    outside, where automatic differentiation gives NaN, because it takes √ at 0). As of every product, an error is small
-    beside ‖J‖‖t‖: of the radial direction, which J shrinks most, no digit may be left. Source: Xiong et al.,
-    arXiv:2002.04745, proof of Lemma 3, at ε = 0; with ε by the quotient rule.
+    outside, where automatic differentiation gives NaN, because it takes √ at 0). The error is small relative to ‖J‖‖t‖,
+    as of every matrix product: along the radial direction, which J shrinks most, no digit may survive. Source: Xiong et
+    al., arXiv:2002.04745, proof of Lemma 3, at ε = 0; with ε by the quotient rule.
 
     >>> import numpy as np, lngeom as lg
     >>> x = np.array([1.0, -1.0, 1.0, -1.0])
@@ -188,7 +188,7 @@ def secant(
     M = G [Π − c mmᵀ/d]/h for z the `other` vector, with s and t the divisors of x and z, h = 2st/(s + t) their harmonic
     mean, m = (s LN(x) + t LN(z))/(s + t) before gain and bias, c = 1 for ε inside the root, (s + t)/(σ + τ) outside, τ
     the σ of z. Without a gain it is symmetric positive semidefinite and sends 1 to 0, and at z = x it is the Jacobian.
-    Among matrices with M (x − z) = LN(x) − LN(z) it is one that treats x and z alike. Returns shape (..., d, d).
+    Many matrices satisfy M (x − z) = LN(x) − LN(z); this one treats x and z alike. Returns shape (..., d, d).
     Source: theorems ``jacobian.secant`` and ``jacobian.secant_monotone``.
 
     >>> import numpy as np, lngeom as lg

@@ -47,7 +47,7 @@ def same_fiber(x: Array, other: Array, *, eps: float, centered: bool = True, rou
     In floats `x` and `other`, of one dtype, count as equivalent if no more than `roundings` roundings of each component
     (1 for loading a number, 1 for each operation) separate them: ‖Πx − Πx'‖ ≤ n u (‖x‖ + ‖x'‖) at ε > 0, and ‖Πx/‖Πx‖ −
     Πx'/‖Πx'‖‖ ≤ 2n u (κ(x) + κ(x')) at ε = 0, where u is the unit roundoff of the dtype, κ = ‖x‖/‖Πx‖ and n is
-    `roundings` plus d/2 u₆₄/u for the means taken here in float64. Of ε only counts whether it is 0. Returns bool of
+    `roundings` plus d/2 u₆₄/u for the means taken here in float64. Only whether ε is 0 matters. Returns bool of
     the broadcast shape (...); False at ε = 0 where one of the two has no direction.
 
     Source: Brody et al., arXiv:2305.02582, appendix B, for ε = 0. Gupta et al., arXiv:2409.12951, section 2.3, infer

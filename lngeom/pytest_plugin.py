@@ -1,4 +1,4 @@
-"""The pytest plugin of the project: it collects theorems, and has a fixture that checks a norm. It loads neither."""
+"""The pytest plugin of the project: it collects theorems and offers a fixture that checks a norm; both load late."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def check_norm() -> Callable[..., object]:
     """``check_norm(target, allow=(), proved=False, **options)`` fails unless `target` is right; returns the finding.
 
     Options are those of :func:`empirical.check.check`; `allow` names variants that are meant, such as ``"Llama"``. With
-    `proved` it fails too unless the norm is proved to be its definition, or an allowed variant, for every dimension.
+    `proved` it fails too unless the norm is proved to be its definition, or an allowed variant, for every dimension::
 
         def test_my_norm(check_norm):
             check_norm("mykernels:rms_norm", kind="rmsnorm", eps=1e-6, dtype="bfloat16", allow=["Llama"])

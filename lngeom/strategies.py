@@ -1,4 +1,4 @@
-"""Hypothesis strategies for what a norm layer is given, built so that they hold what they promise and filter nothing.
+"""Hypothesis strategies for the inputs of norm layers, which meet their conditions by construction, without filters.
 
 Exact vectors are tuples of small fractions, float vectors tuples of numbers of one format. Both are made of the same
 `KINDS`; in floats these come in units from the smallest subnormal number to the largest. Needs ``hypothesis``.
@@ -110,8 +110,8 @@ def sphere(d: int) -> SearchStrategy[Vector]:
 def standard(d: int) -> SearchStrategy[Vector]:
     """Vectors of mean 0 and variance 1 of two levels, and images of them.
 
-    k components are √((d − k)/k), the others −√(k/(d − k)). For d = 1, 3, 7 and other d without a k that makes
-    these rational there is nothing to draw.
+    k components are √((d − k)/k), the others −√(k/(d − k)). For d = 1, 3, 7 and every other d in which no k makes these
+    rational, nothing can be drawn.
     """
     levels = [k for k in range(1, d) if math.isqrt(k * (d - k)) ** 2 == k * (d - k)]
     if not levels:

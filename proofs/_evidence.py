@@ -25,7 +25,7 @@ class Evidence:
     Attributes:
         theorem: Theorem
         proof_ms: CPU time of the proof in milliseconds.
-        proved: list of str. What the library computed for the statement, and what names in it stand for.
+        proved: list of str. The statement as the library computes it, and what the names in it stand for.
         certificate: list of str. The proof, line by line.
         steps: Steps of the certificate that the second checker confirmed.
         dimensions, models: In how many dimensions exact models of the hypotheses were found, and at how many the claim
@@ -34,7 +34,7 @@ class Evidence:
         arrays: How many numbers of arrays were compared.
         mutants: A counterexample for the label of each wrong variant.
         hypotheses: For each hypothesis a counterexample without it, or the reason why it is redundant.
-        replayed: The version of Coq in which this very proof was replayed, or nothing.
+        replayed: The version of Coq in which this very proof was replayed, or empty.
         faults: list of str. What failed.
 
     >>> from proofs import find, gather

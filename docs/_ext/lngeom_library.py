@@ -3,6 +3,7 @@
 import argparse
 import importlib
 import logging
+import re
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,13 @@ class CommandHelp(SphinxDirective):
         parser.formatter_class = lambda prog: argparse.HelpFormatter(prog, width=84)
         block = nodes.literal_block(text=parser.format_help())
         block["language"] = "text"
-        return [*self.parse_text_to_nodes(module.__doc__ or ""), block]
+        # As code, or typography would make one dash of two.
+        words = re.sub(r"^Example: (.+)$|(?<![`\w-])(--[\w-]+)", _as_code, module.__doc__ or "", flags=re.MULTILINE)
+        return [*self.parse_text_to_nodes(words), block]
+
+
+def _as_code(found: re.Match[str]) -> str:
+    return f"Example: `{found[1]}`" if found[1] else f"`{found[2]}`"
 
 
 class Drawn(Figure, SphinxDirective):

@@ -1,4 +1,4 @@
-"""Is my norm right? Kernels, modules and models held against the exact definition and its derived tolerance."""
+"""Is my norm right? Kernels, modules and models compared with the exact definition and its derived tolerance."""
 
 from typing import TYPE_CHECKING
 

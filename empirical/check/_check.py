@@ -31,7 +31,7 @@ from ._target import resolve
 
 
 def check(target: Any, **options: Any) -> Finding:
-    """Hold a norm against its exact definition on adversarial inputs, and say what it is.
+    """Compare a norm with its exact definition on adversarial inputs, and name what it computes.
 
     Args:
         target: ``f(x)``, ``f(x, gain)``, ``f(x, gain, bias)``, ``f(x, gain, bias, eps)`` on arrays of shape (..., d) of

@@ -16,7 +16,7 @@ class Contract:
 
     Attributes:
         kind: ``layernorm`` or ``rmsnorm``, None where it has both.
-        eps: What a kernel means that states none; None is PyTorch's: 1e-5 for LayerNorm, the spacing of the dtype at 1
+        eps: The ε of a kernel that states none; None means PyTorch's: 1e-5 for LayerNorm, the spacing of the dtype at 1
             for RMSNorm.
         placement: Of ε, inside or outside the root.
         offset: 1 where the layer multiplies by 1 + weight.

@@ -81,8 +81,8 @@ def conventions(
 
     Args:
         network: A causal language model in evaluation mode.
-        batches: ``input_ids`` of shape (1, n) of one document each, two at least, and whatever else the network reads:
-            one that hears or translates has to be given what it hears, or its text says nothing.
+        batches: ``input_ids`` of shape (1, n) of one document each, at least two, with every other input that the
+            network reads, such as audio or a text to translate.
         least: Of the improvement.
         most: How many to name; by default one for each group.
     """

@@ -40,7 +40,7 @@ class Diagnosis:
 
 
 def compare_models(source: nn.Module, port: nn.Module | list[OnnxNorm], ids: Any) -> Diagnosis:
-    """Run both on the token ids, then each norm of the port on the inputs of the source's: the first that differs.
+    """Run the source on the token ids and each norm of the port on its counterpart's inputs: which differs first.
 
     Of an ONNX file the port is the list of its norms, :func:`onnx_norms`, in the order in which they run.
 

@@ -21,7 +21,7 @@ class Point(NamedTuple):
         layout: The shape or memory in which the row was given; empty for one of contiguous rows.
         component: Which output is meant, from 0.
         gain, bias: What the norm multiplied and added, None if it takes none; 1 and 0 where the fault survives them.
-        cotangent: Of a derivative, what it was multiplied with.
+        cotangent: The vector that a derivative was multiplied by.
         reproducer: A script that shows the fault with NumPy and the kernel alone; empty if none can be written.
     """
 
@@ -46,12 +46,12 @@ class Finding:
         cause: The algorithm, the definition or the mistake.
         kind, eps, gain, dtype: What the norm was checked against; `gain` is "none", "weight" or "1 + weight".
         worst_ratio: Largest distance from a correct output over its tolerance.
-        input: The smallest input found on which it shows, nested lists; the worst one for ``rounding``.
+        input: The smallest input found that shows it, as nested lists; the worst one for ``rounding``.
         wrong, right, bound: The worst component at that input, what it should be, and how far a correct kernel may be
             off.
-        notes: What was seen beside; among it the known mistakes that no input tried tells from rounding.
+        notes: Further observations, among them the known mistakes that no input could tell from rounding.
         point: Gain, bias, component and layout that belong to `input`, and a script.
-        exact: Whether fractions, not floats, decided that `input` gives a wrong output.
+        exact: Whether exact fractions, not floats, decided that the output at `input` is wrong.
         gradient_ratio: Largest distance of a derivative from the exact one over its bound, None if not checked.
         proof: What it computes in exact arithmetic, for every dimension.
         accusations: The row of which fractions decided and others, smaller ones first; none where derivatives or the

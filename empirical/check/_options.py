@@ -22,8 +22,8 @@ class CheckOptions:
         seconds: How long one call may take.
         spec: Which definition is meant: ``torch``, ``llama``, ``gemma``, ``onnx``, or a JSON file of a
             :class:`Contract`; by default PyTorch's.
-        refuse: Notes that are not accepted: a correct norm with one that contains a text of these is a variant. For
-            example "batch invariant", "kept in bfloat16" (the root, for the backward pass) or "refuses no rows".
+        refuse: Notes that are not accepted: a correct norm whose notes contain one of these texts counts as a variant.
+            For example "batch invariant", "kept in bfloat16" (the root, for the backward pass) or "refuses no rows".
     """
 
     kind: str | None = None

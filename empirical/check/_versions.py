@@ -8,6 +8,6 @@ _PACKAGES = ("lngeom", "numpy", "torch", "jax", "onnx", "onnxruntime", "keras", 
 
 
 def versions() -> dict[str, str]:
-    """Python, the platform, and the packages among those that norms come from that are loaded."""
+    """Versions of Python, of the platform, and of every loaded package that norms come from."""
     loaded = {name: version(name) for name in _PACKAGES if name == "lngeom" or name in sys.modules}
     return {"python": platform.python_version(), "platform": platform.platform(), **loaded}

@@ -63,7 +63,7 @@ def _logits(source: Any, port: Any, ids: Tensor) -> tuple[float, float] | None:
 
 
 def described(compared: Compared) -> Iterator[str]:
-    """In sentences what was compared and what differs."""
+    """Sentences that say what was compared and what differs."""
     names = [f"  {name}: {text}" for name, text in compared.different]
     if not compared.weights:
         yield "no weights of the same name and shape: not compared"

@@ -55,7 +55,7 @@ def zoo(words: str = "") -> Iterator[Caught]:
 
 
 class Score(NamedTuple):
-    """How many faults an acceptance test was given, and the names of those that it lets pass.
+    """How many faults an acceptance test was given, and the names of those it lets pass.
 
     A fault that cannot be stated in any dtype and dimension that the test takes is not given to it.
     """

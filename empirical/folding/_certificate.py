@@ -185,7 +185,7 @@ def write_fold(
     inputs: str,
     **more: Any,
 ) -> dict[str, Any]:
-    """Write checkpoint and certificate, with what else it is to say; returns the certificate.
+    """Write the checkpoint and its certificate, to which `more` is added; returns the certificate.
 
     Raises:
         ModelError: If the directory exists, or the fold is not what it should be; then nothing is written.
@@ -272,7 +272,7 @@ def _loaded(directory: Path, known: Mapping[str, Any]) -> Fold:
 
 
 def verify_fold(directory: Path, model: str | None = None) -> tuple[dict[str, Any], list[str]]:
-    """Check a written fold again; returns the certificate of today, and what it does not show.
+    """Check a written fold again; returns the new certificate, and what it fails to show.
 
     Args:
         directory: Written by ``lngeom fold`` or ``lngeom gauge``.

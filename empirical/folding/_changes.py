@@ -109,7 +109,7 @@ def _writers(network: nn.Module, *, embeddings: bool) -> dict[str, int]:
 
 @contextmanager
 def applied(network: nn.Module, change: Change, *, seed: int = 0) -> Iterator[nn.Module]:
-    """The changed network inside the block; `network` is as it was behind it."""
+    """The changed network, inside a ``with`` block; at its end `network` is as it was."""
     if change.name == "folded":
         yield fold(network).model
         return

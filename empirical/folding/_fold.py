@@ -56,7 +56,7 @@ class Fold:
         checkpoint: The network that the stock class loads: the same parameters, its own LayerNorms. It shares them
             with `model`.
         maps: Every parameter that differs from the original.
-        norms: Path and ε of every LayerNorm that is an RMSNorm now.
+        norms: Path and ε of every LayerNorm that became an RMSNorm.
         moved: Paths of the norms whose gain and bias went into their readers.
         kept: Norms that were left as they were or kept their gain, with the reason.
         entries: Module and argument at which the stream is centred explicitly, once.

@@ -243,10 +243,10 @@ def rotate(model: nn.Module, rotation: np.ndarray, *, checked: bool = True) -> F
     Args:
         model: In evaluation mode; it is not changed.
         rotation: Q, shape (d, d), float64.
-        checked: Whether the result is held against the network in float64; for who compares the two anyway.
+        checked: Whether the result is compared with the network in float64; false for callers that do so anyway.
 
     Raises:
-        ModelError: If something reads or writes the stream but linear maps and RMSNorms; the message says what.
+        ModelError: If anything but linear maps and RMSNorms reads or writes the stream; the message says what.
     """
     paths = wide_norms(model)
     d = model.get_submodule(paths[0]).weight.numel()  # type: ignore[operator]

@@ -41,7 +41,7 @@ _SIDES = {"input": "d·E[cos²θ] = 1 of the input", "output": "d·E[cos²θ] = 
 
 
 def isotropy(rows: Sequence[Row]) -> Iterator[Prediction]:
-    """The verdicts on each layer of the table of a run, over all tokens.
+    """The verdict on each layer in the table of a run, over all tokens.
 
     ``isotropic`` where the 95 % interval contains 1, ``not isotropic`` where it excludes it; with one sequence there is
     no interval. A vector that enters two layers is judged at the first. The theorem is about isotropic vectors and

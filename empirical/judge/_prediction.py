@@ -27,7 +27,7 @@ class Prediction:
         theorem: Id of the theorem, as ``lngeom prove`` lists it.
         measured: The number measured: of the vector that comes nearest to its bound (or exceeds it most), or a mean
             over the run.
-        bound: What it may be at most; for a mean, what it should be. None where no bound is known.
+        bound: The largest value allowed; for a mean, its expected value. None where no bound is known.
         vectors: Vectors that were judged.
         verdict: ``holds``, ``violated`` or ``undecided``; never ``violated`` where no bound is known. Of the null law
             ``isotropic`` or ``not isotropic``: a network that rejects a null law contradicts no theorem.
@@ -71,7 +71,7 @@ def undecided(site: str, prediction: str, theorem: str, reason: str) -> Predicti
 
 
 def count_verdicts(predictions: Iterable[Prediction]) -> dict[Verdict, int]:
-    """How many there are of each verdict."""
+    """The number of predictions with each verdict."""
     counts = Counter(each.verdict for each in predictions)
     return {verdict: counts[verdict] for verdict in PREDICTION_VERDICTS}
 

@@ -27,7 +27,7 @@ class SiteSample:
         x, z: Inputs and outputs, shape (n, d).
         scaled: Outputs for the inputs SCALE·x.
         gain, bias: As the layer multiplies and adds them, shape (d,).
-        dtype: What the layer reads and writes, or None if these are two things.
+        dtype: The dtype of input, output and parameters, or None if they differ.
     """
 
     site: NormSite

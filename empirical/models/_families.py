@@ -134,8 +134,8 @@ def topology_of(config: Any) -> Topology | None:
 def sites_of(model: nn.Module, batch: Any = None) -> tuple[NormSite, ...]:
     """The norm layers of a model in the order in which they run: discovered by :func:`norms`, roles by the table.
 
-    The table and the model are held against each other: every norm that the table of the model's family names must
-    compute one, and no other norm may be left over. A model that is in no table, or has a head, is listed as it is
+    The table and the model are compared: every norm that the table of the model's family names must
+    compute one, and no other norm may be left over. A model that is not in the table, or has a head, is listed as
     discovered, with the role ``norm``.
 
     Args:

@@ -63,7 +63,7 @@ class LoadedModel:
 
     @property
     def device(self) -> torch.device:
-        """Where token ids have to be."""
+        """The device that token ids belong on."""
         return next(self.model.parameters()).device
 
     @property
@@ -321,7 +321,7 @@ def load_network(source: ModelSource, *, allow_pickle: bool = False) -> nn.Modul
     """Load a whole network, head included, of any architecture of transformers, on the CPU and in evaluation mode.
 
     Its dtype is that of the checkpoint; `allow_pickle` as for :func:`load_model`. Weights that it has no place for are
-    told, and are its attribute ``unused_weights``. Raises ModelError.
+    reported, and are its attribute ``unused_weights``. Raises ModelError.
     """
     with _loading(source):
         config = AutoConfig.from_pretrained(source.location, **_arguments(source))
@@ -358,7 +358,7 @@ def load_tokenizer(source: ModelSource) -> Any:
 
 
 def longest_sequence(config: Any) -> int | None:
-    """How many positions the model has, or None if its configuration does not say."""
+    """The number of positions of the model, or None if its configuration does not say."""
     names = ("max_position_embeddings", "max_target_positions")
     positions = (getattr(text_config(config), name, None) for name in names)
     return next((number for number in positions if isinstance(number, int) and number > 0), None)

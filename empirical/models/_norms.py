@@ -65,7 +65,7 @@ class FoundNorm:
 
     @property
     def site(self) -> NormSite:
-        """The norm as a site whose role nobody has said."""
+        """The norm as a site whose role is not known."""
         block = re.search(r"(?:^|\.)(\d+)\.", self.path)  # the first number that is followed by something
         shared = {name: getattr(self, name) for name in NormSite.__dataclass_fields__ if hasattr(self, name)}
         return NormSite(layer=None if block is None else int(block[1]), role="norm", **shared)
@@ -108,7 +108,7 @@ class Norms:
 
     @property
     def sites(self) -> tuple[NormSite, ...]:
-        """The norms for :class:`empirical.observe.Observer`: those that the pass called, all without a pass."""
+        """The norms that the pass called, for :class:`empirical.observe.Observer`; without a pass, all of them."""
         passed = any(norm.calls for norm in self.found)
         return tuple(norm.site for norm in self.found if norm.placement == "inside" and (norm.calls or not passed))
 

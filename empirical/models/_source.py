@@ -61,10 +61,10 @@ class ModelSource:
         return given
 
     def files(self) -> list[Path]:
-        """The local files that say what the model is: configuration, tokenizer, weights, and the shards of an index.
+        """The local files that define the model: configuration, tokenizer, weights, and the shards of an index.
 
         Raises:
-            ModelError: One of them is outside the folder, or is not a file that ends.
+            ModelError: One of them is outside the folder, or is no regular file.
         """
         folder = Path(self.location)
         if self.gguf_file:

@@ -54,7 +54,7 @@ class Growth:
         estimate, low, high: Least squares estimate and its 95 % interval. None without a fit; two depths leave no
             degree of freedom, and nothing is excluded.
         scale: Norm that the law gives at depth 0.
-        misfit: Root mean square of what the law misses of log n_l.
+        misfit: Root mean square of the residuals of log n_l.
         r2: Fraction of the variance of log n_l that it explains; None if there is none.
         sampling_error: Largest relative standard error of a mean norm, tokens taken as independent.
         better: Which law fits better over these depths: ``exponential``, ``power`` or ``undecided``.
@@ -82,7 +82,7 @@ class Growth:
         return self._through(0.0, math.log(self.scale), self.estimate, depths)
 
     def band(self, depths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Norms by the law with either end of the interval, through the centre of the fit: the smaller, the larger."""
+        """The smaller and the larger norm by the law with either end of the interval, through the centre of the fit."""
         assert self.last_depth is not None
         assert self.low is not None
         assert self.high is not None

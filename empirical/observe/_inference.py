@@ -31,7 +31,7 @@ def ratio_interval(sums: np.ndarray, tokens: np.ndarray, *, floor: float = 0.0) 
         mean, low, high: float. NaN where there are no tokens; the interval of a single document is [floor, inf].
 
     References:
-        W. G. Cochran, Sampling Techniques, 3rd ed., section 6.3 and equation 9A.
+        Cochran, Sampling Techniques, 3rd ed., section 6.3 and equation 9A.
 
     >>> import numpy as np
     >>> from empirical.observe import ratio_interval

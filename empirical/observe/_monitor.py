@@ -103,7 +103,7 @@ class NormCallback(TrainerCallback):
         self._open: Any = None
 
     def on_step_begin(self, args, state, control, **_) -> None:
-        """Install the hooks, if it is the turn of this step."""
+        """Install the hooks, if this step is to be measured."""
         self._open = self._monitor(state.global_step)
         self._open.__enter__()
 

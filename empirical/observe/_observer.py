@@ -47,7 +47,7 @@ class _Queue:
 class Observer:
     """Measure every forward pass of a model at its norm layers, before and after each, storing no hidden state.
 
-    A context manager: the hooks are there inside the ``with`` block only. All reductions run on the device of the
+    A context manager: the hooks exist only inside the ``with`` block. All reductions run on the device of the
     hidden states, in float32 or better, and nothing waits for their result until :attr:`states` is read. Vectors may
     have any leading shape: sequences and positions are recognized by the shape of the model's first input, what else
     shares a position (heads) counts as more vectors of it, and a layer that is called several times counts each time.
@@ -125,7 +125,7 @@ class Observer:
             self._handles.pop().remove()
 
     def mask(self, mask: Any, decoder: Any = None, *, strict: bool = True) -> None:
-        """Say which positions of the batches to come are text (true) and which padding (false); None: all are text.
+        """Say which positions of the next batches are text (true) and which padding (false); None: all are text.
 
         The first position of a sequence is its first position that is text, so that padding on the left is right too.
 
@@ -143,7 +143,7 @@ class Observer:
         self._buckets = {}
 
     def documents(self, documents: Tensor | None) -> None:
-        """Say of which document each sequence of the batches to come is part; None: each is a document of its own.
+        """Say which document each sequence of the next batches belongs to; None: each is a document of its own.
 
         Args:
             documents: int64, (sequences,). Numbers from 0; intervals take documents as independent, their tokens not.
@@ -152,7 +152,7 @@ class Observer:
         self._documents = documents
 
     def null(self, null: Tensor | None) -> None:
-        """Say which positions of the batches to come are projected on the random directions; None: all.
+        """Say which positions of the next batches are projected on the random directions; None: all.
 
         Everything about 1 is measured on all tokens; its rank is that among the directions on these tokens alone.
 

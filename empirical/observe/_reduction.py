@@ -47,9 +47,7 @@ def input_features(x: Sketch, *, kind: str, eps: float) -> dict[str, Tensor]:
         kind: {"layernorm", "rmsnorm"}. What the layer computes: it decides which relative radius is its own.
         eps: ε of the layer.
 
-    Returns:
-        dict: float64 tensors by the names ``FEATURES["input"]``, in their order; angles in degrees. NaN where a
-            feature is not defined.
+    Float64 by the names ``FEATURES["input"]``, in their order; angles in degrees, NaN where a feature is not defined.
 
     >>> from empirical.observe import input_features, sketch
     >>> x = torch.tensor([[2.0, 0.0]])
@@ -82,8 +80,7 @@ def output_features(z: Sketch, x: Sketch, inner: Tensor, *, kind: str) -> dict[s
         inner: float64, (..., N). x·z of each pair.
         kind: {"layernorm", "rmsnorm"}. What the layer computes.
 
-    Returns:
-        dict: float64 tensors by the names ``FEATURES["output"]``, in their order; angles in degrees.
+    Float64 by the names ``FEATURES["output"]``, in their order; angles in degrees.
     """
     centred = kind == "layernorm"
     along = centered_inner_product(inner, x.mean, z.mean, x.d) if centred else inner
@@ -163,7 +160,7 @@ def reduce(
             in none.
         entering: Sketch of what entered the layer, for what leaves it.
         documents: int64, (sequences,). The document of each sequence; by default each is one of its own.
-        onto: What was reduced before, to go on from. Its histograms are the result's: it is not to be used again.
+        onto: An earlier state to add to. The result takes over its histograms: do not use it again.
 
     Returns:
         SiteState: Tensors on the device of the sketch, with its leading axes.

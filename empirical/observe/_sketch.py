@@ -161,7 +161,7 @@ def _multiply(x: Tensor, directions: Tensor, out: Tensor) -> None:
 def sketch(
     x: Tensor, z: Tensor, directions: Tensor, *, compiled: bool = False, out: Sketches | None = None
 ) -> tuple[Sketch, Sketch, Tensor]:
-    """Sketches of what enters and what leaves a norm layer, and their inner products.
+    """Sketches of what enters and what leaves a norm layer, and the inner product x·z of each pair, float64, (N,).
 
     Args:
         x, z: (N, d). Hidden states, on one device.
@@ -169,10 +169,6 @@ def sketch(
             16 bits; only then may they have another length than 1.
         compiled: By one kernel for both sides, the same formulas through ``torch.compile``; up to rounding equal.
         out: Where the numbers are written, for one layer; only its null is multiplied with the directions.
-
-    Returns:
-        x, z: Sketch
-        inner: float64, shape (N,). x·z of each pair.
 
     >>> import torch
     >>> from empirical.observe import sketch

@@ -51,9 +51,9 @@ class SiteState:
     r"""Statistics of one side of one norm layer, as arrays of one library: PyTorch from :func:`reduce`, then NumPy.
 
     B = 2 buckets of position (:data:`BUCKETS`), S = 3 of them with all tokens together as the last, F features
-    (:data:`FEATURES`), K random directions, C documents or, where documents are not known, sequences. States of several
-    layers may stand in one, with the layers as first axis of all arrays. The *null* are the tokens that were projected
-    on the directions, all or some.
+    (:data:`FEATURES`), K random directions, C documents or, where documents are not known, sequences. One state may
+    hold several layers, as the first axis of all arrays. The *null* is the set of tokens, all or some, that were
+    projected on the directions.
 
     Attributes:
         tokens: int64, (B,). Tokens in the statistics.
@@ -149,7 +149,7 @@ def merge_sites(a: SiteState, b: SiteState) -> SiteState:
         a, b: States of one side of one layer, arrays of one library, with as many random directions.
 
     References:
-        T. F. Chan, G. H. Golub and R. J. LeVeque, The American Statistician 37 (1983), 242-247.
+        Chan, Golub and LeVeque, The American Statistician 37 (1983), 242-247.
     """
     return joined(a, b, a.angles + b.angles, a.norms + b.norms)
 

@@ -67,7 +67,7 @@ _FIGURES: dict[str, tuple[Callable[[Axes, Measured], None], str]] = {
 
 
 def comparison_figures(models: Sequence[Measured]) -> dict[str, Figure]:
-    """All figures of a comparison by name; of no model, none."""
+    """All figures of a comparison by name; empty for no models."""
     contents = [(model.label, model) for model in models]
     return {
         name: panels(contents, draw, Layout((3.1, 2.9), 4, label, sharey=False))

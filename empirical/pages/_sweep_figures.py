@@ -254,7 +254,7 @@ def _draw_law(axes: Axes, fit: Growth) -> None:
 
 
 def figures(rows: Sequence[Row], subject: str) -> dict[str, Figure]:
-    """All figures of a run by name; that of the growth only where there is a stream that can grow."""
+    """All figures of a run by name; that of the growth only if the model has a stream that can grow."""
     drawn = {
         "angle_before": angle_figure(rows, "input", f"Angle of hidden states before the norm: {subject}"),
         "angle_after": angle_figure(rows, "output", f"Angle of hidden states after the norm: {subject}"),

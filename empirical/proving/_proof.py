@@ -25,12 +25,12 @@ class Proof:
             ``not traced``.
         text: The formula, or the reason.
         dimensions, hypotheses: For which d, and what is assumed of parameters; what the proofs used.
-        obligations: What has to hold for the code to be defined, each proved.
+        obligations: The conditions under which the code is defined, each proved.
         operations: How often each operation is called.
         counterexample: A point at which it is not the definition, executed: ``d``, the values by name, what the code
             gives and what the definition.
         notes: What was seen beside.
-        kind, eps: ``layernorm`` or ``rmsnorm`` where the formula is one of it, and the number that its ε is here.
+        kind, eps: ``layernorm`` or ``rmsnorm`` where the formula is one of these, and the value of its ε.
         derivatives: What is known of the backward pass, if it was asked for.
         affine, axis: Gain and bias where x itself is normalized, along this axis.
         certificates: The proofs of the obligations and, last, of the equality.

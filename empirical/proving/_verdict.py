@@ -30,7 +30,7 @@ def prove(program: Program, *, kind: str | None = None, dtype: str = "float32", 
         program: The norm.
         kind: What it is meant to be; by default what its name says.
         backward: Whether a backward pass of its own is asked for as well.
-        dtype: The format whose path through the program counts; in another it may take another one, which is noted.
+        dtype: The format whose path through the program counts; other formats may take other paths, which is noted.
     """
     reasons = []
     for axes in LAYOUTS.values():

@@ -41,8 +41,8 @@ def measure(
 ) -> RunDirectory:
     """Measure every norm layer of a model in memory on any inputs, and write the run directory.
 
-    The model is measured as it is, in evaluation mode. A run that was stopped goes on after its last finished shard if
-    it is given the same model and the same batches in the same order.
+    The model is measured as it is, in evaluation mode. A run that was stopped continues after its last finished shard,
+    given the same model and the same batches in the same order.
 
     Args:
         model: Any module: of transformers, of timm, or written by hand.

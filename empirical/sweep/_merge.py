@@ -141,8 +141,8 @@ def _renumbered(run: RunDirectory, sequences: Sequence[Origin]) -> observe.State
 def merge_runs(directories: Sequence[Path], output: Path, *, command: str = "") -> Rows:
     """Merge finished runs into a new run directory; returns its table.
 
-    Counts and histograms are those of one run over all texts; sums and means differ from it by the rounding of their
-    different order.
+    Counts and histograms are those of one run over all texts; sums and means differ from it by rounding, being added in
+    another order.
 
     Args:
         directories: Two or more finished runs of one model, dtype, sequence length, seed and number of directions.

@@ -83,7 +83,7 @@ class MeasureOptions:
 
     Attributes:
         sites: The norm layers; by default those that the first batch calls.
-        directions, seed: As of a :class:`Sweep`.
+        directions, seed: As in a :class:`Sweep`.
         batch_dim: Axis of the sequences, as for :class:`empirical.observe.Observer`.
         shard_batches: Batches between two checkpoints.
         name: What the pages call the model; its class by default.

@@ -22,14 +22,14 @@ _RECORD = "all.json"
 
 
 def sweep_all(sweep: Sweep, *, console: Console | None = None, command: str = "") -> dict[str, str]:
-    """Sweep every known model into a directory of its own; what is done is not done again.
+    """Sweep every known model into a directory of its own; finished ones are skipped.
 
     Args:
         sweep: The options that all share; ``model`` is not looked at, ``output`` is the directory of all runs (default
             ``runs/all``, for random weights ``runs/all-random``).
 
     Returns:
-        dict: Why models were not measured, by name; they do not keep the others from being measured.
+        dict: The reason for each model that was not measured, by name; the others are measured all the same.
     """
     import gc
 
@@ -75,7 +75,7 @@ def sweep_all(sweep: Sweep, *, console: Console | None = None, command: str = ""
 
 
 def holds_all(directory: Path) -> bool:
-    """Whether a directory is that of a sweep of all models, which leaves ``all.json`` there."""
+    """Whether a directory holds a sweep of all models, which leaves ``all.json`` there."""
     return (directory / _RECORD).is_file()
 
 

@@ -86,8 +86,9 @@ def compare_runs(
 ) -> Rows:
     """Several runs side by side: before and after fine-tuning, two checkpoints, two models of one shape.
 
-    A row for each norm layer and side that all of them have, over all tokens; for each run a column of each number,
-    numbered from 1, and from the second on the difference from the first; of energies half its interval's width, too.
+    A row for each norm layer and side that all of them have, over all tokens. Each run, numbered from 1, has a column
+    for each number; from the second run on there is also the difference from the first, and of energies half the width
+    of its interval.
 
     Args:
         paths: Two or more finished runs, or their directories.

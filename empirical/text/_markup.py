@@ -47,7 +47,7 @@ def _bounded(markup: str) -> str:
 
 
 def plain_text(markup: str, media: Collection[str] = ("file", "image", "category")) -> str:
-    """The words of an article: templates, tables, references, comments and markup removed.
+    """The plain text of an article, without templates, tables, references, comments and markup.
 
     Args:
         markup: Wikitext of one page.

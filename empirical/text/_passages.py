@@ -24,7 +24,7 @@ class Passage:
     Attributes:
         document: Number of the document: passages of one document are correlated.
         inputs: Arguments of the network by name, without the axis of the batch.
-        labels: The token that is right at each position of the logits, or -100.
+        labels: The correct token at each position of the logits, or -100.
     """
 
     document: int

@@ -80,7 +80,7 @@ def quotients(t: Iterable, u: Term) -> Iterator[Term]:
 
 
 def atoms_of(terms: Iterable[Term]) -> set[tuple]:
-    """All atoms of terms, also those inside functions."""
+    """All atoms of terms, including those inside functions."""
     atoms: set[tuple] = set()
     waiting = [atom for t in terms for monomial, _ in t for atom, _ in monomial]
     while waiting:

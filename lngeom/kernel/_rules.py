@@ -287,7 +287,7 @@ def transport(goal: object, equal: Proved, theorem: Proved) -> Proved:
 
 
 def cut(lemma: Proved, theorem: Proved) -> Proved:
-    """From G |- A and H, A |- B: G, H |- B. Dropped is A alone; if it is not a hypothesis of the second, nothing is."""
+    """From G |- A and H, A |- B: G, H |- B. Only A is dropped, and nothing if it is not a hypothesis of the second."""
     (a, relation, first), (t, conclusion, second) = _read(lemma, *_ANY), _read(theorem, *_ANY)
     remaining = first | (second - {(a.pairs, relation)})
     return _prove(t, conclusion, remaining, "cut", (), lemma, theorem)

@@ -111,7 +111,7 @@ def sequent(theorem: Proved) -> str:
 def certificate(theorem: Proved) -> list[str]:
     """The proof of a theorem: abbreviations of roots and inverses, then a numbered line for each step.
 
-    Every premise stands before its use, and what is proved twice stands once.
+    Every premise comes before its use, and what is proved twice appears once.
 
     Raises:
         ProofError: If it was never proved.

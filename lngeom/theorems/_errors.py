@@ -8,4 +8,4 @@ class CheckError(LngeomError):
 
 
 class BodyError(LngeomError, TypeError):
-    """The body of a theorem does what would say nothing of vectors of every dimension, or would be true in silence."""
+    """The body of a theorem does something that says nothing about every dimension, or that would be true unasked."""

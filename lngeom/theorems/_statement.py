@@ -24,7 +24,7 @@ def current(what: str) -> Asker:
 
 
 class Statement:
-    """A comparison: true only if the run that is asked for it says so."""
+    """A comparison, whose truth the current run decides."""
 
     __slots__ = ("left", "relation", "right", "run")
     __hash__ = None  # type: ignore[assignment]

@@ -56,7 +56,7 @@ class Theorem:
         source: Source
         lemmas, remainder: Theorems that the prover may use; for an inequality an equal term of evident sign.
         own_proof: Returns a kernel theorem of ``goal`` from ``given``.
-        models, without: Where examples, and counterexamples without a hypothesis, are looked for.
+        models, without: Where to look for examples, and for counterexamples without a hypothesis.
         kind: ``"theorem"``; ``"lemma"`` for school algebra; ``"definition"`` where the library's own is written out.
     """
 
@@ -160,7 +160,7 @@ class Theorem:
         return run.proved
 
     def prove_wrong(self, variant: Wrong) -> list[Proved]:
-        """The same proof tried on a wrong variant, which is to raise ProofError."""
+        """The same proof tried on a wrong variant, which must raise ProofError."""
         given = [kernel.assume(one.formula) for one in variant.hypotheses.values()]
         proved: list[Proved] = []
         for k, goal in enumerate(variant.goals):

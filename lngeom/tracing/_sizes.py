@@ -23,8 +23,8 @@ class Num:
     """A number that no row determines: d, a product of sizes, or what a program computes from them.
 
     The number of rows has no value: it can stand in shapes and nowhere else. Comparisons are decided by what is known
-    of d, and else both ways are followed. It has no ``__index__``, which frameworks would call before they ask what it
-    is.
+    of d; otherwise both branches are followed. It has no ``__index__``, which frameworks would call before they ask
+    what it is.
     """
 
     __slots__ = ("dim", "trace", "value")

@@ -25,7 +25,7 @@ _HERE = str(Path(__file__).parents[2])
 
 
 class Refusal(LngeomError):
-    """Code does something without a single meaning for all vectors of every dimension."""
+    """The code does something that has no single meaning for all vectors of every dimension."""
 
 
 @dataclass
@@ -76,7 +76,7 @@ class Trace:
 
     Attributes:
         ground: The carrier, with what is assumed.
-        decisions, asked: Answers to branches on sizes that the carrier does not decide, and all answers given.
+        decisions, asked: Answers to branches on sizes that the carrier leaves open, and all answers given.
         replayed: The run on terms that this one repeats on another carrier.
         branches: The undecided ones, each a value, a relation to 0, and the answer.
         obligations: What has to hold for the code to be defined: values and their relations to 0.

@@ -15,7 +15,7 @@ from ._recheck import Refused, loaded
 def certificates(theorem: Theorem, proved: list[Proved] | None = None) -> list[dict[str, Any]]:
     """The proof of each assert of a theorem as plain data; `proved`, if given, saves proving it again.
 
-    The last one has the id of the theorem, those before it a number more.
+    The last one has the id of the theorem; those before it have a number appended.
     """
     proved = proved or theorem.prove()
     last = len(proved) - 1

@@ -32,7 +32,7 @@ _ROOT = 2**64
 
 
 class Refused(Exception):
-    """A certificate does not prove what it states, says :func:`recheck`."""
+    """Raised by :func:`recheck`: a certificate does not prove what it states."""
 
 
 class _Full(Exception):

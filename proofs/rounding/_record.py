@@ -47,7 +47,7 @@ COQ = Library(
 
 
 def check(folder: Path) -> dict[str, Any]:
-    """Compile the theorems in `folder`, ask for their axioms, and let ``coqchk`` check all of it; the record.
+    """Compile the theorems in `folder`, list their axioms, and have ``coqchk`` check everything; returns the record.
 
     Raises:
         InputError: Where Coq or Flocq is not installed.

@@ -18,8 +18,8 @@ class Illustration(NamedTuple):
 
     Attributes:
         build: Draws it; takes the run if one is given.
-        shows: What is on it, in one line.
-        run: Whether a measured model is on it.
+        shows: What it shows, in one line.
+        run: Whether it shows a measured model.
     """
 
     build: Callable[..., Figure]
@@ -59,7 +59,7 @@ def draw(name: str, run: Path | None = None) -> Figure:
 
     Args:
         name: One of :data:`FIGURES`.
-        run: Directory that ``lngeom sweep`` wrote; not looked at by pictures that show no run.
+        run: Directory that ``lngeom sweep`` wrote; ignored by pictures that show no run.
 
     >>> from empirical.pages import draw
     >>> len(draw("critical-points").axes)
