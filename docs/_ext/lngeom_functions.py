@@ -1,6 +1,7 @@
 """The directive ``public-functions``: public functions of ``lngeom`` and the theorems whose statements call them."""
 
 import inspect
+import re
 import types
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -17,18 +18,8 @@ from proofs import theorems
 ENGINE = {"certainly_outside", "diagnose", "indistinct"}
 """What ``lngeom.rounding`` offers to ``empirical.check``."""
 SHOWN = 5
-MODULES = [
-    "norms",
-    "projection",
-    "angles",
-    "epsilon",
-    "fibers",
-    "derivatives",
-    "ellipsoid",
-    "boxes",
-    "folding",
-    "rounding",
-]
+MODULES = re.findall(r":mod:`lngeom\.(\w+)`", lg.__doc__ or "")
+"""As the docstring of the package names them."""
 
 
 def names(function: Callable[..., Any], seen: set[Any]) -> Iterator[str]:

@@ -18,7 +18,7 @@ from empirical.pages import FIGURES
 from lngeom.cli import COMMANDS
 from proofs import CHAPTERS, theorems
 
-from .conftest import DOCS, extension
+from .conftest import DOCS
 
 
 def offering() -> list[str]:
@@ -98,7 +98,7 @@ def test_dead_links_are_found(tmp_path: Path) -> None:
     (tmp_path / "sub" / "page.html").write_text(
         '<h1 id="there">x</h1><a href="../index.html#top">x</a><a href="https://example.org/#z">y</a>'
     )
-    dead_links = extension("lngeom_links").dead_links
+    dead_links = importlib.import_module("lngeom_links").dead_links
     assert dead_links(tmp_path) == []
     (tmp_path / "sub" / "page.html").write_text('<a href="../index.html#gone">x</a><img src="none.svg">')
     assert dead_links(tmp_path) == [

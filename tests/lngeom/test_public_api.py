@@ -15,22 +15,7 @@ import pytest
 import lngeom as lg
 
 FORMULAS = ("norms", "projection", "angles", "epsilon", "fibers", "derivatives", "ellipsoid", "boxes", "folding")
-MODULES = {
-    name: importlib.import_module(f"lngeom.{name}")
-    for name in [
-        "norms",
-        "projection",
-        "angles",
-        "epsilon",
-        "fibers",
-        "derivatives",
-        "ellipsoid",
-        "boxes",
-        "folding",
-        "rounding",
-        "errors",
-    ]
-}
+MODULES = {name: importlib.import_module(f"lngeom.{name}") for name in (*FORMULAS, "rounding", "errors")}
 OFFERED = {name: getattr(module, name) for module in MODULES.values() for name in module.__all__}
 # What the rounding engine shares with `empirical.check`, which documents it there.
 ENGINE = {"Arithmetic", "Case", "Definition", "Gradients", "Sample", "certainly_outside", "diagnose", "indistinct"}
