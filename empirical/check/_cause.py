@@ -72,14 +72,15 @@ def _told(of: list[Trial], trials: list[Trial], cause: str | None = None) -> str
 def _beyond(judge: Judge, trials: list[Trial], cause: str, measured: tuple[float, ...]) -> list[Trial]:
     """All rows held against the variant that explains a few of each trial; none if it holds them all.
 
+    In a dimension in which the variant is not defined it promises nothing.
     Beside a variant the worst rows are those farthest from the definition, not those that are wrong for another reason.
     """
     again = []
     for trial in trials:
-        made = (
-            make for name, _, make in candidates(trial.base, trial.d, judge.kernel.dtype, eps=measured) if name == cause
-        )
-        base = next(made, lambda base=trial.base: base)()
+        made = {name: make for name, _, make in candidates(trial.base, trial.d, judge.kernel.dtype, eps=measured)}
+        if cause not in made:  # a divisor d − 1 at d = 1
+            continue
+        base = made[cause]()
         again.append(
             replace(trial, base=base, ratio=base.family(Sample(trial.x), judge.arithmetic).fit(trial.got).ratio)
         )

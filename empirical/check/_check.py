@@ -211,9 +211,13 @@ def _proved(judge: Judge, trials: list[Trial]) -> Trial | None:
 
     Where floats alone accuse a kernel, they were too near to tell.
     """
-    failing = sorted((trial for trial in trials if trial.wrong.any()), key=lambda trial: (trial.d, -trial.largest))
+    failing = [trial for trial in trials if trial.wrong.any()]
     if not failing:
         return None
-    first, fixed = failing[0], judge.kernel.fixed is not None
-    small = smallest_input(lambda x: judge.trial(first.label, x), first.x[first.worst], fixed=fixed)
+    # One component less its mean is 0, and a divisor d − 1 is 0 there: more components show what is wrong.
+    least = 2 if judge.centered and any(trial.d > 1 for trial in failing) else 1
+    failing = sorted((one for one in failing if one.d >= least), key=lambda one: (one.d, -one.largest))
+    first = failing[0]
+    row, fixed = first.x[first.worst], judge.kernel.fixed is not None
+    small = smallest_input(lambda x: judge.trial(first.label, x), row, fixed=fixed, least=least)
     return next((trial for trial in filter(None, (small, *failing)) if judge.certain(trial)), None)

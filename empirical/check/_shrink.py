@@ -33,13 +33,13 @@ _SETTINGS = settings(
 )
 
 
-def smallest_input(attempt: Callable[[np.ndarray], T], witness: np.ndarray, *, fixed: bool) -> T | None:
+def smallest_input(attempt: Callable[[np.ndarray], T], witness: np.ndarray, *, fixed: bool, least: int = 1) -> T | None:
     """The `attempt` of one row as short (unless `fixed`) and simple as can be that is still wrong, None if none is.
 
-    `witness` is a row of which that is known.
+    `witness` is a row of which that is known; `least` components or more are tried.
     """
     start, d = time.monotonic(), len(witness)
-    lengths = st.just(d) if fixed else st.integers(1, min(d, 8))
+    lengths = st.just(d) if fixed else st.integers(min(least, d), min(d, 8))
     drawn: dict[tuple[float, ...], bool] = {}
 
     def wrong(values: list[float]) -> bool:

@@ -233,7 +233,7 @@ def _proved(module: nn.Module, axis: int) -> Reading | None:
     """The reading that its code proves for every dimension, if that is a norm along this axis."""
     proof = prove_target(module, type(module).__name__, "torch")
     named = proof.affine
-    if named is None or proof.axis != axis:
+    if named is None or not named.standard or proof.axis != axis:
         return None
     kind: Kind = "layernorm" if proof.kind == "layernorm" else "rmsnorm"
     return Reading(kind, "inside", proof.eps or 0.0, 0, axis, named.gain, named.offset, named.bias, 0.0)

@@ -22,11 +22,16 @@ Value = Callable[[Ground], Any]
 
 
 class Affine(NamedTuple):
-    """Names of the gain, which is the parameter plus an offset, and of the bias; None for none."""
+    """Names of the gain, which is the parameter plus an offset, and of the bias; None for none.
+
+    Attributes:
+        standard: Whether they follow the norm as defined, not a variant of it.
+    """
 
     gain: str | None
     offset: float
     bias: str | None
+    standard: bool
 
 
 @dataclass(frozen=True)
@@ -186,16 +191,16 @@ def matching(names: Names, ground: Ground, output: Any) -> list[Candidate]:
                 if len(used) == len(set(used)) and _agree(_affine(y, *_values(ground, gain, bias)), output):
                     value = _composed(function, (inner, gain, bias), {"eps": eps})
                     exact = plain and argument.plain and gain.plain and bias.plain
-                    affine = _affine_of(gain, bias, names) if plain and argument.plain else None
+                    affine = _affine_of(gain, bias, names, standard=plain) if argument.plain else None
                     found.append(Candidate(f"{gain.text}{inner.text}{bias.text}", value, kind, exact, eps, affine))
     found += [one for one in _others(names) if _agree(one.value(ground), output)]
     return sorted(found, key=lambda one: not one.exact)
 
 
-def _affine_of(gain: Part, bias: Part, names: Names) -> Affine | None:
+def _affine_of(gain: Part, bias: Part, names: Names, *, standard: bool) -> Affine | None:
     if len(gain.used) > 1 or {*gain.used, *bias.used} & {*names.rows}:
         return None
-    return Affine((*gain.used, None)[0], float(gain.text.startswith("(1 + ")), (*bias.used, None)[0])
+    return Affine((*gain.used, None)[0], float(gain.text.startswith("(1 + ")), (*bias.used, None)[0], standard)
 
 
 _NONE = Part("", None, (), True)

@@ -189,6 +189,25 @@ class NoNorm(torch.nn.LayerNorm):
         return (input - input.mean(-1, keepdim=True)) / (input.var(-1, keepdim=True) + self.eps).sqrt() * self.weight
 
 
+class AnnotatedTransformer(torch.nn.Module):
+    """The norm of the Annotated Transformer, whose parameters have names of their own."""
+
+    def __init__(self, features: int, eps: float = 1e-6) -> None:
+        super().__init__()
+        self.a_2, self.b_2 = torch.nn.Parameter(torch.ones(features)), torch.nn.Parameter(torch.zeros(features))
+        self.eps = eps
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.a_2 * (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + self.eps) + self.b_2
+
+
+def test_a_variant_under_names_of_its_own_is_named_and_shown_where_it_is_defined() -> None:
+    finding = check(AnnotatedTransformer)
+    assert (finding.verdict, finding.cause) == ("variant", "eps outside the root; variance divided by d - 1 (ddof=1)")
+    assert len(finding.input) > 1
+    assert abs(finding.wrong) < float("inf")
+
+
 def test_a_norm_that_is_none_is_found_by_its_place_in_a_port_and_by_its_name_in_a_model(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
