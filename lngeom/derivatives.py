@@ -238,9 +238,6 @@ def jacobian_operator(
         def _rmatmat(self, X: numpy.ndarray) -> numpy.ndarray:
             return jacobian_transpose_product(x, X.T, gain, eps=eps, placement=placement, centered=centered).T
 
-        def _matvec(self, x: numpy.ndarray) -> numpy.ndarray:
-            return self._matmat(x.reshape(-1, 1))
-
         def _rmatvec(self, x: numpy.ndarray) -> numpy.ndarray:
             return self._rmatmat(x.reshape(-1, 1))
 

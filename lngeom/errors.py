@@ -18,10 +18,4 @@ class LngeomError(Exception):
 
 
 class InputError(LngeomError, ValueError):
-    """An argument has a shape, dtype or value that the function is not defined for; also a :class:`ValueError`.
-
-    >>> import lngeom as lg
-    >>> lg.projection.uniform(0)
-    Traceback (most recent call last):
-    lngeom.errors.InputError: d is 0: the dimension of the space must be an integer >= 1
-    """
+    """An argument has a shape, dtype or value that the function is not defined for; also a :class:`ValueError`."""

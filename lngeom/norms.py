@@ -107,8 +107,8 @@ def layer_norm(
 ) -> Array:
     """Layer normalization z = g ∘ (x − μ1)/√(σ² + ε) + b, with μ, σ² the mean and population variance of x.
 
-    Returns the shape and dtype of `x`. There is no default for ε: libraries differ, and the layer's own value belongs
-    here. Source: Ba et al., arXiv:1607.06450, eqs. 3 and 4; Gupta et al., arXiv:2409.12951, eqs. 1 to 4. It is
+    Returns the shape and dtype of `x`. The caller gives ε: libraries differ, and the layer's own value belongs here.
+    Source: Ba et al., arXiv:1607.06450, eqs. 3 and 4; Gupta et al., arXiv:2409.12951, eqs. 1 to 4. It is
     ``torch.nn.functional.layer_norm(x, (d,), gain, bias, eps)``.
 
     >>> import numpy as np, lngeom as lg

@@ -210,7 +210,7 @@ def in_range(
                 largest = size if also is None else detached(also(result))
                 if bool(xp.min(size) >= least) and bool(xp.max(largest) < math.inf):
                     return result, square, eps, None
-            except RuntimeError:  # mapped by torch.vmap, which has no number to look at
+            except RuntimeError:  # mapped by torch.vmap, where only the general way below is open
                 pass
     # Where the root of eps (or eps) is of ordinary size a smaller x has squares that vanish beside it.
     size = xp.max(xp.abs(x), axis=axis, keepdims=True) + eps ** (1 / power)
@@ -245,7 +245,7 @@ def anchored(x: Array, axis: int = -1) -> tuple[Array, Array | None]:
         try:  # the last component tells of most rows that they are not of this kind
             if at_hand and not bool((abs(x[(..., slice(-1, None), *one)] - first) < limit).any()):
                 return x, None
-        except RuntimeError:  # mapped by torch.vmap, which has no number to look at
+        except RuntimeError:  # mapped by torch.vmap, where only the general way below is open
             pass
         lost = xp.max(abs(x - first), axis=axis, keepdims=True) < limit
     anchor = xp.where(lost, first, xp.zeros_like(first))

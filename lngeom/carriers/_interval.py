@@ -22,16 +22,7 @@ Number: TypeAlias = "Interval | Fraction | float"
 
 
 class UndecidedError(LngeomError, ArithmeticError):
-    """The intervals do not decide: a comparison is not certain, a divisor may be 0, a radicand may be negative.
-
-    >>> from fractions import Fraction
-    from typing import TypeAlias, TypeGuard
-    >>> from lngeom.carriers import Interval
-    >>> Interval(Fraction(1), Fraction(3)) < 2
-    Traceback (most recent call last):
-    lngeom.carriers._interval.UndecidedError: 2 (± 1.0e+0) < 2 is undecided:
-        the intervals overlap; use a certainly_... method
-    """
+    """The intervals do not decide: a comparison is not certain, a divisor may be 0, a radicand may be negative."""
 
 
 def _fraction(value: Fraction | float) -> Fraction:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ._recorded import Table
 from ._rules import Formula, Proved
+from ._text import numbered
 
 Record = dict[str, Any]
 """What JSON holds: a certificate, or a step of one."""
@@ -48,12 +49,7 @@ def certified(
 
 
 def digest(data: Mapping[str, object]) -> str:
-    """SHA-256 of the canonical JSON of a certificate or a record, without a hash that it states.
-
-    >>> from lngeom.kernel import digest
-    >>> digest({"terms": []}) == digest({"terms": [], "sha256": "any"})
-    True
-    """
+    """SHA-256 of the canonical JSON of a certificate or a record, without a hash that it states."""
     said = {key: value for key, value in data.items() if key != "sha256"}
     text = json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -62,31 +58,19 @@ def digest(data: Mapping[str, object]) -> str:
 def steps(proved: Proved, table: Table) -> list[Record]:
     """Every premise before its use, and what is proved twice once."""
     done: list[Record] = []
-    numbers: dict[tuple[Formula, frozenset[Formula]], int] = {}
-    visited: dict[int, int] = {}
-
-    def visit(step: Proved) -> int:
-        if id(step) not in visited:
-            said = (step.conclusion, step.hypotheses)
-            if said not in numbers:
-                rule, arguments, used = step.certificate
-                # In an order of their own: what is recorded first must not depend on how a process hashes strings.
-                assumed = sorted(step.hypotheses, key=repr)
-                premises = [visit(premise) for premise in used]
-                done.append(
-                    {
-                        "rule": rule,
-                        "premises": premises,
-                        "arguments": _arguments(rule, arguments, table),
-                        "hypotheses": sorted(recorded_formula(one, table) for one in assumed),
-                        "conclusion": recorded_formula(step.conclusion, table),
-                    }
-                )
-                numbers[said] = len(done) - 1
-            visited[id(step)] = numbers[said]
-        return visited[id(step)]
-
-    visit(proved)
+    for step, premises in numbered(proved):
+        rule, arguments, _ = step.certificate
+        # In an order of their own: what is recorded first must not depend on how a process hashes strings.
+        assumed = sorted(step.hypotheses, key=repr)
+        done.append(
+            {
+                "rule": rule,
+                "premises": premises,
+                "arguments": _arguments(rule, arguments, table),
+                "hypotheses": sorted(recorded_formula(one, table) for one in assumed),
+                "conclusion": recorded_formula(step.conclusion, table),
+            }
+        )
     return done
 
 

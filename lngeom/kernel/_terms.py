@@ -115,13 +115,7 @@ class Term(tuple):
 
     @property
     def is_scalar(self) -> bool:
-        """Whether it has the shape (..., 1) of a scalar; a sum has, a vector of equal components has not.
-
-        >>> from lngeom.kernel import S, ones, vector
-        >>> x = vector("x")
-        >>> x.is_scalar, S(x).is_scalar, ones(x).is_scalar
-        (False, True, False)
-        """
+        """Whether it has the shape (..., 1) of a scalar; a sum has, a vector of equal components has not."""
         return not tuple.__getitem__(self, 1)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> SimpleNamespace:

@@ -108,6 +108,26 @@ def sequent(theorem: Proved) -> str:
     return f"{hypotheses}{' ' if hypotheses else ''}⊢ {formula(theorem.conclusion)}"
 
 
+def numbered(theorem: Proved) -> list[tuple[Proved, list[int]]]:
+    """The steps of a proof with the places of their premises, which come first; what is proved twice stands once."""
+    steps: list[tuple[Proved, list[int]]] = []
+    places: dict[tuple, int] = {}
+    visited: dict[int, int] = {}
+
+    def visit(step: Proved) -> int:
+        if id(step) not in visited:
+            statement = (step.conclusion, step.hypotheses)
+            if statement not in places:
+                premises = [visit(premise) for premise in step.certificate[2]]
+                places[statement] = len(steps)
+                steps.append((step, premises))
+            visited[id(step)] = places[statement]
+        return visited[id(step)]
+
+    visit(theorem)
+    return steps
+
+
 def certificate(theorem: Proved) -> list[str]:
     """The proof of a theorem: abbreviations of roots and inverses, then a numbered line for each step.
 
@@ -124,30 +144,15 @@ def certificate(theorem: Proved) -> list[str]:
     1. S(x) = 0    [assume]
     2. S(x)·S(y) = 0    [S(y)·(1)]
     """
-    steps: list[Proved] = []
-    numbers: dict[tuple, int] = {}
-    visited: dict[int, int] = {}
-
-    def visit(step: Proved) -> int:
-        if id(step) not in visited:
-            statement = (step.conclusion, step.hypotheses)
-            if statement not in numbers:
-                for premise in step.certificate[2]:
-                    visit(premise)
-                steps.append(step)
-                numbers[statement] = len(steps)
-            visited[id(step)] = numbers[statement]
-        return visited[id(step)]
-
-    visit(theorem)
+    steps = numbered(theorem)
     names: dict[tuple, str] = {}
     lines: list[str] = []
-    for step in steps:
+    for step, _ in steps:
         for term in (step.conclusion.term, *step.certificate[1]):
             lines += _abbreviate(term, names) if isinstance(term, Term) else []
-    for number, step in enumerate(steps, start=1):
-        rule, terms, used = step.certificate
-        reason = _reason(rule, terms, [visit(premise) for premise in used], names)
+    for number, (step, premises) in enumerate(steps, start=1):
+        rule, terms, _ = step.certificate
+        reason = _reason(rule, terms, [place + 1 for place in premises], names)
         lines.append(f"{number:>3}. {formula(step.conclusion, names)}    [{reason}]")
     return lines
 

@@ -154,7 +154,7 @@ class Definition:
 
 
 def _finite(values: Reals) -> Reals:
-    return abs(values) < numpy.inf  # of fractions too, for which NumPy has no function
+    return abs(values) < numpy.inf  # of fractions too
 
 
 def rounded(x: Reals, dtype: str) -> Reals:

@@ -46,7 +46,7 @@ class Search:
     given: tuple[Models, ...] = ()
     dropped: Formula | None = None
 
-    def smallest(self, *, total: bool, tries: int = TRIES) -> Refutation | None:
+    def smallest(self, *, total: bool, tries: int) -> Refutation | None:
         """A counterexample; `total` allows one at which the library divides by 0, if there is no other."""
         # Of a claim that is said to hold any counterexample is a fault, so that one look is enough.
         looks = (False, True) if total and tries == TRIES else (total,)
@@ -111,7 +111,7 @@ def refute_wrong(theorem: Theorem, label: str) -> Refutation:
     Raises:
         CheckError: If none is found.
     """
-    found = _search(theorem, theorem.wrongs[label]).smallest(total=False)
+    found = _search(theorem, theorem.wrongs[label]).smallest(total=False, tries=TRIES)
     if found is None:
         raise CheckError(f"{theorem.id}: no counterexample to the wrong variant {label!r} in {TRIES} models")
     return found

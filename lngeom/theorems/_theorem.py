@@ -31,13 +31,7 @@ Build = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Source:
-    """Where a statement comes from, and what that place says, in our words.
-
-    >>> from proofs import find
-    >>> source = find("projection.fixes_hyperplane").source
-    >>> print(source, "--", source.says)
-    Gupta et al., arXiv:2409.12951, section 3 -- for a vector orthogonal to 1 there is nothing to remove
-    """
+    """Where a statement comes from, and what that place says, in our words."""
 
     work: str = ""
     place: str = ""
@@ -183,7 +177,7 @@ class Theorem:
 
 
 class _Proving(Listing):
-    """Terms of the kernel: what is true has a proof, and else there is no answer."""
+    """Terms of the kernel: a statement is true by a proof, and a run ends where one is missing."""
 
     def __init__(self, theorem: Theorem) -> None:
         super().__init__()

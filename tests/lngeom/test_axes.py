@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 import lngeom as lg
 from lngeom.ellipsoid import _secular
 from lngeom.ellipsoid._certificate import _value, enclose, sign
-from lngeom.errors import InputError, LngeomError
+from lngeom.errors import LngeomError
 
 U = 2.0**-53
 
@@ -306,37 +306,6 @@ def test_no_axes_without_extent() -> None:
         assert axes.apply(np.zeros((2, 0))).tolist() == [[0.0] * len(gain)] * 2
         assert axes.certificate().lower.size == 0
         assert repr(axes) == f"<0 principal axes in dimension {len(gain)}>"
-
-
-@pytest.mark.parametrize(
-    ("gain", "message"),
-    [
-        (np.array([1.0, np.nan]), "NaN"),
-        (np.array([1.0, np.inf]), "infinity"),
-        (np.ones((2, 2)), "one layer has one gain vector"),
-        (np.array([1, 2]), "floating"),
-        (np.array([]), "d >= 1"),
-        (np.array([1.0, 1e-200]), "overflow nor underflow"),
-        (np.array([1.0, 1e200]), "overflow nor underflow"),
-        (np.array([5e-324, 0.0]), "overflow nor underflow"),
-        ([1.0, 2.0], "expected arrays"),
-    ],
-)
-def test_bad_gains(gain: object, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        lg.principal_axes(gain)
-
-
-def test_bad_arguments_of_products() -> None:
-    axes = lg.principal_axes(np.array([1.0, 2.0, 3.0]))
-    with pytest.raises(InputError, match="axis 2 does not exist"):
-        axes.direction(2)
-    with pytest.raises(InputError, match="last axis must have length 2"):
-        axes.apply(np.ones(3))
-    with pytest.raises(InputError, match="last axis must have length 3"):
-        axes.adjoint(np.float64(1.0))
-    with pytest.raises(InputError, match="do not mix"):
-        axes.adjoint(torch.ones(3))
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])

@@ -171,27 +171,3 @@ def test_folds_of_parameters_keep_their_gradient() -> None:
     assert weight.requires_grad
     assert certify_fold(linear.weight, linear.bias, weight, bias, gain=norm.weight, norm_bias=norm.bias).exact
     assert certify_centering(linear.weight, linear.bias, *center_writer(linear.weight, linear.bias)).exact
-
-
-W, DIAGONAL = np.ones((2, 3)), np.ones(3)
-SIDEWAYS: Any = "sideways"
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: fold_affine(W, gain=np.ones(2)), r"gain has shape \(2,\), but the map has 3 inputs: .* layout"),
-        (lambda: fold_affine(W, np.ones(3)), r"bias has shape \(3,\), but the map has 2 outputs"),
-        (lambda: fold_affine(W, norm_bias=np.ones(2)), r"norm_bias has shape \(2,\)"),
-        (lambda: fold_affine(W, gain=DIAGONAL, layout="conv1d"), "but the map has 2 inputs"),
-        (lambda: center_writer(W, layout=SIDEWAYS), "layout is 'sideways': a weight is \"linear\""),
-        (lambda: center_writer(np.ones((2, 3, 4))), r"weight has shape \(2, 3, 4\): expected a matrix"),
-        (lambda: center_writer(np.ones((2, 3), dtype=int)), "weight has dtype int64"),
-        (lambda: center_writer(W, DIAGONAL), r"bias has shape \(3,\), but the map has 2 outputs"),
-        (lambda: certify_centering(W, None, W.T, None), r"weight of shape \(3, 2\) and no bias; the exact one"),
-        (lambda: certify_fold(W, np.ones(2), W, None), "and no bias; the exact one has .* one: compare maps"),
-    ],
-)
-def test_bad_input(call: Callable[[], object], message: str) -> None:
-    with pytest.raises(lg.errors.InputError, match=message):
-        call()

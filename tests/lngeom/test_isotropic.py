@@ -1,8 +1,6 @@
 """The null law of angles against quadrature, simulation, exact cases; the massive-activation bound."""
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -100,23 +98,3 @@ def test_bound_is_attained(k: int, d: int, level: float) -> None:
     energy = float(np.sum(x[k:] ** 2) / np.sum(x**2))
     cosine = math.cos(float(lg.angles.angle_to_uniform(x)))
     assert cosine == pytest.approx(massive_activation_bound(energy, k=k, d=d), rel=(d + 20) * U, abs=0)
-
-
-REAL: Any = 3.0
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: IsotropicAngle(1), "d is 1: an angle needs a dimension that is an integer >= 2"),
-        (lambda: IsotropicAngle(REAL), "d is 3.0"),
-        (lambda: IsotropicAngle(5).ppf([0.5, 1.5]), "probability is 1.5: it must lie between 0 and 1"),
-        (lambda: IsotropicAngle(5).ppf(math.nan), "probability is nan"),
-        (lambda: massive_activation_bound(0.1, k=0, d=5), "k is 0 and d is 5"),
-        (lambda: massive_activation_bound(0.1, k=6, d=5), "k is 6 and d is 5: .* integer from 1 to d"),
-        (lambda: massive_activation_bound(1.1, k=1, d=5), "rest is 1.1: it is a fraction"),
-    ],
-)
-def test_bad_input(call: Callable[[], object], message: str) -> None:
-    with pytest.raises(lg.errors.InputError, match=message):
-        call()

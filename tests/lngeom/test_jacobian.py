@@ -172,31 +172,6 @@ def test_batches_broadcast() -> None:
         )
 
 
-X = np.ones((2, 3))
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: jacobian_product(X, np.ones(4), eps=0.1), r"tangent has shape \(4,\), but x .* must be equal"),
-        (lambda: lg.derivatives.jacobian_transpose_product(X, np.ones(4), eps=0.1), r"cotangent has shape \(4,\)"),
-        (lambda: jacobian_product(X, np.ones(3, dtype=int), eps=0.1), "tangent has dtype int64"),
-        (lambda: lg.jacobian(X, np.ones(2), eps=0.1), r"gain has shape \(2,\)"),
-        (lambda: lg.jacobian(X, eps=-1.0), "eps is -1.0"),
-        (lambda: lg.jacobian(X, eps=0.1, placement=WITHIN), "placement is 'within'"),
-        (lambda: jacobian_operator(X, eps=0.1), r"x has shape \(2, 3\): the operator is that of one numpy vector"),
-        (lambda: jacobian_operator(TENSOR, eps=0.1), "x has type Tensor: "),
-    ],
-)
-def test_bad_input(call: Callable[[], object], message: str) -> None:
-    with pytest.raises(lg.errors.InputError, match=message):
-        call()
-
-
-WITHIN: Any = "within"
-TENSOR: Any = torch.ones(3)
-
-
 def test_no_singular_value_is_a_negative_zero() -> None:
     assert not np.signbit(lg.derivatives.jacobian_singular_values(np.array([1.0, 2.0]), eps=0.0)).any()
 

@@ -172,23 +172,6 @@ def test_declared_algorithms_are_told_apart() -> None:
     assert lg.tolerance(half, eps=0.0, accumulate="float16").accepts(low)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"kind": "batchnorm"}, "kind is 'batchnorm'"),
-        ({"algorithm": "fast"}, "algorithm is 'fast'"),
-        ({"order": "random"}, "order is 'random'"),
-        ({"accumulate": "int8"}, "accumulate is 'int8'"),
-        ({"confidence": -1.0}, "confidence is -1.0"),
-    ],
-)
-def test_bad_declarations_are_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(lg.errors.InputError, match=message):
-        lg.tolerance(np.ones((2, 3)), eps=1.0, **options)
-    with pytest.raises(lg.errors.InputError, match="y has shape"):
-        lg.tolerance(np.ones((2, 3)), eps=1.0).accepts(np.ones(3))
-
-
 @pytest.mark.parametrize("dtype", TORCH)
 @pytest.mark.parametrize("eps", [1e-5, 1e-6])
 def test_a_norm_is_read_off_its_outputs(dtype: str, eps: float) -> None:

@@ -6,12 +6,26 @@ from typing import Any
 
 import numpy
 import pytest
-from hypothesis import given
+from hypothesis import Phase, given, settings
 
 import lngeom as lg
 from lngeom import carriers
 from lngeom.kernel import ProofError, dim, norm, root, square_norm
-from lngeom.theorems import BodyError, CheckError, Epsilon, Scalar, Vector, assume, nonzero, theorem, varies, wrong
+from lngeom.theorems import (
+    BodyError,
+    CheckError,
+    Epsilon,
+    Scalar,
+    Vector,
+    _arrays,
+    _search,
+    assume,
+    checks as theorem_checks,
+    nonzero,
+    theorem,
+    varies,
+    wrong,
+)
 from lngeom.theorems._models import examples, satisfied, searching
 from lngeom.theorems.checks import check_arrays, check_examples, check_proof, check_without, check_wrong, checks
 from proofs import find
@@ -133,7 +147,7 @@ def test_a_hypothesis_without_models_and_a_false_claim_are_seen() -> None:
     assert re.fullmatch(r"false at d = \d: x = \(.*0.*\)", failed.value.__notes__[0])
 
 
-def test_wrong_variants_and_hypotheses_need_counterexamples() -> None:
+def test_wrong_variants_and_hypotheses_need_counterexamples(monkeypatch: pytest.MonkeyPatch) -> None:
     @theorem
     def body(x: Vector, a: Scalar):
         assume(a > 0)
@@ -146,6 +160,7 @@ def test_wrong_variants_and_hypotheses_need_counterexamples() -> None:
         assume(a > 0)
         assert x == x
 
+    monkeypatch.setattr(_search, "TRIES", 50)  # the claims are true: no search finds more
     with pytest.raises(CheckError, match="has a proof"):
         check_wrong(body, "true")
     with pytest.raises(CheckError, match="no counterexample to the wrong variant"):
@@ -199,6 +214,19 @@ def _single(x: Any) -> Any:
     return lg.project(x) * (1 + (str(getattr(x, "dtype", "")).endswith("float32")))
 
 
+@pytest.fixture
+def unshrunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checks that stop at the first failure: it is enough that a fault is seen, at whatever example."""
+
+    def first(count: int, *, fixed: bool = False) -> settings:
+        return settings(searching(count, fixed=fixed), phases=[Phase.generate])
+
+    for module in (_arrays, theorem_checks):
+        monkeypatch.setattr(module, "searching", first)
+    monkeypatch.setattr(theorem_checks, "_smallest", lambda theorem, error: error)
+
+
+@pytest.mark.usefixtures("unshrunk")
 @pytest.mark.parametrize("liar", [_doubled, _of_the_batch, _wide, _single])
 def test_a_norm_that_is_another_on_arrays_is_seen(liar: Any) -> None:
     @theorem
@@ -224,6 +252,7 @@ def _batch_mean(x: Any, unit: Any, axis: int = -1) -> Any:
 GENUINE_SPREAD, GENUINE_MEAN = lg.projection.spread, carriers._carrier.mean_in_range
 
 
+@pytest.mark.usefixtures("unshrunk")
 @pytest.mark.parametrize(
     ("name", "wrong_one", "check"),
     [("mean_in_range", _batch_mean, check_arrays), ("spread", _divided_once, check_examples)],

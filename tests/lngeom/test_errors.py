@@ -1,0 +1,149 @@
+"""What no function takes: each message says what was seen, what is wanted and what to do."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import lngeom as lg
+from lngeom.angles import IsotropicAngle, massive_activation_bound
+from lngeom.derivatives import (
+    jacobian_operator,
+    jacobian_product,
+    jacobian_transpose_product,
+    lipschitz_constant,
+    potential,
+)
+from lngeom.fibers import fiber, invert, same_fiber
+from lngeom.folding import center_writer, certify_centering, certify_fold, fold_affine
+from lngeom.norms import batch_norm
+from lngeom.rounding import error_bound
+
+typeless: Any = lg
+"""The library for calls that a type checker refuses."""
+
+X, V, Y = np.ones((2, 3)), np.array([1.0, 2.0, 6.0]), np.array([1.0, -1.0, 0.0])
+REFUSED: list[tuple[Callable[[], object], str]] = [
+    # norms, projections, ε
+    (lambda: lg.layer_norm(np.ones((2, 3), dtype=int), eps=0.1), "x has dtype int64: .* real floating dtype"),
+    (lambda: lg.layer_norm(np.ones((2, 3), dtype=complex), eps=0.1), "x has dtype complex128: "),
+    (lambda: lg.layer_norm(np.float64(3.0), eps=0.1), r"x has shape \(\): the last axis holds the d >= 1"),
+    (lambda: lg.rms_norm(np.ones((2, 0)), eps=0.1), r"x has shape \(2, 0\): the last axis"),
+    (lambda: lg.project([1.0, 2.0]), "got list: expected arrays of one library .* numpy.asarray"),
+    (lambda: lg.rms_norm(X, np.zeros(3, [("a", float)]), eps=0.1), "the formulas need real numbers"),
+    (lambda: lg.rms_norm(X, 1j * np.ones(3), eps=0.1), "gain has dtype complex128: the formulas need"),
+    (lambda: lg.layer_norm(X, np.ones(4), eps=0.1), r"gain has shape \(4,\), but x .* must have shape \(3,\)"),
+    (lambda: lg.layer_norm(X, None, np.ones((1, 3)), eps=0.1), r"bias has shape \(1, 3\), but x of shape"),
+    (lambda: lg.layer_norm(X, eps=-1e-5), "eps is -1e-05: .* must be finite and >= 0"),
+    (lambda: lg.layer_norm(X, eps=math.inf), "eps is inf: "),
+    (
+        lambda: typeless.layer_norm(X, eps=None),
+        r"eps is None: give the number the layer uses \(for example module.eps\)",
+    ),
+    (lambda: typeless.epsilon.relative_radius(X, eps="1e-5"), "eps is '1e-5': give the number"),
+    (lambda: typeless.standardize(X, eps=0.1, placement="within"), "placement is 'within': eps stands \"inside\""),
+    (lambda: typeless.epsilon.matching_eps(X, eps=0.1, placement="within"), "placement is 'within': "),
+    (lambda: lg.projection.uniform(0), "d is 0: the dimension .* integer >= 1"),
+    (lambda: typeless.projection.uniform(2.0), "d is 2.0: "),
+    (lambda: batch_norm(X, eps=0.1, mean=np.ones(3)), "mean is given and variance is not: pass both"),
+    (lambda: batch_norm(X, eps=0.1, variance=np.ones(3)), "variance is given and mean is not"),
+    (lambda: batch_norm(X, eps=0.1, mean=np.ones(2), variance=np.ones(3)), r"mean has shape \(2,\)"),
+    (lambda: batch_norm(X[0], eps=0.1), r"x has shape \(3,\): batch statistics need a batch"),
+    (lambda: batch_norm(X[:0], eps=0.1), r"x has shape \(0, 3\): batch statistics"),
+    (lambda: lg.layer_norm(X, torch.ones(3), eps=0.1), "got Tensor, ndarray: .* do not mix NumPy with PyTorch"),
+    # fibers
+    (lambda: invert(Y, eps=0.0), "eps is 0: the norm then forgets the length .* see fiber"),
+    (lambda: invert(Y, eps=-1.0), "eps is -1.0: "),
+    (lambda: invert(2 * Y, eps=0.1), r"y has norm 2.828\d*: outputs at eps > 0 lie inside the ball .* √3"),
+    (lambda: invert(np.full(3, math.nan), eps=0.1), "y has norm nan: "),
+    (lambda: invert(np.array([0.5, 0.1, 0.1]), eps=0.1), "y has a component along the uniform vector .* undo"),
+    (lambda: invert(np.ones(3, dtype=int), eps=0.1), "y has dtype int64"),
+    (lambda: same_fiber(V, V[:2], eps=0.1), r"x is float64 of shape \(3,\) and other float64 of shape \(2,\)"),
+    (lambda: same_fiber(V, V.astype(np.float32), eps=0.1), "other float32 of shape .* one dimension and dtype"),
+    (lambda: same_fiber(V, V, eps=-0.1), "eps is -0.1"),
+    (lambda: typeless.fibers.same_fiber(V, V, eps=np.float32(0.1)), "eps is of type float32: .* give a Python number"),
+    (lambda: fiber(np.ones((2, 3)), eps=0.1), r"x has shape \(2, 3\): a fiber belongs to one vector"),
+    (lambda: fiber(np.ones(3), eps=0.0), "x has no direction .* use eps > 0"),
+    (lambda: fiber(V, eps=0.1).point(factor=2.0), "factor is 2.0: it must be 1 at eps > 0"),
+    (lambda: fiber(V, eps=0.0).point(factor=-2.0), "factor is -2.0: it must be positive"),
+    (lambda: fiber(V, eps=0.0, centered=False).point(shift=1.0), "shift is 1.0: RMSNorm sees shifts"),
+    # folding
+    (lambda: fold_affine(X, gain=np.ones(2)), r"gain has shape \(2,\), but the map has 3 inputs: .* layout"),
+    (lambda: fold_affine(X, np.ones(3)), r"bias has shape \(3,\), but the map has 2 outputs"),
+    (lambda: fold_affine(X, norm_bias=np.ones(2)), r"norm_bias has shape \(2,\)"),
+    (lambda: fold_affine(X, gain=np.ones(3), layout="conv1d"), "but the map has 2 inputs"),
+    (lambda: typeless.folding.center_writer(X, layout="sideways"), "layout is 'sideways': a weight is \"linear\""),
+    (lambda: center_writer(np.ones((2, 3, 4))), r"weight has shape \(2, 3, 4\): expected a matrix"),
+    (lambda: center_writer(np.ones((2, 3), dtype=int)), "weight has dtype int64"),
+    (lambda: center_writer(X, np.ones(3)), r"bias has shape \(3,\), but the map has 2 outputs"),
+    (lambda: certify_centering(X, None, X.T, None), r"weight of shape \(3, 2\) and no bias; the exact one"),
+    (lambda: certify_fold(X, np.ones(2), X, None), "and no bias; the exact one has .* one: compare maps"),
+    # derivatives
+    (lambda: jacobian_product(X, np.ones(4), eps=0.1), r"tangent has shape \(4,\), but x .* must be equal"),
+    (lambda: jacobian_transpose_product(X, np.ones(4), eps=0.1), r"cotangent has shape \(4,\)"),
+    (lambda: jacobian_product(X, np.ones(3, dtype=int), eps=0.1), "tangent has dtype int64"),
+    (lambda: lg.jacobian(X, np.ones(2), eps=0.1), r"gain has shape \(2,\)"),
+    (lambda: lg.jacobian(X, eps=-1.0), "eps is -1.0"),
+    (lambda: typeless.jacobian(X, eps=0.1, placement="within"), "placement is 'within'"),
+    (lambda: jacobian_operator(X, eps=0.1), r"x has shape \(2, 3\): the operator is that of one numpy vector"),
+    (lambda: typeless.derivatives.jacobian_operator(torch.ones(3), eps=0.1), "x has type Tensor: "),
+    # rounding
+    (lambda: error_bound(np.array([0.1, 1.0]), eps=0.0, dtype="float32"), "not a finite float32 number"),
+    (lambda: error_bound(np.array([1.0, np.inf]), eps=0.0), "finite float64"),
+    (lambda: error_bound(np.array([1.0, 2.0]), eps=0.0, dtype="int8"), "error bounds are known for"),
+    (lambda: typeless.rounding.error_bound(np.array([1.0, 2.0]), eps=0.0, method="fast"), "two-pass, merged, one-pass"),
+    (lambda: error_bound(np.array([1.0, 2.0]), eps=0.0, additions=0), "integer length >= 1"),
+    (lambda: error_bound(np.array([1.0, 2.0]), eps=-1.0), "eps is -1.0"),
+    (lambda: error_bound(np.array([1.0, 2.0]), np.ones(3), eps=0.0), "gain has shape"),
+    (lambda: lg.explain_difference(np.ones(2), np.ones(2), eps=0.0), "constant and eps = 0"),
+    (lambda: lg.explain_difference(np.zeros(2), np.ones(2), eps=0.0, centered=False), "zero and eps = 0"),
+    (lambda: lg.explain_difference(np.ones(2), np.ones(3), eps=1.0), "got has shape"),
+    (lambda: typeless.tolerance(X, eps=1.0, kind="batchnorm"), "kind is 'batchnorm'"),
+    (lambda: typeless.tolerance(X, eps=1.0, algorithm="fast"), "algorithm is 'fast'"),
+    (lambda: typeless.tolerance(X, eps=1.0, order="random"), "order is 'random'"),
+    (lambda: lg.tolerance(X, eps=1.0, accumulate="int8"), "accumulate is 'int8'"),
+    (lambda: lg.tolerance(X, eps=1.0, confidence=-1.0), "confidence is -1.0"),
+    (lambda: lg.tolerance(X, eps=1.0).accepts(np.ones(3)), "y has shape"),
+    # angles
+    (lambda: IsotropicAngle(1), "d is 1: an angle needs a dimension that is an integer >= 2"),
+    (lambda: typeless.angles.IsotropicAngle(3.0), "d is 3.0"),
+    (lambda: IsotropicAngle(5).ppf([0.5, 1.5]), "probability is 1.5: it must lie between 0 and 1"),
+    (lambda: IsotropicAngle(5).ppf(math.nan), "probability is nan"),
+    (lambda: massive_activation_bound(0.1, k=0, d=5), "k is 0 and d is 5"),
+    (lambda: massive_activation_bound(0.1, k=6, d=5), "k is 6 and d is 5: .* integer from 1 to d"),
+    (lambda: massive_activation_bound(1.1, k=1, d=5), "rest is 1.1: it is a fraction"),
+    # gains, boxes
+    (lambda: lipschitz_constant(X, eps=0.1), r"gain has shape \(2, 3\)"),
+    (lambda: lipschitz_constant(np.array([1.0, math.nan]), eps=0.1), "gain holds a NaN"),
+    (lambda: lipschitz_constant(np.ones(2), eps=math.nan), "eps is nan"),
+    (lambda: potential(np.ones((3, 0)), eps=0.1), r"x has shape \(3, 0\)"),
+    (lambda: lg.principal_axes(np.array([1.0, np.nan])), "NaN"),
+    (lambda: lg.principal_axes(np.array([1.0, np.inf])), "infinity"),
+    (lambda: lg.principal_axes(X), "one layer has one gain vector"),
+    (lambda: lg.principal_axes(np.array([1, 2])), "floating"),
+    (lambda: lg.principal_axes(np.array([])), "d >= 1"),
+    (lambda: lg.principal_axes(np.array([1.0, 1e-200])), "overflow nor underflow"),
+    (lambda: lg.principal_axes(np.array([1.0, 1e200])), "overflow nor underflow"),
+    (lambda: lg.principal_axes(np.array([5e-324, 0.0])), "overflow nor underflow"),
+    (lambda: typeless.principal_axes([1.0, 2.0]), "expected arrays"),
+    (lambda: lg.principal_axes(V).direction(2), "axis 2 does not exist"),
+    (lambda: lg.principal_axes(V).apply(np.ones(3)), "last axis must have length 2"),
+    (lambda: lg.principal_axes(V).adjoint(np.float64(1.0)), "last axis must have length 3"),
+    (lambda: lg.principal_axes(V).adjoint(torch.ones(3)), "do not mix"),
+    (lambda: lg.enclosure([1.0, 2.0], [0.0, 3.0], eps=1e-5), "finite ends low <= high"),
+    (lambda: lg.enclosure([1.0, 2.0], [1.0], eps=1e-5), "finite ends"),
+    (lambda: lg.enclosure([-np.inf, 0.0], [0.0, 1.0], eps=1e-5), "finite ends"),
+    (lambda: lg.enclosure([0.0, 0.0], [1.0, 1.0], eps=0.0), "only eps > 0"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED)
+def test_bad_input_says_what_was_seen_what_is_wanted_and_what_to_do(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(lg.errors.InputError, match=message) as caught:
+        call()
+    assert isinstance(caught.value, ValueError)
+    assert isinstance(caught.value, lg.errors.LngeomError)
+    assert "\n" not in str(caught.value)
