@@ -3,9 +3,18 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lngeom.options import argument, option
+
+from ..support import Json
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+    from ..folding import Batches, Fold
+
+    Rewriting = Callable[[PreTrainedModel, Batches], tuple[Fold, Json]]
 
 
 @dataclass(frozen=True)
@@ -25,7 +34,7 @@ class Rewrite:
     allow_pickle: bool = option(False, "load pickled weights, which can run code")
 
 
-def rewrite(options: Rewrite, suffix: str, change: Callable[..., Any], summary: Callable[[Any], list[str]]) -> int:
+def rewrite(options: Rewrite, suffix: str, change: "Rewriting", summary: Callable[[Json], list[str]]) -> int:
     """Write what `change(network, batches)` makes with what it says beside the certificate, or verify it."""
     import torch
 

@@ -13,9 +13,12 @@ Example: lngeom doctor models/llama models/llama.gguf
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from lngeom.options import argument, option, seed
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 
 @dataclass(frozen=True)
@@ -41,15 +44,15 @@ def run(options: Options) -> int:
     return _examined(source, options) if options.port is None else _compared(source, options.port, options)
 
 
-def _compared(source: Any, name: str, options: Options) -> int:
+def _compared(source: "PreTrainedModel", name: str, options: Options) -> int:
     import torch
 
     from ..check import compare_models, compare_weights, described, onnx_norms
     from ..models import find_model, load_network, longest_sequence
 
     path = Path(name)
-    port: Any = onnx_norms(path) if path.suffix == ".onnx" else load_network(find_model(name))
-    configs: list[Any] = [model.config for model in (source, port) if not isinstance(model, list)]
+    port = onnx_norms(path) if path.suffix == ".onnx" else load_network(find_model(name))
+    configs = [model.config for model in (source, port) if not isinstance(model, list)]
     size = min(config.get_text_config().vocab_size for config in configs)
     length = min(options.tokens, *(longest_sequence(config) or options.tokens for config in configs))
     generator = torch.Generator().manual_seed(options.seed)
@@ -71,7 +74,7 @@ def _compared(source: Any, name: str, options: Options) -> int:
     return 1 if diagnosis.first or compared.different else 0
 
 
-def _examined(network: Any, options: Options) -> int:
+def _examined(network: "PreTrainedModel", options: Options) -> int:
     from ..check import conventions, fingerprints
     from ..folding import compared_on
     from ..models import find_model

@@ -10,10 +10,10 @@ Example: lngeom fold gpt2 --gains --out runs/gpt2-folded
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 from lngeom.options import option
 
+from ..support import Json
 from ._rewrite import Rewrite, rewrite
 
 
@@ -31,7 +31,7 @@ def run(options: Options) -> int:
     return rewrite(options, "folded", lambda network, _: (fold(network, gains=options.gains), {}), _summary)
 
 
-def _summary(certificate: dict[str, Any]) -> list[str]:
+def _summary(certificate: Json) -> list[str]:
     lines = [f"{len(certificate['norms'])} LayerNorms are RMSNorms, {len(certificate['maps'])} maps certified"]
     if certificate["entries"]:
         lines.append(f"the mean is subtracted once at {', '.join(path for path, _ in certificate['entries'])}")

@@ -12,14 +12,17 @@ Example: lngeom gauge gpt2 --angle 45 --out runs/gpt2-45
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lngeom.options import option
 
+from ..support import Json
 from ._rewrite import Rewrite, rewrite
 
 if TYPE_CHECKING:
-    from ..folding import Fold
+    from transformers import PreTrainedModel
+
+    from ..folding import Batches, Fold
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ def run(options: Options) -> int:
     if options.verify is None and [options.shift, options.angle, options.rotate].count(None) != 2:
         raise ModelError("one gauge is written at a time: give --shift C, --angle DEGREES or --rotate HOW")
 
-    def change(network: Any, batches: list[Any]) -> tuple["Fold", dict[str, Any]]:
+    def change(network: "PreTrainedModel", batches: "Batches") -> tuple["Fold", Json]:
         from ..folding import find_norms, mean_angles, sample_inputs, shift
 
         norms = find_norms(network, sample_inputs(network))
@@ -60,7 +63,7 @@ def run(options: Options) -> int:
     return rewrite(options, "gauge", change, _summary)
 
 
-def _rotated(network: Any, batches: list[Any], options: Options) -> "Fold":
+def _rotated(network: "PreTrainedModel", batches: "Batches", options: Options) -> "Fold":
     import numpy as np
 
     from ..folding import direction_at, dominant, random_rotation, reflection, rotate
@@ -77,7 +80,7 @@ def _rotated(network: Any, batches: list[Any], options: Options) -> "Fold":
     return rotate(network, rotation)
 
 
-def _summary(certificate: dict[str, Any]) -> list[str]:
+def _summary(certificate: Json) -> list[str]:
     before, after = zip(*certificate["angles"].values(), strict=True)
     spread = [
         f"{sum(angles) / len(angles):.2f}° ({min(angles):.2f}° to {max(angles):.2f}°)" for angles in (before, after)

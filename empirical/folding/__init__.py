@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ._changes import Change, applied, plan_changes
     from ._fold import Fold, Map, centered as centered, fold, own as own, put as put
     from ._gauge import (
+        Batches as Batches,
         direction_at as direction_at,
         dominant as dominant,
         entering as entering,

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import torch
 from rich.console import Console
+from transformers import PreTrainedModel
 
 from ..models import bundled_model, find_model, load_network, resolve_device, resolve_dtype, weights_sha256
 from ..observe import ratio_interval
 from ..pages import write_ablation
 from ..runs import RunDirectory, environment
-from ..support import RunError, progress, read_sealed, sha256_of_tensors, write_sealed, write_table
+from ..support import Json, RunError, progress, read_sealed, sha256_of_tensors, write_sealed, write_table
 from ..text import Passage, bundled_wikipedia, open_corpus
 from ._ablation import Ablation
 from ._changes import Change, plan_changes
@@ -31,7 +32,7 @@ def _shards(given: Sequence[Passage], tokens: int) -> list[list[Passage]]:
     return shards
 
 
-def summarize(change: Change, rows: np.ndarray) -> dict[str, Any]:
+def summarize(change: Change, rows: np.ndarray) -> Json:
     """One line of ``ablation.csv`` from the passages of a change: documents are the independent units."""
     _, where = np.unique(rows[:, 0], return_inverse=True)
     n, loss = (np.bincount(where, rows[:, i]) for i in (1, 2))
@@ -116,7 +117,7 @@ def _read(path: Path, measured: str, console: Console) -> np.ndarray | None:
 
 
 def _measure(
-    run: RunDirectory, network: torch.nn.Module, given: list[Passage], ablation: Ablation, console: Console
+    run: RunDirectory, network: PreTrainedModel, given: list[Passage], ablation: Ablation, console: Console
 ) -> None:
     changes, reason = plan_changes(network, directions=ablation.directions, sites=ablation.site_tokens > 0)
     single = {change for change in changes if len(change.norms) == 1}

@@ -4,7 +4,7 @@ import contextlib
 import copy
 import importlib.metadata
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import lngeom
 from lngeom.errors import LngeomError
 
 from ..models import ModelSource, find_model, load_network, load_tokenizer, weights_sha256
-from ..support import ModelError, RunError, lock, read_sealed, sha256_of, write_folder, write_sealed
+from ..support import Json, ModelError, RunError, lock, read_sealed, sha256_of, write_folder, write_sealed
 from ._fold import Fold, Map, fold_gains, matrix, own, rms_form
 from ._roundoff import first_order_bound, logits
 
@@ -37,9 +37,9 @@ def _certify_gauge(entry: Map, old: Tensor, new: Tensor, rotation: np.ndarray | 
     return lngeom.folding.certify_rounding(matrix(new, entry.axis), q @ wide, error)
 
 
-def certify_maps(original: nn.Module, folded: Fold) -> list[dict[str, Any]]:
+def certify_maps(original: nn.Module, folded: Fold) -> list[Json]:
     """Every changed parameter with its certificate, and proof that no other was changed."""
-    proofs: list[dict[str, Any]] = []
+    proofs: list[Json] = []
     if folded.onto is not None:
         proofs, original = certify_maps(original, folded.onto), folded.onto.checkpoint
     network, of_weight = folded.checkpoint, dict[str, lngeom.folding.FoldCertificate]()
@@ -108,7 +108,7 @@ def rounding_bound(
     return bound, probable, abs(outputs[0] - outputs[1])
 
 
-def compare(original: nn.Module, folded: Fold, batches: Iterable[Inputs]) -> tuple[dict[str, Any], Inputs]:
+def compare(original: nn.Module, folded: Fold, batches: Iterable[Inputs]) -> tuple[Json, Inputs]:
     """The outputs of both networks: the largest difference beside its bound, divergence, agreeing first guesses.
 
     Returns them, and the inputs at which the difference is largest. There the networks also run in float64, where the
@@ -139,7 +139,7 @@ def compare(original: nn.Module, folded: Fold, batches: Iterable[Inputs]) -> tup
     }, where  # fmt: skip
 
 
-def describe_comparison(compared: Mapping[str, Any]) -> str:
+def describe_comparison(compared: Json) -> str:
     """The result of :func:`compare`, in a line."""
     return (
         f"{compared['outputs']} outputs ({compared['inputs']}): largest difference "
@@ -150,7 +150,7 @@ def describe_comparison(compared: Mapping[str, Any]) -> str:
     )
 
 
-def failures(certificate: Mapping[str, Any]) -> list[str]:
+def failures(certificate: Json) -> list[str]:
     """The claims that a certificate fails to show, one line each."""
     shifts = certificate["maps"] and all(entry["change"] == "uniform" for entry in certificate["maps"])
     found = [] if certificate["norms"] or certificate["moved"] or shifts else ["no norm is said to be folded"]
@@ -183,9 +183,10 @@ def write_fold(
     source: ModelSource,
     batches: Iterable[Inputs],
     inputs: str,
-    **more: Any,
-) -> dict[str, Any]:
+    **more: object,
+) -> Json:
     """Write the checkpoint and its certificate, to which `more` is added; returns the certificate.
+
 
     Raises:
         ModelError: If the directory exists, or the fold is not what it should be; then nothing is written.
@@ -204,8 +205,8 @@ def _written(
     source: ModelSource,
     batches: Iterable[Inputs],
     named: dict[str, str],
-    more: dict[str, Any],
-) -> dict[str, Any]:
+    more: Json,
+) -> Json:
     if directory.exists():
         raise ModelError(f"{directory}: exists already; choose another --output")
     compared, worst = compare(original, folded, batches)
@@ -225,7 +226,7 @@ def _written(
     def fill(draft: Path) -> None:
         with contextlib.redirect_stderr(io.StringIO()):  # a progress bar
             _plain(folded.checkpoint).save_pretrained(draft)
-        arrays: Any = {name: t.cpu().numpy() for name, t in worst.items()}
+        arrays: dict[str, Any] = {name: t.cpu().numpy() for name, t in worst.items()}
         if folded.rotation is not None:
             arrays[_ROTATION] = folded.rotation
         np.savez_compressed(draft / _WORST, **arrays)
@@ -237,7 +238,7 @@ def _written(
     return certificate
 
 
-def _certificate_of(directory: Path) -> dict[str, Any]:
+def _certificate_of(directory: Path) -> Json:
     try:
         known = read_sealed(directory / _CERTIFICATE)
     except (OSError, RunError) as error:
@@ -261,7 +262,7 @@ def load_folded(directory: str | Path) -> nn.Module:
     return _loaded(Path(directory), _certificate_of(Path(directory))).model
 
 
-def _loaded(directory: Path, known: Mapping[str, Any]) -> Fold:
+def _loaded(directory: Path, known: Json) -> Fold:
     fields = {field: known[field] for field in ("norms", "moved", "kept", "entries", "untied")}
     maps = [Map(**{name: entry[name] for name in Map.__dataclass_fields__ if name in entry}) for entry in known["maps"]]
     checkpoint = load_network(find_model(str(directory)))
@@ -271,8 +272,9 @@ def _loaded(directory: Path, known: Mapping[str, Any]) -> Fold:
     return Fold(form, checkpoint, maps, **fields)
 
 
-def verify_fold(directory: Path, model: str | None = None) -> tuple[dict[str, Any], list[str]]:
+def verify_fold(directory: Path, model: str | None = None) -> tuple[Json, list[str]]:
     """Check a written fold again; returns the new certificate, and what it fails to show.
+
 
     Args:
         directory: Written by ``lngeom fold`` or ``lngeom gauge``.
@@ -292,7 +294,7 @@ def verify_fold(directory: Path, model: str | None = None) -> tuple[dict[str, An
         raise ModelError(f"{msg}; fold the model again") from None
 
 
-def _verified(directory: Path, known: dict[str, Any], model: str | None) -> tuple[dict[str, Any], list[str]]:
+def _verified(directory: Path, known: Json, model: str | None) -> tuple[Json, list[str]]:
     if sha256_of(directory / _WORST) != known["worst_sha256"]:
         raise ModelError(
             f"{directory / _WORST}: is damaged (the certificate has another SHA-256); fold the model again"

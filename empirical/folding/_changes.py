@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
+from transformers import PreTrainedModel
 
 import lngeom
 
@@ -48,7 +49,7 @@ def _stack(path: str) -> str:
     return ".".join(parts[: numbers[0] - 1] if numbers else parts[:-1])
 
 
-def plan_changes(network: nn.Module, *, directions: int = 3, sites: bool = True) -> tuple[list[Change], str]:
+def plan_changes(network: PreTrainedModel, *, directions: int = 3, sites: bool = True) -> tuple[list[Change], str]:
     """The changes that say something about a network, and why it cannot be folded (empty if it can).
 
     Args:
@@ -62,7 +63,7 @@ def plan_changes(network: nn.Module, *, directions: int = 3, sites: bool = True)
     if directions > _MOST_DIRECTIONS:
         msg = f"--directions {directions}: each takes a pass over all tokens; use at most {_MOST_DIRECTIONS:,}"
         raise ModelError(msg)
-    config: Any = network.config
+    config = network.config
     wide = [n for n in find_norms(network, sample_inputs(network)).values() if n.d == config.hidden_size]
     if not wide:
         raise ModelError(f"{type(network).__name__}: no LayerNorm or RMSNorm of width {config.hidden_size} was found")

@@ -18,6 +18,9 @@ from ._inputs import longest, sample_inputs
 from ._streams import Refused, Streams, check_readers, find_readers, find_streams
 from ._trace import Call, Trace, mapped, tensors_of, trace
 
+Entering = tuple[tuple[Tensor, ...], dict[str, Tensor]]
+"""What enters a module, by place and by name."""
+
 
 @dataclass(frozen=True)
 class Map:
@@ -104,7 +107,7 @@ def put(model: nn.Module, name: str, values: Tensor) -> None:
         setattr(module, last, nn.Parameter(values, requires_grad=own(model, name).requires_grad))
 
 
-def fold(model: nn.Module, inputs: Mapping[str, Any] | None = None, *, gains: bool = False) -> Fold:
+def fold(model: nn.Module, inputs: Mapping[str, Tensor] | None = None, *, gains: bool = False) -> Fold:
     r"""Remove mean subtraction from a network without changing what it computes.
 
     Every writer of the residual stream is centred, W ↦ ΠW, so that each LayerNorm reads vectors of mean zero, where it
@@ -153,7 +156,7 @@ def fold_gains(model: nn.Module) -> Fold:
     return _applied(*_planned(model, None, gains=True), model, gains=True)
 
 
-def _planned(model: nn.Module, inputs: Mapping[str, Any] | None, *, gains: bool) -> tuple[Trace, Streams]:
+def _planned(model: nn.Module, inputs: Mapping[str, Tensor] | None, *, gains: bool) -> tuple[Trace, Streams]:
     """The streams that a traced pass shows; raises where they cannot be folded."""
     recorded = trace(model, sample_inputs(model) if inputs is None else inputs)
     streams = find_streams(recorded)
@@ -199,7 +202,7 @@ below, and a map that was overlooked is of order one."""
 
 
 def refuse_difference(
-    model: nn.Module, change: Callable[[nn.Module], list[nn.Module]], inputs: Mapping[str, Any] | None, refused: str
+    model: nn.Module, change: Callable[[nn.Module], list[nn.Module]], inputs: Mapping[str, Tensor] | None, refused: str
 ) -> None:
     """Refuse a change that is not the network, in float64, on the inputs of the trace and on the longest it takes."""
     wide = copy.deepcopy(model).double()
@@ -308,8 +311,8 @@ def rms_form(
     return network
 
 
-def _centering(key: int | str) -> Any:
-    def center(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+def _centering(key: int | str) -> Callable[..., Entering]:
+    def center(_: nn.Module, args: tuple[Tensor, ...], kwargs: dict[str, Tensor]) -> Entering:
         if isinstance(key, str):
             return args, {**kwargs, key: lngeom.project(kwargs[key])}
         return (*args[:key], lngeom.project(args[key]), *args[key + 1 :]), kwargs

@@ -8,12 +8,13 @@ import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
 from scipy.optimize import brentq
 from torch import Tensor, nn
+from transformers import PreTrainedModel
 
 import lngeom
 
@@ -32,7 +33,9 @@ def entering(network: nn.Module, batches: Batches, paths: Iterable[str], reduce:
     with ExitStack() as hooks, torch.inference_mode():
         for path, kept in found.items():
 
-            def see(_: Any, args: Any, kwargs: dict[str, Tensor], kept: list[Tensor] = kept) -> None:
+            def see(
+                _: nn.Module, args: tuple[Tensor, ...], kwargs: dict[str, Tensor], kept: list[Tensor] = kept
+            ) -> None:
                 (x,) = (*args, *kwargs.values())[:1]
                 kept.append(reduce(x.double().flatten(0, -2)))
 
@@ -228,9 +231,12 @@ def wide_norms(model: nn.Module) -> list[str]:
     Raises:
         ModelError: If a norm of that width is a LayerNorm.
     """
-    config: Any = model.config
     calls = trace(model, sample_inputs(model)).calls
-    wide = [call.norm for call in calls if call.norm is not None and call.norm.d == config.hidden_size]
+    wide = [
+        call.norm
+        for call in calls
+        if call.norm is not None and call.norm.d == cast(PreTrainedModel, model).config.hidden_size
+    ]
     if any(norm.kind == "layernorm" for norm in wide) or not wide:
         msg = f"{type(model).__name__} has no gauge of rotations: its norms are no RMSNorms; use --shift or --angle"
         raise ModelError(msg)

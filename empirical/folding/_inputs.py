@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from transformers import PreTrainedModel
 
 from ..models import ModelSource, load_tokenizer, longest_sequence, text_config
 from ..support import CorpusError, ModelError
 from ..text import Corpus, Passage, bundled_wikipedia, open_corpus, passages
 
 
-def sample_inputs(model: nn.Module, *, rows: int = 2, length: int = 8, seed: int = 0) -> dict[str, Any]:
+def sample_inputs(model: nn.Module, *, rows: int = 2, length: int = 8, seed: int = 0) -> dict[str, Tensor]:
     """Random inputs of the kind that the network takes: token ids, spectrograms with token ids, or pictures.
 
     Raises:
@@ -49,7 +50,7 @@ def longest(model: nn.Module) -> int:
     return min(longest_sequence(getattr(model, "config", None)) or _LONGEST, _LONGEST)
 
 
-def passages_for(network: nn.Module, source: ModelSource, corpus: Corpus, **sizes: int) -> list[Passage]:
+def passages_for(network: PreTrainedModel, source: ModelSource, corpus: Corpus, **sizes: int) -> list[Passage]:
     """The passages of a corpus for a network, see :func:`empirical.text.passages`; only texts need its tokenizer.
 
     No sequence is longer than the network's positions.
@@ -67,8 +68,8 @@ def passages_for(network: nn.Module, source: ModelSource, corpus: Corpus, **size
 
 
 def compared_on(
-    network: Any, source: ModelSource, corpus: str | None, *, tokens: int, length: int
-) -> tuple[list[dict[str, Any]], str]:
+    network: PreTrainedModel, source: ModelSource, corpus: str | None, *, tokens: int, length: int
+) -> tuple[list[dict[str, Tensor]], str]:
     """The batches that outputs are compared on, and their name; by default Wikipedia, or random without a text."""
     if corpus is None and network.main_input_name == "input_ids":
         corpus = str(bundled_wikipedia())

@@ -1,12 +1,12 @@
 """The cost of changes of a network: losses of the same tokens before and after, passage by passage."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import log_softmax
+from transformers import PreTrainedModel
 
 from ..support import CorpusError
 from ..text import IGNORED, Passage, batches
@@ -25,13 +25,13 @@ class Measurement:
     """
 
     def __init__(
-        self, network: nn.Module, given: Sequence[Passage], batch: int, base: "Measurement | None" = None
+        self, network: PreTrainedModel, given: Sequence[Passage], batch: int, base: "Measurement | None" = None
     ) -> None:
         self._network, self._batches = network, list(batches(list(given), batch))
         self._base: list[tuple[Tensor, Tensor | None]] | None = None if base is None else base._unchanged()
 
-    def _inputs(self, batch: list[Passage], encoded: Tensor | None) -> dict[str, Any]:
-        inputs: dict[str, Any] = tensors(self._network, batch)
+    def _inputs(self, batch: list[Passage], encoded: Tensor | None) -> dict[str, Tensor | tuple[Tensor]]:
+        inputs: dict[str, Tensor | tuple[Tensor]] = dict(tensors(self._network, batch))
         if encoded is not None:
             inputs = {name: value for name, value in inputs.items() if name.startswith("decoder_")}
             inputs["encoder_outputs"] = (encoded,)
@@ -61,7 +61,7 @@ class Measurement:
 
         The loss of ``none`` is the network's own, else the difference to it.
         """
-        base, config = self._unchanged(), cast(Any, self._network.config)
+        base, config = self._unchanged(), self._network.config
         if change.name == "none":
             pairs = zip(self._batches, base, strict=True)
             return np.concatenate([self._row(batch, log_p, None) for batch, (log_p, _) in pairs])

@@ -19,7 +19,7 @@ less where many roundings count, as in a network of real size.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -27,6 +27,8 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from ._trace import mapped
+
+Options = dict[str, Any]
 
 _MOVED = frozenset(
     {
@@ -45,7 +47,7 @@ _LAMBDA = math.sqrt(2 * math.log(2e12))
 _CASTS = ("to", "type", "float", "double", "type_as")
 
 
-def _layer_norm(x: Tensor, gain: Any, bias: Any, eps: float, u: float) -> Tensor:
+def _layer_norm(x: Tensor, gain: Tensor | None, bias: Tensor | None, eps: float, u: float) -> Tensor:
     """First-order bound for PyTorch's LayerNorm, which merges partial moments.
 
     A sum passes through at most h additions: 16 in a chunk, log₂ d in the cascade, 16 across vector lanes.
@@ -66,7 +68,7 @@ def _layer_norm(x: Tensor, gain: Any, bias: Any, eps: float, u: float) -> Tensor
     return error + u * (3 * size + (0 if bias is None else 2 * bias.abs()))
 
 
-def _attention(q: Tensor, k: Tensor, v: Tensor, given: Mapping[str, Any], u: float) -> Tensor:
+def _attention(q: Tensor, k: Tensor, v: Tensor, given: Options, u: float) -> Tensor:
     """Bound for softmax(q kᵀ s + mask) v in one call, whatever blocks it works in."""
     k, v = (t.repeat_interleave(q.shape[-3] // t.shape[-3], -3) if t.shape[-3] != q.shape[-3] else t for t in (k, v))
     scale = given.get("scale") or 1 / math.sqrt(q.shape[-1])
@@ -90,7 +92,9 @@ class _Bounds(TorchFunctionMode):
         super().__init__()
         self.roundoff, self.total, self.squares = roundoff, 0.0, 0.0
 
-    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+    def __torch_function__(
+        self, func: Callable[..., Any], types: object, args: tuple[Any, ...] = (), kwargs: Options | None = None
+    ) -> object:
         kwargs, name = kwargs or {}, getattr(func, "__name__", "")
         if not torch.is_grad_enabled():
             return func(*args, **kwargs)
@@ -115,7 +119,16 @@ class _Bounds(TorchFunctionMode):
         self.total += float(effect.sum())
         self.squares += float((effect.sum(-1) if by_row else effect).square().sum())
 
-    def _local(self, name: str, func: Any, args: Any, kwargs: Any, out: Tensor, u: float, source: Any) -> Tensor | None:
+    def _local(
+        self,
+        name: str,
+        func: Callable[..., Tensor],
+        args: tuple[Any, ...],
+        kwargs: Any,
+        out: Tensor,
+        u: float,
+        source: torch.dtype | None,
+    ) -> Tensor | None:
         if name in _MOVED:
             return None
         if name in _CASTS:
@@ -157,7 +170,7 @@ def _leaf(t: Tensor) -> Tensor:
 
 def first_order_bound(
     model: nn.Module,
-    inputs: Mapping[str, Any],
+    inputs: Mapping[str, Tensor],
     index: tuple[int, ...],
     dtype: torch.dtype,
     stored: Mapping[str, Tensor] | None = None,
@@ -184,6 +197,6 @@ def first_order_bound(
     return bounds.total, min(bounds.total, _LAMBDA * math.sqrt(bounds.squares))
 
 
-def logits(outputs: Any) -> Tensor:
+def logits(outputs: Mapping[str, Tensor]) -> Tensor:
     """The logits of a network with a head, the last hidden state of one without."""
     return outputs["logits" if "logits" in outputs else "last_hidden_state"]

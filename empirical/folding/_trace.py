@@ -12,6 +12,9 @@ from torch.overrides import TorchFunctionMode
 
 from ..models import FoundNorm, norms
 
+Arguments = tuple[object, ...]
+Options = dict[str, object]
+
 
 def mapped(value: Any, change: Callable[[Any], Any], kind: type = Tensor) -> Any:
     """`value` with every tensor (or what is of another kind) inside tuples, lists and dicts changed."""
@@ -29,8 +32,8 @@ class Call:
     """One call: the function, its arguments with slot numbers in the place of tensors, the slots that it made."""
 
     function: Callable[..., Any]
-    args: Any
-    kwargs: Any
+    args: Arguments
+    kwargs: Options
     inputs: list[int]
     outputs: list[int]
     module: str
@@ -73,7 +76,7 @@ class Trace:
             return call.function(*mapped(call.args, fill, _Slot), **mapped(call.kwargs, fill, _Slot))
 
 
-def _assigned(tensor: Tensor, key: Any, value: Any) -> Tensor:
+def _assigned(tensor: Tensor, key: Any, value: Tensor) -> Tensor:
     tensor[key] = value
     return tensor
 
@@ -106,7 +109,14 @@ class _Recorder(TorchFunctionMode):
             self.trace.parameters[self._aliases[here[0]]] = here[0]
         return self._aliases[here[0]]
 
-    def record(self, function: Any, args: Any, kwargs: Any, result: Any, norm: FoundNorm | None = None) -> None:
+    def record(
+        self,
+        function: Callable[..., Any],
+        args: Arguments,
+        kwargs: Options,
+        result: object,
+        norm: FoundNorm | None = None,
+    ) -> None:
         outputs: list[Tensor] = []
         mapped(result, outputs.append)
         if not outputs:
@@ -124,7 +134,9 @@ class _Recorder(TorchFunctionMode):
         for number in inputs:
             self.trace.users.setdefault(number, []).append(call)
 
-    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+    def __torch_function__(
+        self, func: Callable[..., object], types: object, args: tuple[Any, ...] = (), kwargs: Options | None = None
+    ) -> object:
         given: list[Tensor] = []
         mapped([list(args), kwargs or {}], given.append)
         given = [tensor for tensor in given if not tensor.is_inference()]  # whose writes are not counted
@@ -146,7 +158,7 @@ class _Recorder(TorchFunctionMode):
             if other is not written and other.untyped_storage().data_ptr() == place:
                 self._new(other)
 
-    def enter(self, path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def enter(self, path: str, args: Arguments, kwargs: Options) -> None:
         self._stack.append(path)
         if self._muted == 0:
             for key, value in (*enumerate(args), *kwargs.items()):
@@ -154,7 +166,7 @@ class _Recorder(TorchFunctionMode):
                     self.trace.boundaries.append((path, key, self._held[id(value)]))
         self._muted += path in self._norms
 
-    def leave(self, path: str, module: nn.Module, args: tuple[Any, ...], kwargs: Any, result: Any) -> None:
+    def leave(self, path: str, module: nn.Module, args: Arguments, kwargs: Options, result: object) -> None:
         if path in self._norms:
             self._muted -= 1
             self.record(module, args, kwargs, result, self._norms[path])
@@ -162,7 +174,7 @@ class _Recorder(TorchFunctionMode):
 
 
 @contextmanager
-def _hooked(model: nn.Module, before: Any, after: Any) -> Iterator[None]:
+def _hooked(model: nn.Module, before: Callable[..., None], after: Callable[..., None]) -> Iterator[None]:
     handles = []
     for path, module in model.named_modules():
         enter = lambda _, args, kwargs, path=path: before(path, args, kwargs)  # noqa: E731
@@ -176,7 +188,7 @@ def _hooked(model: nn.Module, before: Any, after: Any) -> Iterator[None]:
             handle.remove()
 
 
-def find_norms(model: nn.Module, inputs: Mapping[str, Any]) -> dict[str, FoundNorm]:
+def find_norms(model: nn.Module, inputs: Mapping[str, Tensor]) -> dict[str, FoundNorm]:
     """The norm modules that a forward pass calls, by path, in the order of the calls."""
     if any(parameter.dtype == torch.float64 for parameter in model.parameters()):
         # Many RMSNorms go through float32 even then, which in float64 is another function.
@@ -186,7 +198,7 @@ def find_norms(model: nn.Module, inputs: Mapping[str, Any]) -> dict[str, FoundNo
     return {n.path: n for n in found if n.calls and n.axis == -1 and n.placement == "inside"}
 
 
-def tensors_of(model: nn.Module, inputs: Mapping[str, Any]) -> list[Tensor]:
+def tensors_of(model: nn.Module, inputs: Mapping[str, Tensor]) -> list[Tensor]:
     """The tensors among the outputs of a forward pass."""
     with torch.no_grad():
         outputs = model(**inputs)
@@ -195,7 +207,7 @@ def tensors_of(model: nn.Module, inputs: Mapping[str, Any]) -> list[Tensor]:
     return results
 
 
-def trace(model: nn.Module, inputs: Mapping[str, Any]) -> Trace:
+def trace(model: nn.Module, inputs: Mapping[str, Tensor]) -> Trace:
     """Record one forward pass."""
     recorder = _Recorder(model, find_norms(model, inputs))
     with _hooked(model, recorder.enter, recorder.leave), recorder:

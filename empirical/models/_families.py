@@ -4,9 +4,10 @@ residual stream.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal, cast
 
 from torch import nn
+from transformers import PreTrainedModel
 
 from ..support import ModelError
 from ._norms import Norms, norms
@@ -101,7 +102,7 @@ FAMILIES: dict[str, Family] = {
 """Every architecture whose roles are known, by ``config.model_type``."""
 
 
-def family_of(config: Any) -> Family | None:
+def family_of(config: object) -> Family | None:
     """The family of a model configuration, None for an architecture that is not in the table.
 
     >>> from transformers import GPTNeoXConfig, T5Config
@@ -110,13 +111,13 @@ def family_of(config: Any) -> Family | None:
     ('final_layer_norm', None)
     """
     kind = getattr(config, "model_type", None)
-    if kind == "opt" and not config.do_layer_norm_before:
+    if kind == "opt" and not getattr(config, "do_layer_norm_before", True):
         msg = "architecture 'opt' with do_layer_norm_before=False (OPT-350M) is Post-LN, which is not known for OPT"
         raise ModelError(msg)
     return FAMILIES.get(kind)  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
-def topology_of(config: Any) -> Topology | None:
+def topology_of(config: object) -> Topology | None:
     """How the norms of this model sit in the residual stream, None where that is not known.
 
     >>> from transformers import GPTNeoXConfig
@@ -131,7 +132,7 @@ def topology_of(config: Any) -> Topology | None:
     return "sequential" if sequential else family.topology
 
 
-def sites_of(model: nn.Module, batch: Any = None) -> tuple[NormSite, ...]:
+def sites_of(model: nn.Module, batch: object = None) -> tuple[NormSite, ...]:
     """The norm layers of a model in the order in which they run: discovered by :func:`norms`, roles by the table.
 
     The table and the model are compared: every norm that the table of the model's family names must
@@ -161,7 +162,7 @@ def sites_of(model: nn.Module, batch: Any = None) -> tuple[NormSite, ...]:
 
 def _placed(model: nn.Module, family: Family, discovered: Norms) -> tuple[NormSite, ...]:
     """The sites that the table names, with their roles."""
-    config: Any = model.config
+    config = cast(PreTrainedModel, model).config
     parallel = topology_of(config) == "parallel"
     left = {site.path: site for site in discovered.sites}
     sites: list[NormSite] = []

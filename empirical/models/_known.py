@@ -2,7 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig
 
 
 @dataclass(frozen=True)
@@ -10,14 +13,14 @@ class KnownModel:
     """A model with its repository on the hub, and the entries of its configuration that fix the architecture."""
 
     hub_id: str
-    shape: Mapping[str, Any]
+    shape: Mapping[str, object]
 
-    def config(self) -> Any:
+    def config(self) -> "PretrainedConfig":
         """The configuration, without asking the hub."""
         from transformers import AutoConfig
 
         entries = dict(self.shape)
-        return AutoConfig.for_model(entries.pop("model_type"), **entries)
+        return AutoConfig.for_model(str(entries.pop("model_type")), **entries)
 
 
 def _pythia(name: str, d: int, blocks: int, heads: int, vocabulary: int) -> KnownModel:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from unittest import mock
 
 # Kernels of the hub replace the norms' forward on GPUs: hooks would then measure something else than the module says.
@@ -20,7 +20,7 @@ import torch
 import transformers
 from rich.console import Console
 from torch import nn
-from transformers import AutoConfig, AutoModel, AutoTokenizer
+from transformers import AutoConfig, AutoModel, AutoTokenizer, PretrainedConfig, PreTrainedModel  # fmt: skip
 from transformers.distributed.configuration_utils import DistributedConfig
 from transformers.utils import logging as transformers_logging
 
@@ -57,9 +57,9 @@ class LoadedModel:
     unused: tuple[str, ...] = ()
 
     @property
-    def config(self) -> Any:
+    def config(self) -> PretrainedConfig:
         """The configuration of transformers."""
-        return self.model.config
+        return cast(PreTrainedModel, self.model).config
 
     @property
     def device(self) -> torch.device:
@@ -123,7 +123,7 @@ def _gguf_once(source: ModelSource) -> Iterator[None]:
         yield
 
 
-def _arguments(source: ModelSource) -> dict[str, Any]:
+def _arguments(source: ModelSource) -> Json:
     """Arguments of ``from_pretrained``: the local cache alone where the hub does not answer."""
     return source.arguments() | ({"local_files_only": True} if not source.is_local and hub_silence() else {})
 
@@ -182,7 +182,7 @@ def _one_thread() -> Iterator[None]:
         os.environ.update({} if before is None else {name: before})
 
 
-def _pretrained(source: ModelSource, kind: Any, *, allow_pickle: bool, **options) -> tuple[Any, dict[str, Any]]:
+def _pretrained(source: ModelSource, kind: Any, *, allow_pickle: bool, **options) -> tuple[Any, Json]:
     """A model of a class of transformers with the weights of a checkpoint, and what was reported of these."""
     if source.gguf_file is None:
         options["use_safetensors"] = None if allow_pickle else True
@@ -195,7 +195,7 @@ def _pretrained(source: ModelSource, kind: Any, *, allow_pickle: bool, **options
     return model, report
 
 
-def load_config(source: ModelSource, *, random_weights: bool = False) -> Any:
+def load_config(source: ModelSource, *, random_weights: bool = False) -> PretrainedConfig:
     """The configuration of a model, its architecture checked before any weight is read.
 
     For `random_weights` the shape is all that is needed, and that of a model known by name is known without the hub.
@@ -223,7 +223,7 @@ def resolve_device(name: str) -> torch.device:
     return device
 
 
-def resolve_dtype(name: str, config: Any, device: torch.device) -> torch.dtype:
+def resolve_dtype(name: str, config: PretrainedConfig, device: torch.device) -> torch.dtype:
     """The torch dtype of a name of :data:`DTYPES`; ``auto`` is float32 on the CPU, elsewhere that of the checkpoint."""
     if name == "auto":
         stored = getattr(config, "dtype", None)
@@ -262,7 +262,7 @@ class LoadOptions:
     seed: int = 0
     device_map: str | None = None
     team: tuple[int, int] = (1, 1)
-    config: Any = None
+    config: PretrainedConfig | None = None
 
 
 def load_model(source: ModelSource, **options) -> LoadedModel:
@@ -299,7 +299,9 @@ def load_model(source: ModelSource, **options) -> LoadedModel:
     return LoadedModel(source, model, sites, topology, revision, random, unused)
 
 
-def _drawn(config: Any, seed: int, place: torch.device, dtype: torch.dtype) -> tuple[Any, dict[str, Any]]:
+def _drawn(
+    config: PretrainedConfig, seed: int, place: torch.device, dtype: torch.dtype
+) -> tuple[PreTrainedModel, Json]:
     """A base model with random weights, and that nothing is missing."""
     torch.manual_seed(seed)
     with torch.device(place):
@@ -307,17 +309,19 @@ def _drawn(config: Any, seed: int, place: torch.device, dtype: torch.dtype) -> t
     return model, dict.fromkeys(("missing_keys", "mismatched_keys", "unexpected_keys"), ())
 
 
-def _read(source: ModelSource, given: LoadOptions, place: torch.device, dtype: torch.dtype) -> Any:
+def _read(
+    source: ModelSource, given: LoadOptions, place: torch.device, dtype: torch.dtype
+) -> tuple[PreTrainedModel, Json]:
     """A base model with the weights of its checkpoint, on its device, and what was reported of these."""
     copies, parts = given.team
-    options: dict[str, Any] = {} if given.device_map is None else {"device_map": given.device_map}
+    options: Json = {} if given.device_map is None else {"device_map": given.device_map}
     if parts > 1:
         options["distributed_config"] = _Teams(dp_replicate_size=copies, tp_size=parts, tp_plan="auto")
     model, report = _pretrained(source, AutoModel, allow_pickle=given.allow_pickle, dtype=dtype, **options)
     return (model.to(place) if given.device_map is None and parts == 1 else model), report
 
 
-def load_network(source: ModelSource, *, allow_pickle: bool = False) -> nn.Module:
+def load_network(source: ModelSource, *, allow_pickle: bool = False) -> PreTrainedModel:
     """Load a whole network, head included, of any architecture of transformers, on the CPU and in evaluation mode.
 
     Its dtype is that of the checkpoint; `allow_pickle` as for :func:`load_model`. Weights that it has no place for are
@@ -357,7 +361,7 @@ def load_tokenizer(source: ModelSource) -> Any:
     return tokenizer
 
 
-def longest_sequence(config: Any) -> int | None:
+def longest_sequence(config: PretrainedConfig | None) -> int | None:
     """The number of positions of the model, or None if its configuration does not say."""
     names = ("max_position_embeddings", "max_target_positions")
     positions = (getattr(text_config(config), name, None) for name in names)

@@ -1,10 +1,9 @@
 """The norm layers of any model: every module that could be one is probed, and held against what one pass shows."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -17,6 +16,9 @@ from lngeom.errors import InputError
 from ..support import Rows
 from ._probe import Reading, affine, exactly, first_tensor, own_parameters, ratio_to_bound, read
 from ._sites import Kind, NormSite
+
+Key = tuple[object, ...]
+"""Class, width, parameters and settings of a module, in which it may be like another."""
 
 _SEEN = 4  # vectors of the pass that each norm is held against
 _ANY_WIDTH = 24
@@ -119,14 +121,14 @@ class Norms:
         return norms + [{**empty, **asdict(other)} for other in self.others]
 
 
-def call(model: nn.Module, batch: Any) -> Any:
+def call(model: nn.Module, batch: object) -> object:
     """Call a model on one input: keyword arguments from a mapping, positional ones from a tuple or list."""
     if isinstance(batch, Mapping):
         return model(**batch)
     return model(*batch) if isinstance(batch, (tuple, list)) else model(batch)
 
 
-def norms(model: nn.Module, batch: Any = None, known: dict[Any, Reading | str] | None = None) -> Norms:
+def norms(model: nn.Module, batch: object = None, known: dict[Key, Reading | str] | None = None) -> Norms:
     """Find the norm layers of a model by what they compute, whatever they are called.
 
     Every module with the parameters of a norm, and every one without parameters, is called alone: on a copy, with
@@ -225,7 +227,7 @@ def _other_shapes(module: nn.Module) -> str | None:
 
 
 def _alone(
-    module: nn.Module, width: int, vectors: tuple[Tensor, Tensor] | None, known: dict[Any, Reading | str]
+    module: nn.Module, width: int, vectors: tuple[Tensor, Tensor] | None, known: dict[Key, Reading | str]
 ) -> Reading | str:
     """The reading of a module that is called alone; a module of any width is tried at that of the pass."""
     free = not own_parameters(module) and not hasattr(module, "normalized_shape")
@@ -264,7 +266,7 @@ class _Pass(TorchFunctionMode):
         self._last: list[tuple[str, Tensor]] = []
         self._inside: list[str] = []
 
-    def run(self, model: nn.Module, batch: Any) -> None:
+    def run(self, model: nn.Module, batch: object) -> None:
         """Watch one pass in evaluation mode; the model is left as it was."""
         handles = []
         for path, module in model.named_modules():
@@ -278,16 +280,22 @@ class _Pass(TorchFunctionMode):
             for handle in handles:
                 handle.remove()
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(
+        self,
+        func: Callable[..., object],
+        types: object,
+        args: Sequence[object] = (),
+        kwargs: Mapping[str, object] | None = None,
+    ) -> object:
         name = resolve_name(func)
         if name in _FUNCTIONS:
             self.functions.setdefault((self._inside[-1] if self._inside else "", name))
         return func(*args, **(kwargs or {}))
 
-    def _enter(self, path: str) -> Any:
+    def _enter(self, path: str) -> Callable[..., None]:
         return lambda *_: self._inside.append(path)
 
-    def _leave(self, path: str) -> Any:
+    def _leave(self, path: str) -> Callable[..., None]:
         def leave(module: nn.Module, args: tuple, kwargs: dict, output: object) -> None:
             if self._inside:
                 self._inside.pop()

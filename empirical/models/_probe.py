@@ -3,8 +3,8 @@
 import copy
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -41,7 +41,7 @@ class Reading:
     ratio: float
 
 
-def first_tensor(value: Any) -> Tensor | None:
+def first_tensor(value: object) -> Tensor | None:
     """The tensor, or the first one of several."""
     if isinstance(value, Tensor):
         return value
@@ -54,7 +54,9 @@ def own_parameters(module: nn.Module) -> dict[str, Tensor]:
     return dict(module.named_parameters(recurse=False))
 
 
-def affine(module: nn.Module, gain: str | None, offset: float, bias: str | None, d: int) -> Any:
+def affine(
+    module: nn.Module, gain: str | None, offset: float, bias: str | None, d: int
+) -> tuple[np.ndarray, np.ndarray | None]:
     """Gain and bias as float64 arrays; where the weight is gain − 1, the layer adds the 1 in float32."""
     weight, shift = (None if name is None else getattr(module, name, None) for name in (gain, bias))
     factor = np.ones(d) if weight is None else exactly(weight.float() + offset if offset else weight)
@@ -70,7 +72,7 @@ def _drawn(module: nn.Module) -> nn.Module:
     """A copy in float32 on the CPU without hooks, its parameters drawn, so that 1, w and 1 + w are three things."""
     generator = torch.Generator().manual_seed(0)
     # Not copied but drawn, wherever they are: on a device, in parts, or offloaded with the hook that fetches them.
-    memo: dict[int, Any] = {
+    memo: dict[int, object] = {
         id(parameter): nn.Parameter(1 + 0.3 * torch.randn(parameter.shape, generator=generator))
         for parameter in module.parameters()
     }
@@ -108,7 +110,7 @@ def _called(module: nn.Module, x: np.ndarray, axis: int, flat: bool, *more: np.n
 
 def _named(values: np.ndarray, parameters: dict[str, Tensor], constant: float) -> tuple[str | None, float] | None:
     """Which parameter (perhaps plus 1) an array is, None for a constant one; nothing if it is none of them."""
-    known: list[tuple[str | None, float, Any]] = [(None, 0.0, constant)]
+    known: list[tuple[str | None, float, np.ndarray | float]] = [(None, 0.0, constant)]
     for name, parameter in parameters.items():
         known += [(name, offset, exactly(parameter) + offset) for offset in (0.0, 1.0)]
     off = [float(np.abs(values - value).max()) for _, _, value in known]
@@ -130,7 +132,10 @@ def _distance(x: np.ndarray, z: np.ndarray) -> tuple[float, Kind]:
     """How far the outputs are from a norm with any gain and bias, relative to the largest output."""
     large = slice(-_LARGE, None)
     found: list[tuple[float, Kind]] = []
-    kinds: tuple[tuple[Kind, Any], ...] = (("layernorm", lngeom.layer_norm), ("rmsnorm", lngeom.rms_norm))
+    kinds: tuple[tuple[Kind, Callable[..., np.ndarray]], ...] = (
+        ("layernorm", lngeom.layer_norm),
+        ("rmsnorm", lngeom.rms_norm),
+    )
     for kind, function in kinds:
         y, wanted = function(x, eps=0.0)[large], z[large]
         y, centre = y - y.mean(0), wanted - wanted.mean(0)
@@ -164,7 +169,9 @@ def layer_error(
         return np.abs(gain) * (first + number.eps * (size + first)) + number.tiny * number.eps
 
 
-def ratio_to_bound(x: np.ndarray, z: np.ndarray, gain: Any, bias: Any, *, kind: Kind, eps: float, dtype: str) -> float:
+def ratio_to_bound(
+    x: np.ndarray, z: np.ndarray, gain: np.ndarray, bias: np.ndarray | None, *, kind: Kind, eps: float, dtype: str
+) -> float:
     """Largest distance of the outputs from the exact ones, in units of the derived bound."""
     exact = (lngeom.layer_norm if kind == "layernorm" else lngeom.rms_norm)(x, gain, bias, eps=eps)
     bound = layer_error(x, gain, bias, kind=kind, eps=eps, dtype=dtype)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ..support import ModelError, read_json, remembered_sha256
+from ..support import Json, ModelError, read_json, remembered_sha256
 from ._known import KNOWN_MODELS, KnownModel
 
 _GGUF_MAGIC = b"GGUF"
@@ -49,9 +49,9 @@ class ModelSource:
         stem = Path(self.gguf_file).stem if self.gguf_file else Path(self.location).name
         return re.sub(r"[^\w.-]+", "-", stem)
 
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> Json:
         """Keyword arguments that every ``from_pretrained`` takes; remote code is never trusted."""
-        given: dict[str, Any] = {"trust_remote_code": False}
+        given: Json = {"trust_remote_code": False}
         if self.gguf_file is not None:
             given["gguf_file"] = self.gguf_file
         if self.revision is not None:

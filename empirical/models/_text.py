@@ -13,7 +13,7 @@ def text_config(config: Any) -> Any:
     return config.get_text_config() if hasattr(config, "get_text_config") else config
 
 
-def text_inputs(model: nn.Module, ids: Tensor) -> dict[str, Any]:
+def text_inputs(model: nn.Module, ids: Tensor) -> dict[str, Tensor | bool]:
     """Keyword arguments for a forward pass over token ids that keeps no cache.
 
     An encoder-decoder reads the same text on both sides.
@@ -24,7 +24,7 @@ def text_inputs(model: nn.Module, ids: Tensor) -> dict[str, Any]:
             f"{type(model).__name__} reads {name}, not text: write a function that returns the model and its batches, "
             "and give it as MODULE:FUNCTION"
         )
-    found: dict[str, Any] = {"input_ids": ids}
+    found: dict[str, Tensor | bool] = {"input_ids": ids}
     if "use_cache" in inspect.signature(model.forward).parameters:
         found["use_cache"] = False
     if getattr(getattr(model, "config", None), "is_encoder_decoder", False):

@@ -4,16 +4,17 @@ import importlib
 import inspect
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import torch
 import transformers
 from torch import nn
+from transformers import PretrainedConfig
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from transformers.utils import logging
 
 from ..support import Row
-from ._norms import Norms, norms
+from ._norms import Key, Norms, norms
+from ._probe import Reading
 
 _BLOCKS = re.compile(r"(num|n)_.*(layers|blocks)$|^n_layers?$|^depth$")
 _WIDTHS = re.compile(r"size|dim|channels|embd|width|d_|rank|hidden|ffn|inner")
@@ -21,10 +22,10 @@ _COUNTS = re.compile(r"vocab|image|patch|kernel|window|position|batch|num_|group
 _NAME = re.compile(r"(Layer|RMS)Norm", re.IGNORECASE)
 
 
-def _small(config: Any, scale: int = 16, blocks: int = 2) -> Any:
+def _small(config: PretrainedConfig, scale: int = 16, blocks: int = 2) -> PretrainedConfig:
     """The configuration and those inside it with few blocks, and every width by one factor smaller."""
 
-    def less(name: str, value: Any) -> Any:
+    def less(name: str, value: object) -> object:
         if isinstance(value, list) and value and all(type(each) is int for each in value):
             return [less(name, each) for each in value]
         if type(value) is not int:
@@ -35,7 +36,7 @@ def _small(config: Any, scale: int = 16, blocks: int = 2) -> Any:
         return value // scale if widths and value >= 4 * scale and value % scale == 0 else value
 
     for name, value in list(vars(config).items()):
-        if isinstance(value, transformers.PretrainedConfig):
+        if isinstance(value, PretrainedConfig):
             _small(value, scale, blocks)
         elif name == "layer_types" and isinstance(value, list):
             config.layer_types = value[:blocks]
@@ -44,7 +45,7 @@ def _small(config: Any, scale: int = 16, blocks: int = 2) -> Any:
     return config
 
 
-def _classes(config: Any) -> Iterator[type]:
+def _classes(config: PretrainedConfig) -> Iterator[type]:
     """The model classes of a configuration, the base model first."""
     if type(config) in transformers.MODEL_MAPPING:
         base = transformers.MODEL_MAPPING[type(config)]
@@ -107,7 +108,7 @@ def survey_types(types: Iterable[str] = tuple(sorted(CONFIG_MAPPING))) -> Iterat
     [('gpt2', 5, 'layernorm', 0)]
     """
     logging.set_verbosity_error()
-    known: dict[Any, Any] = {}
+    known: dict[Key, Reading | str] = {}
     for model_type in types:
         model = build(model_type)
         if isinstance(model, str):

@@ -5,16 +5,15 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import Any
 
 import huggingface_hub
 import safetensors
 import torch
 from torch import nn
 from torch.distributed.tensor import DTensor
-from transformers import AutoModel
+from transformers import AutoModel, PretrainedConfig, PreTrainedModel
 
-from ..support import ModelError, sha256_of_tensors
+from ..support import Json, ModelError, sha256_of_tensors
 from ._sites import NormSite
 from ._source import ModelSource, shards_of
 from ._text import text_config
@@ -50,7 +49,7 @@ def _cause(missing: Collection[str], unused: Collection[str], names: Collection[
     return "the file is incomplete; save or download it again"
 
 
-def _files(source: ModelSource, config: Any) -> list[Path]:
+def _files(source: ModelSource, config: PretrainedConfig) -> list[Path]:
     """The files of weights that are read, in the order in which transformers looks for them."""
     folder = Path(source.location)
     if not source.is_local:
@@ -80,7 +79,7 @@ def _stored(path: Path) -> Iterator[tuple[str, str, int]]:
 _ADVICE = "give a checkpoint in float32, float16 or bfloat16, or a GGUF file"
 
 
-def refuse_declared(source: ModelSource, config: Any) -> None:
+def refuse_declared(source: ModelSource, config: PretrainedConfig) -> None:
     """Refuse a configuration that its files cannot fulfil, before memory is taken: quantized, larger, foreign kernels.
 
     transformers dequantizes GGUF files.
@@ -107,7 +106,7 @@ def refuse_declared(source: ModelSource, config: Any) -> None:
         raise ModelError(f"{msg}; correct config.json, or download the weights again")
 
 
-def _capacity(source: ModelSource, config: Any) -> tuple[int, int]:
+def _capacity(source: ModelSource, config: PretrainedConfig) -> tuple[int, int]:
     """How many tensors the files of weights hold, and at most how many numbers; none if they cannot be read."""
     if source.gguf_file is not None:
         path = Path(source.location, source.gguf_file)
@@ -120,13 +119,13 @@ def _capacity(source: ModelSource, config: Any) -> tuple[int, int]:
     return len(stored), sum(entries for _, _, entries in stored)
 
 
-def _size(config: Any) -> int:
+def _size(config: PretrainedConfig) -> int:
     """The numbers of a base model, which is built without memory."""
     with torch.device("meta"):
         return sum(parameter.numel() for parameter in AutoModel.from_config(config).parameters())
 
 
-def refuse_integers(source: ModelSource, model: Any, loading: dict[str, Any]) -> None:
+def refuse_integers(source: ModelSource, model: PreTrainedModel, loading: Json) -> None:
     """Refuse weights stored as integers, complex or in 8 bits, which read as plain numbers are another model."""
     ignored = [*map(re.escape, loading["unexpected_keys"]), *(model._keys_to_ignore_on_load_unexpected or ())]
     entries = {name: value.is_floating_point() for name, value in model.state_dict().items()}
@@ -144,7 +143,7 @@ def refuse_integers(source: ModelSource, model: Any, loading: dict[str, Any]) ->
                 raise ModelError(msg)
 
 
-def _hidden(source: ModelSource, model: Any) -> Iterator[str]:
+def _hidden(source: ModelSource, model: PreTrainedModel) -> Iterator[str]:
     """Weights named as those of the model are that transformers passes over, by a pattern that is meant for masks."""
     patterns, prefix = model._keys_to_ignore_on_load_unexpected or (), f"{model.base_model_prefix}."
     own = set(model.state_dict())
@@ -157,7 +156,7 @@ def _hidden(source: ModelSource, model: Any) -> Iterator[str]:
                 yield name
 
 
-def unused_weights(source: ModelSource, model: nn.Module, loading: dict[str, Any]) -> tuple[str, ...]:
+def unused_weights(source: ModelSource, model: PreTrainedModel, loading: Json) -> tuple[str, ...]:
     """The weights that the model has no place for, by the report of transformers; refused if any other is lacking."""
     unused = tuple(sorted({*loading["unexpected_keys"], *_hidden(source, model)}))
     missing = {name for name in loading["missing_keys"] if not name.startswith(_UNMEASURED)}

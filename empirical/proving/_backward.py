@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from lngeom import kernel
+from lngeom.carriers import Carrier
 from lngeom.kernel import Formula, ProofError, Recorded, Table
 from lngeom.rounding import FORMATS
 from lngeom.tracing import FEATURE, Arr, DualGround, FloatGround, Ground, RecordedGround, Trace, given
 
+from ..support import Json
 from ._path import Path
-from ._points import small_numbers
+from ._points import Point, small_numbers
 
 _ALONG, _COTANGENT = "t", "v"
 _SIZES, _ROWS, _TRIES = (1, 2, 3), 6, 3
@@ -35,7 +37,7 @@ class Derivative:
     name: str
     status: str
     text: str
-    certificates: tuple[dict[str, Any], ...] = ()
+    certificates: tuple[Json, ...] = ()
 
     def __str__(self) -> str:
         return f"d/d{self.name} {self.status}" + (f", {self.text}" if self.text else "")
@@ -104,14 +106,14 @@ def _decided(path: Path, name: str, told: bool) -> Derivative:
     return Derivative(name, "proved", "", tuple(path.certificates(id, proved, (trace, recorded), difference, raw)))
 
 
-def _drawn(path: Path, d: int) -> Iterator[dict[str, Any]]:
+def _drawn(path: Path, d: int) -> Iterator[Point]:
     rng = np.random.default_rng(d)
     for _ in range(_TRIES):
         more = {name: tuple(Fraction(int(n), 2) for n in rng.integers(-3, 5, d)) for name in (_ALONG, _COTANGENT)}
         yield small_numbers(path, d, rng) | more
 
 
-def _point(path: Path, name: str, difference: Any) -> str:
+def _point(path: Path, name: str, difference: Carrier) -> str:
     """Where the two sides differ, which fractions decide."""
     for d in _SIZES if path.program.size is None else (path.program.size,):
         for values in _drawn(path, d):
@@ -133,7 +135,7 @@ def _executed(path: Path) -> str:
     for d in _SIZES if path.program.size is None else (path.program.size,):
         rng = np.random.default_rng(d)
         leaves = {**path.backward.leaves, _COTANGENT: True}
-        values: dict[str, Any] = dict(path.program.literals.values)
+        values: dict[str, np.ndarray] = {name: np.array(value) for name, value in path.program.literals.values.items()}
         values |= {name: np.array(rng.integers(1, 9) / 4) for name in path.backward.numbers}
         for name, by_row in leaves.items():
             drawn = rng.integers(-8, 9, (_ROWS, d) if by_row else d) / 4 + 0.125

@@ -11,14 +11,19 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import lngeom as lg
-from lngeom.carriers import namespace
+from lngeom.carriers import Carrier, namespace
 from lngeom.kernel import dim, norm, root, square_norm
 from lngeom.tracing import Ground
 
 Value = Callable[[Ground], Any]
 """A value on any carrier."""
+
+Parameter = Carrier | None
+Core = Callable[..., Carrier]
+"""A norm of x, gain, bias and ε."""
 
 
 class Affine(NamedTuple):
@@ -66,23 +71,23 @@ class Names:
     scalars: dict[str, str]
 
 
-def _layer(x: Any, gain: Any, bias: Any, **eps: Any) -> Any:
+def _layer(x: Carrier, gain: Parameter, bias: Parameter, **eps: Any) -> Carrier:
     return lg.layer_norm(x, gain, bias, **eps)
 
 
-def _rms(x: Any, gain: Any, bias: Any, **eps: Any) -> Any:
+def _rms(x: Carrier, gain: Parameter, bias: Parameter, **eps: Any) -> Carrier:
     return lg.rms_norm(x, gain, bias, **eps)
 
 
-def _affine(y: Any, gain: Any, bias: Any) -> Any:
+def _affine(y: Carrier, gain: Parameter, bias: Parameter) -> Carrier:
     y = y if gain is None else y * gain
     return y if bias is None else y + bias
 
 
-def _unbiased(centered: bool, outside: bool) -> Callable[..., Any]:
+def _unbiased(centered: bool, outside: bool) -> Core:
     """The deviation from the mean, or x, over the root of the sum of squared deviations over d − 1."""
 
-    def compute(x: Any, gain: Any, bias: Any, *, eps: Any) -> Any:
+    def compute(x: Carrier, gain: Parameter, bias: Parameter, *, eps: Carrier) -> Carrier:
         deviation = lg.project(x)
         square = square_norm(deviation) / (dim(x) - 1)
         divisor = root(square) + eps if outside else root(square + eps)
@@ -91,14 +96,14 @@ def _unbiased(centered: bool, outside: bool) -> Callable[..., Any]:
     return compute
 
 
-def _by_length(x: Any, gain: Any, bias: Any, *, eps: Any, scaled: bool = True) -> Any:
+def _by_length(x: Carrier, gain: Parameter, bias: Parameter, *, eps: Carrier, scaled: bool = True) -> Carrier:
     """x/max(‖x‖, ε), times √d if `scaled`."""
     length = norm(x)
     longest = (length + eps + namespace(x).abs(length - eps)) / 2
     return _affine(root(dim(x)) * x / longest if scaled else x / longest, gain, bias)
 
 
-def _cores() -> Iterator[tuple[str, str, bool, Callable[..., Any]]]:
+def _cores() -> Iterator[tuple[str, str, bool, Core]]:
     """Text, kind, whether it is the definition, and function of x, gain, bias and ε."""
     for name, kind, function in (("LayerNorm", "layernorm", _layer), ("RMSNorm", "rmsnorm", _rms)):
         yield f"{name}({{z}}; ε = {{e}})", kind, True, function
@@ -165,11 +170,11 @@ def _biases(names: Names) -> Iterator[Part]:
         yield Part(f" + {name}", _vector(name), (name,), name not in names.rows)
 
 
-def _composed(function: Callable[..., Any], parts: tuple[Part, Part, Part], scales: Mapping[str, str]) -> Value:
+def _composed(function: Core, parts: tuple[Part, Part, Part], scales: Mapping[str, str]) -> Value:
     """A definition of parts, computed by the library."""
     argument, gain, bias = (part.value for part in parts)
 
-    def value(ground: Ground) -> Any:
+    def value(ground: Ground) -> Carrier:
         options = {key: ground.scalar(name) if name else 0 for key, name in scales.items()}
         assert argument is not None
         return function(argument(ground), gain and gain(ground), bias and bias(ground), **options)
@@ -177,7 +182,7 @@ def _composed(function: Callable[..., Any], parts: tuple[Part, Part, Part], scal
     return value
 
 
-def matching(names: Names, ground: Ground, output: Any) -> list[Candidate]:
+def matching(names: Names, ground: Ground, output: ArrayLike) -> list[Candidate]:
     """The definitions with these names that have a value in floats, those of a norm without a change first."""
     found: list[Candidate] = []
     gains, biases = list(_gains(names)), list(_biases(names))
@@ -206,7 +211,7 @@ def _affine_of(gain: Part, bias: Part, names: Names, *, standard: bool) -> Affin
 _NONE = Part("", None, (), True)
 
 
-def _values(ground: Ground, *parts: Part) -> list[Any]:
+def _values(ground: Ground, *parts: Part) -> list[Parameter]:
     return [part.value and part.value(ground) for part in parts]
 
 
@@ -214,7 +219,7 @@ _ALIKE = 2.0**-26
 """√u of float64: rounding gets there at a condition of 2²⁶ alone, another formula by chance as rarely."""
 
 
-def _agree(a: Any, b: Any) -> bool:
+def _agree(a: Any, b: ArrayLike) -> bool:
     """Whether two float64 values of numbers near 1 look equal. A proof has to follow, so nothing depends on this."""
     return bool(np.allclose(a, b, rtol=_ALIKE, atol=_ALIKE))
 
@@ -242,7 +247,7 @@ def _parts(*names: str | None) -> tuple[Part, Part, Part]:
 def _batch(parts: tuple[Part, Part, Part], mean: str, variance: str, eps: str) -> Value:
     """Batch normalization with vectors as statistics."""
 
-    def value(ground: Ground) -> Any:
+    def value(ground: Ground) -> Carrier:
         given = {"mean": ground.vector(mean), "variance": ground.vector(variance)}
         return _composed(functools.partial(lg.norms.batch_norm, **given), parts, {"eps": eps})(ground)
 

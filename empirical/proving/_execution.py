@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 
@@ -17,9 +16,9 @@ _TRIALS = tuple((d, "bfloat16" if d in (3, 65) else "float32") for d in (1, 2, 3
 _ROWS = 2
 
 
-def drawn(path: Path, d: int, rng: np.random.Generator) -> dict[str, Any]:
+def drawn(path: Path, d: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
     """Values of what a program has by name: numbers of every format, arrays (n, d) of what differs from row to row."""
-    values: dict[str, Any] = dict(path.program.literals.values)
+    values = {name: np.asarray(value) for name, value in path.program.literals.values.items()}
     for name, by_row in path.trace.vectors.items():
         if name == "x" or path.trace.is_computed(name):
             continue
@@ -28,7 +27,7 @@ def drawn(path: Path, d: int, rng: np.random.Generator) -> dict[str, Any]:
         if by_row:
             values[name] = rng.integers(-250, 250, d) / 64
     values |= path.program.front.held
-    return values | {name: rng.integers(72, 250) / 128 for name in sorted(path.trace.numbers)}
+    return values | {name: np.asarray(rng.integers(72, 250) / 128) for name in sorted(path.trace.numbers)}
 
 
 def differs(path: Path, definition: Candidate, sizes: Callable[[int], bool]) -> str | None:
@@ -74,11 +73,13 @@ def _trials(path: Path, sizes: Callable[[int], bool]) -> Iterator[tuple[int, str
     yield from (trial for trial in [*_TRIALS, *more] if sizes(trial[0]) and trial[1] in formats)
 
 
-def _row(value: Any, k: int) -> Any:
+def _row(value: np.ndarray, k: int) -> np.ndarray:
     return value[k] if np.ndim(value) == 2 else value
 
 
-def _bound(path: Path, definition: Candidate, values: dict[str, Any], d: int, dtype: str) -> tuple[Any, Any]:
+def _bound(
+    path: Path, definition: Candidate, values: dict[str, np.ndarray], d: int, dtype: str
+) -> tuple[np.ndarray, np.ndarray]:
     """The definition's value for one row, and a bound on the error of the traced operations in a format."""
     ground = FloatGround(values, d, error=True)
     _, output = path.again(ground, dtype)

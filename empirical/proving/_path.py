@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from lngeom import kernel
+from lngeom.carriers import Carrier
 from lngeom.kernel import Formula, ProofError, Proved, Recorded, Table
 from lngeom.tracing import Arr, Dim, Ground, Trace
 
 from .. import tracing
+from ..support import Json
 from ..tracing import Program
 from ._candidates import Names
 
@@ -72,16 +73,17 @@ class Path:
 
     def certificates(
         self, name: str, proved: list[Proved], traces: tuple[Trace, Trace], difference: Recorded, raw: Table
-    ) -> Iterator[dict[str, Any]]:
+    ) -> Iterator[Json]:
         """Obligations and, last, an equality, each as the code itself computes it: run on terms and recorded."""
         terms, recorded = traces
-        goals: dict[Formula, list[Any]] = {}
+        goals: dict[Formula, tuple[Carrier, str]] = {}
         for (value, relation), (term, _) in zip(recorded.obligations, terms.obligations, strict=True):
-            goals.setdefault(Formula(kernel.term(term), relation), [value, relation])
-        claims = [*(goals[one.conclusion] for one in proved[:-1]), [difference, "="]]
+            goals.setdefault(Formula(kernel.term(term), relation), (value, relation))
+        claims = [*(goals[one.conclusion] for one in proved[:-1]), (difference, "=")]
         plain = re.sub(r"\W", "_", name.rpartition(":")[2])
         for k, (theorem, (value, relation)) in enumerate(zip(proved, claims, strict=True)):
             table = Table()
+            assert isinstance(value, Recorded), "a run on recorded nodes gives nothing else"
             conclusion = [table.taken(raw, value.place), relation]
             hypotheses = sorted(kernel.recorded_formula(one, table) for one in theorem.hypotheses)
             id = f"user.{plain}{f'_defined{k + 1}' if k < len(proved) - 1 else ''}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -11,13 +10,17 @@ from lngeom import kernel
 from lngeom.kernel import Formula
 from lngeom.tracing import FloatGround, Refusal
 
+from ..support import Json
 from ._candidates import Candidate
 from ._path import Path
+
+Point = dict[str, Fraction | tuple[Fraction, ...]]
+"""Rational numbers and vectors by name."""
 
 _TRIES = 12
 
 
-def counterexample(path: Path, definition: Candidate) -> dict[str, Any] | None:
+def counterexample(path: Path, definition: Candidate) -> Json | None:
     """A point of smallest dimension at which the code that runs gives what was traced, and not the definition."""
     rng = np.random.default_rng(5)
     sizes = (1, 2, 3) if path.program.size is None else (path.program.size,)
@@ -33,11 +36,11 @@ def counterexample(path: Path, definition: Candidate) -> dict[str, Any] | None:
     return None
 
 
-def small_numbers(path: Path, d: int, rng: np.random.Generator) -> dict[str, Any]:
+def small_numbers(path: Path, d: int, rng: np.random.Generator) -> Point:
     """Small rational numbers; constants that are written in the code, or in an object, are what they are."""
     literals = path.program.literals
     fixed = {name for name in literals.values if path.program.size is not None or literals.text(name) != name}
-    values: dict[str, Any] = {
+    values: Point = {
         name: Fraction(value) if name in fixed else Fraction(int(rng.integers(1, 4)), 3)
         for name, value in literals.values.items()
     }
@@ -50,7 +53,7 @@ def small_numbers(path: Path, d: int, rng: np.random.Generator) -> dict[str, Any
     return values
 
 
-def _at(path: Path, definition: Candidate, values: dict[str, Any], d: int) -> dict[str, Any] | None:
+def _at(path: Path, definition: Candidate, values: Point, d: int) -> Json | None:
     """The point if the code gives there what was traced, and not the definition: both beyond the bound of rounding.
 
     The bound is that of the operations in the format of the path, and the code runs in float64 where it can.
@@ -76,7 +79,7 @@ def _at(path: Path, definition: Candidate, values: dict[str, Any], d: int) -> di
     return {"d": d, "definition": definition.text, "values": shown, **rounded}
 
 
-def _run(path: Path, rows: dict[str, Any], d: int) -> Any:
+def _run(path: Path, rows: dict[str, np.ndarray], d: int) -> tuple[np.ndarray, list[np.ndarray]]:
     """The code as it runs, in float64 if it takes that."""
     try:
         return path.program.run(rows, d, "float64", path.axes)
@@ -84,7 +87,7 @@ def _run(path: Path, rows: dict[str, Any], d: int) -> Any:
         return path.program.run(rows, d, "float32", path.axes)
 
 
-def _text(value: Any) -> str:
+def _text(value: Fraction | tuple[Fraction, ...]) -> str:
     if isinstance(value, tuple):
         return f"({', '.join(map(_text, value))})"
     return str(value) if value.denominator < 100 else f"{float(value):g}"

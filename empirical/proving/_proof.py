@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from lngeom.errors import InputError
 from lngeom.kernel import digest
 
+from ..support import Json
 from ._backward import Derivative
 from ._candidates import Affine
 
@@ -42,11 +42,11 @@ class Proof:
     hypotheses: tuple[str, ...] = ()
     obligations: tuple[str, ...] = ()
     operations: dict[str, int] = field(default_factory=dict)
-    counterexample: dict[str, Any] | None = None
+    counterexample: Json | None = None
     notes: tuple[str, ...] = ()
     kind: str = ""
     eps: float | None = None
-    certificates: tuple[dict[str, Any], ...] = ()
+    certificates: tuple[Json, ...] = ()
     derivatives: tuple[Derivative, ...] = ()
     affine: Affine | None = None
     axis: int = -1
@@ -63,7 +63,7 @@ class Proof:
         excused = self.status == "variant" and any(word.lower() in self.text.lower() for word in allowed)
         return self.status == "proved" or excused
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> Json:
         """The JSON form, without the certificates."""
         names = ("status", "text", "dimensions", "hypotheses", "obligations", "operations")
         plain = {name: getattr(self, name) for name in names}
@@ -97,7 +97,7 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
 
 
-def write_certificates(certificates: list[dict[str, Any]], file: Path) -> None:
+def write_certificates(certificates: list[Json], file: Path) -> None:
     """Write certificates of proofs and of accusations, which ``lngeom verify FILE`` replays in Coq.
 
     Raises:
@@ -109,6 +109,6 @@ def write_certificates(certificates: list[dict[str, Any]], file: Path) -> None:
     file.write_text(text + "\n", encoding="utf-8")
 
 
-def _shown(point: dict[str, Any]) -> str:
+def _shown(point: Json) -> str:
     values = ", ".join(f"{name} = {value}" for name, value in point["values"].items())
     return f"{point['definition']}: d = {point['d']}: {values}; the code gives {point['code']}, it {point['expected']}"

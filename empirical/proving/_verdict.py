@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from lngeom import kernel
-from lngeom.kernel import ProofError, Proved, Table
+from lngeom.kernel import ProofError, Proved, Table, Term
 from lngeom.tracing import FEATURE, Dim, FloatGround, Ground, Literals, RecordedGround, Refusal, Trace, runs
 
 from .. import tracing
+from ..support import Json
 from ..tracing import LAYOUTS, Front, Program, program, role
 from ._backward import derivatives
 from ._candidates import Candidate, matching, reference
@@ -83,7 +84,7 @@ def _of_path(path: Path, kind: str | None) -> Proof:
     shown = tuple(f"{kernel.formula(one.conclusion)}{_range(one)}" for one in defined)
     unused = [name for name in path.program.literals.values if role(name) == "eps" and name not in path.names.scalars]
     notes = (*sorted(path.trace.notes), *(f"its setting {name} does not enter" for name in unused))
-    common: dict[str, Any] = {"obligations": shown, "operations": dict(path.trace.operations), "notes": notes}
+    common: Json = {"obligations": shown, "operations": dict(path.trace.operations), "notes": notes}
     found = _identified(path, facts)
     expected = _expected(path, kind or (found[0].kind if found else ""))
     if found is None:
@@ -122,7 +123,7 @@ def _of_path(path: Path, kind: str | None) -> Proof:
     )
 
 
-def _absolutes(path: Path, facts: list[Proved]) -> list[tuple[Proved, Any]]:
+def _absolutes(path: Path, facts: list[Proved]) -> list[tuple[Proved, Term]]:
     """|t| = t or |t| = −t, for arguments of known sign."""
     lemmas = []
     for t in path.trace.absolutes:
@@ -175,7 +176,7 @@ def _range(theorem: Proved) -> str:
     return ", proved for d > 1" if SEVERAL in theorem.hypotheses else ", proved"
 
 
-def _certificates(path: Path, candidate: Candidate, proved: list[Proved]) -> Iterator[dict[str, Any]]:
+def _certificates(path: Path, candidate: Candidate, proved: list[Proved]) -> Iterator[Json]:
     """The obligations and the equality, each as the code itself computes it."""
     raw = Table()
     trace, output = path.again(RecordedGround(raw))
@@ -198,7 +199,7 @@ def _together(proofs: list[Proof], paths: list[Path]) -> Proof:
     return replace(worst, text="; ".join(texts), dimensions=ranges, certificates=parts)
 
 
-def _numbered(data: dict[str, Any], k: int) -> dict[str, Any]:
+def _numbered(data: Json, k: int) -> Json:
     named = data | {"id": f"{data['id']}_path{k + 1}"}
     return named | {"sha256": kernel.digest(named)}
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsFloat
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch._decomp import decomposition_table
 from torch.fx.experimental.proxy_tensor import make_fx
-from torch.fx.node import map_arg
+from torch.fx.node import Node, map_arg
 
 from lngeom.tracing import FEATURE, Arr, Dim, Trace, given
 
@@ -40,13 +41,14 @@ class Autograd:
     leaves: Mapping[str, bool]
     numbers: tuple[str, ...]
 
-    def _run(self, settings: Mapping[str, Any], v: Any, *tensors: Any) -> tuple[Any, ...]:
+    def _run(self, settings: Mapping[str, SupportsFloat], v: Tensor, *tensors: Tensor) -> tuple[Tensor | None, ...]:
         """The derivatives along a cotangent, None by what does not enter."""
         taken = [tensor.detach().requires_grad_() for tensor in tensors]
         named = dict(zip([*self.leaves, *self.numbers], taken, strict=True))
         d = named["x"].shape[self.axes.index((FEATURE,))]
         with torch.enable_grad(), uninitialised():
             function, arguments = self.program.called(named, d, settings)
+            output: Any
             if isinstance(function, torch.nn.Module):
                 buffers = dict(function.named_buffers())
                 held = {
@@ -61,7 +63,7 @@ class Autograd:
             return torch.autograd.grad(output, taken[: len(self.leaves)], v, allow_unused=True)
 
     @functools.cached_property
-    def graph(self) -> Any:
+    def graph(self) -> torch.fx.GraphModule:
         """The operations for sizes without values, of the forward and of the backward pass; fused layers in parts."""
         labels = dict.fromkeys(label for dim in self.axes for label in dim if label != FEATURE)
         sizes = {FEATURE: _SIZES[0], **dict(zip(labels, _SIZES[1:], strict=False))}
@@ -83,13 +85,14 @@ class Autograd:
             Refusal: The graph holds for some sizes alone, or does what is not traced.
         """
         graph = self.graph
-        if graph.shape_env.guards:
-            trace.refuse(f"autograd's pass is that of some sizes alone: {graph.shape_env.guards[0].expr}")
+        guards = graph.shape_env.guards  # type: ignore[union-attr]
+        if guards:
+            trace.refuse(f"autograd's pass is that of some sizes alone: {guards[0].expr}")
         graph.graph.eliminate_dead_code()
         made = [given(trace, name, self.axes if rows else ((FEATURE,),), v.dtype) for name, rows in self.leaves.items()]
         made += [given(trace, name, (), v.dtype) for name in self.numbers]
         inputs = iter([raised(one) for one in (v, *made)])
-        known: dict[Any, Any] = {}
+        known: dict[Node, Any] = {}
         for node in graph.graph.nodes:
             taken = map_arg((node.args, node.kwargs), known.__getitem__)
             if node.op == "output":
@@ -99,12 +102,12 @@ class Autograd:
             known[node] = next(inputs) if node.op == "placeholder" else _result(node, *taken)
         raise AssertionError("a graph ends with its output")
 
-    def real(self, values: Mapping[str, Any], cotangent: str) -> dict[str, np.ndarray]:
+    def real(self, values: Mapping[str, np.ndarray], cotangent: str) -> dict[str, np.ndarray]:
         """The derivatives that run, of values by name: rows (n, d) fill the batch, two of its first axis."""
         d, place = values["x"].shape[-1], self.axes.index((FEATURE,))
         sizes = [-1, d] if len(self.axes) == 2 else [2, -1, *[1] * (len(self.axes) - 3), d]
 
-        def laid(name: str, rows: bool) -> Any:
+        def laid(name: str, rows: bool) -> Tensor:
             array = np.moveaxis(values[name].reshape(sizes), -1, place) if rows else values[name]
             return torch.tensor(array).to(getattr(torch, self.dtype))
 
@@ -120,8 +123,10 @@ class Autograd:
 _NOTHING = ("device", "pin_memory", "layout", "memory_format")
 
 
-def _result(node: Any, args: Any, options: Any) -> Any:
+def _result(node: Node, args: Sequence[object], options: Mapping[str, object]) -> object:
     """One node: an operation of ATen, or arithmetic of sizes."""
-    if not isinstance(node.target, torch._ops.OpOverload):
-        return args[0] if node.target is torch.sym_float else node.target(*args)
-    return dispatched(node.target, args, {key: value for key, value in options.items() if key not in _NOTHING})
+    target = node.target
+    assert callable(target)
+    if not isinstance(target, torch._ops.OpOverload):
+        return args[0] if target is torch.sym_float else target(*args)
+    return dispatched(target, args, {key: value for key, value in options.items() if key not in _NOTHING})

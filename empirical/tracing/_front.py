@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -13,8 +13,14 @@ from lngeom.tracing import Arr, Num, NumpyArray, Trace
 
 from ._roles import REQUIRED, is_size, parameters, role
 
+Function = Callable[..., Any]
+"""A program, or what makes one."""
+
 Setting = Callable[[str, float], float]
 """The number that stands for a setting such as ε, given its name and its value."""
+
+Build = Callable[[Num | int, Setting], Function]
+"""A program for a size and the numbers of its settings."""
 
 
 class Front:
@@ -26,20 +32,20 @@ class Front:
     """Vectors that a program holds for good."""
     formats: tuple[str, ...] = ("float32", "float64", "float16")
 
-    def call(self, function: Any, values: list[Any]) -> Arr | None:
+    def call(self, function: Function, values: Sequence[object]) -> Arr | None:
         """The traced array that a program gives for traced arrays and other values, None if it gives none."""
         output = function(*(self.raised(value) if isinstance(value, Arr) else value for value in values))
         return self.lowered(output[0] if isinstance(output, tuple | list) else output)
 
-    def raised(self, arr: Arr) -> Any:
+    def raised(self, arr: Arr) -> object:
         """A traced array as the framework sees it."""
         return NumpyArray(arr)
 
-    def lowered(self, value: Any) -> Arr | None:
+    def lowered(self, value: object) -> Arr | None:
         """The traced array that a result is, None if it is none."""
         return value.arr if isinstance(value, NumpyArray) else None
 
-    def array(self, values: np.ndarray, dtype: str) -> Any:
+    def array(self, values: np.ndarray, dtype: str) -> object:
         """A real array of a format, of float64 values."""
         return np.asarray(values).astype(dtype)
 
@@ -51,19 +57,21 @@ class Front:
         """A context that holds while a program is built and traced."""
         return contextlib.nullcontext()
 
-    def arbitrary(self, function: Any, trace: Trace, dtype: str) -> Any:
+    def arbitrary(self, function: Function, trace: Trace, dtype: str) -> Function:
         """A program whose own parameters are arbitrary."""
         return function
 
-    def loaded(self, function: Any, values: Mapping[str, Any], dtype: str, maps: list[np.ndarray]) -> Any:
+    def loaded(
+        self, function: Function, values: Mapping[str, np.ndarray], dtype: str, maps: list[np.ndarray]
+    ) -> Function:
         """A program with real parameters; `maps` gets what its linear maps give."""
         return function
 
-    def of_instance(self, module: Any) -> tuple[Callable[[Any, Setting], Any], int | None] | None:
+    def of_instance(self, module: object) -> tuple[Build, int | None] | None:
         """How an object with parameters is built for a size, and the size that it has; None if it has none."""
         return None
 
-    def of_class(self, target: Any, d: Any, setting: Setting) -> Any:
+    def of_class(self, target: Function, d: Num | int, setting: Setting) -> Function:
         """The instance that a class or a factory makes for a dimension."""
         taken = {
             name: one for name, one in parameters(target).items() if one.default is REQUIRED or role(name) == "eps"

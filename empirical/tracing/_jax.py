@@ -6,14 +6,15 @@ import functools
 import importlib
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from lngeom.tracing import FEATURE, Arr, Dim, Num, Trace, filled
 
-from ._front import Front
+from ._front import Build, Front, Function
 from ._keras import named
 
 
@@ -25,23 +26,23 @@ class JaxFront(Front):
     def __init__(self) -> None:
         self.jax = importlib.import_module("jax")
 
-    def of_instance(self, module: Any) -> Any:
+    def of_instance(self, module: Any) -> tuple[Build, None] | None:
         if not all(hasattr(module, name) for name in ("init", "apply", "bind")):  # flax.linen
             return None
         row = self.jax.ShapeDtypeStruct((2, 8), "float32")
         shapes = self.jax.eval_shape(module.init, self.jax.random.PRNGKey(0), row)
         names = list(shapes["params"])
 
-        def run(x: Any, *vectors: Any) -> Any:
+        def run(x: object, *vectors: object) -> object:
             return module.apply({"params": dict(zip(names, vectors, strict=True))}, x)
 
         made = named(run, names)
         return lambda d, setting: made, None
 
-    def array(self, values: np.ndarray, dtype: str) -> Any:
+    def array(self, values: np.ndarray, dtype: str) -> object:
         return self.jax.numpy.asarray(values, dtype=dtype)
 
-    def call(self, function: Any, values: list[Any]) -> Arr | None:
+    def call(self, function: Function, values: Sequence[object]) -> Arr | None:
         arrays = [value for value in values if isinstance(value, Arr)]
         symbolic = importlib.import_module("jax.export").symbolic_shape
         labels = list(dict.fromkeys(label for one in arrays for label in one.labels))
@@ -53,7 +54,7 @@ class JaxFront(Front):
             for one in arrays
         ]
 
-        def program(*given: Any) -> Any:
+        def program(*given: object) -> object:
             left = iter(given)
             output = function(*(next(left) if isinstance(value, Arr) else value for value in values))
             return output[0] if isinstance(output, tuple | list) else output
@@ -63,29 +64,29 @@ class JaxFront(Front):
         return result if isinstance(result, Arr) else None
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: ArrayLike) -> ArrayLike:
     """A constant of a jaxpr as a number."""
     return np.asarray(value).item() if np.size(value) == 1 else value
 
 
-def _dim(trace: Trace, size: Any) -> Dim:
+def _dim(trace: Trace, size: object) -> Dim:
     if isinstance(size, int):
         return () if size == 1 else trace.refuse(f"a shape holds the number {size}")
     labels = tuple(str(size).split("*"))
     return labels if all(label.isidentifier() for label in labels) else trace.refuse(f"a shape holds {size}")
 
 
-def _number(trace: Trace, size: Any) -> Any:
+def _number(trace: Trace, size: object) -> Num | int:
     if isinstance(size, int):
         return size
     dim = _dim(trace, size)
     return Num(trace, trace.ground.d if dim == (FEATURE,) else None, dim)
 
 
-def _evaluated(trace: Trace, jaxpr: Any, consts: list[Any], values: list[Any]) -> list[Any]:
-    known: dict[Any, Any] = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *values], strict=True))
+def _evaluated(trace: Trace, jaxpr: Any, consts: Sequence[object], values: Sequence[object]) -> list[object]:
+    known = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *values], strict=True))
 
-    def read(atom: Any) -> Any:
+    def read(atom: Any) -> object:
         return _plain(atom.val) if hasattr(atom, "val") else known[atom]
 
     for equation in jaxpr.eqns:
@@ -102,7 +103,7 @@ def _evaluated(trace: Trace, jaxpr: Any, consts: list[Any], values: list[Any]) -
     return [read(atom) for atom in jaxpr.outvars]
 
 
-_SIZES: dict[str, Callable[..., Any]] = {
+_SIZES: dict[str, Function] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "neg": operator.neg,
     "gt": operator.gt, "ge": operator.ge, "lt": operator.lt, "le": operator.le, "eq": operator.eq, "ne": operator.ne,
     "sqrt": lambda n: n**0.5, "rsqrt": lambda n: n**-0.5, "max": max, "min": min,
@@ -126,7 +127,7 @@ _ARRAYS: dict[str, Callable[..., Arr]] = {
 }
 
 
-def _applied(trace: Trace, name: str, inputs: list[Any], options: dict[str, Any]) -> Any:
+def _applied(trace: Trace, name: str, inputs: list[Any], options: dict[str, Any]) -> object:
     """One primitive."""
     if name == "dim_as_value":
         return _number(trace, options["dim"])
@@ -150,7 +151,7 @@ def _applied(trace: Trace, name: str, inputs: list[Any], options: dict[str, Any]
     return _ARRAYS[name](first, *inputs[1:])
 
 
-def _moved(trace: Trace, name: str, x: Any, options: dict[str, Any]) -> Any:
+def _moved(trace: Trace, name: str, x: Any, options: dict[str, Any]) -> object:
     """The result of an operation that changes form alone."""
     if name == "convert_element_type":
         dtype = str(np.dtype(options["new_dtype"]))

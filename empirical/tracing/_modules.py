@@ -7,7 +7,7 @@ import copy
 import inspect
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 from unittest import mock
 
@@ -16,7 +16,7 @@ import torch
 
 from lngeom.tracing import FEATURE, Arr, Dim, Num, Trace, filled, given
 
-from ._front import Front, Setting
+from ._front import Build, Front, Function, Setting
 from ._roles import REQUIRED, is_size, parameters, role
 from ._torch import Size, Tensor, raised
 
@@ -28,17 +28,17 @@ class TorchFront(Front):
     number = Size
     formats = ("float32", "float64", "bfloat16", "float16")
 
-    def raised(self, arr: Arr) -> Any:
+    def raised(self, arr: Arr) -> Tensor:
         return raised(arr)
 
-    def lowered(self, value: Any) -> Arr | None:
+    def lowered(self, value: object) -> Arr | None:
         return value.arr if isinstance(value, Tensor) else None
 
-    def array(self, values: np.ndarray, dtype: str) -> Any:
+    def array(self, values: np.ndarray, dtype: str) -> torch.Tensor:
         # Inside of a network; traced ones say that they are not.
         return torch.tensor(values).to(getattr(torch, dtype)).requires_grad_().clone()
 
-    def read(self, values: Any) -> np.ndarray:
+    def read(self, values: torch.Tensor) -> np.ndarray:
         return values.detach().double().numpy()
 
     @contextlib.contextmanager
@@ -46,10 +46,12 @@ class TorchFront(Front):
         with _symbolic(), torch.no_grad():
             yield
 
-    def arbitrary(self, function: Any, trace: Trace, dtype: str) -> Any:
+    def arbitrary(self, function: Function, trace: Trace, dtype: str) -> Function:
         return _arbitrary(function, trace, dtype) if isinstance(function, torch.nn.Module) else function
 
-    def loaded(self, function: Any, values: Mapping[str, Any], dtype: str, maps: list[np.ndarray]) -> Any:
+    def loaded(
+        self, function: Function, values: Mapping[str, np.ndarray], dtype: str, maps: list[np.ndarray]
+    ) -> Function:
         if not isinstance(function, torch.nn.Module):
             return function
         module = copy.deepcopy(function).to(getattr(torch, dtype)).eval()
@@ -64,7 +66,7 @@ class TorchFront(Front):
                 part.register_forward_hook(lambda _, __, out: maps.append(self.read(out).reshape(-1, out.shape[-1])))
         return module
 
-    def of_instance(self, module: Any) -> tuple[Callable[[Any, Setting], Any], int | None] | None:
+    def of_instance(self, module: object) -> tuple[Build, int | None] | None:
         if not isinstance(module, torch.nn.Module):
             return None
         shapes = [tuple(one.shape) for one in (*module.parameters(), *module.buffers())]
@@ -72,8 +74,13 @@ class TorchFront(Front):
         size = next((shape[0] for shape in shapes if isinstance(shape, tuple) and len(shape) == 1), None)
         return lambda d, setting: _labelled(module, size, d, setting), size
 
-    def of_class(self, target: Any, d: Any, setting: Setting) -> Any:
-        return _of_class(target, d, setting)
+    def of_class(self, target: Function, d: Num | int, setting: Setting) -> Function:
+        try:
+            return _made(target, d, setting)
+        except (TypeError, RuntimeError):
+            if not isinstance(d, Num) or d.trace.refusals:
+                raise
+        return _twice(target, d, setting)
 
 
 def safe(path: str) -> str:
@@ -84,10 +91,10 @@ def safe(path: str) -> str:
 class _Config:
     """A configuration in which every width is d, and other sizes have labels of their own."""
 
-    def __init__(self, d: Any, setting: Setting) -> None:
+    def __init__(self, d: Num | int, setting: Setting) -> None:
         self._d, self._setting = d, setting
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Num | float:
         if "eps" in name:
             return self._setting(name, 1e-6)
         if re.search(r"(rank|num_key_value_heads)$", name):
@@ -97,18 +104,10 @@ class _Config:
         raise AttributeError(name)
 
 
-def _of_class(target: Any, d: Any, setting: Setting) -> Any:
-    try:
-        return _made(target, d, setting)
-    except (TypeError, RuntimeError):
-        if not isinstance(d, Num) or d.trace.refusals:
-            raise
-    return _twice(target, d, setting)
-
-
-def _made(target: Any, d: Any, setting: Setting) -> Any:
+def _made(target: Function, d: Num | int, setting: Setting) -> Any:
     """The instance that a class or a factory makes for a dimension."""
-    keywords: dict[str, Any] = {}
+    keywords: dict[str, object] = {}
+
     for name, parameter in _constructor(target).items():
         required = parameter.default is REQUIRED
         if is_size(name) and (required or not keywords):
@@ -128,7 +127,7 @@ def _made(target: Any, d: Any, setting: Setting) -> Any:
     return made.eval() if isinstance(made, torch.nn.Module) else made
 
 
-def _constructor(target: Any) -> dict[str, inspect.Parameter]:
+def _constructor(target: Function) -> dict[str, inspect.Parameter]:
     """The parameters of a constructor, with those that it passes on to its bases."""
     found: dict[str, inspect.Parameter] = {}
     for base in target.__mro__ if isinstance(target, type) else (target,):
@@ -139,7 +138,7 @@ def _constructor(target: Any) -> dict[str, inspect.Parameter]:
     return found
 
 
-def _twice(target: Any, d: Any, setting: Setting) -> Any:
+def _twice(target: Function, d: Num, setting: Setting) -> torch.nn.Module:
     """A module of a class that takes numbers alone, of which two sizes differ in nothing but the size."""
     small, large = _made(target, 48, setting), _made(target, 80, setting)
     for part, other in zip(small.modules(), large.modules(), strict=True):
@@ -151,12 +150,12 @@ def _twice(target: Any, d: Any, setting: Setting) -> Any:
     return _labelled(small, 48, d, setting)
 
 
-def _no_weights(self: Any, in_features: Any, out_features: Any, bias: bool = True, **_: Any) -> None:
+def _no_weights(self: torch.nn.Linear, in_features: object, out_features: int, bias: bool = True, **_: object) -> None:
     torch.nn.Module.__init__(self)
     self.out_features = out_features
 
 
-def _any_map(self: Any, x: Tensor) -> Tensor:
+def _any_map(self: torch.nn.Linear, x: Tensor) -> Tensor:
     """An arbitrary function of a row."""
     size = self.out_features
     arr = x.arr
@@ -171,20 +170,20 @@ class Context:
     """The object on which a function of autograd keeps tensors for its backward pass."""
 
     def __init__(self, count: int) -> None:
-        self.saved_tensors: tuple[Any, ...] = ()
+        self.saved_tensors: tuple[object, ...] = ()
         self.needs_input_grad = (True,) * count
 
-    def save_for_backward(self, *tensors: Any) -> None:
+    def save_for_backward(self, *tensors: object) -> None:
         """Keep tensors."""
         self.saved_tensors = tensors
 
-    def mark_non_differentiable(self, *tensors: Any) -> None:
+    def mark_non_differentiable(self, *tensors: object) -> None:
         """Nothing: no derivative of theirs is asked for."""
 
     mark_dirty = set_materialize_grads = mark_non_differentiable
 
 
-def _apply(cls: Any, *arguments: Any) -> Any:
+def _apply(cls: type[torch.autograd.Function], *arguments: object) -> object:
     """A function with a backward pass of its own: its forward pass."""
     context = Context(len(arguments))
     if cls.setup_context is torch.autograd.Function.setup_context:
@@ -207,7 +206,7 @@ def _symbolic() -> Iterator[None]:
     """Constructors and initialisations that take a size without a value."""
     square_root = math.sqrt
 
-    def sqrt(value: Any) -> Any:
+    def sqrt(value: Num | float) -> Num | float:
         return value.sqrt() if isinstance(value, Num) else square_root(value)
 
     patches = [
@@ -236,7 +235,7 @@ def _arbitrary(module: torch.nn.Module, trace: Trace, dtype: str) -> torch.nn.Mo
     return module
 
 
-def _labelled(module: torch.nn.Module, size: int | None, d: Any, setting: Setting) -> torch.nn.Module:
+def _labelled(module: torch.nn.Module, size: int | None, d: Num | int, setting: Setting) -> torch.nn.Module:
     """A copy of a module in which what has its dimension has the dimension `d`."""
     twin = copy.deepcopy(module, {id(one): one for one in module.parameters()}).eval()
     if isinstance(d, int):
@@ -257,7 +256,7 @@ def _labelled(module: torch.nn.Module, size: int | None, d: Any, setting: Settin
     return twin
 
 
-def _with_dimension(tensor: torch.Tensor, d: Any) -> torch.Tensor:
+def _with_dimension(tensor: torch.Tensor, d: Num | int) -> torch.Tensor:
     """A parameter of dimension `d` in the place of one whose only axis of more than one component has its own."""
     if not isinstance(d, Num):
         return torch.nn.Parameter(torch.empty([d if n > 1 else 1 for n in tensor.shape]))

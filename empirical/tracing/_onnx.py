@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import lngeom as lg
 from lngeom.tracing import FEATURE, Arr, Trace, applied, given
 
-from ._front import Front
+from ._front import Front, Function
 from ._torch import layer
+
+if TYPE_CHECKING:
+    from onnx import NodeProto as Node
 
 _NAMES = {
     "Add": "add", "Sub": "subtract", "Mul": "multiply", "Div": "divide", "Pow": "power", "Sqrt": "sqrt",
@@ -31,7 +34,7 @@ class OnnxFront(Front):
 
     formats = ("float32",)
 
-    def __init__(self, nodes: list[Any], constants: Mapping[str, np.ndarray], ends: tuple[str, ...]) -> None:
+    def __init__(self, nodes: list[Node], constants: Mapping[str, np.ndarray], ends: tuple[str, ...]) -> None:
         self.nodes, self.ends = nodes, ends
         self.constants = {
             name: value for node in nodes for name in node.input if (value := constants.get(name)) is not None
@@ -45,9 +48,9 @@ class OnnxFront(Front):
         """The dimension of its constants."""
         return next((value.size for value in self.held.values()), None)
 
-    def call(self, function: Any, values: list[Any]) -> Arr | None:
-        x = values[0]
-        known: dict[str, Any] = {"": None, **dict(zip(self.ends, values, strict=False))}
+    def call(self, function: Function, values: Sequence[Any]) -> Arr | None:
+        x: Arr = values[0]
+        known = {"": None, **dict(zip(self.ends, values, strict=False))}
         for name, value in self.constants.items():
             dims = tuple((FEATURE,) if n == self.size else () for n in value.shape)
             plain = value.item() if value.size == 1 else value
@@ -58,10 +61,10 @@ class OnnxFront(Front):
         return known[self.ends[-1]]
 
 
-def _result(trace: Trace, node: Any, inputs: list[Any]) -> Arr:
+def _result(trace: Trace, node: Node, inputs: list[Any]) -> Arr:
     """One node."""
     name, x = node.op_type, inputs[0]
-    attributes = {one.name: one.i or one.f or list(one.ints) for one in node.attribute}
+    attributes: dict[str, Any] = {one.name: one.i or one.f or list(one.ints) for one in node.attribute}
     if name in _LAYERS:
         if x.axes[-1] != (FEATURE,) or attributes.get("axis", -1) not in (-1, len(x.axes) - 1):
             trace.refuse(f"{name} over axis {attributes.get('axis')}")

@@ -16,14 +16,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import SupportsFloat
 
 import numpy as np
 
 from lngeom.errors import InputError
-from lngeom.tracing import FEATURE, Arr, Dim, Literals, Trace, given
+from lngeom.tracing import FEATURE, Arr, Dim, Literals, Num, Trace, given
 
-from ._front import Front, Setting
+from ._front import Build, Front, Function, Setting
 from ._roles import REQUIRED, is_size, parameters, role
 
 LAYOUTS: dict[str, tuple[Dim, ...]] = {
@@ -51,7 +51,7 @@ class Program:
     """
 
     name: str
-    build: Callable[[Any, Setting], Callable[..., Any]]
+    build: Build
     front: Front
     literals: Literals = field(default_factory=Literals)
     size: int | None = None
@@ -69,7 +69,7 @@ class Program:
                 known[name] = self.literals.add(name, value)
             return known[name]
 
-        def made(name: str, dims: tuple[Dim, ...]) -> Any:
+        def made(name: str, dims: tuple[Dim, ...]) -> Arr:
             return given(trace, name, dims, dtype)
 
         d = self.front.number(trace, trace.ground.d, (FEATURE,))
@@ -93,7 +93,9 @@ class Program:
             trace.refuse(f"the output has the axes {found.axes} for an input with {axes}")
         return found
 
-    def called(self, arrays: Mapping[str, Any], d: Any, settings: Mapping[str, float]) -> tuple[Any, list[Any]]:
+    def called(
+        self, arrays: Mapping[str, object], d: int, settings: Mapping[str, SupportsFloat]
+    ) -> tuple[Function, list[object]]:
         """The function for a size, and what it takes of the arrays."""
 
         def setting(name: str, value: float) -> float:
@@ -103,7 +105,7 @@ class Program:
         return function, [arrays["x"], *_arguments(function, (arrays.__getitem__, arrays.__getitem__), d, setting)]
 
     def run(
-        self, values: Mapping[str, Any], d: int, dtype: str, axes: tuple[Dim, ...]
+        self, values: Mapping[str, np.ndarray], d: int, dtype: str, axes: tuple[Dim, ...]
     ) -> tuple[np.ndarray, list[np.ndarray]]:
         """The real output in float64 for rows (n, d), parameters (d,) and settings; and what linear maps gave."""
         place = axes.index((FEATURE,))
@@ -112,7 +114,7 @@ class Program:
         def setting(name: str, value: float) -> float:
             return float(values.get(name, value))
 
-        def shaped(name: str) -> Any:
+        def shaped(name: str) -> object:
             rows = values[name].reshape(*[-1 if k == 0 else 1 for k in range(len(axes) - 1)], d)
             return self.front.array(np.moveaxis(rows, -1, place), dtype)
 
@@ -139,7 +141,7 @@ def _watched(trace: Trace) -> Iterator[None]:
     """Refuse a program that asks for the time, an address, its thread or its caller; a replayed one was watched."""
     asked = _OUTSIDE | {getattr(sys.modules.get("torch"), "get_default_dtype", None)}
 
-    def profile(frame: FrameType, event: str, called: Any) -> None:
+    def profile(frame: FrameType, event: str, called: object) -> None:
         if event != "c_call" or called not in asked:
             return
         caller: FrameType | None = frame
@@ -162,17 +164,19 @@ def _watched(trace: Trace) -> Iterator[None]:
             gc.enable()
 
 
-def _chance() -> tuple[Any, ...]:
+def _chance() -> tuple[object, ...]:
     """The state of the generators that a program may draw from."""
     _, keys, *rest = np.random.get_state()  # noqa: NPY002  # what programs use, not what we do
     return random.getstate(), np.asarray(keys).tobytes(), rest
 
 
-def _arguments(function: Any, made: tuple[Callable[[str], Any], ...], d: Any, setting: Setting) -> list[Any]:
+def _arguments(
+    function: Function, made: tuple[Callable[[str], object], ...], d: Num | int, setting: Setting
+) -> list[object]:
     """A program's arguments beside x, in order: arrays like x or of components, as `made` makes them, and settings."""
     like, vector = made
     forward = getattr(function, "forward", None)
-    found: list[Any] = []
+    found: list[object] = []
     for name, parameter in list(parameters(function if forward is None else forward).items())[1:]:
         purpose, required = role(name), parameter.default is REQUIRED
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY or (forward is not None and not required):
@@ -190,7 +194,7 @@ def _arguments(function: Any, made: tuple[Callable[[str], Any], ...], d: Any, se
     return found
 
 
-def program(target: Any, name: str, front: Front) -> Program:
+def program(target: object, name: str, front: Front) -> Program:
     """The program that a target is.
 
     Raises:

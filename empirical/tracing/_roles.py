@@ -1,8 +1,7 @@
 """Roles of a kernel's parameters, by their usual names; the one place that lists them."""
 
 import inspect
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
 
 _NAMES = {
     "gain": ("gain", "weight", "weights", "w", "gamma", "g", "scale", "gains", "wt"),
@@ -28,7 +27,7 @@ def is_size(name: str | None) -> bool:
     return name is not None and role(name) in ("d", "shape")
 
 
-def parameters(target: Any) -> dict[str, inspect.Parameter]:
+def parameters(target: Callable[..., object]) -> dict[str, inspect.Parameter]:
     """The named parameters of a function; of one without a signature a single x."""
     try:
         signature = inspect.signature(target).parameters
@@ -38,14 +37,14 @@ def parameters(target: Any) -> dict[str, inspect.Parameter]:
     return {name: parameter for name, parameter in signature.items() if parameter.kind not in variadic}
 
 
-def stated_eps(module: Any) -> float | None:
+def stated_eps(module: object) -> float | None:
     """The ε that an object keeps as an attribute."""
     values = (getattr(module, name, None) for name in _NAMES["eps"])
     return next((value for value in values if isinstance(value, float)), None)
 
 
 def given_roles(
-    function: Any, eps: float | None, known: Mapping[str, str]
+    function: Callable[..., object], eps: float | None, known: Mapping[str, str]
 ) -> tuple[dict[str, str | None], float | None]:
     """How a function takes what follows x, and its own ε.
 

@@ -6,22 +6,34 @@ import functools
 import inspect
 import itertools
 import operator
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NoReturn, TypeVar
 
 import torch
 
 import lngeom as lg
+from lngeom.carriers import Carrier
 from lngeom.tracing import FEATURE, Arr, Dim, Num, Trace, filled
 
-OPERATIONS: dict[str, Callable[..., Any]] = {}
+Operand = Arr | Num | float
+"""What arithmetic takes beside a traced array."""
+
+Axis = int | Sequence[int] | None
+Shape = Sequence[Num | int]
+Weight = Arr | None
+Order = float | str
+Function = Callable[..., object]
+Options = Mapping[str, object] | None
+Made = TypeVar("Made", bound=Function)
+
+OPERATIONS: dict[str, Function] = {}
 """What the names of PyTorch mean on traced arrays, functions and methods alike."""
 
 
-def operation(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def operation(*names: str) -> Callable[[Made], Made]:
     """Enter a function in the table under its names."""
 
-    def enter(function: Callable[..., Any]) -> Callable[..., Any]:
+    def enter(function: Made) -> Made:
         OPERATIONS.update(dict.fromkeys(names, function))
         return function
 
@@ -34,7 +46,9 @@ class Size(Num):
     __slots__ = ()
 
     @classmethod
-    def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(
+        cls, function: Function, types: object, args: Sequence[object] = (), kwargs: Options = None
+    ) -> object:
         return dispatched(function, args, kwargs or {})
 
 
@@ -44,7 +58,9 @@ class Tensor(torch.Tensor):
     arr: Arr
 
     @classmethod
-    def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(
+        cls, function: Function, types: object, args: Sequence[object] = (), kwargs: Options = None
+    ) -> object:
         return dispatched(function, args, kwargs or {})
 
     def __bool__(self) -> bool:
@@ -55,19 +71,19 @@ class Tensor(torch.Tensor):
 
     __float__ = __int__ = item = tolist = numpy = __index__  # type: ignore[assignment]
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> NoReturn:
         return self.arr.trace.refuse("rows or components are read one by one")
 
-    def __len__(self) -> Any:
+    def __len__(self) -> NoReturn:
         return self.arr.trace.refuse("the number of rows is asked for")
 
-    def __repr__(self, **options: Any) -> str:
+    def __repr__(self, **options: object) -> str:
         return f"<traced tensor with axes {self.arr.axes}>"
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: object, value: object) -> None:
         self.arr.trace.refuse("a part is changed in place")
 
-    def __deepcopy__(self, memory: Any) -> Any:
+    def __deepcopy__(self, memory: object) -> Tensor:
         return raised(Arr(self.arr.trace, self.arr.value, self.arr.axes, self.arr.dtype))
 
 
@@ -90,7 +106,7 @@ def _name(function: Any) -> str:
     return name
 
 
-def _traces(values: Any) -> Any:
+def _trace_of(values: Iterable[object]) -> Trace | None:
     """The trace of the first traced value among arguments."""
     for value in values:
         if isinstance(value, Tensor):
@@ -98,13 +114,13 @@ def _traces(values: Any) -> Any:
         if isinstance(value, Num):
             return value.trace
         if isinstance(value, list | tuple | dict):
-            found = _traces(value.values() if isinstance(value, dict) else value)
+            found = _trace_of(value.values() if isinstance(value, dict) else value)
             if found is not None:
                 return found
     return None
 
 
-def lowered(value: Any) -> Any:
+def lowered(value: object) -> object:
     """Arguments as the table takes them: traced arrays, numbers, and names of formats."""
     if isinstance(value, Tensor):
         return value.arr
@@ -117,20 +133,21 @@ def lowered(value: Any) -> Any:
     return value
 
 
-def _lifted(value: Any) -> Any:
+def _lifted(value: object) -> object:
     if isinstance(value, Arr):
         return raised(value)
     return tuple(map(_lifted, value)) if isinstance(value, tuple) else value
 
 
 @functools.cache
-def _takes_trace(action: Callable[..., Any]) -> bool:
+def _takes_trace(action: Function) -> bool:
     return "trace" in inspect.signature(action).parameters
 
 
-def dispatched(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def dispatched(function: Function, args: Sequence[Any], kwargs: Mapping[str, object]) -> object:
     """One call of PyTorch with a traced argument."""
-    trace: Trace = _traces([*args, *kwargs.values()])
+    trace = _trace_of([*args, *kwargs.values()])
+    assert trace is not None, "it is called for traced arguments alone"
     name = _name(function)
     in_place = name.endswith("_") or (name.startswith("i") and name[1:] in OPERATIONS and name not in OPERATIONS)
     base = name.removesuffix("_") if name.endswith("_") else name[1:] if in_place else name
@@ -159,7 +176,7 @@ def dispatched(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> An
 # ------------------------------------------------------------------------------------------- component by component
 
 
-def _dtype(*operands: Any) -> str:
+def _dtype(*operands: object) -> str:
     """The format of a result: what the formats of arrays with axes promote to."""
     arrays = [one for one in operands if isinstance(one, Arr)]
     chosen = [one for one in arrays if one.axes] or arrays
@@ -171,16 +188,20 @@ def _promoted(a: str, b: str) -> str:
     return str(torch.promote_types(getattr(torch, a), getattr(torch, b))).removeprefix("torch.")
 
 
-def _array(value: Any, like: Arr) -> Arr:
+def _like(*operands: Operand) -> Arr:
+    return next(one for one in operands if isinstance(one, Arr))
+
+
+def _array(value: Operand, like: Arr) -> Arr:
     return value if isinstance(value, Arr) else filled(like.trace, value, (), like.dtype)
 
 
-def _binary(a: Any, b: Any, how: Callable[[Any, Any], Any]) -> Arr:
-    like = a if isinstance(a, Arr) else b
+def _binary(a: Operand, b: Operand, how: Callable[[Carrier, Carrier], Carrier]) -> Arr:
+    like = _like(a, b)
     return _array(a, like).combined(_array(b, like), how, _dtype(a, b))
 
 
-def _scaled(a: Any, alpha: Any) -> Any:
+def _scaled(a: Operand, alpha: Operand) -> Operand:
     return a if isinstance(alpha, int) and alpha == 1 else _binary(a, alpha, operator.mul)
 
 
@@ -214,8 +235,8 @@ OPERATIONS |= {
 
 
 @operation("div", "truediv", "divide", "true_divide")
-def _divide(a: Any, b: Any, *, rounding_mode: Any = None) -> Arr:
-    like = a if isinstance(a, Arr) else b
+def _divide(a: Operand, b: Operand, *, rounding_mode: str | None = None) -> Arr:
+    like = _like(a, b)
     if rounding_mode is not None:
         like.trace.refuse(f"a division is rounded: {rounding_mode}")
     return _array(a, like).divided(b, _dtype(a, b))
@@ -231,7 +252,7 @@ def _rsqrt(x: Arr) -> Arr:
 
 
 @operation("clamp", "clip", "clamp_min", "clamp_max")
-def _clamp(x: Arr, min: Any = None, max: Any = None) -> Arr:
+def _clamp(x: Arr, min: Operand | None = None, max: Operand | None = None) -> Arr:
     x = x if min is None else x.maximum(min)
     return x if max is None else x.maximum(max, sign=-1)
 
@@ -248,7 +269,7 @@ _FLOATS = ("float64", "float32", "bfloat16", "float16")
 
 
 @operation("to", "type", "_to_copy")
-def _to(x: Arr, *wanted: Any, dtype: Any = None, **_: Any) -> Arr:
+def _to(x: Arr, *wanted: object, dtype: str | None = None, **_: object) -> Arr:
     for one in (*wanted, dtype):
         target = one.dtype if isinstance(one, Arr) else one
         if isinstance(target, str) and target in _FLOATS:
@@ -305,7 +326,7 @@ def _movedim(x: Arr, source: int, destination: int) -> Arr:
 
 
 @operation("expand", "broadcast_to")
-def _expand(x: Arr, *sizes: Any, size: Any = None) -> Arr:
+def _expand(x: Arr, *sizes: Any, size: Shape | None = None) -> Arr:
     wanted = list(_shape(sizes) if size is None else size)
     old = [()] * (len(wanted) - len(x.axes)) + list(x.axes)
     dims = [s.dim or () if isinstance(s, Num) else a for s, a in zip(wanted, old, strict=True)]
@@ -317,11 +338,11 @@ def _expand(x: Arr, *sizes: Any, size: Any = None) -> Arr:
 # --------------------------------------------------------------------------------------------------------- reductions
 
 
-def _statistic(x: Arr, name: str, dim: Any, keepdim: bool, *, dtype: Any = None, axis: Any = None) -> Arr:
+def _statistic(x: Arr, name: str, dim: Axis, keepdim: bool, *, dtype: str | None = None, axis: Axis = None) -> Arr:
     return getattr(x if dtype is None else x.cast(dtype), name)(axis if dim is None else dim, keepdim)
 
 
-def _var(x: Arr, dim: Any = None, unbiased: Any = True, keepdim: bool = False, **named: Any) -> Arr:
+def _var(x: Arr, dim: Axis = None, unbiased: int = True, keepdim: bool = False, **named: Any) -> Arr:
     correction = named.get("correction")
     return x.variance(named.get("axis", dim), keepdim, int(unbiased) if correction is None else correction)
 
@@ -331,21 +352,25 @@ OPERATIONS |= {
     "sum": lambda x, dim=None, keepdim=False, **named: _statistic(x, "sum", dim, keepdim, **named),
     "var": _var,
     "std": lambda x, *given, **named: _var(x, *given, **named).root(),
-    "var_mean": lambda x, dim=None, *given, keepdim=False, **named: (
-        _var(x, dim, *given, **named, **({} if len(given) > 1 else {"keepdim": keepdim})),
-        x.mean(dim, given[1] if len(given) > 1 else keepdim),
-    ),
 }
+
+
+@operation("var_mean")
+def _var_mean(x: Arr, dim: Axis = None, *given: Any, keepdim: bool = False, **named: Any) -> tuple[Arr, Arr]:
+    keeps = given[1] if len(given) > 1 else keepdim
+    return _var(x, dim, *given[:1], keepdim=keeps, **named), x.mean(dim, keeps)
 
 
 @operation("std_mean")
 def _std_mean(x: Arr, *given: Any, **named: Any) -> tuple[Arr, Arr]:
-    variance, mean = OPERATIONS["var_mean"](x, *given, **named)
+    variance, mean = _var_mean(x, *given, **named)
     return variance.root(), mean
 
 
 @operation("norm", "linalg_norm", "linalg_vector_norm", "vector_norm")
-def _norm(x: Arr, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, p: Any = None, dtype: Any = None) -> Arr:
+def _norm(
+    x: Arr, ord: Order = 2, dim: Axis = None, keepdim: bool = False, *, p: Order | None = None, dtype: str | None = None
+) -> Arr:
     order = ord if p is None else p
     if order not in (2, 2.0, "fro"):
         x.trace.refuse(f"a norm of order {order!r}")
@@ -354,8 +379,8 @@ def _norm(x: Arr, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, p: An
 
 
 @operation("einsum")
-def _einsum(equation: str, *operands: Any) -> Arr:
-    operands = tuple(_shape(operands))
+def _einsum(equation: str, *given: Arr | Sequence[Arr]) -> Arr:
+    operands: Sequence[Arr] = _shape(given)
     terms, _, result = equation.replace(" ", "").partition("->")
     names = terms.split(",")
     if len(names) != len(operands) or len(set(names)) != 1 or not names[0].replace(".", "").isalpha():
@@ -369,7 +394,7 @@ def _einsum(equation: str, *operands: Any) -> Arr:
 # ------------------------------------------------------------------------------------------------------ whole layers
 
 
-def _trailing(x: Arr, shape: Sequence[Any]) -> None:
+def _trailing(x: Arr, shape: Sequence[Num | int]) -> None:
     """Whether a layer normalizes exactly the components."""
     dims = [one.dim if isinstance(one, Num) else () if one == 1 else one for one in shape]
     labels = [label for dim in dims if isinstance(dim, tuple) for label in dim]
@@ -377,36 +402,40 @@ def _trailing(x: Arr, shape: Sequence[Any]) -> None:
         x.trace.refuse(f"a layer normalizes {shape} of the axes {x.axes}")
 
 
-def layer(x: Arr, function: Callable[..., Any], eps: Any, *parameters: Any, **statistics: Any) -> Arr:
+def layer(
+    x: Arr, function: Callable[..., Carrier], eps: Num | float, *parameters: Arr | None, **statistics: Arr
+) -> Arr:
     """A norm layer of PyTorch: that of the library, with gain and bias as PyTorch applies them."""
     if x.summed:
         x.trace.refuse("a sum over rows is used otherwise than linearly")
-    eps = eps.value if isinstance(eps, Num) else x.trace.constant(eps)
+    added = eps.value if isinstance(eps, Num) else x.trace.constant(eps)
     values = {name: one.value for name, one in statistics.items()}
     square = values.get("variance", lg.moments(x.value)[1] if function is lg.layer_norm else None)
     square = lg.projection.mean_square(x.value) if square is None else square
-    x.trace.require(square + eps, ">")
+    x.trace.require(square + added, ">")
     ground = x.trace.ground
-    y = Arr(x.trace, ground.fused(lambda v: function(v, eps=eps, **values), x.value, x.dtype), x.axes, x.dtype)
+    y = Arr(x.trace, ground.fused(lambda v: function(v, eps=added, **values), x.value, x.dtype), x.axes, x.dtype)
     gain, bias = (*parameters, None, None)[:2]
     y = y if gain is None else y.combined(gain, operator.mul)
     return y if bias is None else y.combined(bias, operator.add)
 
 
 @operation("layer_norm", "native_layer_norm")
-def _layer_norm(x: Arr, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: Any = 1e-5, *_: Any) -> Arr:
+def _layer_norm(
+    x: Arr, normalized_shape: Shape, weight: Weight = None, bias: Weight = None, eps: Num | float = 1e-5, *_: object
+) -> Arr:
     _trailing(x, normalized_shape)
     return layer(x, lg.layer_norm, eps, weight, bias)
 
 
 @operation("rms_norm")
-def _rms_norm(x: Arr, normalized_shape: Any, weight: Any = None, eps: Any = None) -> Arr:
+def _rms_norm(x: Arr, normalized_shape: Shape, weight: Weight = None, eps: Num | float | None = None) -> Arr:
     _trailing(x, normalized_shape)
     return layer(x, lg.rms_norm, torch.finfo(getattr(torch, x.dtype)).eps if eps is None else eps, weight)
 
 
 @operation("group_norm")
-def _group_norm(x: Arr, num_groups: int, weight: Any = None, bias: Any = None, eps: Any = 1e-5) -> Arr:
+def _group_norm(x: Arr, num_groups: int, weight: Weight = None, bias: Weight = None, eps: Num | float = 1e-5) -> Arr:
     rest = tuple(itertools.chain(*x.axes[1:]))
     if num_groups != 1 or rest != (FEATURE,):
         x.trace.refuse(f"{num_groups} groups of the axes {x.axes}")
@@ -415,9 +444,9 @@ def _group_norm(x: Arr, num_groups: int, weight: Any = None, bias: Any = None, e
 
 
 @operation("batch_norm")
-def _batch_norm(x: Arr, running_mean: Any, running_var: Any, *given: Any, **named: Any) -> Arr:
+def _batch_norm(x: Arr, running_mean: Weight, running_var: Weight, *given: Any, **named: Any) -> Arr:
     options = dict(zip(("weight", "bias", "training", "momentum", "eps"), given, strict=False)) | named
-    if options.get("training") or running_mean is None or x.axes[1:2] != ((FEATURE,),):
+    if options.get("training") or running_mean is None or running_var is None or x.axes[1:2] != ((FEATURE,),):
         x.trace.refuse("batch statistics")
     ends = [1] * (len(x.axes) - 2)
     affine = [options.get(name) for name in ("weight", "bias")]
@@ -427,7 +456,7 @@ def _batch_norm(x: Arr, running_mean: Any, running_var: Any, *given: Any, **name
 
 
 @operation("normalize")
-def _normalize(x: Arr, p: Any = 2.0, dim: Any = 1, eps: Any = 1e-12) -> Arr:
+def _normalize(x: Arr, p: Order = 2.0, dim: Axis = 1, eps: Operand = 1e-12) -> Arr:
     return x.divided(_norm(x, p, dim, True).maximum(eps))
 
 
@@ -438,15 +467,15 @@ OPERATIONS["dropout"] = lambda x, p=0.5, training=True, inplace=False: (
 # -------------------------------------------------------------------------------------------- new arrays, and questions
 
 
-def _dims(trace: Trace, sizes: Any) -> list[Dim]:
+def _dims(trace: Trace, sizes: Sequence[Num | int]) -> list[Dim]:
     dims = [one.dim if isinstance(one, Num) else () if one == 1 else None for one in sizes]
     if None in dims:
         trace.refuse(f"an array of shape {tuple(sizes)} is made")
     return [dim for dim in dims if dim is not None]
 
 
-def _new(number: Any) -> Callable[..., Arr]:
-    def make(*sizes: Any, trace: Trace, size: Any = None, dtype: Any = None, **_: Any) -> Arr:
+def _new(number: int) -> Callable[..., Arr]:
+    def make(*sizes: Any, trace: Trace, size: Shape | None = None, dtype: str | None = None, **_: object) -> Arr:
         return filled(trace, number, _dims(trace, _shape(sizes) if size is None else size), dtype or "float32")
 
     return make
@@ -477,8 +506,8 @@ _ANSWERS |= {"device": torch.device("cpu"), "layout": torch.strided, "__set__req
 _NOTED = ("device", "is_cuda", "requires_grad")
 
 
-def _answering(name: str, value: Any) -> Callable[..., Any]:
-    def answer(x: Arr, *_: Any, **__: Any) -> Any:
+def _answering(name: str, value: object) -> Callable[..., object]:
+    def answer(x: Arr, *_: object, **__: object) -> object:
         if name in _NOTED:
             x.trace.notes.add(f"asks for {name}")
         return value
@@ -486,14 +515,18 @@ def _answering(name: str, value: Any) -> Callable[..., Any]:
     return answer
 
 
+def _lengths(x: Arr) -> tuple[Any, ...]:
+    return tuple(x.size(k, Size) for k in range(len(x.axes)))
+
+
 _ASKED = {name: _answering(name, value) for name, value in _ANSWERS.items()} | {
-    "shape": lambda x: tuple(x.size(k, Size) for k in range(len(x.axes))),
+    "shape": _lengths,
     "dtype": lambda x: getattr(torch, x.dtype),
     "ndim": lambda x: len(x.axes),
     "requires_grad_": lambda x, *_: x,
 }
 _ASKED["dim"] = _ASKED["ndimension"] = _ASKED["ndim"]
-_ASKED["numel"] = _ASKED["nelement"] = lambda x: functools.reduce(operator.mul, _ASKED["shape"](x))
-_ASKED["size"] = lambda x, dim=None: _ASKED["shape"](x) if dim is None else x.size(x._axis(dim), Size)
+_ASKED["numel"] = _ASKED["nelement"] = lambda x: functools.reduce(operator.mul, _lengths(x))
+_ASKED["size"] = lambda x, dim=None: _lengths(x) if dim is None else x.size(x._axis(dim), Size)
 _ASKED["sym_size"] = _ASKED["size"]
 OPERATIONS |= _ASKED

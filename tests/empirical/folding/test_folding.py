@@ -261,7 +261,9 @@ def corpus_for(network: Any, folder: Path) -> Path:
         return folder / "ids.npy"
     (folder / "cases").mkdir()
     for number in range(2):
-        inputs = {name: value[0].numpy() for name, value in sample_inputs(network, rows=1, seed=number).items()}
+        inputs: dict[str, Any] = {
+            name: value[0].numpy() for name, value in sample_inputs(network, rows=1, seed=number).items()
+        }
         labels = random.integers(0, 2, 8 if "decoder_input_ids" in inputs else 1)
         np.savez(folder / "cases" / f"{number}.npz", labels=labels, **inputs)
     return folder / "cases"
