@@ -18,9 +18,10 @@ from lngeom.angles import angle_from_moments
 
 from ._compiled import by_kernel, free
 
-# On a CPU small enough for the cache of a core, and for the allocator to reuse what it has: the temporaries of larger
-# chunks are given back to the system and cost a page fault for each 4 KB when they come again.
-_CHUNK_BYTES = {"cpu": 1 << 19, "cuda": 1 << 26}
+# On a CPU so large that operators take longer to compute than to call, and so small that the allocator reuses what it
+# has: the temporaries of larger chunks are given back to the system and cost a page fault for each 4 KB when they come
+# again. At d = 576 half a megabyte took 1.7 times as long, 9 MB three times.
+_CHUNK_BYTES = {"cpu": 1 << 21, "cuda": 1 << 26}
 _ACCUMULATING = {"cuda"} if hasattr(torch.ops.aten.mm, "dtype") else set()
 """Devices where PyTorch multiplies matrices of 16 bits and returns the sums in float32; from PyTorch 2.8 on."""
 
@@ -138,7 +139,9 @@ def _nearly_parallel(numbers: Tensor, d: int, unit: float) -> Tensor:
 
 
 def _chunks(count: int, d: int, device: torch.device) -> Iterator[slice]:
-    size = max(1, _CHUNK_BYTES.get(device.type, _CHUNK_BYTES["cuda"]) // (4 * d))
+    """The rows in as few chunks of one size as stay within the limit."""
+    most = max(1, _CHUNK_BYTES.get(device.type, _CHUNK_BYTES["cuda"]) // (4 * d))
+    size = max(1, -(-count // max(1, -(-count // most))))
     return (slice(begin, begin + size) for begin in range(0, count, size))
 
 
