@@ -54,8 +54,7 @@ def holds(statement: Formula, values: Values, dimension: int, *, total: bool = T
 
 def decided(values: Sequence[Number], relation: str) -> bool | None:
     """Whether all numbers stand in the relation to 0; None where an enclosure does not decide."""
-    decide = {"=": _is_zero, "!=": _is_nonzero, ">": _is_positive, ">=": _is_nonnegative}[relation]
-    decisions = [decide(value) for value in values]
+    decisions = [_stands(value, relation) for value in values]
     if False in decisions:
         return False
     return None if None in decisions else True
@@ -66,28 +65,22 @@ def ends(value: Number) -> tuple[Fraction, Fraction]:
     return (value.lower, value.upper) if isinstance(value, Interval) else (value, value)
 
 
-def _is_zero(value: Number) -> bool | None:
-    low, high = ends(value)
-    return True if low == high == 0 else (None if low <= 0 <= high else False)
+_DECIDED = {
+    "=": lambda low, high: (low == high == 0, low > 0 or high < 0),
+    "!=": lambda low, high: (low > 0 or high < 0, low == high == 0),
+    ">": lambda low, high: (low > 0, high <= 0),
+    ">=": lambda low, high: (low >= 0, high < 0),
+}
+"""Whether a number between two ends certainly stands in the relation to 0, and whether it certainly does not."""
 
 
-def _is_nonzero(value: Number) -> bool | None:
-    zero = _is_zero(value)
-    return None if zero is None else not zero
-
-
-def _is_positive(value: Number) -> bool | None:
-    low, high = ends(value)
-    return True if low > 0 else (False if high <= 0 else None)
-
-
-def _is_nonnegative(value: Number) -> bool | None:
-    low, high = ends(value)
-    return True if low >= 0 else (False if high < 0 else None)
+def _stands(value: Number, relation: str) -> bool | None:
+    yes, no = _DECIDED[relation](*ends(value))
+    return True if yes else False if no else None
 
 
 def _inverse(value: Number, total: bool) -> Number:
-    if not _is_zero(value):
+    if not _stands(value, "="):
         return 1 / value
     if not total:
         raise UndecidedError("1/0 has no value")
