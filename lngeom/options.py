@@ -10,6 +10,8 @@
 >>> add_options(parser, Greeting)
 >>> read_options(parser, Greeting, ["Ada", "Alan", "--times", "1e2"])
 Greeting(names=('Ada', 'Alan'), times=100, loud=False)
+>>> command_line("greet", Greeting(("Ada Lovelace",), loud=True))
+"lngeom greet 'Ada Lovelace' --loud"
 """
 
 import argparse
@@ -159,17 +161,7 @@ def _json_apart(words: Sequence[str]) -> list[str]:
 
 
 def command_line(name: str, options: "DataclassInstance") -> str:
-    """The command that gives these options.
-
-    >>> from dataclasses import dataclass
-    >>> @dataclass(frozen=True)
-    ... class Greeting:
-    ...     name: str = argument("NAME", "whom to greet")
-    ...     times: int = option(1, "how often")
-    ...     loud: bool = option(False, "in capitals")
-    >>> command_line("greet", Greeting("Ada Lovelace", loud=True))
-    "lngeom greet 'Ada Lovelace' --loud"
-    """
+    """The command that gives these options."""
     words = ["lngeom", name]
     for each in fields(options):
         value = getattr(options, each.name)

@@ -11,7 +11,7 @@ import torch
 from hypothesis import given, strategies as st
 
 import lngeom as lg
-from lngeom.ellipsoid import _secular
+from lngeom.ellipsoid import _secular, dead_direction
 from lngeom.ellipsoid._certificate import _value, enclose, sign
 from lngeom.errors import LngeomError
 
@@ -338,3 +338,42 @@ def test_array_api_gains() -> None:
     axes, reference = lg.principal_axes(gain), lg.principal_axes(np.array([3.0, -1.0, 2.0]))
     assert type(axes.semi_axes) is type(gain)
     assert np.array_equal(np.from_dlpack(axes.semi_axes), reference.semi_axes)
+
+
+# ------------------------------------------------------------------------------------------ the dead direction
+
+
+@pytest.mark.parametrize("gain", [*GAINS.values(), np.zeros(3)], ids=[*GAINS, "all zero"])
+@pytest.mark.parametrize("eps", [0.0, 1e-5])
+def test_dead_direction_sees_no_output(gain: np.ndarray, eps: float) -> None:
+    normal = dead_direction(gain)
+    d = gain.size
+    x = generator().standard_normal((20, d))
+    z = lg.layer_norm(x, gain, eps=eps)
+    # n·(g∘y) = s·1ᵀy with s = 1/‖α‖ (0 with zero gains). y is off by at most κ(d + 8) units of its norm √d, and
+    # the products and the sum by d units more of Σ|n g y| = s Σ|y| <= s d.
+    condition = np.linalg.norm(x, axis=-1) / np.linalg.norm(lg.project(x), axis=-1)
+    scale = np.sum(np.abs(normal * gain)) / d
+    assert np.all(np.abs(z @ normal) <= scale * d * (2 * d + 16) * U * condition)
+    assert math.isclose(np.linalg.norm(normal), 1.0, rel_tol=(d + 4) * U)
+
+
+def test_dead_direction_of_zero_gains_is_the_limit() -> None:
+    limit = dead_direction(np.array([3.0, 0.0, -1.0, 0.0]))
+    # A root and a quotient, 2u, against a power, right to 2u.
+    np.testing.assert_allclose(limit, [0.0, 0.5**0.5, 0.0, 0.5**0.5], rtol=4 * U)
+    # α/‖α‖ differs from its limit by the ratio of gains, 1e-9, to first order.
+    near = dead_direction(np.array([3.0, 1e-9, -1.0, 1e-9]))
+    assert np.max(np.abs(near - limit)) <= 2e-9
+    assert dead_direction(np.zeros(4)).tolist() == [0.5] * 4
+
+
+def test_dead_direction_is_differentiable() -> None:
+    gain = torch.tensor([0.7, -1.3, 2.0], dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(dead_direction, (gain,))
+
+
+def test_dead_direction_survives_extreme_gains() -> None:
+    assert dead_direction(np.array([1e-300, 1e300])).tolist() == [1.0, 0.0]
+    with pytest.raises(lg.errors.InputError, match="NaN"):
+        dead_direction(np.array([np.nan]))

@@ -86,18 +86,12 @@ def models(theorem: sy.Proved, random: Random) -> list[tuple[int, dict[str, Any]
             for t, relation in theorem.hypotheses:
                 left = t - W
                 if relation == "=" and "'w'" not in repr(left.pairs):
-                    values["w"] = tuple(-value for value in _values(left, values, n))
+                    values["w"] = tuple(-value for value in sy.evaluate(left, values, n))
                 elif relation == "=" and "'w'" not in repr((t + W).pairs):
-                    values["w"] = tuple(_values(t + W, values, n))
+                    values["w"] = tuple(sy.evaluate(t + W, values, n))
             if all(sy.holds(formula, values, n) for formula in theorem.hypotheses):
                 found.append((n, values))
     return found
-
-
-def _values(t: sy.Term, values: dict[str, Any], n: int) -> list[Any]:
-    from lngeom.kernel import evaluate
-
-    return evaluate(t, values, n)
 
 
 @settings(max_examples=30)  # each example has an instance of every rule and six models of each

@@ -71,7 +71,8 @@ def meaning(node: Node, values: dict[str, Any], n: int) -> list[Any]:
     if node.name in ("x", "y"):
         return list(values[node.name])
     if not node.children:
-        return [{"a": values["a"], "d": Fraction(n)}.get(node.name) or _number(node, values)] * n
+        named = {"a": values["a"], "d": Fraction(n)}
+        return [named[node.name] if node.name in named else Fraction(node.name)] * n
     parts = [meaning(child, values, n) for child in node.children]
     if node.name == "S" and not is_vector(node.children[0]):
         return parts[0]  # one component
@@ -83,10 +84,6 @@ def meaning(node: Node, values: dict[str, Any], n: int) -> list[Any]:
         return [_root(value) for value in parts[0]]
     combine = {"+": lambda p, q: p + q, "-": lambda p, q: p - q, "*": lambda p, q: p * q}[node.name]
     return [combine(p, q) for p, q in zip(*parts, strict=True)]
-
-
-def _number(node: Node, values: dict[str, Any]) -> Fraction:
-    return values["a"] if node.name == "a" else Fraction(node.name)
 
 
 def _inverse(value: Any) -> Any:
