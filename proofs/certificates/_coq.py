@@ -6,14 +6,7 @@ from typing import Any
 
 from ._reading import binds, operands, shared
 
-HEADER = """From Coq Require Import ZArith QArith.
-From mathcomp Require Import all_ssreflect all_algebra.
-From LnGeom Require Import Terms Values Source Checker Decode Readable.
-Set Implicit Arguments.
-Unset Strict Implicit.
-Import GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
-"""
+HEADER = "From LnGeom Require Import Readable.\n"
 _RELATIONS = {"=": "REq", "!=": "RNe", ">": "RGt", ">=": "RGe"}
 _SHORT = {"=": "eq", "!=": "ne", ">": "gt", ">=": "ge"}
 _TAKEN = re.compile(r"[nRIijklm]|t\d+|given\d+|mean|basis|vec|sca|as|at|end|exists|fun|in|let|of|using|where|with")

@@ -21,7 +21,7 @@ SOURCES = Path(__file__).parent / "coq"
 RESULTS = SOURCES / "results.json"
 """What the last run of ``lngeom verify`` found."""
 
-LIBRARY = ("Terms", "Values", "Source", "Checker", "Decode", "Readable")
+LIBRARY = ("Base", "Terms", "Values", "Source", "Checker", "Decode", "Readable")
 LAST_STEPS = ("LastSteps", "Matrices", "Limits", "Gauge", "Derivatives", "Networks", "Orders", "Bounds")
 
 _LAST_STEP = re.compile(

@@ -1,7 +1,7 @@
 (** One accusation, decided by computation: the checker, and the proof that whom it accuses is no correct kernel. *)
 From Flocq Require Import Core Operations.
-Require Import Reals ZArith List Permutation Mergesort Orders Sorted Lra Lia.
-From Rounding Require Import Constants Sums Means Components Family Merging Variances Decision Floats Formats.
+Require Import ZArith Mergesort Orders Sorted.
+From Rounding Require Export Variances Decision Formats.
 Import ListNotations.
 
 (** ** Numbers m 2^e, exactly *)
@@ -457,9 +457,7 @@ apply Rmult_le_reg_r with (D ^ 2); [apply pow_lt; lra|]. lra.
 Qed.
 
 Let v_pos : 0 <= v.
-Proof.
-unfold v, variance. apply Rmult_le_pos; [apply all_pos; intros; apply pow2_ge_0|]. apply Rlt_le, Rinv_0_lt_compat. fold D; lra.
-Qed.
+Proof. apply mean_pos; intros; apply pow2_ge_0. Qed.
 
 Let wD : w * D <= u * om * D.
 Proof. apply Rmult_le_compat_r; auto; lra. Qed.
@@ -479,8 +477,7 @@ intros C H A. unfold mean_bounded in H. cbv zeta in H. read.
 assert (mu_is : mu = mean n x) by (unfold mu; rewrite C; reflexivity).
 assert (abs_mu : Rabs (D * mu) = D * Rabs (mean n x)) by (rewrite Rabs_mult, Rabs_pos_eq, mu_is; lra).
 rewrite abs_mu in *. set (s := mean n (fun i => Rabs (x i))) in *.
-assert (s0 : 0 <= s).
-{ apply Rmult_le_pos; [apply all_pos; intros; apply Rabs_pos|]. apply Rlt_le, Rinv_0_lt_compat. fold D; lra. }
+assert (s0 : 0 <= s) by (apply mean_pos; intros; apply Rabs_pos).
 destruct A as [A|(o & l & P & L & M)].
 - rewrite mu_is. eapply Rle_trans; [apply (mean_error u w om n); auto; lra || lia|].
   unfold Means.alpha. fold s. rewrite grown. fold D.

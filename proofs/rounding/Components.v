@@ -1,7 +1,5 @@
 (** The scale of a row, and one component of its output. *)
-Require Import Reals Lra Lia.
-From Rounding Require Import Constants Sums Means.
-Local Open Scope R_scope.
+From Rounding Require Export Means.
 
 Section Components.
 

@@ -1,6 +1,6 @@
 (** How many roundings each step of a kernel may make: the numbers of lngeom/rounding/_constants.py. *)
-Require Import Reals.
-Local Open Scope R_scope.
+From Coq Require Export Reals List Permutation Lra Lia.
+Global Open Scope R_scope.
 
 Definition square := 8.
 Definition scale := 8.

@@ -1,7 +1,5 @@
 (** The decision: four positive numbers show that no scale p and no shift q are left, and then no correct kernel is. *)
-Require Import Reals Lra Lia.
-From Rounding Require Import Constants Sums Means Components Family.
-Local Open Scope R_scope.
+From Rounding Require Export Family.
 
 Section Decision.
 

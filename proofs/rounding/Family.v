@@ -1,7 +1,5 @@
 (** The theorem: what a correct kernel returns is in the family, so that it is never accused. *)
-Require Import Reals List Lra Lia.
-From Rounding Require Import Constants Sums Means Components.
-Local Open Scope R_scope.
+From Rounding Require Export Components.
 
 Section Family.
 
@@ -128,9 +126,7 @@ Lemma low_high v m : 0 <= v -> Rabs (m - mu) <= A -> mean_square u w d x m v ->
 Proof.
 intros V M Q S. assert (B := mean_square_error u w om d u_pos w_pos d_pos w_small om_pos guard x m v Q).
 cbv zeta in B. rewrite S in B.
-assert (V0 : 0 <= variance).
-{ apply Rmult_le_pos; [apply all_pos; intros; apply pow2_ge_0|].
-  apply Rlt_le, Rinv_0_lt_compat, lt_0_INR; lia. }
+assert (V0 : 0 <= variance) by (apply mean_pos; intros; apply pow2_ge_0).
 assert (TT : u * T d (fun i => (x i - m) ^ 2) * (1 + gamma d u) / INR d + 4 * om <= square_error).
 { unfold square_error. apply Rplus_le_compat_r. apply Rmult_le_compat_r.
   { apply Rlt_le, Rinv_0_lt_compat, lt_0_INR; lia. }

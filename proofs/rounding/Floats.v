@@ -1,8 +1,6 @@
 (** Kernels in binary floating point, gradual underflow included, are instances of the relations: by Flocq. *)
 From Flocq Require Import Core Plus_error Relative.
-Require Import Reals List Lra Lia.
-From Rounding Require Import Constants Sums Means Components Family.
-Local Open Scope R_scope.
+From Rounding Require Export Family.
 
 Section Floats.
 

@@ -1,8 +1,6 @@
 (** The theorem for the formats that models are stored in, without parameters of formats. *)
 From Flocq Require Import Core.
-Require Import Reals Lra Lia.
-From Rounding Require Import Constants Sums Means Components Family Floats.
-Local Open Scope R_scope.
+From Rounding Require Export Floats.
 
 (** How outputs are stored; half formats are computed in float32. *)
 Inductive stored := float16 | bfloat16 | float32 | float64.

@@ -1,7 +1,5 @@
 (** Computed means: of the components, and of the squares that the norm divides by. *)
-Require Import Reals List Permutation Lra Lia.
-From Rounding Require Import Constants Sums.
-Local Open Scope R_scope.
+From Rounding Require Export Sums.
 
 Section Means.
 
@@ -27,7 +25,13 @@ Let D_pos : 0 < INR d.
 Proof. apply lt_0_INR; lia. Qed.
 
 Lemma all_pos z : (forall i, 0 <= z i) -> 0 <= all z.
-Proof. intros H; apply sum_pos; intros a I; apply in_map_iff in I; destruct I as (i & <- & _); auto. Qed.
+Proof. intros; apply sum_pos; auto. Qed.
+
+Lemma mean_pos z : (forall i, 0 <= z i) -> 0 <= mean z.
+Proof.
+intros H. apply Rmult_le_pos; [apply all_pos; auto|].
+destruct (pos_INR d) as [P|<-]; [now apply Rlt_le, Rinv_0_lt_compat|rewrite Rinv_0; apply Rle_refl].
+Qed.
 
 Lemma all_abs z : Rabs (all z) <= all (fun i => Rabs (z i)).
 Proof. unfold all; rewrite <- (map_map z Rabs); apply sum_abs. Qed.
@@ -78,11 +82,7 @@ assert (sum2 : forall f e' q o s, order_of d o -> sums u q o s -> (forall i, Rab
   { rewrite <- pow_add. replace (nodes o + 2)%nat with (S d) by lia. auto. }
   assert (p2 : (1 + u) ^ (nodes o - 1) * (1 + u) <= (1 + u) ^ (nodes o - 1) * (1 + u) ^ 2).
   { apply Rmult_le_compat_l; [apply pow_le; lra|]. simpl; nra. }
-  apply (Rmult_le_compat_l _ _ _ uF) in p2. rewrite <- !Rmult_assoc in p2.
-  apply (Rmult_le_compat_l _ _ _ Q0) in n1. apply (Rmult_le_compat_l _ _ _ Q0) in n2. rewrite <- Rmult_assoc in n1, n2.
-  repeat split; auto.
-  - apply (Rmult_le_compat_r (1 + u)) in B; [|lra]. rewrite Rmult_plus_distr_r in B. lra.
-  - apply (Rmult_le_compat_r ((1 + u) ^ 2)) in B; [|apply pow_le; lra]. rewrite Rmult_plus_distr_r in B. lra. }
+  nra. }
 assert (rhs : forall a b c f, a * INR d <= u * T z * K + b -> b <= c -> c <= u * all (fun i => Rabs (z i)) * K + all e * K' ->
     0 <= f -> f <= (1 + INR d * K) * w -> a + f <= (u * T z + u * all (fun i => Rabs (z i))) * K / INR d
       + all e * K' / INR d + (1 + INR d * K) * w).
@@ -177,7 +177,6 @@ destruct A as [o s P S M|o s c P S C M|o c q P C Q M].
       + apply Rmult_le_compat_l; [apply Rmult_le_pos; lra|auto]. }
   assert (part3 : INR d * w * (1 + u) ^ nodes o <= INR d * K * w).
   { replace (INR d * K * w) with (INR d * w * K) by ring. apply Rmult_le_compat_l; auto. apply pow; lia. }
-  rewrite Rmult_plus_distr_r in B.
   generalize (Rabs_triang (m - c * Y) (k * (Y / INR d))). unfold Rdiv in *. lra.
 Qed.
 
@@ -280,8 +279,7 @@ eapply Rle_trans; [apply (average_error z (fun i => k * z i + w) t v); auto|].
     repeat apply product_le; auto. }
 destruct (gamma_guard d ltac:(lia)) as [K1 K2]. destruct (gamma_guard (S d) ltac:(lia)) as [K3 K4].
 set (K := 1 + gamma d u) in *. set (K' := 1 + gamma (S d) u) in *.
-assert (M : 0 <= mean z).
-{ apply Rmult_le_pos; [apply all_pos; auto|]. apply Rlt_le, Rinv_0_lt_compat, D_pos. }
+assert (M : 0 <= mean z) by (apply mean_pos; auto).
 rewrite (Rabs_pos_eq (mean z)) by auto.
 replace (all (fun i => k * z i + w)) with (k * all z + INR d * w).
 2: { rewrite <- all_const. unfold all; rewrite sum_plus, sum_scale; reflexivity. }
@@ -300,9 +298,7 @@ assert (K' * w + (1 + INR d * K) * w <= 4 * om).
   apply Rle_trans with ((K' + 1 + INR d * K) * (u * om)).
   { apply Rmult_le_compat_l; auto. generalize (Rmult_le_pos _ _ (pos_INR d) (Rle_trans _ _ _ Rle_0_1 K1)); lra. }
   replace ((K' + 1 + INR d * K) * (u * om)) with (((K' + 1) * u + INR d * u * K) * om) by ring.
-  apply Rmult_le_compat_r; auto. assert (INR d * u * K <= / 4 * (4 / 3)).
-  { apply Rmult_le_compat; try lra. apply Rmult_le_pos; lra. }
-  assert ((K' + 1) * u <= (4 / 3 + 1) * / 20) by (apply Rmult_le_compat; lra). lra. }
+  apply Rmult_le_compat_r; auto. nra. }
 lra.
 Qed.
 

@@ -1,7 +1,5 @@
 (** Merged means (Welford; Chan, Golub and LeVeque), in any tree, to all orders in u. *)
-Require Import Reals List Permutation Lra Lia.
-From Rounding Require Import Constants Sums Means.
-Local Open Scope R_scope.
+From Rounding Require Export Means.
 
 Section Merging.
 
@@ -45,31 +43,29 @@ Proof. unfold size; simpl nodes. rewrite <- plus_INR. f_equal; lia. Qed.
 Lemma total_size o : total x o = size o * part_mean o.
 Proof. unfold part_mean; field. generalize (size_pos o); lra. Qed.
 
+Lemma least_pos a b : 0 <= Rmin (size a) (size b).
+Proof. generalize (size_pos a) (size_pos b). unfold Rmin; destruct Rle_dec; lra. Qed.
+
 Lemma smaller_pos o : 0 <= smaller o.
-Proof.
-induction o as [|a IHa b IHb]; simpl; [lra|]. generalize (size_pos a) (size_pos b).
-unfold Rmin; destruct Rle_dec; lra.
-Qed.
+Proof. induction o as [|a IHa b IHb]; simpl; [lra|]. generalize (least_pos a b); lra. Qed.
 
 Lemma apart_pos o : 0 <= apart o.
 Proof.
 induction o as [|a IHa b IHb]; simpl; [lra|].
-assert (0 <= Rmin (size a) (size b) * Rabs (part_mean b - part_mean a)); [|lra].
-apply Rmult_le_pos; [|apply Rabs_pos]. generalize (size_pos a) (size_pos b). unfold Rmin; destruct Rle_dec; lra.
+generalize (Rmult_le_pos _ _ (least_pos a b) (Rabs_pos (part_mean b - part_mean a))); lra.
 Qed.
 
 Lemma squares_pos o : 0 <= squares o.
 Proof.
 induction o as [|a IHa b IHb]; simpl squares; [lra|].
-assert (0 <= Rmin (size a) (size b) * (part_mean b - part_mean a) ^ 2); [|lra].
-apply Rmult_le_pos; [|apply pow2_ge_0]. generalize (size_pos a) (size_pos b). unfold Rmin; destruct Rle_dec; lra.
+generalize (Rmult_le_pos _ _ (least_pos a b) (pow2_ge_0 (part_mean b - part_mean a))); lra.
 Qed.
 
 Lemma sizes_pos o : 0 <= sizes o.
 Proof. induction o as [|a IHa b IHb]; simpl sizes; [lra|]. generalize (size_pos (Node a b)); lra. Qed.
 
 Lemma part_abs_pos o : 0 <= part_abs o.
-Proof. apply sum_pos; intros a I; apply in_map_iff in I; destruct I as (i & <- & _); apply Rabs_pos. Qed.
+Proof. apply sum_pos; intros; apply Rabs_pos. Qed.
 
 Lemma total_abs o : Rabs (total x o) <= part_abs o.
 Proof. unfold total, part_abs, total; rewrite <- (map_map x Rabs); apply sum_abs. Qed.
@@ -186,8 +182,7 @@ induction 1 as [i|a b l l' ma mb c delta step m _ IHa _ IHb N D C S M|a b l l' m
     apply Rplus_le_le_0_compat; repeat apply Rmult_le_pos; lra.
   + unfold budget; simpl partial; simpl apart; simpl sizes. fold n. rewrite S_INR.
     assert (part : part_abs (Node a b) = part_abs a + part_abs b) by (unfold part_abs; apply total_node).
-    assert (0 <= Rmin (size a) (size b) * Rabs (part_mean b - part_mean a)).
-    { apply Rmult_le_pos; [unfold Rmin; destruct Rle_dec; lra|apply Rabs_pos]. }
+    generalize (Rmult_le_pos _ _ (least_pos a b) (Rabs_pos (part_mean b - part_mean a))); intros.
     generalize (Rmult_le_compat_l _ _ _ U3 (levels a b l l')). rewrite part. nra.
 Qed.
 
@@ -253,8 +248,7 @@ Qed.
 Lemma apart_le o : apart o ^ 2 <= smaller o * squares o.
 Proof.
 induction o as [|a IHa b IHb]; [simpl; lra|]. simpl apart; simpl smaller; simpl squares.
-assert (M : 0 <= Rmin (size a) (size b)).
-{ generalize (size_pos a) (size_pos b). unfold Rmin; destruct Rle_dec; lra. }
+assert (M := least_pos a b).
 apply two_squares; try (apply Rplus_le_le_0_compat; auto using apart_pos, smaller_pos, squares_pos); auto.
 - apply Rmult_le_pos; auto using Rabs_pos.
 - apply Rmult_le_pos; [auto|apply (pow2_ge_0 (part_mean b - part_mean a))].
@@ -286,8 +280,7 @@ assert (S : scatter o = INR d * mean d (fun i => (x i - mean d x) ^ 2)).
 set (v := mean d (fun i => (x i - mean d x) ^ 2)) in *.
 assert (A : apart o <= INR d * (14143 / 10000 * sqrt (INR k * v))).
 { assert (V : 0 <= INR k * v).
-  { apply Rmult_le_pos; [apply pos_INR|]. apply Rmult_le_pos; [apply all_pos; intros; apply pow2_ge_0|].
-    apply Rlt_le, Rinv_0_lt_compat; lra. }
+  { apply Rmult_le_pos; [apply pos_INR|]. apply mean_pos; intros; apply pow2_ge_0. }
   apply Rsqr_incr_0_var; [|repeat apply Rmult_le_pos; try lra; apply sqrt_pos]. rewrite Rsqr_pow2.
   apply Rle_trans with (1 := apart_le o).
   apply Rle_trans with ((INR d * INR k) * (2 * (INR d * v))).

@@ -1,18 +1,10 @@
 (** Computed sums: every binary tree over every permutation of the terms, to all orders in u. *)
-Require Import Reals List Permutation Lra Lia.
+From Rounding Require Export Constants.
 Import ListNotations.
-Local Open Scope R_scope.
 
 (** z rounded. Relations, not functions: every rounding mode that keeps the bounds, exact steps and wider
     formats are included. Additions have w = 0, since they do not underflow; products and quotients lose at most w. *)
 Definition near (u w z r : R) := exists d e, Rabs d <= u /\ Rabs e <= w /\ r = z * (1 + d) + e.
-
-Lemma near_error u w z r : near u w z r -> Rabs (r - z) <= u * Rabs z + w.
-Proof.
-intros (d & e & D & E & ->). replace (_ - z) with (d * z + e) by ring.
-eapply Rle_trans. apply Rabs_triang. rewrite Rabs_mult.
-apply Rplus_le_compat; auto. apply Rmult_le_compat_r; auto. apply Rabs_pos.
-Qed.
 
 Lemma near_sum u z r : near u 0 z r -> exists d, Rabs d <= u /\ r = z * (1 + d).
 Proof.
@@ -66,11 +58,8 @@ induction l as [|a l IH]; simpl; [rewrite Rabs_R0; lra|].
 eapply Rle_trans; [apply Rabs_triang|lra].
 Qed.
 
-Lemma sum_pos l : (forall a, In a l -> 0 <= a) -> 0 <= sum l.
-Proof.
-induction l as [|a l IH]; simpl; intros H; [lra|].
-assert (0 <= a) by auto. assert (0 <= sum l) by auto. lra.
-Qed.
+Lemma sum_pos A (f : A -> R) l : (forall i, 0 <= f i) -> 0 <= sum (map f l).
+Proof. intros H; induction l as [|a l IH]; simpl; [lra|]. specialize (H a); lra. Qed.
 
 Lemma total_node z a b : total z (Node a b) = total z a + total z b.
 Proof. unfold total; simpl; rewrite map_app; apply sum_app. Qed.
@@ -101,8 +90,7 @@ Lemma sums_error u z t e o s : 0 <= u -> (forall i, Rabs (t i - z i) <= e i) -> 
   Rabs (s - total z o) <= u * partial z o * (1 + u) ^ (nodes o - 1) + total e o * (1 + u) ^ nodes o.
 Proof.
 intros U T; assert (E0 : forall o, 0 <= total e o).
-{ intros c; apply sum_pos; intros a I; apply in_map_iff in I; destruct I as (i & <- & _).
-  generalize (T i) (Rabs_pos (t i - z i)); lra. }
+{ intros c; apply sum_pos; intros i; generalize (T i) (Rabs_pos (t i - z i)); lra. }
 induction 1 as [i|a b s s' r _ IHa _ IHb R].
 - unfold total; simpl; rewrite !Rplus_0_r; generalize (T i); lra.
 - assert (shift : forall c, partial z c * (1 + u) ^ (nodes c - 1) * (1 + u) = partial z c * (1 + u) ^ nodes c).
@@ -262,8 +250,7 @@ Fixpoint height o := match o with Leaf _ => 0%nat | Node a b => S (max (height a
 Theorem partial_height z o : partial z o <= Rabs (total z o) + INR (height o - 1) * total (fun i => Rabs (z i)) o.
 Proof.
 set (size := total (fun i => Rabs (z i))).
-assert (size_pos : forall c, 0 <= size c).
-{ intros c; apply sum_pos; intros a I; apply in_map_iff in I; destruct I as (i & <- & _); apply Rabs_pos. }
+assert (size_pos : forall c, 0 <= size c) by (intros c; apply sum_pos; intros; apply Rabs_pos).
 assert (node : forall a b, size (Node a b) = size a + size b) by (intros; apply total_node).
 assert (below : forall c, partial z c <= INR (height c) * size c).
 { induction c as [i|a IHa b IHb]; [simpl; generalize (size_pos (Leaf i)); lra|]. simpl partial; simpl height.
@@ -324,8 +311,7 @@ intros U G P S. assert (N := nodes_of _ _ P).
 rewrite <- (total_of d o z P), <- (total_of d o (fun i => Rabs (z i)) P).
 replace (d - 1)%nat with (nodes o) in * by lia.
 assert (E := pow_gamma _ _ u U (le_n _) G). apply Rle_trans with (((1 + u) ^ nodes o - 1) * total (fun i => Rabs (z i)) o).
-2: { apply Rmult_le_compat_r; [|lra]. apply sum_pos; intros a I; apply in_map_iff in I; destruct I as (i & <- & _).
-     apply Rabs_pos. }
+2: { apply Rmult_le_compat_r; [|lra]. apply sum_pos; intros; apply Rabs_pos. }
 clear P N G E. induction S as [i|a b s s' r _ IHa _ IHb R].
 - unfold total; simpl. rewrite Rplus_0_r, Rminus_diag_eq by auto. rewrite Rabs_R0; lra.
 - destruct (near_sum _ _ _ R) as (t & D & ->).
@@ -364,7 +350,7 @@ assert (M : forall k, most (map f l) k <= most (map g l) k).
 assert (U : forall n, upto (most (map f l)) n <= upto (most (map g l)) n).
 { induction n as [|[|n] IH]; simpl in *; try lra. generalize (M (S (S n))); lra. }
 assert (S : Rabs (sum (map f l)) <= Rabs (sum (map g l))).
-{ assert (0 <= sum (map f l)) by (apply sum_pos; intros a I; apply in_map_iff in I; destruct I as (i & <- & _); apply H).
+{ assert (0 <= sum (map f l)) by (apply sum_pos; intros; apply H).
   assert (sum (map f l) <= sum (map g l)) by (apply sum_le; intros; apply H). rewrite !Rabs_pos_eq; lra. }
 specialize (U (length l - 1)%nat). revert S U; destruct l as [|a [|b l]]; intros S U; try (simpl; lra).
 unfold any_order. cbv beta iota delta [map] in *. fold (map f l) (map g l) in *.

@@ -1,7 +1,5 @@
 (** Merged variances (Chan, Golub and LeVeque; Welford), in any tree, to all orders in u. *)
-Require Import Reals List Permutation Lra Lia.
-From Rounding Require Import Constants Sums Means Merging.
-Local Open Scope R_scope.
+From Rounding Require Export Merging.
 
 Section Variances.
 
@@ -69,7 +67,7 @@ Proof.
 intros P Z. assert (N := part_length c P). destruct P as (r & P).
 replace (INR d * mean d z) with (all d z) by (unfold mean; field; apply not_0_INR; lia).
 unfold all. rewrite <- (sum_perm _ _ (Permutation_map z P)), map_app, sum_app. fold (total z c).
-assert (0 <= sum (map z r)); [|lra]. apply sum_pos; intros a I; apply in_map_iff in I; destruct I as (i & <- & _); auto.
+assert (0 <= sum (map z r)); [|lra]. apply sum_pos; intros; auto.
 Qed.
 
 Lemma upto_average f n m : (forall i j, (i <= j)%nat -> f i <= f j) -> 0 <= f 0%nat -> (n <= m)%nat ->
@@ -122,8 +120,7 @@ Proof.
 assert (E := scatter_about (fun i => Rabs (x i)) c 0). cbv beta in E.
 replace (total (fun i => (Rabs (x i) - 0) ^ 2) c) with (total (fun i => x i ^ 2) c) in E.
 2: { unfold total; f_equal; apply map_ext; intros i. rewrite Rminus_0_r, pow2_abs. auto. }
-assert (S : 0 <= Merging.scatter (fun i => Rabs (x i)) c).
-{ apply sum_pos; intros a I; apply in_map_iff in I; destruct I as (i & <- & _); apply pow2_ge_0. }
+assert (S : 0 <= Merging.scatter (fun i => Rabs (x i)) c) by (apply sum_pos; intros; apply pow2_ge_0).
 assert (sc := size_pos c). rewrite Rminus_0_r in E. unfold part_abs.
 replace (total (fun i => Rabs (x i)) c) with (size c * Merging.part_mean (fun i => Rabs (x i)) c) by (symmetry; apply total_size).
 replace ((size c * _) ^ 2) with (size c * (size c * Merging.part_mean (fun i => Rabs (x i)) c ^ 2)) by ring.
@@ -131,22 +128,16 @@ apply Rmult_le_compat_l; lra.
 Qed.
 
 Let v_pos : 0 <= v.
-Proof.
-unfold v, mean, Rdiv. apply Rmult_le_pos; [apply all_pos; intros; apply pow2_ge_0|].
-destruct d; [simpl; rewrite Rinv_0; lra|]. apply Rlt_le, Rinv_0_lt_compat, lt_0_INR; lia.
-Qed.
+Proof. apply mean_pos; intros; apply pow2_ge_0. Qed.
 
 Let ms_pos : 0 <= ms.
-Proof.
-unfold ms, mean, Rdiv. apply Rmult_le_pos; [apply all_pos; intros; apply pow2_ge_0|].
-destruct d; [simpl; rewrite Rinv_0; lra|]. apply Rlt_le, Rinv_0_lt_compat, lt_0_INR; lia.
-Qed.
+Proof. apply mean_pos; intros; apply pow2_ge_0. Qed.
 
 Let three_le : 0 <= three <= 316 / 100 * u.
 Proof. unfold three; simpl; nra. Qed.
 
 Lemma scatter_pos c : 0 <= scatter c.
-Proof. apply sum_pos; intros a I; apply in_map_iff in I; destruct I as (i & <- & _); apply pow2_ge_0. Qed.
+Proof. apply sum_pos; intros; apply pow2_ge_0. Qed.
 
 (** The error of every partial mean, squared and weighted, is a sum over its terms. *)
 Lemma part_errors : (2 <= d)%nat -> exists Z, 0 <= part_alpha /\ (forall i, 0 <= Z i) /\ mean d Z <= part_alpha ^ 2 /\
@@ -196,7 +187,7 @@ repeat split.
   set (e := Rabs (m - part_mean c)). set (sq := total (fun i => x i ^ 2) c).
   assert (sq0 : 0 <= sq <= INR d * ms).
   { split; [|apply part_total; auto; intros; apply pow2_ge_0].
-    apply sum_pos; intros a I; apply in_map_iff in I; destruct I as (i & <- & _); apply pow2_ge_0. }
+    apply sum_pos; intros; apply pow2_ge_0. }
   assert (about := scatter_about x c (mean d x)). assert (s0 := scatter_pos c).
   set (sm := total (fun i => (x i - mean d x) ^ 2) c) in *.
   assert (sm_le : sm <= INR d * v) by (apply part_total; auto; intros; apply pow2_ge_0).
@@ -305,8 +296,7 @@ Let increment_error Z a b W : (forall i, 0 <= Z i) ->
     Rabs (W - c * (part_mean b - part_mean a) ^ 2) <= 2 * (c * Rabs (part_mean b - part_mean a) * f) + c * f ^ 2.
 Proof.
 intros Z0 H P I c. destruct (part_node a b P) as [Pa Pb].
-assert (tz : forall o, 0 <= total Z o).
-{ intros o; apply sum_pos; intros t J; apply in_map_iff in J; destruct J as (i & <- & _); auto. }
+assert (tz : forall o, 0 <= total Z o) by (intros; apply sum_pos; auto).
 assert (sa := size_pos a). assert (sb := size_pos b). assert (sn := size_node a b).
 assert (c0 : 0 <= c).
 { unfold c, Rdiv. repeat apply Rmult_le_pos; try lra. apply Rlt_le, Rinv_0_lt_compat; lra. }
@@ -383,8 +373,7 @@ Theorem scatters_error o M : (2 <= d)%nat -> part o -> scatters o M -> exists E,
   Rabs (M - scatter o) <= (1 + u) ^ (2 * nodes o + 8) * (scatter o + E) - scatter o + w * sizes o * (1 + u) ^ (2 * nodes o).
 Proof.
 intros D P S. destruct (part_errors D) as (Z & A0 & Z0 & Zm & H).
-assert (tz : forall c, 0 <= total Z c).
-{ intros c; apply sum_pos; intros t J; apply in_map_iff in J; destruct J as (i & <- & _); auto. }
+assert (tz : forall c, 0 <= total Z c) by (intros; apply sum_pos; auto).
 assert (K : exists E X F, 0 <= E /\ 0 <= X /\ 0 <= F /\ E <= 2 * X + F /\ X ^ 2 <= scatter o * F /\
   F <= 2 * (ln (size o) * total Z o) /\
   Rabs (M - scatter o) <= (1 + u) ^ (2 * nodes o + 8) * (scatter o + E) - scatter o + w * sizes o * (1 + u) ^ (2 * nodes o)).

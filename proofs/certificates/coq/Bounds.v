@@ -1,15 +1,6 @@
 (** Last steps about best constants, multiplicities, errors on their way back, keys and roundings. *)
 
-From Coq Require Import ZArith QArith.
-From mathcomp Require Import all_ssreflect all_algebra.
-From LnGeom Require Import Terms Values Source Checker Decode Readable Replay LastSteps Matrices Gauge Networks.
-
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
+From LnGeom Require Export Networks.
 
 (** ** Best Lipschitz constants *)
 
@@ -234,9 +225,6 @@ Hypothesis positive : forall k, [/\ 0 < eps k, 0 < s k & 0 <= c k].
 Hypothesis gains : forall k i, g k i * g k i <= c k * c k.
 Hypothesis scales : forall k t, s k <= Num.sqrt (variance (x k t) + eps k).
 Hypothesis branches : forall k E, length (F k E) <= b k * length E.
-
-Lemma length_ge0 E : 0 <= length E.
-Proof. by apply: sumr_ge0 => t _; apply: size_ge0. Qed.
 
 Lemma length_added E E' : length (added E E') <= length E + length E'.
 Proof. by rewrite -big_split; apply: ler_sum => t _; apply: size_add. Qed.

@@ -4,16 +4,7 @@
     that whatever it accepts is true in every dimension of every real closed
     field. *)
 
-From Coq Require Import ZArith QArith.
-From mathcomp Require Import all_ssreflect all_algebra.
-From LnGeom Require Import Terms Values Source.
-
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
+From LnGeom Require Export Source.
 
 (** * Sequents and steps *)
 

@@ -2,13 +2,7 @@
     refer to it by number.  Nothing here needs trust or proof: whatever steps
     come out, [check_sound] holds of them. *)
 
-From Coq Require Import ZArith QArith.
-From mathcomp Require Import all_ssreflect all_algebra.
-From LnGeom Require Import Terms Values Source Checker.
-
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
+From LnGeom Require Export Checker.
 
 Inductive node :=
   | NVec of positive

@@ -1,15 +1,6 @@
 (** Last steps about derivatives: the rules by which the library differentiates, as theorems, and the principal axes. *)
 
-From Coq Require Import ZArith QArith.
-From mathcomp Require Import all_ssreflect all_algebra.
-From LnGeom Require Import Terms Values Source Checker Decode Readable Replay LastSteps Limits.
-
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
+From LnGeom Require Export Limits.
 
 Section Duals.
 

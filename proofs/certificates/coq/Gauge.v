@@ -1,15 +1,6 @@
 (** Last steps about whole networks: the shifts and rotations that change no output, and expectations. *)
 
-From Coq Require Import ZArith QArith.
-From mathcomp Require Import all_ssreflect all_algebra.
-From LnGeom Require Import Terms Values Source Checker Decode Readable Replay LastSteps Matrices.
-
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
+From LnGeom Require Export Matrices.
 
 Section Gauge.
 

@@ -4,16 +4,7 @@
     [LN], [RMS] and [centre] are, by computation, what the library's functions
     do; the proofs below use the replayed theorems about them. *)
 
-From Coq Require Import ZArith QArith.
-From mathcomp Require Import all_ssreflect all_algebra.
-From LnGeom Require Import Terms Values Source Checker Decode Readable Replay.
-
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
+From LnGeom Require Export Readable Replay.
 
 Section Vectors.
 

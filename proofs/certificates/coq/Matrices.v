@@ -1,16 +1,8 @@
 (** Last steps about matrices: the only invariant projector, the Moore-Penrose
     inverse, and the secular equation. *)
 
-From Coq Require Import ZArith QArith.
-From mathcomp Require Import all_ssreflect all_algebra all_fingroup.
-From LnGeom Require Import Terms Values Source Checker Decode Readable Replay LastSteps.
-
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
+From LnGeom Require Export LastSteps.
+From mathcomp Require Import all_fingroup.
 
 Section Matrices.
 

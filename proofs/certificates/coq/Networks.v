@@ -1,15 +1,6 @@
 (** Last steps about gradients and distances of whole networks, and about what commutes with a norm. *)
 
-From Coq Require Import ZArith QArith.
-From mathcomp Require Import all_ssreflect all_algebra.
-From LnGeom Require Import Terms Values Source Checker Decode Readable Replay LastSteps Matrices Gauge.
-
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
+From LnGeom Require Export Gauge.
 
 (** ** Gradients of writers *)
 

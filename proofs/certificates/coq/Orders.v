@@ -1,15 +1,6 @@
 (** Last steps by intermediate values: roots between poles, and what a mean over states takes. *)
 
-From Coq Require Import ZArith QArith.
-From mathcomp Require Import all_ssreflect all_algebra.
-From LnGeom Require Import Terms Values Source Checker Decode Readable Replay LastSteps Matrices.
-
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
+From LnGeom Require Export Matrices.
 
 (** ** One root between two neighbouring poles *)
 

@@ -1,16 +1,7 @@
 (** From the embedding to formulas as mathematics writes them: equations and
     inequalities between two sides, of vectors and scalars that are quantified. *)
 
-From Coq Require Import ZArith.
-From mathcomp Require Import all_ssreflect all_algebra.
-From LnGeom Require Import Terms Values Source Checker.
-
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
+From LnGeom Require Export Decode.
 
 Section Readable.
 

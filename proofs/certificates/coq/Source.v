@@ -4,16 +4,7 @@
     calculus takes apart: differences, quotients, means, absolute values, and
     the trace of a linear operator.  [seval] is what a reader has to believe. *)
 
-From Coq Require Import ZArith QArith.
-From mathcomp Require Import all_ssreflect all_algebra.
-From LnGeom Require Import Terms Values.
-
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
+From LnGeom Require Export Values.
 
 Inductive source :=
   | SVec of positive
@@ -132,13 +123,10 @@ Fixpoint seval v s (a : source) i {struct a} : R :=
 Lemma not_mentioned v s x w a i :
   ~~ mentions x a -> eval (update v x w) s a i = eval v s a i.
 Proof.
-elim: a i => [y|y||q|a IHa b IHb|a IHa b IHb|a IH|a IH|a IH] i //=.
-- by rewrite /update; case: (Pos.eqb y x).
-- by rewrite negb_or => /andP[/IHa -> /IHb ->].
-- by rewrite negb_or => /andP[/IHa -> /IHb ->].
-- by move=> no; apply: eq_bigr => j _; rewrite IH.
-- by move/IH->.
-- by move/IH->.
+elim: a i => [y|y||q|a IHa b IHb|a IHa b IHb|a IH|a IH|a IH] i //=;
+  try by [move/IH->|rewrite negb_or => /andP[/IHa -> /IHb ->]].
+  by rewrite /update; case: (Pos.eqb y x).
+by move=> no; apply: eq_bigr => j _; rewrite IH.
 Qed.
 
 Lemma leval_mentioned v s x w l i :
@@ -211,36 +199,17 @@ Proof. by rewrite /Qr /= zi_nat divr1. Qed.
 
 Lemma snormE v s a p i : snorm a = Some p -> peval v s p i = seval v s a i.
 Proof.
-elim: a v s p i => [x|x||k|a IHa b IHb|a IHa b IHb|a IH|a IHa b IHb|a IHa b IHb|a IH k|a IH|a IH|a IH|a IH|a IH|x a IH] v s p i /=.
-- by move=> /Some_inj <-; rewrite patomE.
-- by move=> /Some_inj <-; rewrite patomE.
-- by move=> /Some_inj <-; rewrite pdimE.
-- by move=> /Some_inj <-; rewrite pconstE qnatE.
-- case E: (snorm a) => [q|] //; case F: (snorm b) => [r|] // /Some_inj <-.
-  by rewrite paddE (IHa _ _ _ _ E) (IHb _ _ _ _ F).
-- case E: (snorm a) => [q|] //; case F: (snorm b) => [r|] // /Some_inj <-.
-  by rewrite psubE (IHa _ _ _ _ E) (IHb _ _ _ _ F).
-- case E: (snorm a) => [q|] // /Some_inj <-.
-  by rewrite pscaleE QrN1 mulN1r (IH _ _ _ _ E).
-- case E: (snorm a) => [q|] //; case F: (snorm b) => [r|] // /Some_inj <-.
-  by rewrite pmulE (IHa _ _ _ _ E) (IHb _ _ _ _ F).
-- case E: (snorm a) => [q|] //; case F: (snorm b) => [r|] // /Some_inj <-.
-  by rewrite pmulE pinvE (IHa _ _ _ _ E) (IHb _ _ _ _ F).
-- case E: (snorm a) => [q|] // /Some_inj <-.
-  by rewrite ppowE (IH _ _ _ _ E).
-- case E: (snorm a) => [q|] // /Some_inj <-.
-  by rewrite psumE; apply: eq_bigr => j _; rewrite (IH _ _ _ _ E).
-- case E: (snorm a) => [q|] // /Some_inj <-.
-  rewrite pmulE invdimE psumE; congr (_ / _).
-  by apply: eq_bigr => j _; rewrite (IH _ _ _ _ E).
-- case E: (snorm a) => [q|] // /Some_inj <-.
-  by rewrite pinvE (IH _ _ _ _ E).
-- case E: (snorm a) => [q|] // /Some_inj <-.
-  by rewrite psqrtE (IH _ _ _ _ E).
-- case E: (snorm a) => [q|] // /Some_inj <-.
-  by rewrite psqrtE pmulE (IH _ _ _ _ E) -expr2 sqrtr_sqr.
-- case E: (snorm a) => [q|] // /ptraceE ->.
-  by apply: eq_bigr => j _; rewrite (IH _ _ _ _ E).
+elim: a v s p i => [x|x||k|a IH b IHb|a IH b IHb|a IH|a IH b IHb|a IH b IHb|a IH k|a IH|a IH|a IH|a IH|a IH|x a IH] v s p i /=;
+  try (case E: (snorm a) => [q|] //; have {}IH := fun v s i => IH v s q i E);
+  try (case F: (snorm b) => [r|] //; have {}IHb := fun v s i => IHb v s r i F);
+  try move=> /Some_inj <-;
+  rewrite ?(patomE, pdimE, pconstE, qnatE, paddE, psubE, pmulE, pinvE, ppowE, psqrtE, psumE, invdimE) //;
+  try by [rewrite IH IHb|rewrite IH].
+- by rewrite pscaleE QrN1 mulN1r IH.
+- by under eq_bigr do rewrite IH.
+- by under eq_bigr do rewrite IH.
+- by rewrite IH -expr2 sqrtr_sqr.
+- by move=> /ptraceE ->; under eq_bigr do rewrite IH.
 Qed.
 
 End Values.

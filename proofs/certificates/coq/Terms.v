@@ -6,15 +6,7 @@
     everywhere in mathcomp: the inverse of 0 is 0, and so is the square root of
     a negative number. *)
 
-From Coq Require Import ZArith QArith Qreduction.
-From mathcomp Require Import all_ssreflect all_algebra.
-
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
+From LnGeom Require Export Base.
 
 (** * Terms as data *)
 
@@ -239,14 +231,8 @@ Lemma ecmp_eq a : forall b, ecmp a b = Eq -> a = b.
 Proof.
 elim: a => [x|x||q|a1 IH1 a2 IH2|a1 IH1 a2 IH2|a IH|a IH|a IH];
   case=> [y|y||r|b1 b2|b1 b2|b|b|b] //=; try by case: ifP.
-- by move/pcmp_eq->.
-- by move/pcmp_eq->.
-- by move/qcmp_eq->.
-- by case E: (ecmp a1 b1) => // /IH2 ->; rewrite (IH1 _ E).
-- by case E: (ecmp a1 b1) => // /IH2 ->; rewrite (IH1 _ E).
-- by move/IH->.
-- by move/IH->.
-- by move/IH->.
+all: try by [move/pcmp_eq->|move/qcmp_eq->|move/IH->].
+all: by case E: (ecmp a1 b1) => // /IH2 ->; rewrite (IH1 _ E).
 Qed.
 
 Lemma lcmp_eq l : forall k, lcmp l k = Eq -> l = k.
@@ -317,9 +303,6 @@ have -> : Z.add (Z.sub (Z.of_nat a) (Z.of_nat b)) (Z.sub (Z.of_nat c) (Z.of_nat 
   by rewrite !Nat2Z.inj_add; ring.
 by rewrite !zi_sub !PoszD opprD addrACA.
 Qed.
-
-Lemma ziB x y : zi (Z.sub x y) = zi x - zi y.
-Proof. by rewrite /Z.sub ziD ziN. Qed.
 
 Lemma ziM x y : zi (Z.mul x y) = zi x * zi y.
 Proof.

@@ -1,15 +1,6 @@
 (** What terms mean, and that the normal form means the same. *)
 
-From Coq Require Import ZArith QArith Qreduction.
-From mathcomp Require Import all_ssreflect all_algebra.
-From LnGeom Require Import Terms.
-
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-
-Import Order.TTheory GRing.Theory Num.Theory.
-Local Open Scope ring_scope.
+From LnGeom Require Export Terms.
 
 Section Values.
 
@@ -232,11 +223,8 @@ Qed.
 
 Lemma unembE a i : peval (unemb a) i = ev a i.
 Proof.
-elim: a => [x|x||q|a IHa b IHb|a IHa b IHb|a _|a _|a _]; rewrite /= ?patomE //.
-- exact: pdimE.
-- exact: pconstE.
-- by rewrite paddE IHa IHb.
-- by rewrite pmulE IHa IHb.
+elim: a => [x|x||q|a IHa b IHb|a IHa b IHb|a _|a _|a _];
+  rewrite /= ?(patomE, pdimE, pconstE, paddE, pmulE) ?IHa ?IHb //.
 case: a => [x|x||q|a b|a b|a|a|a]; try exact: patomE.
 exact: invdimE.
 Qed.
@@ -245,11 +233,8 @@ Qed.
 
 Lemma uniform a i j : ~~ isvec a -> ev a i = ev a j.
 Proof.
-elim: a => [x|x||q|a IHa b IHb|a IHa b IHb|a IH|a IH|a IH] //=.
-- by rewrite negb_or => /andP[/IHa -> /IHb ->].
-- by rewrite negb_or => /andP[/IHa -> /IHb ->].
-- by move/IH->.
-- by move/IH->.
+elim: a => [x|x||q|a IHa b IHb|a IHa b IHb|a IH|a IH|a IH] //=;
+  by [move/IH->|rewrite negb_or => /andP[/IHa -> /IHb ->]].
 Qed.
 
 Lemma uniforms l i j : all (predC isvec) l -> leval l i = leval l j.
@@ -383,22 +368,9 @@ Lemma normE v s V S a i :
   peval v s (norm V S a) i
   = eval (fun x j => peval v s (V x) j) (fun x => peval v s (S x) ord0) a i.
 Proof.
-move=> u; elim: a i => [x|x||q|a IHa b IHb|a IHa b IHb|a IH|a IH|a IH] i //=.
-- exact/punifE/(u x i).
-- exact: pdimE.
-- exact: pconstE.
-- by rewrite paddE IHa IHb.
-- by rewrite pmulE IHa IHb.
-- by rewrite psumE; apply: eq_bigr => j _.
-- by rewrite pinvE IH.
-- by rewrite psqrtE IH.
-Qed.
-
-Lemma eval_ext v w s t a i :
-  (forall x j, v x j = w x j) -> (forall x, s x = t x) -> eval v s a i = eval w t a i.
-Proof.
-move=> E F; elim: a i => [x|x||q|a IHa b IHb|a IHa b IHb|a IH|a IH|a IH] i //=;
-  rewrite ?IHa ?IHb ?IH //.
+move=> u; elim: a i => [x|x||q|a IH b IHb|a IH b IHb|a IH|a IH|a IH] i //=.
+  exact/punifE/(u x i).
+all: rewrite ?(pdimE, pconstE, paddE, pmulE, psumE, pinvE, psqrtE) ?IH ?IHb //.
 by apply: eq_bigr => j _.
 Qed.
 
