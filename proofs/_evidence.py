@@ -6,13 +6,16 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import ParamSpec, TypeVar
 
 from lngeom import kernel
 from lngeom.theorems import CheckError, Theorem
 from lngeom.theorems.checks import Refutation, check_arrays, check_examples, check_proof, check_without, check_wrong
 
-from .certificates import Refused, certificates, last_step_proved, reading, recheck, replayed
+from .certificates import Certificate, Refused, certificates, last_step_proved, reading, recheck, replayed
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 EXAMPLES, BATCHES = 8, 2
 """Examples of a theorem, and batches of arrays: the fewest that are a check; `pytest` runs more of both."""
@@ -68,7 +71,7 @@ class Evidence:
             return "proved"
         return "proved in Coq" if self.replayed and last_step_proved(self.theorem) else "up to cited fact"
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """The evidence as plain data: strings, numbers, lists and dicts."""
         theorem = self.theorem
         return {
@@ -95,7 +98,7 @@ class Evidence:
             "proved": self.proved,
         }
 
-    def attempt(self, check: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    def attempt(self, check: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T | None:
         """Returns the result of a check; an error that it raises becomes a fault."""
         try:
             return check(*arguments, **options)
@@ -107,7 +110,7 @@ class Evidence:
             return None
 
 
-def sequent(data: dict[str, Any]) -> list[str]:
+def sequent(data: Certificate) -> list[str]:
     """The statement of a certificate as it was traced, and below it what names of parts stand for."""
     hypotheses, conclusion, meant = reading(data)
     return [f"{', '.join(hypotheses)} ⊢ {conclusion}".strip(), *meant]

@@ -1,27 +1,26 @@
 """Statistics that many theorems share, so that one thing has one name."""
 
-from typing import Any
-
 import lngeom as lg
 from lngeom.kernel import Proved, cut, dim, root, square_norm
+from lngeom.theorems import Scalar, Vector
 
 
-def mean(x: Any) -> Any:
+def mean(x: Vector) -> Scalar:
     """μ as the library computes it."""
     return lg.moments(x)[0]
 
 
-def variance(x: Any) -> Any:
+def variance(x: Vector) -> Scalar:
     """σ² as the library computes it."""
     return lg.moments(x)[1]
 
 
-def deviation(x: Any) -> Any:
+def deviation(x: Vector) -> Scalar:
     """σ, the root of the variance."""
     return root(variance(x))
 
 
-def mean_square(x: Any) -> Any:
+def mean_square(x: Vector) -> Scalar:
     """‖x‖²/d."""
     return square_norm(x) / dim(x)
 

@@ -1,12 +1,12 @@
 """Steps that many proofs share: sums of nonnegative terms, products of signs, squares."""
 
 import functools
-from typing import Any
 
 from lngeom import kernel as sy
+from lngeom.theorems import Scalar, Vector
 
 
-def sum_of_squares(v: Any) -> sy.Proved:
+def sum_of_squares(v: Vector) -> sy.Proved:
     """‖v‖² ≥ 0."""
     return sy.total(sy.square(v))
 
@@ -16,7 +16,7 @@ def product(*signs: sy.Proved) -> sy.Proved:
     return functools.reduce(sy.multiply, signs)
 
 
-def as_sum(goal: sy.Formula, parts: list[sy.Proved], *facts: Any) -> sy.Proved:
+def as_sum(goal: sy.Formula, parts: list[sy.Proved], *facts: sy.Proved | tuple[sy.Proved, object]) -> sy.Proved:
     """An inequality whose left side equals a sum of terms of known sign, by the facts."""
     whole = functools.reduce(sy.add, parts)
     if goal.relation == ">=" and whole.conclusion.relation == ">":
@@ -26,7 +26,7 @@ def as_sum(goal: sy.Formula, parts: list[sy.Proved], *facts: Any) -> sy.Proved:
     return sy.transport(goal.term, sy.prove(sy.equal(goal.term, whole.conclusion.term), *facts), whole)
 
 
-def same_divisor(a: Any, b: Any, same: sy.Proved) -> sy.Proved:
+def same_divisor(a: Scalar, b: Scalar, same: sy.Proved) -> sy.Proved:
     """From a − b = 0: 1/√a − 1/√b = 0."""
     return sy.congruence("inv", sy.root(a), sy.root(b), sy.congruence("sqrt", a, b, same))
 

@@ -3,7 +3,7 @@
 from lngeom.kernel import digest as digest
 
 from ._export import certificate as certificate, certificates as certificates, read as read, write as write
-from ._reading import parts as parts, reading as reading
+from ._reading import Certificate as Certificate, parts as parts, reading as reading
 from ._recheck import Refused as Refused, recheck as recheck
 from ._verify import (
     RESULTS as RESULTS,
@@ -15,6 +15,7 @@ from ._verify import (
 )
 
 __all__ = [
+    "Certificate",
     "Refused",
     "certificate",
     "certificates",

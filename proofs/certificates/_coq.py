@@ -1,10 +1,9 @@
 """Certificates in the language of Coq: data for the verified checker, and a readable corollary of what it accepts."""
 
 import re
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
 
-from ._reading import binds, operands, shared
+from ._reading import Certificate, Formula, Node, Step, binds, operands, shared
 
 HEADER = "From LnGeom Require Import Readable.\n"
 _RELATIONS = {"=": "REq", "!=": "RNe", ">": "RGt", ">=": "RGe"}
@@ -18,7 +17,7 @@ def name_of(id: str) -> str:
     return id.replace(".", "__")
 
 
-def source(data: dict[str, Any]) -> str:
+def source(data: Certificate) -> str:
     """Coq text that replays one certificate and states the theorem for readers.
 
     Three names come into being: ``ID_accepted``, which is true by computation, ``ID_replayed``, which follows by the
@@ -28,14 +27,14 @@ def source(data: dict[str, Any]) -> str:
 
 
 class _Certificate:
-    def __init__(self, data: dict[str, Any]) -> None:
+    def __init__(self, data: Certificate) -> None:
         self.data = data
-        self.nodes: list[list[Any]] = data["terms"]
+        self.nodes = data["terms"]
         self.name = name_of(data["id"])
         self.vectors = [node[1] for node in self.nodes if node[0] == "v"]
         self.scalars = [node[1] for node in self.nodes if node[0] == "s"]
         statement = data["statement"]
-        self.formulas: list[list[Any]] = [*statement["hypotheses"], statement["conclusion"]]
+        self.formulas = [*statement["hypotheses"], statement["conclusion"]]
         self.bound = {node[1] for node in self.nodes if node[0] == "trace"}
 
     def text(self) -> str:
@@ -60,7 +59,7 @@ class _Certificate:
 
     # -- data
 
-    def _node(self, node: list[Any]) -> str:
+    def _node(self, node: Node) -> str:
         kind, *operands = node
         match kind:
             case "v" | "s":
@@ -77,11 +76,11 @@ class _Certificate:
                 return f"{ {'S': 'NSum', 'inv': 'NInv', 'sqrt': 'NSqrt'}[kind] } {operands[0] + 1}"
         return "NOther"
 
-    def _number(self, node: list[Any]) -> int:
+    def _number(self, node: Node) -> int:
         names = self.vectors if node[0] == "v" else self.scalars
         return names.index(node[1]) + 1
 
-    def _row(self, index: int, step: dict[str, Any]) -> str:
+    def _row(self, index: int, step: Step) -> str:
         back = [index - 1 - premise for premise in step["premises"]]
         arguments = step["arguments"]
         words = ["L" + "".join(part.title() for part in step["rule"].split("_"))]
@@ -112,7 +111,7 @@ class _Certificate:
 
     # -- the statement
 
-    def _statement(self, formula: list[Any], shared: list[int]) -> str:
+    def _statement(self, formula: Formula, shared: list[int]) -> str:
         return f"({self._source(formula[0], set(shared), inside=True)}, {_RELATIONS[formula[1]]})"
 
     def _source(self, k: int, shared: set[int], *, inside: bool = False) -> str:
@@ -141,7 +140,7 @@ class _Certificate:
 
     # -- for readers
 
-    def _corollary(self, hypotheses: list[list[Any]], goal: list[Any]) -> list[str]:
+    def _corollary(self, hypotheses: list[Formula], goal: Formula) -> list[str]:
         shown = [name for name in self.vectors if name not in self.bound]
         names = "".join(f" ({_safe(name)} : 'I_n.+1 -> R)" for name in shown)
         names += "".join(f" ({_safe(name)} : R)" for name in self.scalars)
@@ -168,7 +167,7 @@ class _Certificate:
             f"Proof. cbv zeta; exact: ({function}{proof('out')} ({replayed})). Qed.",
         ]
 
-    def _shown(self, formula: list[Any]) -> tuple[str, Callable[[str], str]]:
+    def _shown(self, formula: Formula) -> tuple[str, Callable[[str], str]]:
         """A formula between two sides, and how to turn it from or into a comparison with 0."""
         k, relation = formula
         kind, *operands = self.nodes[k]
@@ -233,7 +232,7 @@ class _Certificate:
         return f"mean (fun {index} : 'I_n.+1 => {shown})"
 
 
-def _list(items: Any) -> str:
+def _list(items: Iterable[object]) -> str:
     return f"[:: {'; '.join(map(str, items))}]"
 
 

@@ -2,17 +2,18 @@
 
 import json
 from collections.abc import Iterable
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 from lngeom.errors import InputError
 from lngeom.kernel import Proved, Recorded, Table, certified
 from lngeom.theorems import Theorem
 
+from ._reading import Certificate
 from ._recheck import Refused, loaded
 
 
-def certificates(theorem: Theorem, proved: list[Proved] | None = None) -> list[dict[str, Any]]:
+def certificates(theorem: Theorem, proved: list[Proved] | None = None) -> list[Certificate]:
     """The proof of each assert of a theorem as plain data; `proved`, if given, saves proving it again.
 
     The last one has the id of the theorem; those before it have a number appended.
@@ -24,7 +25,7 @@ def certificates(theorem: Theorem, proved: list[Proved] | None = None) -> list[d
     ]
 
 
-def certificate(theorem: Theorem) -> dict[str, Any]:
+def certificate(theorem: Theorem) -> Certificate:
     """The proof of a theorem of one assert as plain data: lists, strings and integers.
 
     >>> from proofs import find
@@ -36,13 +37,13 @@ def certificate(theorem: Theorem) -> dict[str, Any]:
     return certificates(theorem)[-1]
 
 
-def _certificate(theorem: Theorem, k: int, proved: Proved, id: str) -> dict[str, Any]:
+def _certificate(theorem: Theorem, k: int, proved: Proved, id: str) -> Certificate:
     table = Table()
     words = {"title": theorem.title, "statement": theorem.statement, "last_step": theorem.last_step or ""}
-    return certified(id, proved, traced(theorem, table, k), table, words)
+    return Certificate(**certified(id, proved, traced(theorem, table, k), table, words))
 
 
-def write(theorems: Iterable[Theorem], folder: Path) -> list[dict[str, Any]]:
+def write(theorems: Iterable[Theorem], folder: Path) -> list[Certificate]:
     """Write ``ID.json`` for each assert of each theorem; returns the certificates.
 
     >>> import tempfile
@@ -62,7 +63,7 @@ def write(theorems: Iterable[Theorem], folder: Path) -> list[dict[str, Any]]:
     return found
 
 
-def read(file: Path) -> list[dict[str, Any]]:
+def read(file: Path) -> list[Certificate]:
     """The certificates of a file, one or a list of them.
 
     Raises:
@@ -78,7 +79,7 @@ def read(file: Path) -> list[dict[str, Any]]:
     return found
 
 
-def traced(theorem: Theorem, table: Table, k: int = -1) -> tuple[list[list[Any]], list[Any]]:
+def traced(theorem: Theorem, table: Table, k: int = -1) -> tuple[list[list[int | str]], list[int | str]]:
     """Hypotheses and k-th claim of a theorem as the library computes them, each the index of a node and a relation.
 
     The table gets the parameters, then what the hypotheses and the claim are made of, in the order in which they are
@@ -89,7 +90,7 @@ def traced(theorem: Theorem, table: Table, k: int = -1) -> tuple[list[list[Any]]
     for name, kind in theorem.kinds.items():
         table.place("v" if kind == "vector" else "s", name)
 
-    def recorded(term: Any, relation: str) -> list[Any]:
+    def recorded(term: Recorded | Fraction | float, relation: str) -> list[int | str]:
         return [table.taken(raw, term.place) if isinstance(term, Recorded) else table.number(term), relation]
 
     return [recorded(*one.formula) for one in found.hypotheses.values()], recorded(*found.goals[k])

@@ -1,7 +1,7 @@
 """The statement of a certificate as a person reads it: what the library computed, and nothing that is said of it."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from lngeom import kernel
 
@@ -12,10 +12,42 @@ _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _SUM, _PRODUCT, _FACTOR, _ATOM = range(4)
 """How tightly a piece of text binds."""
 
-Nodes = Sequence[list[Any]]
+Node = list[Any]
+"""The kind of a term, then names, numbers, or places of the terms that it is made of."""
+Nodes = Sequence[Node]
+
+Formula = tuple[int, str]
+"""The place of a term and its relation to 0; a list in the file."""
 
 
-def operands(node: list[Any]) -> list[int]:
+class Statement(TypedDict):
+    """What is proved, as the library computed it."""
+
+    hypotheses: list[Formula]
+    conclusion: Formula
+
+
+class Step(Statement):
+    """One sequent of the proof, and the rule, earlier steps and arguments from which it follows."""
+
+    rule: str
+    premises: list[int]
+    arguments: list[Any]
+
+
+class Certificate(TypedDict):
+    """A proof as plain data."""
+
+    format: str
+    id: str
+    words: dict[str, str]
+    statement: Statement
+    steps: list[Step]
+    terms: list[Node]
+    sha256: str
+
+
+def operands(node: Node) -> list[int]:
     """The places of the nodes that a node is made of."""
     kind, *rest = node
     if kind in ("v", "s", "d", "q"):
@@ -41,7 +73,7 @@ def binds(nodes: Nodes, k: int) -> bool:
     return (nodes[k][0] == "v" and nodes[k][1] in bound) or any(binds(nodes, j) for j in operands(nodes[k]))
 
 
-def parts(data: dict[str, Any]) -> tuple[list[int], list[tuple[list[int], str]]]:
+def parts(data: Certificate) -> tuple[list[int], list[tuple[list[int], str]]]:
     """Large parts that the statement repeats; and its formulas, each one side or two and their relation."""
     nodes, statement = data["terms"], data["statement"]
 
@@ -56,7 +88,7 @@ def parts(data: dict[str, Any]) -> tuple[list[int], list[tuple[list[int], str]]]
     return [k for k in repeated if size(k) >= _LARGE and not binds(nodes, k)], formulas
 
 
-def reading(data: dict[str, Any]) -> tuple[list[str], str, list[str]]:
+def reading(data: Certificate) -> tuple[list[str], str, list[str]]:
     """Hypotheses and conclusion as text, and what the names in them stand for.
 
     >>> from proofs import find
@@ -78,7 +110,7 @@ def reading(data: dict[str, Any]) -> tuple[list[str], str, list[str]]:
     return texts[:-1], texts[-1], [f"{name} = {shown(k)}" for k, name in names.items()]
 
 
-def _text(node: list[Any], piece: Callable[[int, int], str]) -> tuple[str, int]:
+def _text(node: Node, piece: Callable[[int, int], str]) -> tuple[str, int]:
     """A node as text, and how tightly it binds; `piece` puts a part in brackets where it binds less."""
     kind, *rest = node
     match kind, rest:

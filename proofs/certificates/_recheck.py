@@ -13,7 +13,7 @@ import hashlib
 import json
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +70,7 @@ class Algebra:
         """The product, with d·(1/d) = 1."""
         self.work += len(p) * len(q)
         _need(self.work <= _WORK, f"the terms take more than {_WORK} products of monomials")
-        found: dict[tuple, Any] = {}
+        found: dict[tuple[int, ...], Any] = {}
         for monomial, c in (p * q).items():
             both = min(monomial[_D], monomial[_E])
             key = (monomial[_D] - both, monomial[_E] - both, *monomial[2:])
@@ -195,25 +195,28 @@ def _key(p: PolyElement) -> frozenset:
 # -------------------------------------------------------------------------------------------------------- reading files
 
 
-def _integer(value: Any, low: int, high: float = math.inf) -> int:
-    _need(type(value) is int and low <= value < high, f"{value!r} is not an integer from {low} to below {high}")
-    return value
+def _integer(value: object, low: int, high: float = math.inf) -> int:
+    if type(value) is int and low <= value < high:
+        return value
+    raise Refused(f"{value!r} is not an integer from {low} to below {high}")
 
 
-def _name(value: Any) -> str:
-    _need(type(value) is str and value.isidentifier() and value.isascii(), f"{value!r} is not a name")
-    return value
+def _name(value: object) -> str:
+    if type(value) is str and value.isidentifier() and value.isascii():
+        return value
+    raise Refused(f"{value!r} is not a name")
 
 
-def _list(value: Any, size: int | None = None) -> list:
-    _need(type(value) is list and size in (None, len(value)), f"{value!r} is not a list of {size} entries")
-    return value
+def _list(value: object, size: int | None = None) -> list:
+    if type(value) is list and size in (None, len(value)):
+        return value
+    raise Refused(f"{value!r} is not a list of {size} entries")
 
 
 class Terms:
     """The table of terms: every node in normal form."""
 
-    def __init__(self, nodes: Any, algebra: Algebra) -> None:
+    def __init__(self, nodes: object, algebra: Algebra) -> None:
         self.algebra = algebra
         self.values: list[PolyElement] = []
         self.atoms: dict[int, tuple] = {}
@@ -222,10 +225,10 @@ class Terms:
             kind, *operands = node
             self.values.append(self.node(kind, operands))
 
-    def __call__(self, place: Any) -> PolyElement:
+    def __call__(self, place: object) -> PolyElement:
         return self.values[_integer(place, 0, len(self.values))]
 
-    def node(self, kind: Any, operands: list) -> PolyElement:
+    def node(self, kind: object, operands: list) -> PolyElement:
         """One node from earlier ones."""
         a = self.algebra
         if kind in ("v", "s"):
@@ -251,7 +254,7 @@ class Terms:
             for value in rest:
                 first = first + value if kind == "+" else a.times(first, value)
             return first
-        makers: dict[tuple[Any, int], Callable[..., PolyElement]] = {
+        makers: dict[tuple[object, int], Callable[..., PolyElement]] = {
             ("S", 1): a.total,
             ("inv", 1): a.inverse,
             ("sqrt", 1): a.root,
@@ -264,18 +267,21 @@ class Terms:
         _need(type(kind) is str and (kind, len(values)) in makers, f"{kind!r} of {len(values)} terms is unknown")
         return makers[kind, len(values)](*values)
 
-    def formula(self, value: Any) -> tuple[PolyElement, str]:
+    def formula(self, value: object) -> tuple[PolyElement, str]:
         """A term and its relation to 0."""
         place, relation = _list(value, 2)
         _need(relation in RELATIONS, f"{relation!r} is not a relation")
         return self(place), relation
 
-    def formulas(self, value: Any) -> frozenset:
+    def formulas(self, value: object) -> frozenset:
         """Formulas as a set of normal forms."""
         return frozenset((_key(p), relation) for p, relation in map(self.formula, _list(value)))
 
 
 # -------------------------------------------------------------------------------------------------------------- rules
+
+Stated = tuple[PolyElement, str]
+"""A term and its relation to 0."""
 
 Sequent = tuple[frozenset, PolyElement, str]
 """Hypotheses, term and relation of the conclusion."""
@@ -288,9 +294,10 @@ class Rules:
         self.terms = terms
         self.a = terms.algebra
 
-    def conclude(self, rule: Any, stated: tuple[PolyElement, str], arguments: list, used: list[Sequent]) -> Sequent:
+    def conclude(self, rule: object, stated: Stated, arguments: list, used: list[Sequent]) -> Sequent:
         """The sequent that follows."""
-        _need(type(rule) is str and rule in (*_SIMPLE, *_OWN), f"{rule!r} is not a rule")
+        if type(rule) is not str or rule not in (*_SIMPLE, *_OWN):
+            raise Refused(f"{rule!r} is not a rule")
         wanted = _PREMISES[rule]
         if wanted is not None:
             _need(len(used) == len(wanted), f"{rule} has {len(wanted)} premises")
@@ -307,12 +314,12 @@ class Rules:
         _need(condition, f"a side condition of {rule} fails")
         return hypotheses, term, relation
 
-    def assume(self, stated: Any, arguments: list, used: list) -> tuple:
+    def assume(self, stated: Stated, arguments: list, used: list) -> tuple:
         """A |- A."""
         _list(arguments, 0)
         return frozenset([(_key(stated[0]), stated[1])]), *stated
 
-    def combine(self, stated: Any, arguments: list, used: list) -> tuple:
+    def combine(self, stated: Stated, arguments: list, used: list) -> tuple:
         """Σ a·e or a·S(b·e) = 0 from equations e = 0."""
         _list(arguments, len(used))
         goal = self.a.zero
@@ -322,13 +329,13 @@ class Rules:
             goal += self.a.times(a, self.a.total(self.a.times(b[0], e)) if b else e)
         return goal, "="
 
-    def cut(self, stated: Any, arguments: list, used: list) -> tuple:
+    def cut(self, stated: Stated, arguments: list, used: list) -> tuple:
         """The second premise without the hypothesis that the first proves."""
         _list(arguments, 0)
         (first, p, relation), (second, q, conclusion) = used
         return first | (second - {(_key(p), relation)}), q, conclusion
 
-    def instantiate(self, stated: Any, arguments: list, used: list) -> tuple:
+    def instantiate(self, stated: Stated, arguments: list, used: list) -> tuple:
         """The premise with vectors and scalars replaced."""
         values: dict[int, PolyElement] = {}
         for pair in arguments:
@@ -350,7 +357,7 @@ def _truth(p: PolyElement, relation: str) -> bool:
     return p.is_ground and bool({"=": c == 0, "!=": c != 0, ">": c > 0, ">=": c >= 0}[relation])
 
 
-def _function(a: Algebra, name: Any) -> Callable[[PolyElement], PolyElement]:
+def _function(a: Algebra, name: object) -> Callable[[PolyElement], PolyElement]:
     _need(name in ("inv", "sqrt"), f"{name!r} is not a function")
     return a.inverse if name == "inv" else a.root
 
@@ -359,7 +366,7 @@ _OWN = {"assume": Rules.assume, "combine": Rules.combine, "cut": Rules.cut, "ins
 _WEAKER = ((">", ">="), (">", "!="), ("=", ">="))
 # Of the algebra a, the stated conclusion s, the arguments t and the premises p, each a term and its relation:
 # the side condition, and the term and the relation that follow.
-_SIMPLE: dict[str, Callable[[Algebra, Any, list, list], tuple[bool, PolyElement, str]]] = {
+_SIMPLE: dict[str, Callable[[Algebra, Stated, list, list], tuple[bool, PolyElement, str]]] = {
     "constant": lambda a, s, t, p: (_truth(*s), s[0], s[1]),
     "dimension": lambda a, s, t, p: (True, a.d - 1, ">="),
     "cancel": lambda a, s, t, p: (p[0][0] == a.times(s[0], p[1][0]), s[0], "="),
@@ -398,7 +405,7 @@ _ARGUMENTS = {"inverse_total": 1, "root_nonnegative": 1, "root_of_square": 1, "s
 # ---------------------------------------------------------------------------------------------------------- the check
 
 
-def digest(data: dict[str, Any]) -> str:
+def digest(data: Mapping[str, object]) -> str:
     """SHA-256 of the canonical JSON, without the stated hash."""
     said = {key: value for key, value in data.items() if key != "sha256"}
     text = json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -408,7 +415,7 @@ def digest(data: dict[str, Any]) -> str:
 def loaded(text: str) -> Any:
     """The contents of a file in which no object repeats a member: readers differ in which of the two counts."""
 
-    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def members(pairs: list[tuple[str, object]]) -> dict[str, object]:
         found = dict(pairs)
         names = [name for name, _ in pairs]
         _need(len(found) == len(pairs), f"an object has two members {max(names, key=names.count, default=None)!r}")
@@ -420,7 +427,7 @@ def loaded(text: str) -> Any:
         raise Refused(_DEEP) from None
 
 
-def recheck(data: dict[str, Any]) -> int:
+def recheck(data: Mapping[str, object]) -> int:
     """Number of steps of a certificate, all of which follow; the last one is the statement.
 
     >>> from proofs import find
@@ -443,7 +450,7 @@ def recheck(data: dict[str, Any]) -> int:
             size *= 2
 
 
-def _rechecked(data: dict[str, Any], algebra: Algebra) -> int:
+def _rechecked(data: Mapping[str, Any], algebra: Algebra) -> int:
     terms = Terms(data["terms"], algebra)
     rules, proved = Rules(terms), list[Sequent]()
     for number, step in enumerate(_list(data["steps"])):

@@ -7,13 +7,14 @@ import re
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, TypeVar
 
 from lngeom.kernel import digest
 from lngeom.theorems import CheckError, Theorem
 
 from .._coqc import Library
 from ._coq import HEADER, name_of, source
+from ._reading import Certificate
 
 SOURCES = Path(__file__).parent / "coq"
 """The checker, its soundness proof, and the last steps that are proved on top of replayed theorems."""
@@ -36,6 +37,27 @@ _COQ = Library(
 )  # fmt: skip
 
 
+T = TypeVar("T")
+
+
+class Replayed(TypedDict):
+    """The version of Coq, and for each certificate that it replayed the hash of what it was given."""
+
+    coq: str
+    certificates: dict[str, str]
+
+
+class Record(Replayed):
+    """What ``lngeom verify`` finds: the hashes of the sources, and the seconds that its parts took."""
+
+    exported: int
+    replayed: int
+    axioms: list[str]
+    seconds: dict[str, float]
+    sources: dict[str, str]
+    sha256: str
+
+
 def build_checker(folder: Path) -> None:
     """Compile the checker and the proof that it is sound into `folder`, unless that is where it is.
 
@@ -45,7 +67,7 @@ def build_checker(folder: Path) -> None:
     _COQ.build(folder)
 
 
-def replay(certificates: Iterable[dict[str, Any]], folder: Path, name: str = "Replay") -> None:
+def replay(certificates: Iterable[Certificate], folder: Path, name: str = "Replay") -> None:
     """Let the checker in `folder` accept certificates, and Coq their readable corollaries.
 
     Raises:
@@ -66,7 +88,7 @@ def replay(certificates: Iterable[dict[str, Any]], folder: Path, name: str = "Re
         raise CheckError(f"Coq refuses {before[-1] if before else name}: {error}") from error
 
 
-def verify(certificates: list[dict[str, Any]], folder: Path, say: Callable[[str], None]) -> dict[str, Any]:
+def verify(certificates: list[Certificate], folder: Path, say: Callable[[str], None]) -> Record:
     """Replay all certificates, prove the last steps, look for axioms, and let ``coqchk`` check the result once more.
 
     Raises:
@@ -75,7 +97,7 @@ def verify(certificates: list[dict[str, Any]], folder: Path, say: Callable[[str]
     """
     seconds: dict[str, float] = {}
 
-    def timed(what: str, action: Callable[[], Any]) -> Any:
+    def timed(what: str, action: Callable[[], T]) -> T:
         start = time.perf_counter()
         found = action()
         seconds[what] = round(time.perf_counter() - start, 1)
@@ -95,19 +117,20 @@ def verify(certificates: list[dict[str, Any]], folder: Path, say: Callable[[str]
     if assumed != _NO_AXIOM:
         raise CheckError(f"something rests on an axiom: {assumed}")
     timed("coqchk", lambda: _COQ.run(folder, "coqchk", "-silent", "-Q", ".", "LnGeom", "LnGeom.Audit"))
-    record = {
-        "coq": version,
-        "exported": len(certificates),
-        "replayed": len(certificates),
-        "axioms": [],
-        "seconds": seconds,
-        "sources": _COQ.hashes(),
-        "certificates": {data["id"]: _exported(data) for data in certificates},
-    }
-    return record | {"sha256": digest(record)}
+    record = Record(
+        coq=version,
+        exported=len(certificates),
+        replayed=len(certificates),
+        axioms=[],
+        seconds=seconds,
+        sources=_COQ.hashes(),
+        certificates={data["id"]: _exported(data) for data in certificates},
+        sha256="",
+    )
+    return {**record, "sha256": digest(record)}
 
 
-def _exported(data: dict[str, Any]) -> str:
+def _exported(data: Certificate) -> str:
     """SHA-256 of a certificate, with its words, and of what Coq is given of it."""
     return hashlib.sha256(f"{digest(data)}\n{source(data)}".encode()).hexdigest()
 
@@ -118,7 +141,7 @@ def last_steps() -> dict[str, str]:
     return {name.replace("__", ".", 1): " ".join(words.split()) for words, name in _LAST_STEP.findall(text)}
 
 
-def replayed(data: dict[str, Any]) -> str:
+def replayed(data: Certificate) -> str:
     """The version of Coq in which this very certificate was replayed by the last ``lngeom verify``, or ``""``.
 
     >>> from proofs import find
@@ -143,8 +166,8 @@ def last_step_proved(theorem: Theorem) -> bool:
 
 
 @functools.cache
-def _results() -> dict[str, Any]:
+def _results() -> Replayed:
     """The record of the last run, if it is unchanged and of the sources as they are; otherwise an empty one."""
-    found = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    found: Any = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     valid = found.get("sources") == _COQ.hashes() and found.get("sha256") == digest(found)
-    return found if valid else {"coq": "", "certificates": {}}
+    return found if valid else Replayed(coq="", certificates={})

@@ -1,7 +1,6 @@
 """Angles: of vectors with the uniform direction, and what such angles can and cannot show."""
 
 from fractions import Fraction
-from typing import Any
 
 from hypothesis import strategies as st
 
@@ -200,7 +199,7 @@ def _(goal, x, eps):
 
 
 @st.composite
-def masked(draw: st.DrawFn, d: int) -> dict[str, Any]:
+def masked(draw: st.DrawFn, d: int) -> dict[str, object]:
     """A mask, and a vector that is 0 outside of it."""
     m = draw(masks(d))
     return {"m": m, "x": [a * b for a, b in zip(m, draw(vectors(d)), strict=True)]}
@@ -243,7 +242,9 @@ def bound(m: Vector, x: Vector) -> Scalar:
     return root(dot(m, ones(x))) * root(dot(m, x * x))
 
 
-def within_bound(m: Vector, x: Vector, count: sy.Proved, length: sy.Proved, *facts: Any) -> sy.Proved:
+def within_bound(
+    m: Vector, x: Vector, count: sy.Proved, length: sy.Proved, *facts: sy.Proved | tuple[sy.Proved, object]
+) -> sy.Proved:
     """√k‖mx‖ − m·x ≥ 0 over the k coordinates of a mask m: Σ m(√k x − ‖mx‖)² is twice its product with √k‖mx‖."""
     k, size = dot(m, ones(x)), root(dot(m, x * x))
     squares = sum_of_squares(m * (root(k) * x - size))
@@ -253,7 +254,7 @@ def within_bound(m: Vector, x: Vector, count: sy.Proved, length: sy.Proved, *fac
 
 
 @st.composite
-def divided(draw: st.DrawFn, d: int) -> dict[str, Any]:
+def divided(draw: st.DrawFn, d: int) -> dict[str, object]:
     """A vector, and a mask that selects the first of its components, not the last, and neither only zeros."""
     x, m = draw(vectors(d)), draw(masks(d))
     ends = {0: (x[0] or 1, 1), d - 1: (x[-1] or 1, 0)}

@@ -1,7 +1,6 @@
 """Attention: how large normalized queries and keys let its logits become, and which keys a query can single out."""
 
 from fractions import Fraction
-from typing import Any
 
 from hypothesis import strategies as st
 
@@ -23,7 +22,7 @@ def short(x: Vector, positive: sy.Proved, c: sy.Proved) -> sy.Proved:
 
 
 @st.composite
-def bounded_products(draw: st.DrawFn, d: int) -> dict[str, Any]:
+def bounded_products(draw: st.DrawFn, d: int) -> dict[str, object]:
     """Two gains, and the size of the largest of their products."""
     g, h = draw(vectors(d)), draw(vectors(d))
     return {"g": g, "h": h, "c": max(abs(a * b) for a, b in zip(g, h, strict=True))}
@@ -67,7 +66,7 @@ def _(goal, given, x, z, g, h, c, eps):
     return as_sum(goal, parts, *defined)
 
 
-def keys(d: int) -> dict[str, Any]:
+def keys(d: int) -> dict[str, object]:
     """Two vectors of norm √d, for which RMSNorm has no irrational root."""
     return {"x": sphere(d), "z": sphere(d)}
 

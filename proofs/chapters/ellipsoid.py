@@ -73,7 +73,7 @@ def test_surface(x: Vector, g: Vector, b: Vector):
 
 
 @st.composite
-def inside(draw: st.DrawFn, d: int) -> dict[str, Any]:
+def inside(draw: st.DrawFn, d: int) -> dict[str, object]:
     """Gain, bias and a point z of the open ellipsoid."""
     g, b, y = draw(vectors(d, "!=")), draw(vectors(d)), draw(ball(d))
     return {"g": g, "b": b, "z": tuple(gain * value + bias for gain, value, bias in zip(g, y, b, strict=True))}
@@ -301,13 +301,13 @@ def axes(draw: st.DrawFn, d: int) -> dict[str, Any]:
 
 
 @st.composite
-def flat_axis(draw: st.DrawFn, d: int) -> dict[str, Any]:
+def flat_axis(draw: st.DrawFn, d: int) -> dict[str, object]:
     """The eigenvector α = G⁻¹1 of GΠG, with eigenvalue 0."""
     g = draw(vectors(d, "!="))
     return {"g": g, "v": [1 / value for value in g], "lam": 0}
 
 
-def hidden_axis(d: int) -> dict[str, Any]:
+def hidden_axis(d: int) -> dict[str, object]:
     """An eigenvector of GΠG where one gain alone is not 0."""
     return {"g": [0] * (d - 1) + [2], "v": [0] * (d - 1) + [1], "lam": 4 - Fraction(4, d)}
 
@@ -473,7 +473,7 @@ def _(goal, given, g, v, lam):
 
 
 @st.composite
-def two_axes(draw: st.DrawFn, d: int) -> dict[str, Any]:
+def two_axes(draw: st.DrawFn, d: int) -> dict[str, object]:
     """Two eigenvectors of GΠG, each on coordinates of its own."""
     first = draw(axes(d - d // 2))
     second = draw(axes(d // 2)) if d > 1 else {"g": [], "v": [], "lam": 2}
@@ -482,12 +482,12 @@ def two_axes(draw: st.DrawFn, d: int) -> dict[str, Any]:
     return {"g": first["g"] + second["g"], "v": v, "w": w, "lam": first["lam"], "mu": second["lam"]}
 
 
-def same_axis(d: int) -> st.SearchStrategy[dict[str, Any]]:
+def same_axis(d: int) -> st.SearchStrategy[dict[str, object]]:
     """One eigenvector twice."""
     return axes(d).map(lambda axis: axis | {"w": axis["v"], "mu": axis["lam"]})
 
 
-def skew_axes(d: int) -> st.SearchStrategy[dict[str, Any]]:
+def skew_axes(d: int) -> st.SearchStrategy[dict[str, object]]:
     """Two eigenvectors of G²Π: 1, with eigenvalue 0, and g²/(g² − λ) for a root λ of the secular equation."""
     return secular(d).map(
         lambda m: {
@@ -597,12 +597,12 @@ def two_roots(draw: st.DrawFn, d: int) -> dict[str, Any]:
     return {"a": a, "b": b, "lam": lam, "mu": mu, "c": max(map(sub, b, a)) + draw(scalars(">="))}
 
 
-def off_root(d: int) -> st.SearchStrategy[dict[str, Any]]:
+def off_root(d: int) -> st.SearchStrategy[dict[str, object]]:
     """The same with λ below the root, nearly at the pole."""
     return two_roots(d).map(lambda m: m | {"lam": (m["lam"] + 9 * max(a for a in m["a"] if a < m["lam"])) / 10})
 
 
-def in_threes(d: int, u: tuple[int, ...], v: tuple[int, ...]) -> dict[str, Any]:
+def in_threes(d: int, u: tuple[int, ...], v: tuple[int, ...]) -> dict[str, object]:
     """The three differences a − λ and b − μ in turn, at λ = 0 and μ = 1, and the largest that a component grows by."""
     a, b = [u[i % 3] for i in range(d)], [v[i % 3] + 1 for i in range(d)]
     return {"a": a, "b": b, "lam": 0, "mu": 1, "c": max(map(sub, b, a))}
@@ -752,14 +752,14 @@ def _(goal, given, a, v, lam, c):
 
 
 @st.composite
-def zero_gains(draw: st.DrawFn, d: int) -> dict[str, Any]:
+def zero_gains(draw: st.DrawFn, d: int) -> dict[str, object]:
     """Gains of which one at least is 0, and their inverses on the support."""
     g, k = draw(vectors(d)), draw(st.integers(0, d - 1))
     g = [value if i != k else Fraction(0) for i, value in enumerate(g)]
     return {"g": g, "h": [1 / value if value else value for value in g]}
 
 
-def untrue_inverse(d: int) -> dict[str, Any]:
+def untrue_inverse(d: int) -> dict[str, object]:
     """One gain of 2, whose inverse is said to be 1."""
     rest = [0] * (d - 1)
     return {"x": [1000, *rest], "g": [2, *rest], "h": [1, *rest], "b": [0] * d, "eps": 1}
@@ -861,7 +861,7 @@ def _(goal, given, x, g, h, eps):
 
 
 @st.composite
-def one_gap(draw: st.DrawFn, d: int) -> dict[str, Any]:
+def one_gap(draw: st.DrawFn, d: int) -> dict[str, object]:
     """Poles, and two numbers between the same two of them."""
     a = draw(vectors(d))
     low = draw(st.sampled_from([*a, min(a) - 1]))

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from statistics import pvariance
-from typing import Any
 
 from hypothesis import strategies as st
 
@@ -101,7 +100,7 @@ def _(goal, given, x, eps, c):
     return sy.transport(goal.term, same, whole)
 
 
-def by_variance(d: int) -> st.SearchStrategy[dict[str, Any]]:
+def by_variance(d: int) -> st.SearchStrategy[dict[str, object]]:
     """Two vectors, the one of larger variance second."""
     pairs = st.tuples(vectors(d), vectors(d)).map(lambda pair: sorted(pair, key=pvariance))
     return pairs.map(lambda pair: {"x": pair[0], "x2": pair[1]})

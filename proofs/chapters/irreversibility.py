@@ -1,7 +1,5 @@
 """Irreversibility: which inputs a norm layer cannot tell apart, and what can be recovered from its output."""
 
-from typing import Any
-
 from hypothesis import strategies as st
 
 import lngeom as lg
@@ -114,7 +112,7 @@ def test_shared_statistics(x: Vector):
 
 
 @st.composite
-def half_plane(draw: st.DrawFn, d: int) -> dict[str, Any]:
+def half_plane(draw: st.DrawFn, d: int) -> dict[str, object]:
     """Two vectors of one half-plane, x′ = ax + c1 with a > 0, of rational deviations."""
     x, a, c = draw(standard(d)), draw(scalars(">")), draw(scalars())
     return {"x": x, "x2": tuple(a * value + c for value in x), "eps": 0}
@@ -169,7 +167,7 @@ def equal_scales(same: sy.Proved, positive: sy.Proved, y: Vector, y2: Vector, m:
 
 
 @st.composite
-def line(draw: st.DrawFn, d: int) -> dict[str, Any]:
+def line(draw: st.DrawFn, d: int) -> dict[str, object]:
     """Two vectors of one line, x′ = x + c1, and an ε > 0 for which √(σ² + ε) is rational."""
     x, c = draw(vectors(d)), draw(scalars())
     return {"x": x, "x2": [value + c for value in x], "eps": draw(rational_root(x, ">", centered=True))}
@@ -233,7 +231,7 @@ def test_onto_ball(y: Vector, eps: Epsilon):
 
 
 @st.composite
-def ray(draw: st.DrawFn, d: int) -> dict[str, Any]:
+def ray(draw: st.DrawFn, d: int) -> dict[str, object]:
     """Two vectors of one ray, x′ = ax with a > 0, of rational norms over √d."""
     x, a = draw(sphere(d)), draw(scalars(">"))
     return {"x": x, "x2": tuple(a * value for value in x), "eps": 0}
@@ -267,7 +265,7 @@ def _(goal, given, x, x2):
 
 
 @st.composite
-def twice(draw: st.DrawFn, d: int) -> dict[str, Any]:
+def twice(draw: st.DrawFn, d: int) -> dict[str, object]:
     """One vector twice, and an ε > 0 for which √(‖x‖²/d + ε) is rational."""
     x = draw(vectors(d))
     return {"x": x, "x2": x, "eps": draw(rational_root(x, ">"))}

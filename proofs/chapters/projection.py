@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import lngeom as lg
 from lngeom import kernel as sy
@@ -217,7 +216,7 @@ def equivariant(a: Scalar, c: Scalar) -> Callable[[Vector], Vector]:
     return lambda v: a * v + c * summed(v)
 
 
-def shrinking(d: int, w: list[int]) -> dict[str, Any]:
+def shrinking(d: int, w: list[int]) -> dict[str, object]:
     """An operator that keeps 1 and has the trace d − 1, but shrinks what is orthogonal to 1."""
     x = [1, *[0] * (d - 1)]
     return {"x": x, "w": w, "a": Fraction(d - 2, max(1, d - 1)), "c": Fraction(1, d * max(1, d - 1))}

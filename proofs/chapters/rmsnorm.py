@@ -1,7 +1,6 @@
 """RMSNorm: how it differs from LayerNorm, where its outputs lie, and when it may take LayerNorm's place exactly."""
 
 from fractions import Fraction
-from typing import Any
 
 from hypothesis import strategies as st
 
@@ -70,7 +69,7 @@ def _(goal, given, x, g, eps):
 
 
 @st.composite
-def balanced(draw: st.DrawFn, d: int) -> dict[str, Any]:
+def balanced(draw: st.DrawFn, d: int) -> dict[str, object]:
     """A vector orthogonal to 1, and an ε for which √(‖x‖²/d + ε) is rational."""
     x = draw(centred(d))
     return {"x": x, "eps": draw(rational_root(x))}
@@ -521,7 +520,7 @@ def _(goal, given, x, z, eps):
 
 
 @st.composite
-def tilted(draw: st.DrawFn, d: int) -> dict[str, Any]:
+def tilted(draw: st.DrawFn, d: int) -> dict[str, object]:
     """A vector, and a number between |cos θ| and a little more."""
     x = draw(vectors(d))
     share = Fraction(sum(x) ** 2, d * sum(a * a for a in x) or 1)

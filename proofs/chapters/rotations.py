@@ -1,7 +1,6 @@
 """Rotations: which changes of basis a norm layer allows, and in what sense the uniform vector is arbitrary."""
 
 from fractions import Fraction
-from typing import Any
 
 from hypothesis import strategies as st
 
@@ -19,7 +18,7 @@ from ..works import ASHKBOOS, GUPTA, OWN, QUAROT
 HALF = Fraction(1, 2)
 
 
-def mirror_laws(given: list[sy.Proved], u: Vector) -> list[tuple[sy.Proved, Any]]:
+def mirror_laws(given: list[sy.Proved], u: Vector) -> list[tuple[sy.Proved, object]]:
     """‖u‖² = d, 1/(u·u) = 1/d, and (1·u)k = dk − 1 for k = 1/(d − 1·u)."""
     long, other = given
     gap = dim(u) - summed(u)
@@ -109,7 +108,7 @@ FOLDED_GAIN = QUAROT, "section 3", "RMSNorm commutes with an orthogonal matrix o
 
 
 @st.composite
-def images(draw: st.DrawFn, d: int) -> dict[str, Any]:
+def images(draw: st.DrawFn, d: int) -> dict[str, object]:
     """Two vectors, their images under an orthogonal map, and an ε for which √(‖x‖²/d + ε) is rational."""
     x, y, move = draw(vectors(d)), draw(vectors(d)), draw(isometries(d))
     return {"x": x, "y": y, "p": move(x), "q": move(y), "eps": draw(rational_root(x))}
@@ -176,7 +175,7 @@ def _(goal, given, p, x, eps):
     return same_size(goal, given, p, mean_square(p), mean_square(x), eps)
 
 
-def along(d: int, c: int) -> st.SearchStrategy[dict[str, Any]]:
+def along(d: int, c: int) -> st.SearchStrategy[dict[str, object]]:
     """One vector twice, and c times the vector."""
     return vectors(d).map(lambda v: {"p": v, "y": v, "x": [c * value for value in v]})
 
@@ -245,13 +244,13 @@ BEFORE_ROTATION = ASHKBOOS, "section 3.2", "LayerNorm is turned into RMSNorm bef
 
 
 @st.composite
-def centred_images(draw: st.DrawFn, d: int) -> dict[str, Any]:
+def centred_images(draw: st.DrawFn, d: int) -> dict[str, object]:
     """A vector, the image of its centred part under a map that fixes 1, and an ε for which √(σ² + ε) is rational."""
     x, shift, move = draw(centred(d)), draw(scalars()), draw(isometries(d, fix_mean=True))
     return {"x": [value + shift for value in x], "q": move(x), "eps": draw(rational_root(x))}
 
 
-def constant_image(d: int) -> dict[str, Any]:
+def constant_image(d: int) -> dict[str, object]:
     """A constant vector for the image of 0, which LayerNorm sends to 0 as well."""
     return {"q": [1] * d, "x": [0] * d, "c": 0, "eps": 0}
 
@@ -341,7 +340,7 @@ def _(goal, given, x, q, c, eps):
 
 
 @st.composite
-def rounded(draw: st.DrawFn, d: int) -> dict[str, Any]:
+def rounded(draw: st.DrawFn, d: int) -> dict[str, object]:
     """A size m, a number c of levels, and errors of at most m/c."""
     m, c = draw(scalars(">")), draw(scalars(">"))
     return {"m": m, "c": c, "e": [m / c * draw(st.sampled_from((1, -1, HALF))) for _ in range(d)]}

@@ -1,7 +1,6 @@
 """Standardization: LayerNorm before gain and bias projects onto a sphere of radius √d in the hyperplane 1^⊥."""
 
 from fractions import Fraction
-from typing import Any
 
 import lngeom as lg
 from lngeom import kernel as sy
@@ -77,12 +76,12 @@ def test_mean_zero(x: Vector, g: Vector, eps: Epsilon):
     wrong("also after a bias", lambda: dot(ones(x), lg.layer_norm(x, None, g, eps=eps)) == 0)
 
 
-def on_image(d: int) -> dict[str, Any]:
+def on_image(d: int) -> dict[str, object]:
     """Vectors of mean 0 and variance 1."""
     return {"x": standard(d)}
 
 
-def on_sphere(d: int) -> dict[str, Any]:
+def on_sphere(d: int) -> dict[str, object]:
     """Vectors of norm √d and any mean."""
     return {"x": sphere(d)}
 

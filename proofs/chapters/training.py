@@ -1,7 +1,5 @@
 """Training: what a norm does to weights, steps and gradients, and what becomes of the direction of 1."""
 
-from typing import Any
-
 from hypothesis import strategies as st
 
 import lngeom as lg
@@ -207,7 +205,7 @@ def test_adam_energy(v: Vector):
 
 
 @st.composite
-def bounded_gains(draw: st.DrawFn, d: int) -> dict[str, Any]:
+def bounded_gains(draw: st.DrawFn, d: int) -> dict[str, object]:
     """Gains g of size up to c."""
     g = draw(vectors(d))
     return {"g": g, "c": max(map(abs, g)) + draw(st.sampled_from((0, 1)))}
@@ -327,7 +325,7 @@ def test_elementwise_uniform(s: Vector, g: Vector):
 
 
 @st.composite
-def bounded_slopes(draw: st.DrawFn, d: int) -> dict[str, Any]:
+def bounded_slopes(draw: st.DrawFn, d: int) -> dict[str, object]:
     """Slopes s and gains g, and the sizes a and c of the largest."""
     s, g = draw(vectors(d)), draw(vectors(d))
     return {"s": s, "g": g, "a": max(map(abs, s)), "c": max(map(abs, g))}

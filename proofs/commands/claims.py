@@ -8,7 +8,6 @@ Example: lngeom claims --verdict false --document gupta
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 from rich.console import Group
 
@@ -49,7 +48,7 @@ def run(options: Options) -> int:
     return 0
 
 
-def _record(claim: Claim) -> dict[str, Any]:
+def _record(claim: Claim) -> dict[str, object]:
     return {
         "id": claim.id,
         "document": document_of(claim).title,

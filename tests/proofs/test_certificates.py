@@ -87,7 +87,7 @@ def _changed(data: dict[str, Any], *path: Any, value: Any) -> dict[str, Any]:
     ids=lambda value: ".".join(map(str, value)) if isinstance(value, tuple) else "",
 )
 def test_the_hash_notices_a_change(path: tuple[Any, ...], value: Any) -> None:
-    data = certificate(find("projection.fixes_hyperplane"))
+    data: dict[str, Any] = {**certificate(find("projection.fixes_hyperplane"))}
     assert digest(_changed(data, *path, value=value)) != data["sha256"]
     assert digest(data) == data["sha256"]
 

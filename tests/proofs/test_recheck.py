@@ -91,7 +91,7 @@ IDS = ("projection.fixes_hyperplane", "projection.trace", "epsilon.interior", "s
 
 @pytest.fixture(scope="session")
 def examples() -> list[Data]:
-    return [certificate(find(id)) for id in IDS]
+    return [{**certificate(find(id))} for id in IDS]
 
 
 FORGERIES: dict[str, Callable[[Data], Any]] = {
@@ -150,7 +150,8 @@ def test_a_change_without_a_new_hash_is_refused() -> None:
 
 def test_it_runs_alone(tmp_path: Path) -> None:
     """In a Python that cannot import this project, on files."""
-    good, bad = certificate(find("epsilon.interior")), certificate(find("projection.idempotent"))
+    good: Data = {**certificate(find("epsilon.interior"))}
+    bad: Data = {**certificate(find("projection.idempotent"))}
     bad["steps"][-1]["conclusion"][1] = ">"
     for name, data in (("good", good), ("bad", signed(bad))):
         (tmp_path / f"{name}.json").write_text(json.dumps(data), encoding="utf-8")
