@@ -17,7 +17,7 @@ from ._rewriting import Equations, reduced, rewrite
 from ._rules import Formula, Proved, transport
 from ._signs import Signs
 from ._terms import ProofError, S, Term, inv, term
-from ._text import formula
+from ._text import formula, text
 
 __all__ = ["cauchy_schwarz", "prove", "sum_of_squares"]
 
@@ -54,8 +54,11 @@ def prove(goal: Formula, *facts: Proved | tuple[Proved, object], remainder: obje
     left, divisor, unknown = _cleared(goal.term, equations, search)
     search = Signs([*search.facts, *_squares(left)])
     sign = search.find(left, goal.relation)
+    if sign is None and equations:
+        search = Signs([*search.facts, *_shortened(goal.term, equations, signs)])
+        sign = search.find(left, goal.relation)
     if sign is None:
-        raise ProofError(f"no proof found of {formula(goal)}{_told(left, goal, unknown or search.missing)}")
+        raise ProofError(f"no proof found of {formula(goal)}{_told(left, goal, unknown, search.missing)}")
     if divisor is None:
         return transport(goal.term, rewrite(goal.term - left, equations, signs), sign)
     same = rewrite(goal.term * divisor.conclusion.term - left, equations, signs)
@@ -85,11 +88,20 @@ def _inside(atom: tuple) -> Term:
     return argument(monomial[0][0]) if not more and len(monomial) == 1 and monomial[0][0][0] == "sqrt" else u
 
 
-def _told(left: Term, goal: Formula, missing: set[Formula]) -> str:
-    """A hint: the rest of a goal, if that is shorter, and the shortest term whose sign is missing."""
+def _told(left: Term, goal: Formula, unknown: set[Formula], missing: set[Formula]) -> str:
+    """A hint: the rest of a goal, if that is shorter, and the shortest term whose sign is missing.
+
+    Where a square is subtracted and all divisors are positive, no sign helps, and the hint names the square.
+    """
     rest = formula(Formula(left, goal.relation))
     rest = f": {rest} is left" if len(rest) < len(formula(goal)) else ""
-    shortest = min(missing, key=lambda one: (len(formula(one)), formula(one)), default=None)
+    subtracted = (monomial for monomial, c in left if c < 0 and monomial and all(k % 2 == 0 for _, k in monomial))
+    squares = sorted(
+        (text(Term({monomial: Fraction(1)})) for monomial in subtracted), key=lambda said: (len(said), said)
+    )
+    if squares and not unknown:
+        return f"{rest}; what is missing may be a bound of {squares[0]}"
+    shortest = min(unknown or missing, key=lambda one: (len(formula(one)), formula(one)), default=None)
     return rest + (f"; what is missing may be {formula(shortest)}" if shortest else "")
 
 
@@ -111,6 +123,22 @@ def _squares(t: Term) -> Iterator[Proved]:
             if len(two) == 2 and two[0] != two[1]:
                 x, y = (Term({((base, 1),): Fraction(1)}) for base in two)
                 yield cauchy_schwarz(x, y)
+
+
+def _shortened(t: Term, equations: Equations, signs: list[Proved]) -> Iterator[Proved]:
+    """Cauchy's inequality for any two factors of a product whose sum's square a term subtracts, by the equations.
+
+    For a mask, m = m², S(m²·x)² ≤ S(m²)·S(m²·x²) becomes S(m·x)² ≤ S(m)·S(m·x²).
+    """
+    for product in (atom[1] for monomial, c in t for atom, k in monomial if atom[0] == "S" and k == 2 and c < 0):
+        powers = [*itertools.product(*(range(k + 1) for _, k in product))]
+        for chosen in powers[1 : (len(powers) + 1) // 2]:
+            x = Term({tuple((base, k) for (base, _), k in zip(product, chosen, strict=True) if k): Fraction(1)})
+            y = Term({tuple((base, n - k) for (base, n), k in zip(product, chosen, strict=True) if n > k): Fraction(1)})
+            known = cauchy_schwarz(x, y)
+            short = reduced(known.conclusion.term, equations, signs)
+            if short:
+                yield transport(short, rewrite(short - known.conclusion.term, equations, signs), known)
 
 
 def sum_of_squares(*vectors: object) -> Proved:

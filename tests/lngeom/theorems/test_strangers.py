@@ -75,6 +75,15 @@ def masked_length(x: Vector, m: Vector, eps: Epsilon):
     assert square_norm(m * masked(x, m, eps)) < summed(m)
 
 
+@theorem(models=lambda d: {"m": masks(d)})
+def masked_sum(x: Vector, m: Vector, eps: Epsilon):
+    """The sum of the k kept components stays below √(dk)."""
+    assume(m * m == m, "m∘m = m")
+    assume(summed(m) > 0, "k > 0")
+    assume(eps > 0)
+    assert dot(m, lg.rms_norm(m * x, eps=eps)) ** 2 < dim(x) * summed(m)
+
+
 @theorem
 def shared_mean(x: Vector, eps: Epsilon):
     """The share 1 is LayerNorm's."""
@@ -116,6 +125,10 @@ FAILURES: dict[str, tuple[Callable[[], Any], str]] = {
         "; what is missing may be S(y²) > 0",
     ),
     "a sign of a parameter": (lambda: prove(greater(a * square_norm(x) + 1)), "; what is missing may be a ≥ 0"),
+    "a bound of a square": (
+        lambda: prove(at_least(a, dot(x, y) ** 2), given(greater(a))),
+        "; what is missing may be a bound of S(x·y)²",
+    ),
     "the shortest rest": (lambda: prove(greater(1, a / (square_norm(x) + 1))), ": 1 + S(x²) − a > 0 is left"),
     "an equation that raises powers": (lambda: prove(equal(a, 1), (given(equal(a * a * eps, a)), a)), "is left"),
 }
