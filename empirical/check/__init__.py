@@ -15,6 +15,6 @@ if TYPE_CHECKING:
     from ._spec import check_spec
     from ._versions import versions
     from ._weights import Compared, compare_weights, described
-    from ._zoo import Caught, Score, score, zoo
+    from ._zoo import Caught, Score, score, surveyed, zoo
 else:
     __getattr__ = lazy(__name__, __file__)

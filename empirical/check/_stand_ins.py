@@ -30,6 +30,20 @@ class StandIn(NamedTuple):
 
 
 STAND_INS: list[StandIn] = []
+SURVEY = """
+vllm-project/vllm/pull/24247 unslothai/unsloth/pull/10617 flagos-ai/FlagGems/issues/1068 ModelTC/LightLLM/issues/1467
+pytorch/pytorch/issues/131750 ROCm/aiter/issues/5044 microsoft/onnxruntime/issues/28463 pytorch/pytorch/issues/190491
+tracel-ai/burn/issues/5607 triton-lang/triton/issues/9838 pytorch/pytorch/pull/133085
+microsoft/onnxruntime/issues/17692 nntrainer/nntrainer/issues/3935 apple/coremltools/pull/2822
+huggingface/candle/pull/3477 amd/IRON/pull/139 ROCm/aiter/issues/5151 tracel-ai/burn/issues/2185
+mosaicml/llm-foundry/issues/371 huggingface/pytorch-image-models/pull/2741 brainpy/BrainPy/pull/868
+ggml-org/llama.cpp/pull/14545 pytorch/pytorch/issues/189581 vllm-project/vllm/issues/42325
+linkedin/Liger-Kernel/issues/74 vllm-project/vllm/issues/52104 vllm-project/vllm/issues/48324
+linkedin/Liger-Kernel/pull/950 linkedin/Liger-Kernel/pull/1305 pytorch/helion/pull/2273
+flagos-ai/FlagGems/pull/5771 ggml-org/ggml/pull/1519 karpathy/llm.c/pull/763
+GeeeekExplorer/nano-vllm/issues/170 vllm-project/vllm/issues/48271 sgl-project/sglang/issues/23609
+""".split()
+"""The 36 reports that were collected first, by layout, numerics, definition, fusion, backward pass and batch."""
 Kernel = Callable[..., Any]
 
 
@@ -163,14 +177,25 @@ def masked_lanes_counted_in_the_variance(x: Tensor, weight: Tensor, bias: Tensor
 
 
 @_reported(
-    "pytorch/pytorch/pull/133085 microsoft/onnxruntime/issues/17692 nntrainer/nntrainer/issues/3935 "
-    "onnx/onnx/pull/8439 microsoft/onnxruntime/pull/29045 microsoft/onnxruntime/pull/31973",
+    "pytorch/pytorch/pull/133085 onnx/onnx/pull/8439 microsoft/onnxruntime/pull/29045 microsoft/onnxruntime/pull/31973",
     "float16",
     "unstable",
     dtype="float16",
 )
 def squares_in_half_precision(x: Tensor, weight: Tensor) -> Tensor:
     return x * (1 / (mean(x * x) + EPS).sqrt()) * weight
+
+
+@_reported("nntrainer/nntrainer/issues/3935", "sum of squares rounded to float16", "unstable")
+def squares_of_float32_summed_in_half_precision(x: Tensor, weight: Tensor) -> Tensor:
+    half = x.half()
+    return x * root((half * half).sum(-1, keepdim=True).float() / x.shape[-1]) * weight
+
+
+@_reported("microsoft/onnxruntime/issues/17692", "kept in float16", "unstable", dtype="float16")
+def the_variance_stored_in_half_precision(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    c = x.float() - mean(x.float())
+    return (c * root(mean(c * c).half().float()) * weight.float() + bias.float()).half()
 
 
 @_reported("apple/coremltools/pull/2822", "eps multiplied by max|x|^2", "variant")
@@ -411,11 +436,22 @@ def the_cotangent_overwritten(x: Tensor, weight: Tensor) -> Tensor:
     return differentiated(x, weight, rule)
 
 
-@_reported(
-    "flagos-ai/FlagGems/pull/5771 flagos-ai/FlagGems/pull/59 ggml-org/ggml/pull/1519 ggml-org/ggml/issues/1491",
-    "term along the output missing",
-    backward=True,
-)
+@_reported("ggml-org/ggml/pull/1519 ggml-org/ggml/issues/1491", "cotangent is overwritten in place", backward=True)
+def the_derivative_written_where_the_cotangent_is_read(x: Tensor, weight: Tensor) -> Tensor:
+    def rule(x: Tensor, weight: Tensor, g: Tensor, _: Any) -> Any:
+        square, by_gain = mean(x * x), derivatives(x, weight, g)[1]
+        g.copy_(x * -mean(x * g * weight) / (square + EPS))
+        return (g + g) * root(square), by_gain
+
+    return differentiated(x, weight, rule)
+
+
+@_reported("flagos-ai/FlagGems/pull/5771", "d/dx, d/dgain", backward=True)
+def the_mean_square_kept_where_its_root_is_read(x: Tensor, weight: Tensor) -> Tensor:
+    return differentiated(x, weight, lambda x, w, g, _: derivatives(x, w, g, mean(x * x)))
+
+
+@_reported("flagos-ai/FlagGems/pull/59", "term along the output missing", backward=True)
 def a_term_of_the_derivative_missing(x: Tensor, weight: Tensor) -> Tensor:
     def rule(x: Tensor, weight: Tensor, g: Tensor, _: Any) -> Any:
         return g * weight * root(mean(x * x)), derivatives(x, weight, g)[1]

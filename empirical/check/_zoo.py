@@ -12,7 +12,7 @@ from lngeom.rounding import REAL, Definition, Sample, candidates, rounded
 
 from ._check import check
 from ._held_out import HELD_OUT
-from ._stand_ins import EPS, STAND_INS
+from ._stand_ins import EPS, STAND_INS, SURVEY
 from ._target import resolve
 
 _USUAL = 64  # whose faults are seeded; at other dimensions those of them that exist there
@@ -39,6 +39,7 @@ class Caught(NamedTuple):
             "name": self.name,
             "caught": caught,
             "held out": "yes" if self.held_out else "",
+            "survey": ", ".join(str(SURVEY.index(path) + 1) for path in self.threads if path in SURVEY),
         }
 
 
@@ -52,6 +53,12 @@ def zoo(words: str = "") -> Iterator[Caught]:
         name = next((text for text in said if stand_in.words in text), said[0])
         right = finding.verdict in stand_in.verdict.split(" or ") and stand_in.words in name
         yield Caught(stand_in.name, stand_in.threads, right, finding.verdict, name, stand_in in HELD_OUT)
+
+
+def surveyed(results: list[Caught]) -> dict[str, bool]:
+    """Of each report of the survey that has a result, whether all its stand-ins are caught under the right name."""
+    right = {path: [caught.right for caught in results if path in caught.threads] for path in SURVEY}
+    return {path: all(of) for path, of in right.items() if of}
 
 
 class Score(NamedTuple):

@@ -113,7 +113,7 @@ def _scored(test: str, kind: str, json: str | None) -> int:
 
 
 def _zoo(words: str, json: str | None, csv: Path | None) -> int:
-    from ..check import zoo
+    from ..check import surveyed, zoo
     from ..support import write_table
 
     results = list(zoo(words))
@@ -127,4 +127,6 @@ def _zoo(words: str, json: str | None, csv: Path | None) -> int:
         for group, when in ((known, ""), (held_out, ", chosen before any of them was tried")):
             right, threads = sum(result.right for result in group), sum(len(result.threads) for result in group)
             print(f"{right} of {len(group)} faults of {threads} threads{when} caught")
+        survey = surveyed(results)
+        print(f"{sum(survey.values())} of the survey's {len(survey)} reports caught under the right name")
     return 0 if all(result.right for result in known) else 1

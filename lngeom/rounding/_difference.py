@@ -161,8 +161,8 @@ def _inward(case: Case, plain: Arithmetic) -> bool:
     return bool((abs(case.got) <= numpy.maximum(abs(low), abs(high))).all())
 
 
-def _scales(cases: Sequence[Case], plain: Arithmetic) -> tuple[Reals, Reals, Reals] | None:
-    """Scale of each row, the right one, and the mean square; None where the direction of some row is wrong."""
+def _scales(cases: Sequence[Case], plain: Arithmetic) -> tuple[Reals, Reals, Reals, Reals] | None:
+    """Scale of each row, the right one, the mean square and d; None where the direction of some row is wrong."""
     columns = []
     for base, sample, got in cases:
         family = base.family(sample, plain)
@@ -179,16 +179,16 @@ def _scales(cases: Sequence[Case], plain: Arithmetic) -> tuple[Reals, Reals, Rea
         known = abs(numerator).max(axis=-1) * fit.p > 0.02 * abs(family.bias).max()  # rows that tell the scale to 2⁻¹⁷
         known &= (abs(sample.mean) <= 10 * numpy.sqrt(square))[:, 0] & ~family.free & numpy.isfinite(got).all(axis=-1)
         right = base.reciprocal(square, sample)[known, 0].astype(float)
-        columns.append((fit.p[known], right, square[known, 0].astype(float)))
-    p, right, v = map(numpy.concatenate, zip(*columns, strict=True))
-    return (p, right, v) if p.size >= 3 and (p > 0).all() else None
+        columns.append((fit.p[known], right, square[known, 0].astype(float), numpy.full(known.sum(), sample.d)))
+    p, right, v, d = map(numpy.concatenate, zip(*columns, strict=True))
+    return (p, right, v, d) if p.size >= 3 and (p > 0).all() else None
 
 
 def _wrong_scale(cases: Sequence[Case], plain: Arithmetic) -> tuple[Verdict, str] | None:
     """A cause that changes the length of every row and no direction."""
     if (scales := _scales(cases, plain)) is None:
         return None
-    p, right, v = scales
+    p, right, v, d = scales
     factor = p / right
     u = max(2.0 ** -(plain.storage.bits - 1), 2.0**-17)
     off, wrong = abs(factor - 1).max(), abs(factor - 1) > 16 * u
@@ -203,7 +203,7 @@ def _wrong_scale(cases: Sequence[Case], plain: Arithmetic) -> tuple[Verdict, str
         for side, clamped in (("below", v[~wrong] >= threshold), ("above", v[~wrong] <= v[wrong].min())):
             if clamped.all():
                 return "bug", f"variance clamped {side} at {1 / numpy.median(p[wrong]) ** 2 - eps:.3g}"
-    if form := _narrow_scale(p, eps, plain):
+    if form := _narrow_scale(p, eps, d, plain):
         return "unstable", f"{form} (half-precision accumulation)"
     if off < 2.0**-4:
         return "unstable", approximate
@@ -211,10 +211,11 @@ def _wrong_scale(cases: Sequence[Case], plain: Arithmetic) -> tuple[Verdict, str
     return "bug", f"scale wrong by factors {factor.min():.3g} to {factor.max():.3g}{where}"
 
 
-def _narrow_scale(p: Reals, eps: float, plain: Arithmetic) -> str | None:
+def _narrow_scale(p: Reals, eps: float, d: Reals, plain: Arithmetic) -> str | None:
     """The quantity kept in a half format, if nearly all its values are numbers of one."""
     for form in ("float16", "bfloat16"):
-        for what, value in (("variance", 1 / p**2 - eps), ("reciprocal of the root", p)):
+        variance = 1 / p**2 - eps
+        for what, value in (("variance", variance), ("sum of squares", d * variance), ("reciprocal of the root", p)):
             kept = (abs(rounded(value, form) - value) <= 2.0**-17 * value).mean() > 0.9
             if kept and FORMATS[form].bits < plain.storage.bits:
                 return f"{what} rounded to {form}"

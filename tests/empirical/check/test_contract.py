@@ -12,7 +12,7 @@ from torch import Tensor
 
 from empirical.check import check, score, zoo
 from empirical.check._held_out import HELD_OUT
-from empirical.check._stand_ins import STAND_INS
+from empirical.check._stand_ins import STAND_INS, SURVEY
 from lngeom.cli import main
 from lngeom.errors import InputError
 
@@ -126,7 +126,9 @@ def test_the_zoo_is_a_command_and_its_table_is_that_of_the_page(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["check", "--zoo", "IRON/pull/139", "--csv", str(tmp_path / "zoo.csv")]) == 0
-    assert "1 of 1 faults of 1 threads caught" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "1 of 1 faults of 1 threads caught" in printed
+    assert "1 of the survey's 1 reports caught under the right name" in printed
     (row,) = csv.DictReader((tmp_path / "zoo.csv").read_text(encoding="utf-8").splitlines())
     page = Path(__file__).parents[3] / "docs" / "results" / "norm_bug_zoo.csv"
     rows = {each["fault"]: each for each in csv.DictReader(page.read_text(encoding="utf-8").splitlines())}
@@ -135,6 +137,8 @@ def test_the_zoo_is_a_command_and_its_table_is_that_of_the_page(
         (stand_in.name, stand_in.verdict, "yes") for stand_in in STAND_INS
     ]
     assert [name for name, each in rows.items() if each["held out"]] == [stand_in.name for stand_in in HELD_OUT]
+    numbered = {int(number) for each in rows.values() for number in filter(None, each["survey"].split(", "))}
+    assert numbered == set(range(1, len(SURVEY) + 1))
 
 
 def weak(kernel: Any) -> None:
