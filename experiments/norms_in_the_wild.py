@@ -162,10 +162,15 @@ def _channels(rows: Tensor) -> Tensor:
     return torch.nn.functional.pad(rows, (0, 0, 0, -len(rows) % 32)).reshape(-1, 32, 1, rows.shape[-1])
 
 
+def _open(norm: Any, x: Tensor, zero: Tensor) -> Tensor:
+    """At a gate whose sigmoid is 1."""
+    norm.mlp.forward = lambda _: zero + 32
+    return norm(x)
+
+
 CALLS: dict[str, Call] = {
-    # sigmoid(0) = 1/2 multiplies, exactly
-    "AXK2GatedRMSNorm": lambda norm, x, zero: 2 * norm(x),
-    "EsmFold2AdaptiveLayerNorm": lambda norm, x, zero: 2 * norm(x, zero),
+    "AXK2GatedRMSNorm": _open,
+    "EsmFold2AdaptiveLayerNorm": lambda norm, x, zero: norm(x, zero),
     "ConvDropoutLayerNorm": lambda norm, x, zero: norm(zero[..., None], x[..., None]),
     "Emu3VQVAESpatialNorm": lambda norm, x, zero: norm(_channels(x), _channels(zero)).view(-1, D)[: len(x)],
     "Gemma3nAudioCumulativeGroupNorm": lambda norm, x, zero: norm(x[:, None]),
@@ -181,7 +186,7 @@ MADE: dict[str, dict[str, Any]] = {
 
 
 def _called(target: Any) -> Any:
-    """A class as a norm of rows: configurations and shapes made up, maps 0 but for a bias of 1 behind a product."""
+    """A class as a norm of rows: configurations and shapes made up, maps 0 but for biases that leave a product at 1."""
     name, call = target.__name__, CALLS.get(target.__name__)
 
     class Rows(torch.nn.Module):
@@ -192,7 +197,8 @@ def _called(target: Any) -> Any:
                 if isinstance(part, torch.nn.Linear | torch.nn.Conv1d | torch.nn.Conv2d) or path == "cond_norm":
                     for key, value in [*part.named_parameters()]:
                         delattr(part, key)
-                        part.register_buffer(key, torch.full_like(value, float((path, key) == ("conv_y", "bias"))))
+                        held = {"conv_y.bias": 1.0, "gate_proj.bias": 32.0}.get(f"{path}.{key}", 0.0)
+                        part.register_buffer(key, torch.full_like(value, held))
             self.norm = made
 
         def forward(self, x: Tensor) -> Tensor:

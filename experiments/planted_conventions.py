@@ -20,9 +20,10 @@ from typing import Any
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 
+import lngeom
 from empirical.check import Convention, conventions
-from empirical.check._conventions import _formula, _losses
-from empirical.models import find_model, load_network, norms
+from empirical.check._conventions import _losses
+from empirical.models import FoundNorm, find_model, load_network, norms
 
 LEAST = 0.02
 DOCUMENTS, TOKENS = 12, 16
@@ -113,6 +114,17 @@ def whisper() -> tuple[Any, Batches]:
     return Decoder(network, prepare.START).eval(), batches
 
 
+def _of_kind(norm: FoundNorm, kind: str) -> Callable[..., torch.Tensor]:
+    """The forward pass of a norm that is of the other kind, with the parameters of the module."""
+    apply = lngeom.layer_norm if kind == "layernorm" else lngeom.rms_norm
+
+    def forward(self: torch.nn.Module, x: torch.Tensor, *_: object, **__: object) -> torch.Tensor:
+        gain, bias = (None if name is None else getattr(self, name).float() for name in (norm.gain, norm.bias))
+        return apply(x.float(), None if gain is None else gain + norm.gain_offset, bias, eps=norm.eps).to(x.dtype)
+
+    return forward
+
+
 def planted(network: Any, fault: Fault) -> Any:
     """A copy with the fault."""
     part, convention = fault
@@ -122,8 +134,9 @@ def planted(network: Any, fault: Fault) -> Any:
             continue
         module = network.get_submodule(norm.path)
         if convention.kind:
-            form = staticmethod(_formula(norm, module, convention))
-            module.__class__ = type(type(module).__name__, (type(module),), {"forward": form})
+            module.__class__ = type(
+                type(module).__name__, (type(module),), {"forward": _of_kind(norm, convention.kind)}
+            )
         for name in vars(module).keys() & {"eps", "variance_epsilon"}:
             setattr(module, name, getattr(module, name) * convention.factor)
         if convention.shift:

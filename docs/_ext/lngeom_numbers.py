@@ -488,6 +488,9 @@ def wild() -> dict[str, int]:
     for (package, _), row in norms.items():
         whose = "exact" if package == "transformers" else "elsewhere"
         counts[f"{whose}_{row['exact'].partition(':')[0].replace(' ', '_')}"] += int(row["classes"])
+    in_transformers = [row for row in _strings("norms_in_the_wild") if row["package"] == "transformers"]
+    forward = [row for row in in_transformers if (row["dtype"], row["direction"]) == ("float32", "forward")]
+    counts["right"] = sum(int(row["classes"]) for row in forward if row["verdict"] in ("rounding", "variant"))
     sources = sum(package == "transformers" for package, _ in norms)
     distinct = sum((row["direction"], row["dtype"]) == ("forward", "float32") for row in _strings("norms_in_the_wild"))
     return {**counts, "sources": sources, "distinct": distinct}

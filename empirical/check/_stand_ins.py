@@ -30,7 +30,7 @@ class StandIn(NamedTuple):
 
 
 STAND_INS: list[StandIn] = []
-SURVEY = """
+_SURVEY = """
 vllm-project/vllm/pull/24247 unslothai/unsloth/pull/10617 flagos-ai/FlagGems/issues/1068 ModelTC/LightLLM/issues/1467
 pytorch/pytorch/issues/131750 ROCm/aiter/issues/5044 microsoft/onnxruntime/issues/28463 pytorch/pytorch/issues/190491
 tracel-ai/burn/issues/5607 triton-lang/triton/issues/9838 pytorch/pytorch/pull/133085
@@ -42,7 +42,8 @@ linkedin/Liger-Kernel/issues/74 vllm-project/vllm/issues/52104 vllm-project/vllm
 linkedin/Liger-Kernel/pull/950 linkedin/Liger-Kernel/pull/1305 pytorch/helion/pull/2273
 flagos-ai/FlagGems/pull/5771 ggml-org/ggml/pull/1519 karpathy/llm.c/pull/763
 GeeeekExplorer/nano-vllm/issues/170 vllm-project/vllm/issues/48271 sgl-project/sglang/issues/23609
-""".split()
+"""
+SURVEY = tuple(_SURVEY.split())
 """The 36 reports that were collected first, by layout, numerics, definition, fusion, backward pass and batch."""
 Kernel = Callable[..., Any]
 
