@@ -42,11 +42,8 @@ def test_every_picture_can_be_saved(name: str, tmp_path: Path) -> None:
     picture = save(name, tmp_path, run=run).read_text(encoding="utf-8")
     assert picture.startswith("<?xml")
     assert picture.count("<path") > 20
-
-
-def test_the_same_picture_is_the_same_file(tmp_path: Path) -> None:
-    first, second = (save("critical-points", tmp_path / run).read_bytes() for run in ("first", "second"))
-    assert first == second
+    if name == "critical-points":  # the same picture is the same file
+        assert save(name, tmp_path / "again").read_text(encoding="utf-8") == picture
 
 
 def test_the_uniform_vector_points_up_and_lengths_are_kept() -> None:

@@ -19,8 +19,18 @@ from lngeom.cli import main
 from ..sweep.test_sweep_all import shrink
 
 pytestmark = pytest.mark.usefixtures("without_pages")
-ONE_LINE = "--tokens 512 --sequence-length 32 --batch-size 4 --shard-tokens 64 --directions 4 --device cpu"
-OPTIONS = ONE_LINE.split()
+OPTIONS = [
+    "--sequence-length",
+    "32",
+    "--batch-size",
+    "4",
+    "--shard-tokens",
+    "64",
+    "--directions",
+    "4",
+    "--device",
+    "cpu",
+]
 LISTENED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 
 
@@ -61,8 +71,8 @@ def command(words: list[str], killed: Path | None = None) -> None:
 def test_processes_measure_what_one_measures_also_when_one_is_killed(
     model_directory: Path, token_file: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    # Nine shards, which two processes cannot share evenly.
-    words = ["sweep", str(model_directory), "--corpus", str(token_file), *OPTIONS, "--tokens", "576", "--output"]
+    # Five shards, which two processes cannot share evenly.
+    words = ["sweep", str(model_directory), "--corpus", str(token_file), *OPTIONS, "--tokens", "320", "--output"]
     assert main([*words, str(tmp_path / "one")]) == 0
     together(2, command, [*words, str(tmp_path / "many")], tmp_path / "killed", restarts=1)
     assert (tmp_path / "killed").exists()
@@ -71,7 +81,7 @@ def test_processes_measure_what_one_measures_also_when_one_is_killed(
     for name in ("sites.csv", "predictions.csv", "state.safetensors", "tokens.npy"):
         assert (tmp_path / "many" / name).read_bytes() == (tmp_path / "one" / name).read_bytes(), name
     states, _ = observe.load_states(tmp_path / "many" / "state.safetensors")
-    assert all(int(state.tokens.sum()) == 576 for state in states.values())
+    assert all(int(state.tokens.sum()) == 320 for state in states.values())
 
 
 def joined(out: Path) -> None:
@@ -98,7 +108,7 @@ def test_all_models_by_several_processes(
         monkeypatch.delitem(KNOWN_MODELS, name)
     shrink(monkeypatch)
     monkeypatch.setattr("empirical.sweep._published.write_comparison", lambda *_: None)
-    words = ["sweep", "all", "--random-weights", *OPTIONS, "--output"]
+    words = ["sweep", "all", "--random-weights", *OPTIONS, "--tokens", "128", "--output"]
     together(2, command, [*words, str(tmp_path / "many")])
     assert capfd.readouterr().out.count("2 of 2 models measured") == 1
     assert main([*words, str(tmp_path / "one")]) == 0

@@ -182,7 +182,7 @@ def test_flat_pieces_cover_the_array() -> None:
 
 @pytest.mark.real_data
 def test_bundled_wikipedia(wikipedia: Path) -> None:
-    documents = list(itertools.islice(open_corpus(str(wikipedia)).documents(), 12))
+    documents = list(itertools.islice(open_corpus(str(wikipedia)).documents(), 6))
     assert documents[0].startswith("Anarchism is a political philosophy")
     joined = " ".join(documents)
     assert all(mark not in joined for mark in ("[[File:", "[[Category:", "{{cite", "<ref"))
