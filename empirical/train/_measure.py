@@ -74,6 +74,7 @@ class Measurement:
         self._text = data.held_out_sequences(length, tokens)
         self._directions = directions
         self._check_gradients = check_gradients
+        self._sites = sites_of(model.transformer)
         self._start = {name: parameter.detach().cpu().clone() for name, parameter in writers(model)}
 
     def __call__(self, model: GPT2LMHeadModel, step: int, optimizer: torch.optim.Optimizer | None = None) -> Tables:
@@ -90,16 +91,15 @@ class Measurement:
 
     def _forward(self, model: GPT2LMHeadModel) -> tuple[float, Rows]:
         base, device, total = model.transformer, model.lm_head.weight.device, 0.0
-        sites = sites_of(base)
         model.eval()
-        with torch.inference_mode(), Observer(base, sites, directions=self._directions, seed=0) as observer:
+        with torch.inference_mode(), Observer(base, self._sites, directions=self._directions, seed=0) as observer:
             for part in self._text.split(8):
                 total += float(next_token_loss(model, part.to(device), "sum"))
             states = observer.states
         model.train()
         rows = [
             {**{column: row[column] for column in SITE_COLUMNS}, "directions": self._directions}
-            for row in observe.rows(states, sites)
+            for row in observe.rows(states, self._sites)
             if row["side"] == "input" and row["bucket"] == "all"
         ]
         return total / self._text[:, 1:].numel(), rows

@@ -1,10 +1,11 @@
 """A training run: the same losses after a kill at any moment, alone or together, and one run to a directory."""
 
+import gc
 import multiprocessing
 import os
 import shutil
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,10 +32,16 @@ EXECUTION = Execution(held_out_tokens=64, directions=4, save_every=5, keep_netwo
 TABLES = ("losses", "held_out", "norms", "writers", "gradients")
 
 
-@pytest.fixture(autouse=True)
-def one_thread() -> None:
-    """Bit-identical results are promised for one number of threads; child processes here have one."""
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Iterator[None]:
+    """Bit-identical results are promised for one number of threads; child processes here have one.
+
+    Each training begins with a search for garbage, in which what was imported need not be visited.
+    """
     torch.set_num_threads(1)
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +74,6 @@ def losses(out: Path) -> list[float]:
 def whole(data: TokenData, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that nothing interrupted."""
     out = tmp_path_factory.mktemp("runs") / "whole"
-    torch.set_num_threads(1)
     assert run(RECIPE, data, out)
     return out
 
