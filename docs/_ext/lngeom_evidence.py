@@ -43,7 +43,6 @@ class Evidence(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Insert the evidence as a folded block."""
         by_id = {theorem["id"]: theorem for theorem in load(self.env.app, "theorems.json")["theorems"]}
         if self.arguments[0] not in by_id:
             raise self.error(f"{self.arguments[0]!r} is not a theorem; known: {', '.join(by_id)}")
@@ -171,7 +170,6 @@ class StatusCounts(SphinxDirective):
     """``{status-counts}``: how many theorems have which status and kind, and how many were replayed in Coq."""
 
     def run(self) -> list[nodes.Node]:
-        """Insert the table, generated from the evidence."""
         theorems = [one for one in load(self.env.app, "theorems.json")["theorems"] if one["status"] != "failed"]
         kinds = {"theorem": "theorems", "lemma": "lemmas", "definition": "definitions"}
         rows = []
@@ -196,7 +194,6 @@ def _copy_files(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the directives."""
     app.add_config_value("lngeom_evidence", "_build/evidence", "env")
     app.add_directive("evidence", Evidence)
     app.add_directive("status-counts", StatusCounts)

@@ -50,7 +50,6 @@ class PublicFunctions(SphinxDirective):
     """``{public-functions}``: a table of modules, functions and theorems."""
 
     def run(self) -> list[nodes.Node]:
-        """Insert the table."""
         lines = ["| function | theorems whose statement calls it |", "|---|---|"]
         for module in (getattr(lg, name) for name in MODULES):
             for name in module.__all__:
@@ -66,6 +65,5 @@ class PublicFunctions(SphinxDirective):
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the directive."""
     app.add_directive("public-functions", PublicFunctions)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

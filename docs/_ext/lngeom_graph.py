@@ -139,6 +139,5 @@ class TheoremGraph(SphinxDirective):
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the directive."""
     app.add_directive("theorem-graph", TheoremGraph)
     return {"parallel_read_safe": True}

@@ -40,7 +40,6 @@ class Ledger(SphinxDirective):
     final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
-        """Insert one block per claim."""
         claims = [c for c in load(self.env.app, "claims.json") if c["document"] == self.arguments[0]]
         if not claims:
             known = sorted({c["document"] for c in load(self.env.app, "claims.json")})
@@ -79,7 +78,6 @@ class Imprecise(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Insert the claims as a folded table that leads to the ledger."""
         (chapter,) = self.arguments
         rows = [
             (
@@ -129,7 +127,6 @@ class LedgerCounts(SphinxDirective):
     """``{ledger-counts}``: how many claims of each document have which verdict."""
 
     def run(self) -> list[nodes.Node]:
-        """Insert the table, generated from the records."""
         claims = load(self.env.app, "claims.json")
         verdicts = list(dict.fromkeys(claim["verdict"] for claim in claims))
         rows = []
@@ -141,7 +138,6 @@ class LedgerCounts(SphinxDirective):
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the directives."""
     for name, directive in (
         ("ledger", Ledger), ("imprecise", Imprecise), ("ledger-table", LedgerTable), ("ledger-counts", LedgerCounts),
     ):  # fmt: skip

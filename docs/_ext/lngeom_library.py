@@ -33,7 +33,6 @@ class Columns(SphinxDirective):
     """``{columns}``: name, unit, meaning, theorem of each column of ``sites.csv``, and where the gauge changes it."""
 
     def run(self) -> list[nodes.Node]:
-        """Insert a table."""
         rows = [
             (
                 f"`{column.name}`",
@@ -95,7 +94,6 @@ class Drawn(Figure, SphinxDirective):
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the directives."""
     logging.getLogger("matplotlib").setLevel(logging.WARNING)  # from which font it takes a symbol is not news
     app.add_directive("columns", Columns)
     app.add_directive("command", CommandHelp)

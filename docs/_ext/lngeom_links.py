@@ -57,6 +57,5 @@ def _check(app: Sphinx, exception: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Check the site when it is written."""
     app.connect("build-finished", _check)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -119,7 +119,6 @@ def priced_tokens(name: str) -> str:
 
 
 def smollm2() -> dict[str, Any]:
-    """The sweep of SmolLM2."""
     rows = [row for row in table("smollm2/sites") if row["bucket"] == "all"]
     before, after = ([row for row in rows if row["side"] == side] for side in ("input", "output"))
     above = [row for row in before if row["d_cos2_low"] > 1]
@@ -195,7 +194,6 @@ def rank_widths() -> dict[str, Any]:
 
 
 def drawn_directions() -> dict[str, Any]:
-    """What ten random directions are worth to SmolLM2, beside 1."""
     rows = table(PRICES["drawn"])
     nats = sorted(row["nats"] for row in rows if row["change"] == "u_norm")
     return {
@@ -218,7 +216,6 @@ def _differ(row: Row, other: Row) -> bool:
 
 
 def whisper() -> dict[str, Any]:
-    """Prices and angles of Whisper tiny.en."""
     singles = [row for row in table("whisper/ablation") if row["change"] == "rms_norm" and row["site"].count(".") > 1]
     singles.sort(key=lambda row: row["nats"])
     replaced = change_of("whisper", "rms_norm")["nats"]
@@ -271,7 +268,6 @@ def correlations_table() -> str:
 
 
 def gauge() -> dict[str, Any]:
-    """Networks with the same outputs and other angles."""
     rows = table("gauge/orbit")
     curves = [row for row in rows if row["angle"] is not None]
     stored, folded = (next(r for r in rows if (r["weights"], r["angle"]) == (w, None)) for w in ("as stored", "folded"))
@@ -296,7 +292,6 @@ def gauge() -> dict[str, Any]:
 
 
 def gauge_table(name: str) -> str:
-    """The networks of equal outputs."""
     header = ["gauge", "mean angle to 1 (norms)", "loss", "difference", "largest logit difference", "in float64"]
     rows = []
     for row in table(f"gauge/{name}"):
@@ -311,7 +306,6 @@ def gauge_table(name: str) -> str:
 
 
 def orbit_table() -> str:
-    """The price of the swap, gauge by gauge."""
     prices = {(row["weights"], row["angle"]): with_interval(row, "nats", ".3f") for row in table("gauge/orbit")}
     angles = sorted({angle for _, angle in prices if angle is not None})
     kinds = ("as stored", "writers centred")
@@ -353,7 +347,6 @@ def ranks_table() -> str:
 
 
 def energies_table() -> str:
-    """Energy along 1 behind block 0."""
     rows = (
         [f"{OPTIMIZER_NAMES[name]}, {decay}", layer.energy.text(), rms.energy.text(), short(layer.random.mean)]
         for (name, decay), (layer, rms) in cells().items()
@@ -362,7 +355,6 @@ def energies_table() -> str:
 
 
 def controls_table() -> str:
-    """Energy along 1 and along u in the control arms."""
     controls = table("training/controls")
     found = {(each.norm, each.optimizer, each.direction): each for each in train.summarize_controls(controls)}
     decays = {row["optimizer"]: row["weight_decay"] for row in controls}
@@ -375,7 +367,6 @@ def controls_table() -> str:
 
 
 def study() -> dict[str, Any]:
-    """The study of training."""
     pairs = [pair for _, pairs in train.paired_losses(table("training/study")) for pair in pairs]
     mean, low, high, seeds = pooled = train.pooled_loss(table("training/study"))
     layer, rms = cells()["adamw", 0]
@@ -514,7 +505,6 @@ def _strings(name: str) -> list[dict[str, str]]:
 
 
 def attack_table() -> str:
-    """Attempts of the attack, area by area."""
     header = ["area", "tried", "right", "wrong"]
     return markdown(
         header, ([f"{row[name]:,}" if name != "area" else row[name] for name in header] for row in table("attack"))
