@@ -3,16 +3,18 @@
 import functools
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
 from lngeom.errors import InputError
 
+T = TypeVar("T")
+
 
 @functools.cache
-def _kernel(function: Callable[..., Any]) -> Any:
+def _kernel(function: Callable[..., T]) -> Callable[..., T]:
     return torch.compile(function)
 
 
@@ -22,7 +24,7 @@ def free(tensor: Tensor, *axes: int) -> Tensor:
     return tensor
 
 
-def by_kernel(function: Callable[..., Any], *arguments) -> Any:
+def by_kernel(function: Callable[..., T], *arguments) -> T:
     """The result of `function`, by one kernel.
 
     Raises:

@@ -1,6 +1,6 @@
 """Which vectors of a norm layer belong to which sequence and position, whatever shape the layer sees them in."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -64,7 +64,7 @@ def arranged(x: Tensor, site: NormSite, batch: BatchShape | None, batch_dim: int
     return x.movedim(axis, 1).reshape(count, x.shape[axis], -1, site.d)
 
 
-def as_mask(mask: Any) -> Tensor:
+def as_mask(mask: object) -> Tensor:
     """A mask as Booleans, shape (sequences, positions): from Booleans, zeros and ones, or what is added to scores."""
     try:
         values = torch.as_tensor(mask)

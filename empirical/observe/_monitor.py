@@ -1,7 +1,7 @@
 """Norm layers while a model is trained: every n-th step is measured, inside the forward passes that it makes anyway."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -72,8 +72,7 @@ class Monitor:
         if step % self.every:
             yield
             return
-        options: dict[str, Any] = {"directions": self._directions, "batch_dim": self._batch_dim}
-        with Observer(self._model, self._sites, **options) as observer:
+        with Observer(self._model, self._sites, directions=self._directions, batch_dim=self._batch_dim) as observer:
             yield
         states = observer.states
         called = [site for site in self._sites if (site.path, "input") in states]
@@ -100,15 +99,14 @@ class NormCallback(TrainerCallback):
     def __init__(self, trainer: Any, **options) -> None:
         options.setdefault("output", Path(trainer.args.output_dir, "norms"))
         self._trainer, self._monitor = trainer, Monitor(trainer.model, **options)
-        self._open: Any = None
+        self._open = ExitStack()
 
     def on_step_begin(self, args, state, control, **_) -> None:
         """Install the hooks, if this step is to be measured."""
-        self._open = self._monitor(state.global_step)
-        self._open.__enter__()
+        self._open.enter_context(self._monitor(state.global_step))
 
     def on_step_end(self, args, state, control, **_) -> None:
         """Remove the hooks, and log what they saw."""
-        self._open.__exit__(None, None, None)
+        self._open.close()
         if self._monitor.scalars and state.is_world_process_zero:
             self._trainer.log(self._monitor.scalars)

@@ -7,7 +7,7 @@ import threading
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -23,8 +23,12 @@ from ._reduction import features, reduce
 from ._sketch import Sketches, sketch
 from ._state import SIDES, Side, SiteState, States, merge_sites
 
+T = TypeVar("T")
+
 _TOGETHER = 16
 """Layers that are reduced at once: with 64 directions 9 KB a token wait, and a sixteenth of the operators is called."""
+Shape = tuple[int, int, int]
+"""Sequences, positions, and vectors that share a position."""
 _FIRST = threading.Lock()
 """Held while a first pass names its thread: two that begin at once would both be the first."""
 
@@ -101,7 +105,7 @@ class Observer:
         }
         self._columns: dict[tuple[int, torch.dtype, torch.device], Tensor] = {}
         self._states: dict[tuple[tuple[str, ...], Side], SiteState] = {}
-        self._queues: dict[Any, _Queue] = {}
+        self._queues: dict[tuple[str, float, int, int], _Queue] = {}
         self._handles: list[RemovableHandle] = []
         self._masks: tuple[Tensor | None, Tensor | None] = (None, None)
         self._strict = True
@@ -109,8 +113,8 @@ class Observer:
         self._null: Tensor | None = None
         self._batch: BatchShape | None = None
         self._thread: int | None = None
-        self._buckets: dict[Any, Tensor] = {}
-        self._rows: dict[Any, Tensor] = {}
+        self._buckets: dict[tuple[Shape, torch.device, bool], Tensor] = {}
+        self._rows: dict[tuple[Shape, torch.device], Tensor] = {}
 
     def __enter__(self) -> Observer:
         """Install the hooks."""
@@ -124,7 +128,7 @@ class Observer:
         while self._handles:
             self._handles.pop().remove()
 
-    def mask(self, mask: Any, decoder: Any = None, *, strict: bool = True) -> None:
+    def mask(self, mask: object, decoder: object = None, *, strict: bool = True) -> None:
         """Say which positions of the next batches are text (true) and which padding (false); None: all are text.
 
         The first position of a sequence is its first position that is text, so that padding on the left is right too.
@@ -192,7 +196,7 @@ class Observer:
                 "the model runs in two threads under one observer: give each thread an observer of its own"
             )
 
-    def _membership(self, site: NormSite, shape: tuple[int, int, int], device: torch.device) -> Tensor:
+    def _membership(self, site: NormSite, shape: Shape, device: torch.device) -> Tensor:
         """Bucket of each vector: bool, (2, sequences, positions · heads)."""
         sequences, positions, heads = shape
         of_decoder = self._masks[1] is not None and "decoder" in site.path.split(".")
@@ -214,7 +218,7 @@ class Observer:
             self._buckets[key] = torch.stack([first, text & ~first]).repeat_interleave(heads, -1)
         return self._buckets[key]
 
-    def _null_rows(self, shape: tuple[int, int, int], device: torch.device) -> Tensor | None:
+    def _null_rows(self, shape: Shape, device: torch.device) -> Tensor | None:
         """Which vectors are projected on the random directions; None: all."""
         if self._null is None or tuple(self._null.shape) != shape[:2]:
             return None
@@ -230,7 +234,7 @@ class Observer:
             self._columns[key] = torch.from_numpy(self._directions[d]).to(device, dtype).T.contiguous()
         return self._columns[key]
 
-    def _hook(self, site: NormSite) -> Any:
+    def _hook(self, site: NormSite) -> Callable[[nn.Module, tuple, dict, object], None]:
         def observe(_: nn.Module, args: tuple, kwargs: dict, output: object) -> None:
             entering, leaving = first_tensor((*args, *kwargs.values())), first_tensor(output)
             if entering is None or leaving is None or entering.shape != leaving.shape:
@@ -269,7 +273,7 @@ class Observer:
         if len(queue.paths) == _TOGETHER:
             self._reduce(queue)
 
-    def _by_kernel_if_any(self, function: Callable[..., Any], *arguments, **options) -> Any:
+    def _by_kernel_if_any(self, function: Callable[..., T], *arguments, **options) -> T:
         """Compiled where that is asked for, and where it is the default if it works."""
         try:
             return function(*arguments, **options, compiled=self._compiled)

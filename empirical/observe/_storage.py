@@ -4,7 +4,6 @@ import hashlib
 import json
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import safetensors
@@ -65,7 +64,7 @@ def load_states(path: Path) -> tuple[States, dict[str, str]]:
 
 
 def _state(tensors: dict[str, np.ndarray], prefix: str) -> SiteState:
-    values: dict[str, Any] = {}
+    values: dict[str, np.ndarray] = {}
     for field in fields(SiteState):
         name = f"{prefix}/{field.name}"
         if field.name in _HISTOGRAMS:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from ._inference import ratio_interval
 from ._state import BINS_PER_DEGREE, BINS_PER_OCTAVE, BUCKETS, FEATURES, NORM_OCTAVES, SIDES, Side, SiteState, States
 
 ALL = "all"
+
+Value = str | int | float | None
+"""What stands in a cell; None where a column does not apply."""
 
 
 class Cell(NamedTuple):
@@ -41,22 +44,22 @@ class Column(NamedTuple):
 
     name: str
     unit: str
-    formula: Callable[[Cell], Any]
+    formula: Callable[[Cell], Value]
     doc: str
     heading: str = ""
     theorem: str = ""
 
 
-def _of_site(name: str) -> Callable[[Cell], Any]:
+def _of_site(name: str) -> Callable[[Cell], Value]:
     return lambda cell: getattr(cell.site, name)
 
 
-def _number(name: str) -> Callable[[Cell], Any]:
+def _number(name: str) -> Callable[[Cell], Value]:
     """A number of :func:`compute`; of a feature that the other side of a layer has, None."""
     return lambda cell: cell.values.get(name)
 
 
-def _times_d(name: str) -> Callable[[Cell], Any]:
+def _times_d(name: str) -> Callable[[Cell], Value]:
     return lambda cell: cell.site.d * cell.values[name]
 
 

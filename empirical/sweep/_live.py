@@ -10,7 +10,6 @@ from dataclasses import asdict
 from functools import partial
 from itertools import chain, count, islice
 from pathlib import Path
-from typing import Any
 
 import torch
 from rich.console import Console
@@ -31,7 +30,7 @@ __all__ = ["is_live", "load_live", "measure"]
 
 def measure(
     model: nn.Module,
-    batches: Iterable[Any],
+    batches: Iterable[object],
     output: str | os.PathLike[str],
     options: MeasureOptions = MeasureOptions(),  # noqa: B008 - frozen
     *,
@@ -108,16 +107,16 @@ def measure(
     return run
 
 
-def _tensors(batch: Any) -> Iterator[Tensor]:
+def _tensors(batch: object) -> Iterator[Tensor]:
     values = batch.values() if isinstance(batch, Mapping) else batch if isinstance(batch, (tuple, list)) else (batch,)
     return (value for value in values if isinstance(value, Tensor))
 
 
-def _digest(batches: Iterable[Any]) -> str:
+def _digest(batches: Iterable[object]) -> str:
     return sha256_of_tensors(("", tensor) for tensor in chain.from_iterable(map(_tensors, batches)))
 
 
-def _sites(model: nn.Module, batch: Any) -> tuple[NormSite, ...]:
+def _sites(model: nn.Module, batch: object) -> tuple[NormSite, ...]:
     """The norm layers that the first batch calls."""
     with torch.inference_mode():
         sites = sites_of(model, batch)
@@ -127,7 +126,7 @@ def _sites(model: nn.Module, batch: Any) -> tuple[NormSite, ...]:
     return sites
 
 
-def _chunks(batches: Iterator[Any], size: int) -> Iterator[tuple[list[Any], str]]:
+def _chunks(batches: Iterator[object], size: int) -> Iterator[tuple[list[object], str]]:
     """The batches of each shard, and their hash."""
     while chunk := list(islice(batches, size)):
         yield chunk, _digest(chunk)
@@ -137,13 +136,13 @@ def _joined(digests: Iterable[str]) -> dict[str, str]:
     return {"tokens_sha256": hashlib.sha256("".join(digests).encode()).hexdigest()}
 
 
-def _refuse_other_batches(run: RunDirectory, batches: Iterator[Any], size: int) -> None:
+def _refuse_other_batches(run: RunDirectory, batches: Iterator[object], size: int) -> None:
     """Refuse batches that are not those of a finished run."""
     if not _joined(digest for _, digest in _chunks(batches, size)).items() <= run.manifest().items():
         raise RunError(f"{run.path}: holds another run (its batches are others); choose another output")
 
 
-def _measure(run: RunDirectory, subject: Subject, batches: Iterator[Any], size: int, console: Console) -> States:
+def _measure(run: RunDirectory, subject: Subject, batches: Iterator[object], size: int, console: Console) -> States:
     """The states of all batches, a shard for every few of them."""
     alone = Ranks(0, 1, subject.device)
     checkpoints = Checkpoints(run, alone, console)
@@ -187,7 +186,7 @@ def is_live(spec: str | None) -> bool:
     return spec is not None and re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", spec) is not None
 
 
-def load_live(spec: str) -> tuple[nn.Module, Iterable[Any]]:
+def load_live(spec: str) -> tuple[nn.Module, Iterable[object]]:
     """The model and the batches that the function of ``MODULE:FUNCTION`` returns; the module may lie in this folder."""
     module, _, function = spec.partition(":")
     sys.path.insert(0, str(Path.cwd()))

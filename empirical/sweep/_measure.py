@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from rich.console import Console
@@ -23,7 +23,7 @@ class Batch(NamedTuple):
     ``null`` are the positions that are projected on the random directions, see :meth:`empirical.observe.Observer.null`.
     """
 
-    inputs: Any
+    inputs: object
     size: int
     documents: Tensor | None = None
     null: Tensor | None = None
@@ -168,14 +168,14 @@ def states_of(subject: Subject, batches: Iterable[Batch], advance: Advance) -> S
         return observer.states
 
 
-def _masks(inputs: Any) -> tuple[Any, Any]:
+def _masks(inputs: object) -> tuple[object, object]:
     """Which positions are text, of the encoder or the only stack and of the decoder, if the inputs say so."""
     given = inputs if isinstance(inputs, Mapping) else {}
     mask, decoder, ids = (given.get(name) for name in ("attention_mask", "decoder_attention_mask", "decoder_input_ids"))
     return mask, torch.ones_like(ids) if decoder is None and ids is not None else decoder
 
 
-def on_device(inputs: Any, device: torch.device) -> Any:
+def on_device(inputs: object, device: torch.device) -> object:
     """The inputs of a forward pass with their tensors on a device."""
     if isinstance(inputs, Mapping):
         return {key: on_device(value, device) for key, value in inputs.items()}

@@ -5,7 +5,6 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -48,7 +47,7 @@ def _check(runs: Sequence[RunDirectory], manifests: Sequence[Json]) -> None:
 def _disjoint(runs: Sequence[RunDirectory]) -> list[list[Origin]]:
     """The sequences of each run, their groups renumbered: one document is one unit, whichever runs measured it."""
     seen: dict[str, int] = {}
-    units: dict[Any, int] = {}
+    units: dict[tuple[str | int, int], int] = {}
     numbers = itertools.count()
     renumbered = []
     for index, run in enumerate(runs):

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
@@ -12,7 +11,7 @@ from lngeom.errors import LngeomError
 from .. import judge, observe
 from ..models import KNOWN_MODELS
 from ..pages import COMPARISON_COLUMNS, Measured, beside_published, write_comparison
-from ..support import RunError, one_line, read_json, say, write_json, write_table
+from ..support import Row, RunError, one_line, read_json, say, write_json, write_table
 from ._options import Sweep
 from ._read import read_finished
 
@@ -93,7 +92,7 @@ def write_all(base: Path) -> Path:
     write_table(
         base / "comparison.csv", (row for model in models for row in beside_published(model)), COMPARISON_COLUMNS
     )
-    tables: tuple[tuple[str, Sequence[str], Callable[[Measured], Iterable[Any]]], ...] = (
+    tables: tuple[tuple[str, Sequence[str], Callable[[Measured], Iterable[Row]]], ...] = (
         ("sites", observe.COLUMNS, lambda model: model.rows),
         ("predictions", judge.COLUMNS, lambda model: (asdict(one) for one in model.predictions)),
         ("growth", observe.GROWTH_COLUMNS, lambda model: (asdict(fit) for fit in observe.growth(model.rows))),

@@ -59,7 +59,7 @@ class FinishedRun:
         return f"<table><caption>{escape(title)}</caption><tr>{head}</tr>{body}</table>"
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else "" if value is None else escape(str(value))
 
 

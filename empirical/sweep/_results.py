@@ -4,7 +4,6 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
@@ -13,7 +12,7 @@ from lngeom.errors import LngeomError
 from .. import judge, observe, pages
 from ..models import NormSite
 from ..runs import RunDirectory, identity_of
-from ..support import Rows, read_records, replacing, say, write_records, write_table
+from ..support import Row, Rows, read_records, replacing, say, write_records, write_table
 from ._options import Sweep, corpus_of, output_of, source_of
 
 
@@ -34,7 +33,7 @@ def write_results(
     return rows
 
 
-def write_pages(run: RunDirectory, rows: Sequence[dict[str, Any]]) -> Path:
+def write_pages(run: RunDirectory, rows: Sequence[Row]) -> Path:
     """Write what follows from the table of a run alone: growth, figures and the page; returns the path of the page."""
     write_records(run.path / "growth.csv", observe.Growth, observe.growth(rows))
     pages.draw_figures(rows, run.path, run.manifest())

@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -176,8 +175,15 @@ def _measure(run: RunDirectory, plan: Plan, loaded: LoadedModel, group: Ranks, c
     done = sum(shard.size for shard in mine if shard.index in checkpoints.digests)
     if checkpoints.digests:
         say(console, f"continuing after {len(checkpoints.digests)} of {len(shards)} shards")
-    options: dict[str, Any] = {"directions": plan.sweep.directions, "seed": plan.sweep.seed}
-    watch = partial(Observer, loaded.model, loaded.sites, **options, compiled=plan.sweep.compile or None)
+    given = plan.sweep
+    watch = partial(
+        Observer,
+        loaded.model,
+        loaded.sites,
+        directions=given.directions,
+        seed=given.seed,
+        compiled=given.compile or None,
+    )
     subject = Subject(loaded.model, loaded.device, watch, plan.batch)
     with progress(console, f"measuring {loaded.source.name}", sum(shard.size for shard in mine), done) as advance:
         digests = measure_shards(subject, shards, checkpoints, group, console, advance)
