@@ -21,6 +21,19 @@ from ..errors import InputError
 from ._interval import SQRT_BITS, Interval, Number, UndecidedError
 
 
+def _binary(combine: Callable[[Enclosure, Enclosure], Enclosure]) -> Callable[..., Enclosure]:
+    def apply(self: Enclosure, other: object) -> Enclosure:
+        if isinstance(other, Interval | int | float | Fraction):
+            other = Enclosure([other])
+        if not isinstance(other, Enclosure):
+            return NotImplemented
+        if len(other) != len(self) and 1 not in (len(self), len(other)):
+            raise InputError(f"vectors of dimension {len(self)} and {len(other)} meet: the dimensions must be equal")
+        return combine(self, other)
+
+    return apply
+
+
 class Enclosure:
     """Vector of d numbers, each known to lie in an interval; a carrier for the formulas of this library.
 
@@ -92,41 +105,16 @@ class Enclosure:
 
     # ---------------------------------------------------------------------------------------- arithmetic
 
-    def _binary(self, other: object, combine: Callable[[Enclosure, Enclosure], Enclosure]) -> Enclosure:
-        if isinstance(other, Interval | int | float | Fraction):
-            other = Enclosure([other])
-        if not isinstance(other, Enclosure):
-            return NotImplemented
-        if len(other) != len(self) and 1 not in (len(self), len(other)):
-            raise InputError(f"vectors of dimension {len(self)} and {len(other)} meet: the dimensions must be equal")
-        return combine(self, other)
-
-    def __add__(self, other: object) -> Enclosure:
-        return self._binary(other, _sum)
-
-    __radd__ = __add__
+    __add__ = __radd__ = _binary(lambda a, b: _sum(a, b))
+    __sub__, __rsub__ = _binary(lambda a, b: _sum(a, -b)), _binary(lambda a, b: _sum(-a, b))
+    __mul__ = __rmul__ = _binary(lambda a, b: _product(a, b))
+    __truediv__ = _binary(lambda a, b: _product(a, _reciprocal(b)))
+    __rtruediv__ = _binary(lambda a, b: _product(b, _reciprocal(a)))
 
     def __neg__(self) -> Enclosure:
         upper = [-n for n in self._lower]
         lower = upper if self._upper is self._lower else [-n for n in self._upper]
         return self._of(lower, upper, self._unit)
-
-    def __sub__(self, other: object) -> Enclosure:
-        return self._binary(other, lambda a, b: _sum(a, -b))
-
-    def __rsub__(self, other: object) -> Enclosure:
-        return self._binary(other, lambda a, b: _sum(-a, b))
-
-    def __mul__(self, other: object) -> Enclosure:
-        return self._binary(other, _product)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: object) -> Enclosure:
-        return self._binary(other, lambda a, b: _product(a, _reciprocal(b)))
-
-    def __rtruediv__(self, other: object) -> Enclosure:
-        return self._binary(other, lambda a, b: _product(b, _reciprocal(a)))
 
     def __pow__(self, exponent: int) -> Enclosure:
         if exponent < 0:

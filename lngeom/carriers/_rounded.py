@@ -34,6 +34,10 @@ _SLACK = 1 + 2.0**-44
 Operand: TypeAlias = "Rounded | Fraction | float"
 
 
+def _binary(operation: Callable[[Rounded, Rounded], Rounded]) -> Callable[..., Rounded]:
+    return lambda self, other: _quiet(operation, self, other)
+
+
 class Rounded:
     """Vector of floats with an error bound for each component; length 1 stands for a scalar.
 
@@ -105,26 +109,10 @@ class Rounded:
     def __abs__(self) -> Rounded:
         return Rounded(abs(self.value), self.error)
 
-    def __add__(self, other: Operand) -> Rounded:
-        return _quiet(_sum, self, other)
-
-    def __sub__(self, other: Operand) -> Rounded:
-        return _quiet(_difference, self, other)
-
-    def __mul__(self, other: Operand) -> Rounded:
-        return _quiet(_product, self, other)
-
-    def __truediv__(self, other: Operand) -> Rounded:
-        return _quiet(_quotient, self, other)
-
-    __radd__ = __add__
-    __rmul__ = __mul__
-
-    def __rsub__(self, other: Operand) -> Rounded:
-        return _quiet(_difference, other, self)
-
-    def __rtruediv__(self, other: Operand) -> Rounded:
-        return _quiet(_quotient, other, self)
+    __add__ = __radd__ = _binary(lambda a, b: _sum(a, b))
+    __sub__, __rsub__ = _binary(lambda a, b: _sum(a, -b)), _binary(lambda a, b: _sum(b, -a))
+    __mul__ = __rmul__ = _binary(lambda a, b: _product(a, b))
+    __truediv__, __rtruediv__ = _binary(lambda a, b: _quotient(a, b)), _binary(lambda a, b: _quotient(b, a))
 
     def __pow__(self, exponent: float) -> Rounded:
         if exponent == 0.5:
@@ -155,10 +143,6 @@ def _size(value: numpy.ndarray) -> numpy.ndarray:
 def _sum(a: Rounded, b: Rounded) -> Rounded:
     value = a.value + b.value
     return Rounded(value, a.error + b.error + a.unit * _size(value))
-
-
-def _difference(a: Rounded, b: Rounded) -> Rounded:
-    return _sum(a, -b)
 
 
 def _product(a: Rounded, b: Rounded) -> Rounded:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import numbers
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -17,6 +18,26 @@ Dim = tuple[str, ...]
 
 FEATURE = "d"
 """The label of the axes that one vector fills. All other labels number rows."""
+
+
+def _binary(operation: Callable[..., Carrier], *, swapped: bool = False) -> Callable[..., Num]:
+    def apply(self: Num, other: object) -> Num:
+        if not isinstance(other, _NUMBER):
+            return NotImplemented
+        first, second = self._values(other)[:: -1 if swapped else 1]
+        if operation is operator.truediv:
+            self.trace.require(second, "!=")
+        return self._made(operation(first, second))
+
+    return apply
+
+
+def _compared(relation: str, *, swapped: bool = False) -> Callable[..., bool]:
+    def apply(self: Num, other: object) -> bool:
+        first, second = self._values(other)[:: -1 if swapped else 1]
+        return self.trace.decide(first - second, relation)
+
+    return apply
 
 
 class Num:
@@ -43,30 +64,15 @@ class Num:
             self.trace.refuse("the number of rows is computed with")
         return self.value, value
 
-    def _difference(self, other: object) -> Carrier:
-        mine, value = self._values(other)
-        return mine - value
-
     def _made(self, value: Carrier | None, dim: Dim | None = None) -> Num:
         return type(self)(self.trace, value, dim)
 
-    def __add__(self, other: object) -> Num:
-        return self._made(operator.add(*self._values(other))) if isinstance(other, _NUMBER) else NotImplemented
-
-    __radd__ = __add__
+    __add__ = __radd__ = _binary(operator.add)
+    __sub__, __rsub__ = _binary(operator.sub), _binary(operator.sub, swapped=True)
 
     def __neg__(self) -> Num:
         mine, nought = self._values(0)
         return self._made(-nought - mine)
-
-    def __sub__(self, other: object) -> Num:
-        return self._made(self._difference(other)) if isinstance(other, _NUMBER) else NotImplemented
-
-    def __rsub__(self, other: object) -> Num:
-        if not isinstance(other, _NUMBER):
-            return NotImplemented
-        mine, value = self._values(other)
-        return self._made(value - mine)
 
     def __mul__(self, other: object) -> Num:
         if not isinstance(other, _NUMBER):
@@ -94,19 +100,7 @@ class Num:
             return 0
         return self.trace.refuse(f"the remainder of {self!r} by {other!r}")
 
-    def __truediv__(self, other: object) -> Num:
-        if not isinstance(other, _NUMBER):
-            return NotImplemented
-        mine, value = self._values(other)
-        self.trace.require(value, "!=")
-        return self._made(mine / value)
-
-    def __rtruediv__(self, other: object) -> Num:
-        if not isinstance(other, _NUMBER):
-            return NotImplemented
-        mine, value = self._values(other)
-        self.trace.require(mine, "!=")
-        return self._made(value / mine)
+    __truediv__, __rtruediv__ = _binary(operator.truediv), _binary(operator.truediv, swapped=True)
 
     def __pow__(self, exponent: Num | float) -> Num:
         return self._made(power(self.trace, operator.mul(*self._values(1)), exponent))
@@ -137,21 +131,10 @@ class Num:
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Num) and self.dim is not None and self.dim == other.dim:
             return True
-        return isinstance(other, _NUMBER) and self.trace.decide(self._difference(other), "=")
+        return isinstance(other, _NUMBER) and _compared("=")(self, other)
 
-    def __gt__(self, other: object) -> bool:
-        return self.trace.decide(self._difference(other), ">")
-
-    def __ge__(self, other: object) -> bool:
-        return self.trace.decide(self._difference(other), ">=")
-
-    def __lt__(self, other: object) -> bool:
-        mine, value = self._values(other)
-        return self.trace.decide(value - mine, ">")
-
-    def __le__(self, other: object) -> bool:
-        mine, value = self._values(other)
-        return self.trace.decide(value - mine, ">=")
+    __gt__, __lt__ = _compared(">"), _compared(">", swapped=True)
+    __ge__, __le__ = _compared(">="), _compared(">=", swapped=True)
 
     def __float__(self) -> float:
         return self.trace.refuse("a size is used as a number of this machine")
