@@ -1,5 +1,6 @@
 """Jacobian: the derivative of LayerNorm, its spectrum, its norm, and the bounds that do not hold."""
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -8,13 +9,13 @@ from hypothesis import strategies as st
 import lngeom as lg
 from lngeom import kernel as sy
 from lngeom.derivatives import jacobian_product, jacobian_transpose_product, potential, secant_product
-from lngeom.kernel import derivative, dim, dot, norm, ones, root, square_norm, trace
+from lngeom.kernel import derivative, dim, dot, norm, ones, root, square_norm, summed, trace
 from lngeom.norms import scale
 from lngeom.projection import mean_vector
 from lngeom.strategies import centred, vectors
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, nonzero, theorem, varies, wrong
 
-from .._shared import assuming, variance
+from .._shared import assuming, mean_square, variance
 from .._steps import as_sum, product, sum_of_squares
 from ..works import BLOG, DIGEST, OWN, RIECHERS, XIONG
 
@@ -208,6 +209,362 @@ def test_trace(x: Vector, eps: Epsilon):
     total, s = trace(lambda v: jacobian_product(x, v, eps=eps), x), denominator(x, eps)
     assert total == (dim(x) - 2) / s + eps / s**3
     wrong("d − 1 equal singular values", lambda: total == (dim(x) - 1) / s)
+
+
+def divisor(x: Vector, eps: Scalar, *, centered: bool) -> Scalar:
+    """The squared divisor s², σ² + ε of LayerNorm and ‖x‖²/d + ε of RMSNorm."""
+    return (variance(x) if centered else mean_square(x)) + eps
+
+
+def squared(x: Vector, v: Vector, g: Vector, eps: Scalar, *, centered: bool = True) -> Vector:
+    """The vector s²JJᵀv; the eigenvalues of s²JJᵀ are the squared singular values of sJ."""
+    back = jacobian_transpose_product(x, v, g, eps=eps, centered=centered)
+    return divisor(x, eps, centered=centered) * jacobian_product(x, back, g, eps=eps, centered=centered)
+
+
+def output(x: Vector, eps: Scalar, *, centered: bool) -> Vector:
+    """The output y of the norm before its gain."""
+    return lg.standardize(x, eps=eps) if centered else lg.rms_norm(x, eps=eps)
+
+
+def factor(x: Vector, eps: Scalar, *, centered: bool = True) -> Scalar:
+    """What the radial direction is shrunk by more, ρ = ε/s²."""
+    return eps / divisor(x, eps, centered=centered)
+
+
+def radial(x: Vector, eps: Scalar, *, centered: bool = True) -> Scalar:
+    """The number κ = (1 + ρ)/d, for which κ‖y‖² = 1 − ρ²."""
+    return (1 + factor(x, eps, centered=centered)) / dim(x)
+
+
+def corrected(g: Vector, y: Vector, k: Scalar, v: Vector, *, centered: bool) -> Vector:
+    """The vector G(Π − κyyᵀ)Gv, without Π for RMSNorm."""
+    w = g * v
+    return g * ((lg.project(w) if centered else w) - k * y * dot(y, w))
+
+
+def larger(given: list[sy.Proved], x: Vector, eps: Scalar) -> tuple[sy.Proved, ...]:
+    """‖x‖²/d + ε > 0, from σ² + ε > 0."""
+    return (as_sum(sy.greater(mean_square(x) + eps), [given[0], sy.square(lg.moments(x)[0])]),)
+
+
+@theorem(OWN, "Jacobian", "the squared gains, less a matrix of rank two", lemmas=larger)
+def test_gain_interlacing(x: Vector, v: Vector, g: Vector, eps: Epsilon):
+    """With a gain the singular values lie between the gains, shifted by two places; those of RMSNorm by one.
+
+    s²JJᵀ = G(Π − κyyᵀ)G with s² = σ² + ε > 0, ρ = ε/s² and κ = (1 + ρ)/d; of RMSNorm G(I − κyyᵀ)G, s² = ‖x‖²/d + ε
+
+    Last step: For σ² + ε > 0 and ε ≥ 0 let Q be orthogonal and Λ diagonal with s²JJᵀ = QΛQᵀ, and θ any number. Of the
+    Λ_ii as many as of the g_i² are above θ at most, and at most two fewer; and a number that is m of the g_i² is m − 2
+    of the Λ_ii at least. Of RMSNorm it is one fewer, and m − 1.
+
+    Remark: In descending order |g|_(i+2) ≤ sσ_i(J) ≤ |g|_(i): the vectors on which Λ is above θ are too many for those
+    on which g² is not. Without a gain d − 2 are 1/s, as in jacobian.trace.
+    """
+    assume(variance(x) + eps > 0, "σ² + ε > 0")
+    for centered in (True, False):
+        y, k = output(x, eps, centered=centered), radial(x, eps, centered=centered)
+        assert squared(x, v, g, eps, centered=centered) == corrected(g, y, k, v, centered=centered)
+    y, moved = output(x, eps, centered=True), squared(x, v, g, eps)
+    wrong("GΠG, without the radial term", lambda: moved == corrected(g, y, 0, v, centered=True))
+    wrong("κ = 1/d at every ε", lambda: moved == corrected(g, y, 1 / dim(x), v, centered=True))
+    wrong("κ = ρ/d", lambda: moved == corrected(g, y, factor(x, eps) / dim(x), v, centered=True))
+
+
+@theorem(OWN, "Jacobian", "the mean squared singular value, which mean-field theory asks for", lemmas=larger)
+def test_frobenius(x: Vector, g: Vector, eps: Epsilon):
+    """The squared singular values of the Jacobian sum to those of the gain, each less its share of 1 and of the output.
+
+    s² tr JJᵀ = Σ g_i²(1 − 1/d − κy_i²) with s² = σ² + ε > 0 and κ = (1 + ε/s²)/d; of RMSNorm without 1/d
+
+    Last step: For σ² + ε > 0 and ε ≥ 0 it is s²Σ J_ij², and s² times the sum of all Λ_ii if JJᵀ = QΛQᵀ with Q
+    orthogonal and Λ diagonal.
+
+    Remark: At ε = 0 with u = Πx/‖Πx‖: ‖J‖_F² = Σ g_i²(1 − 1/d − u_i²)/σ², which is (d − 2)/σ² without a gain.
+    """
+    assume(variance(x) + eps > 0, "σ² + ε > 0")
+    total, y = trace(lambda v: squared(x, v, g, eps), x), lg.standardize(x, eps=eps)
+    of_rms, z = trace(lambda v: squared(x, v, g, eps, centered=False), x), lg.rms_norm(x, eps=eps)
+    assert total == dot(g * g, 1 - 1 / dim(x) - radial(x, eps) * y * y)
+    assert of_rms == dot(g * g, 1 - radial(x, eps, centered=False) * z * z)
+    wrong("only the share of 1", lambda: total == (1 - 1 / dim(x)) * square_norm(g))
+    wrong("y_i²/d at every ε", lambda: total == dot(g * g, 1 - 1 / dim(x) - y * y / dim(x)))
+
+
+def secular_sums(y: Vector, gap: Vector) -> tuple[Scalar, Scalar, Scalar]:
+    """S_k = Σ y_i^k/(g_i² − λ) for k = 0, 1, 2."""
+    return summed(1 / gap), summed(y / gap), summed(y * y / gap)
+
+
+def rational_divisor(v: list[Any]) -> tuple[Fraction, Fraction]:
+    """An ε > 0 for which ‖v‖²/d + ε is the square of a whole number, and what the radial direction is shrunk by."""
+    square = Fraction(sum(value * value for value in v)) / len(v)
+    whole = (math.isqrt(int(square)) + 1) ** 2
+    return whole - square, 1 - square / whole
+
+
+@st.composite
+def gain_roots(draw: st.DrawFn, d: int) -> dict[str, Any]:
+    """Solutions of the two equations: gains of one size; or of two, at the same distance from λ, and x in pairs."""
+    signs = [draw(st.sampled_from((1, -1))) for _ in range(d)]
+    x, pairs = list(draw(vectors(d))), d % 2 == 0 and draw(st.booleans())
+    x = [x[i // 2] for i in range(d)] if pairs else x
+    c = [value - sum(x) / d for value in x]
+    eps, rho = rational_divisor(c)
+    if pairs:
+        g = [sign * (1, 3)[i % 2] for i, sign in enumerate(signs)]
+        return {"x": x, "g": g, "eps": eps, "lam": 5, "r": 1, "t": 0, "v": [Fraction(a, a * a - 5) for a in g]}
+    g, v = [2 * sign for sign in signs], [sign * value for sign, value in zip(signs, c, strict=True)]
+    return {"x": x, "g": g, "eps": eps, "lam": 4 * rho**2, "r": 0, "t": 1, "v": v}
+
+
+def at_pole(d: int) -> dict[str, Any]:
+    """Gains 1 and 7 in turn and one of 5, λ = 25, at the vector 0."""
+    return {"x": d * [0], "g": [*([1, 7] * d)[: d - 1], 5], "eps": 1, "lam": 25, "r": 1, "t": 0}
+
+
+def degenerate(d: int) -> dict[str, Any]:
+    """A root for GΠG alone, at a constant vector with ε = 0."""
+    return {"x": d * [1], "g": ([1, 3] * d)[:d], "eps": 0, "lam": 5, "r": 1, "t": 0}
+
+
+@theorem(
+    OWN,
+    "Jacobian",
+    "a rank-two update of a diagonal matrix",
+    models=gain_roots,
+    without={"g_i² ≠ λ": at_pole, "σ² + ε > 0": degenerate},
+)
+def test_gain_secular(x: Vector, g: Vector, lam: Scalar, r: Scalar, t: Scalar, eps: Epsilon):
+    """With a gain two linear equations in two unknowns give a singular value of the Jacobian, and its vector.
+
+    s²JJᵀv = λv for v = g(r + ty)/(g² − λ), rS₀ + tS₁ = 0 and κλ(rS₁ + tS₂) = ρ²t, S_k = Σ y_i^k/(g_i² − λ)
+    """
+    gap, y, k = g * g - lam, lg.standardize(x, eps=eps), radial(x, eps)
+    zero, one, two = secular_sums(y, gap)
+    assume(nonzero(gap), "g_i² ≠ λ")
+    assume(variance(x) + eps > 0, "σ² + ε > 0")
+    assume(r * zero + t * one == 0, "rS₀ + tS₁ = 0")
+    assume(k * lam * (r * one + t * two) == factor(x, eps) ** 2 * t, "κλ(rS₁ + tS₂) = ρ²t")
+    ray = (r + t * y) / gap
+    assert squared(x, g * ray, g, eps) == lam * g * ray
+    wrong("the vector without the gain", lambda: squared(x, ray, g, eps) == lam * ray)
+    wrong("an eigenvalue of JJᵀ", lambda: squared(x, g * ray, g, eps) == (variance(x) + eps) * lam * g * ray)
+
+
+def form(x: Vector, g: Vector, eps: Scalar, defined: sy.Proved, v: Vector, *, centered: bool = True) -> sy.Proved:
+    """s²JJᵀv = G(Π − κyyᵀ)Gv at any v."""
+    w, y, k = sy.vector("w"), output(x, eps, centered=centered), radial(x, eps, centered=centered)
+    moved = sy.equal(squared(x, w, g, eps, centered=centered), corrected(g, y, k, w, centered=centered))
+    return sy.instantiate(sy.prove(moved, defined), {w: v})
+
+
+def particular(law: sy.Proved, x: Vector, eps: Scalar, defined: sy.Proved, *, centered: bool = True) -> sy.Proved:
+    """A law of any y, κ and p with 1·y = 0 and κ‖y‖² = 1 − p, for those of the norm and p = ρ²."""
+    y, k, p = output(x, eps, centered=centered), radial(x, eps, centered=centered), factor(x, eps, centered=centered)
+    law = sy.instantiate(law, {sy.vector("y"): y, sy.scalar("k"): k, sy.scalar("p"): p**2})
+    law = sy.cut(sy.prove(sy.equal(k * square_norm(y), 1 - p**2), defined), law)
+    return sy.cut(sy.prove(sy.equal(summed(y), 0)), law) if centered else law
+
+
+@test_gain_secular.proof
+def _(goal, given, x, g, lam, r, t, eps):
+    """With v as said (g² − λ)v = g(r + ty), and g·v = dr + λ(rS₀ + tS₁), κ(g∘y)·v = t(1 − ρ²) + κλ(rS₁ + tS₂)."""
+    off, defined, first, second = given
+    y, k, p, gap = sy.vector("y"), sy.scalar("k"), sy.scalar("p"), g * g - lam
+    zero, one, two = secular_sums(y, gap)
+    flat, size = sy.assume(sy.equal(summed(y), 0)), sy.assume(sy.equal(k * square_norm(y), 1 - p))
+    sums = [sy.assume(sy.equal(r * zero + t * one, 0)), sy.assume(sy.equal(k * lam * (r * one + t * two), p * t))]
+    unit, u = sy.inverse(off), r + t * y
+    ray = g * u / gap
+    across = sy.combine(dot(g, ray) - dim(g) * r, [(1, u, unit), (t, None, flat), (lam, None, sums[0])])
+    along = sy.combine(
+        k * dot(g * y, ray) - t, [(k, y * u, unit), (k * r, None, flat), (t, None, size), (1, None, sums[1])]
+    )
+    parts = [(g * u, None, unit), (-g / dim(g), None, across), (-g * y, None, along)]
+    law = sy.combine(corrected(g, y, k, ray, centered=True) - lam * ray, parts)
+    law = particular(law, x, eps, defined)
+    actual = g * (r + t * lg.standardize(x, eps=eps)) / gap
+    found = sy.combine(goal.term, [(1, None, form(x, g, eps, defined, actual)), (1, None, law)])
+    return assuming(found, [first, second])
+
+
+def repeated_gain(d: int) -> dict[str, Any]:
+    """An eigenvector on two components of one gain and one x, whose squared gain is the eigenvalue."""
+    x = [0, 0, *((d - 2) * [3])]
+    eps, _ = rational_divisor([value - Fraction(sum(x), d) for value in x])
+    return {"x": x, "g": [1, 1, *((d - 2) * [2])], "v": [1, -1, *((d - 2) * [0])], "lam": 1, "eps": eps}
+
+
+def dead(d: int) -> dict[str, Any]:
+    """The eigenvector G⁻¹1, with eigenvalue 0."""
+    return {"x": d * [0], "g": d * [2], "v": d * [1], "lam": 0, "eps": 1}
+
+
+NO_DERIVATIVE = "elsewhere the total inverse makes J = 0, which has no eigenvalue λ ≠ 0"
+
+
+@theorem(
+    OWN,
+    "Jacobian",
+    "a rank-two update of a diagonal matrix",
+    models=gain_roots,
+    without={"g_i² ≠ λ": repeated_gain, "λ ≠ 0": dead},
+)
+def test_gain_secular_converse(x: Vector, v: Vector, g: Vector, lam: Scalar, eps: Epsilon):
+    """Each squared singular value that is not a squared gain solves the secular equation of the Jacobian.
+
+    s²JJᵀv = λv, λ ≠ 0, v ≠ 0 and g_i² ≠ λ imply κλ(S₀S₂ − S₁²) = ρ²S₀, S_k = Σ y_i^k/(g_i² − λ)
+
+    Last step: With jacobian.gain_secular, for x not constant and ε ≥ 0: a λ ≠ 0 that is not a squared gain is an
+    eigenvalue of s²JJᵀ if and only if κλ(S₀S₂ − S₁²) = ρ²S₀.
+
+    Remark: At ε = 0 it reads S₀S₂ = S₁²; the vector is that of jacobian.gain_secular with r = S₁, t = −S₀, or r = 1
+    and t = 0 where both are 0.
+    """
+    gap = g * g - lam
+    zero, one, two = secular_sums(lg.standardize(x, eps=eps), gap)
+    assume(nonzero(gap), "g_i² ≠ λ")
+    assume(variance(x) + eps > 0, "σ² + ε > 0", redundant=NO_DERIVATIVE)
+    assume(squared(x, v, g, eps) == lam * v, "s²JJᵀv = λv")
+    assume(lam != 0)
+    assume(square_norm(v) > 0, "v ≠ 0")
+    determinant = radial(x, eps) * lam * (zero * two - one * one)
+    assert determinant == factor(x, eps) ** 2 * zero
+    wrong("S₀S₂ = S₁² at every ε", lambda: determinant == 0)
+    wrong("S₀ = 0, the equation of GΠG", lambda: zero == 0)
+    wrong("ρ in the place of ρ²", lambda: determinant == factor(x, eps) * zero)
+
+
+@test_gain_secular_converse.proof
+def _(goal, given, x, v, g, lam, eps):
+    """With a = g·v/d, b = κ(g∘y)·v and w = 1/(g² − λ) it is v = g(a + by)w, and e and f are 0.
+
+    e = λ(aS₀ + bS₁) and f = κλ(aS₁ + bS₂) − ρ²b. For Δ = κλ(S₀S₂ − S₁²) − ρ²S₀: bΔ = S₀f − κS₁e, and
+    λaΔ = (κλS₂ − ρ²)e − λS₁f, so that λΔv = 0.
+    """
+    off, defined, eigen, value, length = given
+    y, k, p, gap = sy.vector("y"), sy.scalar("k"), sy.scalar("p"), g * g - lam
+    zero, one, two = secular_sums(y, gap)
+    flat, size = sy.assume(sy.equal(summed(y), 0)), sy.assume(sy.equal(k * square_norm(y), 1 - p))
+    moved = sy.assume(sy.equal(corrected(g, y, k, v, centered=True), lam * v))
+    a, b, w, unit = dot(g, v) / dim(g), k * dot(g * y, v), 1 / gap, sy.inverse(off)
+    u = a + b * y
+    ray = sy.combine(v - g * u * w, [(w, None, moved), (-v, None, unit)])
+    e = sy.combine(lam * (a * zero + b * one), [(-1, g, ray), (-1, u, unit), (-b, None, flat)])
+    f = sy.combine(
+        k * lam * (a * one + b * two) - p * b,
+        [(-k, g * y, ray), (-k, y * u, unit), (-k * a, None, flat), (-b, None, size)],
+    )
+    delta = k * lam * (zero * two - one * one) - p * zero
+    first = sy.combine(b * delta, [(zero, None, f), (-k * one, None, e)])
+    second = sy.combine(lam * a * delta, [(k * lam * two - p, None, e), (-lam * one, None, f)])
+    parts = [(lam * delta, v, ray), (dot(g * w, v), None, second), (lam * dot(g * w * y, v), None, first)]
+    vanishes = sy.combine(delta * (square_norm(v) * lam), parts)
+    law = sy.cancel(delta, vanishes, sy.multiply(sy.weaken(length, "!="), value))
+    law = particular(law, x, eps, defined)
+    own = form(x, g, eps, defined, v)
+    here = sy.combine(own.conclusion.term - eigen.conclusion.term, [(1, None, own), (-1, None, eigen)])
+    here = sy.combine(-here.conclusion.term, [(-1, None, here)])
+    return sy.transport(goal.term, sy.combine(0, []), sy.cut(here, law))
+
+
+@st.composite
+def ray_roots(draw: st.DrawFn, d: int) -> dict[str, Any]:
+    """Solutions for RMSNorm: gains of one size; or of two, at the same distance from λ, with pairs of one size in x."""
+    signs = [draw(st.sampled_from((1, -1))) for _ in range(d)]
+    x = list(draw(vectors(d, "!=")))
+    if d % 2 or draw(st.booleans()):
+        g, (eps, rho) = [2 * sign for sign in signs], rational_divisor(x)
+        return {"x": x, "g": g, "eps": eps, "lam": 4 * rho**2, "v": [a * b for a, b in zip(g, x, strict=True)]}
+    g, x = [sign * (1, 3)[i % 2] for i, sign in enumerate(signs)], [x[i // 2] for i in range(d)]
+    v = [Fraction(a * b, a * a - 5) for a, b in zip(g, x, strict=True)]
+    return {"x": x, "g": g, "eps": 0, "lam": 5, "v": v}
+
+
+def pole_of_ray(d: int) -> dict[str, Any]:
+    """Gains 1 and 7 in turn and one of 5, λ = 25, at the vector 1."""
+    return {"x": d * [1], "g": [*([1, 7] * d)[: d - 1], 5], "eps": 0, "lam": 25}
+
+
+@theorem(OWN, "Jacobian", "a rank-one update of a diagonal matrix", models=ray_roots, without={"g_i² ≠ λ": pole_of_ray})
+def test_rms_gain_secular(x: Vector, g: Vector, lam: Scalar, eps: Epsilon):
+    """With a gain each root of one equation is a singular value of the Jacobian of RMSNorm.
+
+    s²JJᵀv = λv for v = g∘y/(g² − λ) and κλΣ y_i²/(g_i² − λ) = ρ², with s² = ‖x‖²/d + ε > 0, ρ = ε/s², κ = (1 + ρ)/d
+    """
+    gap, y, rho = g * g - lam, lg.rms_norm(x, eps=eps), factor(x, eps, centered=False)
+    assume(nonzero(gap), "g_i² ≠ λ")
+    assume(mean_square(x) + eps > 0, "s² > 0", redundant="elsewhere y = 0, and so is v")
+    assume(radial(x, eps, centered=False) * lam * secular_sums(y, gap)[2] == rho**2, "κλS₂ = ρ²")
+    ray = g * y / gap
+    assert squared(x, ray, g, eps, centered=False) == lam * ray
+    wrong("the vector without the gain", lambda: squared(x, y / gap, g, eps, centered=False) == lam * y / gap)
+    wrong("of LayerNorm", lambda: squared(x, ray, g, eps) == lam * ray)
+
+
+@theorem(
+    OWN, "Jacobian", "a rank-one update of a diagonal matrix", models=ray_roots, without={"g_i² ≠ λ": repeated_gain}
+)
+def test_rms_gain_secular_converse(x: Vector, v: Vector, g: Vector, lam: Scalar, eps: Epsilon):
+    """Each squared singular value of the Jacobian of RMSNorm that is not a squared gain solves that equation.
+
+    s²JJᵀv = λv, v ≠ 0 and g_i² ≠ λ imply κλΣ y_i²/(g_i² − λ) = ρ²
+
+    Last step: With jacobian.rms_gain_secular, for x ≠ 0 and ε ≥ 0: a λ that is not a squared gain is an eigenvalue of
+    s²JJᵀ if and only if κλΣ y_i²/(g_i² − λ) = ρ².
+
+    Remark: At ε = 0 with u = x/‖x‖ it reads λ = 0 or Σ u_i²/(g_i² − λ) = 0: between two neighbouring squared gains the
+    sum grows from −∞ to ∞ if no u_i is 0, and vanishes once.
+    """
+    gap, y, rho = g * g - lam, lg.rms_norm(x, eps=eps), factor(x, eps, centered=False)
+    assume(nonzero(gap), "g_i² ≠ λ")
+    assume(mean_square(x) + eps > 0, "s² > 0", redundant="elsewhere the total inverse makes J = 0, and λ = 0 solves it")
+    assume(squared(x, v, g, eps, centered=False) == lam * v, "s²JJᵀv = λv")
+    assume(square_norm(v) > 0, "v ≠ 0")
+    left = radial(x, eps, centered=False) * lam * secular_sums(y, gap)[2]
+    assert left == rho**2
+    wrong("0 on the right at every ε", lambda: left == 0)
+    wrong("ρ in the place of ρ²", lambda: left == rho)
+
+
+def ray_law(g: Vector, y: Vector, k: Scalar, p: Scalar, lam: Scalar, unit: sy.Proved, size: sy.Proved) -> sy.Proved:
+    """κ(g∘y)·v = 1 + κλS₂ − p for v = g∘y/(g² − λ)."""
+    gap = g * g - lam
+    along = k * dot(g * y, g * y / gap) - (1 + k * lam * secular_sums(y, gap)[2] - p)
+    return sy.combine(along, [(k, y * y, unit), (1, None, size)])
+
+
+@test_rms_gain_secular.proof
+def _(goal, given, x, g, lam, eps):
+    """(g² − λ)v = g∘y, and κ(g∘y)·v = 1."""
+    off, defined, root_ = given
+    y, k, p, unit = sy.vector("y"), sy.scalar("k"), sy.scalar("p"), sy.inverse(off)
+    ray, size = g * y / (g * g - lam), sy.assume(sy.equal(k * square_norm(y), 1 - p))
+    solved = sy.assume(sy.equal(k * lam * secular_sums(y, g * g - lam)[2], p))
+    parts = [(g * y, None, unit), (-g * y, None, ray_law(g, y, k, p, lam, unit, size)), (-g * y, None, solved)]
+    law = sy.combine(corrected(g, y, k, ray, centered=False) - lam * ray, parts)
+    law = particular(law, x, eps, defined, centered=False)
+    actual = g * lg.rms_norm(x, eps=eps) / (g * g - lam)
+    found = sy.combine(goal.term, [(1, None, form(x, g, eps, defined, actual, centered=False)), (1, None, law)])
+    return assuming(found, [root_])
+
+
+@test_rms_gain_secular_converse.proof
+def _(goal, given, x, v, g, lam, eps):
+    """With b = κ(g∘y)·v: v = bg∘y/(g² − λ), and so b = b(1 + κλS₂ − ρ²)."""
+    off, defined, eigen, length = given
+    y, k, p, unit = sy.vector("y"), sy.scalar("k"), sy.scalar("p"), sy.inverse(off)
+    size, w = sy.assume(sy.equal(k * square_norm(y), 1 - p)), 1 / (g * g - lam)
+    moved = sy.assume(sy.equal(corrected(g, y, k, v, centered=False), lam * v))
+    b, delta = k * dot(g * y, v), k * lam * secular_sums(y, g * g - lam)[2] - p
+    ray = sy.combine(v - b * g * y * w, [(w, None, moved), (-v, None, unit)])
+    none = sy.combine(b * delta, [(-b, None, ray_law(g, y, k, p, lam, unit, size)), (-k, g * y, ray)])
+    vanishes = sy.combine(delta * square_norm(v), [(delta, v, ray), (dot(g * y * w, v), None, none)])
+    law = particular(sy.cancel(delta, vanishes, length), x, eps, defined, centered=False)
+    own = form(x, g, eps, defined, v, centered=False)
+    here = sy.combine(eigen.conclusion.term - own.conclusion.term, [(1, None, eigen), (-1, None, own)])
+    return sy.transport(goal.term, sy.combine(0, []), sy.cut(here, law))
 
 
 @theorem(OWN, "Jacobian", "exact Lipschitz constant", models=lambda d: {"x": vectors(d, kind="constant")})
