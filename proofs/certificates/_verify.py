@@ -23,7 +23,7 @@ RESULTS = SOURCES / "results.json"
 """What the last run of ``lngeom verify`` found."""
 
 LIBRARY = ("Base", "Terms", "Values", "Source", "Checker", "Decode", "Readable")
-LAST_STEPS = ("LastSteps", "Matrices", "Limits", "Gauge", "Derivatives", "Networks", "Orders", "Bounds")
+LAST_STEPS = ("LastSteps", "Matrices", "Limits", "Gauge", "Derivatives", "Networks", "Orders", "Bounds", "Spectra")
 
 _LAST_STEP = re.compile(
     r"(?:^\(\*\* [\w.]+: ((?:(?!\*\)).)*?) \*\)\n)?^Theorem (\w+)__last_step\b", re.MULTILINE | re.DOTALL

@@ -277,8 +277,7 @@ def test_frobenius(x: Vector, g: Vector, eps: Epsilon):
 
     s² tr JJᵀ = Σ g_i²(1 − 1/d − κy_i²) with s² = σ² + ε > 0 and κ = (1 + ε/s²)/d; of RMSNorm without 1/d
 
-    Last step: For σ² + ε > 0 and ε ≥ 0 it is s²Σ J_ij², and s² times the sum of all Λ_ii if JJᵀ = QΛQᵀ with Q
-    orthogonal and Λ diagonal.
+    Last step: For σ² + ε > 0 it is s²Σ J_ij², and the sum of all Λ_ii if s²JJᵀ = QΛQᵀ with Q orthogonal and Λ diagonal.
 
     Remark: At ε = 0 with u = Πx/‖Πx‖: ‖J‖_F² = Σ g_i²(1 − 1/d − u_i²)/σ², which is (d − 2)/σ² without a gain.
     """
@@ -416,8 +415,8 @@ def test_gain_secular_converse(x: Vector, v: Vector, g: Vector, lam: Scalar, eps
 
     s²JJᵀv = λv, λ ≠ 0, v ≠ 0 and g_i² ≠ λ imply κλ(S₀S₂ − S₁²) = ρ²S₀, S_k = Σ y_i^k/(g_i² − λ)
 
-    Last step: With jacobian.gain_secular, for x not constant and ε ≥ 0: a λ ≠ 0 that is not a squared gain is an
-    eigenvalue of s²JJᵀ if and only if κλ(S₀S₂ − S₁²) = ρ²S₀.
+    Last step: With jacobian.gain_secular, for σ² + ε > 0: a λ ≠ 0 that is not a squared gain is an eigenvalue of s²JJᵀ
+    if and only if κλ(S₀S₂ − S₁²) = ρ²S₀.
 
     Remark: At ε = 0 it reads S₀S₂ = S₁²; the vector is that of jacobian.gain_secular with r = S₁, t = −S₀, or r = 1
     and t = 0 where both are 0.
@@ -511,8 +510,8 @@ def test_rms_gain_secular_converse(x: Vector, v: Vector, g: Vector, lam: Scalar,
 
     s²JJᵀv = λv, v ≠ 0 and g_i² ≠ λ imply κλΣ y_i²/(g_i² − λ) = ρ²
 
-    Last step: With jacobian.rms_gain_secular, for x ≠ 0 and ε ≥ 0: a λ that is not a squared gain is an eigenvalue of
-    s²JJᵀ if and only if κλΣ y_i²/(g_i² − λ) = ρ².
+    Last step: With jacobian.rms_gain_secular, for s² > 0: a λ that is not a squared gain is an eigenvalue of s²JJᵀ if
+    and only if κλΣ y_i²/(g_i² − λ) = ρ².
 
     Remark: At ε = 0 with u = x/‖x‖ it reads λ = 0 or Σ u_i²/(g_i² − λ) = 0: between two neighbouring squared gains the
     sum grows from −∞ to ∞ if no u_i is 0, and vanishes once.

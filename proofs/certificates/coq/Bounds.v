@@ -125,6 +125,30 @@ Definition tangent eps x v : V := fun i =>
 Definition jacobian eps x : 'M[R]_n.+1 :=
   (Num.sqrt (variance x + eps))^-1 *: (Pi - n.+1%:R^-1 *: ((\col_i LN eps x i) *m (\row_j LN eps x j))).
 
+Lemma Pi_entry i j : Pi i j = (i == j)%:R - n.+1%:R^-1.
+Proof. by rewrite !mxE big_ord1 !mxE !mulr1. Qed.
+
+Lemma jacobian_entry eps x i j :
+  jacobian eps x i j = (Pi i j - n.+1%:R^-1 * (LN eps x i * LN eps x j)) / Num.sqrt (variance x + eps).
+Proof. by rewrite /jacobian mxE mulrC; congr (_ / _); rewrite !mxE; congr (_ - _ * _); rewrite big_ord1 !mxE. Qed.
+
+Lemma act_jacobian eps x v : act (jacobian eps x) v =1 tangent eps x v.
+Proof.
+move=> i; rewrite actE; under eq_bigr do rewrite jacobian_entry mulrAC mulrBl.
+rewrite -mulr_suml sumrB -actE act_Pi /tangent mul1r; congr ((_ - _) / _).
+have -> : \sum_j n.+1%:R^-1 * (LN eps x i * LN eps x j) * v j = n.+1%:R^-1 * (LN eps x i * \sum_j LN eps x j * v j).
+  by rewrite !mulr_sumr; apply: eq_bigr => j _; rewrite !mulrA.
+rewrite /mean mulrC [RHS]mulrC mulrA; congr (_ * _ / _).
+under [RHS]eq_bigr do rewrite /centre mulrBr.
+by rewrite sumrB -mulr_suml [X in _ - X * _]LN_centred mul0r subr0.
+Qed.
+
+Lemma jacobian_symmetric eps x : (jacobian eps x)^T = jacobian eps x.
+Proof.
+apply/matrixP => i j; rewrite mxE !jacobian_entry !Pi_entry eq_sym.
+by rewrite [LN eps x j * _]mulrC.
+Qed.
+
 (** jacobian.trace: For σ > 0 and ε ≥ 0 the Jacobian is a symmetric matrix J₀, J₀1 = 0, J₀Πx = ε/s³ Πx for
     s = √(σ² + ε), and the eigenspace of 1/s has dimension d − 2. *)
 Theorem jacobian__trace__last_step eps x : 0 < variance x -> 0 <= eps -> let s := Num.sqrt (variance x + eps) in
@@ -136,22 +160,8 @@ Proof.
 move=> v0 e0 s; have p0 : 0 < variance x + eps by rewrite ltr_spaddl.
 have s0 : 0 < s by rewrite sqrtr_gt0.
 pose y := \col_i LN eps x i; pose one : 'cV[R]_n.+1 := const_mx 1.
-have yT : \row_j LN eps x j = y^T by apply/rowP => j; rewrite !mxE.
 have flat : total (LN eps x) = 0 by exact: LN_centred.
-have entry i j : jacobian eps x i j = (Pi i j - n.+1%:R^-1 * (LN eps x i * LN eps x j)) / s.
-  by rewrite /jacobian mxE mulrC; congr (_ / _); rewrite !mxE; congr (_ - _ * _); rewrite big_ord1 !mxE.
-have entry1 i j : Pi i j = (i == j)%:R - n.+1%:R^-1 by rewrite !mxE big_ord1 !mxE !mulr1.
-have acts v : act (jacobian eps x) v =1 tangent eps x v.
-  move=> i; rewrite actE; under eq_bigr do rewrite entry mulrAC mulrBl.
-  rewrite -mulr_suml sumrB -actE act_Pi /tangent -/s mul1r; congr ((_ - _) / _).
-  have -> : \sum_j n.+1%:R^-1 * (LN eps x i * LN eps x j) * v j = n.+1%:R^-1 * (LN eps x i * \sum_j LN eps x j * v j).
-    by rewrite !mulr_sumr; apply: eq_bigr => j _; rewrite !mulrA.
-  rewrite /mean mulrC [RHS]mulrC mulrA; congr (_ * _ / _).
-  under [RHS]eq_bigr do rewrite /centre mulrBr.
-  by rewrite sumrB -mulr_suml [X in _ - X * _]flat mul0r subr0.
-have sym : (jacobian eps x)^T = jacobian eps x.
-  rewrite /jacobian yT linearZ /= linearB /= linearZ /= trmx_mul trmxK; congr (_ *: (_ - _)).
-  by apply/matrixP => i j; rewrite !mxE !big_ord1 !mxE eq_sym.
+have acts := act_jacobian eps x; have sym := jacobian_symmetric eps x.
 split=> //.
 - move=> i; rewrite acts /tangent.
   have zero j : centre (fun=> 1 : R) j = 0 by rewrite /centre /mean total_ones divff ?subrr // gt_eqF ?dim_gt0.
@@ -166,7 +176,7 @@ split=> //.
   move: E; rewrite mul1r mulr1 own same -/s mulrAC => <-; rewrite acts /tangent L own same.
   by congr ((_ - _ * _ * _) / _); apply: eq_mean => j; rewrite L own.
 have twoc : n.+1%:R *: ((jacobian eps x) - s^-1%:M) = - s^-1 *: (one *m one^T + y *m y^T).
-  apply/matrixP => i j; have E := entry i j; rewrite entry1 in E.
+  apply/matrixP => i j; have E := jacobian_entry eps x i j; rewrite Pi_entry in E.
   rewrite [LHS]mxE [X in _ * X]mxE E [(- _%:M) i j]mxE [(s^-1%:M) i j]mxE [RHS]mxE [X in _ = _ * X]mxE.
   rewrite [(one *m one^T) i j]mxE [(y *m y^T) i j]mxE !big_ord1 !mxE mulr1 -[s^-1 *+ _]mulr_natr.
   set b := (i == j)%:R; set w := LN eps x i * LN eps x j; rewrite [s^-1 * b]mulrC -mulrBl.
