@@ -50,7 +50,7 @@ class Ledger(SphinxDirective):
         settled = "; ".join(self._settled(claim["id"], one) for one in claim["settled_by"])
         label = "Instead" if claim["verdict"] in CORRECTED else "Answer"
         correction = f"\n\n**{label}** {cell(claim['correction'])}" if claim["correction"] else ""
-        quoted = f" “{cell(claim['quote'])}”" if claim["quote"] else ""
+        quoted = f" {cell(find(claim['id']).words)}"
         if claim["misprint"]:
             quoted += " A misprint, or a slip of a transcription."
         if claim["repeats"]:

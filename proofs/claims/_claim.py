@@ -103,6 +103,16 @@ class Claim:
         return not (self.misprint or self.repeats)
 
     @property
+    def words(self) -> str:
+        """The words of the document in quotation marks, or that it was not at hand.
+
+        >>> from proofs.claims import find
+        >>> print(find("7-1").words)
+        The text was not at hand: the claim is in our words.
+        """
+        return f"“{self.quote}”" if self.quote else "The text was not at hand: the claim is in our words."
+
+    @property
     def settled_by(self) -> list[str]:
         """Everything that settles the claim, one line each.
 

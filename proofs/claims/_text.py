@@ -102,8 +102,7 @@ def _counts(verdicts: Sequence[Verdict], rows: dict[str, list[int]]) -> Table:
 
 def _said(claim: Claim) -> Iterator[tuple[str, RenderableType]]:
     yield "The claim", claim.says
-    if claim.quote:
-        yield "In its words", f"“{claim.quote}”"
+    yield "In its words", claim.words
     if claim.misprint:
         yield "", "A misprint, or a slip of the transcription that was read."
     if claim.repeats:
