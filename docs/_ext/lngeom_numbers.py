@@ -517,6 +517,7 @@ def benchmarks(part: str) -> list[Row]:
 
 
 def cost() -> dict[str, str]:
-    """Time that measuring adds to a forward pass."""
-    ratios = [row["ratio"] for row in benchmarks("shapes")]
-    return {"most": f"+{100 * (max(ratios) - 1):.1f} %", "shapes": f"{len(ratios)}"}
+    """What measuring adds to passes of wide models, in percent: least and most in the median, and in single rounds."""
+    ends = {"least": (min, "ratio"), "most": (max, "ratio"), "low": (min, "low"), "high": (max, "high")}
+    rows = benchmarks("shapes")
+    return {name: signed(f"{round(100 * (end(row[key] for row in rows) - 1))}") for name, (end, key) in ends.items()}

@@ -26,6 +26,8 @@ def main() -> None:
         __doc__, batch_size=4, sequence_length=512, directions=64, null_every=8, rounds=7, cpu_time=False
     ).parse_args()
     clock = time.process_time if options.cpu_time else time.perf_counter
+    if options.cpu_time:
+        torch.set_num_threads(1)
     loaded = load_model(find_model(str(bundled_model())), dtype="auto", device="cpu")
     ids, d = batches(loaded, options.batch_size, options.sequence_length), loaded.config.hidden_size
     x, z = (torch.randn(ids.numel(), d) for _ in range(2))

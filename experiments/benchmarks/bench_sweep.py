@@ -1,7 +1,7 @@
 """The cost of measuring: time and memory of a forward pass with the observer over the bare one, in one run.
 
     python experiments/benchmarks/bench_sweep.py                       # SmolLM2-135M on this machine's CPU
-    python experiments/benchmarks/bench_sweep.py --cpu-time            # the same in CPU seconds, for a busy machine
+    python experiments/benchmarks/bench_sweep.py --cpu-time            # CPU seconds of one thread, for a busy machine
     python experiments/benchmarks/bench_sweep.py --memory 10000 100000 # peak memory above the bare pass, two lengths
     python experiments/benchmarks/bench_sweep.py --all --blocks 2      # seven models at true width, random weights
 
@@ -168,6 +168,8 @@ def main() -> None:
     )  # fmt: skip
     made.add_argument("--memory", type=int, nargs="+", default=[], metavar="TOKENS")
     options = made.parse_args()
+    if options.cpu_time:
+        torch.set_num_threads(1)  # those that wait for work take time too
     rows = [memory(options, tokens) for tokens in options.memory]
     for name in () if options.memory else KNOWN_MODELS if options.all else (options.model,):
         loaded = load(name, options)

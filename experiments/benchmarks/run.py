@@ -35,26 +35,23 @@ class Part(NamedTuple):
     quick: str = ""
 
 
-_SWEEP = "bench_sweep.py --batch-size"
+_SWEEP = "bench_sweep.py --cpu-time --sequence-length 256 --batch-size"
 PARTS = {
     "sweep": Part(
         "cost", "SmolLM2, every token projected on the random directions, and one in eight",
-        f"{_SWEEP} 4 --sequence-length 256 --cpu-time --null-every 1 8 --seconds 60", "--seconds 20",
+        f"{_SWEEP} 4 --null-every 1 8 --seconds 30", "--seconds 10",
     ),
     "compiled": Part(
-        "cost", "The same, reduced by one compiled kernel",
-        f"{_SWEEP} 4 --sequence-length 256 --cpu-time --compiled --null-every 8 --seconds 60", "--seconds 20",
+        "cost", "The same, reduced by one compiled kernel", f"{_SWEEP} 4 --compiled --seconds 30", "--seconds 10"
     ),
     "directions": Part(
         "cost", "SmolLM2 with other numbers of random directions, every token projected",
-        f"{_SWEEP} 4 --directions 2 64 256 --null-every 1 --seconds 60", "--sequence-length 128 --seconds 10",
+        f"{_SWEEP} 4 --directions 2 64 256 --null-every 1 --seconds 20", "--seconds 5",
     ),
-    "tokens": Part(
-        "cost", "SmolLM2 with other batches", f"{_SWEEP} 1 4 16 --seconds 60", "--sequence-length 128 --seconds 10"
-    ),
+    "tokens": Part("cost", "SmolLM2 with other batches", f"{_SWEEP} 1 4 16 --seconds 20", "--seconds 5"),
     "shapes": Part(
         "cost", "Seven models at their true width, a block or two of each, random weights",
-        "bench_sweep.py --all --blocks 2 --batch-size 4 --seconds 30", "--blocks 1 --batch-size 1 --seconds 2",
+        f"{_SWEEP} 2 --all --blocks 2 --seconds 10", "--blocks 1 --seconds 2",
     ),
     "floor": Part(
         "cost", "What it is made of, one token in eight projected",
