@@ -4,7 +4,7 @@ import contextlib
 import copy
 import importlib.metadata
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -90,22 +90,22 @@ def _stored_errors(folded: Fold) -> dict[str, Tensor]:
     return errors
 
 
-def rounding_bound(
-    original: nn.Module, folded: Fold, inputs: Inputs, index: tuple[int, ...], dtype: torch.dtype
-) -> tuple[float, float, float]:
-    """How far rounding can take one output of the networks apart if they run in `dtype`, and will; and in float64 does.
+def rounding_bounds(
+    original: nn.Module, folded: Fold, inputs: Inputs, index: tuple[int, ...], dtypes: Sequence[torch.dtype]
+) -> tuple[list[tuple[float, float]], float]:
+    """How far rounding can take one output of the networks apart if they run in each dtype, and will; in float64 does.
 
     To first order in the unit roundoff, the changed parameters as they are stored.
     """
     wide = {name: t.double() if t.is_floating_point() else t for name, t in inputs.items()}
-    bound, probable, outputs = 0.0, 0.0, []
+    bounds, outputs = [(0.0, 0.0) for _ in dtypes], []
     for network, stored in ((original, {}), (folded.model, _stored_errors(folded))):
         double = copy.deepcopy(network).double()
         with torch.inference_mode():
             outputs.append(float(logits(double(**wide))[index]))
-        most, likely = first_order_bound(double, wide, index, dtype, stored)
-        bound, probable = bound + most, probable + likely
-    return bound, probable, abs(outputs[0] - outputs[1])
+        more = first_order_bound(double, wide, index, dtypes, stored)
+        bounds = [(a + b, p + q) for (a, p), (b, q) in zip(bounds, more, strict=True)]
+    return bounds, abs(outputs[0] - outputs[1])
 
 
 def compare(original: nn.Module, folded: Fold, batches: Iterable[Inputs]) -> tuple[Json, Inputs]:
@@ -129,8 +129,8 @@ def compare(original: nn.Module, folded: Fold, batches: Iterable[Inputs]) -> tup
         kl += float((p.exp() * (p - q)).sum())
         same += int((p.argmax(-1) == q.argmax(-1)).sum())
         count += p[..., 0].numel()
-    bound, probable, _ = rounding_bound(original, folded, where, at, dtype)
-    bound_64, _, gap_64 = rounding_bound(original, folded, where, at, torch.float64)
+    bounds, gap_64 = rounding_bounds(original, folded, where, at, (dtype, torch.float64))
+    (bound, probable), (bound_64, _) = bounds
     return {
         "outputs": count, "dtype": str(dtype).removeprefix("torch."),
         "largest_output": size, "largest_difference": worst, "bound": bound, "probable_bound": probable,

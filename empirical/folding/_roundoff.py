@@ -19,7 +19,7 @@ less where many roundings count, as in a network of real size.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -29,6 +29,8 @@ from torch.overrides import TorchFunctionMode
 from ._trace import mapped
 
 Options = dict[str, Any]
+Bound = Callable[[float], Tensor]
+"""Of the error of each entry, by the unit roundoff."""
 
 _MOVED = frozenset(
     {
@@ -68,19 +70,27 @@ def _layer_norm(x: Tensor, gain: Tensor | None, bias: Tensor | None, eps: float,
     return error + u * (3 * size + (0 if bias is None else 2 * bias.abs()))
 
 
-def _attention(q: Tensor, k: Tensor, v: Tensor, given: Options, u: float) -> Tensor:
+def _attention(q: Tensor, k: Tensor, v: Tensor, given: Options) -> Bound:
     """Bound for softmax(q kᵀ s + mask) v in one call, whatever blocks it works in."""
     k, v = (t.repeat_interleave(q.shape[-3] // t.shape[-3], -3) if t.shape[-3] != q.shape[-3] else t for t in (k, v))
     scale = given.get("scale") or 1 / math.sqrt(q.shape[-1])
     scores, mask = q @ k.mT * scale, given.get("attn_mask")
     if mask is None and given.get("is_causal"):
         mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).tril()
-    error = (_gamma(q.shape[-1], u) + 3 * u) * (q.abs() @ k.abs().mT) * scale
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf) if mask.dtype == torch.bool else scores + mask
-    p, n = scores.softmax(-1), scores.shape[-1]
-    below = torch.where(p > 0, error + u * ((scores - scores.amax(-1, keepdim=True)).abs() + scores.abs()), 0.0)
-    return (p * (below + (p * below).sum(-1, keepdim=True) + (2 * n + 8) * u)) @ v.abs() + _gamma(n, u) * (p @ v.abs())
+    p, n, products = scores.softmax(-1), scores.shape[-1], q.abs() @ k.abs().mT
+    sizes = (scores - scores.amax(-1, keepdim=True)).abs_().add_(scores.abs())
+    gone, values = ~(p > 0), v.abs()
+    weighted = p @ values
+
+    def bound(u: float) -> Tensor:  # in place: fresh memory for so many scores would cost as much as the arithmetic
+        below = ((_gamma(q.shape[-1], u) + 3 * u) * products).mul_(scale)
+        below.add_(u * sizes).masked_fill_(gone, 0.0)
+        below.add_((p * below).sum(-1, keepdim=True)).add_((2 * n + 8) * u).mul_(p)
+        return below @ values + _gamma(n, u) * weighted
+
+    return bound
 
 
 def _gamma(n: float, u: float) -> float:
@@ -88,9 +98,10 @@ def _gamma(n: float, u: float) -> float:
 
 
 class _Bounds(TorchFunctionMode):
-    def __init__(self, roundoff: float) -> None:
+    def __init__(self, roundoffs: list[float]) -> None:
         super().__init__()
-        self.roundoff, self.total, self.squares = roundoff, 0.0, 0.0
+        self.roundoffs = roundoffs
+        self.totals, self.squares = [0.0] * len(roundoffs), [0.0] * len(roundoffs)
 
     def __torch_function__(
         self, func: Callable[..., Any], types: object, args: tuple[Any, ...] = (), kwargs: Options | None = None
@@ -106,18 +117,20 @@ class _Bounds(TorchFunctionMode):
             for tensor in [tracked] if isinstance(tracked, Tensor) else tracked if type(tracked) is tuple else []:
                 if not isinstance(tensor, Tensor) or not tensor.is_floating_point():
                     continue
-                u = max(self.roundoff, torch.finfo(tensor.dtype).eps / 2)
-                bound = self._local(name, func, args, kwargs, tensor.detach(), u, source)
-                if bound is not None:
-                    tensor.register_hook(lambda gradient, bound=bound: self.count(gradient, bound, name in _BY_ROW))
+                local = self._local(name, func, args, kwargs, tensor.detach(), source)
+                if local is not None:
+                    bounds = [local(max(u, torch.finfo(tensor.dtype).eps / 2)) for u in self.roundoffs]
+                    tensor.register_hook(lambda gradient, bounds=bounds: self.count(gradient, bounds, name in _BY_ROW))
         return tracked
 
-    def count(self, gradient: Tensor, bound: Tensor, by_row: bool = False) -> None:
-        """Add the effect of the roundings of one call, or of a stored parameter."""
-        # A masked score is -inf, and its derivative exactly 0.
-        effect = (gradient.double().abs() * bound.double()).nan_to_num(0.0, math.inf)
-        self.total += float(effect.sum())
-        self.squares += float((effect.sum(-1) if by_row else effect).square().sum())
+    def count(self, gradient: Tensor, bounds: list[Tensor], by_row: bool = False) -> None:
+        """Add the effect of the roundings of one call, or of a stored parameter, in each format."""
+        size = gradient.double().abs()
+        for k, bound in enumerate(bounds):
+            # A masked score is -inf, and its derivative exactly 0.
+            effect = (size * bound.double()).nan_to_num_(0.0, math.inf)
+            self.totals[k] += float(effect.sum())
+            self.squares[k] += float((effect.sum(-1) if by_row else effect).square().sum())
 
     def _local(
         self,
@@ -126,34 +139,33 @@ class _Bounds(TorchFunctionMode):
         args: tuple[Any, ...],
         kwargs: Any,
         out: Tensor,
-        u: float,
         source: torch.dtype | None,
-    ) -> Tensor | None:
+    ) -> Bound | None:
         if name in _MOVED:
             return None
+        size = out.abs()
         if name in _CASTS:
-            return None if out.dtype == source else u * out.abs()
+            return None if out.dtype == source else lambda u: u * size
         if name in _PRODUCTS or name.startswith("conv"):
             first = _PRODUCTS.get(name, 0)
             left = args[max(first, 0)] if len(args) > max(first, 0) else kwargs["batch1"]
             n = args[1][0].numel() if name.startswith("conv") else left.shape[-1]
             n = args[0].numel() / max(out.numel(), 1) if first < 0 else n
             absolute = lambda t: t.detach().abs() if t.is_floating_point() else t  # noqa: E731
+            sums = func(*mapped(args, absolute), **mapped(kwargs, absolute))
             # Narrow formats are summed in float32 and rounded once.
-            return _gamma(n, min(u, 2.0**-24)) * func(*mapped(args, absolute), **mapped(kwargs, absolute)) + (
-                u * out.abs()
-            )
+            return lambda u: _gamma(n, min(u, 2.0**-24)) * sums + u * size
         if name == "softmax":
             x, dim = args[0].detach().to(out.dtype), kwargs.get("dim", args[1] if len(args) > 1 else -1)
             below = torch.where(out > 0, (x - x.amax(dim, keepdim=True)).abs(), 0.0)
-            return u * out * (below + (out * below).sum(dim, keepdim=True) + x.shape[dim] + 8)
+            terms = below + (out * below).sum(dim, keepdim=True) + x.shape[dim] + 8
+            return lambda u: u * out * terms
         if name == "scaled_dot_product_attention":
             q, k, v = (t.detach() for t in (*args, kwargs.get("query"), kwargs.get("key"), kwargs.get("value"))[:3])
-            return _attention(q, k, v, kwargs, u)
+            return _attention(q, k, v, kwargs)
         if name == "layer_norm":
             given = dict(zip(("input", "shape", "weight", "bias", "eps"), args, strict=False)) | kwargs
-            return _layer_norm(args[0].detach(), given.get("weight"), given.get("bias"), given["eps"], u)
-        size = out.abs()
+            return lambda u: _layer_norm(args[0].detach(), given.get("weight"), given.get("bias"), given["eps"], u)
         if (
             len(args)
             and isinstance(args[0], Tensor)
@@ -161,7 +173,7 @@ class _Bounds(TorchFunctionMode):
             and not any(isinstance(value, Tensor) for value in args[1:])
         ):
             size = size + args[0].detach().abs()
-        return 8 * u * size
+        return lambda u: 8 * u * size
 
 
 def _leaf(t: Tensor) -> Tensor:
@@ -172,29 +184,30 @@ def first_order_bound(
     model: nn.Module,
     inputs: Mapping[str, Tensor],
     index: tuple[int, ...],
-    dtype: torch.dtype,
-    stored: Mapping[str, Tensor] | None = None,
-) -> tuple[float, float]:
-    """Bound of the rounding error of one output of a float64 network whose calls round to `dtype`; and the probable.
+    dtypes: Sequence[torch.dtype],
+    stored: Mapping[str, Tensor],
+) -> list[tuple[float, float]]:
+    """Bound of the rounding error of one output of a float64 network whose calls round to a dtype; and the probable.
 
     Args:
         model: In float64.
         index: Of the entry of its logits.
+        dtypes: Those that the two are for, each by itself: one pass serves them all.
         stored: Bounds of the errors of stored parameters, by name.
     """
-    stored = stored or {}
     for name, parameter in model.named_parameters(remove_duplicate=False):
         parameter.requires_grad_(name in stored)
         parameter.grad = None
-    bounds = _Bounds(torch.finfo(dtype).eps / 2)
+    bounds = _Bounds([torch.finfo(dtype).eps / 2 for dtype in dtypes])
     with torch.enable_grad(), bounds:
         y = logits(model(**inputs))[index]
     y.backward()
     named = dict(model.named_parameters(remove_duplicate=False))
     for name, error in stored.items():
         if (gradient := named[name].grad) is not None:
-            bounds.count(gradient, error)
-    return bounds.total, min(bounds.total, _LAMBDA * math.sqrt(bounds.squares))
+            bounds.count(gradient, [error] * len(dtypes))
+    likely = (_LAMBDA * math.sqrt(squares) for squares in bounds.squares)
+    return [(total, min(total, probable)) for total, probable in zip(bounds.totals, likely, strict=True)]
 
 
 def logits(outputs: Mapping[str, Tensor]) -> Tensor:

@@ -144,7 +144,7 @@ def sites_of(model: nn.Module, batch: object = None) -> tuple[NormSite, ...]:
         batch: As for :func:`norms`; with one the norms that it calls, each held against what it computes there.
 
     Returns:
-        The sites; empty if there is no norm.
+        The sites, none of a model without norms.
 
     >>> from transformers import AutoModel, GPTNeoXConfig
     >>> from empirical.models import sites_of

@@ -247,7 +247,7 @@ class LoadOptions:
 
     Attributes:
         dtype, device: See :func:`resolve_dtype` and :func:`resolve_device`.
-        allow_pickle: Read pickled weights where there are no others, which can run code.
+        allow_pickle: Read pickled weights, which can run code, where they alone are stored.
         random_weights, seed: Build the architecture from the configuration alone, PyTorch's global generator seeded.
         device_map: As in transformers, for models larger than one device; ``device`` is then not used for the weights.
         team: How many copies of the model the processes of ``torch.distributed`` hold, and how many of them share one
@@ -346,7 +346,7 @@ def load_tokenizer(source: ModelSource) -> Any:
     try:
         with _quiet(), _gguf_once(source):
             tokenizer = AutoTokenizer.from_pretrained(source.location, **_arguments(source))
-        # Where there is no file of it, transformers makes one that knows special tokens alone, and perhaps the space.
+        # Of a model saved without it transformers makes one that knows special tokens alone, and perhaps the space.
         known = set(tokenizer.get_vocab().values()) - set(tokenizer.all_special_ids)
         reason = "" if len(known) > 1 else "it knows special tokens alone"
     except Exception as error:

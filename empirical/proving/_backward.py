@@ -16,6 +16,7 @@ from lngeom.rounding import FORMATS
 from lngeom.tracing import FEATURE, Arr, DualGround, FloatGround, Ground, RecordedGround, Trace, given
 
 from ..support import Json
+from ._execution import tells
 from ._path import Path
 from ._points import Point, small_numbers
 
@@ -149,7 +150,7 @@ def _executed(path: Path) -> str:
             if not leaves[name]:
                 error = error.sum(0) + 2 * _ROWS * unit * (abs(value) + error).sum(0)
                 value = value.sum(0)
-            told += int((error < 0.1 * (abs(value).max() + 1e-9)).any())
+            told += tells(value, error)
             if not (abs(got - value) <= 4 * error).all():
                 return f"d/d{name} as it runs is not the one that was traced: at d = {d} it is {got.tolist()}"
     return "" if told else "no execution tells"

@@ -164,7 +164,9 @@ def test_the_command_says_both_and_writes_certificates(
     (accused,) = json.loads(Path("wrong.json").read_text())
     assert (accused["id"], accused["accusation"]["centered"]) == ("proved_kernels:wrong", False)
     Path("wrong.py").write_text("import numpy as np\ndef none(x): return np.full_like(x, np.nan)\n")
-    assert main(["check", "wrong:none", "--kind", "rmsnorm", "--eps", "1", "--certificate", "none.json"]) == 2
+    none = ["check", "wrong:none", "--d", "8", "--kind", "rmsnorm", "--eps", "1", "--certificate", "none.json"]
+    assert main(none) == 2
+    assert "nothing was proved" in capsys.readouterr().err
 
 
 def test_what_is_allowed_may_be_proved_as_a_variant() -> None:
