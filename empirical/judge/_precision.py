@@ -13,11 +13,8 @@ def computed_in(model: nn.Module, dtype: torch.dtype) -> Iterator[None]:
 
     Each layer's parameters are cast when it is called and put back when it has returned, so that no more than one
     layer is in memory twice. Steps for which the model's code names a format (the softmax of some attentions in
-    float32, say) stay in that format.
-
-    Args:
-        model: Unchanged when the block ends, also by an exception.
-        dtype: Widening a parameter is exact; narrowing rounds it.
+    float32, say) stay in that format. Widening a parameter is exact, narrowing rounds it. The model is unchanged when
+    the block ends, also by an exception.
     """
     with ExitStack() as hooks:
         for module in model.modules():

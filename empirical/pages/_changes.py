@@ -62,10 +62,7 @@ def _heading(column: str) -> str:
 def write_changes(path: Path, rows: Sequence[Row], runs: Mapping[str, Json]) -> None:
     """Write the page as one HTML file that opens offline: figures, what changed most, and the table.
 
-    Args:
-        path: The file.
-        rows: The table of :func:`empirical.sweep.compare_runs`.
-        runs: The manifests of the runs, by the names under which they are shown.
+    `rows` are those of :func:`empirical.sweep.compare_runs`, `runs` the manifests by the names that the page shows.
     """
     names = list(runs)
     certain = [

@@ -81,10 +81,8 @@ def _cells(row: Row, side: str, detail: int) -> Iterable[tuple[str, str]]:
 def print_table(rows: Sequence[Row], console: Console | None = None, fits: Sequence[Growth] | None = None) -> None:
     """Print one line per norm layer (all tokens), and a summary of the run.
 
-    Args:
-        rows: The table of the run, as :func:`empirical.observe.rows` makes it.
-        console: Where to print; columns that do not fit its width are left out.
-        fits: Laws of growth of the run; by default they are fitted.
+    `rows` are the table that :func:`empirical.observe.rows` makes, `fits` the laws of growth, fitted by default. Columns
+    that do not fit the width of the console are left out.
     """
     console = _console(console)
     sites: dict[str, dict[str, Row]] = {}

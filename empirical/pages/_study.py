@@ -65,13 +65,7 @@ def _orthogonality(gradients: Rows) -> Iterator[Row]:
 
 
 def study_report(study: Rows, writers: Rows, gradients: Rows, controls: Rows | None = None) -> str:
-    """The page in Markdown, from the three tables of the study.
-
-    Args:
-        study, writers, gradients: Rows of the tables that :func:`empirical.train.gather` writes; the last two may be
-            empty.
-        controls: Rows of ``controls.csv``, if control arms were trained.
-    """
+    """The page in Markdown, from the tables of :func:`empirical.train.gather`; all but `study` may be empty."""
     summaries, undecayed = train.summarize(study), _undecayed(study)
     verdicts, losses = _verdicts(summaries), train.paired_losses(study)
     last = max(row["step"] for row in study)

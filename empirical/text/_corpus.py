@@ -68,11 +68,7 @@ class Corpus:
         return _reader(self.path)(self.path)
 
     def token_ids(self) -> np.ndarray:
-        """All token ids as one flat array, mapped from disk.
-
-        Returns:
-            integer array, shape (tokens,): uint16 from ``.bin``, any integer dtype from ``.npy``.
-        """
+        """All token ids as one flat array, mapped from disk: uint16 from ``.bin``, any integer dtype from ``.npy``."""
         if self.path is None or not self.has_ids:
             raise CorpusError(f"corpus {self.spec!r}: holds text, not token ids; read it with documents()")
         return token_ids(self.path)

@@ -49,9 +49,7 @@ def _bounded(markup: str) -> str:
 def plain_text(markup: str, media: Collection[str] = ("file", "image", "category")) -> str:
     """The plain text of an article, without templates, tables, references, comments and markup.
 
-    Args:
-        markup: Wikitext of one page.
-        media: Lower-case names of the namespaces whose links are not part of the text (files and categories).
+    `media` are the lower-case names of the namespaces whose links are no text (files and categories).
 
     >>> from empirical.text import plain_text
     >>> plain_text("'''Albedo''' is [[reflectivity|reflecting power]].{{citation needed}}[[Category:Optics]]")

@@ -98,12 +98,9 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def packed(pieces: Iterable[np.ndarray], length: int, start: int | None = None) -> Iterator[np.ndarray]:
-    """Cut a stream of token ids into sequences of exactly ``length``; the unfinished last one is dropped.
+    """Cut arrays of token ids into sequences of exactly `length` tokens, the first of which is `start`, if it is given.
 
-    Args:
-        pieces: Arrays of token ids, shape (n,), of any n.
-        length: Tokens per sequence.
-        start: Id at position 0 of every sequence, or None.
+    The unfinished last sequence is dropped.
 
     >>> import numpy as np
     >>> from empirical.text import packed

@@ -26,14 +26,9 @@ def run_study(
 ) -> None:
     """Train every network of the plan that is not finished, and gather their tables in `out`.
 
-    A finished run leaves its tables and its manifest; its state is removed. A run that was interrupted resumes.
-
-    Args:
-        data, runs: The text of all runs; their cells, and the recipe of each seed.
-        out: Receives ``runs/NAME-seedN/`` and the gathered tables.
-        execution: Size of the measurement; networks should not be kept, and a page of the study takes gradients that
-            were checked.
-        processes, report: From ``empirical.runs.ranks``; progress in tokens, over all runs.
+    `out` receives ``runs/NAME-seedN/`` and the gathered tables. A finished run leaves its tables and its manifest; its
+    state is removed. A run that was interrupted resumes. A page of the study takes gradients that were checked
+    (`execution`); `report` is told the progress in tokens, over all runs.
     """
     for condition, recipe in runs:
         folder = _folder(out, condition, recipe)

@@ -55,11 +55,7 @@ FORMATS = ("svg", "png")
 
 
 def draw(name: str, run: Path | None = None) -> Figure:
-    """The picture called `name`, drawn from the run in a directory if it shows one.
-
-    Args:
-        name: One of :data:`FIGURES`.
-        run: Directory that ``lngeom sweep`` wrote; ignored by pictures that show no run.
+    """The picture of :data:`FIGURES` called `name`; `run` is a directory of ``lngeom sweep``, if the picture shows one.
 
     >>> from empirical.pages import draw
     >>> len(draw("critical-points").axes)
@@ -82,12 +78,9 @@ def draw(name: str, run: Path | None = None) -> Figure:
 
 
 def save(name: str, directory: Path, *, format: str = "svg", run: Path | None = None) -> Path:
-    """Draw a picture into a directory, which is made if it is missing; returns the file.
+    """Draw a picture into a directory, which is made if it is missing; returns ``NAME.svg`` or ``NAME.png`` there.
 
-    Args:
-        name, run: As for :func:`draw`.
-        directory: Receives ``NAME.svg`` or ``NAME.png``.
-        format: ``svg``, or ``png`` with 150 pixels per inch.
+    `name` and `run` are those of :func:`draw`; a ``png`` has 150 pixels per inch.
     """
     if format not in FORMATS:
         raise InputError(f"{format!r} is not a format: choose one of {', '.join(FORMATS)}")
