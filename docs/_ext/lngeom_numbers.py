@@ -222,14 +222,11 @@ def whisper() -> dict[str, Any]:
     folded = math.floor(math.log10(abs(change_of("whisper", "folded")["nats"]))) + 1
     encoder = [row["site"] for row in singles if ".encoder." in row["site"]]
     *others, last = (row["site"] for row in singles if ".decoder." in row["site"])
-    angles = {
-        (stack, frames): ends(
-            (row for row in table("whisper/angles") if f".{stack}." in row["site"] and row["frames"] == frames),
-            "angle_mean_deg",
-            ".1f",
-        )
-        for stack, frames in (("encoder", "all"), ("encoder", "speech"), ("decoder", "all"))
-    }
+
+    def angles(stack: str, frames: str) -> list[str]:
+        rows = (row for row in table("whisper/angles") if f".{stack}." in row["site"] and row["frames"] == frames)
+        return ends(rows, "angle_mean_deg", ".1f")
+
     return {
         "replaced": f"{replaced:.2f}",
         "saturated": f"1.154 + {replaced:.3f} = 10.0",
@@ -239,9 +236,9 @@ def whisper() -> dict[str, Any]:
         "encoder_most": price("whisper", "rms_norm", encoder[-1], ".2f"),
         "decoder_others": price("whisper", "rms_norm", others[-1], ".4f"),
         "decoder_last": price("whisper", "rms_norm", last, ".3f"),
-        "encoder": angles["encoder", "all"],
-        "speech": angles["encoder", "speech"],
-        "decoder": angles["decoder", "all"],
+        "encoder": angles("encoder", "all"),
+        "speech": angles("encoder", "speech"),
+        "decoder": angles("decoder", "all"),
     }
 
 
@@ -249,11 +246,8 @@ def correlations_table() -> str:
     """Rank correlations of three numbers of a norm of Whisper with its price."""
 
     def cell(column: str, stack: str) -> str:
-        norms = [
-            row
-            for row in table("whisper/angles")
-            if row["frames"] == "all" and row["site"].startswith(f"model.{stack}")
-        ]
+        rows = table("whisper/angles")
+        norms = [row for row in rows if row["frames"] == "all" and row["site"].startswith(f"model.{stack}")]
         found: Any = stats.spearmanr([row[column] for row in norms], [row["nats"] for row in norms])
         digits, _, exponent = f"{found.pvalue:.0e}".partition("e")
         chance = rf"{digits}\cdot10^{{{int(exponent)}}}" if found.pvalue < 1e-3 else f"{found.pvalue:.1g}"

@@ -181,18 +181,13 @@ def passes_through(certificates: dict[str, dict[str, Any]]) -> dict[str, set[str
     def written(certificate: dict[str, Any], step: dict[str, Any]) -> str:
         terms = certificate["terms"]
 
-        def spelled(k: int) -> Any:
-            return [spelled(j) if isinstance(j, int) and terms[k][0] not in ("q", "^") else j for j in terms[k][1:]] + [
-                terms[k][0]
-            ]
+        def spelled(k: int) -> list[object]:
+            kind, *parts = terms[k]
+            leaf = kind in ("q", "^")
+            return [kind, *(j if leaf or not isinstance(j, int) else spelled(j) for j in parts)]
 
-        return json.dumps(
-            [
-                spelled(step["conclusion"][0]),
-                step["conclusion"][1],
-                sorted(map(str, ([spelled(h[0]), h[1]] for h in step["hypotheses"]))),
-            ]
-        )
+        given = sorted(str([spelled(h[0]), h[1]]) for h in step["hypotheses"])
+        return json.dumps([spelled(step["conclusion"][0]), step["conclusion"][1], given])
 
     last = {written(one, one["steps"][-1]): id for id, one in certificates.items() if len(one["steps"]) > 1}
     return {

@@ -81,7 +81,7 @@ def _cells(row: Row, side: str, detail: int) -> Iterable[tuple[str, str]]:
 def print_table(rows: Sequence[Row], console: Console | None = None, fits: Sequence[Growth] | None = None) -> None:
     """Print one line per norm layer (all tokens), and a summary of the run.
 
-    `rows` are the table that :func:`empirical.observe.rows` makes, `fits` the laws of growth, fitted by default. Columns
+    `rows` are the table that :func:`empirical.observe.rows` makes, `fits` the laws of growth (default: fitted). Columns
     that do not fit the width of the console are left out.
     """
     console = _console(console)
