@@ -18,6 +18,7 @@ from typing import Literal
 import numpy
 
 from ..errors import InputError
+from ._carrier import Array
 from ._interval import SQRT_BITS, Interval, Number, UndecidedError
 
 
@@ -53,7 +54,7 @@ class Enclosure:
     __slots__ = ("_lower", "_unit", "_upper")
     __array_ufunc__ = None  # NumPy leaves mixed operations to the operators below
 
-    def __init__(self, values: Iterable[Number]) -> None:
+    def __init__(self, values: Array) -> None:
         entries: list = getattr(values, "tolist", lambda: list(values))()
         if not isinstance(entries, list) or not entries or isinstance(entries[0], list):
             raise InputError(f"values has shape {numpy.shape(entries)}: an Enclosure is one vector of d >= 1 numbers")

@@ -10,15 +10,12 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from fractions import Fraction
-from typing import TypeAlias, TypeGuard
+from typing import TypeGuard
 
 from ..errors import InputError, LngeomError
 
 SQRT_BITS = 160
 """Each endpoint of a square root is within a factor 1 ± 2^−SQRT_BITS of the root of the endpoint."""
-
-
-Number: TypeAlias = "Interval | Fraction | float"
 
 
 class UndecidedError(LngeomError, ArithmeticError):
@@ -272,3 +269,6 @@ def _is_number(value: object) -> TypeGuard[Number]:
 
 def _interval(value: Number) -> Interval:
     return value if isinstance(value, Interval) else Interval(value)
+
+
+Number = Interval | Fraction | float

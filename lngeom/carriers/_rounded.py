@@ -27,7 +27,7 @@ from types import SimpleNamespace
 from typing import TypeAlias
 
 import numpy
-from numpy.typing import ArrayLike, DTypeLike
+from numpy.typing import ArrayLike
 
 _SLACK = 1 + 2.0**-44
 
@@ -50,7 +50,7 @@ class Rounded:
     __slots__ = ("error", "value")
     __array_ufunc__ = None
 
-    def __init__(self, value: ArrayLike, error: ArrayLike = 0.0, dtype: DTypeLike | None = None) -> None:
+    def __init__(self, value: ArrayLike, error: ArrayLike = 0.0, dtype: str | numpy.dtype | type | None = None) -> None:
         dtype = dtype or getattr(value, "dtype", numpy.float64)
         self.value = numpy.atleast_1d(numpy.asarray(value, dtype=dtype))
         bound = numpy.asarray(error, dtype=numpy.float64) * _SLACK
@@ -58,7 +58,9 @@ class Rounded:
         self.error = numpy.where(known, bound, math.inf)
 
     @classmethod
-    def of(cls, values: Sequence[Fraction] | Fraction | float, dtype: DTypeLike = numpy.float64) -> Rounded:
+    def of(
+        cls, values: Sequence[Fraction] | Fraction | float, dtype: str | numpy.dtype | type = numpy.float64
+    ) -> Rounded:
         """Fractions rounded to floats, with the error of that."""
         exact = [values] if isinstance(values, int | float | Fraction) else list(values)
         places = list(map(id, exact))

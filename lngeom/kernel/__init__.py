@@ -9,7 +9,7 @@ from ..carriers import derivative
 from . import _meaning, _prover, _rules, _terms, _text, _vocabulary
 from ._export import certified as certified, digest as digest, recorded_formula as recorded_formula, steps as steps
 from ._meaning import *  # noqa: F403
-from ._meaning import ends as ends
+from ._meaning import Values as Values, ends as ends
 from ._monomials import atoms_of
 from ._prover import *  # noqa: F403
 from ._recorded import Recorded as Recorded, Table as Table

@@ -11,7 +11,7 @@ from lngeom.carriers import Interval, UndecidedError
 from ._rules import Formula
 from ._terms import Term
 
-__all__ = ["Values", "decided", "evaluate", "holds"]
+__all__ = ["decided", "evaluate", "holds"]
 
 Number = Fraction | Interval
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from ..carriers import Carrier
+from ..carriers import Array
 from ._trace import Refusal, Trace, root
 
 Dim = tuple[str, ...]
@@ -20,7 +20,7 @@ FEATURE = "d"
 """The label of the axes that one vector fills. All other labels number rows."""
 
 
-def _binary(operation: Callable[..., Carrier], *, swapped: bool = False) -> Callable[..., Num]:
+def _binary(operation: Callable[..., Array], *, swapped: bool = False) -> Callable[..., Num]:
     def apply(self: Num, other: object) -> Num:
         if not isinstance(other, _NUMBER):
             return NotImplemented
@@ -51,20 +51,20 @@ class Num:
     __slots__ = ("dim", "trace", "value")
     __hash__ = object.__hash__
 
-    def __init__(self, trace: Trace, value: Carrier | None, dim: Dim | None = None) -> None:
+    def __init__(self, trace: Trace, value: Array | None, dim: Dim | None = None) -> None:
         self.trace, self.value, self.dim = trace, value, dim
 
     def __repr__(self) -> str:
         return "·".join(self.dim) if self.dim is not None else repr(self.value)
 
-    def _values(self, other: object) -> tuple[Carrier, Carrier]:
+    def _values(self, other: object) -> tuple[Array, Array]:
         """Its own value and that of another operand."""
         value = other.value if isinstance(other, Num) else self.trace.constant(other)
         if value is None or self.value is None:
             self.trace.refuse("the number of rows is computed with")
         return self.value, value
 
-    def _made(self, value: Carrier | None, dim: Dim | None = None) -> Num:
+    def _made(self, value: Array | None, dim: Dim | None = None) -> Num:
         return type(self)(self.trace, value, dim)
 
     __add__ = __radd__ = _binary(operator.add)
@@ -147,7 +147,7 @@ _UFUNCS |= {"add": operator.add, "subtract": operator.sub}
 numbers.Integral.register(Num)  # programs ask whether a dimension is one number or several
 
 
-def power(trace: Trace, value: Carrier, exponent: Num | float) -> Carrier:
+def power(trace: Trace, value: Array, exponent: Num | float) -> Array:
     """A power whose exponent is a multiple of 1/2."""
     if isinstance(exponent, Num) or 2 * exponent != int(2 * exponent) or abs(exponent) > 8:
         trace.refuse(f"the exponent is {exponent!r}")
