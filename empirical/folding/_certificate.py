@@ -187,55 +187,43 @@ def write_fold(
 ) -> Json:
     """Write the checkpoint and its certificate, to which `more` is added; returns the certificate.
 
-
     Raises:
         ModelError: If the directory exists, or the fold is not what it should be; then nothing is written.
     """
     directory.parent.mkdir(parents=True, exist_ok=True)
     with lock(directory, beside=True) as hold:
-        certificate = _written(directory, original, folded, source, batches, {"inputs": inputs}, more)
+        if directory.exists():
+            raise ModelError(f"{directory}: exists already; choose another --output")
+        compared, worst = compare(original, folded, batches)
+        certificate = {
+            "format": _FORMAT, "lngeom": importlib.metadata.version("lngeom"), "model": source.name,
+            "location": str(Path(source.location).resolve() / (source.gguf_file or "")) if source.is_local
+            else source.location, "revision": source.revision,
+            "class": type(original).__name__, "norms": folded.norms, "moved": folded.moved, "kept": folded.kept,
+            "entries": folded.entries, "untied": folded.untied,
+            "unused_weights": list(getattr(original, "unused_weights", ())), "maps": certify_maps(original, folded),
+            "compared": {"inputs": inputs, **compared}, **more,
+            "weights_sha256": {"original": weights_sha256(original), "folded": weights_sha256(folded.checkpoint)},
+        }  # fmt: skip
+        if wrong := failures(certificate):
+            msg = f"the changed {type(original).__name__} is not the original, nothing is written: {wrong[0]}"
+            raise ModelError(msg)
+        write_folder(directory, lambda draft: _fill(draft, folded, source, certificate, worst))
         Path(hold.lock_file).unlink()
     return certificate
 
 
-def _written(
-    directory: Path,
-    original: nn.Module,
-    folded: Fold,
-    source: ModelSource,
-    batches: Iterable[Inputs],
-    named: dict[str, str],
-    more: Json,
-) -> Json:
-    if directory.exists():
-        raise ModelError(f"{directory}: exists already; choose another --output")
-    compared, worst = compare(original, folded, batches)
-    certificate = {
-        "format": _FORMAT, "lngeom": importlib.metadata.version("lngeom"), "model": source.name,
-        "location": str(Path(source.location).resolve() / (source.gguf_file or "")) if source.is_local
-        else source.location, "revision": source.revision,
-        "class": type(original).__name__, "norms": folded.norms, "moved": folded.moved, "kept": folded.kept,
-        "entries": folded.entries, "untied": folded.untied,
-        "unused_weights": list(getattr(original, "unused_weights", ())), "maps": certify_maps(original, folded),
-        "compared": {**named, **compared}, **more,
-        "weights_sha256": {"original": weights_sha256(original), "folded": weights_sha256(folded.checkpoint)},
-    }  # fmt: skip
-    if wrong := failures(certificate):
-        raise ModelError(f"the changed {type(original).__name__} is not the original, nothing is written: {wrong[0]}")
-
-    def fill(draft: Path) -> None:
-        with contextlib.redirect_stderr(io.StringIO()):  # a progress bar
-            _plain(folded.checkpoint).save_pretrained(draft)
-        arrays: dict[str, Any] = {name: t.cpu().numpy() for name, t in worst.items()}
-        if folded.rotation is not None:
-            arrays[_ROTATION] = folded.rotation
-        np.savez_compressed(draft / _WORST, **arrays)
-        write_sealed(draft / _CERTIFICATE, {**certificate, "worst_sha256": sha256_of(draft / _WORST)})
-        with contextlib.suppress(ModelError):  # a network for token ids alone has none
-            load_tokenizer(source).save_pretrained(draft)
-
-    write_folder(directory, fill)
-    return certificate
+def _fill(draft: Path, folded: Fold, source: ModelSource, certificate: Json, worst: Inputs) -> None:
+    """Write checkpoint, certificate and tokenizer into a directory."""
+    with contextlib.redirect_stderr(io.StringIO()):  # a progress bar
+        _plain(folded.checkpoint).save_pretrained(draft)
+    arrays: dict[str, Any] = {name: t.cpu().numpy() for name, t in worst.items()}
+    if folded.rotation is not None:
+        arrays[_ROTATION] = folded.rotation
+    np.savez_compressed(draft / _WORST, **arrays)
+    write_sealed(draft / _CERTIFICATE, {**certificate, "worst_sha256": sha256_of(draft / _WORST)})
+    with contextlib.suppress(ModelError):  # a network for token ids alone has none
+        load_tokenizer(source).save_pretrained(draft)
 
 
 def _certificate_of(directory: Path) -> Json:

@@ -71,14 +71,6 @@ class Names:
     scalars: dict[str, str]
 
 
-def _layer(x: Carrier, gain: Parameter, bias: Parameter, **eps: Any) -> Carrier:
-    return lg.layer_norm(x, gain, bias, **eps)
-
-
-def _rms(x: Carrier, gain: Parameter, bias: Parameter, **eps: Any) -> Carrier:
-    return lg.rms_norm(x, gain, bias, **eps)
-
-
 def _affine(y: Carrier, gain: Parameter, bias: Parameter) -> Carrier:
     y = y if gain is None else y * gain
     return y if bias is None else y + bias
@@ -105,7 +97,7 @@ def _by_length(x: Carrier, gain: Parameter, bias: Parameter, *, eps: Carrier, sc
 
 def _cores() -> Iterator[tuple[str, str, bool, Core]]:
     """Text, kind, whether it is the definition, and function of x, gain, bias and ε."""
-    for name, kind, function in (("LayerNorm", "layernorm", _layer), ("RMSNorm", "rmsnorm", _rms)):
+    for name, kind, function in (("LayerNorm", "layernorm", lg.layer_norm), ("RMSNorm", "rmsnorm", lg.rms_norm)):
         yield f"{name}({{z}}; ε = {{e}})", kind, True, function
         outside = f"{name}({{z}}; ε = {{e}} outside the root)"
         yield outside, kind, False, lambda *a, eps, _f=function: _f(*a, eps=eps, placement="outside")
@@ -256,7 +248,7 @@ def _batch(parts: tuple[Part, Part, Part], mean: str, variance: str, eps: str) -
 
 def reference(names: Names, kind: str, gain: str | None, bias: str | None, eps: str | None) -> Candidate:
     """The definition expected of a norm of this kind with these parameters."""
-    function, name = (_rms, "RMSNorm") if kind == "rmsnorm" else (_layer, "LayerNorm")
+    function, name = (lg.rms_norm, "RMSNorm") if kind == "rmsnorm" else (lg.layer_norm, "LayerNorm")
     shown = names.scalars.get(eps, "0") if eps else "0"
     text = f"{f'{gain}∘' if gain else ''}{name}(x; ε = {shown}){f' + {bias}' if bias else ''}"
     return Candidate(text, _composed(function, _parts("x", gain, bias), {"eps": eps or ""}), kind, True, eps or "")

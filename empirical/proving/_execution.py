@@ -61,7 +61,10 @@ def differs(path: Path, definition: Candidate, sizes: Callable[[int], bool]) -> 
             continue
         several |= dict(zip(path.trace.maps, maps, strict=True))
         try:
-            alone = [{name: _row(value, k) for name, value in several.items()} for k in range(_ROWS)]
+            alone = [
+                {name: value[k] if np.ndim(value) == 2 else value for name, value in several.items()}
+                for k in range(_ROWS)
+            ]
             bounds = [_bound(path, definition, values, d, dtype) for values in alone]
         except Refusal:  # another branch, or another format's path
             continue
@@ -81,10 +84,6 @@ def _trials(path: Path, sizes: Callable[[int], bool]) -> Iterator[tuple[int, str
         return
     more = [(d, "float32") for d, _ in path.sizes()] if path.trace.integers else []
     yield from (trial for trial in [*_TRIALS, *more] if sizes(trial[0]) and trial[1] in formats)
-
-
-def _row(value: np.ndarray, k: int) -> np.ndarray:
-    return value[k] if np.ndim(value) == 2 else value
 
 
 def _bound(

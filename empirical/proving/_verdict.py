@@ -81,7 +81,8 @@ def _constants(program: Program, axes: tuple[Dim, ...], dtype: str) -> set[float
 def _of_path(path: Path, kind: str | None) -> Proof:
     facts = path.facts
     defined, undefined = path.obligations(path.trace)
-    shown = tuple(f"{kernel.formula(one.conclusion)}{_range(one)}" for one in defined)
+    ranges = (", proved for d > 1" if SEVERAL in one.hypotheses else ", proved" for one in defined)
+    shown = tuple(f"{kernel.formula(one.conclusion)}{text}" for one, text in zip(defined, ranges, strict=True))
     unused = [name for name in path.program.literals.values if role(name) == "eps" and name not in path.names.scalars]
     notes = (*sorted(path.trace.notes), *(f"its setting {name} does not enter" for name in unused))
     common: Json = {"obligations": shown, "operations": dict(path.trace.operations), "notes": notes}
@@ -170,10 +171,6 @@ def _expected(path: Path, kind: str) -> Candidate:
         named = path.program.name.lower()
         kind = "rmsnorm" if "rms" in named or (bias is None and "layer" not in named) else "layernorm"
     return reference(names, kind, gain, bias, eps)
-
-
-def _range(theorem: Proved) -> str:
-    return ", proved for d > 1" if SEVERAL in theorem.hypotheses else ", proved"
 
 
 def _certificates(path: Path, candidate: Candidate, proved: list[Proved]) -> Iterator[Json]:

@@ -213,6 +213,7 @@ OPERATIONS |= {
     "neg": operator.neg,
     "abs": Arr.absolute,
     "sqrt": Arr.root,
+    "rsqrt": lambda x: x.power(-0.5),
     "square": lambda x: x.combined(x, operator.mul),
     "pow": lambda x, exponent: x.power(exponent),
     "maximum": lambda a, b: a.maximum(b),
@@ -244,11 +245,6 @@ def _divide(a: Operand, b: Operand, *, rounding_mode: str | None = None) -> Arr:
 
 OPERATIONS["rdiv"] = OPERATIONS["rtruediv"] = lambda a, b: _divide(b, a)
 OPERATIONS["reciprocal"] = lambda x: _divide(1, x)
-
-
-@operation("rsqrt")
-def _rsqrt(x: Arr) -> Arr:
-    return x.power(-0.5)
 
 
 @operation("clamp", "clip", "clamp_min", "clamp_max")
@@ -300,10 +296,9 @@ OPERATIONS |= {
     "view_as": lambda x, other: x.reshaped([other.size(k) for k in range(len(other.axes))]),
     "expand_as": lambda x, other: x.expanded(other.axes),
 }
-OPERATIONS |= {"swapaxes": OPERATIONS["transpose"], "swapdims": OPERATIONS["transpose"], "data": OPERATIONS["detach"]}
-OPERATIONS["alias"] = OPERATIONS["detach"]
-OPERATIONS["contiguous"] = lambda x, **_: x.view(x.axes)
-OPERATIONS |= {"reshape_as": OPERATIONS["view_as"]}
+OPERATIONS |= dict.fromkeys(("swapaxes", "swapdims"), OPERATIONS["transpose"])
+OPERATIONS |= dict.fromkeys(("data", "alias"), OPERATIONS["detach"])
+OPERATIONS |= {"reshape_as": OPERATIONS["view_as"], "contiguous": lambda x, **_: x.view(x.axes)}
 
 
 @operation("view")
