@@ -14,6 +14,7 @@ from lngeom.strategies import vectors
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, theorem, varies, wrong
 
 from .._shared import assuming, deviation, variance
+from .._steps import divisor_of_multiple
 from ..works import BLOG, GUPTA, OWN, RIECHERS
 
 
@@ -142,11 +143,7 @@ def test_scaling(x: Vector, g: Vector, b: Vector, a: Scalar, eps: Epsilon):
 
 @test_scaling.proof
 def _(goal, given, x, a, eps):
-    positive, nonnegative = given
-    square, u = a * a * variance(x) + eps, a * root(variance(x) + eps / (a * a))
-    squared = sy.prove(sy.equal(u * u, square), positive, nonnegative)
-    same = sy.root_of_square(square, sy.prove(sy.at_least(u), positive), squared)
-    return sy.prove(goal, (same, root(square)), positive, nonnegative)
+    return divisor_of_multiple(goal, given, variance(x), a, eps)
 
 
 @theorem(GUPTA, "after eq. 4", "for σ = 0 LayerNorm outputs zeros", kind="lemma")

@@ -13,7 +13,7 @@ from lngeom.strategies import centred, rational_root, vectors
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, nonzero, theorem, varies, wrong
 
 from .._shared import mean, mean_square, variance
-from .._steps import as_sum, product, same_divisor, sum_of_squares
+from .._steps import as_sum, divisor_of_multiple, product, same_divisor, sum_of_squares
 from ..works import ASHKBOOS, BLOG, DIGEST, GRAEF, GUPTA, JIANG, OWN, RIECHERS, SHIRODKAR, ZHANG
 from .ellipsoid import zero_gains
 
@@ -310,11 +310,7 @@ def test_scaling(x: Vector, g: Vector, b: Vector, a: Scalar, eps: Epsilon):
 
 @test_scaling.proof
 def _(goal, given, x, a, eps):
-    positive, nonnegative = given
-    square, u = a * a * mean_square(x) + eps, a * root(mean_square(x) + eps / (a * a))
-    squared = sy.prove(sy.equal(u * u, square), positive, nonnegative)
-    same = sy.root_of_square(square, sy.prove(sy.at_least(u), positive), squared)
-    return sy.prove(goal, (same, root(square)), positive, nonnegative)
+    return divisor_of_multiple(goal, given, mean_square(x), a, eps)
 
 
 @theorem(JIANG, "section 3", "Pre-LN networks with centred writers compute the same with RMSNorm")

@@ -36,11 +36,14 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-@given(VECTORS)
-@example(ROWS["denormal"])
-@example(ROWS["nearly constant"])
-@example(ROWS["massive"])
+def on_rows(test: Callable[..., None]) -> Callable[..., None]:
+    """A test of each function on drawn rows and on those that break careless formulas."""
+    for row in ROWS.values():
+        test = example(row)(test)
+    return pytest.mark.parametrize("name", FUNCTIONS)(given(VECTORS)(test))
+
+
+@on_rows
 def test_values_are_those_of_numpy_bit_for_bit(name: str, row: list[float]) -> None:
     x = numpy.array(row)
     # Of a row that is constant up to rounding arrays lose the constant first.
@@ -50,11 +53,7 @@ def test_values_are_those_of_numpy_bit_for_bit(name: str, row: list[float]) -> N
     assert numpy.array_equal(found, numpy.atleast_1d(FUNCTIONS[name](x)))
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-@given(VECTORS)
-@example(ROWS["denormal"])
-@example(ROWS["nearly constant"])
-@example(ROWS["huge"])
+@on_rows
 def test_errors_bound_the_distance_from_the_exact_value(name: str, row: list[float]) -> None:
     try:
         exact = FUNCTIONS[name](Enclosure(row))
