@@ -33,10 +33,6 @@ FEATURES: dict[Side, tuple[str, ...]] = {
     "input": ("angle", "angle_a", "angle_b", "norm", "tilt", "distance", "gauge"),
     "output": ("angle", "angle_a", "angle_b", "norm", "rotation", "affine_rotation"),
 }
-RANDOM = slice(1, 3)
-"""Which of the features are angles to random directions."""
-
-_BY_DOCUMENT = ("document_tokens", "document_cos2", "document_null_tokens", "document_null_cos2")
 """Numbers per token whose mean, spread and maximum are kept; angles in degrees.
 
 ``angle`` to the uniform vector 1; ``angle_a`` and ``angle_b`` to the first two random directions; ``norm`` ‖x‖;
@@ -44,6 +40,11 @@ _BY_DOCUMENT = ("document_tokens", "document_cos2", "document_null_tokens", "doc
 apart the two are (:func:`lngeom.norms.layer_rms_distance`); ``gauge`` r of the layer;
 ``rotation`` from input to output; ``affine_rotation`` from the normalized vector, before gain and bias, to the output.
 """
+
+RANDOM = slice(1, 3)
+"""Which of the features are angles to random directions."""
+
+_BY_DOCUMENT = ("document_tokens", "document_cos2", "document_null_tokens", "document_null_cos2")
 
 
 @dataclass(frozen=True, eq=False)

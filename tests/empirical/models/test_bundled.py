@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from empirical.models import LoadedModel, find_model, load_model, load_tokenizer
+from empirical.models import LoadedModel, find_model, load_config, load_model, load_tokenizer
 from empirical.sweep import Drawing, draw_tokens
 from empirical.text import open_corpus
 
@@ -32,6 +32,12 @@ def test_it_is_smollm2(loaded: LoadedModel, tokenizer) -> None:
     assert (config.num_hidden_layers, config.hidden_size) == (30, 576)
     text = "The norm of 1,234 vectors is café."
     assert tokenizer.decode(tokenizer(text)["input_ids"]) == text
+
+
+def test_its_metadata_are_parsed_once(loaded: LoadedModel, tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gguf.GGUFReader", None)
+    assert load_config(loaded.source).hidden_size == loaded.config.hidden_size
+    assert load_tokenizer(loaded.source).get_vocab() == tokenizer.get_vocab()
 
 
 def test_it_reads_english(loaded: LoadedModel, tokenizer) -> None:
