@@ -11,7 +11,7 @@ from lngeom.cli import main
 from lngeom.errors import InputError
 from lngeom.theorems import CheckError
 from proofs import _coqc, find, theorems
-from proofs.certificates import _verify, build_checker, certificate, certificates, digest, replay
+from proofs.certificates import Certificate, _verify, build_checker, certificate, certificates, digest, replay
 from proofs.certificates._coq import source
 
 IDS = ("projection.fixes_hyperplane", "projection.trace", "standardization.norm", "irreversibility.lines")
@@ -52,7 +52,7 @@ def test_certificates_are_replayed(checker: Path) -> None:
     assert (checker / "Accepted.vo").exists()
 
 
-def tampered(kind: str) -> dict[str, Any]:
+def tampered(kind: str) -> Certificate:
     """A certificate with one change, under an id of its own."""
     id, path, value = TAMPERED[kind]
     data = json.loads(json.dumps(certificate(find(id))))
