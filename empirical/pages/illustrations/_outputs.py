@@ -59,9 +59,8 @@ def eps_sweep() -> Figure:
             bottom.set_ylabel(r"relative radius $r$: 0 center, 1 surface")
         scenes.append(scene)
     assert marks is not None
-    figure.colorbar(
-        marks, ax=[scene.axes for scene in scenes], shrink=0.75, label="relative radius $r$", location="right"
-    )
+    beside = [scene.axes for scene in scenes]
+    figure.colorbar(marks, ax=beside, shrink=0.75, label="relative radius $r$", location="right")
     figure.suptitle(
         r"The same 500 inputs, three values of $\varepsilon$: outputs fill the inside of the ellipse (black, $d=3$)."
         "\n"

@@ -56,9 +56,8 @@ def squashing() -> Figure:
     lengths, weights = [], x.copy()
     for _ in range(200):
         lengths.append(np.linalg.norm(lg.project(weights)))
-        weights = weights - 0.3 * lg.derivatives.jacobian_transpose_product(
-            weights, error * (-1) ** len(lengths), eps=0.0
-        )
+        cotangent = error * (-1) ** len(lengths)
+        weights = weights - 0.3 * lg.derivatives.jacobian_transpose_product(weights, cotangent, eps=0.0)
     left.plot(lengths, color=BLUE, label=r"length $\|\Pi w\|$")
     left.plot(0.3 / np.square(lengths), color=ORANGE, label=r"effective rate $\eta/\|\Pi w\|^2$")
     left.set_xlabel("step of gradient descent behind a LayerNorm, ε = 0")

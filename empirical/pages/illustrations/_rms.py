@@ -76,16 +76,9 @@ def _geometry(axes: Axes) -> None:
     ):
         axes.text(across + shift[0], along + shift[1], label, color=color, ha="center", va="center", size=13)
     chord = 0.5 * (rms + layer)
-    axes.annotate(
-        "$2\\sqrt{d}\\,\\sin\\frac{90°-\\theta}{2}$",
-        chord.tolist(),
-        (2.75, 0.72),
-        color=VERMILION,
-        size=13,
-        ha="center",
-        va="center",
-        arrowprops={"arrowstyle": "-", "color": VERMILION, "linewidth": 0.8, "shrinkA": 2},
-    )
+    words, line = r"$2\sqrt{d}\,\sin\frac{90°-\theta}{2}$", {"arrowstyle": "-", "linewidth": 0.8, "shrinkA": 2}
+    centred = {"ha": "center", "va": "center", "size": 13, "color": VERMILION}
+    axes.annotate(words, chord.tolist(), (2.75, 0.72), arrowprops={**line, "color": VERMILION}, **centred)
     axes.set(aspect="equal", xlim=(-2.1, 3.3), ylim=(-0.95, 2.05))
     axes.axis("off")
     axes.set_title(r"The plane of $\mathbf{1}$ and $\Pi x$: two points of a circle of radius $\sqrt{d}$")
@@ -98,15 +91,9 @@ def _distances(axes: Axes, run: Run | None) -> None:
     if run is not None:
         low, high = angle_range(run)
         most = float(distance(np.radians([low, high])).max())
-        axes.axvspan(
-            low,
-            high,
-            color=BLUE,
-            alpha=0.25,
-            linewidth=0,
-            label=f"{run.name}: at each norm, 98 % of the\nangles lie in {low:.1f}° to {high:.1f}°;\n"
-            f"distance there at most {most:.2f} $\\sqrt{{d}}$",
-        )
+        label = f"{run.name}: at each norm, 98 % of the\nangles lie in {low:.1f}° to {high:.1f}°;\n"
+        label += f"distance there at most {most:.2f} $\\sqrt{{d}}$"
+        axes.axvspan(low, high, color=BLUE, alpha=0.25, linewidth=0, label=label)
     axes.axvline(90.0, color=INK, linewidth=0.8, linestyle=":")
     axes.set_xticks(range(0, 181, 30))
     axes.set_xlim(0.0, 180.0)

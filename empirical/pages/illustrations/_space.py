@@ -52,13 +52,9 @@ def ring(axes: Axes) -> None:
 
 def flat_arrow(axes: Axes, start: ArrayLike, end: ArrayLike, color: str, width: float) -> None:
     """Vector from `start` to `end` in a flat panel."""
-    style = {"arrowstyle": "-|>", "mutation_scale": 16, "shrinkA": 0, "shrinkB": 0}
-    axes.annotate(
-        "",
-        np.asarray(end, dtype=float).tolist(),
-        np.asarray(start, dtype=float).tolist(),
-        arrowprops={**style, "color": color, "linewidth": width},
-    )
+    style = {"arrowstyle": "-|>", "mutation_scale": 16, "shrinkA": 0, "shrinkB": 0, "color": color, "linewidth": width}
+    tip, tail = (np.asarray(point, dtype=float).tolist() for point in (end, start))
+    axes.annotate("", tip, tail, arrowprops=style)
 
 
 def components(x: Floats) -> str:

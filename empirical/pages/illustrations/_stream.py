@@ -49,21 +49,13 @@ def _one_step(axes: Axes) -> None:
 def _many_steps(axes: Axes, run: Run | None) -> None:
     blocks = np.arange(BLOCKS + 1)
     axes.plot(blocks, sums(aligned=True), color=ORANGE, linewidth=2.0, label="equal increments, all aligned: $l+1$")
-    axes.plot(
-        blocks, sums(aligned=False), color=GREEN, linewidth=2.0, label=rf"equal increments, random directions, $d={D}$"
-    )
+    label = rf"equal increments, random directions, $d={D}$"
+    axes.plot(blocks, sums(aligned=False), color=GREEN, linewidth=2.0, label=label)
     axes.plot(blocks, np.sqrt(blocks + 1.0), color=INK, linewidth=1.0, linestyle=":", label=r"$\sqrt{l+1}$")
     if run is not None:
         norms = np.array(entering_blocks(run, "norm_median"))
-        axes.plot(
-            np.arange(norms.size),
-            norms / norms[0],
-            color=BLUE,
-            marker="o",
-            markersize=4,
-            linewidth=1.6,
-            label=f"{run.name}: median norm, first positions left out",
-        )
+        label = f"{run.name}: median norm, first positions left out"
+        axes.plot(norms / norms[0], color=BLUE, marker="o", markersize=4, linewidth=1.6, label=label)
     axes.set(yscale="log", xlabel="blocks $l$ passed", ylabel="norm, relative to the start")
     axes.legend(loc="upper left")
     axes.set_title("Many steps: what summation alone leaves open")

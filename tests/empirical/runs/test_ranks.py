@@ -19,18 +19,8 @@ from lngeom.cli import main
 from ..sweep.test_sweep_all import shrink
 
 pytestmark = pytest.mark.usefixtures("without_pages")
-OPTIONS = [
-    "--sequence-length",
-    "32",
-    "--batch-size",
-    "4",
-    "--shard-tokens",
-    "64",
-    "--directions",
-    "4",
-    "--device",
-    "cpu",
-]
+ONE_LINE = "--sequence-length 32 --batch-size 4 --shard-tokens 64 --directions 4 --device cpu --tokens 128"
+OPTIONS = ONE_LINE.split()
 LISTENED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 
 
@@ -108,7 +98,7 @@ def test_all_models_by_several_processes(
         monkeypatch.delitem(KNOWN_MODELS, name)
     shrink(monkeypatch)
     monkeypatch.setattr("empirical.sweep._published.write_comparison", lambda *_: None)
-    words = ["sweep", "all", "--random-weights", *OPTIONS, "--tokens", "128", "--output"]
+    words = ["sweep", "all", "--random-weights", *OPTIONS, "--output"]
     together(2, command, [*words, str(tmp_path / "many")])
     assert capfd.readouterr().out.count("2 of 2 models measured") == 1
     assert main([*words, str(tmp_path / "one")]) == 0
