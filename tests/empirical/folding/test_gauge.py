@@ -57,7 +57,7 @@ def proved(network: Any, changed: Fold) -> bool:
 def test_every_layer_norm_is_taken_to_any_angle(family: str) -> None:
     network = trained(FAMILIES[family])
     batches = [sample_inputs(network, seed=3)]
-    for degrees in (10.0, 45.0, 120.0):
+    for degrees in (10.0, 120.0):
         changed = shift(network, batches, degrees=degrees)
         assert proved(network, changed)
         angles = mean_angles(changed.checkpoint, batches, wide(network))
