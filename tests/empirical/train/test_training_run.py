@@ -1,11 +1,10 @@
 """A training run: the same losses after a kill at any moment, alone or together, and one run to a directory."""
 
-import gc
 import multiprocessing
 import os
 import shutil
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,18 +29,6 @@ SHAPE = Shape(1, 16, 2, 5e-3, 12, 64, 16, 4, 0.25)
 RECIPE = Recipe(SHAPE, "layer", "adamw", 5e-3, SHAPE.steps, SHAPE.sequences, SHAPE.positions, warmup=0.2)
 EXECUTION = Execution(held_out_tokens=64, directions=4, save_every=5, keep_networks=False, check_gradients=True)
 TABLES = ("losses", "held_out", "norms", "writers", "gradients")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Iterator[None]:
-    """Bit-identical results are promised for one number of threads; child processes here have one.
-
-    Each training begins with a search for garbage, in which what was imported need not be visited.
-    """
-    torch.set_num_threads(1)
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 @pytest.fixture(scope="module")
