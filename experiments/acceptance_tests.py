@@ -123,7 +123,8 @@ def line(test: Public) -> dict[str, str]:
 if __name__ == "__main__":
     tests = [value for value in list(globals().values()) if isinstance(value, Public)]
     with Path(sys.argv[1]).open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        columns: list[str] = [*COLUMNS]
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
         writer.writeheader()
         for test in tests:
             writer.writerow(told := line(test))

@@ -192,7 +192,8 @@ def _called(target: Any) -> Any:
     class Rows(torch.nn.Module):
         def __init__(self, d: int) -> None:
             super().__init__()
-            made = target(**MADE[name]) if name in MADE else TorchFront().of_class(target, d, lambda _, value: value)
+            chosen = MADE.get(name)
+            made: Any = target(**chosen) if chosen else TorchFront().of_class(target, d, lambda _, value: value)
             for path, part in made.named_modules():
                 if isinstance(part, torch.nn.Linear | torch.nn.Conv1d | torch.nn.Conv2d) or path == "cond_norm":
                     for key, value in [*part.named_parameters()]:

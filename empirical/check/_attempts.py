@@ -1,11 +1,11 @@
 """The attempts on a kernel: rows of many sizes, dimensions, shapes and batches, and repeated calls."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
 from ._cause import ODD_GAINS, TRAINING
+from ._frameworks import FrameworkArray
 from ._inputs import DIMENSIONS, awkward, suite
 from ._judge import Judge, Trial
 
@@ -142,7 +142,7 @@ def _layouts(judge: Judge, x: np.ndarray) -> Iterator[Way]:
     heads = np.stack([cube, -cube])
     other = judge.stored(np.full_like(x, 7.0))
 
-    def seen(values: np.ndarray, view: Callable[[Any], Any]) -> Callable[[], np.ndarray]:
+    def seen(values: np.ndarray, view: Callable[[FrameworkArray], FrameworkArray]) -> Callable[[], np.ndarray]:
         return lambda: kernel.framework.read(kernel.call(view(kernel.array(values))))
 
     yield "every other component of a wider array", x, seen(np.repeat(x, 2, axis=-1), lambda a: a[..., ::2])

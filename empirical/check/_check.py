@@ -30,7 +30,7 @@ from ._shrink import smallest_input
 from ._target import resolve
 
 
-def check(target: Any, **options: Any) -> Finding:
+def check(target: object, **options: Any) -> Finding:
     """Compare a norm with its exact definition on adversarial inputs, and name what it computes.
 
     Args:
@@ -60,7 +60,7 @@ def _bare(given: CheckOptions, cause: str) -> Finding:
     return Finding("bug", cause, given.kind or "norm", given.eps or math.nan, "none", given.dtype, math.inf, [], *none)
 
 
-def _checked(target: Any, given: CheckOptions) -> Finding:
+def _checked(target: object, given: CheckOptions) -> Finding:
     spec = target if isinstance(target, str) else None
     target = target if spec is None else resolve(spec)
     name = given.name or spec or getattr(target, "__name__", type(target).__name__)
@@ -145,7 +145,7 @@ def _point(judge: Judge, trial: Trial, bound: float | None) -> Point:
     return Point(layout(trial.label), int(np.argmax(trial.ratio[row])), gain, bias, reproducer=script)
 
 
-def _proof(target: Any, kernel: Kernel) -> Proof:
+def _proof(target: object, kernel: Kernel) -> Proof:
     """The proof of what the target computes in exact arithmetic, if tracing it ends."""
     asked = kernel.asked
     try:

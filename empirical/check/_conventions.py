@@ -156,7 +156,7 @@ def _formula(norm: FoundNorm, module: nn.Module, convention: Convention) -> Call
     weight = torch.from_numpy(gain + shift).float()
     offset = None if bias is None else torch.from_numpy(bias).float()
 
-    def forward(x: Tensor, *_: Any, **__: Any) -> Tensor:
+    def forward(x: Tensor, *_: object, **__: object) -> Tensor:
         return apply(x.float(), weight, offset, eps=norm.eps * convention.factor).to(x.dtype)
 
     return forward

@@ -1,8 +1,7 @@
 """Two forms of one model on the same tokens: the first norm whose output differs beyond rounding, and why."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -13,6 +12,9 @@ from lngeom.rounding import FORMATS, REAL, Arithmetic, Case, Definition, Sample,
 
 from ..models import FoundNorm, affine, behaviour, norms, probes
 from ._onnx import OnnxNorm
+
+Tokens = Tensor | Sequence[Sequence[int]]
+"""Token ids of shape (documents, tokens)."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class Diagnosis:
         return self.differences[0][1] if self.differences else None
 
 
-def compare_models(source: nn.Module, port: nn.Module | list[OnnxNorm], ids: Any) -> Diagnosis:
+def compare_models(source: nn.Module, port: nn.Module | list[OnnxNorm], ids: Tokens) -> Diagnosis:
     """Run the source on the token ids and each norm of the port on its counterpart's inputs: which differs first.
 
     Of an ONNX file the port is the list of its norms, :func:`onnx_norms`, in the order in which they run.
@@ -71,7 +73,7 @@ def _recorded(model: nn.Module, tokens: Tensor, paths: Collection[str]) -> list[
     """Path and input of each call of these modules, in the order of one forward pass."""
     calls: list[tuple[str, Tensor]] = []
 
-    def hook(path: str) -> Any:
+    def hook(path: str) -> Callable[[nn.Module, tuple[Tensor, ...]], None]:
         return lambda _, inputs: calls.append((path, inputs[0].detach().float()))
 
     handles = [model.get_submodule(path).register_forward_pre_hook(hook(path)) for path in paths]

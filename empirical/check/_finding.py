@@ -2,12 +2,13 @@
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lngeom.errors import LngeomError
 from lngeom.rounding import Accusation
 
 from ..proving import Proof
+from ..support import Json
 
 _RECORDED = ("verdict", "cause", "kind", "eps", "gain", "dtype", "worst_ratio", "gradient_ratio", "exact", "input")
 _EVIDENCE = {"wrong": "got", "right": "expected", "bound": "bound"}
@@ -73,7 +74,7 @@ class Finding:
     gain: str
     dtype: str
     worst_ratio: float
-    input: list[Any]
+    input: list[float] | list[list[float]]
     wrong: float
     right: float
     bound: float
@@ -84,7 +85,7 @@ class Finding:
     point: Point = field(default_factory=Point)
     accusations: tuple[Accusation, ...] = ()
 
-    def certificates(self, name: str) -> list[dict[str, Any]]:
+    def certificates(self, name: str) -> list[Json]:
         """The certificates that Coq can replay: the proofs, and the accusation of the kernel called `name`."""
         accused = next(filter(None, (one.certificate(name) for one in self.accusations)), None)
         return [*(() if self.proof is None else self.proof.certificates), *([accused] if accused else [])]
@@ -107,7 +108,7 @@ class Finding:
         excused = self.verdict == "variant" and all(any(word in part for word in words) for part in parts)
         return self.verdict == "rounding" or excused
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> Json:
         """The JSON form, as ``schema.json`` of this package describes it."""
         ratio = _LARGEST if math.isnan(self.worst_ratio) else min(self.worst_ratio, _LARGEST)
         plain = {name: getattr(self, name) for name in _RECORDED} | {"worst_ratio": ratio}
@@ -158,6 +159,6 @@ class Finding:
         return "".join(f", {part}" for part in parts) + layout
 
 
-def _short(values: list[Any]) -> str:
+def _short(values: object) -> str:
     text = str(values)
     return text if len(text) <= 300 else f"{text[:280]} ... ({len(text)} characters, whole with --json)"

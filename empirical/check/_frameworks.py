@@ -5,27 +5,40 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from lngeom.carriers import Carrier
 from lngeom.errors import InputError
+
+
+class FrameworkArray(Carrier, Protocol):
+    """An array of one of these libraries, as far as the checks use it."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def T(self) -> Any: ...
+    def __getitem__(self, key: Any, /) -> Any: ...
+    def reshape(self, *shape: Any) -> Any: ...
+    def swapaxes(self, first: Any, second: Any, /) -> Any: ...
 
 
 class Framework(NamedTuple):
     """How one library makes an array of a dtype from float64 values, on a device."""
 
     name: str
-    make: Callable[[np.ndarray, str, str | None], Any]
+    make: Callable[[np.ndarray, str, str | None], FrameworkArray]
 
-    def read(self, values: Any) -> np.ndarray:
+    def read(self, values: object) -> np.ndarray:
         """Float64 copy of an array of the library."""
-        if hasattr(values, "detach"):  # NumPy has no bfloat16, and other devices no memory that it could read
-            values = values.detach().cpu().double().numpy()
+        if detach := getattr(values, "detach", None):  # NumPy has no bfloat16, other devices no memory it could read
+            values = detach().cpu().double().numpy()
         return np.array(values).astype(np.float64)
 
 
-def _numpy(values: np.ndarray, dtype: str, device: str | None) -> Any:
+def _numpy(values: np.ndarray, dtype: str, device: str | None) -> np.ndarray:
     if dtype != "bfloat16":
         return values.astype(dtype)
     try:
@@ -34,12 +47,12 @@ def _numpy(values: np.ndarray, dtype: str, device: str | None) -> Any:
         raise InputError("NumPy has no bfloat16 of its own: install ml_dtypes, or choose another --dtype") from error
 
 
-def _torch(values: np.ndarray, dtype: str, device: str | None) -> Any:
+def _torch(values: np.ndarray, dtype: str, device: str | None) -> FrameworkArray:
     torch = importlib.import_module("torch")
     return torch.tensor(values, dtype=torch.float64).to(getattr(torch, dtype)).to(device or "cpu")
 
 
-def _jax(values: np.ndarray, dtype: str, device: str | None) -> Any:
+def _jax(values: np.ndarray, dtype: str, device: str | None) -> FrameworkArray:
     jax = importlib.import_module("jax")
     if dtype == "float64":
         jax.config.update("jax_enable_x64", True)
@@ -48,11 +61,11 @@ def _jax(values: np.ndarray, dtype: str, device: str | None) -> Any:
     return jax.device_put(array, jax.devices(device)[0]) if device else array
 
 
-def _keras(values: np.ndarray, dtype: str, device: str | None) -> Any:
+def _keras(values: np.ndarray, dtype: str, device: str | None) -> FrameworkArray:
     return importlib.import_module("keras").ops.convert_to_tensor(values, dtype=dtype)
 
 
-def _tensorflow(values: np.ndarray, dtype: str, device: str | None) -> Any:
+def _tensorflow(values: np.ndarray, dtype: str, device: str | None) -> FrameworkArray:
     tensorflow = importlib.import_module("tensorflow")
     return tensorflow.cast(tensorflow.constant(values), dtype)
 
@@ -62,14 +75,14 @@ FRAMEWORKS = {name: Framework(name, make) for name, make in _MAKERS.items()}
 _ROOTS = {name: name for name in FRAMEWORKS} | {"flax": "jax"}
 
 
-def likely_frameworks(target: Any) -> list[str]:
+def likely_frameworks(target: object) -> list[str]:
     """Names of the frameworks that `target` mentions, then of the others that are loaded."""
     mentioned = {_ROOTS.get(name.partition(".")[0]) for name in _mentioned(target, set())}
     order = sorted(FRAMEWORKS, key=lambda name: name not in mentioned)
     return [name for name in order if name in mentioned or name in sys.modules] or ["numpy"]
 
 
-def _mentioned(target: Any, seen: set[int]) -> Iterator[str]:
+def _mentioned(target: object, seen: set[int]) -> Iterator[str]:
     """Names of the modules that an object comes from or refers to, followed through the functions of its own module."""
     if id(target) in seen or len(seen) > 200:
         return
@@ -92,7 +105,7 @@ def _mentioned(target: Any, seen: set[int]) -> Iterator[str]:
                 yield from _mentioned(value, seen)
 
 
-def _referred(function: FunctionType) -> Iterator[Any]:
+def _referred(function: FunctionType) -> Iterator[object]:
     """Objects that a function's code refers to in its module and closure; names that it imports itself as they are."""
     pending: list[CodeType] = [function.__code__]
     for code in pending:

@@ -9,6 +9,7 @@ import numpy as np
 from lngeom.rounding import FORMATS, Sample, rounded
 
 from ..tracing import parameters
+from ._frameworks import FrameworkArray
 from ._judge import Judge
 
 _RESIDUALS = ("residual", "resid", "res", "skip")
@@ -22,14 +23,14 @@ _OPEN = 32.0
 class _Less:
     """A kernel as one without a parameter."""
 
-    def __init__(self, target: Callable[..., Any], name: str) -> None:
+    def __init__(self, target: Callable[..., object], name: str) -> None:
         self.target, self.name = target, name
         self.__name__ = getattr(target, "__name__", type(target).__name__)
         kept = [parameter for key, parameter in parameters(target).items() if key != name]
         self.__signature__ = inspect.Signature(kept)
         self.__wrapped__ = target
 
-    def given(self, x: Any, value: Any, *given: Any, **named: Any) -> Any:
+    def given(self, x: object, value: object, *given: object, **named: object) -> Any:
         """Calls the target with the parameter set to a value."""
         names = list(self.__signature__.parameters)[1:]
         return self.target(x, **{self.name: value}, **dict(zip(names, given, strict=False)), **named)
@@ -43,10 +44,10 @@ class Fused(_Less):
         total: The second output of the last call.
     """
 
-    residual: Any = None
-    total: Any = None
+    residual: FrameworkArray | None = None
+    total: FrameworkArray | None = None
 
-    def __call__(self, x: Any, *given: Any, **named: Any) -> Any:
+    def __call__(self, x: FrameworkArray, *given: object, **named: object) -> object:
         residual = self.residual
         if residual is None:
             even = _like(x, np.arange(x.shape[-1]) % 2 == 0)
@@ -59,8 +60,8 @@ class Fused(_Less):
 class _Gated(_Less):
     """One that multiplies by a function of a gate, before or after it normalizes, at an open gate."""
 
-    def __call__(self, x: Any, *given: Any, **named: Any) -> Any:
-        def at(rows: Any, gate: float) -> Any:
+    def __call__(self, x: FrameworkArray, *given: object, **named: object) -> object:
+        def at(rows: FrameworkArray, gate: float) -> Any:
             return self.given(rows, rows * 0 + gate, *given, **named)
 
         # On small rows eps tells a factor of the row from one of its norm.
@@ -74,18 +75,19 @@ class _Gated(_Less):
 class _Projected(_Less):
     """One that multiplies its output by a matrix, which is that of the identity."""
 
-    def __call__(self, x: Any, *given: Any, **named: Any) -> Any:
+    def __call__(self, x: FrameworkArray, *given: object, **named: object) -> object:
         return self.given(x, _like(x, np.eye(x.shape[-1])), *given, **named)
 
 
 class _Shifted(_Less):
     """One that adds a bias behind that matrix, which is 0."""
 
-    def __call__(self, x: Any, *given: Any, **named: Any) -> Any:
+    def __call__(self, x: FrameworkArray, *given: object, **named: object) -> object:
         return self.given(x, _like(x, np.zeros(x.shape[-1])), *given, **named)
 
 
-_WAYS: tuple[tuple[tuple[str, ...], type[_Less]], ...] = (
+_Kernel = Callable[..., object]
+_WAYS: tuple[tuple[tuple[str, ...], Callable[[_Kernel, str], _Kernel]], ...] = (
     (_SHIFTS, _Shifted),
     (_MATRICES, _Projected),
     (_GATES, _Gated),
@@ -98,7 +100,7 @@ def _like(x: Any, values: np.ndarray) -> Any:
     return x.new_tensor(values).to(x.dtype) if hasattr(x, "new_tensor") else values.astype(x.dtype)
 
 
-def as_norm(target: Any) -> Any:
+def as_norm(target: object) -> object:
     """The target as a norm, if it is a function that takes a residual, a gate or a matrix besides."""
     if isinstance(target, type) or hasattr(target, "named_parameters") or not callable(target):
         return target

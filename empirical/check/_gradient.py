@@ -11,6 +11,7 @@ import numpy as np
 from lngeom.errors import InputError, LngeomError
 from lngeom.rounding import FORMATS, REAL, Definition, Gradients, rounded
 
+from ._frameworks import FrameworkArray
 from ._inputs import DIMENSIONS, suite
 from ._judge import Judge
 from ._limits import limited
@@ -18,7 +19,7 @@ from ._shrink import smallest_input
 
 _ROWS, _ROWS_INTERPRETED, _MAIN = 4096, 600, 128
 """Rows over which derivatives by gain and bias are summed, and the most components that they have."""
-Mistake = Callable[[int, Any], dict[str, Any]]
+Mistake = Callable[[int, np.ndarray], dict[str, Any]]
 _MISTAKES: dict[str, Mistake] = {
     "mean of the cotangent not subtracted": lambda d, g: {"mean": 0},
     "term along the output missing": lambda d, g: {"along": 0},
@@ -59,7 +60,7 @@ class GradientTrial:
             ratio = np.where(np.isnan(within), np.inf, ratio)
             self.ratio = np.where(np.isfinite(self.bound), ratio, 0).astype(float)
 
-    def _finite(self, values: Any) -> Any:
+    def _finite(self, values: np.ndarray) -> np.ndarray:
         """Infinities as the largest number: they are right where the exact value may be larger."""
         top = float(self.judge.arithmetic.storage.largest)
         return np.clip(values, -top, top)
@@ -92,7 +93,7 @@ class GradientTrial:
         return int(row), int(component)
 
     @property
-    def input(self) -> list[Any]:
+    def input(self) -> list[float] | list[list[float]]:
         """The row, or for derivatives by parameters all rows, at which it is worst."""
         return self.x[self.worst[0]].tolist() if self.name == "x" else self.x.tolist()
 
@@ -237,16 +238,17 @@ def _computed(
     kernel, read = judge.kernel, judge.kernel.framework.read
     shape = (*(lead or (-1,)), x.shape[-1])
     parameters = kernel.at(x.shape[-1]).leaves or kernel.arrays(x.shape[-1])
-    leaves = {"x": kernel.array(x.reshape(shape)), **parameters}
+    made: Callable[[np.ndarray], Any] = kernel.array
+    leaves: dict[str, Any] = {"x": kernel.array(x.reshape(shape)), **parameters}
 
-    def forward(x: Any, *values: Any) -> Any:
+    def forward(x: FrameworkArray, *values: FrameworkArray) -> FrameworkArray:
         return kernel.call(x, dict(zip(parameters, values, strict=True)))
 
     if kernel.framework.name == "torch":
         torch = importlib.import_module("torch")
         asked = leaves if only is None else {only: leaves[only]}
         output = forward(*(leaf.requires_grad_(name in asked) for name, leaf in leaves.items()))
-        seed = kernel.array(cotangent.reshape(shape) if lead else np.ones(())).to(output.dtype).expand(output.shape)
+        seed = made(cotangent.reshape(shape) if lead else np.ones(())).to(output.dtype).expand(output.shape)
         seed = seed.T.contiguous().T if transposed else seed
         before = seed.clone()
         with limited("the backward pass", kernel.asked.seconds):
@@ -263,7 +265,7 @@ def _computed(
             return {}
         jax = importlib.import_module("jax")
         output, pull = jax.vjp(forward, *leaves.values())
-        gradients = pull(kernel.array(cotangent.reshape(shape)).astype(output.dtype))
+        gradients = pull(made(cotangent.reshape(shape)).astype(output.dtype))
         return {name: read(gradient) for name, gradient in zip(leaves, gradients, strict=True)}
     msg = f"{kernel.name} is a {kernel.framework.name} kernel: --backward needs PyTorch or JAX to differentiate it"
     raise InputError(msg)

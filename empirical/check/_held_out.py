@@ -4,15 +4,15 @@ The choice, with what must be named, is ``docs/results/norm_bug_zoo_held_out.csv
 """
 
 import functools
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from ._stand_ins import EPS, StandIn, derivatives, differentiated, entered, layer, mean, root
+from ._stand_ins import EPS, Asked, Pair, StandIn, derivatives, entered, layer, mean, root, with_backward
 
 HELD_OUT: list[StandIn] = []
 _chosen = functools.partial(entered, HELD_OUT)
+_chosen_backward = functools.partial(with_backward, HELD_OUT)
 
 
 @_chosen("tile-ai/tilelang/pull/1243", "eps outside the root", "variant")
@@ -80,38 +80,29 @@ def rows_beyond_2_to_the_23(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     return y
 
 
-@_chosen("flagos-ai/FlagGems/issues/5392", "batches of shape (2", backward=True)
-def a_backward_pass_for_two_axes(x: Tensor, weight: Tensor) -> Tensor:
-    def rule(x: Tensor, weight: Tensor, g: Tensor, _: Any) -> Any:
-        flat = x.reshape(len(x), -1)
-        wide = weight.repeat(flat.shape[-1] // len(weight))
-        by_x, by_gain = derivatives(flat, wide, g.reshape(flat.shape))
-        return by_x.reshape(x.shape), by_gain[: len(weight)]
-
-    return differentiated(x, weight, rule)
+@_chosen_backward("flagos-ai/FlagGems/issues/5392", "batches of shape (2")
+def a_backward_pass_for_two_axes(x: Tensor, weight: Tensor, g: Tensor, _: Asked) -> Pair:
+    flat = x.reshape(len(x), -1)
+    wide = weight.repeat(flat.shape[-1] // len(weight))
+    by_x, by_gain = derivatives(flat, wide, g.reshape(flat.shape))
+    return by_x.reshape(x.shape), by_gain[: len(weight)]
 
 
-@_chosen("NVIDIA/Megatron-LM/pull/6859", "d/dx", backward=True)
-def the_gain_twice_in_one_term(x: Tensor, weight: Tensor) -> Tensor:
-    def rule(x: Tensor, weight: Tensor, g: Tensor, _: Any) -> Any:
-        r = root(mean(x * x))
-        by_x = g * weight * r - weight * r**3 * x * mean(g * x * weight)
-        return by_x, derivatives(x, weight, g)[1]
-
-    return differentiated(x, weight, rule)
+@_chosen_backward("NVIDIA/Megatron-LM/pull/6859", "d/dx")
+def the_gain_twice_in_one_term(x: Tensor, weight: Tensor, g: Tensor, _: Asked) -> Pair:
+    r = root(mean(x * x))
+    by_x = g * weight * r - weight * r**3 * x * mean(g * x * weight)
+    return by_x, derivatives(x, weight, g)[1]
 
 
-@_chosen("paiml/trueno/pull/178", "d/dgain", backward=True)
-def the_gradient_of_the_gain_never_written(x: Tensor, weight: Tensor) -> Tensor:
-    return differentiated(x, weight, lambda x, w, g, _: (derivatives(x, w, g)[0], torch.zeros_like(w)))
+@_chosen_backward("paiml/trueno/pull/178", "d/dgain")
+def the_gradient_of_the_gain_never_written(x: Tensor, weight: Tensor, g: Tensor, _: Asked) -> Pair:
+    return derivatives(x, weight, g)[0], torch.zeros_like(weight)
 
 
-@_chosen("ooples/AiDotNet/pull/695", "term along the output missing", backward=True)
-def the_root_taken_for_a_constant(x: Tensor, weight: Tensor) -> Tensor:
-    def rule(x: Tensor, weight: Tensor, g: Tensor, _: Any) -> Any:
-        return g * weight * root(mean(x * x)), derivatives(x, weight, g)[1]
-
-    return differentiated(x, weight, rule)
+@_chosen_backward("ooples/AiDotNet/pull/695", "term along the output missing")
+def the_root_taken_for_a_constant(x: Tensor, weight: Tensor, g: Tensor, _: Asked) -> Pair:
+    return g * weight * root(mean(x * x)), derivatives(x, weight, g)[1]
 
 
 @_chosen("tenstorrent/tt-mlir/pull/8798", "factor sqrt(d) missing")
@@ -140,7 +131,7 @@ def eps_added_to_the_dimension(x: Tensor, weight: Tensor, bias: Tensor) -> Tenso
 class _Partial:
     """State that the last call has left behind."""
 
-    sums: Any = None
+    sums: Tensor | None = None
 
 
 @_chosen("beehive-lab/GPULlama3.java/pull/132", "earlier calls")

@@ -50,26 +50,26 @@ def interpret_triton() -> None:
         sys.meta_path.insert(0, _WhenImported())
 
 
-def _arrange(torch: Any) -> None:
+def _arrange(torch: ModuleType) -> None:
     """Numbers among the arguments, functions that are imported by name, bfloat16 as numbers, and no device."""
-    modules: tuple[Any, ...] = tuple(
+    modules: tuple[ModuleType, ...] = tuple(
         importlib.import_module(f"triton.{name}")
         for name in ("runtime.interpreter", "language", "runtime.autotuner", "language.extra.libdevice")
     )
     interpreter, language, autotuner, libdevice = modules
     convert, execute = interpreter._implicit_cvt, interpreter.GridExecutor.__call__
 
-    def converted(argument: Any) -> Any:
+    def converted(argument: object) -> object:
         if not isinstance(argument, float):
             return convert(argument)
         handle = interpreter.TensorHandle(np.array([argument], np.float32), language.float32)
         return language.tensor(handle, language.float32)
 
-    def counted(self: Any, *arguments: Any, **named: Any) -> Any:
+    def counted(self: object, *arguments: object, **named: object) -> object:
         _launches[0] += 1
         return execute(self, *arguments, **named)
 
-    interpreter._implicit_cvt, interpreter.GridExecutor.__call__ = converted, counted
+    vars(interpreter)["_implicit_cvt"], interpreter.GridExecutor.__call__ = converted, counted
     _as_numbers(interpreter, language)
     for name, function in list(vars(language.math).items()):
         if language.core.is_builtin(function):
@@ -82,19 +82,19 @@ def _arrange(torch: Any) -> None:
     torch.cuda.device = lambda *_: contextlib.nullcontext()
 
 
-def _as_numbers(interpreter: Any, language: Any) -> None:
+def _as_numbers(interpreter: ModuleType, language: ModuleType) -> None:
     """Rounds to bfloat16 to nearest and computes with its numbers: left alone, it cuts off and computes with bits."""
     cast, builder, short = interpreter._convert_float, interpreter.InterpreterBuilder, language.bfloat16
 
-    def to_nearest(values: Any, given: Any, wanted: Any, mode: Any) -> Any:
+    def to_nearest(values: np.ndarray, given: object, wanted: object, mode: object) -> np.ndarray:
         if (given, wanted, mode) != (language.float32, short, None):
             return cast(values, given, wanted, mode)
         bits = values.view(np.uint32)
         nearest = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
         return np.where(np.isnan(values), bits >> 16 | 1, nearest).astype(np.uint16)
 
-    def widened(operation: Callable[..., Any]) -> Callable[..., Any]:
-        def run(self: Any, *arguments: Any) -> Any:
+    def widened(operation: Callable[..., Any]) -> Callable[..., object]:
+        def run(self: Any, *arguments: Any) -> object:
             *handles, function = arguments
             if handles[0].dtype.scalar != short:
                 return operation(self, *arguments)
@@ -104,14 +104,14 @@ def _as_numbers(interpreter: Any, language: Any) -> None:
 
         return run
 
-    interpreter._convert_float = to_nearest
+    vars(interpreter)["_convert_float"] = to_nearest
     builder.unary_op, builder.binary_op = widened(builder.unary_op), widened(builder.binary_op)
 
 
-def _without_semantic(function: Callable[..., Any], semantic: Any) -> Callable[..., Any]:
+def _without_semantic(function: Callable[..., object], semantic: object) -> Callable[..., object]:
     """A function of the language that may be called as it is imported, and is found by the interpreter as before."""
 
-    def called(*arguments: Any, **named: Any) -> Any:
+    def called(*arguments: object, **named: object) -> object:
         return function(*arguments, **{"_semantic": semantic} | {k: v for k, v in named.items() if v is not None})
 
     called.__triton_builtin__ = True  # pyright: ignore[reportFunctionMemberAccess]

@@ -13,7 +13,7 @@ import numpy as np
 from lngeom.errors import InputError
 
 from ..tracing import REQUIRED, given_roles, is_size, parameters, role, stated_eps
-from ._frameworks import FRAMEWORKS, Framework, likely_frameworks
+from ._frameworks import FRAMEWORKS, Framework, FrameworkArray, likely_frameworks
 from ._interpreted import launches
 from ._limits import limited
 from ._options import CheckOptions
@@ -42,7 +42,7 @@ class Bound:
     gain: np.ndarray | None
     bias: np.ndarray | None
     holds: bool
-    leaves: Mapping[str, Any]
+    leaves: Mapping[str, FrameworkArray]
 
 
 @dataclass(frozen=True)
@@ -98,22 +98,22 @@ class Kernel:
         """Whether it is told its ε."""
         return any(role(name) == "eps" for name in parameters(self.target))
 
-    def array(self, values: np.ndarray) -> Any:
+    def array(self, values: np.ndarray) -> FrameworkArray:
         """`values` as an array of the framework in the dtype and on the device of the check."""
         return self.framework.make(values, self.asked.dtype, self.asked.device)
 
-    def arrays(self, d: int) -> dict[str, Any]:
+    def arrays(self, d: int) -> dict[str, FrameworkArray]:
         """Gain and bias as arrays of the framework, without what the kernel has not or holds itself."""
         bound = self.at(d)
         given = {} if bound.holds else {"gain": bound.gain, "bias": bound.bias}
         return {name: self.array(value) for name, value in given.items() if value is not None}
 
-    def call(self, x: Any, arrays: Mapping[str, Any] | None = None) -> Any:
+    def call(self, x: FrameworkArray, arrays: Mapping[str, FrameworkArray] | None = None) -> FrameworkArray:
         """The kernel on arrays of its framework; gain and bias are those of :meth:`arrays` by default."""
         d = int(x.shape[-1])
         bound = self.at(d)
         eps = bound.eps if self.asked.eps is None else self.asked.eps
-        values = {"gain": None, "bias": None, "eps": eps, "shape": (d,), "d": d, "axis": -1}
+        values: dict[str, object] = {"gain": None, "bias": None, "eps": eps, "shape": (d,), "d": d, "axis": -1}
         values |= self.arrays(d) if arrays is None else arrays
         positional = [values[purpose] for purpose, keyword in bound.roles.items() if keyword is None]
         keywords = {keyword: values[purpose] for purpose, keyword in bound.roles.items() if keyword is not None}
@@ -130,9 +130,9 @@ class Kernel:
         """Output at `x` as float64."""
         return self.framework.read(self.call(self.array(x)))
 
-    def _made(self, d: int) -> Any:
+    def _made(self, d: int) -> object:
         """The norm that the factory makes for dimension `d`."""
-        signature, keywords = parameters(self.target), dict[str, Any]()
+        signature, keywords = parameters(self.target), dict[str, object]()
         for name, parameter in signature.items():
             required = parameter.default is REQUIRED
             if is_size(name):
@@ -192,7 +192,7 @@ class Kernel:
         """A module, its gain and bias drawn where they can be set."""
         rng = np.random.default_rng(d)
         own: dict[str, np.ndarray] = {}
-        leaves: dict[str, Any] = {}
+        leaves: dict[str, FrameworkArray] = {}
         for name, parameter in named:
             if tuple(parameter.shape) != (d,):
                 continue
@@ -210,7 +210,7 @@ class Kernel:
         return Bound(function, {}, stated_eps(function), own.get("gain"), own.get("bias"), True, leaves)
 
 
-def settle(target: Any, asked: CheckOptions) -> Kernel:
+def settle(target: object, asked: CheckOptions) -> Kernel:
     """The first framework, reading and dimension in which the target maps rows to rows, found by trying.
 
     Raises:
@@ -264,7 +264,7 @@ def _is_fixed(kernel: Kernel) -> bool:
     return affine and not any(map(is_size, parameters(kernel.target)))
 
 
-def _bound_flax(module: Any, x: Any) -> Callable[[Any], Any]:
+def _bound_flax(module: Any, x: FrameworkArray) -> Callable[[FrameworkArray], FrameworkArray]:
     jax = importlib.import_module("jax")
     variables = module.init(jax.random.PRNGKey(0), x)
     return lambda values: module.apply(variables, values)

@@ -1,12 +1,19 @@
 """The norms of an ONNX file, each cut out as a model of its own and run by onnxruntime."""
 
+from __future__ import annotations
+
 import importlib
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lngeom.errors import InputError
+
+if TYPE_CHECKING:
+    from onnx import NodeProto
+    from onnxruntime import InferenceSession
 
 _FUSED = {"LayerNormalization": "layer", "RMSNormalization": "rms", "SimplifiedLayerNormalization": "rms"}
 _SCOPES, _CLASSES = "pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy"  # what torch.onnx.export notes
@@ -31,7 +38,7 @@ class _File:
         except Exception as error:  # onnx raises those of protobuf as well
             raise _unreadable(path, error) from None
 
-    def ends(self, name: str, nodes: list[Any]) -> tuple[str, str]:
+    def ends(self, name: str, nodes: list[NodeProto]) -> tuple[str, str]:
         """The one value that enters a group of nodes, and the one that leaves it."""
         known = {"", *self.constants, *(output for node in nodes for output in node.output)}
         wanted = {value for node in nodes for value in node.input} - known
@@ -44,7 +51,7 @@ class _File:
             raise InputError(msg)
         return wanted.pop(), given[0]
 
-    def session(self, nodes: list[Any], ends: tuple[str, str]) -> Any:
+    def session(self, nodes: list[NodeProto], ends: tuple[str, str]) -> InferenceSession:
         """The nodes as a model that runs."""
         helper, element = self.onnx.helper, self.element(ends[0])
         wanted, given = ([helper.make_tensor_value_info(end, element, None)] for end in ends)
@@ -64,7 +71,7 @@ class _File:
 class OnnxNorm:
     """One norm as a function of rows: a fused node, or the nodes that PyTorch's exporter notes as one module's."""
 
-    def __init__(self, name: str, nodes: list[Any], file: _File) -> None:
+    def __init__(self, name: str, nodes: list[NodeProto], file: _File) -> None:
         ends = file.ends(name, nodes)
         self.name, self.input = name, ends[0]
         self.dtype = file.onnx.helper.tensor_dtype_to_np_dtype(file.element(self.input))
@@ -87,13 +94,13 @@ class OnnxNorm:
         rows = np.ascontiguousarray(x, dtype=self.dtype)
         lead = rows.shape[:-1] if not self.rank else (*(1,) * (self.rank - 2), -1)[: self.rank - 1]
         got = self.session.run(None, {self.input: rows.reshape(*lead, rows.shape[-1])})[0]
-        return got.reshape(rows.shape)
+        return np.asarray(got).reshape(rows.shape)
 
 
 def onnx_norms(path: Path) -> list[OnnxNorm]:
     """The norms of the file in the order in which they run."""
     file = _File(path)
-    groups: dict[str, list[Any]] = {}
+    groups: dict[str, list[NodeProto]] = {}
     for node in file.model.graph.node:
         if (name := _owner(node)) is not None:
             groups.setdefault(name, []).append(node)
@@ -112,7 +119,7 @@ def _unreadable(path: Path, error: Exception) -> InputError:
     return InputError(f"{path} cannot be read as an ONNX model: {type(error).__name__}: {text}; export it again")
 
 
-def _owner(node: Any) -> str | None:
+def _owner(node: NodeProto) -> str | None:
     """The module of a norm that a node belongs to, or its own name for a fused one; a graph tells it by names alone."""
     if node.op_type == "Constant":
         return None
@@ -129,7 +136,7 @@ def _listed(text: str) -> list[str]:
     return [part.strip(" '\"") for part in text.strip("[]").split(",")]
 
 
-def _packages() -> tuple[Any, Any]:
+def _packages() -> tuple[ModuleType, ModuleType]:
     try:
         return importlib.import_module("onnx"), importlib.import_module("onnxruntime")
     except ModuleNotFoundError as error:

@@ -1,7 +1,5 @@
 """A script of a few lines that shows a fault without this library."""
 
-from typing import Any
-
 import numpy as np
 
 from lngeom.rounding import Definition
@@ -33,7 +31,7 @@ def reproducer(kernel: Kernel, x: list[float], base: Definition, bound: float) -
     if framework not in _MADE or not name.isidentifier() or kernel.factory or given.holds:
         return ""
 
-    def made(values: Any) -> str:
+    def made(values: object) -> str:
         return _MADE[framework].format(np.asarray(values, dtype=float).tolist(), kernel.dtype)
 
     values = {"gain": given.gain, "bias": given.bias, "eps": base.eps, "shape": (len(x),), "d": len(x), "axis": -1}

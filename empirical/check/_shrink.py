@@ -4,7 +4,7 @@ import contextlib
 import random
 import time
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 from hypothesis import HealthCheck, Phase, find, settings, strategies as st
@@ -52,7 +52,7 @@ def smallest_input(attempt: Callable[[np.ndarray], T], witness: np.ndarray, *, f
                 drawn[key] = bool(attempt(np.array([values])).wrong.any())
         return drawn[key]
 
-    def rows(entries: Any) -> Any:
+    def rows(entries: st.SearchStrategy[float]) -> st.SearchStrategy[list[float]]:
         return lengths.flatmap(lambda n: st.lists(entries, min_size=n, max_size=n))
 
     if not wrong(witness.tolist()):

@@ -49,7 +49,7 @@ def _of_model(path: Path, options: dict[str, Any]) -> Iterator[tuple[str, Findin
     if not lengths:
         raise InputError(f"{path} has no module that computes a norm: check its norms one by one as module:name")
     meant = {other.path for other in discovered.others if other.is_called_norm}
-    known: dict[tuple[Any, ...], Finding] = {}
+    known: dict[tuple[object, ...], Finding] = {}
     for name, module in model.named_modules():
         if name not in lengths and name not in meant:
             continue

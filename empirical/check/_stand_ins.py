@@ -10,6 +10,9 @@ from torch import Tensor
 EPS = 1e-5
 
 
+Kernel = Callable[..., Tensor | tuple[Tensor, Tensor]]
+
+
 class StandIn(NamedTuple):
     """A fault: the kernel that has it, the threads that report it, and what a check of it must say.
 
@@ -23,10 +26,10 @@ class StandIn(NamedTuple):
 
     name: str
     threads: tuple[str, ...]
-    kernel: Callable[..., Any]
+    kernel: Kernel
     verdict: str
     words: str
-    options: Mapping[str, Any]
+    options: Mapping[str, object]
 
 
 STAND_INS: list[StandIn] = []
@@ -45,11 +48,10 @@ GeeeekExplorer/nano-vllm/issues/170 vllm-project/vllm/issues/48271 sgl-project/s
 """
 SURVEY = tuple(_SURVEY.split())
 """The 36 reports that were collected first, by layout, numerics, definition, fusion, backward pass and batch."""
-Kernel = Callable[..., Any]
 
 
 def entered(
-    stand_ins: list[StandIn], threads: str, words: str, verdict: str = "bug", **options: Any
+    stand_ins: list[StandIn], threads: str, words: str, verdict: str = "bug", **options: object
 ) -> Callable[[Kernel], Kernel]:
     """Enters a kernel into a list, under its own name; options default to rows of 24 components in float32."""
 
@@ -360,22 +362,45 @@ def the_input_overwritten(x: Tensor, weight: Tensor) -> Tensor:
 # Backward
 
 
+Asked = tuple[bool, ...]
+"""Of rows and gain, whether the derivative is asked for."""
+Pair = tuple[Tensor | None, Tensor | None]
+Rule = Callable[[Tensor, Tensor, Tensor, Asked], Pair]
+"""Both derivatives of an RMSNorm, from rows, gain and cotangent."""
+
+
 class _Differentiated(torch.autograd.Function):
-    """An RMSNorm with a backward pass ``rule(x, weight, cotangent, asked)``, which returns both derivatives."""
+    """An RMSNorm with a backward pass of its own."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, rule: Any) -> Tensor:
+    def forward(ctx: Any, x: Tensor, weight: Tensor, rule: Rule) -> Tensor:
         ctx.save_for_backward(x, weight)
         ctx.rule = rule
         return rms(x, weight)
 
     @staticmethod
-    def backward(ctx: Any, *cotangents: Tensor) -> Any:
+    def backward(ctx: Any, *cotangents: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
         x, weight = ctx.saved_tensors
         return *ctx.rule(x, weight, cotangents[0], ctx.needs_input_grad), None
 
 
-differentiated = _Differentiated.apply
+def with_backward(
+    stand_ins: list[StandIn], threads: str, words: str, verdict: str = "bug", **options: object
+) -> Callable[[Rule], Rule]:
+    """Enters an RMSNorm with this backward pass into a list."""
+
+    def enter(rule: Rule) -> Rule:
+        def kernel(x: Tensor, weight: Tensor) -> Tensor:
+            return _Differentiated.apply(x, weight, rule)
+
+        kernel.__name__ = rule.__name__
+        entered(stand_ins, threads, words, verdict, backward=True, **options)(kernel)
+        return rule
+
+    return enter
+
+
+_backward = functools.partial(with_backward, STAND_INS)
 
 
 def derivatives(x: Tensor, weight: Tensor, g: Tensor, saved: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -386,109 +411,70 @@ def derivatives(x: Tensor, weight: Tensor, g: Tensor, saved: Tensor | None = Non
     return (r * (h - n * mean(h * n))).to(weight.dtype), by_gain.to(weight.dtype)
 
 
-@_reported(
-    "pytorch/helion/pull/2273",
-    "statistics kept in bfloat16",
-    "variant",
-    backward=True,
-    dtype="bfloat16",
-    refuse=("kept in bfloat16",),
+@_backward(
+    "pytorch/helion/pull/2273", "statistics kept in bfloat16", "variant", dtype="bfloat16", refuse=("kept in bfloat16",)
 )
-def the_root_saved_in_half_precision(x: Tensor, weight: Tensor) -> Tensor:
-    def rule(x: Tensor, weight: Tensor, g: Tensor, _: Any) -> Any:
-        return derivatives(x, weight, g, root(mean(x.float() ** 2)).to(x.dtype))
-
-    return differentiated(x, weight, rule)
+def the_root_saved_in_half_precision(x: Tensor, weight: Tensor, g: Tensor, _: Asked) -> Pair:
+    return derivatives(x, weight, g, root(mean(x.float() ** 2)).to(x.dtype))
 
 
-@_reported(
-    "flagos-ai/FlagGems/issues/1068 flagos-ai/FlagGems/pull/1082", "only for a transposed cotangent", backward=True
-)
-def strides_of_the_cotangent_ignored(x: Tensor, weight: Tensor) -> Tensor:
-    def rule(x: Tensor, weight: Tensor, g: Tensor, _: Any) -> Any:
-        return derivatives(x, weight, g if 0 in g.stride() else _packed(g))
-
-    return differentiated(x, weight, rule)
+@_backward("flagos-ai/FlagGems/issues/1068 flagos-ai/FlagGems/pull/1082", "only for a transposed cotangent")
+def strides_of_the_cotangent_ignored(x: Tensor, weight: Tensor, g: Tensor, _: Asked) -> Pair:
+    return derivatives(x, weight, g if 0 in g.stride() else _packed(g))
 
 
-@_reported(
-    "linkedin/Liger-Kernel/pull/950", "as if summed over the rows in 16 bits", backward=True, dtype="bfloat16", d=4
-)
-def the_gradient_of_the_gain_summed_in_half_precision(x: Tensor, weight: Tensor) -> Tensor:
-    def rule(x: Tensor, weight: Tensor, g: Tensor, _: Any) -> Any:
-        terms = (g.float() * rms(x, torch.ones_like(weight)).float()).reshape(-1, x.shape[-1])
-        by_gain = torch.zeros_like(weight)
-        for block in terms.split(4):
-            by_gain = by_gain + block.sum(0).to(x.dtype)
-        return derivatives(x, weight, g)[0], by_gain
-
-    return differentiated(x, weight, rule)
+@_backward("linkedin/Liger-Kernel/pull/950", "as if summed over the rows in 16 bits", dtype="bfloat16", d=4)
+def the_gradient_of_the_gain_summed_in_half_precision(x: Tensor, weight: Tensor, g: Tensor, _: Asked) -> Pair:
+    terms = (g.float() * rms(x, torch.ones_like(weight)).float()).reshape(-1, x.shape[-1])
+    by_gain = torch.zeros_like(weight)
+    for block in terms.split(4):
+        by_gain = by_gain + block.sum(0).to(x.dtype)
+    return derivatives(x, weight, g)[0], by_gain
 
 
-@_reported(
-    "linkedin/Liger-Kernel/pull/1305 unslothai/unsloth/pull/4550", "cotangent is overwritten in place", backward=True
-)
-def the_cotangent_overwritten(x: Tensor, weight: Tensor) -> Tensor:
-    def rule(x: Tensor, weight: Tensor, g: Tensor, _: Any) -> Any:
-        found = derivatives(x, weight, g)
-        g.copy_(found[0])
-        return found
-
-    return differentiated(x, weight, rule)
+@_backward("linkedin/Liger-Kernel/pull/1305 unslothai/unsloth/pull/4550", "cotangent is overwritten in place")
+def the_cotangent_overwritten(x: Tensor, weight: Tensor, g: Tensor, _: Asked) -> Pair:
+    found = derivatives(x, weight, g)
+    g.copy_(found[0])
+    return found
 
 
-@_reported("ggml-org/ggml/pull/1519 ggml-org/ggml/issues/1491", "cotangent is overwritten in place", backward=True)
-def the_derivative_written_where_the_cotangent_is_read(x: Tensor, weight: Tensor) -> Tensor:
-    def rule(x: Tensor, weight: Tensor, g: Tensor, _: Any) -> Any:
-        square, by_gain = mean(x * x), derivatives(x, weight, g)[1]
-        g.copy_(x * -mean(x * g * weight) / (square + EPS))
-        return (g + g) * root(square), by_gain
-
-    return differentiated(x, weight, rule)
+@_backward("ggml-org/ggml/pull/1519 ggml-org/ggml/issues/1491", "cotangent is overwritten in place")
+def the_derivative_written_where_the_cotangent_is_read(x: Tensor, weight: Tensor, g: Tensor, _: Asked) -> Pair:
+    square, by_gain = mean(x * x), derivatives(x, weight, g)[1]
+    g.copy_(x * -mean(x * g * weight) / (square + EPS))
+    return (g + g) * root(square), by_gain
 
 
-@_reported("flagos-ai/FlagGems/pull/5771", "d/dx, d/dgain", backward=True)
-def the_mean_square_kept_where_its_root_is_read(x: Tensor, weight: Tensor) -> Tensor:
-    return differentiated(x, weight, lambda x, w, g, _: derivatives(x, w, g, mean(x * x)))
+@_backward("flagos-ai/FlagGems/pull/5771", "d/dx, d/dgain")
+def the_mean_square_kept_where_its_root_is_read(x: Tensor, weight: Tensor, g: Tensor, _: Asked) -> Pair:
+    return derivatives(x, weight, g, mean(x * x))
 
 
-@_reported("flagos-ai/FlagGems/pull/59", "term along the output missing", backward=True)
-def a_term_of_the_derivative_missing(x: Tensor, weight: Tensor) -> Tensor:
-    def rule(x: Tensor, weight: Tensor, g: Tensor, _: Any) -> Any:
-        return g * weight * root(mean(x * x)), derivatives(x, weight, g)[1]
-
-    return differentiated(x, weight, rule)
+@_backward("flagos-ai/FlagGems/pull/59", "term along the output missing")
+def a_term_of_the_derivative_missing(x: Tensor, weight: Tensor, g: Tensor, _: Asked) -> Pair:
+    return g * weight * root(mean(x * x)), derivatives(x, weight, g)[1]
 
 
-@_reported("karpathy/llm.c/pull/763", "d/dx: gain missing", backward=True)
-def the_gain_missing_in_the_derivative(x: Tensor, weight: Tensor) -> Tensor:
-    def rule(x: Tensor, weight: Tensor, g: Tensor, _: Any) -> Any:
-        return derivatives(x, torch.ones_like(weight), g)
-
-    return differentiated(x, weight, rule)
+@_backward("karpathy/llm.c/pull/763", "d/dx: gain missing")
+def the_gain_missing_in_the_derivative(x: Tensor, weight: Tensor, g: Tensor, _: Asked) -> Pair:
+    return derivatives(x, torch.ones_like(weight), g)
 
 
-@_reported("NVIDIA/TransformerEngine/pull/67", "d/dx", backward=True)
-def one_plus_gain_in_the_derivative_alone(x: Tensor, weight: Tensor) -> Tensor:
-    def rule(x: Tensor, weight: Tensor, g: Tensor, _: Any) -> Any:
-        return derivatives(x, 1 + weight, g)
-
-    return differentiated(x, weight, rule)
+@_backward("NVIDIA/TransformerEngine/pull/67", "d/dx")
+def one_plus_gain_in_the_derivative_alone(x: Tensor, weight: Tensor, g: Tensor, _: Asked) -> Pair:
+    return derivatives(x, 1 + weight, g)
 
 
-@_reported("pytorch/pytorch/issues/183825 pytorch/pytorch/issues/190828", "gain alone", backward=True)
-def the_gradient_of_the_gain_wrong_where_the_input_is_frozen(x: Tensor, weight: Tensor) -> Tensor:
-    def rule(x: Tensor, weight: Tensor, g: Tensor, asked: Any) -> Any:
-        by_x, by_gain = derivatives(x, weight, g)
-        return (by_x, by_gain) if asked[0] else (None, g.reshape(-1, x.shape[-1]).sum(0))
+@_backward("pytorch/pytorch/issues/183825 pytorch/pytorch/issues/190828", "gain alone")
+def the_gradient_of_the_gain_wrong_where_the_input_is_frozen(
+    x: Tensor, weight: Tensor, g: Tensor, asked: Asked
+) -> Pair:
+    by_x, by_gain = derivatives(x, weight, g)
+    return (by_x, by_gain) if asked[0] else (None, g.reshape(-1, x.shape[-1]).sum(0))
 
-    return differentiated(x, weight, rule)
 
-
-@_reported("Dao-AILab/flash-attention/issues/781", "d/dgain", backward=True)
-def partial_sums_that_are_not_initialized(x: Tensor, weight: Tensor) -> Tensor:
-    def rule(x: Tensor, weight: Tensor, g: Tensor, _: Any) -> Any:
-        by_x, by_gain = derivatives(x, weight, g)
-        return by_x, by_gain + (1.0 if x.numel() % (8 * x.shape[-1]) else 0.0)
-
-    return differentiated(x, weight, rule)
+@_backward("Dao-AILab/flash-attention/issues/781", "d/dgain")
+def partial_sums_that_are_not_initialized(x: Tensor, weight: Tensor, g: Tensor, _: Asked) -> Pair:
+    by_x, by_gain = derivatives(x, weight, g)
+    return by_x, by_gain + (1.0 if x.numel() % (8 * x.shape[-1]) else 0.0)

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from ._doctor import Tokens
+
 
 class Compared(NamedTuple):
     """A comparison of two forms of one model.
@@ -21,7 +23,7 @@ class Compared(NamedTuple):
     logits: tuple[float, float] | None
 
 
-def compare_weights(source: nn.Module, port: nn.Module, ids: Any, *, quantized: bool = False) -> Compared:
+def compare_weights(source: nn.Module, port: nn.Module, ids: Tokens, *, quantized: bool = False) -> Compared:
     """The weights that both have, and the logits at the token ids.
 
     Of a `quantized` form only a common factor tells, and a difference of half the length of a weight.

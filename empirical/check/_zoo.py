@@ -12,7 +12,7 @@ from lngeom.rounding import REAL, Definition, Sample, candidates, rounded
 
 from ._check import check
 from ._held_out import HELD_OUT
-from ._stand_ins import EPS, STAND_INS, SURVEY
+from ._stand_ins import EPS, STAND_INS, SURVEY, Kernel
 from ._target import resolve
 
 _USUAL = 64  # whose faults are seeded; at other dimensions those of them that exist there
@@ -101,7 +101,7 @@ def score(test: Callable[..., object] | str, kind: str = "layernorm") -> Score:
     return Score(len(given), tuple(name for name in given if name in survivors))
 
 
-def _accepts(test: Callable[..., object], kernel: Callable[..., Tensor]) -> bool:
+def _accepts(test: Callable[..., object], kernel: Kernel) -> bool:
     try:
         with np.errstate(all="ignore"):
             return test(kernel) is not False
