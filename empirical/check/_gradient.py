@@ -68,7 +68,7 @@ class GradientTrial:
     def _floats(self) -> Gradients:
         return Gradients.of(self.x, self.base, self.judge.arithmetic)
 
-    def _of(self, passed: Gradients) -> Any:
+    def _of(self, passed: Gradients) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
         return {"x": passed.of_input, "gain": passed.of_gain, "bias": passed.of_bias}[self.name]
 
     @property
@@ -241,7 +241,7 @@ def _computed(
     made: Callable[[np.ndarray], Any] = kernel.array
     leaves: dict[str, Any] = {"x": kernel.array(x.reshape(shape)), **parameters}
 
-    def forward(x: FrameworkArray, *values: FrameworkArray) -> FrameworkArray:
+    def forward(x: FrameworkArray, *values: FrameworkArray) -> Any:
         return kernel.call(x, dict(zip(parameters, values, strict=True)))
 
     if kernel.framework.name == "torch":

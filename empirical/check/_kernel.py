@@ -239,7 +239,7 @@ def settle(target: object, asked: CheckOptions) -> Kernel:
     raise InputError(msg)
 
 
-def _readings(target: Any, asked: CheckOptions) -> Iterator[Kernel]:
+def _readings(target: Callable[..., object], asked: CheckOptions) -> Iterator[Kernel]:
     """Every way to read the target, the likely ones first."""
     first = next(iter(parameters(target)), None)
     factory = isinstance(target, type) or first is None or is_size(first) or role(first) == "eps"
@@ -249,7 +249,7 @@ def _readings(target: Any, asked: CheckOptions) -> Iterator[Kernel]:
                 yield Kernel(target, asked, FRAMEWORKS[name], reading, size)
 
 
-def _own_size(target: Any) -> int | None:
+def _own_size(target: object) -> int | None:
     """The dimension of a module that exists."""
     values = [] if isinstance(target, type) else [value for _, value in _named_parameters(target)]
     values += [getattr(target, "gain", None)]

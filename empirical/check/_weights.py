@@ -1,7 +1,7 @@
 """Two forms of one model beside their norms: the weights of the same name, and the logits."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -55,7 +55,7 @@ def _difference(mine: Tensor, other: Tensor, allowed: float) -> str | None:
     return f"off by {rest:.2g} of its length" if rest > allowed else None
 
 
-def _logits(source: Any, port: Any, ids: Tensor) -> tuple[float, float] | None:
+def _logits(source: nn.Module, port: nn.Module, ids: Tensor) -> tuple[float, float] | None:
     with torch.inference_mode():
         mine, other = (getattr(model(ids), "logits", None) for model in (source, port))
     if mine is None or other is None or mine.shape != other.shape:
