@@ -142,7 +142,8 @@ def smollm2(_: Path) -> None:
     """SmolLM2, rotated at random, and so that the mean direction of its states becomes 1."""
     source = find_model(str(bundled_model()))
     network = load_network(source)
-    cases = passages_for(network, source, open_corpus(str(bundled_wikipedia())), tokens=256, length=128, per_document=1)
+    corpus = open_corpus(str(bundled_wikipedia()))
+    cases = passages_for(network, source, corpus, tokens=1_280, length=128, per_document=1)
     batches = [tensors(network, [case]) for case in cases]
     config: Any = network.config
     width: int = config.hidden_size
@@ -152,11 +153,15 @@ def smollm2(_: Path) -> None:
         "mean direction to 1": lambda: rotate(network, reflection(dominant(network, batches)), checked=False),
     }
     measured("smollm2", network, cases, gauges)
+    units = entering(network, batches, wide(network), lambda x: x / x.norm(dim=-1, keepdim=True))
+    units["all"] = torch.cat(list(units.values()))
     least = []
-    for path, units in entering(network, batches, wide(network), lambda x: x / x.norm(dim=-1, keepdim=True)).items():
-        mean = units.mean(0)
-        cosines = (units @ mean / mean.norm()).clamp(-1, 1)
-        least.append({"site": path, "angle_mean_deg": float(torch.rad2deg(torch.arccos(cosines)).mean())})
+    for path, rows in units.items():
+        mean = rows.mean(0)
+        cosines = (rows @ mean / mean.norm()).clamp(-1, 1)
+        angle = float(torch.rad2deg(torch.arccos(cosines)).mean())
+        moments = rows.double().T @ rows.double() / len(rows)
+        least.append({"site": path, "angle_mean_deg": angle, "share_most": float(torch.linalg.eigvalsh(moments)[-1])})
     write_table(TABLES / "smollm2-least.csv", least, digits=6)
 
 

@@ -260,6 +260,9 @@ def correlations_table() -> str:
 
 # Gauges.
 
+SQUARE_PER_ANGLE = 0.7247
+"""Above every sin²θ/θ, which is largest where tan θ = 2θ: 0.72461 at θ = 1.16556."""
+
 
 def gauge() -> dict[str, Any]:
     rows = table("gauge/orbit")
@@ -267,12 +270,18 @@ def gauge() -> dict[str, Any]:
     stored, folded = (next(r for r in rows if (r["weights"], r["angle"]) == (w, None)) for w in ("as stored", "folded"))
     least, most = (pick(curves, key=lambda row: row["nats"]) for pick in (min, max))
     models = {name: table(f"gauge/{name}")[-1] for name in ("whisper", "smollm2")}
+    *norms, everywhere = table("gauge/smollm2-least")
+    shares = [everywhere["share_most"], max(row["share_most"] for row in norms)]
     return {
         **{
             name: {"tokens": f"{row['tokens']:,}", **{k: row[k] for k in ("documents", "maps")}}
             for name, row in models.items()
         },
-        "least": ends(table("gauge/smollm2-least"), "angle_mean_deg", ".1f"),
+        "least": ends(norms, "angle_mean_deg", ".1f"),
+        "shares": [f"{share:.2f}" for share in shares],
+        "no_less": [f"{math.floor(math.degrees((1 - share) / SQUARE_PER_ANGLE)):d}" for share in shares],
+        "reflected": f"{models['smollm2']['angle']:.1f}",
+        "needed": f"{1 - SQUARE_PER_ANGLE * math.radians(10):.2f}",
         "orbit": {
             "tokens": f"{stored['tokens']:,}",
             "documents": 10,
