@@ -238,8 +238,10 @@ def _computed(
     kernel, read = judge.kernel, judge.kernel.framework.read
     shape = (*(lead or (-1,)), x.shape[-1])
     parameters = kernel.at(x.shape[-1]).leaves or kernel.arrays(x.shape[-1])
-    made: Callable[[np.ndarray], Any] = kernel.array
     leaves: dict[str, Any] = {"x": kernel.array(x.reshape(shape)), **parameters}
+
+    def made(values: np.ndarray) -> Any:
+        return kernel.array(values)
 
     def forward(x: FrameworkArray, *values: FrameworkArray) -> Any:
         return kernel.call(x, dict(zip(parameters, values, strict=True)))

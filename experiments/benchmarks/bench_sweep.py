@@ -140,7 +140,7 @@ def load(model: str, options: argparse.Namespace) -> LoadedModel:
         config.num_hidden_layers = options.blocks
     if random:
         config.quantization_config = None
-        del config.quantization_config
+        vars(config).pop("quantization_config")
     loaded = load_model(source, dtype=options.dtype, device=options.device, random_weights=random, config=config)
     if random:
         draw_gains(loaded.model, loaded.sites)

@@ -95,7 +95,7 @@ def test_a_class_a_module_and_a_function_are_one_norm() -> None:
 
 
 @pytest.fixture(scope="module")
-def certificates(proofs: dict[str, Proof]) -> list[dict[str, Any]]:
+def certificates(proofs: dict[str, Proof]) -> list[Any]:
     layers = [getattr(torch.nn, name) for name in ("LayerNorm", "RMSNorm", "BatchNorm1d", "GroupNorm")]
     more = [prove_target(one, one.__name__, "torch", backward=one is torch.nn.RMSNorm) for one in layers]
     more += [prove_target(kernel, f"n{k}", "numpy") for k, kernel in enumerate(NUMPY.values())]
@@ -103,7 +103,7 @@ def certificates(proofs: dict[str, Proof]) -> list[dict[str, Any]]:
     return list({json.dumps([one["statement"], one["terms"]]): one for one in every}.values())
 
 
-def test_the_second_checker_accepts_and_refuses(certificates: list[dict[str, Any]]) -> None:
+def test_the_second_checker_accepts_and_refuses(certificates: list[Any]) -> None:
     assert len(certificates) >= 60
     assert all(recheck(one) > 0 for one in certificates)
     for one in certificates[::7]:
@@ -113,9 +113,7 @@ def test_the_second_checker_accepts_and_refuses(certificates: list[dict[str, Any
             recheck(forged)
 
 
-def test_coq_replays_every_certificate_and_refuses_a_forged_one(
-    certificates: list[dict[str, Any]], tmp_path: Path
-) -> None:
+def test_coq_replays_every_certificate_and_refuses_a_forged_one(certificates: list[Any], tmp_path: Path) -> None:
     try:
         build_checker(tmp_path)
     except Exception as error:

@@ -31,7 +31,7 @@ OPTIONS += ["--device", "cpu", "--output"]
 def shrink(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give the known models tiny shapes of their architectures."""
     for name, known in list(KNOWN_MODELS.items()):
-        shape = tiny_config(known.shape["model_type"]).to_dict()
+        shape = tiny_config(str(known.shape["model_type"])).to_dict()
         entries = {key: value for key, value in shape.items() if key not in ("transformers_version", "dtype")}
         monkeypatch.setitem(KNOWN_MODELS, name, replace(known, shape=MappingProxyType(entries)))
 
