@@ -21,7 +21,7 @@ from lngeom_records import table as markdown
 from scipy import stats
 
 from empirical import train
-from empirical.pages import NORM_NAMES, OPTIMIZER_NAMES
+from empirical.pages import NORM_NAMES, OPTIMIZER_NAMES, verdict
 from empirical.support import Row, Rows, read_table
 from proofs import theorems
 from proofs.claims import claims
@@ -370,18 +370,12 @@ def controls_table() -> str:
 
 
 def study() -> dict[str, Any]:
-    pairs = [pair for _, pairs in train.paired_losses(table("training/study")) for pair in pairs]
-    mean, low, high, seeds = pooled = train.pooled_loss(table("training/study"))
     layer, rms = cells()["adamw", 0]
     against = train.loss_against_layer_norm(table("training/controls"), table("training/study"))
     controls = {(norm, optimizer): train.student_mean(values)[:3] for norm, optimizer, values in against}
-    gradients = [(row["norm"], row["excess"] <= 1) for row in table("training/gradients")]
     return {
-        "pairs": len(pairs),
-        "seeds": seeds,
-        "loss": interval(mean, low, high, ".4f"),
-        "loss_about": signed(f"{mean:.3f} ± {high - mean:.3f}"),
-        "equivalence": train.equivalence(pooled),
+        **_outcome("training"),
+        "repeat": {**_outcome("training/repeat"), **_last_steps()},
         **_adamw(),
         "u_adamw": interval(*controls["u", "adamw"], ".4f"),
         "post_adamw": interval(*controls["post", "adamw"], ".2f"),
@@ -389,9 +383,46 @@ def study() -> dict[str, Any]:
         "ranks_layer": listed(layer.ranks),
         "ranks_rms": listed(rms.ranks),
         "chance_layer": short(layer.chance),
+    }
+
+
+def _outcome(folder: str) -> dict[str, Any]:
+    """The results of a run of the study: losses, gradients, and how many pairs of cells confirm the prediction."""
+    rows = table(f"{folder}/study")
+    mean, low, high, seeds = pooled = train.pooled_loss(rows)
+    summaries = {each.cell: each for each in train.summarize(rows)}
+    verdicts = [verdict(each, summaries["rms", *cell[1:]]) for cell, each in summaries.items() if cell[0] == "layer"]
+    gradients = [(row["norm"], row["excess"] <= 1) for row in table(f"{folder}/gradients")]
+    return {
+        "pairs": sum(len(pairs) for _, pairs in train.paired_losses(rows)),
+        "seeds": seeds,
+        "loss": interval(mean, low, high, ".4f"),
+        "loss_about": signed(f"{mean:.3f} ± {high - mean:.3f}"),
+        "equivalence": train.equivalence(pooled),
+        "confirmed": f"{verdicts.count('holds')} of {len(verdicts)}",
         "orthogonal": {norm: gradients.count((norm, True)) for norm in ("layer", "rms")},
         "gradients": {norm: sum(one == norm for one, _ in gradients) for norm in ("layer", "rms")},
     }
+
+
+def _last_steps() -> dict[str, Any]:
+    """The last step of AdamW on each writer of the LayerNorm networks that were trained again."""
+    rows = [row for row in table("training/repeat/writers") if row["norm"] == "layer" and row["step_cv2"] is not None]
+    return {
+        "steps": len(rows),
+        "step_excess": f"{max(row['step_excess'] for row in rows):.2f}",
+        "step_ratio": _spread(map(_to_prediction, rows)),
+    }
+
+
+def _to_prediction(row: Row) -> float:
+    """A step's share along 1 over CV²/(1 + CV²)."""
+    return row["step_share"] * (1 + row["step_cv2"]) / row["step_cv2"]
+
+
+def _spread(ratios: Iterable[float]) -> list[str]:
+    """Median, 5th and 95th percentile."""
+    return [f"{value:.2f}" for value in np.quantile(list(ratios), [0.5, 0.05, 0.95])]
 
 
 def _adamw() -> dict[str, Any]:
@@ -399,7 +430,7 @@ def _adamw() -> dict[str, Any]:
     rows = table("training/adamw")
     arms = {arm: [row for row in rows if row["embeddings"] == arm] for arm in ("untied", "tied")}
     untied = arms["untied"]
-    shares = [row["step_share"] / (row["step_cv2"] / (1 + row["step_cv2"])) for row in untied]
+    shares = [_to_prediction(row) for row in untied]
     steady = [row for row in untied if row["step"] == max(each["step"] for each in untied)]
     seeds = sorted({row["seed"] for row in rows})
     by_seed = [
@@ -413,7 +444,7 @@ def _adamw() -> dict[str, Any]:
         "step_seeds": len(seeds),
         "step_by_seed": interval(*train.student_mean(by_seed)[:3], ".2f"),
         "step_excess": f"{max(row['step_excess'] for row in rows):.2f}",
-        "step_ratio": [f"{value:.2f}" for value in (median(shares), *np.quantile(shares, [0.05, 0.95]))],
+        "step_ratio": _spread(shares),
         "momentum": short(max(row["momentum_share"] for row in untied)),
         "momentum_tied": [short(min(tied)), short(max(tied))],
         "last_cv2": [short(end(row["step_cv2"] for row in steady)) for end in (min, max)],
