@@ -125,7 +125,7 @@ def whisper_cases(folder: Path, count: int) -> tuple[Any, list[Any]]:
 
 def whisper(folder: Path) -> None:
     """Whisper tiny.en, every norm at the same mean angle."""
-    network, cases = whisper_cases(folder, 5)
+    network, cases = whisper_cases(folder, 24)
     shifts = find_shifts(network, each=True)
     states = entering(network, [tensors(network, [case]) for case in cases], shifts_paths(shifts), moments_of)
 
