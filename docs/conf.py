@@ -106,7 +106,7 @@ nitpick_ignore_regex = [
     (r"py:.*", r"(lngeom|empirical|proofs)\..*_\w+\.\w+"),  # types that nobody has to name
     (
         r"py:class",
-        r"(ArrayLike|NDArray|float64|dict\[str|Vector|Scalar|Epsilon|Array|Reals|PretrainedConfig|Placement|Layout|Method|Norm|Verdict|LinearOperator|rv_frozen|Generator|Figure|optional)",
+        r"(ArrayLike|NDArray|float64|dict\[str|Vector|Scalar|Epsilon|Array|Reals|PretrainedConfig|Placement|Layout|Method|Norm|Verdict|LinearOperator|rv_frozen|Generator|Figure|NodeProto|_File|optional)",
     ),
 ]
 
