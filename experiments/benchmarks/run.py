@@ -39,10 +39,10 @@ _SWEEP = "bench_sweep.py --cpu-time --sequence-length 256 --batch-size"
 PARTS = {
     "sweep": Part(
         "cost", "SmolLM2, every token projected on the random directions, and one in eight",
-        f"{_SWEEP} 4 --null-every 1 8 --seconds 30", "--seconds 10",
+        f"{_SWEEP} 4 --null-every 1 8 --seconds 90", "--seconds 10",
     ),
     "compiled": Part(
-        "cost", "The same, reduced by one compiled kernel", f"{_SWEEP} 4 --compiled --seconds 30", "--seconds 10"
+        "cost", "The same, reduced by one compiled kernel", f"{_SWEEP} 4 --compiled --seconds 90", "--seconds 10"
     ),
     "directions": Part(
         "cost", "SmolLM2 with other numbers of random directions, every token projected",
