@@ -21,7 +21,7 @@ from lngeom_records import table as markdown
 from scipy import stats
 
 from empirical import train
-from empirical.pages import NORM_NAMES, OPTIMIZER_NAMES, verdict
+from empirical.pages import NORM_NAMES, OPTIMIZER_NAMES, study_verdicts
 from empirical.support import Row, Rows, read_table
 from proofs import theorems
 from proofs.claims import claims
@@ -390,8 +390,7 @@ def _outcome(folder: str) -> dict[str, Any]:
     """The results of a run of the study: losses, gradients, and how many pairs of cells confirm the prediction."""
     rows = table(f"{folder}/study")
     mean, low, high, seeds = pooled = train.pooled_loss(rows)
-    summaries = {each.cell: each for each in train.summarize(rows)}
-    verdicts = [verdict(each, summaries["rms", *cell[1:]]) for cell, each in summaries.items() if cell[0] == "layer"]
+    verdicts = list(study_verdicts(train.summarize(rows)).values())
     gradients = [(row["norm"], row["excess"] <= 1) for row in table(f"{folder}/gradients")]
     return {
         "pairs": sum(len(pairs) for _, pairs in train.paired_losses(rows)),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ._comparison_figures import comparison_figures
     from ._console import growth_line, print_rows, print_table, summary
     from ._measured import COMPARISON_COLUMNS as COMPARISON_COLUMNS, Measured, beside_published as beside_published
-    from ._study import study_report, verdict as verdict, write_study_report
+    from ._study import study_report, study_verdicts as study_verdicts, verdict as verdict, write_study_report
     from ._study_figures import OPTIMIZER_NAMES as OPTIMIZER_NAMES
     from ._style import (
         NULL as NULL,

@@ -36,7 +36,7 @@ def verdict(layer: CellSummary, rms: CellSummary) -> Verdict:
     return "violated" if any(below.low > above.high for below, above in pairs) else "undecided"
 
 
-def _verdicts(summaries: Sequence[CellSummary]) -> dict[CellKey, Verdict]:
+def study_verdicts(summaries: Sequence[CellSummary]) -> dict[CellKey, Verdict]:
     """The verdict on each cell with LayerNorm that has its pair with RMSNorm."""
     rms = {summary.cell[1:]: summary for summary in summaries if summary.cell[0] == "rms"}
     layer = [s for s in summaries if s.cell[0] == "layer" and s.cell[1:] in rms]
@@ -67,7 +67,7 @@ def _orthogonality(gradients: Rows) -> Iterator[Row]:
 def study_report(study: Rows, writers: Rows, gradients: Rows, controls: Rows | None = None) -> str:
     """The page in Markdown, from the tables of :func:`empirical.train.gather`; all but `study` may be empty."""
     summaries, undecayed = train.summarize(study), _undecayed(study)
-    verdicts, losses = _verdicts(summaries), train.paired_losses(study)
+    verdicts, losses = study_verdicts(summaries), train.paired_losses(study)
     last = max(row["step"] for row in study)
     columns = [train.along_depth(study, cell, last) for cell in undecayed]
     return render(
