@@ -42,16 +42,16 @@ def _upper(low: Floats, high: Floats, eps: float) -> Floats:
     """Upper end of every component."""
     d, ends = low.size, np.unique([low, high])
     furthest = np.maximum(high - low.mean(), high.mean() - low)  # of a component from the mean
-    found = np.empty(d)
+    upper = np.empty(d)
     for j, top in enumerate(high):
         gap = top - (low.sum() - low[j] + top) / d
         if gap <= 0:
-            found[j] = gap / np.sqrt(np.mean(furthest**2) + eps)
+            upper[j] = gap / np.sqrt(np.mean(furthest**2) + eps)
         else:
             x = np.clip(_best(ends[ends < top], low, high, j, eps), low, high)
             x[j] = top
-            found[j] = standardize(x, eps=eps)[j]
-    return found
+            upper[j] = standardize(x, eps=eps)[j]
+    return upper
 
 
 def _best(ends: Floats, low: Floats, high: Floats, j: int, eps: float) -> float:

@@ -119,6 +119,6 @@ class TheoremCheck(pytest.Item):
             lines[0] = f"{self.path.name}:{inside[-1].lineno + 1}: {self.theorem.title}"
             lines += [f">   {line.strip()}" for line in str(inside[-1].statement).splitlines()]
         notes = [line for note in getattr(error, "__notes__", ()) for line in note.splitlines()]
-        said = [line if len(line) <= _LONGEST else line[:_LONGEST] + " …" for line in str(error).splitlines()]
-        told = [*notes, *said] if isinstance(error, AssertionError) else [*said, *notes]
-        return "\n".join(lines + [f"E   {line}" for line in told])
+        shown = [line if len(line) <= _LONGEST else line[:_LONGEST] + " …" for line in str(error).splitlines()]
+        shown = [*notes, *shown] if isinstance(error, AssertionError) else [*shown, *notes]
+        return "\n".join(lines + [f"E   {line}" for line in shown])

@@ -50,8 +50,8 @@ def certified(
 
 def digest(data: Mapping[str, object]) -> str:
     """SHA-256 of the canonical JSON of a certificate or a record, without a hash that it states."""
-    said = {key: value for key, value in data.items() if key != "sha256"}
-    text = json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    hashed = {key: value for key, value in data.items() if key != "sha256"}
+    text = json.dumps(hashed, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -67,7 +67,7 @@ def steps(proved: Proved, table: Table) -> list[Record]:
                 "rule": rule,
                 "premises": premises,
                 "arguments": _arguments(rule, arguments, table),
-                "hypotheses": sorted(recorded_formula(one, table) for one in assumed),
+                "hypotheses": sorted(recorded_formula(hypothesis, table) for hypothesis in assumed),
                 "conclusion": recorded_formula(step.conclusion, table),
             }
         )
@@ -83,7 +83,7 @@ def _arguments(rule: str, arguments: tuple, table: Table) -> list:
     """The arguments that the conclusion does not contain already."""
     if rule in (*_GIVEN, *_CONCLUDED):
         return []
-    places = [one if isinstance(one, str) or one is None else _term(one, table) for one in arguments]
+    places = [a if isinstance(a, str) or a is None else _term(a, table) for a in arguments]
     if rule == "combine":
         return [[a] if b is None else [a, b] for a, b in zip(places[1::2], places[2::2], strict=True)]
     if rule == "instantiate":

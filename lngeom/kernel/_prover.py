@@ -96,13 +96,11 @@ def _told(left: Term, goal: Formula, unknown: set[Formula], missing: set[Formula
     rest = formula(Formula(left, goal.relation))
     rest = f": {rest} is left" if len(rest) < len(formula(goal)) else ""
     subtracted = (monomial for monomial, c in left if c < 0 and monomial and all(k % 2 == 0 for _, k in monomial))
-    squares = sorted(
-        (text(Term({monomial: Fraction(1)})) for monomial in subtracted), key=lambda said: (len(said), said)
-    )
+    squares = [text(Term({monomial: Fraction(1)})) for monomial in subtracted]
     if squares and not unknown:
-        return f"{rest}; what is missing may be a bound of {squares[0]}"
-    shortest = min(unknown or missing, key=lambda one: (len(formula(one)), formula(one)), default=None)
-    return rest + (f"; what is missing may be {formula(shortest)}" if shortest else "")
+        return f"{rest}; what is missing may be a bound of {min(squares, key=lambda square: (len(square), square))}"
+    shortest = min(map(formula, unknown or missing), key=lambda text: (len(text), text), default=None)
+    return rest + (f"; what is missing may be {shortest}" if shortest else "")
 
 
 def _even(equations: Equations) -> Iterator[Proved]:

@@ -42,7 +42,7 @@ class Table:
         """A node of another table, with all that it is made of."""
         kind, *operands = other.nodes[place]
         first, end = _PLACES.get(kind, (0, len(operands)))
-        inner = [self.taken(other, one) for one in operands[first:end]]
+        inner = [self.taken(other, operand) for operand in operands[first:end]]
         return self.place(kind, *operands[:first], *inner, *operands[end:])
 
 
@@ -82,11 +82,11 @@ class Recorded:
         return self
 
     def _node(self, kind: str, *operands: Operand) -> Recorded:
-        if any(not isinstance(one, Recorded) and hasattr(one, "__array_namespace__") for one in operands):
+        if any(not isinstance(operand, Recorded) and hasattr(operand, "__array_namespace__") for operand in operands):
             return NotImplemented  # a carrier of another kind, such as a dual number, knows what to do
-        parts = [one if isinstance(one, Recorded) else self._number(one) for one in operands]
-        place = self.table.place(kind, *(one.place for one in parts))
-        return Recorded(self.table, place, any(one.vector for one in parts))
+        parts = [operand if isinstance(operand, Recorded) else self._number(operand) for operand in operands]
+        place = self.table.place(kind, *(operand.place for operand in parts))
+        return Recorded(self.table, place, any(operand.vector for operand in parts))
 
     def _number(self, value: Number) -> Recorded:
         return Recorded(self.table, self.table.number(value), False)

@@ -89,20 +89,20 @@ class Signs:
             return None
         if atom[0] == "inv":
             below = self.find(-argument(atom), relation)
-            one = kernel.inverse_sign(below) if below else None
+            sign = kernel.inverse_sign(below) if below else None
         else:
-            one = self._known(-Term({((atom, 1),): Fraction(1)}), relation)
-        return _repeat(one, exponent) if one else None
+            sign = self._known(-Term({((atom, 1),): Fraction(1)}), relation)
+        return _repeat(sign, exponent) if sign else None
 
     def _power(self, atom: tuple, exponent: int, relation: str) -> Proved | None:
         if atom == ("d",):
             positive = kernel.add(kernel.dimension(), kernel.constant(1, ">"))
-            one = positive if exponent > 0 else kernel.inverse_sign(positive)
-            return _repeat(one if relation == ">" else kernel.weaken(one, relation), abs(exponent))
+            sign = positive if exponent > 0 else kernel.inverse_sign(positive)
+            return _repeat(sign if relation == ">" else kernel.weaken(sign, relation), abs(exponent))
         base = Term({((atom, 1),): Fraction(1)})
-        one = self._known(base, relation) or self._atom(atom, base, relation)
-        if one:
-            return _repeat(one, exponent)
+        sign = self._known(base, relation) or self._atom(atom, base, relation)
+        if sign:
+            return _repeat(sign, exponent)
         if exponent % 2 or relation == "!=":
             return None
         squared = kernel.square(base ** (exponent // 2))
@@ -155,8 +155,8 @@ class Signs:
         """Every summand is nonnegative, and one positive if need be."""
         whole, strict = None, False
         for monomial, coefficient in t:
-            one = Term({monomial: coefficient})
-            sign = (self.find(one, ">") if relation == ">" and not strict else None) or self.find(one, ">=")
+            summand = Term({monomial: coefficient})
+            sign = (self.find(summand, ">") if relation == ">" and not strict else None) or self.find(summand, ">=")
             if sign is None:
                 return None
             strict |= sign.conclusion.relation == ">"

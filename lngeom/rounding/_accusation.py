@@ -30,23 +30,23 @@ class Accusation:
 
         None where the theorem says nothing: an output is no number, d is 1, or fractions do not refute the row.
         """
-        found = refutation(self.x, self.y, self.layer, self.arithmetic)
-        if found is None or len(self.x) < 2 or not all(map(math.isfinite, self.y)):
+        refuted = refutation(self.x, self.y, self.layer, self.arithmetic)
+        if refuted is None or len(self.x) < 2 or not all(map(math.isfinite, self.y)):
             return None
         bounds, d = self._bounds(), len(self.x)
-        i = found.pairs[0][0]
+        i = refuted.pairs[0][0]
         decided: dict[str, object] = (
-            {"alone": i} if found.middle is None else {"pairs": [list(pair) for pair in found.pairs]}
+            {"alone": i} if refuted.middle is None else {"pairs": [list(pair) for pair in refuted.pairs]}
         )
-        if found.middle is not None:
+        if refuted.middle is not None:
             # The scales are counted in units of d; at an end the same number decides on both sides.
-            middle = min(max(_near(found.middle / d, bits=256), bounds["left"]), bounds["right"])
+            middle = min(max(_near(refuted.middle / d, bits=256), bounds["left"]), bounds["right"])
             decided["middle"] = dyadic(middle)
         gain, bias = (
             [Fraction(default)] * d if p is None else [Fraction(*v.as_integer_ratio()) for v in p]
             for p, default in ((self.layer.gain, 1), (self.layer.bias, 0))
         )
-        said = {
+        accusation = {
             "stored": next(name for name, form in FORMATS.items() if form == self.arithmetic.storage),
             "centered": self.layer.centered,
             "placement": self.layer.placement,
@@ -57,7 +57,7 @@ class Accusation:
             "returned": [dyadic(Fraction(v)) for v in self.y],
         }
         reasons = {key: dyadic(value) for key, value in bounds.items()} | {"decided": decided}
-        return {"id": name, "accusation": said, "reasons": reasons}
+        return {"id": name, "accusation": accusation, "reasons": reasons}
 
     def _bounds(self) -> dict[str, Fraction]:
         """The bounds of the code, rounded so that they favour the kernel."""

@@ -72,8 +72,8 @@ class _Array(numpy.ndarray):
         return array.view(type(self)) if array.dtype.kind == "f" else array
 
     def __array_function__(self, function: Any, types: Any, inputs: Any, options: Any) -> Any:
-        found = super().__array_function__(function, types, inputs, options)
-        return found.view(_Array) if type(found) is numpy.ndarray and found.dtype.kind == "f" else found
+        result = super().__array_function__(function, types, inputs, options)
+        return result.view(_Array) if type(result) is numpy.ndarray and result.dtype.kind == "f" else result
 
 
 for _name, _method in _comparing(numpy.ndarray).items():
@@ -83,12 +83,12 @@ for _name, _method in _comparing(numpy.ndarray).items():
 @functools.cache
 def _makers() -> dict[str, Callable[[numpy.ndarray], Array]]:
     """How each library that is installed makes an array whose comparisons are statements."""
-    found: dict[str, Callable[[numpy.ndarray], Array]] = {"NumPy": lambda array: numpy.array(array).view(_Array)}
+    makers: dict[str, Callable[[numpy.ndarray], Array]] = {"NumPy": lambda array: numpy.array(array).view(_Array)}
     if importlib.util.find_spec("torch"):
         torch = importlib.import_module("torch")
         tensor = type("Tensor", (torch.Tensor,), _comparing(torch.Tensor))
-        found["PyTorch"] = lambda array: torch.tensor(numpy.asarray(array)).as_subclass(tensor)
-    return found
+        makers["PyTorch"] = lambda array: torch.tensor(numpy.asarray(array)).as_subclass(tensor)
+    return makers
 
 
 class _Compared(Run):
@@ -113,11 +113,11 @@ class _Compared(Run):
             for row, floats in enumerate(self.expected)
         )
 
-    def _close(self, sign: str, found: list[numpy.ndarray], left: Rounded, right: Rounded) -> bool:
+    def _close(self, sign: str, computed: list[numpy.ndarray], left: Rounded, right: Rounded) -> bool:
         orders = [(left, right), (right, left)] if sign == "=" else [(left, right)]
-        near = any(all(self._within(side, one) for side, one in zip(found, order, strict=True)) for order in orders)
+        near = any(all(map(self._within, computed, order)) for order in orders)
         bound = 2 * (left - right).error
-        return near and not violated(found[0] - found[1], bound, sign).any()
+        return near and not violated(computed[0] - computed[1], bound, sign).any()
 
     def _within(self, side: numpy.ndarray, expected: Rounded) -> bool:
         known = numpy.isfinite(expected.error)

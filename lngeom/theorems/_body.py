@@ -47,10 +47,10 @@ def wrong(
 
 def kinds_of(body: Callable[..., object]) -> dict[str, str]:
     """For each parameter of a body ``"vector"``, ``"scalar"`` or ``"epsilon"``."""
-    found = {}
+    kinds = {}
     for name, parameter in inspect.signature(body, eval_str=True).parameters.items():
         kind = getattr(parameter.annotation, "__metadata__", ("",))[0]
         if kind not in ("vector", "scalar", "epsilon") or parameter.default is not parameter.empty:
             raise BodyError(f"{body.__name__}: the parameter {name} is annotated with Vector, Scalar or Epsilon")
-        found[name] = kind
-    return found
+        kinds[name] = kind
+    return kinds

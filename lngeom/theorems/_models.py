@@ -70,8 +70,8 @@ class Plan:
                 self.centred.add(name)
             elif relation != "=" and len(t) == 1 and t in (atom, -atom):
                 # A second relation is left to chance: a number that is not 0 and at least 0 is positive.
-                found = {">": "<", ">=": "<="}.get(relation, relation) if t != atom else relation
-                self.relations[name] = ">" if {found, self.relations[name]} == {"!=", ">="} else found
+                sign_of_atom = {">": "<", ">=": "<="}.get(relation, relation) if t != atom else relation
+                self.relations[name] = ">" if {sign_of_atom, self.relations[name]} == {"!=", ">="} else sign_of_atom
             elif relation == "=" and isinstance(condition.left, Term) and condition.left == atom:
                 self._define(name, term(condition.right))
             elif relation in (">", ">=") and self.kinds[name] == "scalar":
@@ -118,7 +118,7 @@ class Plan:
         """The defined names, each after those in its definition."""
         known = set(self.kinds) - set(self.defined)
         while waiting := [name for name in self.defined if name not in known]:
-            name = next(one for one in waiting if self._names(self.defined[one]) <= known)
+            name = next(candidate for candidate in waiting if self._names(self.defined[candidate]) <= known)
             known.add(name)
             yield name, self.defined[name]
 
@@ -139,8 +139,8 @@ class Plan:
         for name in self.kinds:
             if name not in values and name not in self.defined:
                 values[name] = draw(getattr(self, kind)(name, d))
-        found = self.completed(values, d)
-        return reject() if found is None else self._within(found, d)
+        completed = self.completed(values, d)
+        return reject() if completed is None else self._within(completed, d)
 
     def _within(self, values: Values, d: int) -> Values:
         """The values, each scalar reflected at a bound that it is beyond."""
@@ -164,12 +164,12 @@ class Plan:
             if name in known:
                 continue
             try:
-                found = evaluate(value, known, d)
+                components = evaluate(value, known, d)
             except UndecidedError:
                 return None
-            if not all(isinstance(number, Fraction) for number in found):
+            if not all(isinstance(number, Fraction) for number in components):
                 return None
-            known[name] = tuple(found) if self.kinds[name] == "vector" else found[0]
+            known[name] = tuple(components) if self.kinds[name] == "vector" else components[0]
         return {name: known[name] for name in self.kinds}
 
 
@@ -188,7 +188,7 @@ def _fractions(value: Any) -> Fraction | Row:
 
 def satisfied(conditions: Iterable[Condition], values: Values, d: int) -> bool:
     """Whether all hypotheses are certainly true."""
-    return all(holds(one.formula, values, d) is True for one in conditions)
+    return all(holds(condition.formula, values, d) is True for condition in conditions)
 
 
 @functools.lru_cache

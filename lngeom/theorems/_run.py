@@ -77,16 +77,16 @@ class Listing(Run):
 
     def condition(self, statement: object, label: str | None = None, redundant: str | None = None) -> Condition:
         """A condition as a hypothesis."""
-        found = self.taken(statement)
-        formula = Formula(found.difference(), found.sign)
-        return Condition(label or str(found), formula, found.left, found.right, redundant)
+        claim = self.taken(statement)
+        formula = Formula(claim.difference(), claim.sign)
+        return Condition(label or str(claim), formula, claim.left, claim.right, redundant)
 
     def assume(self, condition: object, label: str | None, redundant: str | None) -> None:
         """A hypothesis under its readable form."""
-        found = self.condition(condition, label, redundant)
-        if found.label in self.hypotheses:
-            raise BodyError(f"{found.label!r} is assumed twice")
-        self.hypotheses[found.label] = found
+        hypothesis = self.condition(condition, label, redundant)
+        if hypothesis.label in self.hypotheses:
+            raise BodyError(f"{hypothesis.label!r} is assumed twice")
+        self.hypotheses[hypothesis.label] = hypothesis
 
     def wrong(self, variant: Variant) -> None:
         """A wrong variant, to be read when the body is done: its hypotheses may follow."""
@@ -98,17 +98,18 @@ class Listing(Run):
 
     def wrongs(self) -> dict[str, Wrong]:
         """The wrong variants, each with all its hypotheses."""
-        found = {}
+        wrongs = {}
         with self.running():
             for label, variant in self.variants.items():
                 goals = tuple(self.goals)
                 if variant.statement is not None:
                     claim = self.taken(variant.statement())
                     goals = (Formula(claim.difference(), claim.sign),)
-                found[label] = Wrong(label, goals, {one.label: one for one in self._changed(variant)}, variant.models)
+                hypotheses = {condition.label: condition for condition in self._changed(variant)}
+                wrongs[label] = Wrong(label, goals, hypotheses, variant.models)
         if self.pending:
             raise BodyError(f"a wrong variant compares what it does not state: {next(iter(self.pending.values()))}")
-        return found
+        return wrongs
 
     def _changed(self, variant: Variant) -> list[Condition]:
         instead = variant.instead
@@ -116,8 +117,8 @@ class Listing(Run):
         if unknown:
             raise BodyError(f"the wrong variant {variant.label!r} replaces {unknown[0]!r}, which is not assumed")
         if variant.given is not None:
-            said = [one if isinstance(one, tuple) else (None, one) for one in variant.given()]
-            return [self.condition(one, name) for name, one in said]
+            labelled = [given if isinstance(given, tuple) else (None, given) for given in variant.given()]
+            return [self.condition(statement, label) for label, statement in labelled]
         return [self.condition(instead[name]()) if name in instead else old for name, old in self.hypotheses.items()]
 
 
@@ -156,11 +157,11 @@ class Floats(Run):
 
     def decide(self, statement: Statement) -> bool:
         """Whether a statement holds within the error bound."""
-        left, right = (one if isinstance(one, Rounded) else Rounded.of(one) for one in statement.sides())
-        found = left - right
+        left, right = (side if isinstance(side, Rounded) else Rounded.of(side) for side in statement.sides())
+        difference = left - right
         self.sides.append((left, right))
-        self.measured += bool(numpy.isfinite(found.error).any())
-        return not violated(found.value, found.error, statement.sign).any()
+        self.measured += bool(numpy.isfinite(difference.error).any())
+        return not violated(difference.value, difference.error, statement.sign).any()
 
 
 def violated(value: numpy.ndarray, error: numpy.ndarray, relation: str) -> numpy.ndarray:

@@ -50,16 +50,16 @@ class Search:
         """A counterexample; `total` allows one at which the library divides by 0, if there is no other."""
         # Of a claim that is said to hold any counterexample is a fault, so that one look is enough.
         looks = (False, True) if total and tries == TRIES else (total,)
-        found = next(filter(None, (self._small(total=look) for look in looks)), None)
-        if found is None:
-            found = self._drawn(ANY_DIMENSION, tries, total=total)
+        model = next(filter(None, (self._small(total=look) for look in looks)), None)
+        if model is None:
+            model = self._drawn(ANY_DIMENSION, tries, total=total)
             # Hypothesis shrinks what is drawn, seldom how much of it.
-            below = range(1, found[0] if found else 1)
+            below = range(1, model[0] if model else 1)
             smaller = (self._drawn(st.just(d), TRIES_SMALLER, total=total) for d in below)
-            found = next(filter(None, smaller), found)
-        if found is None:
+            model = next(filter(None, smaller), model)
+        if model is None:
             return None
-        d, values = found
+        d, values = model
         return Refutation(d, values, undefined=not self._refuted(d, values, total=False))
 
     def _refuted(self, d: int, values: Values, *, total: bool) -> bool:
@@ -72,7 +72,7 @@ class Search:
 
     def _small(self, *, total: bool) -> tuple[int, Values] | None:
         plan = Plan(self.kinds, self.variant.hypotheses.values())
-        given = [one.formula for one in self.variant.hypotheses.values()]
+        given = [condition.formula for condition in self.variant.hypotheses.values()]
         for d in SMALL:
             for values in likely(plan, d, given, self.variant.goals, self.dropped, total=total):
                 if self._refuted(d, values, total=total):
@@ -111,10 +111,10 @@ def refute_wrong(theorem: Theorem, label: str) -> Refutation:
     Raises:
         CheckError: If none is found.
     """
-    found = _search(theorem, theorem.wrongs[label]).smallest(total=False, tries=TRIES)
-    if found is None:
+    refutation = _search(theorem, theorem.wrongs[label]).smallest(total=False, tries=TRIES)
+    if refutation is None:
         raise CheckError(f"{theorem.id}: no counterexample to the wrong variant {label!r} in {TRIES} models")
-    return found
+    return refutation
 
 
 def check_without(theorem: Theorem, label: str) -> Refutation | str:
@@ -124,14 +124,14 @@ def check_without(theorem: Theorem, label: str) -> Refutation | str:
         CheckError: If it is neither, or if it is said to be redundant and is not.
     """
     dropped: Condition = theorem.hypotheses[label]
-    rest = {name: one for name, one in theorem.hypotheses.items() if name != label}
+    rest = {name: condition for name, condition in theorem.hypotheses.items() if name != label}
     variant = Wrong(label, tuple(theorem.goals), rest, theorem.without.get(label))
     search = _search(theorem, variant, dropped.formula)
-    found = search.smallest(total=True, tries=TRIES if dropped.redundant is None else TRIES_REDUNDANT)
+    refutation = search.smallest(total=True, tries=TRIES if dropped.redundant is None else TRIES_REDUNDANT)
     if dropped.redundant is not None:
-        if found is not None:
-            raise CheckError(f"{theorem.id}: {label!r} is not redundant: without it the claim is false at {found}")
+        if refutation is not None:
+            raise CheckError(f"{theorem.id}: {label!r} is not redundant: without it the claim is false at {refutation}")
         return dropped.redundant
-    if found is None:
+    if refutation is None:
         raise CheckError(f"{theorem.id}: no counterexample without {label!r}; give `without` or a reason, `redundant`")
-    return found
+    return refutation

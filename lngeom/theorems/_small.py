@@ -88,9 +88,9 @@ def likely(
     free = [name for name in plan.kinds if name not in plan.defined]
     for place in numpy.flatnonzero(chosen)[:_LIKELY]:
         rows = {name: tuple(map(Fraction, columns[name][place].tolist())) for name in free}
-        found = plan.completed({n: row if plan.kinds[n] == "vector" else row[0] for n, row in rows.items()}, d)
-        if found is not None:
-            yield found
+        model = plan.completed({n: row if plan.kinds[n] == "vector" else row[0] for n, row in rows.items()}, d)
+        if model is not None:
+            yield model
 
 
 def _columns(plan: Plan, d: int) -> dict[str, numpy.ndarray]:
@@ -99,7 +99,7 @@ def _columns(plan: Plan, d: int) -> dict[str, numpy.ndarray]:
     widths = [d if plan.kinds[name] == "vector" else 1 for name in free]
     choices = [plan.chosen(name, _NUMBERS) for name, width in zip(free, widths, strict=True) for _ in range(width)]
     places = _places(tuple(map(len, choices)))
-    numbers = numpy.stack([numpy.array(one)[places[:, k]] for k, one in enumerate(choices)], axis=1)
+    numbers = numpy.stack([numpy.array(choice)[places[:, k]] for k, choice in enumerate(choices)], axis=1)
     ends = numpy.cumsum(widths)[:-1]
     columns = dict(zip(free, numpy.split(numbers, ends, axis=1), strict=True))
     for name in plan.centred & set(free):  # the last component takes what the others leave

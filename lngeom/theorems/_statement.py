@@ -122,13 +122,13 @@ class Asker(ABC):
         self.taken(statement)
         self.asked += 1
         try:
-            found = self.decide(statement)
+            holds = self.decide(statement)
         except BaseException as error:
             self.failed = error
             raise
-        if not found:
+        if not holds:
             self.failed = CheckError(f"{statement} is false")
-        return found
+        return holds
 
     @abstractmethod
     def decide(self, statement: Statement) -> bool:

@@ -70,10 +70,10 @@ class Theorem:
         parts = [" ".join(part.split()) for part in inspect.cleandoc(self.body.__doc__ or self.name).split("\n\n")]
         self.title = parts.pop(0).removesuffix(".")
         labels = ("Last step:", "Cites:", "Remark:")
-        said = {label: part.removeprefix(label).strip() for label in labels for part in parts if part.startswith(label)}
+        sections = {label: p.removeprefix(label).strip() for label in labels for p in parts if p.startswith(label)}
         self.statement = " ".join(part for part in parts if not part.startswith(labels))
-        self.last_step, self.remark = said.get("Last step:"), said.get("Remark:")
-        self.cites = tuple(one.strip() for one in said.get("Cites:", "").split(";") if one.strip())
+        self.last_step, self.remark = sections.get("Last step:"), sections.get("Remark:")
+        self.cites = tuple(cited.strip() for cited in sections.get("Cites:", "").split(";") if cited.strip())
 
     def __reduce__(self) -> tuple[Callable[..., Theorem], tuple[str, str, str]]:
         # Functions do not travel between processes; the place where they are defined does.
@@ -147,7 +147,7 @@ class Theorem:
         run = _Proving(self)
         run.execute(self.body, {name: _atom(name, kind == "vector") for name, kind in self.kinds.items()})
         used = {hypothesis for proved in run.proved for hypothesis in proved.hypotheses}
-        declared = {_normal(one.formula) for one in run.hypotheses.values()}
+        declared = {_normal(condition.formula) for condition in run.hypotheses.values()}
         for extra, kind in ((used - declared, "undeclared"), (declared - used, "unused")):
             if extra:
                 raise CheckError(f"{self.id} has {kind} hypotheses: {'; '.join(map(kernel.formula, extra))}")
@@ -155,7 +155,7 @@ class Theorem:
 
     def prove_wrong(self, variant: Wrong) -> list[Proved]:
         """The same proof tried on a wrong variant, which must raise ProofError."""
-        given = [kernel.assume(one.formula) for one in variant.hypotheses.values()]
+        given = [kernel.assume(condition.formula) for condition in variant.hypotheses.values()]
         proved: list[Proved] = []
         for k, goal in enumerate(variant.goals):
             proved.append(self._proved(goal, given, proved, last=k == len(variant.goals) - 1))
@@ -166,14 +166,14 @@ class Theorem:
         names = {name: _atom(name, kind == "vector") for name, kind in self.kinds.items()}
         names |= {"goal": goal, "given": given}
         if last and self.own_proof is not None:
-            found = _call(self.own_proof, names)
+            proof = _call(self.own_proof, names)
         else:
             lemmas = _call(self.lemmas, names) if last and self.lemmas else ()
             remainder = _call(self.remainder, names) if last and self.remainder else None
-            found = kernel.prove(goal, *given, *earlier, *lemmas, remainder=remainder)
-        if found.conclusion != _normal(goal):
-            raise ProofError(f"proved is {kernel.formula(found.conclusion)}, which is not the goal")
-        return found
+            proof = kernel.prove(goal, *given, *earlier, *lemmas, remainder=remainder)
+        if proof.conclusion != _normal(goal):
+            raise ProofError(f"proved is {kernel.formula(proof.conclusion)}, which is not the goal")
+        return proof
 
 
 class _Proving(Listing):
@@ -187,7 +187,7 @@ class _Proving(Listing):
     def decide(self, statement: Statement) -> bool:
         """True, with a proof from what is assumed so far."""
         super().decide(statement)
-        given = [kernel.assume(one.formula) for one in self.hypotheses.values()]
+        given = [kernel.assume(condition.formula) for condition in self.hypotheses.values()]
         last = len(self.proved) == len(self.theorem.goals) - 1
         self.proved.append(self.theorem._proved(self.goals[-1], given, self.proved, last=last))
         return True
@@ -238,10 +238,8 @@ def theorems_of(module: ModuleType | Path) -> list[Theorem]:
     """The theorems of a module, or of a Python file, in the order in which they are written."""
     if isinstance(module, Path):
         module = _loaded(module)
-    found = [
-        one for one in vars(module).values() if isinstance(one, Theorem) and one.body.__module__ == module.__name__
-    ]
-    return sorted(found, key=lambda one: one.body.__code__.co_firstlineno)
+    stated = [t for t in vars(module).values() if isinstance(t, Theorem) and t.body.__module__ == module.__name__]
+    return sorted(stated, key=lambda theorem: theorem.body.__code__.co_firstlineno)
 
 
 def _loaded(file: Path) -> ModuleType:

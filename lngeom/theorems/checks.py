@@ -25,7 +25,7 @@ _COMPARED = 5
 
 
 @dataclass
-class Found:
+class Counts:
     """At how many exact models, of which dimensions, a claim was true, and how often it was measured in floats."""
 
     models: int = 0
@@ -51,20 +51,20 @@ def check_proof(theorem: Theorem) -> list[Proved]:
 def _verdict(theorem: Theorem) -> str:
     """The verdict of examples on a claim without a proof."""
     try:
-        found = check_examples(theorem, 8 * EXAMPLES, fixed=True)
+        counts = check_examples(theorem, 8 * EXAMPLES, fixed=True)
     except (AssertionError, CheckError) as error:
         return f"and {getattr(error, '__notes__', [error])[-1]}"
     return (
-        f"but nothing is refuted: true at {found.models} exact models of {len(found.dimensions)} dimensions; if it is "
-        "true, help the prover by `lemmas`, a `remainder` or a `proof`"
+        f"but nothing is refuted: true at {counts.models} exact models of {len(counts.dimensions)} dimensions; if it "
+        "is true, help the prover by `lemmas`, a `remainder` or a `proof`"
     )
 
 
-_OUTCOMES: WeakKeyDictionary[Theorem, Found | Exception] = WeakKeyDictionary()
+_OUTCOMES: WeakKeyDictionary[Theorem, Counts | Exception] = WeakKeyDictionary()
 """What examples of theorems without a proof showed: where the library is broken, shrinking them twice takes minutes."""
 
 
-def check_examples(theorem: Theorem, count: int | None = None, *, fixed: bool = False) -> Found:
+def check_examples(theorem: Theorem, count: int | None = None, *, fixed: bool = False) -> Counts:
     """The claim is true at exact models of its hypotheses, and in floats within the error bound.
 
     Examples are new in every run, as the profile of Hypothesis has it, unless they are to be `fixed`.
@@ -79,15 +79,15 @@ def check_examples(theorem: Theorem, count: int | None = None, *, fixed: bool = 
     if known is not None and count is None:
         return known
     try:
-        found = _examples(theorem, count or _count(), fixed)
+        counts = _examples(theorem, count or _count(), fixed)
     except (AssertionError, CheckError) as error:
         _OUTCOMES[theorem] = smallest = _smallest(theorem, error)
         if smallest is error:
             raise
         raise smallest from None
     if count:
-        _OUTCOMES[theorem] = found
-    return found
+        _OUTCOMES[theorem] = counts
+    return counts
 
 
 def _smallest(theorem: Theorem, error: Exception) -> Exception:
@@ -101,29 +101,29 @@ def _smallest(theorem: Theorem, error: Exception) -> Exception:
     return error
 
 
-def _examples(theorem: Theorem, count: int, fixed: bool, dimensions: st.SearchStrategy[int] = ANY_DIMENSION) -> Found:
-    found, assumed = Found(), list(theorem.hypotheses.values())
+def _examples(theorem: Theorem, count: int, fixed: bool, dimensions: st.SearchStrategy[int] = ANY_DIMENSION) -> Counts:
+    counts, assumed = Counts(), list(theorem.hypotheses.values())
 
     def run(model: tuple[int, Values, Values]) -> None:
         d, exact, floats = model
         if not satisfied(assumed, exact, d):
             reject()
-        found.models += 1
-        found.dimensions.add(d)
-        _at(theorem, exact, d, lambda: _true_exactly(theorem, exact, d, found))
+        counts.models += 1
+        counts.dimensions.add(d)
+        _at(theorem, exact, d, lambda: _true_exactly(theorem, exact, d, counts))
         measured = floats if satisfied(assumed, floats, d) else exact
-        _at(theorem, measured, d, lambda: _true_in_floats(theorem, measured, found))
+        _at(theorem, measured, d, lambda: _true_in_floats(theorem, measured, counts))
 
     run.__name__ = theorem.id.replace(".", "_")  # the key of the database that keeps what failed
     with contextlib.suppress(errors.Unsatisfiable):
         searching(count, fixed=fixed)(given(examples(theorem, dimensions))(run))()
-    if found.models < ACCEPTED:
+    if counts.models < ACCEPTED:
         raise CheckError(
-            f"{theorem.id}: {found.models} exact models of the hypotheses, {ACCEPTED} are needed: give `models`"
+            f"{theorem.id}: {counts.models} exact models of the hypotheses, {ACCEPTED} are needed: give `models`"
         )
-    if not found.measured:
+    if not counts.measured:
         raise CheckError(f"{theorem.id}: no floats satisfy the hypotheses with a finite error bound: give `models`")
-    return found
+    return counts
 
 
 def _count() -> int:
@@ -139,22 +139,22 @@ def _at(theorem: Theorem, values: Values, d: int, check: Callable[[], None]) -> 
         raise
 
 
-def _true_exactly(theorem: Theorem, values: Values, d: int, found: Found) -> None:
+def _true_exactly(theorem: Theorem, values: Values, d: int, counts: Counts) -> None:
     atoms = {name: Enclosure(value if isinstance(value, tuple) else [value]) for name, value in values.items()}
-    run = Exact(values, d, theorem.goals if found.models <= _COMPARED else None)
+    run = Exact(values, d, theorem.goals if counts.models <= _COMPARED else None)
     try:
         run.execute(theorem.body, atoms)
     except UndecidedError:  # an inverse of 0: total in the kernel, no number for the library
-        found.undefined += 1
+        counts.undefined += 1
     for goal in theorem.goals:
         if holds(goal, values, d) is False:
             raise CheckError(f"{formula(goal)} is false")
 
 
-def _true_in_floats(theorem: Theorem, values: Values, found: Found) -> None:
+def _true_in_floats(theorem: Theorem, values: Values, counts: Counts) -> None:
     run = Floats()
     run.execute(theorem.body, {name: Rounded.of(value) for name, value in values.items()})
-    found.measured += run.measured
+    counts.measured += run.measured
 
 
 def check_wrong(theorem: Theorem, label: str) -> Refutation:

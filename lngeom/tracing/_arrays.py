@@ -71,7 +71,7 @@ class Arr:
     def _axes(self, axis: Axis) -> list[int]:
         if axis is None:
             return list(range(len(self.axes)))
-        return [self._axis(one) for one in (axis if isinstance(axis, tuple | list) else [axis])]
+        return [self._axis(a) for a in (axis if isinstance(axis, tuple | list) else [axis])]
 
     # ------------------------------------------------------------------------------------------ component by component
 
@@ -222,10 +222,10 @@ class Arr:
             before = sum(len(dim) for dim in dims[:place] if dim)
             after = sum(len(dim) for dim in dims[place + 1 :] if dim)
             dims[place] = flat[before : len(flat) - after]
-        found = [dim or () for dim in dims]
-        if tuple(itertools.chain(*found)) != flat:
-            self.trace.refuse(f"the axes {self.axes} become {tuple(found)}")
-        return self.view(found)
+        axes = [dim or () for dim in dims]
+        if tuple(itertools.chain(*axes)) != flat:
+            self.trace.refuse(f"the axes {self.axes} become {tuple(axes)}")
+        return self.view(axes)
 
     def transposed(self, order: Sequence[int]) -> Arr:
         """The axes in another order."""
@@ -262,22 +262,22 @@ class Arr:
     def item(self, index: object) -> Arr:
         """Whole axes and new ones: a part would be another row, or some of the components."""
         index = index if isinstance(index, tuple) else (index,)
-        if not any(one is Ellipsis for one in index):
+        if not any(part is Ellipsis for part in index):
             index = (*index, Ellipsis)
-        spare = len(self.axes) - sum(one is not None and one is not Ellipsis for one in index)
+        spare = len(self.axes) - sum(part is not None and part is not Ellipsis for part in index)
         axes: list[Dim] = []
         rest = list(self.axes)
-        for one in index:
-            if one is None:
+        for part in index:
+            if part is None:
                 axes.append(())
-            elif one is Ellipsis and spare >= 0:
+            elif part is Ellipsis and spare >= 0:
                 axes, rest = axes + rest[:spare], rest[spare:]
-            elif isinstance(one, slice) and rest and _is_whole(one, rest[0]):
+            elif isinstance(part, slice) and rest and _is_whole(part, rest[0]):
                 axes.append(rest.pop(0))
-            elif isinstance(one, int) and one in (0, -1) and rest and not rest[0]:
+            elif isinstance(part, int) and part in (0, -1) and rest and not rest[0]:
                 rest.pop(0)
             else:
-                self.trace.refuse(f"a part is taken: [{one!r}]")
+                self.trace.refuse(f"a part is taken: [{part!r}]")
         return self.view(axes)
 
     # --------------------------------------------------------------------------------------------------------- in place

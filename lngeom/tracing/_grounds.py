@@ -53,7 +53,7 @@ class Ground:
         negated = {"=": [(value, "!=")], "!=": [(value, "=")], ">": [(-value, ">=")], ">=": [(-value, ">")]}[relation]
         if self._holds(value, relation):
             return True
-        return False if any(self._holds(*one) for one in negated) else None
+        return False if any(self._holds(*opposite) for opposite in negated) else None
 
     def _holds(self, value: Carrier, relation: str) -> bool:
         try:

@@ -139,7 +139,7 @@ def _lowered(value: object) -> object:
 def applied(name: str, like: Arr, values: list) -> Arr:
     """One function of each component."""
     arrays = [value for value in values if isinstance(value, Arr)]
-    dtype = str(functools.reduce(numpy.promote_types, [one.dtype for one in arrays]))
+    dtype = str(functools.reduce(numpy.promote_types, [array.dtype for array in arrays]))
     first = values[0] if isinstance(values[0], Arr) else filled(like.trace, values[0], (), dtype)
     if name in _UNARY:
         return _UNARY[name](first)

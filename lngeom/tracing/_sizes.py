@@ -111,10 +111,10 @@ class Num:
 
     def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: Any, **options: object) -> object:
         """NumPy's functions of numbers; those of arrays are the array's."""
-        array = next((one for one in inputs if hasattr(one, "arr")), None)
+        array = next((value for value in inputs if hasattr(value, "arr")), None)
         if array is not None:
             return array.__array_ufunc__(ufunc, method, *inputs, **options)
-        plain = [one.item() if hasattr(one, "item") else one for one in inputs]
+        plain = [value.item() if hasattr(value, "item") else value for value in inputs]
         if ufunc.__name__ not in _UFUNCS or method != "__call__":
             return self.trace.refuse(f"{ufunc.__name__} of a size")
         return _UFUNCS[ufunc.__name__](*plain)

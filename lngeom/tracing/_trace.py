@@ -65,7 +65,7 @@ class Literals:
     def name(self, value: float) -> str:
         """The name of a number."""
         if value not in self.names:
-            name = f"c{1 + sum(one.startswith('c') for one in self.values)}"
+            name = f"c{1 + sum(taken.startswith('c') for taken in self.values)}"
             self.names[value], self.values[name] = name, value
         return self.names[value]
 
