@@ -88,8 +88,8 @@ class Evidence:
             "models": self.models,
             "measured": self.measured,
             "mutants_refuted": len(self.mutants),
-            "mutants": {title: str(found) for title, found in self.mutants.items()},
-            "necessary": {said: str(found) for said, found in self.hypotheses.items()},
+            "mutants": {title: str(refutation) for title, refutation in self.mutants.items()},
+            "necessary": {hypothesis: str(refutation) for hypothesis, refutation in self.hypotheses.items()},
             "replayed": self.replayed,
             "remark": theorem.remark,
             "last_step": theorem.last_step,
@@ -131,12 +131,12 @@ def gather(theorem: Theorem) -> Evidence:
     proved = evidence.attempt(check_proof, theorem)
     evidence.proof_ms = 1000 * (time.process_time() - start)
     if proved is not None:
-        found = certificates(theorem, proved)
-        evidence.proved = [line for data in found for line in sequent(data)]
-        evidence.certificate = [line for one in proved for line in kernel.certificate(one)]
-        versions = {replayed(data) for data in found}
+        exported = certificates(theorem, proved)
+        evidence.proved = [line for data in exported for line in sequent(data)]
+        evidence.certificate = [line for proof in proved for line in kernel.certificate(proof)]
+        versions = {replayed(data) for data in exported}
         evidence.replayed = versions.pop() if len(versions) == 1 else ""
-        evidence.steps = sum(evidence.attempt(recheck, data) or 0 for data in found)
+        evidence.steps = sum(evidence.attempt(recheck, data) or 0 for data in exported)
     examples = evidence.attempt(check_examples, theorem, EXAMPLES, fixed=True)
     if examples is not None:
         evidence.dimensions, evidence.models = len(examples.dimensions), examples.models

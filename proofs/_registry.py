@@ -60,7 +60,7 @@ def stated_in(file: Path) -> list[Theorem]:
     """The theorems that a Python file states."""
     if not file.is_file():
         raise InputError(f"{file} is not there: give a Python file that states theorems")
-    found = theorems_of(file)
-    if not found:
+    stated = theorems_of(file)
+    if not stated:
         raise InputError(f"{file} states no theorem: `@theorem` of lngeom.theorems makes one of a function")
-    return found
+    return stated

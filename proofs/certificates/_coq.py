@@ -118,7 +118,7 @@ class _Certificate:
         if inside and k in shared:
             return f"{self.name}_{k}"
         kind, *rest = self.nodes[k]
-        parts = [self._source(one, shared, inside=True) for one in operands(self.nodes[k])]
+        parts = [self._source(operand, shared, inside=True) for operand in operands(self.nodes[k])]
         match kind:
             case "v" | "s":
                 return f"({'SVec' if kind == 'v' else 'SSca'} {self._number(self.nodes[k])})"
@@ -172,7 +172,7 @@ class _Certificate:
         k, relation = formula
         kind, *operands = self.nodes[k]
         two = kind == "-" and len(operands) == 2
-        left, right = (self._show(one, "i") for one in operands) if two else (self._show(k, "i"), "0")
+        left, right = (self._show(operand, "i") for operand in operands) if two else (self._show(k, "i"), "0")
         left = left if self._free(k) else f"({left} : R)"
         text = {"=": f"{left} = {right}", "!=": f"{left} != {right}"}
         text |= {">": f"{right} < {left}", ">=": f"{right} <= {left}"}
@@ -194,7 +194,7 @@ class _Certificate:
             return f"t{k} {index}" if self._varies(k) else f"t{k}"
         if kind in ("S", "mean", "trace"):
             return self._reduced(kind, rest[-1], _INNER[index])
-        parts = [self._show(one, index) for one in operands(self.nodes[k])]
+        parts = [self._show(operand, index) for operand in operands(self.nodes[k])]
         match kind:
             case "v":
                 return f"{'(basis R m)' if rest[0] in self.bound else _safe(rest[0])} {index}"

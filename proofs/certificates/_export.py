@@ -21,7 +21,8 @@ def certificates(theorem: Theorem, proved: list[Proved] | None = None) -> list[C
     proved = proved or theorem.prove()
     last = len(proved) - 1
     return [
-        _certificate(theorem, k, one, theorem.id + (f"_{k + 1}" if k < last else "")) for k, one in enumerate(proved)
+        _certificate(theorem, k, proof, theorem.id + (f"_{k + 1}" if k < last else ""))
+        for k, proof in enumerate(proved)
     ]
 
 
@@ -56,11 +57,11 @@ def write(theorems: Iterable[Theorem], folder: Path) -> list[Certificate]:
     ['projection.idempotent.json']
     """
     folder.mkdir(parents=True, exist_ok=True)
-    found = [data for theorem in theorems for data in certificates(theorem)]
-    for data in found:
+    written = [data for theorem in theorems for data in certificates(theorem)]
+    for data in written:
         text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         (folder / f"{data['id']}.json").write_text(text + "\n", encoding="utf-8")
-    return found
+    return written
 
 
 def read(file: Path) -> list[Certificate]:
@@ -73,10 +74,10 @@ def read(file: Path) -> list[Certificate]:
         data = loaded(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, Refused) as error:
         raise InputError(f"{file} cannot be read as JSON: {error}; `lngeom check --certificate` writes one") from error
-    found = data if isinstance(data, list) else [data]
-    if not found or not all(isinstance(one, dict) and {"steps", "accusation"} & set(one) for one in found):
+    records = data if isinstance(data, list) else [data]
+    if not records or not all(isinstance(c, dict) and {"steps", "accusation"} & set(c) for c in records):
         raise InputError(f"{file} holds no certificates: `lngeom check --certificate FILE` writes them")
-    return found
+    return records
 
 
 def traced(theorem: Theorem, table: Table, k: int = -1) -> tuple[list[list[int | str]], list[int | str]]:
@@ -86,11 +87,11 @@ def traced(theorem: Theorem, table: Table, k: int = -1) -> tuple[list[list[int |
     read: what a body names, or computes for its wrong variants, changes nothing.
     """
     raw = Table()
-    found = theorem.listed(lambda name, vector: Recorded(raw, raw.place("v" if vector else "s", name), vector))
+    listing = theorem.listed(lambda name, vector: Recorded(raw, raw.place("v" if vector else "s", name), vector))
     for name, kind in theorem.kinds.items():
         table.place("v" if kind == "vector" else "s", name)
 
     def recorded(term: Recorded | Fraction | float, relation: str) -> list[int | str]:
         return [table.taken(raw, term.place) if isinstance(term, Recorded) else table.number(term), relation]
 
-    return [recorded(*one.formula) for one in found.hypotheses.values()], recorded(*found.goals[k])
+    return [recorded(*hypothesis.formula) for hypothesis in listing.hypotheses.values()], recorded(*listing.goals[k])

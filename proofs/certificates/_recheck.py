@@ -70,12 +70,12 @@ class Algebra:
         """The product, with d·(1/d) = 1."""
         self.work += len(p) * len(q)
         _need(self.work <= _WORK, f"the terms take more than {_WORK} products of monomials")
-        found: dict[tuple[int, ...], Any] = {}
+        product: dict[tuple[int, ...], Any] = {}
         for monomial, c in (p * q).items():
             both = min(monomial[_D], monomial[_E])
             key = (monomial[_D] - both, monomial[_E] - both, *monomial[2:])
-            found[key] = found.get(key, QQ(0)) + c
-        return self.ring.from_dict({key: c for key, c in found.items() if c})
+            product[key] = product.get(key, QQ(0)) + c
+        return self.ring.from_dict({key: c for key, c in product.items() if c})
 
     def power(self, p: PolyElement, k: int) -> PolyElement:
         """The product of k factors p."""
@@ -173,16 +173,16 @@ class Algebra:
         probe = self.places[("v", name)]
         result = self.zero
         for monomial, c in p.items():
-            rest, found = self.one.mul_ground(c), 0
+            rest, probes = self.one.mul_ground(c), 0
             for i, k in enumerate(monomial):
                 inner = dict(self.atoms[i][1]) if k == 1 and self.atoms[i][0] == "S" else {}
                 if (i == probe and k == 1) or inner.get(probe) == 1:
-                    found += 1
+                    probes += 1
                     for j, m in inner.items():
                         rest = rest if j == probe else self.times(rest, self.power(self.ring.gens[j], m))
                 elif k:
                     rest = self.times(rest, self.power(self.ring.gens[i], k))
-            linear = found == 1 and self.substituted(rest, {probe: self.zero}) == rest
+            linear = probes == 1 and self.substituted(rest, {probe: self.zero}) == rest
             _need(linear, "a trace is taken of what is not linear")
             result += self.total(rest)
         return result
@@ -305,8 +305,8 @@ class Rules:
                 _need(relation in allowed.split(), f"a premise of {rule} reads {relation} 0, needed is {allowed}")
         hypotheses = frozenset().union(*(h for h, _, _ in used))
         if rule in _OWN:
-            found = _OWN[rule](self, stated, arguments, used)
-            return found if len(found) == 3 else (hypotheses, *found)
+            sequent = _OWN[rule](self, stated, arguments, used)
+            return sequent if len(sequent) == 3 else (hypotheses, *sequent)
         functions = arguments[:1] if rule == "congruence" else []
         _list(arguments, _ARGUMENTS.get(rule, 0))
         given = functions + [self.terms(place) for place in arguments[len(functions) :]]
@@ -347,8 +347,8 @@ class Rules:
             _need(kind == "v" or not self.a.is_vector(value), "a scalar becomes a vector")
             values[place] = value
         hypotheses, p, relation = used[0]
-        said = frozenset((_key(self.a.substituted(self.a.ring.from_dict(dict(h)), values)), r) for h, r in hypotheses)
-        return said, self.a.substituted(p, values), relation
+        made = frozenset((_key(self.a.substituted(self.a.ring.from_dict(dict(h)), values)), r) for h, r in hypotheses)
+        return made, self.a.substituted(p, values), relation
 
 
 def _truth(p: PolyElement, relation: str) -> bool:
@@ -407,8 +407,8 @@ _ARGUMENTS = {"inverse_total": 1, "root_nonnegative": 1, "root_of_square": 1, "s
 
 def digest(data: Mapping[str, object]) -> str:
     """SHA-256 of the canonical JSON, without the stated hash."""
-    said = {key: value for key, value in data.items() if key != "sha256"}
-    text = json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    hashed = {key: value for key, value in data.items() if key != "sha256"}
+    text = json.dumps(hashed, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -416,10 +416,10 @@ def loaded(text: str) -> Any:
     """The contents of a file in which no object repeats a member: readers differ in which of the two counts."""
 
     def members(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        found = dict(pairs)
+        record = dict(pairs)
         names = [name for name, _ in pairs]
-        _need(len(found) == len(pairs), f"an object has two members {max(names, key=names.count, default=None)!r}")
-        return found
+        _need(len(record) == len(pairs), f"an object has two members {max(names, key=names.count, default=None)!r}")
+        return record
 
     try:
         return json.loads(text, object_pairs_hook=members)
@@ -459,16 +459,16 @@ def _rechecked(data: Mapping[str, Any], algebra: Algebra) -> int:
         stated, hypotheses = terms.formula(step["conclusion"]), terms.formulas(step["hypotheses"])
         used = [proved[_integer(premise, 0, number)] for premise in _list(step["premises"])]
         try:
-            found = rules.conclude(step["rule"], stated, _list(step["arguments"]), used)
+            sequent = rules.conclude(step["rule"], stated, _list(step["arguments"]), used)
         except Refused as error:
             raise Refused(f"step {number}: {error}") from None
-        _need(found == (hypotheses, *stated), f"step {number} ({step['rule']}) states what does not follow")
-        proved.append(found)
+        _need(sequent == (hypotheses, *stated), f"step {number} ({step['rule']}) states what does not follow")
+        proved.append(sequent)
     _need(bool(proved), "it has no steps")
     statement = data["statement"]
     _need(type(statement) is dict and set(statement) == {"hypotheses", "conclusion"}, "the statement is a sequent")
-    said = (terms.formulas(statement["hypotheses"]), *terms.formula(statement["conclusion"]))
-    _need(proved[-1] == said, "the last step is not the statement")
+    goal = (terms.formulas(statement["hypotheses"]), *terms.formula(statement["conclusion"]))
+    _need(proved[-1] == goal, "the last step is not the statement")
     return len(proved)
 
 

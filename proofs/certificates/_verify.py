@@ -99,10 +99,10 @@ def verify(certificates: list[Certificate], folder: Path, say: Callable[[str], N
 
     def timed(what: str, action: Callable[[], T]) -> T:
         start = time.perf_counter()
-        found = action()
+        result = action()
         seconds[what] = round(time.perf_counter() - start, 1)
         say(f"{what}: {seconds[what]} s")
-        return found
+        return result
 
     version = _COQ.run(folder, "coqc", "-print-version").split()[0]
     timed("checker and proof of its soundness", lambda: build_checker(folder))
@@ -150,8 +150,8 @@ def replayed(data: Certificate) -> str:
     >>> replayed(data | {"words": {"title": "another"}})
     ''
     """
-    found = _results()
-    return found["coq"] if found["certificates"].get(data["id"]) == _exported(data) else ""
+    record = _results()
+    return record["coq"] if record["certificates"].get(data["id"]) == _exported(data) else ""
 
 
 def last_step_proved(theorem: Theorem) -> bool:
@@ -168,6 +168,6 @@ def last_step_proved(theorem: Theorem) -> bool:
 @functools.cache
 def _results() -> Replayed:
     """The record of the last run, if it is unchanged and of the sources as they are; otherwise an empty one."""
-    found: Any = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-    valid = found.get("sources") == _COQ.hashes() and found.get("sha256") == digest(found)
-    return found if valid else Replayed(coq="", certificates={})
+    record: Any = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    valid = record.get("sources") == _COQ.hashes() and record.get("sha256") == digest(record)
+    return record if valid else Replayed(coq="", certificates={})

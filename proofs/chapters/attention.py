@@ -127,7 +127,7 @@ def test_unselectable(x: Vector, q: Vector, g: Vector, b: Vector, c: Scalar, m: 
 
 @test_unselectable.proof
 def _(goal, given):
-    return as_sum(goal, [product(sy.constant(Fraction(1, 2), ">"), one) for one in given])
+    return as_sum(goal, [product(sy.constant(Fraction(1, 2), ">"), sign) for sign in given])
 
 
 @theorem(BRODY, "section 3.2", "a key in the convex hull of the others is unselectable", kind="lemma")

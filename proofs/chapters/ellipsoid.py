@@ -910,5 +910,5 @@ def _(goal, given, a, lam, mu):
         return sy.combine(1 / t - share, [(-1 / t, None, whole), (share, None, unit)])
 
     steps = [(1, 1, split(a - mu, a - lam)), (-1, 1, split(a - lam, a - mu))]
-    found = sy.multiply(apart, sy.total(k))
-    return sy.transport(goal.term, sy.combine(goal.term - found.conclusion.term, steps), found)
+    scaled = sy.multiply(apart, sy.total(k))
+    return sy.transport(goal.term, sy.combine(goal.term - scaled.conclusion.term, steps), scaled)

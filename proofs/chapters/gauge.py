@@ -90,8 +90,8 @@ def test_angle_decreases(x: Vector, c: Scalar, e: Scalar):
 def _(goal, given, x, c, e):
     """The difference is (e − c)/σ."""
     larger, varies = given
-    found = sy.multiply(larger, sy.inverse_sign(sy.root_positive(varies)))
-    return sy.transport(goal.term, sy.combine(0, []), found)
+    scaled = sy.multiply(larger, sy.inverse_sign(sy.root_positive(varies)))
+    return sy.transport(goal.term, sy.combine(0, []), scaled)
 
 
 @theorem(*SPEAKS_OF_ANGLES)

@@ -384,8 +384,8 @@ def _(goal, given, x, g, lam, r, t, eps):
     law = sy.combine(corrected(g, y, k, ray, centered=True) - lam * ray, parts)
     law = particular(law, x, eps, defined)
     actual = g * (r + t * lg.standardize(x, eps=eps)) / gap
-    found = sy.combine(goal.term, [(1, None, form(x, g, eps, defined, actual)), (1, None, law)])
-    return assuming(found, [first, second])
+    proof = sy.combine(goal.term, [(1, None, form(x, g, eps, defined, actual)), (1, None, law)])
+    return assuming(proof, [first, second])
 
 
 def repeated_gain(d: int) -> dict[str, Any]:
@@ -545,8 +545,8 @@ def _(goal, given, x, g, lam, eps):
     law = sy.combine(corrected(g, y, k, ray, centered=False) - lam * ray, parts)
     law = particular(law, x, eps, defined, centered=False)
     actual = g * lg.rms_norm(x, eps=eps) / (g * g - lam)
-    found = sy.combine(goal.term, [(1, None, form(x, g, eps, defined, actual, centered=False)), (1, None, law)])
-    return assuming(found, [root_])
+    proof = sy.combine(goal.term, [(1, None, form(x, g, eps, defined, actual, centered=False)), (1, None, law)])
+    return assuming(proof, [root_])
 
 
 @test_rms_gain_secular_converse.proof
@@ -759,11 +759,11 @@ def _(goal, given, x, z, v, eps):
         rest = [sum_of_squares(w - n * dot(n, w) / dim(a)), product(sy.square(dot(n, w)), per, inside(facts, a, b))]
         whole = as_sum(sy.at_least(square_norm(w) - dot(n, w) ** 2 / dim(a)), rest)
         slope = sy.prove(sy.greater((1 / s + 1 / t) / 2), facts[0], facts[1])
-        found = sy.multiply(slope, whole)
+        bound = sy.multiply(slope, whole)
         goal = slope.conclusion.term * (square_norm(w) - dot(m, w) ** 2 / dim(a))
         factor = -slope.conclusion.term * dot(m + n, w) / dim(a)
-        moved = sy.combine(goal - found.conclusion.term, [(factor, w, same)])
-        return assuming(sy.transport(goal, moved, found), facts)
+        moved = sy.combine(goal - bound.conclusion.term, [(factor, w, same)])
+        return assuming(sy.transport(goal, moved, bound), facts)
 
     return sy.transport(goal.term, sy.combine(0, []), secant_law(law, given[0], x, z, v))
 

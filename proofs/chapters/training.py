@@ -136,7 +136,7 @@ def test_share(g: Vector, a: Vector):
     OWN,
     "training",
     "the step of AdamW is D∘p, p its momentum and D one over the roots of the second moments",
-    without={"1·p = 0": lambda d: vectors(d, kind="constant").map(lambda one: {"p": [1] * d, "v": one})},
+    without={"1·p = 0": lambda d: vectors(d, kind="constant").map(lambda scales: {"p": [1] * d, "v": scales})},
 )
 def test_adam_bound(p: Vector, v: Vector):
     """A step of AdamW leaves the hyperplane of 1 by no more than the spread of its scales.
@@ -278,8 +278,8 @@ def _(goal, given, x, p, g, c, eps):
     """By training.pre_norm_factor without a gain, for Jᵀp = J₀(g∘p), and Σ(c² − g²)p² ≥ 0."""
     within, positive = given
     (law,) = test_pre_norm_factor.prove()
-    one = sy.instantiate(law, {sy.vector("v"): g * p, sy.vector("g"): 1, sy.scalar("c"): 1})
-    plain = sy.cut(positive, sy.cut(sy.prove(sy.at_least(0 * c)), one))
+    ungained = sy.instantiate(law, {sy.vector("v"): g * p, sy.vector("g"): 1, sy.scalar("c"): 1})
+    plain = sy.cut(positive, sy.cut(sy.prove(sy.at_least(0 * c)), ungained))
     return as_sum(goal, [plain, sy.total(product(within, sy.square(p)))])
 
 

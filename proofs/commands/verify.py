@@ -45,16 +45,16 @@ def run(options: Options) -> int:
         try:
             if options.files:
                 given = [data for file in options.files if file.suffix == ".json" for data in read(file)]
-                stated = (one for file in options.files if file.suffix != ".json" for one in stated_in(file))
-                accusations = [one for one in given if "accusation" in one]
-                certificates = [*(one for one in given if "accusation" not in one), *write(stated, folder)]
+                stated = (theorem for file in options.files if file.suffix != ".json" for theorem in stated_in(file))
+                accusations = [data for data in given if "accusation" in data]
+                certificates = [*(data for data in given if "accusation" not in data), *write(stated, folder)]
                 if certificates or not accusations:
                     build_checker(folder)
                     replay(certificates, folder)
                     print(f"{len(certificates)} certificates replayed in Coq by a checker proved sound there")
                 if accusations:
                     rounding.replay(accusations, folder)
-                    names = ", ".join(one["id"] for one in accusations)
+                    names = ", ".join(data["id"] for data in accusations)
                     print(f"{len(accusations)} accusations replayed in Coq: no correct kernel returns this: {names}")
                 return 0
             certificates = write(theorems(), folder)

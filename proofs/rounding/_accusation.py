@@ -44,16 +44,16 @@ def source(data: dict[str, Any], name: str) -> str:
     >>> _accusation._number([-3, 5])
     '(Float radix2 (-3) 5)'
     """
-    said, reasons = data["accusation"], data["reasons"]
-    if said["stored"] not in FORMATS or said["placement"] not in ("inside", "outside"):
-        raise ValueError(f"{said['stored']}, eps {said['placement']}: no such format or place")
-    if len({len(said[key]) for key in _ROWS}) != 1:
+    accused, reasons = data["accusation"], data["reasons"]
+    if accused["stored"] not in FORMATS or accused["placement"] not in ("inside", "outside"):
+        raise ValueError(f"{accused['stored']}, eps {accused['placement']}: no such format or place")
+    if len({len(accused[key]) for key in _ROWS}) != 1:
         raise ValueError(f"{', '.join(_ROWS)} have different lengths")
-    rows = " ".join(f"{key} := {_list(map(_number, said[key]))};" for key in _ROWS)
+    rows = " ".join(f"{key} := {_list(map(_number, accused[key]))};" for key in _ROWS)
     bounds = " ".join(f"{key} := {_number(reasons[key])};" for key in _BOUNDS)
-    centered = "true" if said["centered"] is True else "false"
-    return f"""Definition {name} := {{| stored_as := {said["stored"]}; centered := {centered};
-  place := {said["placement"]}; epsilon := {_number(said["eps"])}; {rows.rstrip(";")} |}}.
+    centered = "true" if accused["centered"] is True else "false"
+    return f"""Definition {name} := {{| stored_as := {accused["stored"]}; centered := {centered};
+  place := {accused["placement"]}; epsilon := {_number(accused["eps"])}; {rows.rstrip(";")} |}}.
 Definition {name}_reasons := {{| {bounds}
   decided := {_decided(reasons["decided"])} |}}.
 Theorem {name}_is_wrong (w : R) : let f := work (stored_as {name}) in
@@ -74,13 +74,13 @@ def _integer(k: int) -> str:
     return f"({k})" if k < 0 else f"{k}"
 
 
-def _decided(found: dict[str, Any]) -> str:
-    if "alone" in found:
-        return f"bias_alone {int(found['alone'])}"
+def _decided(decision: dict[str, Any]) -> str:
+    if "alone" in decision:
+        return f"bias_alone {int(decision['alone'])}"
     first, second = (
-        f"({', '.join('None' if i is None else f'Some {int(i)}' for i in pair)})" for pair in found["pairs"]
+        f"({', '.join('None' if i is None else f'Some {int(i)}' for i in pair)})" for pair in decision["pairs"]
     )
-    return f"tangents {_number(found['middle'])} {first}%nat {second}%nat"
+    return f"tangents {_number(decision['middle'])} {first}%nat {second}%nat"
 
 
 def _list(items: Iterable[str]) -> str:

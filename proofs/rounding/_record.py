@@ -79,8 +79,8 @@ def recorded() -> dict[str, Any]:
     >>> "sig_forall_dec" in recorded()["axioms"]
     True
     """
-    found = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
-    return found if found.get("sources") == COQ.hashes() else {}
+    record = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
+    return record if record.get("sources") == COQ.hashes() else {}
 
 
 def _cpu() -> float:

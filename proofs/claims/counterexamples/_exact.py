@@ -25,18 +25,18 @@ def exact(vector: Enclosure) -> list[Fraction]:
 def rank(operator: Operator, d: int) -> int:
     """Rank of a linear operator on R^d whose matrix is rational."""
     rows = [exact(operator(e)) for e in basis(d)]
-    found = 0
+    rank_so_far = 0
     for column in range(d):
-        pivot = next((row for row in rows[found:] if row[column]), None)
+        pivot = next((row for row in rows[rank_so_far:] if row[column]), None)
         if pivot is None:
             continue
         rows.remove(pivot)
-        rows.insert(found, pivot)
-        for row in rows[found + 1 :]:
+        rows.insert(rank_so_far, pivot)
+        for row in rows[rank_so_far + 1 :]:
             factor = row[column] / pivot[column]
             row[:] = [a - factor * b for a, b in zip(row, pivot, strict=True)]
-        found += 1
-    return found
+        rank_so_far += 1
+    return rank_so_far
 
 
 def off(normal: Enclosure) -> Operator:

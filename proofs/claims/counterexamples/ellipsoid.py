@@ -114,8 +114,8 @@ def boundary_and_center(case: WorkedExample) -> None:
     z = case.find("LN(x) at ε = 0", lg.layer_norm(x, g, eps=0))
     case.claimed("it lies in the interior: Σ z_i²/g_i² < N", square_norm(z / g), "<", 2)
     h = case.vector("g with two zeros, in R³", 1, 0, 0)
-    found = case.find("dimension of the image, the rank of GΠ", rank(lambda v: h * lg.project(v), 3))
-    case.claimed("the image has dimension N − 1 = 2", found, "=", 2)
+    dimension = case.find("dimension of the image, the rank of GΠ", rank(lambda v: h * lg.project(v), 3))
+    case.claimed("the image has dimension N − 1 = 2", dimension, "=", 2)
 
 
 @counterexample
