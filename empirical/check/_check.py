@@ -85,8 +85,8 @@ def _checked(target: object, given: CheckOptions) -> Finding:
     verdict, cause = ("bug", state) if state else explained(judge, trials, measured) if proved else ("rounding", None)
     verdict, cause, told = _held(judge, (verdict, cause, None), trials, notes)
     cast, proved = proved is not None and verdict == "rounding", None if verdict == "rounding" else proved
-    one = meant.offset == 1 or (cause is not None and "1 + gain" in cause)
-    gain = "none" if judge.base(d).gain is None else "1 + weight" if one else "weight"
+    shifted = meant.offset == 1 or (cause is not None and "1 + gain" in cause)
+    gain = "none" if judge.base(d).gain is None else "1 + weight" if shifted else "weight"
     if verdict == "rounding":
         names = ", ".join(indistinct([trial.case() for trial in trials], given.dtype))
         notes += [f"undetectable by these inputs, within rounding: {names}"] if names else []
@@ -95,11 +95,11 @@ def _checked(target: object, given: CheckOptions) -> Finding:
     worst = max(trials, key=lambda trial: trial.largest)
     judge, shown = _plainest(judge, proved) if proved else (judge, worst)
     against = (kind, float(eps), gain, given.dtype)
-    row, evidence = shown.x[shown.worst].tolist(), judge.evidence(shown)
+    row, evidence = shown.x[shown.worst[0]].tolist(), judge.evidence(shown)
     point = _point(judge, shown, evidence[2] if proved else None)
     if told is not None:
         row, evidence, point = told.row, told.evidence, point._replace(component=told.component)
-    rows = (shown, *sorted((one for one in trials if one.wrong.any()), key=lambda one: one.d))
+    rows = (shown, *sorted((trial for trial in trials if trial.wrong.any()), key=lambda trial: trial.d))
     accused = tuple(map(judge.accusation, rows)) if proved is not None and told is None else ()
     decided = {"notes": tuple(notes), "exact": proved is not None, "proof": exact, "point": point}
     finding = Finding(verdict, cause, *against, worst.largest, row, *evidence, **decided, accusations=accused)
@@ -130,7 +130,7 @@ def _plainest(judge: Judge, trial: Trial) -> tuple[Judge, Trial]:
     """The same row with gain 1 and bias 0 where fractions say that it is wrong with these as well."""
     plain = judge.like("plain")
     try:
-        shown = plain.trial(trial.label, trial.x[[trial.worst]])
+        shown = plain.trial(trial.label, trial.x[[trial.worst[0]]])
     except Exception:  # a kernel may refuse a row alone in any way its framework has
         return judge, trial
     return (plain, shown) if shown.wrong.any() and plain.certain(shown) else (judge, trial)
@@ -138,11 +138,11 @@ def _plainest(judge: Judge, trial: Trial) -> tuple[Judge, Trial]:
 
 def _point(judge: Judge, trial: Trial, bound: float | None) -> Point:
     """The evidence beside the worst row; with a script if a kernel is off by more than `bound`."""
-    row, base, given = trial.worst, judge.base(trial.d), judge.kernel.at(trial.d)
+    (row, component), base, given = trial.worst, judge.base(trial.d), judge.kernel.at(trial.d)
     gain, bias = (None if p is None else p.tolist() for p in (given.gain, given.bias))
     plain = trial.label not in (*STRIDES, *BEGINNINGS)
     script = reproducer(judge.kernel, trial.x[row].tolist(), base, bound) if plain and bound is not None else ""
-    return Point(layout(trial.label), int(np.argmax(trial.ratio[row])), gain, bias, reproducer=script)
+    return Point(layout(trial.label), component, gain, bias, reproducer=script)
 
 
 def _proof(target: object, kernel: Kernel) -> Proof:
@@ -216,8 +216,8 @@ def _proved(judge: Judge, trials: list[Trial]) -> Trial | None:
         return None
     # One component less its mean is 0, and a divisor d − 1 is 0 there: more components show what is wrong.
     least = 2 if judge.centered and any(trial.d > 1 for trial in failing) else 1
-    failing = sorted((one for one in failing if one.d >= least), key=lambda one: (one.d, -one.largest))
+    failing = sorted((trial for trial in failing if trial.d >= least), key=lambda trial: (trial.d, -trial.largest))
     first = failing[0]
-    row, fixed = first.x[first.worst], judge.kernel.fixed is not None
+    row, fixed = first.x[first.worst[0]], judge.kernel.fixed is not None
     small = smallest_input(lambda x: judge.trial(first.label, x), row, fixed=fixed, least=least)
     return next((trial for trial in filter(None, (small, *failing)) if judge.certain(trial)), None)

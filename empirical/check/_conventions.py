@@ -86,9 +86,9 @@ def conventions(
         least: Of the improvement.
         most: How many to name; by default one for each group.
     """
-    found = [norm for norm in norms(network).found if norm.axis == -1]
-    groups: dict[str, list[FoundNorm]] = {"all norms": found}
-    for norm in found:
+    last_axis = [norm for norm in norms(network).found if norm.axis == -1]
+    groups: dict[str, list[FoundNorm]] = {"all norms": last_axis}
+    for norm in last_axis:
         groups.setdefault(re.sub(r"\.\d+(?=\.|$)", ".*", norm.path), []).append(norm)
     kept: list[Priced] = []
     while True:

@@ -87,7 +87,7 @@ class Finding:
 
     def certificates(self, name: str) -> list[Json]:
         """The certificates that Coq can replay: the proofs, and the accusation of the kernel called `name`."""
-        accused = next(filter(None, (one.certificate(name) for one in self.accusations)), None)
+        accused = next(filter(None, (accusation.certificate(name) for accusation in self.accusations)), None)
         return [*(() if self.proof is None else self.proof.certificates), *([accused] if accused else [])]
 
     def refusing(self, words: tuple[str, ...]) -> "Finding":

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from lngeom.errors import InputError, LngeomError
-from lngeom.rounding import FORMATS, REAL, Definition, Gradients, rounded
+from lngeom.rounding import FORMATS, REAL, Gradients, rounded
 
 from ._frameworks import FrameworkArray
 from ._inputs import DIMENSIONS, suite
-from ._judge import Judge
+from ._judge import Judge, Rows
 from ._limits import limited
 from ._shrink import smallest_input
 
@@ -37,19 +37,15 @@ _MISTAKES: dict[str, Mistake] = {
 
 
 @dataclass
-class GradientTrial:
+class GradientTrial(Rows):
     """The derivative by ``x``, ``gain`` or ``bias`` at one group of rows, and the box that holds every correct one."""
 
+    ratio: np.ndarray = field(init=False)
     name: str
-    label: str
-    x: np.ndarray
     cotangent: np.ndarray
-    got: np.ndarray
-    base: Definition
     judge: Judge
     right: np.ndarray = field(init=False)
     bound: np.ndarray = field(init=False)
-    ratio: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
         with np.errstate(all="ignore"):
@@ -70,27 +66,6 @@ class GradientTrial:
 
     def _of(self, passed: Gradients) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
         return {"x": passed.of_input, "gain": passed.of_gain, "bias": passed.of_bias}[self.name]
-
-    @property
-    def d(self) -> int:
-        """Length of the rows."""
-        return self.x.shape[-1]
-
-    @property
-    def wrong(self) -> np.ndarray:
-        """Rows outside, as floats see it."""
-        return self.ratio.max(axis=-1) > 1
-
-    @property
-    def largest(self) -> float:
-        """The largest ratio to the bound."""
-        return float(self.ratio.max())
-
-    @property
-    def worst(self) -> tuple[int, int]:
-        """Row and component with the largest ratio."""
-        row, component = np.unravel_index(np.argmax(self.ratio), self.ratio.shape)
-        return int(row), int(component)
 
     @property
     def input(self) -> list[float] | list[list[float]]:
@@ -202,7 +177,7 @@ def _gradient_at(
         cotangent = abs(random) * (np.sign(x - judge.centered * x.mean(-1, keepdims=True)) if _OF_GAIN in label else 1)
     base = judge.base(x.shape[-1])
     return [
-        GradientTrial(name, label, x, cotangent, np.reshape(got, (-1, x.shape[-1])), base, judge)
+        GradientTrial(label, x, np.reshape(got, (-1, x.shape[-1])), base, name, cotangent, judge)
         for name, got in _computed(judge, x, cotangent, lead, transposed=label == _TRANSPOSED, only=only).items()
     ]
 
@@ -235,39 +210,49 @@ def _computed(
     judge: Judge, x: np.ndarray, cotangent: np.ndarray, lead: tuple[int, ...], *, transposed: bool, only: str | None
 ) -> dict[str, np.ndarray]:
     """The derivatives by x and by gain and bias, as the framework of the kernel computes them; or `only` one."""
-    kernel, read = judge.kernel, judge.kernel.framework.read
+    kernel = judge.kernel
+    if kernel.framework.name not in ("torch", "jax"):
+        msg = f"{kernel.name} is a {kernel.framework.name} kernel: --backward needs PyTorch or JAX to differentiate it"
+        raise InputError(msg)
     shape = (*(lead or (-1,)), x.shape[-1])
     parameters = kernel.at(x.shape[-1]).leaves or kernel.arrays(x.shape[-1])
     leaves: dict[str, Any] = {"x": kernel.array(x.reshape(shape)), **parameters}
 
-    def made(values: np.ndarray) -> Any:
-        return kernel.array(values)
-
     def forward(x: FrameworkArray, *values: FrameworkArray) -> Any:
         return kernel.call(x, dict(zip(parameters, values, strict=True)))
 
+    asked = leaves if only is None else {only: leaves[only]}
+    seed: Any = kernel.array(cotangent.reshape(shape) if lead else np.ones(()))
     if kernel.framework.name == "torch":
-        torch = importlib.import_module("torch")
-        asked = leaves if only is None else {only: leaves[only]}
-        output = forward(*(leaf.requires_grad_(name in asked) for name, leaf in leaves.items()))
-        seed = made(cotangent.reshape(shape) if lead else np.ones(())).to(output.dtype).expand(output.shape)
-        seed = seed.T.contiguous().T if transposed else seed
-        before = seed.clone()
-        with limited("the backward pass", kernel.asked.seconds):
-            gradients = torch.autograd.grad(output, list(asked.values()), seed, allow_unused=True)
-        if not torch.equal(seed, before):
-            raise ValueError("the cotangent is overwritten in place")
-        found = dict(zip(asked, gradients, strict=True))
-        # The forward pass is within rounding of one that reads all of them.
-        if missing := [name for name, gradient in found.items() if gradient is None]:
-            raise ValueError(f"no d/d{missing[0]}")
-        return {name: read(gradient) for name, gradient in found.items()}
-    if kernel.framework.name == "jax":
-        if only is not None:
-            return {}
+        gradients = _by_torch(forward, leaves, asked, seed, transposed, kernel.asked.seconds)
+    elif only is not None:
+        return {}
+    else:
         jax = importlib.import_module("jax")
         output, pull = jax.vjp(forward, *leaves.values())
-        gradients = pull(made(cotangent.reshape(shape)).astype(output.dtype))
-        return {name: read(gradient) for name, gradient in zip(leaves, gradients, strict=True)}
-    msg = f"{kernel.name} is a {kernel.framework.name} kernel: --backward needs PyTorch or JAX to differentiate it"
-    raise InputError(msg)
+        gradients = pull(jax.numpy.broadcast_to(seed.astype(output.dtype), output.shape))
+    return {name: kernel.framework.read(gradient) for name, gradient in zip(asked, gradients, strict=True)}
+
+
+def _by_torch(
+    forward: Callable[..., Any],
+    leaves: dict[str, Any],
+    asked: dict[str, Any],
+    seed: Any,
+    transposed: bool,
+    seconds: float,
+) -> tuple[FrameworkArray, ...]:
+    """Derivatives by `asked` of the `leaves` that autograd computes from a cotangent, which it must leave as it is."""
+    torch = importlib.import_module("torch")
+    output = forward(*(leaf.requires_grad_(name in asked) for name, leaf in leaves.items()))
+    seed = seed.to(output.dtype).expand(output.shape)
+    seed = seed.T.contiguous().T if transposed else seed
+    before = seed.clone()
+    with limited("the backward pass", seconds):
+        gradients = torch.autograd.grad(output, list(asked.values()), seed, allow_unused=True)
+    if not torch.equal(seed, before):
+        raise ValueError("the cotangent is overwritten in place")
+    # The forward pass is within rounding of one that reads all of them.
+    if missing := [name for name, gradient in zip(asked, gradients, strict=True) if gradient is None]:
+        raise ValueError(f"no d/d{missing[0]}")
+    return gradients

@@ -10,9 +10,9 @@ from ._contract import ANY, Contract
 from ._kernel import Kernel, Manner
 
 
-@dataclass(frozen=True)
-class Trial:
-    """Outputs of one group of rows, and their distances from the family of correct ones, each of shape (n, d)."""
+@dataclass
+class Rows:
+    """What was computed of one group of rows, and its distances from what is correct over the bound: each (n, d)."""
 
     label: str
     x: np.ndarray
@@ -27,18 +27,23 @@ class Trial:
 
     @property
     def wrong(self) -> np.ndarray:
-        """Of which rows the output is wrong."""
+        """Rows outside, as floats see it."""
         return self.ratio.max(axis=-1) > 1
 
     @property
     def largest(self) -> float:
-        """The largest ratio to the tolerance."""
+        """The largest ratio to the bound."""
         return float(self.ratio.max())
 
     @property
-    def worst(self) -> int:
-        """The row with the largest ratio."""
-        return int(np.argmax(self.ratio.max(axis=-1)))
+    def worst(self) -> tuple[int, int]:
+        """Row and component with the largest ratio."""
+        row, component = np.unravel_index(np.argmax(self.ratio), self.ratio.shape)
+        return int(row), int(component)
+
+
+class Trial(Rows):
+    """Outputs of one group of rows, held against the family of correct ones."""
 
     def part(self, label: str, begin: int, end: int) -> "Trial":
         """Some of the rows."""
@@ -86,18 +91,17 @@ class Judge:
 
     def certain(self, trial: Trial) -> bool:
         """Whether the worst row of a trial is wrong in exact arithmetic too."""
-        row = trial.worst
+        row, _ = trial.worst
         return certainly_outside(trial.x[row], trial.got[row], trial.base, self.arithmetic)
 
     def accusation(self, trial: Trial) -> Accusation:
         """The worst row of a trial that is certain to be wrong."""
-        row = trial.worst
+        row, _ = trial.worst
         return Accusation(trial.x[row].tolist(), trial.got[row].tolist(), trial.base, self.arithmetic)
 
     def evidence(self, trial: Trial) -> tuple[float, float, float]:
         """The worst component of the worst row: computed, exact, and the half-width of its interval."""
-        row = trial.worst
-        worst = int(np.argmax(trial.ratio[row]))
+        row, worst = trial.worst
         sample = Sample(trial.x[row : row + 1])
         exact = float(trial.base.output(sample)[0, worst])
         low, high = trial.base.family(sample, self.arithmetic).box()

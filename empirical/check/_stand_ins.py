@@ -434,9 +434,9 @@ def the_gradient_of_the_gain_summed_in_half_precision(x: Tensor, weight: Tensor,
 
 @_backward("linkedin/Liger-Kernel/pull/1305 unslothai/unsloth/pull/4550", "cotangent is overwritten in place")
 def the_cotangent_overwritten(x: Tensor, weight: Tensor, g: Tensor, _: Asked) -> Pair:
-    found = derivatives(x, weight, g)
-    g.copy_(found[0])
-    return found
+    pair = derivatives(x, weight, g)
+    g.copy_(pair[0])
+    return pair
 
 
 @_backward("ggml-org/ggml/pull/1519 ggml-org/ggml/issues/1491", "cotangent is overwritten in place")

@@ -49,8 +49,8 @@ def zoo(words: str = "") -> Iterator[Caught]:
         if words not in " ".join([stand_in.name, *stand_in.threads]):
             continue
         finding = check(stand_in.kernel, name=stand_in.name, **stand_in.options)
-        said = [finding.cause or "", *finding.notes]
-        name = next((text for text in said if stand_in.words in text), said[0])
+        told = [finding.cause or "", *finding.notes]
+        name = next((text for text in told if stand_in.words in text), told[0])
         right = finding.verdict in stand_in.verdict.split(" or ") and stand_in.words in name
         yield Caught(stand_in.name, stand_in.threads, right, finding.verdict, name, stand_in in HELD_OUT)
 
