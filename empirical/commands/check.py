@@ -93,7 +93,7 @@ def run(options: Options) -> int:
         options.reproducer.write_text(scripts[0], encoding="utf-8")
     if options.certificate:
         write_certificates(
-            [one for name, finding in findings.items() for one in finding.certificates(name)], options.certificate
+            [data for name, finding in findings.items() for data in finding.certificates(name)], options.certificate
         )
     if not json_alone(record, options.json):
         for name, finding in findings.items():

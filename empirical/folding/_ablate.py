@@ -131,19 +131,19 @@ def _measure(
         before += sum(case.tokens for case in shard)
     sizes = [sum(case.tokens for case in shards[number]) for number, _, _ in work]
     measured = run.measured_sha256()
-    found = {path: rows for _, _, path in work if (rows := _read(path, measured, console)) is not None}
-    done = sum(size for size, (_, _, path) in zip(sizes, work, strict=True) if path in found)
+    rows_of = {path: rows for _, _, path in work if (rows := _read(path, measured, console)) is not None}
+    done = sum(size for size, (_, _, path) in zip(sizes, work, strict=True) if path in rows_of)
     with progress(console, f"{len(changes)} changes", sum(sizes), done) as advance:
         at, measurement = -1, None
         for size, (number, change, path) in zip(sizes, work, strict=True):
-            if path in found:
+            if path in rows_of:
                 continue
             if measurement is None or at != number:
                 measurement, at = Measurement(network, shards[number], ablation.batch_tokens), number
-            found[path] = measurement(change, ablation.seed)
-            write_sealed(path, {"measured_sha256": measured, "rows": found[path].tolist()})
+            rows_of[path] = measurement(change, ablation.seed)
+            write_sealed(path, {"measured_sha256": measured, "rows": rows_of[path].tolist()})
             advance(size)
-    joined = {change: np.concatenate([found[path] for _, c, path in work if c == change]) for change in changes}
+    joined = {change: np.concatenate([rows_of[path] for _, c, path in work if c == change]) for change in changes}
     base = joined[changes[0]]
     run.amend(
         nats_per_token=float(base[:, 2].sum() / base[:, 1].sum()), not_folded=reason,

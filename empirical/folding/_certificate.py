@@ -153,8 +153,8 @@ def describe_comparison(compared: Json) -> str:
 def failures(certificate: Json) -> list[str]:
     """The claims that a certificate fails to show, one line each."""
     shifts = certificate["maps"] and all(entry["change"] == "uniform" for entry in certificate["maps"])
-    found = [] if certificate["norms"] or certificate["moved"] or shifts else ["no norm is said to be folded"]
-    found += [
+    faults = [] if certificate["norms"] or certificate["moved"] or shifts else ["no norm is said to be folded"]
+    faults += [
         f"{entry['parameter']} is not the {entry['change']} map, rounded once"
         for entry in certificate["maps"]
         if not entry["exact"]
@@ -162,10 +162,10 @@ def failures(certificate: Json) -> list[str]:
     compared = certificate["compared"]
     for gap, bound in (("largest_difference", "bound"), ("difference_in_float64", "bound_in_float64")):
         if not compared[gap] <= compared[bound]:
-            found.append(
+            faults.append(
                 f"an output differs by {compared[gap]:.3g}, more than the {compared[bound]:.3g} that rounding explains"
             )
-    return found
+    return faults
 
 
 def _plain(network: Any) -> Any:

@@ -29,9 +29,9 @@ Batches = Sequence[Mapping[str, Tensor]]
 
 def entering(network: nn.Module, batches: Batches, paths: Iterable[str], reduce: Callable[[Tensor], Tensor]) -> dict:
     """The inputs of each norm over all batches, reduced: `reduce` takes float64 vectors, shape (tokens, d)."""
-    found: dict[str, list[Tensor]] = {path: [] for path in paths}
+    reduced: dict[str, list[Tensor]] = {path: [] for path in paths}
     with ExitStack() as hooks, torch.inference_mode():
-        for path, kept in found.items():
+        for path, kept in reduced.items():
 
             def see(
                 _: nn.Module, args: tuple[Tensor, ...], kwargs: dict[str, Tensor], kept: list[Tensor] = kept
@@ -42,7 +42,7 @@ def entering(network: nn.Module, batches: Batches, paths: Iterable[str], reduce:
             hooks.callback(network.get_submodule(path).register_forward_pre_hook(see, with_kwargs=True).remove)
         for inputs in batches:
             network(**inputs)
-    return {path: torch.cat(rows) for path, rows in found.items()}
+    return {path: torch.cat(rows) for path, rows in reduced.items()}
 
 
 def _degrees(mean: Tensor, variance: Tensor) -> float:

@@ -60,11 +60,11 @@ def passages_for(network: PreTrainedModel, source: ModelSource, corpus: Corpus, 
     sizes["length"] = min(sizes["length"], longest_sequence(network.config) or sizes["length"])
     given = corpus.has_ids or (corpus.path is not None and corpus.path.is_dir())
     vocabulary = getattr(text_config(network.config), "vocab_size", None)
-    found = passages(corpus, None if given else load_tokenizer(source), vocabulary=vocabulary, **sizes)
-    most, length = longest_sequence(network.config), max(len(each.inputs.get("input_ids", ())) for each in found)
+    cut = passages(corpus, None if given else load_tokenizer(source), vocabulary=vocabulary, **sizes)
+    most, length = longest_sequence(network.config), max(len(each.inputs.get("input_ids", ())) for each in cut)
     if most is not None and length > most:
         raise CorpusError(f"corpus {corpus.spec!r}: {length} tokens in a row, and {most} positions; cut it shorter")
-    return found
+    return cut
 
 
 def compared_on(
@@ -85,5 +85,5 @@ def tensors(network: nn.Module, batch: Sequence[Passage]) -> dict[str, Tensor]:
     """The inputs of passages of one shape, on the device of a network and in its format."""
     weight = next(network.parameters())
     stacked = {name: np.stack([passage.inputs[name] for passage in batch]) for name in batch[0].inputs}
-    found = {name: torch.from_numpy(array).to(weight.device) for name, array in stacked.items()}
-    return {name: t.to(weight.dtype) if t.is_floating_point() else t for name, t in found.items()}
+    moved = {name: torch.from_numpy(array).to(weight.device) for name, array in stacked.items()}
+    return {name: t.to(weight.dtype) if t.is_floating_point() else t for name, t in moved.items()}

@@ -130,7 +130,7 @@ class Prober:
         changed = {s: change(values[s], places[s]) for s in values if s in places}
         size = {values[s].shape[places[s]] for s in changed}.pop()
         before, after = self.trace.replay(call, values), self.trace.replay(call, values | changed)
-        found: dict[int, int] = {}
+        axis_of: dict[int, int] = {}
         for slot in call.outputs:
             a, b = _first(before, call, slot), _first(after, call, slot)
             if not a.is_floating_point() or _agree(a, b):
@@ -138,8 +138,8 @@ class Prober:
             axes = [i for i, n in enumerate(a.shape) if n == size and _agree(b, change(a, i))]
             if not axes:
                 return None
-            found[slot] = axes[-1]
-        return found
+            axis_of[slot] = axes[-1]
+        return axis_of
 
 
 def _where(call: Call) -> str:
@@ -243,17 +243,17 @@ def find_streams(trace: Trace, kind: str = "layernorm", change: Change = _center
 
     With another `change`, what has to be changed so.
     """
-    search, found = _Search(Prober(trace), change), Streams()
+    search, streams = _Search(Prober(trace), change), Streams()
     for call in trace.calls:
         if call.norm is not None and call.norm.kind == kind and width in (None, call.norm.d):
             try:
-                found.places |= search.reach(call)
-                found.norms.append(call)
+                streams.places |= search.reach(call)
+                streams.norms.append(call)
             except Refused as refusal:
-                found.kept[call.norm.path] = str(refusal)
-    found.entries = {s: e for s, e in search.entries.items() if s in found.places}
-    found.writers = {s: a for s, a in found.places.items() if s in trace.parameters}
-    return found
+                streams.kept[call.norm.path] = str(refusal)
+    streams.entries = {s: e for s, e in search.entries.items() if s in streams.places}
+    streams.writers = {s: a for s, a in streams.places.items() if s in trace.parameters}
+    return streams
 
 
 def check_readers(trace: Trace, streams: Streams, kind: str = "layernorm", change: Change = _center) -> None:

@@ -194,8 +194,8 @@ def find_norms(model: nn.Module, inputs: Mapping[str, Tensor]) -> dict[str, Foun
         # Many RMSNorms go through float32 even then, which in float64 is another function.
         model = nn.Module.float(copy.deepcopy(model))  # transformers refuses it for what was a GGUF file
         inputs = mapped(dict(inputs), lambda t: t.float() if t.is_floating_point() else t)
-    found = norms(model, dict(inputs)).found
-    return {n.path: n for n in found if n.calls and n.axis == -1 and n.placement == "inside"}
+    all_norms = norms(model, dict(inputs)).found
+    return {n.path: n for n in all_norms if n.calls and n.axis == -1 and n.placement == "inside"}
 
 
 def tensors_of(model: nn.Module, inputs: Mapping[str, Tensor]) -> list[Tensor]:

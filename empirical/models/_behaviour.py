@@ -20,8 +20,8 @@ class Behaviour(NamedTuple):
     >>> import lngeom as lg
     >>> from empirical.models._behaviour import behaviour, probes
     >>> x = probes(16, "float64")
-    >>> found = behaviour(x, lg.rms_norm(x, eps=1e-6), 2.0**-53)
-    >>> found.kind, found.placement, f"{found.eps:.3g}"
+    >>> shown = behaviour(x, lg.rms_norm(x, eps=1e-6), 2.0**-53)
+    >>> shown.kind, shown.placement, f"{shown.eps:.3g}"
     ('rmsnorm', 'inside', '1e-06')
     """
 

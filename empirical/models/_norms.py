@@ -157,7 +157,7 @@ def norms(model: nn.Module, batch: object = None, known: dict[Key, Reading | str
     seen = _Pass(widths)
     if batch is not None:
         seen.run(model, batch)
-    found: dict[str, FoundNorm] = {}
+    by_path: dict[str, FoundNorm] = {}
     others: list[NoNorm] = []
     for path in dict.fromkeys((*seen.calls, *modules)):
         module = modules[path]
@@ -167,14 +167,14 @@ def norms(model: nn.Module, batch: object = None, known: dict[Key, Reading | str
             reading = _other_shapes(module)
         if isinstance(reading, Reading):
             twin = seen.twins.get(path)
-            about = {"calls": seen.calls.get(path, 0), "same_input_as": twin if twin in found else None}
-            found[path] = FoundNorm(path, type(module).__name__, **about, **vars(reading))
+            about = {"calls": seen.calls.get(path, 0), "same_input_as": twin if twin in by_path else None}
+            by_path[path] = FoundNorm(path, type(module).__name__, **about, **vars(reading))
         elif reading is not None:
             other = NoNorm(path, type(module).__name__, reading)
             if other.is_called_norm or (path in widths and own_parameters(module)):
                 others.append(other)
-    functional = tuple(each for each in seen.functions if each[0] not in found)
-    return Norms(tuple(found.values()), tuple(others), functional)
+    functional = tuple(each for each in seen.functions if each[0] not in by_path)
+    return Norms(tuple(by_path.values()), tuple(others), functional)
 
 
 def ellipsoid(module: nn.Module) -> lngeom.Ellipsoid:

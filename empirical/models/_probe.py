@@ -131,7 +131,7 @@ def _eps(module: nn.Module, seen: float) -> float:
 def _distance(x: np.ndarray, z: np.ndarray) -> tuple[float, Kind]:
     """How far the outputs are from a norm with any gain and bias, relative to the largest output."""
     large = slice(-_LARGE, None)
-    found: list[tuple[float, Kind]] = []
+    distances: list[tuple[float, Kind]] = []
     kinds: tuple[tuple[Kind, Callable[..., np.ndarray]], ...] = (
         ("layernorm", lngeom.layer_norm),
         ("rmsnorm", lngeom.rms_norm),
@@ -140,8 +140,8 @@ def _distance(x: np.ndarray, z: np.ndarray) -> tuple[float, Kind]:
         y, wanted = function(x, eps=0.0)[large], z[large]
         y, centre = y - y.mean(0), wanted - wanted.mean(0)
         rest = centre - y * ((y * centre).sum(0) / (y * y).sum(0))
-        found.append((float(np.abs(rest).max() / max(np.abs(wanted).max(), 1e-300)), kind))
-    return min(found)
+        distances.append((float(np.abs(rest).max() / max(np.abs(wanted).max(), 1e-300)), kind))
+    return min(distances)
 
 
 def layer_error(
@@ -198,10 +198,10 @@ def read(module: nn.Module, d: int) -> Reading | str:
     reasons: list[str] = []
     for axis, flat in ((-1, True), (1, False), (1, True)):
         z = _called(twin, x, axis, flat)
-        found = z if isinstance(z, str) else _understood(twin, x, z, axis)
-        if not isinstance(found, str):
-            return found
-        reasons.append(found)
+        reading = z if isinstance(z, str) else _understood(twin, x, z, axis)
+        if not isinstance(reading, str):
+            return reading
+        reasons.append(reading)
     other = x[::-1].copy()
     both = _called(twin, x, -1, True, other)
     if not isinstance(both, str):
@@ -248,14 +248,14 @@ def _proved(module: nn.Module, axis: int) -> Reading | None:
 
 def _measured(module: nn.Module, x: np.ndarray, z: np.ndarray) -> Reading | str | None:
     """The reading that its outputs show, if its code cannot be traced."""
-    found: Behaviour | None = behaviour(x, z, 2.0**-24)
-    if found is None or found.eps is None:
+    shown: Behaviour | None = behaviour(x, z, 2.0**-24)
+    if shown is None or shown.eps is None:
         return None
     parameters = own_parameters(module)
-    gain, bias = _named(found.gain, parameters, 1.0), _named(found.bias, parameters, 0.0)
+    gain, bias = _named(shown.gain, parameters, 1.0), _named(shown.bias, parameters, 0.0)
     if gain is None or bias is None or bias[1]:
         what = "gain is neither 1 nor w nor 1 + w" if gain is None else "bias is not one of its parameters"
-        return f"a {found.kind} with eps {found.eps:.3g}, but its {what}"
-    eps = _eps(module, found.eps)
-    placement = "outside" if found.placement == "outside" and eps > 0 else "inside"
-    return Reading(found.kind, placement, eps, 0, -1, gain[0], gain[1], bias[0], found.error * 2.0**24)
+        return f"a {shown.kind} with eps {shown.eps:.3g}, but its {what}"
+    eps = _eps(module, shown.eps)
+    placement = "outside" if shown.placement == "outside" and eps > 0 else "inside"
+    return Reading(shown.kind, placement, eps, 0, -1, gain[0], gain[1], bias[0], shown.error * 2.0**24)

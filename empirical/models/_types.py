@@ -51,7 +51,7 @@ def _classes(config: PretrainedConfig) -> Iterator[type]:
         base = transformers.MODEL_MAPPING[type(config)]
         yield from (each for each in (base if isinstance(base, tuple) else (base,)) if each is not None)
     home = type(config).__module__.replace(".configuration_", ".modeling_")
-    found = [
+    classes = [
         value
         for value in vars(importlib.import_module(home)).values()
         if inspect.isclass(value)
@@ -60,7 +60,7 @@ def _classes(config: PretrainedConfig) -> Iterator[type]:
         and getattr(value, "config_class", None) is type(config)
         and not value.__name__.endswith("PreTrainedModel")
     ]
-    yield from sorted(found, key=lambda value: (not value.__name__.endswith("Model"), "Wrapper" in value.__name__))
+    yield from sorted(classes, key=lambda value: (not value.__name__.endswith("Model"), "Wrapper" in value.__name__))
 
 
 def build(model_type: str) -> nn.Module | str:
@@ -82,20 +82,20 @@ def build(model_type: str) -> nn.Module | str:
     return reason
 
 
-def _row(model_type: str, model: nn.Module, found: Norms) -> Row:
+def _row(model_type: str, model: nn.Module, listed: Norms) -> Row:
     kinds = dict.fromkeys(
         f"{norm.kind}{' with 1 + w' if norm.gain_offset else ''}{' channels first' if norm.axis == 1 else ''}"
-        for norm in found.found
+        for norm in listed.found
     )
-    named = [each for each in found.others if _NAME.search(each.module)]
+    named = [each for each in listed.others if _NAME.search(each.module)]
     return {
         "type": model_type,
         "model": type(model).__name__,
-        "norms": len(found.found),
+        "norms": len(listed.found),
         "kinds": ", ".join(kinds),
         "missed": len(named),
-        "others": len(found.others) - len(named),
-        "named_otherwise": ", ".join(dict.fromkeys(n.module for n in found.found if not _NAME.search(n.module))),
+        "others": len(listed.others) - len(named),
+        "named_otherwise": ", ".join(dict.fromkeys(n.module for n in listed.found if not _NAME.search(n.module))),
         "reason": "; ".join(dict.fromkeys(f"{each.module}: {each.reason}" for each in named)),
     }
 

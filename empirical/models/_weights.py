@@ -32,8 +32,8 @@ def _some(names: Collection[str]) -> str:
 
 
 def _block(name: str) -> int:
-    found = _BLOCK.search(f".{name}")
-    return int(found[1]) if found else -1
+    block = _BLOCK.search(f".{name}")
+    return int(block[1]) if block else -1
 
 
 def _cause(missing: Collection[str], unused: Collection[str], names: Collection[str]) -> str:
@@ -54,10 +54,10 @@ def _files(source: ModelSource, config: PretrainedConfig) -> list[Path]:
     folder = Path(source.location)
     if not source.is_local:
         revision = getattr(config, "_commit_hash", None) or source.revision
-        found = huggingface_hub.try_to_load_from_cache(source.location, "config.json", revision=revision)
-        if not isinstance(found, str):
+        cached = huggingface_hub.try_to_load_from_cache(source.location, "config.json", revision=revision)
+        if not isinstance(cached, str):
             return []
-        folder = Path(found).parent
+        folder = Path(cached).parent
     named = getattr(config, "transformers_weights", None)
     usual = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
     path = next((path for path in (folder / name for name in ((named,) if named else usual)) if path.is_file()), None)

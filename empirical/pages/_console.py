@@ -158,11 +158,11 @@ def summary(rows: Sequence[Row], fits: Sequence[Growth] | None = None) -> list[s
 
 def _gauge_line(kind: "Kind") -> str:
     """Which numbers of a network of such norms a change of its weights changes that no output sees."""
-    said = {"angle_mean_deg": "angle", "d_cos2": "d·E[cos²θ]", "rank_among_random": "rank", "norm_mean": "norm"}
+    words = {"angle_mean_deg": "angle", "d_cos2": "d·E[cos²θ]", "rank_among_random": "rank", "norm_mean": "norm"}
     parts = []
     places: dict[Side, str] = {"input": f"before {kind}", "output": "after it"}
     for side, place in places.items():
-        moved = [word for name, word in said.items() if gauge_dependent(name, kind, side)]
+        moved = [word for name, word in words.items() if gauge_dependent(name, kind, side)]
         parts.append(f"{place} {', '.join(moved) or 'none'}")
     return f"a choice of coordinates, not seen in any output (lngeom gauge): {'; '.join(parts)}"
 

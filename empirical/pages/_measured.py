@@ -112,15 +112,15 @@ def beside_published(model: Measured) -> list[Row]:
         published = getattr(PUBLISHED[model.name], quantity) or PublishedSpread(math.nan)
         for layer in (None, *sorted({row["layer"] for row in chosen})):
             of_layer = [row for row in chosen if layer in (None, row["layer"])]
-            found = _average(of_layer, f"{what}_mean{unit}")
+            average = _average(of_layer, f"{what}_mean{unit}")
             measured = {
-                "measured_mean": found,
+                "measured_mean": average,
                 "measured_std": _average(of_layer, f"{what}_std{unit}"),
                 "measured_max": max(row["norm_max"] for row in of_layer) if what == "norm" else None,
                 "published_mean": published.mean,
                 "published_std": published.std,
                 "published_max": published.maximum,
-                "difference": found - published.mean if model.is_trained and found is not None else None,
+                "difference": average - published.mean if model.is_trained and average is not None else None,
             }
             table.append({**about, "quantity": quantity, "layer": layer, "sites": len(of_layer), **measured})
     return table

@@ -59,7 +59,7 @@ def derivatives(path: Path) -> list[Derivative]:
     _, undefined = path.obligations(trace)
     reason = f"it is not proved that {undefined[0]}" if undefined else wrong
     rows = frozenset(label for dim in path.axes for label in dim if label != FEATURE)
-    found = list[Derivative]()
+    verdicts = list[Derivative]()
     for name, gradient in gradients.items():
         by_row = path.trace.vectors[name]
         if gradient is None:
@@ -67,18 +67,18 @@ def derivatives(path: Path) -> list[Derivative]:
         if (gradient.summed, gradient.axes) != ((frozenset(), path.axes) if by_row else (rows, ((FEATURE,),))):
             summed = " and ".join(sorted(gradient.summed)) or "nothing"
             reason = f"it has the axes {gradient.axes}, summed over {summed}"
-        told = any(one.certificates for one in found)
-        found.append(Derivative(name, "not traced", reason) if reason else _decided(path, name, told))
-    return found
+        told = any(verdict.certificates for verdict in verdicts)
+        verdicts.append(Derivative(name, "not traced", reason) if reason else _decided(path, name, told))
+    return verdicts
 
 
 def _gradients(path: Path, ground: Ground) -> tuple[Trace, dict[str, Arr | None]]:
     """The derivatives on a carrier, by the names of what they are derivatives by."""
     trace, _ = path.again(ground)
-    found = path.backward.traced(trace, given(trace, _COTANGENT, path.axes, path.dtype))
+    gradients = path.backward.traced(trace, given(trace, _COTANGENT, path.axes, path.dtype))
     if trace.refusals:
         trace.refuse(trace.refusals[0])
-    return trace, found
+    return trace, gradients
 
 
 def _sides(path: Path, name: str, ground: Ground) -> tuple[Trace, Any, Any]:
@@ -142,11 +142,11 @@ def _executed(path: Path) -> str:
             drawn = rng.integers(-8, 9, (_ROWS, d) if by_row else d) / 4 + 0.125
             values[name] = abs(drawn) if "var" in name else drawn
         real = path.backward.real(values, _COTANGENT)
-        rows = [{name: one[k] if leaves.get(name) else one for name, one in values.items()} for k in range(_ROWS)]
-        runs = [_gradients(path, FloatGround(one, d, error=True))[1] for one in rows]
+        rows = [{name: v[k] if leaves.get(name) else v for name, v in values.items()} for k in range(_ROWS)]
+        runs = [_gradients(path, FloatGround(row, d, error=True))[1] for row in rows]
         for name, got in real.items():
-            pairs = [(one.value.value, one.value.error) for run in runs if (one := run[name]) is not None]
-            value, error = (np.stack([np.broadcast_to(one, d) for one in part]) for part in zip(*pairs, strict=True))
+            pairs = [(dx.value.value, dx.value.error) for run in runs if (dx := run[name]) is not None]
+            value, error = (np.stack([np.broadcast_to(row, d) for row in part]) for part in zip(*pairs, strict=True))
             if not leaves[name]:
                 error = error.sum(0) + 2 * _ROWS * unit * (abs(value) + error).sum(0)
                 value = value.sum(0)

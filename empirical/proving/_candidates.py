@@ -176,7 +176,7 @@ def _composed(function: Core, parts: tuple[Part, Part, Part], scales: Mapping[st
 
 def matching(names: Names, ground: Ground, output: ArrayLike) -> list[Candidate]:
     """The definitions with these names that have a value in floats, those of a norm without a change first."""
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     gains, biases = list(_gains(names)), list(_biases(names))
     epsilons = [*names.scalars, ""]
     for argument in _arguments(names):
@@ -189,9 +189,9 @@ def matching(names: Names, ground: Ground, output: ArrayLike) -> list[Candidate]
                     value = _composed(function, (inner, gain, bias), {"eps": eps})
                     exact = plain and argument.plain and gain.plain and bias.plain
                     affine = _affine_of(gain, bias, names, standard=plain) if argument.plain else None
-                    found.append(Candidate(f"{gain.text}{inner.text}{bias.text}", value, kind, exact, eps, affine))
-    found += [one for one in _others(names) if _agree(one.value(ground), output)]
-    return sorted(found, key=lambda one: not one.exact)
+                    candidates.append(Candidate(f"{gain.text}{inner.text}{bias.text}", value, kind, exact, eps, affine))
+    candidates += [candidate for candidate in _others(names) if _agree(candidate.value(ground), output)]
+    return sorted(candidates, key=lambda candidate: not candidate.exact)
 
 
 def _affine_of(gain: Part, bias: Part, names: Names, *, standard: bool) -> Affine | None:

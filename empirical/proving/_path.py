@@ -53,7 +53,7 @@ class Path:
     @property
     def facts(self) -> list[Proved]:
         """The assumptions, and that sums of squares are not negative."""
-        squares = [kernel.total(kernel.square(one)) for one in dict.fromkeys(self.trace.squares)]
+        squares = [kernel.total(kernel.square(value)) for value in dict.fromkeys(self.trace.squares)]
         return [*map(kernel.assume, self.trace.ground.facts), *squares]
 
     def obligations(self, trace: Trace) -> tuple[list[Proved], list[str]]:
@@ -79,13 +79,13 @@ class Path:
         goals: dict[Formula, tuple[Carrier, str]] = {}
         for (value, relation), (term, _) in zip(recorded.obligations, terms.obligations, strict=True):
             goals.setdefault(Formula(kernel.term(term), relation), (value, relation))
-        claims = [*(goals[one.conclusion] for one in proved[:-1]), (difference, "=")]
+        claims = [*(goals[step.conclusion] for step in proved[:-1]), (difference, "=")]
         plain = re.sub(r"\W", "_", name.rpartition(":")[2])
         for k, (theorem, (value, relation)) in enumerate(zip(proved, claims, strict=True)):
             table = Table()
             assert isinstance(value, Recorded), "a run on recorded nodes gives nothing else"
             conclusion = [table.taken(raw, value.place), relation]
-            hypotheses = sorted(kernel.recorded_formula(one, table) for one in theorem.hypotheses)
+            hypotheses = sorted(kernel.recorded_formula(hypothesis, table) for hypothesis in theorem.hypotheses)
             id = f"user.{plain}{f'_defined{k + 1}' if k < len(proved) - 1 else ''}"
             yield kernel.certified(id, theorem, (hypotheses, conclusion), table)
 

@@ -28,11 +28,11 @@ def counterexample(path: Path, definition: Candidate) -> Json | None:
         for _ in range(_TRIES):
             values = small_numbers(path, d, rng)
             try:
-                found = _at(path, definition, values, d)
+                point = _at(path, definition, values, d)
             except (Refusal, KeyError, IndexError):  # another branch, or a name that only the definition has
                 continue
-            if found is not None:
-                return found
+            if point is not None:
+                return point
     return None
 
 
@@ -61,11 +61,11 @@ def _at(path: Path, definition: Candidate, values: Point, d: int) -> Json | None
     floats = {name: np.array(value, dtype=float) for name, value in values.items()}
     rows = {name: value[None] if path.trace.vectors.get(name) else value for name, value in floats.items()}
     real, maps = _run(path, rows, d)
-    computed = {name: one[0] for name, one in zip(path.trace.maps, maps, strict=True)}
+    computed = {name: part[0] for name, part in zip(path.trace.maps, maps, strict=True)}
     ground = FloatGround(floats | computed, d, error=True)
     with np.errstate(all="ignore"):
         traced, meant = path.again(ground)[1].value, definition.value(ground)
-        code, off = (np.broadcast_to(one, (d,)) for one in (traced.value, traced.error))
+        code, off = (np.broadcast_to(part, (d,)) for part in (traced.value, traced.error))
         expected = np.broadcast_to(meant.value, (d,))
         if not (abs(code - expected) > off + meant.error).any() or not (abs(real[0] - code) <= off).all():
             return None

@@ -58,7 +58,7 @@ class Proof:
 
     def passes(self, allowed: tuple[str, ...] = ()) -> bool:
         """Whether the definition itself is proved, or a variant whose formula contains one of the words `allowed`."""
-        if any(one.status != "proved" for one in self.derivatives):
+        if any(derivative.status != "proved" for derivative in self.derivatives):
             return False
         excused = self.status == "variant" and any(word.lower() in self.text.lower() for word in allowed)
         return self.status == "proved" or excused
@@ -71,7 +71,7 @@ class Proof:
             "certificate_sha256": self.certificate_sha256,
             "counterexample": self.counterexample,
             "notes": self.notes,
-            "derivatives": {one.name: one.status for one in self.derivatives},
+            "derivatives": {derivative.name: derivative.status for derivative in self.derivatives},
         }
 
     def __str__(self) -> str:
@@ -83,9 +83,9 @@ class Proof:
             counted = ", ".join(f"{name} {count}" for name, count in self.operations.items())
             lines.append(f"  traced       {_counted(sum(self.operations.values()), 'operation')}: {counted}")
         lines += [f"  defined      {text}" for text in self.obligations]
-        lines += [f"  backward     {one}" for one in self.derivatives]
+        lines += [f"  backward     {derivative}" for derivative in self.derivatives]
         if self.certificates:
-            whole = next(one for one in reversed(self.certificates) if "_by_" not in one["id"])
+            whole = next(data for data in reversed(self.certificates) if "_by_" not in data["id"])
             size = ", ".join(_counted(len(whole[f"{part}s"]), part) for part in ("term", "step"))
             lines.append(f"  certificate  {size}, sha256 {(self.certificate_sha256 or '')[:12]}")
         if self.counterexample:

@@ -63,9 +63,9 @@ def _paths(program: Program, axes: tuple[Dim, ...], dtype: str) -> Iterator[Path
 
 def _with_derivatives(proof: Proof, paths: list[Path]) -> Proof:
     """The verdict with what the backward pass of a program computes."""
-    found = tuple(one for path in paths for one in derivatives(path))
-    more = [certificate for one in found for certificate in one.certificates if len(paths) == 1]
-    return replace(proof, derivatives=found, certificates=(*proof.certificates, *more))
+    backward = tuple(derivative for path in paths for derivative in derivatives(path))
+    more = [data for derivative in backward for data in derivative.certificates if len(paths) == 1]
+    return replace(proof, derivatives=backward, certificates=(*proof.certificates, *more))
 
 
 def _constants(program: Program, axes: tuple[Dim, ...], dtype: str) -> set[float]:
@@ -81,25 +81,25 @@ def _constants(program: Program, axes: tuple[Dim, ...], dtype: str) -> set[float
 def _of_path(path: Path, kind: str | None) -> Proof:
     facts = path.facts
     defined, undefined = path.obligations(path.trace)
-    ranges = (", proved for d > 1" if SEVERAL in one.hypotheses else ", proved" for one in defined)
-    shown = tuple(f"{kernel.formula(one.conclusion)}{text}" for one, text in zip(defined, ranges, strict=True))
+    ranges = (", proved for d > 1" if SEVERAL in fact.hypotheses else ", proved" for fact in defined)
+    shown = tuple(f"{kernel.formula(fact.conclusion)}{text}" for fact, text in zip(defined, ranges, strict=True))
     unused = [name for name in path.program.literals.values if role(name) == "eps" and name not in path.names.scalars]
     notes = (*sorted(path.trace.notes), *(f"its setting {name} does not enter" for name in unused))
     common: Json = {"obligations": shown, "operations": dict(path.trace.operations), "notes": notes}
-    found = _identified(path, facts)
-    expected = _expected(path, kind or (found[0].kind if found else ""))
-    if found is None:
+    identified = _identified(path, facts)
+    expected = _expected(path, kind or (identified[0].kind if identified else ""))
+    if identified is None:
         point = counterexample(path, expected)
         if point is None:
             msg = f"{path.program.name} is none of the known definitions, and no point tells"
             return Proof("not traced", msg, **common)
         return Proof("refuted", f"{path.program.name} is not {expected.text}", counterexample=point, **common)
     if undefined:
-        msg = f"{path.program.name} agrees with {found[0].text}, but it is not proved that {undefined[0]}"
+        msg = f"{path.program.name} agrees with {identified[0].text}, but it is not proved that {undefined[0]}"
         return Proof("not traced", msg, **common)
-    candidate, equality = found
+    candidate, equality = identified
     proved = [*defined, equality]
-    hypotheses = {one for theorem in proved for one in theorem.hypotheses}
+    hypotheses = {hypothesis for theorem in proved for hypothesis in theorem.hypotheses}
     alone, least = path.alone(hypotheses), 2 if SEVERAL in hypotheses else 1
     wrong = differs(path, candidate, lambda d: d >= least and alone in (None, d))
     if wrong is not None:
@@ -108,7 +108,7 @@ def _of_path(path: Path, kind: str | None) -> Proof:
     reach = f"d = {alone} alone" if alone else f"every d {'> 1' if SEVERAL in hypotheses else '≥ 1'}"
     literals = path.program.literals
     known = {("d",), *(("s", name) for name in literals.values if literals.text(name) != name)}
-    assumed = sorted(kernel.formula(one) for one in hypotheses if not kernel.atoms_of([one.term]) <= known)
+    assumed = sorted(kernel.formula(h) for h in hypotheses if not kernel.atoms_of([h.term]) <= known)
     return Proof(
         "proved" if exact else "variant",
         f"{path.program.name} computes {candidate.text}",
@@ -148,11 +148,11 @@ def _identified(path: Path, facts: list[Proved]) -> tuple[Candidate, Proved] | N
         ground = FloatGround(values, size)
         try:
             with np.errstate(all="ignore"):
-                found = matching(names, ground, path.again(ground)[1].value)
+                candidates = matching(names, ground, path.again(ground)[1].value)
         except Refusal:  # this dimension takes another branch
             continue
         assumed = [kernel.assume(kernel.equal(kernel.d, size))] if alone else []
-        for candidate in found:
+        for candidate in candidates:
             goal = kernel.equal(path.output.value, candidate.value(path.trace.ground))
             try:
                 return candidate, kernel.prove(goal, *facts, *lemmas, *assumed)
@@ -166,7 +166,8 @@ def _expected(path: Path, kind: str) -> Candidate:
     names = path.names
     roles = {role(name.rpartition("_")[2]): name for name in reversed(path.trace.vectors)}
     gain, bias = roles.get("gain"), roles.get("bias")
-    eps = next((one for one in path.program.literals.values if role(one) == "eps"), next(iter(names.scalars), None))
+    settings = (name for name in path.program.literals.values if role(name) == "eps")
+    eps = next(settings, next(iter(names.scalars), None))
     if kind not in ("layernorm", "rmsnorm"):
         named = path.program.name.lower()
         kind = "rmsnorm" if "rms" in named or (bias is None and "layer" not in named) else "layernorm"
@@ -186,13 +187,13 @@ def _together(proofs: list[Proof], paths: list[Path]) -> Proof:
     if len(proofs) == 1:
         return _in_other_formats(proofs[0], paths[0])
     order = ("not traced", "refuted", "variant", "proved")
-    worst = min(proofs, key=lambda one: order.index(one.status))
-    texts = [f"{one.text} where {' and '.join(path.branches())}" for one, path in zip(proofs, paths, strict=True)]
-    proved = all(one.certificates for one in proofs)
-    parts = tuple(certificate for one in proofs if proved for certificate in one.certificates)
+    worst = min(proofs, key=lambda proof: order.index(proof.status))
+    texts = [f"{proof.text} where {' and '.join(path.branches())}" for proof, path in zip(proofs, paths, strict=True)]
+    proved = all(proof.certificates for proof in proofs)
+    parts = tuple(data for proof in proofs if proved for data in proof.certificates)
     ids = [data["id"] for data in parts]
     parts = tuple(data if ids.count(data["id"]) == 1 else _numbered(data, k) for k, data in enumerate(parts))
-    ranges = "; ".join(one.dimensions for one in proofs)
+    ranges = "; ".join(proof.dimensions for proof in proofs)
     return replace(worst, text="; ".join(texts), dimensions=ranges, certificates=parts)
 
 

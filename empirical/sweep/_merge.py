@@ -118,13 +118,13 @@ def _shared(holding: np.ndarray, beginning: np.ndarray) -> list[tuple[int, int]]
         return []
     hashes, heads = _stretches(holding, width), _stretches(beginning[:, :width], width)[:, 0]
     order = np.argsort(heads)
-    found = []
+    overlaps = []
     for row, place in np.argwhere(np.isin(hashes, heads)):
         first = np.searchsorted(heads, hashes[row, place], sorter=order)
         shared = length - place
         if np.array_equal(holding[row, place:], beginning[order[first], :shared]):
-            found.append((int(row), int(shared)))
-    return found
+            overlaps.append((int(row), int(shared)))
+    return overlaps
 
 
 def _renumbered(run: RunDirectory, sequences: Sequence[Origin]) -> observe.States:

@@ -94,7 +94,7 @@ def write_all(base: Path) -> Path:
     )
     tables: tuple[tuple[str, Sequence[str], Callable[[Measured], Iterable[Row]]], ...] = (
         ("sites", observe.COLUMNS, lambda model: model.rows),
-        ("predictions", judge.COLUMNS, lambda model: (asdict(one) for one in model.predictions)),
+        ("predictions", judge.COLUMNS, lambda model: (asdict(prediction) for prediction in model.predictions)),
         ("growth", observe.GROWTH_COLUMNS, lambda model: (asdict(fit) for fit in observe.growth(model.rows))),
     )
     for name, columns, of in tables:  # of all models, the model in the first column

@@ -75,9 +75,9 @@ def read_finished(path: str | os.PathLike[str]) -> FinishedRun:
     return FinishedRun(run.path, manifest, observe.read_sites(run.path / "sites.csv"), judged)
 
 
-def _half(one: Row, other: Row) -> float | None:
+def _half(measured: Row, other: Row) -> float | None:
     """Half the width of the 95 % interval of a difference of energies, the two being independent; None without one."""
-    widths = [row["d_cos2_high"] - row["d_cos2_low"] for row in (one, other) if row["d_cos2_low"] is not None]
+    widths = [row["d_cos2_high"] - row["d_cos2_low"] for row in (measured, other) if row["d_cos2_low"] is not None]
     return math.hypot(*widths) / 2 if len(widths) == 2 and all(map(math.isfinite, widths)) else None
 
 

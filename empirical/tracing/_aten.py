@@ -51,10 +51,12 @@ class Autograd:
             output: Any
             if isinstance(function, torch.nn.Module):
                 buffers = dict(function.named_buffers())
-                held = {
-                    path: one for path, one in [*function.named_parameters(), *buffers.items()] if safe(path) in named
+                held = dict(function.named_parameters()) | buffers
+                own = {
+                    path: named[safe(path)].reshape(tensor.shape)
+                    for path, tensor in held.items()
+                    if safe(path) in named
                 }
-                own = {path: named[safe(path)].reshape(one.shape) for path, one in held.items()}
                 own |= {path: own[path].detach() for path in own.keys() & buffers.keys()}
                 output = torch.func.functional_call(function, own, tuple(arguments))
             else:
@@ -74,7 +76,7 @@ class Autograd:
             *([] for _ in self.numbers),
         ]
         tensors = [torch.ones(list(shape), dtype=getattr(torch, self.dtype)) for shape in shapes]
-        parts = {one: how for one, how in decomposition_table.items() if any(name in str(one) for name in _FUSED)}
+        parts = {op: how for op, how in decomposition_table.items() if any(name in str(op) for name in _FUSED)}
         run = functools.partial(self._run, self.program.literals.numbers)
         return make_fx(run, parts, "symbolic")(*tensors)
 
@@ -91,12 +93,13 @@ class Autograd:
         graph.graph.eliminate_dead_code()
         made = [given(trace, name, self.axes if rows else ((FEATURE,),), v.dtype) for name, rows in self.leaves.items()]
         made += [given(trace, name, (), v.dtype) for name in self.numbers]
-        inputs = iter([raised(one) for one in (v, *made)])
+        inputs = map(raised, (v, *made))
         known: dict[Node, Any] = {}
         for node in graph.graph.nodes:
             taken = map_arg((node.args, node.kwargs), known.__getitem__)
             if node.op == "output":
-                return {n: one if one is None else one.arr for n, one in zip(self.leaves, *taken[0], strict=True)}
+                by_name = zip(self.leaves, *taken[0], strict=True)
+                return {name: None if tensor is None else tensor.arr for name, tensor in by_name}
             if node.op == "get_attr":
                 trace.refuse(f"autograd's pass holds the tensor {node.target}")
             known[node] = next(inputs) if node.op == "placeholder" else _result(node, *taken)
@@ -112,11 +115,11 @@ class Autograd:
             return torch.tensor(array).to(getattr(torch, self.dtype))
 
         tensors = [laid(cotangent, True), *(laid(name, rows) for name, rows in self.leaves.items())]
-        found = self._run(values, *tensors, *(laid(name, False) for name in self.numbers))
-        told = {name: one for name, one in zip(self.leaves, found, strict=True) if one is not None}
-        read = {name: one.double().numpy() for name, one in told.items()}
+        derivatives = self._run(values, *tensors, *(laid(name, False) for name in self.numbers))
         return {
-            name: np.moveaxis(one, place if self.leaves[name] else 0, -1).reshape(-1, d) for name, one in read.items()
+            name: np.moveaxis(derivative.double().numpy(), place if by_row else 0, -1).reshape(-1, d)
+            for (name, by_row), derivative in zip(self.leaves.items(), derivatives, strict=True)
+            if derivative is not None
         }
 
 

@@ -73,7 +73,6 @@ class Front:
 
     def of_class(self, target: Function, d: Num | int, setting: Setting) -> Function:
         """The instance that a class or a factory makes for a dimension."""
-        taken = {
-            name: one for name, one in parameters(target).items() if one.default is REQUIRED or role(name) == "eps"
-        }
-        return target(**{name: d if is_size(name) else setting(name, 1e-5) for name in taken})
+        given = parameters(target)
+        passed = [name for name in given if given[name].default is REQUIRED or role(name) == "eps"]
+        return target(**{name: d if is_size(name) else setting(name, 1e-5) for name in passed})

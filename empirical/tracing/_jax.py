@@ -45,13 +45,13 @@ class JaxFront(Front):
     def call(self, function: Function, values: Sequence[object]) -> Arr | None:
         arrays = [value for value in values if isinstance(value, Arr)]
         symbolic = importlib.import_module("jax.export").symbolic_shape
-        labels = list(dict.fromkeys(label for one in arrays for label in one.labels))
+        labels = list(dict.fromkeys(label for array in arrays for label in array.labels))
         sizes = dict(zip(labels, symbolic(", ".join(labels)), strict=True))
         shapes = [
             self.jax.ShapeDtypeStruct(
-                [functools.reduce(operator.mul, [sizes[a] for a in dim], 1) for dim in one.axes], one.dtype
+                [functools.reduce(operator.mul, [sizes[a] for a in dim], 1) for dim in array.axes], array.dtype
             )
-            for one in arrays
+            for array in arrays
         ]
 
         def program(*given: object) -> object:
@@ -135,7 +135,7 @@ def _applied(trace: Trace, name: str, inputs: list[Any], options: dict[str, Any]
         return inputs[1 + int(bool(inputs[0]))]
     if name in ("convert_element_type", "broadcast_in_dim", "reshape", "squeeze", "expand_dims", "transpose"):
         return _moved(trace, name, inputs[0], options)
-    arrays = [one for one in inputs if isinstance(one, Arr)]
+    arrays = [array for array in inputs if isinstance(array, Arr)]
     if not arrays and name in _SIZES:
         return _SIZES[name](*inputs)
     if not arrays:

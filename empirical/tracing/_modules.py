@@ -69,7 +69,7 @@ class TorchFront(Front):
     def of_instance(self, module: object) -> tuple[Build, int | None] | None:
         if not isinstance(module, torch.nn.Module):
             return None
-        shapes = [tuple(one.shape) for one in (*module.parameters(), *module.buffers())]
+        shapes = [tuple(tensor.shape) for tensor in (*module.parameters(), *module.buffers())]
         shapes.append(getattr(module, "normalized_shape", ()))
         size = next((shape[0] for shape in shapes if isinstance(shape, tuple) and len(shape) == 1), None)
         return lambda d, setting: _labelled(module, size, d, setting), size
@@ -129,13 +129,13 @@ def _made(target: Function, d: Num | int, setting: Setting) -> Any:
 
 def _constructor(target: Function) -> dict[str, inspect.Parameter]:
     """The parameters of a constructor, with those that it passes on to its bases."""
-    found: dict[str, inspect.Parameter] = {}
+    known: dict[str, inspect.Parameter] = {}
     for base in target.__mro__ if isinstance(target, type) else (target,):
-        taken = base.__init__ if isinstance(base, type) else base
-        found = {**{name: one for name, one in parameters(taken).items() if name != "self"}, **found}
-        if any(one.default is REQUIRED for one in found.values()) or ("__init__" in vars(base) and len(found) > 1):
+        own = parameters(base.__init__ if isinstance(base, type) else base)
+        known = {name: parameter for name, parameter in own.items() if name != "self"} | known
+        if any(p.default is REQUIRED for p in known.values()) or ("__init__" in vars(base) and len(known) > 1):
             break
-    return found
+    return known
 
 
 def _twice(target: Function, d: Num, setting: Setting) -> torch.nn.Module:
@@ -144,7 +144,7 @@ def _twice(target: Function, d: Num, setting: Setting) -> torch.nn.Module:
     for part, other in zip(small.modules(), large.modules(), strict=True):
         plain = {name: value for name, value in vars(part).items() if isinstance(value, int | float | tuple | str)}
         for name, value in plain.items():
-            wanted = tuple(80 if one == 48 else one for one in value) if isinstance(value, tuple) else value
+            wanted = tuple(80 if size == 48 else size for size in value) if isinstance(value, tuple) else value
             if vars(other)[name] not in (wanted, 80 if value == 48 else wanted):
                 d.trace.refuse(f"{name} is {value} at d = 48 and {vars(other)[name]} at d = 80")
     return _labelled(small, 48, d, setting)
@@ -237,7 +237,7 @@ def _arbitrary(module: torch.nn.Module, trace: Trace, dtype: str) -> torch.nn.Mo
 
 def _labelled(module: torch.nn.Module, size: int | None, d: Num | int, setting: Setting) -> torch.nn.Module:
     """A copy of a module in which what has its dimension has the dimension `d`."""
-    twin = copy.deepcopy(module, {id(one): one for one in module.parameters()}).eval()
+    twin = copy.deepcopy(module, {id(parameter): parameter for parameter in module.parameters()}).eval()
     if isinstance(d, int):
         return twin
     for part in twin.modules():
@@ -245,7 +245,7 @@ def _labelled(module: torch.nn.Module, size: int | None, d: Num | int, setting: 
             if value == size and isinstance(value, int):
                 setattr(part, name, d)
             elif isinstance(value, tuple) and size in value:
-                setattr(part, name, tuple(d if one == size else one for one in value))
+                setattr(part, name, tuple(d if axis == size else axis for axis in value))
             elif isinstance(value, float) and role(name) == "eps":
                 setattr(part, name, setting(name, value))
         held: dict[str, Any]

@@ -64,7 +64,7 @@ class OnnxFront(Front):
 def _result(trace: Trace, node: Node, inputs: list[Any]) -> Arr:
     """One node."""
     name, x = node.op_type, inputs[0]
-    attributes: dict[str, Any] = {one.name: one.i or one.f or list(one.ints) for one in node.attribute}
+    attributes: dict[str, Any] = {a.name: a.i or a.f or list(a.ints) for a in node.attribute}
     if name in _LAYERS:
         if x.axes[-1] != (FEATURE,) or attributes.get("axis", -1) not in (-1, len(x.axes) - 1):
             trace.refuse(f"{name} over axis {attributes.get('axis')}")
@@ -75,12 +75,12 @@ def _result(trace: Trace, node: Node, inputs: list[Any]) -> Arr:
         trace.operations[name] += 1
         if axes is None:
             trace.refuse(f"{name} over all axes")
-        found = [int(one) for one in np.atleast_1d(np.asarray(axes))]
-        return (x.mean if name == "ReduceMean" else x.sum)(found, bool(attributes.get("keepdims", 1)))
+        reduce = x.mean if name == "ReduceMean" else x.sum
+        return reduce([int(axis) for axis in np.atleast_1d(axes)], bool(attributes.get("keepdims", 1)))
     if name == "Identity" or (name == "Cast" and attributes["to"] in _FLOATS):
         return x.view(x.axes)
     if name not in _NAMES:
         trace.refuse(f"{name} is not among the operations that are traced")
     trace.operations[name] += 1
-    like = next(one for one in inputs if isinstance(one, Arr))
+    like = next(value for value in inputs if isinstance(value, Arr))
     return applied(_NAMES[name], like, inputs)

@@ -81,17 +81,17 @@ class Program:
             arguments = _arguments(function, inputs, d, setting)
             trace.operations.clear()
             with _watched(trace):
-                found = self.front.call(function, [x, *arguments])
+                output = self.front.call(function, [x, *arguments])
         if trace.refusals:
             trace.refuse(trace.refusals[0])
         if chance != _chance():
             trace.refuse("random numbers")
-        if found is None:
+        if output is None:
             return trace.refuse("the output is not an array")
-        several = all(dim in ((), whole) for dim, whole in zip(found.axes, axes, strict=False))
-        if len(found.axes) != len(axes) or not several or found.summed:
-            trace.refuse(f"the output has the axes {found.axes} for an input with {axes}")
-        return found
+        several = all(dim in ((), whole) for dim, whole in zip(output.axes, axes, strict=False))
+        if len(output.axes) != len(axes) or not several or output.summed:
+            trace.refuse(f"the output has the axes {output.axes} for an input with {axes}")
+        return output
 
     def called(
         self, arrays: Mapping[str, object], d: int, settings: Mapping[str, SupportsFloat]
@@ -176,22 +176,22 @@ def _arguments(
     """A program's arguments beside x, in order: arrays like x or of components, as `made` makes them, and settings."""
     like, vector = made
     forward = getattr(function, "forward", None)
-    found: list[object] = []
+    arguments: list[object] = []
     for name, parameter in list(parameters(function if forward is None else forward).items())[1:]:
         purpose, required = role(name), parameter.default is REQUIRED
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY or (forward is not None and not required):
             break
         if forward is not None or (required and purpose is None and _LIKE.search(name)):
-            found.append(like(name))
+            arguments.append(like(name))
         elif purpose == "eps" and (required or isinstance(parameter.default, float)):
-            found.append(setting(name, 1e-5 if required else parameter.default))
+            arguments.append(setting(name, 1e-5 if required else parameter.default))
         elif required and purpose in ("d", "shape"):
-            found.append(d if purpose == "d" else (d,))
+            arguments.append(d if purpose == "d" else (d,))
         elif required or (purpose in ("gain", "bias") and parameter.default is None):
-            found.append(vector(name))
+            arguments.append(vector(name))
         else:
-            found.append(parameter.default)
-    return found
+            arguments.append(parameter.default)
+    return arguments
 
 
 def program(target: object, name: str, front: Front) -> Program:

@@ -114,9 +114,9 @@ def _trace_of(values: Iterable[object]) -> Trace | None:
         if isinstance(value, Num):
             return value.trace
         if isinstance(value, list | tuple | dict):
-            found = _trace_of(value.values() if isinstance(value, dict) else value)
-            if found is not None:
-                return found
+            trace = _trace_of(value.values() if isinstance(value, dict) else value)
+            if trace is not None:
+                return trace
     return None
 
 
@@ -164,7 +164,7 @@ def dispatched(function: Function, args: Sequence[Any], kwargs: Mapping[str, obj
         result = action(*lower, **options)
     except TypeError as error:
         trace.refuse(f"{name} is called in a way that is not traced: {error}")
-    moved = any(isinstance(one, Arr) and one.value is getattr(result, "value", None) for one in lower)
+    moved = any(isinstance(x, Arr) and x.value is getattr(result, "value", None) for x in lower)
     if not moved and base not in _ASKED:  # neither a view nor a cast nor a question
         trace.operations[base] += 1
     if in_place:
@@ -178,9 +178,9 @@ def dispatched(function: Function, args: Sequence[Any], kwargs: Mapping[str, obj
 
 def _dtype(*operands: object) -> str:
     """The format of a result: what the formats of arrays with axes promote to."""
-    arrays = [one for one in operands if isinstance(one, Arr)]
-    chosen = [one for one in arrays if one.axes] or arrays
-    return functools.reduce(_promoted, [one.dtype for one in chosen])
+    arrays = [operand for operand in operands if isinstance(operand, Arr)]
+    chosen = [array for array in arrays if array.axes] or arrays
+    return functools.reduce(_promoted, [array.dtype for array in chosen])
 
 
 @functools.cache
@@ -189,7 +189,7 @@ def _promoted(a: str, b: str) -> str:
 
 
 def _like(*operands: Operand) -> Arr:
-    return next(one for one in operands if isinstance(one, Arr))
+    return next(operand for operand in operands if isinstance(operand, Arr))
 
 
 def _array(value: Operand, like: Arr) -> Arr:
@@ -266,8 +266,8 @@ _FLOATS = ("float64", "float32", "bfloat16", "float16")
 
 @operation("to", "type", "_to_copy")
 def _to(x: Arr, *wanted: object, dtype: str | None = None, **_: object) -> Arr:
-    for one in (*wanted, dtype):
-        target = one.dtype if isinstance(one, Arr) else one
+    for like in (*wanted, dtype):
+        target = like.dtype if isinstance(like, Arr) else like
         if isinstance(target, str) and target in _FLOATS:
             return x.cast(target)
         if isinstance(target, str) and ("int" in target or target == "bool"):
@@ -391,7 +391,7 @@ def _einsum(equation: str, *given: Arr | Sequence[Arr]) -> Arr:
 
 def _trailing(x: Arr, shape: Sequence[Num | int]) -> None:
     """Whether a layer normalizes exactly the components."""
-    dims = [one.dim if isinstance(one, Num) else () if one == 1 else one for one in shape]
+    dims = [size.dim if isinstance(size, Num) else () if size == 1 else size for size in shape]
     labels = [label for dim in dims if isinstance(dim, tuple) for label in dim]
     if list(x.axes[len(x.axes) - len(dims) :]) != dims or labels != [FEATURE]:
         x.trace.refuse(f"a layer normalizes {shape} of the axes {x.axes}")
@@ -404,7 +404,7 @@ def layer(
     if x.summed:
         x.trace.refuse("a sum over rows is used otherwise than linearly")
     added = eps.value if isinstance(eps, Num) else x.trace.constant(eps)
-    values = {name: one.value for name, one in statistics.items()}
+    values = {name: statistic.value for name, statistic in statistics.items()}
     square = values.get("variance", lg.moments(x.value)[1] if function is lg.layer_norm else None)
     square = lg.projection.mean_square(x.value) if square is None else square
     x.trace.require(square + added, ">")
@@ -434,7 +434,8 @@ def _group_norm(x: Arr, num_groups: int, weight: Weight = None, bias: Weight = N
     rest = tuple(itertools.chain(*x.axes[1:]))
     if num_groups != 1 or rest != (FEATURE,):
         x.trace.refuse(f"{num_groups} groups of the axes {x.axes}")
-    wide = [None if one is None else one.reshaped([one.size(0), *[1] * (len(x.axes) - 2)]) for one in (weight, bias)]
+    ends = [1] * (len(x.axes) - 2)
+    wide = [None if p is None else p.reshaped([p.size(0), *ends]) for p in (weight, bias)]
     return layer(x, lg.layer_norm, eps, *wide)
 
 
@@ -445,7 +446,7 @@ def _batch_norm(x: Arr, running_mean: Weight, running_var: Weight, *given: Any, 
         x.trace.refuse("batch statistics")
     ends = [1] * (len(x.axes) - 2)
     affine = [options.get(name) for name in ("weight", "bias")]
-    wide = [None if one is None else one.reshaped([one.size(0), *ends]) for one in affine]
+    wide = [None if p is None else p.reshaped([p.size(0), *ends]) for p in affine]
     eps = options.get("eps", 1e-5)
     return layer(x, lg.norms.batch_norm, eps, *wide, mean=running_mean, variance=running_var)
 
@@ -463,7 +464,7 @@ OPERATIONS["dropout"] = lambda x, p=0.5, training=True, inplace=False: (
 
 
 def _dims(trace: Trace, sizes: Sequence[Num | int]) -> list[Dim]:
-    dims = [one.dim if isinstance(one, Num) else () if one == 1 else None for one in sizes]
+    dims = [size.dim if isinstance(size, Num) else () if size == 1 else None for size in sizes]
     if None in dims:
         trace.refuse(f"an array of shape {tuple(sizes)} is made")
     return [dim for dim in dims if dim is not None]

@@ -32,13 +32,13 @@ def summarize_controls(controls: Rows) -> list[ControlSummary]:
     """Every arm and direction, in the order of the table."""
     last = max(row["step"] for row in controls)
     deep = [row for row in controls if row["step"] == last and row["site"] != "h.0"]
-    found = []
+    summaries = []
     for (norm, optimizer, direction), rows in by(deep, "norm", "optimizer", "direction").items():
         energy, random = (geometric_mean(per_seed(rows, column)) for column in ("d_cos2", "random_d_cos2_median"))
         ranks = [row["rank_among_random"] for row in rows if row["site"] == "ln_f"]
         chance = chance_of_ranks(ranks, rows[0]["directions"])
-        found.append(ControlSummary(norm, optimizer, str(direction), energy, random, chance))
-    return found
+        summaries.append(ControlSummary(norm, optimizer, str(direction), energy, random, chance))
+    return summaries
 
 
 def equivalence(differences: Sequence[float] | SeedMean, margin: float = MARGIN) -> str:

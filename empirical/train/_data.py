@@ -120,10 +120,10 @@ def _tokenizer(corpus: Corpus, name: str | None, vocabulary: int) -> PreTrainedT
     """The tokenizer of that name, whose code is never run; without one, a tokenizer trained on the training part."""
     if name is None:
         return train_tokenizer((t for n, t in enumerate(corpus.documents()) if not _is_held_out(n)), vocabulary)
-    found = load_tokenizer(ModelSource(name, name))
-    if not isinstance(found.eos_token_id, int):
+    tokenizer = load_tokenizer(ModelSource(name, name))
+    if not isinstance(tokenizer.eos_token_id, int):
         raise ModelError("the tokenizer has no end-of-text token (eos_token), which must stand between the documents")
-    return found
+    return tokenizer
 
 
 def _write(pieces: Iterable[tuple[bool, np.ndarray]], folder: Path, limit: int | None) -> tuple[int, int, int]:

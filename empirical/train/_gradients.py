@@ -138,7 +138,7 @@ def _compare(
         error += (width + 10) * unit * _row_magnitude(module, inputs[name], outward) + len(norms) * unit * size
     per_token = error + (count + 1) * unit * stream
 
-    found = []
+    compared = []
     for name, parameter in writers(model):
         gradient = parameter.grad
         if gradient is None:
@@ -156,8 +156,8 @@ def _compare(
         bound = rows + width * unit * gradient.abs().sum(-1)
         along = gradient.sum(-1).abs()
         ratio = torch.where(along == 0, torch.zeros_like(along), along / bound)
-        found.append(WriterGradient(name, uniform_energy(gradient), float(ratio.max())))
-    return found
+        compared.append(WriterGradient(name, uniform_energy(gradient), float(ratio.max())))
+    return compared
 
 
 def writer_gradients(model: GPT2LMHeadModel, tokens: Tensor) -> list[WriterGradient]:
@@ -199,6 +199,6 @@ def writer_gradients(model: GPT2LMHeadModel, tokens: Tensor) -> list[WriterGradi
         next_token_loss(model, tokens).backward()
 
     with torch.no_grad():
-        found = _compare(model, tokens, norms, inputs, gradients)
+        compared = _compare(model, tokens, norms, inputs, gradients)
     model.zero_grad(set_to_none=True)
-    return found
+    return compared

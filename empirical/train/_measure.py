@@ -120,8 +120,8 @@ class Measurement:
 
     def _gradients(self, model: GPT2LMHeadModel) -> Rows:
         exact = copy.deepcopy(model).cpu().double()
-        found = writer_gradients(exact, self._text[:_GRADIENT_SEQUENCES])
-        return [{"writer": writer.name, "share": writer.energy, "excess": writer.excess} for writer in found]
+        compared = writer_gradients(exact, self._text[:_GRADIENT_SEQUENCES])
+        return [{"writer": writer.name, "share": writer.energy, "excess": writer.excess} for writer in compared]
 
 
 class StreamMeasurement:
@@ -166,11 +166,11 @@ class StreamMeasurement:
         rows = [
             {
                 "step": step, "site": site, "direction": direction, "d_cos2": float(energy),
-                "random_d_cos2_median": float(found[2:].median()), "rank_among_random": int((found[2:] < energy).sum()),
-                "directions": len(found) - 2,
+                "random_d_cos2_median": float(each[2:].median()), "rank_among_random": int((each[2:] < energy).sum()),
+                "directions": len(each) - 2,
             }
-            for site, found in energies.items()
-            for direction, energy in zip(("1", "u"), found[:2], strict=True)
+            for site, each in energies.items()
+            for direction, energy in zip(("1", "u"), each[:2], strict=True)
         ]  # fmt: skip
         held_out = {"step": step, "tokens": self._text[:, 1:].numel(), "loss": loss}
         return {"held_out": [held_out], "directions": rows}

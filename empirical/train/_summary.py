@@ -165,10 +165,10 @@ def _differences(study: Rows) -> list[tuple[CellKey, int, float]]:
 
 def paired_losses(study: Rows) -> list[tuple[CellKey, list[float]]]:
     """Held-out losses of LayerNorm minus those of RMSNorm, seed by seed, for each cell but its norm."""
-    found: dict[CellKey, list[float]] = defaultdict(list)
+    differences: dict[CellKey, list[float]] = defaultdict(list)
     for cell, _, difference in _differences(study):
-        found[cell].append(difference)
-    return list(found.items())
+        differences[cell].append(difference)
+    return list(differences.items())
 
 
 def pooled_loss(study: Rows) -> SeedMean:
@@ -183,13 +183,13 @@ def pooled_loss(study: Rows) -> SeedMean:
 def first_step_below(study: Rows, cell: CellKey) -> int | None:
     """First checkpoint from which on the interval of 1 lies below that of the median random direction, if any."""
     rows = [row for row in study if cell_of(row) == cell and beyond_block_0(row)]
-    found = None
+    below_from = None
     for (step,), of_step in sorted(by(rows, "step").items(), reverse=True):
         energy, random = (geometric_mean(per_seed(of_step, name)) for name in ("d_cos2", "random_d_cos2_median"))
         if energy.high >= random.low:
             break
-        found = step
-    return found
+        below_from = step
+    return below_from
 
 
 def along_depth(study: Rows, cell: CellKey, step: int) -> list[tuple[Row, SeedMean]]:
@@ -225,7 +225,7 @@ def writer_kind(name: str) -> str:
 
 def summarize_writers(writers: Rows) -> list[WriterSummary]:
     """Every kind of writer of every cell: norms are pooled over the writers of a kind by their squares."""
-    found = []
+    summaries = []
     kinds = [{**row, "kind": writer_kind(row["writer"])} for row in writers]
     for (*cell, kind), rows in by(kinds, *CELL, "kind").items():
         seeds = list(by(rows, "seed").values())
@@ -235,8 +235,8 @@ def summarize_writers(writers: Rows) -> list[WriterSummary]:
             for of_seed in seeds
         ]
         growth, along = (None if kind == "biases" else _growth(seeds, column) for column in ("size", "uniform_size"))
-        found.append(WriterSummary(tuple(cell), kind, growth, along, geometric_mean(changes)))
-    return found
+        summaries.append(WriterSummary(tuple(cell), kind, growth, along, geometric_mean(changes)))
+    return summaries
 
 
 def _square(rows: Rows, column: str) -> float:
