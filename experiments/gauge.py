@@ -79,9 +79,9 @@ def measured(name: str, network: Any, cases: list[Any], gauges: dict[str, Any]) 
         changed = make()
         checkpoint = network if changed is None else changed.checkpoint
         rows = own if changed is None else Measurement(checkpoint, cases, 1024)(Change("none", "all"))
-        found = mean_angles(checkpoint, batches, paths)
-        row: dict[str, Any] = {"gauge": gauge, "norms": len(paths), "angle": float(np.mean(list(found.values())))}
-        row |= {"angle_least": min(found.values()), "angle_most": max(found.values())}
+        angle_of = mean_angles(checkpoint, batches, paths)
+        row: dict[str, Any] = {"gauge": gauge, "norms": len(paths), "angle": float(np.mean(list(angle_of.values())))}
+        row |= {"angle_least": min(angle_of.values()), "angle_most": max(angle_of.values())}
         for column, sums, floor in (("loss", rows[:, 2], 0.0), ("difference", rows[:, 2] - own[:, 2], -np.inf)):
             _, where = np.unique(rows[:, 0], return_inverse=True)
             n, total = np.bincount(where, rows[:, 1]), np.bincount(where, sums)
@@ -92,7 +92,7 @@ def measured(name: str, network: Any, cases: list[Any], gauges: dict[str, Any]) 
         table.append(
             {**row, "maps": 0 if changed is None else len(changed.maps), **differences(network, checkpoint, batches)}
         )
-        angles += [{"gauge": gauge, "site": path, "angle_mean_deg": found[path]} for path in paths]
+        angles += [{"gauge": gauge, "site": path, "angle_mean_deg": angle_of[path]} for path in paths]
         print(table[-1], flush=True)
     write_table(TABLES / f"{name}.csv", table, digits=6)
     write_table(TABLES / f"{name}-angles.csv", angles, digits=6)
@@ -175,9 +175,9 @@ def orbit(folder: Path) -> None:
     table: list[dict[str, Any]] = []
 
     def add(weights: str, degrees: float | None, changed: Any, change: Change) -> None:
-        found = summarize(change, Measurement(changed, cases, 1024, base)(change))
-        del found["change"], found["site"]
-        table.append({"weights": weights, "angle": degrees, **found})
+        summary = summarize(change, Measurement(changed, cases, 1024, base)(change))
+        del summary["change"], summary["site"]
+        table.append({"weights": weights, "angle": degrees, **summary})
         print(table[-1], flush=True)
         write_table(TABLES / "orbit.csv", table, digits=6)
 

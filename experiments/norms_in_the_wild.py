@@ -48,16 +48,16 @@ Entry = tuple[str, str, int, Any, str | None, float | None]
 
 def _get(path: str) -> Any:
     """The object that ``module.name`` or ``module.Class(arguments)`` names."""
-    call, found = path.partition("("), None
+    call, value = path.partition("("), None
     parts = call[0].split(".")
     for cut in range(len(parts) - 1, 0, -1):
         try:
-            found = importlib.import_module(".".join(parts[:cut]))
+            value = importlib.import_module(".".join(parts[:cut]))
         except ModuleNotFoundError:
             continue
         for part in parts[cut:]:
-            found = getattr(found, part)
-        return eval(f"found({call[2]}", {"found": found, "D": D}) if call[1] else found
+            value = getattr(value, part)
+        return eval(f"value({call[2]}", {"value": value, "D": D}) if call[1] else value
     raise ModuleNotFoundError(path)
 
 
@@ -347,14 +347,14 @@ def transformers_classes(only: set[str]) -> Iterator[Entry]:
         yield "transformers", name, len(names), target, None, None
 
 
-def _shown(found: Finding) -> str:
+def _shown(finding: Finding) -> str:
     """The input with runs of equal numbers counted, and what came out of it."""
-    if found.wrong is None or found.verdict == "rounding":
+    if finding.wrong is None or finding.verdict == "rounding":
         return ""
-    runs = [f"{value:.7g} * {n}" if n > 1 else f"{value:.7g}" for value, group in itertools.groupby(found.input)
+    runs = [f"{value:.7g} * {n}" if n > 1 else f"{value:.7g}" for value, group in itertools.groupby(finding.input)
             for n in [len(list(group))]]  # fmt: skip
-    x = ", ".join(runs) if len(runs) <= 12 else f"{', '.join(runs[:12])}, ... ({len(found.input)})"
-    return f"x = [{x}]: {found.wrong:.5g} for {found.right:.5g} ± {found.bound:.2g}"
+    x = ", ".join(runs) if len(runs) <= 12 else f"{', '.join(runs[:12])}, ... ({len(finding.input)})"
+    return f"x = [{x}]: {finding.wrong:.5g} for {finding.right:.5g} ± {finding.bound:.2g}"
 
 
 def _checked(entry: Entry, dtype: str) -> Iterator[tuple[Any, ...]]:
@@ -369,16 +369,16 @@ def _checked(entry: Entry, dtype: str) -> Iterator[tuple[Any, ...]]:
     tries = [] if problem else tries
     for target, named in tries:
         try:
-            found = check(target, kind=named, **options)
+            finding = check(target, kind=named, **options)
         except Exception as error:
             text = str(error) if isinstance(error, LngeomError) else f"{type(error).__name__}: {error}"
             problem = problem or " ".join(text.split())[:120]
             continue
-        told, gradient = (found.kind, f"{found.eps:g}", dtype), (found.cause or "").startswith("backward")
-        forward = ("rounding", "") if gradient else (found.verdict, found.cause or "")
-        yield *told, "forward", *forward, f"{found.worst_ratio:.3g}", "" if gradient else _shown(found)
-        if found.gradient_ratio is not None:
-            yield *told, "backward", found.verdict, found.cause or "", f"{found.gradient_ratio:.3g}", ""
+        told, gradient = (finding.kind, f"{finding.eps:g}", dtype), (finding.cause or "").startswith("backward")
+        forward = ("rounding", "") if gradient else (finding.verdict, finding.cause or "")
+        yield *told, "forward", *forward, f"{finding.worst_ratio:.3g}", "" if gradient else _shown(finding)
+        if finding.gradient_ratio is not None:
+            yield *told, "backward", finding.verdict, finding.cause or "", f"{finding.gradient_ratio:.3g}", ""
         return
     yield kind or "", f"{eps:g}" if eps is not None else "", dtype, "forward", "not checked", problem, "", ""
 
@@ -387,31 +387,31 @@ def _proved(entry: Entry) -> str:
     """The proof of a norm in exact arithmetic: status and formula, or the reason why none is known."""
     package, name, _, target, kind, _ = entry
     framework = FRAMEWORKS.get(package, package.partition("/")[0])
-    found = prove_target(target, name.rpartition(".")[2], framework, kind=kind)
-    told = found.text.partition(" computes ")[2] if found.certificates else found.text
-    where = "" if found.dimensions in ("", "every d ≥ 1") else f", {found.dimensions}"
-    return f"{found.status}: {told}{where}"
+    proof = prove_target(target, name.rpartition(".")[2], framework, kind=kind)
+    told = proof.text.partition(" computes ")[2] if proof.certificates else proof.text
+    where = "" if proof.dimensions in ("", "every d ≥ 1") else f", {proof.dimensions}"
+    return f"{proof.status}: {told}{where}"
 
 
 def exact(rows: list[dict[str, str]]) -> list[tuple[Any, ...]]:
     """How many classes compute what in exact arithmetic, the definitions first."""
     order = ("proved", "variant", "refuted", "not traced")
     norms = {(row["package"], row["norm"]): row for row in rows if row["exact"]}
-    found: dict[tuple[str, str], list[dict[str, str]]] = {}
+    by_text: dict[tuple[str, str], list[dict[str, str]]] = {}
     for row in norms.values():
         status, _, told = row["exact"].partition(": ")
         named = re.sub(r"\b\w*(weight|scale|gamma|gain)\b", "w", re.sub(r"\b\w*(bias|beta|offset)\b", "b", told))
         plain = re.sub(r"ε = [\w.-]+", "ε", named)
-        found.setdefault((status, plain if status in order[:2] else told), []).append(row)
+        by_text.setdefault((status, plain if status in order[:2] else told), []).append(row)
     counted = [
         (
             sum(int(row["classes"]) for row in group),
             ", ".join(f"{row['package']} {row['norm']}" for row in group[:3]),
             *key,
         )
-        for key, group in found.items()
+        for key, group in by_text.items()
     ]
-    return sorted(counted, key=lambda one: (order.index(one[2]), -one[0]))
+    return sorted(counted, key=lambda counts: (order.index(counts[2]), -counts[0]))
 
 
 def groups(rows: list[dict[str, str]]) -> list[tuple[Any, ...]]:
@@ -421,12 +421,12 @@ def groups(rows: list[dict[str, str]]) -> list[tuple[Any, ...]]:
         key = row["package"], row["norm"], row["classes"]
         text = row["verdict"] + (f": {row['cause']}" if row["cause"] else "")
         by_norm.setdefault(key, {"kind": row["kind"]})[f"{row['dtype']}, {row['direction']}"] = text
-    found: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+    by_verdicts: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     for key, told in by_norm.items():
         forward = [told.get(f"{dtype}, forward", "") for dtype in DTYPES]
         backward = {text for place, text in told.items() if "backward" in place}
-        found.setdefault((told["kind"], *forward, "; ".join(sorted(backward))), []).append(key)
-    ordered = sorted(found.items(), key=lambda item: -sum(int(key[2]) for key in item[1]))
+        by_verdicts.setdefault((told["kind"], *forward, "; ".join(sorted(backward))), []).append(key)
+    ordered = sorted(by_verdicts.items(), key=lambda item: -sum(int(key[2]) for key in item[1]))
     return [
         (sum(int(key[2]) for key in keys), ", ".join(f"{key[0]} {key[1]}" for key in keys[:3]), *told)
         for told, keys in ordered

@@ -61,8 +61,8 @@ def bridged(run: Callable[..., Any], pull: Callable[..., Any] | None = None) -> 
         def backward(ctx: Any, *grads: Tensor) -> Any:
             given, rule = ctx.saved_tensors, pull
             assert rule is not None
-            found = rule(str(given[0].dtype)[6:], *arrays(grads), *arrays(given))
-            return tuple(torch.tensor(np.array(g)).to(x.dtype) for g, x in zip(found, given, strict=True))
+            gradients = rule(str(given[0].dtype)[6:], *arrays(grads), *arrays(given))
+            return tuple(torch.tensor(np.array(g)).to(x.dtype) for g, x in zip(gradients, given, strict=True))
 
     return Bridge.apply
 
@@ -86,8 +86,8 @@ def mlx() -> Iterator[Norm]:
 
         def pull(dtype: str, *arrays: np.ndarray, call: Any = call, eps: float = EPS[kind]) -> list[np.ndarray]:
             cotangent, *primals = given(dtype, arrays)
-            _, found = mx.vjp(lambda *a: call(*a, eps), primals, [cotangent])
-            return [np.array(g.astype(mx.float32)) for g in found]
+            _, gradients = mx.vjp(lambda *a: call(*a, eps), primals, [cotangent])
+            return [np.array(g.astype(mx.float32)) for g in gradients]
 
         yield Norm(f"mlx.core.fast.{call.__name__} (CPU)", kind, affine(bridged(run, pull), kind))
 
@@ -294,13 +294,13 @@ def rows(package: str) -> Iterator[dict[str, str]]:
         for dtype in norm.dtypes:
             eps = EPS[norm.kind] if norm.eps is None else norm.eps
             options = {"kind": norm.kind, "eps": eps, "d": D, "dtype": dtype, "name": norm.name, "seconds": 300.0}
-            found = check(norm.kernel, **options, backward=norm.backward)
-            wrong = (found.cause or "").startswith("backward")
-            forward = ("rounding", "") if wrong else (found.verdict, found.cause or "")
-            told = [("forward", *forward, found.worst_ratio)]
-            if wrong or found.gradient_ratio is not None:
-                ratio = np.inf if found.gradient_ratio is None else found.gradient_ratio
-                told.append(("backward", found.verdict, found.cause or "", ratio))
+            finding = check(norm.kernel, **options, backward=norm.backward)
+            wrong = (finding.cause or "").startswith("backward")
+            forward = ("rounding", "") if wrong else (finding.verdict, finding.cause or "")
+            told = [("forward", *forward, finding.worst_ratio)]
+            if wrong or finding.gradient_ratio is not None:
+                ratio = np.inf if finding.gradient_ratio is None else finding.gradient_ratio
+                told.append(("backward", finding.verdict, finding.cause or "", ratio))
             for direction, verdict, cause, ratio in told:
                 line = (distribution, version, norm.name, dtype, direction, verdict, cause, f"{ratio:.3g}")
                 print(*line, sep=" | ", flush=True)

@@ -32,10 +32,10 @@ def faults(framework: str, xp: Any, known: set[tuple[str, str]]) -> Iterator[tup
         # The arrays of JAX cannot be changed.
         if (framework, name) in known or (name, framework) == ("changed input", "jax"):
             continue
-        found = check(fault.make(xp), kind=fault.kind, eps=EPS, d=size(fault), name=name)
-        named = found.verdict == fault.verdict and fault.words in (found.cause or "")
-        ratio = f"{min(found.worst_ratio, 1e300):.3g}"
-        yield framework, name, fault.verdict, found.verdict, found.cause, ratio, "", named
+        finding = check(fault.make(xp), kind=fault.kind, eps=EPS, d=size(fault), name=name)
+        named = finding.verdict == fault.verdict and fault.words in (finding.cause or "")
+        ratio = f"{min(finding.worst_ratio, 1e300):.3g}"
+        yield framework, name, fault.verdict, finding.verdict, finding.cause, ratio, "", named
 
 
 def correct(framework: str, xp: Any, known: set[tuple[str, str]], vectors: int) -> Iterator[tuple[Any, ...]]:

@@ -87,7 +87,7 @@ def private_imports(name: str, path: Path) -> Iterator[tuple[str, str]]:
 def test_nobody_imports_from_another_package_s_private_modules() -> None:
     packages = modules("lngeom", "proofs", "empirical").items()
     crossing = {name: [*private_imports(name, path)] for name, path in packages if "test_" not in name}
-    assert {name: found for name, found in crossing.items() if found} == {}
+    assert {name: imports for name, imports in crossing.items() if imports} == {}
 
 
 def test_tests_take_from_private_modules_only_what_is_not_public() -> None:

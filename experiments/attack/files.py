@@ -23,8 +23,8 @@ from .texts import SOUND, SUFFIXES, onnx_norm, read_corpus, read_line, write_lin
 
 
 def _damage_one(folders: list[Path], generator: random.Random) -> str:
-    found = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
-    kept = (path for path in found if not path.name.startswith(".") and path.suffix not in (".svg", ".html"))
+    files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+    kept = (path for path in files if not path.name.startswith(".") and path.suffix not in (".svg", ".html"))
     return damage(generator.choice(sorted(kept)), generator)
 
 
@@ -134,10 +134,10 @@ def long_lines(scene: Scene, generator: random.Random) -> str:
     for suffix in SUFFIXES:
         path = scene.base / f"line{suffix}"
         written = write_line(path, scene.longest, generator)
-        found, *peak = in_child(lambda path=path: read_line(path), seconds=3600).split(" ")
+        read, *peak = in_child(lambda path=path: read_line(path), seconds=3600).split(" ")
         path.unlink()
-        if found != written or float(*peak) > 1500:
-            return f"{scene.longest} bytes of {suffix}: {found}, not {written}, {peak} MB"
+        if read != written or float(*peak) > 1500:
+            return f"{scene.longest} bytes of {suffix}: {read}, not {written}, {peak} MB"
     return ""
 
 

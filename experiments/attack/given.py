@@ -68,16 +68,16 @@ def core(_: Scene, generator: random.Random) -> str:
         given |= {n: generator.choice(_ODD) for n in ("gain", "bias", "placement") if generator.random() < 0.15}
 
     def computed() -> str:
-        found: Any = function(x, **given)
+        output: Any = function(x, **given)
         if len(given) != 1 or not isinstance(x, np.ndarray):
             return ""
         wide, centered = x.astype(float), function is lg.layer_norm
         wide = wide - centered * wide.mean(-1, keepdims=True)
         with np.errstate(all="ignore"):
             right = wide / np.sqrt((wide**2).mean(-1, keepdims=True) + given["eps"])
-        bound = error_bound(x.astype(found.dtype), eps=given["eps"], centered=centered)
-        close = bool((np.abs(found - right) <= 2 * bound).all())  # each of the two is right to it
-        return "" if close else f"{found}, not {right}"
+        bound = error_bound(x.astype(output.dtype), eps=given["eps"], centered=centered)
+        close = bool((np.abs(output - right) <= 2 * bound).all())  # each of the two is right to it
+        return "" if close else f"{output}, not {right}"
 
     return refused_or(f"{function.__name__}({x!r}, {given})", computed)
 

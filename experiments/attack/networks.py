@@ -125,8 +125,8 @@ def wrong_kernels(_: Scene, generator: random.Random) -> str:
 
     def passed() -> str:
         target: Any = {"function": norm, "module": _Module(norm, d)}.get(form, lambda x, gain: Backward.apply(x, gain))
-        found = check(target, kind="layernorm", eps=1e-5, d=d, backward=form == "backward")
-        return f"{what}: {found}" if found.verdict == "rounding" and not found.notes else ""
+        finding = check(target, kind="layernorm", eps=1e-5, d=d, backward=form == "backward")
+        return f"{what}: {finding}" if finding.verdict == "rounding" and not finding.notes else ""
 
     Backward.mode = generator.choice(["raises", "no gain", "writes", "short", "doubled", "mean"])
     what = f"{form}, {Backward.mode if form == 'backward' else where}, d = {d}"

@@ -36,7 +36,7 @@ MILLION = 1_000_000
 
 def agreement(device: torch.device) -> dict[str, float]:
     """Largest error of the numbers of this device over its bound, against `float64` on the CPU."""
-    found: dict[str, float] = {}
+    errors: dict[str, float] = {}
     for dtype in (torch.float32, torch.bfloat16, torch.float16):
         generator = torch.Generator().manual_seed(0)
         x = torch.randn(2000, 768, generator=generator) + 0.5
@@ -49,8 +49,8 @@ def agreement(device: torch.device) -> dict[str, float]:
             sketch(*(each.to(device) for each in (x, z, directions)), compiled=compiled, out=kept)
             here = Sketches(768, kept.numbers.cpu(), kept.projections.cpu())
             name = f"{str(dtype).removeprefix('torch.')}, {'compiled' if compiled else 'plain'}"
-            found[name] = excess((here.before, here.after, here.inner), exact)
-    return found
+            errors[name] = excess((here.before, here.after, here.inner), exact)
+    return errors
 
 
 def waits(work: Callable[[], object], device: torch.device) -> int:

@@ -93,8 +93,8 @@ class Bench:
             return len(observer.states)
 
     def output_hidden_states(self) -> int:
-        found = self.model.model(self.ids, use_cache=False, output_hidden_states=True)
-        return self.table(found.hidden_states)
+        output = self.model.model(self.ids, use_cache=False, output_hidden_states=True)
+        return self.table(output.hidden_states)
 
     def hooks_that_keep(self) -> int:
         return self.table(self.hooked(torch.clone))

@@ -64,7 +64,9 @@ def main() -> None:
     options = parser(__doc__, limit=10.0).parse_args()
     kernel = {theorem.id: best(theorem.prove) for theorem in theorems()}
     written = {theorem.id: certificates(theorem) for theorem in theorems()}
-    second = {id: best(lambda found=found: [recheck(data) for data in found]) for id, found in written.items()}
+    second = {
+        id: best(lambda exported=exported: [recheck(data) for data in exported]) for id, exported in written.items()
+    }
     slowest = max(kernel, key=lambda name: kernel[name])
     coq = json.loads(RESULTS.read_text(encoding="utf-8"))["seconds"]
     notes = [

@@ -80,18 +80,18 @@ PARTS = {
 }  # fmt: skip
 
 
-def tables(found: dict[str, Any], page: str) -> str:
+def tables(records: dict[str, Any], page: str) -> str:
     """The results of a page as the site shows them."""
     lines: list[str] = []
     for name, part in PARTS.items():
-        if part.page == page and name in found:
-            record = found[name]
+        if part.page == page and name in records:
+            record = records[name]
             lines += [f"## {part.title}", "", f"`{record['command']}`", ""]
             lines += ["| work | peer | time / peer | smallest to largest |", "|---|---|---:|---:|"]
             for row in record["results"]:
                 spread = f"{row['low']:.4g} to {row['high']:.4g}" if "low" in row else ""
                 lines.append(f"| {row['work']} | {row['peer']} | {row['ratio']:.4g} | {spread} |")
-            where = [record["hardware"], *(" ".join(one) for one in record["versions"].items())]
+            where = [record["hardware"], *(" ".join(library) for library in record["versions"].items())]
             lines += [line for text in (*record["notes"], ", ".join(where)) for line in ("", text)]
             lines.append("")
     return "\n".join(lines)
@@ -112,10 +112,10 @@ def measured(part: Part, quick: bool) -> dict[str, Any] | None:
         path = Path(folder, "part.json")
         if subprocess.run([sys.executable, str(HERE / script), *words, "--json", str(path)], check=False).returncode:
             return None
-        found = json.loads(path.read_text())
+        record = json.loads(path.read_text())
     versions = {name: version(name) for name in ("lngeom", "numpy", "scipy", "torch", "transformers")}
     command = " ".join(["python", f"experiments/benchmarks/{script}", *words])
-    return {"command": command, "hardware": where, "versions": versions} | found
+    return {"command": command, "hardware": where, "versions": versions} | record
 
 
 def main() -> int:
@@ -124,7 +124,7 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=PARTS, default=[part for part in PARTS if part != "peers"])
     parser.add_argument("--json", type=Path, default=RESULTS)
     options = parser.parse_args()
-    found: dict[str, Any] = json.loads(options.json.read_text()) if options.json.exists() else {}
+    records: dict[str, Any] = json.loads(options.json.read_text()) if options.json.exists() else {}
     failed = []
     for name in options.only:
         print(f"== {name}", flush=True)
@@ -132,10 +132,10 @@ def main() -> int:
         if record is None:
             failed.append(name)
             continue
-        found[name] = record
-        options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        records[name] = record
+        options.json.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
         for page in PAGES:
-            options.json.with_name(f"{page}.txt").write_text(tables(found, page), encoding="utf-8")
+            options.json.with_name(f"{page}.txt").write_text(tables(records, page), encoding="utf-8")
     print(f"written to {options.json}" + (f"; failed: {', '.join(failed)}" if failed else ""))
     return int(bool(failed))
 

@@ -29,10 +29,10 @@ class Page:
 
     def _ask(self, method: str, **parameters: Any) -> Any:
         self._number += 1
-        said: dict[str, Any] = {"id": self._number, "method": method, "params": parameters}
+        request: dict[str, Any] = {"id": self._number, "method": method, "params": parameters}
         if self._session is not None:
-            said["sessionId"] = self._session
-        left = memoryview(json.dumps(said).encode() + b"\0")
+            request["sessionId"] = self._session
+        left = memoryview(json.dumps(request).encode() + b"\0")
         while left:
             left = left[os.write(self._out, left) :]
         answer = self._wait(lambda heard: heard.get("id") == self._number)
@@ -46,8 +46,8 @@ class Page:
                 part = os.read(self._in, 1 << 20)
                 assert part, "the browser has ended"
                 self._rest += part
-            one, _, self._rest = self._rest.partition(b"\0")
-            if wanted(heard := json.loads(one)):
+            message, _, self._rest = self._rest.partition(b"\0")
+            if wanted(heard := json.loads(message)):
                 return heard
 
     def show(self, width: int, *, dark: bool) -> None:
@@ -65,9 +65,9 @@ class Page:
 
     def evaluate(self, script: str) -> Any:
         """The value of an expression, or of the promise that it is."""
-        found = self._ask("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
-        assert "exceptionDetails" not in found, found["exceptionDetails"]
-        return found["result"].get("value")
+        answer = self._ask("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
+        assert "exceptionDetails" not in answer, answer["exceptionDetails"]
+        return answer["result"].get("value")
 
     def read_aloud(self) -> list[tuple[str, str]]:
         """The role and the name of all that a screen reader is given."""
@@ -87,9 +87,9 @@ def browse(profile: str) -> Iterator[Page]:
     assert BROWSER is not None
     (theirs_in, ours_out), (ours_in, theirs_out) = os.pipe(), os.pipe()
     # The browser reads descriptor 3 and writes 4, and a shell need not know descriptors above 9.
-    handed = [fcntl.fcntl(one, fcntl.F_DUPFD, 10) for one in (theirs_in, theirs_out)]
-    for one in (theirs_in, theirs_out):
-        os.close(one)
+    handed = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (theirs_in, theirs_out)]
+    for end in (theirs_in, theirs_out):
+        os.close(end)
     move = (
         "import os, sys; r, w, *command = sys.argv[1:]; "
         "os.dup2(int(r), 3); os.dup2(int(w), 4); os.execv(command[0], command)"
@@ -103,8 +103,8 @@ def browse(profile: str) -> Iterator[Page]:
     ]
     command = [sys.executable, "-c", move, *map(str, handed), BROWSER, *options]
     with subprocess.Popen(command, pass_fds=handed, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        for one in handed:
-            os.close(one)
+        for end in handed:
+            os.close(end)
         try:
             yield Page(ours_in, ours_out)
         finally:

@@ -63,5 +63,5 @@ def test_costs_keep_to_what_pages_say_in_words() -> None:
 @pytest.mark.parametrize("page", ["cost", "benchmarks"])
 def test_the_tables_of_benchmarks_are_those_of_the_records(page: str) -> None:
     made = runpy.run_path(str(DOCS.parent / "experiments" / "benchmarks" / "run.py"))
-    found = made["json"].loads((RESULTS / "benchmarks.json").read_text(encoding="utf-8"))
-    assert (RESULTS / f"{page}.txt").read_text(encoding="utf-8") == made["tables"](found, page)
+    records = made["json"].loads((RESULTS / "benchmarks.json").read_text(encoding="utf-8"))
+    assert (RESULTS / f"{page}.txt").read_text(encoding="utf-8") == made["tables"](records, page)

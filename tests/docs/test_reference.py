@@ -47,16 +47,16 @@ def test_every_public_name_is_documented_and_nothing_else(site: Path) -> None:
     for package, module in modules.items():
         prefix = f"{package}."
         names = {name.removeprefix(prefix) for name in objects if name.startswith(prefix)}
-        found = {name for name in names if not re.search(r"\.|^_", name) and f"{prefix}{name}" not in PACKAGES}
-        assert found <= set(module.__all__), package
+        documented = {name for name in names if not re.search(r"\.|^_", name) and f"{prefix}{name}" not in PACKAGES}
+        assert documented <= set(module.__all__), package
         for name in module.__all__:
-            one = getattr(module, name)
+            value = getattr(module, name)
             # What is offered at the root and in its module is documented in one of the two.
             places = [
-                place for place, other in modules.items() if name in other.__all__ and getattr(other, name) is one
+                place for place, other in modules.items() if name in other.__all__ and getattr(other, name) is value
             ]
             assert any(f"{place}.{name}" in objects for place in places), f"{prefix}{name}"
-            assert inspect.getdoc(one) or not isinstance(one, type | FunctionType), f"{prefix}{name}"
+            assert inspect.getdoc(value) or not isinstance(value, type | FunctionType), f"{prefix}{name}"
 
 
 def test_every_command_shows_its_options() -> None:

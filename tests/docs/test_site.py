@@ -38,9 +38,9 @@ def test_an_address_of_the_site_that_is_none_is_refused(monkeypatch: pytest.Monk
 def boxes(site: Path, chapter: str) -> dict[str, str]:
     """The boxes of evidence of a chapter by theorem, without certificates."""
     page = (site / "derivations" / f"{chapter}.html").read_text(encoding="utf-8")
-    found = re.split(r'<div class="evidence docutils container">', page)[1:]
+    parts = re.split(r'<div class="evidence docutils container">', page)[1:]
     labels = re.findall(r"^:label: (\S+)$", (DOCS / "derivations" / f"{chapter}.md").read_text("utf-8"), flags=re.M)
-    without = [one.partition('<details class="certificate">')[0] for one in found]
+    without = [part.partition('<details class="certificate">')[0] for part in parts]
     return dict(zip(labels, without, strict=True))
 
 
@@ -62,7 +62,7 @@ def test_boxes_say_what_the_records_say(site: Path) -> None:
         assert theorem["status"] in words
         assert f"{theorem['steps']} step" in words
         assert ("this very certificate replayed" in words) == bool(theorem["replayed"])
-        assert words.count("false at") >= sum(found.startswith("false at") for found in theorem["mutants"].values())
+        assert words.count("false at") >= sum(text.startswith("false at") for text in theorem["mutants"].values())
         resting = {claim["id"] for claim in claims if f"theorem {theorem['id']}" in claim["settled_by"]}
         assert resting <= set(re.findall(r'href="[^"]*#claim-([\w-]+)"', box)), theorem["id"]
         edges |= {(theorem["id"], other) for other in named(box, "Uses")}
@@ -75,7 +75,7 @@ def test_the_first_screen_counts_what_the_records_hold(site: Path) -> None:
     claims = json.loads((EVIDENCE / "claims.json").read_text(encoding="utf-8"))
     claims = [claim for claim in claims if not claim["misprint"] and not claim["repeats"]]
     false = sum(claim["verdict"] == "false" for claim in claims)
-    proved = sum(one["kind"] == "theorem" and one["status"] != "failed" for one in theorems)
+    proved = sum(record["kind"] == "theorem" and record["status"] != "failed" for record in theorems)
     page = (site / "index.html").read_text(encoding="utf-8")
     words = re.sub(r"<[^>]+>", "", page)
     assert f"{proved} theorems for every dimension" in words

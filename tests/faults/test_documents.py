@@ -41,7 +41,7 @@ def test_intervals_take_documents_as_units() -> None:
     documents = torch.arange(24) // 4
     shifts = torch.randn(6, 1, 1, generator=generator, dtype=torch.float64).expand(6, 7, D)[documents]
     x = torch.randn(24, 7, D, generator=generator, dtype=torch.float64) + shifts
-    found, alone = (compute(_states(x, d)["0", "input"], "input")["all"] for d in (documents, None))
+    together, alone = (compute(_states(x, d)["0", "input"], "input")["all"] for d in (documents, None))
     cos2 = (x.mean(-1) ** 2 / (x * x).mean(-1)).numpy()
     # Either path gives a cos² right to 6γ (tests/empirical/observe/test_oracle.py), with what sums of all tokens
     # round in γ, and so is a mean; a standard error is a seminorm of the six means, right to 6γ/√5.
@@ -49,13 +49,13 @@ def test_intervals_take_documents_as_units() -> None:
     slack = float(6 * gamma * (1 + scipy.stats.t.ppf(0.975, 5) / math.sqrt(5)))
     # By hand: documents are equally long, so that their means are a sample of six.
     low, high = scipy.stats.t.interval(0.95, 5, cos2.mean(), scipy.stats.sem(cos2.reshape(6, -1).mean(1)))
-    assert [found["cos2_low"], found["cos2_high"]] == pytest.approx([max(low, 0.0), high], rel=0, abs=slack)
-    assert (found["documents"], found["sequences"], alone["documents"]) == (6, 24, 24)
-    assert found["cos2_high"] - found["cos2_low"] > 1.5 * (alone["cos2_high"] - alone["cos2_low"])
+    assert [together["cos2_low"], together["cos2_high"]] == pytest.approx([max(low, 0.0), high], rel=0, abs=slack)
+    assert (together["documents"], together["sequences"], alone["documents"]) == (6, 24, 24)
+    assert together["cos2_high"] - together["cos2_low"] > 1.5 * (alone["cos2_high"] - alone["cos2_low"])
     parts = merge(_states(x[:10], documents[:10]), _states(x[10:], documents[10:]))  # cut inside a document
     again = compute(parts["0", "input"], "input")["all"]
     assert again["documents"] == 6
-    assert again["cos2_high"] == pytest.approx(found["cos2_high"], rel=0, abs=slack)
+    assert again["cos2_high"] == pytest.approx(together["cos2_high"], rel=0, abs=slack)
 
 
 def _words(vocabulary: int = 64) -> Any:
@@ -73,8 +73,8 @@ def _text(path: Path, lengths: list[int], seed: int = 0) -> Path:
 
 
 def _drawn(corpus: Path, to: Path, sequences: int) -> tuple[np.ndarray, list[Origin]]:
-    _, found = draw_tokens(to, open_corpus(str(corpus)), _words(), Drawing(sequences, 8, 64, 0), lambda _: None)
-    return np.load(to), found
+    _, origins = draw_tokens(to, open_corpus(str(corpus)), _words(), Drawing(sequences, 8, 64, 0), lambda _: None)
+    return np.load(to), origins
 
 
 def test_sequences_are_drawn_from_all_over(tmp_path: Path) -> None:
@@ -85,24 +85,26 @@ def test_sequences_are_drawn_from_all_over(tmp_path: Path) -> None:
     )
     starts = np.cumsum([0, *(length + 1 for length in lengths)])
     for wanted in (3, 10, 40, 100):
-        rows, found = _drawn(corpus, tmp_path / f"{wanted}.npy", wanted)
-        assert len(rows) == len(found) == min(wanted, 40)
-        places = [starts[s.document] + s.offset for s in found if s.document is not None]
+        rows, origins = _drawn(corpus, tmp_path / f"{wanted}.npy", wanted)
+        assert len(rows) == len(origins) == min(wanted, 40)
+        places = [starts[s.document] + s.offset for s in origins if s.document is not None]
         assert all(
             starts[s.document] <= p < starts[s.document + 1]
-            for s, p in zip(found, places, strict=True)
+            for s, p in zip(origins, places, strict=True)
             if s.document is not None
         )
         assert np.array_equal(rows, [whole[p : p + 8] for p in places])
         assert (np.diff(places) > 0).all()
         assert places[-1] - places[0] >= (1 - 2 / len(rows)) * 320
-        assert [s.group for s in found] == [
-            list(dict.fromkeys(s.document for s in found)).index(s.document) for s in found
+        assert [s.group for s in origins] == [
+            list(dict.fromkeys(s.document for s in origins)).index(s.document) for s in origins
         ]
     ids = tmp_path / "ids.npy"
     np.save(ids, np.arange(321) % 64)
-    _, found = _drawn(ids, tmp_path / "spread.npy", 4)
-    assert [(s.document, s.offset, s.group) for s in found] == [(None, at, n) for n, at in enumerate((0, 80, 160, 240))]
+    _, spread = _drawn(ids, tmp_path / "spread.npy", 4)
+    assert [(s.document, s.offset, s.group) for s in spread] == [
+        (None, at, n) for n, at in enumerate((0, 80, 160, 240))
+    ]
 
 
 @pytest.fixture
@@ -126,11 +128,11 @@ def test_no_token_counts_twice(parts: dict[str, Path], tmp_path: Path) -> None:
     merge_runs([parts["tail"], parts["head"]], tmp_path / "both")
     both = {**parts, "both": tmp_path / "both"}
     for pair in ("head whole", "whole head", "whole shuffled", "both few", "few both", "both whole", "shuffled tail"):
-        one, other = (both[name] for name in pair.split())
+        first, second = (both[name] for name in pair.split())
         with pytest.raises(
-            LngeomError, match=f"{other}: its sequence at offset .* is in {one} too and would count twice"
+            LngeomError, match=f"{second}: its sequence at offset .* is in {first} too and would count twice"
         ):
-            merge_runs([one, other], tmp_path / "twice")
+            merge_runs([first, second], tmp_path / "twice")
     with pytest.raises(LngeomError, match="sequence_length is 32"):
         merge_runs([parts["whole"], parts["longer"]], tmp_path / "twice")
 

@@ -59,11 +59,11 @@ def test_texts_that_cannot_be_read(name: str, scene: Scene, tmp_path: Path) -> N
     refused(scene.said(stage, tmp_path / "run", "--corpus", tmp_path / file, "--sequence-length", 2), line)
 
 
-def refused(found: tuple[str, str], line: str) -> None:
+def refused(outcome: tuple[str, str], line: str) -> None:
     """Whether a command ended with just this line, in which the next step follows what is wrong."""
-    assert found[0] == "refused", found
-    assert re.search(line, found[1]), found
-    assert re.search(r"^lngeom \w+: .+[;:] \w", found[1])
+    assert outcome[0] == "refused", outcome
+    assert re.search(line, outcome[1]), outcome
+    assert re.search(r"^lngeom \w+: .+[;:] \w", outcome[1])
 
 
 @pytest.mark.parametrize(

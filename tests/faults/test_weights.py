@@ -79,12 +79,12 @@ def test_a_run_knows_its_weights(
 ) -> None:
     model = _changed(saved, tmp_path / "model", lambda weights: weights)
     sweep = Sweep(str(model), "random", tokens=32, sequence_length=8, shard_tokens=16, output=str(tmp_path / "run"))
-    said = io.StringIO()
+    printed = io.StringIO()
     with monkeypatch.context() as stopped:
         stopped.setattr("empirical.sweep._sweep._finish", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
-            run_sweep(sweep, console=Console(file=said, width=200))
-    assert "no place for: lm_head.weight" in said.getvalue()
+            run_sweep(sweep, console=Console(file=printed, width=200))
+    assert "no place for: lm_head.weight" in printed.getvalue()
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
     assert manifest["unused_weights"] == ["lm_head.weight"]
     assert len(manifest["weights_sha256"]) == len(manifest["norm_weights_sha256"]) == 64

@@ -166,9 +166,9 @@ def test_every_function_on_every_carrier(carrier: Carrier, name: str) -> None:
 
 @pytest.mark.parametrize("carrier", CARRIERS)
 def test_uniform_and_questions_of_yes_and_no(carrier: Carrier) -> None:
-    one = lg.projection.uniform(5, xp=carrier.xp, dtype=carrier.dtype)
-    assert one.dtype == carrier.dtype
-    assert to_numpy(one).tolist() == [1.0] * 5
+    uniform = lg.projection.uniform(5, xp=carrier.xp, dtype=carrier.dtype)
+    assert uniform.dtype == carrier.dtype
+    assert to_numpy(uniform).tolist() == [1.0] * 5
     x = carrier.array(data()["x"])
     same = lg.fibers.same_fiber(x, x + 1, eps=EPS)
     assert type(same) is type(x)

@@ -32,7 +32,7 @@ def test_bounds_are_attained_and_never_exceeded(seed: int) -> None:
             starts = [*inside[:3], low, high]
             bounds = list(zip(low, high, strict=True))
             done = [minimize(value, x, args=(j, sign, eps), jac=True, bounds=bounds) for x in starts]
-            best = max(-float(one.fun) for one in done)
+            best = max(-float(result.fun) for result in done)
             assert best <= end + ROUNDING * np.sqrt(d)
             if end > 0:  # the search stops where the gradient is 1e-5
                 assert best >= end - 1e-4

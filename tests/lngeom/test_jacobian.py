@@ -182,10 +182,10 @@ def test_no_singular_value_is_a_negative_zero() -> None:
 def test_along_the_radial_direction_the_error_is_small_beside_the_norm_of_the_jacobian(dtype: str) -> None:
     t = np.array([3.0, -3.0, 0.1], dtype)
     x = (1e5 * t).astype(dtype)
-    found = lg.derivatives.jacobian_product(x, t, eps=1e-5)
+    product = lg.derivatives.jacobian_product(x, t, eps=1e-5)
     largest = lg.derivatives.jacobian_singular_values(x, eps=1e-5)[0]
     # t is the direction of x to half a unit, which J, of that norm, sends to 1e-16 of it; ten operations come on top.
-    assert np.linalg.norm(found) <= 12 * np.finfo(dtype).eps * largest * np.linalg.norm(t)
+    assert np.linalg.norm(product) <= 12 * np.finfo(dtype).eps * largest * np.linalg.norm(t)
 
 
 @pytest.mark.parametrize("library", [np.asarray, torch.asarray])

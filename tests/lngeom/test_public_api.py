@@ -85,9 +85,9 @@ def test_docstring_of_a_function_is_complete(name: str) -> None:
     assert text.splitlines()[0].endswith(".")
     conventions = set(re.findall(r"`([a-z]\w*)`", lg.__doc__ or ""))
     assert conventions == {"x", "gain", "bias", "eps", "placement", "centered"}, "said once, for every function"
-    said = text.partition(">>> ")[0]
+    prose = text.partition(">>> ")[0]
     parameters = set(inspect.signature(function).parameters) - conventions
-    unmentioned = [p for p in parameters if not re.search(rf"(?<![A-Za-z]){p}(?![A-Za-z])", said)]
+    unmentioned = [p for p in parameters if not re.search(rf"(?<![A-Za-z]){p}(?![A-Za-z])", prose)]
     assert unmentioned == [], f"{name} does not explain {unmentioned}"
 
 
@@ -119,8 +119,8 @@ def test_every_error_descends_from_one_root() -> None:
 
 
 def modules() -> list[str]:
-    found = pkgutil.walk_packages(lg.__path__, "lngeom.")
-    return ["lngeom", *sorted(info.name for info in found if info.name != "lngeom.symbolic")]
+    walked = pkgutil.walk_packages(lg.__path__, "lngeom.")
+    return ["lngeom", *sorted(info.name for info in walked if info.name != "lngeom.symbolic")]
 
 
 def test_version_is_that_of_the_distribution() -> None:

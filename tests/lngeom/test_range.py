@@ -73,8 +73,8 @@ def test_an_eps_of_another_size_is_exact_too(dtype: str, scale: float, array: An
 
 @pytest.mark.parametrize("array", LIBRARIES, ids=["numpy", "torch"])
 def test_numbers_between_out_of_range_sums(array: Any) -> None:
-    def near(found: Any, expected: Any, dtype: str = "float64") -> None:
-        np.testing.assert_allclose(np.asarray(found), expected, rtol=8 * float(np.finfo(dtype).eps), atol=0)
+    def near(computed: Any, expected: Any, dtype: str = "float64") -> None:
+        np.testing.assert_allclose(np.asarray(computed), expected, rtol=8 * float(np.finfo(dtype).eps), atol=0)
 
     near(lg.project(array(np.array([1.2e308, 1e308, -1e308]))), [8e307, 6e307, -1.4e308])
     near(lg.projection.mean_vector(array(np.full(2, 1.7e308))), [1.7e308, 1.7e308])
@@ -93,9 +93,9 @@ def test_projecting_off_a_direction_of_any_size_is_that_of_ordinary_size(dtype: 
     sizes = (2.0**-16, 2.0**11) if half else SCALES[dtype][:3]
     plain = lg.project(array(X.astype(dtype)), array(T.astype(dtype)))
     for of_x, of_u in ((a, b) for a in (1.0, *sizes) for b in (1.0, *sizes)):
-        found = lg.project(array((of_x * X).astype(dtype)), array((of_u * T).astype(dtype)))
-        exact = np.asarray(found, float) == np.asarray(plain, float) * of_x
-        assert exact.all() or (half and of_x < 1), (of_x, of_u, found)  # what is subnormal is rounded once more
+        projected = lg.project(array((of_x * X).astype(dtype)), array((of_u * T).astype(dtype)))
+        exact = np.asarray(projected, float) == np.asarray(plain, float) * of_x
+        assert exact.all() or (half and of_x < 1), (of_x, of_u, projected)  # what is subnormal is rounded once more
 
 
 def test_columns_of_a_batch_are_scaled_one_by_one() -> None:

@@ -185,12 +185,12 @@ def test_a_norm_is_read_off_its_outputs(dtype: str, eps: float) -> None:
         "rmsnorm": functional.rms_norm(x, (64,), 1 + gain, eps),
     }
     for kind, got in outputs.items():
-        found = behaviour(x.double().numpy(), got.double().numpy(), u)
-        assert found is not None
-        assert (found.kind, found.placement) == (kind, "inside")
-        assert found.eps is not None
-        assert abs(found.eps / eps - 1) < 64 * u
+        reading = behaviour(x.double().numpy(), got.double().numpy(), u)
+        assert reading is not None
+        assert (reading.kind, reading.placement) == (kind, "inside")
+        assert reading.eps is not None
+        assert abs(reading.eps / eps - 1) < 64 * u
         right = gain if kind == "layernorm" else 1 + gain
-        assert abs(found.gain - right.double().numpy()).max() < 64 * u
+        assert abs(reading.gain - right.double().numpy()).max() < 64 * u
     for other in (x, torch.relu(x), torch.softmax(x, -1), x / 2 + bias):
         assert behaviour(x.double().numpy(), other.double().numpy(), u) is None

@@ -135,12 +135,12 @@ def test_counterexamples_are_certain(example: Counterexample) -> None:
 
 
 def test_every_counterexample_serves_a_claim() -> None:
-    found = set()
+    written = set()
     for module in pkgutil.iter_modules(counterexamples.__path__):
         members = vars(importlib.import_module(f"{counterexamples.__name__}.{module.name}")).values()
-        found |= {member.name for member in members if isinstance(member, Counterexample)}
+        written |= {member.name for member in members if isinstance(member, Counterexample)}
     worked = {claim.example.name for claim in CLAIMS if claim.example}
-    assert found == {example.name for example in EXAMPLES} | worked
+    assert written == {example.name for example in EXAMPLES} | worked
 
 
 def _uncentred(x: Any, gain: Any = None, bias: Any = None, *, eps: Any, placement: Any = "inside") -> Any:
@@ -185,17 +185,17 @@ def test_decisions_hold_for_all_numbers_in_the_intervals(
     relation: Relation, pairs: list[tuple[Interval, Interval]]
 ) -> None:
     left, right = Enclosure([a for a, _ in pairs]), Enclosure([b for _, b in pairs])
-    found = decide(left, relation, right)
+    decision = decide(left, relation, right)
     every = any if relation == "≠" else all
     corners = [
         every(ORACLE[relation](a, b) for a, b in zip(x, y, strict=True))
         for x in ([a.lower for a, _ in pairs], [a.upper for a, _ in pairs])
         for y in ([b.lower for _, b in pairs], [b.upper for _, b in pairs])
     ]
-    if found is not None:
-        assert set(corners) == {found}
+    if decision is not None:
+        assert set(corners) == {decision}
     if all(a.is_point and b.is_point for a, b in pairs):
-        assert found is corners[0]
+        assert decision is corners[0]
 
 
 def test_what_is_not_certain_is_refused() -> None:

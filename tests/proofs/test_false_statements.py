@@ -71,9 +71,9 @@ def kept(rule: str, names: dict[str, Any]) -> bool:
     """Whether a rule concludes what it should, from the hypotheses that it needs."""
     attempt, hypotheses, conclusion = names["KEPT"][rule]
     try:
-        found = attempt()
-        return {(h.term.pairs, h.relation) for h in found.hypotheses} == {(t.pairs, r) for t, r in hypotheses} and (
-            (found.conclusion.term.pairs, found.conclusion.relation) == (conclusion[0].pairs, conclusion[1])
+        proof = attempt()
+        return {(h.term.pairs, h.relation) for h in proof.hypotheses} == {(t.pairs, r) for t, r in hypotheses} and (
+            (proof.conclusion.term.pairs, proof.conclusion.relation) == (conclusion[0].pairs, conclusion[1])
         )
     except Exception:
         return False
@@ -226,7 +226,7 @@ def test_a_false_statement_has_a_counterexample_and_no_proof(claim: Callable[...
     goal = goal._replace(term=term(goal.term))
     with pytest.raises(ProofError):
         prove(goal, *map(assume, assumed))
-    given = {str(one): Condition(str(one), one, None, None) for one in assumed}
+    given = {str(formula): Condition(str(formula), formula, None, None) for formula in assumed}
     variant = Wrong("false", (goal,), given)
     assert Search(kinds, variant).smallest(total=True, tries=TRIES), "is the statement true?"
 

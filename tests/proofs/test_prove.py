@@ -27,10 +27,10 @@ def test_table_and_evidence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert header == ["theorem", "statement", "source", "status", "ms", "refuted"]
     written = json.loads(file.read_text(encoding="utf-8"))
     evidence = written["theorems"]
-    assert [one["id"] for one in evidence] == ids
-    assert all(set(one) >= KEYS for one in evidence)
-    assert [one["kind"] for one in evidence] == ["lemma", "theorem"]
-    assert [one["status"] for one in evidence] == ["proved", "up to cited fact"]
+    assert [record["id"] for record in evidence] == ids
+    assert all(set(record) >= KEYS for record in evidence)
+    assert [record["kind"] for record in evidence] == ["lemma", "theorem"]
+    assert [record["status"] for record in evidence] == ["proved", "up to cited fact"]
     assert evidence[1]["mutants_refuted"] == 1
     assert evidence[1]["cites"] == ["law of one coordinate on the sphere"]
 
@@ -59,7 +59,7 @@ def test_what_was_replayed_in_coq_is_said(
     assert main(["prove", *ids, "--jobs", "1", "--json", str(file)]) == 0
     assert line in capsys.readouterr().out.splitlines()[-1]
     written = json.loads(file.read_text(encoding="utf-8"))["theorems"]
-    assert [one["status"] for one in written] == ["proved", status]
+    assert [data["status"] for data in written] == ["proved", status]
     assert written[1]["replayed"] == ("8.16.1" if recorded else "")
 
 
@@ -69,8 +69,8 @@ def test_checking_in_several_processes_finds_the_same(tmp_path: Path) -> None:
     for jobs, file in zip((1, 2), files, strict=True):
         assert main(["prove", *ids, "--jobs", str(jobs), "--json", str(file)]) == 0
     first, second = (json.loads(file.read_text(encoding="utf-8"))["theorems"] for file in files)
-    for one in (*first, *second):
-        del one["proof_ms"]
+    for record in (*first, *second):
+        del record["proof_ms"]
     assert first == second
 
 
@@ -98,9 +98,9 @@ def test_a_failing_theorem_fails_the_command(
     file = tmp_path / "theorems.json"
     assert main(["prove", "projection.annihilates_uniform", "--json", str(file)]) == 1
     assert "FAULT: projection.annihilates_uniform: no proof found: " in capsys.readouterr().out
-    (one,) = json.loads(file.read_text(encoding="utf-8"))["theorems"]
-    assert one["status"] == "failed"
-    assert one["faults"]
+    (record,) = json.loads(file.read_text(encoding="utf-8"))["theorems"]
+    assert record["status"] == "failed"
+    assert record["faults"]
 
 
 @pytest.mark.parametrize(("id", "hint"), [("projection.what", "projection.idempotent"), ("what.ever", "chapters are")])
@@ -168,7 +168,7 @@ def test_pytest_runs_the_theorems_of_a_file(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=own)
     assert "4 failed, 10 passed" in done.stdout
     assert sorted(path.name for path in tmp_path.iterdir() if path.name != "__pycache__") == ["test_own.py"]
-    said = done.stdout[done.stdout.index("test_scaled [proof]") :]
+    printed = done.stdout[done.stdout.index("test_scaled [proof]") :]
     for part in (
         ">   assert my_norm(a * x) == my_norm(x)",
         "E   no proof found: ",
@@ -179,5 +179,5 @@ def test_pytest_runs_the_theorems_of_a_file(tmp_path: Path) -> None:
         "test_kurtosis [proof]",
         "E   but nothing is refuted: true at ",
     ):
-        assert part in said
-        said = said[said.index(part) :]
+        assert part in printed
+        printed = printed[printed.index(part) :]

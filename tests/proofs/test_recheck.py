@@ -26,8 +26,8 @@ def of(theorem: Any) -> dict[str, Any]:
     table = Table()
     done = steps(theorem, table)
     statement = {key: done[-1][key] for key in ("hypotheses", "conclusion")}
-    said = {"format": _recheck.FORMAT, "id": "a.b", "words": {}}
-    return signed(said | {"statement": statement, "steps": done, "terms": table.nodes})
+    head = {"format": _recheck.FORMAT, "id": "a.b", "words": {}}
+    return signed(head | {"statement": statement, "steps": done, "terms": table.nodes})
 
 
 def signed(data: dict[str, Any]) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def test_a_misused_rule_is_refused(name: str) -> None:
 @pytest.mark.parametrize("relation", _recheck.RELATIONS)
 def test_a_product_without_a_sign_is_refused_whatever_it_states(relation: str) -> None:
     products = [theorem for theorem in MISUSES.values() if theorem.certificate[0] == "multiply"]
-    signless = [t for t in products if {one.conclusion.relation for one in t.certificate[2]} == {">=", "!="}]
+    signless = [t for t in products if {factor.conclusion.relation for factor in t.certificate[2]} == {">=", "!="}]
     assert len(signless) >= 2
     for theorem in signless:
         data = of(theorem)

@@ -49,8 +49,8 @@ def test_values_are_those_of_numpy_bit_for_bit(name: str, row: list[float]) -> N
     # Of a row that is constant up to rounding arrays lose the constant first.
     _, anchor = anchored(x)
     assume(anchor is None or not anchor.any())
-    found = FUNCTIONS[name](Rounded(x)).value
-    assert numpy.array_equal(found, numpy.atleast_1d(FUNCTIONS[name](x)))
+    value = FUNCTIONS[name](Rounded(x)).value
+    assert numpy.array_equal(value, numpy.atleast_1d(FUNCTIONS[name](x)))
 
 
 @on_rows
@@ -60,9 +60,9 @@ def test_errors_bound_the_distance_from_the_exact_value(name: str, row: list[flo
     except UndecidedError:
         assume(False)
         raise
-    found = FUNCTIONS[name](Rounded(numpy.array(row)))
+    rounded = FUNCTIONS[name](Rounded(numpy.array(row)))
     entries = list(exact) if isinstance(exact, Enclosure) else [exact]
-    for entry, value, error in zip(entries, found.value, found.error, strict=True):
+    for entry, value, error in zip(entries, rounded.value, rounded.error, strict=True):
         if numpy.isfinite(error):
             interval = entry if isinstance(entry, Interval) else Interval(entry)
             gap = Interval(float(value)) - interval
@@ -95,9 +95,9 @@ def test_wrong_statements_are_seen_in_floats(id: str) -> None:
     """The bound is not so large that nothing can exceed it: each wrong variant is violated at its counterexample."""
     theorem = find(id)
     for label, variant in theorem.wrongs.items():
-        found = check_wrong(theorem, label)
+        refutation = check_wrong(theorem, label)
         (goal,) = variant.goals
-        exact = evaluate(goal.term, found.values, found.dimension)
+        exact = evaluate(goal.term, refutation.values, refutation.dimension)
         bound = Floats()
-        bound.execute(theorem.body, {name: Rounded.of(value) for name, value in found.values.items()})
+        bound.execute(theorem.body, {name: Rounded.of(value) for name, value in refutation.values.items()})
         assert max(abs(float(ends(value)[0])) for value in exact) > 1e6 * max(bound.sides[0][0].error)

@@ -152,15 +152,15 @@ WRONG: tuple[tuple[str, str, bool, Placement, int], ...] = (
 
 def accusations() -> dict[str, Any]:
     """Certificates of kernels that divide by d − 1, the last of which forgets the bias where the gain is 0."""
-    rng, found = np.random.default_rng(0), {}
+    rng, accused = np.random.default_rng(0), {}
     for name, dtype, centered, placement, d in WRONG:
         x, gain, bias = (rounded(rng.normal(size=d), dtype).astype(float) for _ in range(3))
         gain[1] *= name != "alone"
         c = x - centered * x.mean()
         y = rounded(c / np.sqrt((c * c).sum() / (d - 1) + 1e-3) * gain + bias * (gain != 0), dtype).astype(float)
         layer = Definition(centered, gain.astype(np.longdouble), bias.astype(np.longdouble), 1e-3, placement)
-        found[name] = Accusation(x.tolist(), y.tolist(), layer, Arithmetic.of(dtype)).certificate(name)
-    return found
+        accused[name] = Accusation(x.tolist(), y.tolist(), layer, Arithmetic.of(dtype)).certificate(name)
+    return accused
 
 
 # What is changed in a certificate: where, and into what.

@@ -68,9 +68,9 @@ def test_a_fused_kernel_is_held_to_the_sum_it_returns() -> None:
     def without(x: Tensor, residual: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
         return rms(x + residual, weight), x
 
-    found = check(fused, **BF16)
-    assert found.verdict == "rounding"
-    assert "sum of input and residual rounded before it is normalized" in found.notes
+    finding = check(fused, **BF16)
+    assert finding.verdict == "rounding"
+    assert "sum of input and residual rounded before it is normalized" in finding.notes
     assert check(fused, **BF16, spec="torch").verdict == "rounding"
     assert "the sum that is returned" in (check(without, **BF16).cause or "")
 
@@ -90,8 +90,8 @@ GATED: dict[str, Any] = {
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("name", GATED)
 def test_gates_and_matrices_are_taken_off(name: str, dtype: str) -> None:
-    found = check(GATED[name], kind="rmsnorm", eps=1e-5, d=24, dtype=dtype)
-    assert found.verdict == "rounding", found
+    finding = check(GATED[name], kind="rmsnorm", eps=1e-5, d=24, dtype=dtype)
+    assert finding.verdict == "rounding", finding
 
 
 @pytest.mark.parametrize("name", ["after", "before"])
@@ -107,11 +107,11 @@ def test_a_variant_is_allowed_only_where_it_holds_every_row() -> None:
         y = gemma(x, weight)
         return torch.cat([y[:2050], 0.97 * y[2050:2051], y[2051:]])
 
-    found = check(late, kind="rmsnorm", eps=1e-5, d=24)
-    assert found.verdict == "bug"
-    assert "as Gemma" in (found.cause or "")
-    assert "row 2050" in (found.cause or "")
-    assert not found.passes(("Gemma",))
+    finding = check(late, kind="rmsnorm", eps=1e-5, d=24)
+    assert finding.verdict == "bug"
+    assert "as Gemma" in (finding.cause or "")
+    assert "row 2050" in (finding.cause or "")
+    assert not finding.passes(("Gemma",))
 
 
 def test_gains_left_out_behind_the_last_block_are_named() -> None:

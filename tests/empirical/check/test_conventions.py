@@ -90,7 +90,7 @@ def test_gains_tell_how_they_were_stored(network: Any) -> None:
     assert list(fingerprints(network)) == []
     norm.weight.data.copy_((1 + drawn).bfloat16().float() - 1)
     network.model.norm.weight.data.fill_(1.0)
-    told = {found.path: found.what for found in fingerprints(network)}
+    told = {fingerprint.path: fingerprint.what for fingerprint in fingerprints(network)}
     assert "1 + w in bfloat16" in told["model.layers.0.input_layernorm"]
     assert "exactly 1" in told["model.norm"]
 

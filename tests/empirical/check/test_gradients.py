@@ -34,8 +34,8 @@ def kernel(pull: Pull, of_gain: Pull = lambda g, n, axes: (g * n).sum(axes)) -> 
         def backward(ctx: Any, *grads: torch.Tensor) -> Any:
             n, r, gain = ctx.saved_tensors
             y, axes = grads[0].float(), tuple(range(n.dim() - 1))
-            found = pull(y * gain, y, gain, n, r), of_gain(y, n, axes), y.sum(axes)
-            return tuple(value.to(grads[0].dtype) for value in found)
+            derivatives = pull(y * gain, y, gain, n, r), of_gain(y, n, axes), y.sum(axes)
+            return tuple(value.to(grads[0].dtype) for value in derivatives)
 
     return lambda x, gain, bias: Layer.apply(x, gain, bias)
 

@@ -46,10 +46,10 @@ def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_command_writes_the_verdict_and_exits_by_it(capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--eps", "1e-6", "--d", "16", "--json", "found.json"]
     assert main(["check", "some_kernels:gemma", *options]) == 1
-    found = json.loads(Path("found.json").read_text())
-    jsonschema.validate(found, json.loads((Path(checking.__file__).parent / "schema.json").read_text()))
-    assert not found["passed"]
-    (record,) = found["results"]
+    written = json.loads(Path("found.json").read_text())
+    jsonschema.validate(written, json.loads((Path(checking.__file__).parent / "schema.json").read_text()))
+    assert not written["passed"]
+    (record,) = written["results"]
     assert (record["verdict"], record["kind"], record["gain"]) == ("variant", "rmsnorm", "1 + weight")
     assert record["worst_ratio"] > 1
     assert record["proof"]["status"] == "variant"
@@ -76,9 +76,9 @@ def test_evidence_has_gain_1_and_bias_0_where_the_fault_survives_them() -> None:
 
 
 def test_classes_dtypes_and_derivatives_are_examined() -> None:
-    found = check("some_kernels:Half", dtype="bfloat16", d=16)
-    assert (found.verdict, found.kind, found.eps) == ("variant", "rmsnorm", 1e-6)
-    assert "Llama" in (found.cause or "")
+    finding = check("some_kernels:Half", dtype="bfloat16", d=16)
+    assert (finding.verdict, finding.kind, finding.eps) == ("variant", "rmsnorm", 1e-6)
+    assert "Llama" in (finding.cause or "")
     backward = check("some_kernels:wrong_backward", kind="layernorm", eps=1e-5, d=16, backward=True)
     assert (backward.verdict, backward.cause) == ("bug", "backward pass wrong: d/dx")
     assert backward.exact

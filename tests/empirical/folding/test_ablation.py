@@ -76,7 +76,7 @@ def test_each_change_costs_what_the_changed_network_loses(family: str, formula: 
     paths = [change.site for change in changes if len(change.norms) == 1]
     assert len(paths) == 5
     for change in changes:
-        found = torch.from_numpy(measure(change)[:, 2])
+        measured = torch.from_numpy(measure(change)[:, 2])
         if change.name == "none":
             expected = base
         elif change.name == "folded":
@@ -97,8 +97,8 @@ def test_each_change_costs_what_the_changed_network_loses(family: str, formula: 
                 replaced(changed, norm.path, formula if change.index is None else _without(change.index))
             expected = losses(changed, given) - base
         # Logits are made log-probabilities in float32: 2^-24 of at most 20 nats at each of 11 tokens, with room for 4.
-        assert torch.allclose(found, expected, rtol=0, atol=4 * 11 * 20 * 2.0**-24), (change.name, change.site)
-        assert change.name in ("none", "folded") or found.abs().max() > 1e-3
+        assert torch.allclose(measured, expected, rtol=0, atol=4 * 11 * 20 * 2.0**-24), (change.name, change.site)
+        assert change.name in ("none", "folded") or measured.abs().max() > 1e-3
     assert all(torch.equal(tensor, before[name]) for name, tensor in network.state_dict().items())
 
 

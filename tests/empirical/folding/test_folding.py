@@ -71,8 +71,8 @@ def compared(network: Any, folded: Fold) -> dict[str, Any]:
     return compare(network, folded, [inputs])[0]
 
 
-def agrees(found: dict[str, Any]) -> bool:
-    return found["largest_difference"] <= found["bound"] and found["difference_in_float64"] <= found["bound_in_float64"]
+def agrees(gaps: dict[str, Any]) -> bool:
+    return gaps["largest_difference"] <= gaps["bound"] and gaps["difference_in_float64"] <= gaps["bound_in_float64"]
 
 
 @pytest.mark.parametrize(("gains", "dtype"), [(False, torch.float64), (True, torch.float32)], ids=str)
@@ -85,11 +85,11 @@ def test_every_family_computes_the_same(family: str, gains: bool, dtype: torch.d
     assert [path for path, _ in folded.entries] == ([ENTRIES[family]] if family in ENTRIES else [])
     assert folded.moved if gains and "falcon" not in family else not folded.moved
     assert all(entry["exact"] for entry in certify_maps(network, folded))
-    found = compared(network, folded)
-    assert agrees(found)
-    assert found["largest_difference"] <= found["probable_bound"] <= found["bound"]
-    assert found["top1"] == 1
-    assert 0 < found["bound_in_float64"] < (1e-4 if dtype == torch.float64 else 0.1) * found["largest_output"]
+    comparison = compared(network, folded)
+    assert agrees(comparison)
+    assert comparison["largest_difference"] <= comparison["probable_bound"] <= comparison["bound"]
+    assert comparison["top1"] == 1
+    assert 0 < comparison["bound_in_float64"] < (1e-4 if dtype == torch.float64 else 0.1) * comparison["largest_output"]
 
 
 @pytest.mark.parametrize("family", RMS)

@@ -43,11 +43,11 @@ def test_every_theorem_exists() -> None:
 )
 def test_all_hold_for_every_architecture(architecture: str, dtype: torch.dtype) -> None:
     model = loaded(tiny_model(architecture).to(dtype))
-    found = predict(model, TOKENS)
-    assert [each for each in found if each.verdict != "holds"] == []
+    predictions = predict(model, TOKENS)
+    assert [each for each in predictions if each.verdict != "holds"] == []
     each_layer = 7 if model.sites[0].kind == "layernorm" else 5
-    whole = [each for each in found if each.site == "model"]
-    assert len(found) == each_layer * len(model.sites) + len(whole)
+    whole = [each for each in predictions if each.site == "model"]
+    assert len(predictions) == each_layer * len(model.sites) + len(whole)
     assert len(whole) == (model.topology not in ("post", "branch"))
 
 
@@ -83,8 +83,7 @@ def test_another_eps_is_reported_where_inputs_are_small(architecture: str, dtype
         for embedding in model.modules():
             if isinstance(embedding, nn.Embedding):
                 embedding.weight.mul_(2.0**-7)  # mean squares of 2⁻¹⁸, about 4e-6
-    found = violated(model.to(dtype), wrong)
-    assert found == SIZE[architecture]
+    assert violated(model.to(dtype), wrong) == SIZE[architecture]
 
 
 def test_another_eps_is_not_seen_where_rounding_hides_it() -> None:
@@ -104,26 +103,24 @@ def test_the_sample_variance_is_reported(dtype: torch.dtype) -> None:
 
         module.forward = forward
 
-    found = violated(tiny_model("gpt2").to(dtype), kernel)
-    assert found == SIZE["gpt2"]
+    assert violated(tiny_model("gpt2").to(dtype), kernel) == SIZE["gpt2"]
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_a_forgotten_one_beside_the_weight_is_reported(dtype: torch.dtype) -> None:
     model = loaded(tiny_model("gemma").to(dtype))
     model.sites = tuple(replace(site, gain_offset=0.0) for site in model.sites)
-    found = [each for each in predict(model, TOKENS) if each.theorem == "rmsnorm.definition"]
-    assert {each.verdict for each in found} == {"violated"}
+    definitions = [each for each in predict(model, TOKENS) if each.theorem == "rmsnorm.definition"]
+    assert {each.verdict for each in definitions} == {"violated"}
 
 
 def test_a_missing_mean_subtraction_is_reported() -> None:
-    found = violated(tiny_model("gpt2"), uncentred, whole=True)
-    assert found >= {"standardization.mean_zero", "ellipsoid.hyperplane", "angles.rotation_by_layer_norm"}
+    broken = violated(tiny_model("gpt2"), uncentred, whole=True)
+    assert broken >= {"standardization.mean_zero", "ellipsoid.hyperplane", "angles.rotation_by_layer_norm"}
 
 
 def test_a_subtracted_mean_in_an_rms_norm_is_reported() -> None:
-    found = violated(tiny_model("llama"), centred)
-    assert found >= {"rmsnorm.definition", "angles.rotation_by_rms_norm"}
+    assert violated(tiny_model("llama"), centred) >= {"rmsnorm.definition", "angles.rotation_by_rms_norm"}
 
 
 def test_an_output_outside_the_ellipsoid_is_reported() -> None:
@@ -131,8 +128,7 @@ def test_an_output_outside_the_ellipsoid_is_reported() -> None:
         real = module.forward
         module.forward = lambda x: 1.001 * real(x)
 
-    found = violated(tiny_model("llama"), kernel)
-    assert found == {"rmsnorm.interior", *SIZE["llama"]}
+    assert violated(tiny_model("llama"), kernel) == {"rmsnorm.interior", *SIZE["llama"]}
 
 
 def at_first_norm(model: Any) -> dict[str, Prediction]:
@@ -150,8 +146,8 @@ def test_nothing_is_decided_without_a_bound() -> None:
 
     sharp = tiny_model("gpt2")
     sharp.h[0].ln_1.eps = 0.0
-    found = at_first_norm(sharp)
-    assert {id: each.reason for id, each in found.items() if each.verdict == "undecided"} == dict.fromkeys(
+    predictions = at_first_norm(sharp)
+    assert {id: each.reason for id, each in predictions.items() if each.verdict == "undecided"} == dict.fromkeys(
         ("epsilon.gauge", "ellipsoid.interior"), "the theorem takes ε > 0"
     )
 
@@ -177,9 +173,9 @@ def test_nothing_is_decided_without_a_bound() -> None:
 def test_a_zero_gain_hides_what_most_theorems_speak_of(architecture: str, path: str, holding: set[str]) -> None:
     model = tiny_model(architecture)
     model.get_submodule(path).weight.data[3] = 0.0
-    found = at_first_norm(model)
-    assert {id for id, each in found.items() if each.verdict == "holds"} == holding
-    assert {each.verdict for each in found.values()} == {"holds", "undecided"}
+    predictions = at_first_norm(model)
+    assert {id for id, each in predictions.items() if each.verdict == "holds"} == holding
+    assert {each.verdict for each in predictions.values()} == {"holds", "undecided"}
 
 
 def test_what_a_zero_gain_hides_is_allowed_its_error() -> None:
@@ -190,8 +186,8 @@ def test_what_a_zero_gain_hides_is_allowed_its_error() -> None:
     error = layer_error(x, gain, None, kind="layernorm", eps=1e-9, dtype="float32")
     for times, verdict in ((1, "holds"), (2, "violated")):
         sample = judge.SiteSample(site, x, z + times * error * gain, scaled, gain, None, "float32")
-        found = {each.theorem: each.verdict for each in judge.check_sample(sample)}
-        assert found["ellipsoid.zero_gain_interior"] == verdict
+        verdicts = {each.theorem: each.verdict for each in judge.check_sample(sample)}
+        assert verdicts["ellipsoid.zero_gain_interior"] == verdict
 
 
 def test_half_of_the_layer_in_another_dtype_is_not_judged() -> None:

@@ -24,8 +24,8 @@ TOKENS = np.random.default_rng(0).integers(3, VOCABULARY, (2, 32))
 
 def judged(model: Any) -> Prediction:
     """The verdict on a model, whose table of norms was made before it was changed, if it was."""
-    [found] = shift(loaded(model), TOKENS)
-    return found
+    [prediction] = shift(loaded(model), TOKENS)
+    return prediction
 
 
 def reading_the_stream(block: nn.Module, weight: float) -> None:
@@ -46,12 +46,12 @@ def reading_the_stream(block: nn.Module, weight: float) -> None:
      *product([DEPENDENCE], ["gpt2_rms", "llama", "gemma", "qwen3"])],
 )  # fmt: skip
 def test_layer_norms_forget_it_and_rms_norms_do_not(law: str, architecture: str, dtype: torch.dtype) -> None:
-    found = judged(tiny_model(architecture).to(dtype))
-    assert (found.prediction, found.theorem, found.verdict, found.vectors) == (law, THEOREMS[law], "holds", 16)
-    assert found.measured is not None
-    assert found.bound is not None
-    assert found.bound < 0.5
-    assert (found.measured <= found.bound) == (law == INVARIANCE)
+    verdict = judged(tiny_model(architecture).to(dtype))
+    assert (verdict.prediction, verdict.theorem, verdict.verdict, verdict.vectors) == (law, THEOREMS[law], "holds", 16)
+    assert verdict.measured is not None
+    assert verdict.bound is not None
+    assert verdict.bound < 0.5
+    assert (verdict.measured <= verdict.bound) == (law == INVARIANCE)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -73,11 +73,11 @@ def test_a_branch_that_reads_the_stream_before_its_norm_is_reported(weight: floa
 def test_an_effect_below_the_rounding_of_float32_is_none() -> None:
     model = tiny_model("gpt2")
     reading_the_stream(model.h[0], 1e-12)
-    found, plain = judged(model), judged(tiny_model("gpt2"))
-    assert found.verdict == plain.verdict == "holds"
-    assert found.measured is not None
+    amplified, plain = judged(model), judged(tiny_model("gpt2"))
+    assert amplified.verdict == plain.verdict == "holds"
+    assert amplified.measured is not None
     assert plain.measured is not None
-    assert found.measured > 8 * plain.measured  # float64 sees it
+    assert amplified.measured > 8 * plain.measured  # float64 sees it
 
 
 def test_a_stream_scaled_on_its_way_is_reported() -> None:
@@ -96,8 +96,8 @@ def test_a_network_that_is_said_to_have_rms_norms_and_has_layer_norms_is_reporte
     model = tiny_model("llama").to(dtype)
     for site in sites_of(model):
         centred(model.get_submodule(site.path))
-    found = judged(model)
-    assert (found.prediction, found.verdict) == (DEPENDENCE, "violated")
+    prediction = judged(model)
+    assert (prediction.prediction, prediction.verdict) == (DEPENDENCE, "violated")
 
 
 def test_nothing_is_decided_where_nothing_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,8 +125,8 @@ def test_nothing_is_decided_where_nothing_can_be(monkeypatch: pytest.MonkeyPatch
         raise torch.OutOfMemoryError
 
     monkeypatch.setattr(_shift, "_outputs", too_large)
-    found = judged(tiny_model("gpt2"))
-    assert (found.verdict, found.reason) == ("undecided", "a layer in float64 does not fit on the device")
+    prediction = judged(tiny_model("gpt2"))
+    assert (prediction.verdict, prediction.reason) == ("undecided", "a layer in float64 does not fit on the device")
 
 
 @pytest.mark.parametrize(("moved", "verdicts"), [(0.0, ("undecided", "undecided")), (1.0, ("violated", "holds"))])
@@ -162,9 +162,9 @@ def test_layers_compute_as_in_a_converted_copy(architecture: str, dtype: torch.d
     with torch.no_grad():
         expected = converted(input_ids=ids, use_cache=False).last_hidden_state
         with computed_in(model, torch.float64):
-            found = model(input_ids=ids, use_cache=False).last_hidden_state
-    assert found.dtype == torch.float64
-    assert torch.equal(found, expected)
+            output = model(input_ids=ids, use_cache=False).last_hidden_state
+    assert output.dtype == torch.float64
+    assert torch.equal(output, expected)
 
 
 def held(model: nn.Module) -> list[object]:

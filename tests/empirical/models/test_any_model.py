@@ -188,7 +188,7 @@ def test_an_encoder_decoder_is_swept_with_the_text_on_both_sides(tmp_path: Path,
     model.save_pretrained(tmp_path / "t5")
     words = ["--corpus", "random", "--tokens", "64", "--sequence-length", "16", "--output", str(tmp_path / "run")]
     assert main(["sweep", str(tmp_path / "t5"), *words, "--quiet"]) == 0
-    found = read_finished(tmp_path / "run")
-    assert found.manifest["input"] == "the same text on both sides"
-    assert len(found.rows) == count * 2 * 3
-    assert {row["tokens"] for row in found.rows if row["bucket"] == "all"} == {64}
+    run = read_finished(tmp_path / "run")
+    assert run.manifest["input"] == "the same text on both sides"
+    assert len(run.rows) == count * 2 * 3
+    assert {row["tokens"] for row in run.rows if row["bucket"] == "all"} == {64}

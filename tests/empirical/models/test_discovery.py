@@ -83,11 +83,11 @@ def test_norms_of_known_architectures_are_read_right(architecture: str) -> None:
 )
 def test_what_a_norm_computes_is_read_off_its_outputs(module: nn.Module, expected: tuple[Any, ...]) -> None:
     before = {name: value.clone() for name, value in module.state_dict().items()}
-    (found,) = norms(module).found
+    (norm,) = norms(module).found
     # Read off where the module does not keep it as a number: ε is 1/r² of small rows. The factor r of a row is right to
     # the (d + 8)·2⁻²⁴ of a sum of d squares and the roundings around it, and so is the gain that it is read with.
-    assert found.eps == pytest.approx(expected[1], rel=4 * (D + 8) * 2.0**-24, abs=0)
-    seen = (found.kind, found.placement, found.axis, found.gain, found.gain_offset, found.bias)
+    assert norm.eps == pytest.approx(expected[1], rel=4 * (D + 8) * 2.0**-24, abs=0)
+    seen = (norm.kind, norm.placement, norm.axis, norm.gain, norm.gain_offset, norm.bias)
     assert seen == (expected[0], *expected[2:])
     assert all(torch.equal(value, module.state_dict()[name]) for name, value in before.items())
 
@@ -106,9 +106,9 @@ def test_what_a_norm_computes_is_read_off_its_outputs(module: nn.Module, expecte
     ],
 )
 def test_what_is_no_norm_of_one_vector_is_refused_with_its_reason(module: nn.Module, reason: str) -> None:
-    found = norms(module)
-    assert found.found == ()
-    (other,) = found.others
+    listed = norms(module)
+    assert listed.found == ()
+    (other,) = listed.others
     assert re.search(reason, other.reason), other.reason
 
 
@@ -126,11 +126,11 @@ class Inline(nn.Module):
 
 def test_a_pass_says_what_is_called_how_often_and_which_functions_normalize() -> None:
     model = Inline().train()
-    found = norms(model, torch.randn(2, 3, D))
-    assert [(norm.path, norm.calls) for norm in found.found] == [("twice", 2), ("never", 0)]
-    assert [site.path for site in found.sites] == ["twice"]
-    assert found.functional == (("", "torch.nn.functional.layer_norm"),)
-    (gated,) = found.others
+    listed = norms(model, torch.randn(2, 3, D))
+    assert [(norm.path, norm.calls) for norm in listed.found] == [("twice", 2), ("never", 0)]
+    assert [site.path for site in listed.sites] == ["twice"]
+    assert listed.functional == (("", "torch.nn.functional.layer_norm"),)
+    (gated,) = listed.others
     assert "2 tensors" in gated.reason
     assert model.training
     assert model.never.training
@@ -139,9 +139,9 @@ def test_a_pass_says_what_is_called_how_often_and_which_functions_normalize() ->
 def test_a_module_that_the_pass_contradicts_is_refused() -> None:
     layer = nn.LayerNorm(D)
     layer.register_forward_hook(lambda *seen: seen[-1].mul(1 + 2.0**-12))
-    found = norms(nn.Sequential(layer), torch.randn(4, D))
-    assert found.found == ()
-    assert "times its bound away in the pass" in found.others[0].reason
+    listed = norms(nn.Sequential(layer), torch.randn(4, D))
+    assert listed.found == ()
+    assert "times its bound away in the pass" in listed.others[0].reason
 
 
 ELLIPSOIDS = {
@@ -162,14 +162,14 @@ def test_the_outputs_of_a_layer_lie_in_its_ellipsoid(kind: str) -> None:
     module, random = make(), torch.Generator().manual_seed(3)
     for parameter in module.parameters():
         parameter.data = torch.randn(D, generator=random).to(parameter.dtype)
-    found, named = ellipsoid(module), dict(module.named_parameters())
+    outputs, named = ellipsoid(module), dict(module.named_parameters())
     gain, bias = named.get("weight", named.get("g")), named.get("bias")
-    assert found.centered == centered
-    assert torch.equal(found.gain, torch.ones(D) if gain is None else gain.detach() + offset)
-    assert torch.equal(found.center, torch.zeros_like(found.gain) if bias is None else bias.detach())
-    assert not found.gain.requires_grad
-    x = torch.randn(50, D, generator=random).to(found.gain.dtype)
-    assert torch.all(found.contains(module(x).detach()))
+    assert outputs.centered == centered
+    assert torch.equal(outputs.gain, torch.ones(D) if gain is None else gain.detach() + offset)
+    assert torch.equal(outputs.center, torch.zeros_like(outputs.gain) if bias is None else bias.detach())
+    assert not outputs.gain.requires_grad
+    x = torch.randn(50, D, generator=random).to(outputs.gain.dtype)
+    assert torch.all(outputs.contains(module(x).detach()))
 
 
 @pytest.mark.parametrize(

@@ -56,8 +56,8 @@ def test_axes_are_the_principal_axes_and_end_on_the_ellipse() -> None:
     figure = draw("axes")
     for values, _ in _axes.GAINS:
         gain = np.array(values)
-        found = lg.principal_axes(gain)
-        for length, direction in zip(found.semi_axes, found.directions.T, strict=True):
+        axes = lg.principal_axes(gain)
+        for length, direction in zip(axes.semi_axes, axes.directions.T, strict=True):
             end = length * direction
             assert shows(figure, np.stack([-end, end]))
             if np.count_nonzero(gain) > 1:

@@ -70,28 +70,28 @@ def proof(wrong: str = "") -> Proof:
 
 
 def test_derivatives_are_proved_with_certificates() -> None:
-    found = proof()
-    assert found.status == "proved"
-    assert {one.name: one.status for one in found.derivatives} == dict.fromkeys(("x", "weight", "bias"), "proved")
-    ids = [data["id"] for data in found.certificates]
+    verdict = proof()
+    assert verdict.status == "proved"
+    assert {d.name: d.status for d in verdict.derivatives} == dict.fromkeys(("x", "weight", "bias"), "proved")
+    ids = [data["id"] for data in verdict.certificates]
     assert [id for id in ids if "_by_" in id and "defined" not in id] == [
         "user.norm_by_x",
         "user.norm_by_weight",
         "user.norm_by_bias",
     ]
     assert "user.norm_by_x_defined1" in ids
-    assert all(recheck(data) for data in found.certificates)
+    assert all(recheck(data) for data in verdict.certificates)
     assert proof("one axis").passes()
 
 
 @pytest.mark.parametrize(("wrong", "name"), [("mean", "x"), ("gain twice", "weight")])
 def test_a_wrong_backward_pass_is_refuted(wrong: str, name: str) -> None:
-    found = proof(wrong)
-    by = {one.name: one for one in found.derivatives}
+    verdict = proof(wrong)
+    by = {derivative.name: derivative for derivative in verdict.derivatives}
     assert by[name].status == "refuted"
     assert by[name].text.startswith("d = ")
-    assert all(one.status == "proved" for one in found.derivatives if one.name != name)
-    assert not found.passes()
+    assert all(derivative.status == "proved" for derivative in verdict.derivatives if derivative.name != name)
+    assert not verdict.passes()
 
 
 class Remembers(torch.autograd.Function):
@@ -116,18 +116,18 @@ def test_what_reads_other_rows_or_asks_its_type_is_not_proved(wrong: str, said: 
     def norm(x: Any, weight: Any, eps: float = 1e-5) -> Any:
         return F.rms_norm(Remembers.apply(x) / 2, (x.shape[-1],), weight, eps)
 
-    found = prove_target(norm, "norm", "torch", backward=True) if wrong == "type" else proof(wrong)
-    assert any(said in one.text for one in found.derivatives)
-    assert found.status == "proved"
-    assert not found.passes()
+    verdict = prove_target(norm, "norm", "torch", backward=True) if wrong == "type" else proof(wrong)
+    assert any(said in derivative.text for derivative in verdict.derivatives)
+    assert verdict.status == "proved"
+    assert not verdict.passes()
 
 
 def test_a_division_by_the_gain_is_not_defined_everywhere() -> None:
     def norm(x: Any, weight: Any, eps: float = 1e-5) -> Any:
         return FromOutput.apply(x, weight, eps)
 
-    found = prove_target(norm, "norm", "torch", backward=True)
-    assert {one.text for one in found.derivatives} == {"it is not proved that weight ≠ 0"}
+    verdict = prove_target(norm, "norm", "torch", backward=True)
+    assert {derivative.text for derivative in verdict.derivatives} == {"it is not proved that weight ≠ 0"}
 
 
 class OnePass(torch.nn.Module):
@@ -145,8 +145,8 @@ class OnePass(torch.nn.Module):
 
 @pytest.mark.parametrize("norm", [torch.nn.LayerNorm, torch.nn.RMSNorm, torch.nn.GroupNorm, OnePass, OnePass(12)])
 def test_what_autograd_derives_by_itself_is_proved(norm: Any) -> None:
-    found = prove_target(norm, "norm", "torch", backward=True)
+    verdict = prove_target(norm, "norm", "torch", backward=True)
     names = {"x", "weight"} if norm is torch.nn.RMSNorm else {"x", "weight", "bias"}
-    assert {(one.name, one.status, one.text) for one in found.derivatives} == {(name, "proved", "") for name in names}
-    assert all(recheck(data) for data in found.certificates)
-    assert found.passes()
+    assert {(d.name, d.status, d.text) for d in verdict.derivatives} == {(name, "proved", "") for name in names}
+    assert all(recheck(data) for data in verdict.certificates)
+    assert verdict.passes()

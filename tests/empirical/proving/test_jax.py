@@ -41,5 +41,5 @@ def test_a_kernel_is_what_it_is(kernel: Any, status: str) -> None:
 @pytest.mark.parametrize("name", ["LayerNormalization", "RMSNormalization"])
 def test_a_layer_of_keras_is_traced_on_its_backend(name: str) -> None:
     keras = pytest.importorskip("keras", reason="runs where Keras is installed")
-    found = prove_target(getattr(keras.layers, name)(), name, "keras")
-    assert found.status == ("proved" if keras.backend.backend() in ("torch", "jax") else "not traced")
+    verdict = prove_target(getattr(keras.layers, name)(), name, "keras")
+    assert verdict.status == ("proved" if keras.backend.backend() in ("torch", "jax") else "not traced")

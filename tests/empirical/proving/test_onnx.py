@@ -37,16 +37,17 @@ AFFINE = [("Mul", ["n", "g"], "a"), ("Add", ["a", "b"], "y")]
 
 
 def test_layer_norm_of_primitive_nodes_is_proved(tmp_path: Path) -> None:
-    found = proof(tmp_path, [*CENTER, ("Pow", ["c", "two"], "q"), ("ReduceMean", ["q", "last"], "v"), *DIVIDE, *AFFINE])
-    assert (found.status, found.text) == ("proved", "norm computes p0∘LayerNorm(x; ε = 1e-05) + p1")
+    variance = [("Pow", ["c", "two"], "q"), ("ReduceMean", ["q", "last"], "v")]
+    verdict = proof(tmp_path, [*CENTER, *variance, *DIVIDE, *AFFINE])
+    assert (verdict.status, verdict.text) == ("proved", "norm computes p0∘LayerNorm(x; ε = 1e-05) + p1")
 
 
 def test_the_mean_square_for_the_variance_is_refuted(tmp_path: Path) -> None:
-    found = proof(tmp_path, [*CENTER, ("Mul", ["x", "x"], "q"), ("ReduceMean", ["q", "last"], "v"), *DIVIDE, *AFFINE])
-    assert found.status == "refuted"
-    assert found.counterexample is not None
+    verdict = proof(tmp_path, [*CENTER, ("Mul", ["x", "x"], "q"), ("ReduceMean", ["q", "last"], "v"), *DIVIDE, *AFFINE])
+    assert verdict.status == "refuted"
+    assert verdict.counterexample is not None
 
 
 def test_another_node_is_refused(tmp_path: Path) -> None:
-    found = proof(tmp_path, [("Relu", ["x"], "y")])
-    assert (found.status, "Relu is not among" in found.text) == ("not traced", True)
+    verdict = proof(tmp_path, [("Relu", ["x"], "y")])
+    assert (verdict.status, "Relu is not among" in verdict.text) == ("not traced", True)

@@ -99,7 +99,7 @@ def test_every_name_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
         run.__signature__ = inspect.signature(action)  # type: ignore[attr-defined]
         return run
 
-    monkeypatch.setattr(_torch, "OPERATIONS", {name: noted(name, one) for name, one in _torch.OPERATIONS.items()})
+    monkeypatch.setattr(_torch, "OPERATIONS", {name: noted(name, f) for name, f in _torch.OPERATIONS.items()})
     for function in EXPRESSIONS.values():
         traced(lambda x, w, f=function: _wide(f(x, w), x), {"x": np.arange(1.0, 6), "w": np.arange(2.0, 7)}, 5)
     aliases = {

@@ -39,8 +39,8 @@ def test_a_kernel_is_what_it_is(name: str, proofs: dict[str, Proof]) -> None:
 
 
 def test_code_on_numpy_is_traced() -> None:
-    found = {name: prove_target(kernel, name, "numpy").status for name, kernel in NUMPY.items()}
-    assert found == {name: "variant" if "variant" in name else "proved" for name in NUMPY}
+    statuses = {name: prove_target(kernel, name, "numpy").status for name, kernel in NUMPY.items()}
+    assert statuses == {name: "variant" if "variant" in name else "proved" for name in NUMPY}
 
     def in_place(x: Any, g: Any) -> Any:
         x -= x.mean(-1, keepdims=True)
@@ -97,17 +97,17 @@ def test_a_class_a_module_and_a_function_are_one_norm() -> None:
 @pytest.fixture(scope="module")
 def certificates(proofs: dict[str, Proof]) -> list[Any]:
     layers = [getattr(torch.nn, name) for name in ("LayerNorm", "RMSNorm", "BatchNorm1d", "GroupNorm")]
-    more = [prove_target(one, one.__name__, "torch", backward=one is torch.nn.RMSNorm) for one in layers]
+    more = [prove_target(layer, layer.__name__, "torch", backward=layer is torch.nn.RMSNorm) for layer in layers]
     more += [prove_target(kernel, f"n{k}", "numpy") for k, kernel in enumerate(NUMPY.values())]
-    every = [one for proof in [*proofs.values(), *more] for one in proof.certificates]
-    return list({json.dumps([one["statement"], one["terms"]]): one for one in every}.values())
+    every = [data for proof in [*proofs.values(), *more] for data in proof.certificates]
+    return list({json.dumps([data["statement"], data["terms"]]): data for data in every}.values())
 
 
 def test_the_second_checker_accepts_and_refuses(certificates: list[Any]) -> None:
     assert len(certificates) >= 60
-    assert all(recheck(one) > 0 for one in certificates)
-    for one in certificates[::7]:
-        forged = copy.deepcopy(one)
+    assert all(recheck(certificate) > 0 for certificate in certificates)
+    for certificate in certificates[::7]:
+        forged = copy.deepcopy(certificate)
         forged["statement"]["conclusion"][0] = 0
         with pytest.raises(Refused):
             recheck(forged)
@@ -150,12 +150,12 @@ def test_the_command_says_both_and_writes_certificates(
     proof = json.loads(Path("found.json").read_text())["results"][0]["proof"]
     assert (proof["status"], proof["dimensions"]) == ("proved", "every d ≥ 1")
     assert len(proof["certificate_sha256"]) == 64
-    assert [recheck(one) for one in json.loads(Path("right.json").read_text())]
+    assert [recheck(certificate) for certificate in json.loads(Path("right.json").read_text())]
     capsys.readouterr()
     assert main(["check", "proved_kernels:one_pass", "--d", "8"]) == 1
-    said = capsys.readouterr().out
-    assert said.index("PROVED: one_pass computes weight∘LayerNorm") < said.index("which says nothing of floats")
-    assert "unstable: one-pass variance" in said
+    printed = capsys.readouterr().out
+    assert printed.index("PROVED: one_pass computes weight∘LayerNorm") < printed.index("which says nothing of floats")
+    assert "unstable: one-pass variance" in printed
     assert main(["check", "proved_kernels:wrong", "--d", "8", "--kind", "rmsnorm"]) == 1
     assert "REFUTED: wrong is not weight∘RMSNorm(x; ε = eps)" in capsys.readouterr().out
     assert main(["check", "proved_kernels:wrong", "--d", "8", "--certificate", "wrong.json"]) == 1
@@ -168,8 +168,8 @@ def test_the_command_says_both_and_writes_certificates(
 
 
 def test_what_is_allowed_may_be_proved_as_a_variant() -> None:
-    found = check(torch.nn.RMSNorm, d=8, eps=1e-6, kind="rmsnorm")
-    assert found.passes(proved=True)
+    finding = check(torch.nn.RMSNorm, d=8, eps=1e-6, kind="rmsnorm")
+    assert finding.passes(proved=True)
     variant = Proof("variant", "f computes (1 + weight)∘RMSNorm(x; ε = eps)")
     assert not variant.passes()
     assert variant.passes(("1 + weight",))
@@ -191,12 +191,12 @@ class Shifted(torch.nn.Module):
     "norm", [Shifted, lambda x, moves, stretch: F.layer_norm(x, x.shape[-1:], stretch, moves, 1e-5)]
 )
 def test_what_each_parameter_is_for_is_read_off_the_proof(norm: Any) -> None:
-    found = check(norm, d=8)
-    assert found.proof is not None
-    assert found.proof.text.endswith(("computes stretch∘LayerNorm(x; ε = eps) + moves", "ε = 1e-05) + moves"))
-    assert (found.verdict, found.kind, found.eps) == ("rounding", "layernorm", 1e-5)
+    finding = check(norm, d=8)
+    assert finding.proof is not None
+    assert finding.proof.text.endswith(("computes stretch∘LayerNorm(x; ε = eps) + moves", "ε = 1e-05) + moves"))
+    assert (finding.verdict, finding.kind, finding.eps) == ("rounding", "layernorm", 1e-5)
 
 
 def test_a_proof_does_not_overrule_a_parameters_name() -> None:
-    found = check(lambda x, gain, bias: F.layer_norm(x, x.shape[-1:], bias, gain, 1e-5), kind="layernorm", d=8)
-    assert (found.verdict, found.cause) == ("bug", "gain and bias exchanged")
+    finding = check(lambda x, gain, bias: F.layer_norm(x, x.shape[-1:], bias, gain, 1e-5), kind="layernorm", d=8)
+    assert (finding.verdict, finding.cause) == ("bug", "gain and bias exchanged")

@@ -89,12 +89,12 @@ def test_a_run_from_end_to_end(
 
 def test_shards_do_not_change_the_numbers(words: Words, tmp_path: Path) -> None:
     """The same batches in other shards: the same forward passes, whose states are merged in another order."""
-    found = []
+    runs = []
     for shard in (128, 256, 512):
         assert main(words(str(shard), shard_tokens=shard)) == 0
-        found.append(observe.load_states(tmp_path / str(shard) / "state.safetensors")[0])
-    for states in found[1:]:
-        assert_close(states, found[0], 512)
+        runs.append(observe.load_states(tmp_path / str(shard) / "state.safetensors")[0])
+    for states in runs[1:]:
+        assert_close(states, runs[0], 512)
 
 
 def test_an_interrupted_run_goes_on_to_the_same_bits(

@@ -143,8 +143,8 @@ def test_both_norms_of_a_sequential_block_are_averaged() -> None:
     angles = [
         row for row in beside_published(Measured("gpt2-xl", manifest, rows, [])) if row["quantity"] == "hidden_angle"
     ]
-    found = [(row["layer"], row["sites"], row["measured_mean"]) for row in angles]
-    assert found == [(None, 4, 7), (0, 2, 2), (1, 2, 12)]
+    averages = [(row["layer"], row["sites"], row["measured_mean"]) for row in angles]
+    assert averages == [(None, 4, 7), (0, 2, 2), (1, 2, 12)]
 
 
 def test_the_comparison_is_rebuilt(

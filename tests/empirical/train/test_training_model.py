@@ -155,9 +155,9 @@ def test_writers_are_what_the_stream_is_made_of() -> None:
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 @pytest.mark.parametrize("seed", range(3))
 def test_gradients_of_writers_are_orthogonal_to_1_with_layer_norm(dtype: torch.dtype, seed: int) -> None:
-    found = writer_gradients(shaken("layer", seed, dtype), text(seed=seed))
-    assert len(found) == 2 + 4 * SMALL.layers
-    assert all(writer.orthogonal for writer in found)
+    gradients = writer_gradients(shaken("layer", seed, dtype), text(seed=seed))
+    assert len(gradients) == 2 + 4 * SMALL.layers
+    assert all(writer.orthogonal for writer in gradients)
 
 
 @pytest.mark.parametrize("norm", ["rms", "layer"])

@@ -66,10 +66,10 @@ def whole(data: TokenData, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_training_learns(whole: Path) -> None:
-    found = losses(whole)
-    assert len(found) == RECIPE.steps
+    curve = losses(whole)
+    assert len(curve) == RECIPE.steps
     # An untrained network is near the uniform loss log V; frequencies alone are learnt within a few steps.
-    assert found[-1] < found[0]
+    assert curve[-1] < curve[0]
     assert read_json(whole / "summary.json")["steps"] == RECIPE.steps
 
 

@@ -41,9 +41,9 @@ def study(energy: Energy, *, seeds: int = 5, random: float = 0.9, losses: Energy
     for norm, seed, step, (site, layer, role) in product(("layer", "rms"), range(seeds), (0, 10, 20), sites):
         value = 1.0 if layer == 0 else energy(norm, step, seed)
         loss = 5.0 if losses is None else losses(norm, step, seed)
-        found = {"d_cos2": value, "random_d_cos2_median": random, "rank_among_random": 0 if value < 0.1 else 32}
+        energies = {"d_cos2": value, "random_d_cos2_median": random, "rank_among_random": 0 if value < 0.1 else 32}
         place = {"seed": seed, "step": step, "site": site, "layer": layer, "role": role}
-        rows.append({**CELL, "norm": norm, **place, **found, "directions": 64, "held_out_loss": loss})
+        rows.append({**CELL, "norm": norm, **place, **energies, "directions": 64, "held_out_loss": loss})
     return rows
 
 
@@ -165,22 +165,22 @@ def test_losses_are_compared_seed_by_seed() -> None:
 
 def writer_rows() -> list[dict[str, Any]]:
     base = {**CELL, "norm": "layer", "optimizer": "sgd", "step": 20}
-    found = {"size": 6.0, "uniform_size": 0.5, "share": 0.5, "change_size": 4.0, "change_share": 1e-12}
+    columns = {"size": 6.0, "uniform_size": 0.5, "share": 0.5, "change_size": 4.0, "change_share": 1e-12}
     starts = {"wte.weight": (3.0, 0.5), "h.0.mlp.c_proj.weight": (3.0, 0.5), "h.0.mlp.c_proj.bias": (0.0, 0.0)}
     return [
-        {**base, "seed": seed, "writer": f"transformer.{name}", "start_size": a, "start_uniform_size": b, **found}
+        {**base, "seed": seed, "writer": f"transformer.{name}", "start_size": a, "start_uniform_size": b, **columns}
         for seed in range(3)
         for name, (a, b) in starts.items()
     ]
 
 
 def test_writers_are_summarized_by_kind() -> None:
-    found = {summary.kind: summary for summary in summarize_writers(writer_rows())}
-    assert set(found) == {"embeddings", "projections", "biases"}
-    assert found["projections"].growth is not None
+    by_kind = {summary.kind: summary for summary in summarize_writers(writer_rows())}
+    assert set(by_kind) == {"embeddings", "projections", "biases"}
+    assert by_kind["projections"].growth is not None
     # The logarithm of a ratio of 2, a mean of three and the exponential: fewer than eight roundings.
-    assert found["projections"].growth.mean == pytest.approx(2, rel=8 * 2.0**-53)
-    assert found["biases"].growth is None
+    assert by_kind["projections"].growth.mean == pytest.approx(2, rel=8 * 2.0**-53)
+    assert by_kind["biases"].growth is None
     assert writer_kind("transformer.wpe.weight") == "embeddings"
 
 

@@ -130,10 +130,10 @@ def test_checkpoints_of_the_published_schedule(name: str, last: list[int]) -> No
 
 @given(st.integers(1, 5000), st.floats(0.001, 1))
 def test_checkpoints_increase_from_0_to_the_end(steps: int, first: float) -> None:
-    found = checkpoint_steps(steps, first)
-    assert found[0] == 0
-    assert found[-1] == steps
-    assert all(before < after for before, after in pairwise(found))
+    steps_of = checkpoint_steps(steps, first)
+    assert steps_of[0] == 0
+    assert steps_of[-1] == steps
+    assert all(before < after for before, after in pairwise(steps_of))
 
 
 @pytest.mark.parametrize(

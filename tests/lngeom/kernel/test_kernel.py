@@ -79,7 +79,7 @@ def rule_instances(random: Random) -> list[sy.Proved]:
 
 def models(theorem: sy.Proved, random: Random) -> list[tuple[int, dict[str, Any]]]:
     """Models of the hypotheses; an assumption about w is met by choosing w."""
-    found = []
+    met = []
     for n in (1, 2, 4):
         for _ in range(2):
             values = draw(random, n)
@@ -90,8 +90,8 @@ def models(theorem: sy.Proved, random: Random) -> list[tuple[int, dict[str, Any]
                 elif relation == "=" and "'w'" not in repr((t + W).pairs):
                     values["w"] = tuple(sy.evaluate(t + W, values, n))
             if all(sy.holds(formula, values, n) for formula in theorem.hypotheses):
-                found.append((n, values))
-    return found
+                met.append((n, values))
+    return met
 
 
 @settings(max_examples=30)  # each example has an instance of every rule and six models of each
@@ -113,8 +113,8 @@ def test_the_audit_meets_every_rule_in_models() -> None:
     for seed in range(30):
         random = Random(seed)
         for theorem in rule_instances(random):
-            found = models(theorem, random)
-            if any(sy.holds(theorem.conclusion, values, n) for n, values in found):
+            satisfying = models(theorem, random)
+            if any(sy.holds(theorem.conclusion, values, n) for n, values in satisfying):
                 met.add(theorem.certificate[0])
     made = [name for name, f in vars(_rules).items() if getattr(f, "__annotations__", {}).get("return") == "Proved"]
     assert met == {name for name in made if not name.startswith("_")}

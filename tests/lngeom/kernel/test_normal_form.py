@@ -113,11 +113,11 @@ def test_normal_form_means_what_the_expression_means(node: Node, seed: int, n: i
     values = model(seed, n)
     try:
         expected = meaning(node, values, n)
-        found = evaluate(as_term(node), values, n)
+        evaluated = evaluate(as_term(node), values, n)
     except UndecidedError:
         assume(False)
         raise
-    for left, right in zip(expected, found, strict=True):
+    for left, right in zip(expected, evaluated, strict=True):
         (low, high), (bottom, top) = ends(left), ends(right)
         # Exact values are compared exactly, enclosures must meet.
         assert low <= top

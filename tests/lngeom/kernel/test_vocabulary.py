@@ -29,9 +29,9 @@ def test_derivative_is_that_of_automatic_differentiation(function: Callable[[Any
     random = numpy.random.default_rng(0)
     x, v = (torch.from_numpy(random.normal(size=7)) for _ in range(2))
     _, expected = torch.autograd.functional.jvp(function, x, v)
-    found = sy.derivative(function, x, v)
+    derivative = sy.derivative(function, x, v)
     # Both compute the same sums of 7 terms of size 1 in another order: a hundred roundings at most.
-    assert torch.max(torch.abs(torch.as_tensor(found) - expected)) < 100 * 2.0**-52
+    assert torch.max(torch.abs(torch.as_tensor(derivative) - expected)) < 100 * 2.0**-52
 
 
 def test_derivative_of_terms_is_formal() -> None:
@@ -65,9 +65,9 @@ def test_trace_of_terms_is_the_trace_of_the_operator() -> None:
     for operator in operators:
         t = sy.trace(lambda v, operator=operator: operator(v, G, sy.vector("b")), X)
         matrix = numpy.array([operator(e, g, b) for e in numpy.eye(4)]).T
-        (found, *_) = sy.evaluate(t, values, 4)
+        (value, *_) = sy.evaluate(t, values, 4)
         # Integers and quarters below 2⁵³: no rounding.
-        assert float(found) == numpy.trace(matrix)  # type: ignore[arg-type]
+        assert float(value) == numpy.trace(matrix)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -66,9 +66,9 @@ def test_what_is_written_is_what_is_said() -> None:
 def test_a_sound_theorem_passes() -> None:
     names = [name for name, check in checks(sound) if check() is not None]
     assert names == ["proof", "examples", "arrays", "wrong: strictly above a", "without: a > 0"]
-    found = check_examples(sound)
-    assert found.models >= 8
-    assert len(found.dimensions) >= 3
+    counts = check_examples(sound)
+    assert counts.models >= 8
+    assert len(counts.dimensions) >= 3
     assert check_wrong(sound, "strictly above a").dimension == 1
 
 
@@ -186,12 +186,12 @@ def test_a_number_beyond_a_bound_is_reflected_at_it() -> None:
         assume(b >= dim(x) - norm(z))
         assert b > norm(x)
 
-    one, accepted = theorem(body), []
+    stated, accepted = theorem(body), []
 
     def count(model: tuple[int, Any, Any]) -> None:
-        accepted.append(satisfied(one.hypotheses.values(), model[1], model[0]))
+        accepted.append(satisfied(stated.hypotheses.values(), model[1], model[0]))
 
-    searching(25, fixed=True)(given(examples(one))(count))()
+    searching(25, fixed=True)(given(examples(stated))(count))()
     assert all(accepted)
 
 
