@@ -1,7 +1,8 @@
 """Whether a computed norm layer differs from the exact one by rounding, by its definition or by a bug, and by which."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple, Unpack
 
 import numpy
@@ -26,12 +27,20 @@ class Case(NamedTuple):
 
     def explained_by(self, definition: Definition, arithmetic: Arithmetic) -> bool:
         """Whether a kernel of the definition may return every row."""
+        return not self.refuting(definition, arithmetic).any()
+
+    def refuting(self, definition: Definition, arithmetic: Arithmetic) -> Reals:
+        """Rows, shape (n,), that no kernel of the definition returns; not all of them where boxes already tell some."""
         with numpy.errstate(all="ignore"):
             family = definition.family(self.sample, arithmetic)
             low, high = family.box()
-            if (numpy.isfinite(self.got) & ((self.got < low) | (self.got > high))).any():
-                return False  # without the linear program: most definitions fail here
-            return bool(family.fit(self.got).ok.all())
+            outside = (numpy.isfinite(self.got) & ((self.got < low) | (self.got > high))).any(axis=-1)
+            # Without the linear program: most definitions fail here.
+            return outside if outside.any() else ~family.fit(self.got).ok
+
+    def row(self, k: int) -> "Case":
+        """One of the rows."""
+        return Case(self.base, Sample(self.sample.x[k : k + 1]), self.got[k : k + 1])
 
 
 def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) -> tuple[Verdict, str | None]:
@@ -56,17 +65,20 @@ def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) 
     loose = {name for name in variants if any(of[name]().casts for of in makers.values() if name in of)}
     rows = [name for name in variants if name not in loose and ROW_ERROR in name]
     exact = [name for name in variants if name not in loose and name not in rows]
+    asked = list(cases)
+
+    def made(name: str) -> Making:
+        return lambda case: makers[case.sample.d].get(name, lambda: case.base)()
 
     def first(trials: Iterable[Trial]) -> tuple[Verdict, str] | None:
         for verdict, cause, name, arithmetic in trials:
-            if _explain(cases, {d: of[name]() for d, of in makers.items() if name in of}, arithmetic):
+            if _explain(asked, made(name), arithmetic):
                 return verdict, cause
         return None
 
     def shows(name: str) -> bool:
         """Whether most cases lie outside of a definition: narrow arithmetic is seen in most rows."""
-        made = {d: of[name]() for d, of in makers.items() if name in of}
-        inside = (case.explained_by(made.get(case.sample.d, case.base), plain) for case in cases)
+        inside = (case.explained_by(made(name)(case), plain) for case in cases)
         return 2 * sum(inside) <= len(cases)
 
     mistakes: list[Trial] = [(verdict, name, name, plain) for name, verdict in verdicts.items() if verdict != "variant"]
@@ -78,10 +90,13 @@ def diagnose(cases: Sequence[Case], dtype: str, *, eps: tuple[float, ...] = ()) 
         or first(_one_pass(cases, single, plain))
         or first(mistakes)
         or _wrong_scale(cases, plain)
-        or first(_narrow([name for name in ("", *single) if shows("") and shows(name)], plain))
+        or first(_narrow(["", *filter(shows, single)] if shows("") else [], plain))
         or ("bug", None)
     )
 
+
+Making = Callable[[Case], Definition]
+"""The definition that is tried on a case."""
 
 Trial = tuple[Verdict, str, str, Arithmetic]
 """A verdict, its cause, and the definition (the layer itself for "") and arithmetic that may explain what came out."""
@@ -128,6 +143,7 @@ def indistinct(cases: Sequence[Case], dtype: str, arithmetic: Arithmetic | None 
     # Mistakes are those of one gain: with large ones they overflow, and then explain anything.
     cases = [case for case in cases if str(case.base.gain) == str(bases[case.sample.d].gain)]
     makers = {d: {n: make for n, _, make in candidates(base, d, dtype)} for d, base in bases.items()}
+    asked = list(cases)
     for name in dict.fromkeys(name for of in makers.values() for name in of):
         if "; " in name:
             continue
@@ -136,15 +152,21 @@ def indistinct(cases: Sequence[Case], dtype: str, arithmetic: Arithmetic | None 
         if any(definition.casts or definition.verdict == "unstable" for definition in made.values()):
             continue
         apart = (_differs(case, made[case.sample.d]) for case in cases if case.sample.d in made)
-        if _explain(cases, made, arithmetic or Arithmetic.of(dtype)) and any(apart):
+        of_case = partial(_of_dimension, made)
+        if _explain(asked, of_case, arithmetic or Arithmetic.of(dtype)) and any(apart):
             yield name
 
 
-def _explain(cases: list[Case], made: dict[int, Definition], arithmetic: Arithmetic) -> bool:
-    """Whether the definitions `made` for each d explain all cases; one that refutes them moves to the front."""
-    for i, case in enumerate(cases):
-        if not case.explained_by(made.get(case.sample.d, case.base), arithmetic):
-            cases.insert(0, cases.pop(i))
+def _of_dimension(made: dict[int, Definition], case: Case) -> Definition:
+    return made.get(case.sample.d, case.base)
+
+
+def _explain(asked: list[Case], made: Making, arithmetic: Arithmetic) -> bool:
+    """Whether definitions explain all cases; the row that refutes one is `asked` first of the next."""
+    for i, case in enumerate(asked):
+        rows = case.refuting(made(case), arithmetic)
+        if rows.any():
+            asked.insert(0, asked.pop(i) if len(rows) == 1 else case.row(int(numpy.argmax(rows))))
             return False
     return True
 

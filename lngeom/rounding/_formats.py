@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy
 
@@ -14,17 +15,17 @@ class Format:
     low: int
     high: int
 
-    @property
+    @cached_property
     def roundoff(self) -> Fraction:
         """Unit roundoff u, half the distance from 1 to the next number."""
         return Fraction(1, 2**self.bits)
 
-    @property
+    @cached_property
     def tiny(self) -> Fraction:
         """Smallest positive normal number ω."""
         return Fraction(2) ** self.low
 
-    @property
+    @cached_property
     def largest(self) -> Fraction:
         """Largest finite number."""
         return (2 - Fraction(2) ** (1 - self.bits)) * Fraction(2) ** self.high

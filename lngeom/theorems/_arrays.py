@@ -42,6 +42,8 @@ _RELATIONS = {"__eq__": "==", "__ne__": "!=", "__gt__": ">", "__ge__": ">=", "__
 def _comparing(base: type) -> dict:
     """Methods that differ for arrays: in a theorem's body comparisons are statements, and numbers have an axis.
 
+    As terms they are not iterated over: of two that can be, pytest tells the differences line by line, in minutes.
+
     Functions of one number for each vector drop the last axis, ``[..., 0]``, which carriers without a shape ignore;
     here it stays, so that one body is about a batch, too.
     """
@@ -58,7 +60,7 @@ def _comparing(base: type) -> dict:
         number = isinstance(index, tuple) and index == (..., 0) and self.ndim and self.shape[-1] == 1
         return self if number and compares_plainly(sys._getframe(1)) else base.__getitem__(self, index)
 
-    return {name: method(name) for name in _RELATIONS} | {"__hash__": None, "__getitem__": item}
+    return {name: method(name) for name in _RELATIONS} | {"__hash__": None, "__iter__": None, "__getitem__": item}
 
 
 class _Array(numpy.ndarray):
