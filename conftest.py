@@ -1,5 +1,6 @@
 """Settings of every test run: Hypothesis profiles, and no network."""
 
+import gc
 import os
 import tempfile
 from pathlib import Path
@@ -18,3 +19,9 @@ settings.register_profile(
 )
 settings.register_profile("thorough", max_examples=1000, deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays: a search for garbage, with which models are loaded and trained, need not visit it."""
+    gc.collect()
+    gc.freeze()

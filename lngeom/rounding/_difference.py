@@ -34,9 +34,9 @@ class Case(NamedTuple):
         with numpy.errstate(all="ignore"):
             family = definition.family(self.sample, arithmetic)
             low, high = family.box()
-            outside = (numpy.isfinite(self.got) & ((self.got < low) | (self.got > high))).any(axis=-1)
+            outside = numpy.any(numpy.isfinite(self.got) & ((self.got < low) | (self.got > high)), axis=-1)
             # Without the linear program: most definitions fail here.
-            return outside if outside.any() else ~family.fit(self.got).ok
+            return numpy.asarray(outside if outside.any() else ~family.fit(self.got).ok)
 
     def row(self, k: int) -> "Case":
         """One of the rows."""
