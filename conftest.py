@@ -1,11 +1,20 @@
 """Settings of every test run: Hypothesis profiles, and no network."""
 
+import fcntl
 import gc
+import hashlib
 import os
+import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from proofs._coqc import Library
 
 # Model hubs are never needed: what is tested runs on local files.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -25,3 +34,27 @@ def pytest_collection_finish() -> None:
     """What was imported stays: a search for garbage, with which models are loaded and trained, need not visit it."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> "Callable[[Library], Path]":
+    """A folder with a library of Coq, which is compiled once for its content; a skip where there is no Coq."""
+    from lngeom.errors import InputError
+
+    def folder_of(library: "Library") -> Path:
+        folder, store = tmp_path_factory.mktemp(library.name), Path(tempfile.gettempdir(), f"lngeom-coq-{os.getuid()}")
+        store.mkdir(exist_ok=True)
+        try:
+            content = f"{library.run(folder, 'coqc', '-print-version')} {sorted(library.hashes().items())}"
+            kept = store / hashlib.sha256(content.encode()).hexdigest()
+            with (store / "lock").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                if not kept.exists():
+                    library.build(folder)
+                    shutil.copytree(folder, f"{kept}.{os.getpid()}")
+                    Path(f"{kept}.{os.getpid()}").rename(kept)
+        except InputError as error:
+            pytest.skip(f"{error}")
+        return shutil.copytree(kept, folder, dirs_exist_ok=True)
+
+    return folder_of

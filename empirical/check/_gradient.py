@@ -84,11 +84,12 @@ class GradientTrial(Rows):
         passed = Gradients.exactly(x.tolist(), self.base, self.judge.arithmetic)
         if passed is None:
             return False
-        if self.name == "gain":  # its many rows need no component but this one
-            low, high = passed.of_gain(self.cotangent, slice(component, component + 1))
+        if self.name == "x":
+            low, high = passed.of_input(self.cotangent[row : row + 1])
+        else:  # of many rows, which need no component but this one
+            of = passed.of_gain if self.name == "gain" else passed.of_bias
+            low, high = of(self.cotangent, slice(component, component + 1))
             component = 0
-        else:
-            low, high = self._of(passed)(self.cotangent[row : row + 1] if self.name == "x" else self.cotangent)
         return not low[0, component] <= self._finite(self.got[self.worst]) <= high[0, component]
 
     @property

@@ -130,15 +130,14 @@ class Gradients:
             ends = y * c * self.low, y * c * r
             return self._summed(numpy.minimum(*ends), numpy.maximum(*ends), abs(y) * error, (1 + r) * (1 + abs(y)))
 
-    def of_bias(self, cotangent: ArrayLike) -> tuple[Reals, Reals]:
+    def of_bias(self, cotangent: ArrayLike, columns: slice = slice(None)) -> tuple[Reals, Reals]:
         """Ends of the box of dL/db = Σ ȳ over the rows of `cotangent`, whatever those of x, each (1, d)."""
-        y = self.sample.numbers(cotangent)
+        y = self.sample.numbers(numpy.asarray(cotangent)[:, columns])
         return self._summed(y, y, self._rough(len(y) + _STEPS, _CASTS) * abs(y), 1 + abs(y))
 
     def _summed(self, low: Reals, high: Reals, error: Reals, factors: Reals) -> tuple[Reals, Reals]:
         n = len(low)
-        low, high, error, factors = -_up(-low), _up(high), _up(error), _up(factors)
-        low, high, error, factors = (numpy.sum(a, axis=0, keepdims=True) for a in (low, high, error, factors))
+        low, high, error, factors = -_total(-low), _total(high), _total(error), _total(factors)
         error = error + n * _STEPS * self.sample.number(self.arithmetic.work.tiny) * factors + self._cast(n * factors)
         error = error * self.sample.number(Fraction(SLACK))
         return low - error, high + error
@@ -157,9 +156,10 @@ class Gradients:
         return self.sample.number(storage.tiny) * (1 + (self.sample.number(storage.roundoff) * factors if half else 0))
 
 
-def _up(values: Reals) -> Reals:
-    """Fractions rounded up to one denominator, far below the last digit of every format: their sums stay short."""
+def _total(values: Reals) -> Reals:
+    """Sums over the rows; fractions are rounded up to one denominator, far below the last digit of every format."""
     if values.dtype != object:
-        return values
-    rounded_up = [Fraction(-(-value.numerator * _FINE // value.denominator), _FINE) for value in values.flat]
-    return numpy.array(rounded_up, dtype=object).reshape(values.shape)
+        return numpy.sum(values, axis=0, keepdims=True)
+    whole = numpy.array([-(-value.numerator * _FINE // value.denominator) for value in values.flat], dtype=object)
+    sums = whole.reshape(values.shape).sum(axis=0)
+    return numpy.array([[Fraction(total, _FINE) for total in sums]], dtype=object)

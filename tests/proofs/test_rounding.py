@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,14 @@ import numpy as np
 import pytest
 
 from lngeom.cli import main
-from lngeom.errors import InputError
 from lngeom.norms import Placement
 from lngeom.rounding import FORMATS, Accusation, Arithmetic, Definition, _constants, rounded
 from lngeom.rounding._certainty import exactly, root
 from lngeom.rounding._family import half_ulp
 from lngeom.theorems import CheckError
-from proofs.rounding import THEOREMS, recorded, replay
+from proofs._coqc import Library
+from proofs.rounding import THEOREMS, _accusation, recorded, replay
+from proofs.rounding._record import COQ
 
 SOURCES = Path(__file__).parents[2] / "proofs" / "rounding"
 
@@ -176,26 +178,39 @@ TAMPERED = {
     "a component beyond the row": ("alone", ("reasons", "decided", "alone"), 9),
     "a row without its last component": ("layer", ("accusation", "row"), [[1, 0]]),
 }
+UNREADABLE = "a row without its last component"
+"""What cannot even be written for Coq."""
 
 
-def test_coq_replays_accusations_and_refuses_tampered_ones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given = accusations()
-    try:
-        replay([], tmp_path)
-    except InputError as error:
-        pytest.skip(f"{error}")
-    file = tmp_path / "accused.json"
+def tampered(given: dict[str, Any], kind: str) -> Any:
+    """A certificate with one change."""
+    name, path, value = TAMPERED[kind]
+    data = json.loads(json.dumps(given[name]))
+    place = data
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    return data
+
+
+def test_coq_replays_accusations_and_refuses_tampered_ones(
+    compiled: Callable[[Library], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of what is tampered with the theorem that the checker accepts it fails; one run of Coq loads its library once."""
+    given, folder = accusations(), compiled(COQ)
+    file = folder / "accused.json"
     file.write_text(json.dumps(list(given.values())), encoding="utf-8")
-    assert main(["verify", str(file), "--keep", str(tmp_path)]) == 0
+    assert main(["verify", str(file), "--keep", str(folder)]) == 0
     assert "4 accusations replayed in Coq" in capsys.readouterr().out
-    for name, path, value in TAMPERED.values():
-        data = json.loads(json.dumps(given[name]))
-        place = data
-        for key in path[:-1]:
-            place = place[key]
-        place[path[-1]] = value
-        with pytest.raises(CheckError, match=r"refuses|not a certificate"):
-            replay([data], tmp_path)
+    text = _accusation._HEADER
+    for k, kind in enumerate(TAMPERED.keys() - {UNREADABLE}):
+        stated, qed, _ = _accusation.source(tampered(given, kind), f"tampered{k}").partition("Qed.")
+        assert stated.count("Theorem") == 1
+        text += f"{stated}Fail {qed} Abort.\n"
+    COQ.compile(folder, "Tampered", text)
+    for kind, said in (("another input", "refuses"), (UNREADABLE, "is not a certificate")):
+        with pytest.raises(CheckError, match=said):
+            replay([tampered(given, kind)], folder)
 
 
 def test_half_a_unit_is_that_of_the_theorems() -> None:

@@ -2,15 +2,16 @@
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lngeom.cli import main
-from lngeom.errors import InputError
 from lngeom.theorems import CheckError
 from proofs import _coqc, find, theorems
+from proofs._coqc import Library
 from proofs.certificates import Certificate, _verify, build_checker, certificate, certificates, digest, replay
 from proofs.certificates._coq import source
 
@@ -37,14 +38,9 @@ UNREADABLE = ("a step without its premise", "another rule")
 
 
 @pytest.fixture(scope="session")
-def checker(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the compiled checker; a skip where there is no Coq."""
-    folder = tmp_path_factory.mktemp("coq")
-    try:
-        build_checker(folder)
-    except InputError as error:
-        pytest.skip(f"{error}")
-    return folder
+def checker(compiled: Callable[[Library], Path]) -> Path:
+    """The folder of the compiled checker."""
+    return compiled(_verify._COQ)
 
 
 def test_certificates_are_replayed(checker: Path) -> None:

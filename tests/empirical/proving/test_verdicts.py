@@ -2,6 +2,7 @@
 
 import copy
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from empirical.check import check
 from empirical.proving import Proof, prove_target
 from lngeom.cli import main
 from lngeom.theorems import CheckError
-from proofs.certificates import Refused, build_checker, recheck, replay
+from proofs._coqc import Library
+from proofs.certificates import Refused, _verify, recheck, replay
 
 from . import adversarial
 from .kernels import KERNELS, NUMPY
@@ -113,18 +115,17 @@ def test_the_second_checker_accepts_and_refuses(certificates: list[Any]) -> None
             recheck(forged)
 
 
-def test_coq_replays_every_certificate_and_refuses_a_forged_one(certificates: list[Any], tmp_path: Path) -> None:
-    try:
-        build_checker(tmp_path)
-    except Exception as error:
-        pytest.skip(f"{error}: runs where Coq and mathcomp are installed")
-    replay(certificates, tmp_path)
-    told = (tmp_path / "Replay.v").read_text(encoding="utf-8")
+def test_coq_replays_every_certificate_and_refuses_a_forged_one(
+    certificates: list[Any], compiled: Callable[[Library], Path]
+) -> None:
+    folder = compiled(_verify._COQ)
+    replay(certificates, folder)
+    told = (folder / "Replay.v").read_text(encoding="utf-8")
     assert f"Theorem {certificates[0]['id'].replace('.', '__')} (R : rcfType) (n : nat)" in told
     forged = copy.deepcopy(certificates[-1])
     forged["statement"]["conclusion"][0] = 0
     with pytest.raises(CheckError, match="Coq refuses"):
-        replay([forged], tmp_path, "Forged")
+        replay([forged], folder, "Forged")
 
 
 KERNEL = """
