@@ -33,18 +33,18 @@ COMMANDS: dict[str, Command] = {
     "verify": Command("proofs.commands.verify", "replay every proof in Coq", "proofs"),
     "sweep": Command("empirical.commands.sweep", "measure every norm layer of a model on a text", "empirical"),
     "merge": Command("empirical.commands.merge", "merge runs of one model on parts of a text", "empirical"),
-    "report": Command("empirical.commands.report", "make figures and page of a run again", "empirical"),
+    "report": Command("empirical.commands.report", "regenerate the figures and the report of a run", "empirical"),
     "fold": Command("empirical.commands.fold", "remove mean subtraction from a model, exactly", "empirical"),
-    "gauge": Command("empirical.commands.gauge", "the same network with other angles to 1, exactly", "empirical"),
+    "gauge": Command("empirical.commands.gauge", "the same network with other angles to 1, certified", "empirical"),
     "ablate": Command("empirical.commands.ablate", "what mean subtraction is worth to a model, in nats", "empirical"),
     "train": Command(
         "empirical.commands.train", "train GPT-2 with LayerNorm or RMSNorm, measured on the way", "empirical"
     ),
-    "study": Command("empirical.commands.study", "the controlled study: many small networks, one table", "empirical"),
+    "study": Command("empirical.commands.study", "train many small networks for the controlled study", "empirical"),
     "norms": Command("empirical.commands.norms", "find the norm layers of a model by what they compute", "empirical"),
-    "compare": Command("empirical.commands.compare", "set finished runs side by side", "empirical"),
+    "compare": Command("empirical.commands.compare", "compare finished runs", "empirical"),
     "check": Command("empirical.commands.check", "is my norm right? rounding, a variant, or a bug", "check"),
-    "doctor": Command("empirical.commands.doctor", "is this port of a model the same model? its norms", "empirical"),
+    "doctor": Command("empirical.commands.doctor", "does this port of a model have the same norms?", "empirical"),
     "tolerance": Command(
         "empirical.commands.tolerance", "how far a correct norm kernel may be off, by width and dtype", "check"
     ),

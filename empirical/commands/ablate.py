@@ -1,8 +1,8 @@
-"""Measure the worth of mean subtraction to a network: its loss without it against its own, in nats per token.
+"""Measure what mean subtraction is worth to a network: how the loss changes without it, in nats per token.
 
-LayerNorm models: folded (exact), every LayerNorm replaced by RMSNorm, one at a time, and a random direction removed in
-the place of the mean. RMSNorm models: the mean subtracted at every norm, in the embeddings, in all writers. MODEL may
-be any network of transformers with a head. The same command again continues a run that was stopped.
+LayerNorm models: the network folded (exact), every LayerNorm replaced by RMSNorm, one LayerNorm at a time, and a random
+direction removed instead of the mean. RMSNorm models: the mean subtracted at every norm, in the embeddings, or in all
+writers. MODEL may be any network of transformers with a head. Repeat the command to continue a run that was stopped.
 
 Example: lngeom ablate gpt2 --tokens 1e5 --no-sites
 """

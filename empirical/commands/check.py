@@ -1,13 +1,14 @@
-"""Is my norm right? Hold a LayerNorm or RMSNorm against its exact definition, on inputs chosen to break it.
+"""Is my norm right? Compare a LayerNorm or RMSNorm with its exact definition, on inputs chosen to break it.
 
 SPEC is ``module:name``, importable from the current directory: a function ``f(x)``, ``f(x, gain)``,
 ``f(x, gain, bias)`` or ``f(x, gain, bias, eps)`` of NumPy, PyTorch, JAX, Keras or TensorFlow arrays, a module, its
-class, or a factory ``f(d)``.
-The verdict comes twice: in exact arithmetic, for every dimension (PROVED, PROVED VARIANT, REFUTED, or NOT TRACED with
-the reason), and in floats. Exit code 0 for ``rounding`` and allowed variants, 1 for everything else.
+class, or a factory ``f(d)``. There are two verdicts. The first is in exact arithmetic, for every dimension (PROVED,
+PROVED VARIANT, REFUTED, or NOT TRACED with the reason); the second is in floats. The exit code is 0 for ``rounding``
+and allowed variants, 1 for everything else.
 
-``--test module:function`` asks instead which seeded faults an acceptance test of your own lets pass: a function that
-takes a kernel and raises, or returns False, where it rejects it. ``--zoo`` checks the rebuilt faults of public threads.
+``--test module:function`` instead scores an acceptance test of yours: a function that takes a kernel, and raises or
+returns False to reject it. It lists the seeded faults that the test misses. ``--zoo`` checks rebuilt faults from public
+reports.
 
 Example: lngeom check mykernels:RMSNorm --backward --json verdict.json
 """
@@ -27,10 +28,10 @@ class Options:
     target: str | None = argument(
         "SPEC", "module:name, an ONNX file, or a model directory of Hugging Face", default=None, nargs="?"
     )
-    kind: Literal["layernorm", "rmsnorm"] | None = option(None, "default: what it computes, then its name")
-    eps: float | None = option(None, "default: its own, then what is measured")
+    kind: Literal["layernorm", "rmsnorm"] | None = option(None, "default: what it computes, or else its name")
+    eps: float | None = option(None, "default: the kernel's own, or else the measured value")
     dtype: Literal["float64", "float32", "bfloat16", "float16"] = option("float32", "dtype of inputs and parameters")
-    d: int | None = option(None, "dimension; default: its own, or many", type=int)
+    d: int | None = option(None, "dimension; default: the kernel's own, or many", type=int)
     device: str | None = option(None, "for example cuda; default: the framework's")
     backward: bool = option(False, "check the derivatives too (PyTorch, JAX)")
     allow: tuple[str, ...] = option(
@@ -41,17 +42,17 @@ class Options:
     )
     refuse: tuple[str, ...] = option(
         (),
-        "fail where a note contains this text, for example 'batch invariant'; may be repeated",
+        "fail if a note contains this text, for example 'batch invariant'; may be repeated",
         action="append",
         metavar="NOTE",
     )
-    proved: bool = option(False, "fail unless it is proved to be its definition, or an allowed variant, for every d")
+    proved: bool = option(False, "fail unless proved to be the definition, or an allowed variant, for every d")
     certificate: Path | None = option(None, "write the proof, or the accusation, for lngeom verify", metavar="FILE")
     reproducer: Path | None = option(None, "write a script that shows the fault without lngeom", metavar="FILE")
-    spec: str | None = option(None, "which definition is meant: torch, llama, gemma, onnx, or a JSON file")
-    test: str | None = option(None, "score an acceptance test f(kernel) by the faults it lets pass", metavar="TEST")
+    spec: str | None = option(None, "the definition that is right: torch, llama, gemma, onnx, or a JSON file")
+    test: str | None = option(None, "score an acceptance test f(kernel) by the faults it misses", metavar="TEST")
     zoo: str | None = option(
-        None, "check the faults of public threads that contain TEXT, or all", nargs="?", const="", metavar="TEXT"
+        None, "check the rebuilt public faults that mention TEXT, or all", nargs="?", const="", metavar="TEXT"
     )
     csv: Path | None = option(None, "write the table of --zoo", metavar="FILE")
     json: str | None = json_option("verdict and evidence", any_name=True)

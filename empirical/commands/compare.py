@@ -1,7 +1,7 @@
-"""Set finished runs side by side: before and after fine-tuning, two checkpoints, two models of one shape.
+"""Compare finished runs: before and after fine-tuning, two checkpoints, two models of the same shape.
 
-For each norm layer that all runs have: angle, energy along the uniform direction, norms, and how they change. With
---output a page as well, with the curves of all runs in one figure.
+The table has, for each norm layer that all runs have, angle, energy along the uniform direction, norms, and how they
+change. --output also writes a page with the curves of all runs in one figure.
 
 Example: lngeom compare runs/before runs/after --output runs/change.html
 """

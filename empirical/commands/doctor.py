@@ -1,12 +1,12 @@
-"""Is this port the same model? Two forms of one model on the same tokens: the first norm that differs, and why.
+"""Is this port the same model? Compare two forms of one model on the same tokens; name the first norm that differs.
 
-SOURCE is a model directory of Hugging Face or a GGUF file, PORT one of these or an ONNX file, whose norms are fused
-nodes or modules that torch.onnx.export noted. Each norm of the port gets the inputs of the source's norm, so that only
-its own definition matters: gain offset, eps, centering, order of casts. The weights of the same name and the logits are
+SOURCE is a Hugging Face model directory or a GGUF file. PORT is one of these or an ONNX file, in which norms are fused
+nodes or modules that torch.onnx.export recorded. Each norm of the port gets the inputs of the source's norm, so only
+its own definition matters: gain offset, eps, centering, order of casts. Weights of the same name and the logits are
 compared as well. The exit code is 1 if a norm or a weight differs.
 
-Without PORT the conventions of one checkpoint are examined: what its stored gains show, and whether a language model
-predicts a text better with gain 1 + w or w - 1, another eps, or the other kind of norm. The exit code is 1 if it does.
+Without PORT, check the conventions of one checkpoint: what its stored gains show, and whether the loss on a text is
+lower with gain 1 + w or w - 1, another eps, or the other kind of norm. The exit code is 1 if so.
 
 Example: lngeom doctor models/llama models/llama.gguf
 """
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 class Options:
     """The two forms, and the tokens."""
 
-    source: str = argument("SOURCE", "model directory or .gguf file that is right, or the one to examine")
+    source: str = argument("SOURCE", "model directory or .gguf file: the reference, or the one to examine")
     port: str | None = argument(
-        "PORT", "directory, .gguf or .onnx file of what should be the same model", default=None, nargs="?"
+        "PORT", "directory, .gguf or .onnx file that should be the same model", default=None, nargs="?"
     )
     tokens: int = option(64, "length of the input, or of each document")
-    documents: int = option(8, "without PORT: documents of the text")
+    documents: int = option(8, "without PORT: number of documents of the text")
     corpus: str | None = option(None, "without PORT: the text, as for lngeom ablate", metavar="TEXT")
-    least: float = option(0.02, "without PORT: nats per token that another convention must save to be told")
+    least: float = option(0.02, "without PORT: report a convention that saves at least X nats per token")
     seed: int = option(0, "of the token ids", type=seed)
 
 

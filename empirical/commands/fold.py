@@ -1,10 +1,10 @@
-"""Remove mean subtraction from a model without changing what it computes: every writer of the residual stream centred,
-every LayerNorm an RMSNorm of the same ε, and a certificate that says how exactly.
+"""Remove mean subtraction from a model without changing what it computes: centre every writer of the residual stream,
+turn every LayerNorm into an RMSNorm with the same ε, and write a certificate.
 
 DIR gets a checkpoint that the stock class loads (empirical.folding.load_folded loads the RMSNorm form) and
-certificate.json: each changed map proved equal up to one rounding per entry, the largest difference of the outputs
-beside the bound of rounding. MODEL may be any network of transformers; one that cannot be folded is refused, with the
-reason. With --verify, a written fold is checked again; the exit code is 1 if something in it is wrong.
+certificate.json. It proves each changed map equal up to one rounding per entry, and has the largest difference of the
+outputs with its rounding bound. MODEL may be any network of transformers; one that cannot be folded is refused, with
+the reason. With --verify, a written fold is checked again; the exit code is 1 if something in it is wrong.
 
 Example: lngeom fold gpt2 --gains --out runs/gpt2-folded
 """
@@ -21,7 +21,7 @@ from ._rewrite import Rewrite, rewrite
 class Options(Rewrite):
     """How a model is folded."""
 
-    gains: bool = option(False, "move gains and biases into the readers, those of RMSNorms too")
+    gains: bool = option(False, "also move gains and biases into the readers, those of RMSNorms too")
 
 
 def run(options: Options) -> int:

@@ -1,11 +1,11 @@
-"""Write a model again with other hidden states and the same outputs, and a certificate that says how exactly.
+"""Write a checkpoint with different hidden states and the same outputs, with a certificate.
 
 The angle between hidden states and the uniform vector 1 is a choice of coordinates. A LayerNorm network computes the
-same when a constant is added to what its writers write (--shift), and an RMSNorm network when its stream is rotated,
-after its gains have gone into the readers (--rotate). DIR gets a checkpoint that the stock class loads, and
-certificate.json, as of lngeom fold, with the mean angle before every norm, before and after. A network without such a
-gauge is refused, with the reason. With --verify, what was written is checked again; the exit code is 1 if something in
-it is wrong.
+same function if a constant is added to what its writers write (--shift); so does an RMSNorm network if its gains are
+folded into the readers and its stream is rotated (--rotate). DIR gets a checkpoint that the stock class loads, and
+certificate.json, as for lngeom fold, with the mean angle before every norm in both networks. A network without such a
+gauge is refused, with the reason. With --verify, a written checkpoint is checked again; the exit code is 1 if something
+in it is wrong.
 
 Example: lngeom gauge gpt2 --angle 45 --out runs/gpt2-45
 """

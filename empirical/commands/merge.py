@@ -1,8 +1,8 @@
 """Merge finished runs of one model on several parts of a text into one run, as if it had read them all.
 
 The runs must agree in model, weights, dtype, sequence length, random directions and seed; their texts, devices and
-batches may differ. Runs over the same tokens are refused. Of texts that were cut at other places 16 shared tokens tell,
-of sequences below 32 tokens half of one, twice; shorter overlaps are not looked for.
+batches may differ. Runs that share tokens are refused. If the texts were cut at different places, an overlap is found
+if it has at least 16 tokens, or, for sequences below 32 tokens, half a sequence twice; shorter ones are not searched.
 
 Example: lngeom merge runs/part-1 runs/part-2 --out runs/whole
 """

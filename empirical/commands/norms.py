@@ -1,7 +1,7 @@
 """Find the norm layers of a model by what they compute: kind, ε, gain or 1 + gain, bias, and what was refused and why.
 
 MODEL is a hub id, a local directory, a .gguf file or MODULE:FUNCTION, a function that returns a model and its batches.
-With --types every model type of transformers is built small, and one row a type says what is found.
+With --types every model type of transformers is built small; the table has one row per type.
 
 Example: lngeom norms gpt2 --csv norms.csv
 """

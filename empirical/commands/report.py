@@ -1,6 +1,6 @@
-"""Draw the figures of finished runs again, and write their pages, from the tables they left; nothing is measured.
+"""Regenerate the figures and reports of finished runs from their tables; nothing is measured.
 
-The directory of `lngeom sweep all` gets its page of comparison and its joined tables again.
+In the directory of `lngeom sweep all`, the comparison page and the joined tables are regenerated as well.
 
 Example: lngeom report runs/SmolLM2-135M
 """

@@ -1,8 +1,8 @@
-"""The controlled study: many small networks with LayerNorm and with RMSNorm, and what becomes of the uniform direction.
+"""The controlled study: train many small networks with LayerNorm and RMSNorm; measure the uniform direction in each.
 
 Both norms, with and without weight decay, AdamW and SGD with momentum, and several widths and depths, each with
-several seeds. One table, study.csv, holds every norm layer at every checkpoint of every run; report.html says what it
-shows, with intervals over the seeds. The same command again continues a study that was stopped, run by run.
+several seeds. One table, study.csv, has every norm layer at every checkpoint of every run; report.html has the results,
+with intervals over the seeds. Repeat the command to continue a study that was stopped, run by run.
 
 Example: lngeom study --seeds 2 --steps 100 --out runs/small-study
 """

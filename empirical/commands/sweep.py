@@ -1,11 +1,11 @@
-"""Measure every norm layer of a model on a text: the angle of its hidden states to the uniform direction, their norms,
-and what the layer does to both, in one forward pass. No hidden state is stored. tokens.npy keeps the text's tokens;
-with --private nothing does, and to continue a stopped run takes the corpus again.
+"""Measure every norm layer of a model on a text, in one forward pass: the angle of its hidden states to the uniform
+direction, their norms, and what the layer does to both. No hidden state is stored. The run directory keeps the tokens
+in tokens.npy; with --private it does not, and then continuing a stopped run needs the corpus again.
 
 Without arguments: SmolLM2-135M on 16,384 tokens of the English Wikipedia, both from installed packages.
-The results go to a directory with a table, figures and a page; the same command again continues a run that was
-stopped. MODEL may be one of seven known models (gpt2-xl, gpt-neo-1.3b, pythia-1.4b, gpt-j-6b, pythia-6.9b,
-llama-2-7b, llama-3-8b), or all: these one after another, with a page that sets measured beside published.
+The results go to a directory with tables, figures and a report. Repeat the command to continue a run that was stopped.
+MODEL may also be one of seven known models (gpt2-xl, gpt-neo-1.3b, pythia-1.4b, gpt-j-6b, pythia-6.9b, llama-2-7b,
+llama-3-8b), or all: these one after another, with a page that compares the measured with the published angles.
 
 Example: lngeom sweep gpt2-xl --corpus book.txt --tokens 1e6 --out runs/book
 """

@@ -1,9 +1,9 @@
 """How far a correct norm kernel may be off: the derived bound for each width and dtype, as a table, JSON or a C header.
 
-Each number is about one row: the d quantiles of a normal distribution in ascending order, with deviation 1 and the
-mean RATIO, rounded to the dtype, without gain. No backward-stable kernel, or none of the declared kind, misses a
-component of the exact output by more, whatever its rounding errors; one that misses by less may still be wrong. It is
-no constant for all inputs: another row of the same width may allow more, and lngeom.tolerance(x) says how much.
+Each number is for one row: the d quantiles of a normal distribution in ascending order, with deviation 1 and mean
+RATIO, rounded to the dtype, without gain. On this row, no component of a correct kernel's output (or of one with the
+declared algorithm) is farther from the exact value. A kernel within the bound may still be wrong. Other rows of the
+same width may allow more; lngeom.tolerance(x) gives the bound for a row x.
 
 Example: lngeom tolerance --kind rmsnorm --d 4096 --dtype bfloat16 --header tolerance.h
 """
@@ -35,7 +35,7 @@ class Options:
     d: tuple[int, ...] = option((64, 1024, 4096), "default: 64 1024 4096", metavar="D")
     dtype: tuple[Format, ...] = option(("float32", "bfloat16", "float16"), "formats (default: all but float64)")
     ratio: tuple[float, ...] = option((1.0, 1e2, 1e4), "|μ|/σ of the row (default: 1 100 10000)", metavar="R")
-    algorithm: Literal["two-pass", "merged", "one-pass"] | None = option(None, "default: any of the first two")
+    algorithm: Literal["two-pass", "merged", "one-pass"] | None = option(None, "default: two-pass or merged")
     accumulate: Format | None = option(None, "of sums (default: float64 for float64, else float32)")
     order: str | int = option(
         "any",

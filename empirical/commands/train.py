@@ -1,9 +1,9 @@
-"""Train GPT-2 with LayerNorm or RMSNorm, and measure on the way what becomes of the uniform direction.
+"""Train GPT-2 with LayerNorm or RMSNorm, and measure during training what happens to the uniform direction.
 
-At each checkpoint (1 %, 2 %, ..., 10 %, 20 %, ..., 100 % of the run, and before it) the network's hidden states on
-held-out text are measured at every norm layer by the code of `lngeom sweep`, which also loads the saved networks.
-The same command again continues a run that was stopped, to the same losses. Several processes: start it with
-torchrun, for example `torchrun --nproc-per-node 4 -m lngeom train --config 410m --norm rms ...`.
+At each checkpoint (1 %, 2 %, ..., 10 %, 20 %, ..., 100 % of the run, and before it), the hidden states on held-out
+text are measured at every norm layer by the code of `lngeom sweep`, which can also load the saved networks. Repeat the
+command to continue a run that was stopped, with the same losses. To use several processes, start it with torchrun, for
+example `torchrun --nproc-per-node 4 -m lngeom train --config 410m --norm rms ...`.
 
 Example: lngeom train --config tiny --norm rms --steps 300 --out runs/tiny-rms
 """

@@ -1,8 +1,8 @@
-"""The claims ledger: what the documents say about LayerNorm and RMSNorm, and what is true.
+"""The claims ledger: what the literature says about LayerNorm and RMSNorm, and what is true.
 
-Without arguments: every claim with its verdict and its correction; with the number of a document: its claims. With ids:
-one claim explained, what is said, why it fails, the counterexample worked through with exact numbers, what is true
-instead and what proves or measures it.
+Without arguments, list every claim with its verdict and correction; with the number of a document, list its claims.
+With ids, explain single claims: what is said, why it fails, the counterexample worked through with exact numbers, what
+is true instead, and what proves or measures it.
 
 Example: lngeom claims --verdict false --document gupta
 """

@@ -1,9 +1,9 @@
 """Prove the theorems, and check everything about them.
 
-Without an id, all theorems: a table of id, statement, source, status, milliseconds of the proof and refuted wrong
-variants, and which of the proofs were replayed in Coq. With the id of a theorem: statement, certificate and
-counterexamples. The name of a chapter stands for its theorems, that of a Python file for those that it states. The
-exit code is 0 only if every check of every chosen theorem holds.
+Without an id, print a table of all theorems: id, statement, source, status, milliseconds of the proof, refuted wrong
+variants, and whether the proof was replayed in Coq. With the id of a theorem, print its statement, certificate and
+counterexamples. The name of a chapter selects its theorems, and a Python file those that it states. The exit code is 0
+only if every check of every chosen theorem holds.
 
 Example: lngeom prove projection epsilon.interior --json evidence.json
 """

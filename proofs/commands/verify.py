@@ -1,11 +1,11 @@
-"""Replay every proof in Coq, by a checker that is itself proved sound there.
+"""Replay every proof in Coq, with a checker that is itself proved sound there.
 
-The certificates of all theorems are written, their statements as the library's own functions compute them. Coq compiles
-the checker with the proof of its soundness, replays each certificate by computation, derives a readable theorem from
-it, proves the last steps on top, and shows that nothing rests on an axiom. Needs Coq 8.16 with mathcomp. With Python
-files the theorems that they state are replayed instead, and the certificates of ``lngeom check --certificate`` as they
-are, of proofs and of accusations; there is then no record. The theorems about rounding are compiled and checked too,
-where Flocq is installed; these rest on the axioms of Coq's real numbers.
+This writes the certificates of all theorems, with their statements as the library's own functions compute them. Coq
+compiles the checker with the proof of its soundness, replays each certificate by computation, derives a readable
+theorem from it, proves the last steps on top, and shows that nothing rests on an axiom. Needs Coq 8.16 with mathcomp.
+Given Python files, the command replays the theorems that they state; given certificates of ``lngeom check
+--certificate``, it replays these, proofs of kernels and accusations; neither is recorded. Where Flocq is installed, the
+theorems about rounding are compiled and checked too; these rest on the axioms of Coq's real numbers.
 
 Example: lngeom verify --keep coq-files
 """
