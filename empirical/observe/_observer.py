@@ -18,6 +18,7 @@ from lngeom.errors import InputError
 
 from ..models import NormSite, first_tensor
 from ._directions import SIGNS, random_directions, sign_directions
+from ._fused import FusedNorm, fused
 from ._layout import BatchShape, arranged, as_mask, batch_of, known_batch_dim
 from ._reduction import features, reduce
 from ._sketch import Sketches, sketch
@@ -106,7 +107,8 @@ class Observer:
         self._columns: dict[tuple[int, torch.dtype, torch.device], Tensor] = {}
         self._states: dict[tuple[tuple[str, ...], Side], SiteState] = {}
         self._queues: dict[tuple[str, float, int, int], _Queue] = {}
-        self._handles: list[RemovableHandle] = []
+        self._handles: list[RemovableHandle | FusedNorm] = []
+        self._fused: dict[str, FusedNorm | None] = {}
         self._masks: tuple[Tensor | None, Tensor | None] = (None, None)
         self._strict = True
         self._documents: Tensor | None = None
@@ -119,6 +121,10 @@ class Observer:
     def __enter__(self) -> Observer:
         """Install the hooks."""
         for site, module in self._modules.items():
+            if self._compiled and site.axis == -1 and site.path not in self._fused:
+                self._fused[site.path] = fused(module, site.d)
+            if norm := self._fused.get(site.path):
+                self._handles.append(norm.installed())
             self._handles.append(module.register_forward_hook(self._hook(site), with_kwargs=True))
         self._handles.append(self._model.register_forward_pre_hook(self._begin, with_kwargs=True))
         return self
@@ -268,7 +274,10 @@ class Observer:
             self._queues[key] = _Queue(site, buckets, kept)
         queue = self._queues[key]
         out = queue.columns[len(queue.paths)]
-        self._by_kernel_if_any(sketch, x.reshape(-1, d), z.reshape(-1, d), columns, out=out)
+        norm = self._fused.get(site.path)
+        # A transposed input has its vectors in another order.
+        numbers = norm.numbers(entering, leaving) if norm and x.is_contiguous() else None
+        self._by_kernel_if_any(sketch, x.reshape(-1, d), z.reshape(-1, d), columns, out=out, numbers=numbers)
         queue.paths.append(site.path)
         if len(queue.paths) == _TOGETHER:
             self._reduce(queue)

@@ -17,6 +17,7 @@ from harness import finish, in_turn, parser, ratio, seconds  # pyright: ignore[r
 
 from empirical.models import bundled_model, find_model, load_model
 from empirical.observe import SIDES, Sketches, features, random_directions, reduce, sketch
+from empirical.support import keep_freed_memory
 
 TOGETHER = 16
 
@@ -25,6 +26,7 @@ def main() -> None:
     options = parser(
         __doc__, batch_size=4, sequence_length=512, directions=64, null_every=8, rounds=7, cpu_time=False
     ).parse_args()
+    keep_freed_memory()
     clock = time.process_time if options.cpu_time else time.perf_counter
     if options.cpu_time:
         torch.set_num_threads(1)

@@ -5,9 +5,10 @@
     python experiments/benchmarks/bench_sweep.py --memory 10000 100000 # peak memory above the bare pass, two lengths
     python experiments/benchmarks/bench_sweep.py --all --blocks 2      # seven models at true width, random weights
 
-Bare and observed batches alternate, so that both see the machine in the same state; the ratio is
-the median over pairs. Memory on the CPU is the peak of a process of its own from the first pass on, which takes Linux;
-on a GPU it is that of the allocator.
+Bare and observed batches alternate, so that both see the machine in the same state; the ratio is the median over pairs.
+The process keeps the memory it frees, as ``lngeom sweep`` does: by default glibc faults large blocks in over and over,
+in one pass more and in the next one less. Memory on the CPU is the peak of a process of its own from the first pass on,
+which takes Linux; on a GPU it is that of the allocator.
 """
 
 import argparse
@@ -31,6 +32,7 @@ if importlib.util.find_spec("array_api_compat") is None:  # on a GPU machine Sci
 
 from empirical.models import KNOWN_MODELS, LoadedModel, NormSite, bundled_model, find_model, load_config, load_model
 from empirical.observe import Observer
+from empirical.support import keep_freed_memory
 
 
 def batches(loaded: LoadedModel, batch: int, length: int) -> torch.Tensor:
@@ -170,6 +172,8 @@ def main() -> None:
     options = made.parse_args()
     if options.cpu_time:
         torch.set_num_threads(1)  # those that wait for work take time too
+    if not options.memory:
+        keep_freed_memory()
     rows = [memory(options, tokens) for tokens in options.memory]
     for name in () if options.memory else KNOWN_MODELS if options.all else (options.model,):
         loaded = load(name, options)
