@@ -58,9 +58,9 @@ _PACKAGES = ("lngeom", "proofs", "empirical")
 _KEPT = "then run the same command again: what is finished is kept"
 _ADVICE = {errno.ENOSPC: f"free space, {_KEPT}", errno.EFBIG: f"raise the limit of a file's size, {_KEPT}"}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-"""What would steer a terminal: names of files and tensors may hold anything."""
+"""Control characters of a terminal, which names of files and tensors may contain."""
 _FULL = re.compile("can't allocate memory|out of memory")
-"""What PyTorch says of full memory, on a CPU and on a GPU."""
+"""PyTorch's messages when memory is full, on a CPU and on a GPU."""
 
 
 class _Parser(argparse.ArgumentParser):

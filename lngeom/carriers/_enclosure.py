@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from types import EllipsisType, SimpleNamespace
 from typing import Literal
@@ -207,23 +207,15 @@ def _total(x: Enclosure, *, axis: int | None = None, keepdims: bool = False) -> 
     return total if keepdims else total[0]
 
 
-def _mean(x: Enclosure, *, axis: int | None = None, keepdims: bool = False) -> Enclosure | Interval:
-    return _total(x, axis=axis, keepdims=keepdims) / len(x)
-
-
 def _ones_like(x: Enclosure) -> Enclosure:
     return Enclosure([1] * len(x))
-
-
-def _asarray(values: Iterable[Number] | Enclosure) -> Enclosure:
-    return values if isinstance(values, Enclosure) else Enclosure(values)
 
 
 NAMESPACE = SimpleNamespace(
     __name__="lngeom.enclosure",
     abs=abs,
-    asarray=_asarray,
-    mean=_mean,
+    asarray=lambda values: values if isinstance(values, Enclosure) else Enclosure(values),
+    mean=lambda x, **options: _total(x, **options) / len(x),
     ones_like=_ones_like,
     sqrt=_square_root,
     sum=_total,

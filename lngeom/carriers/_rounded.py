@@ -183,10 +183,6 @@ def _mean(x: Rounded, *, axis: int = -1, keepdims: bool = False) -> Rounded:
     return Rounded(result.value, _total(x).error / len(x) + result.unit * result.size + result.tiny)
 
 
-def _max(x: Rounded, *, axis: int = -1, keepdims: bool = False) -> Rounded:
-    return Rounded(numpy.max(x.value, keepdims=True), numpy.max(x.error, keepdims=True))
-
-
 def _where(condition: ArrayLike, a: Operand, b: Operand) -> Rounded:
     dtype = next(x.dtype for x in (a, b) if isinstance(x, Rounded))
     a, b = (x if isinstance(x, Rounded) else Rounded.of(x, dtype) for x in (a, b))
@@ -198,7 +194,7 @@ NAMESPACE = SimpleNamespace(
     abs=abs,
     asarray=lambda values, dtype=None: values if isinstance(values, Rounded) else Rounded(values, dtype=dtype),
     finfo=numpy.finfo,
-    max=_max,
+    max=lambda x, **_: Rounded(numpy.max(x.value, keepdims=True), numpy.max(x.error, keepdims=True)),
     mean=lambda x, **keywords: _quiet(lambda a: _mean(a, **keywords), x),
     ones_like=lambda x: Rounded(numpy.ones_like(x.value)),
     sqrt=lambda x: _quiet(_root, x),

@@ -12,7 +12,7 @@ from ._rules import Formula, Proved
 from ._text import numbered
 
 Record = dict[str, Any]
-"""What JSON holds: a certificate, or a step of one."""
+"""A certificate, or a step of one, as a JSON object."""
 
 Place = list[int | str]
 """The place of a term in a table, and its relation to 0."""

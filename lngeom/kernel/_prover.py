@@ -99,7 +99,7 @@ def _told(left: Term, goal: Formula, unknown: set[Formula], missing: set[Formula
     squares = [text(Term({monomial: Fraction(1)})) for monomial in subtracted]
     if squares and not unknown:
         return f"{rest}; what is missing may be a bound of {min(squares, key=lambda square: (len(square), square))}"
-    shortest = min(map(formula, unknown or missing), key=lambda text: (len(text), text), default=None)
+    shortest = min(map(formula, unknown or missing), key=lambda shown: (len(shown), shown), default=None)
     return rest + (f"; what is missing may be {shortest}" if shortest else "")
 
 

@@ -84,12 +84,10 @@ class Recorded:
     def _node(self, kind: str, *operands: Operand) -> Recorded:
         if any(not isinstance(operand, Recorded) and hasattr(operand, "__array_namespace__") for operand in operands):
             return NotImplemented  # a carrier of another kind, such as a dual number, knows what to do
-        parts = [operand if isinstance(operand, Recorded) else self._number(operand) for operand in operands]
+        own = self.table
+        parts = [v if isinstance(v, Recorded) else Recorded(own, own.number(v), False) for v in operands]
         place = self.table.place(kind, *(operand.place for operand in parts))
         return Recorded(self.table, place, any(operand.vector for operand in parts))
-
-    def _number(self, value: Number) -> Recorded:
-        return Recorded(self.table, self.table.number(value), False)
 
     __add__, __radd__ = _binary("+"), _binary("+", swapped=True)
     __sub__, __rsub__ = _binary("-"), _binary("-", swapped=True)

@@ -20,7 +20,7 @@ _MANY, _LIKELY = 4096, 40
 """Models of one dimension, and those that are looked at exactly."""
 
 _NOISE = 2.0**-30
-"""What is nearer to 0 counts as 0 here: values made of such numbers are not so small, and roundings are smaller."""
+"""Smaller numbers count as 0: exact values here are larger, and rounding errors are smaller."""
 
 Columns = Mapping[str, numpy.ndarray]
 """Values of many models: an array (models, d) for a vector and (models, 1) for a scalar, by name."""

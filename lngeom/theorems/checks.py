@@ -61,7 +61,7 @@ def _verdict(theorem: Theorem) -> str:
 
 
 _OUTCOMES: WeakKeyDictionary[Theorem, Counts | Exception] = WeakKeyDictionary()
-"""What examples of theorems without a proof showed: where the library is broken, shrinking them twice takes minutes."""
+"""Results of the examples, kept by theorem: where the library is broken, shrinking them twice takes minutes."""
 
 
 def check_examples(theorem: Theorem, count: int | None = None, *, fixed: bool = False) -> Counts:
@@ -79,7 +79,8 @@ def check_examples(theorem: Theorem, count: int | None = None, *, fixed: bool = 
     if known is not None and count is None:
         return known
     try:
-        counts = _examples(theorem, count or _count(), fixed)
+        usual = THOROUGH if settings.get_current_profile_name() == "thorough" else EXAMPLES
+        counts = _examples(theorem, count or usual, fixed)
     except (AssertionError, CheckError) as error:
         _OUTCOMES[theorem] = smallest = _smallest(theorem, error)
         if smallest is error:
@@ -124,10 +125,6 @@ def _examples(theorem: Theorem, count: int, fixed: bool, dimensions: st.SearchSt
     if not counts.measured:
         raise CheckError(f"{theorem.id}: no floats satisfy the hypotheses with a finite error bound: give `models`")
     return counts
-
-
-def _count() -> int:
-    return THOROUGH if settings.get_current_profile_name() == "thorough" else EXAMPLES
 
 
 def _at(theorem: Theorem, values: Values, d: int, check: Callable[[], None]) -> None:
