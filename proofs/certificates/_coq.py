@@ -10,6 +10,9 @@ _RELATIONS = {"=": "REq", "!=": "RNe", ">": "RGt", ">=": "RGe"}
 _SHORT = {"=": "eq", "!=": "ne", ">": "gt", ">=": "ge"}
 _TAKEN = re.compile(r"[nRIijklm]|t\d+|given\d+|mean|basis|vec|sca|as|at|end|exists|fun|in|let|of|using|where|with")
 _INNER = {"i": "j", "j": "k", "k": "l", "l": "i", "m": "j"}
+_SOURCES = {"+": "SAdd", "*": "SMul", "/": "SDiv", "S": "SSum", "mean": "SMean"}
+_SOURCES |= {"inv": "SInv", "sqrt": "SSqrt", "abs": "SAbs"}
+_FORMS = {"inv": "({})^-1", "sqrt": "Num.sqrt ({})", "abs": "`|{}|"}
 
 
 def name_of(id: str) -> str:
@@ -132,11 +135,9 @@ class _Certificate:
                 return f"(SPow {parts[0]} {rest[1]})"
             case "trace":
                 return f"(STrace {self._number(['v', rest[0]])} {parts[0]})"
-            case "-" if len(parts) == 1:
-                return f"(SOpp {parts[0]})"
-        word = {"+": "SAdd", "*": "SMul", "-": "SSub", "/": "SDiv", "S": "SSum", "mean": "SMean"}
-        word |= {"inv": "SInv", "sqrt": "SSqrt", "abs": "SAbs"}
-        return f"({word[kind]} {' '.join(parts)})"
+            case "-":
+                return f"({'SOpp' if len(parts) == 1 else 'SSub'} {' '.join(parts)})"
+        return f"({_SOURCES[kind]} {' '.join(parts)})"
 
     # -- for readers
 
@@ -204,20 +205,14 @@ class _Certificate:
                 return "n.+1%:R"
             case "q":
                 p, q = rest
-                whole = f"{abs(p)}" if abs(p) < 2 else f"{abs(p)}%:R"
-                whole = whole if p >= 0 else f"(- {whole})"
+                size = f"{abs(p)}" if abs(p) < 2 else f"{abs(p)}%:R"
+                whole = size if p >= 0 else f"(- {size})"
                 return whole if q == 1 else f"({whole} / {q}%:R)"
             case "^":
                 return f"({parts[0]} ^+ {rest[1]})"
-            case "inv":
-                return f"({parts[0]})^-1"
-            case "sqrt":
-                return f"Num.sqrt ({parts[0]})"
-            case "abs":
-                return f"`|{parts[0]}|"
-            case "-" if len(parts) == 1:
-                return f"(- {parts[0]})"
-        return f"({f' {kind} '.join(parts)})"
+            case "inv" | "sqrt" | "abs":
+                return _FORMS[kind].format(*parts)
+        return f"(- {parts[0]})" if len(parts) == 1 else f"({f' {kind} '.join(parts)})"
 
     def _reduced(self, kind: str, k: int, index: str) -> str:
         """The sum or mean of a vector over its components, or the trace of an operator."""

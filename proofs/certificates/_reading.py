@@ -21,7 +21,7 @@ Formula = tuple[int, str]
 
 
 class Statement(TypedDict):
-    """What is proved, as the library computed it."""
+    """The theorem that is proved, as the library computed it."""
 
     hypotheses: list[Formula]
     conclusion: Formula

@@ -20,7 +20,7 @@ SOURCES = Path(__file__).parent / "coq"
 """The checker, its soundness proof, and the last steps that are proved on top of replayed theorems."""
 
 RESULTS = SOURCES / "results.json"
-"""What the last run of ``lngeom verify`` found."""
+"""The record of the last run of ``lngeom verify``."""
 
 LIBRARY = ("Base", "Terms", "Values", "Source", "Checker", "Decode", "Readable")
 LAST_STEPS = ("LastSteps", "Matrices", "Limits", "Gauge", "Derivatives", "Networks", "Orders", "Bounds", "Spectra")
@@ -48,7 +48,7 @@ class Replayed(TypedDict):
 
 
 class Record(Replayed):
-    """What ``lngeom verify`` finds: the hashes of the sources, and the seconds that its parts took."""
+    """The record of ``lngeom verify``: the hashes of the sources, and the seconds that its parts took."""
 
     exported: int
     replayed: int

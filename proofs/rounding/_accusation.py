@@ -49,7 +49,7 @@ def source(data: dict[str, Any], name: str) -> str:
         raise ValueError(f"{accused['stored']}, eps {accused['placement']}: no such format or place")
     if len({len(accused[key]) for key in _ROWS}) != 1:
         raise ValueError(f"{', '.join(_ROWS)} have different lengths")
-    rows = " ".join(f"{key} := {_list(map(_number, accused[key]))};" for key in _ROWS)
+    rows = " ".join(f"{key} := [{'; '.join(map(_number, accused[key]))}];" for key in _ROWS)
     bounds = " ".join(f"{key} := {_number(reasons[key])};" for key in _BOUNDS)
     centered = "true" if accused["centered"] is True else "false"
     return f"""Definition {name} := {{| stored_as := {accused["stored"]}; centered := {centered};
@@ -67,11 +67,8 @@ Qed.
 
 def _number(pair: Any) -> str:
     m, e = map(int, pair)
-    return f"(Float radix2 {_integer(m)} {_integer(e)})"
-
-
-def _integer(k: int) -> str:
-    return f"({k})" if k < 0 else f"{k}"
+    mantissa, exponent = (f"({k})" if k < 0 else f"{k}" for k in (m, e))
+    return f"(Float radix2 {mantissa} {exponent})"
 
 
 def _decided(decision: dict[str, Any]) -> str:
@@ -81,7 +78,3 @@ def _decided(decision: dict[str, Any]) -> str:
         f"({', '.join('None' if i is None else f'Some {int(i)}' for i in pair)})" for pair in decision["pairs"]
     )
     return f"tangents {_number(decision['middle'])} {first}%nat {second}%nat"
-
-
-def _list(items: Iterable[str]) -> str:
-    return f"[{'; '.join(items)}]"

@@ -14,7 +14,7 @@ from .._coqc import Library
 SOURCES = Path(__file__).parent
 
 RECORD = SOURCES / "results.json"
-"""What the last :func:`check` found."""
+"""The record of the last :func:`check`."""
 
 THEOREMS = {
     "a sum in any order": "Sums.sum_any_order",
@@ -36,7 +36,7 @@ THEOREMS = {
     "LayerNorm with a folded bias": "Formats.folded_layer_norm_accepted",
     "RMSNorm in the four formats": "Formats.rms_norm_accepted",
 }
-"""What is proved, and the name of the theorem."""
+"""Each theorem in words, and its name."""
 
 _PROJECT = (SOURCES / "_CoqProject").read_text(encoding="utf-8").split()
 COQ = Library(
