@@ -60,23 +60,31 @@ def _bare(given: CheckOptions, cause: str) -> Finding:
     return Finding("bug", cause, given.kind or "norm", given.eps or math.nan, "none", given.dtype, math.inf, [], *none)
 
 
-def _checked(target: object, given: CheckOptions) -> Finding:
+def _settled(target: object, given: CheckOptions) -> tuple[Judge, str, Proof, tuple[float, ...]]:
+    """The kernel with the definition that it is held against, its kind, its proof, and values of ε that it shows."""
     spec = target if isinstance(target, str) else None
     target = target if spec is None else resolve(spec)
     name = given.name or spec or getattr(target, "__name__", type(target).__name__)
     kernel = settle(as_norm(target), replace(given, name=name))
-    d = given.d or kernel.fixed or 64
-    several = given.d is None and kernel.fixed is None
     meant = contract(given.spec)
     exact = _proof(target, kernel)
     if exact.affine is not None:
         named = {exact.affine.gain: "gain", exact.affine.bias: "bias"}
         kernel = replace(kernel, purposes={name: what for name, what in named.items() if name}, _bound={})
     wanted = given.kind or meant.kind
-    kind, eps, measured = _known(kernel, wanted, exact) or _inferred(kernel, wanted, d)
+    kind, eps, measured = _known(kernel, wanted, exact) or _inferred(kernel, wanted, _dimension(kernel, given))
     eps = meant.default_eps(kind, given.dtype) if given.spec and kernel.eps is None else eps
-    judge = Judge(kernel, kind == "layernorm", eps, meant)
+    return Judge(kernel, kind == "layernorm", eps, meant), kind, exact, measured
 
+
+def _dimension(kernel: Kernel, given: CheckOptions) -> int:
+    return given.d or kernel.fixed or 64
+
+
+def _checked(target: object, given: CheckOptions) -> Finding:
+    judge, kind, exact, measured = _settled(target, given)
+    kernel, eps, meant, d = judge.kernel, judge.eps, judge.meant, _dimension(judge.kernel, given)
+    several = given.d is None and kernel.fixed is None
     trials, notes, state = attempts(judge, d, several=several)
     notes += [INTERPRETED] if kernel.interpreted else []
     if not trials:

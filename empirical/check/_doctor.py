@@ -1,6 +1,7 @@
 """Two forms of one model on the same tokens: the first norm whose output differs beyond rounding, and why."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,17 +73,14 @@ def compare_models(source: nn.Module, port: nn.Module | list[OnnxNorm], ids: Tok
 def _recorded(model: nn.Module, tokens: Tensor, paths: Collection[str]) -> list[tuple[str, Tensor]]:
     """Path and input of each call of these modules, in the order of one forward pass."""
     calls: list[tuple[str, Tensor]] = []
+    with ExitStack() as hooks, torch.no_grad():
+        for path in paths:
 
-    def hook(path: str) -> Callable[[nn.Module, tuple[Tensor, ...]], None]:
-        return lambda _, inputs: calls.append((path, inputs[0].detach().float()))
+            def note(_: nn.Module, inputs: tuple[Tensor, ...], path: str = path) -> None:
+                calls.append((path, inputs[0].detach().float()))
 
-    handles = [model.get_submodule(path).register_forward_pre_hook(hook(path)) for path in paths]
-    try:
-        with torch.no_grad():
-            model(tokens)
-    finally:
-        for handle in handles:
-            handle.remove()
+            hooks.enter_context(model.get_submodule(path).register_forward_pre_hook(note))
+        model(tokens)
     return calls
 
 

@@ -12,7 +12,10 @@ from ._kernel import Kernel, Manner
 
 @dataclass
 class Rows:
-    """What was computed of one group of rows, and its distances from what is correct over the bound: each (n, d)."""
+    """One group of rows, what a kernel computed of them, and its distances from a correct result over the bound.
+
+    `x`, `got` and `ratio` have shape (n, d); `base` is the definition.
+    """
 
     label: str
     x: np.ndarray

@@ -4,23 +4,15 @@ import contextlib
 import random
 import time
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from hypothesis import HealthCheck, Phase, find, settings, strategies as st
 from hypothesis.errors import HypothesisException
 
+from ._judge import Rows
 
-class Attempt(Protocol):
-    """The output of a kernel for some rows."""
-
-    @property
-    def wrong(self) -> np.ndarray:
-        """Of which rows the output is wrong."""
-        ...
-
-
-T = TypeVar("T", bound=Attempt)
+T = TypeVar("T", bound=Rows)
 
 _SECONDS = 10.0
 _SMALL = (0.0, 1.0, -1.0, 2.0, 1e-3, 1e-6, 300.0, 1e4, 1e4 + 1)

@@ -31,13 +31,12 @@ class Caught(NamedTuple):
     def row(self) -> dict[str, str]:
         """A line of the table of all, with a link to each thread."""
         links = (f"[{path.split('/')[1]} {path.split('/')[-1]}](https://github.com/{path})" for path in self.threads)
-        caught = "yes" if self.right else "no"
         return {
             "fault": self.fault,
             "threads": ", ".join(links),
             "verdict": self.verdict,
             "name": self.name,
-            "caught": caught,
+            "caught": "yes" if self.right else "no",
             "held out": "yes" if self.held_out else "",
             "survey": ", ".join(str(SURVEY.index(path) + 1) for path in self.threads if path in SURVEY),
         }
