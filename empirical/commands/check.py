@@ -69,17 +69,9 @@ def run(options: Options) -> int:
         return _zoo(options.zoo, options.json, options.csv)
     if options.target is None:
         raise InputError("nothing to check: give SPEC, --test or --zoo")
-    findings = check_spec(
-        options.target,
-        kind=options.kind,
-        eps=options.eps,
-        dtype=options.dtype,
-        d=options.d,
-        device=options.device,
-        backward=options.backward,
-        spec=options.spec,
-        refuse=tuple(options.refuse),
-    )
+    names = ("kind", "eps", "dtype", "d", "device", "backward", "spec")
+    given = {name: getattr(options, name) for name in names}
+    findings = check_spec(options.target, **given, refuse=tuple(options.refuse))
     passed = {name: finding.passes(options.allow, proved=options.proved) for name, finding in findings.items()}
     record = {
         "schema": 1,

@@ -19,7 +19,7 @@ from ._streams import Refused, Streams, check_readers, find_readers, find_stream
 from ._trace import Call, Trace, mapped, tensors_of, trace
 
 Entering = tuple[tuple[Tensor, ...], dict[str, Tensor]]
-"""What enters a module, by place and by name."""
+"""The inputs of a module, by place and by name."""
 
 
 @dataclass(frozen=True)

@@ -166,12 +166,8 @@ class _Bounds(TorchFunctionMode):
         if name == "layer_norm":
             given = dict(zip(("input", "shape", "weight", "bias", "eps"), args, strict=False)) | kwargs
             return lambda u: _layer_norm(args[0].detach(), given.get("weight"), given.get("bias"), given["eps"], u)
-        if (
-            len(args)
-            and isinstance(args[0], Tensor)
-            and args[0].shape == out.shape
-            and not any(isinstance(value, Tensor) for value in args[1:])
-        ):
+        tensors = [value for value in args if isinstance(value, Tensor)]
+        if len(tensors) == 1 and tensors[0] is args[0] and args[0].shape == out.shape:
             size = size + args[0].detach().abs()
         return lambda u: 8 * u * size
 

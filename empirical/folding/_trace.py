@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -175,17 +175,13 @@ class _Recorder(TorchFunctionMode):
 
 @contextmanager
 def _hooked(model: nn.Module, before: Callable[..., None], after: Callable[..., None]) -> Iterator[None]:
-    handles = []
-    for path, module in model.named_modules():
-        enter = lambda _, args, kwargs, path=path: before(path, args, kwargs)  # noqa: E731
-        leave = lambda module, args, kwargs, result, path=path: after(path, module, args, kwargs, result)  # noqa: E731
-        handles.append(module.register_forward_pre_hook(enter, with_kwargs=True))
-        handles.append(module.register_forward_hook(leave, with_kwargs=True))
-    try:
+    with ExitStack() as hooks:
+        for path, module in model.named_modules():
+            enter = lambda _, args, kwargs, path=path: before(path, args, kwargs)  # noqa: E731
+            leave = lambda module, args, kwargs, out, path=path: after(path, module, args, kwargs, out)  # noqa: E731
+            hooks.enter_context(module.register_forward_pre_hook(enter, with_kwargs=True))
+            hooks.enter_context(module.register_forward_hook(leave, with_kwargs=True))
         yield
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 def find_norms(model: nn.Module, inputs: Mapping[str, Tensor]) -> dict[str, FoundNorm]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -268,17 +268,14 @@ class _Pass(TorchFunctionMode):
 
     def run(self, model: nn.Module, batch: object) -> None:
         """Watch one pass in evaluation mode; the model is left as it was."""
-        handles = []
-        for path, module in model.named_modules():
-            handles.append(module.register_forward_pre_hook(self._enter(path)))
-            handles.append(module.register_forward_hook(self._leave(path), with_kwargs=True, always_call=True))
-        try:
+        with ExitStack() as hooks:
+            hooks.callback(self._last.clear)
+            for path, module in model.named_modules():
+                hooks.enter_context(module.register_forward_pre_hook(lambda *_, path=path: self._inside.append(path)))
+                leave = self._leave(path)
+                hooks.enter_context(module.register_forward_hook(leave, with_kwargs=True, always_call=True))
             with evaluating(model), torch.no_grad(), self:
                 call(model, batch)
-        finally:
-            self._last.clear()
-            for handle in handles:
-                handle.remove()
 
     def __torch_function__(
         self,
@@ -291,9 +288,6 @@ class _Pass(TorchFunctionMode):
         if name in _FUNCTIONS:
             self.functions.setdefault((self._inside[-1] if self._inside else "", name))
         return func(*args, **(kwargs or {}))
-
-    def _enter(self, path: str) -> Callable[..., None]:
-        return lambda *_: self._inside.append(path)
 
     def _leave(self, path: str) -> Callable[..., None]:
         def leave(module: nn.Module, args: tuple, kwargs: dict, output: object) -> None:

@@ -19,7 +19,7 @@ from ._source import ModelSource, shards_of
 from ._text import text_config
 
 _UNMEASURED = ("pooler.",)
-"""What reads the last hidden states and feeds no norm layer; encoders saved with another head come without it."""
+"""Layers that read the last hidden states and feed no norm; encoders saved with another head lack them."""
 
 _NAMES = {torch.float64: "F64", torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16"}
 _FLOATS = tuple(_NAMES.values())

@@ -25,7 +25,7 @@ ROLES = {
     "final": "final norm",
     "norm": "norm",
 }
-"""What a norm layer stands for, in words."""
+"""The roles of norm layers, in words."""
 
 _DIRECTIONS = (
     ("random direction ã", "random_a_angle", RANDOM_A, "s"),

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from rich.console import Console
 
@@ -69,9 +69,6 @@ def _lines(console: Console, title: str, total: int, done: int) -> Iterator[Adva
     yield advance
 
 
-@contextmanager
-def progress(console: Console, title: str, total: int, done: int = 0) -> Iterator[Advance]:
+def progress(console: Console, title: str, total: int, done: int = 0) -> AbstractContextManager[Advance]:
     """Show how many of ``total`` tokens are done; yields a function to be called with the tokens just finished."""
-    shown = _bar if console.is_terminal else _lines
-    with shown(console, title, total, done) as advance:
-        yield advance
+    return (_bar if console.is_terminal else _lines)(console, title, total, done)

@@ -19,7 +19,7 @@ from .. import judge, observe, pages
 from ..models import NormSite, call, evaluating, fingerprints, sites_of, topology_of
 from ..observe import Observer, States
 from ..runs import Ranks, RunDirectory, environment
-from ..support import ModelError, RunError, say, sha256_of_tensors
+from ..support import Json, ModelError, RunError, say, sha256_of_tensors
 from ._gains import gains
 from ._measure import Batch, Checkpoints, Shard, Subject, measure_shards, on_device
 from ._options import MeasureOptions
@@ -68,8 +68,7 @@ def measure(
     ('1', 'all', 60, 12)
     """
     console = console or Console(quiet=True)
-    parameter = next(model.parameters(), None)
-    device = torch.device("cpu") if parameter is None else parameter.device
+    device = next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
     source = iter(batches)
     first = next(source, None)
     if first is None or not any(True for _ in _tensors(first)):
@@ -79,16 +78,7 @@ def measure(
     with evaluating(model):
         given = on_device(first, device)
         sites = _sites(model, given) if options.sites is None else options.sites
-        identity = {
-            "model": options.name or type(model).__name__,
-            "architecture": getattr(getattr(model, "config", None), "model_type", type(model).__name__),
-            **fingerprints(model, sites),
-            "weights": "in memory",
-            "dtype": str(None if parameter is None else parameter.dtype).removeprefix("torch."),
-            "device": device.type,
-            "first_batch_sha256": _digest([first]),
-            **{name: getattr(options, name) for name in ("shard_batches", "batch_dim", "directions", "seed")},
-        }
+        identity = _identity(model, sites, first, device, options)
         with run.claim():
             if run.begin(identity, {"command": command, **environment(device)}) == "done":
                 _refuse_other_batches(run, chain([first], source), options.shard_batches)
@@ -105,6 +95,24 @@ def measure(
         pages.print_table(observe.read_sites(run.path / "sites.csv"))
     say(console, written_to(run.path))
     return run
+
+
+def _identity(
+    model: nn.Module, sites: Sequence[NormSite], first: object, device: torch.device, options: MeasureOptions
+) -> Json:
+    """The identity of a run: the model, its first batch, and the options that decide the numbers."""
+    kind = type(model).__name__
+    dtype = next((parameter.dtype for parameter in model.parameters()), None)
+    return {
+        "model": options.name or kind,
+        "architecture": getattr(getattr(model, "config", None), "model_type", kind),
+        **fingerprints(model, sites),
+        "weights": "in memory",
+        "dtype": str(dtype).removeprefix("torch."),
+        "device": device.type,
+        "first_batch_sha256": _digest([first]),
+        **{name: getattr(options, name) for name in ("shard_batches", "batch_dim", "directions", "seed")},
+    }
 
 
 def _tensors(batch: object) -> Iterator[Tensor]:

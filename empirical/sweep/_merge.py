@@ -31,7 +31,11 @@ _SHARED = (
 )
 """Entries in which runs must agree; text, device and batches may differ."""
 
-_TWICE = "{run}: {what} in {other} too and would count twice; merge runs on disjoint parts of a text"
+
+def _twice(run: RunDirectory, what: str, other: RunDirectory) -> RunError:
+    return RunError(
+        f"{run.path}: {what} in {other.path} too and would count twice; merge runs on disjoint parts of a text"
+    )
 
 
 def _check(runs: Sequence[RunDirectory], manifests: Sequence[Json]) -> None:
@@ -56,14 +60,8 @@ def _disjoint(runs: Sequence[RunDirectory]) -> list[list[Origin]]:
         for origin in read_origins(run.sequences_path):
             document, group = origin.document, origin.group
             if (other := seen.setdefault(origin.sha256, index)) != index:
-                place = (
-                    f"offset {origin.offset}" if document is None else f"token {origin.offset} of document {document}"
-                )
-                raise RunError(
-                    _TWICE.format(
-                        run=run.path, what=f"its sequence at {place.format(origin)} is", other=runs[other].path
-                    )
-                )
+                at = f"offset {origin.offset}" if document is None else f"token {origin.offset} of document {document}"
+                raise _twice(run, f"its sequence at {at} is", runs[other])
             name = (index, group) if document is None else (origin.corpus, document)
             if group not in groups:
                 groups[group] = units[name] if name in units else next(numbers)
@@ -106,7 +104,7 @@ def _refuse_shifted(runs: Sequence[RunDirectory], sequences: Sequence[Sequence[O
             places = [] if corpora == theirs else [*_shared(tokens, seen), *((j, m) for j, m in _shared(seen, tokens))]
             if len(places) > (tokens.shape[1] < 2 * _STRETCH):
                 what = f"{places[0][1]} tokens in a row of its sequences are"
-                raise RunError(_TWICE.format(run=run.path, what=what, other=other.path))
+                raise _twice(run, what, other)
         before.append((run, corpora, tokens))
 
 

@@ -65,11 +65,8 @@ def sweep_all(sweep: Sweep, *, console: Console | None = None, command: str = ""
     measured = [name for name in KNOWN_MODELS if name not in failures]
     write_json(base / _RECORD, {"measured": measured, "failures": failures, "about": about})
     write_all(base)
-    line = (
-        f"{len(measured)} of {len(KNOWN_MODELS)} models measured; written to {base}: comparison.html, comparison.csv, "
-        "sites.csv, predictions.csv, growth.csv"
-    )
-    say(console, f"\n{line}")
+    files = "comparison.html, comparison.csv, sites.csv, predictions.csv, growth.csv"
+    say(console, f"\n{len(measured)} of {len(KNOWN_MODELS)} models measured; written to {base}: {files}")
     return failures
 
 

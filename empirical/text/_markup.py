@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import mwparserfromhell
 from mwparserfromhell.definitions import is_single
-from mwparserfromhell.nodes import Tag, Wikilink
+from mwparserfromhell.nodes import Wikilink
 
 _QUOTES = re.compile(r"'{2,5}")
 _BLANK_LINES = re.compile(r"[ \t]*\n(?:[ \t]*\n)+")
@@ -61,13 +61,12 @@ def plain_text(markup: str, media: Collection[str] = ("file", "image", "category
         namespace, colon, _ = str(link.title).partition(":")
         return bool(colon) and namespace.strip().lower() in media
 
-    def is_apart(tag: Tag) -> bool:
-        return str(tag.tag).strip().lower() in _APART
-
     # Emptied, not removed: removing searches the whole tree for every node.
     for link in code.filter_wikilinks(recursive=code.RECURSE_OTHERS, matches=is_media):
         link.title = link.text = ""
-    for tag in code.filter_tags(recursive=code.RECURSE_OTHERS, matches=is_apart):
+    for tag in code.filter_tags(
+        recursive=code.RECURSE_OTHERS, matches=lambda tag: str(tag.tag).strip().lower() in _APART
+    ):
         tag.contents = ""
     text = _QUOTES.sub("", str(code.strip_code(normalize=True, collapse=True)))
     text = _SPACES.sub(" ", text)

@@ -16,7 +16,7 @@ from lngeom.carriers import Carrier
 from lngeom.tracing import FEATURE, Arr, Dim, Num, Trace, filled
 
 Operand = Arr | Num | float
-"""What arithmetic takes beside a traced array."""
+"""An operand of arithmetic beside a traced array."""
 
 Axis = int | Sequence[int] | None
 Shape = Sequence[Num | int]
@@ -27,7 +27,7 @@ Options = Mapping[str, object] | None
 Made = TypeVar("Made", bound=Function)
 
 OPERATIONS: dict[str, Function] = {}
-"""What the names of PyTorch mean on traced arrays, functions and methods alike."""
+"""PyTorch's functions and methods on traced arrays, by name."""
 
 
 def operation(*names: str) -> Callable[[Made], Made]:

@@ -6,6 +6,7 @@ u, and along random directions.
 
 import copy
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import ClassVar
 
 import numpy as np
@@ -156,13 +157,12 @@ class StreamMeasurement:
 
             return read
 
-        hooks = [module.register_forward_pre_hook(reading(site)) for site, module in sites.items()]
         model.eval()
-        with torch.inference_mode():
+        with ExitStack() as hooks, torch.inference_mode():
+            for site, module in sites.items():
+                hooks.enter_context(module.register_forward_pre_hook(reading(site)))
             loss = float(next_token_loss(model, self._text.to(model.lm_head.weight.device)))
         model.train()
-        for hook in hooks:
-            hook.remove()
         rows = [
             {
                 "step": step, "site": site, "direction": direction, "d_cos2": float(energy),

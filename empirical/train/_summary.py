@@ -12,7 +12,7 @@ from ..observe import ratio_interval, student
 from ..support import Row, Rows
 
 CellKey = tuple[Any, ...]
-"""What names a cell: the values of its columns."""
+"""A cell of the study: the values of the columns :data:`CELL`, or of some of them."""
 
 CELL = ("norm", "optimizer", "weight_decay", "layers", "width")
 

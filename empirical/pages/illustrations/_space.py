@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 ONE: Floats = lg.projection.uniform(3)
 ZERO: Floats = np.zeros(3)
 FREE: dict[str, Any] = {"clip_on": False, "in_layout": False}
-"""What is drawn over the edge of its panel does not change the layout."""
+"""Artists that reach over the edge of their panel do not change the layout."""
 FLOOR: Floats = np.array([[1.0, -1.0, 0.0], [1.0, 1.0, -2.0]])
 """Two orthogonal vectors of the hyperplane 1^⊥."""
 _FRAME: Floats = np.stack([row / np.linalg.norm(row) for row in (*FLOOR, ONE)])
