@@ -266,62 +266,64 @@ def _moments(batch_normalization: Any) -> Any:
 
 def _onnx(runtime: Any, operator: str) -> Any:
     """One node with inputs x, gain and bias, in the dtype of x, run by a runtime."""
-    onnx = importlib.import_module("onnx")
     names = ["x", "gain", "bias"][: 3 if operator == "LayerNormalization" else 2]
-    made: dict[Any, Any] = {}
-
-    def model(dtype: numpy.dtype) -> Any:
-        element = onnx.helper.np_dtype_to_tensor_dtype(dtype)
-        shapes = {"x": ["n", "d"], "gain": ["d"], "bias": ["d"], "y": ["n", "d"]}
-        values = {name: onnx.helper.make_tensor_value_info(name, element, shape) for name, shape in shapes.items()}
-        node = onnx.helper.make_node(operator, names, ["y"], epsilon=1e-5, axis=-1)
-        graph = onnx.helper.make_graph([node], "norm", [values[name] for name in names], [values["y"]])
-        return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 23)], ir_version=10)
-
-    def session(dtype: numpy.dtype) -> Any:
-        proto = model(dtype)
-        if runtime.__name__ == "ReferenceEvaluator":
-            return lambda given: runtime(proto).run(None, given)[0]
-        # Neither runtime knows NumPy's bfloat16: OpenVINO would take its bits for float16.
-        half = dtype.name == "bfloat16"
-        if runtime.__name__ == "InferenceSession":
-            held = runtime(proto.SerializeToString(), providers=["CPUExecutionProvider"])
-            if not half:
-                return lambda given: held.run(None, given)[0]
-            value = importlib.import_module("onnxruntime").OrtValue.ortvalue_from_numpy_with_onnx_type
-
-            def through_bits(given: Any) -> Any:
-                typed = {
-                    name: value(array.view(numpy.uint16), onnx.TensorProto.BFLOAT16) for name, array in given.items()
-                }
-                (y,) = held.run_with_ort_values(["y"], typed)
-                return numpy.frombuffer(ctypes.string_at(y.data_ptr(), 2 * math.prod(y.shape())), dtype)
-
-            return through_bits
-        core, openvino = runtime(), importlib.import_module("openvino")
-        compiled = core.compile_model(core.read_model(proto.SerializeToString()), "CPU")
-
-        def tensor(array: numpy.ndarray) -> Any:
-            made = openvino.Tensor(openvino.Type.bf16, openvino.Shape(array.shape))
-            made.data.view(numpy.uint16)[...] = array.view(numpy.uint16)
-            return made
-
-        def through_tensors(given: Any) -> Any:
-            y = compiled([tensor(given[name]) if half else given[name] for name in names])[0]
-            return numpy.array(y).view(dtype)
-
-        return through_tensors
+    sessions: dict[Any, Any] = {}
 
     def norm(*arrays: numpy.ndarray) -> numpy.ndarray:
         x = arrays[0]
-        if x.dtype not in made:
-            made[x.dtype] = session(x.dtype)
+        if x.dtype not in sessions:
+            sessions[x.dtype] = _session(runtime, _onnx_model(operator, names, x.dtype), names, x.dtype)
         rows = numpy.ascontiguousarray(x.reshape(-1, x.shape[-1]))
-        return numpy.asarray(made[x.dtype](dict(zip(names, (rows, *arrays[1:]), strict=True)))).reshape(x.shape)
+        return numpy.asarray(sessions[x.dtype](dict(zip(names, (rows, *arrays[1:]), strict=True)))).reshape(x.shape)
 
-    made_of: Any = (lambda x, gain, bias: norm(x, gain, bias)) if len(names) == 3 else lambda x, gain: norm(x, gain)
-    made_of.front = OnnxFront(list(model(numpy.dtype("float32")).graph.node), {}, (*names, "y"))
-    return made_of
+    made: Any = (lambda x, gain, bias: norm(x, gain, bias)) if len(names) == 3 else lambda x, gain: norm(x, gain)
+    nodes = _onnx_model(operator, names, numpy.dtype("float32")).graph.node
+    made.front = OnnxFront(list(nodes), {}, (*names, "y"))
+    return made
+
+
+def _onnx_model(operator: str, names: list[str], dtype: numpy.dtype) -> Any:
+    helper = importlib.import_module("onnx").helper
+    element = helper.np_dtype_to_tensor_dtype(dtype)
+    shapes = {"x": ["n", "d"], "gain": ["d"], "bias": ["d"], "y": ["n", "d"]}
+    values = {name: helper.make_tensor_value_info(name, element, shape) for name, shape in shapes.items()}
+    node = helper.make_node(operator, names, ["y"], epsilon=1e-5, axis=-1)
+    graph = helper.make_graph([node], "norm", [values[name] for name in names], [values["y"]])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10)
+
+
+def _session(runtime: Any, proto: Any, names: list[str], dtype: numpy.dtype) -> Callable[[dict[str, Any]], Any]:
+    """A model in a runtime. Neither knows NumPy's bfloat16: OpenVINO would take its bits for float16."""
+    half = dtype.name == "bfloat16"
+    if runtime.__name__ == "ReferenceEvaluator":
+        return lambda given: runtime(proto).run(None, given)[0]
+    if runtime.__name__ == "InferenceSession":
+        session = runtime(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+        return (
+            (lambda given: _through_bits(session, given, dtype)) if half else lambda given: session.run(None, given)[0]
+        )
+    core, openvino = runtime(), importlib.import_module("openvino")
+    compiled = core.compile_model(core.read_model(proto.SerializeToString()), "CPU")
+
+    def tensor(array: numpy.ndarray) -> Any:
+        made = openvino.Tensor(openvino.Type.bf16, openvino.Shape(array.shape))
+        made.data.view(numpy.uint16)[...] = array.view(numpy.uint16)
+        return made
+
+    def run(given: dict[str, Any]) -> Any:
+        y = compiled([tensor(given[name]) if half else given[name] for name in names])[0]
+        return numpy.array(y).view(dtype)
+
+    return run
+
+
+def _through_bits(session: Any, given: dict[str, Any], dtype: numpy.dtype) -> Any:
+    """The output of ONNX Runtime for arrays of bfloat16."""
+    value = importlib.import_module("onnxruntime").OrtValue.ortvalue_from_numpy_with_onnx_type
+    bfloat16 = importlib.import_module("onnx").TensorProto.BFLOAT16
+    typed = {name: value(array.view(numpy.uint16), bfloat16) for name, array in given.items()}
+    (y,) = session.run_with_ort_values(["y"], typed)
+    return numpy.frombuffer(ctypes.string_at(y.data_ptr(), 2 * math.prod(y.shape())), dtype)
 
 
 def transformers_classes(only: set[str]) -> Iterator[Entry]:

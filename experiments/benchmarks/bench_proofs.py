@@ -50,7 +50,7 @@ SYMPY: dict[str, Callable[[list[Any]], Any]] = {
     "standardization.idempotent": twice,
     "jacobian.uniform_input": along_uniform,
 }
-"""What SymPy has to see as zero; of vectors one component."""
+"""Expressions that SymPy has to see as zero; of vectors one component."""
 
 
 def by_sympy(statement: Callable[[list[Any]], Any], d: int) -> tuple[float, bool]:
