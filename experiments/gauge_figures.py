@@ -25,7 +25,7 @@ def main() -> None:
         axes.set_ylim(0, 170)  # room for the legend
         axes.set_yticks(range(0, 91, 15))
 
-    layout = Layout((4.2, 3.4), 2, "mean angle to 1 before it, in °", sharey=True, legend="inside")
+    layout = Layout((4.2, 3.4), 2, "mean angle to 1 before the norm, in °", sharey=True, legend="inside")
     write_figure(panels(list(models.items()), angles, layout), TABLES / "angles.svg")
     rows = read_table(TABLES / "orbit.csv")
 

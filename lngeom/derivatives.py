@@ -125,7 +125,7 @@ def jacobian(
 ) -> Array:
     """Jacobian matrix J[i, j] = ∂zᵢ/∂xⱼ of LayerNorm: J = G [Π − c yyᵀ/d]/D, dense.
 
-    With y, D and c as in :func:`jacobian_product`, which is to be preferred for products. For ε inside the root this is
+    With y, D and c as in :func:`jacobian_product`; use that function for products. For ε inside the root this is
     G (v + ε)^(-1/2) [Π − Πx(Πx)ᵀ/(d(v + ε))], v = σ²: symmetric positive semidefinite without a gain, and J1 = 0
     always. Returns shape (..., d, d). Source: as :func:`jacobian_product`.
 
@@ -183,7 +183,7 @@ def secant(
     placement: Placement = "inside",
     centered: bool = True,
 ) -> Array:
-    """Secant matrix M with LN(x) − LN(z) = M (x − z) *exactly*: column j is what component j contributes.
+    """Secant matrix M with LN(x) − LN(z) = M (x − z) *exactly*: column j gives the contribution of component j.
 
     M = G [Π − c mmᵀ/d]/h for z the `other` vector, with s and t the divisors of x and z, h = 2st/(s + t) their harmonic
     mean, m = (s LN(x) + t LN(z))/(s + t) before gain and bias, c = 1 for ε inside the root, (s + t)/(σ + τ) outside, τ

@@ -107,7 +107,7 @@ def layer_norm(
 ) -> Array:
     """Layer normalization z = g ∘ (x − μ1)/√(σ² + ε) + b, with μ, σ² the mean and population variance of x.
 
-    Returns the shape and dtype of `x`. The caller gives ε: libraries differ, and the layer's own value belongs here.
+    Returns the shape and dtype of `x`. Pass the layer's own ε, since defaults differ between libraries.
     Source: Ba et al., arXiv:1607.06450, eqs. 3 and 4; Gupta et al., arXiv:2409.12951, eqs. 1 to 4. It is
     ``torch.nn.functional.layer_norm(x, (d,), gain, bias, eps)``.
 
@@ -141,7 +141,7 @@ def rms_norm(
 ) -> Array:
     """Root-mean-square normalization z = g ∘ x/√(‖x‖²/d + ε) + b: LayerNorm without the mean subtraction.
 
-    Common layers have no bias; ε outside is that of the reference's PyTorch code. Returns the shape and dtype of `x`.
+    Common layers have no bias; the authors' PyTorch code has ε outside the root. Returns the shape and dtype of `x`.
     Source: Zhang and Sennrich, arXiv:1910.07467, eq. 4. It is ``torch.nn.functional.rms_norm(x, (d,), gain, eps)`` and
     Hugging Face's ``LlamaRMSNorm``.
 

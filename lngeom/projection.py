@@ -35,8 +35,8 @@ def uniform(d: int, *, xp: ModuleType = numpy, dtype: object = None) -> Array:
 def moments(x: Array) -> tuple[Array, Array]:
     """Mean μ = 1ᵀx/d and population variance σ² = ‖x − μ1‖²/d of the components of each vector.
 
-    The two numbers every formula of LayerNorm is made of; the divisor is d, not d − 1. The variance is computed from
-    the centred vector: the difference of squares loses all digits where x is nearly parallel to 1. Returns two arrays
+    Every formula of LayerNorm is made of these two numbers; the divisor is d, not d − 1. The variance is computed from
+    the centred vector, because mean x² − μ² loses all digits where x is nearly parallel to 1. Returns two arrays
     of shape (..., 1). Source: Gupta et al., arXiv:2409.12951, eqs. 1 and 3.
 
     >>> import numpy as np, lngeom as lg
@@ -77,7 +77,7 @@ def mean_square(v: Array, axis: int = -1) -> Array:
 def project(x: Array, direction: Array | None = None) -> Array:
     """Centred vector Πx = x − μ1 = (I − 11ᵀ/d) x, the orthogonal projection of x onto the hyperplane 1^⊥.
 
-    With a `direction` u, shape (d,), project off that instead: x − u(u·x)/(u·u), NaN for u = 0; RMSNorm of it is
+    A `direction` u, shape (d,), is projected off instead of 1: x − u(u·x)/(u·u), NaN for u = 0; RMSNorm of it is
     *u-Norm*. Returns the shape and dtype of `x`. Source: Gupta et al., arXiv:2409.12951, eq. 8; Riechers,
     arXiv:2405.04134, Π = I − 1̂1̂ᵀ.
 

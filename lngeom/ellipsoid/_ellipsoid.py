@@ -178,7 +178,7 @@ class Ellipsoid:
     def nearest(self, z: Array) -> Array:
         """Point of the surface nearest to z, shape (..., d), float64, in O(d²) time and O(d) memory for each z.
 
-        The center has both ends of the shortest axis; one of them is returned. NaN for a z that is not finite.
+        For the center, both ends of the shortest axis are nearest; one is returned. NaN for a z that is not finite.
         """
         _, nearest = self._nearest(z)
         return self._like(to_numpy(self.axes.apply(self._like(nearest))) + to_numpy(self.center))

@@ -320,12 +320,12 @@ def explain_difference(
 ) -> Explanation:
     """Compare `got` with the exact ``layer_norm(x, gain, bias, eps=eps)`` and say: rounding, a variant, or a bug.
 
-    Accepted is what some backward-stable kernel may return (:func:`tolerance`). Of the rest each documented variant,
-    each usual mistake (divisor d − 1, no mean subtraction, ε elsewhere or another ε, gain missing or used as 1 + gain,
-    ...) and each unstable algorithm is tried, by the family of outputs that it would have itself.
+    "Rounding" means that some backward-stable kernel may return these numbers (:func:`tolerance`). If none may, the
+    documented variants, the usual mistakes (divisor d − 1, no mean subtraction, ε elsewhere or another ε, gain missing
+    or used as 1 + gain, ...) and the unstable algorithms are tried, each with its own family of possible outputs.
 
-    `got`, of the shape of `x`, is what was computed, in the format `dtype`, by default its own. `layer` stands for
-    `centered`, `placement` and `additions`, as in :func:`error_bound`; without `additions` no correct kernel is ever
+    `got` is the computed output, of the shape of `x`, in the format `dtype` (default: its own). `layer` stands for
+    `centered`, `placement` and `additions`, as in :func:`error_bound`; without `additions` no correct kernel is
     blamed. Returns an Explanation, whose repr is a sentence. Raises InputError for a constant vector (RMSNorm: the zero
     vector) at ε = 0, which has no exact output.
     Source: N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 3.1 and 4.2.
