@@ -173,7 +173,7 @@ def _ranks(before: list[Row]) -> dict[str, Any]:
 def paid(part: str) -> str:
     """What measuring adds to a pass with one token in eight projected, in percent."""
     row = benchmarks(part)[-1]
-    median, low, high = (f"{100 * (row[name] - 1):.0f}" for name in ("ratio", "low", "high"))
+    median, low, high = (signed(f"{100 * (row[name] - 1):.0f}") for name in ("ratio", "low", "high"))
     return f"{median} percent ({low} to {high} in single rounds)"
 
 
