@@ -97,7 +97,7 @@ def test_all_models(base: Path, capsys: pytest.CaptureFixture[str], monkeypatch:
     # Verdicts first, then figures, then the numbers, then how they came about.
     titles = re.findall("<h2>(.*?)</h2>", page)
     assert titles == [
-        "What stands out", "What theorems say of the norm layers", "Figures", "Measured beside published",
+        "What stands out", "What the theorems predict for the norm layers", "Figures", "Measured and published values",
         "Growth of the residual stream", "Layer by layer", "How it was measured",
     ]  # fmt: skip
     assert page.count("<svg") == 3
