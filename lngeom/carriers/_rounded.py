@@ -20,6 +20,7 @@ sum of n numbers gets 16 units more. An overflow or a NaN makes the error inf: t
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -71,7 +72,7 @@ class Rounded:
         gaps = ((k, float(a), different[k]) for k, a in near.items())
         far = {k: float(abs(Fraction(a) - Fraction(b))) if math.isfinite(a) and a != b else 0.0 for k, a, b in gaps}
         nearest, distance = numpy.array([near[k] for k in places], dtype=dtype), [far[k] for k in places]
-        tiny = float(numpy.finfo(dtype).smallest_normal)
+        tiny = _constants(nearest.dtype)[1]
         return cls(nearest, [e and e + tiny for e in distance])
 
     @property
@@ -82,12 +83,12 @@ class Rounded:
     @property
     def unit(self) -> float:
         """Unit roundoff u of the format."""
-        return float(numpy.finfo(self.dtype).eps) / 2
+        return _constants(self.dtype)[0]
 
     @property
     def tiny(self) -> float:
         """Smallest normal number ω of the format."""
-        return float(numpy.finfo(self.dtype).smallest_normal)
+        return _constants(self.dtype)[1]
 
     @property
     def size(self) -> numpy.ndarray:
@@ -130,6 +131,13 @@ class Rounded:
     def __gt__(self, other: object) -> numpy.ndarray:
         with numpy.errstate(invalid="ignore"):
             return self.value > getattr(other, "value", other)
+
+
+@functools.cache
+def _constants(dtype: numpy.dtype) -> tuple[float, float]:
+    """Unit roundoff u and smallest normal number ω of a format."""
+    about = numpy.finfo(dtype)
+    return float(about.eps) / 2, float(about.smallest_normal)
 
 
 def _quiet(operation: Callable[..., Rounded], *operands: Operand) -> Rounded:

@@ -4,6 +4,7 @@ Beside the equations given, the laws of the roots and inverses in a term are use
 relations between roots of proportional terms.
 """
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 
@@ -49,6 +50,9 @@ def _closure(goal: Term, equations: Equations, signs: list[Proved], related: boo
     With `related` also the relations between different roots; their own proofs do without.
     """
     find = Signs(signs).find
+    # An atom stays from round to round, and so does what is known of it.
+    laws_of = functools.cache(lambda atom: [(law, None) for law in _laws(atom, find)])
+    roots_of = functools.cache(lambda atom: [*_monomial_roots(atom, find, signs)])
     terms = [goal, *(theorem.conclusion.term for theorem, _ in equations)]
     inner: Equations = []
     laws: Equations = []
@@ -56,8 +60,8 @@ def _closure(goal: Term, equations: Equations, signs: list[Proved], related: boo
         atoms = atoms_of(terms)
         roots = []
         if related:
-            roots = [*_proportional_roots(terms, signs), *_monomial_roots(terms, signs)]
-        laws = [*roots, *((law, None) for law in _laws(terms, find))]
+            roots = [*_proportional_roots(terms, signs), *(root for atom in sorted(atoms) for root in roots_of(atom))]
+        laws = [*roots, *(law for atom in sorted(atoms) for law in laws_of(atom))]
         rules = [rule for theorem, solved in [*inner, *equations, *laws] for rule in _solved(theorem, solved)]
         before = len(inner)
         inner = list(_inner(atoms, rules)) if related else []
@@ -136,31 +140,30 @@ def _step(left: Term, rules: list[Rule]) -> tuple[int, Term, tuple | None] | Non
     return None
 
 
-def _laws(terms: Iterable[Term], find: Callable[[Term, str], Proved | None]) -> Iterator[Proved]:
-    """Equations of the roots and inverses in terms, as far as signs allow."""
-    for atom in sorted(atoms_of(terms)):
-        if atom[0] == "sqrt":
-            inside = find(argument(atom), ">=")
-            if inside:
-                yield kernel.square_of_root(inside)
-        elif atom[0] == "inv":
-            u = argument(atom)
-            nonzero = find(u, "!=")
-            if nonzero is None:
-                yield kernel.inverse_total(u)
-                continue
-            law = kernel.inverse(nonzero)
-            yield law
-            ((monomial, _), *more) = tuple(u)
-            if not more and len(monomial) == 1 and monomial[0][0][0] == "sqrt":
-                w = argument(monomial[0][0])
-                inside = find(w, ">")
-                if inside:  # for i = inv √w also i·w = √w and i² = inv w, so that every way of rewriting ends equal
-                    i = kernel.inv(u)
-                    j, root = kernel.inverse(kernel.weaken(inside, "!=")), kernel.square_of_root(inside)
-                    yield kernel.combine(i * w - u, [(u, None, law), (-i, None, root)])
-                    above = kernel.combine(i * i * w - 1, [(i * u + 1, None, law), (-i * i, None, root)])
-                    yield kernel.combine(i * i - kernel.inv(w), [(-i * i, None, j), (kernel.inv(w), None, above)])
+def _laws(atom: tuple, find: Callable[[Term, str], Proved | None]) -> Iterator[Proved]:
+    """Equations of a root or an inverse, as far as signs allow."""
+    if atom[0] == "sqrt":
+        inside = find(argument(atom), ">=")
+        if inside:
+            yield kernel.square_of_root(inside)
+    elif atom[0] == "inv":
+        u = argument(atom)
+        nonzero = find(u, "!=")
+        if nonzero is None:
+            yield kernel.inverse_total(u)
+            return
+        law = kernel.inverse(nonzero)
+        yield law
+        ((monomial, _), *more) = tuple(u)
+        if not more and len(monomial) == 1 and monomial[0][0][0] == "sqrt":
+            w = argument(monomial[0][0])
+            inside = find(w, ">")
+            if inside:  # for i = inv √w also i·w = √w and i² = inv w, so that every way of rewriting ends equal
+                i = kernel.inv(u)
+                j, root = kernel.inverse(kernel.weaken(inside, "!=")), kernel.square_of_root(inside)
+                yield kernel.combine(i * w - u, [(u, None, law), (-i, None, root)])
+                above = kernel.combine(i * i * w - 1, [(i * u + 1, None, law), (-i * i, None, root)])
+                yield kernel.combine(i * i - kernel.inv(w), [(-i * i, None, j), (kernel.inv(w), None, above)])
 
 
 def _proportional_roots(terms: Iterable[Term], signs: list[Proved]) -> Iterator[tuple[Proved, Term]]:
@@ -180,25 +183,25 @@ def _proportional_roots(terms: Iterable[Term], signs: list[Proved]) -> Iterator[
                 yield from same
 
 
-def _monomial_roots(terms: Iterable[Term], signs: list[Proved]) -> Iterator[tuple[Proved, Term]]:
+def _monomial_roots(
+    atom: tuple, find: Callable[[Term, str], Proved | None], signs: list[Proved]
+) -> Iterator[tuple[Proved, Term]]:
     """√(uw) = r√w for the nonnegative factors u = r² of a monomial, and the same for inverses."""
-    find = Signs(signs).find
-    for atom in sorted(atoms_of(terms)):
-        if atom[0] != "sqrt" or len(atom[1]) != 1:
-            continue
-        r, w = ONE, ONE
-        ((monomial, c),) = argument(atom)
-        for inner, k in monomial:
-            base = Term({((inner, 1),): Fraction(1)})
-            even, odd = divmod(k, 2)
-            if inner == ("d",) or find(base, ">="):
-                root = kernel.inv(kernel.sqrt(argument(inner))) if inner[0] == "inv" else kernel.sqrt(base)
-                r *= Term({((inner, even),): Fraction(1)} if even else {(): Fraction(1)}) * root**odd
-            else:
-                w *= base**k
-        root = r * kernel.sqrt(c * w)
-        if root != Term({((atom, 1),): Fraction(1)}):
-            yield from _same_root(argument(atom), root, signs)
+    if atom[0] != "sqrt" or len(atom[1]) != 1:
+        return
+    r, w = ONE, ONE
+    ((monomial, c),) = argument(atom)
+    for inner, k in monomial:
+        base = Term({((inner, 1),): Fraction(1)})
+        even, odd = divmod(k, 2)
+        if inner == ("d",) or find(base, ">="):
+            root = kernel.inv(kernel.sqrt(argument(inner))) if inner[0] == "inv" else kernel.sqrt(base)
+            r *= Term({((inner, even),): Fraction(1)} if even else {(): Fraction(1)}) * root**odd
+        else:
+            w *= base**k
+    root = r * kernel.sqrt(c * w)
+    if root != Term({((atom, 1),): Fraction(1)}):
+        yield from _same_root(argument(atom), root, signs)
 
 
 def _same_root(u: Term, root: Term, signs: list[Proved]) -> list[tuple[Proved, Term]]:

@@ -14,6 +14,7 @@ from lngeom.theorems import CheckError, Theorem
 
 from .._coqc import Library
 from ._coq import HEADER, name_of, source
+from ._export import write
 from ._reading import Certificate
 
 SOURCES = Path(__file__).parent / "coq"
@@ -88,8 +89,8 @@ def replay(certificates: Iterable[Certificate], folder: Path, name: str = "Repla
         raise CheckError(f"Coq refuses {before[-1] if before else name}: {error}") from error
 
 
-def verify(certificates: list[Certificate], folder: Path, say: Callable[[str], None]) -> Record:
-    """Replay all certificates, prove the last steps, look for axioms, and let ``coqchk`` check the result once more.
+def verify(theorems: Iterable[Theorem], folder: Path, say: Callable[[str], None]) -> Record:
+    """Write and replay the certificates, prove the last steps, look for axioms, and let ``coqchk`` check all once more.
 
     Raises:
         InputError: Where Coq or mathcomp is not installed.
@@ -104,7 +105,9 @@ def verify(certificates: list[Certificate], folder: Path, say: Callable[[str], N
         say(f"{what}: {seconds[what]} s")
         return result
 
+    folder.mkdir(parents=True, exist_ok=True)
     version = _COQ.run(folder, "coqc", "-print-version").split()[0]
+    certificates = write(theorems, folder)
     timed("checker and proof of its soundness", lambda: build_checker(folder))
     timed(f"{len(certificates)} certificates replayed", lambda: replay(certificates, folder))
     last = last_steps()
