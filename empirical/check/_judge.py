@@ -52,10 +52,10 @@ class Trial(Rows):
         """Some of the rows."""
         return Trial(label, self.x[begin:end], self.got[begin:end], self.base, self.ratio[begin:end])
 
-    def case(self, rows: int = 4) -> Case:
-        """A few rows for the diagnosis: the worst, and others over the whole group."""
-        worst = np.argsort(-self.ratio.max(axis=-1), kind="stable")[:rows]
-        chosen = np.unique([*worst, *np.linspace(0, len(self.x) - 1, rows).astype(int)])
+    def case(self) -> Case:
+        """A few rows for the diagnosis: the four worst, and four over the whole group."""
+        worst = np.argsort(-self.ratio.max(axis=-1), kind="stable")[:4]
+        chosen = np.unique([*worst, *np.linspace(0, len(self.x) - 1, 4).astype(int)])
         return Case(self.base, Sample(self.x[chosen]), self.got[chosen])
 
 

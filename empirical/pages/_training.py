@@ -10,13 +10,13 @@ from ._training_figures import NORM_NAMES, Drawn, site_label, training_angles, t
 _FIGURES = {"losses": training_losses, "angles": training_angles, "energy": training_energies}
 
 
-def load_drawn(out: Path, title: str | None = None) -> Drawn:
+def load_drawn(out: Path) -> Drawn:
     """Tables of a finished run of :func:`empirical.train.train`, ready to be drawn."""
     if not (out / "summary.json").exists():
         raise RunError(f"{out} holds no finished run (summary.json is missing): finish it with lngeom train")
     recipe, summary = read_sealed(out / "run.json")["recipe"], read_sealed(out / "summary.json")
     return Drawn(
-        title or NORM_NAMES[recipe["norm"]],
+        NORM_NAMES[recipe["norm"]],
         recipe["shape"]["width"],
         read_table(out / "losses.csv"),
         read_table(out / "held_out.csv"),

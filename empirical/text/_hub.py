@@ -17,8 +17,8 @@ def _parts(spec: str) -> tuple[str, str | None, str]:
     return name, config, rest[1] if len(rest) == 2 else "train"
 
 
-def streamed(spec: str, field: str = "text") -> Iterator[str]:
-    """Yield the texts of ``hf:NAME[:CONFIG[:SPLIT]]``  in the order of the data set (default split ``train``)."""
+def streamed(spec: str) -> Iterator[str]:
+    """Yield the texts of ``hf:NAME[:CONFIG[:SPLIT]]`` in the order of the data set (default split ``train``)."""
     name, config, split = _parts(spec)
     try:
         import datasets
@@ -33,11 +33,11 @@ def streamed(spec: str, field: str = "text") -> Iterator[str]:
     try:
         stream = datasets.load_dataset(name, config, split=split, streaming=True)
         features = list(stream.features or {})
-        if features and field not in features:
-            msg = f"corpus {spec!r}: has the columns {features} and not {field!r}; choose a data set with a text column"
+        if features and "text" not in features:
+            msg = f"corpus {spec!r}: has the columns {features} and not 'text'; choose a data set with a text column"
             raise CorpusError(msg)
         for record in stream:
-            yield record[field]
+            yield record["text"]
     except (OSError, ValueError, DatasetsError) as error:
         if isinstance(error, CorpusError):
             raise

@@ -48,8 +48,8 @@ def _decoded(path: Path, piece: bytes, begins: int) -> str:
         raise CorpusError(msg) from None
 
 
-def records(path: Path, field: str = "text") -> Iterator[str]:
-    """Yield ``record[field]`` of each line of a JSON-lines file; empty lines are passed over.
+def records(path: Path) -> Iterator[str]:
+    """Yield ``record["text"]`` of each line of a JSON-lines file; empty lines are passed over.
 
     The text of a record above 16 MiB comes in parts of a megabyte, each a document of its own, as that of a file does.
     """
@@ -59,38 +59,38 @@ def records(path: Path, field: str = "text") -> Iterator[str]:
                 continue
             try:
                 is_whole = len(line) < _LONGEST or line.endswith(b"\n")
-                yield from [_text(json.loads(line), field)] if is_whole else _parts(line, stream, field)
+                yield from [_text(json.loads(line))] if is_whole else _parts(line, stream)
             except (ValueError, RecursionError) as error:
                 is_told = isinstance(error, CorpusError)
                 reason = error if is_told else f"not JSON ({error}); one JSON object per line is expected"
                 raise CorpusError(f"corpus {path}, line {number}: {reason}") from None
 
 
-def _text(record: object, field: str) -> str:
-    text = record.get(field) if isinstance(record, dict) else None
+def _text(record: object) -> str:
+    text = record.get("text") if isinstance(record, dict) else None
     if not isinstance(text, str):
         seen = sorted(record) if isinstance(record, dict) else type(record).__name__
-        raise CorpusError(f"no string under {field!r}, seen {seen}; rename the field")
+        raise CorpusError(f"no string under 'text', seen {seen}; rename the field")
     if not text.isascii() and _HALF.search(text):
         raise CorpusError("half of a surrogate pair is not a character; write UTF-8")
     return text
 
 
-def _parts(line: bytes, stream: IO[bytes], field: str) -> Iterator[str]:
+def _parts(line: bytes, stream: IO[bytes]) -> Iterator[str]:
     """The text of a record that is too long to be held; what stands around the text has to be short."""
     chunks = _characters(line, stream)
     kept, ended = next(chunks), False
-    openings = re.finditer(rf'"{re.escape(field)}"\s*:\s*"', kept[:_PIECE])
-    begin = next((at for at in (match.end() for match in openings) if _opens(kept[:at], field)), None)
+    openings = re.finditer(r'"text"\s*:\s*"', kept[:_PIECE])
+    begin = next((at for at in (match.end() for match in openings) if _opens(kept[:at])), None)
     if begin is None:
-        msg = f"longer than {_LONGEST >> 20} MiB, and no string under {field!r} in its first MiB; put that field first"
+        msg = f"longer than {_LONGEST >> 20} MiB, and no string under 'text' in its first MiB; put that field first"
         raise CorpusError(msg)
     around, kept = kept[:begin], kept[begin:]
     while True:
         body = _BODY.match(kept, 0, min(_PIECE, len(kept) if ended else max(0, len(kept) - _ESCAPE)))
         end = body.end() if body else 0
         if end:
-            yield _text({field: json.loads(f'"{kept[:end]}"')}, field)
+            yield _text({"text": json.loads(f'"{kept[:end]}"')})
         kept = kept[end:]
         if kept.startswith('"'):
             break
@@ -105,7 +105,7 @@ def _parts(line: bytes, stream: IO[bytes], field: str) -> Iterator[str]:
         if len(kept) > _LONGEST:
             msg = f"longer than {_LONGEST >> 20} MiB beside its text; put that field into a file of its own"
             raise CorpusError(msg)
-    _text(json.loads(around + kept), field)
+    _text(json.loads(around + kept))
 
 
 def _characters(line: bytes, stream: IO[bytes]) -> Iterator[str]:
@@ -117,10 +117,10 @@ def _characters(line: bytes, stream: IO[bytes]) -> Iterator[str]:
     yield decode(b"", final=True)  # which tells a character that is cut off
 
 
-def _opens(head: str, field: str) -> bool:
-    """Whether the string that begins after `head` is the value of the field of the record, and not of one within it."""
+def _opens(head: str) -> bool:
+    """Whether the string that begins after `head` is the text of the record, and not of one within it."""
     try:
         record = json.loads(head + '"}')
     except ValueError:
         return False
-    return isinstance(record, dict) and list(record)[-1] == field
+    return isinstance(record, dict) and list(record)[-1] == "text"

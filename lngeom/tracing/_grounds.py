@@ -18,8 +18,8 @@ from ..rounding import FORMATS
 class Ground:
     """A carrier with names for its vectors and scalars; this one is that of terms, of which all else is a shadow."""
 
-    def __init__(self, facts: tuple[Formula, ...] = ()) -> None:
-        self.facts = list(facts)
+    def __init__(self) -> None:
+        self.facts: list[Formula] = []
         self.d: Carrier = kernel.d
 
     def vector(self, name: str) -> Carrier:

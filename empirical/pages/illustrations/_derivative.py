@@ -22,9 +22,9 @@ def centers() -> Floats:
     return np.array(AWAY)[:, None] * at_angles(np.radians(20.0 + 95.0 * np.arange(len(AWAY))))
 
 
-def circle(center: Floats, n: int = 121) -> Floats:
-    """Inputs around another one, at the distance `RADIUS`; shape (n, 3)."""
-    return center + RADIUS * around(n)
+def circle(center: Floats) -> Floats:
+    """Inputs around another one, at the distance `RADIUS`; shape (121, 3)."""
+    return center + RADIUS * around(121)
 
 
 def linearized(center: Floats) -> Floats:

@@ -22,16 +22,16 @@ def directions(n: int, start: float) -> Floats:
     return at_angles(np.radians(start) + 2.0 * np.pi * np.arange(n) / n)
 
 
-def half_plane(direction: Floats, n: int = 9) -> Floats:
-    """Inputs on one fiber at ε = 0: of all heights along 1 and all distances from its line; shape (n, 3)."""
+def half_plane(direction: Floats) -> Floats:
+    """Nine inputs on one fiber at ε = 0: of all heights along 1 and all distances from its line; shape (9, 3)."""
     rng = np.random.default_rng(4)
-    along, away = rng.uniform(-0.85, 0.85, (n, 1)) * HEIGHT, rng.uniform(0.3, 0.95, (n, 1)) * REACH
+    along, away = rng.uniform(-0.85, 0.85, (9, 1)) * HEIGHT, rng.uniform(0.3, 0.95, (9, 1)) * REACH
     return along * ONE + away * direction
 
 
-def line(foot: Floats, n: int = 5) -> Floats:
-    """Inputs on one fiber at ε > 0: of one projection and different heights along 1; shape (n, 3)."""
-    return foot + np.linspace(-0.85, 0.85, n)[:, None] * HEIGHT * ONE
+def line(foot: Floats) -> Floats:
+    """Five inputs on one fiber at ε > 0: of one projection and different heights along 1; shape (5, 3)."""
+    return foot + np.linspace(-0.85, 0.85, 5)[:, None] * HEIGHT * ONE
 
 
 def feet() -> Floats:
