@@ -104,9 +104,9 @@ class Evidence:
             return check(*arguments, **options)
         except (AssertionError, kernel.ProofError, CheckError, Refused) as error:
             line = traceback.extract_tb(error.__traceback__)[-1].line
-            said = f"{line} is false" if isinstance(error, AssertionError) else str(error).partition("\n")[0]
-            told = "; ".join([said, *getattr(error, "__notes__", ())])
-            self.faults.append(f"{self.theorem.id}: {told.removeprefix(f'{self.theorem.id}: ')}")
+            reason = f"{line} is false" if isinstance(error, AssertionError) else str(error).partition("\n")[0]
+            reason = "; ".join([reason, *getattr(error, "__notes__", ())])
+            self.faults.append(f"{self.theorem.id}: {reason.removeprefix(f'{self.theorem.id}: ')}")
             return None
 
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy
 
@@ -132,27 +133,35 @@ _Line = tuple[Fraction, Fraction, Fraction, int]
 """n, l and h of l ≤ p n − q ≤ h, and the component."""
 
 
+class _Tangent(NamedTuple):
+    """A scale p, f(p), a slope of f there, and the components that it is made of."""
+
+    p: Fraction
+    value: Fraction
+    slope: Fraction
+    pair: tuple[int | None, int | None]
+
+
 def _emptied(lines: list[_Line], left: Fraction, right: Fraction, reach: Fraction) -> Refutation | None:
     """Why no p in [left, right] leaves a q with |q| ≤ reach, by Kelley's cutting planes; None if one does."""
     none = Fraction(0)
 
-    def tangent(p: Fraction) -> tuple[Fraction, Fraction, Fraction, tuple[int | None, int | None]]:
-        """p, f(p), a slope of f there, and the components that it is made of."""
+    def tangent(p: Fraction) -> _Tangent:
         bottom, low, i = max((p * n - most, n, i) for n, _, most, i in lines)
         top, high, j = min((p * n - least, n, i) for n, least, _, i in lines)
         below = (bottom, low, i) if (bottom, low) >= (-reach, none) else (-reach, none, None)
         above = (top, high, j) if (top, high) <= (reach, none) else (reach, none, None)
-        return p, below[0] - above[0], below[1] - above[1], (below[2], above[2])
+        return _Tangent(p, below[0] - above[0], below[1] - above[1], (below[2], above[2]))
 
-    one, other = tangent(left), tangent(right)
-    while one[1] > 0 and other[1] > 0:
-        if one[2] >= 0:
-            return Refutation(right, (one[3], one[3]))
-        if other[2] <= 0:
-            return Refutation(left, (other[3], other[3]))
-        p = (other[1] - one[1] + one[2] * one[0] - other[2] * other[0]) / (one[2] - other[2])
-        if one[1] + one[2] * (p - one[0]) > 0:
-            return Refutation(p, (one[3], other[3]))
+    first, last = tangent(left), tangent(right)
+    while first.value > 0 and last.value > 0:
+        if first.slope >= 0:
+            return Refutation(right, (first.pair, first.pair))
+        if last.slope <= 0:
+            return Refutation(left, (last.pair, last.pair))
+        p = (last.value - first.value + first.slope * first.p - last.slope * last.p) / (first.slope - last.slope)
+        if first.value + first.slope * (p - first.p) > 0:
+            return Refutation(p, (first.pair, last.pair))
         middle = tangent(p)
-        one, other = (middle, other) if middle[2] < 0 else (one, middle)
+        first, last = (middle, last) if middle.slope < 0 else (first, middle)
     return None

@@ -47,7 +47,7 @@ def _as_int8(weights: Weights) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "config", "said"),
+    ("change", "config", "message"),
     [
         (_without("layers.0."), {}, r"lacks 9 weights \(layers\.0\..* and 6 more\): .*file is incomplete"),
         (_without("model.norm."), {}, r"lacks 1 weights \(norm\.weight\)"),
@@ -61,9 +61,9 @@ def _as_int8(weights: Weights) -> None:
     ],
     ids=["block", "final norm", "norms", "renamed", "n_layer", "adapter", "shape", "int8", "fp8"],
 )
-def test_other_weights_are_refused(saved: Path, tmp_path: Path, change: Any, config: Any, said: str) -> None:
+def test_other_weights_are_refused(saved: Path, tmp_path: Path, change: Any, config: Any, message: str) -> None:
     source = find_model(str(_changed(saved, tmp_path / "changed", change, **config)))
-    with pytest.raises(LngeomError, match=said) as caught:
+    with pytest.raises(LngeomError, match=message) as caught:
         load_model(source, device="cpu")
     assert "\n" not in str(caught.value)
 

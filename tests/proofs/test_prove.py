@@ -155,9 +155,9 @@ def test_theorems_of_a_file_are_proved_and_written(tmp_path: Path, capsys: pytes
     assert "radius √(d − 1)\n      false at d = 2: x = (" in capsys.readouterr().out
     assert [file.name for file in (tmp_path / "written").iterdir()] == ["own_norms.radius.json"]
     (tmp_path / "empty.py").write_text("", encoding="utf-8")
-    for file, said in (("empty.py", "states no theorem"), ("nowhere.py", "is not there")):
+    for file, message in (("empty.py", "states no theorem"), ("nowhere.py", "is not there")):
         assert main(["prove", str(tmp_path / file)]) == 2
-        assert said in capsys.readouterr().err
+        assert message in capsys.readouterr().err
 
 
 def test_pytest_runs_the_theorems_of_a_file(tmp_path: Path) -> None:

@@ -194,12 +194,12 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_file_is_refused_in_one_line(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text, said = HOSTILE[name]
+    text, message = HOSTILE[name]
     (tmp_path / "hostile.json").write_text(text, encoding="utf-8")
     assert _recheck.main([str(tmp_path / "hostile.json")]) == 1
     printed = capsys.readouterr().out
     assert "refused, " in printed
-    assert said in printed
+    assert message in printed
     assert printed.count("\n") == 1
 
 

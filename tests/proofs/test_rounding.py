@@ -208,8 +208,8 @@ def test_coq_replays_accusations_and_refuses_tampered_ones(
         assert stated.count("Theorem") == 1
         text += f"{stated}Fail {qed} Abort.\n"
     COQ.compile(folder, "Tampered", text)
-    for kind, said in (("another input", "refuses"), (UNREADABLE, "is not a certificate")):
-        with pytest.raises(CheckError, match=said):
+    for kind, message in (("another input", "refuses"), (UNREADABLE, "is not a certificate")):
+        with pytest.raises(CheckError, match=message):
             replay([tampered(given, kind)], folder)
 
 

@@ -74,11 +74,11 @@ def test_tampered_certificates_are_refused(checker: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"), [("another claim", "accepts"), *((kind, "is not a certificate") for kind in UNREADABLE)]
+    ("kind", "message"), [("another claim", "accepts"), *((kind, "is not a certificate") for kind in UNREADABLE)]
 )
-def test_a_refusal_names_the_certificate(kind: str, said: str, checker: Path) -> None:
+def test_a_refusal_names_the_certificate(kind: str, message: str, checker: Path) -> None:
     data = tampered(kind)
-    with pytest.raises(CheckError, match=rf"(?s){data['id']}.*{said}"):
+    with pytest.raises(CheckError, match=rf"(?s){data['id']}.*{message}"):
         replay([certificate(find("projection.idempotent")), data], checker, "Refused")
 
 
@@ -166,7 +166,7 @@ def test_where_coq_is_absent_it_is_said(
 
 
 @pytest.mark.parametrize(
-    ("script", "said"),
+    ("script", "expected"),
     [
         ("while :; do :; done", "had not finished after 0.2 s"),
         ("echo Error: too old. >&2; exit 1", "Error: too old."),
@@ -174,7 +174,9 @@ def test_where_coq_is_absent_it_is_said(
     ],
     ids=["endless", "message", "silent"],
 )
-def test_failures_of_coq_are_reported(script: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failures_of_coq_are_reported(
+    script: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if os.name != "posix":
         pytest.skip("the stand-in for coqc is a script of a POSIX shell; runs on POSIX systems")
     program = tmp_path / "coqc"
@@ -182,5 +184,5 @@ def test_failures_of_coq_are_reported(script: str, said: str, tmp_path: Path, mo
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(_coqc, "LIMIT", 0.2 if "while" in script else 60)
-    with pytest.raises(CheckError, match=said):
+    with pytest.raises(CheckError, match=expected):
         build_checker(tmp_path)

@@ -109,15 +109,15 @@ class Remembers(torch.autograd.Function):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [("mean over rows", "a mean over B, L"), ("bias forgotten", "summed over nothing"), ("type", "as it runs")],
 )
-def test_what_reads_other_rows_or_asks_its_type_is_not_proved(wrong: str, said: str) -> None:
+def test_what_reads_other_rows_or_asks_its_type_is_not_proved(wrong: str, message: str) -> None:
     def norm(x: Any, weight: Any, eps: float = 1e-5) -> Any:
         return F.rms_norm(Remembers.apply(x) / 2, (x.shape[-1],), weight, eps)
 
     verdict = prove_target(norm, "norm", "torch", backward=True) if wrong == "type" else proof(wrong)
-    assert any(said in derivative.text for derivative in verdict.derivatives)
+    assert any(message in derivative.text for derivative in verdict.derivatives)
     assert verdict.status == "proved"
     assert not verdict.passes()
 

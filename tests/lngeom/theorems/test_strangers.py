@@ -140,8 +140,8 @@ def cosine_of(v: Any, w: Any) -> Any:
 
 @pytest.mark.parametrize("name", FAILURES)
 def test_a_failure_says_what_is_left_and_what_is_missing(name: str) -> None:
-    attempt, said = FAILURES[name]
+    attempt, message = FAILURES[name]
     with pytest.raises(ProofError) as failed:
         attempt()
-    assert said in str(failed.value)
+    assert message in str(failed.value)
     assert len(str(failed.value)) < 400
