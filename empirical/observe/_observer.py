@@ -65,7 +65,8 @@ class Observer:
         seed: Seed of the random directions.
         batch_dim: Axis of the sequences, 0 or 1. None is 0, and an error where a module has ``batch_first=False``.
         compiled: Whether PyTorch compiles the formulas of hidden states and of their features to a kernel each, which
-            takes some ten seconds, and a C++ compiler or Triton. None: on a GPU, if Triton is there.
+            takes some ten seconds, and a C++ compiler or Triton. Without gradients and on a CPU, the end of a norm
+            layer becomes part of the first kernel, if its bits stay. None: on a GPU, if Triton is there.
 
     >>> import torch
     >>> from torch import nn
