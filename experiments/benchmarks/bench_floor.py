@@ -22,6 +22,24 @@ from empirical.support import keep_freed_memory
 TOGETHER = 16
 
 
+def shares(times: dict[str, list[float]]) -> dict[str, list[float]]:
+    """The parts of measuring, from the times per norm of what contains them."""
+
+    def without(whole: str, *parts: str) -> list[float]:
+        return [a - sum(b) for a, *b in zip(times[whole], *(times[part] for part in parts), strict=True)]
+
+    parts = {"floor: one read of either side": times["read"], "floor: products with the directions": times["products"]}
+    for name, suffix in (("plain", ""), ("compiled", ", compiled")):
+        sketched, reducing, observing = f"sketch{suffix}", f"reduced{suffix}", f"observed{suffix}"
+        parts |= {
+            f"means, variances and x·z, {name}": without(sketched, "products"),
+            f"angles, sums and histograms, {name}": times[reducing],
+            f"the rest of the hooks, {name}": without(observing, "bare", sketched, reducing),
+            f"everything, {name}": without(observing, "bare"),
+        }
+    return parts
+
+
 def main() -> None:
     options = parser(
         __doc__, batch_size=4, sequence_length=512, directions=64, null_every=8, rounds=7, cpu_time=False
@@ -71,21 +89,8 @@ def main() -> None:
         actions = {name: action for name, (action, _) in work.items()}
         taken = in_turn(actions, options.rounds, lambda action: seconds(action, clock))
     times = {name: [each / work[name][1] for each in taken[name]] for name in work}
-
-    def without(whole: str, *parts: str) -> list[float]:
-        return [a - sum(b) for a, *b in zip(times[whole], *(times[part] for part in parts), strict=True)]
-
-    shares = {"floor: one read of either side": times["read"], "floor: products with the directions": times["products"]}
-    for name, suffix in (("plain", ""), ("compiled", ", compiled")):
-        sketched, reducing, observing = f"sketch{suffix}", f"reduced{suffix}", f"observed{suffix}"
-        shares |= {
-            f"means, variances and x·z, {name}": without(sketched, "products"),
-            f"angles, sums and histograms, {name}": times[reducing],
-            f"the rest of the hooks, {name}": without(observing, "bare", sketched, reducing),
-            f"everything, {name}": without(observing, "bare"),
-        }
     peer, count = "bare pass, per norm", ids.numel() * d
-    results = [{"work": name, "peer": peer, **ratio(values, times["bare"])} for name, values in shares.items()]
+    results = [{"work": name, "peer": peer, **ratio(part, times["bare"])} for name, part in shares(times).items()]
     bandwidth = 2 * 4 * count / statistics.median(times["read"]) / 1e9
     speed = 4 * d * len(rows) * options.directions / statistics.median(times["products"]) / 1e9
     ran = f"The two floors ran at {bandwidth:.0f} GB/s and {speed:.0f} Gflop/s, with {torch.get_num_threads()} threads."
