@@ -37,7 +37,7 @@ class Library:
         """
         program = shutil.which(command[0])
         if program is None:
-            raise InputError(f"{command[0]} is not installed, so that nothing was replayed: {self.install}")
+            raise InputError(f"{command[0]} is not installed, so nothing was replayed: {self.install}")
         try:
             done = subprocess.run(
                 [program, *command[1:]], cwd=folder, capture_output=True, encoding="utf-8", timeout=LIMIT, check=False
@@ -46,7 +46,7 @@ class Library:
             raise CheckError(f"{' '.join(command)} had not finished after {LIMIT:g} s") from error
         told = f"{done.stderr}\n{done.stdout}".strip()
         if re.search(self.missing, told, re.DOTALL):
-            message = f"{self.needs}, a library of Coq, is not installed, so that nothing was replayed: {self.install}"
+            message = f"{self.needs}, a library of Coq, is not installed, so nothing was replayed: {self.install}"
             raise InputError(message)
         if done.returncode:
             raise CheckError(told or f"{' '.join(command)} ended with code {done.returncode}")

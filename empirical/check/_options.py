@@ -43,6 +43,6 @@ class CheckOptions:
         if self.d is not None and self.d < 1:
             raise InputError(f"d is {self.d}: rows have at least one component")
         if not 0 < self.seconds < math.inf:
-            raise InputError(f"seconds is {self.seconds}: give how long one call may take, more than 0")
+            raise InputError(f"seconds is {self.seconds}: the time limit of one call must be above 0")
         if self.kind not in (None, "layernorm", "rmsnorm"):
             raise InputError(f"kind is {self.kind!r}: the norms are layernorm and rmsnorm")

@@ -107,7 +107,7 @@ def _read(path: Path, measured: str, console: Console) -> np.ndarray | None:
     try:
         shard = read_sealed(path)
         if shard.get("measured_sha256") != measured:
-            raise RunError(f"{path}: is of another run")
+            raise RunError(f"{path}: belongs to another run")
         return np.array(shard["rows"])
     except FileNotFoundError:
         return None

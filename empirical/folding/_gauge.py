@@ -196,7 +196,7 @@ def _solve(states: list[Tensor], degrees: float) -> float:
     while not excess(-reach) > 0 > excess(reach):
         reach *= 2
         if not np.isfinite(reach):
-            raise ModelError(f"no shift makes the mean angle {degrees:g}°: choose one between 0 and 180, not at an end")
+            raise ModelError(f"no shift makes the mean angle {degrees:g}°: choose an angle strictly between 0 and 180")
     root: Any = brentq(excess, -reach, reach, xtol=reach * np.finfo(float).eps)
     return float(root)
 

@@ -39,7 +39,7 @@ def sample_inputs(model: nn.Module, *, rows: int = 2, length: int = 8, seed: int
         return {"input_features": noise(rows, config.num_mel_bins, frames), "decoder_input_ids": ids()}
     if main == "pixel_values" and hasattr(config, "image_size"):
         return {"pixel_values": noise(rows, config.num_channels, config.image_size, config.image_size)}
-    raise ModelError(f"{type(model).__name__} takes {main}, which cannot be made up; pass inputs=... to fold")
+    raise ModelError(f"{type(model).__name__} takes {main}, which cannot be generated; pass inputs=... to fold")
 
 
 _LONGEST = 512
@@ -63,7 +63,7 @@ def passages_for(network: PreTrainedModel, source: ModelSource, corpus: Corpus, 
     cut = passages(corpus, None if given else load_tokenizer(source), vocabulary=vocabulary, **sizes)
     most, length = longest_sequence(network.config), max(len(each.inputs.get("input_ids", ())) for each in cut)
     if most is not None and length > most:
-        raise CorpusError(f"corpus {corpus.spec!r}: {length} tokens in a row, and {most} positions; cut it shorter")
+        raise CorpusError(f"corpus {corpus.spec!r}: {length} tokens in a row exceed {most} positions; cut it shorter")
     return cut
 
 

@@ -55,7 +55,7 @@ class Monitor:
         batch_dim: int | None = None,
     ) -> None:
         if every < 1:
-            raise InputError(f"every {every}: measure every step, or every n-th with n above 1")
+            raise InputError(f"every {every}: it must be 1 (every step) or more")
         self.every, self.scalars = every, dict[str, float]()
         self._sites = sites_of(model) if sites is None else tuple(sites)
         if not self._sites:

@@ -56,7 +56,7 @@ def load_states(path: Path) -> tuple[States, dict[str, str]]:
     except (OSError, ValueError, AttributeError, TypeError, safetensors.SafetensorError) as error:
         raise RunError(f"{path}: cannot be read as a state ({error}); remove it and run again") from None
     if damaged and metadata.get("format") == _FORMAT:
-        raise RunError(f"{path}: is damaged (its SHA-256 is not the one it carries); remove it and run again")
+        raise RunError(f"{path}: is damaged (its SHA-256 does not match); remove it and run again")
     if metadata.pop("format", None) != _FORMAT:
         raise RunError(f"{path}: holds no state of this version ({_FORMAT}); remove it and run again")
     keys = {name.rsplit("/", 2)[0] for name in tensors}

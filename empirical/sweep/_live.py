@@ -147,7 +147,7 @@ def _joined(digests: Iterable[str]) -> dict[str, str]:
 def _refuse_other_batches(run: RunDirectory, batches: Iterator[object], size: int) -> None:
     """Refuse batches that are not those of a finished run."""
     if not _joined(digest for _, digest in _chunks(batches, size)).items() <= run.manifest().items():
-        raise RunError(f"{run.path}: holds another run (its batches are others); choose another output")
+        raise RunError(f"{run.path}: holds another run (its batches differ); choose another output")
 
 
 def _measure(run: RunDirectory, subject: Subject, batches: Iterator[object], size: int, console: Console) -> States:

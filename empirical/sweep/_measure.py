@@ -89,9 +89,9 @@ class Checkpoints:
         path = self._run.shard_path(index)
         states, about = load_states(path)
         if digest is not None and about.get(_DIGEST) != digest:
-            raise RunError(f"{path}: is of other tokens than its number says; remove it and run again")
+            raise RunError(f"{path}: holds other tokens than its number says; remove it and run again")
         if about.get(_MEASURED) != self._measured:
-            raise RunError(f"{path}: is of another run, with other weights or options; remove it and run again")
+            raise RunError(f"{path}: belongs to another run, with other weights or options; remove it and run again")
         return states, about.get(_DIGEST, "")
 
     def save(self, shard: Shard, states: States) -> None:
@@ -107,7 +107,7 @@ class Checkpoints:
         """
         if more := [index for index in self._run.finished_shards() if index >= len(digests)]:
             path = self._run.shard_path(more[0])
-            raise RunError(f"{path}: is beyond the last of the inputs; give all that the run was begun with")
+            raise RunError(f"{path}: lies beyond the last input; give all inputs that the run was started with")
         return functools.reduce(merge, (self._load(index, digest)[0] for index, digest in enumerate(digests)))
 
 

@@ -96,7 +96,7 @@ def _refuse_shifted(runs: Sequence[RunDirectory], sequences: Sequence[Sequence[O
     before: list[tuple[RunDirectory, set[str], np.ndarray]] = []
     for run, own in zip(runs, sequences, strict=True):
         if run.manifest().get("private"):
-            raise RunError(f"{run.path}: keeps no tokens (--private), which tell what would count twice; measure anew")
+            raise RunError(f"{run.path}: keeps no tokens (--private), so overlaps cannot be found; measure again")
         if not run.is_sealed("tokens.npy"):
             raise RunError(f"{run.tokens_path}: is damaged (the manifest has another SHA-256); measure again")
         tokens, corpora = np.asarray(run.tokens()[:, starts:], np.uint64), {sequence.corpus for sequence in own}

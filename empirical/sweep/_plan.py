@@ -95,7 +95,7 @@ def _refuse_together(sweep: Sweep) -> None:
         msg = f"--device-map {sweep.device_map}: random weights are drawn on one device; leave one of the two out"
         raise RunError(msg)
     if sweep.private and int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise RunError("--private: processes share tokens through a file; measure in one process, or without it")
+        raise RunError("--private: processes would share tokens in a file; use one process, or no --private")
     if not 0 <= sweep.seed < 1 << 63:
         raise RunError(f"--seed {sweep.seed}: must be 0 or more and below 2^63")
 

@@ -142,7 +142,7 @@ def _check_weights(run: RunDirectory, loaded: LoadedModel, group: Ranks) -> None
 
     if group.by_leader(recorded) != mine:
         raise RunError(
-            f"{run.path}: was begun with other weights of {loaded.source.name} (weights_sha256 is not "
+            f"{run.path}: was started with other weights of {loaded.source.name} (weights_sha256 is not "
             f"{mine['weights_sha256'][:16]}…); choose another --output"
         )
 

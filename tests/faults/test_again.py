@@ -61,7 +61,7 @@ def test_a_run_in_memory_goes_on_with_what_it_was_begun_with(
         _stopped(model, batches, tmp_path / "run", monkeypatch)
     if change == "weights":
         model[0].weight.data *= 2
-    with pytest.raises(LngeomError, match=r"holds another run|is beyond the last"):
+    with pytest.raises(LngeomError, match=r"holds another run|beyond the last"):
         measure(model, batches[: 2 if change == "fewer batches" else 3], tmp_path / "run", options)
 
 
@@ -74,7 +74,7 @@ def test_a_shard_of_another_run_is_measured_again(scene: Scene) -> None:
         for path in (other / "shards").iterdir():
             path.replace(run / "shards" / path.name)
         done, told = scene.said("sweep", run)
-        assert "is of another run, with other weights or options; set aside" in " ".join(told.split())
+        assert "belongs to another run, with other weights or options; set aside" in " ".join(told.split())
         assert scene.judged("sweep", done, run) == ""
 
 

@@ -26,7 +26,7 @@ def _npy(head: bytes) -> bytes:
 
 TEXTS: dict[str, tuple[str, str, bytes, str]] = {
     "half a surrogate pair": (
-        "train", "a.jsonl", b'{"text": "\\ud800"}', "line 1: half of a surrogate pair is not a character; write UTF-8",
+        "train", "a.jsonl", b'{"text": "\\ud800"}', "line 1: half of a surrogate pair is no character; encode as UTF-8",
     ),
     "deep nesting": (
         "train", "a.jsonl", b"[" * 100_000, r"line 1: not JSON \(maximum recursion .*\); one JSON object per line",
@@ -144,7 +144,7 @@ def test_files_that_cannot_be_read_again(
         ("shards/000002.safetensors", _not_json, "000002.damaged and measured again"),
         ("shards/000002.safetensors", _cut, "000002.damaged and measured again"),
         ("shards/000002.safetensors", lambda path: shutil.copy(path.with_name("000001.safetensors"), path),
-         "is of other tokens than its number says; set aside as 000002.damaged and measured again"),
+         "holds other tokens than its number says; set aside as 000002.damaged and measured again"),
         ("shards/000002.safetensors", lambda path: shutil.copy(path, path.with_name("000099.safetensors")),
          "000099.safetensors: is beyond the last shard; set aside"),
     ],

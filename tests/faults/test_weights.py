@@ -96,5 +96,5 @@ def test_a_run_knows_its_weights(
         return loaded, report
 
     monkeypatch.setattr(AutoModel, "from_pretrained", moved)
-    with pytest.raises(LngeomError, match="was begun with other weights of model"):
+    with pytest.raises(LngeomError, match="was started with other weights of model"):
         run_sweep(sweep, console=Console(quiet=True))

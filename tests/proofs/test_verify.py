@@ -160,7 +160,7 @@ def test_where_coq_is_absent_it_is_said(
     monkeypatch.setenv("PATH", str(tmp_path))
     assert main(["verify", "--results", str(tmp_path / "results.json")]) == 2
     error = capsys.readouterr().err
-    assert error.startswith("lngeom verify: coqc is not installed, so that nothing was replayed")
+    assert error.startswith("lngeom verify: coqc is not installed, so nothing was replayed")
     assert error.count("\n") == 1
     assert not (tmp_path / "results.json").exists()
 
