@@ -179,7 +179,7 @@ def sketch(
             16 bits; only then may they have another length than 1.
         compiled: By one kernel for both sides, the same formulas through ``torch.compile``; up to rounding equal.
         out: Where the numbers are written, for one layer; only its null is multiplied with the directions.
-        numbers: float64, (5, N). Moments and products that are known already, see :attr:`Sketches.numbers`.
+        numbers: float64, (5, N). Moments and products that are known already, see ``Sketches.numbers``.
 
     >>> import torch
     >>> from empirical.observe import sketch
