@@ -34,7 +34,7 @@ def test_nothing_wrong_passes(tmp_path: Path) -> None:
 def test_an_attack_that_goes_unnoticed_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("empirical.observe._storage._digest", lambda *_: "")
     monkeypatch.setattr("empirical.support._files._seal", lambda _: "")
-    scene, generator = Scene(tmp_path), random.Random(0)
+    scene, generator = Scene(tmp_path, whole=False), random.Random(0)
     assert any(stopped_sweep(scene, generator) for _ in range(25))
 
 
