@@ -41,6 +41,11 @@ def _in_units(vector_and_unit: tuple[Row, Fraction]) -> Row:
 
 
 @functools.cache
+def _FAR(vectors: SearchStrategy[Row]) -> SearchStrategy[Row]:
+    return st.tuples(vectors, _UNITS).map(_in_units)
+
+
+@functools.cache
 def _FLOATS(relation: strategies.Relation) -> SearchStrategy[Fraction]:
     return strategies.float_scalars(relation).map(Fraction)
 
@@ -102,7 +107,7 @@ class Plan:
     def far(self, name: str, d: int) -> SearchStrategy:
         """Exact numbers, vectors in a unit so large or small that the library scales them."""
         exact = self.exact(name, d)
-        return st.tuples(exact, _UNITS).map(_in_units) if self.kinds[name] == "vector" else exact
+        return _FAR(exact) if self.kinds[name] == "vector" else exact
 
     def floats(self, name: str, d: int) -> SearchStrategy:
         """Floats of any size for one parameter, as the fractions that they are."""
