@@ -25,6 +25,7 @@ STRIDES = (
     "four axes, two exchanged",
 )
 """Ways to lie in memory, of which contiguous rows that begin where their memory begins tell nothing."""
+_MORE_AXES = {"batches of shape (2, n, d)", "batches of shape (2, 2, n, d)", *STRIDES[-2:]}
 _BLOCKS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 
 
@@ -48,7 +49,8 @@ def explained(judge: Judge, trials: list[Trial], measured: tuple[float, ...]) ->
     several = [trial for trial in whole if trial.d > 1]
     chosen = several if any(trial.wrong.any() for trial in several) else whole
     failing = [trial for trial in whole if trial.wrong.any()]
-    if all(trial.label in MANNERS for trial in failing):  # a mistake of the formula would show everywhere
+    labels = {trial.label for trial in failing}  # a mistake of the formula would show everywhere
+    if labels <= set(MANNERS) or labels <= _MORE_AXES:
         return "bug", f"{_symptom(failing, trials)}; {_groups(trials)}"
     verdict, cause = diagnose([trial.case() for trial in chosen], dtype, eps=measured)
     if cause is not None:

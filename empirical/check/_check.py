@@ -98,7 +98,9 @@ def _checked(target: object, given: CheckOptions) -> Finding:
     if verdict == "rounding":
         names = ", ".join(indistinct([trial.case() for trial in trials], given.dtype))
         notes += [f"undetectable by these inputs, within rounding: {names}"] if names else []
-    elif given.backward:
+    elif (infinite := {trial.d for trial in trials if math.isinf(trial.largest)}) and d not in infinite:
+        notes.append(f"NaN or infinite at d = {', '.join(map(str, sorted(infinite)))}")
+    if verdict != "rounding" and given.backward:
         notes.append("the derivatives were not checked: those of the definition are not those of this forward pass")
     worst = max(trials, key=lambda trial: trial.largest)
     judge, shown = _plainest(judge, proved) if proved else (judge, worst)

@@ -5,6 +5,7 @@ import importlib
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from textwrap import shorten
 from types import FunctionType
 from typing import Any, Literal
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from lngeom.errors import InputError
 
-from ..tracing import REQUIRED, given_roles, is_size, parameters, role, stated_eps
+from ..tracing import REQUIRED, given_roles, is_size, is_switch, parameters, role, stated_eps
 from ._frameworks import FRAMEWORKS, Framework, FrameworkArray, likely_frameworks
 from ._interpreted import launches
 from ._limits import limited
@@ -139,7 +140,7 @@ class Kernel:
                 keywords[name] = d
             elif role(name) == "eps" and (required or self.asked.eps is not None):
                 keywords[name] = 1e-5 if self.asked.eps is None else self.asked.eps
-            elif name in ("elementwise_affine", "affine") and required:
+            elif is_switch(name) and required:
                 keywords[name] = True
         left = [name for name, p in signature.items() if p.default is REQUIRED and name not in keywords]
         if len(left) == 1 and not any(map(is_size, keywords)):
@@ -228,7 +229,7 @@ def settle(target: object, asked: CheckOptions) -> Kernel:
         except InputError:
             raise
         except Exception as error:  # whatever the framework raises at arrays of another
-            reasons.append(f"{framework}: {type(error).__name__}: {' '.join(str(error).split())[:90]}")
+            reasons.append(f"{framework}: {type(error).__name__}: {shorten(str(error), 120, placeholder=' ...')}")
             continue
         if output.shape == x.shape:
             fixed = size if _is_fixed(kernel) else None
@@ -236,7 +237,7 @@ def settle(target: object, asked: CheckOptions) -> Kernel:
         reasons.append(f"{framework}: output of shape {output.shape} for input of shape {x.shape}")
     reason = reasons[0] if reasons else "no framework"
     msg = f"{asked.name} cannot be called with an array x of shape (n, d), nor as a factory with d: {reason}"
-    raise InputError(msg)
+    raise InputError(f"{msg}; write a function f(x, gain, bias) around it that takes rows and gives rows, and check that")
 
 
 def _readings(target: Callable[..., object], asked: CheckOptions) -> Iterator[Kernel]:

@@ -229,7 +229,7 @@ def prove_target(target: Any, name: str, framework: str, **options: Any) -> Proo
 
     Options are those of :func:`prove`.
     """
-    if hasattr(target, "_torchdynamo_orig_callable"):
+    if hasattr(target, "_torchdynamo_orig_callable") or type(target).__module__.startswith("torch.jit"):
         return Proof("not traced", "what a compiler made of it is not what is written")
     if framework == "keras" and hasattr(target, "get_config"):
         target, framework = tracing.keras_function(target)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         REQUIRED as REQUIRED,
         given_roles as given_roles,
         is_size as is_size,
+        is_switch as is_switch,
         parameters as parameters,
         role as role,
         stated_eps as stated_eps,

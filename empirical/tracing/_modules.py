@@ -17,7 +17,7 @@ import torch
 from lngeom.tracing import FEATURE, Arr, Dim, Num, Trace, filled, given
 
 from ._front import Build, Front, Function, Setting
-from ._roles import REQUIRED, is_size, parameters, role
+from ._roles import REQUIRED, is_size, is_switch, parameters, role
 from ._torch import Size, Tensor, raised
 
 
@@ -116,7 +116,7 @@ def _made(target: Function, d: Num | int, setting: Setting) -> Any:
             keywords[name] = setting(name, 1e-5 if required else parameter.default)
         elif "config" in name and required:
             keywords[name] = _Config(d, setting)
-        elif name in ("elementwise_affine", "affine") and required:
+        elif is_switch(name) and required:
             keywords[name] = True
         elif required:
             keywords[name] = 1 if name == "num_groups" else d

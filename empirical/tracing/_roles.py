@@ -27,12 +27,21 @@ def is_size(name: str | None) -> bool:
     return name is not None and role(name) in ("d", "shape")
 
 
+def is_switch(name: str) -> bool:
+    """Whether a constructor's parameter of this name says if there are gain and bias."""
+    return name in ("elementwise_affine", "affine", "bias", "use_bias")
+
+
 def parameters(target: Callable[..., object]) -> dict[str, inspect.Parameter]:
     """The named parameters of a function; of one without a signature a single x."""
     try:
         signature = inspect.signature(target).parameters
     except (TypeError, ValueError):
-        return {"x": inspect.Parameter("x", inspect.Parameter.POSITIONAL_ONLY)}
+        if (schema := getattr(target, "schema", None)) is None:
+            return {"x": inspect.Parameter("x", inspect.Parameter.POSITIONAL_ONLY)}
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD  # a function of TorchScript
+        defaults = {one.name: one.default_value if one.has_default_value() else REQUIRED for one in schema.arguments}
+        signature = {name: inspect.Parameter(name, kind, default=value) for name, value in defaults.items()}
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return {name: parameter for name, parameter in signature.items() if parameter.kind not in variadic}
 

@@ -99,7 +99,9 @@ def _told(left: Term, goal: Formula, unknown: set[Formula], missing: set[Formula
     squares = [text(Term({monomial: Fraction(1)})) for monomial in subtracted]
     if squares and not unknown:
         return f"{rest}; what is missing may be a bound of {min(squares, key=lambda square: (len(square), square))}"
-    shortest = min(map(formula, unknown or missing), key=lambda shown: (len(shown), shown), default=None)
+    # The components of a vector have any sign.
+    signed = {sign for sign in missing if {atom[0] for monomial, _ in term(sign.term) for atom, _ in monomial} != {"v"}}
+    shortest = min(map(formula, unknown or signed), key=lambda shown: (len(shown), shown), default=None)
     return rest + (f"; what is missing may be {shortest}" if shortest else "")
 
 

@@ -51,6 +51,8 @@ def kinds_of(body: Callable[..., object]) -> dict[str, str]:
     for name, parameter in inspect.signature(body, eval_str=True).parameters.items():
         kind = getattr(parameter.annotation, "__metadata__", ("",))[0]
         if kind not in ("vector", "scalar", "epsilon") or parameter.default is not parameter.empty:
-            raise BodyError(f"{body.__name__}: the parameter {name} is annotated with Vector, Scalar or Epsilon")
+            raise BodyError(
+                f"{body.__name__}: {parameter} is no parameter of a theorem: write {name}: Vector, Scalar or Epsilon"
+            )
         kinds[name] = kind
     return kinds

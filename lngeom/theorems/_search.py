@@ -50,7 +50,7 @@ class Search:
         """A counterexample; `total` allows one at which the library divides by 0, if there is no other."""
         # Of a claim that is said to hold any counterexample is a fault, so that one look is enough.
         looks = (False, True) if total and tries == TRIES else (total,)
-        model = next(filter(None, (self._small(total=look) for look in looks)), None)
+        model = next(filter(None, (self.small(total=look) for look in looks)), None)
         if model is None:
             model = self._drawn(ANY_DIMENSION, tries, total=total)
             # Hypothesis shrinks what is drawn, seldom how much of it.
@@ -70,7 +70,8 @@ class Search:
             and any(holds(goal, values, d, total=total) is False for goal in self.variant.goals)
         )
 
-    def _small(self, *, total: bool) -> tuple[int, Values] | None:
+    def small(self, *, total: bool) -> tuple[int, Values] | None:
+        """The first of the small models that is a counterexample."""
         plan = Plan(self.kinds, self.variant.hypotheses.values())
         given = [condition.formula for condition in self.variant.hypotheses.values()]
         for d in SMALL:
@@ -105,6 +106,11 @@ def _search(theorem: Theorem, variant: Wrong, dropped: Formula | None = None) ->
     return Search(theorem.kinds, variant, given, dropped)
 
 
+def smallest_model(theorem: Theorem) -> tuple[int, Values] | None:
+    """The first of the small models at which the claim itself is false."""
+    return Search(theorem.kinds, Wrong("", tuple(theorem.goals), theorem.hypotheses)).small(total=True)
+
+
 def refute_wrong(theorem: Theorem, label: str) -> Refutation:
     """A wrong variant has an exact counterexample, at which nothing is divided by 0.
 
@@ -133,5 +139,8 @@ def check_without(theorem: Theorem, label: str) -> Refutation | str:
             raise CheckError(f"{theorem.id}: {label!r} is not redundant: without it the claim is false at {refutation}")
         return dropped.redundant
     if refutation is None:
-        raise CheckError(f"{theorem.id}: no counterexample without {label!r}; give `without` or a reason, `redundant`")
+        raise CheckError(
+            f"{theorem.id}: no counterexample without {label!r} (1/0 is 0 in the kernel); give models of one, `without`, "
+            "or say why it may stay: assume(..., redundant='reason')"
+        )
     return refutation

@@ -208,6 +208,12 @@ def _where(condition: object, x: Value, y: object) -> Value:
     return Value(namespace(x.inner).where(condition, _plain(x), _plain(y)))
 
 
+def _max(x: Value, **options: object) -> Value:
+    if not hasattr(largest := namespace(x.inner), "max"):  # only rows of floats are scaled by theirs
+        raise BodyError("the largest component of a vector has no term: bound every component, as x <= c")
+    return Value(largest.max(x.inner))
+
+
 def _trace(function: Callable[[Value], Value], like: Value) -> Value:
     run = current("trace")
     run.flat = run.traced = True
@@ -216,7 +222,7 @@ def _trace(function: Callable[[Value], Value], like: Value) -> Value:
 
 _METHODS: dict[str, Function] = {
     "sum": _sum,
-    "max": lambda x, **options: Value(namespace(x.inner).max(x.inner)),
+    "max": _max,
     "mean": _mean,
     "var": _var,
     "std": lambda x, *axis, **options: _sqrt(_var(x, *axis, **options)),
@@ -271,7 +277,10 @@ class _Namespace:
 
     def __getattr__(self, name: str) -> Function:
         if name not in _FUNCTIONS:
-            raise AttributeError(f"the namespace of theorems has no {name}")
+            raise AttributeError(
+                f"{name} does not run on vectors of every dimension: take the products of a matrix with vectors, as "
+                "lngeom.derivatives.jacobian_product"
+            )
         return _FUNCTIONS[name]
 
 

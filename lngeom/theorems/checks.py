@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from weakref import WeakKeyDictionary
 
 from hypothesis import errors, given, reject, settings, strategies as st
@@ -13,7 +14,7 @@ from ._arrays import check_arrays as check_arrays
 from ._errors import CheckError
 from ._models import ACCEPTED, ANY_DIMENSION, examples, satisfied, searching
 from ._run import Exact, Floats, Values, Wrong, numbers_of
-from ._search import Refutation as Refutation, check_without as check_without, refute_wrong
+from ._search import Refutation as Refutation, check_without as check_without, refute_wrong, smallest_model
 from ._small import SMALL
 from ._theorem import Theorem
 
@@ -92,10 +93,16 @@ def check_examples(theorem: Theorem, count: int | None = None, *, fixed: bool = 
 
 
 def _smallest(theorem: Theorem, error: Exception) -> Exception:
-    """The failure in the smallest dimension that has one: Hypothesis shrinks what is drawn, seldom how much of it."""
-    for d in SMALL if hasattr(error, "__notes__") else ():
+    """The failure at a small model, or in the smallest dimension: Hypothesis shrinks what is drawn, seldom all of it."""
+    if not hasattr(error, "__notes__"):
+        return error
+    small, tries = smallest_model(theorem), [partial(_examples, theorem, 8 * EXAMPLES, True, st.just(d)) for d in SMALL]
+    if small is not None:
+        d, values = small
+        tries.insert(0, partial(_at, theorem, values, d, partial(_true_exactly, theorem, values, d, Found())))
+    for attempt in tries:
         try:
-            _examples(theorem, 8 * EXAMPLES, True, st.just(d))
+            attempt()
         except (AssertionError, CheckError) as smaller:
             if hasattr(smaller, "__notes__"):
                 return smaller
@@ -120,7 +127,8 @@ def _examples(theorem: Theorem, count: int, fixed: bool, dimensions: st.SearchSt
         searching(count, fixed=fixed)(given(examples(theorem, dimensions))(run))()
     if counts.models < ACCEPTED:
         raise CheckError(
-            f"{theorem.id}: {counts.models} exact models of the hypotheses, {ACCEPTED} are needed: give `models`"
+            f"{theorem.id}: {counts.models} exact models of the hypotheses, {ACCEPTED} are needed: give `models`, unless "
+            "the hypotheses contradict each other"
         )
     if not counts.measured:
         raise CheckError(f"{theorem.id}: no floats satisfy the hypotheses with a finite error bound: give `models`")

@@ -1,6 +1,7 @@
 """The command line's input and output: modules, models, bad names; the plugin; two forms of one model."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -57,6 +58,45 @@ def test_command_writes_the_verdict_and_exits_by_it(capsys: pytest.CaptureFixtur
     assert main(["check", "some_kernels:layer", "--eps", "1e-5", "--d", "16", "--backward"]) == 0
     assert main(["check", "some_kernels:none"]) == 2
     assert "some_kernels has no 'none'" in capsys.readouterr().err
+
+
+IN_PUBLIC = """
+import numpy as np
+import torch
+from torch.nn import functional as F
+class Flagged(torch.nn.Module):  # as nanoGPT's
+    def __init__(self, ndim, bias):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(ndim))
+        self.bias = torch.nn.Parameter(torch.zeros(ndim)) if bias else None
+    def forward(self, input): return F.layer_norm(input, self.weight.shape, self.weight, self.bias, 1e-5)
+@torch.jit.script
+def scripted(x, weight, eps: float = 1e-6): return weight * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)
+def unit(x, eps=1e-12): return F.normalize(x, dim=-1, eps=eps)
+def loop(x, weight, eps=1e-6):
+    out = np.empty_like(x)
+    for i in range(len(x)):
+        out[i] = x[i] / np.sqrt(np.mean(x[i] ** 2) + np.float32(eps)) * weight
+    return out
+def divided(x, eps=1e-6): return x / np.sqrt((x**2).sum(-1, keepdims=True) / (x.shape[-1] - 1) + np.float32(eps))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("Flagged", r"PROVED: Flagged computes weight∘LayerNorm\(x; ε = 1e-05\) \+ bias.*ok: within rounding"),
+        ("scripted", "NOT TRACED: what a compiler made of it.*ok: within rounding"),
+        ("unit", r"bug: divided by the norm, factor sqrt\(d\) and eps missing"),
+        ("loop", r"bug: no known .*; only for batches of shape \(2, 2, n, d\) and"),
+        ("divided", r"bug: sum of squares divided by d - 1.*note: NaN or infinite at d = 1\n"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
+def test_norms_as_they_stand_in_public_code(name: str, told: str) -> None:
+    Path("in_public.py").write_text(IN_PUBLIC)
+    sys.modules.pop("in_public", None)
+    assert re.search(told, f"{check(f'in_public:{name}', kind=None if name == 'Flagged' else 'rmsnorm')}\n", re.DOTALL)
 
 
 def test_the_script_shows_the_fault_without_the_library() -> None:

@@ -118,12 +118,18 @@ def test_a_failed_proof_says_what_examples_show() -> None:
         assert square_norm(x) > 0
 
     @theorem
+    def even(x: Vector, a: Scalar):  # at x = 0 true
+        assume(a != 0)
+        assert lg.rms_norm(a * x, eps=0) == lg.rms_norm(x, eps=0)
+
+    @theorem
     def undecided(x: Vector):
         assert x**4 - x * x + 1 > 0
 
-    with pytest.raises(ProofError) as failed:
-        check_proof(false)
-    assert failed.value.__notes__ == ["and false at d = 1: x = (0)"]
+    for claim, smallest in ((false, "x = (0)"), (even, "x = (1), a = -1")):
+        with pytest.raises(ProofError) as failed:
+            check_proof(claim)
+        assert failed.value.__notes__ == [f"and false at d = 1: {smallest}"]
     with pytest.raises(ProofError) as failed:
         check_proof(undecided)
     assert "nothing is refuted: true at" in failed.value.__notes__[0]

@@ -221,11 +221,25 @@ def test_python_without_asserts_is_refused() -> None:
     assert "python -O drops asserts" in done.stderr
 
 
+def largest(x: Vector):
+    assert numpy.max(x) >= 0
+
+
+def matrix(x: Vector):
+    assert lg.jacobian(x, eps=1) @ x == 0
+
+
 @pytest.mark.parametrize(
-    ("body", "fault"), [(lambda x: None, "annotated with Vector, Scalar or Epsilon"), (lambda: None, "asserts nothing")]
+    ("body", "fault"),
+    [
+        (lambda x: None, "x is no parameter of a theorem: write x: Vector, Scalar or Epsilon"),
+        (lambda: None, "asserts nothing"),
+        (largest, "bound every component"),
+        (matrix, "eye .* take the products of a matrix"),
+    ],
 )
-def test_a_body_has_annotated_parameters(body: Callable[..., Any], fault: str) -> None:
-    with pytest.raises(BodyError, match=fault):
+def test_a_body_that_cannot_run_says_what_can(body: Callable[..., Any], fault: str) -> None:
+    with pytest.raises((BodyError, AttributeError), match=fault):
         theorem(body).prove()
 
 
