@@ -48,10 +48,15 @@ def _compared(source: "PreTrainedModel", name: str, options: Options) -> int:
     import torch
 
     from ..check import compare_models, compare_weights, described, onnx_norms
-    from ..models import find_model, load_network, longest_sequence
+    from ..models import find_model, load_network, longest_sequence, reads_text_alone
+    from ..support import ModelError
 
     path = Path(name)
     port = onnx_norms(path) if path.suffix == ".onnx" else load_network(find_model(name))
+    for network in (source, port):
+        if not isinstance(network, list) and not reads_text_alone(network):
+            msg = f"{type(network).__name__} reads more than a text; lngeom check examines its norms by themselves"
+            raise ModelError(msg)
     configs = [model.config for model in (source, port) if not isinstance(model, list)]
     size = min(config.get_text_config().vocab_size for config in configs)
     length = min(options.tokens, *(longest_sequence(config) or options.tokens for config in configs))
@@ -77,11 +82,11 @@ def _compared(source: "PreTrainedModel", name: str, options: Options) -> int:
 def _examined(network: "PreTrainedModel", options: Options) -> int:
     from ..check import conventions, fingerprints
     from ..folding import compared_on
-    from ..models import find_model
+    from ..models import find_model, reads_text_alone
 
     for path, what in fingerprints(network):
         print(f"{path}: {what}")
-    if network.main_input_name != "input_ids" or network.config.is_encoder_decoder:
+    if not reads_text_alone(network):
         print("no text was read: conventions are priced for causal language models")
         return 0
     batches, named = compared_on(

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from ..models import ModelSource, load_tokenizer, longest_sequence, text_config
+from ..models import ModelSource, load_tokenizer, longest_sequence, reads_text_alone, text_config
 from ..support import CorpusError, ModelError
 from ..text import Corpus, Passage, bundled_wikipedia, open_corpus, passages
 
@@ -58,7 +58,11 @@ def passages_for(network: PreTrainedModel, source: ModelSource, corpus: Corpus, 
     if sizes["length"] < 2:
         raise CorpusError(f"--sequence-length {sizes['length']}: no token would be predicted; use 2 or more")
     sizes["length"] = min(sizes["length"], longest_sequence(network.config) or sizes["length"])
-    given = corpus.has_ids or (corpus.path is not None and corpus.path.is_dir())
+    whole = corpus.path is not None and corpus.path.is_dir()
+    if not whole and not reads_text_alone(network):
+        msg = f"corpus {corpus.spec!r}: {type(network).__name__} reads more than a text; give a folder of .npz passages"
+        raise CorpusError(f"{msg}, its inputs by name and labels")
+    given = corpus.has_ids or whole
     vocabulary = getattr(text_config(network.config), "vocab_size", None)
     cut = passages(corpus, None if given else load_tokenizer(source), vocabulary=vocabulary, **sizes)
     most, length = longest_sequence(network.config), max(len(each.inputs.get("input_ids", ())) for each in cut)
@@ -71,7 +75,7 @@ def compared_on(
     network: PreTrainedModel, source: ModelSource, corpus: str | None, *, tokens: int, length: int
 ) -> tuple[list[dict[str, Tensor]], str]:
     """The batches that outputs are compared on, and their name; by default Wikipedia, or random without a text."""
-    if corpus is None and network.main_input_name == "input_ids":
+    if corpus is None and reads_text_alone(network):
         corpus = str(bundled_wikipedia())
     if corpus is None:
         return [sample_inputs(network)], "random, seed 0"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ._published import PUBLISHED, SOURCE as PUBLISHED_SOURCE, Published, PublishedSpread
     from ._sites import Kind, NormSite, Role
     from ._source import ModelSource, bundled_model, find_model
-    from ._text import text_config, text_inputs
+    from ._text import reads_text_alone, text_config, text_inputs, vocabulary
     from ._types import survey_types as survey_types
     from ._weights import (
         fingerprints,

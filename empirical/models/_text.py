@@ -7,10 +7,25 @@ from torch import Tensor, nn
 
 from ..support import ModelError
 
+_AS_FUNCTION = "write a function that returns the model and its batches, and give it as MODULE:FUNCTION"
+
 
 def text_config(config: Any) -> Any:
     """The part of a configuration that speaks of text: the whole, or one inside it."""
     return config.get_text_config() if hasattr(config, "get_text_config") else config
+
+
+def reads_text_alone(model: Any) -> bool:
+    """Whether a network of transformers runs on token ids and nothing else."""
+    return model.main_input_name == "input_ids" and not model.config.is_encoder_decoder
+
+
+def vocabulary(config: Any, name: str) -> int:
+    """How many token ids the network called `name` reads; ModelError if it reads none."""
+    size = getattr(text_config(config), "vocab_size", None)
+    if size is None:
+        raise ModelError(f"{name} reads no text: {_AS_FUNCTION}")
+    return size
 
 
 def text_inputs(model: nn.Module, ids: Tensor) -> dict[str, Tensor | bool]:
@@ -20,10 +35,7 @@ def text_inputs(model: nn.Module, ids: Tensor) -> dict[str, Tensor | bool]:
     """
     name = getattr(model, "main_input_name", "input_ids")
     if name != "input_ids":
-        raise ModelError(
-            f"{type(model).__name__} reads {name}, not text: write a function that returns the model and its batches, "
-            "and give it as MODULE:FUNCTION"
-        )
+        raise ModelError(f"{type(model).__name__} reads {name}, not text: {_AS_FUNCTION}")
     inputs: dict[str, Tensor | bool] = {"input_ids": ids}
     if "use_cache" in inspect.signature(model.forward).parameters:
         inputs["use_cache"] = False

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 from transformers import PretrainedConfig
 
-from ..models import ModelSource, load_config, longest_sequence, resolve_device, resolve_dtype, text_config
+from ..models import ModelSource, load_config, longest_sequence, resolve_device, resolve_dtype, vocabulary
 from ..support import Json, ModelError, RunError
 from ..text import Corpus
 from ._options import DEFAULT_LENGTH, DEFAULT_NULL_EVERY, LEAST_NULL, Sweep, corpus_of, source_of
@@ -42,8 +42,8 @@ class Plan:
     @property
     def drawing(self) -> Drawing:
         """The sequences to be drawn."""
-        count, vocabulary = math.ceil(self.sweep.tokens / self.length), text_config(self.config).vocab_size
-        return Drawing(count, self.length, vocabulary, self.sweep.seed)
+        count, words = math.ceil(self.sweep.tokens / self.length), vocabulary(self.config, self.source.name)
+        return Drawing(count, self.length, words, self.sweep.seed)
 
     def identity(self) -> Json:
         """All that the numbers depend on: runs that agree in it may continue one another."""

@@ -65,7 +65,7 @@ def namespace(*values: object) -> ModuleType:
     try:
         return array_api_compat.array_namespace(*carriers)
     except TypeError as error:
-        kinds = ", ".join(sorted({type(value).__name__ for value in carriers}))
+        kinds = ", ".join(sorted({type(value).__name__ for value in carriers or values}))
         msg = (
             f"got {kinds}: expected arrays of one library that implements the array-API standard; "
             "convert lists with numpy.asarray(x, dtype=float) and do not mix NumPy with PyTorch"

@@ -93,7 +93,7 @@ def check_examples(theorem: Theorem, count: int | None = None, *, fixed: bool = 
 
 
 def _smallest(theorem: Theorem, error: Exception) -> Exception:
-    """The failure at a small model, or in the smallest dimension: Hypothesis shrinks what is drawn, seldom all of it."""
+    """The failure at a small model, or in the smallest dimension: Hypothesis shrinks numbers, seldom how many."""
     if not hasattr(error, "__notes__"):
         return error
     small, tries = smallest_model(theorem), [partial(_examples, theorem, 8 * EXAMPLES, True, st.just(d)) for d in SMALL]
@@ -127,8 +127,8 @@ def _examples(theorem: Theorem, count: int, fixed: bool, dimensions: st.SearchSt
         searching(count, fixed=fixed)(given(examples(theorem, dimensions))(run))()
     if counts.models < ACCEPTED:
         raise CheckError(
-            f"{theorem.id}: {counts.models} exact models of the hypotheses, {ACCEPTED} are needed: give `models`, unless "
-            "the hypotheses contradict each other"
+            f"{theorem.id}: {counts.models} exact models of the hypotheses, {ACCEPTED} are needed: give `models`, "
+            "unless the hypotheses contradict each other"
         )
     if not counts.measured:
         raise CheckError(f"{theorem.id}: no floats satisfy the hypotheses with a finite error bound: give `models`")
