@@ -52,7 +52,7 @@ def _difference(mine: Tensor, other: Tensor, allowed: float) -> str | None:
     rest = float((b - factor * a).norm()) / size
     if factor > 0 and rest < 0.5 and abs(factor - 1) > rest**2 + 4 * rest / a.numel() ** 0.5 + unit:
         return f"multiplied by {factor:.6g}" + (f", the rest off by {rest:.2g} of its length" if rest > unit else "")
-    return f"off by {rest:.2g} of its length" if rest > allowed else None
+    return None if rest <= allowed else f"off by {rest:.2g} of its length"  # of a NaN, too
 
 
 def _logits(source: nn.Module, port: nn.Module, ids: Tensor) -> tuple[float, float] | None:

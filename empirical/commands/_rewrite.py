@@ -39,7 +39,7 @@ def rewrite(options: Rewrite, suffix: str, change: "Rewriting", summary: Callabl
     import torch
 
     from ..folding import compared_on, describe_comparison, verify_fold, write_fold
-    from ..models import find_model, load_network, refuse_lost_blocks, resolve_dtype
+    from ..models import find_model, load_network, refuse_lost_blocks, refuse_nan_weights, resolve_dtype
     from ..support import ModelError
 
     if options.verify is not None:
@@ -52,6 +52,7 @@ def rewrite(options: Rewrite, suffix: str, change: "Rewriting", summary: Callabl
     source = find_model(options.model, options.revision)
     network: Any = load_network(source, allow_pickle=options.allow_pickle)
     refuse_lost_blocks(network, network.unused_weights)
+    refuse_nan_weights(network)
     if options.dtype is not None:
         network.to(resolve_dtype(options.dtype, network.config, torch.device("cpu")))
     batches, named = compared_on(network, source, options.corpus, tokens=options.tokens, length=options.sequence_length)

@@ -38,9 +38,10 @@ class Options:
 
 def run(options: Options) -> int:
     """Run the command; returns the exit code."""
-    from ..models import find_model, load_network
+    from ..models import find_model, load_network, refuse_nan_weights
 
     source = load_network(find_model(options.source))
+    refuse_nan_weights(source)
     return _examined(source, options) if options.port is None else _compared(source, options.port, options)
 
 

@@ -10,7 +10,15 @@ import torch
 from rich.console import Console
 from transformers import PreTrainedModel
 
-from ..models import bundled_model, find_model, load_network, resolve_device, resolve_dtype, weights_sha256
+from ..models import (
+    bundled_model,
+    find_model,
+    load_network,
+    refuse_nan_weights,
+    resolve_device,
+    resolve_dtype,
+    weights_sha256,
+)
 from ..observe import ratio_interval
 from ..pages import write_ablation
 from ..runs import RunDirectory, environment
@@ -61,6 +69,7 @@ def run_ablation(ablation: Ablation, *, console: Console | None = None, command:
     source = find_model(ablation.model if ablation.model is not None else str(bundled_model()), ablation.revision)
     device = resolve_device(ablation.device)
     network: Any = load_network(source, allow_pickle=ablation.allow_pickle)
+    refuse_nan_weights(network)
     dtype = resolve_dtype(ablation.dtype, network.config, device)
     network.to(device=device, dtype=dtype)
     given = passages_for(

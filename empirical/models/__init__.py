@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ._weights import (
         fingerprints,
         refuse_lost_blocks as refuse_lost_blocks,
+        refuse_nan_weights as refuse_nan_weights,
         unused_line as unused_line,
         weights_sha256 as weights_sha256,
     )

@@ -185,6 +185,13 @@ def refuse_lost_blocks(network: nn.Module, unused: Collection[str]) -> None:
         raise ModelError(f"{msg}: a fold would lose it; correct config.json")
 
 
+def refuse_nan_weights(network: nn.Module) -> None:
+    """Refuse a network of which nothing that it computes can be compared."""
+    name = next((name for name, weight in network.named_parameters() if not weight.isfinite().all()), None)
+    if name is not None:
+        raise ModelError(f"{name} holds a NaN or an infinity: check how the checkpoint was made")
+
+
 def _tensors(model: nn.Module, chosen: Callable[[str], bool]) -> Iterator[tuple[str, torch.Tensor]]:
     """Parameters and buffers by name, one at a time."""
     for name, value in sorted(model.state_dict().items()):

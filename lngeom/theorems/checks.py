@@ -96,10 +96,11 @@ def _smallest(theorem: Theorem, error: Exception) -> Exception:
     """The failure at a small model, or in the smallest dimension: Hypothesis shrinks numbers, seldom how many."""
     if not hasattr(error, "__notes__"):
         return error
-    small, tries = smallest_model(theorem), [partial(_examples, theorem, 8 * EXAMPLES, True, st.just(d)) for d in SMALL]
-    if small is not None:
+    tries: list[Callable[[], object]]
+    tries = [partial(_examples, theorem, 8 * EXAMPLES, True, st.just(d)) for d in SMALL]
+    if (small := smallest_model(theorem)) is not None:
         d, values = small
-        tries.insert(0, partial(_at, theorem, values, d, partial(_true_exactly, theorem, values, d, Found())))
+        tries.insert(0, partial(_at, theorem, values, d, partial(_true_exactly, theorem, values, d, Counts())))
     for attempt in tries:
         try:
             attempt()

@@ -15,6 +15,7 @@ from torch import nn
 
 import empirical
 import lngeom
+from empirical.check import compare_weights
 from empirical.folding import Fold, compare, load_folded, own, sample_inputs
 from empirical.folding._certificate import certify_maps
 from empirical.support import ModelError, read_sealed, read_table, write_sealed
@@ -292,6 +293,30 @@ def test_commands_take_a_directory_and_a_corpus_of_any_family(
     assert main(["ablate", *words, *run]) == 0
     costs = {row["change"]: row for row in read_table(tmp_path / "run" / "ablation.csv") if row["site"] == "all"}
     assert abs(costs["folded"]["nats"]) <= ROUNDING < costs["rms_norm"]["kl"]
+
+
+def test_networks_that_read_more_than_a_text_or_hold_a_nan_are_refused_in_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    vit, sound = (trained(FAMILIES[name], torch.float32) for name in ("vit", "gpt2"))
+    broken = copy.deepcopy(sound)
+    (name, weight), *_ = broken.named_parameters()
+    weight.data[0, 0] = float("nan")
+    places = {"vit": vit, "broken": broken}
+    for place, network in places.items():
+        network.save_pretrained(tmp_path / place)
+    words = ["--corpus", str(corpus_for(sound, tmp_path)), "--output", str(tmp_path / "run")]
+    commands = {"fold": words, "gauge": [*words, "--angle", "60"], "ablate": words, "doctor": [str(tmp_path / "vit")]}
+    for command, more in commands.items():
+        for place, said in (
+            ("vit", "ViTForImageClassification reads more than a text"),
+            ("broken", f"{name} holds a NaN"),
+        ):
+            assert main([command, str(tmp_path / place), *more]) == 2
+            assert said in capsys.readouterr().err
+    assert main(["sweep", str(tmp_path / "vit"), *words]) == 2
+    assert "vit reads no text: write a function" in capsys.readouterr().err
+    assert compare_weights(sound, broken, [[1, 2, 3]]).different == ((name, "off by nan of its length"),)
 
 
 def test_a_certificate_sees_what_was_changed_behind_its_back(
