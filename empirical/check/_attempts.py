@@ -26,9 +26,7 @@ def attempts(judge: Judge, d: int, *, several: bool) -> tuple[list[Trial], list[
     trials, notes, state = list[Trial](), list[str](), None
     try:
         trials.append(judge.trial("ordinary rows", ordinary))
-        state = _state(judge, ordinary)
-        if not trials[0].wrong.any():  # else the formula is wrong where ε hardly counts
-            state = state or _ignored_eps(judge, groups[1][1])
+        state = _state(judge, ordinary) or _ignored_eps(judge, groups[1][1])
         trials += _of_dimension(judge, groups)
     except Raised as error:
         state = state or str(error)
@@ -96,7 +94,8 @@ def _ignored_eps(judge: Judge, x: np.ndarray) -> str | None:
     if not judge.kernel.takes_eps:
         return None
     x = judge.stored(x)
-    if not np.array_equal(judge.kernel.run(x), judge.kernel.like(eps=other).run(x), equal_nan=True):
+    outputs = (judge.kernel.like(eps=eps).run(x) for eps in (other, max(1.0, other)))  # a limit may lie between them
+    if not all(np.array_equal(judge.kernel.run(x), output, equal_nan=True) for output in outputs):
         return None
     return f"the eps that is given is ignored: {float(judge.eps):g} and {other:g} give the same outputs"
 
