@@ -16,6 +16,11 @@ def resolve(spec: str) -> Any:
     folders = [str(Path.cwd())]
     if module.endswith(".py"):
         path = Path(module)
+        if not path.is_file():
+            raise InputError(f"{spec}: there is no file {module}")
+        other = getattr(sys.modules.get(path.stem), "__file__", None)
+        if path.stem in sys.modules and (other is None or Path(other).resolve() != path.resolve()):
+            raise InputError(f"{spec}: another module called {path.stem} is loaded already; give the file another name")
         folders, module = [str(path.parent.resolve()), *folders], path.stem
     interpret_triton()
     sys.path[:0] = [folder for folder in folders if folder not in sys.path]

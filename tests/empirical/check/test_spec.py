@@ -58,6 +58,13 @@ def test_command_writes_the_verdict_and_exits_by_it(capsys: pytest.CaptureFixtur
     assert main(["check", "some_kernels:layer", "--eps", "1e-5", "--d", "16", "--backward"]) == 0
     assert main(["check", "some_kernels:none"]) == 2
     assert "some_kernels has no 'none'" in capsys.readouterr().err
+    Path("types.py").write_text(KERNELS)
+    for spec, told in (
+        ("types.py:gemma", "another module called types is loaded"),
+        ("no.py:f", "there is no file no.py"),
+    ):
+        assert main(["check", spec]) == 2
+        assert told in capsys.readouterr().err
 
 
 IN_PUBLIC = """
