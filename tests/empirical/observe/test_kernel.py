@@ -70,7 +70,8 @@ def through_triton() -> None:
     # Arc tangents are functions of NVIDIA's library: the interpreter, which has none, takes NumPy's.
     helpers: Any = importlib.import_module("torch._inductor.runtime.triton_helpers")
     helpers.libdevice = Functions()
-    wrong, codes = run_and_get_code(wrong_cells, dtype)
+    # On a GPU no norm layer is part of a kernel: PyTorch's LayerNorm is not on a CPU either, nor are any of 16 bits.
+    wrong, codes = run_and_get_code(wrong_cells, dtype, "gpt2" if dtype == torch.float32 else "llama")
     assert [code.count("@triton.jit") for code in codes] == [1, 1], "all features in one kernel too"
     assert wrong == []
     print(worst)
@@ -92,9 +93,9 @@ class Functions:
         return apply
 
 
-def wrong_cells(dtype: torch.dtype) -> list[str]:
+def wrong_cells(dtype: torch.dtype, architecture: str = "llama") -> list[str]:
     """The cells of the table of a tiny model, measured by compiled kernels, that are not what the oracle says."""
-    return disagreements(*measured_and_stored(tiny_model("llama").to(dtype), IDS, 16, 3, compiled=True))
+    return disagreements(*measured_and_stored(tiny_model(architecture).to(dtype), IDS, 16, 3, compiled=True))
 
 
 @COMPILER
