@@ -79,4 +79,5 @@ def test_the_first_screen_counts_what_the_records_hold(site: Path) -> None:
     page = (site / "index.html").read_text(encoding="utf-8")
     words = re.sub(r"<[^>]+>", "", page)
     assert f"{proved} theorems for every dimension" in words
-    assert f"{len(claims)} claims of the literature with a proof or a counterexample; {false} are false" in words
+    assert f"{len(claims)} claims from the literature" in words
+    assert f"{false} are refuted by exact counterexamples" in words
