@@ -76,8 +76,14 @@ _ROOTS = {name: name for name in FRAMEWORKS} | {"flax": "jax"}
 
 
 def likely_frameworks(target: object) -> list[str]:
-    """Names of the frameworks that `target` mentions, then of the others that are loaded."""
-    mentioned = {_ROOTS.get(name.partition(".")[0]) for name in _mentioned(target, set())}
+    """Names of the frameworks that `target` mentions, then of the others that are loaded.
+
+    A function that mentions none and calls methods of x alone is NumPy's if it spells their options as NumPy does:
+    ``x.std(axis=-1, keepdims=True)`` runs in PyTorch too, and divides by d - 1 there.
+    """
+    mentioned = {_ROOTS.get(name.partition(".")[0]) for name in _mentioned(target, set())} - {None}
+    if not mentioned and {"axis", "keepdims"} & _keywords(target):
+        mentioned = {"numpy"}
     order = sorted(FRAMEWORKS, key=lambda name: name not in mentioned)
     return [name for name in order if name in mentioned or name in sys.modules] or ["numpy"]
 
@@ -103,6 +109,13 @@ def _mentioned(target: object, seen: set[int]) -> Iterator[str]:
                 yield value
             else:
                 yield from _mentioned(value, seen)
+
+
+def _keywords(target: object) -> set[str]:
+    """Names of the options that a function calls others with."""
+    code = getattr(target, "__code__", None)
+    tuples = [constant for constant in (code.co_consts if code else ()) if isinstance(constant, tuple)]
+    return {word for words in tuples for word in words if isinstance(word, str)}
 
 
 def _referred(function: FunctionType) -> Iterator[object]:
