@@ -89,8 +89,10 @@ def _of_path(path: Path, kind: str | None) -> Proof:
     identified = _identified(path, facts)
     expected = _expected(path, kind or (identified[0].kind if identified else ""))
     if identified is None:
+        # Where nobody said which is meant, what may still be the other one is not refuted.
+        other = [] if kind else [_expected(path, each) for each in ("layernorm", "rmsnorm") if each != expected.kind]
         point = counterexample(path, expected)
-        if point is None:
+        if point is None or any(counterexample(path, each) is None for each in other):
             msg = f"{path.program.name} is none of the known definitions, and no point tells"
             return Proof("not traced", msg, **common)
         return Proof("refuted", f"{path.program.name} is not {expected.text}", counterexample=point, **common)
