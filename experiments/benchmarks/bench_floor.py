@@ -29,12 +29,13 @@ def shares(times: dict[str, list[float]]) -> dict[str, list[float]]:
         return [a - sum(b) for a, *b in zip(times[whole], *(times[part] for part in parts), strict=True)]
 
     parts = {"floor: one read of either side": times["read"], "floor: products with the directions": times["products"]}
-    for name, suffix in (("plain", ""), ("compiled", ", compiled")):
+    saved = "the rest of the hooks, less what a norm takes by itself"
+    for name, suffix, rest in (("plain", "", "the rest of the hooks"), ("compiled", ", compiled", saved)):
         sketched, reducing, observing = f"sketch{suffix}", f"reduced{suffix}", f"observed{suffix}"
         parts |= {
             f"means, variances and x·z, {name}": without(sketched, "products"),
             f"angles, sums and histograms, {name}": times[reducing],
-            f"the rest of the hooks, {name}": without(observing, "bare", sketched, reducing),
+            f"{rest}, {name}": without(observing, "bare", sketched, reducing),
             f"everything, {name}": without(observing, "bare"),
         }
     return parts
@@ -65,9 +66,11 @@ def main() -> None:
         for side, vectors, entering in zip(SIDES, (kept.before, kept.after), (None, kept.before), strict=True):
             states[side] = reduce(side, vectors, values[side], buckets, entering, onto=states[side])
 
+    watching = {compiled: observer(loaded, options.directions, compiled=compiled) for compiled in (False, True)}
+
     def observed(compiled: bool) -> None:
-        with observer(loaded, options.directions, compiled=compiled) as watching:
-            watching.null(projected)
+        watching[compiled].null(projected)
+        with watching[compiled]:
             forward(loaded, ids)
 
     norms = len(loaded.sites)

@@ -51,7 +51,11 @@ PARTS = {
     "tokens": Part("cost", "SmolLM2 with other batches", f"{_SWEEP} 1 4 16 --seconds 20", "--seconds 5"),
     "shapes": Part(
         "cost", "Seven models at their true width, a block or two of each, random weights",
-        f"{_SWEEP} 2 --all --blocks 2 --seconds 10", "--blocks 1 --seconds 2",
+        f"{_SWEEP} 2 --all --blocks 2 --seconds 20", "--blocks 1 --seconds 2",
+    ),
+    "shapes-compiled": Part(
+        "cost", "The same, reduced by compiled kernels",
+        f"{_SWEEP} 2 --all --blocks 2 --compiled --seconds 20", "--blocks 1 --seconds 2",
     ),
     "floor": Part(
         "cost", "What it is made of, one token in eight projected",
