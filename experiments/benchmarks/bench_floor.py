@@ -1,4 +1,4 @@
-"""The parts of measuring a norm layer, each as a share of the bare forward pass's time per norm.
+"""The parts of measuring a norm layer by themselves, each as a share of the bare forward pass's time per norm.
 
     python experiments/benchmarks/bench_floor.py [--batch-size 4 --rounds 7] [--cpu-time]
 
@@ -12,7 +12,7 @@ import time
 from typing import Any
 
 import torch
-from bench_sweep import batches, forward, null, observer  # pyright: ignore[reportMissingImports]
+from bench_sweep import batches, forward, null  # pyright: ignore[reportMissingImports]
 from harness import finish, in_turn, parser, ratio, seconds  # pyright: ignore[reportMissingImports]
 
 from empirical.models import bundled_model, find_model, load_model
@@ -20,25 +20,6 @@ from empirical.observe import SIDES, Sketches, features, random_directions, redu
 from empirical.support import keep_freed_memory
 
 TOGETHER = 16
-
-
-def shares(times: dict[str, list[float]]) -> dict[str, list[float]]:
-    """The parts of measuring, from the times per norm of what contains them."""
-
-    def without(whole: str, *parts: str) -> list[float]:
-        return [a - sum(b) for a, *b in zip(times[whole], *(times[part] for part in parts), strict=True)]
-
-    parts = {"floor: one read of either side": times["read"], "floor: products with the directions": times["products"]}
-    saved = "the rest of the hooks, less what a norm takes by itself"
-    for name, suffix, rest in (("plain", "", "the rest of the hooks"), ("compiled", ", compiled", saved)):
-        sketched, reducing, observing = f"sketch{suffix}", f"reduced{suffix}", f"observed{suffix}"
-        parts |= {
-            f"means, variances and x·z, {name}": without(sketched, "products"),
-            f"angles, sums and histograms, {name}": times[reducing],
-            f"{rest}, {name}": without(observing, "bare", sketched, reducing),
-            f"everything, {name}": without(observing, "bare"),
-        }
-    return parts
 
 
 def main() -> None:
@@ -66,18 +47,8 @@ def main() -> None:
         for side, vectors, entering in zip(SIDES, (kept.before, kept.after), (None, kept.before), strict=True):
             states[side] = reduce(side, vectors, values[side], buckets, entering, onto=states[side])
 
-    watching = {compiled: observer(loaded, options.directions, compiled=compiled) for compiled in (False, True)}
-
-    def observed(compiled: bool) -> None:
-        watching[compiled].null(projected)
-        with watching[compiled]:
-            forward(loaded, ids)
-
-    norms = len(loaded.sites)
     work: dict[str, tuple[Any, int]] = {
-        "bare": (lambda: forward(loaded, ids), norms),
-        "observed": (lambda: observed(False), norms),
-        "observed, compiled": (lambda: observed(True), norms),
+        "bare": (lambda: forward(loaded, ids), len(loaded.sites)),
         "read": (lambda: (x.sum(), z.sum()), 1),
         "products": (lambda: (x[rows] @ columns, z[rows] @ columns), 1),
         "sketch": (lambda: sketch(x, z, columns, out=kept[0]), 1),
@@ -92,8 +63,13 @@ def main() -> None:
         actions = {name: action for name, (action, _) in work.items()}
         taken = in_turn(actions, options.rounds, lambda action: seconds(action, clock))
     times = {name: [each / work[name][1] for each in taken[name]] for name in work}
+    parts = {"floor: one read of either side": times["read"], "floor: products with the directions": times["products"]}
+    for name, suffix in (("plain", ""), ("compiled", ", compiled")):
+        both = zip(times[f"sketch{suffix}"], times["products"], strict=True)
+        parts[f"means, variances and x·z, {name}"] = [sketched - products for sketched, products in both]
+        parts[f"angles, sums and histograms, {name}"] = times[f"reduced{suffix}"]
     peer, count = "bare pass, per norm", ids.numel() * d
-    results = [{"work": name, "peer": peer, **ratio(part, times["bare"])} for name, part in shares(times).items()]
+    results = [{"work": name, "peer": peer, **ratio(part, times["bare"])} for name, part in parts.items()]
     bandwidth = 2 * 4 * count / statistics.median(times["read"]) / 1e9
     speed = 4 * d * len(rows) * options.directions / statistics.median(times["products"]) / 1e9
     ran = f"The two floors ran at {bandwidth:.0f} GB/s and {speed:.0f} Gflop/s, with {torch.get_num_threads()} threads."
