@@ -185,7 +185,7 @@ def test_folder_of_cases_and_bad_corpora(tmp_path: Path, capsys: pytest.CaptureF
     np.savez(tmp_path / "1.npz", input_ids=np.arange(4))
     with pytest.raises(CorpusError, match=r"1\.npz: is not a passage"):
         passages(open_corpus(str(tmp_path)), None, tokens=9, length=9, per_document=1)
-    with pytest.raises(CorpusError, match="what random tokens cost says nothing"):
+    with pytest.raises(CorpusError, match="the loss on random tokens says nothing"):
         passages(open_corpus("random"), None, tokens=9, length=9, per_document=1)
     hf.GPT2LMHeadModel(hf.GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=16)).save_pretrained(tmp_path / "m")
     np.save(tmp_path / "short.npy", np.arange(3))
