@@ -1,8 +1,7 @@
 """A norm layer and the numbers of its sketch in one kernel, which writes the very bits that the layer writes."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
+from typing import Self
 
 import torch
 from torch import Tensor, nn
@@ -30,7 +29,8 @@ class FusedNorm:
 
     Args:
         module: The layer, whose forward pass this takes the place of while it is installed.
-        graph: What it is traced to, see :func:`fused`.
+        graph: Its rows and parameters to its output and the numbers, traced.
+        d: Length of a row.
     """
 
     def __init__(self, module: nn.Module, graph: GraphModule, d: int) -> None:
@@ -38,7 +38,7 @@ class FusedNorm:
         self._settings, self._alike = _settings(module), dict[tuple[torch.Size, torch.dtype], bool]()
         self._last: tuple[Tensor, Tensor, Tensor] | None = None
 
-    def installed(self) -> FusedNorm:
+    def installed(self) -> Self:
         """This, in the place of the layer's own forward pass."""
         self._module.forward = self
         return self
