@@ -13,9 +13,9 @@ from lngeom import kernel
 from lngeom.carriers import Carrier
 from lngeom.kernel import Formula, ProofError, Recorded, Table
 from lngeom.rounding import FORMATS
-from lngeom.tracing import FEATURE, Arr, DualGround, FloatGround, Ground, RecordedGround, Trace, given
 
 from ..support import Json
+from ..tracing import FEATURE, Arr, DualGround, FloatGround, Ground, RecordedGround, Trace, given
 from ._execution import tells
 from ._path import Path
 from ._points import Point, small_numbers

@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike
 import lngeom as lg
 from lngeom.carriers import Carrier, namespace
 from lngeom.kernel import dim, norm, root, square_norm
-from lngeom.tracing import Ground
+
+from ..tracing import Ground
 
 Value = Callable[[Ground], Any]
 """A value on any carrier."""

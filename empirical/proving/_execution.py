@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from lngeom.rounding import rounded
-from lngeom.tracing import FloatGround, Refusal
 
+from ..tracing import FloatGround, Refusal
 from ._candidates import Candidate
 from ._path import Path
 

@@ -10,11 +10,10 @@ from functools import cached_property
 from lngeom import kernel
 from lngeom.carriers import Carrier
 from lngeom.kernel import Formula, ProofError, Proved, Recorded, Table
-from lngeom.tracing import Arr, Dim, Ground, Trace
 
 from .. import tracing
 from ..support import Json
-from ..tracing import Program
+from ..tracing import Arr, Dim, Ground, Program, Trace
 from ._candidates import Names
 
 SEVERAL = Formula(kernel.d - 1, ">")

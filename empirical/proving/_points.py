@@ -8,9 +8,9 @@ import numpy as np
 
 from lngeom import kernel
 from lngeom.kernel import Formula
-from lngeom.tracing import FloatGround, Refusal
 
 from ..support import Json
+from ..tracing import FloatGround, Refusal
 from ._candidates import Candidate
 from ._path import Path
 

@@ -11,11 +11,25 @@ import numpy as np
 
 from lngeom import kernel
 from lngeom.kernel import ProofError, Proved, Table, Term
-from lngeom.tracing import FEATURE, Dim, FloatGround, Ground, Literals, RecordedGround, Refusal, Trace, runs
 
 from .. import tracing
 from ..support import Json
-from ..tracing import LAYOUTS, Front, Program, program, role
+from ..tracing import (
+    FEATURE,
+    LAYOUTS,
+    Dim,
+    FloatGround,
+    Front,
+    Ground,
+    Literals,
+    Program,
+    RecordedGround,
+    Refusal,
+    Trace,
+    program,
+    role,
+    runs,
+)
 from ._backward import derivatives
 from ._candidates import Candidate, matching, reference
 from ._execution import differs, drawn

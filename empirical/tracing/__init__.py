@@ -1,15 +1,27 @@
-"""Norms of the frameworks as programs that are traced, and run as they are."""
+"""Norms of the frameworks as programs: run as they are, or traced on the carriers, which says what they compute.
+
+An array of a trace is one arbitrary row (:class:`Arr`); its axes have labels and no sizes. Whatever lacks a single
+meaning for all rows of every dimension is refused, with the line of the program.
+"""
 
 from typing import TYPE_CHECKING
 
 from .._lazy import lazy
 
 if TYPE_CHECKING:
+    from ._arrays import Arr, filled as filled, given as given
     from ._aten import Autograd as Autograd
     from ._front import Front as Front
+    from ._grounds import (
+        DualGround as DualGround,
+        FloatGround as FloatGround,
+        Ground as Ground,
+        RecordedGround as RecordedGround,
+    )
     from ._jax import JaxFront as JaxFront
     from ._keras import keras_function as keras_function
     from ._modules import TorchFront as TorchFront
+    from ._numpy import NumpyArray as NumpyArray, applied as applied
     from ._onnx import OnnxFront as OnnxFront
     from ._program import LAYOUTS as LAYOUTS, Program, program
     from ._roles import (
@@ -21,5 +33,7 @@ if TYPE_CHECKING:
         role as role,
         stated_eps as stated_eps,
     )
+    from ._sizes import FEATURE as FEATURE, Dim as Dim, Num
+    from ._trace import Literals as Literals, Refusal, Trace, runs as runs
 else:
     __getattr__ = lazy(__name__, __file__)

@@ -15,11 +15,12 @@ from torch._decomp import decomposition_table
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.node import Node, map_arg
 
-from lngeom.tracing import FEATURE, Arr, Dim, Trace, given
-
+from ._arrays import Arr, given
 from ._modules import safe, uninitialised
 from ._program import Program
+from ._sizes import FEATURE, Dim
 from ._torch import dispatched, raised
+from ._trace import Trace
 
 _SIZES = (11, 5, 7, 13, 17)
 """Those that the graph is made at, d first: all different, so that none is taken for another one."""

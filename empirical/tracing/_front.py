@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from lngeom.tracing import Arr, Num, NumpyArray, Trace
-
+from ._arrays import Arr
+from ._numpy import NumpyArray
 from ._roles import REQUIRED, is_size, parameters, role
+from ._sizes import Num
+from ._trace import Trace
 
 Function = Callable[..., Any]
 """A program, or what makes one."""

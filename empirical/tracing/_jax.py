@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lngeom.tracing import FEATURE, Arr, Dim, Num, Trace, filled
-
+from ._arrays import Arr, filled
 from ._front import Build, Front, Function
 from ._keras import named
+from ._sizes import FEATURE, Dim, Num
+from ._trace import Trace
 
 
 class JaxFront(Front):

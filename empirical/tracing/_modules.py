@@ -14,11 +14,12 @@ from unittest import mock
 import numpy as np
 import torch
 
-from lngeom.tracing import FEATURE, Arr, Dim, Num, Trace, filled, given
-
+from ._arrays import Arr, filled, given
 from ._front import Build, Front, Function, Setting
 from ._roles import REQUIRED, is_size, is_switch, parameters, role
+from ._sizes import FEATURE, Dim, Num
 from ._torch import Size, Tensor, raised
+from ._trace import Trace
 
 
 class TorchFront(Front):

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import lngeom as lg
-from lngeom.tracing import FEATURE, Arr, Trace, applied, given
 
+from ._arrays import Arr, given
 from ._front import Front, Function
+from ._numpy import applied
+from ._sizes import FEATURE
 from ._torch import layer
+from ._trace import Trace
 
 if TYPE_CHECKING:
     from onnx import NodeProto as Node

@@ -21,10 +21,12 @@ from typing import SupportsFloat
 import numpy as np
 
 from lngeom.errors import InputError
-from lngeom.tracing import FEATURE, Arr, Dim, Literals, Num, Trace, given
 
+from ._arrays import Arr, given
 from ._front import Build, Front, Function, Setting
 from ._roles import REQUIRED, is_size, parameters, role
+from ._sizes import FEATURE, Dim, Num
+from ._trace import Literals, Trace
 
 LAYOUTS: dict[str, tuple[Dim, ...]] = {
     "rows": (("B",), ("L",), (FEATURE,)),

@@ -13,7 +13,10 @@ import torch
 
 import lngeom as lg
 from lngeom.carriers import Carrier
-from lngeom.tracing import FEATURE, Arr, Dim, Num, Trace, filled
+
+from ._arrays import Arr, filled
+from ._sizes import FEATURE, Dim, Num
+from ._trace import Trace
 
 Operand = Arr | Num | float
 """An operand of arithmetic beside a traced array."""

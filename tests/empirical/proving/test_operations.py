@@ -9,8 +9,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from empirical.tracing import TorchFront, _torch, program
-from lngeom.tracing import FloatGround, Literals, Num, Refusal, Trace
+from empirical.tracing import FloatGround, Ground, Literals, Num, Refusal, TorchFront, Trace, _torch, program
 
 AXES = (("B",), ("L",), ("d",))
 S = {"dim": -1, "keepdim": True}
@@ -144,8 +143,6 @@ def test_what_has_no_one_meaning_is_refused(reason: str) -> None:
 
 
 def test_sizes_are_compared_by_what_is_known() -> None:
-    from lngeom.tracing import Ground
-
     trace = Trace(Ground(), Literals())
     d = Num(trace, trace.ground.d, ("d",))
     assert d >= 1

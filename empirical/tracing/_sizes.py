@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy
 
-from ..carriers import Array
+from lngeom.carriers import Array
+
 from ._trace import Refusal, Trace, root
 
 Dim = tuple[str, ...]

@@ -10,7 +10,8 @@ from typing import TypeAlias
 
 import numpy
 
-from ..carriers import Array, namespace
+from lngeom.carriers import Array, namespace
+
 from ._sizes import FEATURE, Dim, Num, power
 from ._trace import Trace, root
 

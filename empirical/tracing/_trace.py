@@ -13,8 +13,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
-from ..carriers import Array, Carrier, namespace
-from ..errors import LngeomError
+from lngeom.carriers import Array, Carrier, namespace
+from lngeom.errors import LngeomError
+
 from ._grounds import Ground
 
 Result = TypeVar("Result")

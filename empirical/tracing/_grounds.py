@@ -9,10 +9,10 @@ from fractions import Fraction
 import numpy
 from numpy.typing import ArrayLike
 
-from .. import kernel
-from ..carriers import Array, Carrier, Dual, Rounded
-from ..kernel import Formula, Recorded, Table
-from ..rounding import FORMATS
+from lngeom import kernel
+from lngeom.carriers import Array, Carrier, Dual, Rounded
+from lngeom.kernel import Formula, Recorded, Table
+from lngeom.rounding import FORMATS
 
 
 class Ground:
