@@ -252,9 +252,9 @@ def jacobian_singular_values(
     The shrunk one belongs to the radial direction: ε/D³ for ε inside, ε/D² for ε outside. It is 0 at ε = 0, where
     LayerNorm has rank d − 2; the largest is √d/(‖x‖ sin θ) there, θ the angle between x and 1, and not bounded by any
     function of ‖x‖. RMSNorm has 1/D d − 1 times. With a gain use ``numpy.linalg.svdvals(jacobian(x, gain, eps=eps))``:
-    for ε inside, D times the i-th lies between the i-th and (i + 2)-nd largest |g|, the (i + 1)-st for RMSNorm (theorem
-    ``jacobian.gain_interlacing``). Returns shape (..., d). Source: Xiong et al., arXiv:2002.04745, Lemma 3, ‖J‖₂ =
-    O(√d/‖x‖), which needs sin θ bounded below.
+    for ε inside, D times the i-th lies between the i-th and (i + 2)-nd largest |g|, the (i + 1)-st for RMSNorm, by
+    Weyl's inequalities. Returns shape (..., d). Source: Xiong et al., arXiv:2002.04745, Lemma 3, ‖J‖₂ = O(√d/‖x‖),
+    which needs sin θ bounded below.
 
     >>> import numpy as np, lngeom as lg
     >>> lg.derivatives.jacobian_singular_values(np.array([3.0, -3.0, 0.0]), eps=3.0)

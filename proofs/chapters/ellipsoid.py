@@ -1,7 +1,6 @@
 """Ellipsoid: where the outputs of LayerNorm lie, and its principal axes."""
 
 from fractions import Fraction
-from operator import sub
 from typing import Any
 
 from hypothesis import strategies as st
@@ -10,11 +9,11 @@ import lngeom as lg
 from lngeom import kernel as sy
 from lngeom.fibers import invert
 from lngeom.kernel import dim, dot, norm, ones, root, square_norm, summed, trace
-from lngeom.strategies import ball, scalars, vectors
+from lngeom.strategies import ball, vectors
 from lngeom.theorems import Epsilon, Scalar, Vector, assume, nonzero, theorem, varies, wrong
 
 from .._shared import variance
-from .._steps import as_sum, product, sum_of_squares
+from .._steps import as_sum, sum_of_squares
 from ..works import ABSTRACT, BLOG, OWN, RIECHERS
 
 
@@ -553,202 +552,6 @@ def test_characteristic_polynomial(g: Vector, lam: Scalar):
     determinant = 1 + summed(g * g / (lam - g * g)) / d
     assert determinant == lam / d * poles
     wrong("p′(λ)/d, without the factor λ", lambda: determinant == poles / d)
-
-
-POLE_LEFT_OUT = "where a_i = λ the kernel reads 1/0 as 0 and leaves that component out on both sides"
-
-
-def weights(a: Vector, lam: Scalar) -> Vector:
-    """The weights w = 1/(a − λ)²."""
-    return (1 / (a - lam)) ** 2
-
-
-def slope(a: Vector, v: Vector, lam: Scalar) -> Scalar:
-    """By how much the root moves when a moves along v, ν = Σw_i v_i/Σw_i."""
-    return summed(weights(a, lam) * v) / summed(weights(a, lam))
-
-
-@st.composite
-def gaps(draw: st.DrawFn, d: int) -> list[Any]:
-    """Two or more numbers u with Σ1/u_i = 0, the first d // 2 above 0 and the others below."""
-    sizes, half = [draw(scalars(">")) for _ in range(d)], d // 2
-    total = sum(1 / size for size in sizes[:half]) / sum(1 / size for size in sizes[half:]) or 1
-    return sizes[:half] + [-size / total for size in sizes[half:]]
-
-
-@st.composite
-def roots(draw: st.DrawFn, d: int) -> dict[str, Any]:
-    """A root λ of Σ1/(a_i − λ) = 0, and changes v up to κa."""
-    lam, c = draw(scalars()), draw(scalars(">"))
-    a = [lam + gap for gap in draw(gaps(d))]
-    return {"a": a, "lam": lam, "v": [c * value - draw(scalars(">=")) for value in a], "c": c}
-
-
-def mass(off: sy.Proved, a: Vector, lam: Scalar) -> sy.Proved:
-    """Σw > 0, because no component of a is λ."""
-    return sy.total(sy.strengthen(sy.square(1 / (a - lam)), sy.prove(sy.unequal(weights(a, lam)), off)))
-
-
-@st.composite
-def two_roots(draw: st.DrawFn, d: int) -> dict[str, Any]:
-    """Roots λ of a and μ of b between the same poles, and a number c that no component grows more by."""
-    lam, mu = draw(scalars()), draw(scalars())
-    a, b = [lam + gap for gap in draw(gaps(d))], [mu + gap for gap in draw(gaps(d))]
-    return {"a": a, "b": b, "lam": lam, "mu": mu, "c": max(map(sub, b, a)) + draw(scalars(">="))}
-
-
-def off_root(d: int) -> st.SearchStrategy[dict[str, object]]:
-    """The same with λ below the root, nearly at the pole."""
-    return two_roots(d).map(lambda m: m | {"lam": (m["lam"] + 9 * max(a for a in m["a"] if a < m["lam"])) / 10})
-
-
-def in_threes(d: int, u: tuple[int, ...], v: tuple[int, ...]) -> dict[str, object]:
-    """The three differences a − λ and b − μ in turn, at λ = 0 and μ = 1, and the largest that a component grows by."""
-    a, b = [u[i % 3] for i in range(d)], [v[i % 3] + 1 for i in range(d)]
-    return {"a": a, "b": b, "lam": 0, "mu": 1, "c": max(map(sub, b, a))}
-
-
-def differ(u: Vector, v: Vector, units: list[sy.Proved], solved: list[sy.Proved]) -> sy.Proved:
-    """Σ(u − v)/(uv) = Σ1/v − Σ1/u = 0, by u/u = 1 and v/v = 1."""
-    ends = [(-1, None, solved[0]), (1, None, solved[1])]
-    return sy.combine(summed((u - v) / u / v), [*ends, (1, 1 / v, units[0]), (-1, 1 / u, units[1])])
-
-
-@theorem(
-    OWN,
-    "principal axes",
-    "the secular equation before and after a change of the squared gains",
-    models=two_roots,
-    without={
-        "a_i ≠ λ": lambda d: in_threes(d, (0, 1, -1), (2, 2, -1)),
-        "b_i ≠ μ": lambda d: in_threes(d, (2, 2, -1), (0, 1, -1)),
-    },
-)
-def test_axis_derivative(a: Vector, b: Vector, lam: Scalar, mu: Scalar):
-    """A squared semi-axis moves by a weighted mean of the changes of the squared gains.
-
-    (μ − λ)Σw_i = Σw_i(b_i − a_i) for roots λ of a and μ of b, w = 1/((a − λ)(b − μ))
-
-    Last step: If λ(t) solves the secular equation of a + tv for all small t, between the poles that λ(0) is between,
-    it is differentiable at 0, with the derivative Σw_i v_i/Σw_i, w = 1/(a − λ(0))².
-    """
-    before, after = a - lam, b - mu
-    assume(nonzero(before), "a_i ≠ λ")
-    assume(nonzero(after), "b_i ≠ μ")
-    assume(summed(1 / before) == 0, "Σ 1/(a_i − λ) = 0")
-    assume(summed(1 / after) == 0, "Σ 1/(b_i − μ) = 0")
-    w = 1 / before / after
-    assert (mu - lam) * summed(w) == summed(w * (b - a))
-    wrong("the plain mean of the changes", lambda: (mu - lam) * dim(a) == summed(b - a))
-    wrong("the weights of the first root alone", lambda: mu - lam == slope(a, b - a, lam))
-
-
-@test_axis_derivative.proof
-def _(given, a, b, lam, mu):
-    return differ(a - lam, b - mu, [sy.inverse(apart) for apart in given[:2]], given[2:])
-
-
-@theorem(
-    OWN,
-    "principal axes",
-    "no interlacing is needed for this bound",
-    models=two_roots,
-    without={"(a_i − λ)(b_i − μ) > 0": lambda d: in_threes(d, (2, 2, -1), (1, -2, -2)), "Σ 1/(a_i − λ) = 0": off_root},
-)
-def test_axis_lipschitz(a: Vector, b: Vector, lam: Scalar, mu: Scalar, c: Scalar):
-    """No squared semi-axis moves further than the squared gain that moves furthest.
-
-    μ − λ ≤ c for b_i − a_i ≤ c, for roots λ of a and μ of b between the same poles, 1/((a_i − λ)(b_i − μ)) > 0
-    """
-    before, after = a - lam, b - mu
-    w = 1 / before / after
-    assume(w > 0, "(a_i − λ)(b_i − μ) > 0")
-    assume(summed(1 / before) == 0, "Σ 1/(a_i − λ) = 0")
-    assume(summed(1 / after) == 0, "Σ 1/(b_i − μ) = 0")
-    assume(c - (b - a) >= 0, "b_i − a_i ≤ c")
-    assert mu - lam <= c
-    wrong("less than the largest change", lambda: mu - lam < c)
-    wrong("at least the mean change", lambda: (mu - lam) * dim(a) >= summed(b - a))
-
-
-@test_axis_lipschitz.proof
-def _(goal, given, a, b, lam, mu, c):
-    """The gap c − (μ − λ) is Σw(c − (b − a))/Σw for w = 1/((a − λ)(b − μ)) > 0, which is not 0 where 1/0 = 0."""
-    same, *solved, near = given
-    u, v, gap = a - lam, b - mu, goal.term
-    laws = [sy.combine((t / t - 1) / t / r, [(1 / r, None, sy.inverse_total(1 / t))]) for t, r in ((u, v), (v, u))]
-    units = [sy.cancel(t / t - 1, law, same) for t, law in zip((u, v), laws, strict=True)]
-    weight = sy.total(same)
-    mean = sy.multiply(sy.inverse_sign(weight), sy.total(sy.multiply(same, near)))
-    parts = [(-gap, None, sy.inverse(weight)), (-1 / weight.conclusion.term, None, differ(u, v, units, solved))]
-    return sy.transport(gap, sy.combine(gap - mean.conclusion.term, parts), mean)
-
-
-def balance(off: sy.Proved, pole: sy.Proved, a: Vector, lam: Scalar) -> sy.Proved:
-    """Σwa − λΣw = Σw(a − λ) = Σ1/(a − λ) = 0, for w(a − λ) − 1/(a − λ) = (1/(a − λ))·((a − λ)/(a − λ) − 1)."""
-    w = weights(a, lam)
-    return sy.combine(summed(w * a) - lam * summed(w), [(1, 1 / (a - lam), sy.inverse(off)), (1, None, pole)])
-
-
-@theorem(OWN, "principal axes", "relative changes of squared gains are not magnified", models=roots)
-def test_axis_balance(a: Vector, lam: Scalar):
-    """A root of the secular equation is that weighted mean of the squared gains.
-
-    Σw_i a_i = λΣw_i where Σ1/(a_i − λ) = 0
-
-    Remark: By ellipsoid.axis_derivative Σ a_i(∂λ/∂a_i) = λ: the condition number of a squared semi-axis is 1.
-    """
-    assume(nonzero(a - lam), "a_i ≠ λ", redundant=POLE_LEFT_OUT)
-    assume(summed(1 / (a - lam)) == 0, "Σ 1/(a_i − λ) = 0")
-    w = weights(a, lam)
-    assert summed(w * a) == lam * summed(w)
-    wrong("with the weights 1/(a − λ)", lambda: summed(a / (a - lam)) == lam * summed(1 / (a - lam)))
-
-
-@test_axis_balance.proof
-def _(goal, given, a, lam):
-    off, pole = given
-    return balance(off, pole, a, lam)
-
-
-@theorem(
-    OWN,
-    "principal axes",
-    "the condition number 2√d is one for the poles, not for gains",
-    models=roots,
-    without={
-        "a_i ≠ λ": lambda d: {"a": [-1] * d, "v": [-1] * d, "lam": -1, "c": 1},
-        "v_i ≤ κa_i": lambda d: roots(d).map(lambda m: m | {"v": [9 * m["c"] * x for x in m["a"]]}),
-    },
-)
-def test_axis_sensitivity(a: Vector, v: Vector, lam: Scalar, c: Scalar):
-    """If no squared gain changes by more than a factor, the weighted mean of the changes keeps to it.
-
-    ν ≤ κλ for v_i ≤ κa_i, ν = Σw_i v_i/Σw_i and Σ1/(a_i − λ) = 0
-
-    Remark: By ellipsoid.axis_derivative ν is the change of the squared semi-axis to first order.
-    """
-    assume(nonzero(a - lam), "a_i ≠ λ")
-    assume(summed(1 / (a - lam)) == 0, "Σ 1/(a_i − λ) = 0")
-    assume(c * a - v >= 0, "v_i ≤ κa_i")
-    assert c * lam - slope(a, v, lam) >= 0
-    wrong(
-        "strictly less than the largest change",
-        lambda: c * lam - slope(a, v, lam) > 0,
-        models=lambda d: roots(d).map(lambda m: m | {"v": [m["c"] * x for x in m["a"]]}),
-    )
-
-
-@test_axis_sensitivity.proof
-def _(goal, given, a, v, lam, c):
-    """(κλ − ν) = Σw(κa − v)/Σw."""
-    off, pole, near = given
-    positive = mass(off, a, lam)
-    total = positive.conclusion.term
-    change = sy.total(sy.multiply(sy.square(1 / (a - lam)), near))
-    scaled = product(change, sy.prove(sy.greater(1 / total), positive))
-    moved = [(-c / total, None, balance(off, pole, a, lam)), (-c * lam, None, sy.inverse(positive))]
-    return sy.transport(goal.term, sy.combine(goal.term - scaled.conclusion.term, moved), scaled)
 
 
 @st.composite

@@ -65,14 +65,6 @@ apply: le_trans (ler_norm_add _ _) _; rewrite !normrM [_ * `|t|]mulrDl ler_add /
 by rewrite mulrAC ler_pmul.
 Qed.
 
-Lemma lipschitz_sum n (f : 'I_n -> R -> R) : (forall i, lipschitz (f i)) -> lipschitz (fun t => \sum_i f i t).
-Proof.
-move=> each; elim: (index_enum _) => [|i r [K H]].
-  by exists 0; exists 1 => // t _; rewrite !big_nil subrr normr0 mul0r.
-have [L I] := lipschitz_add (each i) (ex_intro _ K H).
-by exists L; apply: near1 I _ => t; rewrite !big_cons.
-Qed.
-
 Lemma lipschitz_inv f : f 0 != 0 -> lipschitz f -> lipschitz (fun t => (f t)^-1).
 Proof.
 move=> f0 fl; have pos : 0 < `|f 0| / 2 by rewrite divr_gt0 ?normr_gt0 ?ltr0n.
@@ -239,53 +231,6 @@ Proof.
 move=> pos; rewrite -[X in derivative _ X](jacobian__potential v pos).
 apply: dual_derivative; apply: dual_sum => j; apply: dual_mul; last by rewrite mul0r; apply: dual_const.
 by apply: dual_sqrt => //; apply: dual_add (dual_variance _ _) (dual_const _).
-Qed.
-
-(** ellipsoid.axis_derivative: If λ(t) solves the secular equation of a + tv for all small t, between the poles that
-    λ(0) is between, it is differentiable at 0, with the derivative Σw_i v_i/Σw_i, w = 1/(a − λ(0))². *)
-Theorem ellipsoid__axis_derivative__last_step a v (lam : R -> R) :
-  near (fun t => \sum_i 1 / (moved a v t i - lam t) = 0 /\ forall i, 0 < (a i - lam 0) * (moved a v t i - lam t)) ->
-  let w i := (a i - lam 0)^-1 ^+ 2 in derivative lam ((\sum_i w i * v i) / \sum_i w i).
-Proof.
-move=> root w; pose u t i := moved a v t i - lam t; have start i : moved a v 0 i = a i by rewrite /moved mul0r addr0.
-have [zero same] : \sum_i 1 / (a i - lam 0) = 0 /\ forall i, 0 < (a i - lam 0) * (a i - lam 0).
-  have [e e0 /(_ 0)] := root; rewrite normr0 (ltW e0); under eq_bigr do rewrite start.
-  by move=> /(_ isT)[? P]; split=> // i; have := P i; rewrite start.
-have apart i : a i - lam 0 != 0 by have := same i; apply: contraTneq => ->; rewrite mul0r ltxx.
-pose weight t i := 1 / (a i - lam 0) / u t i.
-have positive t i : 0 < (a i - lam 0) * u t i -> 0 < weight t i.
-  by move=> P; rewrite /weight mul1r -invfM invr_gt0.
-(* The root moves by no more than the largest change. *)
-have lip : lipschitz lam.
-  exists (\sum_j `|v j|); apply: near1 root _ => t [zero' same'].
-  have small i : `|t * v i| <= (\sum_j `|v j|) * `|t|.
-    by rewrite normrM mulrC ler_wpmul2r // (bigD1 i) //= ler_addl sumr_ge0.
-  apply/ler_normlP; split.
-    rewrite opprB; apply: (ellipsoid__axis_lipschitz (a := moved a v t) (b := a)) => // i.
-      by have := positive _ _ (same' i); rewrite /weight !mul1r mulrC.
-    rewrite subr_ge0 /moved opprD addrA subrr sub0r; apply: le_trans (small i); apply: le_trans (ler_norm _) _.
-    by rewrite normrN.
-  apply: (ellipsoid__axis_lipschitz (a := a) (b := moved a v t)) => // i; first exact: positive (same' i).
-  by rewrite subr_ge0 /moved addrAC subrr add0r; apply: le_trans (small i); apply: ler_norm.
-have moves i : lipschitz (fun t => weight t i).
-  apply: lipschitz_mul (lipschitz_const _) _; apply: lipschitz_inv; first by rewrite /u start apart.
-  apply: lipschitz_add; first exact: dual_lipschitz (dual_line _ _).
-  have [K H] := lip; exists K; apply: near1 H _ => t.
-  by rewrite -opprD normrN.
-pose q t := (\sum_i weight t i * v i) / \sum_i weight t i.
-have mass t : (forall i, 0 < (a i - lam 0) * u t i) -> 0 < \sum_i weight t i.
-  by move=> P; rewrite (bigD1 ord0) //= ltr_paddr ?positive // sumr_ge0 // => i _; apply/ltW/positive.
-have u0 i : u 0 i = a i - lam 0 by rewrite /u start.
-apply: (@dual_derivative _ _ (lam 0)); exists q; split.
-- apply: lipschitz_mul; first by apply: lipschitz_sum => i; apply: lipschitz_mul (moves i) (lipschitz_const _).
-  apply: lipschitz_inv (lipschitz_sum moves); rewrite gt_eqF // mass // => i; rewrite u0 //.
-- by rewrite /q; congr (_ / _); apply: eq_bigr => i _; rewrite /weight u0 /w mul1r expr2.
-apply: near1 root _ => t [zero' same']; have M := mass t same'.
-have off i : moved a v t i - lam t != 0 by have := same' i; apply: contraTneq => ->; rewrite mulr0 ltxx.
-have := ellipsoid__axis_derivative apart off zero zero'; rewrite -/(weight t) => E.
-apply/eqP; rewrite -subr_eq0 opprD addrA subr_eq0; apply/eqP; apply: (mulIf (negbT (gt_eqF M))); rewrite E.
-rewrite -mulrA mulfVK ?gt_eqF // mulr_sumr; apply: eq_bigr => i _.
-by rewrite -/(u t i) -/(weight t i) /moved [a i + _]addrC addrK mulrCA.
 Qed.
 
 End Derivatives.
