@@ -32,7 +32,6 @@ COMMANDS: dict[str, Command] = {
     "prove": Command("proofs.commands.prove", "prove the theorems and check everything about them", "proofs"),
     "verify": Command("proofs.commands.verify", "replay every proof in Coq", "proofs"),
     "sweep": Command("empirical.commands.sweep", "measure every norm layer of a model on a text", "empirical"),
-    "merge": Command("empirical.commands.merge", "merge runs of one model on parts of a text", "empirical"),
     "report": Command("empirical.commands.report", "regenerate the figures and the report of a run", "empirical"),
     "fold": Command("empirical.commands.fold", "remove mean subtraction from a model, exactly", "empirical"),
     "gauge": Command("empirical.commands.gauge", "the same network with other angles to 1, certified", "empirical"),

@@ -17,7 +17,7 @@ from ..runs import RunDirectory
 class Options:
     """The runs."""
 
-    runs: tuple[Path, ...] = argument("DIR", "output directories of lngeom sweep, lngeom sweep all or lngeom merge")
+    runs: tuple[Path, ...] = argument("DIR", "output directories of lngeom sweep or lngeom sweep all")
 
 
 def _rebuild(directory: Path) -> Path:

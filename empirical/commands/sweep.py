@@ -1,6 +1,5 @@
 """Measure every norm layer of a model on a text, in one forward pass: the angle of its hidden states to the uniform
-direction, their norms, and what the layer does to both. No hidden state is stored. The run directory keeps the tokens
-in tokens.npy; with --private it does not, and then continuing a stopped run needs the corpus again.
+direction, their norms, and what the layer does to both. No hidden state is stored.
 
 Without arguments: SmolLM2-135M on 16,384 tokens of the English Wikipedia, both from installed packages.
 The results go to a directory with tables, figures and a report. Repeat the command to continue a run that was stopped.

@@ -7,7 +7,6 @@ import json
 import re
 import shutil
 from collections.abc import Sequence
-from io import BufferedIOBase
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -53,7 +52,6 @@ class RunDirectory:
     ) -> None:
         self.path, self.manifest_path, self._results, self._shards = path, path / manifest, results, shards
         self.tokens_path, self.sequences_path = path / "tokens.npy", path / "sequences.csv"
-        self._held: np.ndarray | None = None
         self.state_path, self.predictions_path = path / "state.safetensors", path / "predictions.csv"
 
     @property
@@ -145,17 +143,9 @@ class RunDirectory:
         with replacing(self.tokens_path) as draft, draft.open("wb") as stream:
             np.save(stream, tokens, allow_pickle=False)
 
-    def hold(self, stream: BufferedIOBase) -> dict[str, str]:
-        """Keep the token ids of an open file in memory alone; returns their hash as an entry of the manifest."""
-        stream.seek(0)
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        stream.seek(0)
-        self._held = np.load(stream, allow_pickle=False)
-        return {f"{self.tokens_path.stem}_sha256": digest}
-
     def tokens(self) -> np.ndarray:
-        """The token ids, mapped from disk, or those that are held."""
-        return self._held if self._held is not None else np.load(self.tokens_path, mmap_mode="r", allow_pickle=False)
+        """The token ids, mapped from disk."""
+        return np.load(self.tokens_path, mmap_mode="r", allow_pickle=False)
 
     def finish(self) -> None:
         """Mark the run as done, with the hashes of its results, and remove the shards."""

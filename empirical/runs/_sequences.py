@@ -1,4 +1,4 @@
-"""Where the sequences of a run come from: one row each, so that no token is ever counted twice."""
+"""Where the sequences of a run come from: one row each."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -6,7 +6,6 @@ from .._lazy import lazy
 
 if TYPE_CHECKING:
     from ._live import is_live as is_live, load_live as load_live, measure
-    from ._merge import merge_runs
     from ._options import (
         ALL as ALL,
         DEFAULT_DIRECTIONS as DEFAULT_DIRECTIONS,

@@ -73,7 +73,6 @@ class Sweep:
     compile: bool = option(False, "one compiled kernel for the statistics, for long runs on a CPU")
     allow_pickle: bool = option(False, "load pickled weights, which can run code")
     random_weights: bool = option(False, "draw the weights at random from the model's configuration")
-    private: bool = option(False, "keep no tokens in the run directory, their hashes and counts alone")
     output: str | None = option(None, "run directory (default: runs/NAME)", metavar="DIR")
 
 

@@ -1,7 +1,6 @@
 """The plan of a sweep: model and corpus found, every default settled, nothing large read."""
 
 import math
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,7 +63,6 @@ class Plan:
             "directions": self.sweep.directions,
             "null_every": self.null_every,
             "seed": self.sweep.seed,
-            **({"private": True} if self.sweep.private else {}),
             **({"compiled": True} if self.sweep.compile else {}),
             **({"directions_rounded": True} if self.dtype.itemsize == 2 else {}),
         }
@@ -94,8 +92,6 @@ def _refuse_together(sweep: Sweep) -> None:
     if sweep.random_weights and sweep.device_map is not None:
         msg = f"--device-map {sweep.device_map}: random weights are drawn on one device; leave one of the two out"
         raise RunError(msg)
-    if sweep.private and int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise RunError("--private: processes would share tokens in a file; use one process, or no --private")
     if not 0 <= sweep.seed < 1 << 63:
         raise RunError(f"--seed {sweep.seed}: must be 0 or more and below 2^63")
 

@@ -67,7 +67,7 @@ def read_finished(path: str | os.PathLike[str]) -> FinishedRun:
     """Read a finished run.
 
     Args:
-        path: Output directory of ``lngeom sweep``, ``lngeom merge`` or :func:`measure`.
+        path: Output directory of ``lngeom sweep`` or :func:`measure`.
     """
     run = RunDirectory(Path(path))
     manifest = run.finished_manifest()

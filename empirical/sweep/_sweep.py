@@ -1,7 +1,6 @@
 """The sweep of a model over a text, stage by stage: settle, draw, load, measure, judge, write."""
 
 import hashlib
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, replace
@@ -75,21 +74,18 @@ def run_sweep(sweep: Sweep, *, console: Console | None = None, command: str = ""
 
 
 def _draw(run: RunDirectory, plan: Plan, console: Console) -> None:
-    """Write the token ids and where they are from, unless an earlier start did; hold those of a private run."""
-    recorded, private = run.manifest(), plan.sweep.private
-    if "token_policy" in recorded and not private:
+    """Write the token ids and where they are from, unless an earlier start did."""
+    recorded = run.manifest()
+    if "token_policy" in recorded:
         if run.is_sealed(*_SEALED):
             return
         say(console, f"{run.tokens_path}: is damaged or gone; drawn again")
     tokenizer = None if plan.corpus.has_ids or plan.corpus.is_random else load_tokenizer(plan.source)
     total = plan.drawing.tokens
-    with ExitStack() as held:
-        advance = held.enter_context(progress(console, f"reading {Path(plan.corpus.spec).name}", total))
-        target = held.enter_context(tempfile.TemporaryFile()) if private else run.tokens_path
-        policy, origins = draw_tokens(target, plan.corpus, tokenizer, plan.drawing, advance)
-        sealed = run.hold(target) if not isinstance(target, Path) else run.hashes(run.tokens_path.name)
+    with progress(console, f"reading {Path(plan.corpus.spec).name}", total) as advance:
+        policy, origins = draw_tokens(run.tokens_path, plan.corpus, tokenizer, plan.drawing, advance)
     write_records(run.sequences_path, Origin, origins)
-    sealed |= run.hashes(run.sequences_path.name)
+    sealed = run.hashes(*_SEALED)
     if any(recorded.get(entry, digest) != digest for entry, digest in sealed.items()):
         msg = f"{run.path}: the corpus gives other tokens than when the run was begun; choose another --output"
         raise RunError(msg)

@@ -2,14 +2,12 @@
 
 import hashlib
 import shutil
-import tempfile
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
@@ -108,9 +106,9 @@ def _spread(rows: Iterable[np.ndarray], wanted: int, ahead: int) -> Iterator[tup
 
 
 def draw_tokens(
-    target: Path | BinaryIO, corpus: Corpus, tokenizer: Any, wanted: Drawing, advance: Advance
+    target: Path, corpus: Corpus, tokenizer: Any, wanted: Drawing, advance: Advance
 ) -> tuple[Json, list[Origin]]:
-    """Write packed sequences, spread over a corpus, to a file or an open one (``.npy``).
+    """Write packed sequences, spread over a corpus, to a file (``.npy``).
 
     Of token ids the whole file is drawn from; of a text its first 16 times as many tokens, at least 65,536 and at most
     4 million, unless it is shorter or more are measured.
@@ -119,19 +117,14 @@ def draw_tokens(
         The token policy (``start`` and ``separator`` token of the packing, and the tokenizer's class), and the origin
         of each sequence.
     """
-    folder = target.parent if isinstance(target, Path) else Path(tempfile.gettempdir())
-    free, needed = shutil.disk_usage(folder).free, wanted.dtype.itemsize * wanted.tokens
+    free, needed = shutil.disk_usage(target.parent).free, wanted.dtype.itemsize * wanted.tokens
     if corpus.is_random and needed > free:  # other corpora may end before
         msg = f"--tokens {wanted.tokens:,}: take {needed / 1e9:,.0f} GB and {free / 1e9:,.0f} are free; lower it"
         raise CorpusError(msg)
     rows = _rows(corpus, tokenizer, wanted)
     places: list[int] = []
     digests: list[str] = []
-    with ExitStack() as held:
-        if isinstance(target, Path):
-            stream: BinaryIO = held.enter_context(held.enter_context(replacing(target)).open("w+b"))
-        else:
-            stream = target
+    with replacing(target) as draft, draft.open("w+b") as stream:
         writer = ArrayWriter(stream, wanted.dtype, (wanted.length,))
         for number, row in rows.chosen:
             stored = writer.append(corpus.within(row, wanted.vocabulary)[None])

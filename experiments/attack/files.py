@@ -13,7 +13,6 @@ import numpy as np
 from safetensors.torch import load_file, save_file
 
 from empirical.models import find_model, load_model, load_tokenizer
-from empirical.runs import RunDirectory
 from empirical.text import TokenPolicy, encoded
 from empirical.train import train_tokenizer
 
@@ -38,11 +37,13 @@ def stopped_sweep(scene: Scene, generator: random.Random) -> str:
 
 @area("a finished sweep, a file damaged")
 def finished_sweep(scene: Scene, generator: random.Random) -> str:
-    """A finished sweep, one of its files damaged, and merged with another."""
+    """A finished sweep, one of its files damaged, and compared with another."""
     with scene.copy("finished") as (run,):
-        what, merged = _damage_one([run], generator), run.parent / "merged"
-        done, _ = said("merge", run, scene.base / "beside", "--output", merged)
-        return scene.judged("merge", done, merged, what)
+        what, tables = _damage_one([run], generator), [run.parent / name for name in ("sound.csv", "damaged.csv")]
+        sides = zip((scene.base / "finished", run), tables, strict=True)
+        sound, done = [said("compare", side, scene.base / "beside", "--csv", table)[0] for side, table in sides]
+        right = done == "refused" or (sound == done == "done" and len({table.read_bytes() for table in tables}) == 1)
+        return "" if right else f"{what}: {done}"
 
 
 @area("a stopped training, a file damaged")
@@ -157,7 +158,7 @@ def _resumed(scene: Scene, stage: str, first: str, output: Path, what: str) -> s
     if first not in ("done", "refused", "killed"):
         return f"{stage} {what}: {first}"
     again = scene.run(stage, output)
-    if again == "refused" and stage in ("fold", "merge"):  # which take a new directory only: the first start was done
+    if again == "refused" and stage == "fold":  # which takes a new directory only: the first start was done
         again = "done" if output.exists() else again
     wrong = scene.judged(stage, again, output, f"{what}, then again")
     return wrong or (f"{stage} {what}, then again: refused" if again == "refused" else "")
@@ -231,35 +232,3 @@ def full_memory(scene: Scene, generator: random.Random) -> str:
 
     with _begun(scene, stage) as output:
         return _resumed(scene, stage, in_child(starved), output, f"{more} bytes of memory")
-
-
-@area("merges of overlapping and disjoint runs", 0.3)
-def merges(scene: Scene, generator: random.Random) -> str:
-    """Runs on parts of a text merged in any order and nesting: refused if a token would count twice."""
-    kinds = generator.choices(
-        ["aligned", "shifted", "reordered", "longer"], [6, 2, 2, 1], k=generator.choice([2, 2, 3])
-    )
-    spans = [(kind, 160 * generator.randrange(6) + 13 * (kind == "shifted")) for kind in kinds]
-    paths = [_part(scene, *span) for span in spans]
-    twice = any(abs(a[1] - b[1]) < 128 for n, a in enumerate(spans) for b in spans[:n])
-    right = "refused" if twice or 0 < kinds.count("longer") < len(kinds) else "done"
-    with tempfile.TemporaryDirectory(dir=scene.base) as folder:
-        done, target = "done", Path(folder, "merged")
-        if len(paths) == 3 and generator.random() < 0.5:
-            done, _ = said("merge", *paths[:2], "--output", Path(folder, "nested"))
-            paths = [Path(folder, "nested"), paths[2]]
-        if done == "done":
-            done, _ = said("merge", *paths, "--output", target)
-        if done == right == "done" and RunDirectory(target).manifest()["tokens_measured"] != 128 * len(kinds):
-            return f"{spans}: other tokens"
-        return "" if done == right else f"{spans}: {done}, not {right}"
-
-
-def _part(scene: Scene, kind: str, begin: int) -> Path:
-    """A finished run on 128 tokens of the text from some place on."""
-    name = f"{kind}{begin}"
-    if not (scene.base / name).exists():
-        rows = scene.ids[begin : begin + 128].reshape(-1, 32)
-        rows = rows[::-1] if kind == "reordered" else rows
-        scene.measured(rows.reshape(-1), name, "--sequence-length", 16 if kind == "longer" else 32)
-    return scene.base / name

@@ -88,7 +88,6 @@ _WORDS = {
     "fold": "--tokens --sequence-length --dtype --corpus --gains --verify",
     "norms": "--csv --json --types",
     "doctor": "--tokens --seed MODEL",
-    "merge": "FINISHED BESIDE --json",
     "report": "FINISHED MODEL",
     "compare": "FINISHED BESIDE --csv --json",
     "tolerance": "--d --dtype --ratio --eps --kind --order --accumulate --header --json",
@@ -120,7 +119,7 @@ def command_lines(scene: Scene, generator: random.Random) -> str:
         words = ["lngeom:layer_norm" if command == "check" else "MODEL" if command in list(_WORDS)[:5] else ""]
         for option in generator.choices(_WORDS[command].split(), k=generator.randrange(4)):
             words += [option, *generator.choices(_VALUES.split(), k=option[0] == "-" and generator.random() < 0.9)]
-        words += ["--output", "OUT"] if command in ("sweep", "ablate", "fold", "merge") else []
+        words += ["--output", "OUT"] if command in ("sweep", "ablate", "fold") else []
         words += ["--corpus", "IDS"] if command in ("ablate", "fold") else []
         line = [str(places.get(word, word)).replace("OUT", str(out)) for word in words if word]
         told = in_child(lambda: said(command, *line)[0])

@@ -46,7 +46,6 @@ STAGES = {
         ("--corpus", "ids.npy"),
         ("norms.csv",),
     ),
-    "merge": Stage("merge", ("finished", "beside"), ("sites.csv",)),
     "report": Stage("report", (), ("report.html",), within="finished"),
     "ablate": Stage(
         f"ablate --tokens 60 --site-tokens 30 --shard-tokens 20 {_SHORT}",
@@ -191,20 +190,16 @@ class Scene:
             self._rest()
 
     def _rest(self) -> None:
-        self.measured(self.ids[:64] + 1 & 15, "beside")
+        np.save(self.base / "beside.npy", self.ids[:64] + 1 & 15)
+        self._made("sweep", self.base / "beside", "--corpus", self.base / "beside.npy", "--tokens", 64)
         shutil.copytree(self.base / "finished", self.base / "report")
-        for name in ("merge", "report", "ablate", "fold", "train"):
+        for name in ("report", "ablate", "fold", "train"):
             self._made(name, self.base / name)
             self.expected[name] = self.results(name, self.base / name)
         self._made("train", self.base / "trained", "--minutes", 1e-9)  # stopped after a step
 
     def _made(self, stage: str, output: Path, *more: object) -> None:
         assert (done := self.run(stage, output, *more)) == "done", f"{stage}: {done}"
-
-    def measured(self, ids: np.ndarray, name: str, *more: object) -> None:
-        """A finished run on some token ids."""
-        np.save(self.base / f"{name}.npy", ids)
-        self._made("sweep", self.base / name, "--corpus", self.base / f"{name}.npy", "--tokens", len(ids), *more)
 
     @staticmethod
     def results(stage: str, output: Path) -> list[bytes]:

@@ -78,27 +78,6 @@ def test_a_shard_of_another_run_is_measured_again(scene: Scene) -> None:
         assert scene.judged("sweep", done, run) == ""
 
 
-def test_a_private_run_keeps_no_tokens_and_goes_on(scene: Scene, tmp_path: Path) -> None:
-    run, other = tmp_path / "run", tmp_path / "ids.npy"
-    with pytest.MonkeyPatch.context() as stopped:
-        stopped.setattr("empirical.sweep._sweep._finish", lambda *_, **__: None)
-        assert scene.run("sweep", run, "--private") == "done"
-    assert not (run / "tokens.npy").exists()
-    np.save(other, scene.ids ^ 1)
-    refused(scene.said("sweep", run, "--private", "--corpus", other), "holds another run .*corpus_sha256")
-    refused(scene.said("sweep", run), "holds another run .private is True there")
-    known = json.loads((run / "manifest.json").read_text())["corpus_sha256"]
-    with pytest.MonkeyPatch.context() as changed:  # as a data set of the hub may, which has no hash
-        changed.setattr("empirical.text.Corpus.sha256", lambda _: known)
-        refused(scene.said("sweep", run, "--private", "--corpus", other), "the corpus gives other tokens than when")
-    done, told = scene.said("sweep", run, "--private")
-    assert (done, "continuing after 4 of 4 shards" in told) == ("done", True)
-    for name in ("sites.csv", "predictions.csv"):
-        assert (run / name).read_bytes() == (scene.base / "finished" / name).read_bytes()
-    assert not list(run.rglob("*.npy"))
-    refused(said("merge", run, scene.base / "beside", "--output", tmp_path / "merged"), "keeps no tokens")
-
-
 def test_what_is_checked_stays_as_it_is() -> None:
     norm = nn.LayerNorm(8, dtype=torch.bfloat16).train()
     before = copy.deepcopy(norm.state_dict())
@@ -378,25 +357,6 @@ def test_passages_that_cannot_be_are_refused(name: str, scene: Scene, tmp_path: 
     PASSAGES[name](tmp_path / "cases" / "a.npz")
     words = ["ablate", scene.model, "--corpus", tmp_path / "cases", "--output", tmp_path / "run", "--device", "cpu"]
     refused(said(*words, "--no-sites"), "a.npz: is not a passage|corpus '.*': ")
-
-
-@pytest.mark.parametrize("length", [8, 16, 24, 64])
-def test_a_text_that_was_cut_at_other_places_is_not_merged(length: int, scene: Scene, tmp_path: Path) -> None:
-    ids = np.random.default_rng(5).integers(0, 16, 640).astype(np.uint16)
-    for name, part in {"a": ids[:320], "b": ids[325:-3], "c": ids[3:323]}.items():
-        part = part[: len(part) // length * length]
-        np.save(tmp_path / f"{name}.npy", part)
-        options = ["--tokens", len(part), "--sequence-length", min(length, 32), "--directions", 2, "--device", "cpu"]
-        words = ["sweep", scene.model, "--corpus", tmp_path / f"{name}.npy", "--output", tmp_path / name, *options]
-        with pytest.MonkeyPatch.context() as quiet:
-            quiet.setattr("empirical.pages.draw_figures", lambda *_: None)
-            quiet.setattr("empirical.pages.write_report", lambda path: path)
-            assert said(*words)[0] == "done"
-    refused(said("merge", tmp_path / "a", tmp_path / "c", "--output", tmp_path / "twice"), "would count twice; merge")
-    with pytest.MonkeyPatch.context() as quiet:
-        quiet.setattr("empirical.pages.draw_figures", lambda *_: None)
-        quiet.setattr("empirical.pages.write_report", lambda path: path)
-        assert said("merge", tmp_path / "a", tmp_path / "b", "--output", tmp_path / "once")[0] == "done"
 
 
 DOCTORED: dict[str, tuple[Callable[[nn.LayerNorm], object], str]] = {

@@ -1,8 +1,7 @@
-"""Each sequence knows its document: intervals cluster by it, texts are drawn from all over, no token counts twice."""
+"""Each sequence knows its document: intervals cluster by it, texts are drawn from all over."""
 
 import json
 import math
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +9,15 @@ import numpy as np
 import pytest
 import scipy.stats
 import torch
-from rich.console import Console
 from tokenizers import Tokenizer, models, pre_tokenizers
 from torch import nn
 from transformers import PreTrainedTokenizerFast
 
 from empirical.models import NormSite
 from empirical.observe import Observer, compute, merge
-from empirical.runs import Origin, RunDirectory, read_origins
-from empirical.support import write_records
-from empirical.sweep import Drawing, Sweep, draw_tokens, merge_runs, run_sweep
+from empirical.runs import Origin
+from empirical.sweep import Drawing, draw_tokens
 from empirical.text import open_corpus
-from lngeom.errors import LngeomError
 
 D = 16
 SITE = NormSite("0", None, "final", "layernorm", 1e-5, D)
@@ -105,45 +101,3 @@ def test_sequences_are_drawn_from_all_over(tmp_path: Path) -> None:
     assert [(s.document, s.offset, s.group) for s in spread] == [
         (None, at, n) for n, at in enumerate((0, 80, 160, 240))
     ]
-
-
-@pytest.fixture
-def parts(model_directory: Path, tmp_path: Path, without_pages: None) -> dict[str, Path]:
-    """Runs over one array of ids: all of it, its first half, its second half, and all of it in another order."""
-    ids = np.random.default_rng(3).integers(0, 64, (8, 16))
-    texts = {"whole": ids, "head": ids[:4], "tail": ids[4:], "shuffled": ids[::-1], "few": ids[:2]}
-    for name, array in texts.items():
-        np.save(tmp_path / f"{name}.npy", array)
-        _sweep(model_directory, tmp_path / f"{name}.npy", tmp_path / name, 128)
-    _sweep(model_directory, tmp_path / "whole.npy", tmp_path / "longer", 128, length=32)
-    return {name: tmp_path / name for name in (*texts, "longer")}
-
-
-def _sweep(model: Path, corpus: Path, output: Path, tokens: int, length: int = 16) -> None:
-    sweep = Sweep(str(model), str(corpus), tokens=tokens, sequence_length=length, directions=4, output=str(output))
-    run_sweep(sweep, console=Console(quiet=True), show=False)
-
-
-def test_no_token_counts_twice(parts: dict[str, Path], tmp_path: Path) -> None:
-    merge_runs([parts["tail"], parts["head"]], tmp_path / "both")
-    both = {**parts, "both": tmp_path / "both"}
-    for pair in ("head whole", "whole head", "whole shuffled", "both few", "few both", "both whole", "shuffled tail"):
-        first, second = (both[name] for name in pair.split())
-        with pytest.raises(
-            LngeomError, match=f"{second}: its sequence at offset .* is in {first} too and would count twice"
-        ):
-            merge_runs([first, second], tmp_path / "twice")
-    with pytest.raises(LngeomError, match="sequence_length is 32"):
-        merge_runs([parts["whole"], parts["longer"]], tmp_path / "twice")
-
-
-def test_a_document_is_one_unit_in_whichever_run(parts: dict[str, Path], tmp_path: Path) -> None:
-    for name in ("head", "tail"):  # as if both were of one document, which a file of ids cannot say
-        run = RunDirectory(parts[name])
-        rows = [replace(origin, corpus="c", document=5) for origin in read_origins(run.sequences_path)]
-        write_records(run.sequences_path, Origin, rows)
-        (run.path / "DONE").unlink()
-        run.finish()
-    table = merge_runs([parts["head"], parts["tail"]], tmp_path / "both")
-    assert {row["documents"] for row in table} == {1}
-    assert {row["d_cos2_high"] for row in table} == {math.inf}

@@ -14,7 +14,7 @@ from lngeom.options import STDOUT, read_options
 
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 IMPORTED_AS = {"markdown-it-py": "markdown_it"}
-JSON = ("prove", "sweep", "merge", "ablate", "norms", "compare", "check", "tolerance", "claims")
+JSON = ("prove", "sweep", "ablate", "norms", "compare", "check", "tolerance", "claims")
 ENOUGH = {
     "ablate": ["gpt2"],
     "check": ["builtins:abs"],
@@ -23,7 +23,6 @@ ENOUGH = {
     "figure": ["all"],
     "fold": ["gpt2"],
     "gauge": ["gpt2", "--shift", "1"],
-    "merge": ["a", "--out", "b"],
     "norms": ["gpt2"],
     "report": ["a"],
     "sweep": ["gpt2"],
@@ -59,9 +58,9 @@ def test_the_example_of_a_help_can_be_typed(command: str) -> None:
     read(*example.split())
 
 
-@pytest.mark.parametrize("command", ["sweep", "merge", "fold", "ablate", "train", "study", "figure"])
+@pytest.mark.parametrize("command", ["sweep", "fold", "ablate", "train", "study", "figure"])
 def test_output_has_two_spellings(command: str) -> None:
-    words = [word for word in ENOUGH.get(command, []) if word not in ("--out", "b")]
+    words = ENOUGH.get(command, [])
     short, long = (read(command, *words, flag, "somewhere").output for flag in ("--out", "--output"))
     assert str(short) == str(long) == "somewhere"
 
@@ -77,7 +76,7 @@ def test_json_goes_to_a_file_or_to_standard_output(command: str) -> None:
     assert read(command, *words, "--json=rows").json == "rows"
 
 
-@pytest.mark.parametrize("command", ["sweep", "merge", "ablate", "norms", "compare", "claims"])
+@pytest.mark.parametrize("command", ["sweep", "ablate", "norms", "compare", "claims"])
 def test_json_leaves_the_arguments_of_the_command(command: str) -> None:
     words = ENOUGH[command]
     assert read(command, "--json", *words) == read(command, *words, "--json")
