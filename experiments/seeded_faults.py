@@ -19,7 +19,7 @@ import numpy as np
 
 from empirical.check import check
 from lngeom import layer_norm, standardize, tolerance
-from tests.empirical.check.kernels import CORRECT, EPS, FAULTS, size
+from tests.kernels.seeded import CORRECT, EPS, FAULTS, size
 
 NAMESPACES = {"numpy": "numpy", "torch": "torch", "jax": "jax.numpy"}
 COLUMNS = ("framework", "kernel", "should_be", "verdict", "cause", "worst_ratio", "vectors", "as_it_should")

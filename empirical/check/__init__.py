@@ -7,7 +7,6 @@ from .._lazy import lazy
 if TYPE_CHECKING:
     from ._check import check
     from ._contract import Contract
-    from ._conventions import Convention, Fingerprint, Priced, conventions, fingerprints
     from ._doctor import Diagnosis, compare_models
     from ._finding import CheckFailed, Finding, Point
     from ._onnx import OnnxNorm, onnx_norms
@@ -15,6 +14,5 @@ if TYPE_CHECKING:
     from ._spec import check_spec
     from ._versions import versions
     from ._weights import Compared, compare_weights, described
-    from ._zoo import Caught, Score, score, surveyed, zoo
 else:
     __getattr__ = lazy(__name__, __file__)

@@ -8,8 +8,7 @@ import pytest
 import torch
 
 from empirical.check import check
-
-from .kernels import CORRECT, EPS, FAULTS, size
+from tests.kernels.seeded import CORRECT, EPS, FAULTS, size
 
 NAMESPACES: dict[str, Any] = {"numpy": np, "torch": torch}
 

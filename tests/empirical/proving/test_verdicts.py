@@ -16,9 +16,9 @@ from lngeom.cli import main
 from lngeom.theorems import CheckError
 from proofs._coqc import Library
 from proofs.certificates import Refused, _verify, recheck, replay
+from tests.kernels.traced import KERNELS, NUMPY
 
 from . import adversarial
-from .kernels import KERNELS, NUMPY
 
 _NAMED = {f"k{k}_{status.replace(' ', '_')}": (status, function) for k, (status, function) in enumerate(
     (status, function) for status, table in KERNELS for function in table.values())}  # fmt: skip

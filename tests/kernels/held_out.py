@@ -8,7 +8,7 @@ import functools
 import torch
 from torch import Tensor
 
-from ._stand_ins import EPS, Asked, Pair, StandIn, derivatives, entered, layer, mean, root, with_backward
+from .reported import EPS, Asked, Pair, StandIn, derivatives, entered, layer, mean, root, with_backward
 
 HELD_OUT: list[StandIn] = []
 _chosen = functools.partial(entered, HELD_OUT)
