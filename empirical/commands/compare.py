@@ -1,36 +1,31 @@
 """Compare finished runs: before and after fine-tuning, two checkpoints, two models of the same shape.
 
 The table has, for each norm layer that all runs have, angle, energy along the uniform direction, norms, and how they
-change. --output also writes a page with the curves of all runs in one figure.
+change.
 
-Example: lngeom compare runs/before runs/after --output runs/change.html
+Example: lngeom compare runs/before runs/after --csv change.csv
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from lngeom.options import argument, json_alone, json_option, option
 
 
 @dataclass(frozen=True)
 class Options:
-    """The runs, and where table and page go."""
+    """The runs, and where the table goes."""
 
     runs: tuple[str, ...] = argument("RUN", "output directories of lngeom sweep")
     csv: str | None = option(None, "write the table", metavar="FILE")
-    output: str | None = option(None, "write a page with figures", metavar="FILE.html")
     json: str | None = json_option("the table")
 
 
 def run(options: Options) -> int:
     """Run the command; returns the exit code."""
-    from ..pages import print_rows, write_changes
-    from ..sweep import compare_runs, read_finished
+    from ..pages import print_rows
+    from ..sweep import compare_runs
 
-    runs = {path: read_finished(path) for path in options.runs}
-    rows = compare_runs([runs[path] for path in options.runs], options.csv)
-    if options.output is not None:
-        write_changes(Path(options.output), rows, {path: run.manifest for path, run in runs.items()})
+    rows = compare_runs(options.runs, options.csv)
     if not json_alone(rows, options.json):
         heads = {"angle_mean_deg": "angle", "d_cos2": "d·E", "norm_mean": "norm"}
         shown = [

@@ -1,8 +1,6 @@
 """Find the norm layers of a model by what they compute: kind, ε, gain or 1 + gain, bias, and what was refused and why.
 
 MODEL is a hub id, a local directory, a .gguf file or MODULE:FUNCTION, a function that returns a model and its batches.
-With --types every model type of transformers is built small; the table has one row per type.
-
 Example: lngeom norms gpt2 --csv norms.csv
 """
 
@@ -15,15 +13,13 @@ from lngeom.options import argument, json_alone, json_option, option
 from ..support import Row
 
 _FOUND = ("path", "module", "kind", "eps", "placement", "d", "gain", "bias", "calls", "ratio", "reason")
-_TYPES = ("type", "norms", "kinds", "missed", "reason")
 
 
 @dataclass(frozen=True)
 class Options:
     """The model, and where the table goes."""
 
-    model: str | None = argument("MODEL", "where the model comes from", default=None)
-    types: bool = option(False, "every model type of transformers instead of a model")
+    model: str = argument("MODEL", "where the model comes from")
     csv: Path | None = option(None, "write the table", metavar="FILE")
     json: str | None = json_option("the table")
 
@@ -31,27 +27,18 @@ class Options:
 def run(options: Options) -> int:
     """Run the command; returns the exit code."""
     from ..pages import print_rows
-    from ..support import ModelError, write_table
+    from ..support import write_table
 
-    if options.types == (options.model is not None):
-        raise ModelError("give a MODEL or --types, one of the two")
-    rows = _of_types() if options.model is None else _of_model(options.model)
+    rows = _rows(options.model)
     if options.csv is not None:
         write_table(options.csv, rows)
     if not json_alone(rows, options.json):
-        columns = _TYPES if options.types else _FOUND
-        shown = [name for name in columns if any(row[name] not in (None, "") for row in rows)]
+        shown = [name for name in _FOUND if any(row[name] not in (None, "") for row in rows)]
         print_rows([{name: row[name] for name in shown} for row in rows])
     return 0
 
 
-def _of_types() -> Sequence[Row]:
-    from ..models import survey_types
-
-    return list(survey_types())
-
-
-def _of_model(spec: str) -> Sequence[Row]:
+def _rows(spec: str) -> Sequence[Row]:
     import torch
     from rich.console import Console
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from ._sites import Kind, NormSite, Role
     from ._source import ModelSource, bundled_model, find_model
     from ._text import reads_text_alone, text_config, text_inputs, vocabulary
-    from ._types import survey_types as survey_types
     from ._weights import (
         fingerprints,
         refuse_lost_blocks as refuse_lost_blocks,

@@ -17,8 +17,8 @@ from ..support import Rows
 from ._probe import Reading, affine, exactly, first_tensor, own_parameters, ratio_to_bound, read
 from ._sites import Kind, NormSite
 
-Key = tuple[object, ...]
-"""Class, width, parameters and settings of a module, in which it may be like another."""
+Readings = dict[tuple[object, ...], Reading | str]
+"""Of modules by class, width, parameters and settings, in which they may be alike."""
 
 _SEEN = 4  # vectors of the pass that each norm is held against
 _ANY_WIDTH = 24
@@ -128,7 +128,7 @@ def call(model: nn.Module, batch: object) -> object:
     return model(*batch) if isinstance(batch, (tuple, list)) else model(batch)
 
 
-def norms(model: nn.Module, batch: object = None, known: dict[Key, Reading | str] | None = None) -> Norms:
+def norms(model: nn.Module, batch: object = None) -> Norms:
     """Find the norm layers of a model by what they compute, whatever they are called.
 
     Every module with the parameters of a norm, and every one without parameters, is called alone: on a copy, with
@@ -140,7 +140,6 @@ def norms(model: nn.Module, batch: object = None, known: dict[Key, Reading | str
         model: Any module; it is left as it was.
         batch: An input: a tensor, a tuple of positional arguments or a mapping of keyword arguments. Without one the
             norms are listed as they are registered, also those that are never called.
-        known: Readings of modules that are alike in class, settings and shape, to share between models.
 
     >>> import torch
     >>> from torch import nn
@@ -151,7 +150,7 @@ def norms(model: nn.Module, batch: object = None, known: dict[Key, Reading | str
     norm1 layernorm 1e-05 weight bias 1
     norm2 layernorm 1e-05 weight bias 1
     """
-    known = {} if known is None else known
+    known: Readings = {}
     modules = dict(model.named_modules())
     widths = {path: width for path, module in modules.items() if (width := _width(module)) is not None}
     seen = _Pass(widths)
@@ -226,9 +225,7 @@ def _other_shapes(module: nn.Module) -> str | None:
     return f"parameters of shape {shapes or 'none'}: no norm of one vector"
 
 
-def _alone(
-    module: nn.Module, width: int, vectors: tuple[Tensor, Tensor] | None, known: dict[Key, Reading | str]
-) -> Reading | str:
+def _alone(module: nn.Module, width: int, vectors: tuple[Tensor, Tensor] | None, known: Readings) -> Reading | str:
     """The reading of a module that is called alone; a module of any width is tried at that of the pass."""
     free = not own_parameters(module) and not hasattr(module, "normalized_shape")
     d = vectors[0].shape[-1] if free and vectors is not None else width

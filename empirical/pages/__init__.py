@@ -1,6 +1,6 @@
 """Tables on the terminal, figures and self-contained pages of finished runs, and pictures of the geometry.
 
-A report has a page (``_sweep``, ``_changes``, ``_comparison``, ``_ablation``, ``_training``, ``_study``), a template
+A report has a page (``_sweep``, ``_comparison``, ``_ablation``, ``_training``, ``_study``), a template
 of the page's words, and figures; it runs no model, and is made from the tables that a run left. The pictures that
 ``lngeom figure`` draws are in ``illustrations``. All have the look of ``_style``.
 """
@@ -11,7 +11,6 @@ from .._lazy import lazy
 
 if TYPE_CHECKING:
     from ._ablation import cost_figure, write_ablation
-    from ._changes import change_figure as change_figure, write_changes
     from ._comparison import write_comparison
     from ._comparison_figures import comparison_figures
     from ._console import growth_line, print_rows, print_table, summary

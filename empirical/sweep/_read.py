@@ -108,24 +108,15 @@ def compare_runs(
     if len(paths) < 2:
         raise RunError(f"{len(paths)} run given: comparing takes two or more")
     runs = [path if isinstance(path, FinishedRun) else read_finished(path) for path in paths]
-    rows = compare_tables([run.rows for run in runs])
-    if not rows:
+    tables = [{(row["site"], row["side"]): row for row in run.rows if row["bucket"] == "all"} for run in runs]
+    shared = [key for key in tables[0] if all(key in table for table in tables)]
+    if not shared:
         msg = (
             f"{runs[0].path} and {runs[1].path}: have no norm layer in common; compare runs of models of the same shape"
         )
         raise RunError(msg)
-    if output is not None:
-        write_table(Path(output), rows)
-    return rows
-
-
-def compare_tables(runs: Sequence[Rows]) -> Rows:
-    """The table of :func:`compare_runs`, from those of the runs."""
-    tables = [{(row["site"], row["side"]): row for row in rows if row["bucket"] == "all"} for rows in runs]
     compared: Rows = []
-    for key in tables[0]:
-        if not all(key in table for table in tables):
-            continue
+    for key in shared:
         row: Json = {"site": key[0], "side": key[1]}
         for name in _COMPARED:
             values = [table[key][name] for table in tables]
@@ -135,4 +126,6 @@ def compare_tables(runs: Sequence[Rows]) -> Rows:
         for index, table in enumerate(tables[1:], 2):
             row[f"d_cos2_change_{index}_half"] = _half(tables[0][key], table[key])
         compared.append(row)
+    if output is not None:
+        write_table(Path(output), compared)
     return compared

@@ -86,7 +86,7 @@ _WORDS = {
     "sweep": "--tokens --sequence-length --batch-size --shard-tokens --directions --seed --dtype --device --corpus",
     "ablate": "--tokens --sequence-length --per-document --batch-tokens --directions --seed --dtype --corpus",
     "fold": "--tokens --sequence-length --dtype --corpus --gains --verify",
-    "norms": "--csv --json --types",
+    "norms": "--csv --json",
     "doctor": "--tokens --seed MODEL",
     "report": "FINISHED MODEL",
     "compare": "FINISHED BESIDE --csv --json",

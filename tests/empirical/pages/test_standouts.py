@@ -10,11 +10,10 @@ import pytest
 
 from empirical import observe
 from empirical.judge import ISOTROPY, Prediction
-from empirical.pages import Measured, write_ablation, write_changes, write_comparison, write_report
+from empirical.pages import Measured, write_ablation, write_comparison, write_report
 from empirical.pages._console import with_interval
 from empirical.pages._sweep import _FIGURES, exact_verdicts
 from empirical.support import read_records, write_table
-from empirical.sweep._read import compare_tables
 
 RUN = Path(__file__).parents[3] / "docs" / "results" / "smollm2"
 
@@ -54,16 +53,6 @@ def test_of_a_run(tmp_path: Path) -> None:
 def test_an_interval_contains_its_estimate_as_printed(value: float, low: float, high: float) -> None:
     shown, left, right = map(float, re.findall(r"[\d.]+", with_interval(value, low, max(high, value))))
     assert left <= shown <= right
-
-
-def test_two_runs_have_a_page(tmp_path: Path) -> None:
-    rows = observe.read_sites(RUN / "sites.csv")
-    changed = [{**row, "d_cos2": 2 * row["d_cos2"]} for row in rows]
-    table = compare_tables([rows, changed])
-    write_changes(tmp_path / "changes.html", table, {"before": {"model": "m"}, "after": {"model": "m"}})
-    (first, _) = standouts(tmp_path / "changes.html")
-    certain = sum(abs(row["d_cos2_change_2"]) > row["d_cos2_change_2_half"] for row in table)
-    assert [int(first[k]) for k in (1, 2)] == [certain, len(table)]
 
 
 def test_of_an_ablation(tmp_path: Path) -> None:
