@@ -109,10 +109,8 @@ def _checked(target: object, given: CheckOptions) -> Finding:
     point = _point(judge, shown, evidence[2] if proved else None)
     if told is not None:
         row, evidence, point = told.row, told.evidence, point._replace(component=told.component)
-    rows = (shown, *sorted((trial for trial in trials if trial.wrong.any()), key=lambda trial: trial.d))
-    accused = tuple(map(judge.accusation, rows)) if proved is not None and told is None else ()
     decided = {"notes": tuple(notes), "exact": proved is not None, "proof": exact, "point": point}
-    finding = Finding(verdict, cause, *against, worst.largest, row, *evidence, **decided, accusations=accused)
+    finding = Finding(verdict, cause, *against, worst.largest, row, *evidence, **decided)
     derivatives = given.backward and verdict == "rounding" and not cast
     return _with_gradient(finding, judge, d, several=several) if derivatives else finding
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from lngeom.errors import LngeomError
-from lngeom.rounding import Accusation
 
 from ..proving import Proof
 from ..support import Json
@@ -55,8 +54,6 @@ class Finding:
         exact: Whether exact fractions, not floats, decided that the output at `input` is wrong.
         gradient_ratio: Largest distance of a derivative from the exact one over its bound, None if not checked.
         proof: What it computes in exact arithmetic, for every dimension.
-        accusations: The row of which fractions decided and others, smaller ones first; none where derivatives or the
-            order of casts are wrong. Coq can replay that of a row of two or more finite outputs.
 
     >>> from empirical.check import check
     >>> import numpy as np
@@ -83,12 +80,6 @@ class Finding:
     gradient_ratio: float | None = None
     proof: Proof | None = None
     point: Point = field(default_factory=Point)
-    accusations: tuple[Accusation, ...] = ()
-
-    def certificates(self, name: str) -> list[Json]:
-        """The certificates that Coq can replay: the proofs, and the accusation of the kernel called `name`."""
-        accused = next(filter(None, (accusation.certificate(name) for accusation in self.accusations)), None)
-        return [*(() if self.proof is None else self.proof.certificates), *([accused] if accused else [])]
 
     def refusing(self, words: tuple[str, ...]) -> "Finding":
         """The finding; of a norm that is right, a variant if a note contains one of the words."""

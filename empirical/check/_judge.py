@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lngeom.rounding import REAL, Accusation, Arithmetic, Case, Definition, Sample, certainly_outside, rounded
+from lngeom.rounding import REAL, Arithmetic, Case, Definition, Sample, certainly_outside, rounded
 
 from ._contract import ANY, Contract
 from ._kernel import Kernel, Manner
@@ -96,11 +96,6 @@ class Judge:
         """Whether the worst row of a trial is wrong in exact arithmetic too."""
         row, _ = trial.worst
         return certainly_outside(trial.x[row], trial.got[row], trial.base, self.arithmetic)
-
-    def accusation(self, trial: Trial) -> Accusation:
-        """The worst row of a trial that is certain to be wrong."""
-        row, _ = trial.worst
-        return Accusation(trial.x[row].tolist(), trial.got[row].tolist(), trial.base, self.arithmetic)
 
     def evidence(self, trial: Trial) -> tuple[float, float, float]:
         """The worst component of the worst row: computed, exact, and the half-width of its interval."""

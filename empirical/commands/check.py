@@ -41,7 +41,7 @@ class Options:
         metavar="NOTE",
     )
     proved: bool = option(False, "fail unless proved to be the definition, or an allowed variant, for every d")
-    certificate: Path | None = option(None, "write the proof, or the accusation, for lngeom verify", metavar="FILE")
+    certificate: Path | None = option(None, "write the proof, for lngeom verify", metavar="FILE")
     reproducer: Path | None = option(None, "write a script that shows the fault without lngeom", metavar="FILE")
     spec: str | None = option(None, "the definition that is right: torch, llama, gemma, onnx, or a JSON file")
     json: str | None = json_option("verdict and evidence", any_name=True)
@@ -68,9 +68,8 @@ def run(options: Options) -> int:
             raise InputError("no script can be written: nothing is wrong, or the kernel is not a function of a module")
         options.reproducer.write_text(scripts[0], encoding="utf-8")
     if options.certificate:
-        write_certificates(
-            [data for name, finding in findings.items() for data in finding.certificates(name)], options.certificate
-        )
+        proofs = [finding.proof for finding in findings.values() if finding.proof]
+        write_certificates([data for proof in proofs for data in proof.certificates], options.certificate)
     if not json_alone(record, options.json):
         for name, finding in findings.items():
             print(f"{name}: {finding}" if len(findings) > 1 else finding)

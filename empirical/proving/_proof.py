@@ -98,7 +98,7 @@ def _counted(number: int, noun: str) -> str:
 
 
 def write_certificates(certificates: list[Json], file: Path) -> None:
-    """Write certificates of proofs and of accusations, which ``lngeom verify FILE`` replays in Coq.
+    """Write certificates of proofs, which ``lngeom verify FILE`` replays in Coq.
 
     Raises:
         InputError: Nothing was proved.

@@ -1,6 +1,5 @@
 """How far rounding can take a correct kernel, and what a difference beyond that comes from."""
 
-from ._accusation import Accusation as Accusation
 from ._certainty import certainly_outside
 from ._definition import Definition, rounded as rounded
 from ._difference import Case, Explanation, diagnose, explain_difference, indistinct

@@ -8,7 +8,6 @@ meet above 0 are the proof that no p is left; a p with f(p) ≤ 0 is the proof o
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -32,42 +31,25 @@ def certainly_outside(x: Sequence[float], y: Sequence[float], layer: Definition,
     >>> [certainly_outside([1.0, 3.0], [-1.0, y], layer, Arithmetic.of("float32")) for y in (1.0, 1.00001)]
     [False, True]
     """
-    return refutation(x, y, layer, arithmetic) is not None
-
-
-@dataclass(frozen=True)
-class Refutation:
-    """Why no scale p and no shift q are left: `pairs` of components, the first for p up to `middle`, the second beyond.
-
-    The first of a pair confines q from below and the second from above; None stands for |q| ≤ reach. One component
-    alone, a pair of itself, is no number or not its bias.
-    """
-
-    middle: Fraction | None
-    pairs: tuple[tuple[int | None, int | None], ...]
-
-
-def refutation(x: Sequence[float], y: Sequence[float], layer: Definition, arithmetic: Arithmetic) -> Refutation | None:
-    """Why no correct kernel of `layer` returns `y` for `x`; None where one may."""
     row = exactly([x], arithmetic)
     if row is None or (family := layer.family(row, arithmetic)).free[0]:
-        return None
+        return False
     p_low, p_high, reach = family.low[0, 0], family.high[0, 0], family.reach[0, 0]
     got = numpy.array([y], dtype=numpy.float64)
     errors = (family.slack + fractions(half_ulp(got, arithmetic.storage))) * Fraction(SLACK)
     top = arithmetic.storage.largest * (1 - 2 * arithmetic.storage.roundoff)
     lines: list[_Line] = []
     columns = family.numerator[0], family.gain, family.bias, errors[0], got[0].tolist()
-    for i, (n, g, b, error, value) in enumerate(zip(*columns, strict=True)):
+    for n, g, b, error, value in zip(*columns, strict=True):
         if not math.isfinite(value):
             if (abs(g) * (abs(n) * p_high + reach) + abs(b)) * (1 + Fraction(1, 1000)) < top:
-                return Refutation(None, ((i, i),))  # no overflow excuses it
+                return True  # no overflow excuses it
         elif g:
             sides = (Fraction(value) - b - error) / g, (Fraction(value) - b + error) / g
-            lines.append((n, min(sides), max(sides), i))
+            lines.append((n, min(sides), max(sides)))
         elif abs(Fraction(value) - b) > error:
-            return Refutation(None, ((i, i),))
-    return _emptied(lines, p_low, p_high, reach) if lines else None
+            return True
+    return _emptied(lines, p_low, p_high, reach)
 
 
 def fractions(values: Array) -> Reals:
@@ -129,39 +111,34 @@ def root(value: Fraction, *, up: bool) -> Fraction:
     return Fraction(root + (up and whole > 0), value.denominator << shift)
 
 
-_Line = tuple[Fraction, Fraction, Fraction, int]
-"""n, l and h of l ≤ p n − q ≤ h, and the component."""
+_Line = tuple[Fraction, Fraction, Fraction]
+"""n, l and h of l ≤ p n − q ≤ h, for one component."""
 
 
 class _Tangent(NamedTuple):
-    """A scale p, f(p), a slope of f there, and the components that it is made of."""
+    """A scale p, f(p), and a slope of f there."""
 
     p: Fraction
     value: Fraction
     slope: Fraction
-    pair: tuple[int | None, int | None]
 
 
-def _emptied(lines: list[_Line], left: Fraction, right: Fraction, reach: Fraction) -> Refutation | None:
-    """Why no p in [left, right] leaves a q with |q| ≤ reach, by Kelley's cutting planes; None if one does."""
+def _emptied(lines: list[_Line], left: Fraction, right: Fraction, reach: Fraction) -> bool:
+    """Whether no p in [left, right] leaves a q with |q| ≤ reach, by Kelley's cutting planes."""
     none = Fraction(0)
 
     def tangent(p: Fraction) -> _Tangent:
-        bottom, low, i = max((p * n - most, n, i) for n, _, most, i in lines)
-        top, high, j = min((p * n - least, n, i) for n, least, _, i in lines)
-        below = (bottom, low, i) if (bottom, low) >= (-reach, none) else (-reach, none, None)
-        above = (top, high, j) if (top, high) <= (reach, none) else (reach, none, None)
-        return _Tangent(p, below[0] - above[0], below[1] - above[1], (below[2], above[2]))
+        below, low = max((-reach, none), *((p * n - most, n) for n, _, most in lines))
+        above, high = min((reach, none), *((p * n - least, n) for n, least, _ in lines))
+        return _Tangent(p, below - above, low - high)
 
     first, last = tangent(left), tangent(right)
     while first.value > 0 and last.value > 0:
-        if first.slope >= 0:
-            return Refutation(right, (first.pair, first.pair))
-        if last.slope <= 0:
-            return Refutation(left, (last.pair, last.pair))
+        if first.slope >= 0 or last.slope <= 0:
+            return True
         p = (last.value - first.value + first.slope * first.p - last.slope * last.p) / (first.slope - last.slope)
         if first.value + first.slope * (p - first.p) > 0:
-            return Refutation(p, (first.pair, last.pair))
+            return True
         middle = tangent(p)
         first, last = (middle, last) if middle.slope < 0 else (first, middle)
-    return None
+    return False

@@ -1,6 +1,5 @@
 """That no correct kernel is ever accused, as theorems in Coq, and the record of their check."""
 
-from ._accusation import replay as replay
 from ._record import RECORD as RECORD, THEOREMS as THEOREMS, check, recorded
 
-__all__ = ["check", "recorded", "replay"]
+__all__ = ["check", "recorded"]

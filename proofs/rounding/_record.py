@@ -31,7 +31,6 @@ THEOREMS = {
     "merged means": "Merging.merged_mean",
     "merged variances": "Variances.merged_variance_error",
     "four positive numbers": "Decision.refuted_outside",
-    "an accusation, by computation": "Accusation.accused_is_wrong",
     "LayerNorm in the four formats": "Formats.layer_norm_accepted",
     "LayerNorm with a folded bias": "Formats.folded_layer_norm_accepted",
     "RMSNorm in the four formats": "Formats.rms_norm_accepted",

@@ -1,9 +1,7 @@
 """Coq's theorems about the tolerance speak of the numbers that the code decides by."""
 
-import json
 import math
 import re
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,15 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lngeom.cli import main
-from lngeom.norms import Placement
-from lngeom.rounding import FORMATS, Accusation, Arithmetic, Definition, _constants, rounded
+from lngeom.rounding import FORMATS, Arithmetic, Definition, _constants, rounded
 from lngeom.rounding._certainty import exactly, root
 from lngeom.rounding._family import half_ulp
-from lngeom.theorems import CheckError
-from proofs._coqc import Library
-from proofs.rounding import THEOREMS, _accusation, recorded, replay
-from proofs.rounding._record import COQ
+from proofs.rounding import THEOREMS, recorded
 
 SOURCES = Path(__file__).parents[2] / "proofs" / "rounding"
 
@@ -142,75 +135,6 @@ def test_the_family_of_the_theorems_lies_inside_that_of_the_code(dtype: str, cen
                     i, min(alpha, known.alpha), high, Fraction(g), Fraction(b), first=centered and not method
                 )
                 assert wanted <= family.slack[0, i]
-
-
-WRONG: tuple[tuple[str, str, bool, Placement, int], ...] = (
-    ("layer", "float32", True, "inside", 24),
-    ("outside", "float64", True, "outside", 3),
-    ("rms", "bfloat16", False, "inside", 5),
-    ("alone", "float16", True, "inside", 2),
-)
-
-
-def accusations() -> dict[str, Any]:
-    """Certificates of kernels that divide by d − 1, the last of which forgets the bias where the gain is 0."""
-    rng, accused = np.random.default_rng(0), {}
-    for name, dtype, centered, placement, d in WRONG:
-        x, gain, bias = (rounded(rng.normal(size=d), dtype).astype(float) for _ in range(3))
-        gain[1] *= name != "alone"
-        c = x - centered * x.mean()
-        y = rounded(c / np.sqrt((c * c).sum() / (d - 1) + 1e-3) * gain + bias * (gain != 0), dtype).astype(float)
-        layer = Definition(centered, gain.astype(np.longdouble), bias.astype(np.longdouble), 1e-3, placement)
-        accused[name] = Accusation(x.tolist(), y.tolist(), layer, Arithmetic.of(dtype)).certificate(name)
-    return accused
-
-
-# What is changed in a certificate: where, and into what.
-TAMPERED = {
-    "no gain": ("layer", ("accusation", "gain"), [[0, 0]] * 24),
-    "another output": ("outside", ("accusation", "returned", 2), [1, 40]),
-    "another input": ("outside", ("accusation", "row", 0), [1, 40]),
-    "another epsilon": ("rms", ("accusation", "eps"), [1, 0]),
-    "a smaller error of the mean": ("layer", ("reasons", "alpha"), [1, -60]),
-    "a larger variance": ("layer", ("reasons", "low"), [1, 2]),
-    "a narrower scale": ("outside", ("reasons", "right"), [1, -9]),
-    "another component": ("layer", ("reasons", "decided", "pairs", 0), [0, 0]),
-    "a component beyond the row": ("alone", ("reasons", "decided", "alone"), 9),
-    "a row without its last component": ("layer", ("accusation", "row"), [[1, 0]]),
-}
-UNREADABLE = "a row without its last component"
-"""What cannot even be written for Coq."""
-
-
-def tampered(given: dict[str, Any], kind: str) -> Any:
-    """A certificate with one change."""
-    name, path, value = TAMPERED[kind]
-    data = json.loads(json.dumps(given[name]))
-    place = data
-    for key in path[:-1]:
-        place = place[key]
-    place[path[-1]] = value
-    return data
-
-
-def test_coq_replays_accusations_and_refuses_tampered_ones(
-    compiled: Callable[[Library], Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Of what is tampered with the theorem that the checker accepts it fails; one run of Coq loads its library once."""
-    given, folder = accusations(), compiled(COQ)
-    file = folder / "accused.json"
-    file.write_text(json.dumps(list(given.values())), encoding="utf-8")
-    assert main(["verify", str(file), "--keep", str(folder)]) == 0
-    assert "4 accusations replayed in Coq" in capsys.readouterr().out
-    text = _accusation._HEADER
-    for k, kind in enumerate(TAMPERED.keys() - {UNREADABLE}):
-        stated, qed, _ = _accusation.source(tampered(given, kind), f"tampered{k}").partition("Qed.")
-        assert stated.count("Theorem") == 1
-        text += f"{stated}Fail {qed} Abort.\n"
-    COQ.compile(folder, "Tampered", text)
-    for kind, message in (("another input", "refuses"), (UNREADABLE, "is not a certificate")):
-        with pytest.raises(CheckError, match=message):
-            replay([tampered(given, kind)], folder)
 
 
 def test_half_a_unit_is_that_of_the_theorems() -> None:
