@@ -1,7 +1,8 @@
 """Certificates in the language of Coq: data for the verified checker, and a readable corollary of what it accepts."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from ._reading import Certificate, Formula, Node, Step, binds, operands, shared
 
@@ -142,34 +143,29 @@ class _Certificate:
     # -- for readers
 
     def _corollary(self, hypotheses: list[Formula], goal: Formula) -> list[str]:
-        shown = [name for name in self.vectors if name not in self.bound]
-        names = "".join(f" ({_safe(name)} : 'I_n.+1 -> R)" for name in shown)
-        names += "".join(f" ({_safe(name)} : R)" for name in self.scalars)
-        values = _list(_safe(name) if name not in self.bound else "fun _ => 0" for name in self.vectors)
-        given = [self._shown(formula) for formula in hypotheses]
-        premises = "".join(f"    {text} ->\n" for text, _ in given)
-        conclusion, proof = self._shown(goal)
-        uses = "I"
-        for k, (text, into) in reversed(list(enumerate(given))):
-            at = f"given{k} i" if text.startswith("(forall") else f"given{k}"
-            uses = f"(conj (fun i => {into('in')} ({at})) {uses})"
-        arguments = " ".join(f"given{k}" for k in range(len(given)))
-        vector = conclusion.startswith("(forall")
-        binder = " ".join(filter(None, [arguments, "i" if vector else ""]))
-        function = f"fun {binder} => " if binder else ""
-        where = "i" if vector else "ord0"
-        replayed = f"@{self.name}_replayed R n (vec {values}) (sca {_list(map(_safe, self.scalars))}) {uses} {where}"
-        lets = "".join(
+        variables = [name for name in self.vectors if name not in self.bound]
+        binders = [f"({_safe(name)} : 'I_n.+1 -> R)" for name in variables]
+        binders += [f"({_safe(name)} : R)" for name in self.scalars]
+        lets = [
             f"    let t{k}{' i' if self._varies(k) else ''} := {self._show(k, 'i', inside=False)} in\n"
             for k in sorted(self.named)
-        )
+        ]
+        given = {f"given{k}": self._shown(formula) for k, formula in enumerate(hypotheses)}
+        shown, premises = self._shown(goal), [f"    {one.statement} ->\n" for one in given.values()]
+        theorem = " ".join([f"Theorem {self.name} (R : rcfType) (n : nat)", *binders])
+        values = _list("fun _ => 0" if name in self.bound else _safe(name) for name in self.vectors)
+        uses = "I"
+        for name, one in reversed(given.items()):
+            uses = f"(conj (fun i => {one.by('in', f'{name} i' if one.each else name)}) {uses})"
+        parts = f"(vec {values}) (sca {_list(map(_safe, self.scalars))}) {uses} {'i' if shown.each else 'ord0'}"
+        proof = shown.by("out", f"@{self.name}_replayed R n {parts}")
+        taken = " ".join([*given, *(["i"] if shown.each else [])])
         return [
-            f"Theorem {self.name} (R : rcfType) (n : nat){names} :\n{lets}{premises}    {conclusion}.",
-            f"Proof. cbv zeta; exact: ({function}{proof('out')} ({replayed})). Qed.",
+            f"{theorem} :\n{''.join(lets + premises)}    {shown.statement}.",
+            f"Proof. cbv zeta; exact: ({f'fun {taken} => ' if taken else ''}{proof}). Qed.",
         ]
 
-    def _shown(self, formula: Formula) -> tuple[str, Callable[[str], str]]:
-        """A formula between two sides, and how to turn it from or into a comparison with 0."""
+    def _shown(self, formula: Formula) -> "_Shown":
         k, relation = formula
         kind, *operands = self.nodes[k]
         two = kind == "-" and len(operands) == 2
@@ -177,8 +173,8 @@ class _Certificate:
         left = left if self._free(k) else f"({left} : R)"
         text = {"=": f"{left} = {right}", "!=": f"{left} != {right}"}
         text |= {">": f"{right} < {left}", ">=": f"{right} <= {left}"}
-        quantified = f"(forall i, {text[relation]})" if self._varies(k) else f"{text[relation]}"
-        return quantified, lambda way: f"{_SHORT[relation]}_{way}" if two else ""
+        each = self._varies(k)
+        return _Shown(f"(forall i, {text[relation]})" if each else text[relation], each, _SHORT[relation] * two)
 
     def _free(self, k: int) -> bool:
         """Whether a vector or a scalar stands in a node."""
@@ -191,14 +187,14 @@ class _Certificate:
     def _show(self, k: int, index: str, *, inside: bool = True) -> str:
         """A node as a formula, at the component `index`."""
         kind, *rest = self.nodes[k]
-        if inside and k in self.named:
-            return f"t{k} {index}" if self._varies(k) else f"t{k}"
+        if inside and k in self.named and not self._varies(k):
+            return f"t{k}"
+        if (inside or k not in self.named) and (name := self._function(k)):
+            return f"{name} {index}"
         if kind in ("S", "mean", "trace"):
             return self._reduced(kind, rest[-1], _INNER[index])
         parts = [self._show(operand, index) for operand in operands(self.nodes[k])]
         match kind:
-            case "v":
-                return f"{'(basis R m)' if rest[0] in self.bound else _safe(rest[0])} {index}"
             case "s":
                 return _safe(rest[0])
             case "d":
@@ -222,9 +218,26 @@ class _Certificate:
         if kind == "S":
             typed = "" if self._free(k) else " : R"
             return f"(\\sum_({index} < n.+1) ({shown}{typed}))"
-        if self.nodes[k][0] == "v" or (k in self.named and self._varies(k)):
-            return f"mean {shown.removesuffix(f' {index}')}"
-        return f"mean (fun {index} : 'I_n.+1 => {shown})"
+        return f"mean {self._function(k)}" if self._function(k) else f"mean (fun {index} : 'I_n.+1 => {shown})"
+
+    def _function(self, k: int) -> str:
+        """The name of a node that is a vector of the theorem or of a trace, or a part that repeats; or ``""``."""
+        kind, *rest = self.nodes[k]
+        if kind == "v":
+            return "(basis R m)" if rest[0] in self.bound else _safe(rest[0])
+        return f"t{k}" if k in self.named and self._varies(k) else ""
+
+
+class _Shown(NamedTuple):
+    """A formula for readers; whether it is of every component; the lemma to a difference compared with 0, if any."""
+
+    statement: str
+    each: bool
+    lemma: str
+
+    def by(self, way: str, proof: str) -> str:
+        """A proof of the comparison with 0 (`way` is "in"), or of the formula ("out"), by one of the other."""
+        return f"{self.lemma}_{way} ({proof})" if self.lemma else proof
 
 
 def _list(items: Iterable[object]) -> str:

@@ -100,10 +100,11 @@ def test_mean_angle(x: Vector, c: Scalar):
 
     cos∠(x + c1, 1) = (μ + c)/√((μ + c)² + σ²) for σ > 0
 
-    Last step: In a real closed field in which bounded sets have suprema, such as the real numbers: for any number of
-    states with σ > 0 and any continuous function f on [−1, 1], such as the arc cosine, the mean of f(cos∠(x + c1, 1))
-    over the states takes every value strictly between f(−1) and f(1); if f decreases strictly it takes no other, and
-    each at one c alone.
+    Last step: For any number of states with σ > 0 and any continuous function f on [−1, 1], such as the arc cosine, the
+    mean of f(cos∠(x + c1, 1)) over the states takes every value strictly between f(−1) and f(1); if f decreases
+    strictly it takes no other, and each at one c alone.
+
+    Cites: intermediate value theorem
     """
     assume(variance(x) > 0, "σ > 0", redundant="at σ = 0 both sides are the sign of μ + c, or 0 for the zero vector")
     moved, along = x + c * ones(x), mean(x) + c
