@@ -18,7 +18,6 @@ from lngeom.errors import InputError
 
 from ..models import NormSite, first_tensor
 from ._directions import SIGNS, random_directions, sign_directions
-from ._fused import FusedNorm, fused
 from ._layout import BatchShape, arranged, as_mask, batch_of, known_batch_dim
 from ._reduction import features, reduce
 from ._sketch import Sketches, sketch
@@ -65,8 +64,7 @@ class Observer:
         seed: Seed of the random directions.
         batch_dim: Axis of the sequences, 0 or 1. None is 0, and an error where a module has ``batch_first=False``.
         compiled: Whether PyTorch compiles the formulas of hidden states and of their features to a kernel each, which
-            takes some ten seconds, and a C++ compiler or Triton. Without gradients and on a CPU, the end of a norm
-            layer becomes part of the first kernel, if its bits stay. None: on a GPU, if Triton is there.
+            takes some ten seconds, and a C++ compiler or Triton. None: on a GPU, if Triton is there.
 
     >>> import torch
     >>> from torch import nn
@@ -108,8 +106,7 @@ class Observer:
         self._columns: dict[tuple[int, torch.dtype, torch.device], Tensor] = {}
         self._states: dict[tuple[tuple[str, ...], Side], SiteState] = {}
         self._queues: dict[tuple[str, float, int, int], _Queue] = {}
-        self._handles: list[RemovableHandle | FusedNorm] = []
-        self._fused: dict[str, FusedNorm | None] = {}
+        self._handles: list[RemovableHandle] = []
         self._masks: tuple[Tensor | None, Tensor | None] = (None, None)
         self._strict = True
         self._documents: Tensor | None = None
@@ -122,10 +119,6 @@ class Observer:
     def __enter__(self) -> Observer:
         """Install the hooks."""
         for site, module in self._modules.items():
-            if self._compiled and site.axis == -1 and site.path not in self._fused:
-                self._fused[site.path] = fused(module, site.d)
-            if norm := self._fused.get(site.path):
-                self._handles.append(norm.installed())
             self._handles.append(module.register_forward_hook(self._hook(site), with_kwargs=True))
         self._handles.append(self._model.register_forward_pre_hook(self._begin, with_kwargs=True))
         return self
@@ -275,10 +268,7 @@ class Observer:
             self._queues[key] = _Queue(site, buckets, kept)
         queue = self._queues[key]
         out = queue.columns[len(queue.paths)]
-        norm = self._fused.get(site.path)
-        # A transposed input has its vectors in another order.
-        numbers = norm.numbers(entering, leaving) if norm and x.is_contiguous() else None
-        self._by_kernel_if_any(sketch, x.reshape(-1, d), z.reshape(-1, d), columns, out=out, numbers=numbers)
+        self._by_kernel_if_any(sketch, x.reshape(-1, d), z.reshape(-1, d), columns, out=out)
         queue.paths.append(site.path)
         if len(queue.paths) == _TOGETHER:
             self._reduce(queue)

@@ -121,7 +121,7 @@ def _wide(dtype: torch.dtype) -> torch.dtype:
     return torch.promote_types(dtype, torch.float32)
 
 
-def row_numbers(x: Tensor, z: Tensor, dtype: torch.dtype) -> Tensor:
+def _row_numbers(x: Tensor, z: Tensor, dtype: torch.dtype) -> Tensor:
     """Mean and variance of each row of x, the same of z, and x·z, computed in some dtype: float64, shape (5, n)."""
     x, z = x.to(dtype), z.to(dtype)
     rows = (*(each[:, 0] for each in (*moments(x), *moments(z))), (x * z).sum(-1))
@@ -163,13 +163,7 @@ def _multiply(x: Tensor, directions: Tensor, out: Tensor) -> None:
 
 
 def sketch(
-    x: Tensor,
-    z: Tensor,
-    directions: Tensor,
-    *,
-    compiled: bool = False,
-    out: Sketches | None = None,
-    numbers: Tensor | None = None,
+    x: Tensor, z: Tensor, directions: Tensor, *, compiled: bool = False, out: Sketches | None = None
 ) -> tuple[Sketch, Sketch, Tensor]:
     """Sketches of what enters and what leaves a norm layer, and the inner product x·z of each pair, float64, (N,).
 
@@ -179,7 +173,6 @@ def sketch(
             16 bits; only then may they have another length than 1.
         compiled: By one kernel for both sides, the same formulas through ``torch.compile``; up to rounding equal.
         out: Where the numbers are written, for one layer; only its null is multiplied with the directions.
-        numbers: float64, (5, N). Moments and products that are known already, see ``Sketches.numbers``.
 
     >>> import torch
     >>> from empirical.observe import sketch
@@ -192,18 +185,16 @@ def sketch(
     """
     count, d = x.shape
     kept = Sketches.empty(1, count, directions)[0] if out is None else out
-    known, numbers, dtype = numbers, kept.numbers, kept.projections.dtype
-    if known is not None:
-        numbers.copy_(known)
-    elif compiled:
-        numbers.copy_(by_kernel(row_numbers, free(x, 0), free(z, 0), dtype))
+    numbers, dtype = kept.numbers, kept.projections.dtype
+    if compiled:
+        numbers.copy_(by_kernel(_row_numbers, free(x, 0), free(z, 0), dtype))
     else:
         for part in _chunks(count, d, z.device):
-            numbers[:, part] = row_numbers(x[part], z[part], dtype)
+            numbers[:, part] = _row_numbers(x[part], z[part], dtype)
     for side, projections in zip((x, z), kept.projections, strict=True):
         _multiply(side if kept.null is None else side[kept.null], directions, projections)
     if dtype != torch.float64 and z.device.type == "cpu":  # a GPU would have to be waited for
         (rows,) = torch.nonzero(_nearly_parallel(numbers, d, torch.finfo(dtype).eps / 2), as_tuple=True)
         for part in _chunks(len(rows), d, z.device):
-            numbers[:, rows[part]] = row_numbers(x[rows[part]], z[rows[part]], torch.float64)
+            numbers[:, rows[part]] = _row_numbers(x[rows[part]], z[rows[part]], torch.float64)
     return kept.before, kept.after, kept.inner
