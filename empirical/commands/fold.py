@@ -3,7 +3,7 @@ turn every LayerNorm into an RMSNorm with the same ε, and write a certificate.
 
 DIR gets a checkpoint that the stock class loads (empirical.folding.load_folded loads the RMSNorm form) and
 certificate.json. It proves each changed map equal up to one rounding per entry, and has the largest difference of the
-outputs with its rounding bound. MODEL may be any network of transformers; one that cannot be folded is refused, with
+outputs, as stored and in float64. MODEL may be any network of transformers; one that cannot be folded is refused, with
 the reason. With --verify, a written fold is checked again; the exit code is 1 if something in it is wrong.
 
 Example: lngeom fold gpt2 --gains --out runs/gpt2-folded

@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -196,9 +197,12 @@ def _applied(recorded: Trace, streams: Streams, model: nn.Module, *, gains: bool
     return result
 
 
-_AGREEMENT = 2.0**-12
-"""Half the digits of float32, in which networks may compute even if their weights are float64: its rounding is far
-below, and a map that was overlooked is of order one."""
+def agreement(dtype: torch.dtype) -> float:
+    """√u, half the digits of a format: its rounding is far below, and a map that was overlooked is of order one.
+
+    Of float32 at most, in which networks may compute even if their weights are float64.
+    """
+    return math.sqrt(max(torch.finfo(each).eps for each in (dtype, torch.float32)) / 2)
 
 
 def refuse_difference(
@@ -217,7 +221,7 @@ def refuse_difference(
             for right, got in zip(before, outputs, strict=True):
                 known = right.isfinite()
                 gap, size = (got - right)[known].abs(), right[known].abs()
-                if known.any() and not gap.max() <= _AGREEMENT * size.max():
+                if known.any() and not gap.max() <= agreement(torch.float64) * size.max():
                     msg = f"{type(model).__name__} {refused}: its outputs would differ by {float(gap.max()):.3g}"
                     raise ModelError(f"{msg} of {float(size.max()):.3g}, by a writer or reader that a trace overlooks")
 
