@@ -21,9 +21,9 @@ error: a comparison that nobody asks, a body without an assert, a failure that i
 
 ``assume(condition, label, redundant=reason)`` declares a hypothesis, which the proof has to use. A condition
 ``name == term`` defines the parameter: examples compute it. ``wrong(label, lambda: statement, instead={label:
-lambda: condition}, given=lambda: [(label, condition), ...], models=...)`` is a variant that must have no proof and a
-counterexample: another statement, one hypothesis replaced, or all of them. Several asserts are proved in turn, the
-earlier ones being lemmas of the later.
+lambda: condition}, given=lambda: [(label, condition), ...], at={name: numbers})`` is a variant that must have no proof
+and a counterexample, at these numbers or wherever one is found: another statement, one hypothesis replaced, or all of
+them. Several asserts are proved in turn, the earlier ones being lemmas of the later.
 
 The docstring is title, statement, and any of the paragraphs ``Last step:``, ``Cites:`` (separated by ``;``) and
 ``Remark:``. The id is file.function, ``standardization.norm``. Options of the decorator help the search:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 from ._errors import BodyError
-from ._statement import Models, Variant, current
+from ._statement import Models as Models, Point, Variant, current
 
 Vector = Annotated[Any, "vector"]
 """Any vector of R^d, of any dimension d."""
@@ -31,7 +31,7 @@ def wrong(
     *,
     instead: Mapping[str, Callable[[], object]] | None = None,
     given: Callable[[], Sequence[object]] | None = None,
-    models: Models | None = None,
+    at: Point | None = None,
 ) -> None:
     """A wrong variant, which must have no proof and an exact counterexample.
 
@@ -40,9 +40,9 @@ def wrong(
         statement (function): The wrong statement; by default the asserts of the body.
         instead (dict): For the label of a hypothesis a function of the condition that takes its place.
         given (function): All hypotheses of the variant, conditions or pairs (label, condition).
-        models (function): Where a counterexample is to be looked for, as for :func:`theorem`.
+        at (dict): The counterexample to show, where the smallest is none to learn from; what it does not name is 0.
     """
-    current("wrong").wrong(Variant(label, statement, instead or {}, given, models))
+    current("wrong").wrong(Variant(label, statement, instead or {}, given, at))
 
 
 def kinds_of(body: Callable[..., object]) -> dict[str, str]:

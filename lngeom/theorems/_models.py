@@ -138,7 +138,7 @@ class Plan:
         """Values of all parameters; with `redrawn`, one of those that `models` gives is drawn as if it gave none."""
         given = _drawn(draw, _made(models, d)) if models else {}
         values = {name: _drawn(draw, value) for name, value in given.items()}
-        values = {name: _fractions(value) for name, value in values.items() if name in self.kinds}
+        values = {name: fractions(value) for name, value in values.items() if name in self.kinds}
         if redrawn and values:
             values.pop(draw(st.sampled_from(sorted(values))))
         for name in self.kinds:
@@ -187,7 +187,8 @@ def _drawn(draw: st.DrawFn, value: Any) -> Any:
     return draw(value) if isinstance(value, SearchStrategy) else value
 
 
-def _fractions(value: Any) -> Fraction | Row:
+def fractions(value: Any) -> Fraction | Row:
+    """Numbers as fractions."""
     return tuple(map(Fraction, value)) if isinstance(value, tuple | list) else Fraction(value)
 
 

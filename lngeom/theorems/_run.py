@@ -1,6 +1,6 @@
 """Who answers the statements of a body: the one that lists them, exact numbers, or floats that know their error."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -9,7 +9,7 @@ import numpy
 from ..carriers import Array, C, Enclosure, Interval, Rounded
 from ..kernel import Formula, Values, decided, evaluate
 from ._errors import BodyError, CheckError
-from ._statement import Asker, Models, Statement, Variant, shown
+from ._statement import Asker, Point, Statement, Variant, shown
 from ._value import Value
 
 
@@ -47,43 +47,50 @@ class Condition:
     label: str
     formula: Formula
     left: Array
+    relation: str
     right: Array
     redundant: str | None = None
 
 
 @dataclass(frozen=True)
 class Wrong:
-    """A wrong variant: what it claims, from what, and where a counterexample is looked for."""
+    """A wrong variant: what it claims, from what, the counterexample to show, and the comparisons that it claims."""
 
     label: str
     goals: tuple[Formula, ...]
     hypotheses: dict[str, Condition]
-    models: Models | None = None
+    at: Point | None = None
+    statements: tuple[Statement, ...] = ()
 
 
 class Listing(Run):
-    """The hypotheses and assertions of a body, on any carrier, as differences and their relations to 0."""
+    """The hypotheses and assertions of a body, on any carrier, as differences and their relations to 0.
 
-    def __init__(self) -> None:
+    `labels` are those of the hypotheses, in order, where the carriers are numbers, from which none can be read.
+    """
+
+    def __init__(self, labels: Iterable[str] = ()) -> None:
         super().__init__()
+        self.labels = iter(labels)
         self.hypotheses: dict[str, Condition] = {}
         self.goals: list[Formula] = []
+        self.statements: list[Statement] = []
         self.variants: dict[str, Variant] = {}
 
     def decide(self, statement: Statement) -> bool:
         """Every statement is listed, and taken for true."""
-        self.goals.append(Formula(statement.difference(), statement.sign))
+        self.goals.append(_formula(statement))
+        self.statements.append(statement)
         return True
 
     def condition(self, statement: object, label: str | None = None, redundant: str | None = None) -> Condition:
         """A condition as a hypothesis."""
         claim = self.taken(statement)
-        formula = Formula(claim.difference(), claim.sign)
-        return Condition(label or str(claim), formula, claim.left, claim.right, redundant)
+        return Condition(label or str(claim), _formula(claim), claim.left, claim.relation, claim.right, redundant)
 
     def assume(self, condition: object, label: str | None, redundant: str | None) -> None:
         """A hypothesis under its readable form."""
-        hypothesis = self.condition(condition, label, redundant)
+        hypothesis = self.condition(condition, next(self.labels, label), redundant)
         if hypothesis.label in self.hypotheses:
             raise BodyError(f"{hypothesis.label!r} is assumed twice")
         self.hypotheses[hypothesis.label] = hypothesis
@@ -98,18 +105,18 @@ class Listing(Run):
 
     def wrongs(self) -> dict[str, Wrong]:
         """The wrong variants, each with all its hypotheses."""
-        wrongs = {}
+        return {label: self.variant(label) for label in self.variants}
+
+    def variant(self, label: str) -> Wrong:
+        """A wrong variant with all its hypotheses."""
+        variant, claims = self.variants[label], self.statements
         with self.running():
-            for label, variant in self.variants.items():
-                goals = tuple(self.goals)
-                if variant.statement is not None:
-                    claim = self.taken(variant.statement())
-                    goals = (Formula(claim.difference(), claim.sign),)
-                hypotheses = {condition.label: condition for condition in self._changed(variant)}
-                wrongs[label] = Wrong(label, goals, hypotheses, variant.models)
+            if variant.statement is not None:
+                claims = [self.taken(variant.statement())]
+            hypotheses = {condition.label: condition for condition in self._changed(variant)}
         if self.pending:
             raise BodyError(f"a wrong variant compares what it does not state: {next(iter(self.pending.values()))}")
-        return wrongs
+        return Wrong(label, tuple(map(_formula, claims)), hypotheses, variant.at, tuple(claims))
 
     def _changed(self, variant: Variant) -> list[Condition]:
         instead = variant.instead
@@ -120,6 +127,10 @@ class Listing(Run):
             labelled = [given if isinstance(given, tuple) else (None, given) for given in variant.given()]
             return [self.condition(statement, label) for label, statement in labelled]
         return [self.condition(instead[name]()) if name in instead else old for name, old in self.hypotheses.items()]
+
+
+def _formula(statement: Statement) -> Formula:
+    return Formula(statement.difference(), statement.sign)
 
 
 class Exact(Run):

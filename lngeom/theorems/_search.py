@@ -1,6 +1,6 @@
 """Counterexamples: the simplest of the small models, or what Hypothesis finds and shrinks."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hypothesis import Phase, errors, find, settings, strategies as st
@@ -8,9 +8,10 @@ from hypothesis import Phase, errors, find, settings, strategies as st
 from ..kernel import Formula, holds
 from ._body import Models
 from ._errors import CheckError
-from ._models import ANY_DIMENSION, CHANCE, Plan, satisfied, searching
+from ._models import ANY_DIMENSION, CHANCE, Plan, fractions, satisfied, searching
 from ._run import Condition, Values, Wrong, numbers_of
 from ._small import SMALL, likely
+from ._statement import Point
 from ._theorem import Theorem
 
 TRIES, TRIES_SMALLER, TRIES_REDUNDANT = 2000, 60, 25
@@ -70,6 +71,15 @@ class Search:
             and any(holds(goal, values, d, total=total) is False for goal in self.variant.goals)
         )
 
+    def said(self, at: Point) -> Refutation:
+        """The counterexample at a point; what it does not name is 0."""
+        d = max((len(value) for value in at.values() if isinstance(value, Sequence)), default=1)
+        zeros = {name: (0,) * d if kind == "vector" else 0 for name, kind in self.kinds.items()}
+        values = {name: fractions(value) for name, value in (zeros | dict(at)).items()}
+        if values.keys() != self.kinds.keys() or not self._refuted(d, values, total=False):
+            raise CheckError(f"{numbers_of(values, d)} is no counterexample to {self.variant.label!r}: give another")
+        return Refutation(d, values)
+
     def small(self, *, total: bool) -> tuple[int, Values] | None:
         """The first of the small models that is a counterexample."""
         plan = Plan(self.kinds, self.variant.hypotheses.values())
@@ -101,8 +111,8 @@ class Search:
             return None
 
 
-def _search(theorem: Theorem, variant: Wrong, dropped: Formula | None = None) -> Search:
-    given = tuple(models for models in (variant.models, theorem.models) if models is not None)
+def _search(theorem: Theorem, variant: Wrong, models: Models | None = None, dropped: Formula | None = None) -> Search:
+    given = tuple(each for each in (models, theorem.models) if each is not None)
     return Search(theorem.kinds, variant, given, dropped)
 
 
@@ -112,12 +122,14 @@ def smallest_model(theorem: Theorem) -> tuple[int, Values] | None:
 
 
 def refute_wrong(theorem: Theorem, label: str) -> Refutation:
-    """A wrong variant has an exact counterexample, at which nothing is divided by 0.
+    """A wrong variant has an exact counterexample, at which nothing is divided by 0: the one that it says, if it does.
 
     Raises:
-        CheckError: If none is found.
+        CheckError: If none is found, or if the one that it says is none.
     """
-    refutation = _search(theorem, theorem.wrongs[label]).smallest(total=False, tries=TRIES)
+    variant = theorem.wrongs[label]
+    search = _search(theorem, variant)
+    refutation = search.said(variant.at) if variant.at else search.smallest(total=False, tries=TRIES)
     if refutation is None:
         raise CheckError(f"{theorem.id}: no counterexample to the wrong variant {label!r} in {TRIES} models")
     return refutation
@@ -131,8 +143,7 @@ def check_without(theorem: Theorem, label: str) -> Refutation | str:
     """
     dropped: Condition = theorem.hypotheses[label]
     rest = {name: condition for name, condition in theorem.hypotheses.items() if name != label}
-    variant = Wrong(label, tuple(theorem.goals), rest, theorem.without.get(label))
-    search = _search(theorem, variant, dropped.formula)
+    search = _search(theorem, Wrong(label, tuple(theorem.goals), rest), theorem.without.get(label), dropped.formula)
     refutation = search.smallest(total=True, tries=TRIES if dropped.redundant is None else TRIES_REDUNDANT)
     if dropped.redundant is not None:
         if refutation is not None:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fractions import Fraction
 
 from ..carriers import Array, Enclosure, Rounded
 from ..kernel import Term, text
@@ -66,6 +67,10 @@ Models = Callable[[int], object]
 """For a dimension d: values or strategies by name, or one strategy of such a dict."""
 
 
+Point = Mapping[str, float | Fraction | Sequence[float | Fraction]]
+"""Numbers for some of the parameters; the others are 0."""
+
+
 @dataclass(frozen=True)
 class Variant:
     """A wrong variant as a body declares it; see :func:`lngeom.theorems.wrong`."""
@@ -74,7 +79,7 @@ class Variant:
     statement: Callable[[], object] | None
     instead: Mapping[str, Callable[[], object]]
     given: Callable[[], Sequence[object]] | None
-    models: Models | None
+    at: Point | None
 
 
 class Asker(ABC):

@@ -7,7 +7,7 @@ import importlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -109,9 +109,9 @@ class Theorem:
 
     # ---------------------------------------------------------------------------------------------- what it says
 
-    def listed(self, atom: Callable[[str, bool], Carrier]) -> Listing:
+    def listed(self, atom: Callable[[str, bool], Carrier], labels: Iterable[str] = ()) -> Listing:
         """The hypotheses and assertions of the body, on the carriers that ``atom(name, is_vector)`` makes."""
-        listing = Listing()
+        listing = Listing(labels)
         listing.execute(self.body, {name: atom(name, kind == "vector") for name, kind in self.kinds.items()})
         return listing
 

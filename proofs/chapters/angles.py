@@ -143,7 +143,7 @@ def test_mean_angle(x: Vector, x_: Vector):
     assume(x_ == -x, "x′ = −x")
     along = dot(ones(x), x) ** 2 + dot(ones(x), x_) ** 2
     assert along / dim(x) == square_norm(x) + square_norm(x_)
-    wrong("a mean angle of 90° means no component along 1", lambda: along == 0)
+    wrong("a mean angle of 90° means no component along 1", lambda: along == 0, at={"x": (1, 1), "x_": (-1, -1)})
 
 
 @test_mean_angle.proof

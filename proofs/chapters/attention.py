@@ -98,11 +98,7 @@ def test_selectable(x: Vector, z: Vector, g: Vector, b: Vector):
     assume(nonzero(g))
     assert dot(y / g, lg.rms_norm(x, g, b, eps=0)) > dot(y / g, lg.rms_norm(z, g, b, eps=0))
     q = lg.rms_norm(x, eps=1) / g
-    wrong(
-        "the same at ε = 1",
-        lambda: dot(q, lg.rms_norm(x, g, b, eps=1)) > dot(q, lg.rms_norm(z, g, b, eps=1)),
-        models=lambda d: sphere(d).map(lambda x: {"x": x, "z": [7 * value for value in x]}),
-    )
+    wrong("the same at ε = 1", lambda: dot(q, lg.rms_norm(x, g, b, eps=1)) > dot(q, lg.rms_norm(z, g, b, eps=1)))
 
 
 @test_selectable.proof

@@ -26,9 +26,14 @@ def test_hyperplane(x: Vector, g: Vector, b: Vector, eps: Epsilon):
     assume(nonzero(g))
     y = lg.layer_norm(x, g, b, eps=eps)
     assert dot(1 / g, y - b) == 0
-    wrong("outputs have mean zero", lambda: summed(y) == 0)
-    wrong("outputs without bias have mean zero", lambda: summed(lg.layer_norm(x, g, eps=eps)) == 0)
+    wrong("outputs have mean zero", lambda: summed(y) == 0, at={"x": (1, -1), "g": (1, 1), "b": (1, 0), "eps": 0})
+    wrong(
+        "outputs without bias have mean zero",
+        lambda: summed(lg.layer_norm(x, g, eps=eps)) == 0,
+        at={"x": (1, -1), "g": (1, 2), "eps": 0},
+    )
     wrong("normal G1", lambda: dot(g, y - b) == 0)
+    wrong("through the origin", lambda: dot(1 / g, y) == 0, at={"x": (1, -1), "g": (1, 2), "b": (3, 0), "eps": 0})
 
 
 def sphere(g: Vector, z: Vector) -> Scalar:
@@ -46,7 +51,7 @@ def test_interior(x: Vector, g: Vector, b: Vector, eps: Epsilon):
     assume(eps > 0)
     y = lg.layer_norm(x, g, b, eps=eps)
     assert sphere(g, y - b) < dim(x)
-    wrong("strictly inside at ε = 0 too", instead={"ε > 0": lambda: eps >= 0})
+    wrong("strictly inside at ε = 0 too", instead={"ε > 0": lambda: eps >= 0}, at={"x": (1, -1), "g": (1, 2)})
     wrong("Σ (z_i − b_i)² < d, without the gains", lambda: square_norm(y - b) < dim(x))
     wrong("Σ (z_i − b_i)²/g_i² < d − 1", lambda: sphere(g, y - b) < dim(x) - 1)
 
@@ -357,7 +362,11 @@ def test_end_point(g: Vector, v: Vector, lam: Scalar):
     assume(lam > 0)
     assume(square_norm(v) > 0, "v ≠ 0")
     assert sphere(g, root(dim(v) * lam) / norm(v) * v) == dim(v)
-    wrong("at distance √d·λ", lambda: sphere(g, root(dim(v)) * lam / norm(v) * v) == dim(v))
+    wrong(
+        "at distance √d·λ",
+        lambda: sphere(g, root(dim(v)) * lam / norm(v) * v) == dim(v),
+        at={"g": (1, 2), "v": (1, -2), "lam": Fraction(5, 2)},
+    )
     wrong("at distance √(d/λ)", lambda: sphere(g, root(dim(v) / lam) / norm(v) * v) == dim(v))
 
 
@@ -432,7 +441,7 @@ def test_secular(g: Vector, lam: Scalar):
         "Σ 1/(g_i − λ) = 0",
         lambda: spread(g, g / (g - lam)) == lam * g / (g - lam),
         given=lambda: [("g_i ≠ λ", nonzero(g - lam)), ("Σ 1/(g_i − λ) = 0", summed(1 / (g - lam)) == 0)],
-        models=lambda d: {"g": [3 + (-1) ** i for i in range(d)], "lam": 3},
+        at={"g": (4, 2), "lam": 3},
     )
     wrong("the axis 1/(g² − λ)", lambda: spread(g, 1 / gap) == lam / gap)
 
@@ -522,7 +531,6 @@ def test_orthogonal_axes(g: Vector, v: Vector, w: Vector, lam: Scalar, mu: Scala
             ("G²Πw = μw", g * g * lg.project(w) == mu * w),
             ("λ ≠ μ", lam - mu != 0),
         ],
-        models=skew_axes,
     )
 
 

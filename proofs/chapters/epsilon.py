@@ -1,6 +1,7 @@
 """Epsilon: with ε > 0 outputs lie inside the sphere, and how deep is a matter of σ²/ε."""
 
 from collections.abc import Callable
+from fractions import Fraction
 from statistics import pvariance
 
 from hypothesis import strategies as st
@@ -33,7 +34,7 @@ def test_norm(x: Vector, eps: Epsilon):
     d, square = dim(x), square_norm(lg.project(x))
     assert length(x, eps) == d * square / (square + d * eps)
     wrong("ε in place of dε", lambda: length(x, eps) == d * square / (square + eps))
-    wrong("norm √d for every ε", lambda: length(x, eps) == d)
+    wrong("norm √d for every ε", lambda: length(x, eps) == d, at={"x": (1, -1), "eps": 3})
     wrong("ε outside the root", lambda: square_norm(lg.standardize(x, eps=eps, placement="outside")) == length(x, eps))
 
 
@@ -155,7 +156,9 @@ def test_constant(x: Vector, g: Vector, b: Vector, c: Scalar, eps: Epsilon):
     assume(eps > 0, redundant="at ε = 0 the kernel reads 0/0 as 0; the library returns NaN")
     y = lg.layer_norm(c * ones(x), g, b, eps=eps)
     assert y == b
-    wrong("it becomes 0", lambda: y == 0)
+    wrong(
+        "it becomes 0", lambda: y == 0, at={"x": (0, 0), "c": 5, "g": (1, 1), "b": (1, 2), "eps": Fraction(1, 100000)}
+    )
     wrong("the same for RMSNorm", lambda: lg.rms_norm(c * ones(x), g, b, eps=eps) == b)
 
 
@@ -173,7 +176,7 @@ def test_placements(x: Vector, eps: Epsilon):
     assume(eps >= 0, redundant="for ε < 0, which the library does not take, σ + ε may be negative")
     outside = scale(variance(x), eps=eps, placement="outside")
     assert outside == scale(variance(x), eps=matching_eps(x, eps=eps, placement="outside"))
-    wrong("the same ε", lambda: outside == scale(variance(x), eps=eps))
+    wrong("the same ε", lambda: outside == scale(variance(x), eps=eps), at={"x": (1, -1), "eps": 1})
     wrong("ε² inside", lambda: outside == scale(variance(x), eps=eps * eps))
 
 
@@ -335,7 +338,11 @@ def test_concentration(x: Vector, eps: Epsilon):
     depth = 1 - relative_radius(x, eps=eps)
     assert depth <= eps / (2 * variance(x))
     wrong("1 − r ≤ ε/4σ²", lambda: depth <= eps / (4 * variance(x)))
-    wrong("1 − r ≤ ε/2", lambda: depth <= eps / 2)
+    wrong(
+        "1 − r ≤ ε/2",
+        lambda: depth <= eps / 2,
+        at={"x": (Fraction(1, 1000), Fraction(-1, 1000)), "eps": Fraction(1, 100000)},
+    )
 
 
 @test_concentration.proof

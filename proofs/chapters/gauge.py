@@ -31,7 +31,9 @@ def test_writers(w: Vector, x: Vector, g: Vector, b: Vector, c: Scalar, eps: Eps
     assert lg.layer_norm(x + (w + c * ones(w)), g, b, eps=eps) == written
     moved = lg.rms_norm(x + (w + c * ones(w)), g, b, eps=eps)
     wrong("the same for RMSNorm", lambda: moved == lg.rms_norm(x + w, g, b, eps=eps))
-    wrong("a head that reads the stream without a norm", lambda: x + (w + c * ones(w)) == x + w)
+    wrong(
+        "a head that reads the stream without a norm", lambda: x + (w + c * ones(w)) == x + w, at={"x": (1, -1), "c": 2}
+    )
 
 
 @theorem(OWN, "gauge", "what statements about hidden states may be built of", kind="lemma")

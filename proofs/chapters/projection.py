@@ -43,6 +43,7 @@ def test_mean_subtraction(x: Vector):
     assert lg.project(x) == x - dot(ones(x), x) / dim(x) * ones(x)
     wrong("divisor d − 1", lambda: lg.project(x) == with_sample_divisor(x))
     wrong("no divisor", lambda: lg.project(x) == without_divisor(x))
+    wrong("the projection onto 1", lambda: lg.project(x) == mean_vector(x), at={"x": (1, -1)})
 
 
 @theorem(RIECHERS, "section 2", "Π = I − 1̂1̂ᵀ is a projector", kind="lemma")
@@ -189,9 +190,9 @@ def test_mean_vector_norm(x: Vector):
     angle.
     """
     assert norm(mean_vector(x)) == abs(dot(x, unit(x)))
-    wrong("without the absolute value", lambda: norm(mean_vector(x)) == dot(x, unit(x)))
+    wrong("without the absolute value", lambda: norm(mean_vector(x)) == dot(x, unit(x)), at={"x": (-1, -1)})
     wrong("‖μ1‖ = |μ|, without √d", lambda: norm(mean_vector(x)) == abs(mean(x)))
-    wrong("‖μ1‖ = μ√d, with its sign", lambda: norm(mean_vector(x)) == mean(x) * root(dim(x)))
+    wrong("‖μ1‖ = μ√d, with its sign", lambda: norm(mean_vector(x)) == mean(x) * root(dim(x)), at={"x": (-1, -1)})
 
 
 @theorem(

@@ -45,7 +45,11 @@ def test_decomposition(x: Vector, g: Vector, b: Vector, eps: Epsilon):
     assert z == lg.rms_norm(lg.project(x), g, b, eps=eps)
     wrong("centring after the normalization", lambda: z == g * lg.project(lg.rms_norm(x, eps=eps)) + b)
     wrong("RMSNorm after LayerNorm changes nothing", lambda: z == lg.rms_norm(y, g, b, eps=eps))
-    wrong("drop-in replacement without centring", lambda: z == lg.rms_norm(x, g, b, eps=eps))
+    wrong(
+        "drop-in replacement without centring",
+        lambda: z == lg.rms_norm(x, g, b, eps=eps),
+        at={"x": (7, 1), "g": (1, 1)},
+    )
 
 
 @theorem(GUPTA, "section 3", "hidden states nearly orthogonal to 1 make the projection redundant", kind="lemma")
@@ -224,7 +228,7 @@ def test_length(x: Vector, eps: Epsilon):
     length, radius = norm(lg.rms_norm(x, eps=eps)), root(dim(x))
     r = relative_radius_from_mean_square(mean_square(x), eps=eps)
     assert length == radius * r
-    wrong("norm √d for every ε", lambda: length == radius)
+    wrong("norm √d for every ε", lambda: length == radius, at={"x": (7, 1), "eps": 600})
     wrong("the relative radius of LayerNorm, with σ² for m", lambda: length == radius * relative_radius(x, eps=eps))
     wrong("the relative radius squared", lambda: length == radius * r**2)
 
@@ -324,7 +328,7 @@ def test_fold_write(h: Vector, w: Vector, v: Vector, b: Vector, s: Scalar, t: Sc
     stream = h + s * w + t * v + b
     read, written = lg.project(stream), lg.project(h) + s * lg.project(w) + t * lg.project(v)
     assert read == written + lg.project(b)
-    wrong("a reader takes the stream without a norm", lambda: read == stream)
+    wrong("a reader takes the stream without a norm", lambda: read == stream, at={"h": (3, 1)})
     wrong("the weight centred but not the bias", lambda: read == written + b)
     other = lg.project(h) + (s - t) * w + (t - s) * v + lg.project(b)
     wrong("centring along the inputs, here of the coefficients s and t", lambda: read == other)

@@ -13,7 +13,11 @@ from fractions import Fraction
 from typing import Literal, NamedTuple, TypeVar
 
 from lngeom.carriers import Enclosure, Interval, UndecidedError
+from lngeom.errors import InputError
+from lngeom.kernel import text, vector
 from lngeom.theorems import CheckError
+
+from .._registry import find
 
 Number = int | Fraction | Interval | Enclosure
 Known = TypeVar("Known", bound=Number)
@@ -91,7 +95,7 @@ class WorkedExample:
         self, kind: Literal["given", "claimed", "true"], says: str, a: Number, relation: Relation, b: Number
     ) -> None:
         holds = decide(a, relation, b)
-        if holds is None and kind == "true" and relation == "=" and agree(a, b):
+        if holds is None and kind == "true" and relation in "=≤≥" and agree(a, b):
             holds = True
         wanted = kind != "claimed"
         if holds is not wanted:
@@ -118,12 +122,17 @@ class Counterexample(NamedTuple):
     >>> from proofs.claims import find
     >>> example = find("1-16").counterexample
     >>> example.name, example.work().refuted[0].numbers
-    ('negative_mean', '1.4142136 ≠ −1.4142136')
+    ('projection.mean_vector_norm/‖μ1‖ = μ√d, with its sign', '1.4142136 ≠ −1.4142136')
     """
 
     name: str
-    says: str
+    tell: Callable[[], str]
     build: Callable[[WorkedExample], None]
+
+    @property
+    def says(self) -> str:
+        """What the example says."""
+        return self.tell()
 
     def work(self) -> WorkedExample:
         """The example on a new :class:`WorkedExample`; one that refutes nothing raises."""
@@ -141,7 +150,53 @@ class Counterexample(NamedTuple):
 
 def counterexample(build: Callable[[WorkedExample], None]) -> Counterexample:
     """The counterexample that a function builds: its name is the function's, what it says the docstring."""
-    return Counterexample(build.__name__, " ".join((build.__doc__ or "").split()), build)
+    return Counterexample(build.__name__, lambda: " ".join((build.__doc__ or "").split()), build)
+
+
+def of_wrong(name: str) -> Counterexample:
+    """The counterexample to a wrong variant of a theorem, ``ID/LABEL``, and what the theorem says there.
+
+    >>> for line in of_wrong("ellipsoid.hyperplane/through the origin").work().lines:
+    ...     print(line.says, line.numbers)
+    x (1, −1)
+    g (1, 2)
+    b (3, 0)
+    ε 0
+    g_i ≠ 0 (1, 2) ≠ 0
+    through the origin 3 ≠ 0
+    α·(z − b) = 0 with α_i = 1/g_i 0 = 0
+    """
+    id, _, label = name.partition("/")
+
+    def build(case: WorkedExample) -> None:
+        from lngeom.theorems.checks import refute_wrong  # loads Hypothesis
+
+        theorem = find(id)
+        if label not in theorem.wrongs:
+            raise InputError(f"{id} has no wrong variant {label!r}, but {'; '.join(theorem.wrongs)}")
+        wrong, values = theorem.wrongs[label], refute_wrong(theorem, label).values
+        for given in wrong.at or values:
+            told, value = text(vector(given)).replace("\u20d7", ""), values[given]  # without the arrow of a vector
+            _ = case.vector(told, *value) if isinstance(value, tuple) else case.scalar(told, value)
+        listing = theorem.listed(lambda name, _: _enclosed(values[name]), theorem.hypotheses)
+        variant = listing.variant(label)
+        for says, premise in zip(wrong.hypotheses, variant.hypotheses.values(), strict=True):
+            case.given(says, premise.left, _RELATIONS[premise.relation], premise.right)
+        for claim in variant.statements:
+            if decide(claim.left, _RELATIONS[claim.relation], claim.right) is False:
+                case.claimed(label, claim.left, _RELATIONS[claim.relation], claim.right)
+        if wrong.hypotheses.keys() == theorem.hypotheses.keys():
+            for claim in listing.statements:
+                case.true(theorem.statement, claim.left, _RELATIONS[claim.relation], claim.right)
+
+    return Counterexample(name, lambda: f"{find(id).title}; but not: {label}.", build)
+
+
+_RELATIONS: dict[str, Relation] = {"==": "=", "!=": "≠", "<": "<", "<=": "≤", ">": ">", ">=": "≥"}
+
+
+def _enclosed(value: Fraction | tuple[Fraction, ...]) -> Enclosure:
+    return Enclosure(value if isinstance(value, tuple) else [value])
 
 
 def numbers(value: Number) -> list[Interval]:

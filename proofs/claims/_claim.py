@@ -118,7 +118,7 @@ class Claim:
 
         >>> from proofs.claims import find
         >>> find("1-16").settled_by
-        ['theorem projection.mean_vector_norm', 'counterexample negative_mean']
+        ['theorem projection.mean_vector_norm', 'counterexample projection.mean_vector_norm/‖μ1‖ = μ√d, with its sign']
         """
         kinds = {
             "theorem": self.theorems,

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from lngeom.theorems import CheckError
 
 from . import counterexamples
-from ._case import Counterexample
+from ._case import Counterexample, of_wrong
 from ._claim import Citation, Claim, Column, Document
 
 T = TypeVar("T")
@@ -85,7 +85,8 @@ def _claim(name: str, record: dict[str, Any]) -> Claim:
 
     values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in record.items()}
     for key in ("counterexample", "example"):
-        values[key] = next(iter(known(key, examples())), None)
+        wrong = "/" in record.get(key, "")
+        values[key] = of_wrong(record[key]) if wrong else next(iter(known(key, examples())), None)
     values["citations"] = known("citations", sources())
     values["columns"] = tuple(Column(*column.split(":", 1)) for column in values.get("columns", ()))
     return Claim(**values)

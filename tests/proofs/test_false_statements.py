@@ -226,7 +226,7 @@ def test_a_false_statement_has_a_counterexample_and_no_proof(claim: Callable[...
     goal = goal._replace(term=term(goal.term))
     with pytest.raises(ProofError):
         prove(goal, *map(assume, assumed))
-    given = {str(formula): Condition(str(formula), formula, None, None) for formula in assumed}
+    given = {str(formula): Condition(str(formula), formula, None, "", None) for formula in assumed}
     variant = Wrong("false", (goal,), given)
     assert Search(kinds, variant).smallest(total=True, tries=TRIES), "is the statement true?"
 

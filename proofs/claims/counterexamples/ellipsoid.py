@@ -5,15 +5,10 @@ from fractions import Fraction
 
 import lngeom as lg
 from lngeom.carriers import Enclosure, Interval
-from lngeom.kernel import dot, norm, ones, square_norm
+from lngeom.kernel import dot, ones, square_norm
 
 from .._case import WorkedExample, counterexample, show
-from ._exact import off, rank
-
-
-def _form(g: Enclosure, projection: Callable[[Enclosure], Enclosure]) -> Callable[[Enclosure], Enclosure]:
-    """V ↦ P G⁻² P v for a projection P."""
-    return lambda v: projection(projection(v) / (g * g))
+from ._exact import rank
 
 
 def _eigenvalue(case: WorkedExample, name: str, operator: Callable[[Enclosure], Enclosure], v: Enclosure) -> Interval:
@@ -21,28 +16,6 @@ def _eigenvalue(case: WorkedExample, name: str, operator: Callable[[Enclosure], 
     value = (dot(operator(v), v) / dot(v, v))[0]
     case.true(f"v = {show(v)} is an eigenvector of {name}", operator(v), "=", value * v)
     return value
-
-
-@counterexample
-def same_projector_twice(case: WorkedExample) -> None:
-    """Read as Π·Π the matrix has the wrong axes: its projector must be off α, the normal after the gain."""
-    g = case.vector("g", 1, 2)
-    z = case.find("z = LN(1, −1), the end of the only axis", lg.layer_norm(case.vector("x", 1, -1), g, eps=0))
-    wrong = _eigenvalue(case, "ΠG⁻²Π", _form(g, lg.project), case.vector("v", 1, -1))
-    case.claimed("semi-axis² = d/λ with λ of ΠG⁻²Π", square_norm(z), "=", case.find("d/λ", 2 / wrong))
-    right = _eigenvalue(case, "Π₂G⁻²Π₂", _form(g, off(ones(g) / g)), case.vector("w", 1, -2))
-    case.true("semi-axis² = d/λ with λ of Π₂G⁻²Π₂", square_norm(z), "=", case.find("d/λ", 2 / right))
-
-
-@counterexample
-def root_of_the_wrong_part(case: WorkedExample) -> None:
-    """The root goes over the quotient: √(N/λ), not √N/λ."""
-    g = case.vector("g", 1, 2)
-    z = case.find("z = LN(1, −1), the end of the only axis", lg.layer_norm(case.vector("x", 1, -1), g, eps=0))
-    value = _eigenvalue(case, "Π₂G⁻²Π₂", _form(g, off(ones(g) / g)), case.vector("v", 1, -2))
-    case.find("λ", value)
-    case.claimed("semi-axis = √N/λ", norm(z), "=", Interval(2).sqrt() / value)
-    case.true("semi-axis = √(N/λ)", norm(z), "=", (2 / value).sqrt())
 
 
 @counterexample
@@ -55,32 +28,6 @@ def inverse_of_a_zero_gain(case: WorkedExample) -> None:
     case.true("it meets the defining equations: g gᴰ g = g", g * drazin * g, "=", g)
     case.true("gᴰ g gᴰ = gᴰ, and diagonal matrices commute", drazin * g * drazin, "=", drazin)
     case.claimed("it exists, so that no gain is zero: g² > 0", g * g, ">", 0)
-
-
-@counterexample
-def zero_gains(case: WorkedExample) -> None:
-    """With zero gains the squared Drazin inverse gives semi-axes √N|g_n|, which are too long."""
-    g = case.vector("g", 1, 0)
-    z = case.find("z = LN(1, −1), the end of the only axis", lg.layer_norm(case.vector("x", 1, -1), g, eps=0))
-    case.claimed("semi-axis = √N |g₁|", norm(z), "=", Interval(2).sqrt())
-    form = case.find("g₁⁻² + α₁²/k with k = 1 zero gain", Fraction(1) + Fraction(1, 1))
-    case.true("semi-axis² = N/(g₁⁻² + α₁²/k)", square_norm(z), "=", Fraction(2) / form)
-    g3 = case.vector("g in R³", 1, 1, 0)
-    x = case.vector("x", 1, 1, -2)
-    z3 = case.find("LN(x)", lg.layer_norm(x, g3, eps=0))
-    case.true("along (1, 1) the semi-axis is 1: ‖z‖² = 1", square_norm(z3), "=", 1)
-    case.claimed("along (1, 1) it is √3: ‖z‖² = 3", square_norm(z3), "=", 3)
-
-
-@counterexample
-def constant_gain(case: WorkedExample) -> None:
-    """A constant gain does not tilt the hyperplane: AU = U."""
-    a = case.vector("a", 3, 3)
-    z = case.find("z = LN(1, −1)", lg.layer_norm(case.vector("x", 1, -1), a, eps=0))
-    case.claimed("A takes U to another subspace: 1·z ≠ 0", dot(ones(z), z), "≠", 0)
-    zero = case.vector("a with a zero", 1, 0, 0)
-    case.find("dimension of AU", rank(lambda v: zero * lg.project(v), 3))
-    case.claimed("AU has dimension n − 1 = 2", rank(lambda v: zero * lg.project(v), 3), "=", 2)
 
 
 @counterexample
@@ -104,18 +51,6 @@ def one_zero_gain(case: WorkedExample) -> None:
     case.claimed("a zero gain makes the image degenerate: its dimension is lower", one, "<", full)
     two = case.vector("g with two zeros", 1, 0, 0)
     case.true("two zeros do", rank(lambda v: two * lg.project(v), 3), "<", full)
-
-
-@counterexample
-def boundary_and_center(case: WorkedExample) -> None:
-    """At ε = 0 only the boundary is reached; with two zero gains less than a hyperplane is."""
-    x = case.vector("x", 1, -1)
-    g = case.vector("g", 1, 2)
-    z = case.find("LN(x) at ε = 0", lg.layer_norm(x, g, eps=0))
-    case.claimed("it lies in the interior: Σ z_i²/g_i² < N", square_norm(z / g), "<", 2)
-    h = case.vector("g with two zeros, in R³", 1, 0, 0)
-    dimension = case.find("dimension of the image, the rank of GΠ", rank(lambda v: h * lg.project(v), 3))
-    case.claimed("the image has dimension N − 1 = 2", dimension, "=", 2)
 
 
 @counterexample

@@ -28,33 +28,6 @@ def counting_statistics(case: WorkedExample) -> None:
 
 
 @counterexample
-def batch_statistics(case: WorkedExample) -> None:
-    """With the statistics of the batch itself, batch normalization forgets shift and scale of each column."""
-    column = case.vector("a column of the batch", 1, 3)
-    other = case.find("2 column + 10", 2 * column + 10)
-    first = case.find("BN(column)", lg.norms.batch_norm(column, eps=0))
-    second = case.find("BN(2 column + 10)", lg.norms.batch_norm(other, eps=0))
-    case.true("the outputs are equal", first, "=", second)
-    case.claimed("the statistics are the same for all vectors", lg.moments(column)[0], "=", lg.moments(other)[0])
-    case.claimed("one α and β recover both inputs from equal outputs", column, "=", other)
-
-
-@counterexample
-def batch_statistics_with_eps(case: WorkedExample) -> None:
-    """With ε > 0, α = √Var no longer undoes the division: it must be √(Var + ε)."""
-    x = case.vector("x", 5, 3)
-    mean, variance = case.vector("E", 1, 1), case.vector("Var", 1, 1)
-    eps = case.scalar("ε", 3)
-    fixed = {"mean": mean, "variance": variance, "eps": eps}
-    back = lg.norms.batch_norm(x, root(variance), mean, **fixed)
-    case.claimed("α = √Var, β = E gives x back", case.find("α = √Var", back), "=", x)
-    case.true("α = √(Var + ε) does", lg.norms.batch_norm(x, root(variance + eps), mean, **fixed), "=", x)
-    column, other = case.vector("column", 1, 3), case.vector("2 column + 10", 12, 16)
-    case.true("batch statistics", lg.norms.batch_norm(column, eps=0), "=", lg.norms.batch_norm(other, eps=0))
-    case.claimed("with batch statistics one α and β recover both", column, "=", other)
-
-
-@counterexample
 def other_readers(case: WorkedExample) -> None:
     """What a batch norm computes for one vector depends on the other vectors of its batch."""
     alone = case.vector("values of one feature in a batch", 1, 3)

@@ -160,6 +160,8 @@ def test_wrong_variants_and_hypotheses_need_counterexamples(monkeypatch: pytest.
         assert a * x * x + a > 0
         wrong("true", lambda: a * x * x + a + a > 0)
         wrong("true, but beyond the prover", lambda: x**4 - x * x + 1 > 0)
+        wrong("said where it is true", lambda: x == a, at={"a": 1, "x": (1, 1)})
+        wrong("said", lambda: x == a, at={"a": 1, "x": (1, 0)})
 
     @theorem
     def needless(x: Vector, a: Scalar):
@@ -171,6 +173,9 @@ def test_wrong_variants_and_hypotheses_need_counterexamples(monkeypatch: pytest.
         check_wrong(body, "true")
     with pytest.raises(CheckError, match="no counterexample to the wrong variant"):
         check_wrong(body, "true, but beyond the prover")
+    with pytest.raises(CheckError, match=r"d = 2: x = \(1, 1\), a = 1 is no counterexample"):
+        check_wrong(body, "said where it is true")
+    assert str(check_wrong(body, "said")) == "d = 2: x = (1, 0), a = 1"
     with pytest.raises(CheckError, match="no counterexample without"):
         check_without(needless, "a > 0")
 
