@@ -13,7 +13,7 @@ from sphinx.errors import ConfigError
 
 import empirical
 
-sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+sys.path.extend([str(Path(__file__).parent / "_ext"), str(Path(__file__).parent)])
 
 from lngeom_numbers import numbers
 

@@ -48,7 +48,6 @@ COMMANDS: dict[str, Command] = {
         "empirical.commands.tolerance", "how far a correct norm kernel may be off, by width and dtype", "check"
     ),
     "claims": Command("proofs.commands.claims", "what the papers say, and what is true", "proofs"),
-    "figure": Command("empirical.commands.figure", "draw pictures of the geometry", "empirical"),
 }
 """All commands by name, in the order of ``lngeom --help``."""
 

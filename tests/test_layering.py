@@ -146,7 +146,6 @@ IMPORTS = [
     ("import lngeom.cli", "lngeom.cli", {"scipy", "proofs", "empirical"} | HEAVY),
     ("import proofs", "proofs", {"scipy", "empirical"} | HEAVY),
     ("import empirical.pages", "empirical.pages", {"proofs"} | HEAVY),
-    ("from empirical.pages import draw; draw('steps')", "matplotlib", {"torch", "transformers", "sympy", "proofs"}),
     ("import lngeom; lngeom.angles.IsotropicAngle(5).cdf(1.0)", "scipy.special", {"scipy.stats"} | HEAVY),
 ]
 

@@ -1,4 +1,4 @@
-"""The claims ledger's references outside the proofs exist: columns of result files, and pictures."""
+"""The claims ledger's references outside the proofs exist: columns of result files."""
 
 from pathlib import Path
 
@@ -6,9 +6,8 @@ import pytest
 
 from empirical import judge
 from empirical.observe import COLUMNS
-from empirical.pages import FIGURES
 from empirical.train import _run, _trainer
-from proofs.claims import Claim, Column, claims
+from proofs.claims import Column, claims
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 
@@ -40,8 +39,3 @@ def test_claims_that_name_verdicts_name_theorems_that_get_one() -> None:
     answered = [claim for claim in claims() if {"predictions.csv"} & {column.file for column in claim.columns}]
     assert [claim.id for claim in answered] == ["1-43"]
     assert {claim.prediction for claim in answered} <= set(judge.THEOREM_IDS)
-
-
-@pytest.mark.parametrize("claim", [claim for claim in claims() if claim.figure], ids=lambda claim: claim.id)
-def test_pictures_that_claims_name_exist(claim: Claim) -> None:
-    assert claim.figure in FIGURES

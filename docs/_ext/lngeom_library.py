@@ -7,17 +7,17 @@ import re
 from pathlib import Path
 from typing import Any
 
+import matplotlib
+import pictures
 from docutils import nodes
-from docutils.parsers.rst import directives
 from lngeom_records import table
 from sphinx.application import Sphinx
 from sphinx.directives.patches import Figure
 from sphinx.util.docutils import SphinxDirective
 
 from empirical.observe import TABLE, gauge_dependent
-from empirical.pages import save
+from empirical.pages import STYLE
 from lngeom.cli import COMMANDS, command_parser
-from lngeom.errors import LngeomError
 
 DRAWN = "_build/figures"
 """Folder of the pictures, below that of the sources."""
@@ -71,25 +71,26 @@ def _as_code(found: re.Match[str]) -> str:
     return f"Example: `{found[1]}`" if found[1] else f"`{found[2]}`"
 
 
+def draw(name: str, folder: Path) -> Path:
+    """Draw a picture into a folder, which is made if it is missing; returns the path of ``NAME.svg`` there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    # Formulas are set from many small pieces of text, which only outlines keep in place on every machine.
+    with matplotlib.rc_context({**STYLE, "svg.fonttype": "path"}):
+        figure = getattr(pictures, name.replace("-", "_"))()
+        figure.savefig(folder / f"{name}.svg", dpi=150, metadata={"Date": None})
+    return folder / f"{name}.svg"
+
+
 class Drawn(Figure, SphinxDirective):
-    """``{drawn} axes``: what ``lngeom figure axes`` draws, made anew for the page, with a caption.
-
-    ``:run:`` names the directory, relative to the sources, of the run that the picture shows.
-    """
-
-    option_spec = Figure.option_spec | {"run": directives.unchanged_required}
+    """``{drawn} axes``: what the function ``axes`` of ``pictures`` draws, made anew for the page, with a caption."""
 
     def run(self) -> list[nodes.Node]:
         """Draw the picture, then insert it as any figure."""
-        sources = Path(self.env.srcdir)
-        named = self.options.pop("run", None)
-        if named is not None:
-            self.env.note_dependency(str(sources / named / "sites.csv"))
-        try:
-            picture = save(self.arguments[0], sources / DRAWN, run=None if named is None else sources / named)
-        except LngeomError as error:
-            raise self.error(str(error)) from None
-        self.arguments[0] = f"/{DRAWN}/{picture.name}"
+        name = self.arguments[0]
+        if name.replace("-", "_") not in pictures.__all__:
+            raise self.error(f"{name!r} is not a picture; known: {', '.join(pictures.__all__)}")
+        draw(name, Path(self.env.srcdir) / DRAWN)
+        self.arguments[0] = f"/{DRAWN}/{name}.svg"
         return super().run()
 
 

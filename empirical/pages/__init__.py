@@ -1,8 +1,7 @@
-"""Tables on the terminal, figures and self-contained pages of finished runs, and pictures of the geometry.
+"""Tables on the terminal, figures and self-contained pages of finished runs.
 
-A report has a page (``_sweep``, ``_comparison``, ``_ablation``, ``_training``, ``_study``), a template
-of the page's words, and figures; it runs no model, and is made from the tables that a run left. The pictures that
-``lngeom figure`` draws are in ``illustrations``. All have the look of ``_style``.
+A report has a page (``_sweep``, ``_comparison``, ``_ablation``, ``_training``, ``_study``), a template of the page's
+words, and figures; it runs no model, and is made from the tables that a run left. All have the look of ``_style``.
 """
 
 from typing import TYPE_CHECKING
@@ -18,10 +17,19 @@ if TYPE_CHECKING:
     from ._study import study_report, study_verdicts as study_verdicts, verdict as verdict, write_study_report
     from ._study_figures import OPTIMIZER_NAMES as OPTIMIZER_NAMES
     from ._style import (
+        BLUE as BLUE,
+        GREEN as GREEN,
+        INK as INK,
         NULL as NULL,
+        ORANGE as ORANGE,
+        PURPLE as PURPLE,
+        QUIET as QUIET,
         RANDOM_A as RANDOM_A,
         RANDOM_B as RANDOM_B,
+        SKY as SKY,
+        STYLE as STYLE,
         UNIFORM as UNIFORM,
+        VERMILION as VERMILION,
         Layout as Layout,
         panels as panels,
         write_figure as write_figure,
@@ -30,6 +38,5 @@ if TYPE_CHECKING:
     from ._sweep_figures import angle_figure, draw_figures, energy_figure, figures, growth_figure, layer_figure
     from ._training import draw_runs, load_drawn, write_run_report
     from ._training_figures import NORM_NAMES as NORM_NAMES, Drawn as Drawn
-    from .illustrations import FIGURES, Illustration, draw, save
 else:
     __getattr__ = lazy(__name__, __file__)

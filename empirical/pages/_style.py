@@ -55,9 +55,6 @@ STYLE: dict[RcKeyType, object] = {
 }
 """Settings of Matplotlib; the salt makes the same picture the same file."""
 
-ILLUSTRATION: dict[RcKeyType, object] = {**STYLE, "svg.fonttype": "path"}
-"""Formulas are set from many small pieces of text, which only outlines keep in place on every machine."""
-
 
 @dataclass(frozen=True)
 class Layout:
@@ -156,15 +153,15 @@ def band(axes: Axes, places: Sequence[float], means: np.ndarray, spreads: np.nda
     axes.fill_between(places, means - spreads, means + spreads, color=style["color"], alpha=0.18, linewidth=0)
 
 
-def figure_bytes(figure: Figure, format: str = "svg", style: dict[RcKeyType, object] = STYLE) -> bytes:
+def figure_bytes(figure: Figure, format: str = "svg") -> bytes:
     """The file of a figure; its bytes depend on what is drawn alone."""
     stream = io.BytesIO()
-    with matplotlib.rc_context(style):
+    with matplotlib.rc_context(STYLE):
         figure.savefig(stream, format=format, dpi=150, metadata={"Date": None} if format == "svg" else None)
     return stream.getvalue()
 
 
-def write_figure(figure: Figure, path: Path, style: dict[RcKeyType, object] = STYLE) -> None:
+def write_figure(figure: Figure, path: Path) -> None:
     """Replace a file by a figure, in the format that the name ends with."""
     with replacing(path) as draft:
-        draft.write_bytes(figure_bytes(figure, path.suffix[1:], style))
+        draft.write_bytes(figure_bytes(figure, path.suffix[1:]))

@@ -66,7 +66,6 @@ class Claim:
         arithmetic: Whether the claim is one of numbers alone, which an example settles without a theorem.
         columns: tuple of Column. The measurement.
         prediction: Id of the theorem that predicts what the columns hold.
-        figure: Name of the picture that shows it.
         citations: tuple of Citation
 
     >>> from proofs.claims import find
@@ -94,7 +93,6 @@ class Claim:
     arithmetic: bool = False
     columns: tuple[Column, ...] = ()
     prediction: str | None = None
-    figure: str | None = None
     citations: tuple[Citation, ...] = ()
 
     @property

@@ -135,8 +135,6 @@ def _items(claim: Claim) -> Iterator[tuple[str, RenderableType]]:
     if claim.prediction is not None:
         predicted = find_theorem(claim.prediction)
         yield "Predicted by", f"{predicted.id}, {predicted.statement}"
-    if claim.figure is not None:
-        yield from (("", ""), ("Picture", f"`lngeom figure {claim.figure}`"))
     if claim.citations:
         yield from (("", ""), ("Sources", "\n".join(map(str, claim.citations))))
 

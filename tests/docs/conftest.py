@@ -1,4 +1,4 @@
-"""The extensions of the site stand beside its pages, where no package is."""
+"""The extensions and pictures of the site stand beside its pages, where no package is."""
 
 import sys
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
-sys.path.insert(0, str(DOCS / "_ext"))
+sys.path.extend([str(DOCS / "_ext"), str(DOCS)])
 
 
 @pytest.fixture(scope="session")

@@ -20,7 +20,6 @@ ENOUGH = {
     "check": ["builtins:abs"],
     "compare": ["a", "b"],
     "doctor": ["a", "b"],
-    "figure": ["all"],
     "fold": ["gpt2"],
     "gauge": ["gpt2", "--shift", "1"],
     "norms": ["gpt2"],
@@ -58,7 +57,7 @@ def test_the_example_of_a_help_can_be_typed(command: str) -> None:
     read(*example.split())
 
 
-@pytest.mark.parametrize("command", ["sweep", "fold", "ablate", "train", "study", "figure"])
+@pytest.mark.parametrize("command", ["sweep", "fold", "ablate", "train", "study"])
 def test_output_has_two_spellings(command: str) -> None:
     words = ENOUGH.get(command, [])
     short, long = (read(command, *words, flag, "somewhere").output for flag in ("--out", "--output"))

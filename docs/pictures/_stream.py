@@ -5,8 +5,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from .._style import BLUE, GREEN, INK, ORANGE, QUIET, VERMILION
-from ._runs import Run, entering_blocks
+from empirical.pages import BLUE, GREEN, INK, ORANGE, QUIET, VERMILION
+
+from ._runs import NAME, entering_blocks
 from ._space import flat_arrow
 
 D, BLOCKS = 576, 30
@@ -46,25 +47,24 @@ def _one_step(axes: Axes) -> None:
     axes.set_title(r"One step $h+\Delta$ (dashed: the length of $h$)")
 
 
-def _many_steps(axes: Axes, run: Run | None) -> None:
+def _many_steps(axes: Axes) -> None:
     blocks = np.arange(BLOCKS + 1)
     axes.plot(blocks, sums(aligned=True), color=ORANGE, linewidth=2.0, label="equal increments, all aligned: $l+1$")
     label = rf"equal increments, random directions, $d={D}$"
     axes.plot(blocks, sums(aligned=False), color=GREEN, linewidth=2.0, label=label)
     axes.plot(blocks, np.sqrt(blocks + 1.0), color=INK, linewidth=1.0, linestyle=":", label=r"$\sqrt{l+1}$")
-    if run is not None:
-        norms = np.array(entering_blocks(run, "norm_median"))
-        label = f"{run.name}: median norm, first positions left out"
-        axes.plot(norms / norms[0], color=BLUE, marker="o", markersize=4, linewidth=1.6, label=label)
+    norms = np.array(entering_blocks("norm_median"))
+    label = f"{NAME}: median norm, first positions left out"
+    axes.plot(norms / norms[0], color=BLUE, marker="o", markersize=4, linewidth=1.6, label=label)
     axes.set(yscale="log", xlabel="blocks $l$ passed", ylabel="norm, relative to the start")
     axes.legend(loc="upper left")
     axes.set_title("Many steps: what summation alone leaves open")
 
 
-def residual_growth(run: Run | None = None) -> Figure:
-    """One step of three kinds, and the norms of sums of many; beside them the stream of a run, if one is given."""
+def residual_growth() -> Figure:
+    """One step of three kinds, and the norms of sums of many; beside them the stream of a model."""
     figure = Figure(figsize=(12.5, 4.8), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=(1.0, 1.2))
     _one_step(left)
-    _many_steps(right, run)
+    _many_steps(right)
     return figure

@@ -5,8 +5,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 import lngeom as lg
+from empirical.pages import BLUE, GREEN, INK, ORANGE, QUIET, VERMILION
 
-from .._style import BLUE, GREEN, INK, ORANGE, QUIET, VERMILION
 from ._space import Scene, around, components
 
 GAINS = (

@@ -1,23 +1,22 @@
 """The pictures: each can be drawn, is the same every time, and shows what the library computes."""
 
+import importlib
 from pathlib import Path
 
 import numpy as np
+import pictures
 import pytest
 from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d.art3d import Line3D
+from pictures import _axes, _derivative, _fibers, _outputs, _rms, _runs, _steps
+from pictures._space import ONE, around, turned
 
 import lngeom as lg
-from empirical.pages import FIGURES, draw, save
-from empirical.pages.illustrations import _axes, _derivative, _fibers, _outputs, _rms, _runs, _steps
-from empirical.pages.illustrations._space import ONE, around, turned
-from lngeom.cli import main
-from lngeom.errors import LngeomError
+
+draw = importlib.import_module("lngeom_library").draw
 
 # Half a dozen operations on numbers below 4 stand between two ways to the same point of a picture.
 ROUNDING = 64 * np.finfo(float).eps
-RUN = Path(__file__).parents[3] / "docs" / "results" / "smollm2"
-"""A measured model."""
 
 
 def lines(figure: Figure) -> list[np.ndarray]:
@@ -36,14 +35,13 @@ def shows(figure: Figure, points: np.ndarray) -> bool:
     return any(line.shape == expected.shape and np.abs(line - expected).max() <= ROUNDING for line in lines(figure))
 
 
-@pytest.mark.parametrize("name", FIGURES)
-def test_every_picture_can_be_saved(name: str, tmp_path: Path) -> None:
-    run = None if FIGURES[name].run == "unused" else RUN
-    picture = save(name, tmp_path, run=run).read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", pictures.__all__)
+def test_every_picture_can_be_drawn(name: str, tmp_path: Path) -> None:
+    picture = draw(name, tmp_path).read_text(encoding="utf-8")
     assert picture.startswith("<?xml")
     assert picture.count("<path") > 20
-    if name == "critical-points":  # the same picture is the same file
-        assert save(name, tmp_path / "again").read_text(encoding="utf-8") == picture
+    if name == "critical_points":  # the same picture is the same file
+        assert draw(name, tmp_path / "again").read_text(encoding="utf-8") == picture
 
 
 def test_the_uniform_vector_points_up_and_lengths_are_kept() -> None:
@@ -53,7 +51,7 @@ def test_the_uniform_vector_points_up_and_lengths_are_kept() -> None:
 
 
 def test_axes_are_the_principal_axes_and_end_on_the_ellipse() -> None:
-    figure = draw("axes")
+    figure = pictures.axes()
     for values, _ in _axes.GAINS:
         gain = np.array(values)
         axes = lg.principal_axes(gain)
@@ -67,7 +65,7 @@ def test_axes_are_the_principal_axes_and_end_on_the_ellipse() -> None:
 
 
 def test_steps_end_at_the_output_of_the_layer() -> None:
-    figure = draw("steps")
+    figure = pictures.steps()
     ellipse = lg.layer_norm(around(), _steps.GAIN, _steps.BIAS, eps=0.0)
     assert shows(figure, ellipse)
     assert shows(figure, lg.standardize(around(), eps=0.0))
@@ -75,7 +73,7 @@ def test_steps_end_at_the_output_of_the_layer() -> None:
 
 
 def test_points_of_the_sweep_lie_where_the_relative_radius_says() -> None:
-    figure = draw("eps")
+    figure = pictures.eps_sweep()
     panels = [axes for axes in figure.axes if axes.get_xscale() == "log"]
     assert len(panels) == len(_outputs.EPSILONS)
     for axes, eps in zip(panels, _outputs.EPSILONS, strict=True):
@@ -87,7 +85,7 @@ def test_points_of_the_sweep_lie_where_the_relative_radius_says() -> None:
 
 
 def test_critical_points_are_where_the_derivative_vanishes() -> None:
-    top = draw("critical-points").axes[0]
+    top = pictures.critical_points().axes[0]
     marked = {str(line.get_label()): np.asarray(line.get_xdata(), float) for line in top.get_lines()}
     squares = marked["$g_i^2$, the squared gains"]
     roots = marked["squared semi-axes $/\\,d$"]
@@ -101,7 +99,7 @@ def test_distance_of_the_two_norms_is_the_chord_of_the_theorem() -> None:
     expected = 2.0 * np.sin(np.abs(np.pi / 2 - theta) / 2)
     # What LayerNorm subtracts leaves sin θ of the vector, so that rounding grows by 1/sin θ.
     assert np.all(np.abs(_rms.distance(theta) - expected) <= ROUNDING / np.sin(theta))
-    axes = draw("layer-norm-rms-norm").axes[1]
+    axes = pictures.layer_norm_rms_norm().axes[1]
     curve, mark = axes.get_lines()[:2]
     shown, height = np.radians(np.asarray(curve.get_xdata(), float)), np.asarray(curve.get_ydata(), float)
     sine = 2.0 * np.sin(np.abs(np.pi / 2 - shown) / 2)
@@ -109,16 +107,14 @@ def test_distance_of_the_two_norms_is_the_chord_of_the_theorem() -> None:
     assert np.ravel(np.asarray(mark.get_ydata(), float))[0] == _rms.distance(_rms.THETA)
 
 
-def test_range_of_a_run_is_marked_only_where_a_run_is_given() -> None:
-    table = _runs.read_run(RUN)
-    low, high = _rms.angle_range(table)
-    inputs = [row for row in table.rows if row["side"] == "input" and row["bucket"] == "all"]
+def test_range_of_the_model_is_marked() -> None:
+    low, high = _rms.angle_range()
+    inputs = [row for row in _runs.ROWS if row["side"] == "input" and row["bucket"] == "all"]
     assert all(low <= row["angle_p01_deg"] <= row["angle_p99_deg"] <= high for row in inputs)
     assert low in {row["angle_p01_deg"] for row in inputs}
-    without, with_run = draw("layer-norm-rms-norm").axes[1], draw("layer-norm-rms-norm", RUN).axes[1]
-    assert len(without.patches) == 0
-    (band,) = with_run.patches
-    extent = band.get_extents().transformed(with_run.transData.inverted())
+    axes = pictures.layer_norm_rms_norm().axes[1]
+    (band,) = axes.patches
+    extent = band.get_extents().transformed(axes.transData.inverted())
     # Between degrees and pixels of the screen and back stand a few operations on numbers below 2,000.
     assert np.abs(np.array([extent.x0, extent.x1]) - [low, high]).max() <= 2_000 * ROUNDING
 
@@ -146,17 +142,16 @@ def test_ellipses_of_the_derivative_are_its_singular_values() -> None:
         assert shortest - ROUNDING <= stretched.min() <= np.hypot(shortest, longest * np.sin(half)) + ROUNDING
 
 
-def test_stream_of_a_run_counts_each_vector_once() -> None:
-    table = _runs.read_run(RUN)
-    inputs = {(row["site"], row["bucket"]): row["norm_median"] for row in table.rows if row["side"] == "input"}
-    blocks = 1 + max(row["layer"] for row in table.rows if row["layer"] is not None)
+def test_stream_of_the_model_counts_each_vector_once() -> None:
+    inputs = {(row["site"], row["bucket"]): row["norm_median"] for row in _runs.ROWS if row["side"] == "input"}
+    blocks = 1 + max(row["layer"] for row in _runs.ROWS if row["layer"] is not None)
     expected = [inputs[f"layers.{layer}.input_layernorm", "rest"] for layer in range(blocks)]
-    assert _runs.entering_blocks(table, "norm_median") == [*expected, inputs["norm", "rest"]]
+    assert _runs.entering_blocks("norm_median") == [*expected, inputs["norm", "rest"]]
 
 
-def test_angles_by_layer_shows_every_norm_of_the_run() -> None:
-    rows = [row for row in _runs.entering(_runs.read_run(RUN)) if row["layer"] is not None]
-    axes = draw("angles-by-layer", RUN).axes
+def test_angles_by_layer_shows_every_norm_of_the_model() -> None:
+    rows = [row for row in _runs.entering() if row["layer"] is not None]
+    axes = pictures.angles_by_layer().axes
     roles = list(dict.fromkeys(row["role"] for row in rows))
     assert len(axes) == 2 * len(roles)
     for panel, role in zip(axes, roles, strict=False):
@@ -169,61 +164,3 @@ def test_angles_by_layer_shows_every_norm_of_the_run() -> None:
         energies = [row["d_cos2"] for row in rows if row["role"] == role]
         drawn = [np.asarray(line.get_ydata(), float).tolist() for line in panel.get_lines()]
         assert any(line[: len(energies)] == energies for line in drawn)
-
-
-def test_all_says_which_figures_need_a_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    named: list[tuple[str, Path | None]] = []
-
-    def drawn(name: str, directory: Path, *, format: str, run: Path | None) -> Path:
-        named.append((name, run))
-        return directory / f"{name}.{format}"
-
-    monkeypatch.setattr("empirical.pages.save", drawn)
-    assert main(["figure", "all", "--out", str(tmp_path)]) == 0
-    assert "left out, because --run is not given: angles-by-layer" in capsys.readouterr().err
-    assert [name for name, _ in named] == [name for name in FIGURES if name != "angles-by-layer"]
-    named.clear()
-    assert main(["figure", "all", "--out", str(tmp_path), "--run", str(RUN)]) == 0
-    assert named == [(name, RUN) for name in FIGURES]
-
-
-@pytest.mark.parametrize(
-    ("table", "error"),
-    [
-        (None, "No such file or directory; give a directory that `lngeom sweep` wrote"),
-        ("side,bucket\n", "holds no norm layer"),
-        ("step,site,tokens\n0,h.0.ln_1,8\n", "has no column 'side'"),
-        ("model,side\ngpt2,input\n", "is not the table of one run"),
-    ],
-)
-def test_what_is_no_run_is_refused(table: str | None, error: str, tmp_path: Path) -> None:
-    if table is not None:
-        (tmp_path / "sites.csv").write_text(table, encoding="utf-8")
-    with pytest.raises(LngeomError, match=error):
-        draw("angles-by-layer", tmp_path)
-
-
-def test_command_lists_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["figure", "--list"]) == 0
-    listed = capsys.readouterr().out
-    assert all(f"  {name} " in listed for name in FIGURES)
-    assert main(["figure", "critical-points", "--out", str(tmp_path), "--format", "png"]) == 0
-    assert capsys.readouterr().out.strip() == str(tmp_path / "critical-points.png")
-    assert (tmp_path / "critical-points.png").read_bytes().startswith(b"\x89PNG")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
-        (["figure"], "no figure is named"),
-        (["figure", "nothing"], "'nothing' is not a figure: choose one of steps"),
-        (["figure", "angles-by-layer"], "angles-by-layer is drawn from a run: give the directory"),
-        (["figure", "steps", "--run", str(RUN)], "--run is given, but steps is not drawn from a run"),
-        (["figure", "critical-points", "--out", "/dev/null/x"], "choose another directory with --out"),
-    ],
-)
-def test_command_refuses(arguments: list[str], error: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(arguments) == 2
-    assert error in capsys.readouterr().err

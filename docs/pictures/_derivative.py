@@ -5,8 +5,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import lngeom as lg
+from empirical.pages import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, VERMILION
 
-from .._style import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, VERMILION
 from ._space import Floats, around, at_angles, plane, ring
 
 EPS = 0.2
@@ -63,7 +63,7 @@ def _draw_factors(axes: Axes) -> None:
     axes.legend(loc="lower left")
 
 
-def derivative() -> Figure:
+def jacobian() -> Figure:
     """Small circles in the hyperplane and their images; the singular values of the Jacobian against σ."""
     figure = Figure(figsize=(12.5, 4.7), layout="constrained")
     first, second, third = figure.subplots(1, 3)

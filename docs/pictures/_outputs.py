@@ -6,8 +6,8 @@ from matplotlib.figure import Figure, SubFigure
 from scipy.spatial import ConvexHull
 
 import lngeom as lg
+from empirical.pages import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, VERMILION
 
-from .._style import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, VERMILION
 from ._space import ONE, ZERO, Floats, Scene, around, components, plane, ring
 
 EPSILONS = (1e-1, 1e-3, 1e-5)

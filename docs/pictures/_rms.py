@@ -6,9 +6,9 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 import lngeom as lg
+from empirical.pages import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, VERMILION
 
-from .._style import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, VERMILION
-from ._runs import Run, entering
+from ._runs import NAME, entering
 from ._space import Floats, flat_arrow, ring
 
 D = 3
@@ -30,9 +30,9 @@ def distance(theta: ArrayLike) -> Floats:
     return np.linalg.norm(lg.layer_norm(x, eps=0.0) - lg.rms_norm(x, eps=0.0), axis=-1) / np.sqrt(D)
 
 
-def angle_range(run: Run) -> tuple[float, float]:
-    """From the least 1 % point to the greatest 99 % point of the angles before the norms, in degrees."""
-    rows = entering(run)
+def angle_range() -> tuple[float, float]:
+    """From the least 1 % point to the greatest 99 % point of the measured angles before the norms, in degrees."""
+    rows = entering()
     low = [row["angle_p01_deg"] for row in rows if row["angle_p01_deg"] is not None]
     high = [row["angle_p99_deg"] for row in rows if row["angle_p99_deg"] is not None]
     return min(low), max(high)
@@ -84,16 +84,15 @@ def _geometry(axes: Axes) -> None:
     axes.set_title(r"The plane of $\mathbf{1}$ and $\Pi x$: two points of a circle of radius $\sqrt{d}$")
 
 
-def _distances(axes: Axes, run: Run | None) -> None:
+def _distances(axes: Axes) -> None:
     theta = np.linspace(0.5, 179.5, 718)
     axes.plot(theta, distance(np.radians(theta)), color=VERMILION, linewidth=2.2)
     axes.plot(np.degrees(THETA), distance(THETA), "o", color=VERMILION, markersize=8, label="the $x$ of the left side")
-    if run is not None:
-        low, high = angle_range(run)
-        most = float(distance(np.radians([low, high])).max())
-        label = f"{run.name}: at each norm, 98 % of the\nangles lie in {low:.1f}° to {high:.1f}°;\n"
-        label += f"distance there at most {most:.2f} $\\sqrt{{d}}$"
-        axes.axvspan(low, high, color=BLUE, alpha=0.25, linewidth=0, label=label)
+    low, high = angle_range()
+    most = float(distance(np.radians([low, high])).max())
+    label = f"{NAME}: at each norm, 98 % of the\nangles lie in {low:.1f}° to {high:.1f}°;\n"
+    label += f"distance there at most {most:.2f} $\\sqrt{{d}}$"
+    axes.axvspan(low, high, color=BLUE, alpha=0.25, linewidth=0, label=label)
     axes.axvline(90.0, color=INK, linewidth=0.8, linestyle=":")
     axes.set_xticks(range(0, 181, 30))
     axes.set_xlim(0.0, 180.0)
@@ -104,11 +103,11 @@ def _distances(axes: Axes, run: Run | None) -> None:
     axes.legend(loc="upper center", frameon=True, framealpha=1.0, edgecolor="none")
 
 
-def layer_norm_and_rms_norm(run: Run | None = None) -> Figure:
-    """Both outputs in the plane of 1 and x, and their distance against the angle; where a run lies is marked."""
+def layer_norm_rms_norm() -> Figure:
+    """Both outputs in the plane of 1 and x, and their distance against the angle; where a model lies is marked."""
     figure = Figure(figsize=(12.5, 4.6), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=(1.15, 1.0))
     _geometry(left)
-    _distances(right, run)
+    _distances(right)
     figure.suptitle(r"LayerNorm and RMSNorm of one vector, at $\varepsilon=0$ and before gain and bias")
     return figure

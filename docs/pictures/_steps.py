@@ -4,8 +4,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import lngeom as lg
+from empirical.pages import BLUE, GREEN, ORANGE, PURPLE, QUIET, VERMILION
 
-from .._style import BLUE, GREEN, ORANGE, PURPLE, QUIET, VERMILION
 from ._space import ONE, ZERO, Scene, around, components
 
 X = np.array([-0.3, 0.6, 1.8])
@@ -42,7 +42,7 @@ def _draw_scaling(d: Scene, e: Scene, f: Scene) -> None:
     f.arrow(BIAS, z, BLUE, "$z$", beside=0.18 * (z - BIAS))
 
 
-def six_steps() -> Figure:
+def steps() -> Figure:
     """The six steps of LayerNorm on one vector of three components."""
     figure = Figure(figsize=(12, 7.4), layout="constrained")
     titles = (

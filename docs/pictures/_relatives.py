@@ -5,8 +5,8 @@ from matplotlib.figure import Figure
 from scipy.special import erf
 
 import lngeom as lg
+from empirical.pages import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, SKY, VERMILION
 
-from .._style import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, SKY, VERMILION
 from ._space import ONE, ZERO, Scene, around
 
 U = np.sqrt(3) * np.array([0.2, -0.6, 0.775]) / np.linalg.norm([0.2, -0.6, 0.775])
