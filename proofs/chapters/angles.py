@@ -16,10 +16,6 @@ from .._steps import as_sum, product, sum_of_squares
 from ..works import GUPTA, OWN, SUMMARY
 
 
-def _cosine(x: Vector, b: Vector) -> Vector:
-    return dot(x, b) / (norm(x) * norm(b))
-
-
 def cosine(x: Vector, b: Vector) -> Scalar:
     """The cosine of the angle between two vectors."""
     return dot(x, b) / (norm(x) * norm(b))
