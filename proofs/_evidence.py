@@ -137,11 +137,11 @@ def gather(theorem: Theorem) -> Evidence:
         versions = {replayed(data) for data in exported}
         evidence.replayed = versions.pop() if len(versions) == 1 else ""
         evidence.steps = sum(evidence.attempt(recheck, data) or 0 for data in exported)
-    examples = evidence.attempt(check_examples, theorem, EXAMPLES, fixed=True)
+    examples = evidence.attempt(check_examples, theorem, EXAMPLES)
     if examples is not None:
         evidence.dimensions, evidence.models = len(examples.dimensions), examples.models
         evidence.measured = examples.measured
-    evidence.arrays = evidence.attempt(check_arrays, theorem, BATCHES, fixed=True) or 0
+    evidence.arrays = evidence.attempt(check_arrays, theorem, BATCHES) or 0
     for label in theorem.wrongs:
         refuted = evidence.attempt(check_wrong, theorem, label)
         if refuted is not None:

@@ -152,7 +152,7 @@ class _Done:
     failed: bool = False
 
 
-def check_arrays(theorem: Theorem, count: int = BATCHES, *, fixed: bool = False) -> int:
+def check_arrays(theorem: Theorem, count: int = BATCHES) -> int:
     """Arrays of each library and dtype compute what the floats do; returns how many numbers were compared.
 
     Raises:
@@ -177,9 +177,8 @@ def check_arrays(theorem: Theorem, count: int = BATCHES, *, fixed: bool = False)
         if not done.failed:
             done.batches, done.telling, done.numbers = done.batches + 1, done.telling or telling, done.numbers + numbers
 
-    run.__name__ = f"{theorem.id}_arrays".replace(".", "_")
     with contextlib.suppress(errors.Unsatisfiable):
-        searching(count, fixed=fixed)(given(several(theorem, ROWS))(run))()
+        searching(count)(given(several(theorem, ROWS))(run))()
     if not done.numbers:
         raise CheckError(f"{theorem.id}: no arrays satisfy the hypotheses with a finite error bound: give `models`")
     return done.numbers

@@ -230,11 +230,11 @@ def several(draw: st.DrawFn, theorem: Theorem, count: int) -> tuple[int, list[Va
     return d, [plan.draw(draw, d, theorem.models, kind) for _ in range(count)]
 
 
-def searching(count: int, *, fixed: bool = False) -> settings:
-    """Settings of a check, which counts itself how many examples it accepts; `fixed` ones are the same in every run."""
-    kept = settings(derandomize=True, database=None) if fixed else settings()
+def searching(count: int) -> settings:
+    """Settings of a check, which counts itself how many examples it accepts: the same in every run."""
     return settings(
-        kept,
+        derandomize=True,
+        database=None,
         max_examples=count,
         deadline=None,
         report_multiple_bugs=False,

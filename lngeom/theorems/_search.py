@@ -106,7 +106,7 @@ class Search:
 
         phases = (Phase.generate, Phase.shrink)
         try:
-            return find(models(), wanted, settings=settings(searching(tries, fixed=True), phases=phases))
+            return find(models(), wanted, settings=settings(searching(tries), phases=phases))
         except errors.NoSuchExample:
             return None
 

@@ -4,7 +4,6 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from weakref import WeakKeyDictionary
 
 from hypothesis import errors, given, reject, settings, strategies as st
 
@@ -19,7 +18,7 @@ from ._small import SMALL
 from ._theorem import Theorem
 
 EXAMPLES, THOROUGH = 25, 1000
-"""Examples of a theorem, by default and in the profile ``thorough`` of Hypothesis."""
+"""Examples of a theorem, by default and in the profile ``thorough`` of Hypothesis: the same in every run."""
 
 _COMPARED = 5
 """Models at which what the library computes is compared with the kernel's term."""
@@ -45,51 +44,33 @@ def check_proof(theorem: Theorem) -> list[Proved]:
     try:
         return theorem.prove()
     except ProofError as error:
-        error.add_note(_verdict(theorem))
+        try:
+            counts = check_examples(theorem, 8 * EXAMPLES)
+        except (AssertionError, CheckError) as refutation:
+            error.add_note(f"and {getattr(refutation, '__notes__', [refutation])[-1]}")
+            raise error from refutation
+        error.add_note(
+            f"but nothing is refuted: true at {counts.models} exact models of {len(counts.dimensions)} dimensions; "
+            "if it is true, help the prover by `lemmas`, a `remainder` or a `proof`"
+        )
         raise
 
 
-def _verdict(theorem: Theorem) -> str:
-    """The verdict of examples on a claim without a proof."""
-    try:
-        counts = check_examples(theorem, 8 * EXAMPLES, fixed=True)
-    except (AssertionError, CheckError) as error:
-        return f"and {getattr(error, '__notes__', [error])[-1]}"
-    return (
-        f"but nothing is refuted: true at {counts.models} exact models of {len(counts.dimensions)} dimensions; if it "
-        "is true, help the prover by `lemmas`, a `remainder` or a `proof`"
-    )
-
-
-_OUTCOMES: WeakKeyDictionary[Theorem, Counts | Exception] = WeakKeyDictionary()
-"""Results of the examples, kept by theorem: where the library is broken, shrinking them twice takes minutes."""
-
-
-def check_examples(theorem: Theorem, count: int | None = None, *, fixed: bool = False) -> Counts:
+def check_examples(theorem: Theorem, count: int | None = None) -> Counts:
     """The claim is true at exact models of its hypotheses, and in floats within the error bound.
-
-    Examples are new in every run, as the profile of Hypothesis has it, unless they are to be `fixed`.
 
     Raises:
         AssertionError: By the assert that is false, at the smallest model that Hypothesis finds.
         CheckError: If there are too few models, or if term and library differ.
     """
-    known = _OUTCOMES.get(theorem)
-    if isinstance(known, Exception):
-        raise known
-    if known is not None and count is None:
-        return known
+    usual = THOROUGH if settings.get_current_profile_name() == "thorough" else EXAMPLES
     try:
-        usual = THOROUGH if settings.get_current_profile_name() == "thorough" else EXAMPLES
-        counts = _examples(theorem, count or usual, fixed)
+        return _examples(theorem, count or usual)
     except (AssertionError, CheckError) as error:
-        _OUTCOMES[theorem] = smallest = _smallest(theorem, error)
+        smallest = _smallest(theorem, error)
         if smallest is error:
             raise
         raise smallest from None
-    if count:
-        _OUTCOMES[theorem] = counts
-    return counts
 
 
 def _smallest(theorem: Theorem, error: Exception) -> Exception:
@@ -97,7 +78,7 @@ def _smallest(theorem: Theorem, error: Exception) -> Exception:
     if not hasattr(error, "__notes__"):
         return error
     tries: list[Callable[[], object]]
-    tries = [partial(_examples, theorem, 8 * EXAMPLES, True, st.just(d)) for d in SMALL]
+    tries = [partial(_examples, theorem, 8 * EXAMPLES, st.just(d)) for d in SMALL]
     if (small := smallest_model(theorem)) is not None:
         d, values = small
         tries.insert(0, partial(_at, theorem, values, d, partial(_true_exactly, theorem, values, d, Counts())))
@@ -110,7 +91,7 @@ def _smallest(theorem: Theorem, error: Exception) -> Exception:
     return error
 
 
-def _examples(theorem: Theorem, count: int, fixed: bool, dimensions: st.SearchStrategy[int] = ANY_DIMENSION) -> Counts:
+def _examples(theorem: Theorem, count: int, dimensions: st.SearchStrategy[int] = ANY_DIMENSION) -> Counts:
     counts, assumed = Counts(), list(theorem.hypotheses.values())
 
     def run(model: tuple[int, Values, Values]) -> None:
@@ -123,9 +104,8 @@ def _examples(theorem: Theorem, count: int, fixed: bool, dimensions: st.SearchSt
         measured = floats if satisfied(assumed, floats, d) else exact
         _at(theorem, measured, d, lambda: _true_in_floats(theorem, measured, counts))
 
-    run.__name__ = theorem.id.replace(".", "_")  # the key of the database that keeps what failed
     with contextlib.suppress(errors.Unsatisfiable):
-        searching(count, fixed=fixed)(given(examples(theorem, dimensions))(run))()
+        searching(count)(given(examples(theorem, dimensions))(run))()
     if counts.models < ACCEPTED:
         raise CheckError(
             f"{theorem.id}: {counts.models} exact models of the hypotheses, {ACCEPTED} are needed: give `models`, "
@@ -178,11 +158,24 @@ def check_wrong(theorem: Theorem, label: str) -> Refutation:
 
 
 def checks(theorem: Theorem) -> Iterator[tuple[str, Callable[[], object]]]:
-    """The checks of a theorem by name, as ``pytest`` runs them."""
-    yield "proof", lambda: check_proof(theorem)
-    yield "examples", lambda: check_examples(theorem)
-    yield "arrays", lambda: check_arrays(theorem)
+    """The checks of a theorem by name, as ``pytest`` runs them.
+
+    What the first one refuted stays so: to shrink it again takes minutes, and arrays are too few to meet it surely.
+    """
+    refuted: list[BaseException] = []
+
+    def run(check: Callable[[Theorem], object]) -> object:
+        if refuted:
+            raise refuted[0]
+        try:
+            return check(theorem)
+        except ProofError as error:
+            refuted.extend(filter(None, [error.__cause__]))
+            raise
+
+    for check in (check_proof, check_examples, check_arrays):
+        yield check.__name__.removeprefix("check_"), partial(run, check)
     for label in theorem.wrongs:
-        yield f"wrong: {label}", lambda label=label: check_wrong(theorem, label)
+        yield f"wrong: {label}", partial(check_wrong, theorem, label)
     for label in theorem.hypotheses:
-        yield f"without: {label}", lambda label=label: check_without(theorem, label)
+        yield f"without: {label}", partial(check_without, theorem, label)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-import lngeom as lg
 from lngeom.cli import main
 from proofs import find
 from proofs.certificates import _verify, certificate
@@ -89,15 +88,14 @@ def test_page_of_a_theorem(capsys: pytest.CaptureFixture[str]) -> None:
         assert part in printed
 
 
-def test_a_failing_theorem_fails_the_command(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    for computed in ("terms", "wrongs"):
-        vars(find("projection.annihilates_uniform")).pop(computed, None)
-    monkeypatch.setattr(lg, "project", lambda x: x)
-    file = tmp_path / "theorems.json"
-    assert main(["prove", "projection.annihilates_uniform", "--json", str(file)]) == 1
-    assert "FAULT: projection.annihilates_uniform: no proof found: " in capsys.readouterr().out
+def test_a_failing_theorem_fails_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, stated = tmp_path / "theorems.json", tmp_path / "own.py"
+    stated.write_text(
+        "from lngeom.theorems import Vector, theorem\n\n@theorem\ndef test_one(x: Vector):\n    assert x * x == x\n",
+        encoding="utf-8",
+    )
+    assert main(["prove", str(stated), "--json", str(file)]) == 1
+    assert "FAULT: own.one: no proof found: " in capsys.readouterr().out
     (record,) = json.loads(file.read_text(encoding="utf-8"))["theorems"]
     assert record["status"] == "failed"
     assert record["faults"]

@@ -135,6 +135,25 @@ def test_a_failed_proof_says_what_examples_show() -> None:
     assert "nothing is refuted: true at" in failed.value.__notes__[0]
 
 
+def test_what_is_refuted_stays_so_on_arrays_and_for_this_run_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    @theorem
+    def even(x: Vector, a: Scalar):
+        assume(a != 0)
+        assert lg.rms_norm(a * x, eps=0) == lg.rms_norm(x, eps=0)
+
+    monkeypatch.setattr(theorem_checks, "EXAMPLES", 2)
+    once, again = dict(checks(even)), dict(checks(even))
+    with pytest.raises(ProofError) as failed:
+        once["proof"]()
+    for name in ("examples", "arrays"):
+        with pytest.raises(AssertionError) as refuted:
+            once[name]()
+        assert refuted.value is failed.value.__cause__
+    with pytest.raises(AssertionError) as other:
+        again["arrays"]()
+    assert other.value is not failed.value.__cause__
+
+
 def test_a_hypothesis_without_models_and_a_false_claim_are_seen() -> None:
     @theorem
     def vacuous(a: Scalar):
@@ -149,7 +168,7 @@ def test_a_hypothesis_without_models_and_a_false_claim_are_seen() -> None:
     with pytest.raises(CheckError, match="0 exact models of the hypotheses"):
         check_examples(vacuous)
     with pytest.raises(AssertionError) as failed:
-        check_examples(false, fixed=True)
+        check_examples(false)
     assert re.fullmatch(r"false at d = \d: x = \(.*0.*\)", failed.value.__notes__[0])
 
 
@@ -202,7 +221,7 @@ def test_a_number_beyond_a_bound_is_reflected_at_it() -> None:
     def count(model: tuple[int, Any, Any]) -> None:
         accepted.append(satisfied(stated.hypotheses.values(), model[1], model[0]))
 
-    searching(25, fixed=True)(given(examples(stated))(count))()
+    searching(25)(given(examples(stated))(count))()
     assert all(accepted)
 
 
@@ -229,8 +248,8 @@ def _single(x: Any) -> Any:
 def unshrunk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Checks that stop at the first failure: it is enough that a fault is seen, at whatever example."""
 
-    def first(count: int, *, fixed: bool = False) -> settings:
-        return settings(searching(count, fixed=fixed), phases=[Phase.generate])
+    def first(count: int) -> settings:
+        return settings(searching(count), phases=[Phase.generate])
 
     for module in (_arrays, theorem_checks):
         monkeypatch.setattr(module, "searching", first)
@@ -246,7 +265,7 @@ def test_a_norm_that_is_another_on_arrays_is_seen(liar: Any) -> None:
 
     check_proof(body)
     with pytest.raises((AssertionError, CheckError)):
-        check_arrays(body, fixed=True)
+        check_arrays(body)
 
 
 def _divided_once(x: Any, unit: Any) -> Any:
@@ -274,7 +293,7 @@ def test_faults_of_the_library_on_arrays_are_seen(
     monkeypatch.setattr(lg.projection, name, wrong_one)
     ids = "standardization.layer", "projection.pythagoras_moments", "rmsnorm.angle"
     with pytest.raises((AssertionError, CheckError)):
-        _ = [check(find(id), fixed=True) for id in ids]
+        _ = [check(find(id)) for id in ids]
 
 
 def test_gains_are_shared_by_the_rows_of_a_batch() -> None:
