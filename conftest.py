@@ -22,11 +22,10 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 # What Hypothesis keeps about failures is no part of the tree.
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(tempfile.gettempdir()) / "lngeom-hypothesis"))
 
-settings.register_profile("dev", max_examples=25, deadline=None)
-settings.register_profile(
-    "ci", max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.register_profile("thorough", max_examples=1000, deadline=None)
+# No clock decides: a busy machine draws as it will.
+settings.register_profile("dev", max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ci", settings.get_profile("dev"), derandomize=True)
+settings.register_profile("thorough", settings.get_profile("dev"), max_examples=1000)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 

@@ -81,7 +81,7 @@ myst_substitutions = numbers()
 myst_heading_anchors = 3
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
-nb_execution_timeout = 300
+nb_execution_timeout = -1
 nb_merge_streams = True
 nb_output_stderr = "remove"  # progress bars, with paths of the machine that built the site
 

@@ -1,4 +1,4 @@
-"""The call of a kernel, that may do anything: it ends in time, and it does not end the check."""
+"""The call of a kernel, that may do anything: it computes no longer than it may, and it does not end the check."""
 
 import signal
 import threading
@@ -7,30 +7,31 @@ from contextlib import contextmanager
 
 
 class Endless(BaseException):
-    """A call that did not end in time; no handler of errors that a kernel may raise catches it."""
+    """A call that computed too long; no handler of errors that a kernel may raise catches it."""
 
 
 @contextmanager
 def limited(what: str, seconds: float) -> Iterator[None]:
-    """Turn ``sys.exit`` into an error, and end what takes longer; in threads other than the main one it may take long.
+    """Turn ``sys.exit`` into an error, and end what computes longer; outside the main thread it may take long.
 
-    Python ends a call between two of its own instructions: one that never returns from compiled code is not ended.
+    Processor time is counted, of all threads, so that other work on the machine does not count. Python ends a call
+    between two of its own instructions: one that waits, or never returns from compiled code, is not ended.
     """
 
     def end(*_: object) -> None:
-        raise Endless(f"{what} does not end within {seconds:g} s")
+        raise Endless(f"{what} does not end within {seconds:g} s of processor time")
 
     if threading.current_thread() is not threading.main_thread():
         with _exits(what):
             yield
         return
-    handler, timer = signal.signal(signal.SIGALRM, end), signal.setitimer(signal.ITIMER_REAL, seconds)
+    handler, timer = signal.signal(signal.SIGPROF, end), signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         with _exits(what):
             yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, *timer)
-        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_PROF, *timer)
+        signal.signal(signal.SIGPROF, handler)
 
 
 @contextmanager

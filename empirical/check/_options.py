@@ -19,7 +19,7 @@ class CheckOptions:
         device: By default the framework's.
         backward: Check the derivatives of a PyTorch or JAX kernel as well.
         name: What to call it in messages.
-        seconds: How long one call may take.
+        seconds: Processor time that one call may take.
         spec: Which definition is meant: ``torch``, ``llama``, ``gemma``, ``onnx``, or a JSON file of a
             :class:`Contract`; by default PyTorch's.
         refuse: Notes that are not accepted: a correct norm whose notes contain one of these texts counts as a variant.
@@ -43,6 +43,6 @@ class CheckOptions:
         if self.d is not None and self.d < 1:
             raise InputError(f"d is {self.d}: rows have at least one component")
         if not 0 < self.seconds < math.inf:
-            raise InputError(f"seconds is {self.seconds}: the time limit of one call must be above 0")
+            raise InputError(f"seconds is {self.seconds}: the processor time of one call must be above 0")
         if self.kind not in (None, "layernorm", "rmsnorm"):
             raise InputError(f"kind is {self.kind!r}: the norms are layernorm and rmsnorm")

@@ -325,7 +325,7 @@ def test_a_command_line_that_cannot_be_is_told_in_one_line(name: str, scene: Sce
 def test_a_terminal_without_utf_8_and_a_foreign_backend_are_no_traceback() -> None:
     environment = {**os.environ, "MPLBACKEND": "nonsense", "PYTHONIOENCODING": "ascii"}
     command = [sys.executable, "-m", "lngeom", "norms", "./ä\x1b[31m"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert (done.returncode, len(done.stderr.splitlines()), "\x1b" in done.stderr) == (2, 1, False)
 
 

@@ -92,12 +92,12 @@ def test_outputs_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
 
 
 HOLD = """
-import sys, time
+import signal, sys
 from pathlib import Path
 from empirical.support import lock
 hold = lock(Path(sys.argv[1]))
 print("held", flush=True)
-time.sleep(60)
+signal.pause()
 """
 
 
