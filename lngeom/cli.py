@@ -21,36 +21,40 @@ from .options import add_options, read_options
 
 
 class Command(NamedTuple):
-    """A command: the module that implements it, one line of help, and the extra it needs installed."""
+    """A command: the extra that it needs installed, and one line of help."""
 
-    module: str
-    help: str
     extra: str
+    help: str
 
 
-COMMANDS: dict[str, Command] = {
-    "prove": Command("proofs.commands.prove", "prove the theorems and check everything about them", "proofs"),
-    "verify": Command("proofs.commands.verify", "replay every proof in Coq", "proofs"),
-    "sweep": Command("empirical.commands.sweep", "measure every norm layer of a model on a text", "empirical"),
-    "report": Command("empirical.commands.report", "regenerate the figures and the report of a run", "empirical"),
-    "fold": Command("empirical.commands.fold", "remove mean subtraction from a model, exactly", "empirical"),
-    "gauge": Command("empirical.commands.gauge", "the same network with other angles to 1, certified", "empirical"),
-    "ablate": Command("empirical.commands.ablate", "what mean subtraction is worth to a model, in nats", "empirical"),
-    "train": Command(
-        "empirical.commands.train", "train GPT-2 with LayerNorm or RMSNorm, measured on the way", "empirical"
-    ),
-    "study": Command("empirical.commands.study", "train many small networks for the controlled study", "empirical"),
-    "norms": Command("empirical.commands.norms", "find the norm layers of a model by what they compute", "empirical"),
-    "compare": Command("empirical.commands.compare", "compare finished runs", "empirical"),
-    "check": Command("empirical.commands.check", "is my norm right? rounding, a variant, or a bug", "check"),
-    "doctor": Command("empirical.commands.doctor", "does this port of a model have the same norms?", "empirical"),
-    "tolerance": Command(
-        "empirical.commands.tolerance", "how far a correct norm kernel may be off, by width and dtype", "check"
-    ),
-    "claims": Command("proofs.commands.claims", "what the papers say, and what is true", "proofs"),
+GROUPS: dict[str, dict[str, Command]] = {
+    "is a norm right": {
+        "check": Command("check", "is my norm right? rounding, a variant, or a bug"),
+        "doctor": Command("empirical", "does this port of a model have the same norms?"),
+        "tolerance": Command("check", "how far a correct norm kernel may be off, by width and dtype"),
+    },
+    "what norms do in a model": {
+        "sweep": Command("empirical", "measure every norm layer of a model on a text"),
+        "report": Command("empirical", "regenerate the figures and the report of a run"),
+        "compare": Command("empirical", "compare finished runs"),
+        "norms": Command("empirical", "find the norm layers of a model by what they compute"),
+        "train": Command("empirical", "train GPT-2 with LayerNorm or RMSNorm, measured on the way"),
+        "study": Command("empirical", "train many small networks for the controlled study"),
+    },
+    "the same network, other weights": {
+        "fold": Command("empirical", "remove mean subtraction from a model, exactly"),
+        "gauge": Command("empirical", "the same network with other angles to 1, certified"),
+        "ablate": Command("empirical", "what mean subtraction is worth to a model, in nats"),
+    },
+    "what is proved": {
+        "prove": Command("proofs", "prove the theorems and check everything about them"),
+        "verify": Command("proofs", "replay every proof in Coq"),
+        "claims": Command("proofs", "what the papers say, and what is true"),
+    },
 }
-"""All commands by name, in the order of ``lngeom --help``."""
+"""All commands by group and name, in the order of ``lngeom --help``."""
 
+COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
 
 _PACKAGES = ("lngeom", "proofs", "empirical")
 _KEPT = "then run the same command again: what is finished is kept"
@@ -82,17 +86,26 @@ class _Version(argparse.Action):
 
 def _main_parser() -> argparse.ArgumentParser:
     width = max(map(len, COMMANDS))
-    outline = "\n".join(f"  {name:<{width}}  {command.help}" for name, command in COMMANDS.items())
+    outline = "\n\n".join(
+        "\n".join([f"{title}:", *(f"  {name:<{width}}  {command.help}" for name, command in group.items())])
+        for title, group in GROUPS.items()
+    )
     parser = _Parser(
         prog="lngeom",
         description="The geometry of LayerNorm and RMSNorm: proved for every dimension, measured on real models.",
-        epilog=f"commands:\n{outline}\n\n`lngeom COMMAND --help` shows the options of a command, and an example.",
+        epilog=f"{outline}\n\n`lngeom COMMAND --help` shows the options of a command, and an example.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help="what to do, see below")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="its options")
     return parser
+
+
+def load(name: str) -> ModuleType:
+    """The module of a command, beside the others of its extra."""
+    package = "proofs" if COMMANDS[name].extra == "proofs" else "empirical"
+    return importlib.import_module(f"{package}.commands.{name}")
 
 
 def command_parser(name: str, module: ModuleType) -> argparse.ArgumentParser:
@@ -118,9 +131,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 0
     chosen = parser.parse_args(words)
-    name, command = chosen.command, COMMANDS[chosen.command]
+    name = chosen.command
     try:
-        module = importlib.import_module(command.module)
+        module = load(name)
         return module.run(read_options(command_parser(name, module), module.Options, chosen.arguments))
     except BrokenPipeError:
         # The reader, head for instance, has seen enough. What is left in the buffer must go somewhere.
@@ -130,7 +143,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"\nlngeom {name}: interrupted", file=sys.stderr)
         return 130
     except Exception as error:
-        line = _explained(error, command.extra)
+        line = _explained(error, COMMANDS[name].extra)
         if line is None:
             raise
         print(f"lngeom {name}: {_CONTROL.sub('?', line)}", file=sys.stderr)

@@ -1,7 +1,6 @@
 """Sphinx directives that show the library as it is: a command's help, a figure, the columns of a table."""
 
 import argparse
-import importlib
 import logging
 import re
 from pathlib import Path
@@ -17,7 +16,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from empirical.observe import TABLE, gauge_dependent
 from empirical.pages import STYLE
-from lngeom.cli import COMMANDS, command_parser
+from lngeom.cli import COMMANDS, command_parser, load
 
 DRAWN = "_build/figures"
 """Folder of the pictures, below that of the sources."""
@@ -56,7 +55,7 @@ class CommandHelp(SphinxDirective):
         name = self.arguments[0]
         if name not in COMMANDS:
             raise self.error(f"{name!r} is not a command; known: {', '.join(COMMANDS)}")
-        module = importlib.import_module(COMMANDS[name].module)
+        module = load(name)
         parser = command_parser(name, module)
         parser.description = None  # stands above the block
         parser.formatter_class = lambda prog: argparse.HelpFormatter(prog, width=84)

@@ -30,9 +30,9 @@ DOCS = Path(__file__).parents[1]
 
 
 @cache
-def table(name: str) -> Rows:
-    """The rows of a committed table, by its path below ``docs/results``."""
-    return read_table(DOCS / "results" / f"{name}.csv")
+def table(name: str, *words: str) -> Rows:
+    """The rows of a committed table, by its path below ``docs/results``; some columns hold words."""
+    return read_table(DOCS / "results" / f"{name}.csv", words=words)
 
 
 def numbers() -> dict[str, Any]:
@@ -358,7 +358,7 @@ def energies_table() -> str:
 
 
 def controls_table() -> str:
-    controls = table("training/controls")
+    controls = table("training/controls", "direction")
     found = {(each.norm, each.optimizer, each.direction): each for each in train.summarize_controls(controls)}
     decays = {row["optimizer"]: row["weight_decay"] for row in controls}
     rows = []

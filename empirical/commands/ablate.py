@@ -27,13 +27,12 @@ def run(options: Options) -> int:
     from rich.console import Console
 
     from ..folding import run_ablation
-    from ..pages import print_rows
-    from ..support import read_table
+    from ..pages import print_rows, read_ablation
 
     ablation = part(Ablation, options if options.sites else replace(options, site_tokens=0))
     console = Console(quiet=options.json == STDOUT)
     done = run_ablation(ablation, console=console, command=command_line("ablate", replace(options, json=None)))
-    rows = read_table(done.path / "ablation.csv")
+    rows = read_ablation(done.path)
     if not json_alone(rows, options.json):
         print_rows(rows)
         print(f"written to {done.path}: report.html, ablation.csv")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
-    from ._ablation import cost_figure, write_ablation
+    from ._ablation import cost_figure, read_ablation as read_ablation, write_ablation
     from ._comparison import write_comparison
     from ._comparison_figures import comparison_figures
     from ._console import growth_line, print_rows, print_table, summary

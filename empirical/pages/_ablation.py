@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from ..runs import ENVIRONMENT
-from ..support import Row, read_json, read_table
+from ..support import Row, Rows, read_json, read_table
 from ._html import embedded, write_page
 from ._style import NULL, RANDOM_A, RANDOM_B, UNIFORM, Layout, panels
 
@@ -32,13 +32,18 @@ def cost_figure(rows: Sequence[Row], norms: Sequence[str], *, single: bool) -> F
     return panels([("", chosen)], draw, Layout((8, 0.8 + 0.24 * len(chosen)), 1, ""))
 
 
+def read_ablation(directory: Path) -> Rows:
+    """The table of an ablation."""
+    return read_table(directory / "ablation.csv", words=("change", "site"))
+
+
 def write_ablation(directory: Path) -> Path:
     """Write ``report.html`` of an ablation from its manifest and table; returns its path.
 
     Raises:
         OSError: If one of them is missing.
     """
-    manifest, rows = read_json(directory / "manifest.json"), read_table(directory / "ablation.csv")
+    manifest, rows = read_json(directory / "manifest.json"), read_ablation(directory)
     norms = manifest["norms"]
     single = [row for row in rows if row["site"] in norms]
     figures = {name: cost_figure(rows, norms, single=name == "norms") for name in ("changes", "norms")}

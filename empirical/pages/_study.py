@@ -125,7 +125,7 @@ def write_study_report(out: Path) -> None:
     write_figure(step_figure(study, summaries), out / "steps.svg")
     write_figure(depth_figure(study, summaries), out / "depth.svg")
     write_figure(size_figure(summaries), out / "sizes.svg")
-    controls = read_table(out / "controls.csv") if (out / "controls.csv").exists() else []
+    controls = read_table(out / "controls.csv", words=("direction",)) if (out / "controls.csv").exists() else []
     text = study_report(study, writers, gradients, controls)
     write_text(out / "report.md", text)
     head, heading, sections = text.partition("\n## ")

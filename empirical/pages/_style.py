@@ -77,22 +77,33 @@ class Layout:
     sharey: bool | Literal["row"] = True
     legend: Literal["below", "beside", "inside"] = "below"
 
+    def grid(self, count: int) -> tuple[int, int]:
+        """Lines and columns of so many panels."""
+        columns = min(self.columns, count)
+        return -(-count // columns), columns
 
-def panels(
+
+def panels(contents: Sequence[tuple[str, Content]], draw: Callable[[Axes, Content], None], layout: Layout) -> Figure:
+    """A figure with a panel for each title, in which `draw` draws what belongs to it."""
+    lines, columns = layout.grid(len(contents))
+    # A legend beside the panels takes about 2.4 inches.
+    width, height = layout.size[0] * columns + 2.4 * (layout.legend == "beside"), layout.size[1] * lines
+    least = max(5.4, 0.1 * len(layout.title))  # a letter of the title takes a tenth of an inch
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(max(least, width), height), layout="constrained")
+    draw_panels(figure, contents, draw, layout)
+    return figure
+
+
+def draw_panels(
+    whole: Figure | SubFigure,
     contents: Sequence[tuple[str, Content]],
     draw: Callable[[Axes, Content], None],
     layout: Layout,
-    figure: Figure | SubFigure | None = None,
-) -> Figure:
-    """A panel for each title, in which `draw` draws what belongs to it; in part of a figure if one is given."""
-    columns = min(layout.columns, len(contents))
-    lines = -(-len(contents) // columns)
-    # A legend beside the panels takes about 2.4 inches.
-    width, height = layout.size[0] * columns + 2.4 * (layout.legend == "beside"), layout.size[1] * lines
+) -> None:
+    """The panels of :func:`panels` in a figure that is there, or in part of one."""
     with matplotlib.rc_context(STYLE):
-        least = max(5.4, 0.1 * len(layout.title))  # a letter of the title takes a tenth of an inch
-        whole = figure or Figure(figsize=(max(least, width), height), layout="constrained")
-        grid = whole.subplots(lines, columns, squeeze=False, sharex=layout.sharex, sharey=layout.sharey)
+        grid = whole.subplots(*layout.grid(len(contents)), squeeze=False, sharex=layout.sharex, sharey=layout.sharey)
         for axes, (title, content) in zip(grid.flat, contents, strict=False):
             axes.set_title(title, parse_math=False)  # names may hold a $
             draw(axes, content)
@@ -109,7 +120,6 @@ def panels(
             whole.suptitle(layout.title, parse_math=False)
         if layout.legend != "inside":
             _legend(whole, grid.flat[: len(contents)], layout.legend)
-    return whole.figure if isinstance(whole.figure, Figure) else Figure()
 
 
 def _legend(figure: Figure | SubFigure, all_axes: Iterable[Axes], place: Literal["below", "beside"]) -> None:

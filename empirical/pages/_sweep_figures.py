@@ -13,7 +13,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 from ..observe import LAWS, Growth, growth, stream
 from ..support import Json, Row
 from ._console import above_rounding, growth_words
-from ._style import NULL, RANDOM_A, RANDOM_B, UNIFORM, Layout, band, ordered_axis, panels, write_figure
+from ._style import NULL, RANDOM_A, RANDOM_B, UNIFORM, Layout, band, draw_panels, ordered_axis, panels, write_figure
 
 ROLES = {
     "pre_attn": "norm before the attention",
@@ -206,8 +206,9 @@ def layer_figure(rows: Sequence[Row], title: str) -> Figure:
     contents = _by_role(rows, "input")
     figure = Figure(figsize=(max(5.4, 4.9 * len(contents)), 7.6), layout="constrained")
     above, below = figure.subfigures(2, 1, squeeze=False).flat
-    panels(contents, _angles, Layout((4.9, 3.8), len(contents), "angle (degrees): mean ± spread", title), above)
-    panels(contents, _energies_by_layer, Layout((4.9, 3.8), len(contents), "d·E[cos²θ]"), below)
+    shape = (4.9, 3.8), len(contents)
+    draw_panels(above, contents, _angles, Layout(*shape, "angle (degrees): mean ± spread", title))
+    draw_panels(below, contents, _energies_by_layer, Layout(*shape, "d·E[cos²θ]"))
     return figure
 
 

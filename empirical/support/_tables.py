@@ -17,12 +17,6 @@ Row = Mapping[str, Any]
 Rows = list[dict[str, Any]]
 """A table."""
 
-TEXT = {
-    "site", "change", "role", "norm", "side", "model", "weights", "quantity", "prediction", "theorem", "verdict",
-    "reason", "direction", "law", "parameter", "better", "writer", "optimizer",
-}  # fmt: skip
-"""Columns that hold words, also where a word looks like a number; ``sites.csv`` says by itself which of its do."""
-
 
 def _value(text: str, *, is_word: bool) -> str | int | float | None:
     if not text or is_word:
@@ -39,8 +33,10 @@ def _append(stream: TextIO, columns: Sequence[str], rows: Iterable[Row]) -> None
     csv.DictWriter(stream, list(columns), lineterminator="\n").writerows(rows)
 
 
-def read_table(path: Path, *, words: Collection[str | None] = TEXT) -> Rows:
-    """Rows of a CSV file: text in the columns `words`, else int, float or text; None for nothing.
+def read_table(path: Path, *, words: Collection[str] = ()) -> Rows:
+    """Rows of a CSV file: int, float or text, in the columns `words` text also where it looks like a number.
+
+    None stands for nothing.
 
     Raises:
         RunError: If it is not text, or a row has more or fewer cells than there are columns.
