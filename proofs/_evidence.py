@@ -1,4 +1,4 @@
-"""Everything that the checks of a theorem find, together: its proof, a second checker, examples, arrays, Coq."""
+"""Everything that the checks of a theorem find, together: its proof, examples, arrays, Coq."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from typing import ParamSpec, TypeVar
 
 from lngeom import kernel
+from lngeom.kernel import Certificate
 from lngeom.theorems import CheckError, Theorem
 from lngeom.theorems.checks import Refutation, check_arrays, check_examples, check_proof, check_without, check_wrong
 
-from .certificates import Certificate, Refused, certificates, last_step_proved, reading, recheck, replayed
+from .certificates import last_step_proved, reading, replayed
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -30,7 +31,7 @@ class Evidence:
         proof_ms: CPU time of the proof in milliseconds.
         proved: list of str. The statement as the library computes it, and what the names in it stand for.
         certificate: list of str. The proof, line by line.
-        steps: Steps of the certificate that the second checker confirmed.
+        steps: Steps of the certificate, all of which the checker confirmed.
         dimensions, models: In how many dimensions exact models of the hypotheses were found, and at how many the claim
             was evaluated.
         measured: How often the claim was measured in floats.
@@ -102,7 +103,7 @@ class Evidence:
         """Returns the result of a check; an error that it raises becomes a fault."""
         try:
             return check(*arguments, **options)
-        except (AssertionError, kernel.ProofError, CheckError, Refused) as error:
+        except (AssertionError, kernel.ProofError, CheckError) as error:
             line = traceback.extract_tb(error.__traceback__)[-1].line
             reason = f"{line} is false" if isinstance(error, AssertionError) else str(error).partition("\n")[0]
             reason = "; ".join([reason, *getattr(error, "__notes__", ())])
@@ -131,12 +132,11 @@ def gather(theorem: Theorem) -> Evidence:
     proved = evidence.attempt(check_proof, theorem)
     evidence.proof_ms = 1000 * (time.process_time() - start)
     if proved is not None:
-        exported = certificates(theorem, proved)
-        evidence.proved = [line for data in exported for line in sequent(data)]
-        evidence.certificate = [line for proof in proved for line in kernel.certificate(proof)]
-        versions = {replayed(data) for data in exported}
+        evidence.proved = [line for data in proved for line in sequent(data)]
+        evidence.certificate = [line for proof in theorem.prove() for line in kernel.certificate(proof)]
+        versions = {replayed(data) for data in proved}
         evidence.replayed = versions.pop() if len(versions) == 1 else ""
-        evidence.steps = sum(evidence.attempt(recheck, data) or 0 for data in exported)
+        evidence.steps = sum(len(data["steps"]) for data in proved)
     examples = evidence.attempt(check_examples, theorem, EXAMPLES)
     if examples is not None:
         evidence.dimensions, evidence.models = len(examples.dimensions), examples.models

@@ -127,7 +127,7 @@ class Evidence(SphinxDirective):
             coq = (coq or "not replayed") + "; `make verify` does it"
         return [
             ("kernel", f"proved from exactly these hypotheses in {theorem['proof_ms']} ms"),
-            ("second checker", f"{steps} derived again from the certificate alone"),
+            ("checker", f"{steps} derived again from the certificate alone"),
             (f"Coq {record['coq']}", coq),
             ("exact models", f"true at {theorem['models']}"),
             ("floats", f"within the derived error bound {theorem['measured']} times"),

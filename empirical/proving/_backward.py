@@ -11,7 +11,7 @@ import numpy as np
 
 from lngeom import kernel
 from lngeom.carriers import Carrier
-from lngeom.kernel import Formula, ProofError, Recorded, Table
+from lngeom.kernel import Formula, ProofError, Table
 from lngeom.rounding import FORMATS
 
 from ..support import Json
@@ -99,12 +99,10 @@ def _decided(path: Path, name: str, told: bool) -> Derivative:
     except ProofError:
         point = _point(path, name, left - right)
         return Derivative(name, "refuted", point) if point else Derivative(name, "not traced", "no proof was found")
-    raw = Table()
-    recorded, code, formal = _sides(path, name, RecordedGround(raw))
-    difference: Recorded = code - formal
+    recorded, code, formal = _sides(path, name, RecordedGround(Table()))
     proved = [*([] if told else path.obligations(trace)[0]), theorem]
     id = f"{path.program.name}_by_{name}"
-    return Derivative(name, "proved", "", tuple(path.certificates(id, proved, (trace, recorded), difference, raw)))
+    return Derivative(name, "proved", "", tuple(path.certificates(id, proved, recorded, code - formal)))
 
 
 def _drawn(path: Path, d: int) -> Iterator[Point]:

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from lngeom import kernel
-from lngeom.carriers import Carrier
-from lngeom.kernel import Formula, ProofError, Proved, Recorded, Table
+from lngeom.kernel import Certificate, Formula, ProofError, Proved, Recorded, Table
 
 from .. import tracing
-from ..support import Json
 from ..tracing import Arr, Dim, Ground, Program, Trace
 from ._candidates import Names
 
@@ -71,22 +69,17 @@ class Path:
         return proved, left
 
     def certificates(
-        self, name: str, proved: list[Proved], traces: tuple[Trace, Trace], difference: Recorded, raw: Table
-    ) -> Iterator[Json]:
-        """Obligations and, last, an equality, each as the code itself computes it: run on terms and recorded."""
-        terms, recorded = traces
-        goals: dict[Formula, tuple[Carrier, str]] = {}
-        for (value, relation), (term, _) in zip(recorded.obligations, terms.obligations, strict=True):
-            goals.setdefault(Formula(kernel.term(term), relation), (value, relation))
-        claims = [*(goals[step.conclusion] for step in proved[:-1]), (difference, "=")]
+        self, name: str, proved: list[Proved], recorded: Trace, difference: Recorded
+    ) -> Iterator[Certificate]:
+        """Obligations and, last, an equality, each as the code itself computes it, and accepted by the checker."""
+        goals: dict[Formula, Formula] = {}
+        for value, relation in recorded.obligations:
+            goals.setdefault(Formula(value.term, relation), Formula(value, relation))
+        claims = [*(goals[step.conclusion] for step in proved[:-1]), Formula(difference, "=")]
         plain = re.sub(r"\W", "_", name.rpartition(":")[2])
-        for k, (theorem, (value, relation)) in enumerate(zip(proved, claims, strict=True)):
-            table = Table()
-            assert isinstance(value, Recorded), "a run on recorded nodes gives nothing else"
-            conclusion = [table.taken(raw, value.place), relation]
-            hypotheses = sorted(kernel.recorded_formula(hypothesis, table) for hypothesis in theorem.hypotheses)
+        for k, (theorem, claim) in enumerate(zip(proved, claims, strict=True)):
             id = f"user.{plain}{f'_defined{k + 1}' if k < len(proved) - 1 else ''}"
-            yield kernel.certified(id, theorem, (hypotheses, conclusion), table)
+            yield kernel.certified(id, theorem, (sorted(theorem.hypotheses, key=repr), claim), Table())
 
     def again(self, ground: Ground, dtype: str | None = None) -> tuple[Trace, Arr]:
         """The same path on another carrier."""

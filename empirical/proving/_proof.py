@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lngeom.checker import digest
 from lngeom.errors import InputError
-from lngeom.kernel import digest
 
 from ..support import Json
 from ._backward import Derivative

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from lngeom import kernel
-from lngeom.kernel import ProofError, Proved, Table, Term
+from lngeom.checker import digest
+from lngeom.kernel import Certificate, ProofError, Proved, Table, Term
 
 from .. import tracing
 from ..support import Json
@@ -190,12 +191,10 @@ def _expected(path: Path, kind: str) -> Candidate:
     return reference(names, kind, gain, bias, eps)
 
 
-def _certificates(path: Path, candidate: Candidate, proved: list[Proved]) -> Iterator[Json]:
+def _certificates(path: Path, candidate: Candidate, proved: list[Proved]) -> Iterator[Certificate]:
     """The obligations and the equality, each as the code itself computes it."""
-    raw = Table()
-    trace, output = path.again(RecordedGround(raw))
-    difference = output.value - candidate.value(trace.ground)
-    return path.certificates(path.program.name, proved, (path.trace, trace), difference, raw)
+    trace, output = path.again(RecordedGround(Table()))
+    return path.certificates(path.program.name, proved, trace, output.value - candidate.value(trace.ground))
 
 
 def _together(proofs: list[Proof], paths: list[Path]) -> Proof:
@@ -213,9 +212,9 @@ def _together(proofs: list[Proof], paths: list[Path]) -> Proof:
     return replace(worst, text="; ".join(texts), dimensions=ranges, certificates=parts)
 
 
-def _numbered(data: Json, k: int) -> Json:
+def _numbered(data: Certificate, k: int) -> Certificate:
     named = data | {"id": f"{data['id']}_path{k + 1}"}
-    return named | {"sha256": kernel.digest(named)}
+    return Certificate(**(named | {"sha256": digest(named)}))
 
 
 def _in_other_formats(proof: Proof, path: Path) -> Proof:

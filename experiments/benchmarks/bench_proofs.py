@@ -2,7 +2,7 @@
 
     python experiments/benchmarks/bench_proofs.py
 
-Each theorem is proved by the kernel and its certificate read by the second checker; SymPy is asked to simplify three of
+Each theorem is proved by the kernel and its certificate read by the checker; SymPy is asked to simplify three of
 them to zero at d = 2, 3 and so on to 8, until it cannot or needs more than ``--limit`` seconds. CPU seconds, the best
 of three calls; the replay in Coq is not repeated here, its seconds are those that ``lngeom verify`` noted.
 """
@@ -18,8 +18,9 @@ import torch
 from harness import finish, parser, seconds  # pyright: ignore[reportMissingImports]
 
 from empirical.check import check
+from lngeom.checker import recheck
 from proofs import theorems
-from proofs.certificates import RESULTS, certificates, recheck
+from proofs.certificates import RESULTS
 
 
 def best(function: Callable[[], Any], rounds: int = 3) -> float:
@@ -63,7 +64,7 @@ def by_sympy(statement: Callable[[list[Any]], Any], d: int) -> tuple[float, bool
 def main() -> None:
     options = parser(__doc__, limit=10.0).parse_args()
     kernel = {theorem.id: best(theorem.prove) for theorem in theorems()}
-    written = {theorem.id: certificates(theorem) for theorem in theorems()}
+    written = {theorem.id: theorem.certificates() for theorem in theorems()}
     second = {
         id: best(lambda exported=exported: [recheck(data) for data in exported]) for id, exported in written.items()
     }

@@ -1,18 +1,18 @@
 """A proof kernel for statements about all vectors of every dimension, on which the functions of lngeom run.
 
 ``prove(equal(lg.project(lg.project(x)), lg.project(x)))`` proves Π² = Π for every d and every x, about the very
-function that users call. What a proof rests on is in two files, ``_terms.py`` and ``_rules.py``; their docstrings have
-the argument.
+function that users call. What counts as
+proved is said by :mod:`lngeom.checker`, which reads the certificate of a proof and knows nothing of this package.
 """
 
 from ..carriers import derivative
 from . import _meaning, _prover, _rules, _terms, _text, _vocabulary
-from ._export import certified as certified, digest as digest, recorded_formula as recorded_formula, steps as steps
+from ._export import Certificate as Certificate, Step as Step, certified as certified, steps as steps
 from ._meaning import *  # noqa: F403
 from ._meaning import Values as Values, ends as ends
 from ._monomials import atoms_of
 from ._prover import *  # noqa: F403
-from ._recorded import Recorded as Recorded, Table as Table
+from ._recorded import Recorded as Recorded, Table as Table, recording as recording
 from ._rules import *  # noqa: F403
 from ._terms import *  # noqa: F403
 from ._text import *  # noqa: F403

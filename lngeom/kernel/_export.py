@@ -1,23 +1,46 @@
 """Certificates as data: the statement as recorded, and each step of the proof with the sequent it proves."""
 
-import hashlib
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypedDict
 
-from ._recorded import Table
+from ..checker import FORMAT, Refused, digest, recheck
+from ._recorded import Node, Recorded, Table
 from ._rules import Formula, Proved
+from ._terms import ProofError, Term
 from ._text import numbered
-
-Record = dict[str, Any]
-"""A certificate, or a step of one, as a JSON object."""
 
 Place = list[int | str]
 """The place of a term in a table, and its relation to 0."""
 
-FORMAT = "lngeom certificate 2"
+
+class Sequent(TypedDict):
+    """The statement, or what a step proves."""
+
+    hypotheses: list[Place]
+    conclusion: Place
+
+
+class Step(Sequent):
+    """One sequent of the proof, and the rule, earlier steps and arguments from which it follows."""
+
+    rule: str
+    premises: list[int]
+    arguments: list[Any]
+
+
+class Certificate(TypedDict):
+    """A proof as plain data: lists, strings and integers."""
+
+    format: str
+    id: str
+    words: dict[str, str]
+    statement: Sequent
+    steps: list[Step]
+    terms: list[Node]
+    sha256: str
+
 
 _GIVEN = ("assume", "constant", "weaken")
 """Rules whose arguments the concluded formula repeats."""
@@ -27,56 +50,57 @@ _CONCLUDED = ("cancel", "definite", "transport")
 def certified(
     id: str,
     proved: Proved,
-    statement: tuple[list[Place], Place],
+    statement: tuple[Sequence[Formula], Formula],
     table: Table,
     words: Mapping[str, str] = MappingProxyType({}),
-) -> Record:
-    """A proof as plain data: lists, strings and integers.
+) -> Certificate:
+    """A proof that the checker accepts.
 
-    `statement` is the hypotheses and the conclusion as they were recorded in `table`, each the place of a term and a
-    relation; `words` is what readers are told of it.
+    `statement` is the hypotheses and the conclusion, on recorded terms or on those of the kernel; what they are made
+    of stands first in the `table`. `words` is what readers are told of the theorem.
+
+    Raises:
+        ProofError: If the checker refuses it.
     """
     hypotheses, conclusion = statement
-    data = {
-        "format": FORMAT,
-        "id": id,
-        "words": dict(words),
-        "statement": {"hypotheses": hypotheses, "conclusion": conclusion},
-        "steps": steps(proved, table),
-        "terms": table.nodes,
-    }
-    return data | {"sha256": digest(data)}
+    stated = Sequent(
+        hypotheses=[place(hypothesis, table) for hypothesis in hypotheses], conclusion=place(conclusion, table)
+    )
+    data = {"format": FORMAT, "id": id, "words": dict(words), "statement": stated, "steps": steps(proved, table)}
+    data |= {"terms": table.nodes}
+    data |= {"sha256": digest(data)}
+    try:
+        recheck(data)
+    except Refused as error:
+        raise ProofError(f"the checker refuses the proof of {id}: {error}") from error
+    return Certificate(**data)
 
 
-def digest(data: Mapping[str, object]) -> str:
-    """SHA-256 of the canonical JSON of a certificate or a record, without a hash that it states."""
-    hashed = {key: value for key, value in data.items() if key != "sha256"}
-    text = json.dumps(hashed, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def steps(proved: Proved, table: Table) -> list[Record]:
+def steps(proved: Proved, table: Table) -> list[Step]:
     """Every premise before its use, and what is proved twice once."""
-    done: list[Record] = []
+    done: list[Step] = []
     for step, premises in numbered(proved):
-        rule, arguments, _ = step.certificate
+        rule, arguments = step.rule, step.arguments
         # In an order of their own: what is recorded first must not depend on how a process hashes strings.
         assumed = sorted(step.hypotheses, key=repr)
         done.append(
-            {
-                "rule": rule,
-                "premises": premises,
-                "arguments": _arguments(rule, arguments, table),
-                "hypotheses": sorted(recorded_formula(hypothesis, table) for hypothesis in assumed),
-                "conclusion": recorded_formula(step.conclusion, table),
-            }
+            Step(
+                rule=rule,
+                premises=premises,
+                arguments=_arguments(rule, arguments, table),
+                hypotheses=sorted(place(hypothesis, table) for hypothesis in assumed),
+                conclusion=place(step.conclusion, table),
+            )
         )
     return done
 
 
-def recorded_formula(formula: Formula, table: Table) -> Place:
-    """A formula in normal form, recorded: the place of its term, and its relation."""
-    return [_term(formula.term, table), formula.relation]
+def place(formula: Formula, table: Table) -> Place:
+    """Where the term of a formula is in the table, a normal form as a sum of products; and its relation."""
+    value = formula.term
+    if isinstance(value, Recorded):
+        return [table.taken(value.table, value.place), formula.relation]
+    return [_term(value, table) if isinstance(value, Term) else table.number(value), formula.relation]
 
 
 def _arguments(rule: str, arguments: tuple, table: Table) -> list:

@@ -6,12 +6,14 @@ printer has touched it. The nodes go into a table without duplicates, in the for
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import TypeAlias
 
-from ._terms import ProofError
+from ._terms import ProofError, Term, d, inv, scalar, sqrt, sum_of, term, vector
+from ._vocabulary import trace_of
 
 Node = list
 """Kind of operation, then names, integers or the places of earlier nodes."""
@@ -25,6 +27,7 @@ class Table:
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self._places: dict[tuple[str | int, ...], int] = {}
+        self._terms: dict[int, Term] = {}
 
     def place(self, *node: str | int) -> int:
         """Index of a node, which is added unless it is there."""
@@ -45,6 +48,33 @@ class Table:
         inner = [self.taken(other, operand) for operand in operands[first:end]]
         return self.place(kind, *operands[:first], *inner, *operands[end:])
 
+    def term(self, place: int) -> Term:
+        """The kernel's term for a node."""
+        if place not in self._terms:
+            kind, *operands = self.nodes[place]
+            first, end = _PLACES.get(kind, (0, len(operands)))
+            operands[first:end] = map(self.term, operands[first:end])
+            self._terms[place] = _MEANING[kind](*operands)
+        return self._terms[place]
+
+
+_MEANING: dict[str, Callable[..., Term]] = {
+    "v": vector,
+    "s": scalar,
+    "d": lambda: d,
+    "q": lambda n, m: term(Fraction(n, m)),
+    "+": operator.add,
+    "-": lambda t, *u: t - u[0] if u else -t,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "^": operator.pow,
+    "S": sum_of,
+    "mean": lambda t: sum_of(t) / d,
+    "inv": inv,
+    "sqrt": sqrt,
+    "abs": abs,
+    "trace": lambda name, image: trace_of(image, vector(name)),
+}
 
 _PLACES = {"v": (1, 1), "s": (1, 1), "q": (2, 2), "^": (0, 1), "trace": (1, 2)}
 """Which operands of a node are nodes, where not all of them are."""
@@ -72,6 +102,11 @@ class Recorded:
     def is_scalar(self) -> bool:
         """Whether it has the shape (..., 1)."""
         return not self.vector
+
+    @property
+    def term(self) -> Term:
+        """The kernel's term for it."""
+        return Term(self.table.term(self.place).pairs, self.vector)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> SimpleNamespace:
         return _NAMESPACE
@@ -103,6 +138,11 @@ class Recorded:
 
     def __abs__(self) -> Recorded:
         return self._node("abs", self)
+
+
+def recording(table: Table) -> Callable[[str, bool], Recorded]:
+    """A function that makes the vector or the scalar of a name."""
+    return lambda name, is_vector: Recorded(table, table.place("v" if is_vector else "s", name), is_vector)
 
 
 def _total(kind: str) -> Callable[..., Recorded]:

@@ -169,7 +169,7 @@ def _laws(atom: tuple, find: Callable[[Term, str], Proved | None]) -> Iterator[P
 def _proportional_roots(terms: Iterable[Term], signs: list[Proved]) -> Iterator[tuple[Proved, Term]]:
     """√u = r√w, and the same for inverses, where u = r²w for a monomial r >= 0; solved for the left side."""
     radicands = sorted(
-        (argument(atom) for atom in atoms_of(terms) if atom[0] == "sqrt"), key=lambda t: (len(repr(t)), t)
+        (argument(atom) for atom in atoms_of(terms) if atom[0] == "sqrt"), key=lambda t: (len(repr(t)), t.pairs)
     )
     done: set[Term] = set()
     for k, w in enumerate(radicands):

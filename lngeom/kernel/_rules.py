@@ -1,25 +1,22 @@
-"""Second of the two trusted files: the only rules by which a theorem can come into being.
+"""The rules by which a theorem comes into being.
 
 A :class:`Proved` is a sequent ``hypotheses |- t REL 0``: if all hypotheses hold in every component, so does the
 conclusion, for every d >= 1, every vector and every scalar. Each rule below states the sequent that it yields, what
 it refuses, and the line of school algebra by which it takes true sequents to true sequents; G and H are the
-hypotheses of its premises. With the soundness of the normal form (first file) every proved sequent is true.
+hypotheses of its premises.
 
 In the rules every term is a vector of R^d: a scalar c is c1, and S(t) is the sum of all d components, S(c) = dc.
 
-**Trust.** What such a sequent says is recorded, in exact tuples, in a private table that only the rules of this file
-write; an object made elsewhere is in no table and says nothing. Nothing relies on ``assert``. To trust a theorem,
-trust these two files, Python's integers, tuples and dictionaries, and the reading of its statement; the search for
-proofs needs no trust.
+A theorem is worth what :mod:`lngeom.checker` says of its certificate. What a rule refuses helps the search for proofs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
-from weakref import WeakKeyDictionary
 
-from ._terms import ProofError, Term, _replacements, _require, _substituted, _term, _total, d, inv, sqrt, term
+from ._terms import Term, _replacements, _require, _substituted, d, inv, sqrt, sum_of, term
 
 __all__ = [
     "Formula",
@@ -60,74 +57,47 @@ class Formula(NamedTuple):
     relation: str
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Proved:
-    """A proved sequent ``hypotheses |- conclusion``. Only the rules below make one; calling this class does not.
+    """A sequent ``hypotheses |- conclusion``, with the rule, its arguments and the theorems from which it follows.
 
     It says: for every d >= 1, every vector and every scalar, if all hypotheses hold in every component, then so does
     the conclusion.
-
-    Raises:
-        ProofError: When called, and when something is read from an object that no rule made.
 
     >>> from lngeom.kernel import square, total, vector
     >>> theorem = total(square(vector("x")))
     >>> theorem
     ⊢ S(x²) ≥ 0
-    >>> theorem.conclusion.relation, len(theorem.hypotheses), theorem.certificate[0]
+    >>> theorem.conclusion.relation, len(theorem.hypotheses), theorem.rule
     ('>=', 0, 'total')
     """
 
-    __slots__ = ("__weakref__",)
+    hypotheses: frozenset[Formula]
+    conclusion: Formula
+    rule: str
+    arguments: tuple
+    premises: tuple[Proved, ...]
     shown: ClassVar[Callable[[Proved], str]] = object.__repr__  # _text.py has a better one
-
-    def __new__(cls, *arguments: object) -> Proved:
-        raise ProofError("theorems are made by the rules of the kernel, not by calling Proved")
-
-    @property
-    def hypotheses(self) -> frozenset[Formula]:
-        """The formulas that are assumed."""
-        return frozenset(Formula(Term(pairs), relation) for pairs, relation in _said(self)[0])
-
-    @property
-    def conclusion(self) -> Formula:
-        """The formula that follows."""
-        pairs, relation = _said(self)[1]
-        return Formula(Term(pairs), relation)
-
-    @property
-    def certificate(self) -> tuple[str, tuple, tuple[Proved, ...]]:
-        """Rule, its arguments, and the theorems it used; for readers and other checkers, not for the kernel."""
-        rule, arguments, used = _said(self)[2]
-        return rule, tuple(Term(a) if type(a) is tuple else a for a in arguments), used
 
     def __repr__(self) -> str:
         return Proved.shown(self)
 
 
-_PROVED: WeakKeyDictionary[Proved, tuple] = WeakKeyDictionary()
 _HOLDS = {"=": lambda n: n == 0, "!=": lambda n: n != 0, ">": lambda n: n > 0, ">=": lambda n: n >= 0}
 
 
-def _said(theorem: Proved) -> tuple:
-    _require(type(theorem) is Proved and theorem in _PROVED, f"{object.__repr__(theorem)} was never proved")
-    return _PROVED[theorem]
-
-
 def _prove(t: Term, relation: str, hypotheses: frozenset, rule: str, arguments: tuple, *used: Proved) -> Proved:
-    theorem = object.__new__(Proved)
-    plain = tuple(a.pairs if type(a) is Term else a for a in arguments)
-    _PROVED[theorem] = (hypotheses, (t.pairs, relation), (rule, plain, used))
-    return theorem
+    return Proved(hypotheses, Formula(Term(t.pairs), relation), rule, arguments, used)
 
 
 def _read(theorem: Proved, *relations: str) -> tuple[Term, str, frozenset]:
-    hypotheses, (pairs, relation), _ = _said(theorem)
+    t, relation = theorem.conclusion
     _require(relation in relations, f"a premise reads {relation} 0, needed is one of {relations}")
-    return _term(pairs, False), relation, hypotheses
+    return t, relation, theorem.hypotheses
 
 
 def _relation(relation: str) -> str:
-    _require(type(relation) is str and relation in _HOLDS, f"{relation!r} is not one of {', '.join(_HOLDS)}")
+    _require(relation in _HOLDS, f"{relation!r} is not one of {', '.join(_HOLDS)}")
     return relation
 
 
@@ -138,7 +108,7 @@ def assume(formula: Formula) -> Proved:
     """A |- A."""
     t, relation = formula
     t, relation = term(t), _relation(relation)
-    return _prove(t, relation, frozenset([(t.pairs, relation)]), "assume", (t, relation))
+    return _prove(t, relation, frozenset([Formula(t, relation)]), "assume", (t, relation))
 
 
 def constant(value: object, relation: str) -> Proved:
@@ -163,7 +133,7 @@ def combine(goal: object, parts: Iterable[tuple[object, object, Proved]]) -> Pro
     for a, b, theorem in parts:
         (e, _, assumed), a = _read(theorem, "="), term(a)
         b = None if b is None else term(b)
-        rest -= a * (e if b is None else _total(b * e))
+        rest -= a * (e if b is None else sum_of(b * e))
         hypotheses |= assumed
         arguments += [a, b]
         used.append(theorem)
@@ -224,7 +194,7 @@ def root_of_square(t: object, nonnegative: Proved, square_is: Proved) -> Proved:
 def congruence(function: str, a: object, b: object, equal: Proved) -> Proved:
     """From a − b = 0: f(a) − f(b) = 0, for f one of ``"inv"`` and ``"sqrt"``. Equal arguments have equal values."""
     (e, _, hypotheses), a, b = _read(equal, "="), term(a), term(b)
-    _require(type(function) is str and function in ("inv", "sqrt"), f"{function!r} is neither inv nor sqrt")
+    _require(function in ("inv", "sqrt"), f"{function!r} is neither inv nor sqrt")
     _require(e == a - b, "the equation is not a − b = 0")
     f = inv if function == "inv" else sqrt
     return _prove(f(a) - f(b), "=", hypotheses, "congruence", (function, a, b), equal)
@@ -269,13 +239,13 @@ def strengthen(nonnegative: Proved, nonzero: Proved) -> Proved:
 def total(theorem: Proved) -> Proved:
     """From t >= 0: S(t) >= 0, and from t > 0: S(t) > 0, because d >= 1 and the sum is not empty."""
     t, relation, hypotheses = _read(theorem, ">", ">=")
-    return _prove(_total(t), relation, hypotheses, "total", (), theorem)
+    return _prove(sum_of(t), relation, hypotheses, "total", (), theorem)
 
 
 def definite(t: object, sum_of_squares: Proved) -> Proved:
     """From S(t·t) = 0: t = 0. A sum of real squares vanishes only if each does."""
     (e, _, hypotheses), t = _read(sum_of_squares, "="), term(t)
-    _require(e == _total(t * t), "the equation is not S(t·t) = 0")
+    _require(e == sum_of(t * t), "the equation is not S(t·t) = 0")
     return _prove(t, "=", hypotheses, "definite", (t,), sum_of_squares)
 
 
@@ -289,7 +259,7 @@ def transport(goal: object, equal: Proved, theorem: Proved) -> Proved:
 def cut(lemma: Proved, theorem: Proved) -> Proved:
     """From G |- A and H, A |- B: G, H |- B. Only A is dropped, and nothing if it is not a hypothesis of the second."""
     (a, relation, first), (t, conclusion, second) = _read(lemma, *_ANY), _read(theorem, *_ANY)
-    remaining = first | (second - {(a.pairs, relation)})
+    remaining = first | (second - {Formula(a, relation)})
     return _prove(t, conclusion, remaining, "cut", (), lemma, theorem)
 
 
@@ -299,7 +269,6 @@ def instantiate(theorem: Proved, values: Mapping[Term, object]) -> Proved:
     Replaced is as by :func:`substitute`, all at once: a vector by anything, a scalar by a scalar and nothing else.
     """
     (t, relation, hypotheses), new = _read(theorem, *_ANY), _replacements(values)
-    assumed = frozenset((_substituted(_term(pairs, False), new).pairs, r) for pairs, r in hypotheses)
-    atoms = [((((atom, 1),), (1, 1)),) for atom in new]
-    arguments = tuple(part for pair in zip(atoms, new.values(), strict=True) for part in pair)
+    assumed = frozenset(Formula(_substituted(formula.term, new), formula.relation) for formula in hypotheses)
+    arguments = tuple(term(part) for pair in values.items() for part in pair)
     return _prove(_substituted(t, new), relation, assumed, "instantiate", arguments, theorem)

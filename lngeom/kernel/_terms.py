@@ -1,4 +1,4 @@
-"""First of the two trusted files: terms and their normal form.
+"""Terms and their normal form.
 
 **Terms** live in the commutative algebra of R^d with componentwise product, whose unit is the uniform vector 1, and
 with one functional: S, the sum of the components. A scalar c stands for the vector c1, as broadcasting has it. Then
@@ -10,14 +10,10 @@ component: inv (inv 0 = 0) and sqrt (sqrt t = 0 for t < 0).
 because normal forms rest on these identities alone: R^d is a commutative algebra; S is linear over scalars with
 S(1) = d; d has the inverse 1/d; inv(st) = inv(s) inv(t) and inv(inv t) = t, also at 0; sqrt(c²t) = c sqrt(t) for
 c > 0, and sqrt(c) = 0 for c < 0. So terms of equal normal form have equal values *in every dimension*.
-
-**Data.** A normal form is made of exact ``int``, ``str`` and ``tuple`` and of nothing else, so no part of it can be
-changed or redefine equality. Whatever comes from outside is read once, by :func:`term`, and rebuilt or refused.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -35,8 +31,6 @@ __all__ = ["ONE", "ProofError", "S", "Term", "d", "inv", "scalar", "sqrt", "subs
 _D = ("d",)
 _ONE = (1, 1)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-_ATOMS: dict[tuple, tuple] = {_D: _D}
-_KNOWN: dict[int, tuple] = {id(_D): _D}  # the same by identity: what is in it was built by this file
 
 
 class ProofError(LngeomError):
@@ -75,19 +69,17 @@ def _times(first: tuple, second: tuple) -> tuple:
     return tuple(sorted((atom, k) for atom, k in powers.items() if k))
 
 
-class Term(tuple):
-    """Polynomial in normal form, of a vector (shape (..., d)) or of a scalar (shape (..., 1)). Immutable.
+class Term:
+    """Polynomial in normal form, of a vector (shape (..., d)) or of a scalar (shape (..., 1)).
 
     Arithmetic is total: ``a / b`` is a·inv(b), which is 0 where b is 0; ``a**-k`` is ``inv(a)**k``; ``abs(a)`` is
     sqrt(a·a). A scalar beside a vector is broadcast, as with arrays, and terms compare as arrays do: ``a == b`` says
     that all components are equal, in every model of every dimension. Integers and fractions mix with terms, floats
     do not.
 
-    Args:
-        polynomial (dict of monomial to int or Fraction, or tuple): Or the tuple of pairs that ``pairs`` gives.
-
-    Raises:
-        ProofError: If `polynomial` is not a normal form; from an operation with what :func:`term` refuses.
+    Attributes:
+        pairs: The normal form: sorted pairs of a monomial and a rational (n, m), nested tuples of str and int.
+        is_scalar: Whether it has the shape (..., 1) of a scalar; a sum has, a vector of equal components has not.
 
     >>> from lngeom.kernel import ONE, vector
     >>> x, y = vector("x"), vector("y")
@@ -97,26 +89,16 @@ class Term(tuple):
     (inv(y)·x, √(x²))
     """
 
-    __slots__ = ()
+    __slots__ = ("is_scalar", "pairs")
     __array_ufunc__ = None  # NumPy leaves mixed operations to the operators below
     shown: ClassVar[Callable[[Term], str]] = staticmethod(lambda t: repr(t.pairs))  # _text.py has a better one
 
-    def __new__(cls, polynomial: Mapping[tuple, object] | tuple) -> Term:
-        if type(polynomial) is dict:
+    def __init__(self, polynomial: Mapping[tuple, object] | tuple, vector: bool | None = None) -> None:
+        if isinstance(polynomial, Mapping):
             numbers = [(monomial, _rational(c)) for monomial, c in polynomial.items()]
-            polynomial = tuple(sorted((_monomial(m), c) for m, c in numbers if c[0]))
-        pairs = _normal(polynomial)
-        return _term(pairs, _is_vector(pairs))
-
-    @property
-    def pairs(self) -> tuple:
-        """The normal form: sorted pairs of a monomial and a rational (n, m), nested tuples of str and int."""
-        return tuple.__getitem__(self, 0)
-
-    @property
-    def is_scalar(self) -> bool:
-        """Whether it has the shape (..., 1) of a scalar; a sum has, a vector of equal components has not."""
-        return not tuple.__getitem__(self, 1)
+            polynomial = tuple(sorted((m, c) for m, c in numbers if c[0]))
+        self.pairs = polynomial
+        self.is_scalar = not (_is_vector(polynomial) if vector is None else vector)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> SimpleNamespace:
         return NAMESPACE
@@ -147,7 +129,7 @@ class Term(tuple):
     def __add__(self, other: object) -> Term:
         if _is_foreign(other):
             return NotImplemented
-        other, total = _coerced(other), dict(self.pairs)
+        other, total = term(other), dict(self.pairs)
         for monomial, c in other.pairs:
             _add(total, monomial, *c)
         return _polynomial(total, self, other)
@@ -158,7 +140,7 @@ class Term(tuple):
         return _polynomial({monomial: (-n, m) for monomial, (n, m) in self.pairs}, self)
 
     def __sub__(self, other: object) -> Term:
-        return NotImplemented if _is_foreign(other) else self + -_coerced(other)
+        return NotImplemented if _is_foreign(other) else self + -term(other)
 
     def __rsub__(self, other: object) -> Term:
         return -self + other
@@ -166,7 +148,7 @@ class Term(tuple):
     def __mul__(self, other: object) -> Term:
         if _is_foreign(other):
             return NotImplemented
-        other, total = _coerced(other), {}
+        other, total = term(other), {}
         for first, (n, m) in self.pairs:
             for second, (p, q) in other.pairs:
                 _add(total, _times(first, second), n * p, m * q)
@@ -191,13 +173,9 @@ class Term(tuple):
         return Term.shown(self)
 
 
-def _term(pairs: tuple, vector: bool) -> Term:
-    return tuple.__new__(Term, (pairs, vector))
-
-
 def _polynomial(total: dict[tuple, tuple[int, int]], *like: Term) -> Term:
     """The polynomial as a term, a vector if one of the terms it was made from is."""
-    return _term(tuple(sorted((m, c) for m, c in total.items() if c[0])), not all(t.is_scalar for t in like))
+    return Term(tuple(sorted((m, c) for m, c in total.items() if c[0])), not all(t.is_scalar for t in like))
 
 
 def _is_foreign(value: object) -> bool:
@@ -205,94 +183,25 @@ def _is_foreign(value: object) -> bool:
     return not isinstance(value, Term) and hasattr(value, "__array_namespace__")
 
 
-def _coerced(value: object) -> Term:
-    return value if type(value) is Term else term(value)
-
-
-# ------------------------------------------------------------------------------------------------------- the door
-
-
 def term(value: object) -> Term:
-    """`value` as a term: what every rule does first with whatever it is given. Integers and fractions are constants.
-
-    Subclasses, floats and tuples that only look like a normal form are refused: their parts could change or redefine
-    equality.
+    """`value` as a term; integers and fractions are constants.
 
     Raises:
-        ProofError: If `value` is not a term, integer or fraction, or a term that was not made by this module.
+        ProofError: If `value` is not a term, integer or fraction.
     """
-    if type(value) is Term:
-        parts = tuple(tuple.__iter__(value))
-        _require(len(parts) == 2 and type(parts[1]) is bool, "this term was not made by the kernel")
-        pairs = _normal(parts[0])
-        return _term(pairs, parts[1] or _is_vector(pairs))
+    if isinstance(value, Term):
+        return value
     c = _rational(value)
-    return _term((((), c),) if c[0] else (), False)
+    return Term((((), c),) if c[0] else (), False)
 
 
 def _rational(value: Any) -> tuple[int, int]:
-    _require(
-        type(value) is int or type(value) is Fraction,
-        f"{type(value).__name__} is neither term nor integer nor fraction",
-    )
-    n, m = (value, 1) if type(value) is int else (value.numerator, value.denominator)
-    _require(type(n) is int and type(m) is int and m > 0, "numerator and denominator must be integers")
-    return _reduced(n, m)
-
-
-def _items(value: Any, size: int | None = None) -> tuple:
-    """`value`, which has to be a tuple, of `size` items if given, and of no subclass."""
-    fits = type(value) is tuple and (size is None or len(value) == size)
-    _require(fits, "a normal form is made of tuples")
-    return value
-
-
-def _ascending(values: list) -> bool:
-    return all(a < b for a, b in itertools.pairwise(values))
-
-
-def _normal(pairs: object) -> tuple:
-    """The polynomial rebuilt of exact tuples and integers."""
-    rebuilt = []
-    for pair in _items(pairs):
-        monomial, c = _items(pair, 2)
-        n, m = _items(c, 2)
-        _require(type(n) is int and type(m) is int, "a coefficient is a pair of integers")
-        _require(n != 0 and m > 0 and math.gcd(n, m) == 1, "a coefficient is not 0 and in lowest terms")
-        rebuilt.append((_monomial(monomial), (n, m)))
-    _require(_ascending([monomial for monomial, _ in rebuilt]), "monomials are sorted and different")
-    return tuple(rebuilt)
-
-
-def _monomial(monomial: object) -> tuple:
-    powers = []
-    for power in _items(monomial):
-        atom, k = _items(power, 2)
-        atom = atom if _KNOWN.get(id(atom)) is atom else _rebuilt(atom)
-        _require(type(k) is int, "an exponent is an integer")
-        _require(k > 0 or (k < 0 and atom == _D), "only d has negative exponents, and none is 0")
-        powers.append((atom, k))
-    _require(_ascending([atom for atom, _ in powers]), "the atoms of a monomial are sorted and different")
-    return tuple(powers)
-
-
-def _rebuilt(atom: object) -> tuple:
-    """The atom made here that `atom` copies."""
-    kind, *content = _items(atom)
-    _require(type(kind) is str and len(content) == (kind != "d"), "an atom is a name of a kind and its content")
-    if kind == "d":
-        return _D
-    _require(kind in _MAKERS, f"{kind!r} is not a kind of atom")
-    made = _MAKERS[kind](content[0]).pairs
-    _require(made == ((((atom, 1),), _ONE),), "the content of an atom is in normal form")
-    ((((rebuilt, _),), _),) = made
-    return rebuilt
+    _require(isinstance(value, int | Fraction), f"{type(value).__name__} is neither term nor integer nor fraction")
+    return value.numerator, value.denominator
 
 
 def _atom(kind: str, content: object, vector: bool) -> Term:
-    atom = _ATOMS.setdefault((kind, content), (kind, content))
-    _KNOWN[id(atom)] = atom
-    return _term(((((atom, 1),), _ONE),), vector)
+    return Term((((((kind, content), 1),), _ONE),), vector)
 
 
 # ------------------------------------------------------------------------------------------ vectors, scalars, functions
@@ -328,11 +237,11 @@ def scalar(name: str) -> Term:
     return _atom("s", _name(name), False)
 
 
-ZERO, ONE, d = term(0), term(1), _term(((((_D, 1),), _ONE),), False)
+ZERO, ONE, d = term(0), term(1), Term(((((_D, 1),), _ONE),), False)
 
 
-def _total(t: Term) -> Term:
-    """Sum of the d components of a vector; a scalar c counts as c1, of sum dc."""
+def sum_of(t: Term) -> Term:
+    """Sum of all d components; a scalar c counts as c1, of sum dc."""
     total: dict[tuple, tuple[int, int]] = {}
     for monomial, (n, m) in t.pairs:
         inner = tuple(power for power in monomial if _is_vector_atom(power[0]))
@@ -351,7 +260,7 @@ def S(value: object) -> Term:
     (S(x)·a + d, d, S(x))
     """
     t = term(value)
-    return t if t.is_scalar else _total(t)
+    return t if t.is_scalar else sum_of(t)
 
 
 def inv(value: object) -> Term:
@@ -407,15 +316,6 @@ def sqrt(value: object) -> Term:
     return _atom("sqrt", inside.pairs, not t.is_scalar) * root
 
 
-_MAKERS = {
-    "v": vector,
-    "s": scalar,
-    "S": lambda monomial: _total(Term({monomial: 1})),
-    "inv": lambda pairs: inv(Term(pairs)),
-    "sqrt": lambda pairs: sqrt(Term(pairs)),
-}
-
-
 def substitute(value: object, values: Mapping[Term, object]) -> Term:
     """`value` with atoms replaced by terms, all at once: a vector by anything, a scalar by a scalar.
 
@@ -443,14 +343,14 @@ def _replacements(values: Mapping[Term, object]) -> dict[tuple, Term]:
 def _substituted(t: Term, values: dict[tuple, Term]) -> Term:
     whole = t * 0
     for monomial, c in t.pairs:
-        product = _term((((), c),), False)
+        product = Term((((), c),), False)
         for atom, exponent in monomial:
             if atom[0] == "S":
-                new = _total(_substituted(Term({atom[1]: 1}), values))
+                new = sum_of(_substituted(Term({atom[1]: 1}), values))
             elif atom[0] in ("inv", "sqrt"):
                 new = (inv if atom[0] == "inv" else sqrt)(_substituted(Term(atom[1]), values))
             else:
-                new = values.get(atom, _term(((((atom, 1),), _ONE),), atom[0] == "v"))
+                new = values.get(atom, Term(((((atom, 1),), _ONE),), atom[0] == "v"))
             product *= new**exponent
         whole += product
     return whole

@@ -118,7 +118,7 @@ def numbered(theorem: Proved) -> list[tuple[Proved, list[int]]]:
         if id(step) not in visited:
             statement = (step.conclusion, step.hypotheses)
             if statement not in places:
-                premises = [visit(premise) for premise in step.certificate[2]]
+                premises = [visit(premise) for premise in step.premises]
                 places[statement] = len(steps)
                 steps.append((step, premises))
             visited[id(step)] = places[statement]
@@ -148,10 +148,10 @@ def certificate(theorem: Proved) -> list[str]:
     names: dict[tuple, str] = {}
     lines: list[str] = []
     for step, _ in steps:
-        for term in (step.conclusion.term, *step.certificate[1]):
+        for term in (step.conclusion.term, *step.arguments):
             lines += _abbreviate(term, names) if isinstance(term, Term) else []
     for number, (step, premises) in enumerate(steps, start=1):
-        rule, terms, _ = step.certificate
+        rule, terms = step.rule, step.arguments
         reason = _reason(rule, terms, [place + 1 for place in premises], names)
         lines.append(f"{number:>3}. {formula(step.conclusion, names)}    [{reason}]")
     return lines

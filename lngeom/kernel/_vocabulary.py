@@ -125,9 +125,14 @@ def trace(operator: Callable[[Array], Array], like: Array) -> Array:
         return sum(dot(e, operator(e)) for e in (xp.asarray(row, **kind) for row in basis))
     # A name that nothing else bears: the operator may hold vectors of any name, or take traces itself.
     probe = vector(f"probe_{secrets.token_hex(8)}")
+    return trace_of(operator(probe), probe)
+
+
+def trace_of(image: Term, probe: Term) -> Term:
+    """The trace of the linear operator that takes the vector `probe` to its image."""
     ((((atom, _),), _),) = probe
     result = term(0)
-    for monomial, coefficient in operator(probe):
+    for monomial, coefficient in image:
         powers = dict(monomial)
         sums = [a for a in powers if a[0] == "S" and dict(a[1]).get(atom) == 1 and powers[a] == 1]
         direct = powers.pop(atom, 0)

@@ -193,7 +193,7 @@ def _batches(theorem: Theorem, d: int, models: list[Values], *, wide: bool) -> I
     fixed = {name: first[name] for name in _shared(theorem, first)}
     rows = (plan.completed({**values, **fixed}, d, anew=True) for values in others)
     yield d, [first, *(values for values in rows if values and satisfied(theorem.hypotheses.values(), values, d))]
-    for stretch in (_tiled, _padded) if wide and not theorem.terms.traced else ():
+    for stretch in (_tiled, _padded) if wide and not theorem.listing.traced else ():
         copies = -(-WIDE // d)
         values = {name: stretch(v, copies) if isinstance(v, tuple) else v for name, v in first.items()}
         if satisfied(theorem.hypotheses.values(), values, copies * d):
@@ -239,9 +239,9 @@ def _compared(theorem: Theorem, d: int, rows: list[Values], dtype: str) -> int:
         expected.append(Floats())
         expected[-1].execute(theorem.body, row)
     count = 0
-    for library in theorem.terms.libraries or _makers():
+    for library in theorem.listing.libraries or _makers():
         made = _makers()[library]
-        for batch in [exact[:1]] if theorem.terms.flat else [exact[:1], exact]:
+        for batch in [exact[:1]] if theorem.listing.flat else [exact[:1], exact]:
             run = _Compared(expected[: len(batch)])
             try:
                 with numpy.errstate(all="ignore"):

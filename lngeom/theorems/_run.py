@@ -3,13 +3,14 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy
 
 from ..carriers import Array, C, Enclosure, Interval, Rounded
-from ..kernel import Formula, Values, decided, evaluate
+from ..kernel import Formula, Recorded, Values, decided, evaluate, term
 from ._errors import BodyError, CheckError
-from ._statement import Asker, Point, Statement, Variant, shown
+from ._statement import Asker, Point, Statement, Variant
 from ._value import Value
 
 
@@ -42,7 +43,7 @@ class Run(Asker):
 
 @dataclass(frozen=True)
 class Condition:
-    """A hypothesis: its readable form, its formula, the two sides, and why the claim holds without it."""
+    """A hypothesis: its readable form, its formula, the two sides, why the claim holds without it, and as written."""
 
     label: str
     formula: Formula
@@ -50,6 +51,15 @@ class Condition:
     relation: str
     right: Array
     redundant: str | None = None
+    statement: Statement | None = None
+
+
+class Claim(NamedTuple):
+    """What an assert compares, its formula, and how many hypotheses were assumed before it."""
+
+    statement: Statement
+    formula: Formula
+    given: int
 
 
 @dataclass(frozen=True)
@@ -64,7 +74,7 @@ class Wrong:
 
 
 class Listing(Run):
-    """The hypotheses and assertions of a body, on any carrier, as differences and their relations to 0.
+    """The hypotheses and assertions of a body, on any carrier; what was recorded has formulas on the kernel's terms.
 
     `labels` are those of the hypotheses, in order, where the carriers are numbers, from which none can be read.
     """
@@ -73,20 +83,24 @@ class Listing(Run):
         super().__init__()
         self.labels = iter(labels)
         self.hypotheses: dict[str, Condition] = {}
-        self.goals: list[Formula] = []
-        self.statements: list[Statement] = []
+        self.claims: list[Claim] = []
         self.variants: dict[str, Variant] = {}
 
+    @property
+    def statements(self) -> list[Statement]:
+        """What the asserts compare."""
+        return [claim.statement for claim in self.claims]
+
     def decide(self, statement: Statement) -> bool:
-        """Every statement is listed, and taken for true."""
-        self.goals.append(_formula(statement))
-        self.statements.append(statement)
+        """Every statement is listed, and taken for true until it is proved."""
+        self.claims.append(Claim(statement, _formula(statement), len(self.hypotheses)))
         return True
 
     def condition(self, statement: object, label: str | None = None, redundant: str | None = None) -> Condition:
         """A condition as a hypothesis."""
         claim = self.taken(statement)
-        return Condition(label or str(claim), _formula(claim), claim.left, claim.relation, claim.right, redundant)
+        left, right = _term(claim.left), _term(claim.right)
+        return Condition(label or str(claim), _formula(claim), left, claim.relation, right, redundant, claim)
 
     def assume(self, condition: object, label: str | None, redundant: str | None) -> None:
         """A hypothesis under its readable form."""
@@ -129,8 +143,27 @@ class Listing(Run):
         return [self.condition(instead[name]()) if name in instead else old for name, old in self.hypotheses.items()]
 
 
+def _term(value: Array) -> Array:
+    return value.term if isinstance(value, Recorded) else value
+
+
 def _formula(statement: Statement) -> Formula:
-    return Formula(statement.difference(), statement.sign)
+    difference = _term(statement.difference())
+    return Formula(term(difference) if isinstance(difference, int | Fraction) else difference, statement.sign)
+
+
+class Failing(Listing):
+    """A body whose k-th assert fails, with the error that came of it."""
+
+    def __init__(self, k: int, error: Exception) -> None:
+        super().__init__()
+        self.k, self.error = k, error
+
+    def decide(self, statement: Statement) -> bool:
+        """Every statement before is true."""
+        if len(self.claims) == self.k:
+            raise self.error
+        return super().decide(statement)
 
 
 class Exact(Run):
@@ -196,6 +229,3 @@ def numbers_of(values: Values, d: int) -> str:
         return f"({', '.join(map(str, value[:_LONGEST]))}{rest})"
 
     return f"d = {d}: " + ", ".join(f"{name} = {text(value)}" for name, value in values.items())
-
-
-__all__ = ["Condition", "Exact", "Floats", "Listing", "Run", "Values", "Wrong", "numbers_of", "shown", "violated"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ..carriers import Array, Enclosure, Rounded
-from ..kernel import Term, text
+from ..kernel import Recorded, Term, text
 from ._errors import BodyError, CheckError
 
 _SIGNS = {"==": "=", "!=": "!=", ">": ">", ">=": ">=", "<": ">", "<=": ">="}
@@ -160,8 +160,8 @@ def shown(value: object) -> str:
         numbers = [f"{float(entry.midpoint):.12g}" for entry in value]
     elif isinstance(value, Rounded):
         numbers = [f"{entry:.17g}" for entry in value.value]
-    elif isinstance(value, Term):
-        return text(value)
+    elif isinstance(value, Recorded | Term):
+        return text(value.term if isinstance(value, Recorded) else value)
     else:
         return str(value)
     return numbers[0] if len(numbers) == 1 else f"({', '.join(numbers)})"

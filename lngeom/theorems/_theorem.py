@@ -16,10 +16,10 @@ from typing import Any, Literal, get_args, overload
 from .. import kernel
 from ..carriers import Carrier
 from ..errors import InputError
-from ..kernel import Formula, ProofError, Proved
+from ..kernel import Certificate, Formula, ProofError, Proved, Table, recording
 from ._body import Models, kinds_of
 from ._errors import BodyError, CheckError
-from ._run import Condition, Listing, Wrong
+from ._run import Claim, Condition, Failing, Listing, Wrong
 from ._statement import Statement
 
 Kind = Literal["theorem", "lemma", "definition"]
@@ -111,29 +111,31 @@ class Theorem:
 
     def listed(self, atom: Callable[[str, bool], Carrier], labels: Iterable[str] = ()) -> Listing:
         """The hypotheses and assertions of the body, on the carriers that ``atom(name, is_vector)`` makes."""
-        listing = Listing(labels)
+        return self._run(Listing(labels), atom)
+
+    def _run(self, listing: Listing, atom: Callable[[str, bool], Carrier]) -> Listing:
         listing.execute(self.body, {name: atom(name, kind == "vector") for name, kind in self.kinds.items()})
         return listing
 
     @functools.cached_property
-    def terms(self) -> Listing:
-        """The hypotheses and assertions of the body, on terms of the kernel."""
-        return self.listed(_atom)
+    def listing(self) -> Listing:
+        """The hypotheses and assertions of the body, recorded."""
+        return self.listed(recording(Table()))
 
     @property
     def hypotheses(self) -> dict[str, Condition]:
         """The hypotheses by their readable form."""
-        return self.terms.hypotheses
+        return self.listing.hypotheses
 
     @property
     def goals(self) -> list[Formula]:
         """The claims of the body's assertions, in order."""
-        return self.terms.goals
+        return [claim.formula for claim in self.listing.claims]
 
     @functools.cached_property
     def wrongs(self) -> dict[str, Wrong]:
         """The wrong variants by their labels."""
-        return self.terms.wrongs()
+        return self.listing.wrongs()
 
     # ------------------------------------------------------------------------------------------------- its proof
 
@@ -144,14 +146,48 @@ class Theorem:
             ProofError: If one is not proved.
             CheckError: If the proofs use other hypotheses than the declared ones.
         """
-        run = _Proving(self)
-        run.execute(self.body, {name: _atom(name, kind == "vector") for name, kind in self.kinds.items()})
-        used = {hypothesis for proved in run.proved for hypothesis in proved.hypotheses}
-        declared = {_normal(condition.formula) for condition in run.hypotheses.values()}
+        conditions, proved = list(self.hypotheses.values()), list[Proved]()
+        for k, claim in enumerate(self.listing.claims):
+            given = [kernel.assume(condition.formula) for condition in conditions[: claim.given]]
+            try:
+                proved.append(self._proved(claim.formula, given, proved, last=k == len(self.goals) - 1))
+            except ProofError as error:
+                self._run(Failing(k, error), recording(Table()))
+                raise
+        used = {hypothesis for proof in proved for hypothesis in proof.hypotheses}
+        declared = {condition.formula for condition in conditions}
         for extra, kind in ((used - declared, "undeclared"), (declared - used, "unused")):
             if extra:
                 raise CheckError(f"{self.id} has {kind} hypotheses: {'; '.join(map(kernel.formula, extra))}")
-        return run.proved
+        return proved
+
+    def certificates(self) -> list[Certificate]:
+        """The proof of each assert, which the checker accepts; the last has the id of the theorem, others a number.
+
+        Raises:
+            ProofError, CheckError: As :meth:`prove`, and if the checker refuses a proof.
+
+        >>> from proofs import find
+        >>> (data,) = find("projection.fixes_hyperplane").certificates()
+        >>> data["terms"][:3], [step["rule"] for step in data["steps"]]
+        ([['v', 'x'], ['q', 1, 1], ['*', 1, 0]], ['assume', 'combine'])
+        """
+        proved = self.prove()
+        ids = [*(f"{self.id}_{k}" for k in range(1, len(proved))), self.id]
+        return [self._certificate(*of) for of in zip(ids, self.listing.claims, proved, strict=True)]
+
+    def _certificate(self, id: str, claim: Claim, proved: Proved) -> Certificate:
+        """The parameters stand first in the table, then what hypotheses and claim are made of, in the order of reading.
+
+        What a body names, or computes for its wrong variants, changes nothing.
+        """
+        table = Table()
+        for name, kind in self.kinds.items():
+            table.place("v" if kind == "vector" else "s", name)
+        used = (condition for condition in self.hypotheses.values() if condition.formula in proved.hypotheses)
+        statement = [_recorded(condition.statement) for condition in used], _recorded(claim.statement)
+        words = {"title": self.title, "statement": self.statement, "last_step": self.last_step or ""}
+        return kernel.certified(id, proved, statement, table, words)
 
     def prove_wrong(self, variant: Wrong) -> list[Proved]:
         """The same proof tried on a wrong variant, which must raise ProofError."""
@@ -171,34 +207,17 @@ class Theorem:
             lemmas = _call(self.lemmas, names) if last and self.lemmas else ()
             remainder = _call(self.remainder, names) if last and self.remainder else None
             proof = kernel.prove(goal, *given, *earlier, *lemmas, remainder=remainder)
-        if proof.conclusion != _normal(goal):
+        if proof.conclusion != goal:
             raise ProofError(f"proved is {kernel.formula(proof.conclusion)}, which is not the goal")
         return proof
-
-
-class _Proving(Listing):
-    """Terms of the kernel: a statement is true by a proof, and a run ends where one is missing."""
-
-    def __init__(self, theorem: Theorem) -> None:
-        super().__init__()
-        self.theorem = theorem
-        self.proved: list[Proved] = []
-
-    def decide(self, statement: Statement) -> bool:
-        """True, with a proof from what is assumed so far."""
-        super().decide(statement)
-        given = [kernel.assume(condition.formula) for condition in self.hypotheses.values()]
-        last = len(self.proved) == len(self.theorem.goals) - 1
-        self.proved.append(self.theorem._proved(self.goals[-1], given, self.proved, last=last))
-        return True
 
 
 def _atom(name: str, is_vector: bool) -> kernel.Term:
     return kernel.vector(name) if is_vector else kernel.scalar(name)
 
 
-def _normal(formula: Formula) -> Formula:
-    return Formula(kernel.term(formula.term), formula.relation)
+def _recorded(statement: Statement) -> Formula:
+    return Formula(statement.difference(), statement.sign)
 
 
 def _call(build: Build, values: Mapping[str, object]) -> Any:

@@ -8,7 +8,7 @@ from functools import partial
 from hypothesis import errors, given, reject, settings, strategies as st
 
 from ..carriers import Enclosure, Rounded, UndecidedError
-from ..kernel import ProofError, Proved, formula, holds
+from ..kernel import Certificate, ProofError, formula, holds
 from ._arrays import check_arrays as check_arrays
 from ._errors import CheckError
 from ._models import ACCEPTED, ANY_DIMENSION, examples, satisfied, searching
@@ -34,15 +34,15 @@ class Counts:
     dimensions: set[int] = field(default_factory=set)
 
 
-def check_proof(theorem: Theorem) -> list[Proved]:
-    """Each assert has a proof from exactly the hypotheses.
+def check_proof(theorem: Theorem) -> list[Certificate]:
+    """Each assert has a proof from exactly the hypotheses, which the checker accepts.
 
     Raises:
         ProofError: If one has none: what is left of it, and where it is false or at how many models it is true.
         CheckError: If the proofs use other hypotheses.
     """
     try:
-        return theorem.prove()
+        return theorem.certificates()
     except ProofError as error:
         try:
             counts = check_examples(theorem, 8 * EXAMPLES)

@@ -1,10 +1,7 @@
 """Proofs as files that other checkers read: the statement as the library computes it, and every step."""
 
-from lngeom.kernel import digest as digest
-
-from ._export import certificate as certificate, certificates as certificates, read as read, write as write
-from ._reading import Certificate as Certificate, parts as parts, reading as reading
-from ._recheck import Refused as Refused, recheck as recheck
+from ._export import read as read, write as write
+from ._reading import parts as parts, reading as reading
 from ._verify import (
     RESULTS as RESULTS,
     build_checker as build_checker,
@@ -14,17 +11,4 @@ from ._verify import (
     verify as verify,
 )
 
-__all__ = [
-    "Certificate",
-    "Refused",
-    "certificate",
-    "certificates",
-    "digest",
-    "last_step_proved",
-    "parts",
-    "read",
-    "reading",
-    "recheck",
-    "replayed",
-    "write",
-]
+__all__ = ["last_step_proved", "parts", "read", "reading", "replayed", "write"]

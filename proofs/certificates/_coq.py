@@ -4,7 +4,9 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ._reading import Certificate, Formula, Node, Step, binds, operands, shared
+from lngeom.kernel import Certificate, Step
+
+from ._reading import Formula, Node, binds, operands, shared
 
 HEADER = "From LnGeom Require Import Readable.\n"
 _RELATIONS = {"=": "REq", "!=": "RNe", ">": "RGt", ">=": "RGe"}

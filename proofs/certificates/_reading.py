@@ -1,9 +1,10 @@
 """The statement of a certificate as a person reads it: what the library computed, and nothing that is said of it."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypedDict
+from typing import Any
 
 from lngeom import kernel
+from lngeom.kernel import Certificate
 
 _LARGE = 4
 """Nodes of a part that gets a name of its own where the statement repeats it."""
@@ -18,33 +19,6 @@ Nodes = Sequence[Node]
 
 Formula = tuple[int, str]
 """The place of a term and its relation to 0; a list in the file."""
-
-
-class Statement(TypedDict):
-    """The theorem that is proved, as the library computed it."""
-
-    hypotheses: list[Formula]
-    conclusion: Formula
-
-
-class Step(Statement):
-    """One sequent of the proof, and the rule, earlier steps and arguments from which it follows."""
-
-    rule: str
-    premises: list[int]
-    arguments: list[Any]
-
-
-class Certificate(TypedDict):
-    """A proof as plain data."""
-
-    format: str
-    id: str
-    words: dict[str, str]
-    statement: Statement
-    steps: list[Step]
-    terms: list[Node]
-    sha256: str
 
 
 def operands(node: Node) -> list[int]:
@@ -92,8 +66,8 @@ def reading(data: Certificate) -> tuple[list[str], str, list[str]]:
     """Hypotheses and conclusion as text, and what the names in them stand for.
 
     >>> from proofs import find
-    >>> from proofs.certificates import certificate, reading
-    >>> reading(certificate(find("projection.trace")))
+    >>> from proofs.certificates import reading
+    >>> reading(find("projection.trace").certificates()[0])
     ([], 'tr(e₀ ↦ e₀ − mean(e₀)) = S(1) − 1', [])
     """
     named, formulas = parts(data)

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 
-from lngeom.kernel import digest
+from lngeom.checker import digest
+from lngeom.kernel import Certificate
 from lngeom.theorems import CheckError, Theorem
 
 from .._coqc import Library
 from ._coq import HEADER, name_of, source
 from ._export import write
-from ._reading import Certificate
 
 SOURCES = Path(__file__).parent / "coq"
 """The checker, its soundness proof, and the last steps that are proved on top of replayed theorems."""
@@ -148,8 +148,8 @@ def replayed(data: Certificate) -> str:
     """The version of Coq in which this very certificate was replayed by the last ``lngeom verify``, or ``""``.
 
     >>> from proofs import find
-    >>> from proofs.certificates import certificate, replayed
-    >>> data = certificate(find("projection.idempotent"))
+    >>> from proofs.certificates import replayed
+    >>> (data,) = find("projection.idempotent").certificates()
     >>> replayed(data | {"words": {"title": "another"}})
     ''
     """

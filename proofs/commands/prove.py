@@ -164,7 +164,7 @@ def _page(evidence: Evidence) -> str:
         *(f"  {line}" for line in evidence.proved),
         "",
         *([f"Source       {theorem.source}: {theorem.source.says}"] if theorem.source.work else []),
-        f"Status       {evidence.status}, {evidence.proof_ms:.1f} ms, {evidence.steps} steps confirmed by the second "
+        f"Status       {evidence.status}, {evidence.proof_ms:.1f} ms, {evidence.steps} steps confirmed by the "
         f"checker, true at {evidence.models} exact models, {evidence.measured} times within the error bound in floats; "
         f"{evidence.arrays} numbers of arrays are those of floats",
         "",

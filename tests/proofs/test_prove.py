@@ -10,7 +10,7 @@ import pytest
 
 from lngeom.cli import main
 from proofs import find
-from proofs.certificates import _verify, certificate
+from proofs.certificates import _verify
 
 KEYS = {"id", "title", "source", "hypotheses", "status", "proof_ms", "mutants_refuted", "last_step", "cites"}
 
@@ -51,7 +51,7 @@ def test_what_was_replayed_in_coq_is_said(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     ids = ["projection.idempotent", "projection.trace"]
-    hashes = {id: _verify._exported(certificate(find(id))) for id in ids if recorded or id != ids[1]}
+    hashes = {id: _verify._exported(find(id).certificates()[-1]) for id in ids if recorded or id != ids[1]}
     record = {"coq": "8.16.1", "certificates": hashes}
     monkeypatch.setattr(_verify, "_results", lambda: record)
     file = tmp_path / "theorems.json"

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
+from lngeom.checker import digest
 from lngeom.cli import main
+from lngeom.kernel import Certificate
 from lngeom.theorems import CheckError
 from proofs import find, theorems
 from proofs._coqc import Library
-from proofs.certificates import Certificate, _verify, build_checker, certificate, certificates, digest, replay
+from proofs.certificates import _verify, build_checker, replay
 from proofs.certificates._coq import source
 
 IDS = ("projection.fixes_hyperplane", "projection.trace", "standardization.norm", "irreversibility.lines")
@@ -44,14 +46,14 @@ def checker(compiled: Callable[[Library], Path]) -> Path:
 
 
 def test_certificates_are_replayed(checker: Path) -> None:
-    replay([certificate(find(id)) for id in IDS], checker, "Accepted")
+    replay([find(id).certificates()[-1] for id in IDS], checker, "Accepted")
     assert (checker / "Accepted.vo").exists()
 
 
 def tampered(kind: str) -> Certificate:
     """A certificate with one change, under an id of its own."""
     id, path, value = TAMPERED[kind]
-    data = json.loads(json.dumps(certificate(find(id))))
+    data = json.loads(json.dumps(find(id).certificates()[-1]))
     place: Any = data
     for key in path[:-1]:
         place = place[key]
@@ -79,7 +81,7 @@ def test_tampered_certificates_are_refused(checker: Path) -> None:
 def test_a_refusal_names_the_certificate(kind: str, message: str, checker: Path) -> None:
     data = tampered(kind)
     with pytest.raises(CheckError, match=rf"(?s){data['id']}.*{message}"):
-        replay([certificate(find("projection.idempotent")), data], checker, "Refused")
+        replay([find("projection.idempotent").certificates()[-1], data], checker, "Refused")
 
 
 @pytest.mark.parametrize(
@@ -96,7 +98,7 @@ def test_the_record_is_of_these_theorems_and_of_these_sources() -> None:
     record = json.loads(_verify.RESULTS.read_text(encoding="utf-8"))
     assert record["sources"] == _verify._COQ.hashes()
     assert record["sha256"] == digest(record)
-    written = [data for theorem in theorems() for data in certificates(theorem)]
+    written = [data for theorem in theorems() for data in theorem.certificates()]
     assert {data["id"]: _verify._exported(data) for data in written} == record["certificates"]
     assert record["exported"] == record["replayed"] == len(written)
     assert record["axioms"] == []
@@ -112,7 +114,7 @@ def test_what_is_read_is_what_was_replayed(part: str, tmp_path: Path, monkeypatc
         "last_step": "The rank of Π is d − 2.",
     }
     record = {"coq": "8.16.1", "sources": _verify._COQ.hashes(), "axioms": []}
-    record["certificates"] = {theorem.id: _verify._exported(certificate(theorem))}
+    record["certificates"] = {theorem.id: _verify._exported(theorem.certificates()[-1])}
     monkeypatch.setattr(_verify, "RESULTS", tmp_path / "results.json")
     for changed in (False, True):
         if changed and part in words:
@@ -122,7 +124,7 @@ def test_what_is_read_is_what_was_replayed(part: str, tmp_path: Path, monkeypatc
         written = record | {"sha256": digest(record)} | ({"coq": "99.9"} if changed and part == "record" else {})
         _verify.RESULTS.write_text(json.dumps(written), encoding="utf-8")
         _verify._results.cache_clear()
-        assert _verify.replayed(certificate(theorem)) == ("" if changed else "8.16.1")
+        assert _verify.replayed(theorem.certificates()[-1]) == ("" if changed else "8.16.1")
     assert _verify.last_step_proved(theorem) is (part not in ("last_step", "record"))
     _verify._results.cache_clear()
 

@@ -7,7 +7,7 @@ import torch
 from torch.nn import functional as F
 
 from empirical.proving import Proof, prove_target
-from proofs.certificates import recheck
+from lngeom.checker import recheck
 
 
 class LayerNorm(torch.autograd.Function):

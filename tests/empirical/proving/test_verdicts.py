@@ -12,10 +12,11 @@ from torch.nn import functional as F
 
 from empirical.check import check
 from empirical.proving import Proof, prove_target
+from lngeom.checker import Refused, recheck
 from lngeom.cli import main
 from lngeom.theorems import CheckError
 from proofs._coqc import Library
-from proofs.certificates import Refused, _verify, recheck, replay
+from proofs.certificates import _verify, replay
 from tests.kernels.traced import KERNELS, NUMPY
 
 from . import adversarial
