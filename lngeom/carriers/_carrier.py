@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from types import ModuleType
 from typing import Any, Protocol, TypeVar
 
-import array_api_compat.numpy
+import array_api_compat
 import numpy
 
 from ..errors import InputError
@@ -58,12 +58,15 @@ _HALF_PRECISION = ("float16", "bfloat16")
 def namespace(*values: object) -> ModuleType:
     """Array namespace shared by all carriers among `values`; ``None``, and scalars beside an array, do not count."""
     if len(values) == 1 and type(values[0]) is numpy.ndarray:  # a third of the time of a small norm
-        return array_api_compat.numpy
+        return numpy
     carriers = [value for value in values if not isinstance(value, int | float | complex | type(None))]
     # Arithmetic turns NumPy arrays without axes into scalars, which are Python floats by type.
     carriers = carriers or [value for value in values if value is not None]
     for carrier in carriers:
         _check_kind("an argument", carrier)
+    # NumPy is an array API of its own; the wrapper of it loads numpy.testing and numpy.f2py.
+    if carriers and all(map(array_api_compat.is_numpy_array, carriers)):
+        return numpy
     try:
         return array_api_compat.array_namespace(*carriers)
     except TypeError as error:
