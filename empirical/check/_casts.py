@@ -7,7 +7,7 @@ import numpy as np
 
 from lngeom.rounding import FORMATS, REAL, Arithmetic, Sample, rounded
 
-from ._judge import Trial
+from ._trial import Trial
 
 
 class Shown(NamedTuple):

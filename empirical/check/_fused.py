@@ -6,11 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from lngeom.rounding import FORMATS, Sample, rounded
-
 from ..tracing import parameters
 from ._frameworks import FrameworkArray
-from ._judge import Judge
 
 _RESIDUALS = ("residual", "resid", "res", "skip")
 _GATES = ("gate", "z")
@@ -108,24 +105,3 @@ def as_norm(target: object) -> object:
         name = next((name for name in list(parameters(target))[1:] if name.lower() in names), None)
         target = target if name is None else way(target, name)
     return target
-
-
-def sum_of(judge: Judge, d: int) -> tuple[str | None, str | None]:
-    """How a fused kernel treats the sum, "rounded", "unrounded" or None where both hold; and what is wrong with it."""
-    kernel, rng = judge.kernel, np.random.default_rng(d)
-    fused: Fused = kernel.target
-    x, residual = (judge.stored(size * rng.normal(size=(32, d))) for size in (1.0, 0.37))
-    exact, read = x + residual, kernel.framework.read
-    fused.residual = kernel.array(residual)
-    try:
-        got = kernel.run(x)
-    finally:
-        fused.residual = None
-    once = rounded(exact, kernel.dtype).astype(float)
-    if fused.total is not None and not np.array_equal(read(fused.total), once):
-        return None, "the sum that is returned is not that of input and residual, rounded once"
-    base, sums = judge.base(d), {"rounded": once, "unrounded": exact}
-    holds = [key for key, rows in sums.items() if base.family(Sample(rows), judge.arithmetic).fit(got).ok.all()]
-    if not holds:
-        return None, "neither the rounded nor the unrounded sum of input and residual is normalized"
-    return (holds[0] if len(holds) == 1 and FORMATS[kernel.dtype].bits < 24 else None), None

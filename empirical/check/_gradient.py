@@ -11,11 +11,13 @@ import numpy as np
 from lngeom.errors import InputError, LngeomError
 from lngeom.rounding import FORMATS, REAL, Gradients, rounded
 
+from ._claim import Claim
 from ._frameworks import FrameworkArray
-from ._inputs import DIMENSIONS, suite
-from ._judge import Judge, Rows
+from ._inputs import Inputs
 from ._limits import limited
+from ._name import Named
 from ._shrink import smallest_input
+from ._trial import Outputs
 
 _ROWS, _ROWS_INTERPRETED, _MAIN = 4096, 600, 128
 """Rows over which derivatives by gain and bias are summed, and the most components that they have."""
@@ -37,13 +39,12 @@ _MISTAKES: dict[str, Mistake] = {
 
 
 @dataclass
-class GradientTrial(Rows):
+class GradientTrial(Outputs):
     """The derivative by ``x``, ``gain`` or ``bias`` at one group of rows, and the box that holds every correct one."""
 
     ratio: np.ndarray = field(init=False)
     name: str
     cotangent: np.ndarray
-    judge: Judge
     right: np.ndarray = field(init=False)
     bound: np.ndarray = field(init=False)
 
@@ -58,11 +59,11 @@ class GradientTrial(Rows):
 
     def _finite(self, values: np.ndarray) -> np.ndarray:
         """Infinities as the largest number: they are right where the exact value may be larger."""
-        top = float(self.judge.arithmetic.storage.largest)
+        top = float(self.arithmetic.storage.largest)
         return np.clip(values, -top, top)
 
     def _floats(self) -> Gradients:
-        return Gradients.of(self.x, self.base, self.judge.arithmetic)
+        return Gradients.of(self.x, self.base, self.arithmetic)
 
     def _of(self, passed: Gradients) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
         return {"x": passed.of_input, "gain": passed.of_gain, "bias": passed.of_bias}[self.name]
@@ -81,7 +82,7 @@ class GradientTrial(Rows):
         """Whether the worst component is outside the box in fractions too."""
         row, component = self.worst
         x = self.x if self.name == "gain" else self.x[row : row + 1]
-        passed = Gradients.exactly(x.tolist(), self.base, self.judge.arithmetic)
+        passed = Gradients.exactly(x.tolist(), self.base, self.arithmetic)
         if passed is None:
             return False
         if self.name == "x":
@@ -97,15 +98,15 @@ class GradientTrial(Rows):
         """Whether a sum of terms of one sign is too small: what comes after it has come to a stand is lost."""
         return self.label.startswith(_ONE_SIGN) and abs(self.got[self.worst]) < abs(self.right[self.worst])
 
-    def kept(self, dtype: str | None) -> bool:
-        """Whether it is a derivative by x computed in the format of the work from the mean and root kept in `dtype`."""
-        work = self.judge.arithmetic.work
-        passed = Gradients.of(self.x, self.base, replace(self.judge.arithmetic, storage=work))
-        if dtype is not None:
+    def kept(self, dtype: str, *, whole: bool) -> bool:
+        """Whether it is a derivative by x of `dtype` from the mean and root of the work, `whole` or rounded to it."""
+        work = self.arithmetic.work
+        passed = Gradients.of(self.x, self.base, replace(self.arithmetic, storage=work))
+        if not whole:
             mean, unit = abs(self.base.exact(passed.sample)[0]), FORMATS[dtype].roundoff
             low, high = (rounded(end, dtype).astype(REAL) for end in (passed.low, passed.high))
             passed = replace(passed, low=low, high=high, alpha=passed.alpha + passed.sample.number(unit) * mean)
-        ends = (rounded(end, self.judge.kernel.dtype) for end in passed.of_input(self.cotangent))
+        ends = (rounded(end, dtype) for end in passed.of_input(self.cotangent))
         low, high = (np.asarray(end, dtype=float) for end in ends)
         return bool(((low <= self.got) & (self.got <= high) | ~np.isfinite(self.bound)).all())
 
@@ -117,10 +118,43 @@ class GradientTrial(Rows):
         return bool(((low <= self.got) & (self.got <= high) | ~np.isfinite(self.bound)).all())
 
 
-def check_gradient(judge: Judge, d: int, *, several: bool) -> tuple[str, str | None, list[GradientTrial]]:
-    """Verdict, cause and trials of the derivatives by x, gain and bias, the evidence first; of many d if `several`."""
+@dataclass(frozen=True)
+class Differentiated:
+    """A named kernel with what its derivatives by x, gain and bias show.
+
+    Attributes:
+        verdict, cause, notes: Of the outputs; where these are right and derivatives were asked for, of both.
+        ratio: Largest distance of a derivative from an exact one over its bound, None if none was computed.
+        shown: The trial of which fractions say that it is wrong.
+    """
+
+    named: Named
+    verdict: str
+    cause: str | None
+    notes: tuple[str, ...]
+    ratio: float | None = None
+    shown: GradientTrial | None = None
+
+
+def differentiated(named: Named) -> Differentiated:
+    """The derivatives on the same rows, with cotangents of several kinds, if they were asked for."""
+    inputs = named.judged.tried.inputs
+    claim = inputs.claim
+    if not claim.kernel.asked.backward or named.verdict != "rounding" or named.judged.refuted:
+        return Differentiated(named, named.verdict, named.cause, named.notes)
+    verdict, cause, trials = _judged(inputs)
+    if not trials:
+        return Differentiated(named, verdict, cause, named.notes)
+    kept = _kept_in_half(trials, claim.kernel.dtype)
+    notes = *named.notes, "the bounds of the derivatives are derived by hand", *([kept] if kept else [])
+    shown = None if cause is None else _smallest(claim, trials[0])
+    return Differentiated(named, verdict, cause, notes, max(trial.largest for trial in trials), shown)
+
+
+def _judged(inputs: Inputs) -> tuple[str, str | None, list[GradientTrial]]:
+    """Verdict, cause and trials, the evidence first."""
     try:
-        trials = sorted(_trials(judge, d, several=several), key=lambda trial: -trial.largest)
+        trials = sorted(_trials(inputs), key=lambda trial: -trial.largest)
     except LngeomError:
         raise
     except Exception as error:  # a backward pass raises what it likes, or is none
@@ -136,27 +170,29 @@ def check_gradient(judge: Judge, d: int, *, several: bool) -> tuple[str, str | N
     telling = [trial for trial in wrong if trial.name == "x" and trial.d > 3]
     known = [text for text, how in _MISTAKES.items() if telling and all(trial.resembles(how) for trial in telling)]
     cause = f"backward pass wrong: {', '.join(f'd/d{name}' for name in names)}"
-    if FORMATS[judge.kernel.dtype].bits < 24 and all(trial.stands for trial in wrong):
+    if FORMATS[inputs.claim.kernel.dtype].bits < 24 and all(trial.stands for trial in wrong):
         return "bug", f"{cause}: as if summed over the rows in 16 bits", [*proved, *wrong]
     cause += f": {known[0]}" if known else ""
     where = {trial.label for trial in wrong}
     return "bug", cause + (f", only for {where.pop()}" if len(where) == 1 else ""), [*proved, *wrong]
 
 
-def kept_in_half(trials: list[GradientTrial], dtype: str) -> str | None:
+def _kept_in_half(trials: list[GradientTrial], dtype: str) -> str | None:
     """A note if derivatives show a mean and a root that a half format held, which the bounds excuse."""
     told = [trial for trial in trials if trial.name == "x" and trial.label == "ordinary rows"]
-    if FORMATS[dtype].bits >= 24 or all(trial.kept(None) for trial in told) or not all(t.kept(dtype) for t in told):
+    if FORMATS[dtype].bits >= 24 or all(trial.kept(dtype, whole=True) for trial in told):
+        return None
+    if not all(trial.kept(dtype, whole=False) for trial in told):
         return None
     return f"statistics kept in {dtype} for the backward pass: one error for the whole row"
 
 
-def smallest_gradient(judge: Judge, worst: GradientTrial) -> GradientTrial:
+def _smallest(claim: Claim, worst: GradientTrial) -> GradientTrial:
     """A trial of one row as short and as simple as can be on which the derivative by x is wrong, or `worst`."""
     if worst.name != "x":
         return worst
-    row, fixed = worst.x[worst.worst[0]], judge.kernel.fixed is not None
-    small = smallest_input(lambda x: _gradient_at(judge, x, worst.label)[0], row, fixed=fixed)
+    row, fixed = worst.x[worst.worst[0]], claim.kernel.fixed is not None
+    small = smallest_input(lambda x: _gradient_at(claim, x, worst.label)[0], row, fixed=fixed)
     return small if small is not None and small.outside() else worst
 
 
@@ -165,53 +201,54 @@ _ONE_SIGN = _OF_GAIN, _OF_BIAS = "gain terms", "bias terms"
 
 
 def _gradient_at(
-    judge: Judge, x: np.ndarray, label: str, lead: tuple[int, ...] = (-1,), only: str | None = None
+    claim: Claim, x: np.ndarray, label: str, lead: tuple[int, ...] = (-1,), only: str | None = None
 ) -> list[GradientTrial]:
     """The derivatives at the rows `x`, with cotangents of order 1, of batches with the leading axes `lead`.
 
     Without axes the cotangent is one number, expanded. `only` one of them is asked for if it is named.
     """
-    x = judge.stored(x)
-    random = judge.stored(np.random.default_rng(7).normal(size=x.shape))
+    x = claim.stored(x)
+    random = claim.stored(np.random.default_rng(7).normal(size=x.shape))
     cotangent = random if lead else np.ones_like(x)
     if label.startswith(_ONE_SIGN):
-        cotangent = abs(random) * (np.sign(x - judge.centered * x.mean(-1, keepdims=True)) if _OF_GAIN in label else 1)
-    base = judge.base(x.shape[-1])
+        cotangent = abs(random) * (np.sign(x - claim.centered * x.mean(-1, keepdims=True)) if _OF_GAIN in label else 1)
+    base = claim.base(x.shape[-1])
     return [
-        GradientTrial(label, x, np.reshape(got, (-1, x.shape[-1])), base, name, cotangent, judge)
-        for name, got in _computed(judge, x, cotangent, lead, transposed=label == _TRANSPOSED, only=only).items()
+        GradientTrial(label, x, np.reshape(got, (-1, x.shape[-1])), base, claim.arithmetic, name, cotangent)
+        for name, got in _computed(claim, x, cotangent, lead, transposed=label == _TRANSPOSED, only=only).items()
     ]
 
 
-def _trials(judge: Judge, main: int, *, several: bool) -> Iterator[GradientTrial]:
-    groups = dict(suite(main, judge.kernel.dtype))
+def _trials(inputs: Inputs) -> Iterator[GradientTrial]:
+    claim, kernel = inputs.claim, inputs.claim.kernel
+    (main, listed), *elsewhere = inputs.groups.items()
+    groups = dict(listed)
     for label, rows in groups.items():
-        yield from _gradient_at(judge, rows, label)
+        yield from _gradient_at(claim, rows, label)
     ordinary = groups["ordinary rows"]
-    yield from _gradient_at(judge, ordinary, "one cotangent expanded to all components", ())
+    yield from _gradient_at(claim, ordinary, "one cotangent expanded to all components", ())
     others = [("batches of shape (2, n, d)", ordinary, (2, -1)), (_TRANSPOSED, ordinary, (-1,))]
-    summed = 4 if several else main
+    summed = 4 if kernel.several else main
     if summed <= _MAIN:
         # Terms of one sign: in 16 bits such a sum comes to a stand, where one of both signs is off by little.
-        rows = _ROWS_INTERPRETED if judge.kernel.interpreted else _ROWS
+        rows = _ROWS_INTERPRETED if kernel.form.interpreted else _ROWS
         many = np.random.default_rng(main).normal(size=(rows, summed))
         others += [(f"{terms} of {rows} rows of one sign", many, (-1,)) for terms in (_OF_GAIN, _OF_BIAS)]
     for name in ("x", "gain", "bias"):
         with contextlib.suppress(KeyError):
-            yield from _gradient_at(judge, ordinary, f"the derivative by {name} alone", only=name)
-    for d in DIMENSIONS if several else ():
-        others += [(label, rows, (-1,)) for label, rows in [*suite(d, judge.kernel.dtype, rows=4)][:2] if d != main]
+            yield from _gradient_at(claim, ordinary, f"the derivative by {name} alone", only=name)
+    others += [(label, rows, (-1,)) for _, few in elsewhere for label, rows in few[:2]]
     for label, rows, lead in others:
         # A kernel may refuse a shape in any way its framework has; the forward pass has noted which.
         with contextlib.suppress(Exception):
-            yield from _gradient_at(judge, rows, label, lead)
+            yield from _gradient_at(claim, rows, label, lead)
 
 
 def _computed(
-    judge: Judge, x: np.ndarray, cotangent: np.ndarray, lead: tuple[int, ...], *, transposed: bool, only: str | None
+    claim: Claim, x: np.ndarray, cotangent: np.ndarray, lead: tuple[int, ...], *, transposed: bool, only: str | None
 ) -> dict[str, np.ndarray]:
     """The derivatives by x and by gain and bias, as the framework of the kernel computes them; or `only` one."""
-    kernel = judge.kernel
+    kernel = claim.kernel
     if kernel.framework.name not in ("torch", "jax"):
         msg = f"{kernel.name} is a {kernel.framework.name} kernel: --backward needs PyTorch or JAX to differentiate it"
         raise InputError(msg)

@@ -1,14 +1,20 @@
 """Inputs on which wrong norms show themselves."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from lngeom.carriers import Array
 from lngeom.rounding import FORMATS
 
+from ._claim import Claim
+
 DIMENSIONS = (1, 2, 3, 5, 8, 17, 33, 100, 128, 257, 1000, 1025, 4096, 5120, 16_384)
 """Tried beside the main one where a kernel takes any: powers of 2, their neighbours, and beyond usual blocks."""
+
+_WIDE = 4096
+"""Of more components three groups of rows are enough."""
 
 _TOP = {"float16": 6e4, "bfloat16": 1e15, "float32": 1e15, "float64": 1e150}
 _SMALL = {"float16": -3.5, "bfloat16": -7, "float32": -7, "float64": -12}
@@ -55,13 +61,27 @@ def suite(d: int, dtype: str, *, rows: int = 8) -> Iterator[tuple[str, Array]]:
     yield "ordered rows", patterns
 
 
-def layout(label: str) -> str:
-    """The part of a label about shape and memory: empty if it is the label of a group of :func:`suite`."""
-    return "" if label in dict(suite(1, "float32")) else label
+class Inputs(NamedTuple):
+    """The rows on which a claim is tried: labelled groups by dimension, the main one first."""
+
+    claim: Claim
+    groups: dict[int, list[tuple[str, Array]]]
+
+    def awkward(self) -> Array:
+        """A few rows of the main dimension, for the examination of shapes and batches."""
+        groups = dict(self.groups[self.claim.kernel.d])
+        return np.concatenate([groups[label][:2] for label in ("ordinary rows", "rows with a massive entry")])
+
+    def layout(self, label: str) -> str:
+        """The part of a label about shape and memory: empty if it is the label of a group."""
+        return "" if label in dict(self.groups[self.claim.kernel.d]) else label
 
 
-def awkward(groups: list[tuple[str, Array]]) -> Array:
-    """A few rows of each group, for the examination of shapes and batches."""
-    return np.concatenate(
-        [rows[:2] for label, rows in groups if label in ("ordinary rows", "rows with a massive entry")]
-    )
+def inputs(claim: Claim) -> Inputs:
+    """All groups at the main dimension, and fewer rows at many others if the kernel takes any."""
+    kernel = claim.kernel
+    groups = {kernel.d: list(suite(kernel.d, kernel.dtype))}
+    for d in DIMENSIONS if kernel.several else ():
+        if d != kernel.d:
+            groups[d] = list(suite(d, kernel.dtype, rows=4))[: 3 if d > _WIDE else None]
+    return Inputs(claim, groups)

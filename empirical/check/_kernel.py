@@ -1,26 +1,26 @@
 """A norm of any framework as one function of float64 arrays."""
 
 import copy
+import functools
 import importlib
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from textwrap import shorten
-from types import FunctionType
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from types import FunctionType, MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 
-from lngeom.errors import InputError
-
 from ..tracing import REQUIRED, given_roles, is_size, is_switch, parameters, role, stated_eps
-from ._frameworks import FRAMEWORKS, Framework, FrameworkArray, likely_frameworks
-from ._interpreted import launches
+from ._frameworks import Framework, FrameworkArray
 from ._limits import limited
 from ._options import CheckOptions
 
-_SIZES = (64, 128, 16, 4)
+SIZES = (64, 128, 16, 4)
+"""Dimensions that are tried one after the other until a kernel takes one."""
 _ODD_GAINS = np.array([0.0, -48.0, 1.0, 0.25, 96.0])
+_UNKNOWN: Mapping[str, str] = MappingProxyType({})
 
 Manner = Literal["usual", "odd gains", "plain", "training"]
 
@@ -47,57 +47,79 @@ class Bound:
 
 
 @dataclass(frozen=True)
-class Kernel:
-    """A norm to be checked, made by :func:`settle`: inputs are rounded to its dtype, outputs come as float64.
+class Form:
+    """How a target is called.
 
     Attributes:
-        target, factory: What was given, and whether it makes the norm of a dimension instead of being one.
+        given: What was given.
+        target: The same as a norm of rows alone, without a residual, a gate or a matrix.
+        factory: Whether it makes the norm of a dimension instead of being one.
         size: A dimension that it takes.
-        fixed: The only one that it takes, or None.
-        manner: Whether it has gains with zeros and large entries, gain 1 and bias 0, or is in training mode, of which
-            most have none.
         interpreted: Whether it runs in Triton's interpreter, for which many rows are too many.
-        purposes: Which parameters are gain and bias, as far as a proof has told.
     """
 
+    given: object
     target: Any
-    asked: CheckOptions
     framework: Framework
     factory: bool
     size: int
-    fixed: int | None = None
-    manner: Manner = "usual"
     interpreted: bool = False
-    purposes: Mapping[str, str] = field(default_factory=dict)
-    _bound: dict[int, Bound] = field(default_factory=dict)
+
+
+class Kernel:
+    """A norm to be checked: inputs are rounded to its dtype, outputs come as float64.
+
+    Attributes:
+        form, asked: How it is called, and the options.
+        manner: Whether it has gains with zeros and large entries, gain 1 and bias 0, or is in training mode, of which
+            most have none.
+        purposes: Which parameters are gain and bias, as far as a proof has told.
+        at: The kernel at a dimension.
+    """
+
+    def __init__(
+        self, form: Form, asked: CheckOptions, manner: Manner = "usual", purposes: Mapping[str, str] = _UNKNOWN
+    ) -> None:
+        self.form, self.asked, self.manner, self.purposes = form, asked, manner, purposes
+        self.name, self.dtype, self.framework = str(asked.name), asked.dtype, form.framework
+        self.at: Callable[[int], Bound] = functools.cache(self._bind)
+
+    @cached_property
+    def fixed(self) -> int | None:
+        """The only dimension that it takes, or None."""
+        form = self.form
+        if not form.factory:
+            return form.size if own_size(form.target) == form.size else None
+        bound = self.at(form.size)
+        affine = bound.holds and (bound.gain is not None or bound.bias is not None)
+        return form.size if affine and not any(map(is_size, parameters(form.target))) else None
 
     @property
-    def name(self) -> str:
-        return str(self.asked.name)
+    def d(self) -> int:
+        """The dimension at which it is tried first."""
+        return self.asked.d or self.fixed or SIZES[0]
 
     @property
-    def dtype(self) -> str:
-        return self.asked.dtype
+    def several(self) -> bool:
+        """Whether others are tried as well."""
+        return self.asked.d is None and self.fixed is None
 
     @property
     def eps(self) -> float | None:
         """ε: given, or the module's attribute, or the default of the parameter."""
-        return self.at(self.size).eps if self.asked.eps is None else self.asked.eps
+        return self.at(self.form.size).eps if self.asked.eps is None else self.asked.eps
 
-    def at(self, d: int) -> Bound:
-        """The kernel at dimension `d`."""
-        if d not in self._bound:
-            self._bound[d] = self._bind(self._made(d) if self.factory else self.target, d)
-        return self._bound[d]
-
-    def like(self, manner: Manner = "usual", eps: float | None = None) -> "Kernel":
-        """The same kernel in another manner, or with another ε."""
-        return replace(self, manner=manner, asked=replace(self.asked, eps=eps or self.asked.eps), _bound={})
+    def like(
+        self, manner: Manner = "usual", eps: float | None = None, purposes: Mapping[str, str] | None = None
+    ) -> "Kernel":
+        """The same kernel in another manner, with another ε, or with the purposes of its parameters."""
+        asked = replace(self.asked, eps=eps or self.asked.eps)
+        return Kernel(self.form, asked, manner, self.purposes if purposes is None else purposes)
 
     @property
     def takes_eps(self) -> bool:
         """Whether it is told its ε."""
-        return any(role(name) == "eps" for name in parameters(self.target))
+        return any(role(name) == "eps" for name in parameters(self.form.target))
 
     def array(self, values: np.ndarray) -> FrameworkArray:
         """`values` as an array of the framework in the dtype and on the device of the check."""
@@ -133,7 +155,7 @@ class Kernel:
 
     def _made(self, d: int) -> object:
         """The norm that the factory makes for dimension `d`."""
-        signature, keywords = parameters(self.target), dict[str, object]()
+        signature, keywords = parameters(self.form.target), dict[str, object]()
         for name, parameter in signature.items():
             required = parameter.default is REQUIRED
             if is_size(name):
@@ -146,11 +168,11 @@ class Kernel:
         if len(left) == 1 and not any(map(is_size, keywords)):
             keywords[left[0]] = d
         with limited(f"making it for d = {d}", self.asked.seconds):
-            return self.target(**keywords)
+            return self.form.target(**keywords)
 
-    def _bind(self, function: Any, d: int) -> Bound:
+    def _bind(self, d: int) -> Bound:
         """A module with drawn parameters, a function with the roles of what it takes."""
-        function = self._ready(function, d)
+        function = self._ready(self._made(d) if self.form.factory else self.form.target, d)
         named, rng = _named_parameters(function), np.random.default_rng(d)
         if named or hasattr(function, "named_parameters"):
             return self._drawn(function, named, d)
@@ -211,60 +233,11 @@ class Kernel:
         return Bound(function, {}, stated_eps(function), own.get("gain"), own.get("bias"), True, leaves)
 
 
-def settle(target: object, asked: CheckOptions) -> Kernel:
-    """The first framework, reading and dimension in which the target maps rows to rows, found by trying.
-
-    Raises:
-        InputError: There is none.
-    """
-    if not callable(target):
-        msg = f"{asked.name} is a {type(target).__name__}: a norm is a function, a module or a factory of one"
-        raise InputError(msg)
-    reasons, before = [], launches()
-    for kernel in _readings(target, asked):
-        framework, size = kernel.framework.name, kernel.size
-        x = np.linspace(-1.0, 2.0, 3 * size).reshape(3, size).round(3)
-        try:
-            output = kernel.run(x)
-        except InputError:
-            raise
-        except Exception as error:  # whatever the framework raises at arrays of another
-            reasons.append(f"{framework}: {type(error).__name__}: {shorten(str(error), 120, placeholder=' ...')}")
-            continue
-        if output.shape == x.shape:
-            fixed = size if _is_fixed(kernel) else None
-            return replace(kernel, fixed=fixed, interpreted=launches() > before)
-        reasons.append(f"{framework}: output of shape {output.shape} for input of shape {x.shape}")
-    reason = reasons[0] if reasons else "no framework"
-    msg = f"{asked.name} cannot be called with an array x of shape (n, d), nor as a factory with d: {reason}"
-    raise InputError(
-        f"{msg}; write a function f(x, gain, bias) around it that takes rows and gives rows, and check that"
-    )
-
-
-def _readings(target: Callable[..., object], asked: CheckOptions) -> Iterator[Kernel]:
-    """Every way to read the target, the likely ones first."""
-    first = next(iter(parameters(target)), None)
-    factory = isinstance(target, type) or first is None or is_size(first) or role(first) == "eps"
-    for name in likely_frameworks(target):
-        for reading in (factory, not factory):
-            for size in [asked.d] if asked.d else dict.fromkeys((_own_size(target) or _SIZES[0], *_SIZES)):
-                yield Kernel(target, asked, FRAMEWORKS[name], reading, size)
-
-
-def _own_size(target: object) -> int | None:
+def own_size(target: object) -> int | None:
     """The dimension of a module that exists."""
     values = [] if isinstance(target, type) else [value for _, value in _named_parameters(target)]
     values += [getattr(target, "gain", None)]
     return next((int(value.shape[-1]) for value in values if len(getattr(value, "shape", ())) == 1), None)
-
-
-def _is_fixed(kernel: Kernel) -> bool:
-    if not kernel.factory:
-        return _own_size(kernel.target) == kernel.size
-    bound = kernel.at(kernel.size)
-    affine = bound.holds and (bound.gain is not None or bound.bias is not None)
-    return affine and not any(map(is_size, parameters(kernel.target)))
 
 
 def _bound_flax(module: Any, x: FrameworkArray) -> Callable[[FrameworkArray], FrameworkArray]:

@@ -23,12 +23,12 @@ def reproducer(kernel: Kernel, x: list[float], base: Definition, bound: float) -
         base: The definition that it is held against.
         bound: How far a correct kernel may be off.
     """
-    framework, target = kernel.framework.name, kernel.target
+    framework, target = kernel.framework.name, kernel.form.target
     module, _, name = kernel.name.partition(":")
     if not name:
         module, name = getattr(target, "__module__", ""), getattr(target, "__qualname__", "")
     given = kernel.at(len(x))
-    if framework not in _MADE or not name.isidentifier() or kernel.factory or given.holds:
+    if framework not in _MADE or not name.isidentifier() or kernel.form.factory or given.holds:
         return ""
 
     def made(values: object) -> str:

@@ -9,9 +9,9 @@ import numpy as np
 from hypothesis import HealthCheck, Phase, find, settings, strategies as st
 from hypothesis.errors import HypothesisException
 
-from ._judge import Rows
+from ._trial import Outputs
 
-T = TypeVar("T", bound=Rows)
+T = TypeVar("T", bound=Outputs)
 
 _ROWS = 200
 """Rows that are tried: a count, so that the same one is found on a busy machine."""

@@ -1,16 +1,18 @@
 """Why a kernel is wrong, and where."""
 
+import math
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from lngeom.rounding import FORMATS, REAL, Sample, candidates, diagnose
+from lngeom.rounding import FORMATS, REAL, candidates, diagnose, indistinct
 
-from ._judge import Judge, Trial
+from ._casts import Shown, held_to_cast
+from ._judge import Judged
+from ._trial import Trial
+from ._trials import MANNERS, Tried
 
-MANNERS = ODD_GAINS, TRAINING = "gains with zeros and large entries", "training mode"
-"""Labels of trials of the same kernel with other gains, and in another mode."""
 BEGINNINGS = (
     "memory that begins one element later",
     "the last components of a wider array",
@@ -29,17 +31,69 @@ _MORE_AXES = {"batches of shape (2, n, d)", "batches of shape (2, 2, n, d)", *ST
 _BLOCKS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 
 
-def explained(judge: Judge, trials: list[Trial], measured: tuple[float, ...]) -> tuple[str, str]:
-    """Verdict and cause: what explains all trials, else what explains the failing groups, else where it fails.
+@dataclass(frozen=True)
+class Named:
+    """What a kernel computes.
 
-    Args:
-        judge, trials: The kernel, and what came out of it.
-        measured: Values of ε that its behaviour shows.
+    Attributes:
+        judged: What fractions decided.
+        verdict, cause: ``rounding``, ``unstable``, ``variant`` or ``bug``, and the algorithm, definition or mistake.
+        shown: What shows a wrong order of casts.
+        notes: All notes.
     """
-    dtype = judge.kernel.dtype
-    if (axes := _other_axes(judge, trials[0])) is not None:
+
+    judged: Judged
+    verdict: str
+    cause: str | None
+    shown: Shown | None
+    notes: tuple[str, ...]
+
+
+def named(judged: Judged) -> Named:
+    """The verdict with its name, under the contract that is meant."""
+    tried = judged.tried
+    claim, trials, notes = tried.inputs.claim, tried.trials, list(tried.notes)
+    if tried.faults:
+        verdict, cause = "bug", tried.faults[0]
+    else:
+        verdict, cause = _explained(tried) if judged.refuted else ("rounding", None)
+    shown = None
+    if claim.meant.cast and FORMATS[claim.kernel.dtype].bits < 24:
+        verdict, cause, shown = held_to_cast(verdict, cause, trials, claim.kernel.dtype)
+    way, wrong = tried.sums if verdict == "rounding" else (None, None)
+    if wrong:
+        verdict, cause = "bug", wrong
+    elif way is not None:
+        name = f"sum of input and residual {way} before it is normalized"
+        if claim.meant.sum in (None, way):
+            notes.append(name)
+        else:
+            verdict, cause = "variant", name
+    notes += _noted(tried, verdict)
+    return Named(judged, verdict, cause, shown, tuple(notes))
+
+
+def _noted(tried: Tried, verdict: str) -> Iterator[str]:
+    """What such a verdict leaves open."""
+    kernel, trials = tried.inputs.claim.kernel, tried.trials
+    if verdict == "rounding":
+        names = ", ".join(indistinct([trial.case() for trial in trials], kernel.dtype))
+        if names:
+            yield f"undetectable by these inputs, within rounding: {names}"
+        return
+    if (infinite := {trial.d for trial in trials if math.isinf(trial.largest)}) and kernel.d not in infinite:
+        yield f"NaN or infinite at d = {', '.join(map(str, sorted(infinite)))}"
+    if kernel.asked.backward:
+        yield "the derivatives were not checked: those of the definition are not those of this forward pass"
+
+
+def _explained(tried: Tried) -> tuple[str, str]:
+    """Verdict and cause: what explains all trials, else what explains the failing groups, else where it fails."""
+    claim, trials = tried.inputs.claim, tried.trials
+    dtype, measured = claim.kernel.dtype, claim.measured
+    if (axes := _other_axes(trials[0])) is not None:
         return "bug", axes
-    if _rows_mix(judge, trials[0]):
+    if _rows_mix(tried):
         return "bug", "the output of a row depends on the other rows of its batch"
     # The failing ones first, so that a wrong explanation is given up early.
     if (memory := _memory(trials)) is not None:
@@ -54,11 +108,11 @@ def explained(judge: Judge, trials: list[Trial], measured: tuple[float, ...]) ->
         return "bug", f"{_symptom(failing, trials)}; {_groups(trials)}"
     verdict, cause = diagnose([trial.case() for trial in chosen], dtype, eps=measured)
     if cause is not None:
-        beyond = _beyond(judge, trials, cause, measured) if verdict == "variant" else []
+        beyond = _beyond(trials, cause, dtype, measured) if verdict == "variant" else []
         return ("bug", f"{cause}; beyond that {_told(beyond, trials)}") if beyond else (verdict, cause)
     cases = [trial.case() for trial in failing if trial.wrong.all()] or [failing[0].case()]
     # Rows whose variance vanishes would alone let anything without ε explain whatever comes out.
-    least = 16 * float(judge.arithmetic.work.tiny)
+    least = 16 * float(claim.arithmetic.work.tiny)
     if any((case.base.exact(case.sample)[1] > least).any() for case in cases):
         verdict, cause = diagnose(cases, dtype, eps=measured)
         cause = None if verdict == "unstable" else cause  # an algorithm would show everywhere
@@ -71,7 +125,7 @@ def _told(of: list[Trial], trials: list[Trial], cause: str | None = None) -> str
     return "; ".join(filter(None, (cause or _symptom([trial for trial in of if trial.wrong.any()], trials), where)))
 
 
-def _beyond(judge: Judge, trials: list[Trial], cause: str, measured: tuple[float, ...]) -> list[Trial]:
+def _beyond(trials: list[Trial], cause: str, dtype: str, measured: tuple[float, ...]) -> list[Trial]:
     """All rows held against the variant that explains a few of each trial; none if it holds them all.
 
     In a dimension in which the variant is not defined it promises nothing.
@@ -79,13 +133,9 @@ def _beyond(judge: Judge, trials: list[Trial], cause: str, measured: tuple[float
     """
     again = []
     for trial in trials:
-        made = {name: make for name, _, make in candidates(trial.base, trial.d, judge.kernel.dtype, eps=measured)}
-        if cause not in made:  # a divisor d − 1 at d = 1
-            continue
-        base = made[cause]()
-        again.append(
-            replace(trial, base=base, ratio=base.family(Sample(trial.x), judge.arithmetic).fit(trial.got).ratio)
-        )
+        made = {name: make for name, _, make in candidates(trial.base, trial.d, dtype, eps=measured)}
+        if cause in made:  # a divisor d − 1 is none at d = 1
+            again.append(trial.against(made[cause]()))
     return again if any(trial.wrong.any() for trial in again) else []
 
 
@@ -99,7 +149,7 @@ def _memory(trials: list[Trial]) -> str | None:
     return None
 
 
-def _other_axes(judge: Judge, trial: Trial) -> str | None:
+def _other_axes(trial: Trial) -> str | None:
     """Whether the statistics are those of the columns, or of the whole array."""
     base, x = trial.base, trial.x.astype(REAL)
     gain = 1 if base.gain is None else base.gain
@@ -112,20 +162,19 @@ def _other_axes(judge: Judge, trial: Trial) -> str | None:
         square = ((x - center) ** 2).mean(axes, keepdims=True)
         expected = (x - center) / np.sqrt(square + base.eps) * gain + bias
         # Fewer than d·n roundings: far below the differences of order 1 between rows and columns.
-        allowed = 4 * x.size * 2.0 ** -FORMATS[judge.kernel.dtype].bits * (1 + abs(expected))
+        allowed = 4 * x.size * 2.0**-trial.arithmetic.storage.bits * (1 + abs(expected))
         if (abs(trial.got - expected) <= np.minimum(allowed, 0.05 * abs(expected).max())).all():
             return text
     return None
 
 
-def _rows_mix(judge: Judge, trial: Trial) -> bool:
+def _rows_mix(tried: Tried) -> bool:
     """Whether the first rows, wrong in their batch, differ by more than rounding when each is a batch alone."""
-    try:
-        alone = np.concatenate([judge.trial("", row).got for row in trial.x[:3, None]])
-    except Exception:  # it refuses a batch of one row
+    if tried.alone is None:
         return False
-    unit = 2.0 ** -FORMATS[judge.kernel.dtype].bits * (1 + abs(alone))
-    return bool(trial.wrong[:3].any() and (abs(alone - trial.got[:3]) > 64 * trial.d * unit).any())
+    trial = tried.trials[0]
+    unit = 2.0**-trial.arithmetic.storage.bits * (1 + abs(tried.alone))
+    return bool((abs(tried.alone - trial.got[:3]) > 64 * trial.d * unit).any())
 
 
 def _bad_dimensions(trials: list[Trial]) -> set[int]:

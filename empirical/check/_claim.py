@@ -1,0 +1,67 @@
+"""The definition that a kernel is held against, and what a proof says of it."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from lngeom.rounding import REAL, Arithmetic, Definition, Sample, rounded
+
+from ..proving import Proof
+from ._contract import Contract
+from ._kernel import Kernel, Manner
+from ._trial import Trial
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A kernel with the definition that it is held against.
+
+    Attributes:
+        kind, eps, meant: The definition.
+        proof: What the kernel computes in exact arithmetic.
+        measured: Values of ε that its proof or its behaviour shows.
+    """
+
+    kernel: Kernel
+    kind: str
+    eps: float
+    meant: Contract
+    proof: Proof
+    measured: tuple[float, ...]
+
+    @cached_property
+    def arithmetic(self) -> Arithmetic:
+        """That of the dtype."""
+        return Arithmetic.of(self.kernel.dtype)
+
+    @property
+    def centered(self) -> bool:
+        """Whether the mean is subtracted."""
+        return self.kind == "layernorm"
+
+    def base(self, d: int) -> Definition:
+        """The definition at dimension `d`, with the gain and the bias that the kernel uses."""
+        bound = self.kernel.at(d)
+        gain, bias = (None if p is None else p.astype(REAL) for p in (bound.gain, bound.bias))
+        gain = gain if gain is None else gain + self.meant.offset
+        return Definition(self.centered, gain, bias, self.eps, self.meant.placement)
+
+    def stored(self, x: np.ndarray) -> np.ndarray:
+        """`x` rounded to the dtype."""
+        return rounded(x, self.kernel.dtype).astype(np.float64)
+
+    def judged(self, label: str, x: np.ndarray, got: np.ndarray) -> Trial:
+        """Outputs `got` of the rows `x`, both of shape (n, d), as a trial; outputs of another shape are wrong."""
+        got = got if got.shape == x.shape else np.full_like(x, np.nan)
+        base = self.base(x.shape[-1])
+        return Trial(label, x, got, base, self.arithmetic, base.family(Sample(x), self.arithmetic).fit(got).ratio)
+
+    def trial(self, label: str, x: np.ndarray) -> Trial:
+        """The kernel on the rows `x`."""
+        x = self.stored(x)
+        return self.judged(label, x, self.kernel.run(x))
+
+    def like(self, manner: Manner) -> "Claim":
+        """The claim about the same kernel in another manner."""
+        return replace(self, kernel=self.kernel.like(manner))

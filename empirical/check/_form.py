@@ -1,0 +1,62 @@
+"""The call form of a target: its framework, and how it maps rows to rows."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from textwrap import shorten
+
+import numpy as np
+
+from lngeom.errors import InputError
+
+from ..tracing import is_size, parameters, role
+from ._frameworks import FRAMEWORKS, likely_frameworks
+from ._fused import as_norm
+from ._interpreted import launches
+from ._kernel import SIZES, Form, Kernel, own_size
+from ._options import CheckOptions
+from ._target import resolve
+
+
+def call_form(given: object, asked: CheckOptions) -> Kernel:
+    """The first framework, reading and dimension in which the target maps rows to rows, found by trying.
+
+    Raises:
+        InputError: There is none.
+    """
+    name = asked.name
+    if isinstance(given, str):
+        name, given = name or given, resolve(given)
+    asked = replace(asked, name=name or getattr(given, "__name__", type(given).__name__))
+    target = as_norm(given)
+    if not callable(target):
+        msg = f"{asked.name} is a {type(target).__name__}: a norm is a function, a module or a factory of one"
+        raise InputError(msg)
+    reasons, before = [], launches()
+    for form in _readings(given, target, asked):
+        kernel, framework = Kernel(form, asked), form.framework.name
+        x = np.linspace(-1.0, 2.0, 3 * form.size).reshape(3, form.size).round(3)
+        try:
+            output = kernel.run(x)
+        except InputError:
+            raise
+        except Exception as error:  # whatever the framework raises at arrays of another
+            reasons.append(f"{framework}: {type(error).__name__}: {shorten(str(error), 120, placeholder=' ...')}")
+            continue
+        if output.shape == x.shape:
+            return Kernel(replace(form, interpreted=launches() > before), asked)
+        reasons.append(f"{framework}: output of shape {output.shape} for input of shape {x.shape}")
+    reason = reasons[0] if reasons else "no framework"
+    msg = f"{asked.name} cannot be called with an array x of shape (n, d), nor as a factory with d: {reason}"
+    raise InputError(
+        f"{msg}; write a function f(x, gain, bias) around it that takes rows and gives rows, and check that"
+    )
+
+
+def _readings(given: object, target: Callable[..., object], asked: CheckOptions) -> Iterator[Form]:
+    """Every way to read the target, the likely ones first."""
+    first = next(iter(parameters(target)), None)
+    factory = isinstance(target, type) or first is None or is_size(first) or role(first) == "eps"
+    for name in likely_frameworks(target):
+        for reading in (factory, not factory):
+            for size in [asked.d] if asked.d else dict.fromkeys((own_size(target) or SIZES[0], *SIZES)):
+                yield Form(given, target, FRAMEWORKS[name], reading, size)

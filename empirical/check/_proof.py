@@ -1,0 +1,73 @@
+"""What a kernel computes in exact arithmetic, and from that the definition that it is held against."""
+
+import contextlib
+
+import numpy as np
+
+from lngeom.errors import InputError
+from lngeom.rounding import FORMATS, rounded
+
+from ..models import behaviour, probes
+from ..proving import Proof, prove_target
+from ._claim import Claim
+from ._contract import contract
+from ._kernel import Kernel
+from ._limits import Endless, limited
+
+
+def claimed(kernel: Kernel) -> Claim:
+    """The definition that is meant: kind and ε as given, as proved, or as the kernel's behaviour and name show.
+
+    Raises:
+        InputError: Nothing shows them.
+    """
+    asked, meant = kernel.asked, contract(kernel.asked.spec)
+    proof = _proof(kernel)
+    if proof.affine is not None:
+        named = {proof.affine.gain: "gain", proof.affine.bias: "bias"}
+        kernel = kernel.like(purposes={name: what for name, what in named.items() if name})
+    wanted = asked.kind or meant.kind
+    kind, eps, measured = _known(kernel, wanted, proof) or _inferred(kernel, wanted)
+    eps = meant.default_eps(kind, asked.dtype) if asked.spec and kernel.eps is None else eps
+    return Claim(kernel, kind, eps, meant, proof, measured)
+
+
+def _proof(kernel: Kernel) -> Proof:
+    """The proof of what the target computes in exact arithmetic, if tracing it ends."""
+    asked = kernel.asked
+    try:
+        with limited("its trace", asked.seconds):
+            options = {"kind": asked.kind, "dtype": asked.dtype, "backward": asked.backward}
+            return prove_target(kernel.form.given, kernel.name, kernel.framework.name, **options)
+    except (Endless, RuntimeError) as error:
+        return Proof("not traced", str(error))
+
+
+def _known(kernel: Kernel, kind: str | None, proof: Proof) -> tuple[str, float, tuple[float, ...]] | None:
+    """Kind and ε as a proof has them, None where it tells of no norm."""
+    eps = kernel.eps if kernel.eps is not None else proof.eps
+    if proof.kind not in ("layernorm", "rmsnorm") or eps is None:
+        return None
+    return kind or proof.kind, eps, (proof.eps,) if proof.eps else ()
+
+
+def _inferred(kernel: Kernel, kind: str | None) -> tuple[str, float, tuple[float, ...]]:
+    """Kind and ε of what cannot be traced, where not given, and the ε that the kernel's behaviour shows."""
+    x = rounded(probes(kernel.d, kernel.dtype), kernel.dtype).astype(np.float64)
+    seen = None
+    if kernel.d > 2:
+        with contextlib.suppress(Exception):  # what it raises is told by the trials
+            got = kernel.run(x)
+            seen = behaviour(x, got, float(FORMATS[kernel.dtype].roundoff)) if got.shape == x.shape else None
+    if kind is None:
+        named = kernel.name.lower()
+        kind = seen.kind if seen else "rmsnorm" if "rms" in named else "layernorm" if "layer" in named else None
+        if kind is None:
+            msg = f"{kernel.name} computes neither norm, and its name does not say which it should: give --kind"
+            raise InputError(msg)
+    measured = (float(seen.eps),) if seen and seen.eps is not None and seen.eps > 0 else ()
+    if kernel.eps is not None:
+        return kind, kernel.eps, measured
+    if seen is None or seen.eps is None:
+        raise InputError(f"{kernel.name} does not state its eps, and its outputs do not reveal it: give --eps")
+    return kind, float(f"{seen.eps:.2g}"), measured

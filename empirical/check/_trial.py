@@ -1,0 +1,76 @@
+"""One group of rows, what a kernel computed of them, and how far that is from every correct result."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lngeom.rounding import Arithmetic, Case, Definition, Sample, certainly_outside
+
+
+@dataclass
+class Outputs:
+    """Outputs of one group of rows, with their distances from a correct result over the bound.
+
+    `x`, `got` and `ratio` have shape (n, d); `base` is the definition, `arithmetic` that of the dtype.
+    """
+
+    label: str
+    x: np.ndarray
+    got: np.ndarray
+    base: Definition
+    arithmetic: Arithmetic
+    ratio: np.ndarray
+
+    @property
+    def d(self) -> int:
+        """Length of the rows."""
+        return self.x.shape[-1]
+
+    @property
+    def wrong(self) -> np.ndarray:
+        """Rows outside, as floats see it."""
+        return self.ratio.max(axis=-1) > 1
+
+    @property
+    def largest(self) -> float:
+        """The largest ratio to the bound."""
+        return float(self.ratio.max())
+
+    @property
+    def worst(self) -> tuple[int, int]:
+        """Row and component with the largest ratio."""
+        row, component = np.unravel_index(np.argmax(self.ratio), self.ratio.shape)
+        return int(row), int(component)
+
+
+class Trial(Outputs):
+    """Outputs of one group of rows, held against the family of correct ones."""
+
+    def part(self, label: str, begin: int, end: int) -> "Trial":
+        """Some of the rows."""
+        some = slice(begin, end)
+        return Trial(label, self.x[some], self.got[some], self.base, self.arithmetic, self.ratio[some])
+
+    def case(self) -> Case:
+        """A few rows for the diagnosis: the four worst, and four over the whole group."""
+        worst = np.argsort(-self.ratio.max(axis=-1), kind="stable")[:4]
+        chosen = np.unique([*worst, *np.linspace(0, len(self.x) - 1, 4).astype(int)])
+        return Case(self.base, Sample(self.x[chosen]), self.got[chosen])
+
+    def against(self, base: Definition) -> "Trial":
+        """The same outputs, held against another definition."""
+        ratio = base.family(Sample(self.x), self.arithmetic).fit(self.got).ratio
+        return Trial(self.label, self.x, self.got, base, self.arithmetic, ratio)
+
+    def certain(self) -> bool:
+        """Whether the worst row is wrong in exact arithmetic too."""
+        row, _ = self.worst
+        return certainly_outside(self.x[row], self.got[row], self.base, self.arithmetic)
+
+    def evidence(self) -> tuple[float, float, float]:
+        """The worst component of the worst row: computed, exact, and the half-width of its interval."""
+        row, worst = self.worst
+        sample = Sample(self.x[row : row + 1])
+        exact = float(self.base.output(sample)[0, worst])
+        low, high = self.base.family(sample, self.arithmetic).box()
+        return float(self.got[row, worst]), exact, float(max(high[0, worst] - exact, exact - low[0, worst]))
