@@ -1,22 +1,12 @@
 """Verdicts under a contract that casts the normalized value before the gain."""
 
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
 from lngeom.rounding import FORMATS, REAL, Arithmetic, Sample, rounded
 
-from ._trial import Trial
-
-
-class Shown(NamedTuple):
-    """A row, its component that is wrong, and there what was computed, what is right, and half the way between."""
-
-    row: list[float]
-    component: int
-    evidence: tuple[float, float, float]
-
+from ._trial import Shown, Trial
 
 Told = tuple[str, str | None, Shown | None]
 """Verdict, cause, and what shows it."""
@@ -55,4 +45,4 @@ def _uncast(trial: Trial, dtype: str) -> Shown | None:
     if not off[at] > 0:
         return None
     evidence = float(trial.got[at]), float(ways[0][at]), float(off[at] / 2)
-    return Shown(trial.x[at[0]].tolist(), int(at[1]), evidence)
+    return Shown(trial.x[at[0]].tolist(), int(at[1]), evidence, trial.label)

@@ -17,7 +17,7 @@ from ._inputs import Inputs
 from ._limits import limited
 from ._name import Named
 from ._shrink import smallest_input
-from ._trial import Outputs
+from ._trial import Outputs, Shown
 
 _ROWS, _ROWS_INTERPRETED, _MAIN = 4096, 600, 128
 """Rows over which derivatives by gain and bias are summed, and the most components that they have."""
@@ -68,15 +68,12 @@ class GradientTrial(Outputs):
     def _of(self, passed: Gradients) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
         return {"x": passed.of_input, "gain": passed.of_gain, "bias": passed.of_bias}[self.name]
 
-    @property
-    def input(self) -> list[float] | list[list[float]]:
-        """The row, or for derivatives by parameters all rows, at which it is worst."""
-        return self.x[self.worst[0]].tolist() if self.name == "x" else self.x.tolist()
-
-    @property
-    def evidence(self) -> tuple[float, float, float]:
-        """The worst component: computed, exact, and how far a correct kernel may be off."""
-        return float(self.got[self.worst]), float(self.right[self.worst]), float(self.bound[self.worst])
+    def shown(self) -> Shown:
+        """The worst component, at its row, or for derivatives by parameters at all rows."""
+        row, component = self.worst
+        numbers = float(self.got[self.worst]), float(self.right[self.worst]), float(self.bound[self.worst])
+        x = self.x[row] if self.name == "x" else self.x
+        return Shown(x.tolist(), component, numbers, self.label, np.asarray(self.cotangent)[row].tolist())
 
     def outside(self) -> bool:
         """Whether the worst component is outside the box in fractions too."""
@@ -118,37 +115,20 @@ class GradientTrial(Outputs):
         return bool(((low <= self.got) & (self.got <= high) | ~np.isfinite(self.bound)).all())
 
 
-@dataclass(frozen=True)
-class Differentiated:
-    """A named kernel with what its derivatives by x, gain and bias show.
-
-    Attributes:
-        verdict, cause, notes: Of the outputs; where these are right and derivatives were asked for, of both.
-        ratio: Largest distance of a derivative from an exact one over its bound, None if none was computed.
-        shown: The trial of which fractions say that it is wrong.
-    """
-
-    named: Named
-    verdict: str
-    cause: str | None
-    notes: tuple[str, ...]
-    ratio: float | None = None
-    shown: GradientTrial | None = None
-
-
-def differentiated(named: Named) -> Differentiated:
-    """The derivatives on the same rows, with cotangents of several kinds, if they were asked for."""
+def differentiated(named: Named) -> Named:
+    """With the derivatives of outputs that are right, on the same rows, if they were asked for."""
     inputs = named.judged.tried.inputs
     claim = inputs.claim
-    if not claim.kernel.asked.backward or named.verdict != "rounding" or named.judged.refuted:
-        return Differentiated(named, named.verdict, named.cause, named.notes)
+    if not claim.kernel.asked.backward or named.verdict != "rounding" or named.judged.wrong is not None:
+        return named
     verdict, cause, trials = _judged(inputs)
     if not trials:
-        return Differentiated(named, verdict, cause, named.notes)
+        return replace(named, verdict=verdict, cause=cause)
     kept = _kept_in_half(trials, claim.kernel.dtype)
     notes = *named.notes, "the bounds of the derivatives are derived by hand", *([kept] if kept else [])
-    shown = None if cause is None else _smallest(claim, trials[0])
-    return Differentiated(named, verdict, cause, notes, max(trial.largest for trial in trials), shown)
+    shown = None if cause is None else _smallest(claim, trials[0]).shown()
+    ratio = max(trial.largest for trial in trials)
+    return replace(named, verdict=verdict, cause=cause, notes=notes, shown=shown, ratio=ratio)
 
 
 def _judged(inputs: Inputs) -> tuple[str, str | None, list[GradientTrial]]:

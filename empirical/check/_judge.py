@@ -1,5 +1,6 @@
 """The decision whether a kernel is wrong, in exact fractions, and the smallest row that shows it."""
 
+import contextlib
 from dataclasses import dataclass
 
 from ._claim import Claim
@@ -10,35 +11,30 @@ from ._trials import Tried
 
 @dataclass(frozen=True)
 class Judged:
-    """What fractions decided.
+    """What fractions decided: the smallest row found that refutes a claim, None if they refute none.
 
-    Attributes:
-        tried: All trials.
-        shown: The smallest row found of which fractions say that it is wrong; else the worst one.
-        claim: The claim that `shown` refutes: with gain 1 and bias 0 where these are wrong as well.
-        refuted: Whether fractions say so; where floats alone accuse a kernel, they were too near to tell.
+    `claim` is that with gain 1 and bias 0 where these are wrong as well.
     """
 
     tried: Tried
-    shown: Trial | None
     claim: Claim
-    refuted: bool
+    wrong: Trial | None
 
 
 def judged(tried: Tried) -> Judged:
-    """The trial of smallest dimension, first a shrunk one, of which fractions too say that it is wrong."""
+    """The trial of smallest dimension, first a shrunk one, of which fractions too say that it is wrong.
+
+    Where floats alone accuse a kernel, they were too near to tell.
+    """
     claim = tried.inputs.claim
     wrong = None if tried.faults else _certain(claim, [trial for trial in tried.trials if trial.wrong.any()])
-    if wrong is None:
-        worst = max(tried.trials, key=lambda trial: trial.largest, default=None)
-        return Judged(tried, worst, claim, refuted=False)
-    plain = claim.like("plain")
-    try:
-        shown = plain.trial(wrong.label, wrong.x[[wrong.worst[0]]])
-    except Exception:  # a kernel may refuse a row alone in any way its framework has
-        return Judged(tried, wrong, claim, refuted=True)
-    simpler = shown.wrong.any() and shown.certain()
-    return Judged(tried, shown, plain, refuted=True) if simpler else Judged(tried, wrong, claim, refuted=True)
+    if wrong is not None:
+        plain = claim.like("plain")
+        with contextlib.suppress(Exception):  # a kernel may refuse a row alone in any way its framework has
+            alone = plain.trial(wrong.label, wrong.x[[wrong.worst[0]]])
+            if alone.wrong.any() and alone.certain():
+                return Judged(tried, plain, alone)
+    return Judged(tried, claim, wrong)
 
 
 def _certain(claim: Claim, failing: list[Trial]) -> Trial | None:

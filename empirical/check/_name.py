@@ -8,9 +8,9 @@ import numpy as np
 
 from lngeom.rounding import FORMATS, REAL, candidates, diagnose, indistinct
 
-from ._casts import Shown, held_to_cast
+from ._casts import held_to_cast
 from ._judge import Judged
-from ._trial import Trial
+from ._trial import Shown, Trial
 from ._trials import MANNERS, Tried
 
 BEGINNINGS = (
@@ -36,41 +36,42 @@ class Named:
     """What a kernel computes.
 
     Attributes:
-        judged: What fractions decided.
         verdict, cause: ``rounding``, ``unstable``, ``variant`` or ``bug``, and the algorithm, definition or mistake.
-        shown: What shows a wrong order of casts.
         notes: All notes.
+        shown: What shows it, None of what is right or computes nothing.
+        ratio: Largest distance of a derivative from an exact one over its bound, None if none was computed.
     """
 
     judged: Judged
     verdict: str
     cause: str | None
-    shown: Shown | None
     notes: tuple[str, ...]
+    shown: Shown | None
+    ratio: float | None = None
 
 
 def named(judged: Judged) -> Named:
     """The verdict with its name, under the contract that is meant."""
-    tried = judged.tried
-    claim, trials, notes = tried.inputs.claim, tried.trials, list(tried.notes)
+    tried, wrong = judged.tried, judged.wrong
+    claim, notes, shown = tried.inputs.claim, list(tried.notes), None
     if tried.faults:
         verdict, cause = "bug", tried.faults[0]
     else:
-        verdict, cause = _explained(tried) if judged.refuted else ("rounding", None)
-    shown = None
+        verdict, cause = ("rounding", None) if wrong is None else _explained(tried)
     if claim.meant.cast and FORMATS[claim.kernel.dtype].bits < 24:
-        verdict, cause, shown = held_to_cast(verdict, cause, trials, claim.kernel.dtype)
-    way, wrong = tried.sums if verdict == "rounding" else (None, None)
-    if wrong:
-        verdict, cause = "bug", wrong
+        verdict, cause, shown = held_to_cast(verdict, cause, tried.trials, claim.kernel.dtype)
+    way, not_the_sum = tried.sums if verdict == "rounding" else (None, None)
+    if not_the_sum:
+        verdict, cause = "bug", not_the_sum
     elif way is not None:
         name = f"sum of input and residual {way} before it is normalized"
         if claim.meant.sum in (None, way):
             notes.append(name)
         else:
             verdict, cause = "variant", name
-    notes += _noted(tried, verdict)
-    return Named(judged, verdict, cause, shown, tuple(notes))
+    if wrong is not None and verdict != "rounding":
+        shown = wrong.shown()
+    return Named(judged, verdict, cause, (*notes, *_noted(tried, verdict)), shown)
 
 
 def _noted(tried: Tried, verdict: str) -> Iterator[str]:

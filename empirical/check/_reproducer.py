@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from lngeom.rounding import Definition
-
-from ._kernel import Kernel
+from ._claim import Claim
+from ._trial import Shown
 
 _MADE = {
     "torch": "torch.tensor({}, dtype=torch.{})",
@@ -14,15 +13,9 @@ _MADE = {
 _IMPORTS = {"torch": "import torch", "jax": "import jax.numpy as jnp"}
 
 
-def reproducer(kernel: Kernel, x: list[float], base: Definition, bound: float) -> str:
-    """The script; empty where the kernel has no name by which it can be imported, or another framework.
-
-    Args:
-        kernel: What was called.
-        x: The row.
-        base: The definition that it is held against.
-        bound: How far a correct kernel may be off.
-    """
+def reproducer(claim: Claim, shown: Shown) -> str:
+    """The script; empty where the kernel has no name by which it can be imported, or another framework."""
+    kernel, x, base = claim.kernel, shown.input, claim.base(len(shown.input))
     framework, target = kernel.framework.name, kernel.form.target
     module, _, name = kernel.name.partition(":")
     if not name:
@@ -56,6 +49,6 @@ def reproducer(kernel: Kernel, x: list[float], base: Definition, bound: float) -
         f"expected = {exact}",
         f"got = np.asarray({call}, dtype=float)",
         'print(f"got {got}, expected {expected}")',
-        f"assert (abs(got - expected) <= {bound!r}).all()",
+        f"assert (abs(got - expected) <= {shown.numbers[2]!r}).all()",
     ]
     return "\n".join(lines) + "\n"

@@ -1,10 +1,24 @@
 """One group of rows, what a kernel computed of them, and how far that is from every correct result."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from lngeom.rounding import Arithmetic, Case, Definition, Sample, certainly_outside
+
+
+class Shown(NamedTuple):
+    """The component of an input at which a kernel is wrong.
+
+    `numbers` are what was computed, what is right, and how far a correct kernel may be off; `label` is of the group.
+    """
+
+    input: list[float] | list[list[float]]
+    component: int
+    numbers: tuple[float, float, float]
+    label: str
+    cotangent: list[float] | None = None
 
 
 @dataclass
@@ -67,10 +81,11 @@ class Trial(Outputs):
         row, _ = self.worst
         return certainly_outside(self.x[row], self.got[row], self.base, self.arithmetic)
 
-    def evidence(self) -> tuple[float, float, float]:
-        """The worst component of the worst row: computed, exact, and the half-width of its interval."""
+    def shown(self) -> Shown:
+        """The worst component of the worst row, with the half-width of its interval."""
         row, worst = self.worst
         sample = Sample(self.x[row : row + 1])
         exact = float(self.base.output(sample)[0, worst])
         low, high = self.base.family(sample, self.arithmetic).box()
-        return float(self.got[row, worst]), exact, float(max(high[0, worst] - exact, exact - low[0, worst]))
+        bound = float(max(high[0, worst] - exact, exact - low[0, worst]))
+        return Shown(self.x[row].tolist(), worst, (float(self.got[row, worst]), exact, bound), self.label)
